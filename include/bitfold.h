@@ -35,6 +35,7 @@
 #include "bitfold/dictionary.h"
 #include "bitfold/dlpack.h"
 #include "bitfold/dot.h"
+#include "bitfold/expression.h"
 #include "bitfold/feed.h"
 #include "bitfold/group.h"
 #include "bitfold/histogram.h"

@@ -2,6 +2,7 @@
 #include "reduce/describe.h"
 
 #include "command.h"
+#include "reduce/expression.h"
 #include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
@@ -22,7 +23,8 @@ static const usage describe_usage = {
     "names is its header. --quantiles reads the input two or three times more, and keeps a pipe\n"
     "for that. --save saves the state of one column for merge. '-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
-        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_MANY | TAKES_QUANTILES,
+        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_MANY | TAKES_QUANTILES |
+        TAKES_EXPRESSION,
     "bitfold describe x.npy\nbitfold describe --quantiles=5,50,95 x.npy"};
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -297,6 +299,7 @@ int cmd_describe(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
+    if (o.expression) return expression_run(&o, BF_DESCRIBE);
     code = check_quantiles(&o);
     if (code != EXIT_DONE) return code;
     if (many_asked(&o)) return many_run(&o, BF_DESCRIBE);

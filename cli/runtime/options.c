@@ -114,6 +114,10 @@ static const option_spec shared[] = {
      .read = read_null_policy, .at = AT(input.text.skip_nulls)},
     {"lax", 0, NULL, "text: a field that a row is too short for holds no value", TAKES_INPUT,
      .read = read_flag, .at = AT(input.text.lax)},
+    {"expression", 'e', "EXPR",
+     "of this expression, as in '(a-b)**2': a, b, c are the FILEs in turn, other names the columns "
+     "of a text",
+     TAKES_EXPRESSION, .read = read_text, .at = AT(expression)},
     {"nan", 0, policies, "the result is NaN, ignores NaNs, or is refused (propagate)", TAKES_NAN,
      .read = read_choice, .at = AT(rules.nan)},
     {"out-dtype", 0, out_dtypes, "the dtype of a float result, rounded once (f64)", TAKES_ROUNDING,

@@ -43,7 +43,9 @@ enum option_group {
     TAKES_MANY = 1 << 29,     /* --axis --offsets --index --slots */
     TAKES_EMPTY = 1 << 30     /* --empty */
 };
-#define TAKES_QUANTILES (1u << 31) /* --quantiles; it fits no enum */
+/* These fit no enum. */
+#define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
+#define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
 
@@ -92,6 +94,7 @@ typedef struct options {
     const char *minus[OPTIONS_MINUS]; /* states to take out */
     int minus_count;
     struct wanted_axes axes;
+    const char *expression;              /* NULL: not given */
     const char *offsets, *index, *empty; /* NULL: not given */
     int64_t slots;                       /* -1: not given */
     bool descending, least, times;       /* times: how often each occurs */
@@ -114,7 +117,7 @@ struct option_spec {
     char letter;         /* '\0': none */
     const char *operand; /* NULL: none; "a|b|c": one of these; FILE: a file; T: a dtype */
     const char *help;
-    unsigned takes; /* the groups that it belongs to; 0: every command has it */
+    uint64_t takes; /* the groups that it belongs to; 0: every command has it */
     option_reader *read;
     size_t at;           /* offset of the member that it sets */
     int value;           /* what it sets it to, where there is no operand */
@@ -128,7 +131,7 @@ struct option_spec {
 typedef struct usage {
     const char *synopsis; /* what follows the command's name */
     const char *text;     /* what it does, in a few lines */
-    unsigned takes;       /* option groups */
+    uint64_t takes;       /* option groups */
     const char *example;  /* shell commands, one a line; the tests run them */
 } usage;
 

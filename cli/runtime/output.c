@@ -116,6 +116,10 @@ static void put_object(FILE *f, const result *r) {
         fputs(",\"column\":", f);
         json_string(f, r->column);
     }
+    if (r->expression) {
+        fputs(",\"expression\":", f);
+        json_string(f, r->expression);
+    }
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"value\":", bf_dtype_name(r->info.dtype),
             r->info.count);
     json_value(f, &r->value);

@@ -6,9 +6,10 @@
 #include "runtime/outfile.h"
 
 typedef struct result {
-    const char *file;   /* "-" for standard input, "total" for all files together */
-    const char *other;  /* the second file of a dot product, or NULL */
-    const char *column; /* of several, or NULL */
+    const char *file;       /* "-" for standard input, "total" for all files together */
+    const char *other;      /* the second file of a dot product, or NULL */
+    const char *column;     /* of several, or NULL */
+    const char *expression; /* of the files, or NULL */
     bf_state_info info;
     bf_value value;
     const char *device;

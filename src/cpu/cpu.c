@@ -3,6 +3,7 @@
 
 #include "cpu/axis/axis.h"
 #include "cpu/comm/comm.h"
+#include "cpu/expression/expression.h"
 #include "cpu/group/group.h"
 #include "cpu/histogram/histogram.h"
 #include "cpu/julia/julia.h"
@@ -81,5 +82,6 @@ const bf_backend bf_backend_cpu = {
     .axis = &bf_cpu_axis_backend,
     .order = &bf_cpu_order_backend,
     .julia = &julia_backend,
+    .expression = &bf_cpu_expression_backend,
     .comm = &comm_backend,
 };

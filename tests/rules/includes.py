@@ -28,8 +28,11 @@ REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
 MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
           "src/api/order/quantiles.h", "src/api/group/group.h")
 # Order takes its lines as axes do, reduces them, and lists groups. Groups of many keys are sorted.
+# Expressions are programs of map's operations, which states absorb.
 USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h"),
-        "group": ("src/cpu/order/sorting.h",)}
+        "group": ("src/cpu/order/sorting.h",),
+        "expression": ("src/rules/map/map.h", "src/api/map/map.h", "src/seam/map.h",
+                       "src/cpu/map/map.h", "src/api/reduce/state.h")}
 # Folders beside the floors, with what they may include besides public headers.
 CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "python": (),
            "view": ("view/", "cli/julia/", "cli/runtime/")}

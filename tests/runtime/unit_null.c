@@ -439,6 +439,32 @@ static void states(void **unused) {
     assert_null(made);
 }
 
+static void expressions(void **unused) {
+    (void)unused;
+    const bf_array *inputs[] = {&w->f64, &w->f64}, *gap[] = {&w->f64, NULL};
+    const char *const names[] = {"a", "b"}, *const no_name[] = {"a", NULL};
+    const bf_dtype dtypes[] = {BF_F64, BF_F64};
+    bf_expression *e = NULL;
+    REFUSED(bf_expression_parse(NULL, "a", names, dtypes, 2, NULL, NULL, &e));
+    REFUSED(bf_expression_parse(c, NULL, names, dtypes, 2, NULL, NULL, &e));
+    REFUSED(bf_expression_parse(c, "a", NULL, dtypes, 2, NULL, NULL, &e));
+    REFUSED(bf_expression_parse(c, "a", no_name, dtypes, 2, NULL, NULL, &e));
+    REFUSED(bf_expression_parse(c, "a", names, NULL, 2, NULL, NULL, &e));
+    REFUSED(bf_expression_parse(c, "a", names, dtypes, 2, NULL, NULL, NULL));
+    assert_null(e);
+    REFUSED(bf_expression_eval(NULL, inputs, &w->out_f64));
+    REFUSED(bf_expression_eval(w->expression, NULL, &w->out_f64));
+    REFUSED(bf_expression_eval(w->expression, gap, &w->out_f64));
+    REFUSED(bf_expression_eval(w->expression, inputs, NULL));
+    REFUSED(bf_state_absorb_expression(NULL, w->expression, inputs));
+    REFUSED(bf_state_absorb_expression(w->state, NULL, inputs));
+    REFUSED(bf_state_absorb_expression(w->state, w->expression, NULL));
+    REFUSED(bf_state_absorb_expression(w->state, w->expression, gap));
+    assert_int_equal(bf_expression_dtype(NULL), BF_NONE);
+    assert_int_equal(bf_expression_uses(NULL, 0), 0);
+    bf_expression_destroy(NULL);
+}
+
 static void maps(void **unused) {
     (void)unused;
     const bf_array *inputs[] = {&w->f64, &w->f64}, *gap[] = {&w->f64, NULL};
@@ -690,6 +716,7 @@ int main(void) {
         cmocka_unit_test(histograms),
         cmocka_unit_test(groups),
         cmocka_unit_test(tables),
+        cmocka_unit_test(expressions),
         cmocka_unit_test(communicators),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(order),

@@ -22,6 +22,7 @@ typedef struct world {
     bf_quantiles *quantiles, *other_quantiles, *found_quantiles; /* the last: of nothing */
     bf_table *table, *multimap;
     bf_comm *comm; /* of one rank */
+    bf_expression *expression;
     bf_array f64, f32, i64, u16, bools, zeros, out_f64, out_i64, out_bool, picture;
     double doubles[WORLD_N], out_doubles[WORLD_N];
     float floats[WORLD_N];
@@ -141,6 +142,13 @@ CALL(bf_comm_exchange_groups, w->comm, w->groups)
 CALL(bf_comm_allreduce, w->comm, &w->f64, &w->out_f64)
 CALL(bf_comm_reduce_scatter, w->comm, &w->f64, &w->out_f64)
 CALL(bf_comm_reduce, w->comm, &w->f64, &w->out_f64, 0)
+static const char *const world_names[] = {"a", "b"};
+static const bf_dtype world_dtypes[] = {BF_F64, BF_F64};
+
+CALL_MAKING(bf_expression_parse, bf_expression, bf_expression_destroy, w->context, "a*b + 1",
+            world_names, world_dtypes, 2, NULL, NULL)
+CALL(bf_expression_eval, w->expression, world_inputs(w), &w->out_f64)
+CALL(bf_state_absorb_expression, w->state, w->expression, world_inputs(w))
 CALL(bf_map, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_map_async, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_memory_copy, w->context, w->out_doubles, w->doubles, sizeof w->doubles)
@@ -600,6 +608,9 @@ static const context_call context_calls[] = {
     ENTRY(bf_table_load),
     ENTRY(bf_table_erase_one),
     ENTRY(bf_table_erase),
+    ENTRY(bf_expression_parse),
+    ENTRY(bf_expression_eval),
+    ENTRY(bf_state_absorb_expression),
     ENTRY(bf_map),
     ENTRY(bf_map_async),
     ENTRY(bf_julia),
@@ -651,6 +662,9 @@ static inline bf_status make_objects(world *w) {
     if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->states);
     if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->other_states);
     if (status == BF_OK) status = make_quantiles(w);
+    if (status == BF_OK)
+        status = bf_expression_parse(w->context, "a*b + 1", world_names, world_dtypes, 2, NULL,
+                                     NULL, &w->expression);
     if (status == BF_OK) status = bf_table_create(w->context, &world_table, &w->table);
     if (status == BF_OK) status = bf_table_create(w->context, &world_multimap, &w->multimap);
     if (status == BF_OK) status = bf_table_insert(w->multimap, &one_key, &one_value);
@@ -728,6 +742,7 @@ static inline void world_destroy(world *w) {
     bf_histogram_destroy(w->other_histogram);
     bf_states_destroy(w->states);
     bf_states_destroy(w->other_states);
+    bf_expression_destroy(w->expression);
     bf_quantiles_destroy(w->quantiles);
     bf_quantiles_destroy(w->other_quantiles);
     bf_quantiles_destroy(w->found_quantiles);

@@ -28,10 +28,9 @@ bf_map_op bf_map_from_name(const char *name) {
 
 /* --- dtypes --- */
 
-/* Finds the dtype that op computes in. On failure *why is the reason. Floats meet first, so that
- * the order of the inputs makes no difference. */
-static bf_status work_dtype(bf_map_op op, const bf_dtype *inputs, int count, unsigned weak,
-                            bf_dtype *work, const char **why) {
+/* Floats meet first, so that the order of the inputs makes no difference. */
+bf_status bf_map_find_work(bf_map_op op, const bf_dtype *inputs, int count, unsigned weak,
+                           bf_dtype *work, const char **why) {
     bf_dtype common = BF_NONE, number = BF_NONE;
     *why = "i64 and u64 have no common dtype: cast one of them";
     for (int i = 0; i < 2 * count; i++) {
@@ -71,7 +70,7 @@ bf_status bf_map_result_dtype(bf_map_op op, const bf_dtype *inputs, int count, u
     if (inputs == NULL || result == NULL || op == BF_MAP_CAST || count < 1 ||
         count != bf_map_arity(op) || !inputs_are_known(inputs, count, weak))
         return BF_E_ARGUMENT;
-    bf_status status = work_dtype(op, inputs, count, weak, &work, &why);
+    bf_status status = bf_map_find_work(op, inputs, count, weak, &work, &why);
     if (status == BF_OK) *result = result_of(op, work);
     return status;
 }
@@ -132,7 +131,7 @@ static bf_status resolve_dtypes(request *r) {
             return bf_fail(r->context, BF_E_ARGUMENT, "floats do not wrap: saturate, or error");
         return BF_OK;
     }
-    status = work_dtype(job->op, job->from, job->arity, r->options.weak, &job->work, &why);
+    status = bf_map_find_work(job->op, job->from, job->arity, r->options.weak, &job->work, &why);
     if (status != BF_OK) return bf_fail(r->context, status, "%s: %s", bf_map_name(job->op), why);
     if (job->to != result_of(job->op, job->work))
         return bf_fail(r->context, BF_E_DTYPE, "the result is %s, the output %s",

@@ -79,6 +79,8 @@ INLINE void stream_fence(void) { _mm_sfence(); }
 
 #include "cpu/map/loops.h"
 
+#include "cpu/expression/loops.h"
+
 /* The lanes of 32 bits that are set, first to last, then others. */
 INLINE __m256i pack_order(uint64_t bytes) {
     const uint64_t lanes = _pext_u64(0x0706050403020100, bytes);
@@ -132,6 +134,7 @@ const bf_isa bf_isa_avx2 = {
     .cast = &cast_loops,
     .reduce = &reduce_loops,
     .map = &map_loops,
+    .expression = &expression_loops,
     .histogram = &histogram_loops,
     .julia = &julia_loops,
     .comm = &comm_loops,

@@ -90,6 +90,8 @@ INLINE void stream_fence(void) { _mm_sfence(); }
 
 #include "cpu/map/loops.h"
 
+#include "cpu/expression/loops.h"
+
 #include "cpu/histogram/loops.h"
 
 #include "cpu/comm/loops.h"
@@ -144,6 +146,7 @@ const bf_isa bf_isa_avx512 = {
     .cast = &cast_loops,
     .reduce = &reduce_loops,
     .map = &map_loops,
+    .expression = &expression_loops,
     .histogram = &histogram_loops,
     .julia = &julia_loops,
     .comm = &comm_loops,

@@ -81,6 +81,8 @@ INLINE void stream_fence(void) {}
 
 #include "cpu/map/loops.h"
 
+#include "cpu/expression/loops.h"
+
 INLINE unsigned at_most_f32(float32x4_t v, float32x4_t e) {
     const uint32x4_t bits = {1, 2, 4, 8};
     return vaddvq_u32(vandq_u32(vcleq_f32(v, e), bits));
@@ -135,6 +137,7 @@ const bf_isa bf_isa_neon = {
     .cast = &cast_loops,
     .reduce = &reduce_loops,
     .map = &map_loops,
+    .expression = &expression_loops,
     .histogram = &histogram_loops,
     .julia = &julia_loops,
     .comm = &comm_loops,

@@ -37,8 +37,8 @@ static void absorb_description(bf_reducer *reducer, const bf_job *job, int64_t f
     }
 }
 
-static void absorb_elements(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
-                            int64_t *words) {
+void bf_reduce_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
+                      int64_t *words) {
     switch (job->kind) {
     case BF_KIND_EXTREME: bf_extreme_absorb(reducer, job, first, n, words); break;
     case BF_KIND_PRODUCT: bf_product_absorb(job, first, n, words); break;
@@ -54,7 +54,7 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
         p->reducer = (bf_reducer){.isa = r->context->cpu->isa};
         bf_state_init(r->job->kind, r->job->dtype, p->words);
     }
-    absorb_elements(&p->reducer, r->job, first, n, p->words);
+    bf_reduce_absorb(&p->reducer, r->job, first, n, p->words);
     return BF_OK;
 }
 
@@ -92,7 +92,7 @@ bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words) 
     else if (workers > 1 || bytes > ALONE_BYTES)
         status = absorb_in_pieces(context, workers, job, words);
     else
-        absorb_elements(&reducer, job, 0, job->count, words);
+        bf_reduce_absorb(&reducer, job, 0, job->count, words);
     bf_environment_leave(environment);
     return status;
 }

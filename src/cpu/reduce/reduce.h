@@ -57,7 +57,8 @@ typedef struct bf_window_memory {
 } bf_window_memory;
 
 /* For loops of other primitives, over floats, those of 16 bits as the f32 that they equal; b: the
- * other factors, NULL for a sum. Sets *window by the first `sample` terms of n; false: they hold a NaN or infinity, or fit no window.
+ * other factors, NULL for a sum. Sets *window by the first `sample` terms of n; false: they hold a
+ * NaN or infinity, or fit no window.
  */
 bool bf_window_guess(bf_dtype dtype, const void *a, const void *b, size_t sample, size_t n,
                      bf_window_memory *window);
@@ -81,6 +82,11 @@ void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, in
                        int64_t *words);
 /* The same for products of integers (BF_KIND_PRODUCT). */
 void bf_product_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *words);
+
+/* --- reduce.c: one thread absorbs elements of a job of any kind but BF_KIND_PRODUCT_TREE --- */
+
+void bf_reduce_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
+                      int64_t *words);
 
 /* --- product_tree.c: products of floats, which are ordered --- */
 

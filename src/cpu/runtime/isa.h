@@ -17,6 +17,7 @@ struct bf_accumulate_loops;
 struct bf_axis_loops;
 struct bf_cast_loops;
 struct bf_comm_loops;
+struct bf_expression_loops;
 struct bf_group_loops;
 struct bf_histogram_loops;
 struct bf_julia_loops;
@@ -56,10 +57,11 @@ typedef struct bf_isa {
     const struct bf_map_loops *map;
     const struct bf_histogram_loops *histogram;
     const struct bf_julia_loops *julia;
-    const struct bf_comm_loops *comm;     /* NULL: the rules alone */
-    const struct bf_axis_loops *axis;     /* NULL: the rules alone */
-    const struct bf_order_loops *order;   /* sorting */
-    const struct bf_select_loops *select; /* quantiles, the first k */
+    const struct bf_comm_loops *comm;             /* NULL: the rules alone */
+    const struct bf_axis_loops *axis;             /* NULL: the rules alone */
+    const struct bf_expression_loops *expression; /* NULL: the rules alone */
+    const struct bf_order_loops *order;           /* sorting */
+    const struct bf_select_loops *select;         /* quantiles, the first k */
     bf_sort_loops_of sort_loops;
     bf_table_loops_of table_loops;
     bf_group_loops_of group_loops;

@@ -1,0 +1,103 @@
+/* Expressions: element-wise arithmetic of several arrays, from text.
+ *
+ *     const char *names[] = {"a", "b"};
+ *     const bf_dtype dtypes[] = {BF_F64, BF_F64};
+ *     bf_expression *e;
+ *     bf_expression_parse(context, "(a - b)**2", names, dtypes, 2, NULL, NULL, &e);
+ *     bf_state_absorb_expression(state, e, columns);
+ *
+ * An expression is parsed once, for columns that have names and dtypes. Its operations are those of
+ * bf_map: each is rounded once, and none is contracted with another. It is computed in tiles that
+ * stay in the caches, so that its intermediate results take no memory and no time to store.
+ *
+ *   a, `unit price`   a column. A name is of letters, digits, _ and bytes beyond ASCII, and does
+ * not begin with a digit; others stand between ` and ` 1, 0x1f, 2.5e-3, 0x1.8p3   plain numbers:
+ * integers up to 64 bits, and floats f(x, ...)         abs sqrt floor ceil isnan of one, min max of
+ * two, fma of three arguments x**3              a whole power from 0 to 64, as products from the
+ * left
+ *   - !
+ *   * / %             / of integers gives f64; % has the sign of the divisor, as in Python
+ *   + -
+ *   == != < <= > >=   give bools; they do not follow each other without && or brackets
+ *   &&                of bools; other operands are true if they are not 0
+ *   ||
+ *   x ? y : z         y where x is true, else z
+ *
+ * Those that bind most come first; ** takes a number alone on its right, and binds more than a sign
+ * on its left. Operations of one line group from the left, ?: from the right.
+ *
+ * Dtypes are those of bf_map: NumPy 2's promotion, where numbers take the dtype of the columns
+ * unless they are of a higher kind. Operations of numbers alone give numbers: 1/3 times an f32 is
+ * an f32. floor and ceil leave integers as they are. docs/numerics.md has the details.
+ *
+ * What is not needed does not fail: y and z where they are not chosen; the right side of && where
+ * the left is false, and of || where it is true. So n != 0 ? total / n : 0 divides by no 0. */
+#ifndef BITFOLD_EXPRESSION_H
+#define BITFOLD_EXPRESSION_H
+
+#include "array.h"
+#include "context.h"
+#include "state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bf_expression bf_expression;
+
+typedef struct bf_expression_options {
+    size_t size;                 /* sizeof(bf_expression_options): see bitfold.h */
+    bf_overflow_policy overflow; /* integer results that do not fit; default: error */
+} bf_expression_options;
+
+/* BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_WRAP) (C only). */
+#define BF_EXPRESSION_OPTIONS(...)                                                                 \
+    ((bf_expression_options){.size = sizeof(bf_expression_options), __VA_ARGS__})
+
+/* Parses text for `count` columns of these names and dtypes; options may be NULL. The expression
+ * uses the context whenever it is computed, and the context must outlive it.
+ *
+ * If the text is wrong, the message begins with "character N: ", and *position, unless NULL, is the
+ * number of bytes before the place. The text has at most 1 MiB. An expression has at most 4096
+ * operations, 256 columns, 256 different numbers and 1000 operations that wait for others.
+ * Errors: BF_E_ARGUMENT (also a name that no column has, or two have), BF_E_DTYPE (an operation
+ * that these dtypes do not have), BF_E_OVERFLOW (a number does not fit the dtype that it takes),
+ * BF_E_MEMORY. */
+BF_API bf_status bf_expression_parse(bf_context *context, const char *text,
+                                     const char *const names[], const bf_dtype dtypes[], int count,
+                                     const bf_expression_options *options, int *position,
+                                     bf_expression **expression);
+BF_API void bf_expression_destroy(bf_expression *expression);
+
+/* The dtype of the results. BF_NONE of NULL. */
+BF_API bf_dtype bf_expression_dtype(const bf_expression *expression);
+
+/* Does the expression use this column (0 to count - 1)? 1 or 0. */
+BF_API int bf_expression_uses(const bf_expression *expression, int column);
+
+/* Computes out = expression(columns). There are as many columns as it was parsed for; those that it
+ * does not use may be NULL. The others have the dtypes that it was parsed for, and the shape of
+ * out; a stride of 0 makes one element stand for many. out has the dtype of the results. All
+ * strides work; contiguous memory is fastest. out may be exactly a column: the same data and
+ * strides, and elements as wide. Any other overlap is refused.
+ *
+ * O(n). The CPU computes, in every context; arrays in a GPU's memory are refused. On BF_E_OVERFLOW
+ * and division of integers by zero, the message has the place in the text and the first index, in C
+ * order, and out may have been partly written.
+ * Errors: BF_E_ARGUMENT (also overlap, division by zero), BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW,
+ * BF_E_DEVICE, BF_E_MEMORY, BF_E_CANCELLED. */
+BF_API bf_status bf_expression_eval(bf_expression *expression, const bf_array *const columns[],
+                                    const bf_array *out);
+
+/* Absorbs the results as bf_state_absorb would, without storing them: the state has their dtype.
+ * The columns that are used have one shape; if none is used, the results have the shape of the
+ * columns given, or are one. Indices in messages go on from the elements absorbed before. On
+ * failure the state is as it was. The expression may belong to another context, which is not used.
+ * Errors: those of bf_expression_eval and of bf_state_absorb. */
+BF_API bf_status bf_state_absorb_expression(bf_state *state, const bf_expression *expression,
+                                            const bf_array *const columns[]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

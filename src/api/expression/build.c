@@ -1,0 +1,404 @@
+#include "api/expression/build.h"
+
+#include "api/map/map.h"
+#include "rules/map/map.h"
+#include <bitfold/value.h>
+
+#include <stdio.h>
+
+bf_status bf_expression_refuse(bf_expression_builder *b, bf_status status, int position,
+                               const char *format, ...) {
+    char text[BF_MESSAGE_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    b->position = position;
+    return bf_fail(b->context, status, "character %d: %s", position + 1, text);
+}
+
+bf_expression_value bf_expression_number(bf_dtype dtype, uint64_t bits) {
+    return (bf_expression_value){
+        .at = {BF_EXPRESSION_CONSTANT, -1}, .dtype = dtype, .weak = dtype != BF_BOOL, .bits = bits};
+}
+
+static bool is_constant(const bf_expression_value *x) {
+    return x->at.kind == BF_EXPRESSION_CONSTANT;
+}
+
+static bool is_register(const bf_expression_value *x) {
+    return x->at.kind == BF_EXPRESSION_REGISTER;
+}
+
+static bool is_weak_integer(const bf_expression_value *x) {
+    return is_constant(x) && x->weak && bf_dtype_is_integer(x->dtype);
+}
+
+static bool is_whole(bf_dtype dtype) { return !bf_dtype_is_float(dtype); }
+
+/* Integers are divided: may a divisor be 0? */
+static bool may_divide_by_zero(int op, const bf_expression_value *in) {
+    bool divides = op == BF_MAP_DIV || op == BF_EXPRESSION_MOD;
+    if (!divides || !is_whole(in[0].dtype) || !is_whole(in[1].dtype)) return false;
+    return !is_constant(&in[1]) || in[1].bits == 0;
+}
+
+/* ---- dtypes ---------------------------------------------------------------------------------- */
+
+/* An operation of map that takes the inputs of this one to the same dtype. */
+static bf_map_op like_map(int op) { return op > BF_MAP_CAST ? BF_MAP_MIN : (bf_map_op)op; }
+
+/* Finds the dtype that op computes in. SELECT's condition is not among the values. */
+static bf_status find_work(bf_expression_builder *b, int op, const bf_expression_value *in,
+                           int count, bf_dtype *work) {
+    bf_dtype dtypes[3];
+    unsigned weak = 0;
+    const char *why;
+    for (int i = 0; i < count; i++) {
+        dtypes[i] = in[i].dtype;
+        weak |= (in[i].weak ? 1u : 0) << i;
+    }
+    bf_status status = bf_map_find_work(like_map(op), dtypes, count, weak, work, &why);
+    if (status == BF_OK && op == BF_EXPRESSION_MOD && *work == BF_BOOL) {
+        status = BF_E_DTYPE;
+        why = "bools have no such operation: cast them first";
+    }
+    return status == BF_OK ? BF_OK : bf_expression_refuse(b, status, b->position, "%s", why);
+}
+
+static bf_dtype result_of(int op, bf_dtype work) {
+    return op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op) ? BF_BOOL : work;
+}
+
+/* Makes a constant one of this dtype. */
+static bf_status convert_constant(bf_expression_builder *b, bf_expression_value *x, bf_dtype to) {
+    bool misfit = false;
+    uint64_t bits = bf_cast(x->dtype, to, x->bits, false, &misfit);
+    if (misfit) {
+        char text[BF_VALUE_TEXT];
+        bf_value value = {.dtype = x->dtype, .as.u64 = x->bits};
+        bf_value_format(&value, text);
+        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the number %s does not fit %s",
+                                    text, bf_dtype_name(to));
+    }
+    x->bits = bits;
+    x->dtype = to;
+    return BF_OK;
+}
+
+/* ---- operations of numbers alone ------------------------------------------------------------- */
+
+/* Integers of the text are exact, and i64 where that holds them, otherwise u64. */
+static bf_status keep_integer(bf_expression_builder *b, bf_exact_integer x,
+                              bf_expression_value *out) {
+    bool beyond = x.value < bf_integer_least(BF_I64) || x.value > bf_integer_greatest(BF_U64);
+    if (beyond)
+        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the number is beyond 64 bits");
+    bf_dtype dtype = x.value > bf_integer_greatest(BF_I64) ? BF_U64 : BF_I64;
+    *out = bf_expression_number(dtype, x.wrapped);
+    return BF_OK;
+}
+
+static bool compare_integers(int op, bf_i128 x, bf_i128 y) {
+    switch (op) {
+    case BF_MAP_EQ: return x == y;
+    case BF_MAP_NE: return x != y;
+    case BF_MAP_LT: return x < y;
+    case BF_MAP_LE: return x <= y;
+    case BF_MAP_GT: return x > y;
+    default: return x >= y;
+    }
+}
+
+static bf_status fold_integers(bf_expression_builder *b, int op, const bf_expression_value *in,
+                               int count, bf_expression_value *out) {
+    bf_i128 x[3] = {0, 0, 0};
+    for (int i = 0; i < count; i++) x[i] = bf_integer_decode(in[i].dtype, in[i].bits);
+    if (op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op)) {
+        *out = bf_expression_number(BF_BOOL, compare_integers(op, x[0], x[1]));
+        return BF_OK;
+    }
+    if (op == BF_MAP_MIN || op == BF_MAP_MAX) {
+        bool first = op == BF_MAP_MIN ? x[0] < x[1] : x[0] > x[1];
+        return keep_integer(b, bf_integer_make(first ? x[0] : x[1]), out);
+    }
+    if (op == BF_EXPRESSION_MOD)
+        return keep_integer(b, bf_integer_make(bf_expression_integer_mod(x[0], x[1])), out);
+    return keep_integer(b, bf_map_integer((bf_map_op)op, x[0], x[1], x[2]), out);
+}
+
+/* The result of numbers is a number. */
+static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_expression_value *in,
+                              int count, bf_expression_value *out) {
+    bf_expression_value x[3] = {{.bits = 0}};
+    bool misfit = false, weak = true, whole = true;
+    bf_dtype work;
+    int first = op == BF_EXPRESSION_SELECT ? 1 : 0;
+    if (may_divide_by_zero(op, in))
+        return bf_expression_refuse(b, BF_E_ARGUMENT, b->position, "integer division by zero");
+    for (int i = first; i < count; i++) {
+        whole = whole && is_weak_integer(&in[i]);
+        weak = weak && (in[i].weak || in[i].dtype == BF_BOOL);
+    }
+    if (whole && op != BF_MAP_DIV && op != BF_MAP_SQRT && op != BF_EXPRESSION_SELECT)
+        return fold_integers(b, op, in, count, out);
+    bf_status status = find_work(b, op, in + first, count - first, &work);
+    for (int i = 0; i < count && status == BF_OK; i++) {
+        x[i] = in[i];
+        if (i >= first) status = convert_constant(b, &x[i], work);
+    }
+    if (status != BF_OK) return status;
+    uint64_t bits;
+    if (op == BF_EXPRESSION_SELECT)
+        bits = x[0].bits != 0 ? x[1].bits : x[2].bits;
+    else if (op > BF_MAP_CAST)
+        bits = bf_expression_element(op, work, x[0].bits, x[1].bits);
+    else
+        bits = bf_map_element((bf_map_op)op, work, x[0].bits, x[1].bits, x[2].bits, false, &misfit);
+    if (misfit)
+        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the number is beyond 64 bits");
+    *out = bf_expression_number(result_of(op, work), bits);
+    out->weak = weak && out->dtype != BF_BOOL;
+    return BF_OK;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void release_value(bf_expression_builder *b, const bf_expression_value *x) {
+    if (is_register(x)) b->busy[x->at.number] = false;
+}
+
+static bf_status take_register(bf_expression_builder *b, bf_expression_operand *at) {
+    int i = 0;
+    while (i < BF_EXPRESSION_REGISTERS && b->busy[i]) i++;
+    if (i == BF_EXPRESSION_REGISTERS)
+        return bf_expression_refuse(b, BF_E_ARGUMENT, b->position,
+                                    "the expression is nested too deeply");
+    b->busy[i] = true;
+    if (i >= b->program->registers) b->program->registers = i + 1;
+    *at = (bf_expression_operand){BF_EXPRESSION_REGISTER, i};
+    return BF_OK;
+}
+
+/* Gives a constant its number. */
+static bf_status place_constant(bf_expression_builder *b, bf_expression_value *x) {
+    bf_expression_program *p = b->program;
+    int i = 0;
+    while (i < p->constants && (p->constant[i].dtype != x->dtype || p->constant[i].bits != x->bits))
+        i++;
+    if (i == BF_EXPRESSION_CONSTANTS)
+        return bf_expression_refuse(b, BF_E_ARGUMENT, b->position,
+                                    "the expression has more than %d different numbers",
+                                    BF_EXPRESSION_CONSTANTS);
+    p->constant[i] = (bf_expression_constant){x->dtype, x->bits};
+    if (i == p->constants) p->constants++;
+    x->at.number = i;
+    return BF_OK;
+}
+
+static void copy_inputs(bf_expression_value to[3], const bf_expression_value *in, int count) {
+    for (int i = 0; i < count; i++) to[i] = in[i];
+}
+
+/* Adds a step of op in the dtype `work`, with a new register. The inputs stay, except that those
+ * with used set give their registers up. */
+static bf_status add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dtype to,
+                          const bf_expression_value *in, int count, bool used,
+                          bf_expression_value *out) {
+    bf_expression_program *p = b->program;
+    bf_expression_value x[3];
+    bf_status status = BF_OK;
+    if (p->steps == BF_EXPRESSION_STEPS)
+        return bf_expression_refuse(b, BF_E_ARGUMENT, b->position,
+                                    "the expression has more than %d operations",
+                                    BF_EXPRESSION_STEPS);
+    bf_expression_step s = {.op = op, .arity = count, .work = work, .to = to};
+    s.position = b->position;
+    copy_inputs(x, in, count);
+    for (int i = 0; i < count && status == BF_OK; i++) {
+        bool condition = op == BF_EXPRESSION_SELECT && i == 0;
+        if (is_constant(&x[i]) && !condition) status = convert_constant(b, &x[i], work);
+        if (is_constant(&x[i]) && status == BF_OK) status = place_constant(b, &x[i]);
+        s.from[i] = x[i].dtype;
+        s.in[i] = x[i].at;
+        bool as_wide = bf_dtype_bytes(x[i].dtype) == bf_dtype_bytes(to);
+        if (used && as_wide) release_value(b, &x[i]);
+    }
+    if (status == BF_OK) status = take_register(b, &s.out);
+    if (status != BF_OK) return status;
+    for (int i = 0; i < count; i++)
+        if (used && bf_dtype_bytes(x[i].dtype) != bf_dtype_bytes(to)) release_value(b, &x[i]);
+    p->step[p->steps++] = s;
+    *out = (bf_expression_value){.at = s.out, .dtype = to};
+    return BF_OK;
+}
+
+bf_status bf_expression_build_bool(bf_expression_builder *b, bf_expression_value *x) {
+    if (x->dtype == BF_BOOL) return BF_OK;
+    if (!is_constant(x)) return add_step(b, BF_MAP_CAST, BF_BOOL, BF_BOOL, x, 1, true, x);
+    bf_status status = convert_constant(b, x, BF_BOOL);
+    x->weak = false;
+    return status;
+}
+
+/* ---- guards ---------------------------------------------------------------------------------- */
+
+void bf_expression_guard_begin(bf_expression_builder *b, bf_expression_value condition,
+                               bool negated) {
+    b->guards[b->guard_count++] = (bf_expression_guard){.condition = condition, .negated = negated};
+}
+
+void bf_expression_guard_end(bf_expression_builder *b) {
+    const bf_expression_guard *g = &b->guards[--b->guard_count];
+    if (g->owned) b->busy[g->mask.number] = false;
+}
+
+static bf_status negate_bools(bf_expression_builder *b, const bf_expression_value *x, bool used,
+                              bf_expression_value *out) {
+    const bf_expression_value in[2] = {*x, bf_expression_number(BF_BOOL, 0)};
+    return add_step(b, BF_MAP_EQ, BF_BOOL, BF_BOOL, in, 2, used, out);
+}
+
+/* Computes the mask of guard i, with those around it. */
+static bf_status compute_mask(bf_expression_builder *b, int i) {
+    bf_expression_guard *g = &b->guards[i];
+    bf_expression_value x = g->condition;
+    bf_status status = BF_OK;
+    if (is_constant(&x)) status = place_constant(b, &x);
+    if (g->negated && status == BF_OK) status = negate_bools(b, &x, false, &x);
+    if (i > 0 && status == BF_OK) {
+        const bf_expression_value in[2] = {x, {.at = b->guards[i - 1].mask, .dtype = BF_BOOL}};
+        bf_expression_value both;
+        status = add_step(b, BF_MAP_MUL, BF_BOOL, BF_BOOL, in, 2, false, &both);
+        if (g->negated && status == BF_OK) release_value(b, &x);
+        x = both;
+    }
+    g->owned = status == BF_OK && (g->negated || i > 0);
+    g->mask = x.at;
+    g->ready = true;
+    return status;
+}
+
+/* Sets the guard of the next step. */
+static bf_status find_guard(bf_expression_builder *b, bf_expression_operand *guard) {
+    bf_status status = BF_OK;
+    *guard = (bf_expression_operand){BF_EXPRESSION_NOTHING, 0};
+    if (b->guard_count == 0) return BF_OK;
+    for (int i = 0; i < b->guard_count && status == BF_OK; i++)
+        if (!b->guards[i].ready) status = compute_mask(b, i);
+    *guard = b->guards[b->guard_count - 1].mask;
+    return status;
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static bool can_overflow(const bf_expression_builder *b, int op, bf_dtype work) {
+    bool arithmetic = op <= BF_MAP_ABS && op != BF_MAP_MIN && op != BF_MAP_MAX && op != BF_MAP_DIV;
+    return arithmetic && bf_dtype_is_integer(work) && b->program->overflow == BF_OVERFLOW_ERROR;
+}
+
+static bf_status build_step(bf_expression_builder *b, int op, const bf_expression_value *in,
+                            int count, bool used, bf_expression_value *out) {
+    int first = op == BF_EXPRESSION_SELECT ? 1 : 0;
+    bf_expression_operand guard = {BF_EXPRESSION_NOTHING, 0};
+    bf_dtype work;
+    bf_status status = find_work(b, op, in + first, count - first, &work);
+    if (status != BF_OK) return status;
+    bool zero = may_divide_by_zero(op, in);
+    if (zero || can_overflow(b, op, work)) status = find_guard(b, &guard);
+    if (status == BF_OK) status = add_step(b, op, work, result_of(op, work), in, count, used, out);
+    if (status != BF_OK) return status;
+    b->program->step[b->program->steps - 1].guard = guard;
+    b->program->step[b->program->steps - 1].refuse_zero = zero;
+    return BF_OK;
+}
+
+static bf_status build_isnan(bf_expression_builder *b, const bf_expression_value *in,
+                             bf_expression_value *out) {
+    const bf_expression_value twice[2] = {*in, *in};
+    if (bf_dtype_is_float(in->dtype)) return bf_expression_build(b, BF_MAP_NE, twice, 2, out);
+    release_value(b, in);
+    *out = bf_expression_number(BF_BOOL, 0);
+    return BF_OK;
+}
+
+/* AND, OR and NOT, of bools. */
+static bf_status build_logic(bf_expression_builder *b, int op, const bf_expression_value *in,
+                             int count, bf_expression_value *out) {
+    bf_expression_value x[3];
+    bf_status status = BF_OK;
+    copy_inputs(x, in, count);
+    for (int i = 0; i < count && status == BF_OK; i++) status = bf_expression_build_bool(b, &x[i]);
+    if (status != BF_OK) return status;
+    if (op == BF_EXPRESSION_NOT) x[1] = bf_expression_number(BF_BOOL, 0);
+    int by = op == BF_EXPRESSION_AND ? BF_MAP_MUL : op == BF_EXPRESSION_OR ? BF_MAP_ADD : BF_MAP_EQ;
+    return bf_expression_build(b, by, x, 2, out);
+}
+
+bf_status bf_expression_build(bf_expression_builder *b, int op, const bf_expression_value *in,
+                              int count, bf_expression_value *out) {
+    bool numbers = true;
+    for (int i = 0; i < count; i++) numbers = numbers && is_constant(&in[i]);
+    switch (op) {
+    case BF_EXPRESSION_ISNAN: return build_isnan(b, in, out);
+    case BF_EXPRESSION_AND:
+    case BF_EXPRESSION_OR:
+    case BF_EXPRESSION_NOT: return build_logic(b, op, in, count, out);
+    case BF_EXPRESSION_FLOOR:
+    case BF_EXPRESSION_CEIL:
+        *out = *in;
+        if (is_whole(in->dtype)) return BF_OK;
+        break;
+    default: break;
+    }
+    return numbers ? fold_numbers(b, op, in, count, out) : build_step(b, op, in, count, true, out);
+}
+
+/* x, times x so often; x has a dtype that has products. */
+static bf_status multiply(bf_expression_builder *b, const bf_expression_value *x, int times,
+                          bf_expression_value *out) {
+    bf_expression_value product = *x;
+    for (int i = 0; i < times; i++) {
+        const bf_expression_value in[2] = {product, *x};
+        bf_status status = is_constant(x) ? fold_numbers(b, BF_MAP_MUL, in, 2, out)
+                                          : build_step(b, BF_MAP_MUL, in, 2, false, out);
+        if (status != BF_OK) return status;
+        if (i > 0) release_value(b, &product);
+        product = *out;
+    }
+    release_value(b, x);
+    return BF_OK;
+}
+
+bf_status bf_expression_build_power(bf_expression_builder *b, bf_expression_value x, int exponent,
+                                    bf_expression_value *out) {
+    bf_status status = BF_OK;
+    bool truth = x.dtype == BF_BOOL;
+    if (exponent == 0) {
+        bool misfit = false;
+        bf_dtype dtype = truth ? BF_I64 : x.dtype;
+        release_value(b, &x);
+        *out = bf_expression_number(dtype, bf_cast(BF_I64, dtype, 1, false, &misfit));
+        out->weak = x.weak;
+        return BF_OK;
+    }
+    if (truth && is_constant(&x))
+        x.dtype = BF_I64;
+    else if (truth)
+        status = add_step(b, BF_MAP_CAST, BF_I64, BF_I64, &x, 1, true, &x);
+    *out = x;
+    if (status != BF_OK || exponent == 1) return status;
+    return multiply(b, &x, exponent - 1, out);
+}
+
+bf_status bf_expression_build_result(bf_expression_builder *b, bf_expression_value x) {
+    bf_expression_program *p = b->program;
+    bool last = p->steps > 0 && is_register(&x) && p->step[p->steps - 1].out.number == x.at.number;
+    if (!last) {
+        bf_status status = add_step(b, BF_MAP_CAST, x.dtype, x.dtype, &x, 1, true, &x);
+        if (status != BF_OK) return status;
+    }
+    p->dtype = x.dtype;
+    p->step[p->steps - 1].out = (bf_expression_operand){BF_EXPRESSION_RESULT, 0};
+    return BF_OK;
+}

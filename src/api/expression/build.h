@@ -1,0 +1,69 @@
+/* From operations on values to the steps of a program: dtypes, numbers, registers, guards. */
+#ifndef BF_API_EXPRESSION_BUILD_H
+#define BF_API_EXPRESSION_BUILD_H
+
+#include "seam/expression.h"
+
+#include <stdarg.h>
+
+/* A column, a number or a result. */
+typedef struct bf_expression_value {
+    bf_expression_operand at; /* a constant has no number until a step takes it */
+    bf_dtype dtype;
+    bool weak;     /* a plain number, as in Python: bf_map_result_dtype */
+    uint64_t bits; /* of a constant */
+} bf_expression_value;
+
+/* Operations of the language besides those of steps. */
+enum { BF_EXPRESSION_AND = 80, BF_EXPRESSION_OR, BF_EXPRESSION_NOT, BF_EXPRESSION_ISNAN };
+
+/* Elements for which an operand is not needed, such as those that ?: does not choose, cannot fail
+ * there. A guard holds the bools that tell which are needed. */
+typedef struct bf_expression_guard {
+    bf_expression_value condition;
+    bool negated;
+    bool ready, owned;          /* `mask` is computed; it is a register of its own */
+    bf_expression_operand mask; /* of this guard and those around it */
+} bf_expression_guard;
+
+enum { BF_EXPRESSION_NESTED = 1000 /* operations that wait for their operands */ };
+
+typedef struct bf_expression_builder {
+    bf_context *context;
+    bf_expression_program *program;
+    bool busy[BF_EXPRESSION_REGISTERS];
+    bf_expression_guard guards[BF_EXPRESSION_NESTED];
+    int guard_count;
+    int position; /* in the text, of what is being built */
+} bf_expression_builder;
+
+/* Fails with the message "character N: ..." for this place of the text. */
+bf_status bf_expression_refuse(bf_expression_builder *b, bf_status status, int position,
+                               const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The functions below return false if they have failed, with the context's message. */
+
+/* Computes op of the values, which must not be used again. NULL for a result that nobody needs. */
+bf_status bf_expression_build(bf_expression_builder *b, int op, const bf_expression_value *in,
+                              int count, bf_expression_value *out);
+
+/* x to a whole power from 0 to 64: products from the left. */
+bf_status bf_expression_build_power(bf_expression_builder *b, bf_expression_value x, int exponent,
+                                    bf_expression_value *out);
+
+/* Makes a condition of a value. */
+bf_status bf_expression_build_bool(bf_expression_builder *b, bf_expression_value *x);
+
+/* What is built until the guard is dropped is needed where the condition holds (negated: does not).
+ * The condition must not be used up before. */
+void bf_expression_guard_begin(bf_expression_builder *b, bf_expression_value condition,
+                               bool negated);
+void bf_expression_guard_end(bf_expression_builder *b);
+
+/* Completes the program, whose result this is. */
+bf_status bf_expression_build_result(bf_expression_builder *b, bf_expression_value x);
+
+/* A plain number. */
+bf_expression_value bf_expression_number(bf_dtype dtype, uint64_t bits);
+
+#endif

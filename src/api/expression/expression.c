@@ -1,0 +1,276 @@
+/* Expressions: parse, compute, absorb. */
+#include "api/expression/expression.h"
+
+#include "api/reduce/state.h"
+#include "api/runtime/array.h"
+#include "api/runtime/enter.h"
+#include "api/runtime/sized.h"
+#include "seam/host.h"
+#include "seam/where.h"
+
+/* ---- parse ----------------------------------------------------------------------------------- */
+
+static bf_status check_columns(bf_context *context, const bf_expression_source *s) {
+    if (s->text == NULL) return bf_fail(context, BF_E_ARGUMENT, "no text");
+    if (s->count < 0 || s->count > INT32_MAX / 64)
+        return bf_fail(context, BF_E_ARGUMENT, "%d columns are not possible", s->count);
+    if (s->count > 0 && (s->names == NULL || s->dtypes == NULL))
+        return bf_fail(context, BF_E_ARGUMENT, "no columns");
+    for (int i = 0; i < s->count; i++) {
+        if (s->names[i] == NULL) return bf_fail(context, BF_E_ARGUMENT, "column %d: no name", i);
+        if (bf_dtype_bytes(s->dtypes[i]) == 0)
+            return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)s->dtypes[i]);
+    }
+    return BF_OK;
+}
+
+static bf_expression *make_expression(bf_context *context, int count) {
+    bf_expression *e = bf_calloc(1, sizeof *e + (size_t)count * sizeof *e->number);
+    if (e == NULL) return NULL;
+    e->context = context;
+    e->count = count;
+    e->program = bf_calloc(1, sizeof *e->program);
+    if (e->program != NULL) return e;
+    bf_free(e);
+    return NULL;
+}
+
+static bf_status parse_expression(bf_context *context, const bf_expression_source *source,
+                                  const bf_expression_options *given, int *position,
+                                  bf_expression **expression) {
+    bf_expression_options options = BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_ERROR);
+    int place = 0;
+    if (expression == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the expression");
+    if (given != NULL && !BF_READ(&options, given, overflow))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_expression_options: size is not set, or from a newer version");
+    if ((unsigned)options.overflow > BF_OVERFLOW_SATURATE)
+        return bf_fail(context, BF_E_ARGUMENT, "unknown overflow policy %d", (int)options.overflow);
+    bf_status status = check_columns(context, source);
+    if (status != BF_OK) return status;
+    bf_expression *made = make_expression(context, source->count);
+    if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
+    made->program->overflow = options.overflow;
+    status = bf_expression_compile(context, source, made->program, made->number, &place);
+    if (status == BF_OK)
+        *expression = made;
+    else
+        bf_expression_destroy(made);
+    if (status != BF_OK && position != NULL) *position = place;
+    return status;
+}
+
+bf_status bf_expression_parse(bf_context *context, const char *text, const char *const names[],
+                              const bf_dtype dtypes[], int count,
+                              const bf_expression_options *options, int *position,
+                              bf_expression **expression) {
+    const bf_expression_source source = {text, names, dtypes, count};
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, parse_expression(context, &source, options, position, expression));
+}
+
+void bf_expression_destroy(bf_expression *expression) {
+    if (expression == NULL) return;
+    bf_free(expression->program);
+    bf_free(expression);
+}
+
+bf_dtype bf_expression_dtype(const bf_expression *expression) {
+    return expression != NULL ? expression->program->dtype : BF_NONE;
+}
+
+int bf_expression_uses(const bf_expression *expression, int column) {
+    if (expression == NULL || column < 0 || column >= expression->count) return 0;
+    return expression->number[column] >= 0;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static bf_status check_memory(bf_context *context, const bf_array *array) {
+    if (bf_where_is(array->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
+    return bf_fail(context, BF_E_DEVICE,
+                   "expressions are computed by the CPU, and an array is in a GPU's memory");
+}
+
+/* The array, of n elements, has this shape. */
+static bf_strided strided_of(const bf_array *array, int64_t n) {
+    bf_strided x = {.data = array->data, .bytes = bf_dtype_bytes(array->dtype), .ndim = 1};
+    x.shape[0] = n;
+    x.strides[0] = 1;
+    if (bf_array_is_contiguous(array)) return x;
+    x.ndim = array->ndim;
+    memcpy(x.shape, array->shape, sizeof x.shape);
+    memcpy(x.strides, array->strides, sizeof x.strides);
+    return x;
+}
+
+static bf_status check_column(bf_context *context, const bf_expression *e, int i,
+                              const bf_array *column, const bf_array *like) {
+    bf_dtype dtype = e->program->column[e->number[i]];
+    if (column == NULL || bf_array_count(column) < 0)
+        return bf_fail(context, BF_E_ARGUMENT, "column %d is not well formed", i);
+    if (column->dtype != dtype)
+        return bf_fail(context, BF_E_DTYPE, "column %d is %s, and was %s when it was parsed for", i,
+                       bf_dtype_name(column->dtype), bf_dtype_name(dtype));
+    if (!bf_same_shape(column, like))
+        return bf_fail(context, BF_E_SHAPE, "column %d has another shape", i);
+    return check_memory(context, column);
+}
+
+/* Sets the job's columns, of the shape of `like`. */
+static bf_status place_columns(bf_context *context, const bf_expression *e,
+                               const bf_array *const columns[], const bf_array *like,
+                               bf_strided *to) {
+    for (int i = 0; i < e->count; i++) {
+        if (e->number[i] < 0) continue;
+        bf_status status = check_column(context, e, i, columns[i], like);
+        if (status != BF_OK) return status;
+        to[e->number[i]] = strided_of(columns[i], bf_array_count(like));
+    }
+    return BF_OK;
+}
+
+/* Begins a job for columns of the shape of `like`. The columns are the caller's to free. */
+static bf_status begin_job(bf_context *context, const bf_expression *e,
+                           const bf_array *const columns[], const bf_array *like,
+                           bf_expression_job *job) {
+    const bf_expression_program *p = e->program;
+    *job = (bf_expression_job){.program = p, .count = bf_array_count(like)};
+    bf_strided *made = bf_calloc((size_t)p->columns + 1, sizeof *made);
+    if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
+    job->columns = made;
+    return place_columns(context, e, columns, like, made);
+}
+
+static void end_job(const bf_expression_job *job) { bf_free((void *)(uintptr_t)job->columns); }
+
+static int64_t bytes_of(const bf_expression_job *job) {
+    int64_t bytes = 0;
+    for (int c = 0; c < job->program->columns; c++) bytes += job->columns[c].bytes;
+    return bf_bytes_of(job->count, bytes);
+}
+
+/* The CPU's backend, with the message of why. */
+static const bf_expression_backend *place_job(bf_context *context) {
+    context->used = &bf_backend_cpu;
+    if (context->fixed != &bf_backend_cpu) context->reason = "expressions are computed by the CPU";
+    return bf_backend_cpu.expression;
+}
+
+/* ---- compute --------------------------------------------------------------------------------- */
+
+static bf_status check_out(bf_context *context, const bf_expression *e, const bf_array *out) {
+    if (out == NULL || bf_array_count(out) < 0)
+        return bf_fail(context, BF_E_ARGUMENT, "the output is not well formed");
+    if (out->dtype != e->program->dtype)
+        return bf_fail(context, BF_E_DTYPE, "the result is %s, the output %s",
+                       bf_dtype_name(e->program->dtype), bf_dtype_name(out->dtype));
+    if (bf_array_overlaps_itself(out))
+        return bf_fail(context, BF_E_ARGUMENT, "the output's elements overlap each other");
+    return check_memory(context, out);
+}
+
+static bool is_same(const bf_array *a, const bf_array *b) {
+    bool same = a->data == b->data && bf_dtype_size(a->dtype) == bf_dtype_size(b->dtype);
+    for (int d = 0; same && d < a->ndim; d++)
+        same = a->shape[d] <= 1 || a->strides[d] == b->strides[d];
+    return same;
+}
+
+static bf_status check_overlap(bf_context *context, const bf_expression *e,
+                               const bf_array *const columns[], const bf_array *out) {
+    for (int i = 0; i < e->count; i++)
+        if (e->number[i] >= 0 && bf_arrays_overlap(columns[i], out) && !is_same(columns[i], out))
+            return bf_fail(context, BF_E_ARGUMENT,
+                           "column %d overlaps the output, but is not the same", i);
+    return BF_OK;
+}
+
+static bf_status eval_expression(bf_context *context, const bf_expression *e,
+                                 const bf_array *const columns[], const bf_array *out) {
+    bf_expression_job job;
+    if (columns == NULL && e->count > 0) return bf_fail(context, BF_E_ARGUMENT, "no columns");
+    bf_status status = check_out(context, e, out);
+    if (status != BF_OK) return status;
+    status = begin_job(context, e, columns, out, &job);
+    if (status == BF_OK && job.count > 0) status = check_overlap(context, e, columns, out);
+    if (status == BF_OK && job.count > 0) {
+        job.out = strided_of(out, job.count);
+        const bf_expression_backend *by = place_job(context);
+        status = bf_watch_begin(context, bytes_of(&job));
+        if (status == BF_OK) status = by->eval(context, &job);
+        status = bf_watch_end(context, status);
+    }
+    end_job(&job);
+    return status;
+}
+
+bf_status bf_expression_eval(bf_expression *expression, const bf_array *const columns[],
+                             const bf_array *out) {
+    if (expression == NULL || !bf_enter(expression->context)) return BF_E_ARGUMENT;
+    bf_context *context = expression->context;
+    return bf_leave(context, eval_expression(context, expression, columns, out));
+}
+
+/* ---- absorb ---------------------------------------------------------------------------------- */
+
+/* Returns the array that has the shape of the results; NULL: they are one. */
+static const bf_array *shape_of(const bf_expression *e, const bf_array *const columns[]) {
+    const bf_array *given = NULL;
+    for (int i = 0; i < e->count; i++) {
+        if (e->number[i] >= 0) return columns[i];
+        if (given == NULL) given = columns[i];
+    }
+    return given;
+}
+
+static bf_status check_state(const bf_state *s, const bf_expression *e) {
+    if (s->op == BF_DOT) return bf_fail(s->context, BF_E_ARGUMENT, "dot takes two arrays");
+    if (s->dtype != e->program->dtype)
+        return bf_fail(s->context, BF_E_DTYPE, "%s results in a reduction of %s",
+                       bf_dtype_name(e->program->dtype), bf_dtype_name(s->dtype));
+    return BF_OK;
+}
+
+static bf_status absorb_job(bf_state *s, bf_expression_job *job) {
+    bf_context *context = s->context;
+    const int64_t *next = bf_state_next(s);
+    int64_t *kept, before = next != NULL ? *next : s->words[0];
+    if (job->count > BF_COUNT_MAX - before)
+        return bf_fail(context, BF_E_OVERFLOW, "more than 2^62 elements");
+    if (job->count == 0) return BF_OK;
+    job->index = before;
+    bf_job to = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .every_zero = s->lasting};
+    to.index = next != NULL ? *next : 0;
+    bf_status status = bf_state_keep(s, &kept);
+    if (status != BF_OK) return status;
+    const bf_expression_backend *by = place_job(context);
+    status = bf_watch_begin(context, bytes_of(job));
+    if (status == BF_OK) status = by->absorb(context, job, &to, s->words);
+    status = bf_watch_end(context, status);
+    bf_state_settle(s, kept, status);
+    return status;
+}
+
+static bf_status absorb_expression(bf_state *s, const bf_expression *e,
+                                   const bf_array *const columns[]) {
+    const bf_array one = {.data = s, .dtype = BF_U8}, *like = &one;
+    bf_expression_job job;
+    if (e == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no expression");
+    if (columns == NULL && e->count > 0) return bf_fail(s->context, BF_E_ARGUMENT, "no columns");
+    bf_status status = check_state(s, e);
+    if (status != BF_OK) return status;
+    if (e->count > 0 && shape_of(e, columns) != NULL) like = shape_of(e, columns);
+    if (bf_array_count(like) < 0)
+        return bf_fail(s->context, BF_E_ARGUMENT, "a column is not well formed");
+    status = begin_job(s->context, e, columns, like, &job);
+    if (status == BF_OK) status = absorb_job(s, &job);
+    end_job(&job);
+    return status;
+}
+
+bf_status bf_state_absorb_expression(bf_state *state, const bf_expression *expression,
+                                     const bf_array *const columns[]) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    return bf_leave(state->context, absorb_expression(state, expression, columns));
+}

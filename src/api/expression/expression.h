@@ -1,0 +1,27 @@
+/* The inside of an expression. */
+#ifndef BF_API_EXPRESSION_EXPRESSION_H
+#define BF_API_EXPRESSION_EXPRESSION_H
+
+#include "seam/expression.h"
+#include <bitfold/expression.h>
+
+struct bf_expression {
+    bf_context *context;
+    bf_expression_program *program;
+    int count;    /* columns that it was parsed for, */
+    int number[]; /* and their numbers in the program; -1: not used */
+};
+
+/* The columns and the text that are parsed. */
+typedef struct bf_expression_source {
+    const char *text;
+    const char *const *names;
+    const bf_dtype *dtypes;
+    int count;
+} bf_expression_source;
+
+/* Makes the program. numbers: of each column. On failure *position is the place in the text. */
+bf_status bf_expression_compile(bf_context *context, const bf_expression_source *source,
+                                bf_expression_program *program, int *numbers, int *position);
+
+#endif

@@ -1,0 +1,120 @@
+/* Floats of the text, by exact integers: rounded once, whatever the caller's locale and rounding
+ * mode.
+ */
+#include "api/expression/text.h"
+
+enum {
+    LIMBS = 256,
+    DIGITS = 800,    /* that are read; of others it matters only whether they are 0 */
+    MOST = 400,      /* a number of 10^MOST, */
+    HEX_MOST = 5000, /* or of 2^HEX_MOST, is infinite, and its inverse is 0 */
+    AT_ONCE = 9,     /* powers of ten in a limb */
+    SPARE = 128      /* bits of a quotient */
+};
+
+/* A whole number, the least limb first. */
+typedef struct large {
+    int n;
+    uint32_t limb[LIMBS];
+} large;
+
+static void multiply_add(large *x, uint32_t factor, uint32_t term) {
+    uint64_t carry = term;
+    for (int i = 0; i < x->n; i++, carry >>= 32) {
+        carry += (uint64_t)x->limb[i] * factor;
+        x->limb[i] = (uint32_t)carry;
+    }
+    if (carry != 0) x->limb[x->n++] = (uint32_t)carry;
+}
+
+/* Divides x, and returns the remainder. */
+static uint32_t divide(large *x, uint32_t divisor) {
+    uint64_t rest = 0;
+    for (int i = x->n - 1; i >= 0; i--) {
+        rest = rest << 32 | x->limb[i];
+        x->limb[i] = (uint32_t)(rest / divisor);
+        rest %= divisor;
+    }
+    while (x->n > 0 && x->limb[x->n - 1] == 0) x->n--;
+    return (uint32_t)rest;
+}
+
+/* Rounds x * 2^exponent once; sticky: it is a little more. */
+static uint64_t round_large(const large *x, int exponent, bool sticky) {
+    bf_u128 top = 0;
+    for (int i = x->n - 1, k = 0; k < 4; i--, k++) top = top << 32 | (i >= 0 ? x->limb[i] : 0);
+    for (int i = x->n - 5; i >= 0; i--) sticky = sticky || x->limb[i] != 0;
+    bf_exact_float exact = bf_exact_make(false, top, exponent + 32 * (x->n - 4));
+    exact.sticky = sticky;
+    return bf_exact_round(bf_format_f64(), exact);
+}
+
+static uint32_t power_of_ten(int n) {
+    uint32_t power = 1;
+    for (; n > 0; n--) power *= 10;
+    return power;
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Rounds x * 10^scale once. */
+static uint64_t round_decimal(large *x, int scale, bool sticky) {
+    int divisions = scale < 0 ? -scale : 0, shift = 0;
+    for (; scale > 0; scale -= AT_ONCE) multiply_add(x, power_of_ten(least(scale, AT_ONCE)), 0);
+    for (; divisions > 0 && shift < SPARE + 4 * divisions; shift += 16)
+        multiply_add(x, 1u << 16, 0);
+    for (; divisions > 0; divisions -= AT_ONCE)
+        sticky |= divide(x, power_of_ten(least(divisions, AT_ONCE))) != 0;
+    return round_large(x, -shift, sticky);
+}
+
+static int digit_of(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
+
+/* A number: x * base^power, and a little more if sticky; x has `digits` digits. */
+typedef struct digits {
+    large x;
+    int digits;
+    int64_t power;
+    bool sticky;
+} digits;
+
+static void read_digits(const char *at, const char *end, uint32_t base, digits *d) {
+    bool point = false;
+    for (; at < end; at++) {
+        if (*at == '.') {
+            point = true;
+            continue;
+        }
+        bool read = d->digits < DIGITS;
+        if (read)
+            multiply_add(&d->x, base, (uint32_t)digit_of(*at));
+        else
+            d->sticky |= *at != '0';
+        if (read && d->x.n > 0) d->digits++;
+        d->power += (read ? 0 : 1) - (point ? 1 : 0);
+    }
+}
+
+/* Reads an exponent with its sign. One that is too large to matter stays so. */
+static int64_t read_exponent(const char *at, const char *end) {
+    bool negative = *at == '-';
+    int64_t x = 0;
+    for (at += *at == '-' || *at == '+' ? 1 : 0; at < end; at++)
+        x = x < INT32_MAX ? 10 * x + digit_of(*at) : x;
+    return negative ? -x : x;
+}
+
+uint64_t bf_token_float(const char *at, const char *end) {
+    bool hex = at[0] == '0' && (at[1] | 32) == 'x';
+    const char *exponent = at;
+    digits d = {.digits = 0};
+    while (exponent < end && (*exponent | 32) != (hex ? 'p' : 'e')) exponent++;
+    read_digits(at + (hex ? 2 : 0), exponent, hex ? 16 : 10, &d);
+    int64_t given = exponent < end ? read_exponent(exponent + 1, end) : 0;
+    int64_t power = hex ? 4 * d.power + given : d.power + given;
+    int64_t size = power + (hex ? 4 * d.digits : d.digits), most = hex ? HEX_MOST : MOST;
+    if (d.x.n == 0 || size < -most) return 0;
+    if (size > most) return bf_format_inf(bf_format_f64());
+    return hex ? round_large(&d.x, (int)power, d.sticky)
+               : round_decimal(&d.x, (int)power, d.sticky);
+}

@@ -1,0 +1,329 @@
+/* The parser: operators wait on a stack for their operands, so that nesting takes no stack of the
+ * caller's. Each is built when its operands are complete. */
+#include "api/expression/expression.h"
+#include "api/expression/text.h"
+#include "seam/host.h"
+
+/* From what binds least to what binds most. '**' takes a literal and never waits. */
+typedef enum level {
+    LEVEL_BRACKET,
+    LEVEL_CHOICE,
+    LEVEL_OR,
+    LEVEL_AND,
+    LEVEL_COMPARISON,
+    LEVEL_SUM,
+    LEVEL_PRODUCT,
+    LEVEL_SIGN
+} level;
+
+/* An operation that waits. */
+typedef struct waiting {
+    level level;
+    int op; /* of a bracket: of the function that it belongs to, or 0; of a choice: see below */
+    int arity;
+    int taken; /* arguments of a function that are complete */
+    int position;
+} waiting;
+
+/* A choice waits for what '?' or ':' is followed by. */
+enum { CHOICE_FIRST = -1, CHOICE_SECOND = -2 };
+
+typedef struct parser {
+    bf_expression_builder build;
+    const bf_expression_source *source;
+    int *numbers;
+    int at; /* in the text */
+    bf_token token;
+    waiting stack[BF_EXPRESSION_NESTED];
+    int waits;
+    bf_expression_value values[3 * BF_EXPRESSION_NESTED + 3];
+    int value_count;
+} parser;
+
+static const struct {
+    char text[3];
+    level level;
+    int op;
+} binary_operators[] = {
+    {"+", LEVEL_SUM, BF_MAP_ADD},
+    {"-", LEVEL_SUM, BF_MAP_SUB},
+    {"*", LEVEL_PRODUCT, BF_MAP_MUL},
+    {"/", LEVEL_PRODUCT, BF_MAP_DIV},
+    {"%", LEVEL_PRODUCT, BF_EXPRESSION_MOD},
+    {"==", LEVEL_COMPARISON, BF_MAP_EQ},
+    {"!=", LEVEL_COMPARISON, BF_MAP_NE},
+    {"<", LEVEL_COMPARISON, BF_MAP_LT},
+    {"<=", LEVEL_COMPARISON, BF_MAP_LE},
+    {">", LEVEL_COMPARISON, BF_MAP_GT},
+    {">=", LEVEL_COMPARISON, BF_MAP_GE},
+    {"&&", LEVEL_AND, BF_EXPRESSION_AND},
+    {"||", LEVEL_OR, BF_EXPRESSION_OR},
+};
+
+static const struct {
+    const char *name;
+    int op, arity;
+} functions[] = {
+    {"abs", BF_MAP_ABS, 1},
+    {"sqrt", BF_MAP_SQRT, 1},
+    {"floor", BF_EXPRESSION_FLOOR, 1},
+    {"ceil", BF_EXPRESSION_CEIL, 1},
+    {"min", BF_MAP_MIN, 2},
+    {"max", BF_MAP_MAX, 2},
+    {"fma", BF_MAP_FMA, 3},
+    {"isnan", BF_EXPRESSION_ISNAN, 1},
+};
+
+enum {
+    BINARY_OPERATORS = sizeof binary_operators / sizeof *binary_operators,
+    FUNCTIONS = sizeof functions / sizeof *functions,
+    TEXT_MOST = 1 << 20, /* bytes */
+    EXPONENT_MOST = 64,
+    SHOWN = 40 /* bytes of a name in a message */
+};
+
+static bf_status refuse_token(parser *p, const char *what) {
+    return bf_expression_refuse(&p->build, BF_E_ARGUMENT, p->token.position, "%s", what);
+}
+
+static bf_status next_token(parser *p) {
+    return bf_token_next(&p->build, p->source->text, &p->at, &p->token);
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static void push_value(parser *p, bf_expression_value x) { p->values[p->value_count++] = x; }
+
+static bf_expression_value *last_value(parser *p) { return &p->values[p->value_count - 1]; }
+
+static bool is_named(const parser *p, const char *name) {
+    const bf_token *t = &p->token;
+    size_t length = (size_t)(t->end - t->begin);
+    return strlen(name) == length && memcmp(name, p->source->text + t->begin, length) == 0;
+}
+
+static bf_status refuse_name(parser *p, const char *what, const char *why) {
+    const bf_token *t = &p->token;
+    int length = t->end - t->begin < SHOWN ? t->end - t->begin : SHOWN;
+    return bf_expression_refuse(&p->build, BF_E_ARGUMENT, t->position, "%s '%.*s'%s", what, length,
+                                p->source->text + t->begin, why);
+}
+
+static bf_status take_column(parser *p) {
+    const bf_expression_source *s = p->source;
+    bf_expression_program *program = p->build.program;
+    int found = -1;
+    for (int i = 0; i < s->count; i++) {
+        if (!is_named(p, s->names[i])) continue;
+        if (found >= 0) return refuse_name(p, "two columns have the name", "");
+        found = i;
+    }
+    if (found < 0) return refuse_name(p, "no column has the name", "");
+    if (p->numbers[found] < 0) {
+        if (program->columns == BF_EXPRESSION_COLUMNS)
+            return refuse_token(p, "the expression has too many columns");
+        p->numbers[found] = program->columns;
+        program->column[program->columns++] = s->dtypes[found];
+    }
+    push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_COLUMN, p->numbers[found]},
+                                        .dtype = s->dtypes[found]});
+    return BF_OK;
+}
+
+/* ---- what waits ------------------------------------------------------------------------------ */
+
+static bf_status push_waiting(parser *p, level of, int op, int arity) {
+    if (p->waits == BF_EXPRESSION_NESTED)
+        return refuse_token(p, "the expression is nested too deeply");
+    p->stack[p->waits++] =
+        (waiting){.level = of, .op = op, .arity = arity, .position = p->token.position};
+    return BF_OK;
+}
+
+static waiting *top_of(parser *p) { return p->waits > 0 ? &p->stack[p->waits - 1] : NULL; }
+
+/* Builds what is on top, whose operands are complete. */
+static bf_status build_top(parser *p) {
+    waiting w = p->stack[--p->waits];
+    bool choice = w.level == LEVEL_CHOICE, logic = w.level == LEVEL_AND || w.level == LEVEL_OR;
+    bf_expression_value out = {.bits = 0};
+    if (choice || logic) bf_expression_guard_end(&p->build);
+    p->value_count -= w.arity;
+    p->build.position = w.position;
+    bf_status status = bf_expression_build(&p->build, choice ? BF_EXPRESSION_SELECT : w.op,
+                                           p->values + p->value_count, w.arity, &out);
+    push_value(p, out);
+    return status;
+}
+
+/* Builds what binds at least as much as `least`, down to a bracket. '?' without ':' is one. */
+static bf_status build_down_to(parser *p, level least) {
+    bf_status status = BF_OK;
+    for (const waiting *w = top_of(p); w != NULL && status == BF_OK; w = top_of(p)) {
+        if (w->level < least || w->level == LEVEL_BRACKET || w->op == CHOICE_FIRST) break;
+        status = build_top(p);
+    }
+    return status;
+}
+
+static bf_status take_operator(parser *p, int i) {
+    level of = binary_operators[i].level;
+    bool comparison = of == LEVEL_COMPARISON, logic = of == LEVEL_AND || of == LEVEL_OR;
+    bf_status status = build_down_to(p, comparison ? LEVEL_SUM : of);
+    const waiting *w = top_of(p);
+    if (status == BF_OK && comparison && w != NULL && w->level == LEVEL_COMPARISON)
+        return refuse_token(p, "comparisons do not follow each other: join them by &&");
+    p->build.position = p->token.position;
+    if (status == BF_OK && logic) status = bf_expression_build_bool(&p->build, last_value(p));
+    if (status == BF_OK) status = push_waiting(p, of, binary_operators[i].op, 2);
+    if (status == BF_OK && logic)
+        bf_expression_guard_begin(&p->build, *last_value(p), of == LEVEL_OR);
+    return status;
+}
+
+/* a ? b : c waits from '?' to ':' as one with CHOICE_FIRST, then to its end. */
+static bf_status take_question(parser *p) {
+    bf_status status = build_down_to(p, LEVEL_OR);
+    p->build.position = p->token.position;
+    if (status == BF_OK) status = bf_expression_build_bool(&p->build, last_value(p));
+    if (status == BF_OK) status = push_waiting(p, LEVEL_CHOICE, CHOICE_FIRST, 3);
+    if (status == BF_OK) bf_expression_guard_begin(&p->build, *last_value(p), false);
+    return status;
+}
+
+static bf_status take_colon(parser *p) {
+    bf_status status = build_down_to(p, LEVEL_CHOICE);
+    waiting *w = top_of(p);
+    if (status != BF_OK) return status;
+    if (w == NULL || w->op != CHOICE_FIRST) return refuse_token(p, "there is no '?' for this ':'");
+    w->op = CHOICE_SECOND;
+    bf_expression_guard_end(&p->build);
+    bf_expression_guard_begin(&p->build, p->values[p->value_count - 2], true);
+    return BF_OK;
+}
+
+/* Builds all down to the bracket that is open, which there must be. */
+static bf_status build_to_bracket(parser *p, const char *without) {
+    bf_status status = build_down_to(p, LEVEL_CHOICE);
+    const waiting *w = top_of(p);
+    if (status != BF_OK) return status;
+    if (w != NULL && w->op == CHOICE_FIRST) return refuse_token(p, "':' expected");
+    return w == NULL ? refuse_token(p, without) : BF_OK;
+}
+
+static bf_status refuse_arguments(parser *p, const waiting *w) {
+    return bf_expression_refuse(&p->build, BF_E_ARGUMENT, p->token.position,
+                                "the function takes %d argument%s", w->arity,
+                                w->arity == 1 ? "" : "s");
+}
+
+static bf_status take_comma(parser *p) {
+    bf_status status = build_to_bracket(p, "',' is only between arguments");
+    waiting *w = top_of(p);
+    if (status != BF_OK) return status;
+    if (w->op == 0) return refuse_token(p, "')' expected");
+    return ++w->taken == w->arity ? refuse_arguments(p, w) : BF_OK;
+}
+
+static bf_status take_closing(parser *p) {
+    bf_status status = build_to_bracket(p, "there is no '(' for this ')'");
+    const waiting *w = top_of(p);
+    if (status != BF_OK) return status;
+    if (w->op != 0 && w->taken + 1 != w->arity) return refuse_arguments(p, w);
+    if (w->op != 0) return build_top(p);
+    p->waits--;
+    return BF_OK;
+}
+
+static bf_status take_power(parser *p) {
+    int position = p->token.position;
+    bf_status status = next_token(p);
+    if (status != BF_OK) return status;
+    const bf_expression_value *n = &p->token.number;
+    bool whole = p->token.kind == BF_TOKEN_NUMBER && n->dtype == BF_I64;
+    if (!whole || n->bits > EXPONENT_MOST)
+        return refuse_token(p, "an exponent is a whole number from 0 to 64");
+    p->build.position = position;
+    return bf_expression_build_power(&p->build, *last_value(p), (int)n->bits, last_value(p));
+}
+
+/* ---- the two states -------------------------------------------------------------------------- */
+
+static bf_status take_call(parser *p) {
+    waiting w = {.level = LEVEL_BRACKET};
+    for (int i = 0; i < FUNCTIONS; i++) {
+        if (!is_named(p, functions[i].name)) continue;
+        w.op = functions[i].op;
+        w.arity = functions[i].arity;
+    }
+    if (w.op == 0) return refuse_name(p, "no function has the name", "");
+    bf_status status = push_waiting(p, w.level, w.op, w.arity);
+    return status == BF_OK ? next_token(p) : status; /* '(' */
+}
+
+/* Takes the token where an operand begins. *operand: another is to come. */
+static bf_status take_operand(parser *p, bool *operand) {
+    const bf_token *t = &p->token;
+    *operand = true;
+    if (t->kind == BF_TOKEN_CALL) return take_call(p);
+    if (bf_token_is(t, "(")) return push_waiting(p, LEVEL_BRACKET, 0, 0);
+    if (bf_token_is(t, "-")) return push_waiting(p, LEVEL_SIGN, BF_MAP_NEG, 1);
+    if (bf_token_is(t, "!")) return push_waiting(p, LEVEL_SIGN, BF_EXPRESSION_NOT, 1);
+    *operand = false;
+    if (t->kind == BF_TOKEN_NAME) return take_column(p);
+    if (t->kind != BF_TOKEN_NUMBER) return refuse_token(p, "a column, a number or '(' expected");
+    push_value(p, t->number);
+    return BF_OK;
+}
+
+/* Takes the token behind an operand. */
+static bf_status take_behind(parser *p, bool *operand) {
+    const bf_token *t = &p->token;
+    *operand = false;
+    if (t->kind != BF_TOKEN_OPERATOR) return refuse_token(p, "an operator expected");
+    if (bf_token_is(t, ")")) return take_closing(p);
+    if (bf_token_is(t, "**")) return take_power(p);
+    *operand = true;
+    if (bf_token_is(t, ",")) return take_comma(p);
+    if (bf_token_is(t, "?")) return take_question(p);
+    if (bf_token_is(t, ":")) return take_colon(p);
+    for (int i = 0; i < BINARY_OPERATORS; i++)
+        if (bf_token_is(t, binary_operators[i].text)) return take_operator(p, i);
+    return refuse_token(p, "an operator expected");
+}
+
+static bf_status take_end(parser *p) {
+    bf_status status = build_down_to(p, LEVEL_CHOICE);
+    const waiting *w = top_of(p);
+    if (status != BF_OK) return status;
+    if (w != NULL) return refuse_token(p, w->op == CHOICE_FIRST ? "':' expected" : "')' expected");
+    return bf_expression_build_result(&p->build, *last_value(p));
+}
+
+static bf_status parse_text(parser *p) {
+    bool operand = true;
+    if (strlen(p->source->text) > TEXT_MOST)
+        return bf_expression_refuse(&p->build, BF_E_ARGUMENT, TEXT_MOST,
+                                    "the expression is too long");
+    bf_status status = next_token(p);
+    while (status == BF_OK && (operand || p->token.kind != BF_TOKEN_END)) {
+        status = operand ? take_operand(p, &operand) : take_behind(p, &operand);
+        if (status == BF_OK) status = next_token(p);
+    }
+    return status == BF_OK ? take_end(p) : status;
+}
+
+bf_status bf_expression_compile(bf_context *context, const bf_expression_source *source,
+                                bf_expression_program *program, int *numbers, int *position) {
+    parser *p = bf_calloc(1, sizeof *p);
+    if (p == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
+    p->build.context = context;
+    p->build.program = program;
+    p->source = source;
+    p->numbers = numbers;
+    for (int i = 0; i < source->count; i++) numbers[i] = -1;
+    bf_status status = parse_text(p);
+    if (status != BF_OK) *position = p->build.position;
+    bf_free(p);
+    return status;
+}

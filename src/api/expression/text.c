@@ -1,0 +1,136 @@
+#include "api/expression/text.h"
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_hex_digit(char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Bytes beyond ASCII belong to names. */
+static bool begins_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 128;
+}
+
+static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static const char *skip_digits(const char *at, bool hex) {
+    while (hex ? is_hex_digit(*at) : is_digit(*at)) at++;
+    return at;
+}
+
+/* Returns the end of a number; at itself: it is none. *whole: it has no point and no exponent. */
+static const char *number_end(const char *at, bool *whole) {
+    bool hex = at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
+    const char *digits = hex ? at + 2 : at, *end = skip_digits(digits, hex);
+    int64_t count = end - digits;
+    *whole = true;
+    if (*end == '.') {
+        const char *point = end;
+        end = skip_digits(end + 1, hex);
+        count += end - point - 1;
+        *whole = false;
+    }
+    if (count == 0) return at;
+    if (hex ? *end == 'p' || *end == 'P' : *end == 'e' || *end == 'E') {
+        const char *exponent = end + 1;
+        if (*exponent == '+' || *exponent == '-') exponent++;
+        end = skip_digits(exponent, false);
+        *whole = false;
+        if (end == exponent) return at;
+    }
+    return end;
+}
+
+static int digit_of(char c) { return is_digit(c) ? c - '0' : (c | 32) - 'a' + 10; }
+
+/* False: it is beyond 64 bits. */
+static bool read_integer(const char *at, const char *end, bf_expression_value *number) {
+    bool hex = at[0] == '0' && (at[1] | 32) == 'x';
+    uint64_t x = 0;
+    for (at += hex ? 2 : 0; at < end; at++)
+        if (__builtin_mul_overflow(x, hex ? 16u : 10u, &x) ||
+            __builtin_add_overflow(x, (unsigned)digit_of(*at), &x))
+            return false;
+    *number = bf_expression_number(x > INT64_MAX ? BF_U64 : BF_I64, x);
+    return true;
+}
+
+static bf_status read_number(bf_expression_builder *b, const char *text, int *position,
+                             bf_token *token) {
+    bool whole;
+    const char *at = text + *position, *end = number_end(at, &whole);
+    token->kind = BF_TOKEN_NUMBER;
+    if (end == at || begins_name(*end) || is_digit(*end) || *end == '.')
+        return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "this is not a number");
+    if (whole && !read_integer(at, end, &token->number))
+        return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "the number is beyond 64 bits");
+    if (!whole) token->number = bf_expression_number(BF_F64, bf_token_float(at, end));
+    *position = (int)(end - text);
+    return BF_OK;
+}
+
+/* ---- names and operators --------------------------------------------------------------------- */
+
+static void read_name(const char *text, int *position, bf_token *token) {
+    int at = *position;
+    while (begins_name(text[at]) || is_digit(text[at])) at++;
+    token->kind = BF_TOKEN_NAME;
+    token->begin = *position;
+    token->end = at;
+    *position = at;
+    while (is_space(text[at])) at++;
+    if (text[at] == '(') token->kind = BF_TOKEN_CALL;
+}
+
+/* `any name` */
+static bf_status read_quoted(bf_expression_builder *b, const char *text, int *position,
+                             bf_token *token) {
+    const char *end = strchr(text + *position + 1, '`');
+    if (end == NULL)
+        return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "the name has no closing '`'");
+    token->kind = BF_TOKEN_NAME;
+    token->begin = *position + 1;
+    token->end = (int)(end - text);
+    *position = token->end + 1;
+    return BF_OK;
+}
+
+/* Longer ones first. */
+static const char operators[][3] = {"**", "==", "!=", "<=", ">=", "&&", "||", "+", "-", "*",
+                                    "/",  "%",  "<",  ">",  "!",  "?",  ":",  "(", ")", ","};
+
+static bf_status read_operator(bf_expression_builder *b, const char *text, int *position,
+                               bf_token *token) {
+    const char *at = text + *position;
+    token->kind = BF_TOKEN_OPERATOR;
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        if (strncmp(at, operators[i], strlen(operators[i])) != 0) continue;
+        memcpy(token->text, operators[i], sizeof token->text);
+        *position += (int)strlen(operators[i]);
+        return BF_OK;
+    }
+    if (*at == '=' || *at == '&' || *at == '|')
+        return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "'%c' is no operator: '%c%c' is",
+                                    *at, *at, *at);
+    if (*at == '^')
+        return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "'^' is no operator: '**' is");
+    return *at > ' ' && *at < 127
+               ? bf_expression_refuse(b, BF_E_ARGUMENT, *position, "'%c' is no operator", *at)
+               : bf_expression_refuse(b, BF_E_ARGUMENT, *position, "byte %d is no operator",
+                                      (int)(unsigned char)*at);
+}
+
+bf_status bf_token_next(bf_expression_builder *b, const char *text, int *position,
+                        bf_token *token) {
+    while (is_space(text[*position])) ++*position;
+    const char *at = text + *position;
+    *token = (bf_token){.kind = BF_TOKEN_END, .position = *position};
+    if (*at == '\0') return BF_OK;
+    if (is_digit(*at) || *at == '.') return read_number(b, text, position, token);
+    if (*at == '`') return read_quoted(b, text, position, token);
+    if (!begins_name(*at)) return read_operator(b, text, position, token);
+    read_name(text, position, token);
+    return BF_OK;
+}

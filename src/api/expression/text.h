@@ -1,0 +1,33 @@
+/* The tokens of an expression. */
+#ifndef BF_API_EXPRESSION_TEXT_H
+#define BF_API_EXPRESSION_TEXT_H
+
+#include "api/expression/build.h"
+
+typedef enum bf_token_kind {
+    BF_TOKEN_END,
+    BF_TOKEN_NUMBER,
+    BF_TOKEN_NAME,
+    BF_TOKEN_CALL, /* a name before '(' */
+    BF_TOKEN_OPERATOR
+} bf_token_kind;
+
+typedef struct bf_token {
+    bf_token_kind kind;
+    int position;   /* bytes before it */
+    int begin, end; /* of a name, without its quotes */
+    char text[3];   /* of an operator */
+    bf_expression_value number;
+} bf_token;
+
+/* Reads the token at *position, and moves that behind it. Fails with a message and the position. */
+bf_status bf_token_next(bf_expression_builder *b, const char *text, int *position, bf_token *token);
+
+/* The f64 that is nearest to a number with a point or an exponent, decimal or hexadecimal. */
+uint64_t bf_token_float(const char *at, const char *end);
+
+static inline bool bf_token_is(const bf_token *token, const char *text) {
+    return token->kind == BF_TOKEN_OPERATOR && strcmp(token->text, text) == 0;
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* Expressions: workers take pieces, and compute them tile by tile. Pieces are taken in order, so
+ * the first failure is found, whatever the threads. */
+#include "cpu/expression/expression.h"
+
+#include "cpu/reduce/reduce.h"
+
+#include <pthread.h>
+
+enum {
+    PIECE = 1 << 16,     /* elements that a worker takes at a time */
+    CHUNK = 1 << 14,     /* that it absorbs at a time: they stay in its second cache */
+    LEAST = 1 << 16,     /* that are worth a thread */
+    TREE_CHUNK = 1 << 20 /* of products of floats, whose parts must follow each other */
+};
+
+typedef struct evaluation {
+    bf_context *context;
+    const bf_expression_job *job;
+    const bf_job *to; /* that absorbs the elements; NULL: they go to `out` */
+    char *out;        /* NULL: the job's output */
+    int64_t first;    /* element of the present loop */
+    size_t tiles;     /* bytes of a worker's tiles; the rest of its room follows */
+    pthread_mutex_t lock;
+    int64_t failed; /* the first element that failed so far, and its step; INT64_MAX: none */
+    const bf_expression_step *step;
+} evaluation;
+
+/* What a worker has besides its tiles. */
+typedef struct absorber {
+    bf_reducer reducer;
+    int64_t words[BF_STATE_WORDS_SMALL];
+    uint64_t chunk[CHUNK];
+} absorber;
+
+static bf_status note_failure(evaluation *e, int64_t place, const bf_expression_step *step) {
+    pthread_mutex_lock(&e->lock);
+    if (place < e->failed) {
+        e->failed = place;
+        e->step = step;
+    }
+    pthread_mutex_unlock(&e->lock);
+    return BF_E_OVERFLOW;
+}
+
+/* Computes elements [first, first + n) into memory at `to`, or if that is NULL, into the output. */
+static bf_status compute_elements(evaluation *e, bf_tiles *tiles, int64_t first, int64_t n,
+                                  char *to) {
+    const bf_expression_step *step = NULL;
+    const bf_strided *out = &e->job->out;
+    uint64_t aside[BF_TILE];
+    int bytes = bf_dtype_bytes(e->job->program->dtype);
+    bool direct = to != NULL || (out->ndim == 1 && out->strides[0] == 1);
+    if (to == NULL) to = out->data + first * bytes;
+    for (int64_t at = 0; at < n; at += BF_TILE) {
+        int64_t count = n - at < BF_TILE ? n - at : BF_TILE;
+        void *tile = direct ? (void *)(to + at * bytes) : aside;
+        int64_t place = bf_tiles_compute(tiles, first + at, count, tile, &step);
+        if (place >= 0) return note_failure(e, first + at + place, step);
+        if (!direct) bf_cpu_scatter(e->context, out, first + at, count, aside);
+    }
+    return BF_OK;
+}
+
+static bf_tiles *tiles_of(const evaluation *e, int worker) {
+    void *room = bf_room(e->context, worker);
+    if (bf_load_bits(room, 8) == 0) bf_tiles_prepare(room, e->job, e->context->cpu->isa);
+    return room;
+}
+
+static bf_status eval_piece(void *arg, int worker, int64_t first, int64_t n) {
+    evaluation *e = arg;
+    char *to = e->out;
+    if (to != NULL) to += first * bf_dtype_bytes(e->job->program->dtype);
+    return compute_elements(e, tiles_of(e, worker), e->first + first, n, to);
+}
+
+static absorber *absorber_of(const evaluation *e, int worker) {
+    return (absorber *)((char *)bf_room(e->context, worker) + e->tiles);
+}
+
+static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
+    evaluation *e = arg;
+    bool fresh = bf_load_bits(bf_room(e->context, worker), 8) == 0;
+    absorber *a = absorber_of(e, worker);
+    bf_tiles *tiles = tiles_of(e, worker);
+    bf_job job = *e->to;
+    job.a = a->chunk;
+    if (fresh) {
+        a->reducer = (bf_reducer){.isa = e->context->cpu->isa};
+        bf_state_init(job.kind, job.dtype, a->words);
+    }
+    for (int64_t at = 0; at < n; at += CHUNK) {
+        job.count = n - at < CHUNK ? n - at : CHUNK;
+        job.index = e->to->index + first + at;
+        bf_status status = compute_elements(e, tiles, first + at, job.count, (char *)a->chunk);
+        if (status != BF_OK) return status;
+        bf_reduce_absorb(&a->reducer, &job, 0, job.count, a->words);
+    }
+    return BF_OK;
+}
+
+/* Runs a loop over n elements from e->first on. room: bytes that a worker has besides its tiles. */
+static bf_status run_pieces(evaluation *e, int workers, int64_t n, size_t room,
+                            bf_host_work *work) {
+    const bf_expression_job *job = e->job;
+    int64_t bytes = 0;
+    for (int c = 0; c < job->program->columns; c++) bytes += job->columns[c].bytes;
+    if (!bf_rooms_open(e->context, workers, e->tiles + room)) return BF_E_MEMORY;
+    bf_environment environment = bf_environment_enter();
+    bf_status status = bf_parallel_watched(e->context, workers, n, PIECE, n * bytes, work, e);
+    bf_environment_leave(environment);
+    if (e->step != NULL) return bf_expression_fail(e->context, e->step, job->index + e->failed);
+    return status;
+}
+
+static void begin_evaluation(evaluation *e, bf_context *context, const bf_expression_job *job) {
+    size_t bytes = bf_tiles_bytes(job);
+    *e = (evaluation){.context = context, .job = job, .failed = INT64_MAX};
+    e->tiles = (bytes + BF_CPU_APART - 1) / BF_CPU_APART * BF_CPU_APART;
+    pthread_mutex_init(&e->lock, NULL);
+}
+
+static bf_status eval_job(bf_context *context, const bf_expression_job *job) {
+    evaluation e;
+    begin_evaluation(&e, context, job);
+    bf_status status =
+        run_pieces(&e, bf_workers(context, job->count, LEAST), job->count, 0, eval_piece);
+    pthread_mutex_destroy(&e.lock);
+    return status;
+}
+
+static bf_status absorb_pieces(evaluation *e, int workers, int64_t *words) {
+    const bf_job *to = e->to;
+    bf_status status = run_pieces(e, workers, e->job->count, sizeof(absorber), absorb_piece);
+    for (int w = 0; w < workers && status == BF_OK; w++)
+        if (bf_load_bits(bf_room(e->context, w), 8) != 0)
+            bf_state_merge_words(to->kind, to->dtype, words, absorber_of(e, w)->words);
+    return status;
+}
+
+/* Products of floats: all workers compute a chunk, then they absorb it. */
+static bf_status absorb_chunks(evaluation *e, int workers, int64_t *words) {
+    int64_t count = e->job->count, most = count < TREE_CHUNK ? count : TREE_CHUNK;
+    bf_job job = *e->to;
+    bf_status status = BF_OK;
+    e->out = bf_alloc((size_t)(most * bf_dtype_bytes(job.dtype)));
+    if (e->out == NULL) return bf_fail(e->context, BF_E_MEMORY, "no memory for elements");
+    for (; e->first < count && status == BF_OK; e->first += job.count) {
+        job.a = e->out;
+        job.count = count - e->first < most ? count - e->first : most;
+        status = run_pieces(e, workers, job.count, 0, eval_piece);
+        if (status == BF_OK) status = bf_product_tree_absorb(e->context, workers, &job, words);
+    }
+    bf_free(e->out);
+    return status;
+}
+
+static bf_status absorb_job(bf_context *context, const bf_expression_job *job, const bf_job *to,
+                            int64_t *words) {
+    int workers = bf_workers(context, job->count, LEAST);
+    evaluation e;
+    begin_evaluation(&e, context, job);
+    e.to = to;
+    bf_status status = to->kind == BF_KIND_PRODUCT_TREE ? absorb_chunks(&e, workers, words)
+                                                        : absorb_pieces(&e, workers, words);
+    pthread_mutex_destroy(&e.lock);
+    return status;
+}
+
+const bf_expression_backend bf_cpu_expression_backend = {.eval = eval_job, .absorb = absorb_job};

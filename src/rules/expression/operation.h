@@ -1,0 +1,78 @@
+/* The operations that expressions have besides those of rules/map: one element of the result, from
+ * the bits of its inputs. */
+#ifndef BF_RULES_EXPRESSION_OPERATION_H
+#define BF_RULES_EXPRESSION_OPERATION_H
+
+#include "rules/number/float.h"
+#include "rules/number/integer.h"
+
+/* Operations of a step: those of bf_map_op, and these. */
+typedef enum bf_expression_op {
+    BF_EXPRESSION_FLOOR = 64, /* of floats */
+    BF_EXPRESSION_CEIL,
+    BF_EXPRESSION_MOD,   /* of integers or floats: the sign is the divisor's */
+    BF_EXPRESSION_SELECT /* in[0] ? in[1] : in[2], the bits as they are */
+} bf_expression_op;
+
+/* The greatest whole number that is not above x (up: the least that is not below it). A zero keeps
+ * the sign of x. */
+BF_RULE uint64_t bf_expression_whole(bf_format f, uint64_t x, bool up) {
+    uint64_t sign = x & bf_format_sign(f);
+    int exponent = (int)(x >> f.fraction & (((uint64_t)1 << f.exponent) - 1)) - bf_format_bias(f);
+    bool outward = (sign != 0) != up; /* away from zero */
+    if (bf_is_nan(f, x)) return bf_format_nan(f);
+    if (exponent >= f.fraction || (x ^ sign) == 0) return x;
+    if (exponent < 0) return outward ? sign | (uint64_t)bf_format_bias(f) << f.fraction : sign;
+    uint64_t part = ((uint64_t)1 << (f.fraction - exponent)) - 1;
+    return (outward ? x + part : x) & ~part;
+}
+
+/* m * 2^shift modulo d; shift is not negative, d at most 2^53. */
+BF_RULE uint64_t bf_expression_remain(uint64_t m, int shift, uint64_t d) {
+    m %= d;
+    for (; shift > 0 && m != 0; shift -= 11) m = (m << (shift < 11 ? shift : 11)) % d;
+    return m;
+}
+
+/* The exact remainder of finite numbers, b not 0, with the sign of a. */
+BF_RULE uint64_t bf_expression_remainder(bf_format f, uint64_t a, uint64_t b) {
+    bf_finite x = bf_decode(f, a), y = bf_decode(f, b);
+    int shift = x.position - y.position, low = shift < 0 ? x.position : y.position;
+    uint64_t m = x.magnitude;
+    if (shift >= 0)
+        m = bf_expression_remain(m, shift, y.magnitude);
+    else if (shift > -64)
+        m = (uint64_t)((bf_u128)m % ((bf_u128)y.magnitude << -shift));
+    return bf_exact_round(f, bf_exact_make(x.negative, m, low + bf_format_least(f)));
+}
+
+/* a - floor(a / b) * b, rounded once. NaN if b is 0 or a infinite. A zero has the sign of b. */
+BF_RULE uint64_t bf_expression_float_mod(bf_format f, uint64_t a, uint64_t b) {
+    uint64_t sign = bf_format_sign(f);
+    bool infinite = bf_is_inf(f, b);
+    if (bf_is_nan(f, a) || bf_is_nan(f, b) || bf_is_inf(f, a) || bf_float_is_zero(f, b))
+        return bf_format_nan(f);
+    uint64_t r = infinite ? a : bf_expression_remainder(f, a, b);
+    if (bf_float_is_zero(f, r)) return b & sign;
+    return (r & sign) == (b & sign) ? r : bf_float_add(f, r, b);
+}
+
+/* The same for integers; b is not 0. */
+BF_RULE bf_i128 bf_expression_integer_mod(bf_i128 a, bf_i128 b) {
+    bf_i128 r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* FLOOR, CEIL or MOD of elements of dtype. */
+BF_RULE uint64_t bf_expression_element(int op, bf_dtype dtype, uint64_t a, uint64_t b) {
+    bf_format f = bf_format_of(dtype);
+    bool misfit = false;
+    if (op != BF_EXPRESSION_MOD) return bf_expression_whole(f, a, op == BF_EXPRESSION_CEIL);
+    if (bf_dtype_is_float(dtype)) return bf_expression_float_mod(f, a, b);
+    return bf_integer_encode(dtype,
+                             bf_integer_make(bf_expression_integer_mod(
+                                 bf_integer_decode(dtype, a), bf_integer_decode(dtype, b))),
+                             false, &misfit);
+}
+
+#endif

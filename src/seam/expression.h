@@ -1,0 +1,89 @@
+/* Expressions: a program of element-wise steps, which a backend runs tile by tile. */
+#ifndef BF_SEAM_EXPRESSION_H
+#define BF_SEAM_EXPRESSION_H
+
+#include "rules/expression/operation.h"
+#include "seam/backend.h"
+#include "seam/memory.h"
+#include "seam/reduce.h"
+
+enum {
+    BF_EXPRESSION_STEPS = 4096,
+    BF_EXPRESSION_REGISTERS = 256,
+    BF_EXPRESSION_CONSTANTS = 256,
+    BF_EXPRESSION_COLUMNS = 256
+};
+
+/* What a step takes or makes. */
+typedef enum bf_expression_kind {
+    BF_EXPRESSION_NOTHING,
+    BF_EXPRESSION_COLUMN,   /* number: among the columns that the program uses */
+    BF_EXPRESSION_CONSTANT, /* one element that stands for all */
+    BF_EXPRESSION_REGISTER, /* a tile of results */
+    BF_EXPRESSION_RESULT    /* the result of the program */
+} bf_expression_kind;
+
+typedef struct bf_expression_operand {
+    bf_expression_kind kind;
+    int number;
+} bf_expression_operand;
+
+/* out[i] = op(in[0][i], ...). A register that is both an input and the output has elements as wide.
+ */
+typedef struct bf_expression_step {
+    int op; /* bf_map_op or bf_expression_op */
+    int arity;
+    bool refuse_zero; /* of integers: a divisor of 0 is an error */
+    bf_dtype work;    /* inputs are cast to this, and op computes in it; SELECT's first is a bool */
+    bf_dtype to;      /* of the output */
+    bf_dtype from[3];
+    bf_expression_operand in[3], out;
+    bf_expression_operand guard; /* bools: where one is 0, the step cannot fail */
+    int position;                /* of the operator in the text */
+} bf_expression_step;
+
+typedef struct bf_expression_constant {
+    bf_dtype dtype;
+    uint64_t bits;
+} bf_expression_constant;
+
+typedef struct bf_expression_program {
+    bf_dtype dtype; /* of the result */
+    bf_overflow_policy overflow;
+    int columns, constants, registers, steps;
+    bf_dtype column[BF_EXPRESSION_COLUMNS];
+    bf_expression_constant constant[BF_EXPRESSION_CONSTANTS];
+    bf_expression_step step[BF_EXPRESSION_STEPS]; /* the last makes the result */
+} bf_expression_program;
+
+/* Elements to compute. */
+typedef struct bf_expression_job {
+    const bf_expression_program *program;
+    const bf_strided *columns; /* of one shape */
+    bf_strided out;            /* of that shape. It may be a column whose elements are as wide */
+    int64_t count;
+    int64_t index; /* of the first element, for messages */
+} bf_expression_job;
+
+typedef struct bf_expression_backend {
+    /* Computes the job's elements. Errors: BF_E_OVERFLOW, BF_E_ARGUMENT (division by zero), both by
+     * bf_expression_fail with the first index; BF_E_MEMORY, BF_E_CANCELLED. */
+    bf_status (*eval)(bf_context *context, const bf_expression_job *job);
+    /* Absorbs them into the words of a state, without an output: `to` has the op, the kind, the
+     * dtype and the index. On failure words may have changed. */
+    bf_status (*absorb)(bf_context *context, const bf_expression_job *job, const bf_job *to,
+                        int64_t *words);
+} bf_expression_backend;
+
+/* Fails with the message for the first element that fails, in this step. */
+static inline bf_status bf_expression_fail(bf_context *context, const bf_expression_step *step,
+                                           int64_t index) {
+    if (step->refuse_zero)
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "character %d: integer division by zero at index %lld", step->position + 1,
+                       (long long)index);
+    return bf_fail(context, BF_E_OVERFLOW, "character %d: the result at index %lld does not fit %s",
+                   step->position + 1, (long long)index, bf_dtype_name(step->to));
+}
+
+#endif
