@@ -1,7 +1,7 @@
 /* Ranks in a long line (after Floyd and Rivest, SELECT, 1975).
  *
  * 1. A sample tells for each wanted rank two places between which it almost surely lies.
- * 2. One read of the line counts the elements below each such bracket, and keeps those inside.
+ * 2. One read of the line counts the elements below each such bracket, and keeps those inside any.
  * 3. What was kept is counted by its leading bits, the elements that have those of the wanted rank
  *    are taken, and one block finds the rank among these.
  *
@@ -10,6 +10,7 @@
  * elements equal to them. If it is not there, another sample is taken, and in the end the line is
  * sorted. Neither the sample nor the order in which elements are kept shows in the result. */
 #include "cuda/order/bracket.cuh"
+#include "cuda/order/coding.cuh"
 #include "cuda/order/places.cuh"
 #include "cuda/order/radix.cuh"
 #include "cuda/runtime/elements.cuh"
@@ -26,24 +27,28 @@ enum {
     RANKS = 2 * MOST,
     WARP = 32,
     SELECTORS = 1024, /* threads of a block that selects by itself */
-    DIGITS = 256,
-    KEEPERS = 512, /* threads of a block that keeps elements */
+    KEEPERS = 512,    /* threads of a block that keeps elements */
     BUCKET_BITS = 11,
     BUCKETS = 1 << BUCKET_BITS,
-    SMALL = 1 << 14, /* elements of the buckets of a rank: more are sorted */
-    SAMPLE_MOST = 1 << 16,
+    LISTED = 1 << 15,     /* bytes of elements that a block that selects has in shared memory */
+    SMALL = 1 << 14,      /* elements of the buckets of a rank: more are sorted */
+    FIRST_MOST = 1 << 10, /* of the first k: more are sorted */
+    SAMPLE_ONE = 1 << 16, /* elements of a sample for one bracket, */
+    SAMPLE_MOST = 1 << 17, /* and for several */
     TRIES = 2
 };
 
-/* Where a rank is: found; before or behind its bracket; in a bracket that kept too much, or in a
+/* Where a rank is: found; before or behind its bracket; in brackets that kept too much, or in a
  * bucket that has too much. */
 enum where_found { FOUND, BEFORE, BEHIND, OVERFLOWN, CROWDED };
 
 /* What the kernels of a try tell each other, and the host: the first BOARD_WORDS words. */
 struct board {
     unsigned long long nans;
+    unsigned long long pooled;                  /* elements kept, in any bracket */
     unsigned long long low[MOST], high[MOST];   /* places from low on are kept, before high */
     unsigned long long below[MOST], kept[MOST]; /* elements before low, and those kept */
+    unsigned long long front[MOST];             /* elements kept before low */
     unsigned long long place[RANKS], where[RANKS];
     unsigned long long sampled_nans;
     unsigned long long before[MOST];            /* of those kept, before the bucket */
@@ -51,7 +56,7 @@ struct board {
     unsigned taken[MOST];                       /* elements of the buckets */
     unsigned counts[MOST][BUCKETS];
 };
-enum { BOARD_WORDS = 1 + 4 * MOST + 2 * RANKS };
+enum { BOARD_WORDS = 2 + 5 * MOST + 2 * RANKS };
 
 struct bracket_params {
     const void *a, *b; /* the elements, as bf_cuda_operands has them: b is not used */
@@ -66,13 +71,16 @@ struct bracket_params {
     int64_t position[MOST];
     /* of the first k, instead */
     int64_t first;
+    void *values; /* may be NULL, as index may be */
+    int64_t *index;
     void *sample;
     unsigned sampled;
     uint64_t seed;
-    void *kept; /* `room` places for each bracket, */
-    uint32_t *index;
+    bf_cuda_coding coding;
+    void *kept; /* `room` places, */
+    uint32_t *numbers; /* and of the first k their positions */
     int64_t room;
-    void *small; /* and SMALL */
+    void *small; /* SMALL places for each bracket */
     board *at;
 };
 
@@ -89,52 +97,107 @@ template <bf_dtype D> __global__ void __launch_bounds__(256) take_sample(const b
     if (bf_cuda_is_nan<D>(element)) atomicAdd(&p.at->sampled_nans, 1ull);
 }
 
-/* Finds the element of a rank among n places, by a block: digit after digit, until one is left. */
-template <class K> __device__ K select_in_block(const K *places, unsigned n, unsigned rank) {
-    __shared__ unsigned counts[DIGITS], chosen[3];
-    __shared__ K only;
+/* --- selecting by one block --- */
+
+/* Calls f for elements first, first + step and so on of n, several of which it loads at a time. */
+template <class K, class F>
+__device__ __forceinline__ void for_each(const K *from, uint64_t n, uint64_t first, uint64_t step,
+                                         F f) {
+    enum { AHEAD = 64 / sizeof(K) };
+    for (; first < n; first += step * AHEAD) {
+        K x[AHEAD];
+        if (first + (AHEAD - 1) * step < n) {
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) x[k] = from[first + k * step];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) f(x[k], first + k * step);
+        } else {
+            for (uint64_t i = first; i < n; i += step) f(from[i], i);
+        }
+    }
+}
+
+/* The memory of a block that selects. */
+template <class K> struct select_memory {
+    K list[LISTED / sizeof(K)];
+    unsigned counts[BUCKETS];
+    unsigned warps[SELECTORS / WARP];
+    unsigned bucket, before, listed;
+    K only;
+};
+
+/* Finds the bucket of a rank by its counts, and the elements before it. */
+template <class K> __device__ void find_bucket(select_memory<K> &s, unsigned rank) {
+    enum { EACH = BUCKETS / SELECTORS };
+    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    unsigned count[EACH], mine = 0;
+    for (int k = 0; k < EACH; k++) mine += count[k] = s.counts[threadIdx.x * EACH + k];
+    unsigned sum = mine;
+    for (int d = 1; d < WARP; d *= 2) {
+        const unsigned other = __shfl_up_sync(~0u, sum, d);
+        if (lane >= (unsigned)d) sum += other;
+    }
+    if (lane == WARP - 1) s.warps[warp] = sum;
+    __syncthreads();
+    unsigned before = lane < warp ? s.warps[lane] : 0;
+    for (int d = WARP / 2; d > 0; d /= 2) before += __shfl_xor_sync(~0u, before, d);
+    sum += before - mine;
+    for (int k = 0; k < EACH; k++) {
+        if (rank >= sum && rank - sum < count[k]) {
+            s.bucket = threadIdx.x * EACH + k;
+            s.before = sum;
+        }
+        sum += count[k];
+    }
+    __syncthreads();
+}
+
+/* Finds the element of a rank among n, which are less than 2^bits from `base` on: digit after digit,
+ * until one is left. As soon as few are, it has them in shared memory. */
+template <class K>
+__device__ K select_in_block(select_memory<K> &s, const K *from, unsigned n, unsigned rank, K base,
+                             int bits) {
     K prefix = 0, mask = 0;
-    for (int shift = 8 * (int)sizeof(K) - 8; shift >= 0; shift -= 8) {
-        if (threadIdx.x < DIGITS) counts[threadIdx.x] = 0;
+    bool listed = false;
+    for (int shift = bits; shift > 0;) {
+        const int digit = shift < BUCKET_BITS ? shift : (int)BUCKET_BITS;
+        shift -= digit;
+        for (int i = (int)threadIdx.x; i < BUCKETS; i += SELECTORS) s.counts[i] = 0;
+        if (threadIdx.x == 0) s.listed = 0;
         __syncthreads();
-        for (unsigned i = threadIdx.x; i < n; i += SELECTORS) {
-            const K x = places[i];
-            if ((x & mask) == prefix) atomicAdd(&counts[(unsigned)(x >> shift) % DIGITS], 1u);
-        }
+        for_each(from, n, threadIdx.x, SELECTORS, [&](K x, uint64_t) {
+            x -= base;
+            if ((x & mask) == prefix)
+                atomicAdd(&s.counts[(unsigned)(x >> shift) & ((1u << digit) - 1)], 1u);
+        });
         __syncthreads();
-        if (threadIdx.x < WARP) {
-            enum { EACH = DIGITS / WARP };
-            unsigned mine = 0, sum;
-            for (int k = 0; k < EACH; k++) mine += counts[threadIdx.x * EACH + k];
-            sum = mine;
-            for (int d = 1; d < WARP; d *= 2) {
-                unsigned other = __shfl_up_sync(~0u, sum, d);
-                if (threadIdx.x >= (unsigned)d) sum += other;
-            }
-            sum -= mine;
-            for (int k = 0; k < EACH; k++) {
-                const unsigned digit = threadIdx.x * EACH + k, c = counts[digit];
-                if (rank >= sum && rank - sum < c) {
-                    chosen[0] = digit;
-                    chosen[1] = rank - sum;
-                    chosen[2] = c;
-                }
-                sum += c;
-            }
-        }
+        find_bucket(s, rank);
+        const unsigned count = s.counts[s.bucket];
+        prefix |= (K)s.bucket << shift;
+        mask |= (K)((1u << digit) - 1) << shift;
+        rank -= s.before;
         __syncthreads();
-        prefix |= (K)chosen[0] << shift;
-        mask |= (K)(DIGITS - 1) << shift;
-        rank = chosen[1];
-        if (chosen[2] == 1 && shift > 0) {
-            for (unsigned i = threadIdx.x; i < n; i += SELECTORS)
-                if ((places[i] & mask) == prefix) only = places[i];
+        if (shift == 0) break;
+        if (count == 1) {
+            for_each(from, n, threadIdx.x, SELECTORS, [&](K x, uint64_t) {
+                if (((K)(x - base) & mask) == prefix) s.only = x;
+            });
+            __syncthreads();
+            const K only = s.only;
             __syncthreads();
             return only;
         }
+        if (listed || count > LISTED / sizeof(K)) continue;
+        for_each(from, n, threadIdx.x, SELECTORS, [&](K x, uint64_t) {
+            if (((K)(x - base) & mask) == prefix) s.list[atomicAdd(&s.listed, 1u)] = x;
+        });
+        from = s.list;
+        n = count;
+        listed = true;
         __syncthreads();
     }
-    return prefix;
+    __syncthreads();
+    return base + prefix;
 }
 
 /* Where the elements of a result should be among m sampled ones, and how far they may be off: by
@@ -155,7 +218,9 @@ __device__ void guess_range(const bracket_params &p, int bracket, double m, doub
 }
 
 /* Block 2 b sets the low end of bracket b, and block 2 b + 1 the high one. */
-template <class K> __global__ void __launch_bounds__(SELECTORS) place_ends(const bracket_params p) {
+template <class K>
+__global__ void __launch_bounds__(SELECTORS, 1) place_ends(const bracket_params p, int bits) {
+    __shared__ select_memory<K> shared;
     const int bracket = blockIdx.x / 2;
     const bool is_low = blockIdx.x % 2 == 0;
     const unsigned m = p.sampled - (p.skips ? (unsigned)p.at->sampled_nans : 0);
@@ -166,152 +231,194 @@ template <class K> __global__ void __launch_bounds__(SELECTORS) place_ends(const
     unsigned long long value = is_low ? 0 : (K) ~(K)0;
     const bool inside = wanted >= 0 && wanted < (double)m && !(is_low && p.first > 0);
     if (inside)
-        value =
-            (unsigned long long)select_in_block((const K *)p.sample, p.sampled, (unsigned)wanted) +
-            (is_low ? 1 : 0);
+        value = (unsigned long long)select_in_block(shared, (const K *)p.sample, p.sampled,
+                                                    (unsigned)wanted, (K)0, bits) +
+                (is_low ? 1 : 0);
     if (threadIdx.x == 0) *end = value;
 }
 
 /* --- 2. the read --- */
 
-/* Vectors that a thread loads at a time. */
-template <bf_dtype D, bool Indexed> constexpr int vectors_of() {
-    constexpr int bytes = (int)sizeof(bf_cuda_element::stored_of<D>), most = Indexed ? 2 : 4;
-    return bytes < most ? bytes : most;
-}
+/* The number of brackets of a read for the first k, which keeps positions. */
+enum { FIRST = 0 };
 
-template <bf_dtype D, int Brackets, bool Indexed> struct Keeper {
+template <class E> struct signed_of { typedef int32_t type; };
+template <> struct signed_of<uint8_t> { typedef int8_t type; };
+template <> struct signed_of<uint16_t> { typedef int16_t type; };
+template <> struct signed_of<uint64_t> { typedef int64_t type; };
+
+/* Each thread keeps elements in a column of shared memory, without a word to the others. When one
+ * column may get full, the warp moves all of its columns to the pool. */
+template <bf_dtype D, int Brackets> struct Keeper {
     typedef bf_cuda_bits_type<D> E;
     typedef bf_cuda_place_type<D> K;
+    typedef typename signed_of<E>::type S;
     typedef bf_cuda_operands<E, false> Operands;
-    static constexpr int VECTORS = vectors_of<D, Indexed>(), N = 16 / (int)sizeof(E);
-    static constexpr bool FLOAT = bf_cuda_element::is_float(D);
+    static constexpr int BITS = 8 * (int)sizeof(E), VECTORS = BITS < 32 ? BITS / 8 : 4;
+    static constexpr int N = 16 / (int)sizeof(E), EACH = VECTORS * N;
+    static constexpr bool FLOAT = bf_cuda_element::is_float(D), INDEXED = Brackets == FIRST;
+    static constexpr int ENDS = INDEXED ? 1 : Brackets;
     typedef bf_cuda_tile<Operands, VECTORS> Tile;
-    enum { TILE = KEEPERS * VECTORS * N, ROOM = TILE + TILE / 2 };
+    typedef typename bf_cuda_bits_of<INDEXED ? 4 : (int)sizeof(K)>::type Item;
+    enum { ROOM = EACH + (sizeof(Item) == 8 ? 16 : 16) };
     struct memory {
-        K staged[ROOM];
-        uint32_t index[Indexed ? ROOM : 1];
-        unsigned count, kept[Brackets];
-        unsigned long long at[Brackets];
+        Item column[ROOM][KEEPERS];
+        unsigned long long below[ENDS], nans;
     };
     const bracket_params &p;
     memory &s;
-    K low[Brackets], width[Brackets];
-    uint32_t below[Brackets], nans;
+    K low[ENDS], width[ENDS];
+    uint32_t below[ENDS], nans, kept; /* kept: in the column */
 
     __device__ __forceinline__ Keeper(const bracket_params &params, memory &shared)
-        : p(params), s(shared), nans(0) {
+        : p(params), s(shared), nans(0), kept(0) {
 #pragma unroll
-        for (int b = 0; b < Brackets; b++) {
+        for (int b = 0; b < ENDS; b++) {
             const K high = (K)p.at->high[b];
             low[b] = (K)p.at->low[b];
             width[b] = b < p.brackets && high > low[b] ? high - low[b] : 0;
             below[b] = 0;
         }
     }
-    /* Counts an element, and returns whether it is to be kept. */
-    __device__ __forceinline__ bool count(E element) {
-        const K x = bf_cuda_place_of<D>(p.order, element);
-        bool inside = false;
-        if (FLOAT && !Indexed) nans += bf_cuda_is_nan<D>(element);
-#pragma unroll
-        for (int b = 0; b < Brackets; b++) {
-            if (!Indexed) below[b] += x < low[b];
-            inside |= (K)(x - low[b]) < width[b];
-        }
-        return inside;
+    /* Returns the place of an element; of a NaN only if its bits are those of place_nans. */
+    __device__ __forceinline__ K place(E e) const {
+        if (D == BF_BOOL) e = e != 0;
+        if (FLOAT) e ^= (E)((S)e >> (BITS - 1)) & (E)p.coding.negative;
+        return (K)(E)(e ^ (E)p.coding.flip);
     }
-    /* Counts the elements of a tile. The few that are kept are loaded again, from the cache. */
-    template <bool Whole>
-    __device__ __forceinline__ void take_tile(const Operands &e, const Tile &tile, int64_t number) {
-        unsigned hits = 0;
-#pragma unroll
-        for (int v = 0; v < VECTORS; v++) {
-            const bf_cuda_elements<E> elements(tile.a[v]);
-            const int64_t first = Tile::vector(number, v) * N;
-#pragma unroll
-            for (int k = 0; k < N; k++)
-                if (Whole || e.holds(first + k))
-                    hits |= (unsigned)count(elements.e[k]) << (v * N + k);
-        }
-        if (hits == 0) return;
-        unsigned at = atomicAdd(&s.count, (unsigned)__popc(hits));
-        for (; hits != 0; hits &= hits - 1, at++) {
-            const int hit = __ffs((int)hits) - 1;
-            const int64_t i = Tile::vector(number, hit / N) * N + hit % N;
-            s.staged[at] = bf_cuda_place_of<D>(p.order, e.element(i));
-            if (Indexed) s.index[at] = (uint32_t)(i - e.before);
-        }
+    /* Returns whether one of two elements is a NaN. */
+    static __device__ __forceinline__ bool any_nan(E a, E b) {
+        if (D == BF_F32) return isunordered(__uint_as_float((unsigned)a), __uint_as_float((unsigned)b));
+        if (D == BF_F64)
+            return isunordered(__longlong_as_double((long long)a),
+                               __longlong_as_double((long long)b));
+        return bf_cuda_is_nan<D>(a) || bf_cuda_is_nan<D>(b);
     }
-    /* Moves what is staged to the brackets' memory. */
-    __device__ __forceinline__ void flush() {
-        const unsigned n = s.count;
-        unsigned mine[Brackets] = {};
-        for (unsigned i = threadIdx.x; i < n; i += KEEPERS)
+    static __device__ __forceinline__ bool any_nan(const E (&e)[EACH]) {
+        bool any = false;
 #pragma unroll
-            for (int b = 0; b < Brackets; b++) mine[b] += (K)(s.staged[i] - low[b]) < width[b];
+        for (int k = 0; k < EACH; k += 2) any |= any_nan(e[k], e[k + 1]);
+        return any;
+    }
+    /* Counts the NaNs, and gives them the bits whose place by masks is that of NaNs. */
+    __device__ __forceinline__ void place_nans(E (&e)[EACH]) {
+        const E all = (E) ~(E)0, bits = p.order == BF_DESCENDING_NAN_LAST ? all : (E)(all >> 1);
 #pragma unroll
-        for (int b = 0; b < Brackets; b++) {
-            for (int d = WARP / 2; d > 0; d /= 2) mine[b] += __shfl_xor_sync(~0u, mine[b], d);
-            if (threadIdx.x % WARP == 0) atomicAdd(&s.kept[b], mine[b]);
-        }
-        __syncthreads();
-        if (threadIdx.x < Brackets) {
-            s.at[threadIdx.x] =
-                atomicAdd(&p.at->kept[threadIdx.x], (unsigned long long)s.kept[threadIdx.x]);
-            s.kept[threadIdx.x] = 0;
-        }
-        __syncthreads();
-        for (unsigned i = threadIdx.x; i < n; i += KEEPERS)
-#pragma unroll
-            for (int b = 0; b < Brackets; b++) {
-                if (!((K)(s.staged[i] - low[b]) < width[b])) continue;
-                const int64_t to = (int64_t)s.at[b] + atomicAdd(&s.kept[b], 1u);
-                if (to >= p.room) continue;
-                ((K *)p.kept)[b * p.room + to] = s.staged[i];
-                if (Indexed) p.index[to] = s.index[i];
+        for (int k = 0; k < EACH; k++)
+            if (bf_cuda_is_nan<D>(e[k])) {
+                e[k] = bits;
+                nans++;
             }
-        __syncthreads();
-        if (threadIdx.x < Brackets) s.kept[threadIdx.x] = 0;
-        if (threadIdx.x == 0) s.count = 0;
-        __syncthreads();
     }
-    static __device__ __forceinline__ void add_count(unsigned long long sum,
-                                                     unsigned long long *to) {
-        for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
-        if (threadIdx.x % WARP == 0 && sum > 0) atomicAdd(to, sum);
+    __device__ __forceinline__ void keep(Item item) {
+        s.column[kept][threadIdx.x] = item;
+        kept++;
     }
-    __device__ __forceinline__ void add_counts() {
-        add_count(nans, &p.at->nans);
+    /* Counts an element, and keeps it if it is in a bracket. */
+    __device__ __forceinline__ void take(E element) {
+        const K x = place(element);
+        bool inside = false;
 #pragma unroll
-        for (int b = 0; b < Brackets; b++) add_count(below[b], &p.at->below[b]);
+        for (int b = 0; b < ENDS; b++) {
+            const K over = x - low[b];
+            below[b] += over > x;
+            inside |= over < width[b];
+        }
+        if (inside) keep((Item)x);
+    }
+    template <bool Whole>
+    __device__ __forceinline__ void take_tile(const Operands &e, E (&element)[EACH],
+                                              int64_t number) {
+        if (FLOAT && any_nan(element)) place_nans(element);
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+            if (Whole || e.holds(Tile::vector(number, k / N) * N + k % N)) take(element[k]);
+    }
+    /* Keeps the positions of those of the first k, which are few. */
+    __device__ __forceinline__ void keep_positions(const Operands &e, const E (&element)[EACH],
+                                                   int64_t number) {
+        bool any = FLOAT && any_nan(element);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) any |= place(element[k]) < width[0];
+        if (!any) return;
+#pragma unroll 1
+        for (int k = 0; k < EACH; k++) {
+            const int64_t i = Tile::vector(number, k / N) * N + k % N;
+            if (e.holds(i) && bf_cuda_place_of<D>(p.order, e.element(i)) < width[0])
+                keep((Item)(i - e.before));
+        }
+    }
+    /* Moves the columns of a warp to the pool. */
+    __device__ __forceinline__ void flush(const Operands &e) {
+        const unsigned lane = threadIdx.x % WARP;
+        unsigned sum = kept, most = kept;
+        for (int d = WARP / 2; d > 0; d /= 2) {
+            const unsigned other = __shfl_xor_sync(~0u, most, d);
+            sum += __shfl_xor_sync(~0u, sum, d);
+            most = most > other ? most : other;
+        }
+        if (sum == 0) return;
+        unsigned long long at = 0;
+        if (lane == 0) at = atomicAdd(&p.at->pooled, (unsigned long long)sum);
+        at = __shfl_sync(~0u, at, 0);
+        for (unsigned k = 0; k < most; k++) {
+            const unsigned mine = __ballot_sync(~0u, k < kept);
+            const int64_t to = (int64_t)at + __popc(mine & ((1u << lane) - 1));
+            at += (unsigned)__popc(mine);
+            if (k >= kept || to >= p.room) continue;
+            const Item item = s.column[k][threadIdx.x];
+            if (INDEXED) {
+                p.numbers[to] = (uint32_t)item;
+                ((K *)p.kept)[to] =
+                    bf_cuda_place_of<D>(p.order, e.element(e.before + (int64_t)item));
+            } else {
+                ((K *)p.kept)[to] = (K)item;
+            }
+        }
+        kept = 0;
+    }
+    static __device__ __forceinline__ void add_count(uint32_t sum, unsigned long long *to) {
+        for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+        if (threadIdx.x % WARP == 0 && sum > 0) atomicAdd(to, (unsigned long long)sum);
+    }
+    /* Adds up the counts of the block, and then of all. */
+    __device__ __forceinline__ void add_counts() {
+        add_count(nans, &s.nans);
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) add_count(below[b], &s.below[b]);
+        __syncthreads();
+        const int b = (int)threadIdx.x;
+        if (b < p.brackets && s.below[b] > 0) atomicAdd(&p.at->below[b], s.below[b]);
+        if (b == KEEPERS - 1 && s.nans > 0) atomicAdd(&p.at->nans, s.nans);
     }
     __device__ __forceinline__ void run() {
-        if (threadIdx.x < Brackets) s.kept[threadIdx.x] = 0;
-        if (threadIdx.x == 0) s.count = 0;
+        if (threadIdx.x < ENDS) s.below[threadIdx.x] = 0;
+        if (threadIdx.x == 0) s.nans = 0;
         __syncthreads();
         const Operands e(p);
         const int64_t tiles = Tile::number_of(e);
         for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
             Tile tile;
+            E element[EACH];
             tile.load(e, number);
-            if (Tile::whole(e, number))
-                take_tile<true>(e, tile, number);
+            memcpy(element, tile.a, sizeof element);
+            if (INDEXED)
+                keep_positions(e, element, number);
+            else if (Tile::whole(e, number))
+                take_tile<true>(e, element, number);
             else
-                take_tile<false>(e, tile, number);
-            /* the thread that staged last sees all */
-            if (__syncthreads_or(*(volatile unsigned *)&s.count > ROOM - TILE)) flush();
+                take_tile<false>(e, element, number);
+            if (__any_sync(~0u, kept > ROOM - EACH)) flush(e);
         }
-        __syncthreads();
-        if (s.count > 0) flush();
-        if (!Indexed) add_counts();
+        flush(e);
+        if (!INDEXED) add_counts();
     }
 };
 
-template <bf_dtype D, int Brackets, bool Indexed>
+template <bf_dtype D, int Brackets>
 __global__ void __launch_bounds__(KEEPERS, 2) keep_elements(const bracket_params p) {
     extern __shared__ uint64_t shared[];
-    typedef Keeper<D, Brackets, Indexed> keeper;
+    typedef Keeper<D, Brackets> keeper;
     keeper(p, *(typename keeper::memory *)shared).run();
 }
 
@@ -336,10 +443,10 @@ __device__ inner_ranks find_ranks(const bracket_params &p, int bracket) {
     const int64_t rank[2] = {between.below, between.above};
     for (int i = 0; i < 2; i++) {
         r.rank[i] = rank[i] - (int64_t)at.below[bracket];
-        r.where[i] = r.rank[i] < 0       ? BEFORE
-                     : r.rank[i] >= kept ? BEHIND
-                     : kept > p.room     ? OVERFLOWN
-                                         : FOUND;
+        r.where[i] = r.rank[i] < 0                   ? BEFORE
+                     : (int64_t)at.pooled > p.room   ? OVERFLOWN
+                     : r.rank[i] >= kept             ? BEHIND
+                                                     : FOUND;
     }
     r.any = r.where[0] == FOUND || r.where[1] == FOUND;
     if (r.where[0] != FOUND) r.rank[0] = r.rank[1];
@@ -347,109 +454,221 @@ __device__ inner_ranks find_ranks(const bracket_params &p, int bracket) {
     return r;
 }
 
-/* The bits by which the places of a bracket are shifted to become buckets. */
-__device__ int bucket_shift(const board &at, int bracket) {
-    const int bits = bf_bit_length(at.high[bracket] - at.low[bracket] - 1) - BUCKET_BITS;
-    return bits > 0 ? bits : 0;
+/* A bracket as the kernels see it: its places are [low, low + width), and their distances from low,
+ * shifted, are buckets. */
+template <class K> struct bracket_view {
+    K low, width;
+    int bits, shift;
+
+    __device__ bracket_view() {}
+    __device__ bracket_view(const board &at, int bracket) {
+        const K high = (K)at.high[bracket];
+        low = (K)at.low[bracket];
+        width = high > low ? high - low : 0;
+        bits = width > 1 ? bf_bit_length(width - 1) : 0;
+        shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0;
+    }
+    __device__ bool holds(K x) const { return (K)(x - low) < width; }
+    __device__ unsigned bucket(K x) const { return (unsigned)((K)(x - low) >> shift); }
+};
+
+/* Adds a number of each thread to a sum. */
+__device__ void add_up(unsigned mine, unsigned long long *sum) {
+    for (int d = WARP / 2; d > 0; d /= 2) mine += __shfl_xor_sync(~0u, mine, d);
+    if (threadIdx.x % WARP == 0 && mine > 0) atomicAdd(sum, (unsigned long long)mine);
 }
 
 template <class K>
-__global__ void __launch_bounds__(SELECTORS) count_buckets(const bracket_params p) {
-    __shared__ unsigned counts[BUCKETS];
-    const int bracket = blockIdx.y;
-    if (!find_ranks(p, bracket).any) return;
-    const int64_t n = (int64_t)p.at->kept[bracket];
-    const int shift = bucket_shift(*p.at, bracket);
-    const K low = (K)p.at->low[bracket], *kept = (const K *)p.kept + bracket * p.room;
-    for (int i = (int)threadIdx.x; i < BUCKETS; i += SELECTORS) counts[i] = 0;
+__global__ void __launch_bounds__(SELECTORS, 1) count_buckets(const bracket_params p) {
+    __shared__ unsigned counts[MOST][BUCKETS];
+    __shared__ bracket_view<K> views[MOST];
+    unsigned *all = &counts[0][0];
+    const int buckets = p.brackets * BUCKETS;
+    const uint64_t n = p.at->pooled;
+    unsigned front[MOST] = {}, kept[MOST] = {};
+    if (n > (uint64_t)p.room) return;
+    for (int i = (int)threadIdx.x; i < buckets; i += SELECTORS) all[i] = 0;
+    if ((int)threadIdx.x < p.brackets) views[threadIdx.x] = bracket_view<K>(*p.at, (int)threadIdx.x);
     __syncthreads();
-    for (int64_t i = (int64_t)blockIdx.x * SELECTORS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * SELECTORS)
-        atomicAdd(&counts[(unsigned)((K)(kept[i] - low) >> shift)], 1u);
+    for_each((const K *)p.kept, n, (uint64_t)blockIdx.x * SELECTORS + threadIdx.x,
+             (uint64_t)gridDim.x * SELECTORS, [&](K x, uint64_t) {
+#pragma unroll
+                 for (int b = 0; b < MOST; b++) {
+                     if (b >= p.brackets) break;
+                     const bracket_view<K> &view = views[b];
+                     front[b] += x < view.low;
+                     if (!view.holds(x)) continue;
+                     kept[b]++;
+                     atomicAdd(&counts[b][view.bucket(x)], 1u);
+                 }
+             });
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < BUCKETS; i += SELECTORS)
-        if (counts[i] > 0) atomicAdd(&p.at->counts[bracket][i], counts[i]);
+    for (int i = (int)threadIdx.x; i < buckets; i += SELECTORS)
+        if (all[i] > 0) atomicAdd(&p.at->counts[0][0] + i, all[i]);
+#pragma unroll
+    for (int b = 0; b < MOST; b++) {
+        add_up(front[b], &p.at->front[b]);
+        add_up(kept[b], &p.at->kept[b]);
+    }
 }
 
-/* Finds the buckets of two ranks, and the elements before the first. */
-__device__ void find_buckets(const unsigned *counts, const int64_t rank[2], unsigned bucket[2],
-                             int64_t *before) {
-    enum { EACH = BUCKETS / SELECTORS };
-    __shared__ unsigned warps[SELECTORS / WARP], found[2], front;
-    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    unsigned count[EACH], mine = 0, sum;
-    for (int k = 0; k < EACH; k++) mine += count[k] = counts[threadIdx.x * EACH + k];
-    sum = mine;
+/* Where the ranks of a bracket are: in which buckets. */
+struct rank_buckets {
+    unsigned bucket[2];
+    bool any;
+};
+
+/* Finds the buckets of a bracket's ranks, by a warp, and the elements before the first. */
+__device__ void find_buckets(const bracket_params &p, int bracket, rank_buckets *found) {
+    enum { EACH = BUCKETS / WARP };
+    const unsigned lane = threadIdx.x % WARP;
+    const unsigned *counts = p.at->counts[bracket] + lane * EACH;
+    const inner_ranks ranks = find_ranks(p, bracket);
+    if (lane == 0) found->any = ranks.any;
+    if (!ranks.any) return;
+    unsigned mine = 0;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) mine += counts[k];
+    unsigned sum = mine;
     for (int d = 1; d < WARP; d *= 2) {
-        unsigned other = __shfl_up_sync(~0u, sum, d);
+        const unsigned other = __shfl_up_sync(~0u, sum, d);
         if (lane >= (unsigned)d) sum += other;
     }
-    if (lane == WARP - 1) warps[warp] = sum;
-    __syncthreads();
-    sum -= mine;
-    for (unsigned w = 0; w < warp; w++) sum += warps[w];
-    for (int k = 0; k < EACH; k++) {
-        for (int i = 0; i < 2; i++)
-            if (rank[i] >= sum && rank[i] - sum < count[k]) {
-                found[i] = threadIdx.x * EACH + k;
-                if (i == 0) front = sum;
-            }
-        sum += count[k];
+    for (int i = 0; i < 2; i++) {
+        const int64_t rank = ranks.rank[i];
+        if (rank < sum - mine || rank >= sum) continue;
+        unsigned before = sum - mine, k = 0;
+        for (; rank >= before + counts[k]; k++) before += counts[k];
+        found->bucket[i] = lane * EACH + k;
+        if (i == 0) p.at->before[bracket] = before;
     }
-    __syncthreads();
-    bucket[0] = found[0];
-    bucket[1] = found[1];
-    *before = front;
+}
+
+/* Makes *most x if x is more. That is rare, so it looks first. */
+__device__ void raise(unsigned long long *most, unsigned long long x) {
+    if (*(volatile unsigned long long *)most < x) atomicMax(most, x);
 }
 
 template <class K>
-__global__ void __launch_bounds__(SELECTORS) take_buckets(const bracket_params p) {
-    const int bracket = blockIdx.y;
-    const inner_ranks ranks = find_ranks(p, bracket);
-    if (!ranks.any) return;
-    unsigned bucket[2];
-    int64_t before;
-    find_buckets(p.at->counts[bracket], ranks.rank, bucket, &before);
-    if (blockIdx.x == 0 && threadIdx.x == 0) p.at->before[bracket] = (unsigned long long)before;
-    const int64_t n = (int64_t)p.at->kept[bracket];
-    const int shift = bucket_shift(*p.at, bracket);
-    const K low = (K)p.at->low[bracket], *kept = (const K *)p.kept + bracket * p.room;
-    K *small = (K *)p.small + bracket * SMALL;
-    unsigned long long least = 0, most = 0;
-    for (int64_t i = (int64_t)blockIdx.x * SELECTORS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * SELECTORS) {
-        const K x = kept[i];
-        const unsigned b = (unsigned)((K)(x - low) >> shift);
-        if (b != bucket[0] && b != bucket[1]) continue;
-        const unsigned to = atomicAdd(&p.at->taken[bracket], 1u);
-        if (to < SMALL) small[to] = x;
-        if (~(unsigned long long)x > least) least = ~(unsigned long long)x;
-        if (x > most) most = x;
-    }
-    if (least == 0) return; /* none: a complement is not 0 for those kept are not the greatest */
-    atomicMax(&p.at->least[bracket], least);
-    atomicMax(&p.at->most[bracket], most);
+__global__ void __launch_bounds__(SELECTORS, 1) take_buckets(const bracket_params p) {
+    __shared__ rank_buckets found[MOST];
+    __shared__ bracket_view<K> views[MOST];
+    const int warp = (int)threadIdx.x / WARP;
+    const uint64_t n = p.at->pooled;
+    if (n > (uint64_t)p.room) return;
+    if (warp < p.brackets) find_buckets(p, warp, &found[warp]);
+    if ((int)threadIdx.x < p.brackets) views[threadIdx.x] = bracket_view<K>(*p.at, (int)threadIdx.x);
+    __syncthreads();
+    for_each((const K *)p.kept, n, (uint64_t)blockIdx.x * SELECTORS + threadIdx.x,
+             (uint64_t)gridDim.x * SELECTORS, [&](K x, uint64_t) {
+                 for (int b = 0; b < p.brackets; b++) {
+                     if (!found[b].any || !views[b].holds(x)) continue;
+                     const unsigned bucket = views[b].bucket(x);
+                     if (bucket != found[b].bucket[0] && bucket != found[b].bucket[1]) continue;
+                     raise(&p.at->least[b], ~(unsigned long long)x);
+                     raise(&p.at->most[b], (unsigned long long)x);
+                     if (*(volatile unsigned *)&p.at->taken[b] > SMALL) continue;
+                     const unsigned to = atomicAdd(&p.at->taken[b], 1u);
+                     if (to < SMALL) ((K *)p.small)[b * SMALL + to] = x;
+                 }
+             });
 }
 
 template <class K>
-__global__ void __launch_bounds__(SELECTORS) finish_ranks(const bracket_params p) {
+__global__ void __launch_bounds__(SELECTORS, 1) finish_ranks(const bracket_params p) {
+    __shared__ select_memory<K> shared;
     const int i = blockIdx.x, bracket = i / 2, side = i % 2;
     const inner_ranks ranks = find_ranks(p, bracket);
     unsigned long long where = ranks.where[side], place = 0;
     const board &at = *p.at;
     if (where == FOUND) {
+        const bracket_view<K> view(at, bracket);
         const unsigned taken = at.taken[bracket];
         if (at.most[bracket] == ~at.least[bracket])
             place = at.most[bracket];
         else if (taken > SMALL)
             where = CROWDED;
         else
-            place = select_in_block((const K *)p.small + bracket * SMALL, taken,
-                                    (unsigned)(ranks.rank[side] - (int64_t)at.before[bracket]));
+            place = select_in_block(shared, (const K *)p.small + bracket * SMALL, taken,
+                                    (unsigned)(ranks.rank[side] - (int64_t)at.before[bracket]),
+                                    view.low, view.bits);
     }
     if (threadIdx.x != 0) return;
     p.at->place[i] = place;
     p.at->where[i] = where;
+}
+
+/* The first k of what was kept, by one block. */
+template <class K> struct first_memory {
+    union {
+        select_memory<K> places;
+        select_memory<uint32_t> positions;
+        struct {
+            K place[FIRST_MOST];
+            uint32_t position[FIRST_MOST];
+        };
+    };
+    unsigned less, equal;
+};
+
+/* Lists the first k: those before the place of the last, and the first of those that have it. */
+template <class K>
+__device__ bool list_first(first_memory<K> &s, const bracket_params &p, unsigned n, int bits) {
+    const K *kept = (const K *)p.kept;
+    uint32_t *ties = (uint32_t *)p.small;
+    const unsigned k = (unsigned)p.first;
+    const K last = select_in_block(s.places, kept, n, k - 1, (K)0, bits);
+    if (threadIdx.x == 0) s.less = s.equal = 0;
+    __syncthreads();
+    unsigned before = 0;
+    for_each(kept, n, threadIdx.x, SELECTORS, [&](K x, uint64_t i) {
+        before += x < last;
+        if (x != last) return;
+        const unsigned to = atomicAdd(&s.equal, 1u);
+        if (to < SMALL) ties[to] = p.numbers[i];
+    });
+    atomicAdd(&s.less, before);
+    __syncthreads();
+    const unsigned equal = s.equal, less = s.less;
+    if (equal > SMALL) return false;
+    const uint32_t last_tie =
+        select_in_block(s.positions, ties, equal, k - 1 - less, (uint32_t)0, 32);
+    if (threadIdx.x == 0) s.less = 0;
+    __syncthreads();
+    for_each(kept, n, threadIdx.x, SELECTORS, [&](K x, uint64_t i) {
+        if (x > last) return;
+        const uint32_t position = p.numbers[i];
+        if (x == last && position > last_tie) return;
+        const unsigned to = atomicAdd(&s.less, 1u);
+        s.place[to] = x;
+        s.position[to] = position;
+    });
+    __syncthreads();
+    return true;
+}
+
+/* Writes the first k in order: each behind as many as are before it. */
+template <bf_dtype D>
+__global__ void __launch_bounds__(SELECTORS, 1) finish_first(const bracket_params p) {
+    typedef bf_cuda_place_type<D> K;
+    typedef bf_cuda_bits_type<D> E;
+    __shared__ first_memory<K> s;
+    const uint64_t n = p.at->pooled;
+    const unsigned k = (unsigned)p.first;
+    if (n < k || n > (uint64_t)p.room) return;
+    if (!list_first(s, p, (unsigned)n, 8 * (int)sizeof(E))) {
+        if (threadIdx.x == 0) p.at->where[0] = CROWDED;
+        return;
+    }
+    if (threadIdx.x >= k) return;
+    const K mine = s.place[threadIdx.x];
+    const uint32_t position = s.position[threadIdx.x];
+    unsigned to = 0;
+    for (unsigned i = 0; i < k; i++)
+        to += s.place[i] < mine || (s.place[i] == mine && s.position[i] < position);
+    const E element = ((const E *)p.a)[position];
+    if (p.values != NULL) ((E *)p.values)[to] = D == BF_BOOL ? (E)(element != 0) : element;
+    if (p.index != NULL) p.index[to] = position;
 }
 
 /* --- the ends --- */
@@ -500,26 +719,31 @@ bf_status check(const bf_cuda_order_call *call, cudaError_t error) {
     return bf_cuda_order_check(call->context, error);
 }
 
-template <class K> cudaError_t enqueue_search(const bf_cuda *cuda, const bracket_params &p) {
-    const dim3 grid((unsigned)cuda->multiprocessors, (unsigned)p.brackets);
-    count_buckets<K><<<grid, SELECTORS, 0, cuda->stream>>>(p);
-    take_buckets<K><<<grid, SELECTORS, 0, cuda->stream>>>(p);
+template <bf_dtype D> cudaError_t enqueue_search(const bf_cuda *cuda, const bracket_params &p) {
+    typedef bf_cuda_place_type<D> K;
+    const unsigned blocks = 2 * (unsigned)cuda->multiprocessors;
+    if (p.first > 0) {
+        if (p.first <= FIRST_MOST) finish_first<D><<<1, SELECTORS, 0, cuda->stream>>>(p);
+        return cudaGetLastError();
+    }
+    count_buckets<K><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
+    take_buckets<K><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
     finish_ranks<K><<<2 * (unsigned)p.brackets, SELECTORS, 0, cuda->stream>>>(p);
     return cudaGetLastError();
 }
 
-template <bf_dtype D, int Brackets, bool Indexed>
+template <bf_dtype D, int Brackets>
 cudaError_t enqueue_read(const bf_cuda *cuda, const bracket_params &p) {
     bf_cuda_shape shape = {};
     int blocks = 1;
     shape.threads = KEEPERS;
-    shape.shared = sizeof(typename Keeper<D, Brackets, Indexed>::memory);
+    shape.shared = sizeof(typename Keeper<D, Brackets>::memory);
     shape.spares_cache = true;
     cudaError_t error =
-        bf_cuda_occupancy(cuda, (const void *)keep_elements<D, Brackets, Indexed>, shape, &blocks);
+        bf_cuda_occupancy(cuda, (const void *)keep_elements<D, Brackets>, shape, &blocks);
     if (error != cudaSuccess) return error;
     shape.blocks = (int64_t)cuda->multiprocessors * (blocks > 0 ? blocks : 1);
-    return bf_cuda_launch(cuda, keep_elements<D, Brackets, Indexed>, shape, p);
+    return bf_cuda_launch(cuda, keep_elements<D, Brackets>, shape, p);
 }
 
 /* Enqueues the kernels of a try. */
@@ -528,13 +752,14 @@ template <bf_dtype D> cudaError_t enqueue_try(const bf_cuda *cuda, const bracket
     cudaError_t error = cudaMemsetAsync(p.at, 0, sizeof *p.at, cuda->stream);
     if (error != cudaSuccess) return error;
     take_sample<D><<<(p.sampled - 1) / 256 + 1, 256, 0, cuda->stream>>>(p);
-    place_ends<K><<<2 * (unsigned)p.brackets, SELECTORS, 0, cuda->stream>>>(p);
+    place_ends<K><<<2 * (unsigned)p.brackets, SELECTORS, 0, cuda->stream>>>(
+        p, 8 * (int)sizeof(bf_cuda_bits_type<D>));
     error = cudaGetLastError();
     if (error != cudaSuccess) return error;
-    if (p.first > 0) return enqueue_read<D, 1, true>(cuda, p); /* not of bytes */
-    error = p.brackets == 1 ? enqueue_read<D, 1, false>(cuda, p)
-                            : enqueue_read<D, MOST, false>(cuda, p);
-    return error == cudaSuccess ? enqueue_search<K>(cuda, p) : error;
+    error = p.first > 0       ? enqueue_read<D, FIRST>(cuda, p)
+            : p.brackets == 1 ? enqueue_read<D, 1>(cuda, p)
+                              : enqueue_read<D, MOST>(cuda, p);
+    return error == cudaSuccess ? enqueue_search<D>(cuda, p) : error;
 }
 
 bf_status run_try(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params &p, board *found) {
@@ -547,16 +772,17 @@ bf_status run_try(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params
 /* Finds ranks in a bracket whose bucket has too many elements, by sorting what was kept. */
 bf_status sort_crowded(bf_cuda_order_call *call, int bytes, const bracket_params &p, int bracket,
                        const int64_t rank[2], board *found) {
-    char *kept = (char *)p.kept + bracket * p.room * bytes;
+    char *kept = (char *)p.kept;
     bf_cuda_radix r = {};
-    r.n = (int64_t)found->kept[bracket];
+    r.n = (int64_t)found->pooled;
     r.bits = 8 * bytes;
     r.key_bytes = bytes;
     r.keys = r.sorted = kept;
-    bf_status status = bf_cuda_radix_sort(call->context, &r);
+    bf_status status = bf_cuda_radix_sort(call->context, &r, NULL);
     for (int side = 0; side < 2 && status == BF_OK; side++) {
         const int i = 2 * bracket + side;
-        const int64_t inner = rank[side] - (int64_t)found->below[bracket];
+        const int64_t inner =
+            rank[side] - (int64_t)found->below[bracket] + (int64_t)found->front[bracket];
         if (found->where[i] != CROWDED) continue;
         found->place[i] = 0;
         found->where[i] = FOUND;
@@ -600,24 +826,26 @@ bf_status look_at_ends(bf_cuda_order_call *call, bf_dtype dtype, const bracket_p
     return status;
 }
 
-/* The sample: of long lines so large that it costs little beside the read. */
-unsigned sample_size(int64_t n) {
-    return n / 16 < SAMPLE_MOST ? (unsigned)(n / 16) : (unsigned)SAMPLE_MOST;
+/* The sample: so large that it costs little beside the read. */
+unsigned sample_size(int64_t n, int brackets) {
+    const unsigned most = brackets > 1 ? SAMPLE_MOST : SAMPLE_ONE;
+    return n / 16 < most ? (unsigned)(n / 16) : most;
 }
 
-bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p, bool indexed) {
+bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p) {
     const size_t bytes = (size_t)bf_cuda_place_bytes(dtype), brackets = (size_t)p->brackets;
-    p->sampled = sample_size(p->count);
-    p->room = p->count / 16 + (1 << 17);
+    p->coding = bf_cuda_coding_of(dtype, p->order);
+    p->sampled = sample_size(p->count, p->brackets);
+    p->room = (int64_t)brackets * (p->count / 16 + (1 << 17));
     p->sample = bf_cuda_order_alloc(call, p->sampled * bytes);
-    p->kept = bf_cuda_order_alloc(call, brackets * (size_t)p->room * bytes);
+    p->kept = bf_cuda_order_alloc(call, (size_t)p->room * bytes);
     p->small = bf_cuda_order_alloc(call, brackets * SMALL * bytes);
     p->at = (board *)bf_cuda_order_alloc(call, sizeof *p->at);
     if (p->sample == NULL || p->kept == NULL || p->small == NULL || p->at == NULL)
         return BF_E_MEMORY;
-    if (!indexed) return BF_OK;
-    p->index = (uint32_t *)bf_cuda_order_alloc(call, (size_t)p->room * sizeof *p->index);
-    return p->index != NULL ? BF_OK : BF_E_MEMORY;
+    if (p->first == 0) return BF_OK;
+    p->numbers = (uint32_t *)bf_cuda_order_alloc(call, (size_t)p->room * sizeof *p->numbers);
+    return p->numbers != NULL ? BF_OK : BF_E_MEMORY;
 }
 
 uint64_t next_seed(const bf_cuda_order_call *call, int attempt) {
@@ -667,7 +895,7 @@ bf_status bf_cuda_order_brackets(bf_cuda_order_call *call, bf_dtype dtype, bf_or
             p.q[i] = selection->q[first + i];
     }
     const int memories = call->memories;
-    bf_status status = set_memory(call, dtype, &p, false);
+    bf_status status = set_memory(call, dtype, &p);
     *found = false;
     for (int attempt = 0; attempt < TRIES && status == BF_OK && !*found; attempt++) {
         p.seed = next_seed(call, attempt);
@@ -711,16 +939,16 @@ bf_status sort_kept(bf_cuda_order_call *call, bf_dtype dtype, const bracket_para
     r.n = n;
     r.bits = bf_bit_length((uint64_t)p.count - 1);
     r.key_bytes = 4;
-    r.keys = r.sorted = p.index;
+    r.keys = r.sorted = p.numbers;
     r.value_bytes = bytes;
     r.values = r.moved = p.kept;
-    bf_status status = bf_cuda_radix_sort(call->context, &r);
+    bf_status status = bf_cuda_radix_sort(call->context, &r, NULL);
     r.bits = 8 * bytes;
     r.key_bytes = bytes;
     r.keys = r.sorted = p.kept;
     r.value_bytes = 4;
-    r.values = r.moved = p.index;
-    return status == BF_OK ? bf_cuda_radix_sort(call->context, &r) : status;
+    r.values = r.moved = p.numbers;
+    return status == BF_OK ? bf_cuda_radix_sort(call->context, &r, NULL) : status;
 }
 
 } // namespace
@@ -737,16 +965,19 @@ bf_status bf_cuda_order_first(bf_cuda_order_call *call, bf_dtype dtype, bf_order
     p.order = order;
     p.brackets = 1;
     p.first = k;
+    p.values = first;
+    p.index = index;
     p.seed = next_seed(call, 0);
-    bf_status status = set_memory(call, dtype, &p, true);
+    bf_status status = set_memory(call, dtype, &p);
     if (status == BF_OK) status = run_try(call, dtype, p, &at);
-    *found = status == BF_OK && (int64_t)at.kept[0] >= k && (int64_t)at.kept[0] <= p.room;
-    if (*found) status = sort_kept(call, dtype, p, (int64_t)at.kept[0]);
-    if (*found && status == BF_OK) {
+    *found = status == BF_OK && (int64_t)at.pooled >= k && (int64_t)at.pooled <= p.room;
+    const bool sorts = *found && (k > FIRST_MOST || at.where[0] == CROWDED);
+    if (sorts) status = sort_kept(call, dtype, p, (int64_t)at.pooled);
+    if (sorts && status == BF_OK) {
         bf_cuda_by_dtype(dtype, [&](auto d) {
             write_first<decltype(d)::value>
                 <<<bf_cuda_order_blocks(context, k, 256), 256, 0, context->cuda->stream>>>(
-                    values, p.index, k, first, index);
+                    values, p.numbers, k, first, index);
         });
         status = check(call, cudaGetLastError());
     }

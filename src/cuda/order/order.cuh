@@ -3,6 +3,7 @@
  *   call.cu     a call's memory, where kernels reach it
  *   places.cu   elements as places (rules/key/order.h), and back
  *   radix.cu    the radix sort of places
+ *   bytes.cu    the sort of elements of 1 byte
  *   sort.cu     sort and sort_rows: lines by place, then by line
  *   take.cu     elements by index
  *   top.cu      the first of each line
@@ -119,11 +120,6 @@ bf_status bf_cuda_order_reach(bf_cuda_order_call *call, const bf_order_lines *li
 /* The bytes of a place: 4 or 8. */
 static inline int bf_cuda_place_bytes(bf_dtype dtype) { return bf_dtype_bytes(dtype) == 8 ? 8 : 4; }
 
-/* Are the elements their own places? */
-static inline bool bf_cuda_is_place(bf_dtype dtype, bf_order order) {
-    return order == BF_ASCENDING && (dtype == BF_U32 || dtype == BF_U64);
-}
-
 /* The bits of the NaNs among elements, or-ed, and their complements; both 0: there is none. */
 struct bf_cuda_nans {
     unsigned long long bits, others;
@@ -137,6 +133,12 @@ cudaError_t bf_cuda_order_places(const bf_context *context, const bf_cuda_order_
 cudaError_t bf_cuda_order_elements(const bf_context *context, bf_dtype dtype, bf_order order,
                                    int key_bytes, const void *places, int64_t n,
                                    const bf_cuda_nans *nans, void *elements);
+
+/* --- bytes.cu --- */
+
+/* Enqueues a sort of all elements, of 1 byte each, as one line. */
+bf_status bf_cuda_order_sort_bytes(bf_context *context, const bf_cuda_order_array *array,
+                                   void *sorted);
 
 /* --- sort.cu, take.cu --- */
 

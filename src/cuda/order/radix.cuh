@@ -2,7 +2,8 @@
 #ifndef BF_CUDA_ORDER_RADIX_CUH
 #define BF_CUDA_ORDER_RADIX_CUH
 
-#include "cuda/runtime/context.cuh"
+#include "cuda/order/coding.cuh"
+#include "cuda/order/order.cuh"
 
 /* What is sorted, stably. Arrays of the GPU; of each pair of arrays both may be the same. */
 typedef struct bf_cuda_radix {
@@ -10,13 +11,16 @@ typedef struct bf_cuda_radix {
     int key_bytes; /* 4 or 8 */
     int bits;      /* all keys are below 2^bits */
     const void *keys;
+    bf_cuda_coding coding; /* of keys that are elements: they are sorted by their places */
     void *sorted;       /* NULL: the sorted keys are not wanted */
     int value_bytes;    /* 4 or 8; 0: none go with the keys */
     const void *values; /* NULL: the numbers from 0 on */
     void *moved;
 } bf_cuda_radix;
 
-/* Enqueues the sort. Errors: BF_E_MEMORY, BF_E_DEVICE. */
-bf_status bf_cuda_radix_sort(bf_context *context, const bf_cuda_radix *radix);
+/* Enqueues the sort. Of floats whose sorted keys are wanted, it first waits to learn about NaNs: if
+ * they have several bit patterns, *mixed (else it may be NULL) becomes true, and nothing is sorted.
+ * Errors: BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_cuda_radix_sort(bf_context *context, const bf_cuda_radix *radix, bool *mixed);
 
 #endif
