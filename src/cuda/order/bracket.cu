@@ -30,10 +30,10 @@ enum {
     KEEPERS = 512,    /* threads of a block that keeps elements */
     BUCKET_BITS = 11,
     BUCKETS = 1 << BUCKET_BITS,
-    LISTED = 1 << 15,     /* bytes of elements that a block that selects has in shared memory */
-    SMALL = 1 << 14,      /* elements of the buckets of a rank: more are sorted */
-    FIRST_MOST = 1 << 10, /* of the first k: more are sorted */
-    SAMPLE_ONE = 1 << 16, /* elements of a sample for one bracket, */
+    LISTED = 1 << 15,      /* bytes of elements that a block that selects has in shared memory */
+    SMALL = 1 << 14,       /* elements of the buckets of a rank: more are sorted */
+    FIRST_MOST = 1 << 10,  /* of the first k: more are sorted */
+    SAMPLE_ONE = 1 << 16,  /* elements of a sample for one bracket, */
     SAMPLE_MOST = 1 << 17, /* and for several */
     TRIES = 2
 };
@@ -48,7 +48,6 @@ struct board {
     unsigned long long pooled;                  /* elements kept, in any bracket */
     unsigned long long low[MOST], high[MOST];   /* places from low on are kept, before high */
     unsigned long long below[MOST], kept[MOST]; /* elements before low, and those kept */
-    unsigned long long front[MOST];             /* elements kept before low */
     unsigned long long place[RANKS], where[RANKS];
     unsigned long long sampled_nans;
     unsigned long long before[MOST];            /* of those kept, before the bucket */
@@ -56,7 +55,7 @@ struct board {
     unsigned taken[MOST];                       /* elements of the buckets */
     unsigned counts[MOST][BUCKETS];
 };
-enum { BOARD_WORDS = 2 + 5 * MOST + 2 * RANKS };
+enum { BOARD_WORDS = 2 + 4 * MOST + 2 * RANKS };
 
 struct bracket_params {
     const void *a, *b; /* the elements, as bf_cuda_operands has them: b is not used */
@@ -77,11 +76,12 @@ struct bracket_params {
     unsigned sampled;
     uint64_t seed;
     bf_cuda_coding coding;
-    void *kept; /* `room` places, */
+    void *kept;        /* `room` places, */
     uint32_t *numbers; /* and of the first k their positions */
     int64_t room;
     void *small; /* SMALL places for each bracket */
     board *at;
+    unsigned one; /* 1, which compilers do not know */
 };
 
 /* --- 1. the sample --- */
@@ -152,8 +152,8 @@ template <class K> __device__ void find_bucket(select_memory<K> &s, unsigned ran
     __syncthreads();
 }
 
-/* Finds the element of a rank among n, which are less than 2^bits from `base` on: digit after digit,
- * until one is left. As soon as few are, it has them in shared memory. */
+/* Finds the element of a rank among n, which are less than 2^bits from `base` on: digit after
+ * digit, until one is left. As soon as few are, it has them in shared memory. */
 template <class K>
 __device__ K select_in_block(select_memory<K> &s, const K *from, unsigned n, unsigned rank, K base,
                              int bits) {
@@ -212,7 +212,7 @@ __device__ void guess_range(const bracket_params &p, int bracket, double m, doub
         part = (double)p.position[bracket] / n;
     else if (p.statistic == BF_STATISTIC_QUANTILE)
         part = p.q[bracket];
-    const double margin = 4.5 * sqrt(m * part * (1 - part)) + 8;
+    const double margin = 4.5 * sqrt(m * part * (1 - part)) + (p.first > 0 ? 4 : 8);
     *from = part * m - margin;
     *to = part * m + margin;
 }
@@ -260,7 +260,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
     static constexpr int ENDS = INDEXED ? 1 : Brackets;
     typedef bf_cuda_tile<Operands, VECTORS> Tile;
     typedef typename bf_cuda_bits_of<INDEXED ? 4 : (int)sizeof(K)>::type Item;
-    enum { ROOM = EACH + (sizeof(Item) == 8 ? 16 : 16) };
+    enum { ROOM = EACH + 16, ROW = KEEPERS * sizeof(Item) };
     struct memory {
         Item column[ROOM][KEEPERS];
         unsigned long long below[ENDS], nans;
@@ -268,10 +268,12 @@ template <bf_dtype D, int Brackets> struct Keeper {
     const bracket_params &p;
     memory &s;
     K low[ENDS], width[ENDS];
-    uint32_t below[ENDS], nans, kept; /* kept: in the column */
+    uint32_t below[ENDS], nans, one;
+    uint32_t column, end; /* the addresses in shared memory of the column, and behind what it has */
 
     __device__ __forceinline__ Keeper(const bracket_params &params, memory &shared)
-        : p(params), s(shared), nans(0), kept(0) {
+        : p(params), s(shared), nans(0), one((uint32_t)params.one) {
+        column = end = (uint32_t)__cvta_generic_to_shared(&shared.column[0][threadIdx.x]);
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
             const K high = (K)p.at->high[b];
@@ -280,7 +282,8 @@ template <bf_dtype D, int Brackets> struct Keeper {
             below[b] = 0;
         }
     }
-    /* Returns the place of an element; of a NaN only if its bits are those of place_nans. */
+    __device__ __forceinline__ unsigned kept() const { return (end - column) / ROW; }
+    /* Returns the place of an element; of a NaN only if its bits are those of place_nan. */
     __device__ __forceinline__ K place(E e) const {
         if (D == BF_BOOL) e = e != 0;
         if (FLOAT) e ^= (E)((S)e >> (BITS - 1)) & (E)p.coding.negative;
@@ -288,7 +291,8 @@ template <bf_dtype D, int Brackets> struct Keeper {
     }
     /* Returns whether one of two elements is a NaN. */
     static __device__ __forceinline__ bool any_nan(E a, E b) {
-        if (D == BF_F32) return isunordered(__uint_as_float((unsigned)a), __uint_as_float((unsigned)b));
+        if (D == BF_F32)
+            return isunordered(__uint_as_float((unsigned)a), __uint_as_float((unsigned)b));
         if (D == BF_F64)
             return isunordered(__longlong_as_double((long long)a),
                                __longlong_as_double((long long)b));
@@ -300,19 +304,45 @@ template <bf_dtype D, int Brackets> struct Keeper {
         for (int k = 0; k < EACH; k += 2) any |= any_nan(e[k], e[k + 1]);
         return any;
     }
-    /* Counts the NaNs, and gives them the bits whose place by masks is that of NaNs. */
-    __device__ __forceinline__ void place_nans(E (&e)[EACH]) {
+    /* Counts a NaN, and gives it the bits whose place by masks is that of NaNs. */
+    __device__ __forceinline__ void place_nan(E &e) {
         const E all = (E) ~(E)0, bits = p.order == BF_DESCENDING_NAN_LAST ? all : (E)(all >> 1);
-#pragma unroll
-        for (int k = 0; k < EACH; k++)
-            if (bf_cuda_is_nan<D>(e[k])) {
-                e[k] = bits;
-                nans++;
-            }
+        if (!bf_cuda_is_nan<D>(e)) return;
+        e = bits;
+        nans++;
     }
-    __device__ __forceinline__ void keep(Item item) {
-        s.column[kept][threadIdx.x] = item;
-        kept++;
+    __device__ __forceinline__ void keep(Item item, bool keeps) {
+        if (sizeof(Item) == 4)
+            asm volatile("{\n\t.reg .pred keeps;\n\t"
+                         "setp.ne.u32 keeps, %2, 0;\n\t"
+                         "@keeps st.shared.u32 [%0], %1;\n\t"
+                         "@keeps add.u32 %0, %0, %3;\n\t}"
+                         : "+r"(end)
+                         : "r"((uint32_t)item), "r"((uint32_t)keeps), "n"((int)ROW)
+                         : "memory");
+        else
+            asm volatile("{\n\t.reg .pred keeps;\n\t"
+                         "setp.ne.u32 keeps, %2, 0;\n\t"
+                         "@keeps st.shared.u64 [%0], %1;\n\t"
+                         "@keeps add.u32 %0, %0, %3;\n\t}"
+                         : "+r"(end)
+                         : "l"((uint64_t)item), "r"((uint32_t)keeps), "n"((int)ROW)
+                         : "memory");
+    }
+    /* Adds 1 if x is less than y, by the multipliers, for the adders have enough to do. */
+    __device__ __forceinline__ void count_less(uint32_t x, uint32_t y, uint32_t &count) const {
+        asm("{\n\t.reg .pred less;\n\t"
+            "setp.lt.u32 less, %1, %2;\n\t"
+            "@less mad.lo.u32 %0, %3, %3, %0;\n\t}"
+            : "+r"(count)
+            : "r"(x), "r"(y), "r"(one));
+    }
+    __device__ __forceinline__ void count_less(uint64_t x, uint64_t y, uint32_t &count) const {
+        asm("{\n\t.reg .pred less;\n\t"
+            "setp.lt.u64 less, %1, %2;\n\t"
+            "@less mad.lo.u32 %0, %3, %3, %0;\n\t}"
+            : "+r"(count)
+            : "l"(x), "l"(y), "r"(one));
     }
     /* Counts an element, and keeps it if it is in a bracket. */
     __device__ __forceinline__ void take(E element) {
@@ -320,38 +350,61 @@ template <bf_dtype D, int Brackets> struct Keeper {
         bool inside = false;
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
-            const K over = x - low[b];
-            below[b] += over > x;
-            inside |= over < width[b];
+            count_less(x, low[b], below[b]);
+            inside |= (K)(x - low[b]) < width[b];
         }
-        if (inside) keep((Item)x);
+        keep((Item)x, inside);
     }
-    template <bool Whole>
-    __device__ __forceinline__ void take_tile(const Operands &e, E (&element)[EACH],
-                                              int64_t number) {
-        if (FLOAT && any_nan(element)) place_nans(element);
+    __device__ __forceinline__ void take_whole(E (&element)[EACH]) {
+        if (FLOAT && any_nan(element)) {
 #pragma unroll
-        for (int k = 0; k < EACH; k++)
-            if (Whole || e.holds(Tile::vector(number, k / N) * N + k % N)) take(element[k]);
+            for (int k = 0; k < EACH; k++) place_nan(element[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < EACH; k++) take(element[k]);
     }
     /* Keeps the positions of those of the first k, which are few. */
+    __device__ __forceinline__ void keep_position(const Operands &e, int64_t i) {
+        if (bf_cuda_place_of<D>(p.order, e.element(i)) < width[0]) keep((Item)(i - e.before), true);
+    }
     __device__ __forceinline__ void keep_positions(const Operands &e, const E (&element)[EACH],
                                                    int64_t number) {
         bool any = FLOAT && any_nan(element);
 #pragma unroll
         for (int k = 0; k < EACH; k++) any |= place(element[k]) < width[0];
         if (!any) return;
+        unsigned hits = 0;
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const bool hit =
+                place(element[k]) < width[0] || (FLOAT && bf_cuda_is_nan<D>(element[k]));
+            hits |= (unsigned)hit << k;
+        }
+        for (; hits != 0; hits &= hits - 1) {
+            const int k = __ffs((int)hits) - 1;
+            keep_position(e, Tile::vector(number, k / N) * N + k % N);
+        }
+    }
+    /* The tiles at the ends of the line. */
+    __device__ __forceinline__ void take_some(const Operands &e, int64_t number) {
 #pragma unroll 1
         for (int k = 0; k < EACH; k++) {
             const int64_t i = Tile::vector(number, k / N) * N + k % N;
-            if (e.holds(i) && bf_cuda_place_of<D>(p.order, e.element(i)) < width[0])
-                keep((Item)(i - e.before));
+            if (!e.holds(i)) continue;
+            E element = e.element(i);
+            if (INDEXED) {
+                keep_position(e, i);
+            } else {
+                if (FLOAT) place_nan(element);
+                take(element);
+            }
         }
     }
     /* Moves the columns of a warp to the pool. */
     __device__ __forceinline__ void flush(const Operands &e) {
         const unsigned lane = threadIdx.x % WARP;
-        unsigned sum = kept, most = kept;
+        const unsigned mine = kept();
+        unsigned sum = mine, most = mine;
         for (int d = WARP / 2; d > 0; d /= 2) {
             const unsigned other = __shfl_xor_sync(~0u, most, d);
             sum += __shfl_xor_sync(~0u, sum, d);
@@ -362,10 +415,10 @@ template <bf_dtype D, int Brackets> struct Keeper {
         if (lane == 0) at = atomicAdd(&p.at->pooled, (unsigned long long)sum);
         at = __shfl_sync(~0u, at, 0);
         for (unsigned k = 0; k < most; k++) {
-            const unsigned mine = __ballot_sync(~0u, k < kept);
-            const int64_t to = (int64_t)at + __popc(mine & ((1u << lane) - 1));
-            at += (unsigned)__popc(mine);
-            if (k >= kept || to >= p.room) continue;
+            const unsigned having = __ballot_sync(~0u, k < mine);
+            const int64_t to = (int64_t)at + __popc(having & ((1u << lane) - 1));
+            at += (unsigned)__popc(having);
+            if (k >= mine || to >= p.room) continue;
             const Item item = s.column[k][threadIdx.x];
             if (INDEXED) {
                 p.numbers[to] = (uint32_t)item;
@@ -375,7 +428,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
                 ((K *)p.kept)[to] = (K)item;
             }
         }
-        kept = 0;
+        end = column;
     }
     static __device__ __forceinline__ void add_count(uint32_t sum, unsigned long long *to) {
         for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
@@ -391,24 +444,38 @@ template <bf_dtype D, int Brackets> struct Keeper {
         if (b < p.brackets && s.below[b] > 0) atomicAdd(&p.at->below[b], s.below[b]);
         if (b == KEEPERS - 1 && s.nans > 0) atomicAdd(&p.at->nans, s.nans);
     }
+    /* Loads a thread's part of a tile if all of that is in the line, and returns whether it is. */
+    static __device__ __forceinline__ bool load_whole(const Operands &e, int64_t tiles,
+                                                      int64_t number, uint4 (&to)[VECTORS]) {
+        if (number >= tiles || !Tile::whole(e, number)) return false;
+        const uint4 *from = (const uint4 *)e.a + Tile::vector(number, 0);
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++) to[v] = __ldcs(from + v * KEEPERS);
+        return true;
+    }
     __device__ __forceinline__ void run() {
         if (threadIdx.x < ENDS) s.below[threadIdx.x] = 0;
         if (threadIdx.x == 0) s.nans = 0;
         __syncthreads();
         const Operands e(p);
         const int64_t tiles = Tile::number_of(e);
-        for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
-            Tile tile;
+        uint4 ahead[VECTORS];
+        int64_t number = blockIdx.x;
+        bool whole = load_whole(e, tiles, number, ahead);
+        while (number < tiles) {
+            const int64_t next = number + gridDim.x;
             E element[EACH];
-            tile.load(e, number);
-            memcpy(element, tile.a, sizeof element);
-            if (INDEXED)
+            memcpy(element, ahead, sizeof element);
+            const bool next_whole = load_whole(e, tiles, next, ahead);
+            if (!whole)
+                take_some(e, number);
+            else if (INDEXED)
                 keep_positions(e, element, number);
-            else if (Tile::whole(e, number))
-                take_tile<true>(e, element, number);
             else
-                take_tile<false>(e, element, number);
-            if (__any_sync(~0u, kept > ROOM - EACH)) flush(e);
+                take_whole(element);
+            if (__any_sync(~0u, end - column > (ROOM - EACH) * ROW)) flush(e);
+            number = next;
+            whole = next_whole;
         }
         flush(e);
         if (!INDEXED) add_counts();
@@ -431,22 +498,22 @@ struct inner_ranks {
     bool any;
 };
 
-__device__ inner_ranks find_ranks(const bracket_params &p, int bracket) {
+/* kept: how many elements the bracket has. */
+__device__ inner_ranks find_ranks(const bracket_params &p, int bracket, int64_t kept) {
     const board &at = *p.at;
     const int64_t numbers = p.count - (p.skips ? (int64_t)at.nans : 0);
-    const int64_t kept = (int64_t)at.kept[bracket];
     inner_ranks r = {};
     bf_between between = {0, 0, 0};
     if (numbers > 0)
-        between = bf_cuda_between(p.statistic, p.method, p.q[bracket], p.position[bracket],
-                                  numbers);
+        between =
+            bf_cuda_between(p.statistic, p.method, p.q[bracket], p.position[bracket], numbers);
     const int64_t rank[2] = {between.below, between.above};
     for (int i = 0; i < 2; i++) {
         r.rank[i] = rank[i] - (int64_t)at.below[bracket];
-        r.where[i] = r.rank[i] < 0                   ? BEFORE
-                     : (int64_t)at.pooled > p.room   ? OVERFLOWN
-                     : r.rank[i] >= kept             ? BEHIND
-                                                     : FOUND;
+        r.where[i] = r.rank[i] < 0                 ? BEFORE
+                     : (int64_t)at.pooled > p.room ? OVERFLOWN
+                     : r.rank[i] >= kept           ? BEHIND
+                                                   : FOUND;
     }
     r.any = r.where[0] == FOUND || r.where[1] == FOUND;
     if (r.where[0] != FOUND) r.rank[0] = r.rank[1];
@@ -454,94 +521,110 @@ __device__ inner_ranks find_ranks(const bracket_params &p, int bracket) {
     return r;
 }
 
-/* A bracket as the kernels see it: its places are [low, low + width), and their distances from low,
- * shifted, are buckets. */
-template <class K> struct bracket_view {
+/* A range of places: [low, low + width). The distances from low, shifted, are buckets. */
+template <class K> struct place_range {
     K low, width;
-    int bits, shift;
+    int bits, shift; /* of distances */
 
-    __device__ bracket_view() {}
-    __device__ bracket_view(const board &at, int bracket) {
+    __device__ place_range() {}
+    __device__ place_range(const board &at, int bracket) {
         const K high = (K)at.high[bracket];
         low = (K)at.low[bracket];
         width = high > low ? high - low : 0;
         bits = width > 1 ? bf_bit_length(width - 1) : 0;
         shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0;
     }
-    __device__ bool holds(K x) const { return (K)(x - low) < width; }
-    __device__ unsigned bucket(K x) const { return (unsigned)((K)(x - low) >> shift); }
+    __device__ __forceinline__ bool holds(K x) const { return (K)(x - low) < width; }
+    __device__ __forceinline__ unsigned bucket(K x) const {
+        return (unsigned)((K)(x - low) >> shift);
+    }
 };
 
-/* Adds a number of each thread to a sum. */
-__device__ void add_up(unsigned mine, unsigned long long *sum) {
-    for (int d = WARP / 2; d > 0; d /= 2) mine += __shfl_xor_sync(~0u, mine, d);
-    if (threadIdx.x % WARP == 0 && mine > 0) atomicAdd(sum, (unsigned long long)mine);
-}
-
-template <class K>
-__global__ void __launch_bounds__(SELECTORS, 1) count_buckets(const bracket_params p) {
-    __shared__ unsigned counts[MOST][BUCKETS];
-    __shared__ bracket_view<K> views[MOST];
-    unsigned *all = &counts[0][0];
-    const int buckets = p.brackets * BUCKETS;
-    const uint64_t n = p.at->pooled;
-    unsigned front[MOST] = {}, kept[MOST] = {};
-    if (n > (uint64_t)p.room) return;
-    for (int i = (int)threadIdx.x; i < buckets; i += SELECTORS) all[i] = 0;
-    if ((int)threadIdx.x < p.brackets) views[threadIdx.x] = bracket_view<K>(*p.at, (int)threadIdx.x);
-    __syncthreads();
+/* Calls f for each element that was kept, and each bracket whose range holds it. */
+template <int Brackets, class K, class F>
+__device__ __forceinline__ void for_kept(const bracket_params &p, uint64_t n,
+                                         const place_range<K> (&ranges)[Brackets], F f) {
     for_each((const K *)p.kept, n, (uint64_t)blockIdx.x * SELECTORS + threadIdx.x,
              (uint64_t)gridDim.x * SELECTORS, [&](K x, uint64_t) {
 #pragma unroll
-                 for (int b = 0; b < MOST; b++) {
-                     if (b >= p.brackets) break;
-                     const bracket_view<K> &view = views[b];
-                     front[b] += x < view.low;
-                     if (!view.holds(x)) continue;
-                     kept[b]++;
-                     atomicAdd(&counts[b][view.bucket(x)], 1u);
-                 }
+                 for (int b = 0; b < Brackets; b++)
+                     if (ranges[b].holds(x)) f(b, x);
              });
+}
+
+template <class K, int Brackets>
+__global__ void __launch_bounds__(SELECTORS, 1) count_buckets(const bracket_params p) {
+    __shared__ unsigned counts[Brackets][BUCKETS];
+    unsigned *all = &counts[0][0];
+    const int buckets = p.brackets * BUCKETS;
+    const uint64_t n = p.at->pooled;
+    place_range<K> ranges[Brackets];
+    if (n > (uint64_t)p.room) return;
+    for (int i = (int)threadIdx.x; i < buckets; i += SELECTORS) all[i] = 0;
+#pragma unroll
+    for (int b = 0; b < Brackets; b++) {
+        ranges[b] = place_range<K>(*p.at, b);
+        if (b >= p.brackets) ranges[b].width = 0;
+    }
+    __syncthreads();
+    for_kept<Brackets>(p, n, ranges,
+                       [&](int b, K x) { atomicAdd(&counts[b][ranges[b].bucket(x)], 1u); });
     __syncthreads();
     for (int i = (int)threadIdx.x; i < buckets; i += SELECTORS)
         if (all[i] > 0) atomicAdd(&p.at->counts[0][0] + i, all[i]);
-#pragma unroll
-    for (int b = 0; b < MOST; b++) {
-        add_up(front[b], &p.at->front[b]);
-        add_up(kept[b], &p.at->kept[b]);
-    }
 }
 
-/* Where the ranks of a bracket are: in which buckets. */
-struct rank_buckets {
-    unsigned bucket[2];
-    bool any;
-};
+/* Returns the sum over the lanes up to this one. */
+__device__ __forceinline__ unsigned sum_up_to(unsigned x) {
+    for (int d = 1; d < WARP; d *= 2) {
+        const unsigned other = __shfl_up_sync(~0u, x, d);
+        if (threadIdx.x % WARP >= (unsigned)d) x += other;
+    }
+    return x;
+}
 
-/* Finds the buckets of a bracket's ranks, by a warp, and the elements before the first. */
-__device__ void find_buckets(const bracket_params &p, int bracket, rank_buckets *found) {
+/* Finds the bucket of a rank, by a warp, and the elements before it. sum: of the buckets up to the
+ * last of this lane, of which it has `mine`. */
+__device__ unsigned find_bucket(const unsigned *counts, int64_t rank, unsigned sum, unsigned mine,
+                                unsigned *before) {
     enum { EACH = BUCKETS / WARP };
     const unsigned lane = threadIdx.x % WARP;
-    const unsigned *counts = p.at->counts[bracket] + lane * EACH;
-    const inner_ranks ranks = find_ranks(p, bracket);
-    if (lane == 0) found->any = ranks.any;
-    if (!ranks.any) return;
-    unsigned mine = 0;
+    const int there = __ffs((int)__ballot_sync(~0u, rank < sum)) - 1;
+    const unsigned base = __shfl_sync(~0u, sum - mine, there);
+    const uint2 two = ((const uint2 *)counts)[there * (EACH / 2) + lane];
+    const unsigned up_to = base + sum_up_to(two.x + two.y), first = up_to - two.y;
+    const int at = __ffs((int)__ballot_sync(~0u, rank < up_to)) - 1;
+    const bool is_first = rank < first;
+    const unsigned bucket = (unsigned)there * EACH + 2 * lane + (is_first ? 0 : 1);
+    *before = __shfl_sync(~0u, is_first ? first - two.x : first, at);
+    return __shfl_sync(~0u, bucket, at);
+}
+
+/* Sets *range to that of the buckets of a bracket's ranks, by a warp: between them there is no
+ * element. */
+template <class K>
+__device__ void find_buckets(const bracket_params &p, int bracket, place_range<K> *range) {
+    enum { EACH = BUCKETS / WARP };
+    const unsigned lane = threadIdx.x % WARP, *counts = p.at->counts[bracket];
+    unsigned mine = 0, before[2], bucket[2];
 #pragma unroll
-    for (int k = 0; k < EACH; k++) mine += counts[k];
-    unsigned sum = mine;
-    for (int d = 1; d < WARP; d *= 2) {
-        const unsigned other = __shfl_up_sync(~0u, sum, d);
-        if (lane >= (unsigned)d) sum += other;
+    for (int k = 0; k < EACH / 4; k++) {
+        const uint4 four = ((const uint4 *)counts)[lane * (EACH / 4) + k];
+        mine += four.x + four.y + four.z + four.w;
     }
-    for (int i = 0; i < 2; i++) {
-        const int64_t rank = ranks.rank[i];
-        if (rank < sum - mine || rank >= sum) continue;
-        unsigned before = sum - mine, k = 0;
-        for (; rank >= before + counts[k]; k++) before += counts[k];
-        found->bucket[i] = lane * EACH + k;
-        if (i == 0) p.at->before[bracket] = before;
-    }
+    const unsigned sum = sum_up_to(mine), kept = __shfl_sync(~0u, sum, WARP - 1);
+    const inner_ranks ranks = find_ranks(p, bracket, kept);
+    place_range<K> all(*p.at, bracket);
+    if (blockIdx.x == 0) p.at->kept[bracket] = kept;
+    range->width = 0;
+    if (!ranks.any) return;
+    for (int i = 0; i < 2; i++)
+        bucket[i] = find_bucket(counts, ranks.rank[i], sum, mine, &before[i]);
+    const K begin = (K)bucket[0] << all.shift,
+            end = ((K)bucket[1] << all.shift) + (((K)1 << all.shift) - 1); /* the last */
+    range->low = all.low + begin;
+    range->width = (end < all.width ? end + 1 : all.width) - begin;
+    if (blockIdx.x == 0) p.at->before[bracket] = before[0];
 }
 
 /* Makes *most x if x is more. That is rare, so it looks first. */
@@ -549,40 +632,40 @@ __device__ void raise(unsigned long long *most, unsigned long long x) {
     if (*(volatile unsigned long long *)most < x) atomicMax(most, x);
 }
 
-template <class K>
+template <class K, int Brackets>
 __global__ void __launch_bounds__(SELECTORS, 1) take_buckets(const bracket_params p) {
-    __shared__ rank_buckets found[MOST];
-    __shared__ bracket_view<K> views[MOST];
+    __shared__ place_range<K> found[Brackets];
     const int warp = (int)threadIdx.x / WARP;
     const uint64_t n = p.at->pooled;
+    place_range<K> ranges[Brackets];
     if (n > (uint64_t)p.room) return;
-    if (warp < p.brackets) find_buckets(p, warp, &found[warp]);
-    if ((int)threadIdx.x < p.brackets) views[threadIdx.x] = bracket_view<K>(*p.at, (int)threadIdx.x);
+    if (warp < Brackets) {
+        if (warp < p.brackets)
+            find_buckets(p, warp, &found[warp]);
+        else
+            found[warp].width = 0;
+    }
     __syncthreads();
-    for_each((const K *)p.kept, n, (uint64_t)blockIdx.x * SELECTORS + threadIdx.x,
-             (uint64_t)gridDim.x * SELECTORS, [&](K x, uint64_t) {
-                 for (int b = 0; b < p.brackets; b++) {
-                     if (!found[b].any || !views[b].holds(x)) continue;
-                     const unsigned bucket = views[b].bucket(x);
-                     if (bucket != found[b].bucket[0] && bucket != found[b].bucket[1]) continue;
-                     raise(&p.at->least[b], ~(unsigned long long)x);
-                     raise(&p.at->most[b], (unsigned long long)x);
-                     if (*(volatile unsigned *)&p.at->taken[b] > SMALL) continue;
-                     const unsigned to = atomicAdd(&p.at->taken[b], 1u);
-                     if (to < SMALL) ((K *)p.small)[b * SMALL + to] = x;
-                 }
-             });
+#pragma unroll
+    for (int b = 0; b < Brackets; b++) ranges[b] = found[b];
+    for_kept<Brackets>(p, n, ranges, [&](int b, K x) {
+        raise(&p.at->least[b], ~(unsigned long long)x);
+        raise(&p.at->most[b], (unsigned long long)x);
+        if (*(volatile unsigned *)&p.at->taken[b] > SMALL) return;
+        const unsigned to = atomicAdd(&p.at->taken[b], 1u);
+        if (to < SMALL) ((K *)p.small)[b * SMALL + to] = x;
+    });
 }
 
 template <class K>
 __global__ void __launch_bounds__(SELECTORS, 1) finish_ranks(const bracket_params p) {
     __shared__ select_memory<K> shared;
     const int i = blockIdx.x, bracket = i / 2, side = i % 2;
-    const inner_ranks ranks = find_ranks(p, bracket);
+    const inner_ranks ranks = find_ranks(p, bracket, (int64_t)p.at->kept[bracket]);
     unsigned long long where = ranks.where[side], place = 0;
     const board &at = *p.at;
     if (where == FOUND) {
-        const bracket_view<K> view(at, bracket);
+        const place_range<K> range(at, bracket);
         const unsigned taken = at.taken[bracket];
         if (at.most[bracket] == ~at.least[bracket])
             place = at.most[bracket];
@@ -591,7 +674,7 @@ __global__ void __launch_bounds__(SELECTORS, 1) finish_ranks(const bracket_param
         else
             place = select_in_block(shared, (const K *)p.small + bracket * SMALL, taken,
                                     (unsigned)(ranks.rank[side] - (int64_t)at.before[bracket]),
-                                    view.low, view.bits);
+                                    range.low, range.bits);
     }
     if (threadIdx.x != 0) return;
     p.at->place[i] = place;
@@ -726,8 +809,13 @@ template <bf_dtype D> cudaError_t enqueue_search(const bf_cuda *cuda, const brac
         if (p.first <= FIRST_MOST) finish_first<D><<<1, SELECTORS, 0, cuda->stream>>>(p);
         return cudaGetLastError();
     }
-    count_buckets<K><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
-    take_buckets<K><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
+    if (p.brackets == 1) {
+        count_buckets<K, 1><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
+        take_buckets<K, 1><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
+    } else {
+        count_buckets<K, MOST><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
+        take_buckets<K, MOST><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
+    }
     finish_ranks<K><<<2 * (unsigned)p.brackets, SELECTORS, 0, cuda->stream>>>(p);
     return cudaGetLastError();
 }
@@ -769,24 +857,54 @@ bf_status run_try(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params
     return bf_cuda_fetch_words(call->context, error, p.at, BOARD_WORDS, found, "order on a GPU");
 }
 
+/* Counts, of n elements, those before each end of e, and those equal to it. Waits. */
+template <bf_dtype D>
+bf_status count_all_ends(bf_cuda_order_call *call, end_params e, end_counts *counts) {
+    bf_context *context = call->context;
+    const unsigned blocks = bf_cuda_order_blocks(context, e.count, 256);
+    e.counts = (end_counts *)bf_cuda_alloc(context, sizeof *counts);
+    if (e.counts == NULL) return BF_E_MEMORY;
+    cudaError_t error = cudaMemsetAsync(e.counts, 0, sizeof *counts, context->cuda->stream);
+    if (error == cudaSuccess) {
+        count_ends<D><<<blocks, 256, 0, context->cuda->stream>>>(e);
+        error = cudaGetLastError();
+    }
+    bf_status status = bf_cuda_fetch_words(context, error, e.counts, (int)(sizeof *counts / 8),
+                                           counts, "order on a GPU");
+    bf_cuda_free(context, e.counts);
+    return status;
+}
+
+/* Sets *before to the elements that were kept before a bracket. Waits. */
+bf_status count_before(bf_cuda_order_call *call, int bytes, const bracket_params &p,
+                       const board *found, int bracket, int64_t *before) {
+    end_params e = {p.kept, (int64_t)found->pooled, BF_ASCENDING, 1, {found->low[bracket]}, NULL};
+    end_counts counts = {};
+    bf_status status = bytes == 4 ? count_all_ends<BF_U32>(call, e, &counts)
+                                  : count_all_ends<BF_U64>(call, e, &counts);
+    *before = (int64_t)counts.before[0];
+    return status;
+}
+
 /* Finds ranks in a bracket whose bucket has too many elements, by sorting what was kept. */
 bf_status sort_crowded(bf_cuda_order_call *call, int bytes, const bracket_params &p, int bracket,
                        const int64_t rank[2], board *found) {
     char *kept = (char *)p.kept;
+    int64_t before = 0;
     bf_cuda_radix r = {};
     r.n = (int64_t)found->pooled;
     r.bits = 8 * bytes;
     r.key_bytes = bytes;
     r.keys = r.sorted = kept;
-    bf_status status = bf_cuda_radix_sort(call->context, &r, NULL);
+    bf_status status = count_before(call, bytes, p, found, bracket, &before);
+    if (status == BF_OK) status = bf_cuda_radix_sort(call->context, &r, NULL);
     for (int side = 0; side < 2 && status == BF_OK; side++) {
         const int i = 2 * bracket + side;
-        const int64_t inner =
-            rank[side] - (int64_t)found->below[bracket] + (int64_t)found->front[bracket];
+        const int64_t at = before + rank[side] - (int64_t)found->below[bracket];
         if (found->where[i] != CROWDED) continue;
         found->place[i] = 0;
         found->where[i] = FOUND;
-        status = check(call, cudaMemcpyAsync(&found->place[i], kept + inner * bytes, (size_t)bytes,
+        status = check(call, cudaMemcpyAsync(&found->place[i], kept + at * bytes, (size_t)bytes,
                                              cudaMemcpyDeviceToHost, call->context->cuda->stream));
         if (status == BF_OK) status = bf_cuda_wait(call->context, cudaSuccess, "order on a GPU");
     }
@@ -796,7 +914,6 @@ bf_status sort_crowded(bf_cuda_order_call *call, int bytes, const bracket_params
 /* Looks for ranks that are outside their brackets at these brackets' ends. */
 bf_status look_at_ends(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params &p,
                        const int64_t rank[RANKS], board *found) {
-    bf_context *context = call->context;
     end_counts counts;
     end_params e = {p.a, p.count, p.order, 0, {}, NULL};
     int of[ENDS];
@@ -806,17 +923,8 @@ bf_status look_at_ends(bf_cuda_order_call *call, bf_dtype dtype, const bracket_p
         e.place[e.ends++] = found->where[i] == BEFORE ? found->low[i / 2] - 1 : found->high[i / 2];
     }
     if (e.ends == 0) return BF_OK;
-    e.counts = (end_counts *)bf_cuda_alloc(context, sizeof counts);
-    if (e.counts == NULL) return BF_E_MEMORY;
-    cudaError_t error = cudaMemsetAsync(e.counts, 0, sizeof counts, context->cuda->stream);
-    bf_cuda_by_dtype(dtype, [&](auto d) {
-        count_ends<decltype(d)::value>
-            <<<bf_cuda_order_blocks(context, p.count, 256), 256, 0, context->cuda->stream>>>(e);
-    });
-    if (error == cudaSuccess) error = cudaGetLastError();
-    bf_status status = bf_cuda_fetch_words(context, error, e.counts, (int)(sizeof counts / 8),
-                                           &counts, "order on a GPU");
-    bf_cuda_free(context, e.counts);
+    bf_status status = bf_cuda_by_dtype(
+        dtype, [&](auto d) { return count_all_ends<decltype(d)::value>(call, e, &counts); });
     for (int k = 0; k < e.ends && status == BF_OK; k++) {
         const uint64_t r = (uint64_t)rank[of[k]];
         if (r < counts.before[k] || r - counts.before[k] >= counts.equal[k]) continue;
@@ -835,6 +943,7 @@ unsigned sample_size(int64_t n, int brackets) {
 bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p) {
     const size_t bytes = (size_t)bf_cuda_place_bytes(dtype), brackets = (size_t)p->brackets;
     p->coding = bf_cuda_coding_of(dtype, p->order);
+    p->one = 1;
     p->sampled = sample_size(p->count, p->brackets);
     p->room = (int64_t)brackets * (p->count / 16 + (1 << 17));
     p->sample = bf_cuda_order_alloc(call, p->sampled * bytes);
@@ -891,8 +1000,7 @@ bf_status bf_cuda_order_brackets(bf_cuda_order_call *call, bf_dtype dtype, bf_or
     p.skips = selection->nan == BF_NAN_SKIP && !nth;
     for (int i = 0; i < results; i++) {
         if (nth) p.position[i] = selection->positions[first + i];
-        if (selection->statistic == BF_STATISTIC_QUANTILE)
-            p.q[i] = selection->q[first + i];
+        if (selection->statistic == BF_STATISTIC_QUANTILE) p.q[i] = selection->q[first + i];
     }
     const int memories = call->memories;
     bf_status status = set_memory(call, dtype, &p);
