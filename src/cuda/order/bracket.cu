@@ -26,8 +26,12 @@ enum {
     MOST = BF_CUDA_BRACKETS,
     RANKS = 2 * MOST,
     WARP = 32,
+    SAMPLERS = 256,   /* threads of a block that takes a sample */
     SELECTORS = 1024, /* threads of a block that selects by itself */
     KEEPERS = 512,    /* threads of a block that keeps elements */
+    TABLE_BITS = 12,  /* of its table's entries */
+    TABLE = 1 << TABLE_BITS,
+    FIELD = 6, /* bits of an entry for each bracket */
     BUCKET_BITS = 11,
     BUCKETS = 1 << BUCKET_BITS,
     LISTED = 1 << 15,      /* bytes of elements that a block that selects has in shared memory */
@@ -50,10 +54,13 @@ struct board {
     unsigned long long below[MOST], kept[MOST]; /* elements before low, and those kept */
     unsigned long long place[RANKS], where[RANKS];
     unsigned long long sampled_nans;
-    unsigned long long before[MOST];            /* of those kept, before the bucket */
-    unsigned long long least[MOST], most[MOST]; /* of the bucket's; least is complemented */
-    unsigned taken[MOST];                       /* elements of the buckets */
-    unsigned counts[MOST][BUCKETS];
+    unsigned long long sampled_least, sampled_most; /* the least is complemented */
+    unsigned long long bucket_low[MOST];            /* the range of the buckets, */
+    int bucket_bits[MOST];                          /* which is less than 2^this */
+    unsigned long long before[MOST];                /* of those kept, before the bucket */
+    unsigned long long least[MOST], most[MOST];     /* of the bucket's; least is complemented */
+    unsigned taken[MOST];                           /* elements of the buckets */
+    alignas(16) unsigned counts[MOST][BUCKETS];
 };
 enum { BOARD_WORDS = 2 + 4 * MOST + 2 * RANKS };
 
@@ -86,15 +93,49 @@ struct bracket_params {
 
 /* --- 1. the sample --- */
 
-template <bf_dtype D> __global__ void __launch_bounds__(256) take_sample(const bracket_params p) {
-    const unsigned i = blockIdx.x * 256 + threadIdx.x;
-    if (i >= p.sampled) return;
-    const uint64_t n = (uint64_t)p.count, begin = n * i / p.sampled, end = n * (i + 1) / p.sampled;
-    const uint64_t random = bf_hash_mix(p.seed + i);
-    const uint64_t at = begin + bf_hash_place(random, end - begin);
-    const bf_cuda_bits_type<D> element = ((const bf_cuda_bits_type<D> *)p.a)[at];
-    ((bf_cuda_place_type<D> *)p.sample)[i] = bf_cuda_place_of<D>(p.order, element);
-    if (bf_cuda_is_nan<D>(element)) atomicAdd(&p.at->sampled_nans, 1ull);
+/* Makes *most x if x is more. That is rare, so it looks first. */
+__device__ void raise(unsigned long long *most, unsigned long long x) {
+    if (*(volatile unsigned long long *)most < x) atomicMax(most, x);
+}
+
+/* Returns the greatest over a block of SAMPLERS; to its first thread. */
+__device__ unsigned long long greatest_of_block(unsigned long long x) {
+    __shared__ unsigned long long warps[SAMPLERS / WARP];
+    for (int i = 0; i < 2; i++) {
+        for (int d = WARP / 2; d > 0; d /= 2) {
+            const unsigned long long other = __shfl_xor_sync(~0u, x, d);
+            x = x > other ? x : other;
+        }
+        if (i == 1) break;
+        __syncthreads();
+        if (threadIdx.x % WARP == 0) warps[threadIdx.x / WARP] = x;
+        __syncthreads();
+        x = warps[threadIdx.x % (SAMPLERS / WARP)];
+    }
+    return x;
+}
+
+template <bf_dtype D>
+__global__ void __launch_bounds__(SAMPLERS) take_sample(const bracket_params p) {
+    const unsigned i = blockIdx.x * SAMPLERS + threadIdx.x;
+    unsigned long long least = 0, most = 0;
+    if (i < p.sampled) {
+        const uint64_t n = (uint64_t)p.count, begin = n * i / p.sampled,
+                       end = n * (i + 1) / p.sampled;
+        const uint64_t random = bf_hash_mix(p.seed + i);
+        const uint64_t at = begin + bf_hash_place(random, end - begin);
+        const bf_cuda_bits_type<D> element = ((const bf_cuda_bits_type<D> *)p.a)[at];
+        const bf_cuda_place_type<D> place = bf_cuda_place_of<D>(p.order, element);
+        ((bf_cuda_place_type<D> *)p.sample)[i] = place;
+        if (bf_cuda_is_nan<D>(element)) atomicAdd(&p.at->sampled_nans, 1ull);
+        least = ~(unsigned long long)place;
+        most = place;
+    }
+    least = greatest_of_block(least);
+    most = greatest_of_block(most);
+    if (threadIdx.x != 0) return;
+    raise(&p.at->sampled_least, least);
+    raise(&p.at->sampled_most, most);
 }
 
 /* --- selecting by one block --- */
@@ -219,7 +260,7 @@ __device__ void guess_range(const bracket_params &p, int bracket, double m, doub
 
 /* Block 2 b sets the low end of bracket b, and block 2 b + 1 the high one. */
 template <class K>
-__global__ void __launch_bounds__(SELECTORS, 1) place_ends(const bracket_params p, int bits) {
+__global__ void __launch_bounds__(SELECTORS, 1) place_ends(const bracket_params p) {
     __shared__ select_memory<K> shared;
     const int bracket = blockIdx.x / 2;
     const bool is_low = blockIdx.x % 2 == 0;
@@ -230,9 +271,11 @@ __global__ void __launch_bounds__(SELECTORS, 1) place_ends(const bracket_params 
     unsigned long long *end = is_low ? &p.at->low[bracket] : &p.at->high[bracket];
     unsigned long long value = is_low ? 0 : (K) ~(K)0;
     const bool inside = wanted >= 0 && wanted < (double)m && !(is_low && p.first > 0);
+    const K least = (K)~p.at->sampled_least, most = (K)p.at->sampled_most;
     if (inside)
         value = (unsigned long long)select_in_block(shared, (const K *)p.sample, p.sampled,
-                                                    (unsigned)wanted, (K)0, bits) +
+                                                    (unsigned)wanted, least,
+                                                    bf_bit_length((uint64_t)(most - least))) +
                 (is_low ? 1 : 0);
     if (threadIdx.x == 0) *end = value;
 }
@@ -246,6 +289,9 @@ template <class E> struct signed_of { typedef int32_t type; };
 template <> struct signed_of<uint8_t> { typedef int8_t type; };
 template <> struct signed_of<uint16_t> { typedef int16_t type; };
 template <> struct signed_of<uint64_t> { typedef int64_t type; };
+
+/* An entry of a table that says nothing else. */
+static const uint32_t HARD = 1u << 31;
 
 /* Each thread keeps elements in a column of shared memory, without a word to the others. When one
  * column may get full, the warp moves all of its columns to the pool. */
@@ -261,18 +307,25 @@ template <bf_dtype D, int Brackets> struct Keeper {
     typedef bf_cuda_tile<Operands, VECTORS> Tile;
     typedef typename bf_cuda_bits_of<INDEXED ? 4 : (int)sizeof(K)>::type Item;
     enum { ROOM = EACH + 16, ROW = KEEPERS * sizeof(Item) };
+    /* Several brackets of places of 4 bytes have a table. */
+    static constexpr bool TABLED = Brackets == MOST && sizeof(K) == 4;
     struct memory {
         Item column[ROOM][KEEPERS];
         unsigned long long below[ENDS], nans;
+        uint32_t table[TABLED ? TABLE + 2 : 1];
     };
     const bracket_params &p;
     memory &s;
     K low[ENDS], width[ENDS];
     uint32_t below[ENDS], nans, one;
+    K start; /* of the table: places from here on, shifted, are its entries */
+    int shift;
+    bool tabled;
     uint32_t column, end; /* the addresses in shared memory of the column, and behind what it has */
 
     __device__ __forceinline__ Keeper(const bracket_params &params, memory &shared)
-        : p(params), s(shared), nans(0), one((uint32_t)params.one) {
+        : p(params), s(shared), nans(0), one((uint32_t)params.one), start(0), shift(0),
+          tabled(false) {
         column = end = (uint32_t)__cvta_generic_to_shared(&shared.column[0][threadIdx.x]);
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
@@ -355,6 +408,83 @@ template <bf_dtype D, int Brackets> struct Keeper {
         }
         keep((Item)x, inside);
     }
+    /* Makes the table. Each entry tells of equally many places, the first of all before, and the
+     * last of all behind, below which brackets all of them are; or that it is not so simple. */
+    __device__ void make_table() {
+        uint64_t base = ~(uint64_t)0, top = 0;
+        unsigned simple = 0;
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) {
+            if (b >= p.brackets) break;
+            base = low[b] < base ? low[b] : base;
+            top = (uint64_t)low[b] + width[b] > top ? (uint64_t)low[b] + width[b] : top;
+        }
+        const int bits = bf_bit_length(top - base);
+        shift = bits > TABLE_BITS ? bits - TABLE_BITS : 0;
+        const uint64_t each = (uint64_t)1 << shift;
+        start = (K)(base > each ? base - each : 0);
+        for (int i = (int)threadIdx.x; i < TABLE + 2; i += KEEPERS) {
+            const uint64_t first = i == 0 ? 0 : start + i * each;
+            const uint64_t last = i == TABLE + 1 ? ~(uint64_t)0 : start + (i + 1) * each - 1;
+            uint32_t entry = 0;
+#pragma unroll
+            for (int b = 0; b < ENDS; b++) {
+                if (last < low[b])
+                    entry |= 1u << FIELD * b;
+                else if (first < (uint64_t)low[b] + width[b] || first < low[b])
+                    entry |= HARD;
+            }
+            s.table[i] = entry >= HARD ? HARD : entry;
+        }
+        __syncthreads();
+        /* is it simple for most elements? */
+        for (int k = 0; k < 4; k++) {
+            const unsigned i = (k * KEEPERS + threadIdx.x) % p.sampled;
+            simple +=
+                (unsigned)__syncthreads_count((int32_t)entry_of(((const K *)p.sample)[i]) >= 0);
+        }
+        tabled = simple > 4 * KEEPERS / 8 * 7;
+    }
+    __device__ __forceinline__ uint32_t entry_of(K x) const {
+        const K at = ((x > start ? x : start) - start) >> shift;
+        return s.table[at < TABLE + 1 ? at : TABLE + 1];
+    }
+    /* Counts an element by the table, or keeps it for later if that is not so simple. */
+    __device__ __forceinline__ void look_up(E element, uint32_t &sums) {
+        const K x = place(element);
+        const uint32_t entry = entry_of(x);
+        sums += entry;
+        keep((Item)x, (int32_t)entry < 0);
+    }
+    __device__ __forceinline__ void add_sums(uint32_t sums) {
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) below[b] += sums >> FIELD * b & ((1u << FIELD) - 1);
+    }
+    __device__ __forceinline__ void look_up_whole(E (&element)[EACH]) {
+        uint32_t sums = 0;
+        if (FLOAT && any_nan(element)) {
+#pragma unroll
+            for (int k = 0; k < EACH; k++) place_nan(element[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < EACH; k++) look_up(element[k], sums);
+        add_sums(sums);
+    }
+    /* Counts the elements of the column, and returns which are in a bracket. */
+    __device__ __forceinline__ uint32_t count_column(unsigned n) {
+        uint32_t rows = 0;
+        for (unsigned k = 0; k < n; k++) {
+            const K x = (K)s.column[k][threadIdx.x];
+            bool inside = false;
+#pragma unroll
+            for (int b = 0; b < ENDS; b++) {
+                count_less(x, low[b], below[b]);
+                inside |= (K)(x - low[b]) < width[b];
+            }
+            rows |= (uint32_t)inside << k;
+        }
+        return rows;
+    }
     __device__ __forceinline__ void take_whole(E (&element)[EACH]) {
         if (FLOAT && any_nan(element)) {
 #pragma unroll
@@ -395,8 +525,13 @@ template <bf_dtype D, int Brackets> struct Keeper {
             if (INDEXED) {
                 keep_position(e, i);
             } else {
+                uint32_t sums = 0;
                 if (FLOAT) place_nan(element);
-                take(element);
+                if (TABLED && tabled)
+                    look_up(element, sums);
+                else
+                    take(element);
+                add_sums(sums);
             }
         }
     }
@@ -404,21 +539,24 @@ template <bf_dtype D, int Brackets> struct Keeper {
     __device__ __forceinline__ void flush(const Operands &e) {
         const unsigned lane = threadIdx.x % WARP;
         const unsigned mine = kept();
-        unsigned sum = mine, most = mine;
+        uint32_t rows = mine < 32 ? (1u << mine) - 1 : ~0u;
+        if (TABLED && tabled) rows = count_column(mine);
+        unsigned sum = (unsigned)__popc(rows), most = mine;
         for (int d = WARP / 2; d > 0; d /= 2) {
             const unsigned other = __shfl_xor_sync(~0u, most, d);
             sum += __shfl_xor_sync(~0u, sum, d);
             most = most > other ? most : other;
         }
+        end = column;
         if (sum == 0) return;
         unsigned long long at = 0;
         if (lane == 0) at = atomicAdd(&p.at->pooled, (unsigned long long)sum);
         at = __shfl_sync(~0u, at, 0);
         for (unsigned k = 0; k < most; k++) {
-            const unsigned having = __ballot_sync(~0u, k < mine);
+            const unsigned having = __ballot_sync(~0u, rows >> k & 1);
             const int64_t to = (int64_t)at + __popc(having & ((1u << lane) - 1));
             at += (unsigned)__popc(having);
-            if (k >= mine || to >= p.room) continue;
+            if (!(rows >> k & 1) || to >= p.room) continue;
             const Item item = s.column[k][threadIdx.x];
             if (INDEXED) {
                 p.numbers[to] = (uint32_t)item;
@@ -428,7 +566,6 @@ template <bf_dtype D, int Brackets> struct Keeper {
                 ((K *)p.kept)[to] = (K)item;
             }
         }
-        end = column;
     }
     static __device__ __forceinline__ void add_count(uint32_t sum, unsigned long long *to) {
         for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
@@ -459,6 +596,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         __syncthreads();
         const Operands e(p);
         const int64_t tiles = Tile::number_of(e);
+        if (TABLED) make_table();
         uint4 ahead[VECTORS];
         int64_t number = blockIdx.x;
         bool whole = load_whole(e, tiles, number, ahead);
@@ -471,6 +609,8 @@ template <bf_dtype D, int Brackets> struct Keeper {
                 take_some(e, number);
             else if (INDEXED)
                 keep_positions(e, element, number);
+            else if (TABLED && tabled)
+                look_up_whole(element);
             else
                 take_whole(element);
             if (__any_sync(~0u, end - column > (ROOM - EACH) * ROW)) flush(e);
@@ -524,14 +664,14 @@ __device__ inner_ranks find_ranks(const bracket_params &p, int bracket, int64_t 
 /* A range of places: [low, low + width). The distances from low, shifted, are buckets. */
 template <class K> struct place_range {
     K low, width;
-    int bits, shift; /* of distances */
+    int shift; /* of distances */
 
     __device__ place_range() {}
     __device__ place_range(const board &at, int bracket) {
         const K high = (K)at.high[bracket];
         low = (K)at.low[bracket];
         width = high > low ? high - low : 0;
-        bits = width > 1 ? bf_bit_length(width - 1) : 0;
+        const int bits = width > 1 ? bf_bit_length(width - 1) : 0;
         shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0;
     }
     __device__ __forceinline__ bool holds(K x) const { return (K)(x - low) < width; }
@@ -624,12 +764,10 @@ __device__ void find_buckets(const bracket_params &p, int bracket, place_range<K
             end = ((K)bucket[1] << all.shift) + (((K)1 << all.shift) - 1); /* the last */
     range->low = all.low + begin;
     range->width = (end < all.width ? end + 1 : all.width) - begin;
-    if (blockIdx.x == 0) p.at->before[bracket] = before[0];
-}
-
-/* Makes *most x if x is more. That is rare, so it looks first. */
-__device__ void raise(unsigned long long *most, unsigned long long x) {
-    if (*(volatile unsigned long long *)most < x) atomicMax(most, x);
+    if (blockIdx.x != 0) return;
+    p.at->before[bracket] = before[0];
+    p.at->bucket_low[bracket] = range->low;
+    p.at->bucket_bits[bracket] = bf_bit_length((uint64_t)(range->width - 1));
 }
 
 template <class K, int Brackets>
@@ -665,7 +803,6 @@ __global__ void __launch_bounds__(SELECTORS, 1) finish_ranks(const bracket_param
     unsigned long long where = ranks.where[side], place = 0;
     const board &at = *p.at;
     if (where == FOUND) {
-        const place_range<K> range(at, bracket);
         const unsigned taken = at.taken[bracket];
         if (at.most[bracket] == ~at.least[bracket])
             place = at.most[bracket];
@@ -674,7 +811,7 @@ __global__ void __launch_bounds__(SELECTORS, 1) finish_ranks(const bracket_param
         else
             place = select_in_block(shared, (const K *)p.small + bracket * SMALL, taken,
                                     (unsigned)(ranks.rank[side] - (int64_t)at.before[bracket]),
-                                    range.low, range.bits);
+                                    (K)at.bucket_low[bracket], at.bucket_bits[bracket]);
     }
     if (threadIdx.x != 0) return;
     p.at->place[i] = place;
@@ -839,9 +976,8 @@ template <bf_dtype D> cudaError_t enqueue_try(const bf_cuda *cuda, const bracket
     typedef bf_cuda_place_type<D> K;
     cudaError_t error = cudaMemsetAsync(p.at, 0, sizeof *p.at, cuda->stream);
     if (error != cudaSuccess) return error;
-    take_sample<D><<<(p.sampled - 1) / 256 + 1, 256, 0, cuda->stream>>>(p);
-    place_ends<K><<<2 * (unsigned)p.brackets, SELECTORS, 0, cuda->stream>>>(
-        p, 8 * (int)sizeof(bf_cuda_bits_type<D>));
+    take_sample<D><<<(p.sampled - 1) / SAMPLERS + 1, SAMPLERS, 0, cuda->stream>>>(p);
+    place_ends<K><<<2 * (unsigned)p.brackets, SELECTORS, 0, cuda->stream>>>(p);
     error = cudaGetLastError();
     if (error != cudaSuccess) return error;
     error = p.first > 0       ? enqueue_read<D, FIRST>(cuda, p)
