@@ -28,7 +28,7 @@ enum {
     WARP = 32,
     SAMPLERS = 256,   /* threads of a block that takes a sample */
     SELECTORS = 1024, /* threads of a block that selects by itself */
-    KEEPERS = 512,    /* threads of a block that keeps elements */
+    KEEPERS = 256,    /* threads of a block that keeps elements */
     TABLE_BITS = 12,  /* of its table's entries */
     TABLE = 1 << TABLE_BITS,
     FIELD = 6, /* bits of an entry for each bracket */
@@ -277,6 +277,7 @@ __global__ void __launch_bounds__(SELECTORS, 1) place_ends(const bracket_params 
                                                     (unsigned)wanted, least,
                                                     bf_bit_length((uint64_t)(most - least))) +
                 (is_low ? 1 : 0);
+    if (value > (K) ~(K)0) value--; /* there is no place behind the last */
     if (threadIdx.x == 0) *end = value;
 }
 
@@ -439,7 +440,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         __syncthreads();
         /* is it simple for most elements? */
         for (int k = 0; k < 4; k++) {
-            const unsigned i = (k * KEEPERS + threadIdx.x) % p.sampled;
+            const unsigned i = (k * KEEPERS + threadIdx.x) * (p.sampled / (4 * KEEPERS));
             simple +=
                 (unsigned)__syncthreads_count((int32_t)entry_of(((const K *)p.sample)[i]) >= 0);
         }
@@ -623,7 +624,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
 };
 
 template <bf_dtype D, int Brackets>
-__global__ void __launch_bounds__(KEEPERS, 2) keep_elements(const bracket_params p) {
+__global__ void __launch_bounds__(KEEPERS, 4) keep_elements(const bracket_params p) {
     extern __shared__ uint64_t shared[];
     typedef Keeper<D, Brackets> keeper;
     keeper(p, *(typename keeper::memory *)shared).run();
@@ -829,17 +830,28 @@ template <class K> struct first_memory {
         };
     };
     unsigned less, equal;
+    unsigned long long least;
 };
 
 /* Lists the first k: those before the place of the last, and the first of those that have it. */
 template <class K>
-__device__ bool list_first(first_memory<K> &s, const bracket_params &p, unsigned n, int bits) {
+__device__ bool list_first(first_memory<K> &s, const bracket_params &p, unsigned n) {
     const K *kept = (const K *)p.kept;
     uint32_t *ties = (uint32_t *)p.small;
     const unsigned k = (unsigned)p.first;
-    const K last = select_in_block(s.places, kept, n, k - 1, (K)0, bits);
-    if (threadIdx.x == 0) s.less = s.equal = 0;
+    K least = (K) ~(K)0;
+    if (threadIdx.x == 0) {
+        s.least = ~0ull;
+        s.less = s.equal = 0;
+    }
     __syncthreads();
+    for_each(kept, n, threadIdx.x, SELECTORS,
+             [&](K x, uint64_t) { least = x < least ? x : least; });
+    atomicMin(&s.least, (unsigned long long)least);
+    __syncthreads();
+    least = (K)s.least;
+    const K last = select_in_block(s.places, kept, n, k - 1, least,
+                                   bf_bit_length((uint64_t)((K)p.at->high[0] - least)));
     unsigned before = 0;
     for_each(kept, n, threadIdx.x, SELECTORS, [&](K x, uint64_t i) {
         before += x < last;
@@ -876,7 +888,7 @@ __global__ void __launch_bounds__(SELECTORS, 1) finish_first(const bracket_param
     const uint64_t n = p.at->pooled;
     const unsigned k = (unsigned)p.first;
     if (n < k || n > (uint64_t)p.room) return;
-    if (!list_first(s, p, (unsigned)n, 8 * (int)sizeof(E))) {
+    if (!list_first(s, p, (unsigned)n)) {
         if (threadIdx.x == 0) p.at->where[0] = CROWDED;
         return;
     }
