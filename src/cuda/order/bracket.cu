@@ -10,9 +10,7 @@
  * elements equal to them. If it is not there, another sample is taken, and in the end the line is
  * sorted. Neither the sample nor the order in which elements are kept shows in the result. */
 #include "cuda/order/bracket.cuh"
-#include "cuda/order/coding.cuh"
 #include "cuda/order/places.cuh"
-#include "cuda/order/radix.cuh"
 #include "cuda/runtime/elements.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"

@@ -127,7 +127,12 @@ bf_status bf_cuda_order_sort_bytes(bf_context *context, const bf_cuda_order_arra
     const bf_cuda *cuda = context->cuda;
     const size_t bytes = VALUES * sizeof(unsigned long long);
     const int64_t n = array->lines.n;
-    bytes_params p = {array->values, NULL,  n, array->dtype, array->order, (uint8_t *)sorted,
+    bytes_params p = {array->values,
+                      NULL,
+                      n,
+                      array->dtype,
+                      array->order,
+                      (uint8_t *)sorted,
                       (unsigned long long *)bf_cuda_alloc(context, bytes)};
     if (p.counts == NULL) return BF_E_MEMORY;
     cudaError_t error = cudaMemsetAsync(p.counts, 0, bytes, cuda->stream);

@@ -6,7 +6,6 @@
  * different bits have to keep them: then the elements are taken by their positions. Elements of 4
  * and 8 bytes become places as the sort reads them; others are written as places before. */
 #include "cuda/order/places.cuh"
-#include "cuda/order/radix.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 

@@ -7,7 +7,7 @@
  *
  * Elements become places (coding.cuh) where they are first read, and elements again where they are
  * last written. */
-#include "cuda/order/radix.cuh"
+#include "cuda/runtime/radix.cuh"
 
 #include "cuda/runtime/grid.cuh"
 #include "cuda/runtime/mailbox.cuh"
@@ -76,8 +76,7 @@ struct count_params {
 
 /* Adds the counts of all digits to the totals. A block has several counters of each digit, side by
  * side, so that the lanes of a warp meet in few of them. */
-template <class K>
-__global__ void __launch_bounds__(COUNTERS) count_digits(const count_params p) {
+template <class K> __global__ void __launch_bounds__(COUNTERS) count_digits(const count_params p) {
     extern __shared__ uint32_t counts[];
     enum { AHEAD = 8 };
     const K *keys = (const K *)p.keys;
@@ -158,7 +157,7 @@ struct pass_params {
     uint32_t n;
     int pass;
     bf_cuda_coding coding;
-    bool encodes, decodes; /* what is read, and written: elements */
+    bool encodes, decodes;     /* what is read, and written: elements */
     uint32_t *ticket, *states; /* both cleared */
     const uint64_t *begins;    /* where the portion's keys of each digit begin, */
     uint64_t *next;            /* and those of the next */
@@ -438,8 +437,12 @@ template <class K, class V> struct Sort {
         shape.blocks = cuda->multiprocessors * (2 * shape.shared < (size_t)cuda->shared ? 2 : 1);
         int64_t needed = (radix.n - 1) / COUNTERS + 1;
         if (shape.blocks > needed) shape.blocks = needed;
-        const count_params p = {radix.keys, radix.n,       passes,
-                                copy_bits,  radix.coding,  memory.totals,
+        const count_params p = {radix.keys,
+                                radix.n,
+                                passes,
+                                copy_bits,
+                                radix.coding,
+                                memory.totals,
                                 (bf_cuda_nans *)(memory.totals + counters)};
         cudaError_t error = cudaMemsetAsync(memory.totals, 0, totals_bytes(), cuda->stream);
         if (error == cudaSuccess) error = bf_cuda_launch(cuda, count_digits<K>, shape, p);

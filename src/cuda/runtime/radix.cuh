@@ -1,9 +1,14 @@
 /* The radix sort of unsigned keys on a GPU. */
-#ifndef BF_CUDA_ORDER_RADIX_CUH
-#define BF_CUDA_ORDER_RADIX_CUH
+#ifndef BF_CUDA_RUNTIME_RADIX_CUH
+#define BF_CUDA_RUNTIME_RADIX_CUH
 
-#include "cuda/order/coding.cuh"
-#include "cuda/order/order.cuh"
+#include "cuda/runtime/coding.cuh"
+#include "cuda/runtime/context.cuh"
+
+/* The bits of the NaNs among elements, or-ed, and their complements; both 0: there is none. */
+struct bf_cuda_nans {
+    unsigned long long bits, others;
+};
 
 /* What is sorted, stably. Arrays of the GPU; of each pair of arrays both may be the same. */
 typedef struct bf_cuda_radix {
@@ -12,9 +17,9 @@ typedef struct bf_cuda_radix {
     int bits;      /* all keys are below 2^bits */
     const void *keys;
     bf_cuda_coding coding; /* of keys that are elements: they are sorted by their places */
-    void *sorted;       /* NULL: the sorted keys are not wanted */
-    int value_bytes;    /* 4 or 8; 0: none go with the keys */
-    const void *values; /* NULL: the numbers from 0 on */
+    void *sorted;          /* NULL: the sorted keys are not wanted */
+    int value_bytes;       /* 4 or 8; 0: none go with the keys */
+    const void *values;    /* NULL: the numbers from 0 on */
     void *moved;
 } bf_cuda_radix;
 
