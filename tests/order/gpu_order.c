@@ -254,11 +254,12 @@ static void sorts_agree(void **unused) {
 /* Several tiles and all digits. */
 static void sorts_of_long_lines_agree(void **unused) {
     (void)unused;
-    static const bf_dtype dtypes[] = {BF_U32, BF_U64, BF_F32, BF_F64, BF_I16, BF_U8};
+    static const bf_dtype dtypes[] = {BF_U32, BF_U64, BF_F32, BF_F64, BF_I16,
+                                      BF_U8,  BF_I32, BF_I64, BF_I8,  BF_BOOL};
     leave_out_if_small();
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 30; i++) {
         uint64_t seed = 77u + (unsigned)i;
-        problem p = {.lines = {.dtype = dtypes[i % 6], .count = 1, .order = (bf_order)(i / 6)}};
+        problem p = {.lines = {.dtype = dtypes[i % 10], .count = 1, .order = (bf_order)(i / 10)}};
         p.lines.values = on_host;
         p.n = p.end = p.lines.length = 1000000 + pick(&seed, 100000);
         fill_elements(p.lines.dtype, on_host, p.n, &seed);

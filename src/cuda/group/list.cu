@@ -3,6 +3,7 @@
 #include "cuda/runtime/pipeline.cuh"
 
 #include "cuda/runtime/entry.cuh"
+#include "cuda/runtime/radix.cuh"
 #include "cuda/runtime/sort.cuh"
 #include "rules/reduce/state.h"
 
@@ -18,43 +19,25 @@ bf_status copy_and_wait(bf_context *context, void *to, const void *from, size_t 
 
 /* --- order --- */
 
-typedef bf_cuda_wide pair;
+typedef bf_cuda_entry<bf_cuda_wide> pair_entry;
 
-__device__ __forceinline__ void load_rank(const uint32_t *ranks, int64_t i, uint32_t *rank) {
-    *rank = ranks[i];
-}
-__device__ __forceinline__ void load_rank(const uint64_t *ranks, int64_t i, uint64_t *rank) {
-    *rank = ranks[i];
-}
-__device__ __forceinline__ void load_rank(const uint64_t *ranks, int64_t i, pair *rank) {
-    *rank = pair{ranks[2 * i], ranks[2 * i + 1]};
-}
-__device__ __forceinline__ uint32_t number_of(uint32_t word) { return word; }
-__device__ __forceinline__ uint32_t number_of(uint64_t word) { return (uint32_t)word; }
-__device__ __forceinline__ uint32_t number_of(pair word) { return (uint32_t)word.lo; }
-__device__ __forceinline__ void set_number(uint32_t *word, uint32_t i) { *word = i; }
-__device__ __forceinline__ void set_number(uint64_t *word, uint32_t i) { *word = i; }
-__device__ __forceinline__ void set_number(pair *word, uint32_t i) { *word = pair{0, i}; }
-
-/* Makes entries of ranks and numbers, to be sorted. */
-template <class W, class R>
+/* Makes entries of pairs and numbers, to be sorted. */
 __global__ void __launch_bounds__(THREADS)
-    make_entries(const R *ranks, int64_t n, bf_cuda_entry<W> *entries) {
+    make_entries(const uint64_t *ranks, int64_t n, pair_entry *entries) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS) {
-        bf_cuda_entry<W> e;
-        load_rank(ranks, i, &e.key);
-        set_number(&e.value, (uint32_t)i);
+        pair_entry e;
+        e.key = bf_cuda_wide{ranks[2 * i], ranks[2 * i + 1]};
+        e.value = bf_cuda_wide{0, (uint64_t)i};
         entries[i] = e;
     }
 }
 
-template <class W>
 __global__ void __launch_bounds__(THREADS)
-    copy_numbers(const bf_cuda_entry<W> *entries, int64_t n, unsigned *order) {
+    copy_numbers(const pair_entry *entries, int64_t n, unsigned *order) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
-        order[i] = number_of(entries[i].value);
+        order[i] = (unsigned)entries[i].value.lo;
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -64,21 +47,32 @@ __global__ void __launch_bounds__(THREADS)
         to[i] = counts[order[i]];
 }
 
-template <class W, class R> bf_status sort_groups(bf_context *context, bf_cuda_groups *g) {
+bf_status sort_pairs(bf_context *context, bf_cuda_groups *g) {
     int64_t n = g->set.size;
     unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
-    bf_cuda_entry<W> *entries = (bf_cuda_entry<W> *)bf_cuda_group_scratch_of(
+    pair_entry *entries = (pair_entry *)bf_cuda_group_scratch_of(
         context, g, BF_CUDA_SCRATCH_BATCHES, 2 * (size_t)n * sizeof *entries);
     if (entries == NULL) return BF_E_MEMORY;
-    make_entries<W, R><<<blocks, THREADS, 0, stream>>>((const R *)g->set.ranks.memory, n, entries);
+    make_entries<<<blocks, THREADS, 0, stream>>>((const uint64_t *)g->set.ranks.memory, n, entries);
     void *sorted = NULL;
-    bf_status status =
-        bf_cuda_sort(context, sizeof(W), entries, entries + n, (uint32_t)n, sizeof(W), &sorted);
+    bf_status status = bf_cuda_sort(context, sizeof(bf_cuda_wide), entries, entries + n,
+                                    (uint32_t)n, sizeof(bf_cuda_wide), &sorted);
     if (status != BF_OK) return status;
-    copy_numbers<W><<<blocks, THREADS, 0, stream>>>((const bf_cuda_entry<W> *)sorted, n,
-                                                    (unsigned *)g->order.memory);
+    copy_numbers<<<blocks, THREADS, 0, stream>>>((const pair_entry *)sorted, n,
+                                                 (unsigned *)g->order.memory);
     return bf_cuda_group_check(context, cudaGetLastError());
+}
+
+bf_status sort_words(bf_context *context, bf_cuda_groups *g) {
+    bf_cuda_radix r = {};
+    r.n = g->set.size;
+    r.key_bytes = g->rank_bytes;
+    r.bits = 8 * g->rank_bytes;
+    r.keys = g->set.ranks.memory;
+    r.value_bytes = sizeof(unsigned);
+    r.moved = g->order.memory;
+    return r.n > 0 ? bf_cuda_radix_sort(context, &r, NULL) : BF_OK;
 }
 
 } // namespace
@@ -88,11 +82,7 @@ bf_status bf_cuda_groups_sort(bf_context *context, bf_cuda_groups *g) {
     bf_status status =
         bf_cuda_buffer_grow(context, &g->order, (size_t)g->set.size * sizeof(unsigned), 0);
     if (status != BF_OK) return status;
-    switch (g->rank_bytes) {
-    case 4: status = sort_groups<uint32_t, uint32_t>(context, g); break;
-    case 8: status = sort_groups<uint64_t, uint64_t>(context, g); break;
-    default: status = sort_groups<pair, uint64_t>(context, g); break;
-    }
+    status = g->rank_bytes > 8 ? sort_pairs(context, g) : sort_words(context, g);
     g->ordered = status == BF_OK;
     return status;
 }

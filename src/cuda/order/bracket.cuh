@@ -27,9 +27,8 @@ bf_status bf_cuda_order_first(bf_cuda_order_call *call, bf_dtype dtype, bf_order
 
 /* Which elements result i needs of a line of n with so many NaNs. */
 static __host__ __device__ inline bf_between bf_cuda_between(bf_statistic statistic,
-                                                             bf_quantile_method method,
-                                                             double q, int64_t position,
-                                                             int64_t numbers) {
+                                                             bf_quantile_method method, double q,
+                                                             int64_t position, int64_t numbers) {
     if (statistic == BF_STATISTIC_NTH) return bf_between_make(position, 0);
     if (statistic == BF_STATISTIC_MEDIAN) return bf_median_between(numbers);
     return bf_quantile_between(method, numbers, q);

@@ -2,8 +2,8 @@
  *
  *   call.cu     a call's memory, where kernels reach it
  *   places.cu   elements as places (rules/key/order.h), and back
- *   radix.cu    the radix sort of places
- *   sort.cu     sort and sort_rows: lines by place, then by line
+ *   bytes.cu    the sort of elements of 1 byte
+ *   sort.cu     sort and sort_rows: lines by place, then by line (runtime/radix.cu)
  *   take.cu     elements by index
  *   top.cu      the first of each line
  *   select.cu   quantiles: of many lines by sorting, of long ones by brackets (bracket.cu)
@@ -12,7 +12,7 @@
 #ifndef BF_CUDA_ORDER_ORDER_CUH
 #define BF_CUDA_ORDER_ORDER_CUH
 
-#include "cuda/runtime/context.cuh"
+#include "cuda/runtime/radix.cuh"
 
 extern "C" {
 #include "seam/order.h"
@@ -119,16 +119,6 @@ bf_status bf_cuda_order_reach(bf_cuda_order_call *call, const bf_order_lines *li
 /* The bytes of a place: 4 or 8. */
 static inline int bf_cuda_place_bytes(bf_dtype dtype) { return bf_dtype_bytes(dtype) == 8 ? 8 : 4; }
 
-/* Are the elements their own places? */
-static inline bool bf_cuda_is_place(bf_dtype dtype, bf_order order) {
-    return order == BF_ASCENDING && (dtype == BF_U32 || dtype == BF_U64);
-}
-
-/* The bits of the NaNs among elements, or-ed, and their complements; both 0: there is none. */
-struct bf_cuda_nans {
-    unsigned long long bits, others;
-};
-
 /* Writes the place of each element, of key_bytes. If lined, the number of the line is above it.
  * nans (cleared; may be NULL): those of floats are noted there. */
 cudaError_t bf_cuda_order_places(const bf_context *context, const bf_cuda_order_array *array,
@@ -137,6 +127,12 @@ cudaError_t bf_cuda_order_places(const bf_context *context, const bf_cuda_order_
 cudaError_t bf_cuda_order_elements(const bf_context *context, bf_dtype dtype, bf_order order,
                                    int key_bytes, const void *places, int64_t n,
                                    const bf_cuda_nans *nans, void *elements);
+
+/* --- bytes.cu --- */
+
+/* Enqueues a sort of all elements, of 1 byte each, as one line. */
+bf_status bf_cuda_order_sort_bytes(bf_context *context, const bf_cuda_order_array *array,
+                                   void *sorted);
 
 /* --- sort.cu, take.cu --- */
 

@@ -3,9 +3,9 @@
  * bits; else elements are sorted by place first, and then by line.
  *
  * Places alone are sorted, and become elements again, unless positions are wanted or NaNs of
- * different bits have to keep them: then the elements are taken by their positions. */
+ * different bits have to keep them: then the elements are taken by their positions. Elements of 4
+ * and 8 bytes become places as the sort reads them; others are written as places before. */
 #include "cuda/order/places.cuh"
-#include "cuda/order/radix.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 
@@ -73,10 +73,10 @@ bool alloc_numbers(sorting *s) {
     return alloc(s, NUMBERS, (size_t)s->array->lines.n * (size_t)s->number_bytes) != NULL;
 }
 
-/* Sorts keys of `bytes` each by bits [0, high), and the numbers with them; at first these are the
- * positions. */
-bf_status sort_numbers(sorting *s, int bytes, const void *keys, void *sorted, int high,
-                       bool positions) {
+/* A sort of keys of `bytes` each by bits [0, high), and of the numbers with them; at first these
+ * are the positions. */
+bf_cuda_radix numbers_sort(const sorting *s, int bytes, const void *keys, void *sorted, int high,
+                           bool positions) {
     bf_cuda_radix r = {};
     r.n = s->array->lines.n;
     r.bits = high;
@@ -86,7 +86,13 @@ bf_status sort_numbers(sorting *s, int bytes, const void *keys, void *sorted, in
     r.moved = s->memory[NUMBERS];
     r.values = positions ? NULL : r.moved;
     r.value_bytes = r.moved == NULL ? 0 : s->number_bytes;
-    return bf_cuda_radix_sort(s->context, &r);
+    return r;
+}
+
+bf_status sort_numbers(sorting *s, int bytes, const void *keys, void *sorted, int high,
+                       bool positions) {
+    const bf_cuda_radix r = numbers_sort(s, bytes, keys, sorted, high, positions);
+    return bf_cuda_radix_sort(s->context, &r, NULL);
 }
 
 /* Brings the numbers into the order of their lines; those of a line stay in theirs. */
@@ -197,30 +203,56 @@ bf_status write_places(sorting *s, bool lined, int bytes, bool *same) {
     return status;
 }
 
-bf_status sort_elements(sorting *s) {
+/* Sorts elements of 4 or 8 bytes, which become places as they are sorted. */
+bf_status sort_coded(sorting *s) {
+    const bf_cuda_order_array *a = s->array;
+    const int bytes = bf_dtype_bytes(a->dtype);
+    const bool apart = a->lines.count > 1;
+    void *sorted = apart ? NULL : s->values;
+    bool mixed = false;
+    if ((s->index != NULL || apart) && !alloc_numbers(s)) return BF_E_MEMORY;
+    bf_cuda_radix r = numbers_sort(s, bytes, a->values, sorted, 8 * bytes, true);
+    r.coding = bf_cuda_coding_of(a->dtype, a->order);
+    bf_status status = bf_cuda_radix_sort(s->context, &r, &mixed);
+    if (status == BF_OK && mixed) {
+        if (s->memory[NUMBERS] == NULL && !alloc_numbers(s)) return BF_E_MEMORY;
+        r = numbers_sort(s, bytes, a->values, NULL, 8 * bytes, true);
+        r.coding = bf_cuda_coding_of(a->dtype, a->order);
+        status = bf_cuda_radix_sort(s->context, &r, NULL);
+    }
+    if (status == BF_OK && apart) status = sort_by_line(s);
+    return status == BF_OK && s->values != NULL && (mixed || apart) ? take_values(s) : status;
+}
+
+/* Sorts elements after their places, of 4 bytes, or of 8 if the line is above. */
+bf_status sort_written(sorting *s, int line_bits) {
     const bf_cuda_order_array *a = s->array;
     const int bits = 8 * bf_dtype_bytes(a->dtype);
-    const int line_bits = a->lines.count > 1 ? bf_bit_length((uint64_t)a->lines.count - 1) : 0;
-    const bool lined = line_bits > 0 && bits + line_bits <= 64, apart = line_bits > 0 && !lined;
-    const int bytes = lined ? 8 : bf_cuda_place_bytes(a->dtype);
-    const int high = bits + (lined ? line_bits : 0);
-    const bool plain = !lined && bf_cuda_is_place(a->dtype, a->order);
+    const bool lined = line_bits > 0;
+    const int bytes = lined ? 8 : 4;
     bool same = true;
-    bf_status status = plain ? BF_OK : write_places(s, lined, bytes, &same);
+    bf_status status = write_places(s, lined, bytes, &same);
     if (status != BF_OK) return status;
-    const bool by_places = s->values != NULL && same && !apart;
+    const bool by_places = s->values != NULL && same;
     if ((s->index != NULL || !by_places) && !alloc_numbers(s)) return BF_E_MEMORY;
     void *places = s->memory[PLACES];
-    const void *keys = plain ? a->values : places;
-    status = sort_numbers(s, bytes, keys, plain && by_places ? s->values : places, high, true);
-    if (status == BF_OK && apart) status = sort_by_line(s);
+    status = sort_numbers(s, bytes, places, places, bits + line_bits, true);
     if (status != BF_OK || s->values == NULL) return status;
     if (!by_places) return take_values(s);
-    if (plain) return BF_OK;
     return bf_cuda_order_check(
         s->context,
         bf_cuda_order_elements(s->context, a->dtype, a->order, bytes, places, a->lines.n,
                                (const bf_cuda_nans *)s->memory[NANS], s->values));
+}
+
+bf_status sort_elements(sorting *s) {
+    const bf_cuda_order_array *a = s->array;
+    const int bytes = bf_dtype_bytes(a->dtype), bits = 8 * bytes;
+    const int line_bits = a->lines.count > 1 ? bf_bit_length((uint64_t)a->lines.count - 1) : 0;
+    if (bytes == 1 && line_bits == 0 && s->index == NULL)
+        return bf_cuda_order_sort_bytes(s->context, a, s->values);
+    if (bytes >= 4 && (line_bits == 0 || bits + line_bits > 64)) return sort_coded(s);
+    return sort_written(s, line_bits);
 }
 
 bf_status sort_at_once(bf_context *context, const bf_cuda_order_array *array, void *values,
@@ -289,13 +321,13 @@ namespace {
  * sets *done to false. */
 bf_status sort_two(sorting *s, void *keys, void *payload, int payload_bytes, bool *done) {
     const bf_cuda_order_array *a = s->array;
+    const bool coded = bf_dtype_bytes(a->dtype) >= 4;
     const int bytes = bf_cuda_place_bytes(a->dtype);
-    const bool plain = bf_cuda_is_place(a->dtype, a->order);
-    bool same = true;
-    bf_status status = plain ? BF_OK : write_places(s, false, bytes, &same);
+    bool same = true, mixed = false;
+    bf_status status = coded ? BF_OK : write_places(s, false, bytes, &same);
     *done = same;
     if (status != BF_OK || !same) return status;
-    void *places = plain ? keys : s->memory[PLACES];
+    void *places = coded ? keys : s->memory[PLACES];
     bf_cuda_radix r = {};
     r.n = a->lines.n;
     r.bits = 8 * bf_dtype_bytes(a->dtype);
@@ -303,8 +335,10 @@ bf_status sort_two(sorting *s, void *keys, void *payload, int payload_bytes, boo
     r.keys = r.sorted = places;
     r.value_bytes = payload_bytes;
     r.values = r.moved = payload;
-    status = bf_cuda_radix_sort(s->context, &r);
-    if (status != BF_OK || plain) return status;
+    if (coded) r.coding = bf_cuda_coding_of(a->dtype, a->order);
+    status = bf_cuda_radix_sort(s->context, &r, &mixed);
+    *done = !mixed;
+    if (status != BF_OK || coded) return status;
     return bf_cuda_order_check(s->context,
                                bf_cuda_order_elements(s->context, a->dtype, a->order, bytes, places,
                                                       a->lines.n,

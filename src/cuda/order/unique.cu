@@ -33,6 +33,7 @@ bf_status bf_cuda_unique(bf_context *context, bf_dtype dtype, const void *values
     bf_cuda_order_call call;
     void *groups = NULL;
     bf_status status = bf_cuda_order_begin(&call, context);
+    context->cuda->holders++; /* the pool keeps the groups' memory for later calls */
     if (status == BF_OK) status = by->create(context, &kind, &groups);
     if (status == BF_OK) status = by->absorb(context, groups, values, NULL, n);
     if (status == BF_OK) {
@@ -42,5 +43,6 @@ bf_status bf_cuda_unique(bf_context *context, bf_dtype dtype, const void *values
     }
     status = bf_cuda_order_end(&call, status);
     if (groups != NULL) by->destroy(context, groups);
+    context->cuda->holders--;
     return status;
 }

@@ -3,10 +3,14 @@
  * One kernel counts the digits of all passes. In a pass each tile finds by look-back how many keys
  * with its digits the tiles before it have, so that keys are read and written once (Adinets and
  * Merrill, Onesweep, 2022; Merrill and Garland, decoupled look-back, 2016). Tiles are numbered in
- * the order in which they start, so that none waits for a tile that has not started. */
-#include "cuda/order/radix.cuh"
+ * the order in which they start, so that none waits for a tile that has not started.
+ *
+ * Elements become places (coding.cuh) where they are first read, and elements again where they are
+ * last written. */
+#include "cuda/runtime/radix.cuh"
 
 #include "cuda/runtime/grid.cuh"
+#include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 
 namespace {
@@ -49,37 +53,70 @@ __device__ __forceinline__ void count_key(K key, int passes, int copy_bits, unsi
     }
 }
 
-/* Adds the counts of all digits to totals, DIGITS for each pass. A block has several counters of
- * each digit, side by side, so that the lanes of a warp meet in few of them. */
-template <class K>
-__global__ void __launch_bounds__(COUNTERS)
-    count_digits(const K *keys, int64_t n, int passes, int copy_bits, uint64_t *totals) {
+/* Notes the NaNs among a thread's elements. */
+template <class K, int n>
+__device__ __forceinline__ void note_nans(const bf_cuda_coding &coding, const K (&element)[n],
+                                          K *bits, K *others) {
+#pragma unroll
+    for (int k = 0; k < n; k++)
+        if (bf_cuda_codes_nan(coding, element[k])) {
+            *bits |= element[k];
+            *others |= (K)~element[k];
+        }
+}
+
+struct count_params {
+    const void *keys;
+    int64_t n;
+    int passes, copy_bits;
+    bf_cuda_coding coding;
+    uint64_t *totals;   /* DIGITS for each pass */
+    bf_cuda_nans *nans; /* of floats */
+};
+
+/* Adds the counts of all digits to the totals. A block has several counters of each digit, side by
+ * side, so that the lanes of a warp meet in few of them. */
+template <class K> __global__ void __launch_bounds__(COUNTERS) count_digits(const count_params p) {
     extern __shared__ uint32_t counts[];
     enum { AHEAD = 8 };
-    const int copies = 1 << copy_bits, all = passes * DIGITS;
+    const K *keys = (const K *)p.keys;
+    const int copies = 1 << p.copy_bits, all = p.passes * DIGITS;
+    K bits = 0, others = 0;
     const unsigned mine =
         (unsigned)__cvta_generic_to_shared(counts + threadIdx.x % (unsigned)copies);
     for (int i = (int)threadIdx.x; i < all * copies; i += COUNTERS) counts[i] = 0;
     __syncthreads();
     const int64_t step = (int64_t)gridDim.x * COUNTERS * AHEAD;
-    for (int64_t first = (int64_t)blockIdx.x * COUNTERS * AHEAD + threadIdx.x; first < n;
+    for (int64_t first = (int64_t)blockIdx.x * COUNTERS * AHEAD + threadIdx.x; first < p.n;
          first += step) {
         K key[AHEAD];
-        if (first + (AHEAD - 1) * COUNTERS < n) {
+        const bool whole = first + (AHEAD - 1) * COUNTERS < p.n;
+        if (whole) {
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) key[k] = keys[first + k * COUNTERS];
-#pragma unroll
-            for (int k = 0; k < AHEAD; k++) count_key(key[k], passes, copy_bits, mine);
         } else {
-            for (int64_t i = first; i < n; i += COUNTERS)
-                count_key(keys[i], passes, copy_bits, mine);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                key[k] = first + k * COUNTERS < p.n ? keys[first + k * COUNTERS] : 0;
+        }
+        if (p.coding.kind == BF_CUDA_FLOATS) note_nans(p.coding, key, &bits, &others);
+        bf_cuda_encode(p.coding, key);
+        if (whole) {
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) count_key(key[k], p.passes, p.copy_bits, mine);
+        } else {
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                if (first + k * COUNTERS < p.n) count_key(key[k], p.passes, p.copy_bits, mine);
         }
     }
+    if (bits != 0) atomicOr(&p.nans->bits, (unsigned long long)bits);
+    if (others != 0) atomicOr(&p.nans->others, (unsigned long long)others);
     __syncthreads();
     for (int i = (int)threadIdx.x; i < all; i += COUNTERS) {
         unsigned long long sum = 0;
         for (int c = 0; c < copies; c++) sum += counts[i * copies + (c + i) % copies];
-        if (sum > 0) atomicAdd((unsigned long long *)&totals[i], sum);
+        if (sum > 0) atomicAdd((unsigned long long *)&p.totals[i], sum);
     }
 }
 
@@ -119,6 +156,8 @@ struct pass_params {
     int64_t first; /* the portion's elements: n from this one on */
     uint32_t n;
     int pass;
+    bf_cuda_coding coding;
+    bool encodes, decodes;     /* what is read, and written: elements */
     uint32_t *ticket, *states; /* both cleared */
     const uint64_t *begins;    /* where the portion's keys of each digit begin, */
     uint64_t *next;            /* and those of the next */
@@ -219,7 +258,13 @@ template <class K, class V> struct Sorter {
             for (int k = 0; k < ITEMS; k++) key[k] = from[at(k)];
         } else {
 #pragma unroll
-            for (int k = 0; k < ITEMS; k++) key[k] = at(k) < count ? from[at(k)] : ~(K)0;
+            for (int k = 0; k < ITEMS; k++) key[k] = at(k) < count ? from[at(k)] : 0;
+        }
+        if (p.encodes) bf_cuda_encode(p.coding, key);
+        if (count < TILE) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++)
+                if (at(k) >= count) key[k] = ~(K)0;
         }
     }
     /* Fetches the tile's values into the L2 cache. */
@@ -299,16 +344,28 @@ template <class K, class V> struct Sorter {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) s.values[position[k]] = value[k];
     }
-    __device__ __forceinline__ void write_tile() {
+    template <bf_cuda_coding_kind kind> __device__ __forceinline__ K decode(K place) const {
+        if (kind == BF_CUDA_INTEGERS) return place ^ (K)p.coding.flip;
+        return kind == BF_CUDA_FLOATS ? bf_cuda_decode_float(p.coding, place) : place;
+    }
+    template <bf_cuda_coding_kind kind> __device__ __forceinline__ void write_as() {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             const unsigned from = threadIdx.x + k * THREADS;
             const K key = s.keys[from];
             const int64_t to = s.offsets[digit_of(key, p.pass)] + from;
             if (from >= count) continue;
-            ((K *)p.sorted)[to] = key;
+            ((K *)p.sorted)[to] = decode<kind>(key);
             if (VALUES) ((V *)p.moved)[to] = s.values[from];
         }
+    }
+    __device__ __forceinline__ void write_tile() {
+        if (!p.decodes)
+            write_as<BF_CUDA_PLACES>();
+        else if (p.coding.kind == BF_CUDA_INTEGERS)
+            write_as<BF_CUDA_INTEGERS>();
+        else
+            write_as<BF_CUDA_FLOATS>();
     }
     __device__ __forceinline__ void sort_tile() {
         K key[ITEMS];
@@ -346,7 +403,7 @@ struct lane_buffers {
 
 /* The memory of a sort, in device memory. */
 struct sort_memory {
-    uint64_t *totals; /* cleared: DIGITS for each pass */
+    uint64_t *totals; /* DIGITS for each pass, and the NaNs behind them */
     uint64_t *begins; /* DIGITS for each pass and portion, and one portion more */
     uint32_t *states; /* the ticket, and behind it DIGITS for each tile of a portion */
 };
@@ -360,7 +417,9 @@ template <class K, class V> struct Sort {
     const bf_cuda_radix &radix;
     int passes;
     sort_memory memory;
+    bf_cuda_coding coding;
 
+    size_t totals_bytes() const { return (size_t)passes * DIGITS * 8 + sizeof(bf_cuda_nans); }
     int64_t portions() const { return (radix.n - 1) / PORTION + 1; }
     int64_t tiles(int64_t n) const { return (n - 1) / TILE + 1; }
     size_t states_bytes(int64_t n) const { return (size_t)(tiles(n) + 1) * DIGITS * 4; }
@@ -378,10 +437,15 @@ template <class K, class V> struct Sort {
         shape.blocks = cuda->multiprocessors * (2 * shape.shared < (size_t)cuda->shared ? 2 : 1);
         int64_t needed = (radix.n - 1) / COUNTERS + 1;
         if (shape.blocks > needed) shape.blocks = needed;
-        cudaError_t error = cudaMemsetAsync(memory.totals, 0, counters * 8, cuda->stream);
-        if (error == cudaSuccess)
-            error = bf_cuda_launch(cuda, count_digits<K>, shape, (const K *)radix.keys, radix.n,
-                                   passes, copy_bits, memory.totals);
+        const count_params p = {radix.keys,
+                                radix.n,
+                                passes,
+                                copy_bits,
+                                radix.coding,
+                                memory.totals,
+                                (bf_cuda_nans *)(memory.totals + counters)};
+        cudaError_t error = cudaMemsetAsync(memory.totals, 0, totals_bytes(), cuda->stream);
+        if (error == cudaSuccess) error = bf_cuda_launch(cuda, count_digits<K>, shape, p);
         if (error != cudaSuccess) return error;
         sum_digits<<<(unsigned)passes, DIGITS, 0, cuda->stream>>>(memory.totals, portions(),
                                                                   memory.begins);
@@ -404,8 +468,26 @@ template <class K, class V> struct Sort {
         shape.spares_cache = true;
         return bf_cuda_launch(context->cuda, sort_pass<K, V>, shape, p);
     }
-    cudaError_t sort(lane_buffers keys, lane_buffers values) {
-        cudaError_t error = count();
+    /* If the first pass would write where it reads, it reads a copy. */
+    cudaError_t part_buffers(lane_buffers *b, size_t bytes) {
+        if (passes % 2 == 0 || b->from == NULL || b->from != b->to) return cudaSuccess;
+        cudaError_t error = cudaMemcpyAsync(b->other, b->from, (size_t)radix.n * bytes,
+                                            cudaMemcpyDeviceToDevice, context->cuda->stream);
+        b->from = b->other;
+        return error;
+    }
+    /* Waits for the NaNs of floats. */
+    bf_status compare_nans(bool *mixed) {
+        bf_cuda_nans nans;
+        bf_status status = bf_cuda_fetch_words(
+            context, cudaSuccess, memory.totals + (size_t)passes * DIGITS, 2, &nans, "sorting");
+        if (status != BF_OK) return status;
+        *mixed = (nans.bits & nans.others) != 0;
+        coding.nan = nans.bits;
+        return status;
+    }
+    cudaError_t move(lane_buffers keys, lane_buffers values) {
+        cudaError_t error = cudaSuccess;
         for (int pass = 0; pass < passes && error == cudaSuccess; pass++) {
             const bool ends_there = (passes - pass) % 2 == 1;
             pass_params p = {};
@@ -414,6 +496,9 @@ template <class K, class V> struct Sort {
             p.sorted = ends_there ? keys.to : keys.other;
             p.moved = ends_there ? values.to : values.other;
             p.pass = pass;
+            p.coding = coding;
+            p.encodes = pass == 0 && coding.kind != BF_CUDA_PLACES;
+            p.decodes = pass == passes - 1 && coding.kind != BF_CUDA_PLACES && radix.sorted != NULL;
             p.ticket = memory.states;
             p.states = memory.states + DIGITS;
             for (int64_t i = 0; i < portions() && error == cudaSuccess; i++)
@@ -423,28 +508,33 @@ template <class K, class V> struct Sort {
         }
         return error;
     }
+    bf_status sort(lane_buffers keys, lane_buffers values, bool *mixed) {
+        bf_status status = bf_cuda_check(context, count(), "sorting");
+        coding = radix.coding;
+        if (status == BF_OK && coding.kind == BF_CUDA_FLOATS && radix.sorted != NULL) {
+            status = compare_nans(mixed);
+            if (*mixed) return status;
+        }
+        if (status != BF_OK) return status;
+        cudaError_t error = part_buffers(&keys, sizeof(K));
+        if (error == cudaSuccess) error = part_buffers(&values, (size_t)radix.value_bytes);
+        if (error == cudaSuccess) error = move(keys, values);
+        return bf_cuda_check(context, error, "sorting");
+    }
 };
 
 enum { TOTALS, BEGINS, STATES, KEYS, KEYS_TO, VALUES, ALLOCATED };
 
-/* If the first pass would write where it reads, it reads a copy. */
-cudaError_t part_buffers(const bf_cuda *cuda, lane_buffers *b, size_t bytes, int passes) {
-    if (passes % 2 == 0 || b->from == NULL || b->from != b->to) return cudaSuccess;
-    cudaError_t error =
-        cudaMemcpyAsync(b->other, b->from, bytes, cudaMemcpyDeviceToDevice, cuda->stream);
-    b->from = b->other;
-    return error;
-}
-
 template <class K, class V>
-bf_status sort_in(bf_context *context, const bf_cuda_radix *radix, void *memory[ALLOCATED]) {
+bf_status sort_in(bf_context *context, const bf_cuda_radix *radix, bool *mixed,
+                  void *memory[ALLOCATED]) {
     const int passes = radix->bits > 0 ? (radix->bits + BITS - 1) / BITS : 1;
-    Sort<K, V> sort = {context, *radix, passes, {}};
+    Sort<K, V> sort = {context, *radix, passes, {}, {}};
     const size_t key_bytes = (size_t)radix->n * sizeof(K);
     const size_t value_bytes = (size_t)radix->n * (size_t)radix->value_bytes;
     const bool again = passes > 1 || radix->keys == radix->sorted;
     size_t bytes[ALLOCATED] = {};
-    bytes[TOTALS] = (size_t)passes * DIGITS * 8;
+    bytes[TOTALS] = sort.totals_bytes();
     bytes[BEGINS] = (size_t)passes * (size_t)(sort.portions() + 1) * DIGITS * 8;
     bytes[STATES] = sort.states_bytes(sort.most());
     bytes[KEYS] = again ? key_bytes : 0;
@@ -458,27 +548,25 @@ bf_status sort_in(bf_context *context, const bf_cuda_radix *radix, void *memory[
     lane_buffers values = {radix->values, radix->moved, memory[VALUES]};
     sort.memory = {(uint64_t *)memory[TOTALS], (uint64_t *)memory[BEGINS],
                    (uint32_t *)memory[STATES]};
-    cudaError_t error = part_buffers(context->cuda, &keys, key_bytes, passes);
-    if (error == cudaSuccess) error = part_buffers(context->cuda, &values, value_bytes, passes);
-    if (error == cudaSuccess) error = sort.sort(keys, values);
-    return bf_cuda_check(context, error, "sorting");
+    return sort.sort(keys, values, mixed);
 }
 
 template <class K>
-bf_status sort_keys(bf_context *context, const bf_cuda_radix *radix, void *memory[ALLOCATED]) {
+bf_status sort_keys(bf_context *context, const bf_cuda_radix *radix, bool *mixed,
+                    void *memory[ALLOCATED]) {
     switch (radix->value_bytes) {
-    case 4: return sort_in<K, uint32_t>(context, radix, memory);
-    case 8: return sort_in<K, uint64_t>(context, radix, memory);
-    default: return sort_in<K, nothing>(context, radix, memory);
+    case 4: return sort_in<K, uint32_t>(context, radix, mixed, memory);
+    case 8: return sort_in<K, uint64_t>(context, radix, mixed, memory);
+    default: return sort_in<K, nothing>(context, radix, mixed, memory);
     }
 }
 
 } // namespace
 
-bf_status bf_cuda_radix_sort(bf_context *context, const bf_cuda_radix *radix) {
+bf_status bf_cuda_radix_sort(bf_context *context, const bf_cuda_radix *radix, bool *mixed) {
     void *memory[ALLOCATED] = {};
-    bf_status status = radix->key_bytes == 4 ? sort_keys<uint32_t>(context, radix, memory)
-                                             : sort_keys<uint64_t>(context, radix, memory);
+    bf_status status = radix->key_bytes == 4 ? sort_keys<uint32_t>(context, radix, mixed, memory)
+                                             : sort_keys<uint64_t>(context, radix, mixed, memory);
     for (void *m : memory) bf_cuda_free(context, m);
     return status;
 }
