@@ -56,8 +56,9 @@ struct board {
     unsigned long long bucket_low[MOST];            /* the range of the buckets, */
     int bucket_bits[MOST];                          /* which is less than 2^this */
     unsigned long long before[MOST];                /* of those kept, before the bucket */
-    unsigned long long least[MOST], most[MOST];     /* of the bucket's; least is complemented */
-    unsigned taken[MOST];                           /* elements of the buckets */
+    unsigned long long least[MOST], most[MOST]; /* of those for which SMALL is too few, and of one;
+                                                   least is complemented */
+    unsigned taken[MOST];                       /* elements of the buckets */
     alignas(16) unsigned counts[MOST][BUCKETS];
 };
 enum { BOARD_WORDS = 2 + 4 * MOST + 2 * RANKS };
@@ -363,6 +364,13 @@ template <bf_dtype D, int Brackets> struct Keeper {
         e = bits;
         nans++;
     }
+    /* The same for several, among which there is seldom one: compilers must not do it always. */
+    __device__ __forceinline__ void place_nans(E (&e)[EACH]) {
+        if (!FLOAT || !any_nan(e)) return;
+        asm volatile("" ::: "memory");
+#pragma unroll
+        for (int k = 0; k < EACH; k++) place_nan(e[k]);
+    }
     __device__ __forceinline__ void keep(Item item, bool keeps) {
         if (sizeof(Item) == 4)
             asm volatile("{\n\t.reg .pred keeps;\n\t"
@@ -461,10 +469,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
     }
     __device__ __forceinline__ void look_up_whole(E (&element)[EACH]) {
         uint32_t sums = 0;
-        if (FLOAT && any_nan(element)) {
-#pragma unroll
-            for (int k = 0; k < EACH; k++) place_nan(element[k]);
-        }
+        place_nans(element);
 #pragma unroll
         for (int k = 0; k < EACH; k++) look_up(element[k], sums);
         add_sums(sums);
@@ -485,10 +490,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         return rows;
     }
     __device__ __forceinline__ void take_whole(E (&element)[EACH]) {
-        if (FLOAT && any_nan(element)) {
-#pragma unroll
-            for (int k = 0; k < EACH; k++) place_nan(element[k]);
-        }
+        place_nans(element);
 #pragma unroll
         for (int k = 0; k < EACH; k++) take(element[k]);
     }
@@ -502,6 +504,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
 #pragma unroll
         for (int k = 0; k < EACH; k++) any |= place(element[k]) < width[0];
         if (!any) return;
+        asm volatile("" ::: "memory");
         unsigned hits = 0;
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
@@ -786,12 +789,20 @@ __global__ void __launch_bounds__(SELECTORS, 1) take_buckets(const bracket_param
 #pragma unroll
     for (int b = 0; b < Brackets; b++) ranges[b] = found[b];
     for_kept<Brackets>(p, n, ranges, [&](int b, K x) {
+        unsigned to = *(volatile unsigned *)&p.at->taken[b];
+        if (to <= SMALL) to = atomicAdd(&p.at->taken[b], 1u);
+        if (to < SMALL) ((K *)p.small)[b * SMALL + to] = x;
+        if (to > 0 && to < SMALL) return;
         raise(&p.at->least[b], ~(unsigned long long)x);
         raise(&p.at->most[b], (unsigned long long)x);
-        if (*(volatile unsigned *)&p.at->taken[b] > SMALL) return;
-        const unsigned to = atomicAdd(&p.at->taken[b], 1u);
-        if (to < SMALL) ((K *)p.small)[b * SMALL + to] = x;
     });
+}
+
+/* Returns whether n elements are equal to x. */
+template <class K> __device__ bool all_equal(const K *from, unsigned n, K x) {
+    bool differs = false;
+    for_each(from, n, threadIdx.x, SELECTORS, [&](K y, uint64_t) { differs |= y != x; });
+    return !__syncthreads_or(differs);
 }
 
 template <class K>
@@ -801,14 +812,16 @@ __global__ void __launch_bounds__(SELECTORS, 1) finish_ranks(const bracket_param
     const inner_ranks ranks = find_ranks(p, bracket, (int64_t)p.at->kept[bracket]);
     unsigned long long where = ranks.where[side], place = 0;
     const board &at = *p.at;
+    const K *small = (const K *)p.small + bracket * SMALL;
     if (where == FOUND) {
         const unsigned taken = at.taken[bracket];
-        if (at.most[bracket] == ~at.least[bracket])
+        const bool alike = at.most[bracket] == ~at.least[bracket];
+        if (taken > SMALL && alike && all_equal(small, SMALL, (K)at.most[bracket]))
             place = at.most[bracket];
         else if (taken > SMALL)
             where = CROWDED;
         else
-            place = select_in_block(shared, (const K *)p.small + bracket * SMALL, taken,
+            place = select_in_block(shared, small, taken,
                                     (unsigned)(ranks.rank[side] - (int64_t)at.before[bracket]),
                                     (K)at.bucket_low[bracket], at.bucket_bits[bracket]);
     }
@@ -951,7 +964,7 @@ bf_status check(const bf_cuda_order_call *call, cudaError_t error) {
 
 template <bf_dtype D> cudaError_t enqueue_search(const bf_cuda *cuda, const bracket_params &p) {
     typedef bf_cuda_place_type<D> K;
-    const unsigned blocks = 2 * (unsigned)cuda->multiprocessors;
+    const unsigned blocks = (unsigned)cuda->multiprocessors;
     if (p.first > 0) {
         if (p.first <= FIRST_MOST) finish_first<D><<<1, SELECTORS, 0, cuda->stream>>>(p);
         return cudaGetLastError();
