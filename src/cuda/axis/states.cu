@@ -106,7 +106,10 @@ bf_status order_chunk(bf_context *context, const chunk *c, bf_cuda_index_params 
     bf_rows rows = c->rows;
     rows.places = (const char *)rows.places + c->begin * bf_dtype_bytes(rows.places_dtype);
     rows.count = c->n;
-    return bf_cuda_index_sort(context, &rows, false, p->board, sorted, &p->order);
+    return bf_cuda_index_sorts_values(&rows)
+               ? bf_cuda_index_sort_values(context, &rows, p->a, p->bytes, p->board, sorted,
+                                           &p->order, &p->a)
+               : bf_cuda_index_sort(context, &rows, false, p->board, sorted, &p->order);
 }
 
 /* Absorbs a chunk. A failure for memory comes before anything is added. */

@@ -56,8 +56,8 @@ bf_status reach_inputs(index_call *c) {
 
 bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_sorted *s,
                    bool proves) {
-    int64_t n = p->order.n, giants = p->states.counts == NULL ? bf_cuda_index_giants(n) : 0;
-    size_t bits = (size_t)(p->order.slots + bf_cuda_index_pieces(n)) * (size_t)p->lanes;
+    int64_t giants = p->states.counts == NULL ? bf_cuda_index_giants(&p->order) : 0;
+    size_t bits = (size_t)(p->order.slots + bf_cuda_index_pieces(&p->order)) * (size_t)p->lanes;
     size_t marks = proves ? (bits + 31) / 32 * 4 : 0;
     size_t pool = (size_t)(giants * p->width) * (size_t)p->words * sizeof(int64_t);
     size_t words = p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, *p) : 0;
@@ -71,7 +71,7 @@ bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_s
 
 cudaError_t launch_first(const bf_cuda *cuda, const bf_cuda_index_params &p,
                          bf_cuda_index_kernel kernel) {
-    int64_t tasks = (p.order.slots + bf_cuda_index_pieces(p.order.n)) * p.lanes;
+    int64_t tasks = (p.order.slots + bf_cuda_index_pieces(&p.order)) * p.lanes;
     int64_t blocks = (tasks + THREADS - 1) / THREADS, most = (int64_t)cuda->multiprocessors * 32;
     bf_cuda_shape shape = {
         .blocks = blocks < most ? blocks : most, .threads = THREADS, .overlaps = true};
@@ -102,8 +102,12 @@ bf_status settle(const index_call *c) {
 }
 
 bf_status sort_and_reduce(index_call *c) {
-    bf_status status = bf_cuda_index_sort(c->context, &c->rows, false, c->params.board, &c->sorted,
-                                          &c->params.order);
+    bf_cuda_index_params *p = &c->params;
+    const bool values = bf_cuda_index_sorts_values(&c->rows) && p->kind != BF_KIND_DOT;
+    bf_status status =
+        values ? bf_cuda_index_sort_values(c->context, &c->rows, p->a, p->bytes, p->board,
+                                           &c->sorted, &p->order, &p->a)
+               : bf_cuda_index_sort(c->context, &c->rows, false, p->board, &c->sorted, &p->order);
     return status == BF_OK ? bf_cuda_index_enqueue(c->context, &c->params, &c->sorted) : status;
 }
 
@@ -141,9 +145,12 @@ bf_status run_call(index_call *c) {
         status = multiply(c);
         return status == BF_OK && c->results->queued ? tell_wrong(c) : status;
     }
-    status = bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows)
-                 ? bf_cuda_index_scatter(c->context, &c->params, &c->rows)
-                 : sort_and_reduce(c);
+    if (bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows))
+        status = bf_cuda_index_scatter(c->context, &c->params, &c->rows);
+    else if (bf_cuda_index_finds_extremes(c->operands, &c->rows))
+        status = bf_cuda_index_find_extremes(c->context, &c->params, &c->rows);
+    else
+        status = sort_and_reduce(c);
     if (status != BF_OK) return status;
     return c->results->queued ? tell_wrong(c) : settle(c);
 }
@@ -223,7 +230,7 @@ bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
     int columns = 1;
     const bf_cuda *cuda = context->cuda;
     bool adds = p->states.counts != NULL, sums = p->kind != BF_KIND_EXTREME;
-    bool giants = bf_cuda_index_giants(p->order.n) > 0 && !adds;
+    bool giants = bf_cuda_index_giants(&p->order) > 0 && !adds;
     bf_cuda_index_kernel first = bf_dtype_is_float(p->dtype) && sums
                                      ? bf_cuda_index_floats(*p, &columns)
                                      : bf_cuda_index_others(*p, &columns);

@@ -49,8 +49,9 @@ bf_status bf_cuda_states_add_words(bf_context *context, void *states, int64_t fi
 
 enum {
     BF_CUDA_INDEX_THREADS = 256,
-    BF_CUDA_INDEX_GIANT = 512, /* most rows of a slot that is no giant */
-    BF_CUDA_INDEX_PIECE = 256  /* rows of a piece of a giant */
+    BF_CUDA_INDEX_GIANT = 512,   /* most rows of a slot that is no giant */
+    BF_CUDA_INDEX_LONGER = 2048, /* the same, of elements that lie side by side */
+    BF_CUDA_INDEX_PIECE = 256    /* rows of a piece of a giant */
 };
 
 /* Why a result fails. */
@@ -77,6 +78,7 @@ struct bf_cuda_index_order {
     const uint32_t *rows; /* numbers of rows, by slot, each `pitch` words behind the one before;
                              NULL: the rows are in order */
     uint32_t pitch;
+    uint32_t giant;          /* most rows of a slot that is no giant */
     const uint32_t *offsets; /* slots + 1 */
     const bf_cuda_index_giant *giants;
 };
@@ -136,6 +138,13 @@ struct bf_cuda_index_sorted {
 bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stable,
                              bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                              bf_cuda_index_order *order);
+/* The same for rows of one element: these are brought into order themselves, in any order within a
+ * slot, as *values; order->rows becomes NULL. Returns whether it takes these rows. */
+bool bf_cuda_index_sorts_values(const bf_rows *rows);
+bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, const void *from,
+                                    int bytes, bf_cuda_index_board *board,
+                                    bf_cuda_index_sorted *sorted, bf_cuda_index_order *order,
+                                    const void **values);
 /* The same for rows [begin, begin + n), by length or by offsets that are right. */
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
@@ -144,10 +153,12 @@ bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t be
 bf_status bf_cuda_index_check(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board);
 void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted);
 
-/* Returns the most giants, and the most pieces of giants, among n rows. */
-static inline int64_t bf_cuda_index_giants(int64_t n) { return n / (BF_CUDA_INDEX_GIANT + 1); }
-static inline int64_t bf_cuda_index_pieces(int64_t n) {
-    return n / BF_CUDA_INDEX_PIECE + bf_cuda_index_giants(n);
+/* Returns the most giants, and the most pieces of giants, among the rows of an order. */
+static inline int64_t bf_cuda_index_giants(const bf_cuda_index_order *order) {
+    return order->n / ((int64_t)order->giant + 1);
+}
+static inline int64_t bf_cuda_index_pieces(const bf_cuda_index_order *order) {
+    return order->n / BF_CUDA_INDEX_PIECE + bf_cuda_index_giants(order);
 }
 
 /* --- kernels --- */
@@ -185,6 +196,11 @@ bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
 /* scatter.cu: sums of one float a row. Returns whether it takes these. */
 bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands, const bf_rows *rows);
 bf_status bf_cuda_index_scatter(bf_context *context, bf_cuda_index_params *p, const bf_rows *rows);
+
+/* extremes.cu: minima and maxima of one element a row. Returns whether it takes these. */
+bool bf_cuda_index_finds_extremes(const bf_operands *operands, const bf_rows *rows);
+bf_status bf_cuda_index_find_extremes(bf_context *context, const bf_cuda_index_params *p,
+                                      const bf_rows *rows);
 
 /* --- loading an index --- */
 
@@ -280,7 +296,7 @@ static __device__ __forceinline__ bool bf_cuda_index_find(const bf_cuda_index_or
                                                           bf_cuda_index_task *task) {
     if (i < order.slots) {
         *task = {i, order.offsets[i], order.offsets[i + 1], false};
-        return task->end - task->begin <= BF_CUDA_INDEX_GIANT;
+        return task->end - task->begin <= order.giant;
     }
     uint32_t piece = (uint32_t)(i - order.slots), count = (uint32_t)(giants >> 32);
     if (i - order.slots >= (uint32_t)giants) return false;

@@ -32,6 +32,13 @@ struct row_numbers {
     __device__ __forceinline__ uint32_t load(uint32_t i) const { return i; }
 };
 
+/* Elements, as unsigned integers of their size. */
+template <class E> struct elements {
+    using Value = E;
+    const E *from;
+    __device__ __forceinline__ E load(uint32_t i) const { return from[i]; }
+};
+
 /* What is known of slots. Those of an item are [item << bits, (item + 1) << bits). */
 struct slot_counts {
     uint32_t *all;    /* rows of each slot */
@@ -62,7 +69,7 @@ __global__ void __launch_bounds__(ITEM_THREADS)
 /* Finds offsets, and giants: a block for each digit. */
 __global__ void __launch_bounds__(1024)
     sum_counts(const tiles t, const slot_counts counts, int64_t slots, uint32_t *offsets,
-               unsigned long long *giants, bf_cuda_index_giant *list) {
+               uint32_t giant, unsigned long long *giants, bf_cuda_index_giant *list) {
     bf_cuda_wait_for_previous();
     uint32_t sum = t.firsts[blockIdx.x], all;
     for (uint32_t base = 0; base < 1u << t.bits; base += 1024) {
@@ -73,26 +80,27 @@ __global__ void __launch_bounds__(1024)
         const uint32_t before = sum + bf_cuda_partition::sum_before<32>(rows, &all);
         if (is_slot) offsets[s] = before;
         if (is_slot && s == slots - 1) offsets[slots] = before + rows;
-        if (rows > BF_CUDA_INDEX_GIANT) add_giant(giants, list, (uint32_t)s, rows);
+        if (rows > giant) add_giant(giants, list, (uint32_t)s, rows);
         sum += all;
         __syncthreads();
     }
 }
 
-struct item_memory {
-    uint32_t rows[ITEM];
+template <class V> struct item_memory {
+    V values[ITEM];
     uint16_t slots[ITEM];
 };
 
-/* Copies the rows of an item to their places. */
+/* Copies the values of an item's rows to their places. */
+template <class V>
 __global__ void __launch_bounds__(ITEM_THREADS)
-    place_rows(const tiles t, const slot_counts counts, const uint32_t *offsets, uint32_t *rows) {
+    place_rows(const tiles t, const slot_counts counts, const uint32_t *offsets, V *values) {
     extern __shared__ __align__(16) char shared[];
     bf_cuda_wait_for_previous();
     if (blockIdx.x >= *t.item_count) return;
     const bf_cuda_tiles::item x = t.items[blockIdx.x];
     const uint32_t width = 1u << t.bits;
-    item_memory &m = *(item_memory *)shared;
+    item_memory<V> &m = *(item_memory<V> *)shared;
     uint32_t *next = (uint32_t *)(shared + sizeof m), *move = next + width, sum = 0, all;
     for (uint32_t base = 0; base < width; base += ITEM_THREADS) {
         const uint32_t s = base + threadIdx.x;
@@ -104,14 +112,14 @@ __global__ void __launch_bounds__(ITEM_THREADS)
         sum += all;
         __syncthreads();
     }
-    bf_cuda_tiles::visit_rows<uint32_t, true>(t, x, [&](uint32_t slot, uint32_t row) {
+    bf_cuda_tiles::visit_rows<V, true>(t, x, [&](uint32_t slot, V value) {
         const uint32_t to = atomicAdd(&next[slot], 1);
-        m.rows[to] = row;
+        m.values[to] = value;
         m.slots[to] = (uint16_t)slot;
     });
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < x.end - x.begin; i += ITEM_THREADS)
-        rows[i + move[m.slots[i]]] = m.rows[i];
+        values[i + move[m.slots[i]]] = m.values[i];
 }
 
 /* --- stably --- */
@@ -207,8 +215,12 @@ int slot_bytes(int64_t slots) {
     return bytes;
 }
 
-bool alloc_offsets(bf_context *context, int64_t slots, uint32_t n, bf_cuda_index_sorted *sorted) {
-    size_t giants = (size_t)bf_cuda_index_giants(n) * sizeof(bf_cuda_index_giant);
+/* Opens an order of n rows, without giants if none has more than `giant`. */
+bool open_order(bf_context *context, int64_t slots, uint32_t n, uint32_t giant,
+                bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
+    *sorted = {};
+    *order = {slots, n, NULL, 1, giant, NULL, NULL};
+    size_t giants = (size_t)bf_cuda_index_giants(order) * sizeof(bf_cuda_index_giant);
     sorted->offsets = bf_cuda_alloc(context, ((size_t)slots + 1) * sizeof(uint32_t));
     sorted->giants = sorted->offsets != NULL ? bf_cuda_alloc(context, giants) : NULL;
     return sorted->giants != NULL;
@@ -222,7 +234,7 @@ void set_offsets(const bf_cuda_index_sorted *sorted, bf_cuda_index_order *order)
 bf_status list_giants(bf_context *context, bf_cuda_index_board *board,
                       const bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
     set_offsets(sorted, order);
-    if (bf_cuda_index_giants(order->n) > 0)
+    if (bf_cuda_index_giants(order) > 0)
         find_giants<<<(unsigned)blocks_for(context, order->slots), THREADS, 0,
                       context->cuda->stream>>>(order->offsets, order->slots, &board->giants,
                                                (bf_cuda_index_giant *)sorted->giants);
@@ -255,8 +267,8 @@ bf_status sort_stably(bf_context *context, const bf_rows *rows, bf_cuda_index_bo
 }
 
 /* Divides memory among tiles and the counts of slots; returns the bytes that they need. */
-size_t divide(tiles *t, slot_counts *counts, int64_t slots, char *memory) {
-    const size_t tile_bytes = bf_cuda_tiles::divide(t, sizeof(uint32_t), memory);
+size_t divide(tiles *t, int bytes, slot_counts *counts, int64_t slots, char *memory) {
+    const size_t tile_bytes = bf_cuda_tiles::divide(t, bytes, memory);
     const size_t of_items = bf_cuda_tiles::items_of(*t) << t->bits;
     counts->all = (uint32_t *)(memory + tile_bytes);
     counts->before = counts->all + slots;
@@ -264,15 +276,17 @@ size_t divide(tiles *t, slot_counts *counts, int64_t slots, char *memory) {
     return tile_bytes + ((size_t)slots + 2 * of_items) * sizeof(uint32_t);
 }
 
-cudaError_t launch_order(const bf_cuda *cuda, const bf_rows *rows, const tiles &t,
-                         const slot_counts &counts, bf_cuda_index_board *board,
-                         bf_cuda_index_sorted *sorted) {
+template <class Source>
+cudaError_t launch_order(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
+                         const tiles &t, const slot_counts &counts, bf_cuda_index_board *board,
+                         const bf_cuda_index_sorted *sorted, uint32_t giant) {
+    typedef typename Source::Value V;
     const size_t width = (size_t)4 << t.bits;
     const int64_t items = (int64_t)bf_cuda_tiles::items_of(t);
     uint32_t *offsets = (uint32_t *)sorted->offsets;
     cudaError_t error =
         cudaMemsetAsync(counts.all, 0, (size_t)rows->slots * sizeof(uint32_t), cuda->stream);
-    if (error == cudaSuccess) error = bf_cuda_tiles::launch(cuda, row_numbers{}, rows, t, board);
+    if (error == cudaSuccess) error = bf_cuda_tiles::launch(cuda, source, rows, t, board);
     if (error != cudaSuccess) return error;
     bf_cuda_shape shape = {.blocks = items,
                            .threads = ITEM_THREADS,
@@ -282,28 +296,43 @@ cudaError_t launch_order(const bf_cuda *cuda, const bf_rows *rows, const tiles &
     error = bf_cuda_launch(cuda, count_slots, shape, t, counts);
     if (error != cudaSuccess) return error;
     bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
-    error = bf_cuda_launch(cuda, sum_counts, digits, t, counts, rows->slots, offsets,
+    error = bf_cuda_launch(cuda, sum_counts, digits, t, counts, rows->slots, offsets, giant,
                            &board->giants, (bf_cuda_index_giant *)sorted->giants);
     if (error != cudaSuccess) return error;
-    shape.shared = sizeof(item_memory) + 2 * width;
-    return bf_cuda_launch(cuda, place_rows, shape, t, counts, (const uint32_t *)offsets,
-                          (uint32_t *)sorted->entries[1]);
+    shape.shared = sizeof(item_memory<V>) + 2 * width;
+    return bf_cuda_launch(cuda, place_rows<V>, shape, t, counts, (const uint32_t *)offsets,
+                          (V *)sorted->entries[1]);
 }
 
-bf_status sort_anyhow(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
-                      bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
+/* Brings the values of a source into the order of their slots: sorted->entries[1]. */
+template <class Source>
+bf_status sort_anyhow(bf_context *context, const Source &source, const bf_rows *rows,
+                      bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                      bf_cuda_index_order *order) {
+    enum { BYTES = sizeof(typename Source::Value) };
     slot_counts counts;
     tiles t = bf_cuda_tiles::plan(rows->count, rows->slots, ITEM_BITS);
     t.most = ITEM;
-    sorted->entries[0] = bf_cuda_alloc(context, divide(&t, &counts, rows->slots, NULL));
-    sorted->entries[1] = bf_cuda_alloc(context, (size_t)rows->count * sizeof(uint32_t));
+    sorted->entries[0] = bf_cuda_alloc(context, divide(&t, BYTES, &counts, rows->slots, NULL));
+    sorted->entries[1] = bf_cuda_alloc(context, (size_t)rows->count * BYTES);
     if (sorted->entries[0] == NULL || sorted->entries[1] == NULL) return BF_E_MEMORY;
-    divide(&t, &counts, rows->slots, (char *)sorted->entries[0]);
-    order->rows = (const uint32_t *)sorted->entries[1];
-    order->pitch = 1;
+    divide(&t, BYTES, &counts, rows->slots, (char *)sorted->entries[0]);
     set_offsets(sorted, order);
-    return bf_cuda_check(context, launch_order(context->cuda, rows, t, counts, board, sorted),
-                         "ordering rows");
+    return bf_cuda_check(
+        context, launch_order(context->cuda, source, rows, t, counts, board, sorted, order->giant),
+        "ordering rows");
+}
+
+template <class E>
+bf_status sort_elements(bf_context *context, const void *from, const bf_rows *rows,
+                        bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                        bf_cuda_index_order *order) {
+    return sort_anyhow(context, elements<E>{(const E *)from}, rows, board, sorted, order);
+}
+
+bool is_tiled(const bf_rows *rows) {
+    return rows->count > 0 && rows->slots > 0 &&
+           rows->slots <= (int64_t)1 << bf_cuda_tiles::SLOT_BITS;
 }
 
 } // namespace
@@ -311,23 +340,40 @@ bf_status sort_anyhow(bf_context *context, const bf_rows *rows, bf_cuda_index_bo
 bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stable,
                              bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                              bf_cuda_index_order *order) {
-    *sorted = {};
-    *order = {rows->slots, (uint32_t)rows->count, NULL, 1, NULL, NULL};
-    const bool tiled =
-        rows->count > 0 && rows->slots > 0 && rows->slots <= (int64_t)1 << bf_cuda_tiles::SLOT_BITS;
-    if (!alloc_offsets(context, rows->slots, order->n, sorted)) return BF_E_MEMORY;
-    return tiled && !stable ? sort_anyhow(context, rows, board, sorted, order)
-                            : sort_stably(context, rows, board, sorted, order);
+    if (!open_order(context, rows->slots, (uint32_t)rows->count, BF_CUDA_INDEX_GIANT, sorted,
+                    order))
+        return BF_E_MEMORY;
+    if (stable || !is_tiled(rows)) return sort_stably(context, rows, board, sorted, order);
+    bf_status status = sort_anyhow(context, row_numbers{}, rows, board, sorted, order);
+    order->rows = (const uint32_t *)sorted->entries[1];
+    return status;
+}
+
+bool bf_cuda_index_sorts_values(const bf_rows *rows) { return rows->width == 1 && is_tiled(rows); }
+
+bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, const void *from,
+                                    int bytes, bf_cuda_index_board *board,
+                                    bf_cuda_index_sorted *sorted, bf_cuda_index_order *order,
+                                    const void **values) {
+    if (!open_order(context, rows->slots, (uint32_t)rows->count, BF_CUDA_INDEX_LONGER, sorted,
+                    order))
+        return BF_E_MEMORY;
+    const auto sort = bytes == 1   ? sort_elements<uint8_t>
+                      : bytes == 2 ? sort_elements<uint16_t>
+                      : bytes == 4 ? sort_elements<uint32_t>
+                                   : sort_elements<uint64_t>;
+    bf_status status = sort(context, from, rows, board, sorted, order);
+    *values = sorted->entries[1];
+    return status;
 }
 
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                             bf_cuda_index_order *order) {
-    *sorted = {};
-    if (!alloc_offsets(context, rows->slots, n, sorted)) return BF_E_MEMORY;
+    if (!open_order(context, rows->slots, n, BF_CUDA_INDEX_GIANT, sorted, order))
+        return BF_E_MEMORY;
     cut_offsets<<<(unsigned)blocks_for(context, rows->slots + 1), THREADS, 0,
                   context->cuda->stream>>>(*rows, begin, n, (uint32_t *)sorted->offsets);
-    *order = {rows->slots, n, NULL, 1, NULL, NULL};
     return list_giants(context, board, sorted, order);
 }
 
