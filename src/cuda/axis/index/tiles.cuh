@@ -92,12 +92,14 @@ template <class V> struct tile_memory {
 static_assert(ROWS / (COUNTERS / DIGITS_MOST) < 1 << (32 - SLOT_BITS), "rank");
 static_assert((int64_t)DIGITS_MOST << BITS_MOST <= 1 << SLOT_BITS, "slots");
 
-/* Source: load(i) is the value of row i, of type Source::Value. */
-template <class Source>
+/* Source: load(i) is the value of row i, of type Source::Value. Index: uint32_t or uint64_t, whose
+ * wrong values are at least 2^31. */
+template <class Source, class Index>
 __global__ void __launch_bounds__(THREADS, 2)
-    sort_tile(const Source source, const void *index, bf_dtype index_dtype, int64_t slots,
-              const tiles t, unsigned long long *wrong) {
+    sort_tile(const Source source, const Index *index, int64_t slots, const tiles t,
+              unsigned long long *wrong) {
     typedef typename Source::Value V;
+    enum { BATCH = 4 }; /* rows under way: there are few registers */
     extern __shared__ __align__(16) char memory[];
     tile_memory<V> &m = *(tile_memory<V> *)memory;
     const unsigned slot_mask = (1u << SLOT_BITS) - 1;
@@ -110,16 +112,23 @@ __global__ void __launch_bounds__(THREADS, 2)
         sizeof(V) > 4; /* registers are few: they are loaded when they are placed */
     m.counters[threadIdx.x] = 0;
 #pragma unroll
-    for (int k = 0; k < PER_THREAD; k++) {
-        uint32_t i = k * THREADS + threadIdx.x;
-        if (i >= rows) continue;
-        uint64_t s = bf_cuda_index_at(index, index_dtype, (int64_t)first + i);
-        if (!late) value[k] = source.load(first + i);
-        if (s >= (uint64_t)slots) {
-            atomicMin(wrong, (unsigned long long)first + i);
-            s = 0;
+    for (int base = 0; base < PER_THREAD; base += BATCH) {
+        Index at[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            const uint32_t i = (base + k) * THREADS + threadIdx.x;
+            at[k] = i < rows ? index[first + i] : 0;
+            if (!late) value[base + k] = i < rows ? source.load(first + i) : 0;
         }
-        slot[k] = (uint32_t)s;
+#pragma unroll
+        for (int k = 0; k < BATCH; k++)
+            slot[base + k] = at[k] < (uint64_t)slots ? (uint32_t)at[k] : ~0u;
+    }
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        if (slot[k] != ~0u) continue;
+        atomicMin(wrong, (unsigned long long)first + k * THREADS + threadIdx.x);
+        slot[k] = 0;
     }
     __syncthreads();
     const unsigned copy = threadIdx.x & (copies - 1);
@@ -207,17 +216,25 @@ static __global__ void __launch_bounds__(1024) count_digits(const tiles t, unsig
     make_items(t);
 }
 
-/* Enqueues the making of tiles and items. */
-template <class Source>
-static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
-                          const tiles &t, bf_cuda_index_board *board) {
+template <class Source, class Index>
+static cudaError_t launch_tiles(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
+                                const tiles &t, bf_cuda_index_board *board) {
     bf_cuda_shape shape = {.blocks = t.count,
                            .threads = THREADS,
                            .shared = sizeof(tile_memory<typename Source::Value>),
                            .overlaps = false,
                            .spares_cache = true};
-    cudaError_t error = bf_cuda_launch(cuda, sort_tile<Source>, shape, source, rows->places,
-                                       rows->places_dtype, rows->slots, t, &board->wrong);
+    return bf_cuda_launch(cuda, sort_tile<Source, Index>, shape, source,
+                          (const Index *)rows->places, rows->slots, t, &board->wrong);
+}
+
+/* Enqueues the making of tiles and items. */
+template <class Source>
+static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
+                          const tiles &t, bf_cuda_index_board *board) {
+    cudaError_t error = bf_dtype_bytes(rows->places_dtype) == 4
+                            ? launch_tiles<Source, uint32_t>(cuda, source, rows, t, board)
+                            : launch_tiles<Source, uint64_t>(cuda, source, rows, t, board);
     if (error != cudaSuccess) return error;
     bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
     return bf_cuda_launch(cuda, count_digits, digits, t, &board->ticket);
