@@ -61,6 +61,7 @@ bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_s
     size_t marks = proves ? (bits + 31) / 32 * 4 : 0;
     size_t pool = (size_t)(giants * p->width) * (size_t)p->words * sizeof(int64_t);
     size_t words = p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, *p) : 0;
+    p->room = giants;
     p->pool = (int64_t *)(s->pool = bf_cuda_alloc(context, pool));
     p->thread_words = (int64_t *)(s->words = bf_cuda_alloc(context, words));
     s->marks = bf_cuda_alloc(context, marks);
@@ -244,6 +245,7 @@ bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
         p->phase = 1;
         error = launch_first(cuda, *p, first);
     }
+    if (error == cudaSuccess && giants && sums) error = bf_cuda_index_merge_copies(cuda, *p);
     if (error == cudaSuccess && giants) error = bf_cuda_index_finish_giants(cuda, *p);
     return bf_cuda_check(context, error, "reducing rows on a GPU");
 }

@@ -51,6 +51,7 @@ enum {
     BF_CUDA_INDEX_THREADS = 256,
     BF_CUDA_INDEX_GIANT = 512,   /* most rows of a slot that is no giant */
     BF_CUDA_INDEX_LONGER = 2048, /* the same, of elements that lie side by side */
+    BF_CUDA_INDEX_COPIES = 32,   /* most copies of the words of a giant */
     BF_CUDA_INDEX_PIECE = 256    /* rows of a piece of a giant */
 };
 
@@ -115,7 +116,8 @@ struct bf_cuda_index_params {
     int64_t lanes;         /* threads of a slot in the first kernel */
     unsigned *marks;       /* bits of slots * lanes, then of pieces * lanes; NULL: all are */
     int words;             /* of a state */
-    int64_t *pool;         /* words of giants * width */
+    int64_t *pool;         /* words of giants * copies * width */
+    int64_t room;          /* giants for which it has room */
     int64_t *thread_words; /* words and work of each thread, for results that are computed again */
     int phase;             /* of argmin and argmax: 1 finds the indices of the giants' extremes */
 };
@@ -177,6 +179,7 @@ cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params
 /* Enqueue the kernels of giants, and of what is marked. */
 cudaError_t bf_cuda_index_clear_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
 cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index_params &p);
+cudaError_t bf_cuda_index_merge_copies(const bf_cuda *cuda, const bf_cuda_index_params &p);
 cudaError_t bf_cuda_index_finish_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
 
 /* index.cu: makes a board, which is the caller's to free. NULL: no memory. */
@@ -288,6 +291,14 @@ struct bf_cuda_index_task {
 static __device__ __forceinline__ uint32_t bf_cuda_index_row(const bf_cuda_index_order &order,
                                                              uint32_t i) {
     return order.rows != nullptr ? order.rows[i * order.pitch] : i;
+}
+
+/* Returns how many copies of a giant's words there are, to each of which some blocks add: where few
+ * giants have many rows, blocks would wait for each other. */
+static __device__ __forceinline__ unsigned bf_cuda_index_copies(const bf_cuda_index_params &p) {
+    const uint32_t giants = max((uint32_t)(p.board->giants >> 32), 1u);
+    const uint32_t room = p.room < BF_CUDA_INDEX_COPIES ? (uint32_t)p.room : BF_CUDA_INDEX_COPIES;
+    return p.kind == BF_KIND_EXTREME || giants >= room ? 1 : room / giants;
 }
 
 /* Finds task number i: slots, then pieces. False: it is a giant, or there are no more pieces. */

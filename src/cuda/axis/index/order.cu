@@ -46,6 +46,20 @@ struct slot_counts {
     uint32_t *own;    /* of each item: its rows of the slot */
 };
 
+/* Counts a row of each calling lane's slot; returns how many there were before. Lanes with the slot
+ * of the first one count together, if they are many. */
+__device__ __forceinline__ uint32_t count_row(uint32_t *counts, uint32_t slot) {
+    enum { MANY = 8 };
+    const unsigned lanes = __activemask();
+    const int first = __ffs((int)lanes) - 1;
+    const unsigned alike = __ballot_sync(lanes, slot == __shfl_sync(lanes, slot, first));
+    const unsigned lane = threadIdx.x % 32, below = alike & ((1u << lane) - 1);
+    if (__popc(alike) < MANY || (alike >> lane & 1) == 0) return atomicAdd(&counts[slot], 1);
+    uint32_t before = 0;
+    if (below == 0) before = atomicAdd(&counts[slot], __popc(alike));
+    return __shfl_sync(alike, before, first) + __popc(below);
+}
+
 __global__ void __launch_bounds__(ITEM_THREADS)
     count_slots(const tiles t, const slot_counts counts) {
     extern __shared__ __align__(16) uint32_t found[];
@@ -56,7 +70,7 @@ __global__ void __launch_bounds__(ITEM_THREADS)
     for (uint32_t s = threadIdx.x; s < width; s += ITEM_THREADS) found[s] = 0;
     __syncthreads();
     bf_cuda_tiles::visit_rows<uint32_t, false>(
-        t, x, [&](uint32_t slot, uint32_t) { atomicAdd(&found[slot], 1); });
+        t, x, [&](uint32_t slot, uint32_t) { (void)count_row(found, slot); });
     __syncthreads();
     for (uint32_t s = threadIdx.x; s < width; s += ITEM_THREADS) {
         const size_t at = ((size_t)blockIdx.x << t.bits) + s;
@@ -113,7 +127,7 @@ __global__ void __launch_bounds__(ITEM_THREADS)
         __syncthreads();
     }
     bf_cuda_tiles::visit_rows<V, true>(t, x, [&](uint32_t slot, V value) {
-        const uint32_t to = atomicAdd(&next[slot], 1);
+        const uint32_t to = count_row(next, slot);
         m.values[to] = value;
         m.slots[to] = (uint16_t)slot;
     });

@@ -109,7 +109,8 @@ template <class T> struct extreme {
         }
         bf_cuda_index_extreme *to = (bf_cuda_index_extreme *)(p.pool + target.number * p.words);
         if (p.phase == 0) {
-            if (rows > nans) atomicMin((long long *)&to->rank, (long long)rank);
+            if (rows > nans && rank < __ldcg(&to->rank))
+                atomicMin((long long *)&to->rank, (long long)rank);
             if (nans > 0) atomicAdd((unsigned long long *)&to->nans, (unsigned long long)nans);
             if (nans > 0) atomicMin((long long *)&to->nan_row, (long long)nan_row);
         } else if (rows > nans && to->rank == rank) {

@@ -5,7 +5,7 @@
  *   V              columns of a thread
  *   open()         makes it empty
  *   take(p, e, has, row)   takes an element of a row; !has: there is none
- *   proven()       what it has is exact
+ *   proven()       what it has is exact; if not, it takes no more
  *   finish(p, r, rows)     writes the result; false: it takes more than doubles
  *   add(p, rows, to)       adds it to the words of a giant, or to a state */
 #ifndef BF_CUDA_AXIS_INDEX_SLOTS_CUH
@@ -25,7 +25,12 @@ struct bf_cuda_index_target {
                                                     const bf_cuda_index_task &t, int64_t column)
         : p(params) {
         bool states = p.states.counts != nullptr;
-        int64_t slot = states && t.piece ? p.order.giants[t.slot].slot : t.slot;
+        int64_t slot = t.slot;
+        if (states && t.piece) slot = p.order.giants[t.slot].slot;
+        if (!states && t.piece) {
+            const unsigned copies = bf_cuda_index_copies(p);
+            slot = slot * copies + blockIdx.x % copies;
+        }
         number = slot * p.width + column + (states ? p.states.first : 0);
     }
     /* Adds x to word i of the words of a state (rules/reduce/state.h), for sums. */
@@ -81,6 +86,10 @@ static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_pa
         for (int k = 0; k < AHEAD; k++)
 #pragma unroll
             for (int v = 0; v < A::V; v++) sum[v].take(p, x[k].e[v], i + k < t.end, row[k]);
+        bool proven = true;
+#pragma unroll
+        for (int v = 0; v < A::V; v++) proven = proven && sum[v].proven();
+        if (!proven) return;
     }
 }
 
