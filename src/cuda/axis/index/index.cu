@@ -99,7 +99,7 @@ bf_status tell_wrong(const index_call *c) {
 }
 
 bf_status settle(const index_call *c) {
-    return bf_cuda_index_settle(c->context, &c->params, &c->rows, c->results);
+    return bf_cuda_index_settle(c->context, &c->params, &c->rows, 0, c->results);
 }
 
 bf_status sort_and_reduce(index_call *c) {
@@ -200,14 +200,14 @@ void bf_cuda_index_set_results(bf_cuda_index_params *p, const bf_results *result
 }
 
 bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *p,
-                               const bf_rows *rows, const bf_results *results) {
+                               const bf_rows *rows, int64_t first, const bf_results *results) {
     static const bf_status why[] = {BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW};
     int64_t words[2];
     bf_status status =
         bf_cuda_fetch_words(context, cudaSuccess, p->board, 2, words, "reducing by index on a GPU");
     if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "reducing by index");
     if (status != BF_OK) return status;
-    if (rows != NULL && words[0] != -1) return refuse_place(context, rows, words[0]);
+    if (rows != NULL && words[0] != -1) return refuse_place(context, rows, first + words[0]);
     if (results == NULL || words[1] == -1) return BF_OK;
     uint64_t failure = (uint64_t)words[1];
     return bf_axis_refuse(context, why[failure % 4], p->op, results->to, (int64_t)(failure / 4));

@@ -151,7 +151,7 @@ bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, co
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                             bf_cuda_index_order *order);
-/* Enqueues a check of all places: board->wrong becomes the first that is wrong. */
+/* Enqueues a check of offsets: board->wrong becomes the first that is wrong. */
 bf_status bf_cuda_index_check(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board);
 void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted);
 
@@ -187,10 +187,10 @@ bf_cuda_index_board *bf_cuda_index_board_make(bf_context *context);
 /* Sets what p says of the operands, or of the results. */
 void bf_cuda_index_set_operands(bf_cuda_index_params *p, bf_reduction op, bf_dtype dtype);
 void bf_cuda_index_set_results(bf_cuda_index_params *p, const bf_results *results);
-/* Waits, and returns what the board says; rows NULL: there are no places, results NULL: there are
- * no results. */
+/* Waits, and returns what the board says of rows from number `first` on; rows NULL: there are no
+ * places, results NULL: there are no results. */
 bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *p,
-                               const bf_rows *rows, const bf_results *results);
+                               const bf_rows *rows, int64_t first, const bf_results *results);
 /* Enqueues the reduction of rows that are in order; scratch is allocated to `sorted`. It fails for
  * memory before it enqueues anything. */
 bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,

@@ -202,18 +202,13 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Finds the first wrong offset, or the first wrong index. */
+/* Finds the first wrong offset. */
 __global__ void __launch_bounds__(THREADS)
-    check_places(const bf_rows rows, int64_t places, unsigned long long *wrong) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < places;
-         i += (int64_t)gridDim.x * THREADS) {
-        uint64_t at = bf_cuda_index_at(rows.places, rows.places_dtype, i);
-        bool right = at < (uint64_t)rows.slots;
-        if (rows.by == BF_ROWS_BY_OFFSETS) {
-            int64_t before = i > 0 ? offset_of(rows, i - 1) : 0;
-            right = (int64_t)at >= before && at <= (uint64_t)rows.count;
-        }
-        if (!right) atomicMin(wrong, (unsigned long long)i);
+    check_offsets(const bf_rows rows, unsigned long long *wrong) {
+    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= rows.slots;
+         s += (int64_t)gridDim.x * THREADS) {
+        const int64_t at = offset_of(rows, s), before = s > 0 ? offset_of(rows, s - 1) : 0;
+        if (at < before || at > rows.count) atomicMin(wrong, (unsigned long long)s);
     }
 }
 
@@ -393,11 +388,9 @@ bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t be
 
 bf_status bf_cuda_index_check(bf_context *context, const bf_rows *rows,
                               bf_cuda_index_board *board) {
-    int64_t places = rows->by == BF_ROWS_BY_INDEX ? rows->count : rows->slots + 1;
-    if (rows->by == BF_ROWS_BY_LENGTH) return BF_OK;
-    check_places<<<(unsigned)blocks_for(context, places), THREADS, 0, context->cuda->stream>>>(
-        *rows, places, &board->wrong);
-    return bf_cuda_check(context, cudaGetLastError(), "checking places");
+    check_offsets<<<(unsigned)blocks_for(context, rows->slots + 1), THREADS, 0,
+                    context->cuda->stream>>>(*rows, &board->wrong);
+    return bf_cuda_check(context, cudaGetLastError(), "checking offsets");
 }
 
 void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted) {
