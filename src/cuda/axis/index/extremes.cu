@@ -22,24 +22,29 @@ enum {
 /* Elements as their places. D: BF_NONE, or their dtype. */
 template <class Place, bf_dtype D> struct places {
     using Value = Place;
-    const void *from;
+    static constexpr auto how =
+        D == BF_NONE ? bf_cuda_tiles::staging::LOADS : bf_cuda_tiles::staging::COPIES;
+    const Place *from; /* of narrower elements too */
     bf_dtype dtype;
     bf_order order;
-    __device__ __forceinline__ Place load(size_t i) const {
-        const bf_dtype of = D == BF_NONE ? dtype : D;
-        const int bytes = bf_dtype_bytes(of);
-        const uint64_t bits = bf_cuda_load_aligned((const char *)from + i * bytes, bytes);
-        return (Place)bf_order_place(of, order, bits);
+    __device__ __forceinline__ Place place(uint64_t bits) const {
+        return (Place)bf_order_place(D == BF_NONE ? dtype : D, order, bits);
     }
+    __device__ __forceinline__ Place load(uint32_t i) const {
+        const int bytes = bf_dtype_bytes(D == BF_NONE ? dtype : D);
+        return place(bf_cuda_load_aligned((const char *)from + (size_t)i * bytes, bytes));
+    }
+    /* Of what a tile has in shared memory. */
+    __device__ __forceinline__ Place value(Place x) const { return D == BF_NONE ? x : place(x); }
 };
 
 /* What is known of each slot; all bits set: nothing. */
 template <class Place> struct found {
-    Place *least; /* of its places that are not the last */
-    uint32_t
-        *lasts;     /* the first row with the last place; if no row is asked for, 0: there is one */
-    uint32_t *rows; /* the first row with the least place */
+    Place *least;    /* of its places that are not the last */
+    uint32_t *lasts; /* the first row with the last place; 0, if no row is sought: there is one */
+    uint32_t *rows;  /* the first row with the least place */
     Place last;
+    bool seeks_rows;
 };
 
 __device__ __forceinline__ void lower(volatile uint32_t *to, uint32_t place) {
@@ -62,10 +67,11 @@ __global__ void __launch_bounds__(ITEM_THREADS)
     for (uint32_t s = threadIdx.x; s < width; s += ITEM_THREADS) least[s] = ~(Place)0;
     __syncthreads();
     bf_cuda_tiles::visit_rows<Place, true>(t, x, [&](unsigned slot, Place place) {
-        if (place == f.last)
-            f.lasts[base + slot] = 0;
-        else if (place < least[slot])
+        if (place == f.last) {
+            if (!f.seeks_rows) f.lasts[base + slot] = 0;
+        } else if (place < least[slot]) {
             lower(least + slot, place);
+        }
     });
     __syncthreads();
     for (uint32_t s = threadIdx.x; s < width && base + s < slots; s += ITEM_THREADS)
@@ -89,7 +95,7 @@ __global__ void __launch_bounds__(THREADS)
         for (int k = 0; k < AHEAD; k++) {
             const int64_t row = i + k * step < rows.count ? i + k * step : i;
             slot[k] = bf_cuda_index_at(rows.places, rows.places_dtype, row);
-            place[k] = source.load((size_t)row);
+            place[k] = source.load((uint32_t)row);
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
@@ -114,7 +120,7 @@ __global__ void __launch_bounds__(THREADS)
          s += (int64_t)gridDim.x * THREADS) {
         const bool is_float = bf_dtype_is_float(p.dtype);
         Place place = f.least[s];
-        uint32_t last = f.lasts[s], row = p.op == BF_ARGMIN || p.op == BF_ARGMAX ? f.rows[s] : 0;
+        uint32_t last = f.lasts[s], row = f.seeks_rows ? f.rows[s] : 0;
         const bool has_least = place != ~(Place)0, has_last = last != ~0u;
         if (!has_least && !is_float) {
             place = f.last;
@@ -155,7 +161,7 @@ cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_index_params &p, const
     if (error == cudaSuccess)
         error = bf_cuda_launch(cuda, reduce_items<Place>, items, t, rows->slots, f);
     if (error != cudaSuccess) return error;
-    if (bf_is_indexed(p.op))
+    if (f.seeks_rows)
         find_rows<<<blocks_for(cuda, rows->count), THREADS, 0, cuda->stream>>>(source, *rows, f);
     finish_slots<<<blocks_for(cuda, rows->slots), THREADS, 0, cuda->stream>>>(p, source.order,
                                                                               rows->slots, f);
@@ -182,10 +188,12 @@ bf_status reduce(bf_context *context, const bf_cuda_index_params &p, const bf_ro
     if (of_slots != NULL && of_tiles != NULL) {
         divide(&f, rows->slots, (char *)of_slots);
         bf_cuda_tiles::divide(&t, sizeof(Place), (char *)of_tiles);
+        f.seeks_rows = bf_is_indexed(p.op);
         f.last = (Place)(~(uint64_t)0 >> (64 - 8 * p.bytes));
         error = cudaMemsetAsync(of_slots, 0xff, slot_bytes, context->cuda->stream);
         if (error == cudaSuccess)
-            error = launch_all(context->cuda, p, rows, t, places<Place, D>{p.a, p.dtype, order}, f);
+            error = launch_all(context->cuda, p, rows, t,
+                               places<Place, D>{(const Place *)p.a, p.dtype, order}, f);
     }
     bf_cuda_free(context, of_tiles);
     bf_cuda_free(context, of_slots);

@@ -6,8 +6,9 @@
  * (words.cu). A slot with many rows, a giant, is cut into pieces, whose sums are added to words
  * that the blocks share.
  *
- * Values of one float a row go a shorter way (scatter.cu): they are sorted only as far as blocks
- * can add them to the slots' limbs in shared memory. */
+ * One element a row goes a shorter way: elements are sorted instead of their numbers. Sums of
+ * floats (scatter.cu) and extremes (extremes.cu) need them sorted only as far as blocks can keep
+ * what they know of the slots in shared memory. */
 #ifndef BF_CUDA_AXIS_INDEX_INDEX_CUH
 #define BF_CUDA_AXIS_INDEX_INDEX_CUH
 
@@ -49,10 +50,14 @@ bf_status bf_cuda_states_add_words(bf_context *context, void *states, int64_t fi
 
 enum {
     BF_CUDA_INDEX_THREADS = 256,
-    BF_CUDA_INDEX_GIANT = 512,   /* most rows of a slot that is no giant */
-    BF_CUDA_INDEX_LONGER = 2048, /* the same, of elements that lie side by side */
-    BF_CUDA_INDEX_COPIES = 32,   /* most copies of the words of a giant */
-    BF_CUDA_INDEX_PIECE = 256    /* rows of a piece of a giant */
+    /* Most rows of a slot that is no giant, and rows of a piece of a giant; the same where a slot's
+     * values are taken by several threads. */
+    BF_CUDA_INDEX_GIANT = 512,
+    BF_CUDA_INDEX_PIECE = 128,
+    BF_CUDA_INDEX_VALUES_GIANT = 4096,
+    BF_CUDA_INDEX_VALUES_PIECE = 1024,
+    BF_CUDA_INDEX_PARTS = 8,  /* of them */
+    BF_CUDA_INDEX_COPIES = 32 /* most copies of the words of a giant */
 };
 
 /* Why a result fails. */
@@ -80,6 +85,7 @@ struct bf_cuda_index_order {
                              NULL: the rows are in order */
     uint32_t pitch;
     uint32_t giant;          /* most rows of a slot that is no giant */
+    uint32_t piece;          /* rows of a piece of a giant */
     const uint32_t *offsets; /* slots + 1 */
     const bf_cuda_index_giant *giants;
 };
@@ -160,7 +166,7 @@ static inline int64_t bf_cuda_index_giants(const bf_cuda_index_order *order) {
     return order->n / ((int64_t)order->giant + 1);
 }
 static inline int64_t bf_cuda_index_pieces(const bf_cuda_index_order *order) {
-    return order->n / BF_CUDA_INDEX_PIECE + bf_cuda_index_giants(order);
+    return order->n / order->piece + bf_cuda_index_giants(order);
 }
 
 /* --- kernels --- */
@@ -170,6 +176,11 @@ static inline int64_t bf_cuda_index_pieces(const bf_cuda_index_order *order) {
 typedef void (*bf_cuda_index_kernel)(const bf_cuda_index_params);
 bf_cuda_index_kernel bf_cuda_index_floats(const bf_cuda_index_params &p, int *columns);
 bf_cuda_index_kernel bf_cuda_index_others(const bf_cuda_index_params &p, int *columns);
+
+/* Returns whether the elements of a slot lie side by side. */
+static inline bool bf_cuda_index_in_order(const bf_cuda_index_params *p) {
+    return p->order.rows == NULL && p->width == 1;
+}
 
 /* words.cu: the blocks of kernels for its results, and the bytes of their thread_words. */
 int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda, const bf_cuda_index_params &p);
@@ -321,9 +332,9 @@ static __device__ __forceinline__ bool bf_cuda_index_find(const bf_cuda_index_or
     }
     bf_cuda_index_giant g = order.giants[low];
     uint32_t end = order.offsets[g.slot + 1];
-    uint32_t begin = order.offsets[g.slot] + (piece - g.piece) * BF_CUDA_INDEX_PIECE;
+    uint32_t begin = order.offsets[g.slot] + (piece - g.piece) * order.piece;
     uint32_t left = end - begin;
-    *task = {low, begin, begin + (left < BF_CUDA_INDEX_PIECE ? left : BF_CUDA_INDEX_PIECE), true};
+    *task = {low, begin, begin + (left < order.piece ? left : order.piece), true};
     return true;
 }
 

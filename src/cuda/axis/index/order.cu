@@ -14,13 +14,14 @@ using bf_cuda_tiles::tiles;
 enum {
     THREADS = BF_CUDA_INDEX_THREADS,
     ITEM_THREADS = 512,
-    ITEM = 8192, /* most rows of an item */
+    ITEM = 8192,   /* most rows of an item */
+    FEW = 1 << 22, /* rows that would be few items */
     ITEM_BITS = 8
 };
 
 __device__ __forceinline__ void add_giant(unsigned long long *giants, bf_cuda_index_giant *list,
-                                          uint32_t slot, uint32_t rows) {
-    const uint32_t pieces = (rows - 1) / BF_CUDA_INDEX_PIECE + 1;
+                                          uint32_t slot, uint32_t rows, uint32_t piece) {
+    const uint32_t pieces = (rows - 1) / piece + 1;
     const unsigned long long before = atomicAdd(giants, 1ull << 32 | pieces);
     list[before >> 32] = {slot, (uint32_t)before};
 }
@@ -29,14 +30,18 @@ __device__ __forceinline__ void add_giant(unsigned long long *giants, bf_cuda_in
 
 struct row_numbers {
     using Value = uint32_t;
-    __device__ __forceinline__ uint32_t load(uint32_t i) const { return i; }
+    static constexpr auto how = bf_cuda_tiles::staging::NONE;
+    __device__ __forceinline__ uint32_t value(uint32_t i) const { return i; }
 };
 
 /* Elements, as unsigned integers of their size. */
 template <class E> struct elements {
     using Value = E;
+    static constexpr auto how =
+        sizeof(E) < 4 ? bf_cuda_tiles::staging::LOADS : bf_cuda_tiles::staging::COPIES;
     const E *from;
     __device__ __forceinline__ E load(uint32_t i) const { return from[i]; }
+    __device__ __forceinline__ E value(E e) const { return e; }
 };
 
 /* What is known of slots. Those of an item are [item << bits, (item + 1) << bits). */
@@ -45,20 +50,6 @@ struct slot_counts {
     uint32_t *before; /* of each item: rows of the slot in other items that come first */
     uint32_t *own;    /* of each item: its rows of the slot */
 };
-
-/* Counts a row of each calling lane's slot; returns how many there were before. Lanes with the slot
- * of the first one count together, if they are many. */
-__device__ __forceinline__ uint32_t count_row(uint32_t *counts, uint32_t slot) {
-    enum { MANY = 8 };
-    const unsigned lanes = __activemask();
-    const int first = __ffs((int)lanes) - 1;
-    const unsigned alike = __ballot_sync(lanes, slot == __shfl_sync(lanes, slot, first));
-    const unsigned lane = threadIdx.x % 32, below = alike & ((1u << lane) - 1);
-    if (__popc(alike) < MANY || (alike >> lane & 1) == 0) return atomicAdd(&counts[slot], 1);
-    uint32_t before = 0;
-    if (below == 0) before = atomicAdd(&counts[slot], __popc(alike));
-    return __shfl_sync(alike, before, first) + __popc(below);
-}
 
 __global__ void __launch_bounds__(ITEM_THREADS)
     count_slots(const tiles t, const slot_counts counts) {
@@ -70,7 +61,7 @@ __global__ void __launch_bounds__(ITEM_THREADS)
     for (uint32_t s = threadIdx.x; s < width; s += ITEM_THREADS) found[s] = 0;
     __syncthreads();
     bf_cuda_tiles::visit_rows<uint32_t, false>(
-        t, x, [&](uint32_t slot, uint32_t) { (void)count_row(found, slot); });
+        t, x, [&](uint32_t slot, uint32_t) { atomicAdd(&found[slot], 1); });
     __syncthreads();
     for (uint32_t s = threadIdx.x; s < width; s += ITEM_THREADS) {
         const size_t at = ((size_t)blockIdx.x << t.bits) + s;
@@ -83,7 +74,8 @@ __global__ void __launch_bounds__(ITEM_THREADS)
 /* Finds offsets, and giants: a block for each digit. */
 __global__ void __launch_bounds__(1024)
     sum_counts(const tiles t, const slot_counts counts, int64_t slots, uint32_t *offsets,
-               uint32_t giant, unsigned long long *giants, bf_cuda_index_giant *list) {
+               uint32_t giant, uint32_t piece, unsigned long long *giants,
+               bf_cuda_index_giant *list) {
     bf_cuda_wait_for_previous();
     uint32_t sum = t.firsts[blockIdx.x], all;
     for (uint32_t base = 0; base < 1u << t.bits; base += 1024) {
@@ -94,7 +86,7 @@ __global__ void __launch_bounds__(1024)
         const uint32_t before = sum + bf_cuda_partition::sum_before<32>(rows, &all);
         if (is_slot) offsets[s] = before;
         if (is_slot && s == slots - 1) offsets[slots] = before + rows;
-        if (rows > giant) add_giant(giants, list, (uint32_t)s, rows);
+        if (rows > giant) add_giant(giants, list, (uint32_t)s, rows, piece);
         sum += all;
         __syncthreads();
     }
@@ -127,7 +119,7 @@ __global__ void __launch_bounds__(ITEM_THREADS)
         __syncthreads();
     }
     bf_cuda_tiles::visit_rows<V, true>(t, x, [&](uint32_t slot, V value) {
-        const uint32_t to = count_row(next, slot);
+        const uint32_t to = atomicAdd(&next[slot], 1);
         m.values[to] = value;
         m.slots[to] = (uint16_t)slot;
     });
@@ -181,7 +173,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s < slots;
          s += (int64_t)gridDim.x * THREADS) {
         uint32_t rows = offsets[s + 1] - offsets[s];
-        if (rows > BF_CUDA_INDEX_GIANT) add_giant(giants, list, (uint32_t)s, rows);
+        if (rows > BF_CUDA_INDEX_GIANT)
+            add_giant(giants, list, (uint32_t)s, rows, BF_CUDA_INDEX_PIECE);
     }
 }
 
@@ -224,11 +217,13 @@ int slot_bytes(int64_t slots) {
     return bytes;
 }
 
-/* Opens an order of n rows, without giants if none has more than `giant`. */
-bool open_order(bf_context *context, int64_t slots, uint32_t n, uint32_t giant,
+/* Opens an order of n rows, or of their values. */
+bool open_order(bf_context *context, int64_t slots, uint32_t n, bool values,
                 bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
     *sorted = {};
-    *order = {slots, n, NULL, 1, giant, NULL, NULL};
+    const uint32_t giant = values ? BF_CUDA_INDEX_VALUES_GIANT : BF_CUDA_INDEX_GIANT;
+    const uint32_t piece = values ? BF_CUDA_INDEX_VALUES_PIECE : BF_CUDA_INDEX_PIECE;
+    *order = {slots, n, NULL, 1, giant, piece, NULL, NULL};
     size_t giants = (size_t)bf_cuda_index_giants(order) * sizeof(bf_cuda_index_giant);
     sorted->offsets = bf_cuda_alloc(context, ((size_t)slots + 1) * sizeof(uint32_t));
     sorted->giants = sorted->offsets != NULL ? bf_cuda_alloc(context, giants) : NULL;
@@ -288,7 +283,7 @@ size_t divide(tiles *t, int bytes, slot_counts *counts, int64_t slots, char *mem
 template <class Source>
 cudaError_t launch_order(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
                          const tiles &t, const slot_counts &counts, bf_cuda_index_board *board,
-                         const bf_cuda_index_sorted *sorted, uint32_t giant) {
+                         const bf_cuda_index_sorted *sorted, const bf_cuda_index_order *order) {
     typedef typename Source::Value V;
     const size_t width = (size_t)4 << t.bits;
     const int64_t items = (int64_t)bf_cuda_tiles::items_of(t);
@@ -305,8 +300,8 @@ cudaError_t launch_order(const bf_cuda *cuda, const Source &source, const bf_row
     error = bf_cuda_launch(cuda, count_slots, shape, t, counts);
     if (error != cudaSuccess) return error;
     bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
-    error = bf_cuda_launch(cuda, sum_counts, digits, t, counts, rows->slots, offsets, giant,
-                           &board->giants, (bf_cuda_index_giant *)sorted->giants);
+    error = bf_cuda_launch(cuda, sum_counts, digits, t, counts, rows->slots, offsets, order->giant,
+                           order->piece, &board->giants, (bf_cuda_index_giant *)sorted->giants);
     if (error != cudaSuccess) return error;
     shape.shared = sizeof(item_memory<V>) + 2 * width;
     return bf_cuda_launch(cuda, place_rows<V>, shape, t, counts, (const uint32_t *)offsets,
@@ -321,15 +316,15 @@ bf_status sort_anyhow(bf_context *context, const Source &source, const bf_rows *
     enum { BYTES = sizeof(typename Source::Value) };
     slot_counts counts;
     tiles t = bf_cuda_tiles::plan(rows->count, rows->slots, ITEM_BITS);
-    t.most = ITEM;
+    t.most = t.rows < FEW ? ITEM / 2 : ITEM;
     sorted->entries[0] = bf_cuda_alloc(context, divide(&t, BYTES, &counts, rows->slots, NULL));
     sorted->entries[1] = bf_cuda_alloc(context, (size_t)rows->count * BYTES);
     if (sorted->entries[0] == NULL || sorted->entries[1] == NULL) return BF_E_MEMORY;
     divide(&t, BYTES, &counts, rows->slots, (char *)sorted->entries[0]);
     set_offsets(sorted, order);
-    return bf_cuda_check(
-        context, launch_order(context->cuda, source, rows, t, counts, board, sorted, order->giant),
-        "ordering rows");
+    return bf_cuda_check(context,
+                         launch_order(context->cuda, source, rows, t, counts, board, sorted, order),
+                         "ordering rows");
 }
 
 template <class E>
@@ -349,8 +344,7 @@ bool is_tiled(const bf_rows *rows) {
 bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stable,
                              bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                              bf_cuda_index_order *order) {
-    if (!open_order(context, rows->slots, (uint32_t)rows->count, BF_CUDA_INDEX_GIANT, sorted,
-                    order))
+    if (!open_order(context, rows->slots, (uint32_t)rows->count, false, sorted, order))
         return BF_E_MEMORY;
     if (stable || !is_tiled(rows)) return sort_stably(context, rows, board, sorted, order);
     bf_status status = sort_anyhow(context, row_numbers{}, rows, board, sorted, order);
@@ -364,8 +358,7 @@ bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, co
                                     int bytes, bf_cuda_index_board *board,
                                     bf_cuda_index_sorted *sorted, bf_cuda_index_order *order,
                                     const void **values) {
-    if (!open_order(context, rows->slots, (uint32_t)rows->count, BF_CUDA_INDEX_LONGER, sorted,
-                    order))
+    if (!open_order(context, rows->slots, (uint32_t)rows->count, true, sorted, order))
         return BF_E_MEMORY;
     const auto sort = bytes == 1   ? sort_elements<uint8_t>
                       : bytes == 2 ? sort_elements<uint16_t>
@@ -379,8 +372,7 @@ bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, co
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                             bf_cuda_index_order *order) {
-    if (!open_order(context, rows->slots, n, BF_CUDA_INDEX_GIANT, sorted, order))
-        return BF_E_MEMORY;
+    if (!open_order(context, rows->slots, n, false, sorted, order)) return BF_E_MEMORY;
     cut_offsets<<<(unsigned)blocks_for(context, rows->slots + 1), THREADS, 0,
                   context->cuda->stream>>>(*rows, begin, n, (uint32_t *)sorted->offsets);
     return list_giants(context, board, sorted, order);
