@@ -214,7 +214,7 @@ static void large_columns_have_the_bits_of_the_cpu(void **unused) {
         for (int s = 0; s < SPREADS; s++) {
             uint64_t r = next_random(&seed);
             problem p = {.dtype = dtypes[d], .index_dtype = r & 1 ? BF_I32 : BF_I64, .width = 1};
-            p.rows = 2000000 + (int64_t)(r % 100000);
+            p.rows = 1000000 + (int64_t)(r % 100000);
             p.slots = s % 2 == 0 ? 65536 : 1 << 20;
             p.spread = (spread)s;
             p.kind = s % 3 == 0 ? KIND_FULL : s % 3 == 1 ? KIND_NARROW : KIND_CANCEL;
@@ -222,9 +222,9 @@ static void large_columns_have_the_bits_of_the_cpu(void **unused) {
             p.seed = r;
             fill_rows(&p);
             check_op(&p, BF_SUM, BF_NAN_PROPAGATE, BF_NONE);
-            check_op(&p, BF_MEAN, BF_NAN_SKIP, BF_F32);
+            if (is_float(p.dtype)) check_op(&p, BF_MEAN, BF_NAN_SKIP, BF_F32);
             check_op(&p, BF_STD, BF_NAN_SKIP, BF_NONE);
-            check_op(&p, BF_NORM, BF_NAN_PROPAGATE, BF_F32);
+            if (is_float(p.dtype)) check_op(&p, BF_NORM, BF_NAN_PROPAGATE, BF_F32);
             check_op(&p, s % 2 == 0 ? BF_MIN : BF_MAX, BF_NAN_SKIP, BF_NONE);
             check_op(&p, s % 2 == 0 ? BF_ARGMAX : BF_ARGMIN, BF_NAN_PROPAGATE, BF_NONE);
         }
