@@ -299,39 +299,53 @@ static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_ro
 
 /* --- the rows of an item --- */
 
+/* Returns the place of bit number `rank` of those that are set; 31 if there are too few. */
+static __device__ __forceinline__ unsigned find_bit(unsigned bits, unsigned rank) {
+    unsigned place = 0;
+#pragma unroll
+    for (unsigned step = 16; step > 0; step /= 2)
+        if (__popc(bits & ((1u << (place + step)) - 1)) <= rank) place += step;
+    return place;
+}
+
 /* Visits rows of 32 tiles: each lane has the place of the first of a tile, and their number. Rows
- * of all tiles follow each other, so that all lanes have one; a lane finds the tile of its row by
- * halving. Their values are not read if !loads. */
+ * of all tiles follow each other, so that all lanes have one. Lane k learns of the k-th tile that
+ * has any: where its rows begin in that sequence. The tiles that begin among 32 rows are bits,
+ * which a lane counts up to its own row. Values are not read if !loads. */
 template <class V, bool loads, class Visit>
 __device__ __forceinline__ void visit_runs(const tiles &t, uint32_t first, uint32_t length,
                                            const Visit &visit) {
     enum { AHEAD = sizeof(V) > 4 ? 6 : 8 };
-    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t lane = threadIdx.x % 32, up_to_lane = ~0u >> (31 - lane);
     uint32_t end = length;
 #pragma unroll
     for (int by = 1; by < 32; by *= 2) {
         const uint32_t other = __shfl_up_sync(~0u, end, by);
         if (lane >= by) end += other;
     }
-    const uint32_t all = __shfl_sync(~0u, end, 31), before = end - length, move = first - before;
-    for (uint32_t base = lane; base - lane < all; base += 32 * AHEAD) {
+    const uint32_t all = __shfl_sync(~0u, end, 31), begin = end - length;
+    const unsigned some = __ballot_sync(~0u, length > 0), tile = find_bit(some, lane);
+    const uint32_t move = __shfl_sync(~0u, first - begin, tile);
+    uint32_t start = __shfl_sync(~0u, begin, tile);
+    if (lane >= __popc(some)) start = ~0u;
+    int tiles_before = -1;
+    for (uint32_t base = 0; base < all; base += 32 * AHEAD) {
         V value[AHEAD];
         uint16_t slot[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            const uint32_t i = base + 32 * k;
-            uint32_t tile = 0;
-#pragma unroll
-            for (int step = 16; step > 0; step /= 2)
-                if (__shfl_sync(~0u, before, tile + step) <= i) tile += step;
-            const uint32_t at = __shfl_sync(~0u, move, tile) + i;
+            const uint32_t i = base + 32 * k + lane, off = start - (base + 32 * k);
+            const unsigned begun = __reduce_or_sync(~0u, off < 32 ? 1u << off : 0);
+            const uint32_t at =
+                __shfl_sync(~0u, move, tiles_before + __popc(begun & up_to_lane)) + i;
+            tiles_before += __popc(begun);
             if (i >= all) continue;
             value[k] = loads ? __ldcs((const V *)t.values + at) : 0;
             slot[k] = __ldcs(t.slots + at);
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            if (base + 32 * k < all) visit(slot[k], value[k]);
+            if (base + 32 * k + lane < all) visit(slot[k], value[k]);
     }
 }
 
