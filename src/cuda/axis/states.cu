@@ -106,10 +106,13 @@ bf_status order_chunk(bf_context *context, const chunk *c, bf_cuda_index_params 
     bf_rows rows = c->rows;
     rows.places = (const char *)rows.places + c->begin * bf_dtype_bytes(rows.places_dtype);
     rows.count = c->n;
-    return bf_cuda_index_sort(context, &rows, false, p->board, sorted, &p->order);
+    return bf_cuda_index_sorts_values(&rows)
+               ? bf_cuda_index_sort_values(context, &rows, p->a, p->bytes, p->board, sorted,
+                                           &p->order, &p->a)
+               : bf_cuda_index_sort(context, &rows, false, p->board, sorted, &p->order);
 }
 
-/* Absorbs a chunk. A failure for memory comes before anything is added. */
+/* Absorbs a chunk. A wrong index, or a failure for memory, comes before anything is added. */
 bf_status absorb_chunk(bf_context *context, states *s, int64_t first, const chunk *c) {
     bf_cuda_index_sorted sorted = {};
     bf_cuda_index_params p = {};
@@ -118,6 +121,8 @@ bf_status absorb_chunk(bf_context *context, states *s, int64_t first, const chun
     p.a = c->values + c->begin * p.width * p.bytes;
     p.board = bf_cuda_index_board_make(context);
     bf_status status = p.board != NULL ? order_chunk(context, c, &p, &sorted) : BF_E_MEMORY;
+    if (status == BF_OK && c->rows.by == BF_ROWS_BY_INDEX)
+        status = bf_cuda_index_settle(context, &p, &c->rows, c->begin, NULL);
     if (status == BF_OK)
         status = bf_cuda_aggregate_prepare(context, &s->aggregate, p.a, c->n * p.width, s->count,
                                            s->count);
@@ -154,12 +159,13 @@ bf_status absorb_apart(bf_context *context, states *s, int64_t first, chunk *c) 
     return status;
 }
 
-bf_status check_rows(bf_context *context, const bf_rows *rows) {
-    if (rows->by == BF_ROWS_BY_LENGTH) return BF_OK;
+/* An index is checked when it is sorted. */
+bf_status check_offsets(bf_context *context, const bf_rows *rows) {
+    if (rows->by != BF_ROWS_BY_OFFSETS) return BF_OK;
     bf_cuda_index_params p = {};
     p.board = bf_cuda_index_board_make(context);
     bf_status status = p.board != NULL ? bf_cuda_index_check(context, rows, p.board) : BF_E_MEMORY;
-    if (status == BF_OK) status = bf_cuda_index_settle(context, &p, rows, NULL);
+    if (status == BF_OK) status = bf_cuda_index_settle(context, &p, rows, 0, NULL);
     bf_cuda_free(context, p.board);
     return status;
 }
@@ -176,7 +182,7 @@ bf_status absorb_rows(bf_context *context, states *s, int64_t first, const void 
         status = bf_cuda_axis_reach(context, rows->places, index ? rows->count : rows->slots + 1,
                                     bf_dtype_bytes(rows->places_dtype), &copies[1], &c.rows.places);
     c.values = (const char *)from;
-    if (status == BF_OK) status = check_rows(context, &c.rows);
+    if (status == BF_OK) status = check_offsets(context, &c.rows);
     if (status == BF_OK)
         status = rows->count > CHUNK ? absorb_apart(context, s, first, &c)
                                      : absorb_chunks(context, s, first, &c);
@@ -246,7 +252,7 @@ bf_status write_results(bf_context *context, const states *s, const bf_results *
     p.thread_words = (int64_t *)work;
     bf_status status = p.board != NULL && words != NULL && work != NULL ? BF_OK : BF_E_MEMORY;
     if (status == BF_OK) status = finish_all(context, s, &p, (int64_t *)words);
-    if (status == BF_OK) status = bf_cuda_index_settle(context, &p, NULL, results);
+    if (status == BF_OK) status = bf_cuda_index_settle(context, &p, NULL, 0, results);
     bf_cuda_free(context, work);
     bf_cuda_free(context, words);
     bf_cuda_free(context, p.board);

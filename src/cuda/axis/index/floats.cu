@@ -92,6 +92,9 @@ template <bf_dtype D, int Columns> struct small_sum {
         if (has && p.states.counts != nullptr) exact &= !is_negative_zero(x);
     }
     __device__ __forceinline__ bool proven() const { return exact; }
+    __device__ __forceinline__ void merge(const bf_cuda_index_params &, const small_sum &other) {
+        exact &= other.exact && bf_add_exactly(&sum, other.sum);
+    }
     __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
                                            uint32_t rows) const {
         return write_sum(p, r, rows, {sum, 0}, is_negative_zero(sum));
@@ -121,6 +124,12 @@ template <int Columns> struct double_sum {
         if (has && p.states.counts != nullptr) exact &= !is_negative_zero(x);
     }
     __device__ __forceinline__ bool proven() const { return exact; }
+    __device__ __forceinline__ void merge(const bf_cuda_index_params &, const double_sum &other) {
+        exact &= other.exact;
+        exact &= bf_terms_add_f64(&s, &e, &g, other.s);
+        exact &= bf_terms_add_f64(&s, &e, &g, other.e);
+        exact &= bf_terms_add_f64(&s, &e, &g, other.g);
+    }
     __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
                                            uint32_t rows) const {
         return write_sum(p, r, rows, bf_cuda_axis_add_3(s, e, g), is_negative_zero(s));
@@ -151,6 +160,11 @@ template <bf_dtype D, bool has_sum, int Columns> struct small_squares {
         if (has_sum) exact &= bf_add_exactly(&sum, x);
     }
     __device__ __forceinline__ bool proven() const { return exact; }
+    __device__ __forceinline__ void merge(const bf_cuda_index_params &,
+                                          const small_squares &other) {
+        exact &= other.exact && bf_terms_add(&s, &e, other.s) && bf_terms_add(&s, &e, other.e);
+        if (has_sum) exact &= bf_add_exactly(&sum, other.sum);
+    }
     __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
                                            uint32_t rows) const {
         bf_cuda_axis_exactly squares;
@@ -187,6 +201,15 @@ template <bool has_sum> struct double_squares {
         if (has_sum) exact &= bf_terms_add_f64(&sum[0], &sum[1], &sum[2], x);
     }
     __device__ __forceinline__ bool proven() const { return exact; }
+    __device__ __forceinline__ void merge(const bf_cuda_index_params &,
+                                          const double_squares &other) {
+        exact &= other.exact;
+#pragma unroll
+        for (int k = 0; k < 3; k++) {
+            exact &= bf_terms_add_f64(&square[0], &square[1], &square[2], other.square[k]);
+            if (has_sum) exact &= bf_terms_add_f64(&sum[0], &sum[1], &sum[2], other.sum[k]);
+        }
+    }
     __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
                                            uint32_t rows) const {
         return write_squares(p, r, rows, bf_cuda_axis_add_3(sum[0], sum[1], sum[2]),
@@ -209,7 +232,7 @@ bool loads(const bf_cuda_index_params &p, int columns) {
 
 template <bf_dtype D, bool has_sum>
 bf_cuda_index_kernel squares_kernel(const bf_cuda_index_params &p, int *columns) {
-    if (!loads(p, 2)) return bf_cuda_index_reduce<small_squares<D, has_sum, 1>>;
+    if (!loads(p, 2)) return bf_cuda_index_kernel_of<small_squares<D, has_sum, 1>>(p);
     *columns = 2;
     return bf_cuda_index_reduce<small_squares<D, has_sum, 2>>;
 }
@@ -219,7 +242,7 @@ bf_cuda_index_kernel small_kernel(const bf_cuda_index_params &p, int *columns) {
     *columns = 1;
     if (p.kind == BF_KIND_SQUARES) return squares_kernel<D, false>(p, columns);
     if (p.kind == BF_KIND_MOMENTS) return squares_kernel<D, true>(p, columns);
-    if (!loads(p, 4)) return bf_cuda_index_reduce<small_sum<D, 1>>;
+    if (!loads(p, 4)) return bf_cuda_index_kernel_of<small_sum<D, 1>>(p);
     *columns = 4;
     return p.width < 16 ? bf_cuda_index_reduce<small_sum<D, 4>, 8>
                         : bf_cuda_index_reduce<small_sum<D, 4>>;
@@ -227,9 +250,9 @@ bf_cuda_index_kernel small_kernel(const bf_cuda_index_params &p, int *columns) {
 
 bf_cuda_index_kernel double_kernel(const bf_cuda_index_params &p, int *columns) {
     *columns = 1;
-    if (p.kind == BF_KIND_SQUARES) return bf_cuda_index_reduce<double_squares<false>>;
-    if (p.kind == BF_KIND_MOMENTS) return bf_cuda_index_reduce<double_squares<true>>;
-    if (!loads(p, 2)) return bf_cuda_index_reduce<double_sum<1>>;
+    if (p.kind == BF_KIND_SQUARES) return bf_cuda_index_kernel_of<double_squares<false>>(p);
+    if (p.kind == BF_KIND_MOMENTS) return bf_cuda_index_kernel_of<double_squares<true>>(p);
+    if (!loads(p, 2)) return bf_cuda_index_kernel_of<double_sum<1>>(p);
     *columns = 2;
     return bf_cuda_index_reduce<double_sum<2>>;
 }

@@ -56,11 +56,12 @@ bf_status reach_inputs(index_call *c) {
 
 bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_sorted *s,
                    bool proves) {
-    int64_t n = p->order.n, giants = p->states.counts == NULL ? bf_cuda_index_giants(n) : 0;
-    size_t bits = (size_t)(p->order.slots + bf_cuda_index_pieces(n)) * (size_t)p->lanes;
+    int64_t giants = p->states.counts == NULL ? bf_cuda_index_giants(&p->order) : 0;
+    size_t bits = (size_t)(p->order.slots + bf_cuda_index_pieces(&p->order)) * (size_t)p->lanes;
     size_t marks = proves ? (bits + 31) / 32 * 4 : 0;
     size_t pool = (size_t)(giants * p->width) * (size_t)p->words * sizeof(int64_t);
     size_t words = p->kind != BF_KIND_EXTREME ? bf_cuda_index_words_bytes(context->cuda, *p) : 0;
+    p->room = giants;
     p->pool = (int64_t *)(s->pool = bf_cuda_alloc(context, pool));
     p->thread_words = (int64_t *)(s->words = bf_cuda_alloc(context, words));
     s->marks = bf_cuda_alloc(context, marks);
@@ -71,7 +72,8 @@ bool alloc_scratch(bf_context *context, bf_cuda_index_params *p, bf_cuda_index_s
 
 cudaError_t launch_first(const bf_cuda *cuda, const bf_cuda_index_params &p,
                          bf_cuda_index_kernel kernel) {
-    int64_t tasks = (p.order.slots + bf_cuda_index_pieces(p.order.n)) * p.lanes;
+    const int64_t threads = bf_cuda_index_in_order(&p) ? BF_CUDA_INDEX_PARTS : p.lanes;
+    int64_t tasks = (p.order.slots + bf_cuda_index_pieces(&p.order)) * threads;
     int64_t blocks = (tasks + THREADS - 1) / THREADS, most = (int64_t)cuda->multiprocessors * 32;
     bf_cuda_shape shape = {
         .blocks = blocks < most ? blocks : most, .threads = THREADS, .overlaps = true};
@@ -98,12 +100,16 @@ bf_status tell_wrong(const index_call *c) {
 }
 
 bf_status settle(const index_call *c) {
-    return bf_cuda_index_settle(c->context, &c->params, &c->rows, c->results);
+    return bf_cuda_index_settle(c->context, &c->params, &c->rows, 0, c->results);
 }
 
 bf_status sort_and_reduce(index_call *c) {
-    bf_status status = bf_cuda_index_sort(c->context, &c->rows, false, c->params.board, &c->sorted,
-                                          &c->params.order);
+    bf_cuda_index_params *p = &c->params;
+    const bool values = bf_cuda_index_sorts_values(&c->rows) && p->kind != BF_KIND_DOT;
+    bf_status status =
+        values ? bf_cuda_index_sort_values(c->context, &c->rows, p->a, p->bytes, p->board,
+                                           &c->sorted, &p->order, &p->a)
+               : bf_cuda_index_sort(c->context, &c->rows, false, p->board, &c->sorted, &p->order);
     return status == BF_OK ? bf_cuda_index_enqueue(c->context, &c->params, &c->sorted) : status;
 }
 
@@ -141,9 +147,12 @@ bf_status run_call(index_call *c) {
         status = multiply(c);
         return status == BF_OK && c->results->queued ? tell_wrong(c) : status;
     }
-    status = bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows)
-                 ? bf_cuda_index_scatter(c->context, &c->params, &c->rows)
-                 : sort_and_reduce(c);
+    if (bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows))
+        status = bf_cuda_index_scatter(c->context, &c->params, &c->rows);
+    else if (bf_cuda_index_finds_extremes(c->operands, &c->rows))
+        status = bf_cuda_index_find_extremes(c->context, &c->params, &c->rows);
+    else
+        status = sort_and_reduce(c);
     if (status != BF_OK) return status;
     return c->results->queued ? tell_wrong(c) : settle(c);
 }
@@ -192,14 +201,14 @@ void bf_cuda_index_set_results(bf_cuda_index_params *p, const bf_results *result
 }
 
 bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *p,
-                               const bf_rows *rows, const bf_results *results) {
+                               const bf_rows *rows, int64_t first, const bf_results *results) {
     static const bf_status why[] = {BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW};
     int64_t words[2];
     bf_status status =
         bf_cuda_fetch_words(context, cudaSuccess, p->board, 2, words, "reducing by index on a GPU");
     if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "reducing by index");
     if (status != BF_OK) return status;
-    if (rows != NULL && words[0] != -1) return refuse_place(context, rows, words[0]);
+    if (rows != NULL && words[0] != -1) return refuse_place(context, rows, first + words[0]);
     if (results == NULL || words[1] == -1) return BF_OK;
     uint64_t failure = (uint64_t)words[1];
     return bf_axis_refuse(context, why[failure % 4], p->op, results->to, (int64_t)(failure / 4));
@@ -223,7 +232,7 @@ bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
     int columns = 1;
     const bf_cuda *cuda = context->cuda;
     bool adds = p->states.counts != NULL, sums = p->kind != BF_KIND_EXTREME;
-    bool giants = bf_cuda_index_giants(p->order.n) > 0 && !adds;
+    bool giants = bf_cuda_index_giants(&p->order) > 0 && !adds;
     bf_cuda_index_kernel first = bf_dtype_is_float(p->dtype) && sums
                                      ? bf_cuda_index_floats(*p, &columns)
                                      : bf_cuda_index_others(*p, &columns);
@@ -237,6 +246,7 @@ bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
         p->phase = 1;
         error = launch_first(cuda, *p, first);
     }
+    if (error == cudaSuccess && giants && sums) error = bf_cuda_index_merge_copies(cuda, *p);
     if (error == cudaSuccess && giants) error = bf_cuda_index_finish_giants(cuda, *p);
     return bf_cuda_check(context, error, "reducing rows on a GPU");
 }

@@ -6,8 +6,9 @@
  * (words.cu). A slot with many rows, a giant, is cut into pieces, whose sums are added to words
  * that the blocks share.
  *
- * Values of one float a row go a shorter way (scatter.cu): they are sorted only as far as blocks
- * can add them to the slots' limbs in shared memory. */
+ * One element a row goes a shorter way: elements are sorted instead of their numbers. Sums of
+ * floats (scatter.cu) and extremes (extremes.cu) need them sorted only as far as blocks can keep
+ * what they know of the slots in shared memory. */
 #ifndef BF_CUDA_AXIS_INDEX_INDEX_CUH
 #define BF_CUDA_AXIS_INDEX_INDEX_CUH
 
@@ -49,8 +50,14 @@ bf_status bf_cuda_states_add_words(bf_context *context, void *states, int64_t fi
 
 enum {
     BF_CUDA_INDEX_THREADS = 256,
-    BF_CUDA_INDEX_GIANT = 512, /* most rows of a slot that is no giant */
-    BF_CUDA_INDEX_PIECE = 256  /* rows of a piece of a giant */
+    /* Most rows of a slot that is no giant, and rows of a piece of a giant; the same where a slot's
+     * values are taken by several threads. */
+    BF_CUDA_INDEX_GIANT = 512,
+    BF_CUDA_INDEX_PIECE = 128,
+    BF_CUDA_INDEX_VALUES_GIANT = 4096,
+    BF_CUDA_INDEX_VALUES_PIECE = 1024,
+    BF_CUDA_INDEX_PARTS = 8,  /* of them */
+    BF_CUDA_INDEX_COPIES = 32 /* most copies of the words of a giant */
 };
 
 /* Why a result fails. */
@@ -77,6 +84,8 @@ struct bf_cuda_index_order {
     const uint32_t *rows; /* numbers of rows, by slot, each `pitch` words behind the one before;
                              NULL: the rows are in order */
     uint32_t pitch;
+    uint32_t giant;          /* most rows of a slot that is no giant */
+    uint32_t piece;          /* rows of a piece of a giant */
     const uint32_t *offsets; /* slots + 1 */
     const bf_cuda_index_giant *giants;
 };
@@ -113,7 +122,8 @@ struct bf_cuda_index_params {
     int64_t lanes;         /* threads of a slot in the first kernel */
     unsigned *marks;       /* bits of slots * lanes, then of pieces * lanes; NULL: all are */
     int words;             /* of a state */
-    int64_t *pool;         /* words of giants * width */
+    int64_t *pool;         /* words of giants * copies * width */
+    int64_t room;          /* giants for which it has room */
     int64_t *thread_words; /* words and work of each thread, for results that are computed again */
     int phase;             /* of argmin and argmax: 1 finds the indices of the giants' extremes */
 };
@@ -136,18 +146,27 @@ struct bf_cuda_index_sorted {
 bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stable,
                              bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                              bf_cuda_index_order *order);
+/* The same for rows of one element: these are brought into order themselves, in any order within a
+ * slot, as *values; order->rows becomes NULL. Returns whether it takes these rows. */
+bool bf_cuda_index_sorts_values(const bf_rows *rows);
+bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, const void *from,
+                                    int bytes, bf_cuda_index_board *board,
+                                    bf_cuda_index_sorted *sorted, bf_cuda_index_order *order,
+                                    const void **values);
 /* The same for rows [begin, begin + n), by length or by offsets that are right. */
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                             bf_cuda_index_order *order);
-/* Enqueues a check of all places: board->wrong becomes the first that is wrong. */
+/* Enqueues a check of offsets: board->wrong becomes the first that is wrong. */
 bf_status bf_cuda_index_check(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board);
 void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted);
 
-/* Returns the most giants, and the most pieces of giants, among n rows. */
-static inline int64_t bf_cuda_index_giants(int64_t n) { return n / (BF_CUDA_INDEX_GIANT + 1); }
-static inline int64_t bf_cuda_index_pieces(int64_t n) {
-    return n / BF_CUDA_INDEX_PIECE + bf_cuda_index_giants(n);
+/* Returns the most giants, and the most pieces of giants, among the rows of an order. */
+static inline int64_t bf_cuda_index_giants(const bf_cuda_index_order *order) {
+    return order->n / ((int64_t)order->giant + 1);
+}
+static inline int64_t bf_cuda_index_pieces(const bf_cuda_index_order *order) {
+    return order->n / order->piece + bf_cuda_index_giants(order);
 }
 
 /* --- kernels --- */
@@ -158,6 +177,11 @@ typedef void (*bf_cuda_index_kernel)(const bf_cuda_index_params);
 bf_cuda_index_kernel bf_cuda_index_floats(const bf_cuda_index_params &p, int *columns);
 bf_cuda_index_kernel bf_cuda_index_others(const bf_cuda_index_params &p, int *columns);
 
+/* Returns whether the elements of a slot lie side by side. */
+static inline bool bf_cuda_index_in_order(const bf_cuda_index_params *p) {
+    return p->order.rows == NULL && p->width == 1;
+}
+
 /* words.cu: the blocks of kernels for its results, and the bytes of their thread_words. */
 int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda, const bf_cuda_index_params &p);
 size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, const bf_cuda_index_params &p);
@@ -166,6 +190,7 @@ cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params
 /* Enqueue the kernels of giants, and of what is marked. */
 cudaError_t bf_cuda_index_clear_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
 cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index_params &p);
+cudaError_t bf_cuda_index_merge_copies(const bf_cuda *cuda, const bf_cuda_index_params &p);
 cudaError_t bf_cuda_index_finish_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
 
 /* index.cu: makes a board, which is the caller's to free. NULL: no memory. */
@@ -173,10 +198,10 @@ bf_cuda_index_board *bf_cuda_index_board_make(bf_context *context);
 /* Sets what p says of the operands, or of the results. */
 void bf_cuda_index_set_operands(bf_cuda_index_params *p, bf_reduction op, bf_dtype dtype);
 void bf_cuda_index_set_results(bf_cuda_index_params *p, const bf_results *results);
-/* Waits, and returns what the board says; rows NULL: there are no places, results NULL: there are
- * no results. */
+/* Waits, and returns what the board says of rows from number `first` on; rows NULL: there are no
+ * places, results NULL: there are no results. */
 bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *p,
-                               const bf_rows *rows, const bf_results *results);
+                               const bf_rows *rows, int64_t first, const bf_results *results);
 /* Enqueues the reduction of rows that are in order; scratch is allocated to `sorted`. It fails for
  * memory before it enqueues anything. */
 bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
@@ -185,6 +210,11 @@ bf_status bf_cuda_index_enqueue(bf_context *context, bf_cuda_index_params *p,
 /* scatter.cu: sums of one float a row. Returns whether it takes these. */
 bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands, const bf_rows *rows);
 bf_status bf_cuda_index_scatter(bf_context *context, bf_cuda_index_params *p, const bf_rows *rows);
+
+/* extremes.cu: minima and maxima of one element a row. Returns whether it takes these. */
+bool bf_cuda_index_finds_extremes(const bf_operands *operands, const bf_rows *rows);
+bf_status bf_cuda_index_find_extremes(bf_context *context, const bf_cuda_index_params *p,
+                                      const bf_rows *rows);
 
 /* --- loading an index --- */
 
@@ -274,13 +304,21 @@ static __device__ __forceinline__ uint32_t bf_cuda_index_row(const bf_cuda_index
     return order.rows != nullptr ? order.rows[i * order.pitch] : i;
 }
 
+/* Returns how many copies of a giant's words there are, to each of which some blocks add: where few
+ * giants have many rows, blocks would wait for each other. */
+static __device__ __forceinline__ unsigned bf_cuda_index_copies(const bf_cuda_index_params &p) {
+    const uint32_t giants = max((uint32_t)(p.board->giants >> 32), 1u);
+    const uint32_t room = p.room < BF_CUDA_INDEX_COPIES ? (uint32_t)p.room : BF_CUDA_INDEX_COPIES;
+    return p.kind == BF_KIND_EXTREME || giants >= room ? 1 : room / giants;
+}
+
 /* Finds task number i: slots, then pieces. False: it is a giant, or there are no more pieces. */
 static __device__ __forceinline__ bool bf_cuda_index_find(const bf_cuda_index_order &order,
                                                           uint64_t giants, int64_t i,
                                                           bf_cuda_index_task *task) {
     if (i < order.slots) {
         *task = {i, order.offsets[i], order.offsets[i + 1], false};
-        return task->end - task->begin <= BF_CUDA_INDEX_GIANT;
+        return task->end - task->begin <= order.giant;
     }
     uint32_t piece = (uint32_t)(i - order.slots), count = (uint32_t)(giants >> 32);
     if (i - order.slots >= (uint32_t)giants) return false;
@@ -294,9 +332,9 @@ static __device__ __forceinline__ bool bf_cuda_index_find(const bf_cuda_index_or
     }
     bf_cuda_index_giant g = order.giants[low];
     uint32_t end = order.offsets[g.slot + 1];
-    uint32_t begin = order.offsets[g.slot] + (piece - g.piece) * BF_CUDA_INDEX_PIECE;
+    uint32_t begin = order.offsets[g.slot] + (piece - g.piece) * order.piece;
     uint32_t left = end - begin;
-    *task = {low, begin, begin + (left < BF_CUDA_INDEX_PIECE ? left : BF_CUDA_INDEX_PIECE), true};
+    *task = {low, begin, begin + (left < order.piece ? left : order.piece), true};
     return true;
 }
 

@@ -14,13 +14,14 @@ using bf_cuda_tiles::tiles;
 enum {
     THREADS = BF_CUDA_INDEX_THREADS,
     ITEM_THREADS = 512,
-    ITEM = 8192, /* most rows of an item */
+    ITEM = 8192,   /* most rows of an item */
+    FEW = 1 << 22, /* rows that would be few items */
     ITEM_BITS = 8
 };
 
 __device__ __forceinline__ void add_giant(unsigned long long *giants, bf_cuda_index_giant *list,
-                                          uint32_t slot, uint32_t rows) {
-    const uint32_t pieces = (rows - 1) / BF_CUDA_INDEX_PIECE + 1;
+                                          uint32_t slot, uint32_t rows, uint32_t piece) {
+    const uint32_t pieces = (rows - 1) / piece + 1;
     const unsigned long long before = atomicAdd(giants, 1ull << 32 | pieces);
     list[before >> 32] = {slot, (uint32_t)before};
 }
@@ -29,7 +30,18 @@ __device__ __forceinline__ void add_giant(unsigned long long *giants, bf_cuda_in
 
 struct row_numbers {
     using Value = uint32_t;
-    __device__ __forceinline__ uint32_t load(uint32_t i) const { return i; }
+    static constexpr auto how = bf_cuda_tiles::staging::NONE;
+    __device__ __forceinline__ uint32_t value(uint32_t i) const { return i; }
+};
+
+/* Elements, as unsigned integers of their size. */
+template <class E> struct elements {
+    using Value = E;
+    static constexpr auto how =
+        sizeof(E) < 4 ? bf_cuda_tiles::staging::LOADS : bf_cuda_tiles::staging::COPIES;
+    const E *from;
+    __device__ __forceinline__ E load(uint32_t i) const { return from[i]; }
+    __device__ __forceinline__ E value(E e) const { return e; }
 };
 
 /* What is known of slots. Those of an item are [item << bits, (item + 1) << bits). */
@@ -62,7 +74,8 @@ __global__ void __launch_bounds__(ITEM_THREADS)
 /* Finds offsets, and giants: a block for each digit. */
 __global__ void __launch_bounds__(1024)
     sum_counts(const tiles t, const slot_counts counts, int64_t slots, uint32_t *offsets,
-               unsigned long long *giants, bf_cuda_index_giant *list) {
+               uint32_t giant, uint32_t piece, unsigned long long *giants,
+               bf_cuda_index_giant *list) {
     bf_cuda_wait_for_previous();
     uint32_t sum = t.firsts[blockIdx.x], all;
     for (uint32_t base = 0; base < 1u << t.bits; base += 1024) {
@@ -73,26 +86,27 @@ __global__ void __launch_bounds__(1024)
         const uint32_t before = sum + bf_cuda_partition::sum_before<32>(rows, &all);
         if (is_slot) offsets[s] = before;
         if (is_slot && s == slots - 1) offsets[slots] = before + rows;
-        if (rows > BF_CUDA_INDEX_GIANT) add_giant(giants, list, (uint32_t)s, rows);
+        if (rows > giant) add_giant(giants, list, (uint32_t)s, rows, piece);
         sum += all;
         __syncthreads();
     }
 }
 
-struct item_memory {
-    uint32_t rows[ITEM];
+template <class V> struct item_memory {
+    V values[ITEM];
     uint16_t slots[ITEM];
 };
 
-/* Copies the rows of an item to their places. */
+/* Copies the values of an item's rows to their places. */
+template <class V>
 __global__ void __launch_bounds__(ITEM_THREADS)
-    place_rows(const tiles t, const slot_counts counts, const uint32_t *offsets, uint32_t *rows) {
+    place_rows(const tiles t, const slot_counts counts, const uint32_t *offsets, V *values) {
     extern __shared__ __align__(16) char shared[];
     bf_cuda_wait_for_previous();
     if (blockIdx.x >= *t.item_count) return;
     const bf_cuda_tiles::item x = t.items[blockIdx.x];
     const uint32_t width = 1u << t.bits;
-    item_memory &m = *(item_memory *)shared;
+    item_memory<V> &m = *(item_memory<V> *)shared;
     uint32_t *next = (uint32_t *)(shared + sizeof m), *move = next + width, sum = 0, all;
     for (uint32_t base = 0; base < width; base += ITEM_THREADS) {
         const uint32_t s = base + threadIdx.x;
@@ -104,14 +118,14 @@ __global__ void __launch_bounds__(ITEM_THREADS)
         sum += all;
         __syncthreads();
     }
-    bf_cuda_tiles::visit_rows<uint32_t, true>(t, x, [&](uint32_t slot, uint32_t row) {
+    bf_cuda_tiles::visit_rows<V, true>(t, x, [&](uint32_t slot, V value) {
         const uint32_t to = atomicAdd(&next[slot], 1);
-        m.rows[to] = row;
+        m.values[to] = value;
         m.slots[to] = (uint16_t)slot;
     });
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < x.end - x.begin; i += ITEM_THREADS)
-        rows[i + move[m.slots[i]]] = m.rows[i];
+        values[i + move[m.slots[i]]] = m.values[i];
 }
 
 /* --- stably --- */
@@ -159,7 +173,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s < slots;
          s += (int64_t)gridDim.x * THREADS) {
         uint32_t rows = offsets[s + 1] - offsets[s];
-        if (rows > BF_CUDA_INDEX_GIANT) add_giant(giants, list, (uint32_t)s, rows);
+        if (rows > BF_CUDA_INDEX_GIANT)
+            add_giant(giants, list, (uint32_t)s, rows, BF_CUDA_INDEX_PIECE);
     }
 }
 
@@ -180,18 +195,13 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Finds the first wrong offset, or the first wrong index. */
+/* Finds the first wrong offset. */
 __global__ void __launch_bounds__(THREADS)
-    check_places(const bf_rows rows, int64_t places, unsigned long long *wrong) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < places;
-         i += (int64_t)gridDim.x * THREADS) {
-        uint64_t at = bf_cuda_index_at(rows.places, rows.places_dtype, i);
-        bool right = at < (uint64_t)rows.slots;
-        if (rows.by == BF_ROWS_BY_OFFSETS) {
-            int64_t before = i > 0 ? offset_of(rows, i - 1) : 0;
-            right = (int64_t)at >= before && at <= (uint64_t)rows.count;
-        }
-        if (!right) atomicMin(wrong, (unsigned long long)i);
+    check_offsets(const bf_rows rows, unsigned long long *wrong) {
+    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= rows.slots;
+         s += (int64_t)gridDim.x * THREADS) {
+        const int64_t at = offset_of(rows, s), before = s > 0 ? offset_of(rows, s - 1) : 0;
+        if (at < before || at > rows.count) atomicMin(wrong, (unsigned long long)s);
     }
 }
 
@@ -207,8 +217,14 @@ int slot_bytes(int64_t slots) {
     return bytes;
 }
 
-bool alloc_offsets(bf_context *context, int64_t slots, uint32_t n, bf_cuda_index_sorted *sorted) {
-    size_t giants = (size_t)bf_cuda_index_giants(n) * sizeof(bf_cuda_index_giant);
+/* Opens an order of n rows, or of their values. */
+bool open_order(bf_context *context, int64_t slots, uint32_t n, bool values,
+                bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
+    *sorted = {};
+    const uint32_t giant = values ? BF_CUDA_INDEX_VALUES_GIANT : BF_CUDA_INDEX_GIANT;
+    const uint32_t piece = values ? BF_CUDA_INDEX_VALUES_PIECE : BF_CUDA_INDEX_PIECE;
+    *order = {slots, n, NULL, 1, giant, piece, NULL, NULL};
+    size_t giants = (size_t)bf_cuda_index_giants(order) * sizeof(bf_cuda_index_giant);
     sorted->offsets = bf_cuda_alloc(context, ((size_t)slots + 1) * sizeof(uint32_t));
     sorted->giants = sorted->offsets != NULL ? bf_cuda_alloc(context, giants) : NULL;
     return sorted->giants != NULL;
@@ -222,7 +238,7 @@ void set_offsets(const bf_cuda_index_sorted *sorted, bf_cuda_index_order *order)
 bf_status list_giants(bf_context *context, bf_cuda_index_board *board,
                       const bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
     set_offsets(sorted, order);
-    if (bf_cuda_index_giants(order->n) > 0)
+    if (bf_cuda_index_giants(order) > 0)
         find_giants<<<(unsigned)blocks_for(context, order->slots), THREADS, 0,
                       context->cuda->stream>>>(order->offsets, order->slots, &board->giants,
                                                (bf_cuda_index_giant *)sorted->giants);
@@ -255,8 +271,8 @@ bf_status sort_stably(bf_context *context, const bf_rows *rows, bf_cuda_index_bo
 }
 
 /* Divides memory among tiles and the counts of slots; returns the bytes that they need. */
-size_t divide(tiles *t, slot_counts *counts, int64_t slots, char *memory) {
-    const size_t tile_bytes = bf_cuda_tiles::divide(t, sizeof(uint32_t), memory);
+size_t divide(tiles *t, int bytes, slot_counts *counts, int64_t slots, char *memory) {
+    const size_t tile_bytes = bf_cuda_tiles::divide(t, bytes, memory);
     const size_t of_items = bf_cuda_tiles::items_of(*t) << t->bits;
     counts->all = (uint32_t *)(memory + tile_bytes);
     counts->before = counts->all + slots;
@@ -264,15 +280,17 @@ size_t divide(tiles *t, slot_counts *counts, int64_t slots, char *memory) {
     return tile_bytes + ((size_t)slots + 2 * of_items) * sizeof(uint32_t);
 }
 
-cudaError_t launch_order(const bf_cuda *cuda, const bf_rows *rows, const tiles &t,
-                         const slot_counts &counts, bf_cuda_index_board *board,
-                         bf_cuda_index_sorted *sorted) {
+template <class Source>
+cudaError_t launch_order(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
+                         const tiles &t, const slot_counts &counts, bf_cuda_index_board *board,
+                         const bf_cuda_index_sorted *sorted, const bf_cuda_index_order *order) {
+    typedef typename Source::Value V;
     const size_t width = (size_t)4 << t.bits;
     const int64_t items = (int64_t)bf_cuda_tiles::items_of(t);
     uint32_t *offsets = (uint32_t *)sorted->offsets;
     cudaError_t error =
         cudaMemsetAsync(counts.all, 0, (size_t)rows->slots * sizeof(uint32_t), cuda->stream);
-    if (error == cudaSuccess) error = bf_cuda_tiles::launch(cuda, row_numbers{}, rows, t, board);
+    if (error == cudaSuccess) error = bf_cuda_tiles::launch(cuda, source, rows, t, board);
     if (error != cudaSuccess) return error;
     bf_cuda_shape shape = {.blocks = items,
                            .threads = ITEM_THREADS,
@@ -282,28 +300,43 @@ cudaError_t launch_order(const bf_cuda *cuda, const bf_rows *rows, const tiles &
     error = bf_cuda_launch(cuda, count_slots, shape, t, counts);
     if (error != cudaSuccess) return error;
     bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
-    error = bf_cuda_launch(cuda, sum_counts, digits, t, counts, rows->slots, offsets,
-                           &board->giants, (bf_cuda_index_giant *)sorted->giants);
+    error = bf_cuda_launch(cuda, sum_counts, digits, t, counts, rows->slots, offsets, order->giant,
+                           order->piece, &board->giants, (bf_cuda_index_giant *)sorted->giants);
     if (error != cudaSuccess) return error;
-    shape.shared = sizeof(item_memory) + 2 * width;
-    return bf_cuda_launch(cuda, place_rows, shape, t, counts, (const uint32_t *)offsets,
-                          (uint32_t *)sorted->entries[1]);
+    shape.shared = sizeof(item_memory<V>) + 2 * width;
+    return bf_cuda_launch(cuda, place_rows<V>, shape, t, counts, (const uint32_t *)offsets,
+                          (V *)sorted->entries[1]);
 }
 
-bf_status sort_anyhow(bf_context *context, const bf_rows *rows, bf_cuda_index_board *board,
-                      bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
+/* Brings the values of a source into the order of their slots: sorted->entries[1]. */
+template <class Source>
+bf_status sort_anyhow(bf_context *context, const Source &source, const bf_rows *rows,
+                      bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                      bf_cuda_index_order *order) {
+    enum { BYTES = sizeof(typename Source::Value) };
     slot_counts counts;
     tiles t = bf_cuda_tiles::plan(rows->count, rows->slots, ITEM_BITS);
-    t.most = ITEM;
-    sorted->entries[0] = bf_cuda_alloc(context, divide(&t, &counts, rows->slots, NULL));
-    sorted->entries[1] = bf_cuda_alloc(context, (size_t)rows->count * sizeof(uint32_t));
+    t.most = t.rows < FEW ? ITEM / 2 : ITEM;
+    sorted->entries[0] = bf_cuda_alloc(context, divide(&t, BYTES, &counts, rows->slots, NULL));
+    sorted->entries[1] = bf_cuda_alloc(context, (size_t)rows->count * BYTES);
     if (sorted->entries[0] == NULL || sorted->entries[1] == NULL) return BF_E_MEMORY;
-    divide(&t, &counts, rows->slots, (char *)sorted->entries[0]);
-    order->rows = (const uint32_t *)sorted->entries[1];
-    order->pitch = 1;
+    divide(&t, BYTES, &counts, rows->slots, (char *)sorted->entries[0]);
     set_offsets(sorted, order);
-    return bf_cuda_check(context, launch_order(context->cuda, rows, t, counts, board, sorted),
+    return bf_cuda_check(context,
+                         launch_order(context->cuda, source, rows, t, counts, board, sorted, order),
                          "ordering rows");
+}
+
+template <class E>
+bf_status sort_elements(bf_context *context, const void *from, const bf_rows *rows,
+                        bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
+                        bf_cuda_index_order *order) {
+    return sort_anyhow(context, elements<E>{(const E *)from}, rows, board, sorted, order);
+}
+
+bool is_tiled(const bf_rows *rows) {
+    return rows->count > 0 && rows->slots > 0 &&
+           rows->slots <= (int64_t)1 << bf_cuda_tiles::SLOT_BITS;
 }
 
 } // namespace
@@ -311,33 +344,45 @@ bf_status sort_anyhow(bf_context *context, const bf_rows *rows, bf_cuda_index_bo
 bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stable,
                              bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                              bf_cuda_index_order *order) {
-    *sorted = {};
-    *order = {rows->slots, (uint32_t)rows->count, NULL, 1, NULL, NULL};
-    const bool tiled =
-        rows->count > 0 && rows->slots > 0 && rows->slots <= (int64_t)1 << bf_cuda_tiles::SLOT_BITS;
-    if (!alloc_offsets(context, rows->slots, order->n, sorted)) return BF_E_MEMORY;
-    return tiled && !stable ? sort_anyhow(context, rows, board, sorted, order)
-                            : sort_stably(context, rows, board, sorted, order);
+    if (!open_order(context, rows->slots, (uint32_t)rows->count, false, sorted, order))
+        return BF_E_MEMORY;
+    if (stable || !is_tiled(rows)) return sort_stably(context, rows, board, sorted, order);
+    bf_status status = sort_anyhow(context, row_numbers{}, rows, board, sorted, order);
+    order->rows = (const uint32_t *)sorted->entries[1];
+    return status;
+}
+
+bool bf_cuda_index_sorts_values(const bf_rows *rows) { return rows->width == 1 && is_tiled(rows); }
+
+bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, const void *from,
+                                    int bytes, bf_cuda_index_board *board,
+                                    bf_cuda_index_sorted *sorted, bf_cuda_index_order *order,
+                                    const void **values) {
+    if (!open_order(context, rows->slots, (uint32_t)rows->count, true, sorted, order))
+        return BF_E_MEMORY;
+    const auto sort = bytes == 1   ? sort_elements<uint8_t>
+                      : bytes == 2 ? sort_elements<uint16_t>
+                      : bytes == 4 ? sort_elements<uint32_t>
+                                   : sort_elements<uint64_t>;
+    bf_status status = sort(context, from, rows, board, sorted, order);
+    *values = sorted->entries[1];
+    return status;
 }
 
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                             bf_cuda_index_order *order) {
-    *sorted = {};
-    if (!alloc_offsets(context, rows->slots, n, sorted)) return BF_E_MEMORY;
+    if (!open_order(context, rows->slots, n, false, sorted, order)) return BF_E_MEMORY;
     cut_offsets<<<(unsigned)blocks_for(context, rows->slots + 1), THREADS, 0,
                   context->cuda->stream>>>(*rows, begin, n, (uint32_t *)sorted->offsets);
-    *order = {rows->slots, n, NULL, 1, NULL, NULL};
     return list_giants(context, board, sorted, order);
 }
 
 bf_status bf_cuda_index_check(bf_context *context, const bf_rows *rows,
                               bf_cuda_index_board *board) {
-    int64_t places = rows->by == BF_ROWS_BY_INDEX ? rows->count : rows->slots + 1;
-    if (rows->by == BF_ROWS_BY_LENGTH) return BF_OK;
-    check_places<<<(unsigned)blocks_for(context, places), THREADS, 0, context->cuda->stream>>>(
-        *rows, places, &board->wrong);
-    return bf_cuda_check(context, cudaGetLastError(), "checking places");
+    check_offsets<<<(unsigned)blocks_for(context, rows->slots + 1), THREADS, 0,
+                    context->cuda->stream>>>(*rows, &board->wrong);
+    return bf_cuda_check(context, cudaGetLastError(), "checking offsets");
 }
 
 void bf_cuda_index_sorted_free(bf_context *context, bf_cuda_index_sorted *sorted) {

@@ -22,6 +22,9 @@ template <class T> struct integer_sum {
         sum += bf_dtype_is_signed(p.dtype) ? (bf_i128)(int64_t)x : (bf_i128)x;
     }
     __device__ __forceinline__ bool proven() const { return true; }
+    __device__ __forceinline__ void merge(const bf_cuda_index_params &, const integer_sum &other) {
+        sum += other.sum;
+    }
     template <class Add>
     __device__ __forceinline__ void add_to(const bf_cuda_index_params &p, uint32_t rows,
                                            const Add &add) const {
@@ -87,6 +90,14 @@ template <class T> struct extreme {
         }
     }
     __device__ __forceinline__ bool proven() const { return true; }
+    __device__ __forceinline__ void merge(const bf_cuda_index_params &, const extreme &other) {
+        if (other.rank < rank || (other.rank == rank && other.row < row)) {
+            rank = other.rank;
+            row = other.row;
+        }
+        nans += other.nans;
+        nan_row = min(nan_row, other.nan_row);
+    }
     __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
                                            uint32_t rows) const {
         bf_cuda_index_extreme x = {rank, row, nans, nan_row};
@@ -109,7 +120,8 @@ template <class T> struct extreme {
         }
         bf_cuda_index_extreme *to = (bf_cuda_index_extreme *)(p.pool + target.number * p.words);
         if (p.phase == 0) {
-            if (rows > nans) atomicMin((long long *)&to->rank, (long long)rank);
+            if (rows > nans && rank < __ldcg(&to->rank))
+                atomicMin((long long *)&to->rank, (long long)rank);
             if (nans > 0) atomicAdd((unsigned long long *)&to->nans, (unsigned long long)nans);
             if (nans > 0) atomicMin((long long *)&to->nan_row, (long long)nan_row);
         } else if (rows > nans && to->rank == rank) {
@@ -124,21 +136,21 @@ bf_cuda_index_kernel bf_cuda_index_others(const bf_cuda_index_params &p, int *co
     *columns = 1;
     if (p.kind == BF_KIND_EXTREME) {
         switch (p.bytes) {
-        case 1: return bf_cuda_index_reduce<extreme<uint8_t>>;
-        case 2: return bf_cuda_index_reduce<extreme<uint16_t>>;
-        case 4: return bf_cuda_index_reduce<extreme<uint32_t>>;
-        default: return bf_cuda_index_reduce<extreme<uint64_t>>;
+        case 1: return bf_cuda_index_kernel_of<extreme<uint8_t>>(p);
+        case 2: return bf_cuda_index_kernel_of<extreme<uint16_t>>(p);
+        case 4: return bf_cuda_index_kernel_of<extreme<uint32_t>>(p);
+        default: return bf_cuda_index_kernel_of<extreme<uint64_t>>(p);
         }
     }
     if (p.kind != BF_KIND_SUM || bf_dtype_is_float(p.dtype)) return NULL;
     switch (p.dtype) {
-    case BF_I8: return bf_cuda_index_reduce<integer_sum<int8_t>>;
-    case BF_I16: return bf_cuda_index_reduce<integer_sum<int16_t>>;
-    case BF_I32: return bf_cuda_index_reduce<integer_sum<int32_t>>;
-    case BF_U16: return bf_cuda_index_reduce<integer_sum<uint16_t>>;
-    case BF_U32: return bf_cuda_index_reduce<integer_sum<uint32_t>>;
+    case BF_I8: return bf_cuda_index_kernel_of<integer_sum<int8_t>>(p);
+    case BF_I16: return bf_cuda_index_kernel_of<integer_sum<int16_t>>(p);
+    case BF_I32: return bf_cuda_index_kernel_of<integer_sum<int32_t>>(p);
+    case BF_U16: return bf_cuda_index_kernel_of<integer_sum<uint16_t>>(p);
+    case BF_U32: return bf_cuda_index_kernel_of<integer_sum<uint32_t>>(p);
     case BF_I64:
-    case BF_U64: return bf_cuda_index_reduce<integer_sum<int64_t>>;
-    default: return bf_cuda_index_reduce<integer_sum<uint8_t>>; /* bools too */
+    case BF_U64: return bf_cuda_index_kernel_of<integer_sum<int64_t>>(p);
+    default: return bf_cuda_index_kernel_of<integer_sum<uint8_t>>(p); /* bools too */
     }
 }

@@ -3,7 +3,7 @@
  * Rows are sorted into tiles, and taken by items (tiles.cuh). A block adds the rows of an item to
  * limbs of their slots in shared memory (limbs.cuh), and these to the slots' words. A thread then
  * rounds a slot's words. There are copies of all limbs, each for some lanes, as many as there is
- * room for. */
+ * room for in half of a multiprocessor's memory; two in all of it. */
 #include "cuda/axis/index/limbs.cuh"
 #include "cuda/axis/index/results.cuh"
 #include "cuda/axis/index/tiles.cuh"
@@ -17,20 +17,21 @@ using bf_cuda_tiles::tiles;
 enum { ITEM_LEAST = 1 << 15 /* rows that are worth a block */ };
 
 /* Floats as the bits of an f32, or of an f64. */
-template <bf_dtype D> struct floats {
-    using Value = uint32_t;
-    const void *from;
-    __device__ __forceinline__ Value load(size_t i) const {
-        if (D == BF_F32) return ((const uint32_t *)from)[i];
-        uint16_t half = ((const uint16_t *)from)[i];
-        if (D == BF_BF16) return (uint32_t)half << 16;
-        return __float_as_uint(__half2float(__ushort_as_half(half)));
-    }
+template <class V> struct floats {
+    using Value = V;
+    static constexpr auto how = bf_cuda_tiles::staging::COPIES;
+    const V *from;
+    __device__ __forceinline__ V value(V bits) const { return bits; }
 };
-template <> struct floats<BF_F64> {
-    using Value = uint64_t;
-    const void *from;
-    __device__ __forceinline__ Value load(size_t i) const { return ((const uint64_t *)from)[i]; }
+template <bf_dtype D> struct small_floats {
+    using Value = uint32_t;
+    static constexpr auto how = bf_cuda_tiles::staging::LOADS;
+    const uint16_t *from;
+    __device__ __forceinline__ uint32_t load(uint32_t i) const {
+        if (D == BF_BF16) return (uint32_t)from[i] << 16;
+        return __float_as_uint(__half2float(__ushort_as_half(from[i])));
+    }
+    __device__ __forceinline__ uint32_t value(uint32_t bits) const { return bits; }
 };
 
 /* --- sums --- */
@@ -158,8 +159,8 @@ int shared_words(bf_kind kind, bf_dtype dtype) {
     return slot_sums<uint32_t, true, false, true>::words;
 }
 
-tiles plan_tiles(const bf_rows *rows) {
-    tiles t = bf_cuda_tiles::plan(rows->count, rows->slots, 9);
+tiles plan_tiles(bf_dtype dtype, const bf_rows *rows) {
+    tiles t = bf_cuda_tiles::plan(rows->count, rows->slots, dtype == BF_F64 ? 8 : 9);
     t.most = t.rows >> 10;
     if (t.most < ITEM_LEAST) t.most = ITEM_LEAST;
     if (t.most < 128u << t.bits) t.most = 128u << t.bits;
@@ -169,10 +170,18 @@ tiles plan_tiles(const bf_rows *rows) {
 cudaError_t launch_tiles(const bf_cuda *cuda, const bf_cuda_index_params &p, const bf_rows *rows,
                          const tiles &t) {
     switch (p.dtype) {
-    case BF_F16: return bf_cuda_tiles::launch(cuda, floats<BF_F16>{p.a}, rows, t, p.board);
-    case BF_BF16: return bf_cuda_tiles::launch(cuda, floats<BF_BF16>{p.a}, rows, t, p.board);
-    case BF_F32: return bf_cuda_tiles::launch(cuda, floats<BF_F32>{p.a}, rows, t, p.board);
-    default: return bf_cuda_tiles::launch(cuda, floats<BF_F64>{p.a}, rows, t, p.board);
+    case BF_F16:
+        return bf_cuda_tiles::launch(cuda, small_floats<BF_F16>{(const uint16_t *)p.a}, rows, t,
+                                     p.board);
+    case BF_BF16:
+        return bf_cuda_tiles::launch(cuda, small_floats<BF_BF16>{(const uint16_t *)p.a}, rows, t,
+                                     p.board);
+    case BF_F32:
+        return bf_cuda_tiles::launch(cuda, floats<uint32_t>{(const uint32_t *)p.a}, rows, t,
+                                     p.board);
+    default:
+        return bf_cuda_tiles::launch(cuda, floats<uint64_t>{(const uint64_t *)p.a}, rows, t,
+                                     p.board);
     }
 }
 
@@ -183,8 +192,9 @@ cudaError_t launch_sums(const bf_cuda *cuda, const bf_cuda_index_params &p, cons
     size_t half = room / 2 - 1024;
     int copies = 1;
     while (copies < 32 && 2 * copies * each <= half) copies *= 2;
+    if (copies == 1 && 2 * each <= room) copies = 2;
     bf_cuda_shape shape = {.blocks = (int64_t)bf_cuda_tiles::items_of(t),
-                           .threads = each <= half ? 512 : 1024,
+                           .threads = copies * each <= half ? 512 : 1024,
                            .shared = copies * each,
                            .overlaps = true,
                            .spares_cache = true};
@@ -224,7 +234,7 @@ bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands, co
     if (rows->width != 1 || rows->count == 0 || rows->slots == 0 ||
         rows->slots * words > 64 * rows->count)
         return false;
-    const int bits = plan_tiles(rows).bits;
+    const int bits = plan_tiles(operands->dtype, rows).bits;
     return bits <= bf_cuda_tiles::BITS_MOST &&
            (size_t)(4 * shared_words(kind, operands->dtype)) << bits <= (size_t)cuda->shared - 1024;
 }
@@ -232,7 +242,7 @@ bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands, co
 bf_status bf_cuda_index_scatter(bf_context *context, bf_cuda_index_params *p, const bf_rows *rows) {
     const bf_cuda *cuda = context->cuda;
     const int bytes = p->dtype == BF_F64 ? 8 : 4;
-    tiles t = plan_tiles(rows);
+    tiles t = plan_tiles(p->dtype, rows);
     size_t words = (size_t)rows->slots * (size_t)p->words * sizeof(int64_t);
     void *memory = bf_cuda_alloc(context, bf_cuda_tiles::divide(&t, bytes, NULL));
     void *work = bf_cuda_alloc(context, bf_cuda_index_words_bytes(cuda, *p));

@@ -81,48 +81,121 @@ static inline size_t divide(tiles *t, int value_bytes, char *memory) {
 
 /* --- tiles --- */
 
-template <class V> struct tile_memory {
-    V values[ROWS];
-    uint16_t slots[ROWS];
+/* How the values of a tile come to shared memory. */
+enum class staging {
+    NONE,   /* not at all: value(i) is computed from the number of a row */
+    COPIES, /* copied while the slots are sorted; value(v) is computed from what was copied */
+    LOADS   /* by load(i) */
+};
+
+template <class V, bool staged> struct tile_memory {
+    uint32_t places[ROWS]; /* sorted: slot within the digit << 16 | row within the tile */
+    V values[staged ? ROWS : 4];
     uint32_t counters[COUNTERS + 1];
 };
+template <class Source>
+using memory_of = tile_memory<typename Source::Value, Source::how != staging::NONE>;
 
 /* Each copy of a digit's counter takes few of a tile's rows, so that a row's number within the copy
  * fits above its slot. */
 static_assert(ROWS / (COUNTERS / DIGITS_MOST) < 1 << (32 - SLOT_BITS), "rank");
 static_assert((int64_t)DIGITS_MOST << BITS_MOST <= 1 << SLOT_BITS, "slots");
 
-/* Source: load(i) is the value of row i, of type Source::Value. */
+template <int bytes> static __device__ __forceinline__ void copy_part(void *to, const void *from) {
+    const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes)
+                     : "memory");
+}
+
+/* Begins to copy n values to shared memory. */
+template <class V>
+static __device__ __forceinline__ void copy_values(V *to, const V *from, uint32_t n) {
+    enum { EACH = 16 / sizeof(V) };
+    if (n == ROWS && (uintptr_t)from % 16 == 0) {
+#pragma unroll
+        for (uint32_t i = threadIdx.x; i < ROWS / EACH; i += THREADS)
+            copy_part<16>(to + i * EACH, from + i * EACH);
+    } else {
+        for (uint32_t i = threadIdx.x; i < n; i += THREADS) copy_part<sizeof(V)>(to + i, from + i);
+    }
+}
+
 template <class Source>
-__global__ void __launch_bounds__(THREADS, 2)
-    sort_tile(const Source source, const void *index, bf_dtype index_dtype, int64_t slots,
-              const tiles t, unsigned long long *wrong) {
+static __device__ __forceinline__ void stage(const Source &source, typename Source::Value *to,
+                                             uint32_t first, uint32_t n) {
+    if constexpr (Source::how == staging::COPIES) {
+        copy_values(to, source.from + first, n);
+    } else if constexpr (Source::how == staging::LOADS) {
+#pragma unroll
+        for (int k = 0; k < PER_THREAD; k++) {
+            const uint32_t i = k * THREADS + threadIdx.x;
+            if (i < n) to[i] = source.load(first + i);
+        }
+    }
+}
+
+/* Elements of neighbouring rows, stored at once. */
+template <class E, int n> struct alignas(n * sizeof(E)) several { E e[n]; };
+
+/* Writes a tile: values, and slots within their digits. There is room for whole tiles. */
+template <class Source>
+static __device__ __forceinline__ void write_tile(const Source &source, const memory_of<Source> &m,
+                                                  const tiles &t, uint32_t first, uint32_t n) {
     typedef typename Source::Value V;
+    enum { EACH = sizeof(V) == 8 ? 2 : 4 };
+    V *values = (V *)t.values + first;
+    uint16_t *slots = t.slots + first;
+#pragma unroll
+    for (uint32_t i = threadIdx.x * EACH; i < ROWS; i += THREADS * EACH) {
+        const several<uint32_t, EACH> place = *(const several<uint32_t, EACH> *)(m.places + i);
+        several<V, EACH> v;
+        several<uint16_t, EACH> s;
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const uint32_t row = i + k < n ? place.e[k] & 0xffff : 0;
+            s.e[k] = (uint16_t)(place.e[k] >> 16);
+            if constexpr (Source::how == staging::NONE)
+                v.e[k] = source.value(first + row);
+            else
+                v.e[k] = source.value(m.values[row]);
+        }
+        *(several<V, EACH> *)(values + i) = v;
+        *(several<uint16_t, EACH> *)(slots + i) = s;
+    }
+}
+
+/* Index: uint32_t or uint64_t, whose wrong values are at least 2^31. */
+template <class Source, class Index>
+__global__ void __launch_bounds__(THREADS, 2)
+    sort_tile(const Source source, const Index *index, int64_t slots, const tiles t,
+              unsigned long long *wrong) {
     extern __shared__ __align__(16) char memory[];
-    tile_memory<V> &m = *(tile_memory<V> *)memory;
+    memory_of<Source> &m = *(memory_of<Source> *)memory;
     const unsigned slot_mask = (1u << SLOT_BITS) - 1;
     const uint32_t first = blockIdx.x * ROWS;
     const uint32_t left = t.rows - first, rows = left < ROWS ? left : ROWS;
-    const unsigned copies = COUNTERS / (unsigned)t.digits;
+    const unsigned copies = COUNTERS / (unsigned)t.digits, copy = threadIdx.x & (copies - 1);
     uint32_t slot[PER_THREAD]; /* the rank too */
-    V value[PER_THREAD];
-    constexpr bool late =
-        sizeof(V) > 4; /* registers are few: they are loaded when they are placed */
-    m.counters[threadIdx.x] = 0;
+    Index at[PER_THREAD];
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
-        uint32_t i = k * THREADS + threadIdx.x;
-        if (i >= rows) continue;
-        uint64_t s = bf_cuda_index_at(index, index_dtype, (int64_t)first + i);
-        if (!late) value[k] = source.load(first + i);
-        if (s >= (uint64_t)slots) {
-            atomicMin(wrong, (unsigned long long)first + i);
-            s = 0;
-        }
-        slot[k] = (uint32_t)s;
+        const uint32_t i = k * THREADS + threadIdx.x;
+        at[k] = i < rows ? index[first + i] : 0;
+    }
+    stage(source, m.values, first, rows);
+    m.counters[threadIdx.x] = 0;
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) slot[k] = at[k] < (uint64_t)slots ? (uint32_t)at[k] : ~0u;
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        if (slot[k] != ~0u) continue;
+        atomicMin(wrong, (unsigned long long)first + k * THREADS + threadIdx.x);
+        slot[k] = 0;
     }
     __syncthreads();
-    const unsigned copy = threadIdx.x & (copies - 1);
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
         if (k * THREADS + threadIdx.x >= rows) continue;
@@ -135,24 +208,17 @@ __global__ void __launch_bounds__(THREADS, 2)
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
-        if (k * THREADS + threadIdx.x >= rows) continue;
-        uint32_t s = slot[k] & slot_mask;
-        uint32_t to = m.counters[(s >> t.bits) * copies + copy] + (slot[k] >> SLOT_BITS);
-        m.values[to] = late ? source.load(first + k * THREADS + threadIdx.x) : value[k];
-        m.slots[to] = (uint16_t)(s & ((1u << t.bits) - 1));
+        const uint32_t i = k * THREADS + threadIdx.x, s = slot[k] & slot_mask;
+        if (i >= rows) continue;
+        m.places[m.counters[(s >> t.bits) * copies + copy] + (slot[k] >> SLOT_BITS)] =
+            (s & ((1u << t.bits) - 1)) << 16 | i;
     }
     for (int d = threadIdx.x; d <= t.digits; d += THREADS)
         t.starts[(size_t)d * t.count + blockIdx.x] =
             (uint16_t)m.counters[d < t.digits ? d * copies : COUNTERS];
+    asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
-    V *values = (V *)t.values + first; /* there is room for whole tiles */
-    constexpr int EACH = 16 / sizeof(V);
-#pragma unroll
-    for (uint32_t i = threadIdx.x; i < ROWS / EACH; i += THREADS)
-        ((uint4 *)values)[i] = ((const uint4 *)m.values)[i];
-#pragma unroll
-    for (uint32_t i = threadIdx.x; i < ROWS / 8; i += THREADS)
-        ((uint4 *)(t.slots + first))[i] = ((const uint4 *)m.slots)[i];
+    write_tile(source, m, t, first, rows);
 }
 
 /* --- items --- */
@@ -207,17 +273,25 @@ static __global__ void __launch_bounds__(1024) count_digits(const tiles t, unsig
     make_items(t);
 }
 
+template <class Source, class Index>
+static cudaError_t launch_tiles(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
+                                const tiles &t, bf_cuda_index_board *board) {
+    bf_cuda_shape shape = {.blocks = t.count,
+                           .threads = THREADS,
+                           .shared = sizeof(memory_of<Source>),
+                           .overlaps = false,
+                           .spares_cache = true};
+    return bf_cuda_launch(cuda, sort_tile<Source, Index>, shape, source,
+                          (const Index *)rows->places, rows->slots, t, &board->wrong);
+}
+
 /* Enqueues the making of tiles and items. */
 template <class Source>
 static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_rows *rows,
                           const tiles &t, bf_cuda_index_board *board) {
-    bf_cuda_shape shape = {.blocks = t.count,
-                           .threads = THREADS,
-                           .shared = sizeof(tile_memory<typename Source::Value>),
-                           .overlaps = false,
-                           .spares_cache = true};
-    cudaError_t error = bf_cuda_launch(cuda, sort_tile<Source>, shape, source, rows->places,
-                                       rows->places_dtype, rows->slots, t, &board->wrong);
+    cudaError_t error = bf_dtype_bytes(rows->places_dtype) == 4
+                            ? launch_tiles<Source, uint32_t>(cuda, source, rows, t, board)
+                            : launch_tiles<Source, uint64_t>(cuda, source, rows, t, board);
     if (error != cudaSuccess) return error;
     bf_cuda_shape digits = {.blocks = t.digits, .threads = 1024, .overlaps = true};
     return bf_cuda_launch(cuda, count_digits, digits, t, &board->ticket);
@@ -225,39 +299,53 @@ static cudaError_t launch(const bf_cuda *cuda, const Source &source, const bf_ro
 
 /* --- the rows of an item --- */
 
-/* Visits rows of 32 tiles: each lane has the place of the first of a tile, and their number. Four
- * runs are read at a time; without their values, if !loads. */
+/* Returns the place of bit number `rank` of those that are set; 31 if there are too few. */
+static __device__ __forceinline__ unsigned find_bit(unsigned bits, unsigned rank) {
+    unsigned place = 0;
+#pragma unroll
+    for (unsigned step = 16; step > 0; step /= 2)
+        if (__popc(bits & ((1u << (place + step)) - 1)) <= rank) place += step;
+    return place;
+}
+
+/* Visits rows of 32 tiles: each lane has the place of the first of a tile, and their number. Rows
+ * of all tiles follow each other, so that all lanes have one. Lane k learns of the k-th tile that
+ * has any: where its rows begin in that sequence. The tiles that begin among 32 rows are bits,
+ * which a lane counts up to its own row. Values are not read if !loads. */
 template <class V, bool loads, class Visit>
 __device__ __forceinline__ void visit_runs(const tiles &t, uint32_t first, uint32_t length,
                                            const Visit &visit) {
-    enum { RUNS = 4, AHEAD = 2 };
-    const uint32_t lane = threadIdx.x % 32;
-    for (int k = 0; k < 32; k += RUNS) {
-        uint32_t at[RUNS], rows[RUNS];
-        V value[RUNS][AHEAD];
-        uint16_t slot[RUNS][AHEAD];
-        uint32_t longest = 0;
+    enum { AHEAD = sizeof(V) > 4 ? 6 : 8 };
+    const uint32_t lane = threadIdx.x % 32, up_to_lane = ~0u >> (31 - lane);
+    uint32_t end = length;
 #pragma unroll
-        for (int r = 0; r < RUNS; r++) {
-            at[r] = __shfl_sync(~0u, first, k + r);
-            rows[r] = __shfl_sync(~0u, length, k + r);
-            longest = max(longest, rows[r]);
+    for (int by = 1; by < 32; by *= 2) {
+        const uint32_t other = __shfl_up_sync(~0u, end, by);
+        if (lane >= by) end += other;
+    }
+    const uint32_t all = __shfl_sync(~0u, end, 31), begin = end - length;
+    const unsigned some = __ballot_sync(~0u, length > 0), tile = find_bit(some, lane);
+    const uint32_t move = __shfl_sync(~0u, first - begin, tile);
+    uint32_t start = __shfl_sync(~0u, begin, tile);
+    if (lane >= __popc(some)) start = ~0u;
+    int tiles_before = -1;
+    for (uint32_t base = 0; base < all; base += 32 * AHEAD) {
+        V value[AHEAD];
+        uint16_t slot[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const uint32_t i = base + 32 * k + lane, off = start - (base + 32 * k);
+            const unsigned begun = __reduce_or_sync(~0u, off < 32 ? 1u << off : 0);
+            const uint32_t at =
+                __shfl_sync(~0u, move, tiles_before + __popc(begun & up_to_lane)) + i;
+            tiles_before += __popc(begun);
+            if (i >= all) continue;
+            value[k] = loads ? __ldcs((const V *)t.values + at) : 0;
+            slot[k] = __ldcs(t.slots + at);
         }
-        for (uint32_t i = lane; i < longest; i += 32 * AHEAD) {
 #pragma unroll
-            for (int r = 0; r < RUNS; r++)
-#pragma unroll
-                for (int j = 0; j < AHEAD; j++) {
-                    if (i + 32 * j >= rows[r]) continue;
-                    value[r][j] = loads ? __ldcs((const V *)t.values + at[r] + i + 32 * j) : 0;
-                    slot[r][j] = __ldcs(t.slots + at[r] + i + 32 * j);
-                }
-#pragma unroll
-            for (int r = 0; r < RUNS; r++)
-#pragma unroll
-                for (int j = 0; j < AHEAD; j++)
-                    if (i + 32 * j < rows[r]) visit(slot[r][j], value[r][j]);
-        }
+        for (int k = 0; k < AHEAD; k++)
+            if (base + 32 * k + lane < all) visit(slot[k], value[k]);
     }
 }
 

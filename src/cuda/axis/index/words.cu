@@ -42,6 +42,7 @@ template <class Element, bf_dtype D> struct limb_sums {
             bf_cuda_shared_store(sum.at + (unsigned)i * sum.step, BF_CUDA_LIMB_MIDDLE);
         nans = pos_infs = neg_infs = invalid = neg_zeros = 0;
     }
+    __device__ __forceinline__ bool proven() const { return true; }
     __device__ __forceinline__ int limbs() const {
         return bf_cuda_limbs_of(shape.sum.limbs) + bf_cuda_limbs_of(shape.products.limbs);
     }
@@ -153,6 +154,68 @@ template <class Element, bf_dtype D> struct limb_sums {
     }
 };
 
+/* Sums of f32 in limbs of 64 bits, 32 apart, of which a term changes one. Nothing is carried until
+ * there are as many terms as a limb has room for. */
+struct wide_sums : limb_sums<uint32_t, BF_F32> {
+    enum { STEP = 8 * THREADS, TERMS = 128 };
+    unsigned terms;
+
+    static __device__ __forceinline__ int64_t load(unsigned at) {
+        int64_t x;
+        asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(at));
+        return x;
+    }
+    static __device__ __forceinline__ void store(unsigned at, int64_t x) {
+        asm volatile("st.shared.s64 [%0], %1;" ::"r"(at), "l"(x));
+    }
+    __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
+        extern __shared__ unsigned shared[];
+        shape = bf_sum_shape_of(BF_KIND_SUM, BF_F32);
+        column = of_column;
+        sum = {(unsigned)__cvta_generic_to_shared(shared + 2 * threadIdx.x), STEP};
+        products = sum;
+        for (int i = 0; i < limbs(); i++) store(sum.at + i * STEP, 0);
+        nans = pos_infs = neg_infs = invalid = neg_zeros = terms = 0;
+    }
+    __device__ __forceinline__ void take(const bf_cuda_index_params &, uint32_t bits, bool has,
+                                         uint32_t) {
+        const unsigned field = bits >> 23 & 255, normal = min(field, 1u);
+        if (!has) return;
+        if (field == 255) {
+            count(bf_sum_special(bf_format_of(BF_F32), bits));
+            return;
+        }
+        neg_zeros += bits == 1u << 31;
+        const unsigned position = field - normal, at = sum.at + (position >> 5) * STEP;
+        const int64_t x = (int64_t)((bits & ((1u << 23) - 1)) | normal << 23) << (position & 31);
+        store(at, load(at) + ((int32_t)bits < 0 ? -x : x));
+        if (++terms == TERMS) carry(0);
+    }
+    /* Makes each limb one of 32 bits with a sign, plus `more`. */
+    __device__ __noinline__ void carry(int64_t more) {
+        int64_t up = 0;
+        for (int i = 0; i < limbs(); i++) {
+            const int64_t x = load(sum.at + i * STEP) + up, digit = (int32_t)x;
+            up = (x - digit) >> 32;
+            store(sum.at + i * STEP, digit + more);
+        }
+        terms = 0;
+    }
+    __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r,
+                                           uint32_t rows) {
+        carry(BF_CUDA_LIMB_MIDDLE);
+        limb_sums::finish(p, r, rows);
+    }
+    __device__ __forceinline__ void add(uint32_t rows, const bf_cuda_index_target &to) {
+        carry(BF_CUDA_LIMB_MIDDLE);
+        limb_sums::add(rows, to);
+    }
+};
+
+bool takes_wide_sums(const bf_cuda_index_params &p) {
+    return p.kind == BF_KIND_SUM && p.dtype == BF_F32;
+}
+
 template <class A>
 __device__ __forceinline__ void reduce_task(const bf_cuda_index_params &p,
                                             const bf_cuda_index_task &t, int64_t column) {
@@ -189,6 +252,7 @@ bf_cuda_index_kernel marked_kernel(const bf_cuda_index_params &p) {
     case 1: return reduce_marked<limb_sums<uint8_t, BF_NONE>>;
     case 2: return reduce_marked<limb_sums<uint16_t, BF_NONE>>;
     case 4:
+        if (takes_wide_sums(p)) return reduce_marked<wide_sums>;
         return p.dtype == BF_F32 ? reduce_marked<limb_sums<uint32_t, BF_F32>>
                                  : reduce_marked<limb_sums<uint32_t, BF_NONE>>;
     default:
@@ -220,11 +284,28 @@ __global__ void __launch_bounds__(THREADS)
 __global__ void __launch_bounds__(THREADS)
     clear_giants(const __grid_constant__ bf_cuda_index_params p) {
     bf_cuda_wait_for_previous();
-    const int64_t end = (int64_t)(p.board->giants >> 32) * p.width * p.words;
+    const int64_t giants = (int64_t)(p.board->giants >> 32) * bf_cuda_index_copies(p);
+    const int64_t end = giants * p.width * p.words;
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
         bool counts = p.kind != BF_KIND_EXTREME || i % p.words == 2; /* NaNs */
         p.pool[i] = counts ? 0 : INT64_MAX;
+    }
+}
+
+/* Adds the copies of giants' words to the first ones. */
+__global__ void __launch_bounds__(THREADS)
+    merge_copies(const __grid_constant__ bf_cuda_index_params p) {
+    bf_cuda_wait_for_previous();
+    const int64_t copies = bf_cuda_index_copies(p), each = p.width * p.words;
+    const int64_t end = (int64_t)(p.board->giants >> 32) * each;
+    if (copies == 1) return;
+    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
+         i += (int64_t)gridDim.x * THREADS) {
+        int64_t *words = p.pool + i / each * copies * each + i % each, sum = 0;
+#pragma unroll 8
+        for (int64_t c = 0; c < copies; c++) sum += words[c * each];
+        words[0] = sum;
     }
 }
 
@@ -235,7 +316,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
         int64_t slot = p.order.giants[i / p.width].slot, r = slot * p.width + i % p.width;
-        int64_t *words = p.pool + i * p.words;
+        int64_t *words =
+            p.pool + (i / p.width * bf_cuda_index_copies(p) * p.width + i % p.width) * p.words;
         if (p.kind == BF_KIND_EXTREME) {
             uint32_t rows = p.order.offsets[slot + 1] - p.order.offsets[slot];
             bf_cuda_index_finish_extreme(p, r, rows, *(const bf_cuda_index_extreme *)words);
@@ -285,9 +367,13 @@ cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index
     const int limbs = bf_cuda_limbs_of(shape.sum.limbs) + bf_cuda_limbs_of(shape.products.limbs);
     bf_cuda_shape launch = {.blocks = bf_cuda_index_word_blocks(cuda, p),
                             .threads = THREADS,
-                            .shared = (size_t)limbs * THREADS * sizeof(unsigned),
+                            .shared = (size_t)limbs * THREADS * (takes_wide_sums(p) ? 8 : 4),
                             .overlaps = true};
     return bf_cuda_launch(cuda, marked_kernel(p), launch, p);
+}
+
+cudaError_t bf_cuda_index_merge_copies(const bf_cuda *cuda, const bf_cuda_index_params &p) {
+    return launch_giants(cuda, merge_copies, p);
 }
 
 cudaError_t bf_cuda_index_finish_giants(const bf_cuda *cuda, const bf_cuda_index_params &p) {
