@@ -55,6 +55,7 @@ static void pick_shape(problem *p, uint64_t *seed, int family) {
         break;
     case 1: /* short rows */
         a->shape[1] = 1 + pick(seed, 100);
+        if (pick(seed, 2)) a->shape[1] *= 4; /* whole vectors */
         a->shape[0] = 1 + pick(seed, most / a->shape[1]);
         p->axes[0] = 1;
         break;
@@ -72,6 +73,11 @@ static void pick_shape(problem *p, uint64_t *seed, int family) {
     case 4: /* columns: few, and many */
     case 5:
         a->shape[1] = 1 + pick(seed, family == 4 ? 40 : 3000);
+        a->shape[0] = 1 + pick(seed, most / a->shape[1]);
+        p->axes[0] = 0;
+        break;
+    case 6: /* few rows of many columns */
+        a->shape[1] = most / 50 + pick(seed, most / 10);
         a->shape[0] = 1 + pick(seed, most / a->shape[1]);
         p->axes[0] = 0;
         break;
@@ -171,7 +177,7 @@ static void test_random_cases(void **unused) {
     (void)unused;
     const char *some = getenv("BITFOLD_GPU_CASES");
     const int cases = some != NULL ? atoi(some) : is_small() ? 60 : 300;
-    for (int family = 0; family < 7; family++)
+    for (int family = 0; family < 8; family++)
         for (int i = 0; i < (family == 0 ? 4 * cases : cases); i++)
             check_case((uint64_t)family * 1000003 + (uint64_t)i, family);
 }

@@ -102,6 +102,9 @@ struct bf_cuda_axis_params {
     int64_t distance; /* of elements, between neighbouring columns */
     int room;         /* int64 of shared memory, for columns */
     bool listed;      /* units are on the list, and not all tiles and pieces */
+    double roundings; /* of a sum of rough.cuh, one after another, at most */
+    int64_t tile;     /* results of a chunk, where tiles are chunks; else 0 */
+    bool told;        /* by a few doubles each (doubles.cuh) */
     bool direct;      /* the first kernel tells results directly, and a second one the others: */
     bool again;       /* this is that one */
 
@@ -111,6 +114,7 @@ struct bf_cuda_axis_params {
     unsigned *tickets; /* of tiles, or of giants */
     int64_t *slots;    /* what blocks have of pieces */
     bf_cuda_axis_unit *units;
+    unsigned *left;      /* a bit for each tile, or chunk, on the list of rough.cuh */
     int64_t *again_list; /* tiles of columns, or chunks of rows, of which results are missing */
     int64_t *words;      /* of by_exponent.cu: of results that several warps compute, */
     int64_t word_slots;  /* and of how many there are; */
@@ -120,13 +124,15 @@ struct bf_cuda_axis_params {
 /* The kernels for an operation on a dtype. */
 struct bf_cuda_axis_kernels {
     const void *tiles, *warps, *columns, *blocks;
-    const void *direct_warps, *direct_columns; /* NULL: there is none */
-    int width;                                 /* columns of a thread */
-    int vector;                                /* elements of a vector */
-    int words;                                 /* of a part */
-    int total;                                 /* words of a slot */
-    int tile_capacity;                         /* elements of a tile, */
-    int tile_bytes;                            /* and its shared memory */
+    const void *direct_warps, *direct_columns;            /* NULL: there is none */
+    const void *told_rows, *told_columns, *told_segments; /* the same */
+    const void *rough_warps, *rough_columns, *rough_blocks;
+    int width;         /* columns of a thread */
+    int vector;        /* elements of a vector */
+    int words;         /* of a part */
+    int total;         /* words of a slot */
+    int tile_capacity; /* elements of a tile, */
+    int tile_bytes;    /* and its shared memory */
 };
 
 enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };
@@ -135,6 +141,11 @@ bf_cuda_axis_kernels bf_cuda_axis_f16(bf_kind kind);
 bf_cuda_axis_kernels bf_cuda_axis_bf16(bf_kind kind);
 bf_cuda_axis_kernels bf_cuda_axis_f32(bf_kind kind);
 bf_cuda_axis_kernels bf_cuda_axis_f64(bf_kind kind);
+/* Sets those of doubles.cuh and what builds on it: of columns of few elements, or of more. */
+void bf_cuda_axis_doubles_f16(bf_kind kind, bool few, bf_cuda_axis_kernels *k);
+void bf_cuda_axis_doubles_bf16(bf_kind kind, bool few, bf_cuda_axis_kernels *k);
+void bf_cuda_axis_doubles_f32(bf_kind kind, bool few, bf_cuda_axis_kernels *k);
+void bf_cuda_axis_doubles_f64(bf_kind kind, bool few, bf_cuda_axis_kernels *k);
 bf_cuda_axis_kernels bf_cuda_axis_integers(bf_kind kind, bool wide);
 bf_cuda_axis_kernels bf_cuda_axis_extremes(bool wide);
 bf_cuda_axis_kernels bf_cuda_axis_products(void);

@@ -4,9 +4,14 @@
 #ifndef BF_CUDA_AXIS_BLOCKS_CUH
 #define BF_CUDA_AXIS_BLOCKS_CUH
 
+#include "cuda/axis/store.cuh"
 #include "cuda/axis/stream.cuh"
 
-enum { BF_CUDA_AXIS_UNROLLED = 8 /* elements that a thread loads at once */ };
+enum {
+    BF_CUDA_AXIS_UNROLLED = 8, /* elements that a thread loads at once */
+    BF_CUDA_AXIS_EARLY =
+        1 << 16 /* bytes that a block, or 8 warps, fetch before the plan is there */
+};
 
 /* What a block does at a time. */
 struct bf_cuda_axis_work {
@@ -74,6 +79,18 @@ bf_cuda_axis_work_of(const bf_cuda_axis_params &p, int64_t u) {
     w.slot = tile * p.pieces;
     w.step = 1;
     return w;
+}
+
+/* Units of tiles and pieces; of the second kernel those of the tiles that were left. */
+static __device__ __forceinline__ int64_t bf_cuda_axis_units(const bf_cuda_axis_params &p) {
+    if (p.listed) return (int64_t)p.board->units * p.parts;
+    return (p.again ? (int64_t)p.board->again : p.tiles) * p.pieces;
+}
+static __device__ __forceinline__ int64_t bf_cuda_axis_unit_again(const bf_cuda_axis_params &p,
+                                                                  int64_t i) {
+    int64_t piece;
+    const int64_t tile = bf_cuda_axis_left(p, bf_cuda_axis_divide(i, p.pieces, &piece));
+    return p.columns > 1 ? piece * p.tiles + tile : tile * p.pieces + piece;
 }
 
 /* Puts a segment that is too long for a thread or a warp on the list. */
@@ -189,6 +206,13 @@ bf_cuda_axis_take(const bf_cuda_axis_params &p, A &sum, int64_t a, int64_t b, in
     }
 }
 
+/* Sets the origin of a result: its first element. */
+template <class A>
+static __device__ __forceinline__ void bf_cuda_axis_start(const bf_cuda_axis_params &p, A &sum,
+                                                          int64_t first) {
+    sum.start(A::Class::value(p, ((const typename A::Class::Raw *)p.a)[first]));
+}
+
 template <class A> struct bf_cuda_axis_block {
     using Value = typename A::Value;
     static constexpr int room = A::words * BF_CUDA_AXIS_THREADS; /* int64 of shared memory */
@@ -249,6 +273,18 @@ template <class A> struct bf_cuda_axis_block {
         return is;
     }
 
+    /* The first elements of a piece, if they lie next to each other. */
+    static __device__ __forceinline__ void prefetch(const bf_cuda_axis_params &p,
+                                                    const bf_cuda_axis_work &w) {
+        const int64_t each = BF_CUDA_AXIS_EARLY / 16, bytes = (w.to - w.from) * p.element;
+        const int64_t from = threadIdx.x * each, left = bytes - from;
+        if (p.columns > 1 || !p.along || threadIdx.x >= 16 || left <= 0) return;
+        bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, w.first);
+        if (p.by_line) bf_cuda_axis_go_to_line(p, w.line, &line);
+        bf_cuda_axis_prefetch((const char *)p.a + (line.a + w.from) * p.element + from,
+                              left < each ? left : each);
+    }
+
     static __device__ __forceinline__ void
     run(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, A &sum, int64_t *shared) {
         const int column = (int)threadIdx.x % p.columns, lane = (int)threadIdx.x / p.columns;
@@ -260,6 +296,7 @@ template <class A> struct bf_cuda_axis_block {
         sum.reset();
         if (active) {
             bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
+            if constexpr (A::has_origin) bf_cuda_axis_start(p, sum, line.a);
             int64_t from = w.from, to = w.to, index = 0;
             length = line.length;
             if (whole_segments) {
@@ -299,14 +336,18 @@ template <class A>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
     bf_cuda_axis_blocks(const __grid_constant__ bf_cuda_axis_params p) {
     __shared__ int64_t shared[bf_cuda_axis_block<A>::room];
-    bf_cuda_wait_for_previous();
+    bf_cuda_let_next_begin();
+    if (p.at.offsets == nullptr && !p.again)
+        bf_cuda_axis_block<A>::prefetch(p, bf_cuda_axis_work_of(p, blockIdx.x));
+    bf_cuda_wait_for_end();
     if (bf_cuda_axis_is_wrong(p)) return;
-    const int64_t units =
-        p.listed ? (int64_t)p.board->units * p.parts : p.tiles * (int64_t)p.pieces;
+    const int64_t units = bf_cuda_axis_units(p);
     A sum;
     sum.open(p);
-    for (int64_t u = blockIdx.x; u < units; u += gridDim.x)
+    for (int64_t i = blockIdx.x; i < units; i += gridDim.x) {
+        const int64_t u = p.again ? bf_cuda_axis_unit_again(p, i) : i;
         bf_cuda_axis_block<A>::run(p, bf_cuda_axis_work_of(p, u), sum, shared);
+    }
 }
 
 #endif

@@ -146,6 +146,28 @@ template <class A> struct bf_cuda_axis_columns_of {
         }
         __syncthreads();
     }
+    /* The first rows of a piece. */
+    static __device__ __forceinline__ void prefetch(const bf_cuda_axis_params &p,
+                                                    const bf_cuda_axis_work &w) {
+        const int64_t bytes = (int64_t)w.columns * p.folded * p.element;
+        bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, w.first);
+        if (p.by_line) bf_cuda_axis_go_to_line(p, w.line, &line);
+        const int64_t step = p.steps[0] * p.folded, rows = (w.to - w.from) / p.folded;
+        const char *at = (const char *)p.a + (line.a + w.from * p.steps[0]) * p.element;
+        BF_ROLLED
+        for (int64_t i = threadIdx.x; i < rows && i * bytes < BF_CUDA_AXIS_EARLY; i += blockDim.x)
+            bf_cuda_axis_prefetch(at + i * step * p.element, bytes);
+    }
+    /* Sets the origins of a thread's columns: their first elements. */
+    static __device__ __forceinline__ void start(const bf_cuda_axis_params &p, int64_t first,
+                                                 const Columns &columns, A (&sums)[W]) {
+#pragma unroll
+        for (int k = 0; k < W; k++) {
+            const int column = columns.column[k];
+            const int64_t at = p.folded > 1 ? column % (int)p.inner : column;
+            sums[k].start(C::value(p, ((const typename C::Raw *)p.a)[first + at * p.distance]));
+        }
+    }
     static __device__ __forceinline__ void
     run(const bf_cuda_axis_params &p, const bf_cuda_axis_work &w, A (&sums)[W], int64_t *shared) {
         const int columns = p.columns * p.folded, threads = (columns + W - 1) / W;
@@ -154,6 +176,7 @@ template <class A> struct bf_cuda_axis_columns_of {
         const int lanes = p.lanes * p.folded;
         int64_t part[A::words], whole[A::total];
         bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, w.first);
+        const int64_t first = line.a;
         if (p.by_line) bf_cuda_axis_go_to_line(p, w.line, &line);
         const int64_t a = line.a + w.from * p.steps[0], b = line.b + w.from * p.steps[1];
         const bool vector = has_vectors(p, p.a, a, p.steps[0] * p.folded, valid) &&
@@ -162,6 +185,7 @@ template <class A> struct bf_cuda_axis_columns_of {
         const bool active = (vector ? thread * W : thread) < valid && lane < p.lanes;
 #pragma unroll
         for (int k = 0; k < W; k++) sums[k].reset();
+        if constexpr (A::has_origin) start(p, first, at, sums);
         if (active && vector) take<true>(p, w, sums, at, a, b, lane);
         if (active && !vector) take<false>(p, w, sums, at, a, b, lane);
         if (lanes == 1 && w.pieces == 1) {
@@ -207,17 +231,19 @@ template <class A> struct bf_cuda_axis_columns_of {
 };
 
 template <class A>
-__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, 2)
+__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks > 3 ? 3 : 2)
     bf_cuda_axis_columns(const __grid_constant__ bf_cuda_axis_params p) {
     using Columns = bf_cuda_axis_columns_of<A>;
     extern __shared__ int64_t bf_cuda_axis_memory[];
-    bf_cuda_wait_for_previous();
-    const int64_t units = p.again ? (int64_t)p.board->again : p.tiles * (int64_t)p.pieces;
+    bf_cuda_let_next_begin();
+    if (!p.again) Columns::prefetch(p, bf_cuda_axis_work_of(p, blockIdx.x));
+    bf_cuda_wait_for_end();
+    const int64_t units = bf_cuda_axis_units(p);
     A sums[Columns::W];
 #pragma unroll
     for (int k = 0; k < Columns::W; k++) sums[k].open(p);
     for (int64_t i = blockIdx.x; i < units; i += gridDim.x) {
-        const int64_t u = p.again ? p.again_list[i] : i;
+        const int64_t u = p.again ? bf_cuda_axis_unit_again(p, i) : i;
         Columns::run(p, bf_cuda_axis_work_of(p, u), sums, bf_cuda_axis_memory);
     }
 }

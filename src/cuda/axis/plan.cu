@@ -6,7 +6,7 @@
 
 namespace {
 
-enum { SAMPLES = 16 /* of a lane */, CHECKED = 8 /* offsets of a thread */, THREADS = 256 };
+enum { SAMPLES = 512 /* one of a thread */, CHECKED = 8 /* offsets of a thread */, THREADS = 256 };
 
 /* The window's bottom, for what samples have shown. Half of what is to spare is for smaller values,
  * of which more elements have some. */
@@ -65,30 +65,37 @@ __device__ int64_t pick(int64_t all, unsigned k, uint64_t salt) {
 
 __device__ void sample(const bf_cuda_axis_params &p, bf_extent *x, bf_extent *y, int64_t count) {
     const bool rows = p.at.offsets != nullptr;
-    double u[SAMPLES], v[SAMPLES];
-#pragma unroll 4
-    for (int i = 0; i < SAMPLES; i++) {
-        const unsigned k = (unsigned)(i * BF_CUDA_WARP + (int)threadIdx.x);
-        bf_cuda_axis_line line = {0, 0, 0};
-        if (rows)
-            line.a = line.b = pick(count, k, 1);
-        else
-            line = bf_cuda_axis_line_of(p.at, pick(p.at.results, k, 1));
-        const int64_t j = rows ? 0 : pick(p.at.length, k, 1 << 20);
-        u[i] = value_at(p.dtype, p.a, line.a + (rows ? 0 : bf_cuda_axis_element(p.at, 0, j)));
-        v[i] = p.b == nullptr
-                   ? u[i]
-                   : value_at(p.dtype, p.b, line.b + (rows ? 0 : bf_cuda_axis_element(p.at, 1, j)));
-    }
-#pragma unroll 4
-    for (int i = 0; i < SAMPLES; i++) {
-        bf_extent e = bf_cuda_extent(u[i]);
-        bf_cuda_extent_join(x, e);
-        bf_cuda_extent_join(y, bf_cuda_extent_product(e, bf_cuda_extent(v[i])));
-    }
+    const unsigned k = threadIdx.x;
+    bf_cuda_axis_line line = {0, 0, 0};
+    if (rows)
+        line.a = line.b = pick(count, k, 1);
+    else
+        line = bf_cuda_axis_line_of(p.at, pick(p.at.results, k, 1));
+    const int64_t j = rows ? 0 : pick(p.at.length, k, 1 << 20);
+    const double u = value_at(p.dtype, p.a, line.a + (rows ? 0 : bf_cuda_axis_element(p.at, 0, j)));
+    *x = *y = bf_cuda_extent(u);
+    if (p.b != nullptr)
+        *y = bf_cuda_extent(
+            value_at(p.dtype, p.b, line.b + (rows ? 0 : bf_cuda_axis_element(p.at, 1, j))));
+    *y = bf_cuda_extent_product(*x, *y);
 }
 
-__global__ void __launch_bounds__(BF_CUDA_WARP)
+/* To the first warp: what each warp has. */
+__device__ void join_warps(bf_extent *x, bf_extent *y) {
+    __shared__ bf_extent all[2][SAMPLES / BF_CUDA_WARP];
+    const int warp = (int)threadIdx.x / BF_CUDA_WARP, lane = (int)threadIdx.x % BF_CUDA_WARP;
+    *x = bf_cuda_extent_warp(*x);
+    *y = bf_cuda_extent_warp(*y);
+    if (lane == 0) {
+        all[0][warp] = *x;
+        all[1][warp] = *y;
+    }
+    __syncthreads();
+    *x = all[0][lane % (SAMPLES / BF_CUDA_WARP)];
+    *y = all[1][lane % (SAMPLES / BF_CUDA_WARP)];
+}
+
+__global__ void __launch_bounds__(SAMPLES)
     plan_windows(const __grid_constant__ bf_cuda_axis_params p) {
     bf_cuda_wait_for_previous();
     if (threadIdx.x == 0) {
@@ -101,8 +108,9 @@ __global__ void __launch_bounds__(BF_CUDA_WARP)
     const int64_t count = rows ? p.at.rows * p.at.width : p.at.results * p.at.length;
     bf_extent x = bf_cuda_extent(0), y = x;
     if (count > 0) sample(p, &x, &y, count);
-    __syncwarp();
-    const int below = bf_bit_length((uint64_t)(count / (SAMPLES * BF_CUDA_WARP)));
+    join_warps(&x, &y);
+    if (threadIdx.x >= BF_CUDA_WARP) return;
+    const int below = bf_bit_length((uint64_t)(count / SAMPLES));
     if (p.dtype == BF_F64)
         place_kind<BF_F64>(p.kind, x, y, below, p.board);
     else
@@ -130,7 +138,7 @@ __global__ void __launch_bounds__(THREADS)
 } // namespace
 
 cudaError_t bf_cuda_axis_launch_plan(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
-    const bf_cuda_shape shape = {1, BF_CUDA_WARP, 0, true, false};
+    const bf_cuda_shape shape = {1, SAMPLES, 0, true, false};
     return bf_cuda_launch(cuda, plan_windows, shape, p);
 }
 

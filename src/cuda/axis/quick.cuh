@@ -115,17 +115,18 @@ static __device__ __forceinline__ bool bf_cuda_axis_quick_root(bf_dtype to, bf_c
 }
 
 /* (n * squares - sum^2) / (n * (n - ddof)), or its root, where n^2 is below 2^53. All that is
- * rounded is less than 2^-99 of n * squares. */
+ * rounded is less than 2^-99 of n * squares; with what the sums lack, less than `lost` of it. */
 static __device__ __forceinline__ bool
 bf_cuda_axis_quick_variance(bf_dtype to, bool root, bf_cuda_axis_exactly sum,
-                            bf_cuda_axis_exactly squares, int64_t count, int ddof, uint64_t *bits) {
+                            bf_cuda_axis_exactly squares, int64_t count, int ddof, uint64_t *bits,
+                            double lost = 0x1p-97) {
     const double n = (double)count, by = n * (double)(count - ddof);
     const double p = n * squares.high, p_low = fma(n, squares.high, -p) + n * squares.low;
     const double q = sum.high * sum.high;
     const double q_low = fma(sum.high, sum.high, -q) + 2 * sum.high * sum.low;
     double rest, d = bf_two_sum(p, -q, &rest);
     bf_cuda_axis_exactly v = bf_cuda_axis_divide_exactly({d, rest + (p_low - q_low)}, by);
-    double error = p / by * 0x1p-97;
+    double error = p / by * lost;
     *bits = 0;
     if (squares.high == 0) return true;
     if (!(count < 1 << 26 && p > 1e-200 && p < 1e200 && d > p * 0x1p-40)) return false;

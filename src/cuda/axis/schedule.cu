@@ -19,16 +19,26 @@ enum {
     COLUMN_GIANT = 1024, /* rows that a thread takes */
     DIRECT_ROWS = 512,   /* elements of a row that is told directly, */
     DIRECT_COLUMNS = 64, /* or of a column; */
+    TOLD_FEW = 16,       /* of which sums are exact that differ little, */
+    TOLD_SEGMENTS = 16,  /* a mean of segments that it tells; */
+    TOLD = 512,          /* those of a result that a few doubles tell; */
     SCATTERED = 15       /* of short rows that threads read where they lie */
 };
 
-static const bf_cuda_part_kind board_part = {}, marks_part = {}, tickets_part = {}, slots_part = {},
-                               units_part = {}, words_part = {}, again_part = {};
+static const bf_cuda_part_kind left_part = {}, board_part = {}, marks_part = {}, tickets_part = {},
+                               slots_part = {}, units_part = {}, words_part = {}, again_part = {};
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t ratio(int64_t a, int64_t b) { return (a + b - 1) / b; } /* rounded up */
 static int64_t size_of(int64_t x) { return x < 0 ? -x : x; }
+
+static bf_cuda_axis_kernels with_doubles(bf_cuda_axis_kernels k,
+                                         void (*set)(bf_kind, bool, bf_cuda_axis_kernels *),
+                                         const bf_cuda_axis_params *p) {
+    set(p->kind, p->at.length <= TOLD_FEW, &k);
+    return k;
+}
 
 static bf_cuda_axis_kernels find_kernels(const bf_cuda_axis_params *p) {
     const bool wide = bf_dtype_bytes(p->dtype) == 8;
@@ -36,10 +46,10 @@ static bf_cuda_axis_kernels find_kernels(const bf_cuda_axis_params *p) {
     if (p->kind == BF_KIND_PRODUCT) return bf_cuda_axis_products();
     if (!bf_dtype_is_float(p->dtype)) return bf_cuda_axis_integers(p->kind, wide);
     switch (p->dtype) {
-    case BF_F16: return bf_cuda_axis_f16(p->kind);
-    case BF_BF16: return bf_cuda_axis_bf16(p->kind);
-    case BF_F32: return bf_cuda_axis_f32(p->kind);
-    default: return bf_cuda_axis_f64(p->kind);
+    case BF_F16: return with_doubles(bf_cuda_axis_f16(p->kind), bf_cuda_axis_doubles_f16, p);
+    case BF_BF16: return with_doubles(bf_cuda_axis_bf16(p->kind), bf_cuda_axis_doubles_bf16, p);
+    case BF_F32: return with_doubles(bf_cuda_axis_f32(p->kind), bf_cuda_axis_doubles_f32, p);
+    default: return with_doubles(bf_cuda_axis_f64(p->kind), bf_cuda_axis_doubles_f64, p);
     }
 }
 
@@ -64,7 +74,7 @@ static void *take(scratch *s, const bf_cuda_part_kind *kind, int64_t n, size_t b
     return memory;
 }
 
-static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int total) {
+static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int total, bool rough) {
     scratch s = {context, bf_cuda_workspace_of(context), BF_OK};
     if (s.workspace == NULL) return BF_E_MEMORY;
     const bool marks = may_mark(p), rows = p->at.offsets != NULL;
@@ -89,6 +99,7 @@ static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int t
     p->units = (bf_cuda_axis_unit *)take(&s, &units_part, rows ? units : 0, sizeof *p->units);
     p->again_list =
         (int64_t *)take(&s, &again_part, p->direct ? p->tiles : 0, sizeof *p->again_list);
+    p->left = (unsigned *)take(&s, &left_part, rough ? p->tiles / 32 + 1 : 0, 4);
     p->words = (int64_t *)take(&s, &words_part, p->word_slots * (BF_SUM_WORDS_MAX + 1), 8);
     return s.status;
 }
@@ -158,6 +169,12 @@ static bool is_by_line(const bf_cuda_axis_layout *at) {
     return at->reduced > 1 && extent >= LEAST_LINE && at->length / extent <= MOST_LINES;
 }
 
+/* Do doubles that round tell results of any length? */
+static bool is_rough(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *p) {
+    return k->rough_warps != NULL && p->at.offsets == NULL && p->fits == NULL && p->to == BF_F32 &&
+           p->at.length > p->ddof;
+}
+
 /* A kernel's blocks. */
 static bf_cuda_shape shape_of(const bf_cuda_axis_kernels *k, const void *kernel,
                               const bf_cuda_axis_params *p) {
@@ -167,10 +184,15 @@ static bf_cuda_shape shape_of(const bf_cuda_axis_kernels *k, const void *kernel,
         threads = BF_CUDA_AXIS_TILE_THREADS;
         shape.shared = (size_t)k->tile_bytes;
         shape.spares_cache = true;
-    } else if (kernel == k->blocks) {
+    } else if (kernel == k->blocks || kernel == k->rough_blocks) {
         threads = (int64_t)p->columns * p->lanes;
     } else if (kernel == k->columns || kernel == k->direct_columns) {
         threads = ratio((int64_t)p->columns * p->folded, k->width) * p->lanes;
+        shape.shared = (size_t)p->room * sizeof(int64_t);
+    } else if (kernel == k->told_columns) {
+        threads = ratio(p->columns, p->dtype == BF_F64 ? 2 : 4);
+    } else if (kernel == k->rough_columns) {
+        threads = ratio((int64_t)p->columns * p->folded, 4) * p->lanes;
         shape.shared = (size_t)p->room * sizeof(int64_t);
     }
     shape.threads = (int)ratio(threads, 32) * 32;
@@ -195,16 +217,17 @@ static int64_t even_parts(int64_t tasks, int64_t blocks, int64_t least) {
 /* Divides results into pieces, so that all multiprocessors have some. */
 static void set_pieces(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
                        bf_cuda_axis_params *p) {
+    if (is_rough(k, p)) kernel = kernel == k->blocks ? k->rough_blocks : k->rough_columns;
     int resident = 1; /* if it fails, the launch does too */
     (void)bf_cuda_occupancy(cuda, kernel, shape_of(k, kernel, p), &resident);
     const int last = p->at.reduced - 1;
     const int64_t length = p->by_line ? p->at.reduced_shape[last] : p->at.length;
     const int64_t lines = p->at.length / length, tasks = p->tiles * lines;
     const int64_t blocks = (int64_t)resident * cuda->multiprocessors;
-    const int64_t wanted = even_parts(tasks, blocks, most(1, blocks / tasks));
-    const int64_t enough = ratio(length * p->columns, LEAST_PIECE);
-    int64_t pieces = most(1, least(wanted, enough));
-    pieces = most(pieces, ratio(length, BF_CUDA_AXIS_PIECE));
+    const int64_t needed = ratio(length, BF_CUDA_AXIS_PIECE);
+    const int64_t wanted = even_parts(tasks, blocks, most(needed, blocks / tasks));
+    const int64_t enough = most(needed, ratio(length * p->columns, LEAST_PIECE));
+    const int64_t pieces = most(1, least(wanted, enough));
     p->piece = ratio(ratio(length, pieces), p->folded) * p->folded;
     p->line_pieces = ratio(length, p->piece);
     p->pieces = (int)(lines * p->line_pieces);
@@ -218,7 +241,7 @@ static void set_warps(const bf_cuda *cuda, bf_cuda_axis_params *p, int64_t lengt
     while (p->lanes < 32 && length >= 8 * vector * p->lanes) p->lanes *= 2;
     p->chunk = p->lanes;
     const int groups = 32 / p->lanes;
-    while (p->chunk > 1 && p->at.results < 2 * warps * p->chunk * groups) p->chunk /= 2;
+    while (p->chunk > 1 && p->at.results < 8 * warps * p->chunk * groups) p->chunk /= 2;
     p->tiles = ratio(p->at.results, (int64_t)p->chunk * groups);
 }
 
@@ -227,6 +250,55 @@ static bool has_warp_rows(const bf_cuda *cuda, const bf_cuda_axis_layout *at, in
     const int64_t warps = (int64_t)cuda->multiprocessors * BF_CUDA_AXIS_WARP_THREADS / 32;
     const int64_t longest = at->results >= 4 * warps ? MANY_ROWS : WARP_ROWS;
     return at->length >= 2 * vector && at->length <= longest && at->results >= 1024;
+}
+
+/* Have results a dtype that doubles tell? */
+static bool is_tellable(const bf_cuda_axis_params *p) {
+    if (p->fits != NULL) return false;
+    if (p->kind == BF_KIND_SUM) return p->to == BF_F64 || (p->to == BF_F32 && p->dtype != BF_F64);
+    return p->kind == BF_KIND_MOMENTS && p->to == (p->dtype == BF_F64 ? BF_F64 : BF_F32);
+}
+
+/* Do a few doubles tell results? */
+static bool is_told(const bf_cuda_axis_params *p) {
+    const bf_cuda_axis_layout *at = &p->at;
+    return at->length <= TOLD && at->length > p->ddof && at->reduced == 1 && is_tellable(p);
+}
+
+/* Columns, of which each thread takes all rows. */
+static bool set_told_columns(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
+    const bf_cuda_axis_layout *at = &p->at;
+    const int64_t threads = BF_CUDA_AXIS_THREADS, inner = at->kept_shape[at->kept - 1];
+    const int width = (int)least(k->width, p->dtype == BF_F64 ? 2 : 4);
+    if (k->told_columns == NULL || !is_told(p) || inner < 32) return false;
+    if (at->results < threads * at->length) return false;
+    p->inner = inner;
+    p->parts = ratio(inner, width * threads);
+    p->columns = (int)least(inner, ratio(ratio(inner, p->parts), 32 * width) * 32 * width);
+    p->tiles = at->results / inner * p->parts;
+    p->piece = at->length;
+    p->line_pieces = 1;
+    p->room = 0;
+    p->by_line = false;
+    p->told = p->direct = true;
+    return true;
+}
+
+/* Rows of whole vectors, of which lanes take one or a few each. */
+static bool set_told_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
+    const bf_cuda_axis_layout *at = &p->at;
+    const int64_t vectors = at->length / k->vector;
+    if (k->told_rows == NULL || !is_told(p) || at->length % k->vector != 0 || at->results < 1024 ||
+        (uintptr_t)p->a % 16 != 0)
+        return false;
+    p->lanes = 1;
+    while (p->lanes < 32 && (vectors % (2 * p->lanes) == 0 || vectors >= 16 * p->lanes))
+        p->lanes *= 2;
+    p->chunk = (int)least(4, p->lanes);
+    p->tiles = ratio(at->results, (int64_t)p->chunk * (32 / p->lanes));
+    p->by_line = false;
+    p->told = p->direct = true;
+    return true;
 }
 
 /* Rows of very few elements are told as columns are: each thread reads its own where they lie. */
@@ -246,6 +318,7 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
     const bool packed = is_packed(at, 0) && (p->b == NULL || is_packed(at, 1));
     const bool columns = has_columns(at);
     p->by_line = is_by_line(at);
+    if (packed && at->results > 1 && set_told_rows(k, p)) return k->warps;
     if (packed && at->results > 1 && at->length <= SHORT_ROWS &&
         (at->length < 2 * k->vector || at->length % k->vector != 0)) {
         if (k->direct_columns == NULL || at->length > SCATTERED || p->op == BF_NORM)
@@ -259,6 +332,8 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
         p->direct = k->direct_warps != NULL && at->length <= DIRECT_ROWS;
         return k->warps;
     }
+    if (columns && at->kept_strides[0][at->kept - 1] == 1 && set_told_columns(k, p))
+        return k->columns;
     if (columns && has_wide_columns(p)) {
         set_wide_columns(p, k->width, k->words);
         set_pieces(cuda, k, k->columns, p);
@@ -294,6 +369,14 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
         p->giant = most(COLUMN_GIANT, at->rows / WORD_SLOTS);
         return k->blocks;
     }
+    if (k->told_segments != NULL && mean < TOLD_SEGMENTS && is_tellable(p)) {
+        p->giant = WARP_ROWS;
+        p->folded = mean < 12 ? 2 : 1;
+        p->lanes = p->chunk = 4;
+        p->tiles = ratio(at->results, 32);
+        p->told = p->direct = true;
+        return k->warps;
+    }
     if (mean < 4 * k->vector) {
         p->giant = k->tile_capacity;
         return k->tiles;
@@ -306,23 +389,57 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
 
 /* --- launches --- */
 
+/* Sets the threads of blocks whose warps take chunks in turn, so that they end at about the same
+ * time; and *resident to the blocks of a multiprocessor. */
+static cudaError_t set_warp_threads(const bf_cuda *cuda, const void *kernel, int64_t chunks,
+                                    bf_cuda_shape *shape, int *resident) {
+    const int most_threads = shape->threads;
+    bf_cuda_shape tried = *shape;
+    int64_t best = 0;
+    for (int threads = most_threads; threads > most_threads / 2; threads -= 32) {
+        int blocks = 1;
+        tried.threads = threads;
+        cudaError_t error = bf_cuda_occupancy(cuda, kernel, tried, &blocks);
+        if (error != cudaSuccess) return error;
+        const int64_t warps = (int64_t)blocks * cuda->multiprocessors * threads / 32;
+        const int64_t busy = 100 * chunks / (ratio(chunks, warps) * warps);
+        if (busy <= best + 3) continue;
+        best = busy;
+        *resident = blocks;
+        shape->threads = threads;
+    }
+    return cudaSuccess;
+}
+
 static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
                           bf_cuda_axis_params *p) {
     bf_cuda_shape shape = shape_of(k, kernel, p);
-    const bool is_warps = kernel == k->warps || kernel == k->direct_warps;
-    const bool is_tiled =
-        kernel == k->blocks || kernel == k->columns || kernel == k->direct_columns;
+    const bool is_warps = kernel == k->warps || kernel == k->rough_warps ||
+                          kernel == k->direct_warps || kernel == k->told_rows ||
+                          kernel == k->told_segments;
+    const bool is_tiled = kernel != k->tiles && !is_warps;
     int resident = 1;
-    cudaError_t error = bf_cuda_occupancy(cuda, kernel, shape, &resident);
+    cudaError_t error = is_warps ? set_warp_threads(cuda, kernel, p->tiles, &shape, &resident)
+                                 : bf_cuda_occupancy(cuda, kernel, shape, &resident);
     if (error != cudaSuccess) return error;
     const int64_t blocks = (int64_t)resident * cuda->multiprocessors;
     int64_t useful = blocks;
     if (is_tiled && !p->listed) useful = p->tiles * p->pieces;
-    if (is_warps) useful = ratio(p->tiles, BF_CUDA_AXIS_WARP_THREADS / 32);
+    if (is_warps) useful = ratio(p->tiles, shape.threads / 32);
     if (kernel == k->tiles) useful = ratio(p->at.results, 32);
     shape.blocks = least(blocks, useful);
     void *arguments[] = {p};
     return bf_cuda_launch(cuda, kernel, shape, arguments);
+}
+
+/* That which tells results directly, before this one. */
+static const void *first_kernel(const bf_cuda_axis_kernels *k, const void *kernel,
+                                const bf_cuda_axis_params *p) {
+    if (kernel == k->blocks) return k->rough_blocks;
+    if (p->told && p->at.offsets != NULL) return k->told_segments;
+    if (kernel == k->warps)
+        return p->told ? k->told_rows : p->left != NULL ? k->rough_warps : k->direct_warps;
+    return p->told ? k->told_columns : p->left != NULL ? k->rough_columns : k->direct_columns;
 }
 
 /* A kernel, or two: one tells results directly, the other those that it could not tell. */
@@ -330,8 +447,7 @@ static cudaError_t launch_main(const bf_cuda *cuda, const bf_cuda_axis_kernels *
                                const void *kernel, const bf_cuda_axis_params *p) {
     bf_cuda_axis_params q = *p;
     if (p->direct) {
-        cudaError_t error =
-            launch(cuda, k, kernel == k->warps ? k->direct_warps : k->direct_columns, &q);
+        cudaError_t error = launch(cuda, k, first_kernel(k, kernel, p), &q);
         if (error != cudaSuccess) return error;
         q.again = true;
     }
@@ -374,6 +490,17 @@ static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p
     return bf_cuda_fetch_words(context, error, &p->board->wrong, 1, wrong, "checking offsets");
 }
 
+/* Lets doubles that round tell results first, if they may. */
+static bool set_rough(const bf_cuda_axis_kernels *k, const void *kernel, bf_cuda_axis_params *p) {
+    if (p->told || kernel == NULL || kernel == k->tiles || !is_rough(k, p)) return false;
+    const int64_t taken = kernel == k->warps ? p->at.length : p->piece;
+    p->direct = true;
+    p->tile = kernel == k->warps ? (int64_t)p->chunk * (32 / p->lanes) : 0;
+    p->roundings =
+        (double)(ratio(taken, p->lanes * p->folded) + p->lanes * p->folded + p->pieces + 64);
+    return true;
+}
+
 /* How a thread finds its next element. */
 static void set_steps(bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
@@ -393,12 +520,13 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     p->giant = p->piece = INT64_MAX;
     p->columns = p->lanes = p->pieces = p->folded = 1;
     p->distance = 1;
-    p->direct = p->again = false;
+    p->direct = p->again = p->told = false;
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
     if (!tree) kernel = rows ? schedule_rows(cuda, &k, p) : schedule_fibres(cuda, &k, p);
     set_steps(p);
     p->direct = p->direct && p->op != BF_NORM && (kernel == k.columns || p->along);
-    bf_status status = take_scratch(context, p, k.total);
+    const bool rough = set_rough(&k, kernel, p);
+    bf_status status = take_scratch(context, p, k.total, rough);
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;
     cudaError_t error =

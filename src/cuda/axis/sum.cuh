@@ -17,6 +17,7 @@
  *   fold()         keeps them
  *   close()        writes the part
  *   finish()       the result of a whole
+ *   has_origin     start(x) sets what is taken off all elements of a result: the first one
  *   Direct         what may tell a result of few elements (direct.cuh) */
 #ifndef BF_CUDA_AXIS_SUM_CUH
 #define BF_CUDA_AXIS_SUM_CUH
@@ -122,7 +123,7 @@ struct bf_cuda_axis_float
     static constexpr bool pair = Kind == BF_KIND_DOT;
     static constexpr bf_cuda_zeros zeros =
         Kind == BF_KIND_SUM || pair ? BF_CUDA_ZEROS_ALL : BF_CUDA_ZEROS_NONE;
-    static constexpr bool is_double = C::is_double;
+    static constexpr bool is_double = C::is_double, has_origin = false;
     using Terms = bf_cuda_terms<C::dtype, Kind, zeros, is_double>;
     static constexpr int KA = Terms::KA, KB = Terms::KB, K = KA + KB;
     using Sums = bf_cuda_axis_sums<K>;

@@ -12,6 +12,7 @@ struct bf_cuda_axis_no_direct {
 template <class A> struct bf_cuda_axis_takes_all {
     using Direct = bf_cuda_axis_no_direct; /* direct.cuh */
     static constexpr int most = 1 << 30;
+    static constexpr bool has_origin = false;
 
     template <class Value, int n>
     __device__ __forceinline__ void try_values(Value (&x)[n], Value (&y)[n], int64_t j) {

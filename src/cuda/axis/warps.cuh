@@ -33,6 +33,14 @@ template <class A> struct bf_cuda_axis_chunk {
         line.length = 0;
         is_mine = false;
     }
+    /* The first elements of each warp. */
+    static __device__ __forceinline__ void prefetch(const bf_cuda_axis_params &p) {
+        const int64_t first = rows(p) * (((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32);
+        if (threadIdx.x % BF_CUDA_WARP != 0 || first >= p.at.results || !p.along) return;
+        const int64_t bytes = p.at.length * p.element, most = BF_CUDA_AXIS_EARLY / 8;
+        bf_cuda_axis_prefetch((const char *)p.a + bf_cuda_axis_line_of(p.at, first).a * p.element,
+                              bytes < most ? bytes : most);
+    }
     /* Calls body(i, a, b, length) for every row. */
     template <class Body> __device__ __forceinline__ void for_each(Body body) const {
         BF_ROLLED
@@ -61,6 +69,8 @@ template <class A> struct bf_cuda_axis_chunk {
         for_each([&](int i, int64_t a, int64_t b, int64_t length) {
             int64_t part[A::words];
             sum.reset();
+            if constexpr (A::has_origin)
+                if (length > 0) bf_cuda_axis_start(p, sum, a);
             bf_cuda_axis_take<A>(p, sum, a, b, 0, length, lane, p.lanes, 0);
             sum.close(part);
             bf_cuda_axis_merge_warp<A>(part, p.lanes);
@@ -76,24 +86,26 @@ template <class A> struct bf_cuda_axis_chunk {
 
 /* This warp, among all of the grid. */
 static __device__ __forceinline__ int64_t bf_cuda_axis_warp() {
-    return ((int64_t)blockIdx.x * BF_CUDA_AXIS_WARP_THREADS + threadIdx.x) / BF_CUDA_WARP;
+    return ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / BF_CUDA_WARP;
 }
 static __device__ __forceinline__ int64_t bf_cuda_axis_warps_of_grid() {
-    return (int64_t)gridDim.x * (BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP);
+    return (int64_t)gridDim.x * (blockDim.x / BF_CUDA_WARP);
 }
 
 template <class A>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, A::blocks)
     bf_cuda_axis_warps(const __grid_constant__ bf_cuda_axis_params p) {
     using Chunk = bf_cuda_axis_chunk<A>;
-    bf_cuda_wait_for_previous();
+    bf_cuda_let_next_begin();
+    if (p.at.offsets == nullptr && !p.again) Chunk::prefetch(p);
+    bf_cuda_wait_for_end();
     if (bf_cuda_axis_is_wrong(p)) return;
     const int64_t rows = Chunk::rows(p), all = (p.at.results + rows - 1) / rows;
     const int64_t chunks = p.again ? (int64_t)p.board->again : all;
     A sum;
     sum.open(p);
     for (int64_t i = bf_cuda_axis_warp(); i < chunks; i += bf_cuda_axis_warps_of_grid())
-        Chunk(p, p.again ? p.again_list[i] : i).finish(sum);
+        Chunk(p, p.again ? bf_cuda_axis_left(p, i) : i).finish(sum);
 }
 
 template <class A>

@@ -1,0 +1,521 @@
+/* Results of few elements from a few doubles each, without a window.
+ *
+ * A sum is a chain of two-sums. Of f32, f16 and bf16 its errors add up without rounding, unless
+ * magnitudes differ by more than some 2^60: exponents prove that. Of f64 each addition of an error
+ * tells whether it was exact.
+ *
+ * A variance need not be exact to be told: sums of the elements and of their squares lack less than
+ * a bound. If all that they may lack changes no bit of the rounded result, it is the result.
+ *
+ * What is not told is left to the kernels with windows (`again` in axis.cuh). */
+#ifndef BF_CUDA_AXIS_DOUBLES_CUH
+#define BF_CUDA_AXIS_DOUBLES_CUH
+
+#include "cuda/axis/columns.cuh"
+#include "cuda/axis/quick.cuh"
+#include "cuda/axis/value.cuh"
+
+/* What n * (sum of squares) - (sum)^2 lacks at most, of its first term, if each sum is of some
+ * roundings one after another, of elements of which a number has been taken. */
+static __device__ __forceinline__ double bf_cuda_axis_lost(double roundings) {
+    return (4 * roundings + 32) * 0x1p-53;
+}
+
+/* Numbers of a call that every result needs. */
+struct bf_cuda_axis_told {
+    double n, inverse; /* of n; of variances: of n * (n - ddof) */
+    double lost;       /* of n * (sum of squares), at most */
+    int bits, chain;   /* of n^2, of elements that are added one after another */
+    int64_t count;     /* n */
+
+    __device__ __forceinline__ bf_cuda_axis_told(const bf_cuda_axis_params &p, int64_t elements,
+                                                 int added)
+        : count(elements) {
+        n = (double)count;
+        inverse = 1;
+        if (p.kind == BF_KIND_MOMENTS) inverse = 1 / (n * (double)(count - p.ddof));
+        if (p.op == BF_MEAN) inverse = 1 / n;
+        lost = bf_cuda_axis_lost(n);
+        bits = 2 * (32 - __clz((int)count - 1));
+        chain = 32 - __clz(added - 1);
+    }
+};
+
+/* A number that lies between two, as f32. */
+static __device__ __forceinline__ bool bf_cuda_axis_between(double low, double high,
+                                                            uint64_t *bits) {
+    const float x = (float)low;
+    *bits = __float_as_uint(x);
+    return x == (float)high;
+}
+
+/* A mean, as f64. The caller's result is not written here: it stays in a register. */
+static __device__ __noinline__ bool bf_cuda_axis_find_mean(const bf_cuda_axis_params &p, int64_t n,
+                                                           bf_cuda_axis_exactly sum,
+                                                           uint64_t *bits) {
+    *bits = (uint64_t)__double_as_longlong(sum.high); /* of a zero */
+    return sum.high == 0 || bf_cuda_axis_quick_mean(p.to, sum, n, bits);
+}
+static __device__ __forceinline__ bool bf_cuda_axis_tell_mean(const bf_cuda_axis_params &p,
+                                                              int64_t n, bf_cuda_axis_exactly sum,
+                                                              uint64_t *bits) {
+    uint64_t mean;
+    const bool good = bf_cuda_axis_find_mean(p, n, sum, &mean);
+    *bits = mean;
+    return good;
+}
+
+/* --- sums of f32, f16 and bf16 --- */
+
+/* Few: additions of some few elements are exact themselves, if magnitudes are alike. */
+template <bool Few> struct bf_cuda_axis_told_sum {
+    /* Of several results. */
+    struct Joint {
+        float most;
+        unsigned least; /* twice the bits of the least magnitude but 0, less 1 */
+
+        __device__ __forceinline__ void reset() {
+            most = 0;
+            least = ~0u;
+        }
+        __device__ __forceinline__ void look(float x) {
+            const unsigned bits = __float_as_uint(x);
+            most = fmaxf(most, fabsf(x));
+            least = min(least, 2 * bits - 1);
+        }
+        __device__ __forceinline__ void join_warp() {
+            const bf_extent e = {(int)__float_as_uint(most), (int)(least >> 1)};
+            const bf_extent all = bf_cuda_extent_warp(e);
+            most = __uint_as_float((unsigned)all.top);
+            least = (unsigned)all.least << 1 | 1;
+        }
+        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_told &t) const {
+            const int top = (int)(__float_as_uint(most) >> 23), last = (int)((least + 1) >> 24);
+            const int bits = Few ? 29 - t.chain : 80 - t.bits;
+            return top < 255 && (top - max(last, 1) <= bits || most == 0);
+        }
+    };
+    static constexpr bool has_origin = false;
+    double sum, error;
+
+    __device__ __forceinline__ void reset() { sum = error = -0.0; }
+    __device__ __forceinline__ void start(float) {}
+    __device__ __forceinline__ void take(float x, Joint &joint) {
+        joint.look(x);
+        if (Few) {
+            sum += x;
+            return;
+        }
+        double rest;
+        sum = bf_two_sum(sum, x, &rest);
+        error += rest;
+    }
+    /* Adds what another lane has of the same result. */
+    __device__ __forceinline__ void merge(const bf_cuda_axis_told_sum &other, Joint &) {
+        double rest;
+        sum = bf_two_sum(sum, other.sum, &rest);
+        error += rest;
+        error += other.error;
+    }
+    __device__ __forceinline__ bf_cuda_axis_told_sum shuffle(int distance) const {
+        bf_cuda_axis_told_sum x;
+        x.sum = __shfl_xor_sync(0xffffffffu, sum, distance);
+        x.error = __shfl_xor_sync(0xffffffffu, error, distance);
+        return x;
+    }
+    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, const bf_cuda_axis_told &t,
+                                         const Joint &, uint64_t *bits) const {
+        double rest = 0, x = sum;
+        if (error != 0) x = bf_two_sum(sum, error, &rest);
+        if (p.op == BF_MEAN && p.to == BF_F64)
+            return bf_cuda_axis_tell_mean(p, t.count, {x, rest}, bits);
+        if (p.op == BF_MEAN) {
+            const double mean = x * t.inverse, lost = fabs(mean) * 0x1p-50;
+            return bf_cuda_axis_between(mean - lost, mean + lost, bits);
+        }
+        *bits = (uint64_t)__double_as_longlong(x);
+        if (rest != 0 && p.to == BF_F32) x = bf_round_odd(x, rest);
+        if (p.to == BF_F32) *bits = __float_as_uint((float)x);
+        return fabs(x) <= 1.7976931348623157e308;
+    }
+};
+
+/* --- variances of f32, f16 and bf16, as f32 --- */
+
+static __device__ __forceinline__ bool bf_cuda_axis_tell_variance(const bf_cuda_axis_params &p,
+                                                                  const bf_cuda_axis_told &t,
+                                                                  double sum, double squares,
+                                                                  uint64_t *bits) {
+    const double all = t.n * squares, v = (all - sum * sum) * t.inverse;
+    const double lost = all * t.inverse * t.lost;
+    double low = fmax(v - lost, 0), high = v + lost;
+    if (p.op == BF_STD) {
+        low = sqrt(low) * (1 - 0x1p-51);
+        high = sqrt(high) * (1 + 0x1p-51);
+    }
+    return bf_cuda_axis_between(low, high, bits);
+}
+
+struct bf_cuda_axis_told_moments {
+    struct Joint {
+        __device__ __forceinline__ void reset() {}
+        __device__ __forceinline__ void join_warp() {}
+        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_told &) const { return true; }
+    };
+    static constexpr bool has_origin = true;
+    double sum, squares; /* of elements less the origin */
+    double origin;       /* the first element */
+
+    __device__ __forceinline__ void reset() { sum = squares = origin = 0; }
+    __device__ __forceinline__ void start(float x) { origin = x; }
+    __device__ __forceinline__ void take(float x, Joint &) {
+        const double d = x - origin;
+        sum += d;
+        squares = fma(d, d, squares);
+    }
+    __device__ __forceinline__ void merge(const bf_cuda_axis_told_moments &other, Joint &) {
+        sum += other.sum;
+        squares += other.squares;
+    }
+    __device__ __forceinline__ bf_cuda_axis_told_moments shuffle(int distance) const {
+        bf_cuda_axis_told_moments x;
+        x.sum = __shfl_xor_sync(0xffffffffu, sum, distance);
+        x.squares = __shfl_xor_sync(0xffffffffu, squares, distance);
+        x.origin = origin;
+        return x;
+    }
+    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, const bf_cuda_axis_told &t,
+                                         const Joint &, uint64_t *bits) const {
+        return bf_cuda_axis_tell_variance(p, t, sum, squares, bits);
+    }
+};
+
+/* --- f64 --- */
+
+struct bf_cuda_axis_told_sum_f64 {
+    struct Joint {
+        bool exact;
+        __device__ __forceinline__ void reset() { exact = true; }
+        __device__ __forceinline__ void join_warp() { exact = __all_sync(0xffffffffu, exact) != 0; }
+        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_told &) const { return exact; }
+    };
+    static constexpr bool has_origin = false;
+    double sum, error;
+
+    __device__ __forceinline__ void reset() { sum = error = -0.0; }
+    __device__ __forceinline__ void start(double) {}
+    __device__ __forceinline__ void take(double x, Joint &joint) {
+        joint.exact = bf_terms_add(&sum, &error, x) && joint.exact;
+    }
+    __device__ __forceinline__ void merge(const bf_cuda_axis_told_sum_f64 &other, Joint &joint) {
+        take(other.sum, joint);
+        joint.exact = bf_add_exactly(&error, other.error) && joint.exact;
+    }
+    __device__ __forceinline__ bf_cuda_axis_told_sum_f64 shuffle(int distance) const {
+        bf_cuda_axis_told_sum_f64 x;
+        x.sum = __shfl_xor_sync(0xffffffffu, sum, distance);
+        x.error = __shfl_xor_sync(0xffffffffu, error, distance);
+        return x;
+    }
+    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, const bf_cuda_axis_told &t,
+                                         const Joint &, uint64_t *bits) const {
+        const double x = error == 0 ? sum : sum + error;
+        *bits = (uint64_t)__double_as_longlong(x);
+        if (!(fabs(x) <= 1.7976931348623157e308)) return false;
+        if (p.op != BF_MEAN) return true;
+        bf_cuda_axis_exactly exactly = {x, 0};
+        if (error != 0) exactly.high = bf_two_sum(sum, error, &exactly.low);
+        return bf_cuda_axis_tell_mean(p, t.count, exactly, bits);
+    }
+};
+
+struct bf_cuda_axis_told_moments_f64 {
+    using Joint = bf_cuda_axis_told_moments::Joint;
+    static constexpr bool has_origin = false;
+    double sum, error, squares, more;
+
+    __device__ __forceinline__ void reset() { sum = error = squares = more = 0; }
+    __device__ __forceinline__ void start(double) {}
+    __device__ __forceinline__ void take(double x, Joint &) {
+        double rest;
+        const double square = x * x;
+        sum = bf_two_sum(sum, x, &rest);
+        error += rest;
+        squares = bf_two_sum(squares, square, &rest);
+        more += rest + fma(x, x, -square);
+    }
+    __device__ __forceinline__ void merge(const bf_cuda_axis_told_moments_f64 &other, Joint &) {
+        double rest;
+        sum = bf_two_sum(sum, other.sum, &rest);
+        error += rest + other.error;
+        squares = bf_two_sum(squares, other.squares, &rest);
+        more += rest + other.more;
+    }
+    __device__ __forceinline__ bf_cuda_axis_told_moments_f64 shuffle(int distance) const {
+        const unsigned all = 0xffffffffu;
+        bf_cuda_axis_told_moments_f64 x;
+        x.sum = __shfl_xor_sync(all, sum, distance);
+        x.error = __shfl_xor_sync(all, error, distance);
+        x.squares = __shfl_xor_sync(all, squares, distance);
+        x.more = __shfl_xor_sync(all, more, distance);
+        return x;
+    }
+    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, const bf_cuda_axis_told &t,
+                                         const Joint &, uint64_t *bits) const {
+        bf_cuda_axis_exactly x, y;
+        x.high = bf_two_sum(sum, error, &x.low);
+        y.high = bf_two_sum(squares, more, &y.low);
+        return bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, x, y, t.count, p.ddof, bits,
+                                           0x1p-80);
+    }
+};
+
+/* What tells a kind's results, if anything does. */
+template <bool is_double, bf_kind Kind, bool Few> struct bf_cuda_axis_told_of {
+    using Type = bf_cuda_axis_told_sum<Few>;
+};
+template <bool Few> struct bf_cuda_axis_told_of<false, BF_KIND_MOMENTS, Few> {
+    using Type = bf_cuda_axis_told_moments;
+};
+template <bool Few> struct bf_cuda_axis_told_of<true, BF_KIND_SUM, Few> {
+    using Type = bf_cuda_axis_told_sum_f64;
+};
+template <bool Few> struct bf_cuda_axis_told_of<true, BF_KIND_MOMENTS, Few> {
+    using Type = bf_cuda_axis_told_moments_f64;
+};
+
+/* --- columns --- */
+
+enum { BF_CUDA_AXIS_AHEAD = 16 /* rows that are on their way to the cache */ };
+
+template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
+    using Raw = typename C::Raw;
+    using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, Few>::Type;
+    static constexpr int W = sizeof(Raw) > 4 ? 2 : 4, U = 4;
+    using Columns = bf_cuda_axis_columns_at<C, W>;
+
+    const bf_cuda_axis_params &p;
+    bf_cuda_axis_told told;
+
+    /* Where a tile begins. */
+    struct Tile {
+        int64_t first, a; /* result, element */
+        int columns;
+    };
+    __device__ __forceinline__ Tile tile_of(int64_t u) const {
+        int64_t part = u, outer = 0;
+        if (p.tiles != p.parts) outer = bf_cuda_axis_divide(u, p.parts, &part);
+        const int64_t column = part * p.columns, left = p.inner - column;
+        Tile t;
+        t.first = outer * p.inner + column;
+        t.columns = (int)(left < p.columns ? left : p.columns);
+        t.a = column * p.distance;
+        if (p.tiles != p.parts) t.a = bf_cuda_axis_line_of(p.at, t.first).a;
+        return t;
+    }
+    /* The first rows of a tile, each by a thread. */
+    __device__ __forceinline__ void prefetch(int64_t u) const {
+        const int row = (int)threadIdx.x;
+        if (u >= p.tiles || row >= (int)p.at.length || row >= BF_CUDA_AXIS_AHEAD) return;
+        const Tile t = tile_of(u);
+        const char *at = (const char *)p.a + (t.a + row * p.steps[0]) * (int)sizeof(Raw);
+        bf_cuda_axis_prefetch(at, t.columns * (int)sizeof(Raw));
+    }
+    __device__ __forceinline__ Columns place(const Tile &t, int threads, bool vector) const {
+        Columns at;
+        at.distance = p.distance;
+#pragma unroll
+        for (int k = 0; k < W; k++) {
+            const int column = (int)threadIdx.x * (vector ? W : 1) + k * (vector ? 1 : threads);
+            at.column[k] = column < t.columns ? column : 0;
+        }
+        return at;
+    }
+    __device__ __forceinline__ bool is_vector(const Tile &t) const {
+        constexpr int bytes = W * (int)sizeof(Raw);
+        const uintptr_t at = (uintptr_t)p.a + (uintptr_t)(t.a * (int)sizeof(Raw));
+        const uintptr_t step = (uintptr_t)(p.steps[0] * (int)sizeof(Raw));
+        return p.distance == 1 && t.columns % W == 0 && ((at | step) & (unsigned)(bytes - 1)) == 0;
+    }
+    template <bool vector>
+    __device__ __forceinline__ void take(const Tile &t, const Columns &at, Told (&sums)[W],
+                                         typename Told::Joint &joint) const {
+        const int rows = (int)p.at.length;
+        int64_t row = t.a;
+        BF_ROLLED
+        for (int i = 0; i < rows; i += U, row += U * p.steps[0]) {
+            Raw x[U][W];
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (i + u < rows) at.template load<vector>(p, p.a, row + u * p.steps[0], x[u]);
+            if (Told::has_origin && i == 0) {
+#pragma unroll
+                for (int k = 0; k < W; k++) sums[k].start(C::value(p, x[0][k]));
+            }
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+                if (i + u >= rows) break;
+#pragma unroll
+                for (int k = 0; k < W; k++) sums[k].take(C::value(p, x[u][k]), joint);
+            }
+        }
+    }
+    /* Returns whether the results of this thread's columns are written. */
+    template <bool vector>
+    __device__ __forceinline__ bool finish(const Tile &t, const Columns &at, const Told (&sums)[W],
+                                           const typename Told::Joint &joint) const {
+        uint64_t bits[W];
+        bool good = joint.is_exact(told);
+#pragma unroll
+        for (int k = 0; k < W; k++) good = sums[k].tell(p, told, joint, &bits[k]) && good;
+        if (!good) return false;
+        char *to = (char *)p.values + (t.first + at.column[0]) * p.bytes;
+        if (vector && ((uintptr_t)to & (unsigned)(W * p.bytes - 1)) == 0 && p.bytes >= 4) {
+            if (p.bytes == 8) {
+#pragma unroll
+                for (int k = 0; k < W; k += 2)
+                    ((ulonglong2 *)to)[k / 2] = make_ulonglong2(bits[k], bits[k + 1]);
+            } else if (W == 4) {
+                *(uint4 *)to = make_uint4((unsigned)bits[0], (unsigned)bits[1],
+                                          (unsigned)bits[W - 2], (unsigned)bits[W - 1]);
+            } else {
+                *(uint2 *)to = make_uint2((unsigned)bits[0], (unsigned)bits[1]);
+            }
+            return true;
+        }
+#pragma unroll
+        for (int k = 0; k < W; k++) /* a column that is not there is the first once more */
+            bf_cuda_axis_store(p, t.first + at.column[k], bits[k]);
+        return true;
+    }
+    template <bool vector> __device__ __forceinline__ bool run(const Tile &t, int threads) const {
+        const Columns at = place(t, threads, vector);
+        Told sums[W];
+        typename Told::Joint joint;
+        joint.reset();
+#pragma unroll
+        for (int k = 0; k < W; k++) sums[k].reset();
+        take<vector>(t, at, sums, joint);
+        bf_cuda_wait_for_end();
+        return finish<vector>(t, at, sums, joint);
+    }
+};
+
+/* The plan has waited for what came before the call. */
+template <class C, bf_kind Kind, bool Few>
+__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
+    bf_cuda_axis_doubles_columns(const __grid_constant__ bf_cuda_axis_params p) {
+    using Columns = bf_cuda_axis_told_columns<C, Kind, Few>;
+    constexpr int W = Columns::W;
+    const Columns columns = {p, bf_cuda_axis_told(p, p.at.length, (int)p.at.length)};
+    const int threads = (p.columns + W - 1) / W, thread = (int)threadIdx.x;
+    bf_cuda_let_next_begin();
+    columns.prefetch(blockIdx.x);
+    for (int64_t u = blockIdx.x; u < p.tiles; u += gridDim.x) {
+        const auto t = columns.tile_of(u);
+        const bool vector = columns.is_vector(t);
+        if (vector) columns.prefetch(u + gridDim.x);
+        bool good = true;
+        if ((vector ? thread * W : thread) < t.columns && thread < threads)
+            good = vector ? columns.template run<true>(t, threads)
+                          : columns.template run<false>(t, threads);
+        if (__syncthreads_or(!good) && thread == 0) bf_cuda_axis_leave(p, u);
+    }
+}
+
+/* --- rows --- */
+
+template <class T> static __device__ __forceinline__ void swap(T &a, T &b) {
+    const T c = a;
+    a = b;
+    b = c;
+}
+
+/* Rows of whole vectors, one behind another: `lanes` lanes of a warp tell four rows at a time. */
+template <class C, bf_kind Kind>
+__global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
+    bf_cuda_axis_doubles_rows(const __grid_constant__ bf_cuda_axis_params p) {
+    using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, true>::Type;
+    using Value = typename C::Value;
+    constexpr int N = C::N, R = 4;
+    const int lane = (int)threadIdx.x % p.lanes, groups = BF_CUDA_WARP / p.lanes;
+    const int group = (int)threadIdx.x % BF_CUDA_WARP / p.lanes;
+    const int vectors = (int)p.at.length / N;
+    const bf_cuda_axis_told told(p, p.at.length, (vectors + p.lanes - 1) / p.lanes * N);
+    const int64_t batches = (p.at.results + R * groups - 1) / (R * groups);
+    bf_cuda_let_next_begin();
+    for (int64_t i = bf_cuda_axis_warp(); i < batches; i += bf_cuda_axis_warps_of_grid()) {
+        const int64_t first = i * R * groups;
+        const int64_t left =
+            p.at.results - first - group; /* a row that is not there is the first */
+        Told sums[R];
+        typename Told::Joint joint;
+        joint.reset();
+        const uint4 *row[R];
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            sums[r].reset();
+            const int64_t number = first + (r * groups < left ? r * groups + group : 0);
+            row[r] = (const uint4 *)p.a + number * vectors;
+        }
+        BF_ROLLED
+        for (int v = lane; v < vectors; v += p.lanes) {
+            uint4 x[R];
+#pragma unroll
+            for (int r = 0; r < R; r++) x[r] = C::fetch(p, (const char *)(row[r] + v));
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                Value e[N];
+                C::unpack(p, x[r], e);
+                if (Told::has_origin && v == lane)
+                    sums[r].start(__shfl_sync(0xffffffffu, e[0], group * p.lanes));
+#pragma unroll
+                for (int k = 0; k < N; k++) sums[r].take(e[k], joint);
+            }
+        }
+        /* Each step halves the rows of a lane, or the lanes that have something else. */
+        int d = p.lanes / 2, rows = R, mine = 0;
+#pragma unroll
+        for (int some = R; some > 1; some /= 2) {
+            if (d > 0) {
+                const bool upper = (lane & d) != 0;
+#pragma unroll
+                for (int r = 0; r < some / 2; r++) {
+                    if (upper) swap(sums[r], sums[r + some / 2]);
+                    sums[r].merge(sums[r + some / 2].shuffle(d), joint);
+                }
+                rows = some / 2;
+                if (upper) mine += some / 2;
+                d /= 2;
+            }
+        }
+        BF_ROLLED
+        for (; d > 0; d /= 2) {
+            const Told other = sums[0].shuffle(d);
+            sums[0].merge(other, joint);
+        }
+        joint.join_warp();
+        bf_cuda_wait_for_end();
+        bool good = joint.is_exact(told);
+        const int same = p.lanes / R; /* lanes that have the same results */
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            uint64_t bits;
+            if (r >= rows) break;
+            if ((same > 1 && (lane & (same - 1)) != 0) || (mine + r) * groups >= left) continue;
+            const bool told_it = good && sums[r].tell(p, told, joint, &bits);
+            if (told_it)
+                bf_cuda_axis_store(p, first + (mine + r) * groups + group, bits);
+            else
+                good = false;
+        }
+        if (__any_sync(0xffffffffu, !good) && threadIdx.x % BF_CUDA_WARP == 0) {
+            const int64_t each = (int64_t)p.chunk * groups;
+            for (int64_t c = first / each; c * each < first + R * groups && c * each < p.at.results;
+                 c++)
+                bf_cuda_axis_leave(p, c);
+        }
+    }
+}
+
+#endif
