@@ -265,6 +265,7 @@ static const option_spec shared[] = {
     {"help", 'h', NULL, "show this help", 0, .read = read_flag, .at = AT(help)},
 };
 enum { SHARED = sizeof shared / sizeof *shared };
+_Static_assert(SHARED + OPTIONS_OWN <= OPTIONS_MOST, "there is room for every option");
 
 /* ---- the options of a command ---------------------------------------------------------------- */
 

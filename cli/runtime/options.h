@@ -138,13 +138,13 @@ typedef struct usage {
 /* The options of a command that shares none but --help. */
 typedef struct own_options {
     const option_spec *specs;
-    int n;
+    int n; /* at most OPTIONS_OWN */
     void *into; /* the struct that they are read into */
 } own_options;
 
 /* Lists the options that a command has, in the order of its help; own may be NULL. Returns how
  * many. */
-enum { OPTIONS_MOST = 80 };
+enum { OPTIONS_MOST = 128, OPTIONS_OWN = 32 };
 int options_of(const usage *u, const own_options *own, const option_spec *list[OPTIONS_MOST]);
 
 /* Handles --help of a command: prints its usage and options, unless options_on_help set another. */
