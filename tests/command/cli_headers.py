@@ -5,7 +5,8 @@ import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 HEADERS = os.path.join(ROOT, "include/bitfold")
-OBJECTS = r"\b(bf_context|bf_state|bf_histogram|bf_groups|bf_table|bf_comm|bf_quantiles|bf_expression) \*(\w+)"
+OBJECTS = (r"\b(bf_context|bf_state|bf_histogram|bf_groups|bf_table|bf_comm|bf_quantiles|bf_expression|"
+           r"bf_dictionary) \*(\w+)")
 # Calls that leave the context alone: they make it, end it, or only look at an object.
 FREE = {"bf_context_create", "bf_state_describe", "bf_state_save", "bf_histogram_describe",
         "bf_histogram_save", "bf_quantiles_describe", "bf_quantiles_save",

@@ -101,11 +101,13 @@ class ByDlpack(unittest.TestCase):
 
 def addresses(result):
     """Where others see a result: by the buffer, by DLPack of both kinds, and by NumPy's interface."""
-    return {
+    found = {
         View(result).array.data, View(Tensor(result)).array.data, View(Tensor(result, old=True)).array.data,
         result.__array_interface__["data"][0], np.asarray(result).__array_interface__["data"][0],
-        np.from_dlpack(result).__array_interface__["data"][0],
     }  # fmt: skip
+    if np.asarray(result).dtype != bool or np.__version__ > "1.25":  # until then DLPack had no bools
+        found.add(np.from_dlpack(result).__array_interface__["data"][0])
+    return found
 
 
 class GivenBack(unittest.TestCase):

@@ -465,6 +465,34 @@ static void expressions(void **unused) {
     bf_expression_destroy(NULL);
 }
 
+static void dictionaries(void **unused) {
+    (void)unused;
+    const bf_key_column *const *columns = world_columns(w), *gap[] = {columns[0], NULL};
+    bf_dictionary *d = w->dictionary, *made = NULL;
+    const bf_array keys = world_keys(w, BF_I64, 1);
+    REFUSED(bf_dictionary_create(NULL, 2, world_key, &made));
+    REFUSED(bf_dictionary_create(c, 2, NULL, &made));
+    REFUSED(bf_dictionary_create(c, 2, world_key, NULL));
+    assert_null(made);
+    REFUSED(bf_dictionary_encode(NULL, columns, &w->out_i64));
+    REFUSED(bf_dictionary_encode(d, NULL, &w->out_i64));
+    REFUSED(bf_dictionary_encode(d, gap, &w->out_i64));
+    REFUSED(bf_dictionary_encode(d, columns, NULL));
+    REFUSED(bf_dictionary_find(NULL, columns, &w->out_i64));
+    REFUSED(bf_dictionary_find(d, NULL, &w->out_i64));
+    REFUSED(bf_dictionary_find(d, columns, NULL));
+    REFUSED(bf_dictionary_merge(NULL, d, NULL));
+    REFUSED(bf_dictionary_merge(d, NULL, NULL));
+    REFUSED(bf_dictionary_ranks(NULL, &keys));
+    REFUSED(bf_dictionary_ranks(d, NULL));
+    REFUSED(bf_dictionary_values(NULL, 1, NULL, &keys, NULL));
+    REFUSED(bf_dictionary_values(d, 1, NULL, NULL, NULL));
+    REFUSED(bf_dictionary_strings(NULL, 0, NULL, &keys, NULL, 0, NULL));
+    REFUSED(bf_dictionary_strings(d, 0, NULL, NULL, NULL, 0, NULL));
+    assert_int_equal(bf_dictionary_size(NULL), 0);
+    bf_dictionary_destroy(NULL);
+}
+
 static void maps(void **unused) {
     (void)unused;
     const bf_array *inputs[] = {&w->f64, &w->f64}, *gap[] = {&w->f64, NULL};
@@ -717,6 +745,7 @@ int main(void) {
         cmocka_unit_test(groups),
         cmocka_unit_test(tables),
         cmocka_unit_test(expressions),
+        cmocka_unit_test(dictionaries),
         cmocka_unit_test(communicators),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(order),

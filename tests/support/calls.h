@@ -23,9 +23,12 @@ typedef struct world {
     bf_table *table, *multimap;
     bf_comm *comm; /* of one rank */
     bf_expression *expression;
+    bf_dictionary *dictionary, *other_dictionary; /* of strings and f64: of as many keys as rows */
     bf_array f64, f32, i64, u16, bools, zeros, out_f64, out_i64, out_bool, picture;
     double doubles[WORLD_N], out_doubles[WORLD_N];
     float floats[WORLD_N];
+    int32_t no_offsets[WORLD_N + 1];
+    int64_t out_keys[WORLD_N + 1];
     int64_t integers[WORLD_N], out_integers[WORLD_N], nothing[WORLD_N], places[2];
     uint16_t halves[WORLD_N], pixels[WORLD_SIDE * WORLD_SIDE];
     uint8_t truths[WORLD_N], out_truths[WORLD_N];
@@ -144,6 +147,42 @@ CALL(bf_comm_reduce_scatter, w->comm, &w->f64, &w->out_f64)
 CALL(bf_comm_reduce, w->comm, &w->f64, &w->out_f64, 0)
 static const char *const world_names[] = {"a", "b"};
 static const bf_dtype world_dtypes[] = {BF_F64, BF_F64};
+
+/* Rows of empty strings and doubles. */
+static const bf_key_column *const *world_columns(world *w) {
+    static _Thread_local bf_strings strings;
+    static _Thread_local bf_key_column columns[2];
+    static _Thread_local const bf_key_column *at[2];
+    strings = (bf_strings){.size = sizeof strings,
+                           .count = WORLD_N,
+                           .offset = BF_I32,
+                           .offsets = w->no_offsets,
+                           .bytes = ""};
+    columns[0] = (bf_key_column){.size = sizeof *columns, .strings = &strings};
+    columns[1] = (bf_key_column){.size = sizeof *columns, .numbers = &w->f64};
+    at[0] = &columns[0], at[1] = &columns[1];
+    return at;
+}
+
+static const bf_dtype world_key[] = {BF_NONE, BF_F64};
+
+/* An output for each key, of i64 or f64, or one more. */
+static bf_array world_keys(world *w, bf_dtype dtype, int more) {
+    return bf_array_of(dtype, w->out_keys, bf_dictionary_size(w->dictionary) + more);
+}
+
+#define CALL_KEYS(name, dtype, more, ...)                                                          \
+    static bf_status call_##name(world *w) {                                                       \
+        const bf_array keys = world_keys(w, dtype, more);                                          \
+        return name(w->dictionary, __VA_ARGS__);                                                   \
+    }
+CALL_MAKING(bf_dictionary_create, bf_dictionary, bf_dictionary_destroy, w->context, 2, world_key)
+CALL(bf_dictionary_encode, w->dictionary, world_columns(w), &w->out_i64)
+CALL(bf_dictionary_find, w->dictionary, world_columns(w), &w->out_i64)
+CALL(bf_dictionary_merge, w->dictionary, w->other_dictionary, NULL)
+CALL_KEYS(bf_dictionary_ranks, BF_I64, 0, &keys)
+CALL_KEYS(bf_dictionary_values, BF_F64, 0, 1, NULL, &keys, NULL)
+CALL_KEYS(bf_dictionary_strings, BF_I64, 1, 0, NULL, &keys, NULL, 0, NULL)
 
 CALL_MAKING(bf_expression_parse, bf_expression, bf_expression_destroy, w->context, "a*b + 1",
             world_names, world_dtypes, 2, NULL, NULL)
@@ -608,6 +647,13 @@ static const context_call context_calls[] = {
     ENTRY(bf_table_load),
     ENTRY(bf_table_erase_one),
     ENTRY(bf_table_erase),
+    ENTRY(bf_dictionary_create),
+    ENTRY(bf_dictionary_encode),
+    ENTRY(bf_dictionary_find),
+    ENTRY(bf_dictionary_merge),
+    ENTRY(bf_dictionary_ranks),
+    ENTRY(bf_dictionary_values),
+    ENTRY(bf_dictionary_strings),
     ENTRY(bf_expression_parse),
     ENTRY(bf_expression_eval),
     ENTRY(bf_state_absorb_expression),
@@ -665,6 +711,11 @@ static inline bf_status make_objects(world *w) {
     if (status == BF_OK)
         status = bf_expression_parse(w->context, "a*b + 1", world_names, world_dtypes, 2, NULL,
                                      NULL, &w->expression);
+    if (status == BF_OK) status = bf_dictionary_create(w->context, 2, world_key, &w->dictionary);
+    if (status == BF_OK)
+        status = bf_dictionary_create(w->context, 2, world_key, &w->other_dictionary);
+    if (status == BF_OK)
+        status = bf_dictionary_encode(w->dictionary, world_columns(w), &w->out_i64);
     if (status == BF_OK) status = bf_table_create(w->context, &world_table, &w->table);
     if (status == BF_OK) status = bf_table_create(w->context, &world_multimap, &w->multimap);
     if (status == BF_OK) status = bf_table_insert(w->multimap, &one_key, &one_value);
@@ -743,6 +794,8 @@ static inline void world_destroy(world *w) {
     bf_states_destroy(w->states);
     bf_states_destroy(w->other_states);
     bf_expression_destroy(w->expression);
+    bf_dictionary_destroy(w->dictionary);
+    bf_dictionary_destroy(w->other_dictionary);
     bf_quantiles_destroy(w->quantiles);
     bf_quantiles_destroy(w->other_quantiles);
     bf_quantiles_destroy(w->found_quantiles);

@@ -3,7 +3,7 @@
 #ifndef BF_CUDA_AXIS_SEGMENTS_CUH
 #define BF_CUDA_AXIS_SEGMENTS_CUH
 
-#include "cuda/axis/doubles.cuh"
+#include "cuda/axis/doubles/doubles.cuh"
 #include "cuda/axis/tiles.cuh"
 
 #include "rules/number/format.h"

@@ -22,7 +22,7 @@
 #ifndef BF_CUDA_AXIS_SUM_CUH
 #define BF_CUDA_AXIS_SUM_CUH
 
-#include "cuda/axis/direct.cuh"
+#include "cuda/axis/doubles/direct.cuh"
 #include "cuda/axis/value.cuh"
 #include "cuda/reduce/sum_result.cuh"
 #include "cuda/reduce/sum_terms.cuh"

@@ -3,8 +3,8 @@
 #include "cuda/runtime/pipeline.cuh"
 
 #include "cuda/runtime/entry.cuh"
-#include "cuda/runtime/radix.cuh"
-#include "cuda/runtime/sort.cuh"
+#include "cuda/runtime/sort/radix.cuh"
+#include "cuda/runtime/sort/sort.cuh"
 #include "rules/reduce/state.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #ifndef BF_CUDA_ORDER_ORDER_CUH
 #define BF_CUDA_ORDER_ORDER_CUH
 
-#include "cuda/runtime/radix.cuh"
+#include "cuda/runtime/sort/radix.cuh"
 
 extern "C" {
 #include "seam/order.h"

@@ -5,7 +5,7 @@
 
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/prefix.cuh"
-#include "cuda/runtime/sort.cuh"
+#include "cuda/runtime/sort/sort.cuh"
 
 #include <stdlib.h>
 

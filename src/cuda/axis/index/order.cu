@@ -5,7 +5,7 @@
  * before is where an item's rows of a slot begin. Then a block sorts an item in shared memory, and
  * copies each slot's rows to their place. Else pairs of slot and row number are sorted. */
 #include "cuda/axis/index/tiles.cuh"
-#include "cuda/runtime/sort.cuh"
+#include "cuda/runtime/sort/sort.cuh"
 
 namespace {
 

@@ -7,7 +7,7 @@
  *
  * Elements become places (coding.cuh) where they are first read, and elements again where they are
  * last written. */
-#include "cuda/runtime/radix.cuh"
+#include "cuda/runtime/sort/radix.cuh"
 
 #include "cuda/runtime/grid.cuh"
 #include "cuda/runtime/mailbox.cuh"

@@ -8,8 +8,8 @@
  * a bound. If all that they may lack changes no bit of the rounded result, it is the result.
  *
  * What is not told is left to the kernels with windows (`again` in axis.cuh). */
-#ifndef BF_CUDA_AXIS_DOUBLES_CUH
-#define BF_CUDA_AXIS_DOUBLES_CUH
+#ifndef BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
+#define BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
 
 #include "cuda/axis/columns.cuh"
 #include "cuda/axis/quick.cuh"

@@ -1,5 +1,5 @@
 /* Sorting of entries: a partition by each byte of the keys, from the lowest on. */
-#include "cuda/runtime/sort.cuh"
+#include "cuda/runtime/sort/sort.cuh"
 
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/partition.cuh"

@@ -7,8 +7,8 @@
  * Squares are added by a chain of two-sums, whose errors then add up without rounding.
  *
  * Elements of f64 are added by a chain of two-sums (rules/reduce/terms.h): sums and means alone. */
-#ifndef BF_CUDA_AXIS_DIRECT_CUH
-#define BF_CUDA_AXIS_DIRECT_CUH
+#ifndef BF_CUDA_AXIS_DOUBLES_DIRECT_CUH
+#define BF_CUDA_AXIS_DOUBLES_DIRECT_CUH
 
 #include "cuda/axis/quick.cuh"
 #include "cuda/axis/taking.cuh"

@@ -1,10 +1,10 @@
 /* Variances of f32, f16 and bf16, as f32, of any number of elements: in doubles that round, like
  * those of few elements (doubles.cuh), by the kernels that sums have. A tile of which some result
  * is not told is left to the accumulator of sum.cuh. */
-#ifndef BF_CUDA_AXIS_ROUGH_CUH
-#define BF_CUDA_AXIS_ROUGH_CUH
+#ifndef BF_CUDA_AXIS_DOUBLES_ROUGH_CUH
+#define BF_CUDA_AXIS_DOUBLES_ROUGH_CUH
 
-#include "cuda/axis/doubles.cuh"
+#include "cuda/axis/doubles/doubles.cuh"
 #include "cuda/axis/taking.cuh"
 
 template <class C> struct bf_cuda_axis_rough : bf_cuda_axis_takes_all<bf_cuda_axis_rough<C>> {

@@ -1,6 +1,6 @@
 /* Sorting of entries. */
-#ifndef BF_CUDA_RUNTIME_SORT_CUH
-#define BF_CUDA_RUNTIME_SORT_CUH
+#ifndef BF_CUDA_RUNTIME_SORT_SORT_CUH
+#define BF_CUDA_RUNTIME_SORT_SORT_CUH
 
 #include "cuda/runtime/context.cuh"
 

@@ -1,8 +1,8 @@
 /* The radix sort of unsigned keys on a GPU. */
-#ifndef BF_CUDA_RUNTIME_RADIX_CUH
-#define BF_CUDA_RUNTIME_RADIX_CUH
+#ifndef BF_CUDA_RUNTIME_SORT_RADIX_CUH
+#define BF_CUDA_RUNTIME_SORT_RADIX_CUH
 
-#include "cuda/runtime/coding.cuh"
+#include "cuda/runtime/sort/coding.cuh"
 #include "cuda/runtime/context.cuh"
 
 /* The bits of the NaNs among elements, or-ed, and their complements; both 0: there is none. */
