@@ -106,7 +106,7 @@ bf_status order_chunk(bf_context *context, const chunk *c, bf_cuda_index_params 
     bf_rows rows = c->rows;
     rows.places = (const char *)rows.places + c->begin * bf_dtype_bytes(rows.places_dtype);
     rows.count = c->n;
-    return bf_cuda_index_sorts_values(&rows)
+    return bf_cuda_index_sorts_values(context->cuda, &rows, p->bytes)
                ? bf_cuda_index_sort_values(context, &rows, p->a, p->bytes, p->board, sorted,
                                            &p->order, &p->a)
                : bf_cuda_index_sort(context, &rows, false, p->board, sorted, &p->order);

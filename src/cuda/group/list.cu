@@ -21,13 +21,19 @@ bf_status copy_and_wait(bf_context *context, void *to, const void *from, size_t 
 
 typedef bf_cuda_entry<bf_cuda_wide> pair_entry;
 
-/* Makes entries of pairs and numbers, to be sorted. */
+__device__ __forceinline__ bf_cuda_wide load_rank(const char *ranks, int bytes, int64_t i) {
+    if (bytes == 4) return bf_cuda_wide{0, ((const uint32_t *)ranks)[i]};
+    if (bytes == 8) return bf_cuda_wide{0, ((const uint64_t *)ranks)[i]};
+    return bf_cuda_wide{((const uint64_t *)ranks)[2 * i], ((const uint64_t *)ranks)[2 * i + 1]};
+}
+
+/* Makes entries of ranks, as pairs, and numbers, to be sorted. */
 __global__ void __launch_bounds__(THREADS)
-    make_entries(const uint64_t *ranks, int64_t n, pair_entry *entries) {
+    make_entries(const char *ranks, int bytes, int64_t n, pair_entry *entries) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS) {
         pair_entry e;
-        e.key = bf_cuda_wide{ranks[2 * i], ranks[2 * i + 1]};
+        e.key = load_rank(ranks, bytes, i);
         e.value = bf_cuda_wide{0, (uint64_t)i};
         entries[i] = e;
     }
@@ -54,7 +60,8 @@ bf_status sort_pairs(bf_context *context, bf_cuda_groups *g) {
     pair_entry *entries = (pair_entry *)bf_cuda_group_scratch_of(
         context, g, BF_CUDA_SCRATCH_BATCHES, 2 * (size_t)n * sizeof *entries);
     if (entries == NULL) return BF_E_MEMORY;
-    make_entries<<<blocks, THREADS, 0, stream>>>((const uint64_t *)g->set.ranks.memory, n, entries);
+    make_entries<<<blocks, THREADS, 0, stream>>>((const char *)g->set.ranks.memory, g->rank_bytes,
+                                                 n, entries);
     void *sorted = NULL;
     bf_status status = bf_cuda_sort(context, sizeof(bf_cuda_wide), entries, entries + n,
                                     (uint32_t)n, sizeof(bf_cuda_wide), &sorted);
@@ -82,7 +89,8 @@ bf_status bf_cuda_groups_sort(bf_context *context, bf_cuda_groups *g) {
     bf_status status =
         bf_cuda_buffer_grow(context, &g->order, (size_t)g->set.size * sizeof(unsigned), 0);
     if (status != BF_OK) return status;
-    status = g->rank_bytes > 8 ? sort_pairs(context, g) : sort_words(context, g);
+    const bool words = g->rank_bytes <= 8 && context->cuda->shared >= BF_CUDA_RADIX_SHARED;
+    status = words ? sort_words(context, g) : sort_pairs(context, g);
     g->ordered = status == BF_OK;
     return status;
 }

@@ -61,6 +61,16 @@ static __device__ __forceinline__ void bf_cuda_collect(bf_cuda_packet *at, bf_cu
 
 /* --- exact sums over warps and blocks --- */
 
+/* Returns the bits that are set in any lane. */
+static __device__ __forceinline__ unsigned bf_cuda_warp_or(unsigned bits) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(0xffffffffu, bits);
+#else
+    for (int d = 16; d > 0; d /= 2) bits |= __shfl_xor_sync(0xffffffffu, bits, d);
+    return bits;
+#endif
+}
+
 /* The number lo + hi * 2^32. */
 struct bf_cuda_pair {
     int64_t lo, hi;

@@ -243,6 +243,7 @@ struct bf_cuda_axis_told_moments_f64 {
         error += rest;
         squares = bf_two_sum(squares, square, &rest);
         more += rest + fma(x, x, -square);
+        if (square == 0 && x != 0) more = NAN; /* too small for a double: nothing is told */
     }
     __device__ __forceinline__ void merge(const bf_cuda_axis_told_moments_f64 &other, Joint &) {
         double rest;

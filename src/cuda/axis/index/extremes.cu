@@ -203,7 +203,10 @@ bf_status reduce(bf_context *context, const bf_cuda_index_params &p, const bf_ro
 
 } // namespace
 
-bool bf_cuda_index_finds_extremes(const bf_operands *operands, const bf_rows *rows) {
+bool bf_cuda_index_finds_extremes(const bf_cuda *cuda, const bf_operands *operands,
+                                  const bf_rows *rows) {
+    const int bytes = bf_dtype_bytes(operands->dtype);
+    if (!bf_cuda_tiles::keeps_values(cuda, bytes < 4 ? 4 : bytes)) return false;
     return operands->kind == BF_KIND_EXTREME && rows->width == 1 && rows->count > 0 &&
            rows->slots > 0 && rows->slots <= (int64_t)1 << bf_cuda_tiles::SLOT_BITS;
 }

@@ -125,10 +125,12 @@ template <int Columns> struct double_sum {
     }
     __device__ __forceinline__ bool proven() const { return exact; }
     __device__ __forceinline__ void merge(const bf_cuda_index_params &, const double_sum &other) {
+        const bool all_negative_zeros = is_negative_zero(s) && is_negative_zero(other.s);
         exact &= other.exact;
         exact &= bf_terms_add_f64(&s, &e, &g, other.s);
         exact &= bf_terms_add_f64(&s, &e, &g, other.e);
         exact &= bf_terms_add_f64(&s, &e, &g, other.g);
+        if (all_negative_zeros) s = -0.0; /* the errors, which are +0, hide it */
     }
     __device__ __forceinline__ bool finish(const bf_cuda_index_params &p, int64_t r,
                                            uint32_t rows) const {

@@ -105,7 +105,8 @@ bf_status settle(const index_call *c) {
 
 bf_status sort_and_reduce(index_call *c) {
     bf_cuda_index_params *p = &c->params;
-    const bool values = bf_cuda_index_sorts_values(&c->rows) && p->kind != BF_KIND_DOT;
+    const bool values =
+        bf_cuda_index_sorts_values(c->context->cuda, &c->rows, p->bytes) && p->kind != BF_KIND_DOT;
     bf_status status =
         values ? bf_cuda_index_sort_values(c->context, &c->rows, p->a, p->bytes, p->board,
                                            &c->sorted, &p->order, &p->a)
@@ -149,7 +150,7 @@ bf_status run_call(index_call *c) {
     }
     if (bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows))
         status = bf_cuda_index_scatter(c->context, &c->params, &c->rows);
-    else if (bf_cuda_index_finds_extremes(c->operands, &c->rows))
+    else if (bf_cuda_index_finds_extremes(c->context->cuda, c->operands, &c->rows))
         status = bf_cuda_index_find_extremes(c->context, &c->params, &c->rows);
     else
         status = sort_and_reduce(c);

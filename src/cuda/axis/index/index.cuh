@@ -148,7 +148,7 @@ bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stab
                              bf_cuda_index_order *order);
 /* The same for rows of one element: these are brought into order themselves, in any order within a
  * slot, as *values; order->rows becomes NULL. Returns whether it takes these rows. */
-bool bf_cuda_index_sorts_values(const bf_rows *rows);
+bool bf_cuda_index_sorts_values(const bf_cuda *cuda, const bf_rows *rows, int bytes);
 bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, const void *from,
                                     int bytes, bf_cuda_index_board *board,
                                     bf_cuda_index_sorted *sorted, bf_cuda_index_order *order,
@@ -212,7 +212,8 @@ bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands, co
 bf_status bf_cuda_index_scatter(bf_context *context, bf_cuda_index_params *p, const bf_rows *rows);
 
 /* extremes.cu: minima and maxima of one element a row. Returns whether it takes these. */
-bool bf_cuda_index_finds_extremes(const bf_operands *operands, const bf_rows *rows);
+bool bf_cuda_index_finds_extremes(const bf_cuda *cuda, const bf_operands *operands,
+                                  const bf_rows *rows);
 bf_status bf_cuda_index_find_extremes(bf_context *context, const bf_cuda_index_params *p,
                                       const bf_rows *rows);
 

@@ -352,7 +352,10 @@ bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stab
     return status;
 }
 
-bool bf_cuda_index_sorts_values(const bf_rows *rows) { return rows->width == 1 && is_tiled(rows); }
+bool bf_cuda_index_sorts_values(const bf_cuda *cuda, const bf_rows *rows, int bytes) {
+    return rows->width == 1 && is_tiled(rows) &&
+           bf_cuda_tiles::keeps_values(cuda, bytes < 4 ? 4 : bytes);
+}
 
 bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, const void *from,
                                     int bytes, bf_cuda_index_board *board,

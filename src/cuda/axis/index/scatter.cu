@@ -230,6 +230,7 @@ bool bf_cuda_index_scatters(const bf_cuda *cuda, const bf_operands *operands, co
     const bool squares = kind == BF_KIND_MOMENTS || kind == BF_KIND_SQUARES;
     if (!bf_dtype_is_float(operands->dtype) || (kind != BF_KIND_SUM && !squares)) return false;
     if (squares && operands->dtype == BF_F64) return false;
+    if (!bf_cuda_tiles::keeps_values(cuda, operands->dtype == BF_F64 ? 8 : 4)) return false;
     const int64_t words = bf_sum_shape_of(kind, operands->dtype).words;
     if (rows->width != 1 || rows->count == 0 || rows->slots == 0 ||
         rows->slots * words > 64 * rows->count)

@@ -9,6 +9,7 @@
 #define BF_CUDA_AXIS_INDEX_TILES_CUH
 
 #include "cuda/axis/index/index.cuh"
+#include "cuda/runtime/grid.cuh"
 #include "cuda/runtime/partition_tile.cuh"
 
 namespace bf_cuda_tiles {
@@ -93,6 +94,12 @@ template <class V, bool staged> struct tile_memory {
     V values[staged ? ROWS : 4];
     uint32_t counters[COUNTERS + 1];
 };
+/* Whether a block has the shared memory for the values of a tile, of so many bytes each, and for
+ * those of an item (order.cu), beside what else it needs. */
+static inline bool keeps_values(const bf_cuda *cuda, int bytes) {
+    return (bytes + 6) * ROWS + 2048 <= cuda->shared;
+}
+
 template <class Source>
 using memory_of = tile_memory<typename Source::Value, Source::how != staging::NONE>;
 
@@ -101,13 +108,25 @@ using memory_of = tile_memory<typename Source::Value, Source::how != staging::NO
 static_assert(ROWS / (COUNTERS / DIGITS_MOST) < 1 << (32 - SLOT_BITS), "rank");
 static_assert((int64_t)DIGITS_MOST << BITS_MOST <= 1 << SLOT_BITS, "slots");
 
+/* Begins to copy 4, 8 or 16 bytes to shared memory, where the GPU can without a register. */
 template <int bytes> static __device__ __forceinline__ void copy_part(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes)
                      : "memory");
+#else
+    memcpy(__builtin_assume_aligned(to, bytes), __builtin_assume_aligned(from, bytes), bytes);
+#endif
+}
+
+/* The copies of this thread have ended. */
+static __device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
 }
 
 /* Begins to copy n values to shared memory. */
@@ -216,7 +235,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int d = threadIdx.x; d <= t.digits; d += THREADS)
         t.starts[(size_t)d * t.count + blockIdx.x] =
             (uint16_t)m.counters[d < t.digits ? d * copies : COUNTERS];
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    wait_for_copies();
     __syncthreads();
     write_tile(source, m, t, first, rows);
 }
@@ -335,7 +354,7 @@ __device__ __forceinline__ void visit_runs(const tiles &t, uint32_t first, uint3
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             const uint32_t i = base + 32 * k + lane, off = start - (base + 32 * k);
-            const unsigned begun = __reduce_or_sync(~0u, off < 32 ? 1u << off : 0);
+            const unsigned begun = bf_cuda_warp_or(off < 32 ? 1u << off : 0);
             const uint32_t at =
                 __shfl_sync(~0u, move, tiles_before + __popc(begun & up_to_lane)) + i;
             tiles_before += __popc(begun);

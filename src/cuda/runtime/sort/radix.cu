@@ -464,6 +464,7 @@ template <class K, class V> struct Sort {
         bf_cuda_shape shape = {};
         shape.blocks = tiles(p.n);
         shape.threads = Sorter<K, V>::THREADS;
+        static_assert(sizeof(typename Sorter<K, V>::memory) <= BF_CUDA_RADIX_SHARED, "room");
         shape.shared = sizeof(typename Sorter<K, V>::memory);
         shape.spares_cache = true;
         return bf_cuda_launch(context->cuda, sort_pass<K, V>, shape, p);

@@ -2,8 +2,8 @@
 #ifndef BF_CUDA_RUNTIME_SORT_RADIX_CUH
 #define BF_CUDA_RUNTIME_SORT_RADIX_CUH
 
-#include "cuda/runtime/sort/coding.cuh"
 #include "cuda/runtime/context.cuh"
+#include "cuda/runtime/sort/coding.cuh"
 
 /* The bits of the NaNs among elements, or-ed, and their complements; both 0: there is none. */
 struct bf_cuda_nans {
@@ -22,6 +22,9 @@ typedef struct bf_cuda_radix {
     const void *values;    /* NULL: the numbers from 0 on */
     void *moved;
 } bf_cuda_radix;
+
+/* Bytes of shared memory that a block needs, whatever is sorted: GPUs before sm_80 have fewer. */
+enum { BF_CUDA_RADIX_SHARED = 76 * 1024 };
 
 /* Enqueues the sort. Of floats whose sorted keys are wanted, it first waits to learn about NaNs: if
  * they have several bit patterns, *mixed (else it may be NULL) becomes true, and nothing is sorted.
