@@ -25,7 +25,7 @@ static void make_text(chunk *c, const chunk_plan *plan, int64_t number, int64_t 
     if (file) c->status = text_take_part(s->text, &c->piece, plan->first + number, row);
     if (c->status == TEXT_OK) {
         c->bytes = c->piece.end - c->piece.begin;
-        c->status = text_read_piece(s->text, &c->piece, plan->selection, &c->rows, &c->refusal);
+        c->status = text_read_piece(s->text, &c->piece, plan->selection, &c->rows, &c->refused);
         c->n = c->rows.n;
     }
     if (file || c->status != TEXT_OK) c->error = errno;
@@ -113,6 +113,8 @@ bool chunk_follows(const chunk *c, const chunk_plan *plan, int64_t row) {
 int chunk_check(const chunk *c, const source *s) {
     if (!c->failed) return EXIT_DONE;
     if (!s->text) return source_failed(s, c->got, c->error);
+    text_refusal refusal = {.error = c->refused};
+    if (c->status == TEXT_REFUSED) text_place_refusal(s->text, &c->piece, &refusal);
     errno = c->error;
-    return source_text_failed(s, c->status, &c->refusal);
+    return source_text_failed(s, c->status, &refusal);
 }

@@ -14,7 +14,7 @@ typedef struct chunk {
     text_piece piece;
     text_rows rows;
     text_status status;
-    text_refusal refusal;
+    text_error refused;
     text_selection before; /* what was selected before its rows were read */
     /* Of an array: */
     void *elements;

@@ -4,8 +4,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { INPUT_BYTES = 256 * 1024 };
 
@@ -22,7 +25,7 @@ typedef struct flow {
 } flow;
 
 /* DECODED: what has come in so far is complete; more may follow. */
-enum outcome { MORE, DECODED, DAMAGED, TOO_LARGE, NO_MEMORY };
+enum outcome { MORE, DECODED, DAMAGED, TOO_LARGE, TOO_WIDE, NO_MEMORY };
 
 typedef struct codec {
     unsigned char magic[6];
@@ -129,6 +132,8 @@ static void gzip_end(unpack *u) {
 
 /* ---- Zstandard ------------------------------------------------------------------------------- */
 
+enum { ZSTD_WINDOW_TOO_LARGE = 16, ZSTD_NO_MEMORY = 64 };
+
 typedef struct zstd_buffer {
     const void *bytes;
     size_t size, at;
@@ -143,13 +148,17 @@ static bool zstd_begin(unpack *u) {
 
 static enum outcome zstd_decode(unpack *u, flow *f) {
     size_t (*decompress)(void *, zstd_buffer *, zstd_buffer *);
-    unsigned (*is_error)(size_t);
+    int (*code_of)(size_t);
     memcpy(&decompress, &u->function[1], sizeof decompress);
-    memcpy(&is_error, &u->function[2], sizeof is_error);
+    memcpy(&code_of, &u->function[2], sizeof code_of);
     if (u->complete && f->in_left == 0) return DECODED;
     zstd_buffer in = {f->in, f->in_left, 0}, out = {f->out, f->out_left, 0};
     const size_t status = decompress(u->stream.zstd, &out, &in);
-    if (is_error(status)) return DAMAGED;
+    const int fault = code_of(status);
+    if (fault != 0)
+        return fault == ZSTD_WINDOW_TOO_LARGE ? TOO_WIDE
+               : fault == ZSTD_NO_MEMORY      ? NO_MEMORY
+                                              : DAMAGED;
     f->in += in.at;
     f->in_left -= in.at;
     f->out += out.at;
@@ -216,7 +225,7 @@ static const codec codecs[] = {
      "libzstd.so.1",
      "compressed by zstd, and libzstd.so.1 is not on this machine",
      "install Zstandard (on Debian and Ubuntu: libzstd1)",
-     {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_isError", "ZSTD_freeDStream"},
+     {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_getErrorCode", "ZSTD_freeDStream"},
      zstd_begin,
      zstd_decode,
      zstd_end},
@@ -239,6 +248,16 @@ static const codec *find_codec(const void *prefix, size_t length) {
 }
 
 bool unpack_knows(const void *prefix, size_t length) { return find_codec(prefix, length) != NULL; }
+
+bool unpack_knows_file(const char *name) {
+    unsigned char prefix[sizeof codecs->magic];
+    struct stat st;
+    if (stat(name, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+    const int fd = open(name, O_RDONLY | O_CLOEXEC);
+    const int64_t got = fd < 0 ? -1 : bytes_pread(fd, prefix, sizeof prefix, 0);
+    if (fd >= 0) close(fd);
+    return got > 0 && unpack_knows(prefix, (size_t)got);
+}
 
 /* The library stays loaded. */
 static bool load_functions(unpack *u) {
@@ -301,6 +320,8 @@ int64_t unpack_read(unpack *u, void *buffer, size_t size) {
         if (is == DAMAGED) return fail_unpacking(u, "the compressed data are damaged");
         if (is == TOO_LARGE)
             return fail_unpacking(u, "to decompress it takes more than 256 MiB of memory");
+        if (is == TOO_WIDE)
+            return fail_unpacking(u, "to decompress it takes a window of more than 128 MiB");
         if (is == NO_MEMORY) {
             errno = ENOMEM;
             return -1;

@@ -12,6 +12,9 @@ typedef struct unpack unpack;
 /* Whether data begin as one of these formats does. */
 bool unpack_knows(const void *prefix, size_t length);
 
+/* Whether a regular file does: no part of it can be read without all before it. */
+bool unpack_knows_file(const char *name);
+
 /* Why there is no more: a message, and what may help, or NULL. */
 typedef struct unpack_error {
     const char *what, *hint;

@@ -43,9 +43,11 @@ typedef struct expressed {
 
 static bool is_of_name(char c) { return isalnum((unsigned char)c) || c == '_' || (c & 128); }
 
-/* Finds the next name in *at that is no function's, and moves behind it. False: there is none. */
+/* Finds the next name in *at that is no function's, and moves behind it. False: there is none. A
+ * word behind a digit or a point is of a number: 1.e5, 0x1.fp3. */
 static bool next_name(const char **at, const char **begin, size_t *size) {
-    for (const char *c = *at; *c; c++) {
+    const char *const start = *at;
+    for (const char *c = start; *c; c++) {
         *begin = c;
         if (*c == '`') {
             const char *end = strchr(c + 1, '`');
@@ -61,7 +63,9 @@ static bool next_name(const char **at, const char **begin, size_t *size) {
         const char *behind = c;
         while (isspace((unsigned char)*behind)) behind++;
         *at = c;
-        if (!isdigit((unsigned char)**begin) && *behind != '(') return true;
+        const bool number =
+            isdigit((unsigned char)**begin) || (*begin > start && (*begin)[-1] == '.');
+        if (!number && *behind != '(') return true;
         c--;
     }
     return false;

@@ -4,6 +4,7 @@
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
+#include "runtime/json.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
 #include "work/share.h"
@@ -218,6 +219,23 @@ static void drop_total(running *total) {
     free(total->names);
 }
 
+/* NULLs of a product of floats are left out before its tree is made: parts of it, each without its
+ * own, do not join. */
+static int check_nulls(const options *o, bf_reduction op) {
+    const bool joins = !o->input.text.skip_nulls || op != BF_PROD ||
+                       (o->input.dtype != BF_NONE && !json_is_float(o->input.dtype));
+    const char *const with = joins               ? NULL
+                             : o->total          ? "--total"
+                             : o->save           ? "--save"
+                             : o->checkpoint     ? "--checkpoint"
+                             : ranks_count() > 1 ? "ranks"
+                                                 : NULL;
+    if (!with) return EXIT_DONE;
+    fail(EXIT_USAGE, NULL, "--null-policy skip: a product of floats does not go with %s", with);
+    hint("NULLs are left out before its tree is made; integers have none (--dtype i64)");
+    return EXIT_USAGE;
+}
+
 int cmd_value(int argc, char **argv) {
     const bf_reduction op = bf_reduction_from_name(argv[0]);
     options o;
@@ -225,6 +243,8 @@ int cmd_value(int argc, char **argv) {
     if (!options_parse(&o, argc, argv, usage_of(op), &code)) return code;
     if (o.expression) return expression_run(&o, op);
     if (many_asked(&o)) return many_run(&o, op);
+    code = check_nulls(&o, op);
+    if (code != EXIT_DONE) return code;
     task *t = calloc(1, sizeof *t); /* too large for a small stack */
     if (!t) return fail_status(BF_E_MEMORY, NULL, NULL);
     running total = {.states = NULL};

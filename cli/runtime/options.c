@@ -1,6 +1,7 @@
 #include "runtime/options.h"
 
 #include "input/guess.h"
+#include "input/unpack.h"
 #include "memory/temporary.h"
 #include "runtime/clash.h"
 #include "runtime/operand.h"
@@ -501,18 +502,22 @@ static void find_share(options *o) {
 }
 
 /* name NULL: none is asked for. */
-static bool is_file(const char *name) {
+static bool has_parts(const options *o, const char *name) {
     struct stat st;
-    return !name || (strcmp(name, "-") != 0 &&
-                     (stat(name, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size > 0)));
+    if (!name) return true;
+    if (strcmp(name, "-") == 0) return false;
+    if (stat(name, &st) != 0) return true;
+    return S_ISREG(st.st_mode) && st.st_size > 0 &&
+           (o->input.format == FORMAT_RAW || !unpack_knows_file(name));
 }
 
-/* Files that every rank can read a part of; standard input and pipes only one can. */
-static bool are_files(const options *o) {
+/* Files that every rank can read a part of; standard input, pipes and what is compressed only one
+ * can. */
+static bool all_have_parts(const options *o) {
     bool all = !o->weights;
-    for (int i = 0; i < o->file_count && all; i++) all = is_file(o->files[i]);
-    for (int i = 0; i < o->aggregate_count && all; i++) all = is_file(o->aggregates[i].values);
-    return all && is_file(o->offsets) && is_file(o->index);
+    for (int i = 0; i < o->file_count && all; i++) all = has_parts(o, o->files[i]);
+    for (int i = 0; i < o->aggregate_count && all; i++) all = has_parts(o, o->aggregates[i].values);
+    return all && has_parts(o, o->offsets) && has_parts(o, o->index);
 }
 
 /* Whether groups keep the rows of their keys, for which no rank has those of others. */
@@ -526,7 +531,7 @@ static bool keeps_rows(const options *o) {
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
     const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_GROUPS);
-    if (!ranks_first_says(are_files(o) && !spills && !keeps_rows(o)) && !ranks_alone())
+    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o)) && !ranks_alone())
         return false;
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;

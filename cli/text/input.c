@@ -382,8 +382,7 @@ static int64_t lines_before(const text_input *t, int64_t offset) {
     return lines;
 }
 
-/* Sets the offset and line of refusal->error.at, which lies in the piece. */
-static void place_refusal(const text_input *t, const text_piece *p, text_refusal *refusal) {
+void text_place_refusal(const text_input *t, const text_piece *p, text_refusal *refusal) {
     const char *at = refusal->error.at;
     refusal->offset = p->offset + (at - p->begin);
     const int64_t before = p->lines >= 0 ? p->lines : lines_before(t, p->offset);
@@ -391,15 +390,13 @@ static void place_refusal(const text_input *t, const text_piece *p, text_refusal
 }
 
 /* Refuses the row behind the piece. */
-static text_status refuse_fault(const text_input *t, const text_piece *p, text_refusal *refusal) {
-    text_error *e = &refusal->error;
+static text_status refuse_fault(const text_piece *p, text_error *e) {
     const char *const what = p->fault.what;
     *e = (text_error){.at = p->fault.at};
     const bool is_text = what == too_large || what == no_end;
     snprintf(e->what, sizeof e->what, "%s%s", what, is_text ? "" : ": this is not text");
     if (!is_text)
         snprintf(e->hint, sizeof e->hint, "numbers without a header need --format raw --dtype T");
-    place_refusal(t, p, refusal);
     return TEXT_REFUSED;
 }
 
@@ -410,8 +407,9 @@ static text_status find_layout(text_input *t, const text_options *options, text_
     text_piece *p = &t->first;
     text_options found = *options;
     found.delimiter = t->delimiter ? t->delimiter : ' ';
-    if (p->fault.what && p->begin == p->end) return refuse_fault(t, p, refusal);
-    if (text_layout_find(&t->layout, &found, &p->at, p->end, &refusal->error)) {
+    if (p->fault.what && p->begin == p->end) {
+        refuse_fault(p, &refusal->error);
+    } else if (text_layout_find(&t->layout, &found, &p->at, p->end, &refusal->error)) {
         t->begin = p->offset + (p->at - p->begin);
         t->second = p->next;
         t->header_lines = text_count_lines(p->begin, p->at);
@@ -421,7 +419,7 @@ static text_status find_layout(text_input *t, const text_options *options, text_
         if (p->lines >= 0) p->lines = t->header_lines;
         return TEXT_OK;
     }
-    if (refusal->error.at) place_refusal(t, p, refusal);
+    if (refusal->error.at) text_place_refusal(t, p, refusal);
     return TEXT_REFUSED;
 }
 
@@ -468,7 +466,7 @@ static void skip_rows(const text_input *t, text_piece *p, text_selection *select
 }
 
 text_status text_read_piece(const text_input *t, text_piece *p, text_selection *selection,
-                            text_rows *rows, text_refusal *refusal) {
+                            text_rows *rows, text_error *error) {
     rows->n = 0;
     rows->quoted = text_is_quoted(t, p);
     if (selection && selection->skip > 0) skip_rows(t, p, selection);
@@ -476,15 +474,10 @@ text_status text_read_piece(const text_input *t, text_piece *p, text_selection *
     int64_t wanted =
         selection && selection->left >= 0 && selection->left < most ? selection->left : most;
     if (!text_rows_reserve(rows, &t->layout, wanted > 0 ? wanted : 1)) return TEXT_NO_MEMORY;
-    const char *at = wanted == 0
-                         ? p->end
-                         : text_rows_read(rows, &t->layout, p->at, p->end, wanted, &refusal->error);
-    if (!at && rows->no_memory) return TEXT_NO_MEMORY;
-    if (!at) {
-        place_refusal(t, p, refusal);
-        return TEXT_REFUSED;
-    }
+    const char *at =
+        wanted == 0 ? p->end : text_rows_read(rows, &t->layout, p->at, p->end, wanted, error);
+    if (!at) return rows->no_memory ? TEXT_NO_MEMORY : TEXT_REFUSED;
     if (selection && selection->left > 0) selection->left -= rows->n;
-    if (p->fault.what && !(selection && selection->left == 0)) return refuse_fault(t, p, refusal);
+    if (p->fault.what && !(selection && selection->left == 0)) return refuse_fault(p, error);
     return TEXT_OK;
 }

@@ -108,8 +108,12 @@ typedef struct text_selection {
 } text_selection;
 
 /* Reads the rows of a piece that are selected, and takes them off the selection (NULL: all rows are
- * wanted). Room is made for them. */
+ * wanted). Room is made for them. What is refused is at error->at, in the piece. */
 text_status text_read_piece(const text_input *t, text_piece *p, text_selection *selection,
-                            text_rows *rows, text_refusal *refusal);
+                            text_rows *rows, text_error *error);
+
+/* Sets the line and the byte of a refusal, whose error.at lies in the piece. Of a file, the time is
+ * proportional to the bytes before it, so that this is for refusals that are reported. */
+void text_place_refusal(const text_input *t, const text_piece *p, text_refusal *refusal);
 
 #endif

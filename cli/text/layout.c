@@ -10,12 +10,14 @@
 
 char text_find_delimiter(const char *at, const char *end) {
     static const char marks[] = "\t;,|";
-    bool found[sizeof marks] = {false}, inside = false;
+    bool found[sizeof marks] = {false}, inside = false, opens = true; /* a quote here does */
     while (at < end && (*at == ' ' || *at == '\r' || *at == '\n')) at++;
     for (; at < end && *at && (inside || *at != '\n'); at++) {
-        inside ^= *at == '"';
+        const bool before = inside;
+        if (*at == '"' && (inside || opens)) inside = !inside;
         const char *const m = inside ? NULL : strchr(marks, *at);
         if (m) found[m - marks] = true;
+        opens = before || m || *at == ' ';
     }
     for (int i = 0; marks[i]; i++)
         if (found[i]) return marks[i];

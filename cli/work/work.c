@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* asprintf */
 #include "work/work.h"
 
+#include "input/unpack.h"
 #include "runtime/outfile.h"
 #include "work/ranks.h"
 
@@ -19,33 +20,38 @@ enum { GROUP_BYTES = 32, SAVED_BYTES = 1 << 28 };
 
 /* ---- what a checkpoint is bound to ----------------------------------------------------------- */
 
-/* A line for a file; false if it cannot be gone on with. */
-static bool put_file(FILE *f, const char *name) {
+/* A line for a file. Returns why it cannot be gone on with; NULL: it can. */
+static const char *put_file(FILE *f, const options *o, const char *name) {
+    static const char none[] = "this is none, and cannot be read again";
     struct stat st;
-    const bool there = strcmp(name, "-") != 0 && stat(name, &st) == 0;
-    if (strcmp(name, "-") == 0 || (there && !S_ISREG(st.st_mode))) return false;
+    if (strcmp(name, "-") == 0) return none;
+    const bool there = stat(name, &st) == 0;
+    if (there && !S_ISREG(st.st_mode)) return none;
+    if (o->input.format != FORMAT_RAW && unpack_knows_file(name))
+        return "this is compressed, and cannot be read from the middle on";
     if (there)
         fprintf(f, "file %s: %" PRId64 " bytes, changed at %" PRId64 ".%09ld\n", name,
                 (int64_t)st.st_size, (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
     else
         fprintf(f, "file %s: none\n", name);
-    return true;
+    return NULL;
+}
+
+/* The same, unless one was refused (EXIT_USAGE), or no file is asked for (NULL). */
+static int put_next(FILE *f, const options *o, const char *name, int code) {
+    const char *const why = code == EXIT_DONE && name ? put_file(f, o, name) : NULL;
+    return why ? fail(EXIT_USAGE, name, "--checkpoint needs files: %s", why) : code;
 }
 
 static int put_files(FILE *f, const options *o) {
-    const char *refused = NULL;
-    for (int i = 0; i < o->file_count && !refused; i++)
-        if (!put_file(f, o->files[i])) refused = o->files[i];
-    for (int i = 0; i < o->aggregate_count && !refused; i++)
-        if (o->aggregates[i].values && !put_file(f, o->aggregates[i].values))
-            refused = o->aggregates[i].values;
-    if (o->weights && !refused && !put_file(f, o->weights)) refused = o->weights;
-    if (o->edges && !refused && !put_file(f, o->edges)) refused = o->edges;
-    if (o->offsets && !refused && !put_file(f, o->offsets)) refused = o->offsets;
-    if (o->index && !refused && !put_file(f, o->index)) refused = o->index;
-    if (!refused) return EXIT_DONE;
-    fail(EXIT_USAGE, refused, "--checkpoint needs files: this is none, and cannot be read again");
-    return EXIT_USAGE;
+    const char *const others[] = {o->weights, o->edges, o->offsets, o->index};
+    int code = EXIT_DONE;
+    for (int i = 0; i < o->file_count; i++) code = put_next(f, o, o->files[i], code);
+    for (int i = 0; i < o->aggregate_count; i++)
+        code = put_next(f, o, o->aggregates[i].values, code);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        code = put_next(f, o, others[i], code);
+    return code;
 }
 
 /* A line for each fact that decides what the work makes. */

@@ -20,10 +20,10 @@ values, not on threads, instruction set, device or machine.
 
 Arrays on a GPU are used there.
 
-Every function has these keyword arguments:
+Functions have these keyword arguments, where they apply:
 
     nan        "propagate" (default): a NaN makes the result NaN; "skip": NaNs do not count;
-               "error": NaNs are refused
+               "error": NaNs are refused. Not of map, histogram, bincount, searchsorted and join
     out_dtype  "f64" or "f32": the dtype to which the exact value is rounded, once (not of min, max,
                argmin, argmax)
     ddof       0 or 1: var and std divide by n - ddof; correction is the same, as the array API standard
@@ -33,8 +33,9 @@ Every function has these keyword arguments:
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
                any dtype for contiguous bytes; no element is converted
     null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out;
-               where several arrays go together, each row in which one is NULL. Not where the result
-               would be positions
+               where several arrays go together, each row in which one is NULL. Reductions but reduce_runs,
+               describe, medians, quantiles, nth, sort, unique, mode, is_sorted, histogram, bincount and
+               absorb have it; what gives positions refuses it or has none
     context    the Context that runs the call; by default each thread has one, which uses all CPUs
                that it may use, and a GPU for arrays in its memory
 
@@ -46,9 +47,10 @@ DeviceError and OutOfMemoryError where the machine lacks something. What else it
 sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
 offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
 each of the other operations has its segment_ and index_ function. These, as all that return arrays,
-return them of the kind of the first array that is given: of NumPy, CuPy or PyTorch, on the same
-device; else a Result, which NumPy, pyarrow, Polars, JAX and so on take without a copy. An integer
-that does not fit int64 or uint64 raises RangeError. They have these keyword arguments besides:
+return them of the kind of the values: of CuPy or PyTorch, on the same device; of NumPy, also for
+pandas, JAX and objects with __array_interface__; else a Result, which NumPy, pyarrow, Polars, JAX
+and so on take without a copy. An integer that does not fit int64 or uint64 raises RangeError. They
+have these keyword arguments besides:
 
     overflow   "wrap": integers that do not fit are taken modulo 2^64
     fits       True: as "wrap", and a second array, of bools, says which results fit
@@ -549,7 +551,10 @@ class State(Mergeable):
 
     def absorb(self, x, y=None, *, dtype=None, null="error"):
         """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
-        Returns the state."""
+        null="skip" is refused by argmin and argmax; the indices of "describe" then count what is not
+        NULL. Returns the state."""
+        if null == "skip" and (op := self.info().op) in ("argmin", "argmax"):
+            refuse_positions(op, null)
         dtype = self._dtype(dtype)
         views = views_of(null, *((each, dtype) for each in (x, y) if each is not None))
         function = lib.bf_state_absorb if y is None else lib.bf_state_absorb_pair
@@ -576,6 +581,7 @@ class State(Mergeable):
 
     def merge(self, other):
         """Merges another state of the same kind, which is unchanged. Returns the state."""
+        self._require_kind(other)
         self._context._call_with(
             other._context, lib.bf_state_merge, self._handle, other._handle
         )
@@ -584,6 +590,7 @@ class State(Mergeable):
     def retract(self, other):
         """Takes out another state of the same kind, exactly: the state becomes that of the remaining
         data. For sum, mean, var, std, sumsq, norm and dot. Returns the state."""
+        self._require_kind(other)
         self._context._call_with(
             other._context, lib.bf_state_retract, self._handle, other._handle
         )

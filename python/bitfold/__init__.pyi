@@ -2,7 +2,7 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypedDict, overload
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypedDict, overload
 
 from typing_extensions import Buffer, Self, TypeAlias, Unpack
 
@@ -902,6 +902,7 @@ class Result:
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
     def __getitem__(self, key: Any) -> Any: ...
+    def __setitem__(self, key: Any, value: Any) -> NoReturn: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __dlpack__(
         self,

@@ -363,6 +363,7 @@ class States(Mergeable):
 
     def merge(self, other):
         """Merges other states of the same kind, each into that of its number. Returns the states."""
+        self._require_kind(other)
         self._context._call_with(
             other._context, lib.bf_states_merge, self._handle, other._handle
         )

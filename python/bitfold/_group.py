@@ -56,9 +56,9 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
     getattr(lib, _name).argtypes = _arguments
 
 
-def _elements(x, name):
+def _elements(x, name, null=None):
     """Returns an array of dtype `name`; 16-bit integers can be bf16."""
-    return View(x, name) if name == "bf16" else _Elements(x, name)
+    return View(x, name, null) if name == "bf16" else _Elements(x, name, null)
 
 
 def _new(make, name, n):
@@ -142,7 +142,8 @@ class Groups(Mergeable):
     def _views(self, keys, values, null):
         given = [(keys, self.key), *((x, dtype) for x, (_, dtype) in zip(values, self.aggregates))]
         if null != "skip":
-            return [_elements(x, name) for x, name in given]
+            hints = [null, *(null if len(values) == 1 else None for _ in values)]
+            return [_elements(x, name, hint) for (x, name), hint in zip(given, hints)]
         if len(values) > 1:  # a NULL of one would leave out the others' values
             for x, name in given[1:]:
                 _elements(x, name)
@@ -152,6 +153,7 @@ class Groups(Mergeable):
 
     def merge(self, other):
         """Merges other groups of the same kind, which are unchanged. Returns the groups."""
+        self._require_kind(other)
         self._context._call_with(
             other._context, lib.bf_groups_merge, self._handle, other._handle
         )
@@ -160,6 +162,7 @@ class Groups(Mergeable):
     def retract(self, other):
         """Takes out the rows of other groups of the same kind, exactly. Groups without rows are
         removed. Groups with min or max are refused. Returns the groups."""
+        self._require_kind(other)
         self._context._call_with(
             other._context, lib.bf_groups_retract, self._handle, other._handle
         )

@@ -194,6 +194,7 @@ class Histogram(Mergeable):
 
     def merge(self, other):
         """Merges another histogram with the same bins, which is unchanged. Returns the histogram."""
+        self._require_kind(other)
         self._context._call_with(
             other._context, lib.bf_histogram_merge, self._handle, other._handle
         )
@@ -201,6 +202,7 @@ class Histogram(Mergeable):
 
     def retract(self, other):
         """Takes out another histogram with the same bins, exactly. Returns the histogram."""
+        self._require_kind(other)
         self._context._call_with(
             other._context, lib.bf_histogram_retract, self._handle, other._handle
         )

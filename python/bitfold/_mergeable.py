@@ -2,6 +2,8 @@
 
 import ctypes
 
+from ._library import StateError
+
 
 class Mergeable:
     """Merges with others of its kind; is pickled, copied and compared by its saved form."""
@@ -15,6 +17,12 @@ class Mergeable:
         if not isinstance(other, type(self)):
             return NotImplemented
         return self._copied().merge(other)
+
+    def _require_kind(self, other):
+        """Raises StateError unless both are of one kind: the library cannot tell what a handle is of."""
+        kind = next(each for each in type(self).__mro__ if Mergeable in each.__bases__)
+        if not isinstance(other, kind):
+            raise StateError(f"{type(other).__name__!r} is no {kind.__name__}")
 
     def _copied(self):
         return self.load(self.save(), self._context)

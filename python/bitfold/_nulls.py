@@ -74,7 +74,9 @@ def _moved(offsets, valid):
     if _cuda_interface(offsets) is not None:
         raise ArgumentError("null='skip' goes with offsets in the host's memory")
     counts, view = segment_sum(valid, offsets), View(offsets)
-    kind = c_int64 if view.dtype == "i64" else ctypes.c_int32
-    first = kind.from_address(view.array.data).value
-    before = sum((ctypes.c_bool * first).from_buffer(valid))
+    first = (c_int64 if view.dtype == "i64" else ctypes.c_int32)()
+    _call(lib.bf_memory_copy, byref(first), view.array.data, ctypes.sizeof(first))  # of any memory
+    if not 0 <= first.value <= len(valid):
+        raise ArgumentError(f"the first offset is {first.value}, of {len(valid)} rows")
+    before = sum((ctypes.c_bool * first.value).from_buffer(valid))
     return array.array("q", itertools.accumulate(counts.tolist(), initial=before))

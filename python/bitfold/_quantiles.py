@@ -90,6 +90,7 @@ class Quantiles(Mergeable):
     def merge(self, other):
         """Adds what another object has absorbed in this pass: both are new, or both were loaded from
         what one saved when the pass began. Returns the object."""
+        self._require_kind(other)
         self._context._call_with(
             other._context, lib.bf_quantiles_merge, self._handle, other._handle
         )

@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import itertools
+import os
 import struct
 import sys
 import threading
@@ -55,8 +56,12 @@ def _hold(thing):
 
 
 @_RELEASE
-def _release(number):
-    del _held[number]
+def _release(number, held=_held):
+    del held[number]
+
+
+# Others may release after this module is gone: at exit, its names are cleared.
+ctypes.pythonapi.Py_IncRef(py_object(_release))
 
 
 class _Tensor(ctypes.Structure):
@@ -107,6 +112,16 @@ _given = [_Given(object())]
 _lock = threading.RLock()
 
 
+def _renew_lock():
+    """Makes the lock anew in a child of a fork: a thread that is not there may have held it."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 def _sweep():
     """Frees the capsules that nobody has any more."""
     with _lock:
@@ -145,6 +160,8 @@ def _kinds(name, shape):
 
 def new_result(name, shape, source=None, offset=0):
     """Returns a new array of zeros, or one of the memory of a source, from byte `offset` on."""
+    if len(_given) > 1:
+        _sweep()
     kind, memory = _kinds(name, tuple(shape))
     made = memory() if source is None else memory.from_buffer(source, offset)
     if kind is not memory:
@@ -217,6 +234,9 @@ class Result:
         if self.ndim == 1:
             return _to_number(self.dtype, ctypes.Array.__getitem__(self._memory, i))
         return self._part(i, self.shape[1:])[rest]
+
+    def __setitem__(self, key, value):
+        raise TypeError("results are written through their buffer")
 
     def _part(self, first, shape):
         """Returns the array of this shape that begins at an index of the first dimension."""

@@ -64,8 +64,8 @@ def _destroy(handle, context):
 class _Elements:
     """An array of keys or values. Pairs are u64 whose last dimension is the two words."""
 
-    def __init__(self, x, name):
-        self._view = View(x, "u64" if name == "pair" else None)
+    def __init__(self, x, name, null=None):
+        self._view = View(x, "u64" if name == "pair" else None, null)
         self.array = a = self._view.array
         self.readonly = self._view.readonly
         if name == "pair":
@@ -201,6 +201,7 @@ class Table(Mergeable):
     def merge(self, other):
         """Inserts the entries of another table of the same kind, which is unchanged: `duplicates` says
         what becomes of keys that both have. Returns the table."""
+        self._require_kind(other)
         kinds = [(each.key, each.value, each.duplicates) for each in (self, other)]
         if kinds[0] != kinds[1]:
             raise StateError(f"a table of {kinds[1]} is merged into one of {kinds[0]}")

@@ -2,6 +2,7 @@
 
 BITFOLD_KILLS is the number of runs that are killed, of all commands in turn."""
 import glob
+import gzip
 import os
 import random
 import resource
@@ -177,6 +178,9 @@ class Refusals(CheckpointTest):
         self.refused(2, "--checkpoint needs files", "sum", *arguments, stdin=b"1\n")
         os.mkfifo(self.path("pipe"))
         self.refused(2, "--checkpoint needs files", "count", self.path("pipe"), *arguments)
+        packed = self.write("packed", gzip.compress(b"1\n"))
+        self.refused(2, "--checkpoint needs files: this is compressed", "sum", packed, *arguments)
+        self.result("sum", "--format", "raw", "--dtype", "u8", packed, *arguments)
         self.refused(2, "needs --checkpoint", "sum", self.write("x", b"1"), *SOON)
         self.refused(2, "is not a number of seconds", "sum", self.write("x", b"1"), *arguments,
                      "--checkpoint-interval", "0")

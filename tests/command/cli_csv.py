@@ -266,6 +266,16 @@ class Nulls(CommandTest):
                     self.assertEqual(self.result("argmin", *skip, stdin=data),
                                      str(values.index(min(there))))
 
+    def test_a_product_of_floats_without_nulls_does_not_join(self):
+        name = self.write("x", b"2,x\n,x\n3,x\n")
+        skip = ["prod", "--column", 1, "--null-policy", "skip", name]
+        self.assertEqual(self.result(*skip), "6")
+        for option in [["--total"], ["--save", self.path("s")], ["--checkpoint", self.path("c")]]:
+            self.refused(2, "a product of floats does not go with " + option[0], *skip, *option)
+            self.assertEqual(self.result(*skip, *option, "--dtype", "i64").split()[0], "6")
+            self.result("max", *skip[1:], *option)
+        self.assertEqual(self.result(*skip, name, "--total", "--dtype", "i32").split()[-2], "36")
+
     def test_commands_that_cannot_leave_rows_out_say_so(self):
         for command in ["hist", "count", "median", "describe"]:
             self.refused(2, "cannot leave rows out", command, "--column", "1", "--null-policy", "skip",
@@ -331,6 +341,12 @@ class Compressed(CommandTest):
         for compress in CODECS.values():
             self.refused(3, "-:120002: not a number: 'oops'", "sum", "--column", "a",
                          stdin=compress(self.data + b"oops,\n"))
+
+    @unittest.skipUnless("zst" in CODECS, "needs zstd")
+    def test_a_window_that_is_too_large_is_told(self):
+        for log, what in [(28, "it takes a window of more than 128 MiB"), (20, "the compressed data end")]:
+            frame = b"\x28\xb5\x2f\xfd" + bytes([0, log - 10 << 3]) + b"\0\0\0"
+            self.refused(3, what, "sum", stdin=frame)
 
     def test_a_bomb_ends_at_the_longest_line(self):
         for name, compress in CODECS.items():

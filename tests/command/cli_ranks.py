@@ -2,6 +2,7 @@
 under MPICH; failures are told once, with one exit code; nothing hangs.
 
 BITFOLD_CASES above 1 tries every command on 1 to 8 ranks; otherwise a third of them on a few."""
+import gzip
 import json
 import os
 import random
@@ -45,7 +46,7 @@ COMMANDS = [
     "group --column key --offset 11 --count 20000 --sum value t.csv", "join small.npy small.npy", "join small.npy k.npy", "join --offset 3 --count 2000 k.npy lines",
     "join --count 900 late k.npy", "join lines late --count 700", "join x.npy k.npy", "join bad one",
     "join fortran.npy x.npy", "join tiny.npy tiny.npy", "join empty.npy empty.npy",
-    "join --memory 64M small.npy k.npy",
+    "join --memory 128M small.npy k.npy",
     "sum missing.npy", "sum --column nothing t.csv", "sum bad", "sum x.npy bad y.npy", "sum --nan no x",
     "sum --overflow wrap x.npy", "prod --overflow wrap k.npy", "prod k.npy", "mean --nan error odd.npy",
     "group bad --count", "count bad", "hist --tsv bad", "dot bad bad", "sum --format npy lines",
@@ -62,7 +63,7 @@ COMMANDS = [
     "top -n 9 --column value,late,key t.csv", "top -n 3 --total lines late", "top -n 3 late", "top -n 9 empty.npy",
     "top -n 500 --offset 777 --count 50001 k.npy", "top -n 2 --axis 0 fortran.npy", "top -n 12 fortran.npy",
     "top -n 3 --offset 17 --count 30 lines", "top -n 1 x.npy missing.npy", "top -n 1 --total x.npy k.npy", "top -n 1 bad",
-    "top -n 2 --nan error odd.npy", "top -n 999999999999 tiny.npy", "top -n 40 --memory 64M x.npy",
+    "top -n 2 --nan error odd.npy", "top -n 999999999999 tiny.npy", "top -n 40 --memory 128M x.npy",
    
     "quantile --nan error odd.npy", "describe --quantiles x.npy odd.npy", "describe --quantiles=1,50 t.csv",
     "quantile --method hazen swapped.npy fortran.npy", "median one tiny.npy", "median --index k.npy --slots 2100 x.npy",
@@ -201,7 +202,7 @@ class Commands(RanksTest):
                 code, out, error = self.ranks(mpi, 2, command, "x")
                 self.assertEqual((code, out), (2, b""))
                 self.assertIn("bitfold %s: this command does not run over ranks" % command, error)
-            code, out, error = self.ranks(mpi, 2, "top", "-j1", "-n", 1 << 40, "--memory", "64M", "x")
+            code, out, error = self.ranks(mpi, 2, "top", "-j1", "-n", 1 << 40, "--memory", "128M", "x")
             self.assertEqual((code, out), (2, b""))
             self.assertIn("--memory is too small for so many numbers over ranks", error)
             self.assertEqual(self.ranks(mpi, 1, "map", "abs", "-o", "out.npy",
@@ -227,6 +228,28 @@ class Commands(RanksTest):
         for mpi in FOUND:
             child = self.start(mpi, 3, "sum", stdin=subprocess.PIPE)
             self.assertEqual(self.end(child, b"1\n2\n3.5\n")[:2], (0, b"6.5\n"))
+
+    def test_one_rank_reads_what_is_compressed(self):
+        write_inputs(self.dir)
+        for name in ["t.csv", "x.npy", "k.npy"]:
+            with open(self.path(name), "rb") as f:
+                self.write(name + ".gz", gzip.compress(f.read(), 1))
+        for i, command in enumerate(["sum --column value t.csv.gz", "mean x.npy.gz", "count k.npy.gz",
+                                     "describe --column key --offset 9 --count 999 t.csv.gz",
+                                     "dot x.npy x.npy.gz", "group k.npy --sum x.npy.gz",
+                                     "sum --format raw --dtype u8 t.csv.gz"]):
+            for mpi in FOUND if ALL else [FOUND[i % len(FOUND)]]:
+                self.check(mpi, 3, *command.split())
+
+    def test_a_product_without_nulls_is_refused(self):
+        name = self.write("x", b"2,x\n,x\n3,x\n")
+        skip = ["--column", 1, "--null-policy", "skip", name]
+        for mpi in FOUND:
+            code, out, error = self.ranks(mpi, 2, "prod", *skip)
+            self.assertEqual((code, out), (2, b""))
+            self.assertEqual(error.count("a product of floats does not go with ranks"), 1, error)
+            self.assertEqual(self.ranks(mpi, 2, "prod", "--dtype", "i64", *skip)[:2], (0, b"6\n"))
+            self.assertEqual(self.ranks(mpi, 1, "prod", *skip)[:2], (0, b"6\n"))
 
     def test_files_are_written_once(self):
         write_inputs(self.dir)

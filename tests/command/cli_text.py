@@ -189,6 +189,12 @@ class Rows(CommandTest):
         self.assertEqual(self.result("sum", "--column", 2, "--delimiter", "\\t",
                                      stdin=b"1 5\t2\n"), "2")
 
+    def test_quotes_open_fields_only_where_they_begin(self):
+        for header, name in [('height 5",count', "count"), ('a"b,c"', 'c"'), ('"a;b" , "c"', "c"),
+                             ('"a""|b","c"', "c"), ('5"",c', "c"), ('"x, y" c', "c")]:
+            data = header + ("\n1 2\n" if header.endswith(" c") else "\n1,2\n")
+            self.assertEqual(self.result("sum", "--column", name, stdin=data.encode()), "2", header)
+
     def test_blank_lines_line_ends_and_a_missing_last_newline(self):
         for data in [b"1\n2\n3", b"1\r\n2\r\n3\r\n", b"\n1\n \n\t\n2\n\n\n3\n\r\n", b" 1\n2 \n\t3\t\n"]:
             for name in ["-", self.write("x", data)]:
@@ -346,6 +352,14 @@ class LongLines(CommandTest):
             for j in [1, 2]:
                 count = self.bytes_read(command, "--column", 1, "-j", j, name)
                 self.assertTrue(size < count < 5 * size, (command, j, count))
+
+    def test_what_is_refused_of_a_wrong_guess_costs_its_part(self):
+        data = b'a,b\n1,"' + b"oops,x\n" * (1 << 21) + b'"\n2,y\n'
+        name = self.write("x", data)
+        for j in [1, 4]:
+            self.assertEqual(self.result("sum", "--column", "a", "-j", j, name), "3")
+            count = self.bytes_read("sum", "--column", "a", "-j", j, name)
+            self.assertTrue(len(data) < count < 5 * len(data), (j, count))
 
     def test_one_line_has_256_mib_at_most(self):
         longest = 256 << 20

@@ -128,9 +128,10 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
             take_part(t, &piece, part, &row);
         else
             require(text_take_next(t, &piece) == TEXT_OK);
-        const text_status st = text_read_piece(t, &piece, selection, &rows, &refusal);
+        const text_status st = text_read_piece(t, &piece, selection, &rows, &refusal.error);
         require(st == TEXT_OK || st == TEXT_REFUSED);
         x.refused = st == TEXT_REFUSED;
+        if (x.refused) text_place_refusal(t, &piece, &refusal);
         if (x.refused)
             check_refusal(&refusal, text, size);
         else

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/support/data.h"
+#include "tests/support/witness.h"
 
 #ifdef SANITIZED
 enum { ROWS = 6000 };
@@ -380,6 +381,32 @@ static void without_memory_a_dictionary_stays(void **state) {
         }
 }
 
+static void a_cancelled_call_leaves_no_key(void **state) {
+    bf_context *context = context_of(1);
+    bf_dictionary *d = dictionary_of(context, 1);
+    const int32_t offsets[] = {0, 0};
+    const uint8_t none = 0;
+    int64_t number = -1;
+    const bf_strings s = {
+        .size = sizeof s, .count = 1, .offset = BF_I32, .offsets = offsets, .bytes = ""};
+    const bf_key_column c = {.size = sizeof c, .strings = &s, .valid = &none};
+    const bf_key_column *columns[] = {&c};
+    bf_array y = bf_array_of(BF_I64, &number, 1);
+    bf_status status = BF_E_CANCELLED;
+    witness w;
+    (void)state;
+    for (int at = 1; status == BF_E_CANCELLED; at++) {
+        begin_watch(&w, context, 0, at);
+        status = bf_dictionary_encode(d, columns, &y);
+        end_watch(&w);
+        assert_int_equal(bf_dictionary_size(d), status == BF_OK);
+    }
+    assert_int_equal(status, BF_OK);
+    assert_true(w.ticks > 0);
+    bf_dictionary_destroy(d);
+    bf_context_destroy(context);
+}
+
 static void bad_input_is_refused(void **state) {
     bf_context *context = context_of(1);
     bf_dictionary *d = dictionary_of(context, 1), *other = NULL;
@@ -432,6 +459,7 @@ int main(void) {
         cmocka_unit_test(finding_adds_nothing),
         cmocka_unit_test(merged_keys_have_both_numbers),
         cmocka_unit_test(without_memory_a_dictionary_stays),
+        cmocka_unit_test(a_cancelled_call_leaves_no_key),
         cmocka_unit_test(bad_input_is_refused),
     };
     return RUN_TESTS(tests, make_rows, NULL);

@@ -83,6 +83,14 @@ class Expression(CommandTest):
         self.assertEqual(self.value("sum", "a*2", a, "--header"), "8")
         self.assertEqual(self.value("sum", "a*b", a, a, "--column", "c"), "20")
 
+    def test_numbers_whose_point_ends_them_are_no_names(self):
+        table = self.table("t", "e5,fp3\n1,2\n3,4\n")
+        a = np.array([1.0, 3.0])
+        name = self.save("n.npy", a)
+        for text, factor in [("1.e5", 1e5), ("0x1.fp3", 15.5), (".5", 0.5), ("2.", 2.0)]:
+            self.assertEqual(float(self.value("sum", "a*" + text, name)), 4 * factor, text)
+            self.assertEqual(float(self.value("sum", "%s * fp3 + e5" % text, table)), 6 * factor + 4)
+
     def test_a_dtype_that_shows_late(self):
         rows = ["3"] * 5000 + ["0.5"]
         t = self.table("t.csv", "\n".join(["x,y"] + ["%s,1" % row for row in rows]) + "\n")

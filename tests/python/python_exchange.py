@@ -6,6 +6,8 @@ import gc
 import importlib
 import math
 import pickle
+import subprocess
+import sys
 import unittest
 import weakref
 
@@ -212,6 +214,39 @@ class GivenBack(unittest.TestCase):
             del taken
             gc.collect()
             self.assertIsNone(alive(), kind)
+
+    def test_memory_is_released_while_python_exits(self):
+        for take in ("np.from_dlpack(result)", "pyarrow.array(result)"):
+            if take.startswith("pyarrow"):
+                library("pyarrow")
+            code = (
+                "import array, sys, types, numpy as np, bitfold\n"
+                f"{'import pyarrow' if 'pyarrow' in take else ''}\n"
+                "result = bitfold.sort(array.array('d', range(1000)))\n"
+                "module = sys.modules['holder'] = types.ModuleType('holder')\n"
+                f"module.Holder = type('Holder', (), {{'held': {take}}})\n"
+                "del result\n"
+            )
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), take)
+
+    def test_results_are_not_written_by_index(self):
+        for dtype, code in ((None, "d"), ("bf16", "H")):
+            result = bitfold.sort(array.array(code, [2, 1]), dtype=dtype)
+            with self.assertRaisesRegex(TypeError, "through their buffer"):
+                result[0] = 1
+        result = bitfold.sort(array.array("d", [2, 1]))
+        np.asarray(result)[0] = 7.0
+        self.assertEqual(result[0], 7.0)
+
+    def test_what_nobody_takes_is_freed_by_the_next_result(self):
+        result = bitfold.sort(array.array("d", [2, 1]))
+        alive = weakref.ref(result)
+        result.__dlpack__()
+        del result
+        bitfold.sort(array.array("d", [2, 1]))
+        gc.collect()
+        self.assertIsNone(alive())
 
     def test_what_nobody_takes_is_freed(self):
         result = bitfold.sort(array.array("d", [2, 1]))
@@ -505,6 +540,14 @@ class Nulls(unittest.TestCase):
         ):  # fmt: skip
             with self.assertRaises(error):
                 bitfold.segment_sum(cx, offsets, null="skip")
+        for only in (-1, 301):
+            with self.assertRaises(bitfold.ArgumentError):
+                bitfold.segment_sum(cx, np.array([only]), null="skip")
+        self.assertEqual(len(bitfold.segment_sum(cx, np.array([300]), null="skip")), 0)
+        offsets = np.array([10, 64, 290])
+        column = DeviceColumn(offsets.ctypes.data, 3, "i8", owner=offsets)
+        found = bitfold.segment_sum(cx, column, null="skip")
+        self.same(found, bitfold.segment_sum(cx, offsets, null="skip"))
 
     def test_of_groups(self):
         keyed = ~(self.null["x"] | self.null["k"])
@@ -521,6 +564,13 @@ class Nulls(unittest.TestCase):
             for values in ((x, self.y), (self.x, y)):
                 with self.assertRaisesRegex(bitfold.ArgumentError, "are NULL"):
                     two.absorb(k, *values, null="skip")
+        one = bitfold.Groups("i64", [("sum", "f64")])
+        for arguments in ((self.keys, x), (k, self.x)):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "are NULL: null='skip' leaves them out"):
+                one.absorb(*arguments)
+        for groups, values in ((one, (self.x,)), (two, (self.x, self.y))):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "'error' or 'skip'"):
+                groups.absorb(self.keys, *values, null="drop")
         pairs = np.zeros((300, 2), "u8")
         with self.assertRaisesRegex(bitfold.ArgumentError, "pairs"):
             bitfold.Groups("pair", [("sum", "f64")]).absorb(pairs, x, null="skip")
@@ -550,6 +600,11 @@ class Nulls(unittest.TestCase):
         for function in (bitfold.index_argmin, bitfold.index_argmax):
             with self.assertRaisesRegex(bitfold.ArgumentError, "positions"):
                 function(2, np.array([0, 1, 0, 1]), x, null="skip")
+        for op in ("argmin", "argmax"):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "positions"):
+                bitfold.State(op, "f64").absorb(x, null="skip")
+        found = bitfold.State("describe", "f64").absorb(x, null="skip").result()
+        self.assertEqual((found.n, found.argmax), (3, 2))
         with self.assertRaisesRegex(bitfold.ArgumentError, "'error' or 'skip'"):
             bitfold.dot(x, x, null="keep")
         whole = pa.array([1.0, 2.0])  # nothing is copied where there are no NULLs

@@ -14,6 +14,29 @@ import bitfold
 from bitfold import _library
 
 
+class Merges(unittest.TestCase):
+    def test_objects_of_two_kinds_are_refused(self):
+        class Own(bitfold.State):
+            pass
+
+        make = [
+            lambda: bitfold.State("sum", "f64"), lambda: bitfold.States("sum", "f64", 2),
+            lambda: bitfold.Histogram("f64", 3, (0, 4)), lambda: bitfold.Quantiles("f64", [0.5]),
+            lambda: bitfold.Groups("f64"), lambda: bitfold.Table("f64"),
+        ]  # fmt: skip
+        for one in (each() for each in make):
+            for other in (*(each() for each in make), Own("sum", "f64"), bitfold.Context(), 1):
+                if isinstance(other, type(one)):
+                    continue
+                for name in ("merge", "retract"):
+                    if hasattr(one, name):
+                        with self.assertRaisesRegex(bitfold.StateError, " is no " + type(one).__name__):
+                            getattr(one, name)(other)
+        own = Own("sum", "f64").absorb(array("d", [2]))
+        self.assertEqual(own.merge(make[0]().absorb(array("d", [3]))).result(), 5.0)
+        self.assertEqual(make[0]().merge(own).result(), 5.0)
+
+
 class Results(unittest.TestCase):
     def test_types(self):
         ints, floats = array("i", [3, -4]), array("f", [3.0, -4.0])

@@ -185,6 +185,30 @@ class Forks(unittest.TestCase):
         done = run_python("-c", code)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_a_child_has_a_lock_of_its_own(self):
+        code = (
+            "import array, bitfold, os, sys, threading\n"
+            "from bitfold import _result\n"
+            "result = bitfold.sort(array.array('d', [2, 1]))\n"
+            "taken, done = threading.Event(), threading.Event()\n"
+            "def hold():\n"
+            "    with _result._lock:\n"
+            "        taken.set()\n"
+            "        done.wait()\n"
+            "thread = threading.Thread(target=hold, daemon=True)\n"
+            "thread.start()\n"
+            "taken.wait()\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    result.__dlpack__()\n"
+            "    os._exit(0)\n"
+            "code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])\n"
+            "done.set()\n"
+            "sys.exit(code)\n"
+        )
+        done = run_python("-c", code)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_processes_of_multiprocessing_send_states(self):
         code = (
             "import array, bitfold, multiprocessing, sys\n"

@@ -188,6 +188,7 @@ static void remove_keys(bf_cpu_dictionary *d, int64_t count, int64_t used) {
     d->count = count;
     d->used = used;
     if (d->null >= count) d->null = -1;
+    if (d->slots == NULL) return; /* NULL was the only key */
     memset(d->slots, 0, (size_t)d->slot_count * sizeof *d->slots);
     fill_slots(d);
 }
