@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,13 +50,30 @@ static int look_for_driver(struct dl_phdr_info *info, size_t size, void *data) {
     return s->present;
 }
 
+/* The loader's list has a lock that glibc does not open in the child of a fork: a thread that is in
+ * dl_iterate_phdr at that moment would lock the child out for ever. So a fork waits for it. */
+static pthread_mutex_t visiting = PTHREAD_MUTEX_INITIALIZER;
+
+static void begin_visit(void) { pthread_mutex_lock(&visiting); }
+static void end_visit(void) { pthread_mutex_unlock(&visiting); }
+
+__attribute__((constructor)) static void guard_forks(void) {
+    pthread_atfork(begin_visit, end_visit, end_visit);
+}
+
+static void visit_libraries(int (*visit)(struct dl_phdr_info *, size_t, void *), search *s) {
+    begin_visit();
+    dl_iterate_phdr(visit, s);
+    end_visit();
+}
+
 static get_attributes *find_function(void) {
     search s = {0, false};
     get_attributes *function = atomic_load_explicit(&found, memory_order_acquire);
     if (function != NULL) return function;
-    dl_iterate_phdr(count_loaded, &s);
+    visit_libraries(count_loaded, &s);
     if (s.loaded == atomic_load_explicit(&absent_at, memory_order_relaxed)) return NULL;
-    dl_iterate_phdr(look_for_driver, &s);
+    visit_libraries(look_for_driver, &s);
     void *library = s.present ? dlopen(driver, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     if (library != NULL) /* never closed: a library in use */
         function = (get_attributes *)(uintptr_t)dlsym(library, "cuPointerGetAttributes");
