@@ -163,7 +163,9 @@ def product(x, dtype, options):
 
 
 def numbers(found, dtype, op):
-    """The elements of an array of results as Python's numbers; bf16 is held as bits."""
+    """The elements of an array of results as Python's numbers; in an array bf16 is held as bits."""
+    if isinstance(found, float):
+        return [found]
     found = np.ravel(found)
     return (as_f64(found, "bf16") if dtype == "bf16" and op in ("min", "max") else found).tolist()
 
