@@ -28,6 +28,7 @@
 #include "bitfold/array.h"
 #include "bitfold/arrow.h"
 #include "bitfold/axis.h"
+#include "bitfold/column.h"
 #include "bitfold/comm.h"
 #include "bitfold/context.h"
 #include "bitfold/describe.h"

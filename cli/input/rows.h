@@ -25,9 +25,8 @@ typedef struct rows_column {
     const void *as[TEXT_CANDIDATES]; /* as rows_candidate says; NULL: not held in that form */
     unsigned can;                    /* bit i: all numbers so far are candidate i's */
     bf_strings strings;              /* its offsets are NULL if it holds none */
-    const uint8_t
-        *valid;    /* as in bf_key_column, from bit `first` on: 0 where a row is NULL, whose */
-    int64_t first; /* number is 0 and string empty; NULL: no row is */
+    const uint8_t *valid;            /* as in bf_column, from bit `first` on: 0 where a row is */
+    int64_t first;                   /* NULL, its number 0 and string empty; NULL: no row is */
 } rows_column;
 
 typedef struct rows_chunk {
@@ -131,6 +130,15 @@ char *rows_column_name(const rows *r, int column);
 /* The bytes of all rows, -1 if unknown; and the threads that read them. */
 int64_t rows_bytes(const rows *r);
 int rows_threads(const rows *r);
+
+/* A settled column of a chunk as the library takes it: numbers, or strings if it has no dtype. */
+typedef struct rows_view {
+    bf_array numbers;
+    bf_strings strings;
+    bf_column column; /* of one of these */
+} rows_view;
+
+void rows_look(const rows *r, const rows_chunk *chunk, int column, rows_view *view);
 
 /* All rows of a settled column at once, as rows_next gives them. */
 int rows_load(rows *r, bf_array *all);

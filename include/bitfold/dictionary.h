@@ -19,7 +19,7 @@
 #ifndef BITFOLD_DICTIONARY_H
 #define BITFOLD_DICTIONARY_H
 
-#include "array.h"
+#include "column.h"
 #include "context.h"
 
 #ifdef __cplusplus
@@ -27,26 +27,6 @@ extern "C" {
 #endif
 
 typedef struct bf_dictionary bf_dictionary;
-
-/* Strings as Arrow lays them out: string i has the bytes from offsets[i] to offsets[i + 1] of
- * `bytes`. */
-typedef struct bf_strings {
-    size_t size;         /* sizeof(bf_strings): see bitfold.h */
-    int64_t count;       /* of strings */
-    bf_dtype offset;     /* BF_I32 or BF_I64 */
-    const void *offsets; /* count + 1 of them, none less than the one before or than 0 */
-    const char *bytes;
-} bf_strings;
-
-/* A column of rows: strings or an array of one dimension, the other being NULL. */
-typedef struct bf_key_column {
-    size_t size; /* sizeof(bf_key_column): see bitfold.h */
-    const bf_strings *strings;
-    const bf_array *numbers;
-    const uint8_t *valid; /* bit first + i, the lowest of a byte being its first, is 0 where row i
-                             is NULL, as in Arrow; NULL: no row is */
-    int64_t first;
-} bf_key_column;
 
 /* Makes an empty dictionary of keys of `count` columns, 1 to BF_KEY_COLUMNS_MAX. Each has a dtype,
  * or holds strings: BF_NONE. The context must outlive the dictionary, and belongs to one thread at
@@ -63,12 +43,11 @@ BF_API int64_t bf_dictionary_size(const bf_dictionary *dictionary);
  * new gets the next number. On failure the dictionary is as it was. Errors: BF_E_ARGUMENT (also
  * offsets that decrease), BF_E_DTYPE, BF_E_SHAPE (columns of different lengths), BF_E_OVERFLOW (a
  * number exceeds the dtype, or a key 4 GiB), BF_E_DEVICE, BF_E_MEMORY, BF_E_CANCELLED. */
-BF_API bf_status bf_dictionary_encode(bf_dictionary *dictionary,
-                                      const bf_key_column *const columns[],
+BF_API bf_status bf_dictionary_encode(bf_dictionary *dictionary, const bf_column *const columns[],
                                       const bf_array *numbers);
 
 /* The same, but a key that is new gets -1, and the dictionary stays as it is. */
-BF_API bf_status bf_dictionary_find(bf_dictionary *dictionary, const bf_key_column *const columns[],
+BF_API bf_status bf_dictionary_find(bf_dictionary *dictionary, const bf_column *const columns[],
                                     const bf_array *numbers);
 
 /* Adds the keys of `from` that are new, in the order of their numbers there, and writes to

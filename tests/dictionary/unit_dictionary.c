@@ -72,17 +72,17 @@ static int make_rows(void **state) {
 typedef struct view {
     bf_strings strings[COLUMNS];
     bf_array arrays[COLUMNS];
-    bf_key_column columns[COLUMNS];
-    const bf_key_column *at[COLUMNS];
+    bf_column columns[COLUMNS];
+    const bf_column *at[COLUMNS];
 } view;
 
 static void take_view(view *v, unsigned used, int64_t first, int64_t n) {
     const void *data[COLUMNS] = {narrow, floats, wide, shorts, words};
     int k = 0;
     for (int c = 0; c < COLUMNS; c++) {
-        bf_key_column *x = &v->columns[c];
+        bf_column *x = &v->columns[c];
         if (!(used >> c & 1)) continue;
-        *x = (bf_key_column){.size = sizeof *x, .valid = valid[c], .first = first_bit + first};
+        *x = (bf_column){.size = sizeof *x, .valid = valid[c], .first = first_bit + first};
         v->strings[c] = (bf_strings){.size = sizeof v->strings[c],
                                      .count = n,
                                      .offset = c ? BF_I64 : BF_I32,
@@ -297,9 +297,9 @@ static void floats_are_given_back_as_keys(void **state) {
     bf_dictionary *d = dictionary_of(context, 2);
     const bf_array x = bf_array_of(BF_F64, in, 5), y = bf_array_of(BF_I64, out, 5);
     const bf_array keys = bf_array_of(BF_F64, values, 3);
-    const bf_key_column column = {.size = sizeof column, .numbers = &x};
+    const bf_column column = {.size = sizeof column, .numbers = &x};
     (void)state;
-    assert_int_equal(bf_dictionary_encode(d, (const bf_key_column *[]){&column}, &y), BF_OK);
+    assert_int_equal(bf_dictionary_encode(d, (const bf_column *[]){&column}, &y), BF_OK);
     assert_memory_equal(out, ((int64_t[]){0, 1, 1, 0, 2}), sizeof out);
     assert_int_equal(bf_dictionary_values(d, 0, NULL, &keys, NULL), BF_OK);
     assert_true(values[0] == 0 && !signbit(values[0]) && isnan(values[1]) && values[2] == 2);
@@ -389,8 +389,8 @@ static void a_cancelled_call_leaves_no_key(void **state) {
     int64_t number = -1;
     const bf_strings s = {
         .size = sizeof s, .count = 1, .offset = BF_I32, .offsets = offsets, .bytes = ""};
-    const bf_key_column c = {.size = sizeof c, .strings = &s, .valid = &none};
-    const bf_key_column *columns[] = {&c};
+    const bf_column c = {.size = sizeof c, .strings = &s, .valid = &none};
+    const bf_column *columns[] = {&c};
     bf_array y = bf_array_of(BF_I64, &number, 1);
     bf_status status = BF_E_CANCELLED;
     witness w;
@@ -414,8 +414,8 @@ static void bad_input_is_refused(void **state) {
     int64_t out[3];
     bf_strings s = {
         .size = sizeof s, .count = 3, .offset = BF_I32, .offsets = offsets, .bytes = "abc"};
-    bf_key_column c = {.size = sizeof c, .strings = &s};
-    const bf_key_column *columns[] = {&c};
+    bf_column c = {.size = sizeof c, .strings = &s};
+    const bf_column *columns[] = {&c};
     bf_array y = bf_array_of(BF_I64, out, 3), two = bf_array_of(BF_I64, out, 2);
     bf_array floating = bf_array_of(BF_F64, out, 3);
     const bf_dtype pair[] = {BF_PAIR}, number[] = {BF_I32};

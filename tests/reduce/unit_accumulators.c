@@ -89,7 +89,8 @@ static void assert_words(const bf_accumulators *a, int column, bf_dtype dtype, c
 }
 
 /* Accumulators with one column of all parts, or with a column for each operation. */
-static void make(bf_accumulators *a, bf_column columns[OPS], bf_dtype dtype, bool shared) {
+static void make(bf_accumulators *a, bf_accumulator_column columns[OPS], bf_dtype dtype,
+                 bool shared) {
     memset(columns, 0, OPS * sizeof *columns);
     for (int o = 0; o < OPS; o++) {
         columns[shared ? 0 : o].dtype = dtype;
@@ -127,7 +128,7 @@ static void check(const bf_accumulate_loops *loops, bf_dtype dtype, data_kind k,
     static char values[BF_ACCUMULATE_BATCH * 8];
     static uint32_t slots[BF_ACCUMULATE_BATCH];
     static expected e;
-    bf_column columns[2][OPS], other[OPS];
+    bf_accumulator_column columns[2][OPS], other[OPS];
     bf_accumulators a[2], from;
     uint64_t rng = seed;
     expect_nothing(&e, dtype);
@@ -188,7 +189,7 @@ static void slots_keep_the_words_of_the_rules(void **state) {
 static void less_room_changes_nothing(void **state) {
     (void)state;
     enum { ROOM = 1000 };
-    bf_column column = {.dtype = BF_I64, .parts = BF_PART_GREATEST};
+    bf_accumulator_column column = {.dtype = BF_I64, .parts = BF_PART_GREATEST};
     bf_accumulators a;
     bf_accumulators_init(&a, &column, 1);
     assert_true(bf_accumulators_grow(&a, ROOM));
@@ -205,7 +206,7 @@ static void bands_hold_all_deposits(void **state) {
     const double most = 0x1.fffffffffffffp100;
     const uint32_t slot = 0;
     const bf_rows_batch b = {.slots = &slot, .values = (const char *)&most, .n = 1};
-    bf_column column = {.dtype = BF_F64, .parts = BF_PART_SUM};
+    bf_accumulator_column column = {.dtype = BF_F64, .parts = BF_PART_SUM};
     bf_accumulators a;
     int64_t words[BF_SUM_WORDS_MAX], sum[BF_SUM_WORDS_MAX] = {0};
     const bf_sum_shape s = bf_sum_shape_of(BF_KIND_SUM, BF_F64);
@@ -217,7 +218,7 @@ static void bands_hold_all_deposits(void **state) {
     assert_true(bf_accumulators_open(&a, &bf_accumulate_loops_generic, &slot, 1));
     assert_true(bf_accumulators_absorb(&a, &bf_accumulate_loops_generic, 0, &b));
     while (sum[BF_SUM_COUNT] < BF_COUNT_MAX) { /* doubles itself */
-        bf_column copied;
+        bf_accumulator_column copied;
         bf_accumulators copy;
         memset(&copied, 0, sizeof copied);
         copied.dtype = BF_F64;
@@ -244,7 +245,8 @@ static void a_failure_changes_nothing(void **state) {
 #endif
     static const double near[2] = {1, 3}, far[3] = {0x1p900, 0x1p-900, INFINITY};
     static const uint32_t slots[3] = {0, 1, 2};
-    bf_column column = {.dtype = BF_F64, .parts = BF_PART_SUM | BF_PART_PRODUCTS | BF_PART_LEAST};
+    bf_accumulator_column column = {.dtype = BF_F64,
+                                    .parts = BF_PART_SUM | BF_PART_PRODUCTS | BF_PART_LEAST};
     const bf_rows_batch b = {.slots = slots, .values = (const char *)near, .n = 2};
     const bf_rows_batch more = {.slots = slots, .values = (const char *)far, .n = 3};
     int64_t before[BF_SUM_WORDS_MAX], after[BF_SUM_WORDS_MAX];
@@ -254,7 +256,7 @@ static void a_failure_changes_nothing(void **state) {
     absorb(&a, &bf_accumulate_loops_generic, &b);
     for (long allowed = 0;; allowed++) {
         bf_accumulators into;
-        bf_column own = {.dtype = BF_F64, .parts = column.parts};
+        bf_accumulator_column own = {.dtype = BF_F64, .parts = column.parts};
         bf_accumulators_init(&into, &own, 1);
         assert_true(bf_accumulators_grow(&into, SLOTS));
         absorb(&into, &bf_accumulate_loops_generic, &more);

@@ -467,7 +467,7 @@ static void expressions(void **unused) {
 
 static void dictionaries(void **unused) {
     (void)unused;
-    const bf_key_column *const *columns = world_columns(w), *gap[] = {columns[0], NULL};
+    const bf_column *const *columns = world_columns(w), *gap[] = {columns[0], NULL};
     bf_dictionary *d = w->dictionary, *made = NULL;
     const bf_array keys = world_keys(w, BF_I64, 1);
     REFUSED(bf_dictionary_create(NULL, 2, world_key, &made));

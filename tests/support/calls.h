@@ -149,17 +149,17 @@ static const char *const world_names[] = {"a", "b"};
 static const bf_dtype world_dtypes[] = {BF_F64, BF_F64};
 
 /* Rows of empty strings and doubles. */
-static const bf_key_column *const *world_columns(world *w) {
+static const bf_column *const *world_columns(world *w) {
     static _Thread_local bf_strings strings;
-    static _Thread_local bf_key_column columns[2];
-    static _Thread_local const bf_key_column *at[2];
+    static _Thread_local bf_column columns[2];
+    static _Thread_local const bf_column *at[2];
     strings = (bf_strings){.size = sizeof strings,
                            .count = WORLD_N,
                            .offset = BF_I32,
                            .offsets = w->no_offsets,
                            .bytes = ""};
-    columns[0] = (bf_key_column){.size = sizeof *columns, .strings = &strings};
-    columns[1] = (bf_key_column){.size = sizeof *columns, .numbers = &w->f64};
+    columns[0] = (bf_column){.size = sizeof *columns, .strings = &strings};
+    columns[1] = (bf_column){.size = sizeof *columns, .numbers = &w->f64};
     at[0] = &columns[0], at[1] = &columns[1];
     return at;
 }

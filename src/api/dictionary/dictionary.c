@@ -126,12 +126,12 @@ static bf_status take_numbers(bf_context *context, const bf_array *numbers, bf_k
     return status;
 }
 
-static bf_status take_column(bf_context *context, const bf_key_column *given, bf_key_data *c,
+static bf_status take_column(bf_context *context, const bf_column *given, bf_key_data *c,
                              bf_flat *flat, int64_t *count) {
-    bf_key_column x = {.size = sizeof x};
+    bf_column x = {.size = sizeof x};
     if (given == NULL || !BF_READ(&x, given, first))
         return bf_fail(context, BF_E_ARGUMENT,
-                       "bf_key_column: size is not set, or from a newer version");
+                       "bf_column: size is not set, or from a newer version");
     if ((x.strings == NULL) == (x.numbers == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "a column has strings or numbers");
     if ((x.strings != NULL) != (c->dtype == BF_NONE))
@@ -147,8 +147,7 @@ static bf_status take_column(bf_context *context, const bf_key_column *given, bf
                              : take_numbers(context, x.numbers, c, flat, count);
 }
 
-static bf_status take_columns(const bf_dictionary *d, const bf_key_column *const columns[],
-                              rows *r) {
+static bf_status take_columns(const bf_dictionary *d, const bf_column *const columns[], rows *r) {
     bf_context *context = d->context;
     if (columns == NULL) return bf_fail(context, BF_E_ARGUMENT, "no columns");
     for (int c = 0; c < d->columns; c++) {
@@ -224,7 +223,7 @@ static int64_t most_keys(const output *o) {
     return o->array->dtype == BF_I64 ? INT64_MAX : (int64_t)INT32_MAX + 1;
 }
 
-static bf_status number_rows(bf_dictionary *d, const bf_key_column *const columns[],
+static bf_status number_rows(bf_dictionary *d, const bf_column *const columns[],
                              const bf_array *numbers, bool add) {
     rows r = {0};
     output o = {0};
@@ -238,13 +237,13 @@ static bf_status number_rows(bf_dictionary *d, const bf_key_column *const column
     return status;
 }
 
-bf_status bf_dictionary_encode(bf_dictionary *dictionary, const bf_key_column *const columns[],
+bf_status bf_dictionary_encode(bf_dictionary *dictionary, const bf_column *const columns[],
                                const bf_array *numbers) {
     if (dictionary == NULL || !bf_enter(dictionary->context)) return BF_E_ARGUMENT;
     return bf_leave(dictionary->context, number_rows(dictionary, columns, numbers, true));
 }
 
-bf_status bf_dictionary_find(bf_dictionary *dictionary, const bf_key_column *const columns[],
+bf_status bf_dictionary_find(bf_dictionary *dictionary, const bf_column *const columns[],
                              const bf_array *numbers) {
     if (dictionary == NULL || !bf_enter(dictionary->context)) return BF_E_ARGUMENT;
     return bf_leave(dictionary->context, number_rows(dictionary, columns, numbers, false));

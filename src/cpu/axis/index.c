@@ -21,7 +21,7 @@ static bool suits_slots(const bf_operands *o, const bf_rows *rows) {
 bf_status bf_cpu_reduce_index(bf_context *context, const bf_operands *o, const bf_rows *rows,
                               const bf_results *results) {
     bool skip;
-    bf_column column;
+    bf_accumulator_column column;
     bf_accumulators slots;
     const bool uncounted = o->op == BF_SUM || o->op == BF_SUMSQ || o->op == BF_NORM;
     const bf_slots_job job = {o->op, o->dtype, o->a, rows, uncounted};

@@ -175,7 +175,7 @@ typedef struct make_job {
     const bf_slots_job *job;
     const bf_isa *isa;
     int64_t begin; /* the first element that has a slot */
-    bf_column *columns;
+    bf_accumulator_column *columns;
     bf_accumulators *accumulators; /* of each worker; no room: not begun yet */
     size_t room;
 } make_job;
@@ -213,7 +213,7 @@ static bf_status absorb_all(bf_context *context, make_job *m, int workers) {
 /* As bf_slots_make, with no message. uncounted: without the counts of rows, which fails, like a
  * lack of memory, if there are specials. */
 static bf_status make_slots(bf_context *context, const bf_slots_job *job, bool uncounted,
-                            bf_column *column, bf_accumulators *made) {
+                            bf_accumulator_column *column, bf_accumulators *made) {
     const bf_rows *rows = job->rows;
     const int64_t slots = rows->slots * rows->width, n = rows->count * rows->width;
     const int workers = bf_workers(context, n, slots > ELEMENTS_LEAST ? slots : ELEMENTS_LEAST);
@@ -240,12 +240,12 @@ static bf_status make_slots(bf_context *context, const bf_slots_job *job, bool u
     return status;
 }
 
-bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column *column,
+bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_accumulator_column *column,
                         bf_accumulators *made) {
-    const bf_column kept = bf_slots_column(job->op, job->dtype);
+    const bf_accumulator_column kept = bf_slots_column(job->op, job->dtype);
     const int64_t n = job->rows->count * job->rows->width;
     bf_status status = BF_E_MEMORY;
-    if (job->uncounted && !bf_column_expects_specials(&kept, job->values, n))
+    if (job->uncounted && !bf_accumulator_column_expects_specials(&kept, job->values, n))
         status = make_slots(context, job, true, column, made);
     if (status == BF_E_MEMORY) status = make_slots(context, job, false, column, made);
     return status == BF_E_MEMORY ? bf_fail(context, status, "no memory for slots") : status;
@@ -307,7 +307,7 @@ static void refuse_result(finish_job *f, int64_t number, bf_status status) {
 
 /* Does a minimum or maximum have no value? */
 static bool is_empty(const finish_job *f, int64_t slot) {
-    const bf_column *c = f->from->columns;
+    const bf_accumulator_column *c = f->from->columns;
     const int64_t rows = bf_record(f->from, (size_t)slot)[0];
     int64_t nan = 0;
     if (c->specials != NULL) nan = c->specials[slot * BF_SPECIALS + BF_SPECIAL_NAN];
@@ -326,7 +326,7 @@ static void finish_empty(finish_job *f, int64_t first, int64_t n) {
 }
 
 static void refuse_nans(finish_job *f, int64_t first, int64_t n) {
-    const bf_column *c = f->from->columns;
+    const bf_accumulator_column *c = f->from->columns;
     for (int64_t i = first; i < first + n && c->specials != NULL; i++)
         if (c->specials[i * BF_SPECIALS + BF_SPECIAL_NAN] > 0) refuse_result(f, i, BF_E_NAN);
 }

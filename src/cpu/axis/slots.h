@@ -5,8 +5,8 @@
 #include "cpu/axis/axis.h"
 
 /* The column that accumulators of one op and dtype have. */
-static inline bf_column bf_slots_column(bf_reduction op, bf_dtype dtype) {
-    return (bf_column){.dtype = dtype, .parts = bf_part_of(op)};
+static inline bf_accumulator_column bf_slots_column(bf_reduction op, bf_dtype dtype) {
+    return (bf_accumulator_column){.dtype = dtype, .parts = bf_part_of(op)};
 }
 
 /* Elements of rows, of one op and dtype. Offsets have been checked. */
@@ -21,7 +21,7 @@ typedef struct bf_slots_job {
 /* Makes accumulators of rows->slots * rows->width slots, of the caller's column, which have
  * absorbed all rows. Errors, after which there are none: BF_E_MEMORY, with a message;
  * BF_E_ARGUMENT, without one: the index is wrong somewhere; BF_E_CANCELLED. */
-bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_column *column,
+bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_accumulator_column *column,
                         bf_accumulators *made);
 
 /* Absorbs rows, whose index has been checked, into slots from `first` on, one thread after the

@@ -10,7 +10,7 @@ enum {
 
 typedef struct states {
     bf_reduction op;
-    bf_column column;
+    bf_accumulator_column column;
     bf_accumulators accumulators;
 } states;
 
@@ -56,7 +56,8 @@ void bf_cpu_states_clear(bf_context *context, void *of) {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Replaces states that have absorbed nothing by others. */
-static void replace_states(states *s, const bf_column *column, const bf_accumulators *by) {
+static void replace_states(states *s, const bf_accumulator_column *column,
+                           const bf_accumulators *by) {
     bf_accumulators_clear(&s->accumulators);
     s->column = *column;
     s->accumulators = *by;
@@ -66,7 +67,7 @@ static void replace_states(states *s, const bf_column *column, const bf_accumula
 /* Absorbs rows into slots that are merged into the states: a failure leaves these as they were. */
 static bf_status absorb_apart(bf_context *context, states *s, int64_t first,
                               const bf_slots_job *job) {
-    bf_column column;
+    bf_accumulator_column column;
     bf_accumulators slots;
     bf_status status = bf_slots_make(context, job, &column, &slots);
     if (status != BF_OK) return status;

@@ -13,7 +13,7 @@ enum {
 bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *set) {
     size_t count = (size_t)1 << bits;
     bf_group_partition *partitions = bf_calloc(count, sizeof *partitions);
-    bf_column *columns = bf_calloc(count * (size_t)groups->count + 1, sizeof *columns);
+    bf_accumulator_column *columns = bf_calloc(count * (size_t)groups->count + 1, sizeof *columns);
     if (partitions == NULL || columns == NULL) {
         bf_free(partitions);
         bf_free(columns);
@@ -22,9 +22,9 @@ bool bf_group_set_create(const bf_cpu_groups *groups, int bits, bf_group_set *se
     for (size_t s = 0; s < count; s++) {
         partitions[s].seed = groups->seed;
         partitions[s].prefix = bits;
-        bf_column *own = columns + s * (size_t)groups->count;
+        bf_accumulator_column *own = columns + s * (size_t)groups->count;
         for (int c = 0; c < groups->count; c++)
-            own[c] = (bf_column){.dtype = groups->dtypes[c], .parts = groups->parts[c]};
+            own[c] = (bf_accumulator_column){.dtype = groups->dtypes[c], .parts = groups->parts[c]};
         bf_accumulators_init(&partitions[s].accumulators, own, groups->count);
     }
     *set = (bf_group_set){.bits = bits, .partitions = partitions};

@@ -73,7 +73,7 @@ static ALWAYS_INLINE int special_of(bf_format f, uint64_t x) {
 }
 
 /* Counts a special. false: there is no memory for it. */
-static ALWAYS_INLINE bool count_special(const bf_column *c, size_t slot, int special) {
+static ALWAYS_INLINE bool count_special(const bf_accumulator_column *c, size_t slot, int special) {
     if (special < 0) return true;
     if (c->specials == NULL) return false;
     c->specials[slot * BF_SPECIALS + (size_t)special]++;
@@ -82,7 +82,7 @@ static ALWAYS_INLINE bool count_special(const bf_column *c, size_t slot, int spe
 
 /* ---- extremes -------------------------------------------------------------------------------- */
 
-static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_column *c,
+static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_accumulator_column *c,
                                           bf_dtype dtype, bool greatest, unsigned counts,
                                           const bf_rows_batch *b, int64_t i) {
     const int bytes = bf_dtype_bytes(dtype);
@@ -125,8 +125,8 @@ static ALWAYS_INLINE int term_bits(bf_dtype dtype, int factors) {
     return factors * (is_float ? bf_format_of(dtype).fraction + 1 : 8 * bf_dtype_bytes(dtype));
 }
 
-static ALWAYS_INLINE place place_of(const bf_accumulators *a, const bf_column *c, int factors,
-                                    unsigned counts) {
+static ALWAYS_INLINE place place_of(const bf_accumulators *a, const bf_accumulator_column *c,
+                                    int factors, unsigned counts) {
     const bf_band *band = factors == 1 ? &c->sum : &c->products;
     const bf_format f = bf_format_of(c->dtype);
     const int fits = band->top - term_bits(c->dtype, factors) + 1;
@@ -174,9 +174,9 @@ static ALWAYS_INLINE void count_row(const place *p, size_t slot) {
 }
 
 /* Adds values [i, end) one by one: x, or (factors 2) x^2. */
-static ALWAYS_INLINE int64_t add_terms(const place *p, const bf_column *c, bf_dtype dtype,
-                                       int factors, unsigned counts, const bf_rows_batch *b,
-                                       int64_t i, int64_t end) {
+static ALWAYS_INLINE int64_t add_terms(const place *p, const bf_accumulator_column *c,
+                                       bf_dtype dtype, int factors, unsigned counts,
+                                       const bf_rows_batch *b, int64_t i, int64_t end) {
     const bool is_float = bf_dtype_is_float(dtype);
     const int bytes = bf_dtype_bytes(dtype);
     const bf_format f = bf_format_of(dtype);
@@ -254,7 +254,7 @@ static ALWAYS_INLINE bool make_terms(const place *p, bf_dtype dtype, int words, 
  * such terms. */
 #define ADD_STAGED(words)                                                                          \
     static __attribute__((noinline)) void add_staged_##words(                                      \
-        const place *p, const bf_column *c, const bf_rows_batch *b, const stage *s) {              \
+        const place *p, const bf_accumulator_column *c, const bf_rows_batch *b, const stage *s) {  \
         add_staged(p, c, words, b, s);                                                             \
     }
 
@@ -278,8 +278,9 @@ static ALWAYS_INLINE void add_term(int64_t *sum, int words, const stage *s, int6
     if (k < words) sum[k] = (int64_t)((uint64_t)sum[k] + s->words[k][i] + (uint64_t)carry);
 }
 
-static ALWAYS_INLINE void add_rows(const place *p, const bf_column *c, int words, bool counted,
-                                   bool extremes, const bf_rows_batch *b, const stage *s) {
+static ALWAYS_INLINE void add_rows(const place *p, const bf_accumulator_column *c, int words,
+                                   bool counted, bool extremes, const bf_rows_batch *b,
+                                   const stage *s) {
     int64_t *const sums = p->sums;
     const uint32_t *const slots = b->slots;
     const size_t stride = p->stride;
@@ -302,7 +303,7 @@ static ALWAYS_INLINE void add_rows(const place *p, const bf_column *c, int words
     }
 }
 
-static ALWAYS_INLINE void add_staged(const place *p, const bf_column *c, int words,
+static ALWAYS_INLINE void add_staged(const place *p, const bf_accumulator_column *c, int words,
                                      const bf_rows_batch *b, const stage *s) {
     const bool counted = p->counted, extremes = c->parts >= BF_PART_LEAST;
     if (extremes)
@@ -318,7 +319,7 @@ ADD_STAGED(2)
 ADD_STAGED(3)
 ADD_STAGED(4)
 
-static ALWAYS_INLINE void add_by_words(const place *p, const bf_column *c, int words,
+static ALWAYS_INLINE void add_by_words(const place *p, const bf_accumulator_column *c, int words,
                                        const bf_rows_batch *b, const stage *s) {
     switch (words) {
     case 1: add_staged_1(p, c, b, s); break;
@@ -336,8 +337,9 @@ static ALWAYS_INLINE void make_keys(bf_dtype dtype, const char *values, int64_t 
 
 /* Adds values [i, end) to the sums one by one, and compares them. Returns where it stopped. */
 static ALWAYS_INLINE int64_t take_terms(const place *p, const bf_accumulators *a,
-                                        const bf_column *c, bf_dtype dtype, unsigned counts,
-                                        const bf_rows_batch *b, int64_t i, int64_t end) {
+                                        const bf_accumulator_column *c, bf_dtype dtype,
+                                        unsigned counts, const bf_rows_batch *b, int64_t i,
+                                        int64_t end) {
     const int64_t stop = add_terms(p, c, dtype, 1, counts, b, i, end);
     const bf_rows_batch done = {b->slots, b->values, stop, b->other};
     if (c->parts & BF_PART_LEAST) compare_keys(a, c, dtype, false, 0, &done, i);
@@ -346,7 +348,7 @@ static ALWAYS_INLINE int64_t take_terms(const place *p, const bf_accumulators *a
 }
 
 static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_accumulators *a,
-                                        const bf_column *c, bf_dtype dtype, int words,
+                                        const bf_accumulator_column *c, bf_dtype dtype, int words,
                                         unsigned counts, const bf_rows_batch *b, int64_t i) {
     const int bytes = bf_dtype_bytes(dtype);
     const bool extremes = c->parts > (BF_PART_SUM | BF_PART_PRODUCTS);
@@ -370,8 +372,9 @@ static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_accumulators *a
 }
 
 /* Adds the values to sums, and compares them if the column has extremes too. */
-static ALWAYS_INLINE int64_t add_sums(const bf_accumulators *a, const bf_column *c, bf_dtype dtype,
-                                      unsigned counts, const bf_rows_batch *b, int64_t i) {
+static ALWAYS_INLINE int64_t add_sums(const bf_accumulators *a, const bf_accumulator_column *c,
+                                      bf_dtype dtype, unsigned counts, const bf_rows_batch *b,
+                                      int64_t i) {
     const place p = place_of(a, c, 1, counts);
     switch (p.words) {
     case 1: return add_stages(&p, a, c, dtype, 1, counts, b, i);
@@ -382,7 +385,7 @@ static ALWAYS_INLINE int64_t add_sums(const bf_accumulators *a, const bf_column 
     }
 }
 
-static ALWAYS_INLINE int64_t add_squares(const bf_accumulators *a, const bf_column *c,
+static ALWAYS_INLINE int64_t add_squares(const bf_accumulators *a, const bf_accumulator_column *c,
                                          bf_dtype dtype, unsigned counts, const bf_rows_batch *b,
                                          int64_t i) {
     const place p = place_of(a, c, 2, counts);
@@ -392,9 +395,9 @@ static ALWAYS_INLINE int64_t add_squares(const bf_accumulators *a, const bf_colu
 /* ---- by dtype -------------------------------------------------------------------------------- */
 
 /* Compiled with every dtype as a constant. */
-static ALWAYS_INLINE int64_t absorb_as(const bf_accumulators *a, const bf_column *c, bf_dtype dtype,
-                                       unsigned part, unsigned counts, const bf_rows_batch *b,
-                                       int64_t i) {
+static ALWAYS_INLINE int64_t absorb_as(const bf_accumulators *a, const bf_accumulator_column *c,
+                                       bf_dtype dtype, unsigned part, unsigned counts,
+                                       const bf_rows_batch *b, int64_t i) {
     switch (part) {
     case BF_PART_SUM: return add_sums(a, c, dtype, counts, b, i);
     case BF_PART_PRODUCTS: return add_squares(a, c, dtype, counts, b, i);
@@ -403,7 +406,7 @@ static ALWAYS_INLINE int64_t absorb_as(const bf_accumulators *a, const bf_column
     }
 }
 
-static int64_t absorb_part(const bf_accumulators *a, const bf_column *c, unsigned part,
+static int64_t absorb_part(const bf_accumulators *a, const bf_accumulator_column *c, unsigned part,
                            unsigned counts, const bf_rows_batch *b, int64_t i) {
     switch (c->dtype) {
 #define BF_X(id, number, name, bytes, type)                                                        \

@@ -16,7 +16,7 @@ enum {
 static size_t lay_out(bf_accumulators *a) {
     int at = a->uncounted ? 0 : 1;
     for (int c = 0; c < a->count; c++) {
-        bf_column *column = &a->columns[c];
+        bf_accumulator_column *column = &a->columns[c];
         column->sum.at = at;
         at += column->sum.words;
         column->products.at = at;
@@ -29,7 +29,7 @@ static size_t lay_out(bf_accumulators *a) {
     return (size_t)at;
 }
 
-void bf_accumulators_init(bf_accumulators *a, bf_column *columns, int count) {
+void bf_accumulators_init(bf_accumulators *a, bf_accumulator_column *columns, int count) {
     for (int c = 0; c < count; c++) {
         columns[c].sum = (bf_band){.layout = bf_layout_sum(columns[c].dtype)};
         columns[c].products = (bf_band){.layout = bf_layout_products(columns[c].dtype)};
@@ -65,7 +65,7 @@ static bool make_records(bf_accumulators *a, size_t room) {
 /* Sets the keys of records that are 0. */
 static void init_keys(bf_accumulators *a, size_t first, size_t end) {
     for (int c = 0; c < a->count; c++) {
-        const bf_column *column = &a->columns[c];
+        const bf_accumulator_column *column = &a->columns[c];
         for (size_t i = first; i < end && (column->parts & BF_PART_LEAST); i++)
             bf_record(a, i)[column->least_at] = INT64_MAX;
         for (size_t i = first; i < end && (column->parts & BF_PART_GREATEST); i++)
@@ -73,7 +73,7 @@ static void init_keys(bf_accumulators *a, size_t first, size_t end) {
     }
 }
 
-static bool grow_specials(bf_column *c, size_t before, size_t room) {
+static bool grow_specials(bf_accumulator_column *c, size_t before, size_t room) {
     const size_t each = BF_SPECIALS * sizeof *c->specials;
     int64_t *specials = bf_resize(c->specials, room * each);
     if (specials == NULL) return false;
@@ -82,7 +82,7 @@ static bool grow_specials(bf_column *c, size_t before, size_t room) {
     return true;
 }
 
-bool bf_column_hold_specials(bf_column *column, size_t room) {
+bool bf_accumulator_column_hold_specials(bf_accumulator_column *column, size_t room) {
     return column->specials != NULL || grow_specials(column, 0, room);
 }
 
@@ -135,7 +135,7 @@ static void move_record(const bf_accumulators *from, const int64_t *old, const b
                         int64_t *new) {
     if (!from->uncounted) new[0] = old[0];
     for (int c = 0; c < from->count; c++) {
-        const bf_column *x = &from->columns[c], *y = &to->columns[c];
+        const bf_accumulator_column *x = &from->columns[c], *y = &to->columns[c];
         if (x->sum.words > 0)
             add_number(new + y->sum.at, y->sum.words, x->sum.first - y->sum.first, old + x->sum.at,
                        x->sum.words);
@@ -235,8 +235,8 @@ static bool adds_nothing(bf_dtype dtype, uint64_t x) {
 
 /* The bits that the terms of values [i, n) take; false: they take none, for the caller has changed
  * them meanwhile. */
-static bool measure(const bf_column *c, int factors, const bf_rows_batch *b, int64_t i, int *begin,
-                    int *end) {
+static bool measure(const bf_accumulator_column *c, int factors, const bf_rows_batch *b, int64_t i,
+                    int *begin, int *end) {
     const int bytes = bf_dtype_bytes(c->dtype);
     const bool is_float = bf_dtype_is_float(c->dtype);
     const bf_format f = bf_format_of(c->dtype);
@@ -256,20 +256,20 @@ static bool measure(const bf_column *c, int factors, const bf_rows_batch *b, int
 }
 
 /* Makes the memory that value i needs, at which a loop has stopped. */
-static bool make_room(bf_accumulators *a, bf_column *c, unsigned part, const bf_rows_batch *b,
-                      int64_t i) {
+static bool make_room(bf_accumulators *a, bf_accumulator_column *c, unsigned part,
+                      const bf_rows_batch *b, int64_t i) {
     const int bytes = bf_dtype_bytes(c->dtype), factors = part == BF_PART_SUM ? 1 : 2;
     int begin, end;
     if (part == BF_PART_LEAST || part == BF_PART_GREATEST ||
         adds_nothing(c->dtype, bf_load_bits(b->values + i * bytes, bytes)))
-        return !a->uncounted && bf_column_hold_specials(c, a->room);
+        return !a->uncounted && bf_accumulator_column_hold_specials(c, a->room);
     if (!measure(c, factors, b, i, &begin, &end)) return true;
     return widen_band(a, factors == 1 ? &c->sum : &c->products, begin, end, a->deposits);
 }
 
 bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
                             const bf_rows_batch *b) {
-    bf_column *c = &a->columns[column];
+    bf_accumulator_column *c = &a->columns[column];
     unsigned counts = BF_COUNT_SPECIALS; /* by the first part alone */
     if (column == 0 && !a->uncounted) counts |= BF_COUNT_ROWS;
     for (unsigned part = 1; part <= BF_PART_GREATEST; part *= 2) {
@@ -284,14 +284,15 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
 }
 
 /* Does a column count this value apart? */
-static bool is_special(const bf_column *c, uint64_t x) {
+static bool is_special(const bf_accumulator_column *c, uint64_t x) {
     const bf_format f = bf_format_of(c->dtype);
     const bool sums = (c->parts & (BF_PART_SUM | BF_PART_PRODUCTS)) != 0;
     if (!bf_dtype_is_float(c->dtype)) return false;
     return bf_is_nan(f, x) || (sums && (x == bf_format_sign(f) || bf_is_inf(f, x)));
 }
 
-bool bf_column_expects_specials(const bf_column *c, const char *values, int64_t n) {
+bool bf_accumulator_column_expects_specials(const bf_accumulator_column *c, const char *values,
+                                            int64_t n) {
     const int bytes = bf_dtype_bytes(c->dtype);
     for (int64_t i = 0; i < n; i += n / SAMPLE + 1)
         if (is_special(c, bf_load_bits(values + i * bytes, bytes))) return true;
@@ -299,7 +300,7 @@ bool bf_column_expects_specials(const bf_column *c, const char *values, int64_t 
 }
 
 bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n) {
-    bf_column *c = &a->columns[column];
+    bf_accumulator_column *c = &a->columns[column];
     const bf_rows_batch b = {.values = values, .n = n};
     const int bytes = bf_dtype_bytes(c->dtype);
     const unsigned sums[2] = {BF_PART_SUM, BF_PART_PRODUCTS};
@@ -307,7 +308,7 @@ bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, i
     int begin, end;
     for (int64_t i = 0; i < n && !special; i++)
         special = is_special(c, bf_load_bits(values + i * bytes, bytes));
-    if (special && !bf_column_hold_specials(c, a->room)) return false;
+    if (special && !bf_accumulator_column_hold_specials(c, a->room)) return false;
     for (int k = 0; k < 2; k++)
         if ((c->parts & sums[k]) && measure(c, k + 1, &b, 0, &begin, &end) &&
             !widen_band(a, k == 0 ? &c->sum : &c->products, begin, end, a->deposits + n))
@@ -317,7 +318,7 @@ bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, i
 
 bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, int64_t n) {
     char sample[SAMPLE * 8];
-    const bf_column *c = &a->columns[column];
+    const bf_accumulator_column *c = &a->columns[column];
     const size_t bytes = (size_t)bf_dtype_bytes(c->dtype);
     const int64_t step = n / SAMPLE + 1;
     bf_rows_batch b = {.values = sample};
@@ -335,7 +336,7 @@ bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, 
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-static const bf_column *column_of(const bf_accumulators *from, const int map[], int c) {
+static const bf_accumulator_column *column_of(const bf_accumulators *from, const int map[], int c) {
     return &from->columns[map != NULL ? map[c] : c];
 }
 
@@ -347,9 +348,10 @@ static bool widen_for_band(bf_accumulators *into, bf_band *band, const bf_band *
 bool bf_accumulators_prepare(bf_accumulators *into, const bf_accumulators *from, const int map[]) {
     if (!hold_deposits(into, from->deposits)) return false;
     for (int c = 0; c < into->count; c++) {
-        bf_column *to = &into->columns[c];
-        const bf_column *x = column_of(from, map, c);
-        if (x->specials != NULL && !bf_column_hold_specials(to, into->room)) return false;
+        bf_accumulator_column *to = &into->columns[c];
+        const bf_accumulator_column *x = column_of(from, map, c);
+        if (x->specials != NULL && !bf_accumulator_column_hold_specials(to, into->room))
+            return false;
         if ((to->parts & BF_PART_SUM) && !widen_for_band(into, &to->sum, &x->sum)) return false;
         if ((to->parts & BF_PART_PRODUCTS) && !widen_for_band(into, &to->products, &x->products))
             return false;
@@ -374,7 +376,7 @@ void bf_accumulators_merge(const bf_accumulators *into, size_t i, const bf_accum
     const int64_t *other = bf_record(from, f);
     if (!into->uncounted) record[0] += other[0];
     for (int c = 0; c < into->count; c++) {
-        const bf_column *to = &into->columns[c], *x = column_of(from, map, c);
+        const bf_accumulator_column *to = &into->columns[c], *x = column_of(from, map, c);
         if (to->parts & BF_PART_SUM) add_band(&to->sum, record, &x->sum, other);
         if (to->parts & BF_PART_PRODUCTS) add_band(&to->products, record, &x->products, other);
         if (to->parts & BF_PART_LEAST) take_least(&record[to->least_at], other[x->least_at]);
@@ -411,7 +413,7 @@ static bool widen_for_limbs(bf_accumulators *a, bf_band *band, const int64_t *li
 bool bf_accumulators_prepare_words(bf_accumulators *a, int column, bf_kind kind,
                                    const int64_t *words, size_t n) {
     static const int64_t none[BF_SPECIALS];
-    bf_column *c = &a->columns[column];
+    bf_accumulator_column *c = &a->columns[column];
     const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
     const size_t each = kind == BF_KIND_EXTREME ? BF_EXTREME_WORDS : (size_t)s.words;
     bool special = false;
@@ -420,7 +422,7 @@ bool bf_accumulators_prepare_words(bf_accumulators *a, int column, bf_kind kind,
         specials_of(kind, words + i * each, specials);
         special = memcmp(specials, none, sizeof none) != 0;
     }
-    if (special && !bf_column_hold_specials(c, a->room)) return false;
+    if (special && !bf_accumulator_column_hold_specials(c, a->room)) return false;
     if (!hold_deposits(a, 1)) return false;
     if (kind == BF_KIND_EXTREME) return true;
     return (s.sum.limbs == 0 || widen_for_limbs(a, &c->sum, words + s.sum_at, n, each)) &&
@@ -446,7 +448,7 @@ static void add_limbs(const bf_band *band, int64_t *record, const int64_t *limbs
 
 void bf_accumulators_add_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
                                const int64_t *words) {
-    const bf_column *c = &a->columns[column];
+    const bf_accumulator_column *c = &a->columns[column];
     const bf_kind kind = bf_kind_of(op, c->dtype);
     const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
     int64_t *record = bf_record(a, slot), specials[BF_SPECIALS];
@@ -472,7 +474,7 @@ static void read_limbs(const bf_band *band, const int64_t *record, int64_t *limb
 
 void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
                            int64_t *words) {
-    const bf_column *c = &a->columns[column];
+    const bf_accumulator_column *c = &a->columns[column];
     const bf_kind kind = bf_kind_of(op, c->dtype);
     const int64_t *record = bf_record(a, slot);
     if (kind == BF_KIND_EXTREME) {
@@ -486,7 +488,7 @@ void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op
         return;
     }
     const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
-    bf_column_counts(c, slot, kind, record[0], words);
+    bf_accumulator_column_counts(c, slot, kind, record[0], words);
     if (s.sum.limbs > 0) read_limbs(&c->sum, record, words + s.sum_at);
     if (s.products.limbs > 0) read_limbs(&c->products, record, words + s.products_at);
 }

@@ -39,17 +39,17 @@ enum {
 /* The values that are counted apart; integers have none. */
 enum { BF_SPECIAL_NAN, BF_SPECIAL_POS_INF, BF_SPECIAL_NEG_INF, BF_SPECIAL_NEG_ZERO, BF_SPECIALS };
 
-typedef struct bf_column {
+typedef struct bf_accumulator_column {
     bf_dtype dtype;
     unsigned parts;
     bf_band sum, products;
     int least_at, greatest_at; /* in a record */
     int64_t *specials;         /* BF_SPECIALS of each slot; NULL: none yet */
-} bf_column;
+} bf_accumulator_column;
 
 typedef struct bf_accumulators {
     int count; /* of columns */
-    bf_column *columns;
+    bf_accumulator_column *columns;
     size_t room;      /* slots */
     size_t stride;    /* words of a record, the first of which counts rows, */
     bool uncounted;   /* unless they are not counted: then there are no specials either */
@@ -103,7 +103,7 @@ typedef struct bf_accumulate_loops {
     /* Absorbs values from i on into one part of a column. Returns the index of the first that does
      * not fit the band, or is special where there is no memory for specials; else n. counts: what
      * it counts as well. With the sum go the extremes of a column. */
-    int64_t (*absorb)(const bf_accumulators *a, const bf_column *column, unsigned part,
+    int64_t (*absorb)(const bf_accumulators *a, const bf_accumulator_column *column, unsigned part,
                       unsigned counts, const bf_rows_batch *batch, int64_t i);
 } bf_accumulate_loops;
 
@@ -114,7 +114,7 @@ extern const bf_accumulate_loops bf_accumulate_loops_generic, bf_accumulate_loop
 
 /* Makes accumulators of no slots; the dtypes and parts of the columns, which the caller keeps, are
  * set. */
-void bf_accumulators_init(bf_accumulators *a, bf_column *columns, int count);
+void bf_accumulators_init(bf_accumulators *a, bf_accumulator_column *columns, int count);
 /* Has accumulators of no slots leave out the counts of rows: for sums, sums of squares and norms.
  * They cannot absorb specials: "false". */
 void bf_accumulators_uncount(bf_accumulators *a);
@@ -137,7 +137,8 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
  * slots, for bands that change later move all records. */
 bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, int64_t n);
 /* Are there values in a sample of n that the column counts apart? */
-bool bf_column_expects_specials(const bf_column *column, const char *values, int64_t n);
+bool bf_accumulator_column_expects_specials(const bf_accumulator_column *column, const char *values,
+                                            int64_t n);
 /* Makes all memory that n values of a column need. */
 bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n);
 
@@ -159,12 +160,12 @@ void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op
                            int64_t *words);
 
 /* Makes memory for the specials of a column, if there is none yet. */
-bool bf_column_hold_specials(bf_column *column, size_t room);
+bool bf_accumulator_column_hold_specials(bf_accumulator_column *column, size_t room);
 
 /* Sets the first BF_SUM_LIMBS words of a state of this kind to the counts of a slot with so many
  * rows. */
-static inline void bf_column_counts(const bf_column *c, size_t slot, bf_kind kind, int64_t rows,
-                                    int64_t *words) {
+static inline void bf_accumulator_column_counts(const bf_accumulator_column *c, size_t slot,
+                                                bf_kind kind, int64_t rows, int64_t *words) {
     static const int64_t none[BF_SPECIALS];
     const int64_t *specials = c->specials != NULL ? c->specials + slot * BF_SPECIALS : none;
     const bool squares = kind == BF_KIND_SQUARES; /* of which no infinity is negative */

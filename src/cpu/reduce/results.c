@@ -7,7 +7,7 @@ static bf_layout band_layout(const bf_band *band) {
     return bf_layout_make(band->words, band->layout.exponent + 32 * band->first);
 }
 
-static ALWAYS_INLINE bf_band_sums sums_of(const bf_accumulators *a, const bf_column *c,
+static ALWAYS_INLINE bf_band_sums sums_of(const bf_accumulators *a, const bf_accumulator_column *c,
                                           bf_kind kind, size_t slot) {
     const int64_t *record = bf_record(a, slot);
     bf_band_sums g = {.sum = record + c->sum.at,
@@ -15,13 +15,13 @@ static ALWAYS_INLINE bf_band_sums sums_of(const bf_accumulators *a, const bf_col
                       .sum_layout = band_layout(&c->sum),
                       .products_layout = band_layout(&c->products),
                       .words = true};
-    bf_column_counts(c, slot, kind, bf_rows_of(a, slot), g.counts);
+    bf_accumulator_column_counts(c, slot, kind, bf_rows_of(a, slot), g.counts);
     return g;
 }
 
 static ALWAYS_INLINE void finish_floats(const bf_slot_results *r, bf_reduction op, bf_dtype to,
                                         size_t first, size_t n) {
-    const bf_column *c = &r->from->columns[r->column];
+    const bf_accumulator_column *c = &r->from->columns[r->column];
     const bf_kind kind = bf_kind_of(op, c->dtype);
     const int bytes = bf_dtype_bytes(to);
     bf_work work;
@@ -33,7 +33,7 @@ static ALWAYS_INLINE void finish_floats(const bf_slot_results *r, bf_reduction o
 }
 
 static void finish_integers(const bf_slot_results *r, size_t first, size_t n) {
-    const bf_column *c = &r->from->columns[r->column];
+    const bf_accumulator_column *c = &r->from->columns[r->column];
     const size_t bytes = r->to == BF_I192 ? 24 : (size_t)bf_dtype_bytes(r->to);
     uint64_t integer[3];
     for (size_t i = 0; i < n; i++) {
@@ -44,12 +44,12 @@ static void finish_integers(const bf_slot_results *r, size_t first, size_t n) {
     }
 }
 
-static int64_t nans_of(const bf_column *c, size_t slot) {
+static int64_t nans_of(const bf_accumulator_column *c, size_t slot) {
     return c->specials == NULL ? 0 : c->specials[slot * BF_SPECIALS + BF_SPECIAL_NAN];
 }
 
 static void finish_extremes(const bf_slot_results *r, size_t first, size_t n) {
-    const bf_column *c = &r->from->columns[r->column];
+    const bf_accumulator_column *c = &r->from->columns[r->column];
     const bool skip = r->options->nan == BF_NAN_SKIP;
     const int at = bf_is_greatest(r->op) ? c->greatest_at : c->least_at;
     const int bytes = bf_dtype_bytes(r->to);
@@ -61,14 +61,14 @@ static void finish_extremes(const bf_slot_results *r, size_t first, size_t n) {
     }
 }
 
-static bool any_nan(const bf_column *c, size_t first, size_t n) {
+static bool any_nan(const bf_accumulator_column *c, size_t first, size_t n) {
     for (size_t i = first; i < first + n && c->specials != NULL; i++)
         if (nans_of(c, i) > 0) return true;
     return false;
 }
 
 bool bf_accumulators_finish(const bf_slot_results *r, size_t first, size_t n) {
-    const bf_column *c = &r->from->columns[r->column];
+    const bf_accumulator_column *c = &r->from->columns[r->column];
     if (r->options->nan == BF_NAN_ERROR && any_nan(c, first, n)) return false;
     if (bf_kind_of(r->op, c->dtype) == BF_KIND_EXTREME)
         finish_extremes(r, first, n);
