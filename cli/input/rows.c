@@ -465,15 +465,15 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
     return EXIT_DONE;
 }
 
-void rows_look(const rows *r, const rows_chunk *chunk, int column, rows_view *view) {
-    const rows_column *c = &chunk->columns[column];
+void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view) {
+    const rows_column *c = &of->columns[column];
     const bf_dtype dtype = rows_dtype(r, column);
     *view = (rows_view){.strings = c->strings};
     view->column = (bf_column){.size = sizeof view->column, .valid = c->valid, .first = c->first};
     if (dtype == BF_NONE) {
         view->column.strings = &view->strings;
     } else {
-        view->numbers = bf_array_of(dtype, c->as[__builtin_ctz(c->can)], chunk->n);
+        view->numbers = bf_array_of(dtype, c->as[__builtin_ctz(c->can)], of->n);
         view->column.numbers = &view->numbers;
     }
 }

@@ -138,7 +138,7 @@ typedef struct rows_view {
     bf_column column; /* of one of these */
 } rows_view;
 
-void rows_look(const rows *r, const rows_chunk *chunk, int column, rows_view *view);
+void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view);
 
 /* All rows of a settled column at once, as rows_next gives them. */
 int rows_load(rows *r, bf_array *all);

@@ -157,7 +157,7 @@ def median(line, dtype):
     if a + b == 0:
         return a + b
     exact = (Fraction(a) + Fraction(b)) / 2
-    return float(nearest(exact, dtype))
+    return math.copysign(float(nearest(exact, dtype)), a + b)
 
 
 def nearest(exact, dtype):
