@@ -92,7 +92,7 @@ static char *make_line(const void *arg, int64_t i, char *line) {
 
 /* Writes a line for each of the first n groups. */
 static int put_lines(FILE *f, const table *t, int64_t n, int threads) {
-    const lines wanted = {make_line, t, (size_t)(t->n + 1) * (BF_VALUE_TEXT + 1)};
+    const lines wanted = {make_line, t, (size_t)(t->n + 1) * (BF_VALUE_TEXT + 1), NULL};
     return lines_put(f, &wanted, n, threads);
 }
 

@@ -42,7 +42,7 @@ static char *make_count_line(const void *arg, int64_t i, char *line) {
 static int put_count_lines(const output *out, const list *l, const int64_t *order, int64_t n,
                            int threads) {
     const count_lines x = {l, order, out->hex};
-    const lines wanted = {make_count_line, &x, 2 * (BF_VALUE_TEXT + 1)};
+    const lines wanted = {make_count_line, &x, 2 * (BF_VALUE_TEXT + 1), NULL};
     return lines_put(out->stream, &wanted, n, threads);
 }
 

@@ -46,8 +46,9 @@ enum option_group {
 /* These fit no enum. */
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
+#define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown, and their endings of -o */
 
-enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
+enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
 
 enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 
@@ -138,7 +139,7 @@ typedef struct usage {
 /* The options of a command that shares none but --help. */
 typedef struct own_options {
     const option_spec *specs;
-    int n; /* at most OPTIONS_OWN */
+    int n;      /* at most OPTIONS_OWN */
     void *into; /* the struct that they are read into */
 } own_options;
 
