@@ -97,9 +97,15 @@ static char *put_object(const void *arg, int64_t i, char *line) {
     return put_bytes(line, w->tail, w->tail_bytes);
 }
 
+/* Rows of numbers have room for all of them; that of others depends on the row. */
 int sheet_rows(const sheet_writer *w, const sheet *part) {
     const shown x = {w, part};
-    const lines wanted = {w->form == SHEET_JSON ? put_object : put_row, &x, 0, row_room};
+    bool numbers = true;
+    for (int c = 0; c < part->count; c++) numbers &= field_is_number(&part->columns[c]);
+    const lines wanted = {.make = w->form == SHEET_JSON ? put_object : put_row,
+                          .arg = &x,
+                          .most = numbers && part->rows > 0 ? row_room(&x, 0) : 0,
+                          .room = numbers ? NULL : row_room};
     return lines_put(w->stream, &wanted, part->rows, w->threads);
 }
 
