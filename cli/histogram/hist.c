@@ -17,11 +17,12 @@ static const usage hist_usage = {
     "Counts the elements of all files together in each bin. Edges and counts are NumPy's, to\n"
     "the bit. At a terminal it draws a plot; otherwise each line is a lower edge, an upper edge\n"
     "and a count, with tabs between. With -o, the ending of the name chooses the output: .png\n"
-    ".svg .pdf .npy .tsv .json. NaNs and elements below or above the bins are counted apart.\n"
+    ".svg .pdf .npy .tsv .csv .md .json. NaNs and elements below or above the bins are counted\n"
+    "apart.\n"
     "States that --save wrote can be merged if --range and --bins, or --edges, were the same.\n"
     "'-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_BINS | TAKES_PLOT | TAKES_RUNNING | TAKES_MEMORY |
-        TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT,
+        TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET,
     "bitfold hist --bins 4 x.npy"};
 
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)

@@ -75,15 +75,17 @@ static bool read_null_policy(const option_spec *spec, const char *text, void *to
     return true;
 }
 
+const char *options_layout(enum layout layout) {
+    static const char *const names[] = {"plain", "tsv", "json", "csv", "markdown"};
+    return names[layout];
+}
+
 static bool read_layout(const option_spec *spec, const char *text, void *to) {
     enum layout *layout = to;
     (void)text;
     if (*layout != LAYOUT_PLAIN && *layout != (enum layout)spec->value) {
-        static const char *const names[] = {[LAYOUT_TSV] = "tsv",
-                                            [LAYOUT_JSON] = "json",
-                                            [LAYOUT_CSV] = "csv",
-                                            [LAYOUT_MARKDOWN] = "markdown"};
-        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", names[*layout], spec->name);
+        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", options_layout(*layout),
+             spec->name);
         return false;
     }
     *layout = (enum layout)spec->value;

@@ -172,6 +172,9 @@ typedef struct given_option {
 /* Returns the options of the command line, in its order, and how many there are. */
 const given_option *options_given(int *n);
 
+/* The option that asks for this layout, as in "csv". */
+const char *options_layout(enum layout layout);
+
 /* Is this operand of --device a GPU, or all of them: "cuda", "cuda:N" or "cuda:all"? */
 bool options_gpu(const char *device);
 

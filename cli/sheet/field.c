@@ -4,6 +4,7 @@
 #include "runtime/output.h"
 #include "runtime/utf8.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* ---- strings --------------------------------------------------------------------------------- */
@@ -40,8 +41,12 @@ static char *put_text(char *text, const char *from) {
     return (char *)memcpy(text, from, n) + n;
 }
 
-/* What Markdown would take for its own is escaped, and a new line is a tag. */
+static bool is_letter(char c) { return isalnum((unsigned char)c) != 0; }
+
+/* What Markdown would take for its own is escaped, but for '_' within a word; a new line is a tag.
+ */
 static char *put_markdown(char *text, const char *at, const char *end) {
+    const char *const begin = at;
     while (at < end) {
         const int length = utf8_length_before(at, end);
         if (*at == '\r' && at + 1 < end && at[1] == '\n') at++;
@@ -49,6 +54,8 @@ static char *put_markdown(char *text, const char *at, const char *end) {
             text = put_text(text, "<br>");
         else if (*at == '&' || *at == '<')
             text = put_text(text, *at == '&' ? "&amp;" : "&lt;");
+        else if (*at == '_' && at > begin && at + 1 < end && is_letter(at[-1]) && is_letter(at[1]))
+            *text++ = '_';
         else if (length == 1 && *at && strchr("\\|`*_[~", *at)) {
             *text++ = '\\';
             *text++ = *at;
