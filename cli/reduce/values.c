@@ -13,7 +13,8 @@
 
 #define TAKES_VALUE                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |           \
-     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_MANY | TAKES_EMPTY | TAKES_EXPRESSION)
+     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY | TAKES_EMPTY |            \
+     TAKES_EXPRESSION)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define FILES "\nOne value for each FILE; '-' or no FILE is standard input."

@@ -85,7 +85,9 @@ static int64_t offset_of(const bf_strings *s, int64_t i) {
 
 bool field_is_number(const sheet_column *c) { return !c->strings && !c->title; }
 
-static bool is_null(const sheet_column *c, int64_t row) { return c->valid && !c->valid[row]; }
+static bool is_null(const sheet_column *c, int64_t row) {
+    return (c->valid && !c->valid[row]) || (c->values && c->values[row].dtype == BF_NONE);
+}
 
 size_t field_room(const sheet_column *c, int64_t row) {
     if (is_null(c, row)) return FIELD_TEXT(0);

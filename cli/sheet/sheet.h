@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 
-/* A column has one of: an array, values one by one (numbers of more than 64 bits), strings, a title
- * (such as the name of a file; in TSV it is shown as lines of results show it), which is that of
- * every row. */
+/* A column has one of: an array, values one by one (numbers of more than 64 bits; those of dtype
+ * BF_NONE are NULL), strings, a title (such as the name of a file; in TSV it is shown as lines of
+ * results show it), which is that of every row. */
 typedef struct sheet_column {
     const char *name;
     bf_dtype dtype; /* of the array */
