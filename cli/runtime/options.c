@@ -20,7 +20,8 @@
 
 static const char formats[] = "auto|npy|raw|text", policies[] = "propagate|skip|error",
                   out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
-                  overflows[] = "error|wrap|saturate", sorts[] = "count|key";
+                  overflows[] = "error|wrap|saturate", sorts[] = "count|key",
+                  hows[] = "inner|left|outer|semi|anti";
 
 static bool add_aggregate(const option_spec *spec, options *o, struct wanted_aggregate wanted) {
     if (wanted.values && *wanted.values == '\0')
@@ -212,6 +213,17 @@ static const option_spec shared[] = {
      .read = read_choice, .at = AT(by_key), .incidental = true},
     {"top", 'n', "TOP", "show at most TOP lines", TAKES_TOP, .read = read_number, .at = AT(top),
      .least = 1, .most = ELEMENTS_MOST, .incidental = true},
+    {"on", 0, "COL[=COL]",
+     "join texts on these columns, A's and B's, with commas between, and show their rows",
+     TAKES_JOIN, .read = read_text, .at = AT(on)},
+    {"how", 0, hows,
+     "--on: rows with a partner alone, also the others of A, of both; rows of A that have one, or "
+     "none (inner)",
+     TAKES_JOIN, .read = read_choice, .at = AT(how)},
+    {"take", 0, "COL[,COL]",
+     "--on: the columns to show, a.NAME and b.NAME if both have the name (all; semi, anti: those "
+     "of A)",
+     TAKES_JOIN, .read = read_text, .at = AT(take)},
     {"seed", 0, "N", "the seed of the hash; no result depends on it", TAKES_SEED,
      .read = read_number, .at = AT(seed), .most = INT64_MAX},
     {"save", 0, "FILE", "save the state for 'bitfold merge'", TAKES_SAVE, .read = read_text,
@@ -554,7 +566,8 @@ static void take_ending(options *o) {
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
     const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_GROUPS);
-    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o)) && !ranks_alone())
+    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !o->on) &&
+        !ranks_alone())
         return false;
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;
