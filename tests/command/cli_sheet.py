@@ -244,6 +244,46 @@ class Commands(CommandTest):
         self.assertEqual(self.result("median", "--csv", "--column", "id", "t.csv"),
                          "value,file\n3,t.csv")
 
+    def test_values_and_descriptions_have_rows(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(os.path.dirname(self.text))
+        both = ["--column", "id,price", "t.csv"]
+        self.assertEqual(self.result("sum", "--csv", *both),
+                         "column,value,file\nid,5,t.csv\nprice,1e+300,t.csv")
+        self.assertEqual(self.result("max", "--markdown", "--total", *both[2:], "--column", "id"),
+                         "| value | file |\n| ---: | --- |\n| 3 | t.csv |\n| 3 | total |")
+        self.result("min", *both, "-o", "min.csv")
+        with open("min.csv") as f:
+            self.assertEqual(f.read(), "column,value,file\nid,-1,t.csv\nprice,1.5,t.csv\n")
+        self.assertEqual(self.result("dot", "--csv", "t.csv", "t.csv", "--column", "id"),
+                         "value,file,other\n19,t.csv,t.csv")
+        for more in [[], ["--quantiles=50"]]:
+            rows = [line.split("\t") for line in
+                    self.result("describe", "--tsv", *more, *both).split("\n")]
+            got = list(csv.reader(self.result("describe", "--csv", *more, *both).split("\n")))
+            self.assertEqual(got, rows)
+        self.write("m.txt", b"1 2\n3 4\n")
+        self.assertEqual(self.result("sum", "--axis", "0", "--csv", "m.txt"),
+                         "value,file\n4,m.txt\n6,m.txt")
+        described = self.result("describe", "--axis", "0", "--csv", "m.txt").split("\n")
+        self.assertEqual([line.split(",")[:3] for line in described],
+                         [["file", "index", "n"], ["m.txt", "0", "2"], ["m.txt", "1", "2"]])
+        np.save("e.npy", np.zeros((2, 0)))
+        described = self.result("describe", "--axis", "1", "--csv", "e.npy").split("\n")
+        self.assertEqual(described[1], "e.npy,0,0,0,0,,,,,0,nan,nan")
+        np.save("e.npy", np.zeros((0, 2)))
+        self.assertEqual(self.result("sum", "--axis", "1", "--csv", "e.npy"), "value,file")
+        self.result("count", "--save", "c.bfs", "--column", "id", "t.csv")
+        self.assertEqual(self.result("merge", "--csv", "c.bfs"), "key,count\n3,2\n-1,1")
+
+    def test_joins_have_names(self):
+        a = self.save("a.npy", np.array([1, 2, 1]))
+        for more in [[], ["--memory", "48M"]]:
+            self.assertEqual(self.result("join", "--csv", "-j2", *more, a, a),
+                             "row_a,row_b\n0,0\n0,2\n1,1\n2,0\n2,2")
+            self.assertEqual(self.result("join", "-j2", *more, a, a), "0\t0\n0\t2\n1\t1\n2\t0\n2\t2")
+        self.assertEqual(self.shown("join", a, a).split("\n")[:2], ["row_a  row_b", "    0      0"])
+
     def test_the_ending_of_a_name_chooses_the_form(self):
         def written(name, *more):
             path = self.path(name)
