@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "reduce/expression.h"
+#include "reduce/infer.h"
 #include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
@@ -23,8 +24,8 @@ static const usage describe_usage = {
     "names is its header. --quantiles reads the input two or three times more, and keeps a pipe\n"
     "for that. --save saves the state of one column for merge. '-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
-        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY |
-        TAKES_QUANTILES | TAKES_EXPRESSION,
+        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_INFER |
+        TAKES_MANY | TAKES_QUANTILES | TAKES_EXPRESSION,
     "bitfold describe x.npy\nbitfold describe --quantiles=5,50,95 x.npy"};
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -340,6 +341,7 @@ int cmd_describe(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
+    if (o.infer) return infer_run(&o);
     if (o.expression) return expression_run(&o, BF_DESCRIBE);
     code = check_quantiles(&o);
     if (code != EXIT_DONE) return code;

@@ -174,6 +174,8 @@ static const option_spec shared[] = {
      TAKES_PERCENTS | TAKES_GROUPS, .read = read_method, .at = AT(method)},
     {"quantiles", 0, "LIST", "also show these quantiles, in percent, as in 5,50,99.9 (25,50,75)",
      TAKES_QUANTILES, .read = read_quantiles, .at = AT(quantiles), .optional = true},
+    {"infer", 0, NULL, "show instead what each column is taken for, and which line is the cause",
+     TAKES_INFER, .read = read_flag, .at = AT(infer)},
     {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
      .at = AT(rules.ddof)},
     {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,

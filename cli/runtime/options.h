@@ -47,6 +47,7 @@ enum option_group {
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
 #define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown, and their endings of -o */
+#define TAKES_INFER (UINT64_C(1) << 40)      /* --infer */
 #define TAKES_JOIN (UINT64_C(1) << 34)       /* --on --how --take */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
@@ -89,6 +90,7 @@ typedef struct options {
     double checkpoint_interval; /* seconds */
     const char *spill;          /* a directory; NULL: not given */
     bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
+    bool infer; /* show dtypes and their causes, not values */
     enum layout layout;
     enum progress_mode progress;
     enum color_mode color;

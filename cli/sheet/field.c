@@ -83,15 +83,22 @@ static int64_t offset_of(const bf_strings *s, int64_t i) {
                                : ((const int64_t *)s->offsets)[i];
 }
 
-bool field_is_number(const sheet_column *c) { return !c->strings && !c->title; }
+bool field_is_number(const sheet_column *c) { return !c->strings && !c->texts && !c->title; }
+
+/* The title or text of a row; NULL: it is something else. */
+static const char *text_of(const sheet_column *c, int64_t row) {
+    return c->texts ? c->texts[row] : c->title;
+}
 
 static bool is_null(const sheet_column *c, int64_t row) {
-    return (c->valid && !c->valid[row]) || (c->values && c->values[row].dtype == BF_NONE);
+    return (c->valid && !c->valid[row]) || (c->values && c->values[row].dtype == BF_NONE) ||
+           (c->texts && !c->texts[row]);
 }
 
 size_t field_room(const sheet_column *c, int64_t row) {
     if (is_null(c, row)) return FIELD_TEXT(0);
-    if (c->title) return FIELD_TEXT(strlen(c->title));
+    const char *text = text_of(c, row);
+    if (text) return FIELD_TEXT(strlen(text));
     if (!c->strings) return FIELD_TEXT(0);
     return FIELD_TEXT(offset_of(c->strings, row + 1) - offset_of(c->strings, row));
 }
@@ -99,7 +106,8 @@ size_t field_room(const sheet_column *c, int64_t row) {
 char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex) {
     if (is_null(c, row)) return form == SHEET_JSON ? put_text(text, "null") : text;
     if (c->title && form == SHEET_TSV) return output_copy_name(text, c->title);
-    if (c->title) return field_put_string(text, form, c->title, strlen(c->title));
+    const char *const whole = text_of(c, row);
+    if (whole) return field_put_string(text, form, whole, strlen(whole));
     if (c->strings) {
         const int64_t first = offset_of(c->strings, row);
         return field_put_string(text, form, c->strings->bytes + first,

@@ -58,6 +58,9 @@ typedef struct text_error {
     char what[240], hint[240];
 } text_error;
 
+/* The text in an error: printable, and not all of it if it is long. */
+void text_quote(char out[64], const char *at, const char *end);
+
 /* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order), but for the
  * decimal point; else ' '. */
 char text_find_delimiter(const char *at, const char *end, char decimal);
