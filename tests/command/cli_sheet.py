@@ -11,9 +11,9 @@ import unittest
 
 import numpy as np
 
-from command import CommandTest
+from command import SANITIZED, CommandTest, least_memory
 
-CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 5
+CASES = int(os.environ.get("BITFOLD_CASES", "300")) // (20 if SANITIZED else 5)
 SHOW_SHEET = os.environ.get("BITFOLD_SHOW_SHEET", "show_sheet")
 ALIGNED, TSV, JSON, CSV, MARKDOWN = range(5)  # a pipe of ALIGNED is TSV
 WORDS = [b"", b"a", b"Tokyo", b"New York", b"Lagos, NG", b'say "no"', b'"', b'""', b"two\nlines",
@@ -278,7 +278,7 @@ class Commands(CommandTest):
 
     def test_joins_have_names(self):
         a = self.save("a.npy", np.array([1, 2, 1]))
-        for more in [[], ["--memory", "48M"]]:
+        for more in [[], ["--memory", "%dM" % (least_memory() + 8)]]:
             self.assertEqual(self.result("join", "--csv", "-j2", *more, a, a),
                              "row_a,row_b\n0,0\n0,2\n1,1\n2,0\n2,2")
             self.assertEqual(self.result("join", "-j2", *more, a, a), "0\t0\n0\t2\n1\t1\n2\t0\n2\t2")
@@ -306,7 +306,7 @@ class Commands(CommandTest):
     def test_spilled_groups_have_one_header(self):
         keys = np.random.default_rng(6).permutation(200_000) - 100_000
         name = self.save("k.npy", keys)
-        limit = ["--memory", "48M", "-j2"]
+        limit = ["--memory", "%dM" % (least_memory() + 8), "-j2"]
         for more in [["count"], ["count", "--sort", "key"]]:
             want = self.result(*more, "--csv", name)
             self.assertTrue(want.startswith("key,count\n"))
