@@ -47,7 +47,8 @@ int output_open(output *out, const options *o, bool names) {
                     .to_file = o->output != NULL && strcmp(o->output, "-") != 0,
                     .layout = o->layout,
                     .hex = o->hex,
-                    .names = names || o->layout == LAYOUT_TSV};
+                    .names = names || o->layout == LAYOUT_TSV,
+                    .tells_nulls = o->input.text.skip_nulls};
     if (!out->to_file) return EXIT_DONE;
     const int code = outfile_open(&out->file, o->output);
     out->stream = out->file.stream;
@@ -102,7 +103,7 @@ static void put_line(const output *out, const result *r) {
     output_end_line(out, r->file, r->other);
 }
 
-static void put_object(FILE *f, const result *r) {
+static void put_object(FILE *f, const result *r, bool tells_nulls) {
     char text[BF_VALUE_TEXT], hex[BF_VALUE_TEXT];
     output_format(&r->value, false, text);
     output_format(&r->value, true, hex);
@@ -125,12 +126,13 @@ static void put_object(FILE *f, const result *r) {
     json_value(f, &r->value);
     fprintf(f, ",\"text\":\"%s\",\"hex\":\"%s\",\"nan\":%" PRId64, text, hex, r->info.nan);
     if (r->info.inf >= 0) fprintf(f, ",\"inf\":%" PRId64, r->info.inf);
+    if (tells_nulls) fprintf(f, ",\"null\":%" PRId64, r->nulls);
     json_end(f, r->device, r->seconds);
 }
 
 int output_result(output *out, const result *r) {
     if (out->layout == LAYOUT_JSON)
-        put_object(out->stream, r);
+        put_object(out->stream, r, out->tells_nulls);
     else
         put_line(out, r);
     return output_flush(out->stream, output_name(out));

@@ -14,6 +14,7 @@ typedef struct result {
     bf_value value;
     const char *device;
     double seconds;
+    int64_t nulls; /* rows that were left out, for they have no value */
 } result;
 
 typedef struct output {
@@ -23,6 +24,7 @@ typedef struct output {
     enum layout layout;
     bool hex;
     bool names; /* the file's name stands beside the value */
+    bool tells_nulls;
 } output;
 
 /* names: several results are to come. Returns an exit code, as the others do. */

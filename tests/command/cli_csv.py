@@ -2,6 +2,7 @@
 import csv
 import gzip
 import io
+import json
 import lzma
 import os
 import random
@@ -276,10 +277,87 @@ class Nulls(CommandTest):
             self.result("max", *skip[1:], *option)
         self.assertEqual(self.result(*skip, name, "--total", "--dtype", "i32").split()[-2], "36")
 
+    def test_every_command_leaves_out_what_its_column_has_not(self):
+        for seed in range(CASES // 2):
+            r = random.Random(seed)
+            size = r.choice([2, 7, 300, 30_000, 90_000])
+            share = r.choice([0.01, 0.5, 0.9])
+            columns = [[None if r.random() < share else r.choice([r.randrange(-50, 50), r.randrange(10**6)])
+                        for _ in range(size)] for _ in range(2)]
+            for c in columns:
+                c[r.randrange(size)] = 7
+            data = "a,b,z\n" + "".join("%s,%s,x\n" % tuple("NA" if v is None else v for v in row)
+                           for row in zip(*columns))
+            data = data.encode()
+            self.write("x", data)
+            there = [sorted(v for v in c if v is not None) for c in columns]
+            nulls = [c.count(None) for c in columns]
+
+            def ask(*command, **more):
+                name = r.choice([self.path("x"), "-"])
+                limit = r.choice([[], [], ["--memory", "96M"]]) if not SANITIZED else []
+                found = self.result(*command, "--column", "a,b", "--null", "NA", "--null-policy", "skip",
+                                    "-j", r.choice(THREADS) if not limit else 2, *limit, "--json", name,
+                                    stdin=data)
+                found = [json.loads(line) for line in found.split("\n")]
+                self.assertEqual([(o["n"], o["null"]) for o in found],
+                                 [(len(t), n) for t, n in zip(there, nulls)], (seed, command))
+                return found
+
+            for o, t, c in zip(ask("describe", "--quantiles"), there, columns):
+                self.assertEqual((o["min"], o["max"], o["sum"]), (t[0], t[-1], sum(t)))
+                self.assertEqual((o["argmin"], o["argmax"]), (c.index(t[0]), c.index(t[-1])))
+                self.assertEqual(o["quantiles"], list(np.percentile(t, [25, 50, 75])), seed)
+            self.assertEqual([o["value"] for o in ask("median")], [np.median(t) for t in there])
+            self.assertEqual([o["values"] for o in ask("quantile", "-p", "0,90")],
+                             [list(np.percentile(t, [0, 90])) for t in there])
+            self.assertEqual([o["values"] for o in ask("sort")], there)
+            self.assertEqual([(o["values"], o["counts"]) for o in ask("unique", "--count")],
+                             [tuple(a.tolist() for a in np.unique(t, return_counts=True)) for t in there])
+            k = r.choice([1, 5, 1000])
+            for o, t, c in zip(ask("top", "-n", k), there, columns):
+                best = sorted((i for i, v in enumerate(c) if v is not None), key=lambda i: -c[i])[:k]
+                self.assertEqual((o["index"], o["values"]), (best, [c[i] for i in best]), seed)
+
+    def test_pairs_are_left_out_together(self):
+        for seed in range(CASES // 2):
+            r = random.Random(seed)
+            size = r.choice([1, 50, 40_000])
+            a, b = ([r.choice([None, r.randrange(-99, 99)]) for _ in range(size)] for _ in range(2))
+            for name, column in [("a", a), ("b", b)]:
+                self.write(name, "".join("%s,\n" % ("" if v is None else v) for v in column).encode())
+            skip = ["--column", 1, "--null-policy", "skip", "--json", "-j", r.choice(THREADS)]
+            pairs = [(x, y) for x, y in zip(a, b) if x is not None and y is not None]
+            dot = json.loads(self.result("dot", *skip, self.path("a"), self.path("b")))
+            self.assertEqual((dot["value"], dot["n"], dot["null"]),
+                             (sum(x * y for x, y in pairs), len(pairs), size - len(pairs)))
+            hist = json.loads(self.result("hist", *skip, "--range", "-100:100", "--bins", 4, "--weights",
+                                          self.path("b"), self.path("a")))
+            self.assertEqual((hist["n"], hist["null"]), (len(pairs), size - len(pairs)))
+            self.assertEqual(sum(hist["weights"]), sum(y for _, y in pairs))
+            plain = json.loads(self.result("hist", *skip, "--bins", 3, self.path("a"))) if any(
+                v is not None for v in a) else {"n": 0, "null": size, "counts": []}
+            self.assertEqual((plain["n"], plain["null"], sum(plain["counts"])),
+                             (size - a.count(None), a.count(None), size - a.count(None)))
+
+    def test_a_total_counts_what_all_files_have_not(self):
+        x, y = self.write("x", b"1,\n,\n4,\n"), self.write("y", b",\n,\n2,\n")
+        for command, value in [("sum", 7), ("max", 4), ("median", 2), ("sort", None), ("top", None)]:
+            more = ["-n", 2] if command == "top" else []
+            lines = self.result(command, *more, "--column", 1, "--null-policy", "skip", "--total", "--json",
+                                x, y).split("\n")
+            total = json.loads(lines[-1])
+            self.assertEqual((total["n"], total["null"]), (3, 3), command)
+            if value:
+                self.assertEqual(total["value"], value)
+        self.assertEqual(self.result("top", "-n", 2, "--column", 1, "--null-policy", "skip", "--total", x, y)
+                         .split("\n")[-2:], ["4\t2\ttotal", "2\t5\ttotal"])
+
     def test_commands_that_cannot_leave_rows_out_say_so(self):
-        for command in ["hist", "count", "median", "describe"]:
-            self.refused(2, "cannot leave rows out", command, "--column", "1", "--null-policy", "skip",
+        for command in [["count"], ["median", "--axis", 0], ["sort", "--axis", 0]]:
+            self.refused(2, "cannot leave rows out", *command, "--column", "1", "--null-policy", "skip",
                          stdin=b"1\n")
+        self.refused(2, "has no place", "argsort", "--null-policy", "skip", stdin=b"1\n")
 
 
 def grouped(digits, mark):
@@ -302,7 +380,8 @@ class Styles(CommandTest):
         mark = r.choice(self.SIGNS) if currency and r.random() < 0.7 else ""
         if value < 0 and currency and r.random() < 0.5:
             sign, text = "", "(%s)" % text
-            return r.choice(["(%s%s)" % (mark, text[1:-1]), "(%s %s)" % (text[1:-1], mark)]).replace(" )", ")")
+            number = text[1:-1]
+            return "(%s)" % r.choice([mark + number, (number + " " + mark).strip()])
         return r.choice([mark + sign + text, sign + mark + text, sign + text + mark,
                          sign + text + " " + mark]).strip()
 
