@@ -22,7 +22,7 @@ struct gathered {
 };
 
 /* Rows that are looked at to guess the dtypes of columns. */
-enum { PROBED = 1000 };
+enum { PROBED = 1000, PROBED_FIELDS = 256 * 1024 };
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
@@ -103,6 +103,7 @@ static bool probe_rows(rows *r) {
     text_error error;
     int64_t most = text_count_lines(t->first.at, t->first.end);
     if (most > PROBED) most = PROBED;
+    if (most > PROBED_FIELDS / r->columns + 1) most = PROBED_FIELDS / r->columns + 1;
     if (s->count >= 0 && s->count < most) most = s->count;
     for (int k = 0; k < r->columns; k++)
         r->forms[k] = r->can[k] == TEXT_CAN_STRINGS ? TEXT_STRINGS : TEXT_INTEGERS | TEXT_FLOATS;

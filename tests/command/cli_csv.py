@@ -1,4 +1,5 @@
 """CSV as RFC 4180 has it and as it is in the world: against Python's csv module."""
+import contextlib
 import csv
 import gzip
 import io
@@ -6,6 +7,7 @@ import json
 import lzma
 import os
 import random
+import resource
 import shutil
 import subprocess
 import unittest
@@ -137,6 +139,68 @@ class Tables(CommandTest):
     def test_blanks_part_fields_of_one_line(self):
         self.refused(3, "-:1: a quoted field", "sum", "--column", 2, "--delimiter", " ",
                      stdin=b'1 "2\n3" 4\n')
+
+
+class Shapes(CommandTest):
+    """Many columns, odd names, bytes that are no text."""
+
+    def test_a_hundred_thousand_columns(self):
+        n = 100_000
+        names = ",".join("c%d" % i for i in range(n))
+        rows = [names, ",".join(str(i) for i in range(n)), ",".join(["1"] * n)]
+        name = self.write("x", "\n".join(rows).encode())
+        self.assertEqual(self.result("sum", "--column", "c99999,c5", name), "c5\t6\nc99999\t100000")
+        self.assertEqual(self.result("max", "--column", n, "--offset", 1, name), "99999")
+        described = self.result("describe", "--tsv", name).split("\n")
+        self.assertEqual(len(described), n + 1)
+        self.assertEqual(described[-1].split("\t")[1:3], ["c99999", "2"])
+        newlines = '"%s"' % ("\n" * 300_000)
+        tall = self.write("y", ("\n".join(rows[:2]) + "," + newlines + "\n").encode())
+        self.assertEqual(len(self.result("describe", "--tsv", tall).split("\n")), n + 1)
+
+    def test_short_rows_of_many_columns_take_no_memory(self):
+        n = 100_000
+        wide = ",".join("c%d" % i for i in range(n)) + "\n" + ",".join(["1"] * n) + "\n" + "1\n" * 300_000
+        keys = "{%s}\n" % ",".join('"c%d":1' % i for i in range(n)) + "{}\n" * 300_000
+        for data, options in [(wide, ["--lax"]), (keys, ["--format", "jsonl"])]:
+            data = data.encode()
+            for name in [self.write("x", data), "-"]:
+                with self.limited(3 << 30):
+                    self.refused(3, "%d columns are too short" % n, "describe", "--null-policy", "skip",
+                                 "-j2", *options, name, stdin=data)
+            self.assertEqual(self.result("sum", "--column", "c7", "--null-policy", "skip", *options,
+                                         stdin=data), "1")
+
+    @contextlib.contextmanager
+    def limited(self, size):
+        """Commands may take so much memory."""
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        if not SANITIZED:
+            resource.setrlimit(resource.RLIMIT_AS, (size, before[1]))
+        yield
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+    def test_names_of_any_bytes(self):
+        data = b'a,"b,c",7,`,"x\ny",a,\n1,2,3,4,5,6,7\n'
+        for name, value in [("`b,c`", 2), ("`7`", 3), ("7", 7), ("`", 4), ("x\ny", 5), ("`x\ny`", 5)]:
+            self.assertEqual(self.result("sum", "--column", name, "--header", stdin=data), str(value), name)
+        self.assertEqual(self.result("sum", "--column", "`b,c`,`7`", stdin=data), "b,c\t2\n7\t3")
+        self.assertEqual(self.result("group", "--column", "`b,c`", "--sum", "`7`", self.write("x", data)),
+                         "2\t3")
+        self.refused(3, "more than one column is named 'a'", "sum", "--column", "a", stdin=data)
+        self.refused(3, "no column is named 'b'", "sum", "--column", "b", stdin=data)
+        self.refused(3, "no column is named '8'", "sum", "--column", "`8`", stdin=data)
+
+    def test_bytes_that_are_no_text_stay_as_they_are(self):
+        words = [b"\xff\xfe", b"\xc3", b"caf\xe9", bytes(range(128, 256)), b"\xed\xa0\x80", b"\x01\x7f"]
+        data = b"k,v\n" + b"".join(b'%s,1\n"%s",2\n' % (w, w) for w in words)
+        name = self.write("x", data)
+        done = subprocess.run([SHOW_ROWS, name, "2", "0", "0", "strings=k"], capture_output=True)
+        self.assertEqual(done.stdout.decode().split(),
+                         ["=" + w.hex() for w in words for _ in range(2)])
+        self.assertEqual(self.result("sum", "--column", "v", name), "18")
+        self.refused(3, "x:3: a NUL byte", "sum", "--column", "v",
+                     self.write("x", b"k,v\na,1\nb\0,2\n"))
 
 
 SHOW_ROWS = os.environ.get("BITFOLD_SHOW_ROWS", "show_rows")
@@ -503,6 +567,29 @@ class Compressed(CommandTest):
             if not SANITIZED:
                 self.refused(3, "-:1: a line longer than --memory allows", "sum", "--memory", "100M",
                              stdin=bomb)
+
+    def test_what_ends_in_the_middle_is_told(self):
+        for name, compress in CODECS.items():
+            packed = compress(self.data)
+            for cut in [len(packed) // 3, len(packed) - 5, len(packed) - 1]:
+                for file in [self.write("x." + name, packed[:cut]), "-"]:
+                    self.refused(3, "the compressed data end too early", "sum", "--column", "a", file,
+                                 stdin=packed[:cut])
+            two = packed + compress(self.data[4:])[:-20]
+            self.refused(3, "the compressed data end too early", "sum", "--column", "a", stdin=two)
+
+    @unittest.skipIf(SANITIZED, "a sanitizer takes memory of its own")
+    def test_a_decompressor_takes_its_share_of_memory(self):
+        wide = lzma.compress(self.data, preset=9 | lzma.PRESET_EXTREME)
+        self.assertEqual(self.result("sum", "--column", "a", stdin=wide), self.want)
+        packed = {"xz": wide}
+        if "zst" in CODECS:
+            window = ["zstd", "-q", "-c", "--long=26", "-1"]
+            more = self.data + self.data[4:] * 200
+            packed["zst"] = subprocess.run(window, input=more, capture_output=True).stdout
+        for name, data in packed.items():
+            self.refused(3, "to decompress it takes more than its share of --memory", "sum", "--column", "a",
+                         "--memory", "100M", "-j2", stdin=data)
 
     def test_a_missing_library_is_named_with_its_package(self):
         names = {"gz": ("libz.so.1", "zlib1g"), "xz": ("liblzma.so.5", "liblzma5"),
