@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +20,8 @@
 
 static const char formats[] = "auto|npy|raw|text|jsonl", policies[] = "propagate|skip|error",
                   out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
-                  overflows[] = "error|wrap|saturate", sorts[] = "count|key";
+                  overflows[] = "error|wrap|saturate", sorts[] = "count|key",
+                  hows[] = "inner|left|outer|semi|anti";
 
 static bool add_aggregate(const option_spec *spec, options *o, struct wanted_aggregate wanted) {
     if (wanted.values && *wanted.values == '\0')
@@ -78,7 +80,11 @@ static bool read_layout(const option_spec *spec, const char *text, void *to) {
     enum layout *layout = to;
     (void)text;
     if (*layout != LAYOUT_PLAIN && *layout != (enum layout)spec->value) {
-        fail(EXIT_USAGE, NULL, "--json and --tsv exclude each other");
+        static const char *const names[] = {[LAYOUT_TSV] = "tsv",
+                                            [LAYOUT_JSON] = "json",
+                                            [LAYOUT_CSV] = "csv",
+                                            [LAYOUT_MARKDOWN] = "markdown"};
+        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", names[*layout], spec->name);
         return false;
     }
     *layout = (enum layout)spec->value;
@@ -217,6 +223,17 @@ static const option_spec shared[] = {
      .read = read_choice, .at = AT(by_key), .incidental = true},
     {"top", 'n', "TOP", "show at most TOP lines", TAKES_TOP, .read = read_number, .at = AT(top),
      .least = 1, .most = ELEMENTS_MOST, .incidental = true},
+    {"on", 0, "COL[=COL]",
+     "join texts on these columns, A's and B's, with commas between, and show their rows",
+     TAKES_JOIN, .read = read_text, .at = AT(on)},
+    {"how", 0, hows,
+     "--on: rows with a partner alone, also the others of A, of both; rows of A that have one, or "
+     "none (inner)",
+     TAKES_JOIN, .read = read_choice, .at = AT(how)},
+    {"take", 0, "COL[,COL]",
+     "--on: the columns to show, a.NAME and b.NAME if both have the name (all; semi, anti: those "
+     "of A)",
+     TAKES_JOIN, .read = read_text, .at = AT(take)},
     {"seed", 0, "N", "the seed of the hash; no result depends on it", TAKES_SEED,
      .read = read_number, .at = AT(seed), .most = INT64_MAX},
     {"save", 0, "FILE", "save the state for 'bitfold merge'", TAKES_SAVE, .read = read_text,
@@ -237,6 +254,10 @@ static const option_spec shared[] = {
      .read = read_layout, .at = AT(layout), .value = LAYOUT_JSON, .incidental = true},
     {"tsv", 0, NULL, "show value, tab and file, even for one file; hist: show the table",
      TAKES_OUTPUT, .read = read_layout, .at = AT(layout), .value = LAYOUT_TSV, .incidental = true},
+    {"csv", 0, NULL, "show CSV, with a header of names", TAKES_SHEET, .read = read_layout,
+     .at = AT(layout), .value = LAYOUT_CSV, .incidental = true},
+    {"markdown", 0, NULL, "show a table of Markdown", TAKES_SHEET, .read = read_layout,
+     .at = AT(layout), .value = LAYOUT_MARKDOWN, .incidental = true},
     {"hex", 0, NULL, "show floats in hexadecimal, as %a prints them; integers stay decimal",
      TAKES_OUTPUT, .read = read_flag, .at = AT(hex), .incidental = true},
     {"size", 0, "WxH", "the width and height of the picture in pixels (1000x1000)", TAKES_JULIA,
@@ -547,11 +568,26 @@ static bool keeps_rows(const options *o) {
     return keeps;
 }
 
+/* The ending of -o says how a sheet is written, if nothing else does. */
+static void take_ending(options *o) {
+    static const struct {
+        const char *ending;
+        enum layout layout;
+    } endings[] = {{".csv", LAYOUT_CSV},
+                   {".json", LAYOUT_JSON},
+                   {".jsonl", LAYOUT_JSON},
+                   {".md", LAYOUT_MARKDOWN}};
+    const char *point = o->output && o->layout == LAYOUT_PLAIN ? strrchr(o->output, '.') : NULL;
+    for (size_t i = 0; point && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(point, endings[i].ending) == 0) o->layout = endings[i].layout;
+}
+
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
     const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_GROUPS);
-    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o)) && !ranks_alone())
+    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !o->on) &&
+        !ranks_alone())
         return false;
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;
@@ -582,6 +618,7 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     *code = ranks_agree(*code);
     const bool asked = o->threads > 0;
+    if (u->takes & TAKES_SHEET) take_ending(o);
     if (*code == EXIT_DONE && !join_ranks(o, u)) return false;
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (!asked) o->threads = memory_plan_threads(&o->memory, o->threads);

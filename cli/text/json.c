@@ -288,7 +288,7 @@ static inline bool put_number(text_rows *rows, const text_layout *l, int k, cons
     }
     if (s->kind == TRUE_VALUE || s->kind == FALSE_VALUE)
         return text_store_number(l->dtype, c, rows->n, s->kind == TRUE_VALUE ? &one : &zero);
-    return s->kind == STRING && l->kinds[k] != TEXT_KEYS &&
+    return s->kind == STRING && (l->kinds[k] & TEXT_NUMBERS) &&
            text_read_number(l, at, end, &n, plain) && text_store_number(l->dtype, c, rows->n, &n);
 }
 
@@ -317,7 +317,7 @@ static inline bool put_value(text_rows *rows, const text_layout *l, int k, const
     if (null && c->valid) text_clear_bit(c->valid, rows->n);
     if (c->strings.offsets && !put_string(rows, k, s)) return false;
     if (!numbers || (!null && put_number(rows, l, k, s))) return true;
-    if (!null && l->kinds[k] != TEXT_KEYS) return false;
+    if (!null && (l->kinds[k] & TEXT_NUMBERS)) return false;
     c->words = c->words || !null;
     text_store_none(rows, l, k);
     return true;

@@ -261,7 +261,7 @@ static bool take_names(text_layout *l, const first_row *row) {
 
 static bool find_layout(text_layout *l, const text_options *o, const first_row *row, bool header,
                         text_error *e) {
-    const int all = o->table && row->n > 1 ? row->n : 1;
+    const int all = (o->table || o->all) && row->n > 1 ? row->n : 1;
     if (is_listed(o) ? !find_columns(l, o, row, e) : !all_columns(l, all)) return false;
     l->lone = !o->columns && !o->strings && !o->keys && l->columns == 1;
     if (l->keys && row->n > 0 && l->fields[l->columns - 1] >= row->n) {
@@ -297,7 +297,8 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
     const bool header = options->json || options->header || (options->table && first.names) ||
                         lists_have_names(options);
     if (done) done = find_layout(layout, options, &first, header, error);
-    const bool lone = !options->columns && !options->strings && !options->keys && !options->table;
+    const bool lone = !options->columns && !options->strings && !options->keys && !options->table &&
+                      !options->all;
     if (done && lone && first.n > 1 && (header || options->also)) {
         done = false;
         error->at = row;
@@ -318,6 +319,21 @@ void text_layout_free(text_layout *layout) {
     free(layout->fields);
     free(layout->kinds);
     *layout = (text_layout){.columns = 0};
+}
+
+void text_layout_keep(text_layout *l, const int fields[], const unsigned char kinds[], int n) {
+    int next = 0; /* of the columns that were there */
+    for (int i = 0; i < n; i++, next++) {
+        for (; l->fields[next] != fields[i]; next++)
+            if (l->names) free(l->names[next]);
+        if (l->names) l->names[i] = l->names[next];
+        l->fields[i] = fields[i];
+        l->kinds[i] = kinds[i];
+    }
+    for (; next < l->columns; next++)
+        if (l->names) free(l->names[next]);
+    l->columns = n;
+    l->lone = false;
 }
 
 int text_layout_column(const text_layout *layout, const char *name) {

@@ -25,7 +25,7 @@ unsigned text_column_can(const text_layout *layout, int column) {
     const unsigned numbers = (1u << text_candidates(layout)) - 1;
     const unsigned kinds = layout->kinds[column];
     if (kinds & TEXT_NUMBERS) return numbers;
-    return kinds & TEXT_STRINGS_TOO ? TEXT_CAN_STRINGS : numbers | TEXT_CAN_STRINGS;
+    return kinds & TEXT_KEYS ? numbers | TEXT_CAN_STRINGS : TEXT_CAN_STRINGS;
 }
 
 unsigned text_candidate_form(const text_layout *layout, int i) {
@@ -185,7 +185,7 @@ static bool put_field(text_rows *rows, const text_layout *l, int k, const char *
     if (f.broken) return false;
     if (c->strings.offsets && !put_string(rows, l, k, raw, f.next, f, quoted)) return false;
     if (!text_has_numbers(rows, l, k) || put_number(rows, l, k, f, null)) return true;
-    if (l->kinds[k] != TEXT_KEYS) return false;
+    if (l->kinds[k] & TEXT_NUMBERS) return false;
     c->words = true;
     text_store_none(rows, l, k);
     return true;

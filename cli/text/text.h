@@ -25,10 +25,11 @@ typedef struct text_options {
     bool json;           /* each line holds an object */
     text_style style;    /* of numbers */
     char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
+    bool all;            /* columns not given: all that the first row has */
     bool header;         /* the first row holds names; as it does if a column has a name */
-    bool table;     /* columns not given: all; header not given: if all in it look like names */
-    bf_dtype dtype; /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
-    size_t longest; /* bytes of a line that memory allows; 0: no limit but that of all lines */
+    bool table;          /* the same; and header not given: if all in it look like names */
+    bf_dtype dtype;      /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
+    size_t longest;      /* bytes of a line that memory allows; 0: no limit but that of all lines */
 } text_options;
 
 typedef struct json_keys json_keys; /* text/json.h */
@@ -70,6 +71,9 @@ const char *text_row_end(const char *p, const char *end, char delimiter);
 bool text_layout_find(text_layout *layout, const text_options *options, const char **at,
                       const char *end, text_error *error);
 void text_layout_free(text_layout *layout);
+
+/* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. */
+void text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
 
 /* The wanted column that an item of the options means, a number or a name; -1: none. */
 int text_layout_column(const text_layout *layout, const char *item);
