@@ -15,6 +15,7 @@ typedef struct result {
     bf_value value;
     const char *device;
     double seconds;
+    int64_t nulls; /* rows that were left out, for they have no value */
 } result;
 
 typedef struct output {
@@ -24,6 +25,7 @@ typedef struct output {
     enum layout layout;
     bool hex;
     bool names; /* the file's name stands beside the value */
+    bool tells_nulls;
     const options *options;
     sheet_writer sheet; /* of results, as --csv and --markdown show them */
 } output;

@@ -92,7 +92,7 @@ static bool take_first_object(first_row *row, text_layout *l, const char *p, con
 
 /* ---- the columns asked for ------------------------------------------------------------------- */
 
-/* One item of the list: a field from 0 on, or -1 for a name. */
+/* One item of the list: a field from 0 on, or -1 for a name, which may stand in backquotes. */
 typedef struct item {
     const char *at;
     size_t length;
@@ -101,6 +101,12 @@ typedef struct item {
 
 static item take_item(const char **list) {
     item x = {*list, strcspn(*list, ","), -1};
+    const char *const close = **list == '`' ? strchr(*list + 1, '`') : NULL;
+    if (close && (close[1] == ',' || close[1] == '\0')) { /* a name, whatever is in it */
+        x = (item){*list + 1, (size_t)(close - *list - 1), -1};
+        *list = close + 1 + (close[1] == ',');
+        return x;
+    }
     char *end;
     const long number = strtol(x.at, &end, 10);
     const bool digits = x.length > 0 && strspn(x.at, "0123456789") >= x.length;
@@ -334,7 +340,9 @@ int text_layout_column(const text_layout *layout, const char *name) {
     const char *list = name;
     const item x = take_item(&list);
     for (int k = 0; k < layout->columns && *list == '\0'; k++) {
-        const bool named = x.field < 0 && layout->names && strcmp(layout->names[k], name) == 0;
+        const bool named = x.field < 0 && layout->names &&
+                           strncmp(layout->names[k], x.at, x.length) == 0 &&
+                           layout->names[k][x.length] == '\0';
         if (named || layout->fields[k] == x.field) return k;
     }
     return -1;
