@@ -95,12 +95,17 @@ static bool is_null(const sheet_column *c, int64_t row) {
            (c->texts && !c->texts[row]);
 }
 
-size_t field_room(const sheet_column *c, int64_t row) {
+static size_t room_of(size_t bytes, enum sheet_form form) {
+    static const size_t most[] = {1, 2, 2, 6, 5};
+    return most[form] * bytes + FIELD_TEXT(0);
+}
+
+size_t field_room(const sheet_column *c, int64_t row, enum sheet_form form) {
     if (is_null(c, row)) return FIELD_TEXT(0);
     const char *text = text_of(c, row);
-    if (text) return FIELD_TEXT(strlen(text));
+    if (text) return room_of(strlen(text), form);
     if (!c->strings) return FIELD_TEXT(0);
-    return FIELD_TEXT(offset_of(c->strings, row + 1) - offset_of(c->strings, row));
+    return room_of((size_t)(offset_of(c->strings, row + 1) - offset_of(c->strings, row)), form);
 }
 
 char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex) {

@@ -42,7 +42,8 @@ static size_t row_room(const void *arg, int64_t i) {
     const shown *x = arg;
     size_t room = x->writer->head_bytes + x->writer->tail_bytes + 64;
     for (int c = 0; c < x->part->count; c++)
-        room += room_around(x->writer, c) + field_room(&x->part->columns[c], row_of(x->part, i));
+        room += room_around(x->writer, c) +
+                field_room(&x->part->columns[c], row_of(x->part, i), x->writer->form);
     return room;
 }
 
@@ -143,7 +144,7 @@ static void widen(sheet_writer *w, int c, const char *text, const char *end) {
 
 static bool look_at_field(sheet_writer *w, const sheet *s, int c, int64_t row) {
     const sheet_column *column = &s->columns[c];
-    char *text = malloc(field_room(column, row));
+    char *text = malloc(field_room(column, row, w->form));
     if (text) widen(w, c, text, field_put(text, w->form, column, row, w->hex));
     free(text);
     return text != NULL;
