@@ -311,6 +311,10 @@ class Commands(CommandTest):
             want = self.result(*more, "--csv", name)
             self.assertTrue(want.startswith("key,count\n"))
             self.assertTrue(self.result(*more, "--csv", *limit, name) == want)
+        for more in [["sort"], ["unique", "--count"], ["top", "-n", 150_000]]:
+            want = self.result(*more, "--csv", name)
+            self.assertTrue(want.startswith("value,"))
+            self.assertTrue(self.result(*more, "--csv", *limit, name) == want)
         want = self.result("group", name, "--sum", name, "--markdown")
         self.assertTrue(self.result("group", name, "--sum", name, "--markdown", *limit) == want)
 
