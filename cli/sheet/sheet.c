@@ -51,12 +51,12 @@ static char *put_bytes(char *line, const char *bytes, size_t n) {
     return (char *)memcpy(line, bytes, n) + n;
 }
 
-/* Pads a field: numbers on the left; strings on the right, but for the last column. */
-static char *pad(char *from, char *end, int width, bool number, bool last) {
+/* Pads a field: to the right, or to the left, where the last column needs nothing. */
+static char *pad(char *from, char *end, int width, bool right, bool last) {
     const int used = field_width(from, end), blanks = used < width ? width - used : 0;
-    if (number) memmove(from + blanks, from, (size_t)(end - from));
-    if (number || !last) memset(number ? from : end, ' ', (size_t)blanks);
-    return number || !last ? end + blanks : end;
+    if (right) memmove(from + blanks, from, (size_t)(end - from));
+    if (right || !last) memset(right ? from : end, ' ', (size_t)blanks);
+    return right || !last ? end + blanks : end;
 }
 
 /* Ends a field or a line of these forms. */
@@ -77,8 +77,7 @@ static char *put_row(const void *arg, int64_t i, char *line) {
         const sheet_column *column = &x->part->columns[c];
         char *const from = line;
         line = field_put(line, w->form, column, row_of(x->part, i), w->hex);
-        if (w->widths)
-            line = pad(from, line, w->widths[c], field_is_number(column), c + 1 == count);
+        if (w->widths) line = pad(from, line, w->widths[c], w->right[c], c + 1 == count);
         line = put_separator(line, w->form, c + 1 == count);
     }
     return line;
@@ -122,8 +121,7 @@ static bool put_header(const sheet_writer *w, const sheet *s) {
         good = text != NULL;
         if (!good) break;
         end = field_put_string(text, w->form, s->columns[c].name, n);
-        if (w->widths)
-            end = pad(text, end, w->widths[c], field_is_number(&s->columns[c]), c + 1 == s->count);
+        if (w->widths) end = pad(text, end, w->widths[c], w->right[c], c + 1 == s->count);
         end = put_separator(end, w->form, c + 1 == s->count);
         fwrite(text, 1, (size_t)(end - text), w->stream);
         free(text);
@@ -142,12 +140,30 @@ static void widen(sheet_writer *w, int c, const char *text, const char *end) {
     if (w->widths[c] < most) w->widths[c] = most;
 }
 
-static bool look_at_field(sheet_writer *w, const sheet *s, int c, int64_t row) {
+/* Whether the text has a digit, and nothing that a decimal number has not. */
+static bool looks_like_number(const char *text, const char *end) {
+    bool digits = false, others = false;
+    for (; text < end; text++) {
+        digits |= *text >= '0' && *text <= '9';
+        others |= !strchr("0123456789+-.eE", *text);
+    }
+    return digits && !others;
+}
+
+/* What the fields of a column look like that are not blank. */
+typedef struct looks {
+    bool numbers, words;
+} looks;
+
+static bool look_at_field(sheet_writer *w, const sheet *s, int c, int64_t row, looks *seen) {
     const sheet_column *column = &s->columns[c];
     char *text = malloc(field_room(column, row, w->form));
-    if (text) widen(w, c, text, field_put(text, w->form, column, row, w->hex));
+    if (!text) return false;
+    const char *end = field_put(text, w->form, column, row, w->hex);
+    widen(w, c, text, end);
+    if (text < end) *(looks_like_number(text, end) ? &seen->numbers : &seen->words) = true;
     free(text);
-    return text != NULL;
+    return true;
 }
 
 static bool look_at_name(sheet_writer *w, const sheet *s, int c) {
@@ -158,15 +174,23 @@ static bool look_at_name(sheet_writer *w, const sheet *s, int c) {
     return text != NULL;
 }
 
-/* Looks at the names, the first rows and the total. */
+/* Looks at the name, the first rows and the total. Strings that look like numbers stand where
+ * numbers do. */
+static bool find_width(sheet_writer *w, const sheet *s, int c) {
+    looks seen = {false, false};
+    bool good = look_at_name(w, s, c);
+    for (int64_t i = 0; i < s->rows && i < LOOKED && good; i++)
+        good = look_at_field(w, s, c, row_of(s, i), &seen);
+    if (s->total && good) good = look_at_field(w, s, c, row_of(s, s->rows - 1), &seen);
+    w->right[c] = field_is_number(&s->columns[c]) || (seen.numbers && !seen.words);
+    return good;
+}
+
 static bool find_widths(sheet_writer *w, const sheet *s) {
-    bool good = (w->widths = calloc((size_t)s->count + 1, sizeof *w->widths)) != NULL;
-    for (int c = 0; c < s->count && good; c++) {
-        good = look_at_name(w, s, c);
-        for (int64_t i = 0; i < s->rows && i < LOOKED && good; i++)
-            good = look_at_field(w, s, c, row_of(s, i));
-        if (s->total && good) good = look_at_field(w, s, c, row_of(s, s->rows - 1));
-    }
+    w->widths = calloc((size_t)s->count + 1, sizeof *w->widths);
+    w->right = calloc((size_t)s->count + 1, sizeof *w->right);
+    bool good = w->widths && w->right;
+    for (int c = 0; c < s->count && good; c++) good = find_width(w, s, c);
     return good;
 }
 
@@ -240,6 +264,7 @@ void sheet_end(sheet_writer *w) {
     free(w->head);
     free(w->tail);
     free(w->widths);
+    free(w->right);
     *w = (sheet_writer){.stream = NULL};
 }
 

@@ -54,6 +54,7 @@ typedef struct sheet_writer {
     enum sheet_form form;
     bool hex;
     int threads;
+    bool *right;       /* aligned: whether columns stand to the right */
     int *widths;       /* aligned: of each column */
     char **names;      /* JSON: what stands before each value */
     char *head, *tail; /* JSON: of each line */

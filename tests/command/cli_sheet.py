@@ -160,20 +160,23 @@ class Sheets(CommandTest):
                 self.assertEqual([unescaped(c).replace("?", "\n") for c in cells], want)
 
     def test_a_terminal_shows_aligned_columns(self):
-        for table, how in self.each(6):
+        digits = [b"12", b"-0", b""]
+        for table, how in [*self.each(6), *self.each(7, words=digits)]:
             rows = [[(kind, name) for kind, name, _ in table.columns]]
             rows += [list(zip([kind for kind, _, _ in table.columns], row))
                      for row in table.shown()]
             cells = [["" if v is None else visible(v) if isinstance(v, bytes) else
                       number(v).decode() for _, v in row] for row in rows]
             widths = [min(48, max(map(width, column))) for column in zip(*cells)]
+            right = [kind != "s" or any(column) and all(c in ["", "12", "-0"] for c in column)
+                     for (kind, _, _), *column in zip(table.columns, *cells[1:])]
             want = []
             for row in cells:
                 line = []
-                for (kind, _, _), cell, wide in zip(table.columns, row, widths):
+                for to_right, cell, wide in zip(right, row, widths):
                     blanks = " " * (wide - width(cell))
-                    line.append(cell + blanks if kind == "s" else blanks + cell)
-                if table.columns[-1][0] == "s":
+                    line.append(blanks + cell if to_right else cell + blanks)
+                if not right[-1]:
                     line[-1] = row[-1]
                 want.append("  ".join(line) + "\n")
             path = self.write("sheet", table.description())
