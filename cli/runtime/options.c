@@ -18,7 +18,7 @@
 #define ELEMENTS_MOST ((int64_t)1 << 62)
 #define AT(member) offsetof(options, member)
 
-static const char formats[] = "auto|npy|raw|text", policies[] = "propagate|skip|error",
+static const char formats[] = "auto|npy|raw|text|jsonl", policies[] = "propagate|skip|error",
                   out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
                   overflows[] = "error|wrap|saturate", sorts[] = "count|key",
                   hows[] = "inner|left|outer|semi|anti";
@@ -93,7 +93,9 @@ static bool read_layout(const option_spec *spec, const char *text, void *to) {
 
 /* The options that commands share. */
 static const option_spec shared[] = {
-    {"format", 0, formats, "the format of the input (auto: .npy by its first bytes, else text)",
+    {"format", 0, formats,
+     "the format of the input (auto: .npy by its first bytes, JSON lines by a name in .jsonl or "
+     ".ndjson, else text)",
      TAKES_INPUT, .read = read_choice, .at = AT(input.format)},
     {"dtype", 0, "T",
      "the dtype of raw input or text (julia: f32 or f64): bool i8 i16 i32 i64 u8 u16 u32 u64 "
@@ -121,6 +123,14 @@ static const option_spec shared[] = {
      .read = read_null_policy, .at = AT(input.text.skip_nulls)},
     {"lax", 0, NULL, "text: a field that a row is too short for holds no value", TAKES_INPUT,
      .read = read_flag, .at = AT(input.text.lax)},
+    {"thousands", 0, "C",
+     "text: what stands between groups of three digits, as in 1,234.5 (nothing)", TAKES_INPUT,
+     .read = read_mark, .at = AT(input.text.style.thousands)},
+    {"decimal", 0, "C", "text: the decimal point, as in 1.234,5 (.)", TAKES_INPUT,
+     .read = read_mark, .at = AT(input.text.style.decimal)},
+    {"currency", 0, NULL,
+     "text: a currency sign may stand beside a number, and one in parentheses is negative",
+     TAKES_INPUT, .read = read_flag, .at = AT(input.text.style.currency)},
     {"expression", 'e', "EXPR",
      "of this expression, as in '(a-b)**2': a, b, c are the FILEs in turn, other names the columns "
      "of a text",
@@ -433,6 +443,15 @@ static int read_options(options *o, const own_options *own, int argc, char **arg
     return EXIT_DONE;
 }
 
+/* What a number is made of must be told apart. */
+static int check_style(const text_style *s) {
+    const char point = s->decimal ? s->decimal : '.';
+    if (s->thousands != point) return EXIT_DONE;
+    fail(EXIT_USAGE, NULL, "'%c' cannot stand for --thousands and for the decimal point", point);
+    if (!s->decimal) hint("--decimal says what the decimal point is, as in --decimal ,");
+    return EXIT_USAGE;
+}
+
 /* Options that need or exclude each other. */
 static int check_options(const options *o) {
     if (o->input.format == FORMAT_RAW && o->input.dtype == BF_NONE) {
@@ -449,11 +468,12 @@ static int check_options(const options *o) {
         return fail(EXIT_USAGE, NULL, "--checkpoint-interval needs --checkpoint");
     const text_options *t = &o->input.text;
     if ((o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW) &&
-        (t->columns || t->delimiter || t->header || t->nulls || t->skip_nulls || t->lax))
-        return fail(
-            EXIT_USAGE, NULL,
-            "--column, --delimiter, --header, --null, --null-policy and --lax belong to text");
-    return EXIT_DONE;
+        (t->columns || t->delimiter || t->header || t->nulls || t->skip_nulls || t->lax ||
+         !text_style_is_plain(&t->style)))
+        return fail(EXIT_USAGE, NULL,
+                    "--column, --delimiter, --header, --null, --null-policy, --lax, --thousands, "
+                    "--decimal and --currency belong to text");
+    return check_style(&t->style);
 }
 
 static int check_isa(const char *name) {

@@ -47,7 +47,7 @@ enum option_group {
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
 #define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown, and their endings of -o */
-#define TAKES_JOIN (UINT64_C(1) << 40)       /* --on --how --take */
+#define TAKES_JOIN (UINT64_C(1) << 34)       /* --on --how --take */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
 

@@ -25,8 +25,8 @@ static const usage join_usage = {
     "same\n"
     "keys: numbers, or words where either text has some. Each line has the columns of --take,\n"
     "written as they are in the file. A key without a value has no partner.",
-    TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SEED | TAKES_JOIN |
-        TAKES_SHEET,
+    TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED |
+        TAKES_JOIN,
     "bitfold join x.npy x.npy\nbitfold join table.csv table.csv --on name --take name,b.height"};
 
 typedef struct join {
