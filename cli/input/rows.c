@@ -175,12 +175,16 @@ static void drop_columns(rows *r) {
     free(r->forms);
     free(r->chunk);
     free(r->gathered);
+    r->can = NULL;
+    r->forms = NULL;
+    r->chunk = NULL;
+    r->gathered = NULL;
 }
 
 int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n) {
+    const bool good = text_layout_keep(&r->source.text->layout, fields, kinds, n);
     drop_columns(r);
-    text_layout_keep(&r->source.text->layout, fields, kinds, n);
-    return open_columns(r);
+    return good ? open_columns(r) : fail_status(BF_E_MEMORY, NULL, r->source.name);
 }
 
 static void drop_gathered(rows *r) {

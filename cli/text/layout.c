@@ -315,7 +315,7 @@ void text_layout_free(text_layout *layout) {
     *layout = (text_layout){.columns = 0};
 }
 
-void text_layout_keep(text_layout *l, const int fields[], const unsigned char kinds[], int n) {
+bool text_layout_keep(text_layout *l, const int fields[], const unsigned char kinds[], int n) {
     int next = 0; /* of the columns that were there */
     for (int i = 0; i < n; i++, next++) {
         for (; l->fields[next] != fields[i]; next++)
@@ -328,6 +328,7 @@ void text_layout_keep(text_layout *l, const int fields[], const unsigned char ki
         if (l->names) free(l->names[next]);
     l->columns = n;
     l->lone = false;
+    return !l->keys || json_want_keys(l->keys, l->fields, n);
 }
 
 int text_layout_column(const text_layout *layout, const char *name) {

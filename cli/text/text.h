@@ -75,8 +75,9 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
                       const char *end, text_error *error);
 void text_layout_free(text_layout *layout);
 
-/* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. */
-void text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
+/* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. False:
+ * there is no memory. */
+bool text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
 
 /* The wanted column that an item of the options means, a number or a name; -1: none. */
 int text_layout_column(const text_layout *layout, const char *item);
