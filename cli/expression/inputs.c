@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 30 /* bytes of a text, before and behind a place in it */ };
+enum {
+    STEP_ROWS = 1 << 17, /* that are taken at a time of inputs that are copied */
+    SHOWN = 30           /* bytes of a text, before and behind a place in it */
+};
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -147,7 +150,7 @@ static int check_shapes(const expressed *x) {
 static int open_files(expressed *x, const rows_options *how) {
     names n = {.text = NULL};
     input in = x->options->input;
-    in.text.skip_nulls = true;
+    in.text.judge_nulls = true;
     int code = find_names(x, &n);
     if (code == EXIT_DONE)
         code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);
@@ -205,6 +208,14 @@ int expressed_prepare(expressed *x) {
     return code;
 }
 
+int64_t expressed_step(const expressed *x, int64_t most) {
+    for (int i = 0; i < x->file_count; i++) {
+        const int64_t step = rows_in_step(&x->inputs[i], STEP_ROWS);
+        most = step < most ? step : most;
+    }
+    return most;
+}
+
 int64_t expressed_bytes(const expressed *x) {
     int64_t bytes = 0;
     for (int i = 0; i < x->file_count; i++) {
@@ -228,7 +239,7 @@ bool expressed_dtypes_stay(const expressed *x) {
 }
 
 int expressed_parse(expressed *x) {
-    const bf_expression_options how = BF_EXPRESSION_OPTIONS(.overflow = x->options->rules.overflow);
+    const bf_expression_options how = BF_EXPRESSION_OPTIONS(.overflow = x->overflow);
     const char *all[EXPRESSED_COLUMNS];
     int position = -1;
     if (expressed_dtypes_stay(x)) return EXIT_DONE;
@@ -272,6 +283,18 @@ int expressed_next(expressed *x, int64_t most) {
     }
     x->n = x->chunks[0].n;
     return EXIT_DONE;
+}
+
+int expressed_settle(expressed *x) {
+    bool may = false;
+    int code = EXIT_DONE;
+    for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(&x->inputs[i]);
+    if (!may) return EXIT_DONE;
+    do {
+        code = expressed_next(x, STEP_ROWS);
+    } while (code == ROWS_RESETTLED || (code == EXIT_DONE && x->n > 0));
+    if (code == EXIT_DONE) expressed_again(x);
+    return code;
 }
 
 /* Data that changed meanwhile may be refused for that. What the expression refuses is an error of

@@ -38,6 +38,7 @@ typedef struct expressed {
     bf_dtype dtypes[EXPRESSED_COLUMNS]; /* of the operands, which it was parsed for */
     bf_expression *expression;          /* NULL: not parsed */
     bf_dtype dtype;                     /* of the results */
+    bf_overflow_policy overflow;        /* of integers; the caller's to set */
     spool_limit limit;
     char *numbers, *strings, *keys; /* columns of a text, as the options have them */
     rows_chunk chunks[EXPRESSED_INPUTS];
@@ -65,12 +66,18 @@ void expressed_close(expressed *x);
 /* Once rows are shared out: makes ready to read. */
 int expressed_prepare(expressed *x);
 
+/* Reads all once if a text may still turn out to have another dtype, so that it cannot any more. */
+int expressed_settle(expressed *x);
+
 /* Parses the expression, unless it was parsed for these dtypes. */
 int expressed_parse(expressed *x);
 bool expressed_dtypes_stay(const expressed *x);
 
 /* Begins again at the first row. */
 void expressed_again(expressed *x);
+
+/* The rows that are best taken at once, at most `most`. */
+int64_t expressed_step(const expressed *x, int64_t most);
 
 /* Takes the next rows of all inputs, `most` of them or fewer (0: as many as are at hand); x->n says
  * how many, 0 at the end. ROWS_RESETTLED: what was made so far does not count. */

@@ -9,9 +9,6 @@
 #include "work/share.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { STEP_ROWS = 1 << 17 /* that are taken at a time of inputs that are copied */ };
 
 typedef struct reduction {
     task *task;
@@ -24,12 +21,8 @@ typedef struct reduction {
 
 static int absorb_all(reduction *r) {
     expressed *x = &r->expressed;
-    int64_t most = INT64_MAX;
+    const int64_t most = expressed_step(x, INT64_MAX);
     int code = EXIT_DONE;
-    for (int i = 0; i < x->file_count; i++) {
-        const int64_t step = rows_in_step(&x->inputs[i], STEP_ROWS);
-        most = step < most ? step : most;
-    }
     while ((code = expressed_next(x, most)) == EXIT_DONE && x->n > 0) {
         code = expressed_absorb(x, r->state, r->op);
         if (code != EXIT_DONE) return code;

@@ -279,7 +279,7 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
     const char *p = *at;
     *layout = (text_layout){.delimiter = options->delimiter, .dtype = options->dtype};
     layout->nulls = text_nulls_of(options->nulls);
-    layout->skip_nulls = options->skip_nulls;
+    layout->skip_nulls = options->skip_nulls || options->judge_nulls;
     layout->lax = options->lax;
     layout->style = options->style;
     *error = (text_error){.what = "out of memory"};

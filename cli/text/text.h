@@ -21,6 +21,7 @@ typedef struct text_options {
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
     const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
+    bool judge_nulls;    /* the same, whatever was asked for: the caller judges them */
     bool lax;            /* a field that a row has not is NULL */
     bool json;           /* each line holds an object */
     text_style style;    /* of numbers */
