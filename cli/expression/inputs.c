@@ -289,12 +289,15 @@ int expressed_settle(expressed *x) {
     bool may = false;
     int code = EXIT_DONE;
     for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(&x->inputs[i]);
-    if (!may) return EXIT_DONE;
+    if (!ranks_any(may)) return EXIT_DONE;
     do {
         code = expressed_next(x, STEP_ROWS);
     } while (code == ROWS_RESETTLED || (code == EXIT_DONE && x->n > 0));
-    if (code == EXIT_DONE) expressed_again(x);
-    return code;
+    code = ranks_agree(code);
+    if (code != EXIT_DONE) return code;
+    for (int i = 0; i < x->file_count; i++) ranks_and(x->inputs[i].can, x->inputs[i].columns);
+    expressed_again(x);
+    return EXIT_DONE;
 }
 
 /* Data that changed meanwhile may be refused for that. What the expression refuses is an error of

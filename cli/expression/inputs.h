@@ -66,7 +66,8 @@ void expressed_close(expressed *x);
 /* Once rows are shared out: makes ready to read. */
 int expressed_prepare(expressed *x);
 
-/* Reads all once if a text may still turn out to have another dtype, so that it cannot any more. */
+/* Reads all once if a text may still turn out to have another dtype, so that it cannot any more.
+ * Every rank calls it. */
 int expressed_settle(expressed *x);
 
 /* Parses the expression, unless it was parsed for these dtypes. */
