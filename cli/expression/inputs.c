@@ -67,18 +67,29 @@ static int add_operand(expressed *x, char *name, int from, int column) {
     return EXIT_DONE;
 }
 
+/* Writes a name between backquotes, two for one in it. Returns the number of bytes. */
+static size_t put_quoted(char *to, const char *name) {
+    size_t used = 0;
+    to[used++] = '`';
+    for (; *name; name++) {
+        to[used++] = *name;
+        if (*name == '`') to[used++] = '`';
+    }
+    to[used++] = '`';
+    return used;
+}
+
 /* Lists the names of one kind, as the options have them. */
 static char *list_names(const names *n, bf_expression_name_kind kind) {
     size_t size = 1, used = 0;
     const char *name = n->text;
-    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) size += strlen(name) + 1;
+    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) size += 2 * strlen(name) + 3;
     char *list = calloc(1, size);
     name = n->text;
     for (int k = 0; list && k < n->count; k++, name += strlen(name) + 1) {
         if (n->kinds[k] != (int)kind) continue;
         if (used > 0) list[used++] = ',';
-        memcpy(list + used, name, strlen(name));
-        used += strlen(name);
+        used += put_quoted(list + used, name);
     }
     return list;
 }
@@ -292,6 +303,7 @@ int expressed_settle(expressed *x) {
     if (!ranks_any(may)) return EXIT_DONE;
     do {
         code = expressed_next(x, STEP_ROWS);
+        if (code == ROWS_RESETTLED) expressed_again(x);
     } while (code == ROWS_RESETTLED || (code == EXIT_DONE && x->n > 0));
     code = ranks_agree(code);
     if (code != EXIT_DONE) return code;

@@ -15,7 +15,8 @@
 
 /* Options for reading text. */
 typedef struct text_options {
-    const char *columns; /* numbers from 1, or names, with commas between; NULL: not given */
+    const char *columns; /* numbers from 1, or names, with commas between; any name may stand
+                            between backquotes; NULL: not given */
     const char *also;    /* more of them, that a command wants beside these; NULL: none */
     const char *strings; /* columns that are held as strings; NULL: none */
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
