@@ -1,5 +1,6 @@
 /* hist: how many elements each bin holds, of all files together. */
 #include "command.h"
+#include "expression/inputs.h"
 #include "histogram/bins.h"
 #include "histogram/output.h"
 #include "runtime/context.h"
@@ -20,15 +21,17 @@ static const usage hist_usage = {
     ".svg .pdf .npy .tsv .csv .md .json. NaNs and elements below or above the bins are counted\n"
     "apart.\n"
     "States that --save wrote can be merged if --range and --bins, or --edges, were the same.\n"
-    "'-' or no FILE is standard input.",
+    "With -e, all FILEs together give the elements. '-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_BINS | TAKES_PLOT | TAKES_RUNNING | TAKES_MEMORY |
-        TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET,
+        TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_EXPRESSION,
     "bitfold hist --bins 4 x.npy"};
 
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
 
-/* Elements that are taken at once if their weights are copied. */
-enum { FEW = 1 << 17 };
+enum {
+    FEW = 1 << 17,    /* elements that are taken at once if their weights are copied, */
+    RESULTS = 1 << 19 /* or if they are results of an expression */
+};
 
 typedef struct hist {
     const options *options;
@@ -39,7 +42,9 @@ typedef struct hist {
     work work;
     hist_bins bins;
     spool_limit limit;
-    rows *inputs; /* of each file; open after the first walk if it is a stream */
+    rows *inputs;        /* of each file; open after the first walk if it is a stream */
+    expressed expressed; /* in their place, if there is an expression */
+    int subjects;        /* files that are counted in turn; one of an expression */
     bf_dtype dtype;
     bf_histogram *histogram;
     char *column;  /* the first file's */
@@ -108,6 +113,34 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
     return code == EXIT_DONE ? share_rows(inputs, 1, NULL) : code;
 }
 
+/* Numbers of text are f64, as of files without an expression. */
+static int start_expression(hist *h) {
+    expressed *x = &h->expressed;
+    for (int i = 0; i < x->file_count; i++) rows_demand(&x->inputs[i], BF_F64);
+    int code = share_rows(x->input, x->file_count, NULL);
+    if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));
+    if (code == EXIT_DONE) code = expressed_settle(x);
+    if (code == EXIT_DONE) code = ranks_agree(expressed_parse(x));
+    if (code != EXIT_DONE) return code;
+    h->dtype = x->dtype;
+    h->column = strdup(h->options->expression);
+    return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+}
+
+/* Opens the inputs of an expression, unless they are open. */
+static int open_expression(hist *h) {
+    const options *o = h->options;
+    const rows_options how = {.threads = o->threads, .memory = o->memory.input / 2};
+    expressed *x = &h->expressed;
+    int code = EXIT_DONE;
+    if (!x->expression) {
+        code = expressed_open(x, o, o->files, o->file_count, h->context, &how);
+        if (code == EXIT_DONE) code = start_expression(h);
+    }
+    if (code == EXIT_DONE) progress_start(o->files[0], expressed_bytes(x));
+    return code;
+}
+
 /* The elements to take at once, of which copies may be made; 0: as many as are at hand. */
 static int64_t block_of(const hist *h, const rows *r) {
     const int64_t block = BLOCK_BYTES / (int64_t)bf_dtype_size(rows_dtype(r, 0));
@@ -118,7 +151,33 @@ static int64_t block_of(const hist *h, const rows *r) {
     return weights < n ? weights : n;
 }
 
+/* The inputs that are read for an element. */
+static int inputs_of(hist *h, rows *r, rows *list[EXPRESSED_INPUTS]) {
+    expressed *x = &h->expressed;
+    list[0] = r;
+    for (int i = 0; i < x->file_count; i++) list[i] = x->input[i];
+    return x->file_count > 0 ? x->file_count : 1;
+}
+
+/* Results that are not NULL. */
+static int next_results(hist *h, const void **elements, int64_t *n) {
+    expressed *x = &h->expressed;
+    const int64_t most = expressed_step(x, RESULTS);
+    *n = 0;
+    do {
+        expressed_results results;
+        int code = expressed_next(x, most);
+        if (code == EXIT_DONE && x->n > 0) code = expressed_compute(x, &results);
+        if (code != EXIT_DONE || x->n == 0) return code;
+        const bf_array present = expressed_present(results);
+        *elements = present.data;
+        *n = present.shape[0];
+    } while (*n == 0);
+    return EXIT_DONE;
+}
+
 static int next_elements(hist *h, rows *r, const void **elements, int64_t *n) {
+    if (h->options->expression) return next_results(h, elements, n);
     rows_chunk chunk;
     int code = rows_prepare(r);
     if (code == EXIT_DONE && h->options->weights) code = rows_prepare(&h->weights);
@@ -133,9 +192,9 @@ static int next_elements(hist *h, rows *r, const void **elements, int64_t *n) {
 static int absorb_extremes(hist *h, extremes *x, rows *r) {
     const void *elements;
     int64_t n = 1;
-    rows *const inputs[] = {r};
+    rows *inputs[EXPRESSED_INPUTS];
     const work_thing things[] = {{.state = &x->least}, {.state = &x->most}, {.state = &x->all}};
-    int code = work_begin(&h->work, inputs, 1);
+    int code = work_begin(&h->work, inputs, inputs_of(h, r, inputs));
     if (code == EXIT_DONE && !x->least && extremes_open(x, h->context, h->dtype) != BF_OK)
         code = fail_status(BF_E_MEMORY, NULL, r->source.name);
     if (code == EXIT_DONE) code = work_hold(&h->work, things, 3);
@@ -153,13 +212,15 @@ static int absorb_extremes(hist *h, extremes *x, rows *r) {
 static int find_extremes(hist *h, extremes *x) {
     const options *o = h->options;
     int code = EXIT_DONE;
-    for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) {
+    for (int i = 0; code == EXIT_DONE && i < h->subjects; i++) {
         rows *r = &h->inputs[i];
-        code = open_share(h, r, o->files[i], true);
+        code = o->expression ? open_expression(h) : open_share(h, r, o->files[i], true);
         if (code != EXIT_DONE) break;
         code = work_end(&h->work, absorb_extremes(h, x, r), true);
         progress_stop();
-        if (code == EXIT_DONE && r->source.stream)
+        if (code == EXIT_DONE && o->expression)
+            expressed_again(&h->expressed);
+        else if (code == EXIT_DONE && r->source.stream)
             rows_again(r);
         else
             rows_close(r);
@@ -223,9 +284,11 @@ static int make_empty(hist *h, const char *name) {
 static int count_rows(hist *h, rows *r) {
     const void *elements;
     int64_t n = 1;
-    rows *const inputs[] = {r, &h->weights};
+    rows *inputs[EXPRESSED_INPUTS];
     const work_thing thing = {.histogram = &h->histogram};
-    int code = work_begin(&h->work, inputs, h->options->weights ? 2 : 1);
+    int count = inputs_of(h, r, inputs);
+    if (h->options->weights) inputs[count++] = &h->weights;
+    int code = work_begin(&h->work, inputs, count);
     if (code == EXIT_DONE) code = make_empty(h, r->source.name);
     if (code == EXIT_DONE) code = work_hold(&h->work, &thing, 1);
     while (code == EXIT_DONE && n > 0) {
@@ -241,7 +304,9 @@ static int count_file(hist *h, int i) {
     const char *name = h->options->files[i];
     rows *r = &h->inputs[i];
     int code = EXIT_DONE;
-    if (r->columns > 0)
+    if (h->options->expression)
+        code = open_expression(h);
+    else if (r->columns > 0)
         progress_start(name, rows_bytes(r));
     else
         code = open_share(h, r, name, false);
@@ -264,7 +329,7 @@ static int count_files(hist *h) {
     int code = EXIT_DONE;
     if (o->weights) code = ranks_agree(open_rows(h, &h->weights, o->weights, false));
     if (code == EXIT_DONE && hist_bins_need_data(&h->bins)) code = make_bins(h);
-    for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) code = count_file(h, i);
+    for (int i = 0; code == EXIT_DONE && i < h->subjects; i++) code = count_file(h, i);
     if (code == EXIT_DONE && o->weights) code = ranks_agree(check_weights(h));
     return code == EXIT_DONE ? ranks_merge_histogram(h->context, h->histogram, o->files[0]) : code;
 }
@@ -281,6 +346,8 @@ static int check_strict(const hist *h, const char *file) {
 }
 
 static int check_line(const options *o) {
+    if (o->expression && o->weights) return fail(EXIT_USAGE, NULL, "-e does not go with --weights");
+    if (o->expression) return expressed_check(o->files, o->file_count);
     int standard = o->weights && strcmp(o->weights, "-") == 0;
     for (int i = 0; i < o->file_count; i++) standard += strcmp(o->files[i], "-") == 0;
     return standard > 1 ? fail(EXIT_USAGE, NULL, "standard input is given more than once")
@@ -293,6 +360,7 @@ static int open_hist(hist *h) {
     if (code == EXIT_DONE) code = hist_form_of(o, &h->form);
     if (code == EXIT_DONE) code = context_open(&h->context, o);
     if (code != EXIT_DONE) return code;
+    h->subjects = o->expression ? 1 : o->file_count;
     h->inputs = calloc((size_t)o->file_count, sizeof *h->inputs);
     if (!h->inputs) return fail_status(BF_E_MEMORY, NULL, NULL);
     code = hist_bins_read(&h->bins, h->context, o);
@@ -305,7 +373,8 @@ static int open_hist(hist *h) {
 static int run_hist(hist *h) {
     const options *o = h->options;
     const double began = progress_clock();
-    hist_subject subject = {.file = o->file_count == 1 ? o->files[0] : "total"};
+    const bool alone = o->file_count == 1 || o->expression;
+    hist_subject subject = {.file = alone ? o->files[0] : "total"};
     int code = ranks_agree(open_hist(h));
     if (code == EXIT_DONE) code = work_open(&h->work, o, h->context);
     if (code == EXIT_DONE) code = count_files(h);
@@ -327,6 +396,7 @@ static void close_hist(hist *h) {
     for (int i = 0; h->inputs && i < h->options->file_count; i++) rows_close(&h->inputs[i]);
     free(h->inputs);
     rows_close(&h->weights);
+    expressed_close(&h->expressed);
     hist_bins_free(&h->bins);
     bf_histogram_destroy(h->histogram);
     bf_context_destroy(h->context);

@@ -15,12 +15,14 @@
 
 /* Options for reading text. */
 typedef struct text_options {
-    const char *columns; /* numbers from 1, or names, with commas between; NULL: not given */
+    const char *columns; /* numbers from 1, or names, with commas between; any name may stand
+                            between backquotes; NULL: not given */
     const char *also;    /* more of them, that a command wants beside these; NULL: none */
     const char *strings; /* columns that are held as strings; NULL: none */
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
     const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
+    bool judge_nulls;    /* the same, whatever was asked for: the caller judges them */
     bool lax;            /* a field that a row has not is NULL */
     bool json;           /* each line holds an object */
     text_style style;    /* of numbers */
