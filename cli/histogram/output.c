@@ -191,6 +191,7 @@ static void put_json(FILE *f, const shown *x) {
     if (x->density) put_list(f, "density", x->density, h->bins);
     fprintf(f, ",\"nan\":%" PRId64 ",\"below\":%" PRId64 ",\"above\":%" PRId64, h->nan, h->below,
             h->above);
+    if (x->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->subject->nulls);
     json_end(f, x->subject->device, x->subject->seconds);
 }
 

@@ -26,6 +26,7 @@ typedef struct hist_subject {
     const char *column; /* its name, or NULL */
     const char *device;
     double seconds;
+    int64_t nulls; /* rows that were left out, for they have no value */
 } hist_subject;
 
 int hist_put(output *out, const options *o, enum hist_form form, const bf_histogram *histogram,

@@ -29,7 +29,8 @@ typedef struct question {
 typedef struct subject {
     const char *file, *column; /* column: of several, or NULL */
     bf_array array;
-    bool owned; /* its memory may be written to: a sort is in place */
+    bool owned;    /* its memory may be written to: a sort is in place */
+    int64_t nulls; /* rows that were left out of it, for they have no value */
 } subject;
 
 typedef struct answer {
@@ -39,6 +40,7 @@ typedef struct answer {
     int64_t *beside;    /* of top, the indices; of unique, how often each occurs; NULL: none */
     void *memory;       /* of the values; NULL: the subject's */
     double seconds;
+    int64_t nulls; /* as in the subject */
 } answer;
 
 /* Answers. Free the answer in either case. */

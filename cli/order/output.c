@@ -106,6 +106,7 @@ static void put_head(const answer *x, const question *q, FILE *f) {
         json_string(f, x->column);
     }
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(x->info.dtype), x->info.count);
+    if (q->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->nulls);
     if (q->kind == ORDER_QUANTILE) put_percents(q, f);
     fputs(",\"shape\":[", f);
     for (int d = 0; d < x->values.ndim; d++)
@@ -157,7 +158,8 @@ static int put_single(const answer *x, const question *q, output *out) {
                       .info = x->info,
                       .value = value_at(x, 0),
                       .device = bf_context_device(q->context),
-                      .seconds = x->seconds};
+                      .seconds = x->seconds,
+                      .nulls = x->nulls};
     return output_result(out, &r);
 }
 

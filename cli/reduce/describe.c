@@ -175,7 +175,8 @@ static void put_quantiles(FILE *f, const described *x) {
     putc(']', f);
 }
 
-static void put_object(FILE *f, const described *x, const char *device) {
+static void put_object(const output *out, const described *x, const char *device) {
+    FILE *const f = out->stream;
     fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
     json_string(f, x->file);
     if (x->column) {
@@ -188,6 +189,7 @@ static void put_object(FILE *f, const described *x, const char *device) {
         fprintf(f, ",\"%s\":", names[i]);
         put_json(f, &v);
     }
+    if (out->tells_nulls) fprintf(f, ",\"null\":%" PRId64, x->nulls);
     if (x->percents.n > 0) put_quantiles(f, x);
     json_end(f, device, x->seconds);
 }
@@ -195,8 +197,7 @@ static void put_object(FILE *f, const described *x, const char *device) {
 int describe_put(output *out, const described *all, int n, const char *device) {
     if (out->layout == LAYOUT_TSV) put_table(out, all, n);
     if (out->layout == LAYOUT_PLAIN) put_lines(out, all, n);
-    for (int k = 0; k < n && out->layout == LAYOUT_JSON; k++)
-        put_object(out->stream, &all[k], device);
+    for (int k = 0; k < n && out->layout == LAYOUT_JSON; k++) put_object(out, &all[k], device);
     const int code = output_has_sheet(out) ? put_sheet(out, all, n, device) : EXIT_DONE;
     const int flushed =
         output_flush(out->stream, out->to_file ? out->file.name : "standard output");
@@ -211,6 +212,7 @@ typedef struct list {
     int n;
     bf_state *saved;   /* for --save: the one state there is */
     spool_limit limit; /* of pipes that are read again */
+    int64_t seen;      /* rows of the last file, of all ranks */
 } list;
 
 static int add_column(const task *t, list *x, const rows *r, int k, const bf_state *state) {
@@ -223,6 +225,7 @@ static int add_column(const task *t, list *x, const rows *r, int k, const bf_sta
                      .column = rows_column_name(r, k),
                      .percents = t->options->quantiles,
                      .values = {.size = sizeof d->values}};
+    d->nulls = x->seen - info.count;
     const bf_status st = r->source.text && !d->column
                              ? BF_E_MEMORY
                              : bf_state_description(state, &t->options->rules, &d->values);
@@ -287,6 +290,7 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
     if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, r, NULL, first, states);
+    if (code == EXIT_DONE) x->seen = ranks_sum(rows_seen(r));
     for (int k = 0; code == EXIT_DONE && k < columns; k++) code = add_column(t, x, r, k, states[k]);
     code = ranks_agree(code);
     if (code == EXIT_DONE && t->options->quantiles.n > 0) code = find_quantiles(t, in, x);
@@ -307,6 +311,7 @@ static int describe_file(task *t, const char *name, list *x) {
     rows_options how = task_rows(t, BF_DESCRIBE);
     input format = o->input;
     format.text.table = true;
+    how.nulls = true;
     if (o->quantiles.n > 0) how.keep = &x->limit;
     int code = ranks_agree(rows_open(&in.rows, name, &format, &how));
     if (code == EXIT_DONE) code = describe_columns(t, &in, x, began);

@@ -48,6 +48,7 @@ int output_open(output *out, const options *o, bool names) {
                     .layout = o->layout,
                     .hex = o->hex,
                     .names = names || (o->layout != LAYOUT_PLAIN && o->layout != LAYOUT_JSON),
+                    .tells_nulls = o->input.text.skip_nulls,
                     .options = o};
     if (!out->to_file) return EXIT_DONE;
     const int code = outfile_open(&out->file, o->output);
@@ -134,7 +135,7 @@ static int put_row(output *out, const result *r) {
     return output_sheet(out, sheet_form_of(out->options), &row, &subject);
 }
 
-static void put_object(FILE *f, const result *r) {
+static void put_object(FILE *f, const result *r, bool tells_nulls) {
     char text[BF_VALUE_TEXT], hex[BF_VALUE_TEXT];
     output_format(&r->value, false, text);
     output_format(&r->value, true, hex);
@@ -157,13 +158,14 @@ static void put_object(FILE *f, const result *r) {
     json_value(f, &r->value);
     fprintf(f, ",\"text\":\"%s\",\"hex\":\"%s\",\"nan\":%" PRId64, text, hex, r->info.nan);
     if (r->info.inf >= 0) fprintf(f, ",\"inf\":%" PRId64, r->info.inf);
+    if (tells_nulls) fprintf(f, ",\"null\":%" PRId64, r->nulls);
     json_end(f, r->device, r->seconds);
 }
 
 int output_result(output *out, const result *r) {
     int code = EXIT_DONE;
     if (out->layout == LAYOUT_JSON)
-        put_object(out->stream, r);
+        put_object(out->stream, r, out->tells_nulls);
     else if (output_has_sheet(out))
         code = put_row(out, r);
     else

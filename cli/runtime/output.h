@@ -15,6 +15,7 @@ typedef struct result {
     bf_value value;
     const char *device;
     double seconds;
+    int64_t nulls; /* rows that were left out, for they have no value */
 } result;
 
 typedef struct output {
@@ -26,6 +27,7 @@ typedef struct output {
     bool names; /* the file's name stands beside the value */
     const options *options;
     sheet_writer sheet; /* of results, as --csv and --markdown show them */
+    bool tells_nulls;
 } output;
 
 /* names: several results are to come. Returns an exit code, as the others do. */
