@@ -1,5 +1,6 @@
 /* count: the different numbers there are, and how many of each. */
 #include "command.h"
+#include "group/by.h"
 #include "group/output.h"
 #include "group/rows.h"
 #include "runtime/context.h"
@@ -18,7 +19,7 @@ static const usage count_usage = {
     "ones, the least. -0 counts as 0, and all NaNs count as one number, the greatest. '-' or no\n"
     "FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SEED |
-        TAKES_TOP | TAKES_SAVE | TAKES_WORK,
+        TAKES_BY | TAKES_SAVE | TAKES_WORK,
     "bitfold count -n 10 x.npy"};
 
 enum { MANY_ROWS = 1 << 24 };
@@ -182,6 +183,9 @@ int cmd_count(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &count_usage, &code)) return code;
+    if (o.by) return ranks_agree(by_run(&o));
+    code = by_check_absent(&o, true);
+    if (code != EXIT_DONE) return code;
     count c = {.options = &o};
     code = run_count(&c);
     if (code != EXIT_DONE) {

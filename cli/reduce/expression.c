@@ -4,6 +4,7 @@
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
+#include "runtime/place.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
 #include "work/share.h"
@@ -15,8 +16,7 @@
 enum {
     INPUTS = 26, /* a to z */
     COLUMNS = 64,
-    STEP_ROWS = 1 << 17, /* that are taken at a time of inputs that are copied */
-    SHOWN = 30           /* bytes of a text, before and behind a place in it */
+    STEP_ROWS = 1 << 17 /* that are taken at a time of inputs that are copied */
 };
 
 /* A column of the expression: of which input, and of which of its columns. */
@@ -188,19 +188,6 @@ static int prepare_inputs(expressed *x, rows *inputs[]) {
 
 /* ---- the work -------------------------------------------------------------------------------- */
 
-/* Shows the place in the text, and what is wrong there. */
-static int refuse_text(const expressed *x, bf_status st, int position) {
-    const char *text = x->task->options->expression;
-    if (position < 0) return fail_status(st, x->task->context, NULL);
-    const char *message = bf_context_message(x->task->context);
-    fail(st == BF_E_ARGUMENT ? EXIT_USAGE : EXIT_DATA, NULL, "-e: %s", message);
-    const int before = position < SHOWN ? position : SHOWN;
-    const char *behind = text + position;
-    hint("%s%.*s <here>%s%.*s%s", before < position ? "..." : "", before, behind - before,
-         *behind ? " " : "", SHOWN, behind, strlen(behind) > SHOWN ? "..." : "");
-    return st == BF_E_ARGUMENT ? EXIT_USAGE : EXIT_DATA;
-}
-
 static int parse_expression(expressed *x) {
     const char *names[COLUMNS];
     int position = -1;
@@ -213,7 +200,9 @@ static int parse_expression(expressed *x) {
     const bf_status st =
         bf_expression_parse(x->task->context, x->task->options->expression, names, x->dtypes,
                             x->operand_count, NULL, &position, &x->expression);
-    return st == BF_OK ? EXIT_DONE : refuse_text(x, st, position);
+    return st == BF_OK
+               ? EXIT_DONE
+               : place_refuse(x->task->context, st, "-e", x->task->options->expression, position);
 }
 
 static int refuse_length(const expressed *x, int i, bool fewer) {

@@ -46,6 +46,7 @@ enum option_group {
 /* These fit no enum. */
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
+#define TAKES_BY (UINT64_C(1) << 33)         /* --by --where --total -n; --sort by column */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
 
@@ -87,8 +88,9 @@ typedef struct options {
     enum layout layout;
     enum progress_mode progress;
     enum color_mode color;
-    int64_t seed, top; /* top 0: not given */
-    int by_key;        /* --sort: 0 count, 1 key */
+    int64_t seed, top;             /* top 0: not given */
+    int by_key;                    /* --sort: 0 count, 1 key */
+    const char *sort, *by, *where; /* NULL: not given */
     struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
     int aggregate_count;
     const char *minus[OPTIONS_MINUS]; /* states to take out */
@@ -138,7 +140,7 @@ typedef struct usage {
 /* The options of a command that shares none but --help. */
 typedef struct own_options {
     const option_spec *specs;
-    int n; /* at most OPTIONS_OWN */
+    int n;      /* at most OPTIONS_OWN */
     void *into; /* the struct that they are read into */
 } own_options;
 
