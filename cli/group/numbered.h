@@ -9,10 +9,13 @@
 
 /* Aggregates of rows: of all, or of those whose value of one V is not NULL. */
 typedef struct numbered_part {
-    int value;                        /* the V; -1: all rows */
-    bf_groups *groups, *total;        /* total: all rows in one group; NULL: not asked for */
-    int count;                        /* of the library's aggregates, */
-    int value_of[OPTIONS_AGGREGATES]; /* and the V of each */
+    int value;                 /* the V; -1: all rows */
+    bf_groups *groups, *total; /* total: all rows in one group; NULL: not asked for */
+    int count;                 /* of the library's aggregates, */
+    int result[OPTIONS_AGGREGATES], column[OPTIONS_AGGREGATES]; /* the result and column of each */
+    int columns, of[OPTIONS_AGGREGATES];                        /* the V's, each once */
+    int64_t n, room;                                            /* rows that wait to be absorbed: */
+    char *keys, *values[OPTIONS_AGGREGATES];
 } numbered_part;
 
 /* The keys and values of all rows, for medians and quantiles. */
@@ -34,7 +37,7 @@ typedef struct numbered {
         int part, which;         /* its number among the part's aggregates; -1: rows are counted */
         int kept;                /* -1: no row is kept for it */
     } place[OPTIONS_AGGREGATES]; /* of each result */
-    buffer numbers, places, keys, values[OPTIONS_AGGREGATES];
+    buffer numbers, places;
 } numbered;
 
 /* Functions that return an exit code have reported the failure. Close it in either case. */
