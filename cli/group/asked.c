@@ -3,7 +3,6 @@
 
 #include "runtime/output.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +12,12 @@
 typedef struct first_fields {
     char *const *fields;
     int n;
-    unsigned char *wanted; /* of each: bits of WANTS_NUMBERS and WANTS_ANY */
+    unsigned char *wanted; /* of each: bits of WANTS_NUMBERS and so on */
     bool named;            /* some field was meant by its name */
     text_error *error;
 } first_fields;
 
-enum { WANTS_NUMBERS = 1, WANTS_ANY = 2, NOT_THERE = -1, REFUSED = -2 };
+enum { WANTS_NUMBERS = 1, WANTS_KEYS = 2, WANTS_STRINGS = 4, NOT_THERE = -1, REFUSED = -2 };
 
 static bool PRINTF_LIKE(2, 3) refuse(const first_fields *f, const char *format, ...) {
     va_list arguments;
@@ -88,36 +87,33 @@ static bool refuse_item(const first_fields *f, const char *at, size_t size) {
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-static bool begins_name(char c) { return isalpha((unsigned char)c) || c == '_' || (c & 128); }
-
-static bool is_of_name(char c) { return begins_name(c) || isdigit((unsigned char)c); }
+/* Wants the columns that an expression names, as what they are there. A name that no column has is
+ * left to its parser, and so is a text that is wrong. */
+static bool want_names(const asked *a, first_fields *f, const char *text) {
+    static const unsigned char wants[] = {[BF_NAME_EITHER] = WANTS_KEYS,
+                                          [BF_NAME_NUMBER] = WANTS_NUMBERS,
+                                          [BF_NAME_STRING] = WANTS_STRINGS};
+    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
+    int count = 0;
+    char *names = malloc(strlen(text) + 1);
+    if (!names) return no_memory(f);
+    bool good = true;
+    if (bf_expression_names(a->context, text, names, kinds, &count, NULL) != BF_OK) count = 0;
+    const char *name = names;
+    for (int i = 0; i < count && good; i++, name += strlen(name) + 1) {
+        const int found = find_name(f, name, strlen(name));
+        good = found != REFUSED;
+        if (found >= 0) f->wanted[found] |= wants[kinds[i]];
+    }
+    f->named = f->named || count > 0;
+    free(names);
+    return good;
+}
 
 /* Behind what is quoted at p; where the text ends, if the quote is not closed. */
 static const char *skip_quoted(const char *p) {
     const char *end = strchr(p + 1, *p);
     return end ? end + 1 : p + strlen(p);
-}
-
-/* Behind the word or number at p. A word behind a digit or a point is of a number: 1.e5. */
-static const char *skip_word(const char *p) {
-    while (is_of_name(*p) || *p == '.') p++;
-    return p;
-}
-
-/* Wants the columns that an expression names. A name that no column has is left to its parser. */
-static bool want_names(first_fields *f, const char *text) {
-    for (const char *p = text; *p;) {
-        const char *begin = p;
-        const bool quoted = strchr("\"'`", *p) != NULL;
-        p = quoted ? skip_quoted(p) : is_of_name(*p) || *p == '.' ? skip_word(p) : p + 1;
-        if (*begin != '`' && !begins_name(*begin)) continue;
-        f->named = true;
-        const int tick = *begin == '`' && p > begin + 1;
-        const int found = find_name(f, begin + tick, (size_t)(p - begin - 2 * tick));
-        if (found == REFUSED) return false;
-        if (found >= 0) f->wanted[found] |= WANTS_ANY;
-    }
-    return true;
 }
 
 /* The last '=' of a V that is no part of ==, <=, >= or !=, and not in quotes; NULL: none. */
@@ -143,14 +139,14 @@ static bool choose_keys(asked *a, first_fields *f) {
         if (a->keys == BF_KEY_COLUMNS_MAX)
             return refuse(f, "--by: more than %d columns", BF_KEY_COLUMNS_MAX);
         a->key_fields[a->keys++] = field;
-        f->wanted[field] |= WANTS_ANY;
+        f->wanted[field] |= WANTS_KEYS;
         if (at[size] == '\0') return true;
         at += size + 1;
     }
 }
 
 /* Finds what a V means. */
-static bool find_meaning(first_fields *f, asked_value *v) {
+static bool find_meaning(asked *a, first_fields *f, asked_value *v) {
     const char *text = v->text;
     v->field = find_field(f, text, strlen(text));
     if (v->field == REFUSED) return false;
@@ -158,12 +154,12 @@ static bool find_meaning(first_fields *f, asked_value *v) {
         f->wanted[v->field] |= WANTS_NUMBERS;
         return true;
     }
-    if (*text == ':' ||
-        (isdigit((unsigned char)*text) && strspn(text, "0123456789") >= strlen(text)))
+    if (*text == ':' || (*text != '\0' && strspn(text, "0123456789") >= strlen(text)))
         return refuse_item(f, text + (*text == ':'), strlen(text + (*text == ':')));
     if (*text == '/' || strncmp(text, "./", 2) == 0)
         return refuse(f, "%.80s: with --by, values are columns and expressions, not files", text);
-    return want_names(f, text);
+    a->nulls = true; /* an expression may have a value where a column has none */
+    return want_names(a, f, text);
 }
 
 /* Notes a V, unless it is there already. Takes the text over. */
@@ -175,7 +171,7 @@ static bool add_value(asked *a, first_fields *f, char *text, int *at) {
             return true;
         }
     a->value[a->values] = (asked_value){.text = text};
-    return find_meaning(f, &a->value[a->values++]);
+    return find_meaning(a, f, &a->value[a->values++]);
 }
 
 /* sum(price), quantile(90:price) */
@@ -226,21 +222,24 @@ static bool list_fields(asked *a, const first_fields *f, int which, const char *
 static void forget(asked *a) {
     for (int i = 0; i < a->values; i++) free(a->value[i].text);
     for (int i = 0; i < a->results; i++) free(a->result[i].name);
-    for (int i = 0; i < 2; i++) free(a->lists[i]);
+    for (int i = 0; i < ASKED_LISTS; i++) free(a->lists[i]);
     a->values = a->results = 0;
-    a->lists[0] = a->lists[1] = NULL;
+    memset(a->lists, 0, sizeof a->lists);
 }
 
 static bool choose(asked *a, first_fields *f, text_options *o) {
     const options *asks = a->options;
     forget(a);
-    if (!choose_keys(a, f) || (asks->where && !want_names(f, asks->where))) return false;
+    a->nulls = asks->where != NULL; /* rows without a value may be left out */
+    if (!choose_keys(a, f) || (asks->where && !want_names(a, f, asks->where))) return false;
     bool good = true;
     for (int i = 0; i < asks->aggregate_count && good; i++)
         good = add_result(a, f, &asks->aggregates[i]);
     if (good && asks->aggregate_count == 0) good = add_result(a, f, NULL);
-    if (!good || !list_fields(a, f, 0, &o->columns) || !list_fields(a, f, 1, &o->keys))
-        return false;
+    const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings};
+    for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
+    if (!good) return false;
+    o->skip_nulls = o->skip_nulls || a->nulls;
     o->table = true;
     o->header = o->header || f->named;
     return true;
@@ -254,8 +253,8 @@ static bool choose_columns(void *arg, char *const fields[], int n, text_options 
     return good;
 }
 
-void asked_open(asked *a, const options *o) {
-    *a = (asked){.options = o, .chooser = {"--by", choose_columns, a}};
+void asked_open(asked *a, const options *o, bf_context *context) {
+    *a = (asked){.options = o, .context = context, .chooser = {"--by", choose_columns, a}};
 }
 
 void asked_close(asked *a) { forget(a); }

@@ -17,19 +17,23 @@ typedef struct asked_result {
     char *name;
 } asked_result;
 
+enum { ASKED_LISTS = 3 };
+
 typedef struct asked {
     const options *options;
+    bf_context *context;
     text_chooser chooser; /* for the reader: fills in what follows */
     int keys, key_fields[BF_KEY_COLUMNS_MAX];
     int values;
     asked_value value[OPTIONS_AGGREGATES];
     int results;
     asked_result result[OPTIONS_AGGREGATES];
-    char *lists[2]; /* columns for the reader: of numbers; and of what may be strings */
+    bool nulls;               /* the reader may refuse no NULL */
+    char *lists[ASKED_LISTS]; /* columns for the reader: numbers, keys, strings */
 } asked;
 
 /* Prepares for the options of a command; without aggregates among them, rows are counted. */
-void asked_open(asked *a, const options *o);
+void asked_open(asked *a, const options *o, bf_context *context);
 void asked_close(asked *a);
 
 /* Whether a result is a reduction: it is no count of rows, and depends on no order. */

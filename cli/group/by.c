@@ -78,6 +78,7 @@ static int run(by *x) {
     const double began = progress_clock();
     int code = context_open(&x->context, o);
     if (code == EXIT_DONE) code = output_open(&x->output, o, false);
+    asked_open(&x->asked, o, x->context);
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
     if (code != EXIT_DONE) return code;
     numbered_open(&x->groups, &x->table);
@@ -95,7 +96,6 @@ int by_run(const options *o) {
     if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
     x->options = o;
     x->table.input.source.fd = -1;
-    asked_open(&x->asked, o);
     code = run(x);
     if (code != EXIT_DONE) output_abandon(&x->output);
     numbered_close(&x->groups);

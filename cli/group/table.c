@@ -57,7 +57,6 @@ int table_open(table *t, asked *a, bf_context *context) {
                               .nulls = true};
     input in = o->input;
     in.text.chooser = &a->chooser;
-    in.text.skip_nulls = in.text.skip_nulls || o->where;
     if (in.text.columns) {
         fail(EXIT_USAGE, NULL, "--column does not go with --by");
         hint("--by takes the names or numbers of the columns of the key");
@@ -99,7 +98,7 @@ static int parse(table *t, const char *option, const char *text, bf_expression *
     bf_status st = names && dtypes ? BF_OK : BF_E_MEMORY;
     for (int k = 0; k < n && st == BF_OK; k++) {
         names[k] = t->columns[k].name;
-        dtypes[k] = t->columns[k].dtype == BF_NONE ? BF_F64 : t->columns[k].dtype;
+        dtypes[k] = t->columns[k].dtype;
     }
     bf_expression_destroy(*expression);
     *expression = NULL;
@@ -149,22 +148,6 @@ int table_begin(table *t) {
     return code;
 }
 
-/* Computes an expression of numbers. */
-static bf_status eval_columns(bf_expression *expression, const bf_column *const columns[],
-                              int count, const bf_array *out, uint8_t *valid) {
-    const bf_array *arrays[256];
-    memset(valid, 1, (size_t)out->shape[0]);
-    for (int k = 0; k < count; k++)
-        if (columns[k] && !columns[k]->numbers) return BF_E_DTYPE;
-    for (int k = 0; k < count; k++) {
-        arrays[k] = columns[k] ? columns[k]->numbers : NULL;
-        if (!columns[k] || !columns[k]->valid) continue;
-        for (int64_t i = 0; i < out->shape[0]; i++)
-            valid[i] &= text_has_bit(columns[k]->valid, columns[k]->first + i);
-    }
-    return bf_expression_eval(expression, arrays, out);
-}
-
 /* Computes an expression of the rows. Where *valid is 0, a result is NULL; *valid becomes NULL if
  * none is. */
 static int evaluate(table *t, bf_expression *expression, buffer *results, buffer *bytes,
@@ -181,7 +164,7 @@ static int evaluate(table *t, bf_expression *expression, buffer *results, buffer
     for (int k = 0; k < columns; k++)
         list[k] = bf_expression_uses(expression, k) ? &t->columns[k].view.column : NULL;
     *out = bf_array_of(dtype, to, t->n);
-    const bf_status st = eval_columns(expression, list, columns, out, there);
+    const bf_status st = bf_expression_eval_columns(expression, list, out, there);
     free(list);
     *valid = st == BF_OK && memchr(there, 0, (size_t)t->n) ? there : NULL;
     if (st == BF_OK) return EXIT_DONE;
@@ -272,7 +255,7 @@ static int filter_rows(table *t) {
     const uint8_t *is = met.data;
     for (int64_t i = 0; places && i < t->n; i++) {
         places[n] = i;
-        n += is[i] && (!valid || valid[i]);
+        n += is[i];
     }
     if (code == EXIT_DONE && !places) code = no_memory(t);
     t->picked = n < t->n ? places : NULL;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,7 +88,11 @@ static bool read_layout(const option_spec *spec, const char *text, void *to) {
     enum layout *layout = to;
     (void)text;
     if (*layout != LAYOUT_PLAIN && *layout != (enum layout)spec->value) {
-        fail(EXIT_USAGE, NULL, "--json and --tsv exclude each other");
+        static const char *const names[] = {[LAYOUT_TSV] = "tsv",
+                                            [LAYOUT_JSON] = "json",
+                                            [LAYOUT_CSV] = "csv",
+                                            [LAYOUT_MARKDOWN] = "markdown"};
+        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", names[*layout], spec->name);
         return false;
     }
     *layout = (enum layout)spec->value;
@@ -252,6 +257,10 @@ static const option_spec shared[] = {
      .read = read_layout, .at = AT(layout), .value = LAYOUT_JSON, .incidental = true},
     {"tsv", 0, NULL, "show value, tab and file, even for one file; hist: show the table",
      TAKES_OUTPUT, .read = read_layout, .at = AT(layout), .value = LAYOUT_TSV, .incidental = true},
+    {"csv", 0, NULL, "show CSV, with a header of names", TAKES_SHEET, .read = read_layout,
+     .at = AT(layout), .value = LAYOUT_CSV, .incidental = true},
+    {"markdown", 0, NULL, "show a table of Markdown", TAKES_SHEET, .read = read_layout,
+     .at = AT(layout), .value = LAYOUT_MARKDOWN, .incidental = true},
     {"hex", 0, NULL, "show floats in hexadecimal, as %a prints them; integers stay decimal",
      TAKES_OUTPUT, .read = read_flag, .at = AT(hex), .incidental = true},
     {"size", 0, "WxH", "the width and height of the picture in pixels (1000x1000)", TAKES_JULIA,
@@ -552,6 +561,20 @@ static bool keeps_rows(const options *o) {
     return keeps;
 }
 
+/* The ending of -o says how a sheet is written, if nothing else does. */
+static void take_ending(options *o) {
+    static const struct {
+        const char *ending;
+        enum layout layout;
+    } endings[] = {{".csv", LAYOUT_CSV},
+                   {".json", LAYOUT_JSON},
+                   {".jsonl", LAYOUT_JSON},
+                   {".md", LAYOUT_MARKDOWN}};
+    const char *point = o->output && o->layout == LAYOUT_PLAIN ? strrchr(o->output, '.') : NULL;
+    for (size_t i = 0; point && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(point, endings[i].ending) == 0) o->layout = endings[i].layout;
+}
+
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
@@ -588,6 +611,7 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     *code = ranks_agree(*code);
     const bool asked = o->threads > 0;
+    if (u->takes & TAKES_SHEET) take_ending(o);
     if (*code == EXIT_DONE && !join_ranks(o, u)) return false;
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (!asked) o->threads = memory_plan_threads(&o->memory, o->threads);

@@ -46,9 +46,10 @@ enum option_group {
 /* These fit no enum. */
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
-#define TAKES_BY (UINT64_C(1) << 33)         /* --by --where --total -n; --sort by column */
+#define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown, and their endings of -o */
+#define TAKES_BY (UINT64_C(1) << 35)         /* --by --where --total -n; --sort by column */
 
-enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
+enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
 
 enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 

@@ -259,7 +259,6 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     const text_options *options = &own;
     *layout = (text_layout){.delimiter = options->delimiter, .dtype = options->dtype};
     layout->nulls = text_nulls_of(options->nulls);
-    layout->skip_nulls = options->skip_nulls;
     layout->lax = options->lax;
     *error = (text_error){.what = "out of memory"};
     const char *row = first_line(p, end, layout->delimiter);
@@ -267,6 +266,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     first_row first;
     bool done = take_first_row(&first, row, end, layout->delimiter, error);
     if (done && own.chooser) done = choose_columns(&first, &own, error);
+    layout->skip_nulls = own.skip_nulls;
     const bool header =
         options->header || (options->table && first.names) || lists_have_names(options);
     if (done) done = find_layout(layout, options, &first, header, error);
