@@ -174,18 +174,22 @@ static bool add_value(asked *a, first_fields *f, char *text, int *at) {
     return find_meaning(a, f, &a->value[a->values++]);
 }
 
+const char *asked_operation(const struct wanted_aggregate *w) {
+    if (w->order == ORDER_MEDIAN_OF) return "median";
+    return w->order == ORDER_QUANTILE_OF ? "quantile" : bf_reduction_name(w->op);
+}
+
 /* sum(price), quantile(90:price) */
 static char *default_name(const struct wanted_aggregate *w, const char *text) {
     char *name = NULL, percent[BF_VALUE_TEXT + 1] = "";
-    const char *what = bf_reduction_name(w->op);
-    if (w->order == ORDER_MEDIAN_OF) what = "median";
     if (w->order == ORDER_QUANTILE_OF) {
         const bf_value p = {.dtype = BF_F64, .as.f64 = w->percent};
-        what = "quantile";
         output_format(&p, false, percent);
         strcat(percent, ":");
     }
-    return asprintf(&name, "%s(%s%s)", what, percent, text + (*text == ':')) < 0 ? NULL : name;
+    text += *text == ':';
+    const int n = asprintf(&name, "%s(%s%s)", asked_operation(w), percent, text);
+    return n < 0 ? NULL : name;
 }
 
 static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate *w) {

@@ -109,6 +109,15 @@ static int parse(table *t, const char *option, const char *text, bf_expression *
     return st == BF_OK ? EXIT_DONE : place_refuse(t->context, st, option, text, position);
 }
 
+static int parse_value(table *t, int i) {
+    const asked *a = t->asked;
+    char option[32];
+    int r = 0;
+    while (a->result[r].value != i) r++;
+    snprintf(option, sizeof option, "--%s", asked_operation(a->result[r].aggregate));
+    return parse(t, option, a->value[i].text, &t->values[i].expression);
+}
+
 static int check_condition(const table *t) {
     if (bf_expression_dtype(t->where) == BF_BOOL) return EXIT_DONE;
     fail(EXIT_USAGE, NULL, "--where: '%s' is no condition: its values are %s",
@@ -139,7 +148,7 @@ int table_begin(table *t) {
     }
     for (int i = 0; i < a->values && code == EXIT_DONE; i++) {
         table_value *v = &t->values[i];
-        if (v->column < 0) code = parse(t, "the values", a->value[i].text, &v->expression);
+        if (v->column < 0) code = parse_value(t, i);
         v->array.dtype =
             v->column < 0 ? bf_expression_dtype(v->expression) : rows_dtype(&t->input, v->column);
     }
@@ -223,10 +232,13 @@ static bool pick_valid(table_column *c, const int64_t *places, int64_t n) {
     uint8_t *to = buffer_take(&c->valid, (size_t)n / 8 + 1);
     if (!to) return false;
     memset(to, 0xff, (size_t)n / 8 + 1);
-    for (int64_t i = 0; i < n; i++)
-        if (!text_has_bit(c->view.column.valid, c->view.column.first + places[i]))
-            text_clear_bit(to, i);
-    c->view.column.valid = to;
+    bool some = false;
+    for (int64_t i = 0; i < n; i++) {
+        if (text_has_bit(c->view.column.valid, c->view.column.first + places[i])) continue;
+        text_clear_bit(to, i);
+        some = true;
+    }
+    c->view.column.valid = some ? to : NULL;
     c->view.column.first = 0;
     return true;
 }
