@@ -121,6 +121,10 @@ static bf_status take_keys(shown *s) {
     return st;
 }
 
+static bool is_float(bf_dtype dtype) {
+    return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
+}
+
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Keys of m groups, all among those of s, and as these ascending: writes where each is. */
@@ -189,12 +193,20 @@ static bool fill_with_none(const shown *s, shown_column *c, const struct wanted_
     return true;
 }
 
+/* The dtype of results; of integers that need more than 64 bits, that of some. */
+static bf_dtype dtype_of(const found *f) {
+    if (f->groups.array || f->total.array)
+        return f->groups.array ? f->groups.dtype : f->total.dtype;
+    int64_t i = 0;
+    while (i + 1 < f->n && f->groups.values[i].dtype == BF_NONE) i++;
+    return f->n > 0 && is_float(f->groups.values[i].dtype) ? f->groups.values[i].dtype : BF_I64;
+}
+
 /* Puts what was found into its rows. */
 static bf_status spread(const shown *s, const struct wanted_aggregate *w, const found *f,
                         shown_column *c) {
     const bool arrays = f->groups.array && (!f->has_total || f->total.array);
-    c->dtype = f->groups.array ? f->groups.dtype : BF_F64;
-    if (!f->groups.array && f->total.array) c->dtype = f->total.dtype;
+    c->dtype = dtype_of(f);
     if (arrays)
         c->array = calloc(rows_of(s), bf_dtype_size(c->dtype));
     else
@@ -371,10 +383,6 @@ static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *
     const bf_status st = rank_rows(s, 3, kinds, list, ranks);
     free(words);
     return st;
-}
-
-static bool is_float(bf_dtype dtype) {
-    return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
 }
 
 /* Something of 64 bits that is in the order of a column's values; *dtype says what. */

@@ -68,7 +68,7 @@ class Table:
     def field(self, r, field):
         if field is None:
             return ""
-        plain = field != "" and not any(c in field for c in '",\n\r')
+        plain = field.strip() != "" and not any(c in field for c in '",\n\r')
         return field if plain and r.random() < 0.8 else '"%s"' % field.replace('"', '""')
 
     def values(self, name, words=False):
@@ -221,6 +221,14 @@ class By(CommandTest):
                     there = [row for _, same in self.runs(there, at) for row in same]
                 lines = self.lines(there + [row for row in rows if row[at] is None])
                 self.check(table.text, arguments + ["--sort", "-" * down + name], lines, (seed, name, down))
+
+    def test_sums_of_more_than_64_bits_are_sorted(self):
+        sums = [2**63 + 5, -(2**64), 7, 2**63 - 1, -(2**63) - 9]
+        parts = [(k, part) for k, s in enumerate(sums) for part in (s // 4, s // 4, s // 4, s - 3 * (s // 4))]
+        data = encode("k,v\n" + "".join("%d,%d\n" % row for row in parts))
+        for sort, down in [("sum(v)", False), ("-sum(v)", True)]:
+            rows = sorted(([k, s] for k, s in enumerate(sums)), key=lambda row: row[1], reverse=down)
+            self.check(data, ["group", "--by", "k", "--sum", "v", "--sort", sort], self.lines(rows), sort)
 
     def runs(self, rows, at):
         """Runs of equal values, the last first."""
