@@ -47,6 +47,7 @@ enum option_group {
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
 #define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown, and their endings of -o */
+#define TAKES_JOIN (UINT64_C(1) << 34)       /* --on --how --take */
 #define TAKES_BY (UINT64_C(1) << 35)         /* --by --where --total -n; --sort by column */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
@@ -60,6 +61,9 @@ struct wanted_aggregate {
     enum wanted_order { ORDER_NONE, ORDER_MEDIAN_OF, ORDER_QUANTILE_OF } order;
     double percent; /* of a quantile */
 };
+
+/* Which rows a join on keys shows. */
+enum join_how { HOW_INNER, HOW_LEFT, HOW_OUTER, HOW_SEMI, HOW_ANTI };
 
 /* The axes that are reduced, as they were given; n 0: none were. */
 struct wanted_axes {
@@ -89,9 +93,10 @@ typedef struct options {
     enum layout layout;
     enum progress_mode progress;
     enum color_mode color;
-    int64_t seed, top;             /* top 0: not given */
-    int by_key;                    /* --sort: 0 count, 1 key */
-    const char *sort, *by, *where; /* NULL: not given */
+    int64_t seed, top;                         /* top 0: not given */
+    int by_key;                                /* --sort: 0 count, 1 key */
+    const char *on, *take, *sort, *by, *where; /* NULL: not given */
+    enum join_how how;
     struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
     int aggregate_count;
     const char *minus[OPTIONS_MINUS]; /* states to take out */
