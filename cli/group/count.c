@@ -18,7 +18,8 @@ static const usage count_usage = {
     "Counts how often each different number occurs in all files together. Each line is a\n"
     "number, a tab and its count. The most frequent number comes first; among equally frequent\n"
     "ones, the least. -0 counts as 0, and all NaNs count as one number, the greatest. '-' or no\n"
-    "FILE is standard input.",
+    "FILE is standard input. With --by COLUMN, FILE is a table of text, whose rows are counted by\n"
+    "columns of words or numbers.",
     TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET |
         TAKES_SEED | TAKES_BY | TAKES_SAVE | TAKES_WORK,
     "bitfold count -n 10 x.npy"};

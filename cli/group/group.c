@@ -22,11 +22,14 @@ static const usage group_usage = {
     "of KEYS if that is text; its first value belongs to the first key, and so on. If a file\n"
     "and a column have the same name, './price' means the file and ':price' the column. Sums\n"
     "are exact in any order of rows. Medians and quantiles (by NumPy's methods) need all rows in\n"
-    "memory. '-' or no KEYS is standard input.",
+    "memory. '-' or no KEYS is standard input.\n"
+    "With --by COLUMN, KEYS is a table of text: its rows are grouped by columns of words or\n"
+    "numbers, and V is a column or an expression.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
         TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED | TAKES_GROUPS | TAKES_BY |
         TAKES_SAVE | TAKES_WORK,
-    "bitfold group x.npy --sum x.npy --count"};
+    "bitfold group x.npy --sum x.npy --count\n"
+    "printf 'city,price\\nLagos,4\\nLagos,6\\n' | bitfold group --by city --sum price --csv"};
 
 enum { VALUES_MOST = OPTIONS_AGGREGATES };
 

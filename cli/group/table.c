@@ -1,7 +1,5 @@
 #include "group/table.h"
 
-#include "runtime/place.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +104,7 @@ static int parse(table *t, const char *option, const char *text, bf_expression *
         st = bf_expression_parse(t->context, text, names, dtypes, n, NULL, &position, expression);
     free(names);
     free(dtypes);
-    return st == BF_OK ? EXIT_DONE : place_refuse(t->context, st, option, text, position);
+    return st == BF_OK ? EXIT_DONE : fail_text(st, t->context, option, text, position);
 }
 
 static int parse_value(table *t, int i) {

@@ -4,7 +4,6 @@
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
-#include "runtime/place.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
 #include "work/share.h"
@@ -202,7 +201,7 @@ static int parse_expression(expressed *x) {
                             x->operand_count, NULL, &position, &x->expression);
     return st == BF_OK
                ? EXIT_DONE
-               : place_refuse(x->task->context, st, "-e", x->task->options->expression, position);
+               : fail_text(st, x->task->context, "-e", x->task->options->expression, position);
 }
 
 static int refuse_length(const expressed *x, int i, bool fewer) {
