@@ -47,8 +47,9 @@ enum option_group {
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
 #define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown, and their endings of -o */
-#define TAKES_INFER (UINT64_C(1) << 40)      /* --infer */
-#define TAKES_JOIN (UINT64_C(1) << 34)       /* --on --how --take */
+#define TAKES_INFER (UINT64_C(1) << 34)      /* --infer */
+#define TAKES_JOIN (UINT64_C(1) << 35)       /* --on --how --take */
+#define TAKES_BY (UINT64_C(1) << 36)         /* --by --where --total -n; --sort by column */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
 
@@ -94,9 +95,9 @@ typedef struct options {
     enum layout layout;
     enum progress_mode progress;
     enum color_mode color;
-    int64_t seed, top;     /* top 0: not given */
-    int by_key;            /* --sort: 0 count, 1 key */
-    const char *on, *take; /* NULL: not given */
+    int64_t seed, top;                         /* top 0: not given */
+    int by_key;                                /* --sort: 0 count, 1 key */
+    const char *on, *take, *sort, *by, *where; /* NULL: not given */
     enum join_how how;
     struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
     int aggregate_count;

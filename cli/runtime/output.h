@@ -25,9 +25,9 @@ typedef struct output {
     enum layout layout;
     bool hex;
     bool names; /* the file's name stands beside the value */
-    bool tells_nulls;
     const options *options;
     sheet_writer sheet; /* of results, as --csv and --markdown show them */
+    bool tells_nulls;
 } output;
 
 /* names: several results are to come. Returns an exit code, as the others do. */
