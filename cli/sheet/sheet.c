@@ -196,17 +196,32 @@ static bool find_widths(sheet_writer *w, const sheet *s) {
 
 /* ---- what all lines of JSON share ------------------------------------------------------------ */
 
-/* The name of a column as it stands in an object, where no two are the same: "x", then "x_2". */
+static bool is_name(const sheet *s, const char *name) {
+    bool found = false;
+    for (int c = 0; c < s->count && !found; c++) found = strcmp(s->columns[c].name, name) == 0;
+    return found;
+}
+
+/* Adds to a name that columns before this one have a number that makes it another: "x", "x_2". */
+static void number_name(const sheet *s, int c, char *name, size_t n) {
+    int number = 1;
+    for (int i = 0; i < c; i++) {
+        if (strcmp(s->columns[i].name, s->columns[c].name) != 0) continue;
+        do {
+            snprintf(name + n, 16, "_%d", ++number);
+        } while (is_name(s, name));
+    }
+}
+
+/* The name of a column as it stands in an object, where no two are the same. */
 static bool name_value(sheet_writer *w, const sheet *s, int c) {
     const char *name = s->columns[c].name;
     const size_t n = strlen(name);
-    int same = 1;
-    for (int i = 0; i < c; i++) same += strcmp(s->columns[i].name, name) == 0;
     char *numbered = malloc(n + 16), *text = malloc(JSON_STRING_TEXT(n + 16) + 2), *at = text;
     w->names[c] = text;
     if (numbered && text) {
         memcpy(numbered, name, n + 1);
-        if (same > 1) snprintf(numbered + n, 16, "_%d", same);
+        number_name(s, c, numbered, n);
         if (c > 0) *at++ = ',';
         at = json_put_string(at, numbered, strlen(numbered));
         *at++ = ':';

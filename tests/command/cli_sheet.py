@@ -188,6 +188,13 @@ class Sheets(CommandTest):
         table.rows, table.columns = 2, [("f", b"x", [0.5, None]), ("i", b"n", [None, 10])]
         self.assertEqual(self.show(table, CSV, "hex"), b"x,n\n,10\n0x1p-1,\n")
 
+    def test_no_two_values_of_an_object_have_one_name(self):
+        table = Table(random.Random(8), 0, 1)
+        table.rows = 1
+        table.columns = [("i", name, [i]) for i, name in enumerate([b"a", b"a", b"a_2", b"a"])]
+        self.assertEqual(json.loads(self.show(table, JSON))["row"],
+                         {"a": 0, "a_3": 1, "a_2": 2, "a_4": 3})
+
     def test_many_rows_and_long_strings_are_whole(self):
         r = random.Random(5)
         table = Table(r, 40000, 1)
