@@ -1,5 +1,7 @@
 #include "table/pairs.h"
 
+#include "runtime/hardware.h"
+
 #include <stdlib.h>
 
 /* The rows of B by their number: those of number n are rows[starts[n]] to rows[starts[n + 1]]. */
@@ -109,10 +111,10 @@ static int make_pairs(pairing *p, int64_t most) {
     if (!make_lists(p) || (p->how == HOW_OUTER && !find_met(p)))
         return fail_status(BF_E_MEMORY, NULL, NULL);
     const int64_t count = p->pairs->count = count_rows(p);
-    const int64_t room = (most > 0 ? most : INT64_MAX) / (2 * (int64_t)sizeof(int64_t));
+    const int64_t room = (most > 0 ? most : hardware_memory()) / (2 * (int64_t)sizeof(int64_t));
     if (count < 0 || count > room) {
-        fail(EXIT_IO, NULL, "too many rows go together%s",
-             most > 0 ? " for --memory" : ": more than memory holds");
+        fail(EXIT_IO, NULL, "too many rows go together: more than %s",
+             most > 0 ? "--memory allows" : "memory holds");
         hint("--how semi shows each row of A once");
         return EXIT_IO;
     }
