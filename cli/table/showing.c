@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = 1 << 16 }; /* rows that are gathered at a time */
+enum {
+    PART = 1 << 16, /* rows that are gathered at a time */
+    AHEAD = 16      /* rows that are fetched before they are needed */
+};
 
 /* A column of the part that is shown. */
 typedef struct gathered {
@@ -43,17 +46,28 @@ static bool is_null(const rows_column *c, int64_t row) {
 
 static bool reserve(gathered *g, int64_t bytes) {
     if (bytes <= g->room) return true;
-    char *more = realloc(g->bytes, (size_t)(2 * bytes));
+    char *more = realloc(g->bytes, (size_t)(2 * bytes) + TEXT_STRINGS_SLACK);
     if (!more) return false;
     g->bytes = more;
     g->room = 2 * bytes;
     return true;
 }
 
+/* Fetches a field into the cache, for its place may be random: where it begins, then itself. */
+static void fetch(const gathered *g, const join_pairs *pairs, int64_t i, bool itself) {
+    const int64_t row = pairs->of[g->first] ? pairs->of[g->first][i] : -1;
+    const rows_column *c = g->from[g->first];
+    if (!c || row < 0) return;
+    const int64_t *offsets = c->strings.offsets;
+    __builtin_prefetch(itself ? c->strings.bytes + offsets[row] : (const char *)&offsets[row]);
+}
+
 /* Gathers the fields of n pairs from number `at` on. False: there is no memory. */
 static bool gather(gathered *g, const join_pairs *pairs, int64_t at, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         int64_t row = 0;
+        if (i + 2 * AHEAD < n) fetch(g, pairs, at + i + 2 * AHEAD, false);
+        if (i + AHEAD < n) fetch(g, pairs, at + i + AHEAD, true);
         const rows_column *c = find_field(g, pairs, at + i, &row);
         g->valid[i] = c && !is_null(c, row);
         g->offsets[i + 1] = g->offsets[i];
@@ -61,7 +75,10 @@ static bool gather(gathered *g, const join_pairs *pairs, int64_t at, int64_t n) 
         const int64_t *offsets = c->strings.offsets;
         const int64_t length = offsets[row + 1] - offsets[row];
         if (!reserve(g, g->offsets[i] + length)) return false;
-        memcpy(g->bytes + g->offsets[i], c->strings.bytes + offsets[row], (size_t)length);
+        const char *from = c->strings.bytes + offsets[row];
+        char *to = g->bytes + g->offsets[i];
+        memcpy(to, from, TEXT_STRINGS_SLACK); /* all of most fields */
+        if (length > TEXT_STRINGS_SLACK) memcpy(to, from, (size_t)length);
         g->offsets[i + 1] += length;
     }
     g->strings = (bf_strings){sizeof g->strings, n, BF_I64, g->offsets, g->bytes};

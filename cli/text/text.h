@@ -106,7 +106,7 @@ typedef struct text_column {
     unsigned can;   /* bit i: all numbers are candidate i's */
     bool words;     /* some field is no number */
     text_strings strings;
-    bool only_strings, only_numbers;
+    bool only_strings, only_numbers, both; /* may be read the short way */
     uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
 
