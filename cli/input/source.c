@@ -258,6 +258,7 @@ int source_check_rows(const source *s, const text_selection *left, int64_t n) {
 static int refuse_text_options(const source *s, const input *in) {
     const text_options *t = &in->text;
     const char *option = t->chooser             ? t->chooser->option
+                         : t->all               ? "--on"
                          : t->columns           ? "--column"
                          : t->delimiter         ? "--delimiter"
                          : t->header            ? "--header"
@@ -270,8 +271,10 @@ static int refuse_text_options(const source *s, const input *in) {
                          : in->dtype != BF_NONE ? "--dtype"
                                                 : NULL;
     if (!option) return EXIT_DONE;
-    return fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
-                in->dtype != BF_NONE ? " and raw data" : "");
+    fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
+         in->dtype != BF_NONE ? " and raw data" : "");
+    if (t->all) hint("without --on, join finds the rows of arrays that hold the same number");
+    return EXIT_USAGE;
 }
 
 /* What is compressed is a stream, whose first bytes have been read. */

@@ -6,12 +6,6 @@
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static int refuse_array(const rows *r) {
-    fail(EXIT_USAGE, r->source.name, "--on joins texts, and this is an array");
-    hint("without --on, the rows of arrays are joined that hold the same number");
-    return EXIT_USAGE;
-}
-
 /* Opens a text with all its columns, so that their names are known. */
 static int open_side(join_tables *t, int s, int64_t most) {
     const options *o = t->options;
@@ -23,8 +17,7 @@ static int open_side(join_tables *t, int s, int64_t most) {
     input in = o->input;
     in.text.all = true;
     in.text.header = in.text.header || join_choice_has_names(o);
-    const int code = rows_open(&t->sides[s], o->files[s], &in, &how);
-    return code == EXIT_DONE && !t->sides[s].source.text ? refuse_array(&t->sides[s]) : code;
+    return rows_open(&t->sides[s], o->files[s], &in, &how);
 }
 
 /* What the fields of a side hold; 0: nothing, for they are not wanted. */

@@ -436,6 +436,7 @@ static bool read_special(text_rows *rows, const text_layout *l, int k, const cha
     const text_column *c = &rows->columns[k];
     if (c->only_strings && put_near(rows, l, k, p, end)) return true;
     if (c->only_numbers && read_between(rows, l, k, p, end)) return true;
+    if (c->both && put_near(rows, l, k, p, end) && read_between(rows, l, k, p, end)) return true;
     const char *const at = text_skip_blanks(p, l->delimiter), *last = end;
     while (last > at && text_is_blank(last[-1], l->delimiter)) last--;
     if (*at != '"') return put_field(rows, l, k, p, at, (text_field){at, last, end, false});
@@ -511,6 +512,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
+        c->both = c->strings.offsets && !c->only_strings && plain;
         c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;
         if (c->valid) memset(c->valid, 0xff, (size_t)rows->room / 8);
         if (c->strings.offsets) c->strings.offsets[0] = 0;

@@ -40,7 +40,7 @@ typedef struct text_options {
     bool json;           /* each line holds an object */
     text_style style;    /* of numbers */
     char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
-    bool all;            /* columns not given: all that the first row has */
+    bool all;            /* columns not given: all of the first row (join --on) */
     bool header;         /* the first row holds names; as it does if a column has a name */
     bool table;          /* the same; and header not given: if all in it look like names */
     bf_dtype dtype;      /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
@@ -125,7 +125,7 @@ typedef struct text_column {
     unsigned can;   /* bit i: all numbers are candidate i's */
     bool words;     /* some field is no number */
     text_strings strings;
-    bool only_strings, only_numbers;
+    bool only_strings, only_numbers, both; /* may be read the short way */
     uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
 

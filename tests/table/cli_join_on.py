@@ -4,6 +4,8 @@ import os
 import random
 import unittest
 
+import numpy as np
+
 from command import SANITIZED, CommandTest, least_memory, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300")) // (6 if SANITIZED else 2)
@@ -235,6 +237,127 @@ class Messy(CommandTest):
                 what = "BITFOLD_SEED=%d %s\n%r\n%r" % (seed, arguments, a.bytes, b.bytes)
                 self.assertEqual((done.returncode, done.stderr), (0, b""), what)
                 self.assertEqual(read_tsv(done.stdout.decode()), expected, what)
+
+    def test_many_rows_in_chunks(self):
+        r = random.Random(5)
+        n, m = (3000, 500) if SANITIZED else (60000, 20000)
+        a = [(r.randrange(30000), "w%d" % r.randrange(9), "x" * r.randrange(30)) for _ in range(n)]
+        b = [(r.randrange(30000), "w%d" % r.randrange(9), '"%d\n,"' % i) for i in range(m)]
+        texts = ["\n".join(["k,w,%s" % name] + ["%s,%s,%s" % row for row in rows]) + "\n"
+                 for name, rows in (("x", a), ("y", b))]
+        where = {}
+        for k, w, y in b:
+            where.setdefault((k, w), []).append(y[1:-1])
+        expected = [[str(k), w, x or None, y] for k, w, x in a for y in where.get((k, w), [])]
+        pa, pb = [self.write(name, text.encode()) for name, text in zip("ab", texts)]
+        for threads in (1, 2, 8):
+            text = self.result("join", pa, pb, "--on", "k,w", "-j", threads) + "\n"
+            self.assertEqual(read_tsv(text), expected)
+        # The last key is a word: all are, and those of the other file too.
+        word = self.write("c", texts[0].encode() + b"word,w0,\n")
+        self.assertEqual(read_tsv(self.result("join", word, pb, "--on", "k,w") + "\n"), expected)
+        done = run("join", "-", pb, "--on", "k,w", stdin=texts[0].encode() + b"1.5,w0,\n")
+        self.assertEqual(read_tsv(done.stdout.decode()), expected)
+
+
+class Rules(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.a = self.write("a.csv", b'id,name,price\n1,x,1.50\n2,"y, z",\n,w,3\n2.0,v,4\n')
+        self.b = self.write("b.csv", b"code,name,id\n2,two,5\n1.0,one,6\n,none,7\n2,again,8\n")
+
+    def rows(self, *arguments):
+        return read_tsv(self.result("join", self.a, self.b, *arguments) + "\n")
+
+    def test_names_of_columns(self):
+        self.assertEqual(self.result("join", self.a, self.b, "--on", "id=code", "--csv").split("\n")[0],
+                         "id,name,price,b.name,b.id")
+        shown = self.result("join", self.a, self.b, "--csv", "--on", "id=code", "--how", "outer",
+                            "--take", "code,a.id,b.1,b.id,a.2")
+        self.assertEqual(shown.split("\n"), [
+            "code,a.id,b.code,b.id,a.name", "1.0,1,1.0,6,x", '2,2,2,5,"y, z"', '2,2,2,8,"y, z"',
+            ",,,,w", "2,2.0,2,5,v", "2,2.0,2,8,v", ",,,7,"])
+        self.assertEqual(self.result("join", self.a, self.b, "--csv", "--on", "name", "--how", "outer",
+                                     "--take", "name,a.name,b.name"),
+                         'name,a.name,b.name\nx,x,\n"y, z","y, z",\nw,w,\nv,v,\ntwo,,two\none,,one\n'
+                         "none,,none\nagain,,again")
+
+    def test_numbers_for_columns_need_no_header(self):
+        rows = self.rows("--on", "1=1", "--take", "a.2,b.2")
+        self.assertEqual(rows, [["y, z", "two"], ["y, z", "again"]]) # "id" makes words of the keys
+        self.assertEqual(self.rows("--on", "2", "--how", "anti", "--take", "1"), [["1"], ["2"], [None], ["2.0"]])
+        shown = self.result("join", self.a, self.b, "--on", "1", "--header", "--csv")
+        self.assertEqual(shown.split("\n")[0], "id,name,price,b.name,b.id")
+
+    def test_json_and_one_file_twice(self):
+        lines = self.result("join", self.a, self.a, "--on", "id", "--take", "b.name,a.price", "--json")
+        self.assertEqual([json.loads(line)["row"] for line in lines.split("\n")],
+                         [{"b.name": n, "a.price": p} for n, p in
+                          [("x", "1.50"), ("y, z", None), ("v", None), ("y, z", "4"), ("v", "4")]])
+
+    def test_json_lines(self):
+        lines = self.write("x.jsonl", b'{"n":"1","id":1}\n{"id":2.5e0,"n":null}\n{"n":"\\n"}\n')
+        self.assertEqual(self.result("join", lines, self.b, "--on", "id=code", "--how", "left", "--csv"),
+                         'n,id,name,b.id\n1,1,one,6\n,2.5e0,,\n"\n",,,')
+
+    def test_empty_tables(self):
+        head, none = self.write("h.csv", b"id,x\n"), self.write("e.csv", b"")
+        self.assertEqual(self.result("join", head, self.b, "--on", "id=code", "--csv"), "id,x,name,b.id")
+        self.assertEqual(self.result("join", self.a, head, "--on", "id", "--how", "semi"), "")
+        self.assertEqual(self.result("join", self.a, head, "--on", "id", "--how", "anti", "--take", "id"),
+                         "1\n2\n\n2.0")
+        self.assertEqual(self.result("join", head, head, "--on", "x=id", "--how", "outer"), "")
+        self.assertEqual(self.result("join", none, none, "--on", "1"), "")
+        self.refused(3, "no column is named 'id': it has no rows", "join", none, self.b, "--on", "id=code")
+
+    def test_what_is_refused(self):
+        join = ["join", self.a, self.b]
+        error = self.refused(3, "b.csv: no column is named 'price'", *join, "--on", "price")
+        self.assertIn("hint: the columns are code, name, id\n", error)
+        self.refused(3, "a.csv: no column 4: it has 3", *join, "--on", "4=1")
+        self.refused(3, "a.csv: no column 0: it has 3", *join, "--on", "0=1")
+        error = self.refused(3, "A and B have a column 'name'", *join, "--on", "id=code", "--take", "name")
+        self.assertIn("hint: a.name is that of A, b.name that of B\n", error)
+        error = self.refused(3, "no column is named 'city', in A or B", *join, "--on", "id", "--take", "id,city")
+        self.assertIn("hint: the columns are, of A: id, name, price; of B: code, name, id\n", error)
+        self.refused(3, "b.csv: no column is named 'price'", *join, "--on", "id", "--take", "b.price")
+        self.refused(2, "--how semi shows columns of A alone, not 'code'", *join, "--on", "id=code",
+                     "--how", "semi", "--take", "code")
+        for wrong in ("", "id,", "=id", "id=", "id=code=id"):
+            self.refused(2, "bad operand of --on", *join, "--on", wrong)
+        self.refused(2, "more than 64 columns are compared", *join, "--on", ",".join(["id"] * 65))
+        self.refused(2, "bad operand of --how", *join, "--on", "id", "--how", "cross")
+        self.refused(2, "--take needs --on", *join, "--take", "id")
+        self.refused(2, "--how needs --on", *join, "--how", "left")
+        self.refused(2, "--on is given twice", *join, "--on", "id", "--on", "name")
+        self.refused(2, "--column does not go with --on", *join, "--on", "id", "--column", "1")
+        self.refused(2, "two files are needed, not 1", "join", self.a, "--on", "id")
+        self.refused(2, "cannot be both files", "join", "-", "-", "--on", "id")
+        self.refused(1, "No such file", "join", self.a, self.path("c"), "--on", "id")
+
+    def test_what_is_refused_of_the_data(self):
+        twice = self.write("twice.csv", b"id,id,x\n1,2,3\n")
+        self.refused(3, "more than one column is named 'id'", "join", twice, self.a, "--on", "id")
+        self.assertEqual(self.result("join", twice, self.a, "--on", "2=1", "--take", "a.1,name"),
+                         "1\ty, z\n1\tv")
+        short = self.write("short.csv", b"id,x\n1,2\n3\n")
+        self.refused(3, "short.csv:3: no column 2: this row has 1 field", "join", short, self.a, "--on", "id")
+        self.assertEqual(self.result("join", short, self.a, "--on", "id", "--lax", "--how", "left",
+                                     "--take", "a.id,x"), "1\t2\n3\t")
+        quote = self.write("quote.csv", b'id,x\n1,"2\n3,4\n')
+        self.refused(3, "quote.csv:2: ", "join", self.a, quote, "--on", "id")
+        array = self.save("x.npy", np.arange(3))
+        self.refused(2, "x.npy: --on is for text: this is a .npy file", "join", self.a, array, "--on", "id")
+
+    def test_more_rows_than_memory_holds(self):
+        same = self.write("same.csv", b"k,x\n" + b"1,2\n" * 300000)
+        self.refused(1, "too many rows go together", "join", same, same, "--on", "k")
+        self.assertEqual(self.result("join", same, same, "--on", "k", "--how", "semi", "--take", "k"),
+                         "\n".join("1" * 300000))
+        limit = "%dM" % least_memory()
+        wide = self.write("wide.csv", b"k,x\n" + b"".join(b"%d,%099d\n" % (i, i) for i in range(100000)))
+        self.refused(1, "wide.csv: its rows take more than --memory allows", "join", wide, wide, "--on", "k",
+                     "-j2", "--memory", limit)
 
 
 if __name__ == "__main__":
