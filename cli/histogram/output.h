@@ -4,7 +4,17 @@
 
 #include "runtime/output.h"
 
-enum hist_form { HIST_PLOT, HIST_TSV, HIST_JSON, HIST_NPY, HIST_PNG, HIST_SVG, HIST_PDF };
+enum hist_form {
+    HIST_PLOT,
+    HIST_TSV,
+    HIST_CSV,
+    HIST_MARKDOWN,
+    HIST_JSON,
+    HIST_NPY,
+    HIST_PNG,
+    HIST_SVG,
+    HIST_PDF
+};
 
 /* What the options ask for: a name's ending tells, and without one whether standard output is a
  * terminal. Return exit codes, having reported the failure. */

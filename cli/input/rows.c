@@ -4,6 +4,7 @@
 #include "input/crew.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
+#include "text/field.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,12 +177,16 @@ static void drop_columns(rows *r) {
     free(r->forms);
     free(r->chunk);
     free(r->gathered);
+    r->can = NULL;
+    r->forms = NULL;
+    r->chunk = NULL;
+    r->gathered = NULL;
 }
 
 int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n) {
+    const bool good = text_layout_keep(&r->source.text->layout, fields, kinds, n);
     drop_columns(r);
-    text_layout_keep(&r->source.text->layout, fields, kinds, n);
-    return open_columns(r);
+    return good ? open_columns(r) : fail_status(BF_E_MEMORY, NULL, r->source.name);
 }
 
 static void drop_gathered(rows *r) {
@@ -547,6 +552,22 @@ void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view)
         view->numbers = bf_array_of(dtype, c->as[__builtin_ctz(c->can)], of->n);
         view->column.numbers = &view->numbers;
     }
+}
+
+int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice) {
+    const text_input *t = r->source.text;
+    const text_piece *p = &r->current->piece;
+    const char delimiter = t->layout.delimiter;
+    text_refusal refusal = {.line = 0};
+    int64_t passed;
+    snprintf(refusal.error.what, sizeof refusal.error.what, "%s", what);
+    snprintf(refusal.error.hint, sizeof refusal.error.hint, "%s", advice);
+    const char *at = text_rows_skip(&t->layout, text_is_quoted(t, p), p->at, p->end,
+                                    r->chunk[0].first + row, &passed);
+    while (*text_skip_blanks(at, delimiter) == '\n') at = text_skip_blanks(at, delimiter) + 1;
+    refusal.error.at = at;
+    text_place_refusal(t, p, &refusal);
+    return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

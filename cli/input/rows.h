@@ -166,6 +166,9 @@ typedef struct rows_view {
 
 void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view);
 
+/* Refuses a row of the chunk of text that was taken last, with most 0, and names its line. */
+int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice);
+
 /* All rows of a settled column at once, as rows_next gives them. */
 int rows_load(rows *r, bf_array *all);
 

@@ -257,7 +257,8 @@ int source_check_rows(const source *s, const text_selection *left, int64_t n) {
 /* An option that only text has. */
 static int refuse_text_options(const source *s, const input *in) {
     const text_options *t = &in->text;
-    const char *option = t->columns             ? "--column"
+    const char *option = t->chooser             ? t->chooser->option
+                         : t->columns           ? "--column"
                          : t->delimiter         ? "--delimiter"
                          : t->header            ? "--header"
                          : t->nulls             ? "--null"

@@ -56,7 +56,7 @@ int answer_put(const answer *x, const question *q, output *out, bool many);
 /* The same in parts: x tells of all, a part has some of the values, behind so many others. What is
  * beside them is kept in `behind` (NULL: it is x->beside) where it comes last. */
 void answer_begin(const answer *x, const question *q, const output *out);
-int answer_part(const answer *part, const question *q, const output *out, bool many, int64_t before,
+int answer_part(const answer *part, const question *q, output *out, bool many, int64_t before,
                 const kept *behind);
 int answer_end(const answer *x, const question *q, const output *out, const kept *behind);
 

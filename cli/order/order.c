@@ -13,7 +13,7 @@
 
 #define TAKES_ORDER                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT |         \
-     TAKES_TOTAL)
+     TAKES_SHEET | TAKES_TOTAL)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define ORDERED                                                                                    \

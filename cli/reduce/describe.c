@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "reduce/expression.h"
+#include "reduce/infer.h"
 #include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
@@ -23,8 +24,8 @@ static const usage describe_usage = {
     "names is its header. --quantiles reads the input two or three times more, and keeps a pipe\n"
     "for that. --save saves the state of one column for merge. '-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
-        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_MANY | TAKES_QUANTILES |
-        TAKES_EXPRESSION,
+        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_INFER |
+        TAKES_MANY | TAKES_QUANTILES | TAKES_EXPRESSION,
     "bitfold describe x.npy\nbitfold describe --quantiles=5,50,95 x.npy"};
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -58,14 +59,20 @@ static bf_value value_of(const described *x, int i) {
 static int count_values(const described *x) { return VALUES + x->percents.n; }
 
 /* Of a quantile, as p99.9. */
-static void put_name(const output *out, const described *x, int i) {
-    char text[BF_VALUE_TEXT];
+enum { NAME = BF_VALUE_TEXT + 1 };
+static void name_value(const described *x, int i, char name[NAME]) {
     if (i < VALUES) {
-        fputs(names[i], out->stream);
+        strcpy(name, names[i]);
         return;
     }
-    bf_value_format(&(bf_value){.dtype = BF_F64, .as.f64 = x->percents.at[i - VALUES]}, text);
-    fprintf(out->stream, "p%s", text);
+    name[0] = 'p';
+    bf_value_format(&(bf_value){.dtype = BF_F64, .as.f64 = x->percents.at[i - VALUES]}, name + 1);
+}
+
+static void put_name(const output *out, const described *x, int i) {
+    char name[NAME];
+    name_value(x, i, name);
+    fputs(name, out->stream);
 }
 
 static void put_value(const output *out, const described *x, int i) {
@@ -114,6 +121,38 @@ static void put_table(const output *out, const described *all, int n) {
     }
 }
 
+/* A row of the file, its column, and the values; names: of these. */
+static int put_row(output *out, const described *x, char (*names_of)[NAME], bf_value *values,
+                   sheet_column *columns, const char *device) {
+    const int n = count_values(x);
+    const sheet row = {.columns = columns, .count = n + 2, .rows = 1};
+    const sheet_subject subject = {report_command_name(), x->file, device, x->seconds};
+    const uint8_t absent = 0;
+    columns[0] = output_file_column(x->file);
+    columns[1] = (sheet_column){.name = "column", .title = x->column ? x->column : ""};
+    if (!x->column) columns[1].valid = &absent;
+    for (int i = 0; i < n; i++) {
+        name_value(x, i, names_of[i]);
+        values[i] = value_of(x, i);
+        columns[i + 2] = (sheet_column){.name = names_of[i], .values = &values[i]};
+    }
+    return output_sheet(out, sheet_form_of(out->options), &row, &subject);
+}
+
+static int put_sheet(output *out, const described *all, int n, const char *device) {
+    const size_t count = (size_t)count_values(all);
+    char(*names_of)[NAME] = malloc(count * sizeof *names_of);
+    bf_value *values = malloc(count * sizeof *values);
+    sheet_column *columns = malloc((count + 2) * sizeof *columns);
+    int code = names_of && values && columns ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int k = 0; k < n && code == EXIT_DONE; k++)
+        code = put_row(out, &all[k], names_of, values, columns, device);
+    free(names_of);
+    free(values);
+    free(columns);
+    return code;
+}
+
 static void put_json(FILE *f, const bf_value *v) {
     if (v->dtype == BF_NONE)
         fputs("null", f);
@@ -159,7 +198,10 @@ int describe_put(output *out, const described *all, int n, const char *device) {
     if (out->layout == LAYOUT_TSV) put_table(out, all, n);
     if (out->layout == LAYOUT_PLAIN) put_lines(out, all, n);
     for (int k = 0; k < n && out->layout == LAYOUT_JSON; k++) put_object(out, &all[k], device);
-    return output_flush(out->stream, out->to_file ? out->file.name : "standard output");
+    const int code = output_has_sheet(out) ? put_sheet(out, all, n, device) : EXIT_DONE;
+    const int flushed =
+        output_flush(out->stream, out->to_file ? out->file.name : "standard output");
+    return code == EXIT_DONE ? flushed : code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -304,6 +346,7 @@ int cmd_describe(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
+    if (o.infer) return infer_run(&o);
     if (o.expression) return expression_run(&o, BF_DESCRIBE);
     code = check_quantiles(&o);
     if (code != EXIT_DONE) return code;

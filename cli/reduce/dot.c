@@ -15,7 +15,7 @@ static const usage dot_usage = {
     "rounded once. One of them may be '-', standard input. Text is read in the dtype of the\n"
     "other file.",
     TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |
-        TAKES_WORK | TAKES_OUTPUT | TAKES_MANY,
+        TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY,
     "bitfold dot x.npy y.npy"};
 
 /* The length of a text or a stream shows at its end. */

@@ -13,7 +13,8 @@
 
 #define TAKES_VALUE                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |           \
-     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_MANY | TAKES_EMPTY | TAKES_EXPRESSION)
+     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY | TAKES_EMPTY |            \
+     TAKES_EXPRESSION)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define FILES "\nOne value for each FILE; '-' or no FILE is standard input."
@@ -254,10 +255,10 @@ int cmd_value(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, usage_of(op), &code)) return code;
-    if (o.expression) return expression_run(&o, op);
-    if (many_asked(&o)) return many_run(&o, op);
+    if (!o.expression && many_asked(&o)) return many_run(&o, op);
     code = check_nulls(&o, op);
     if (code != EXIT_DONE) return code;
+    if (o.expression) return expression_run(&o, op);
     task *t = calloc(1, sizeof *t); /* too large for a small stack */
     if (!t) return fail_status(BF_E_MEMORY, NULL, NULL);
     running total = {.states = NULL};
