@@ -134,13 +134,13 @@ typedef struct text_rows {
     text_column *columns;
     int count; /* of columns */
     int64_t n, room;
-    int64_t most;    /* rows to read now */
-    bool quoted;     /* some fields are; set by the caller */
-    bool special;    /* there is more to do than to read numbers */
-    bool no_memory;  /* why reading failed */
-    void *memory;    /* where the numbers are */
-    uint32_t *marks; /* places in a stretch of the text */
-    uint64_t *seen;  /* of JSON: for each column, the stamp of the line that it was last in */
+    int64_t most;     /* rows to read now */
+    bool quoted;      /* some fields are; set by the caller */
+    bool special;     /* there is more to do than to read numbers */
+    bool no_memory;   /* why reading failed */
+    void *memory;     /* where the numbers are */
+    text_marks marks; /* of a stretch of the text */
+    uint64_t *seen;   /* of JSON: for each column, the stamp of the line that it was last in */
     uint64_t stamp;
 } text_rows;
 
