@@ -9,10 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STEP_ROWS = 1 << 17, /* that are taken at a time of inputs that are copied */
-    SHOWN = 30           /* bytes of a text, before and behind a place in it */
-};
+enum { STEP_ROWS = 1 << 17 /* that are taken at a time of inputs that are copied */ };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -23,26 +20,14 @@ typedef struct names {
     int count;
 } names;
 
-/* Shows the place in the text, and what is wrong there. */
-static int refuse_text(const expressed *x, bf_status st, int position) {
-    const char *text = x->options->expression;
-    if (position < 0) return fail_status(st, x->context, NULL);
-    fail(st == BF_E_ARGUMENT ? EXIT_USAGE : EXIT_DATA, NULL, "-e: %s",
-         bf_context_message(x->context));
-    const int before = position < SHOWN ? position : SHOWN;
-    const char *behind = text + position;
-    hint("%s%.*s <here>%s%.*s%s", before < position ? "..." : "", before, behind - before,
-         *behind ? " " : "", SHOWN, behind, strlen(behind) > SHOWN ? "..." : "");
-    return st == BF_E_ARGUMENT ? EXIT_USAGE : EXIT_DATA;
-}
-
 static int find_names(const expressed *x, names *n) {
     int position = -1;
     n->text = malloc(strlen(x->options->expression) + 1);
     if (!n->text) return fail_status(BF_E_MEMORY, NULL, NULL);
     const bf_status st = bf_expression_names(x->context, x->options->expression, n->text, n->kinds,
                                              &n->count, &position);
-    return st == BF_OK ? EXIT_DONE : refuse_text(x, st, position);
+    return st == BF_OK ? EXIT_DONE
+                       : fail_text(st, x->context, "-e", x->options->expression, position);
 }
 
 static bool is_letter(const expressed *x, const char *name) {
@@ -262,7 +247,7 @@ int expressed_parse(expressed *x) {
     x->expression = NULL;
     const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
                                              x->operand_count, &how, &position, &x->expression);
-    if (st != BF_OK) return refuse_text(x, st, position);
+    if (st != BF_OK) return fail_text(st, x->context, "-e", x->options->expression, position);
     x->dtype = bf_expression_dtype(x->expression);
     return EXIT_DONE;
 }
