@@ -251,8 +251,7 @@ INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int 
     }
 }
 
-/* ---- terms that are computed ------------------------------------------------------------------
- */
+/* ---- terms that are computed ----------------------------------------------------------------- */
 
 /* Rows of numbers, of which a step takes two and makes one. Constants and registers are here. */
 typedef struct term_rows {
@@ -303,8 +302,7 @@ INLINE const char *next_terms(term_rows *rows, int width) {
     return out;
 }
 
-/* ---- windows ----------------------------------------------------------------------------------
- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* terms: those that are summed in place of a; NULL: none. *may: whether a term may be -0, if it
  * looks. */
