@@ -204,7 +204,13 @@ int expressed_prepare(expressed *x) {
     return code;
 }
 
+/* Chunks of one text are taken as they are. */
+static bool is_one_text(const expressed *x) {
+    return x->file_count == 1 && x->inputs[0].source.text;
+}
+
 int64_t expressed_step(const expressed *x, int64_t most) {
+    if (is_one_text(x)) return 0;
     for (int i = 0; i < x->file_count; i++) {
         const int64_t step = rows_in_step(&x->inputs[i], STEP_ROWS);
         most = step < most ? step : most;
@@ -287,7 +293,7 @@ int expressed_settle(expressed *x) {
     for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(&x->inputs[i]);
     if (!ranks_any(may)) return EXIT_DONE;
     do {
-        code = expressed_next(x, STEP_ROWS);
+        code = expressed_next(x, expressed_step(x, STEP_ROWS));
         if (code == ROWS_RESETTLED) expressed_again(x);
     } while (code == ROWS_RESETTLED || (code == EXIT_DONE && x->n > 0));
     code = ranks_agree(code);
@@ -361,9 +367,12 @@ static void look_at_columns(const expressed *x, columns *c) {
 }
 
 static int refuse_null(const expressed *x, int64_t row) {
+    static const char advice[] =
+        "--null-policy skip leaves it out; isnull(x) ? y : x has another in its place";
+    if (is_one_text(x)) return rows_refuse(&x->inputs[0], row, "the result is NULL", advice);
     fail(EXIT_DATA, x->inputs[0].source.name, "the result at index %lld is NULL",
          (long long)(x->at + row));
-    hint("--null-policy skip leaves it out; isnull(x) ? y : x has another in its place");
+    hint("%s", advice);
     return EXIT_DATA;
 }
 

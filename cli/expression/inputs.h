@@ -77,7 +77,7 @@ bool expressed_dtypes_stay(const expressed *x);
 /* Begins again at the first row. */
 void expressed_again(expressed *x);
 
-/* The rows that are best taken at once, at most `most`. */
+/* The rows that are best taken at once, at most `most`, as expressed_next takes them. */
 int64_t expressed_step(const expressed *x, int64_t most);
 
 /* Takes the next rows of all inputs, `most` of them or fewer (0: as many as are at hand); x->n says

@@ -197,7 +197,9 @@ class Expression(CommandTest):
                 self.value("map", text, path, "--null-policy", "skip", "-o", self.path("o.npy"))
                 self.assertEqual(np.load(self.path("o.npy")).tolist(), there)
                 if None in wanted:
-                    why = "the result at index %d is NULL" % wanted.index(None)
+                    fields = [x for row in table[:wanted.index(None)] for x in row.values()]
+                    lines = sum(x.count(b"\n") for x in fields if isinstance(x, bytes))
+                    why = ":%d: the result is NULL" % (2 + wanted.index(None) + lines)
                     self.refused(3, why, "sum", "-e", text, path)
                 else:
                     self.assertEqual(self.value("sum", text, path), total)
@@ -257,7 +259,7 @@ class Expression(CommandTest):
             piped = self.value("hist", "c < 'v' ? x : isnull(y) ? 7 : y", "--bins", "1", "--json", *more,
                                stdin=text)
             self.assertEqual(json.loads(piped)["counts"], [3])
-        self.refused(3, "the result at index 1 is NULL", "hist", "-e", "x*y", t, "--bins", "2")
+        self.refused(3, "t.csv:3: the result is NULL", "hist", "-e", "x*y", t, "--bins", "2")
         self.refused(2, "-e does not go with --weights", "hist", "-e", "a", self.files[0], "--weights",
                      self.files[1])
 
