@@ -473,12 +473,56 @@ static int order_groups(shown *s) {
 
 /* ---- the sheet ------------------------------------------------------------------------------- */
 
+/* Takes the strings of a column that are shown, in their order. */
+static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
+    int64_t *offsets = malloc((size_t)(n + 1) * sizeof *offsets), room = 0;
+    for (int64_t i = 0; i < n; i++) room += c->offsets[order[i] + 1] - c->offsets[order[i]];
+    char *bytes = malloc((size_t)room + 1);
+    if (offsets && bytes) offsets[0] = 0;
+    for (int64_t i = 0; i < n && offsets && bytes; i++) {
+        const int64_t at = c->offsets[order[i]], size = c->offsets[order[i] + 1] - at;
+        memcpy(bytes + offsets[i], c->bytes + at, (size_t)size);
+        offsets[i + 1] = offsets[i] + size;
+    }
+    free(c->offsets);
+    free(c->bytes);
+    c->offsets = offsets;
+    c->bytes = bytes;
+    c->strings = (bf_strings){sizeof(bf_strings), n, BF_I64, offsets, bytes};
+    return offsets && bytes;
+}
+
+/* The same of elements of some bytes. NULL: there is no memory. */
+static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
+    char *to = malloc((size_t)n * bytes + 1);
+    if (to && bytes <= sizeof(uint64_t))
+        table_pick(to, from, bytes, order, n);
+    else if (to)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + (size_t)i * bytes, (char *)from + (size_t)order[i] * bytes, bytes);
+    free(from);
+    return to;
+}
+
+/* Puts the rows that are shown in their order: to look for each while it is written would wait for
+ * memory row by row. */
+static bool gather_column(shown_column *c, const int64_t *order, int64_t n) {
+    bool good = true;
+    if (c->array) good = (c->array = gather(c->array, bf_dtype_size(c->dtype), order, n)) != NULL;
+    if (c->values && good)
+        good = (c->values = gather(c->values, sizeof *c->values, order, n)) != NULL;
+    if (c->valid && good) good = (c->valid = gather(c->valid, 1, order, n)) != NULL;
+    return good && c->offsets ? gather_strings(c, order, n) : good;
+}
+
 static int put_sheet(FILE *f, shown *s, double began) {
     const options *o = s->asked->options;
     sheet_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     const int64_t n = o->top > 0 && o->top < s->n ? o->top : s->n;
+    s->order[n] = s->n; /* the total */
     for (int i = 0; i < s->count; i++) {
-        const shown_column *c = &s->columns[i];
+        shown_column *c = &s->columns[i];
+        if (!gather_column(c, s->order, n + o->total)) return failed(s, BF_E_MEMORY);
         columns[i] = (sheet_column){.name = s->names[i],
                                     .dtype = c->dtype,
                                     .array = c->array,
@@ -486,8 +530,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
                                     .strings = c->offsets ? &c->strings : NULL,
                                     .valid = c->valid};
     }
-    s->order[n] = s->n; /* the total */
-    const sheet all = {columns, s->count, n + o->total, s->order, o->total};
+    const sheet all = {columns, s->count, n + o->total, NULL, o->total};
     const sheet_subject subject = {report_command_name(), o->files[0],
                                    bf_context_device(s->groups->table->context),
                                    progress_clock() - began};

@@ -48,9 +48,17 @@ typedef struct key {
     uint64_t hash;
 } key;
 
-/* Whether n bytes are the same, n being 12 at most: without a call, for keys are mostly short. */
+/* Whether n bytes are the same, n being 28 at most: without a call, for keys are mostly short. */
 static inline bool same_short(const char *a, const char *b, int64_t n) {
     uint64_t x[2], y[2];
+    if (n > 16) {
+        if (bf_load_bits(a, 8) != bf_load_bits(b, 8) ||
+            bf_load_bits(a + 8, 8) != bf_load_bits(b + 8, 8))
+            return false;
+        a += n - 16;
+        b += n - 16;
+        n = 16;
+    }
     bf_hash_tail(a, n, x);
     bf_hash_tail(b, n, y);
     return x[0] == y[0] && x[1] == y[1];
