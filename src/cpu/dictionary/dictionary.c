@@ -10,6 +10,7 @@ enum {
     PIECE = 1 << 10,   /* of them, that a thread looks up at a time */
     TOGETHER = 32,     /* rows whose slots are fetched into the cache together */
     FETCHED = 1 << 12, /* keys whose records are worth that, too */
+    WRITTEN = 1 << 22, /* bytes that the keys of a batch may take; more are taken in parts */
     SLOTS_LEAST = 1 << 6,
     ROWS_LEAST = 1 << 12 /* that are worth a thread */
 };
@@ -265,20 +266,40 @@ static char *write_column(const bf_key_data *c, int64_t row, char *to) {
     return bf_string_put_number(to, c->dtype, bf_load_bits(c->values + row * bytes, bytes));
 }
 
-/* Writes the keys of as many rows as there is room for, one at least; returns how many. */
+/* The same of n rows. */
+static int64_t most_bytes_of_all(const batch *b, int64_t fixed, int64_t n) {
+    int64_t most = n * fixed;
+    for (int c = 0; c < b->d->columns; c++) {
+        const bf_key_data *x = &b->columns[c];
+        if (x->dtype != BF_NONE) continue;
+        const int64_t bytes = offset_of(x, b->first + n) - offset_of(x, b->first);
+        most += bf_string_most(bytes) + (n - 1) * bf_string_most(0);
+    }
+    return most;
+}
+
+/* How many of n rows there is room for: usually for all; one at least. 0: there is no memory. */
+static int64_t make_room(batch *b, int64_t n) {
+    const int64_t fixed = number_bytes(b->d), all = most_bytes_of_all(b, fixed, n);
+    if (all <= b->room) return n;
+    if (all <= WRITTEN && grow((void **)&b->written, &b->room, all, 1)) return n;
+    int64_t rows = 0, used = most_bytes(b, fixed, b->first);
+    if (used > b->room && !grow((void **)&b->written, &b->room, used, 1)) return 0;
+    while (rows < n && used <= b->room) {
+        rows++;
+        if (rows < n) used += most_bytes(b, fixed, b->first + rows);
+    }
+    return rows;
+}
+
+/* Writes the keys of as many rows as there is room for; returns how many. */
 static int64_t write_keys(batch *b, int64_t n) {
-    const int64_t fixed = number_bytes(b->d);
-    int64_t used = 0, rows = 0;
-    for (; rows < n; rows++) {
-        const int64_t row = b->first + rows, most = most_bytes(b, fixed, row);
-        if (most > b->room - used) {
-            if (rows > 0) break;
-            if (!grow((void **)&b->written, &b->room, most, 1)) return 0;
-        }
-        char *to = b->written + used, *end = to;
-        for (int c = 0; c < b->d->columns; c++) end = write_column(&b->columns[c], row, end);
-        b->keys[rows] = (key){.bytes = to, .n = end - to};
-        used += end - to;
+    const int64_t rows = make_room(b, n);
+    char *to = b->written;
+    for (int64_t i = 0; i < rows; i++) {
+        char *const begin = to;
+        for (int c = 0; c < b->d->columns; c++) to = write_column(&b->columns[c], b->first + i, to);
+        b->keys[i] = (key){.bytes = begin, .n = to - begin};
     }
     return rows;
 }
