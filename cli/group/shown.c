@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes that a column takes for a group while it is made, and what the order takes, in columns. */
+enum { SHOWN_BYTES = 24, SHOWN_BESIDE = 2 };
+
 /* A column, of each group and, in the row behind them, of all rows. */
 typedef struct shown_column {
     bf_dtype dtype; /* of the array; BF_NONE: it has none */
@@ -553,16 +556,33 @@ static void free_shown(shown *s) {
     free(s);
 }
 
+static int take_columns(shown *s) {
+    bf_status st = list_groups(s);
+    if (st == BF_OK) st = rank_groups(s);
+    if (st == BF_OK) st = take_keys(s);
+    if (st == BF_OK) st = take_results(s);
+    return st == BF_OK ? EXIT_DONE : failed(s, st);
+}
+
+/* The library knows the limit of memory; what is shown has a share of its own. */
+static int check_memory(const shown *s) {
+    const memory_plan *m = &s->asked->options->memory;
+    const int64_t columns = s->asked->keys + s->asked->results + SHOWN_BESIDE;
+    const int64_t most = m->results / (SHOWN_BYTES * columns);
+    if (m->limit == 0 || bf_groups_size(s->groups->part[0].groups) <= most) return EXIT_DONE;
+    return fail(EXIT_IO, s->groups->table->input.source.name,
+                "%lld groups are more than --memory allows to show",
+                (long long)bf_groups_size(s->groups->part[0].groups));
+}
+
 int shown_put(FILE *f, const numbered *groups, double began) {
     shown *s = calloc(1, sizeof *s);
     if (!s) return fail_status(BF_E_MEMORY, NULL, NULL);
     s->groups = groups;
     s->asked = groups->table->asked;
-    bf_status st = list_groups(s);
-    if (st == BF_OK) st = rank_groups(s);
-    if (st == BF_OK) st = take_keys(s);
-    if (st == BF_OK) st = take_results(s);
-    int code = st == BF_OK ? order_groups(s) : failed(s, st);
+    int code = check_memory(s);
+    if (code == EXIT_DONE) code = take_columns(s);
+    if (code == EXIT_DONE) code = order_groups(s);
     if (code == EXIT_DONE) code = put_sheet(f, s, began);
     free_shown(s);
     return code;

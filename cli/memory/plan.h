@@ -24,8 +24,7 @@ int memory_plan_make(memory_plan *plan, int threads);
 /* The longest line of text that the readers of so many threads have room for; 0: no limit. */
 size_t memory_plan_line(const memory_plan *plan, int threads);
 
-/* The bytes of mapped files that are resident now; and all that are. */
+/* The bytes of mapped files that are resident now. */
 int64_t memory_of_files(void);
-int64_t memory_resident(void);
 
 #endif
