@@ -85,15 +85,17 @@ static bool read_null_policy(const option_spec *spec, const char *text, void *to
     return true;
 }
 
+const char *options_layout(enum layout layout) {
+    static const char *const names[] = {"plain", "tsv", "json", "csv", "markdown"};
+    return names[layout];
+}
+
 static bool read_layout(const option_spec *spec, const char *text, void *to) {
     enum layout *layout = to;
     (void)text;
     if (*layout != LAYOUT_PLAIN && *layout != (enum layout)spec->value) {
-        static const char *const names[] = {[LAYOUT_TSV] = "tsv",
-                                            [LAYOUT_JSON] = "json",
-                                            [LAYOUT_CSV] = "csv",
-                                            [LAYOUT_MARKDOWN] = "markdown"};
-        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", names[*layout], spec->name);
+        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", options_layout(*layout),
+             spec->name);
         return false;
     }
     *layout = (enum layout)spec->value;
@@ -181,6 +183,8 @@ static const option_spec shared[] = {
      TAKES_PERCENTS | TAKES_GROUPS, .read = read_method, .at = AT(method)},
     {"quantiles", 0, "LIST", "also show these quantiles, in percent, as in 5,50,99.9 (25,50,75)",
      TAKES_QUANTILES, .read = read_quantiles, .at = AT(quantiles), .optional = true},
+    {"infer", 0, NULL, "show instead what each column is taken for, and which line is the cause",
+     TAKES_INFER, .read = read_flag, .at = AT(infer)},
     {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
      .at = AT(rules.ddof)},
     {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,
@@ -651,6 +655,7 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (o->checkpoint_interval == 0) o->checkpoint_interval = 5;
     if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, o->threads);
     o->input.text.longest = memory_plan_line(&o->memory, o->threads);
+    o->input.unpack = memory_plan_unpack(&o->memory);
     temporary_place(o->spill, o->output);
     *code = ranks_agree(*code);
     progress_setup(o->quiet ? PROGRESS_OFF : o->progress);

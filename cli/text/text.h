@@ -28,12 +28,14 @@ typedef struct text_chooser {
 
 /* Options for reading text. */
 typedef struct text_options {
-    const char *columns; /* numbers from 1, or names, with commas between; NULL: not given */
+    const char *columns; /* numbers from 1, or names, with commas between; any name may stand
+                            between backquotes; NULL: not given */
     const char *also;    /* more of them, that a command wants beside these; NULL: none */
     const char *strings; /* columns that are held as strings; NULL: none */
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
     const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
+    bool judge_nulls;    /* the same, whatever was asked for: the caller judges them */
     bool lax;            /* a field that a row has not is NULL */
     bool json;           /* each line holds an object */
     text_style style;    /* of numbers */
@@ -72,6 +74,9 @@ typedef struct text_error {
     char what[240], hint[240];
 } text_error;
 
+/* The text in an error: printable, and not all of it if it is long. */
+void text_quote(char out[64], const char *at, const char *end);
+
 /* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order), but for the
  * decimal point; else ' '. */
 char text_find_delimiter(const char *at, const char *end, char decimal);
@@ -86,8 +91,9 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
                       const char *end, text_error *error);
 void text_layout_free(text_layout *layout);
 
-/* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. */
-void text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
+/* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. False:
+ * there is no memory. */
+bool text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
 
 /* The wanted column that an item of the options means, a number or a name; -1: none. */
 int text_layout_column(const text_layout *layout, const char *item);

@@ -81,9 +81,8 @@ BF_API bf_status bf_expression_parse(bf_context *context, const char *text,
                                      bf_expression **expression);
 BF_API void bf_expression_destroy(bf_expression *expression);
 
-/* What a name in a text stands for, by what is next to it: numbers, if that is a number that it is
- * compared with, an operator or a function of numbers; strings, if it is compared with a string in
- * quotes; else one or the other. */
+/* What a name in a text stands for: strings, if it is compared with a string in quotes; either, if
+ * it is compared with what may be strings, or isnull asks about it; else numbers. */
 typedef enum bf_expression_name_kind {
     BF_NAME_EITHER,
     BF_NAME_NUMBER,

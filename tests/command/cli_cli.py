@@ -94,7 +94,7 @@ class Usage(CommandTest):
             self.refused(2, "%s is given twice: '%s' and '%s'" % (option, first, second), command,
                          option, first, option, second, name)
         self.refused(2, "--threads is given twice", "sum", "-j1", "-j2", name)
-        self.refused(2, "--tsv and --json exclude each other", "sum", "--json", "--tsv", name)
+        self.refused(2, "--json and --tsv exclude each other", "sum", "--json", "--tsv", name)
         self.refused(2, "--tsv and --json exclude each other", "count", "--tsv", "--json", name)
         self.assertEqual(os.listdir(self.dir), ["x.csv"])
         self.assertEqual(self.result("sum", "--column", "b", "-j1", "-q", "--no-progress", "-q",

@@ -351,10 +351,11 @@ static void names_of_a_text(void **unused) {
         {"1.e5*e5 + 0x1.fp3*fp3", "e5|fp3", "nn"},
         {"city == \"a b\" && town == 'it''s'", "city|town", "ss"},
         {"'a' < s && t >= 3 && -2 != u && v < -x", "s|t|u|v|x", "snnnn"},
-        {"isnull(a) || b == c || isnan(d) ? e : max(f, g)", "a|b|c|d|e|f|g", "eeenenn"},
+        {"isnull(a) || b == c || isnan(d) ? e : max(f, g)", "a|b|c|d|e|f|g", "eeennnn"},
         {"a == b || b == '1'", "a|b", "es"},
         {"3 < 4", "", ""},
-        {"(((z", "z", "e"},
+        {"(((z", "z", "n"},
+        {"(s) == t", "s|t", "ee"},
     };
     bf_context *context = make_context(NULL, 1);
     char found[80], wanted[80];

@@ -29,28 +29,25 @@ static bool is_arithmetic(const bf_token *token) {
     return is_one_of(token, all, sizeof all / sizeof *all);
 }
 
-/* Is it the name of a function that takes numbers? */
-static bool takes_numbers(const window *w, const bf_token *token) {
-    static const char other[] = "isnull";
-    int64_t size = token->end - token->begin;
-    return token->kind == BF_TOKEN_CALL &&
-           !(size == sizeof other - 1 && memcmp(w->text + token->begin, other, (size_t)size) == 0);
+static bool is_isnull(const window *w, const bf_token *token) {
+    static const char name[] = "isnull";
+    return token->end - token->begin == sizeof name - 1 &&
+           memcmp(w->text + token->begin, name, sizeof name - 1) == 0;
 }
 
-/* What a name is by the token next to it, and the one behind that. */
-static bf_expression_name_kind kind_by(const window *w, int next, int behind) {
-    const bf_token *x = &w->token[next], *y = &w->token[behind];
-    if (is_comparison(x) && y->kind == BF_TOKEN_STRING) return BF_NAME_STRING;
-    bool number = is_arithmetic(x) ||
-                  (is_comparison(x) && (y->kind == BF_TOKEN_NUMBER || bf_token_is(y, "-")));
-    if (number || takes_numbers(w, bf_token_is(x, "(") ? y : x)) return BF_NAME_NUMBER;
-    return BF_NAME_EITHER;
-}
-
-static unsigned char kind_of(const window *w) {
-    bf_expression_name_kind left = kind_by(w, BEFORE - 1, BEFORE - 2),
-                            right = kind_by(w, BEFORE + 1, BEFORE + 2);
-    return (unsigned char)(left > right ? left : right);
+/* Strings are only compared and asked about by isnull. */
+static bf_expression_name_kind kind_of(const window *w) {
+    const bf_token *a = w->token, *b = a + 1, *c = a + 3, *d = a + 4;
+    bool left = is_comparison(b), right = is_comparison(c);
+    if ((left && a->kind == BF_TOKEN_STRING) || (right && d->kind == BF_TOKEN_STRING))
+        return BF_NAME_STRING;
+    if (bf_token_is(b, "(") && bf_token_is(c, ")"))
+        return a->kind == BF_TOKEN_CALL && !is_isnull(w, a) ? BF_NAME_NUMBER : BF_NAME_EITHER;
+    bool number = is_arithmetic(b) || is_arithmetic(c) || (left && a->kind == BF_TOKEN_NUMBER);
+    if (right)
+        number =
+            number || d->kind == BF_TOKEN_NUMBER || d->kind == BF_TOKEN_CALL || bf_token_is(d, "-");
+    return number || (!left && !right) ? BF_NAME_NUMBER : BF_NAME_EITHER;
 }
 
 /* Moves on by a token. */
@@ -70,7 +67,7 @@ typedef struct list {
 static void add_name(list *l, const window *w) {
     const bf_token *token = &w->token[BEFORE];
     const char *at = l->names;
-    unsigned char kind = kind_of(w);
+    unsigned char kind = (unsigned char)kind_of(w);
     int i = 0;
     l->end[bf_token_copy(token, w->text, l->end)] = '\0';
     for (; i < l->count && strcmp(at, l->end) != 0; i++) at += strlen(at) + 1;
