@@ -261,13 +261,6 @@ static int absorb_rows(numbered *x) {
     return st == BF_OK ? EXIT_DONE : failed(x, st);
 }
 
-/* Dictionaries do not know the limit of memory. */
-static int check_memory(const numbered *x) {
-    const memory_plan *m = &x->table->asked->options->memory;
-    if (m->limit == 0 || memory_resident() < m->limit - m->results) return EXIT_DONE;
-    return fail(EXIT_IO, x->table->input.source.name, "the groups need more than --memory allows");
-}
-
 int numbered_absorb(numbered *x) {
     bool end = false;
     drop(x);
@@ -280,7 +273,6 @@ int numbered_absorb(numbered *x) {
         code = table_next(x->table, &end);
         if (code != EXIT_DONE || end) break;
         if (x->table->n > 0) code = absorb_rows(x);
-        if (code == EXIT_DONE) code = check_memory(x);
     }
     for (int p = 0; p < x->parts && code == EXIT_DONE && st == BF_OK; p++) {
         st = absorb_waiting(x, &x->part[p]);

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes that a column takes for a group while it is made, and what the order takes, in columns. */
+enum { SHOWN_BYTES = 24, SHOWN_BESIDE = 2 };
+
 /* A column, of each group and, in the row behind them, of all rows. */
 typedef struct shown_column {
     bf_dtype dtype; /* of the array; BF_NONE: it has none */
@@ -473,12 +476,56 @@ static int order_groups(shown *s) {
 
 /* ---- the sheet ------------------------------------------------------------------------------- */
 
+/* Takes the strings of a column that are shown, in their order. */
+static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
+    int64_t *offsets = malloc((size_t)(n + 1) * sizeof *offsets), room = 0;
+    for (int64_t i = 0; i < n; i++) room += c->offsets[order[i] + 1] - c->offsets[order[i]];
+    char *bytes = malloc((size_t)room + 1);
+    if (offsets && bytes) offsets[0] = 0;
+    for (int64_t i = 0; i < n && offsets && bytes; i++) {
+        const int64_t at = c->offsets[order[i]], size = c->offsets[order[i] + 1] - at;
+        memcpy(bytes + offsets[i], c->bytes + at, (size_t)size);
+        offsets[i + 1] = offsets[i] + size;
+    }
+    free(c->offsets);
+    free(c->bytes);
+    c->offsets = offsets;
+    c->bytes = bytes;
+    c->strings = (bf_strings){sizeof(bf_strings), n, BF_I64, offsets, bytes};
+    return offsets && bytes;
+}
+
+/* The same of elements of some bytes. NULL: there is no memory. */
+static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
+    char *to = malloc((size_t)n * bytes + 1);
+    if (to && bytes <= sizeof(uint64_t))
+        table_pick(to, from, bytes, order, n);
+    else if (to)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + (size_t)i * bytes, (char *)from + (size_t)order[i] * bytes, bytes);
+    free(from);
+    return to;
+}
+
+/* Puts the rows that are shown in their order: to look for each while it is written would wait for
+ * memory row by row. */
+static bool gather_column(shown_column *c, const int64_t *order, int64_t n) {
+    bool good = true;
+    if (c->array) good = (c->array = gather(c->array, bf_dtype_size(c->dtype), order, n)) != NULL;
+    if (c->values && good)
+        good = (c->values = gather(c->values, sizeof *c->values, order, n)) != NULL;
+    if (c->valid && good) good = (c->valid = gather(c->valid, 1, order, n)) != NULL;
+    return good && c->offsets ? gather_strings(c, order, n) : good;
+}
+
 static int put_sheet(FILE *f, shown *s, double began) {
     const options *o = s->asked->options;
     sheet_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     const int64_t n = o->top > 0 && o->top < s->n ? o->top : s->n;
+    s->order[n] = s->n; /* the total */
     for (int i = 0; i < s->count; i++) {
-        const shown_column *c = &s->columns[i];
+        shown_column *c = &s->columns[i];
+        if (!gather_column(c, s->order, n + o->total)) return failed(s, BF_E_MEMORY);
         columns[i] = (sheet_column){.name = s->names[i],
                                     .dtype = c->dtype,
                                     .array = c->array,
@@ -486,8 +533,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
                                     .strings = c->offsets ? &c->strings : NULL,
                                     .valid = c->valid};
     }
-    s->order[n] = s->n; /* the total */
-    const sheet all = {columns, s->count, n + o->total, s->order, o->total};
+    const sheet all = {columns, s->count, n + o->total, NULL, o->total};
     const sheet_subject subject = {report_command_name(), o->files[0],
                                    bf_context_device(s->groups->table->context),
                                    progress_clock() - began};
@@ -510,16 +556,33 @@ static void free_shown(shown *s) {
     free(s);
 }
 
+static int take_columns(shown *s) {
+    bf_status st = list_groups(s);
+    if (st == BF_OK) st = rank_groups(s);
+    if (st == BF_OK) st = take_keys(s);
+    if (st == BF_OK) st = take_results(s);
+    return st == BF_OK ? EXIT_DONE : failed(s, st);
+}
+
+/* The library knows the limit of memory; what is shown has a share of its own. */
+static int check_memory(const shown *s) {
+    const memory_plan *m = &s->asked->options->memory;
+    const int64_t columns = s->asked->keys + s->asked->results + SHOWN_BESIDE;
+    const int64_t most = m->results / (SHOWN_BYTES * columns);
+    if (m->limit == 0 || bf_groups_size(s->groups->part[0].groups) <= most) return EXIT_DONE;
+    return fail(EXIT_IO, s->groups->table->input.source.name,
+                "%lld groups are more than --memory allows to show",
+                (long long)bf_groups_size(s->groups->part[0].groups));
+}
+
 int shown_put(FILE *f, const numbered *groups, double began) {
     shown *s = calloc(1, sizeof *s);
     if (!s) return fail_status(BF_E_MEMORY, NULL, NULL);
     s->groups = groups;
     s->asked = groups->table->asked;
-    bf_status st = list_groups(s);
-    if (st == BF_OK) st = rank_groups(s);
-    if (st == BF_OK) st = take_keys(s);
-    if (st == BF_OK) st = take_results(s);
-    int code = st == BF_OK ? order_groups(s) : failed(s, st);
+    int code = check_memory(s);
+    if (code == EXIT_DONE) code = take_columns(s);
+    if (code == EXIT_DONE) code = order_groups(s);
     if (code == EXIT_DONE) code = put_sheet(f, s, began);
     free_shown(s);
     return code;

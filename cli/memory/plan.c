@@ -34,12 +34,6 @@ int64_t memory_of_files(void) {
     return files;
 }
 
-int64_t memory_resident(void) {
-    int64_t all, files;
-    find_resident(&all, &files);
-    return all;
-}
-
 int memory_plan_threads(const memory_plan *plan, int most) {
     if (plan->limit == 0) return most;
     int64_t now, files;
