@@ -169,9 +169,16 @@ static bool is_by_line(const bf_cuda_axis_layout *at) {
     return at->reduced > 1 && extent >= LEAST_LINE && at->length / extent <= MOST_LINES;
 }
 
-/* Do doubles that round tell results of any length? */
+/* Have results a dtype that doubles tell? */
+static bool is_tellable(const bf_cuda_axis_params *p) {
+    if (p->fits != NULL) return false;
+    if (p->kind == BF_KIND_SUM) return p->to == BF_F64 || (p->to == BF_F32 && p->dtype != BF_F64);
+    return p->kind == BF_KIND_MOMENTS && p->to == (p->dtype == BF_F64 ? BF_F64 : BF_F32);
+}
+
+/* Do doubles tell results of any length? */
 static bool is_rough(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *p) {
-    return k->rough_warps != NULL && p->at.offsets == NULL && p->fits == NULL && p->to == BF_F32 &&
+    return k->rough_warps != NULL && p->at.offsets == NULL && is_tellable(p) &&
            p->at.length > p->ddof;
 }
 
@@ -250,13 +257,6 @@ static bool has_warp_rows(const bf_cuda *cuda, const bf_cuda_axis_layout *at, in
     const int64_t warps = (int64_t)cuda->multiprocessors * BF_CUDA_AXIS_WARP_THREADS / 32;
     const int64_t longest = at->results >= 4 * warps ? MANY_ROWS : WARP_ROWS;
     return at->length >= 2 * vector && at->length <= longest && at->results >= 1024;
-}
-
-/* Have results a dtype that doubles tell? */
-static bool is_tellable(const bf_cuda_axis_params *p) {
-    if (p->fits != NULL) return false;
-    if (p->kind == BF_KIND_SUM) return p->to == BF_F64 || (p->to == BF_F32 && p->dtype != BF_F64);
-    return p->kind == BF_KIND_MOMENTS && p->to == (p->dtype == BF_F64 ? BF_F64 : BF_F32);
 }
 
 /* Do a few doubles tell results? */
@@ -490,9 +490,10 @@ static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p
     return bf_cuda_fetch_words(context, error, &p->board->wrong, 1, wrong, "checking offsets");
 }
 
-/* Lets doubles that round tell results first, if they may. */
+/* Lets doubles tell results of any length first, if they may. */
 static bool set_rough(const bf_cuda_axis_kernels *k, const void *kernel, bf_cuda_axis_params *p) {
     if (p->told || kernel == NULL || kernel == k->tiles || !is_rough(k, p)) return false;
+    if (p->kind == BF_KIND_SUM && p->direct) return false;
     const int64_t taken = kernel == k->warps ? p->at.length : p->piece;
     p->direct = true;
     p->tile = kernel == k->warps ? (int64_t)p->chunk * (32 / p->lanes) : 0;
@@ -526,7 +527,7 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     set_steps(p);
     p->direct = p->direct && p->op != BF_NORM && (kernel == k.columns || p->along);
     const bool rough = set_rough(&k, kernel, p);
-    bf_status status = take_scratch(context, p, k.total, rough);
+    bf_status status = take_scratch(context, p, k.total, rough || (p->told && kernel == k.columns));
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;
     cudaError_t error =

@@ -138,6 +138,23 @@ template <bool Few> struct bf_cuda_axis_told_sum {
         if (p.to == BF_F32) *bits = __float_as_uint((float)x);
         return fabs(x) <= 1.7976931348623157e308;
     }
+    /* The same if the error lacks at most `lost`; but a zero, whose sign is not known, is not told.
+     */
+    __device__ __forceinline__ bool tell_rounded(const bf_cuda_axis_params &p,
+                                                 const bf_cuda_axis_told &t, double lost,
+                                                 uint64_t *bits) const {
+        double rest, x = bf_two_sum(sum, error, &rest);
+        if (p.to == BF_F32) {
+            x *= t.inverse;
+            lost = lost * t.inverse + fabs(x) * 0x1p-50;
+            return bf_cuda_axis_between(x - lost, x + lost, bits) && *bits << 33 != 0;
+        }
+        if (p.op == BF_MEAN) return false;
+        lost += fabs(x) * 0x1p-104;
+        const double low = x + (rest - lost), high = x + (rest + lost);
+        *bits = (uint64_t)__double_as_longlong(low);
+        return low == high && fabs(low) <= 1.7976931348623157e308;
+    }
 };
 
 /* --- variances of f32, f16 and bf16, as f32 --- */
@@ -416,11 +433,10 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOC
         const auto t = columns.tile_of(u);
         const bool vector = columns.is_vector(t);
         if (vector) columns.prefetch(u + gridDim.x);
-        bool good = true;
-        if ((vector ? thread * W : thread) < t.columns && thread < threads)
-            good = vector ? columns.template run<true>(t, threads)
-                          : columns.template run<false>(t, threads);
-        if (__syncthreads_or(!good) && thread == 0) bf_cuda_axis_leave(p, u);
+        if ((vector ? thread * W : thread) >= t.columns || thread >= threads) continue;
+        if (!(vector ? columns.template run<true>(t, threads)
+                     : columns.template run<false>(t, threads)))
+            bf_cuda_axis_leave_once(p, t.first);
     }
 }
 
