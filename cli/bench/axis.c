@@ -78,7 +78,8 @@ static bf_status open_work(const bench_point *point, void **state) {
     return make_data(point, w);
 }
 
-static bf_status reduce_once(const bench_point *point, const work *w) {
+static bf_status reduce_once(const bench_point *point, void *state) {
+    const work *w = state;
     if (w->axis < 0)
         return bf_reduce_segments(point->context, w->op, &w->array, &w->offsets, NULL, &w->values,
                                   NULL);
@@ -86,12 +87,7 @@ static bf_status reduce_once(const bench_point *point, const work *w) {
 }
 
 static bf_status run_work(const bench_point *point, void *state, int passes, double *seconds) {
-    bf_status st = BF_OK;
-    const double start = bench_now();
-    for (int i = 0; i < passes && st == BF_OK; i++) st = reduce_once(point, state);
-    if (st == BF_OK) st = bf_context_synchronize(point->context);
-    *seconds += bench_now() - start;
-    return st;
+    return bench_items_repeat(point, state, reduce_once, passes, seconds);
 }
 
 static void close_work(const bench_point *point, void *state) {

@@ -148,6 +148,11 @@ void bench_items_free(const bench_point *point, char *memory, size_t bytes);
 bf_status bench_items_fill(const bench_point *point, char *to, size_t n, size_t element,
                            bench_part *part);
 
+/* Adds the seconds of the passes, of which each is one call. */
+typedef bf_status bench_call(const bench_point *point, void *state);
+bf_status bench_items_repeat(const bench_point *point, void *state, bench_call *call, int passes,
+                             double *seconds);
+
 /* Return the number of vectors of the work, and the bytes of each. Each is aligned as a single
  * vector is. */
 int bench_vectors(const char *work);

@@ -53,6 +53,16 @@ bf_status bench_items_fill(const bench_point *point, char *to, size_t n, size_t 
 
 /* ---- one point ------------------------------------------------------------------------------- */
 
+bf_status bench_items_repeat(const bench_point *point, void *state, bench_call *call, int passes,
+                             double *seconds) {
+    bf_status st = BF_OK;
+    const double start = bench_now();
+    for (int i = 0; i < passes && st == BF_OK; i++) st = call(point, state);
+    if (st == BF_OK) st = bf_context_synchronize(point->context);
+    *seconds += bench_now() - start;
+    return st;
+}
+
 static double own_time(const bench_side *side, const bench_point *point, int passes) {
     const int untimed = bench_warm_up(point, passes);
     double seconds = 0, nothing = 0;

@@ -59,7 +59,8 @@ static bf_status open_work(const bench_point *point, void **state) {
     return bench_items_fill(point, w->memory, point->count, element, elements_part);
 }
 
-static bf_status call_once(const bench_point *point, const work *w) {
+static bf_status call_once(const bench_point *point, void *state) {
+    const work *w = state;
     static const double q[QUANTILES] = {0.05, 0.25, 0.5, 0.75, 0.95};
     static const bf_order_options greatest = {.size = sizeof greatest, .descending = true};
     const int axis = 0;
@@ -75,12 +76,7 @@ static bf_status call_once(const bench_point *point, const work *w) {
 }
 
 static bf_status run_work(const bench_point *point, void *state, int passes, double *seconds) {
-    bf_status st = BF_OK;
-    const double start = bench_now();
-    for (int i = 0; i < passes && st == BF_OK; i++) st = call_once(point, state);
-    if (st == BF_OK) st = bf_context_synchronize(point->context);
-    *seconds += bench_now() - start;
-    return st;
+    return bench_items_repeat(point, state, call_once, passes, seconds);
 }
 
 static void close_work(const bench_point *point, void *state) {
