@@ -230,7 +230,7 @@ template <class A> struct bf_cuda_axis_columns_of {
     }
 };
 
-template <class A> static constexpr int bf_cuda_axis_column_blocks = A::blocks > 3 ? 3 : 2;
+template <class A> constexpr int bf_cuda_axis_column_blocks = A::blocks > 3 ? 3 : 2;
 
 template <class A>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, bf_cuda_axis_column_blocks<A>)

@@ -304,8 +304,6 @@ template <bool Few> struct bf_cuda_axis_told_of<true, BF_KIND_MOMENTS, Few> {
 
 /* --- columns --- */
 
-enum { BF_CUDA_AXIS_AHEAD = 16 /* rows that are on their way to the cache */ };
-
 template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
     using Raw = typename C::Raw;
     using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, Few>::Type;
@@ -330,14 +328,6 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
         t.a = column * p.distance;
         if (p.tiles != p.parts) t.a = bf_cuda_axis_line_of(p.at, t.first).a;
         return t;
-    }
-    /* The first rows of a tile, each by a thread. */
-    __device__ __forceinline__ void prefetch(int64_t u) const {
-        const int row = (int)threadIdx.x;
-        if (u >= p.tiles || row >= (int)p.at.length || row >= BF_CUDA_AXIS_AHEAD) return;
-        const Tile t = tile_of(u);
-        const char *at = (const char *)p.a + (t.a + row * p.steps[0]) * (int)sizeof(Raw);
-        bf_cuda_axis_prefetch(at, t.columns * (int)sizeof(Raw));
     }
     __device__ __forceinline__ Columns place(const Tile &t, int threads, bool vector) const {
         Columns at;
@@ -428,11 +418,9 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOC
     const Columns columns = {p, bf_cuda_axis_told(p, p.at.length, (int)p.at.length)};
     const int threads = (p.columns + W - 1) / W, thread = (int)threadIdx.x;
     bf_cuda_let_next_begin();
-    columns.prefetch(blockIdx.x);
     for (int64_t u = blockIdx.x; u < p.tiles; u += gridDim.x) {
         const auto t = columns.tile_of(u);
         const bool vector = columns.is_vector(t);
-        if (vector) columns.prefetch(u + gridDim.x);
         if ((vector ? thread * W : thread) >= t.columns || thread >= threads) continue;
         if (!(vector ? columns.template run<true>(t, threads)
                      : columns.template run<false>(t, threads)))

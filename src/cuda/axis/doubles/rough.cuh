@@ -1,6 +1,6 @@
 /* Sums, means and variances of f32, f16 and bf16, of any number of elements: in a few doubles, like
- * those of few elements (doubles.cuh), by the kernels that windows have. A tile of which some result
- * is not told is left to the accumulator of sum.cuh.
+ * those of few elements (doubles.cuh), by the kernels that windows have. A tile of which some
+ * result is not told is left to the accumulator of sum.cuh.
  *
  * Sums are chains of two-sums, whose errors are added as they come. The partial sums that are added
  * at one depth have n terms together. So errors sum to at most depth * n * 2^-53 of the greatest
@@ -11,6 +11,8 @@
 
 #include "cuda/axis/doubles/doubles.cuh"
 #include "cuda/axis/taking.cuh"
+
+#include "rules/number/format.h"
 
 template <class C> struct bf_cuda_axis_rough : bf_cuda_axis_takes_all<bf_cuda_axis_rough<C>> {
     using Class = C;
@@ -65,13 +67,14 @@ template <class C> struct bf_cuda_axis_rough : bf_cuda_axis_takes_all<bf_cuda_ax
     }
 };
 
-template <class C>
-struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C>> {
+/* Ahead: vectors under way. */
+template <class C, int Ahead>
+struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C, Ahead>> {
     using Class = C;
     using Value = typename C::Value;
     using Joint = typename bf_cuda_axis_told_sum<false>::Joint;
     static constexpr bool pair = false;
-    static constexpr int words = 3, total = 3, columns = 4, blocks = 4;
+    static constexpr int words = 3, total = 3, columns = 4, blocks = Ahead > 4 ? 2 : 4;
 
     bf_cuda_axis_told_sum<false> sums;
     Joint joint;
@@ -117,21 +120,43 @@ struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C>
                                                        const int64_t (&from)[total]) {
         merge(into, from);
     }
-    static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r, int64_t,
-                                                  const int64_t (&whole)[total]) {
+    /* A sum that is not finite has terms that are not: doubles do not overflow. */
+    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, int64_t count,
+                                         uint64_t *bits) const {
+        const bf_format f = bf_format_of(p.to);
+        bf_cuda_axis_told told(p, count, 1);
+        const double additions = told.n * p.roundings; /* at most, of all depths */
+        const double lost = additions * p.roundings * joint.most * 0x1p-104;
+        told.bits = (int)(bf_cuda_high(additions) >> 20) - 1022;
+        if (count == 0) {
+            *bits = p.op == BF_MEAN ? bf_format_nan(f) : 0;
+            return true;
+        }
+        if (!(fabs(sums.sum) <= 1.7976931348623157e308)) {
+            *bits = bf_format_inf(f) | (sums.sum < 0 ? bf_format_sign(f) : 0);
+            if (sums.sum != sums.sum) *bits = bf_format_nan(f);
+            return p.nan == BF_NAN_PROPAGATE;
+        }
+        return joint.is_exact(told) ? sums.tell(p, told, joint, bits)
+                                    : sums.tell_rounded(p, told, lost, bits);
+    }
+    static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r,
+                                                  int64_t count, const int64_t (&whole)[total]) {
         bf_cuda_axis_rough_sum x;
         open_part(whole, &x);
-        bf_cuda_axis_told told(p, p.at.length, 1);
-        const double additions = told.n * p.roundings; /* at most, of all depths */
-        told.bits = (bf_cuda_high(additions) >> 20) - 1022;
-        const double lost = additions * p.roundings * x.joint.most * 0x1p-104;
         uint64_t bits;
-        if (x.joint.is_exact(told) ? x.sums.tell(p, told, x.joint, &bits)
-                                   : x.sums.tell_rounded(p, told, lost, &bits))
+        if (x.tell(p, count, &bits))
             bf_cuda_axis_store(p, r, bits);
+        else if (p.listed || (p.tile == 0 && p.piece > BF_CUDA_AXIS_PIECE))
+            bf_cuda_axis_mark(p, r);
         else
             bf_cuda_axis_leave_once(p, r);
     }
 };
+
+template <class C, int Ahead>
+constexpr int bf_cuda_axis_under_way<bf_cuda_axis_rough_sum<C, Ahead>> = Ahead;
+template <class C, int Ahead>
+constexpr bool bf_cuda_axis_pads<bf_cuda_axis_rough_sum<C, Ahead>> = true;
 
 #endif
