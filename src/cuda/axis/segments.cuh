@@ -14,7 +14,8 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
     using Value = typename C::Value;
     using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, true>::Type;
     static constexpr int room = BF_CUDA_AXIS_BATCH + BF_CUDA_AXIS_BATCH / 32;
-    static constexpr int U = 8; /* elements that a lane loads at once */
+    static constexpr int U = 8; /* elements that a lane loads at once, */
+    static constexpr int V = 4; /* or vectors */
 
     const bf_cuda_axis_params &p;
     Value *elements; /* in shared memory */
@@ -63,9 +64,53 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
             }
         }
     }
+    /* The same from an element on that begins a vector: the last vector may hold more. */
+    __device__ __forceinline__ void fill_vectors(int64_t base, int n) const {
+        constexpr int N = C::N, step = BF_CUDA_WARP * N + N; /* 32 vectors, and what is left out */
+        const typename C::Raw *from = (const typename C::Raw *)p.a + base;
+        const int vectors = (int)min((int64_t)(n + N - 1) / N, (p.at.rows - base) / N);
+        BF_ROLLED
+        for (int i = lane; i < vectors; i += V * BF_CUDA_WARP) {
+            uint4 x[V];
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                if (i + k * BF_CUDA_WARP < vectors)
+                    x[k] = C::fetch(p, (const char *)(from + (i + k * BF_CUDA_WARP) * N));
+            Value *to = elements + bf_cuda_axis_place(i * N);
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                if (i + k * BF_CUDA_WARP >= vectors) break;
+                Value e[N];
+                C::unpack(p, x[k], e);
+#pragma unroll
+                for (int j = 0; j < N; j++) to[k * step + j] = e[j];
+            }
+        }
+        const int last = vectors * N + lane;
+        if (last < n) elements[bf_cuda_axis_place(last)] = C::value(p, from[last]);
+    }
     /* The result of no elements, or of too few. */
     __device__ __forceinline__ uint64_t none() const {
         return p.kind == BF_KIND_MOMENTS || p.op == BF_MEAN ? bf_format_nan(bf_format_of(p.to)) : 0;
+    }
+    /* The same of elements that differ much: by two-sums. */
+    __device__ __noinline__ bool finish_again(int64_t r, int begin, int end) const {
+        if constexpr (Kind == BF_KIND_SUM) {
+            using Wide = bf_cuda_axis_told_sum<false>;
+            Wide sums;
+            typename Wide::Joint joint;
+            uint64_t bits;
+            sums.reset();
+            joint.reset();
+            for (int i = begin; i < end; i++) sums.take(elements[bf_cuda_axis_place(i)], joint);
+            const bf_cuda_axis_told told(p, end - begin, end - begin);
+            const double lost = told.n * told.n * told.n * joint.most * 0x1p-104;
+            const bool good = joint.is_exact(told) ? sums.tell(p, told, joint, &bits)
+                                                   : sums.tell_rounded(p, told, lost, &bits);
+            if (good) bf_cuda_axis_store(p, r, bits);
+            return good;
+        }
+        return false;
     }
     /* Returns whether the result of these elements is written. */
     __device__ __forceinline__ bool finish(int64_t r, int begin, int end) const {
@@ -80,17 +125,21 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
 #pragma unroll 4
             for (int i = begin; i < end; i++) sums.take(elements[bf_cuda_axis_place(i)], joint);
             const bf_cuda_axis_told told(p, n, n);
-            if (!joint.is_exact(told) || !sums.tell(p, told, joint, &bits)) return false;
+            if (!joint.is_exact(told) || !sums.tell(p, told, joint, &bits))
+                return finish_again(r, begin, end);
         }
         bf_cuda_axis_store(p, r, bits);
         return true;
     }
     /* Returns whether all results are written, but for those of giants. */
     __device__ __forceinline__ bool run(int64_t batch, const Bounds &b, const Bounds &next) const {
-        const int64_t base = __shfl_sync(0xffffffffu, b.begin[0], 0), total = b.end - base;
+        const bool aligned = (uintptr_t)p.a % 16 == 0;
+        const int64_t first = __shfl_sync(0xffffffffu, b.begin[0], 0);
+        const int64_t base = aligned ? first & -(int64_t)C::N : first, total = b.end - base;
         const bool fits = total <= BF_CUDA_AXIS_BATCH;
         bool good = fits;
-        if (fits) fill(base, (int)total);
+        if (fits && aligned) fill_vectors(base, (int)total);
+        if (fits && !aligned) fill(base, (int)total);
         prefetch(next);
         __syncwarp();
         BF_ROLLED
