@@ -6,6 +6,7 @@
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
+#include "runtime/stream.h"
 #include "runtime/utf8.h"
 #include "sheet/sheet.h"
 
@@ -41,7 +42,7 @@ int hist_form_of(const options *o, enum hist_form *form) {
     static const enum hist_form tables[] = {HIST_TSV, HIST_TSV, HIST_JSON, HIST_CSV, HIST_MARKDOWN};
     const bool table = o->layout != LAYOUT_PLAIN; /* --tsv, --json and so on */
     const enum hist_form asked = tables[o->layout];
-    *form = isatty(STDOUT_FILENO) && !table ? HIST_PLOT : asked;
+    *form = stream_at_terminal() && !table ? HIST_PLOT : asked;
     if (!o->output) return EXIT_DONE;
     const bool named = form_by_name(o->output, form);
     if (named && table && *form != asked)

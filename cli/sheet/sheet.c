@@ -1,12 +1,12 @@
 #include "sheet/sheet.h"
 
 #include "runtime/json.h"
+#include "runtime/stream.h"
 #include "sheet/field.h"
 #include "text/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Rows that are looked at for the widths of columns. A column is as wide as they need, but for what
  * is wider than this. */
@@ -19,7 +19,7 @@ enum sheet_form sheet_form_of(const options *o) {
     case LAYOUT_JSON: return SHEET_JSON;
     case LAYOUT_CSV: return SHEET_CSV;
     case LAYOUT_MARKDOWN: return SHEET_MARKDOWN;
-    default: return !file && isatty(STDOUT_FILENO) ? SHEET_ALIGNED : SHEET_TSV;
+    default: return !file && stream_at_terminal() ? SHEET_ALIGNED : SHEET_TSV;
     }
 }
 
