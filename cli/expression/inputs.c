@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* strdup */
 #include "expression/inputs.h"
 
-#include "reduce/reduce.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
 #include "work/ranks.h"
