@@ -253,6 +253,8 @@ INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int 
 
 /* ---- terms that are computed ----------------------------------------------------------------- */
 
+_Static_assert(BF_COMPUTED_GROUP % (COLUMNS_MAX * LANES) == 0, "rows of terms are whole");
+
 /* Rows of numbers, of which a step takes two and makes one. Constants and registers are here. */
 typedef struct term_rows {
     const bf_computed *terms;
