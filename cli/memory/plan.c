@@ -34,6 +34,12 @@ int64_t memory_of_files(void) {
     return files;
 }
 
+int64_t memory_resident(void) {
+    int64_t all, files;
+    find_resident(&all, &files);
+    return all;
+}
+
 int memory_plan_threads(const memory_plan *plan, int most) {
     if (plan->limit == 0) return most;
     int64_t now, files;
@@ -67,3 +73,6 @@ int memory_plan_make(memory_plan *plan, int threads) {
 size_t memory_plan_line(const memory_plan *plan, int threads) {
     return (size_t)(plan->input / (2 * (threads + WAITING)));
 }
+
+/* What is compressed is not mapped. */
+int64_t memory_plan_unpack(const memory_plan *plan) { return plan->input + plan->pipes / 2; }

@@ -24,7 +24,11 @@ int memory_plan_make(memory_plan *plan, int threads);
 /* The longest line of text that the readers of so many threads have room for; 0: no limit. */
 size_t memory_plan_line(const memory_plan *plan, int threads);
 
-/* The bytes of mapped files that are resident now. */
+/* The bytes of memory that a compressed input may take to be decompressed; 0: no limit. */
+int64_t memory_plan_unpack(const memory_plan *plan);
+
+/* The bytes of mapped files that are resident now; and all that are. */
 int64_t memory_of_files(void);
+int64_t memory_resident(void);
 
 #endif

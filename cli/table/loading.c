@@ -84,7 +84,6 @@ static bool match_kinds(join_tables *t, bool stale[SIDES]) {
         const int numbers = is_strings(t, SIDE_A, k) ? SIDE_B : SIDE_A;
         rows *r = &t->sides[numbers];
         const int column = column_of(t, numbers, t->choice.key_fields[numbers][k]);
-        if (rows_has_strings(r, column)) continue;
         rows_again(r);
         rows_take_strings(r, column);
         any = stale[numbers] = true;
@@ -143,9 +142,6 @@ void join_tables_close(join_tables *t) {
 void join_tables_key(const join_tables *t, int side, int key, rows_view *view) {
     const int column = column_of(t, side, t->choice.key_fields[side][key]);
     rows_look(&t->sides[side], &t->all[side], column, view);
-    if (!is_strings(t, !side, key)) return;
-    view->column.numbers = NULL;
-    view->column.strings = &view->strings;
 }
 
 const rows_column *join_tables_shown(const join_tables *t, int side, const shown_column *shown) {

@@ -17,7 +17,7 @@ CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 5
 SHOW_SHEET = os.environ.get("BITFOLD_SHOW_SHEET", "show_sheet")
 ALIGNED, TSV, JSON, CSV, MARKDOWN = range(5)  # a pipe of ALIGNED is TSV
 WORDS = [b"", b"a", b"Tokyo", b"New York", b"Lagos, NG", b'say "no"', b'"', b'""', b"two\nlines",
-         b"\n", b"x\r\ny", b"\r", b"\t", b"a\tb", b"|", b"\\|", b"\\", b"*x*", b"<b>&amp;", b"12",
+         b"\n", b"x\r\ny", b"\r", b"\t", b"a\tb", b"|", b"\\|", b"\\", b"*x*", b"_x_", b"user_id", b"<b>&amp;", b"12",
          b"-0", b"null", b" blanks ", b"\x1b[31mred", b"\x00", b"\x7f", b"\xff\xfe", b"\xe2\x82",
          b"ok\xf0\x9f", b"\xc2\x9b1m", "été".encode(), "東京".encode(), "서울".encode(),
          "e\u0301".encode(), "😀".encode(), "a,\"b\"\n|c".encode(), b"w" * 70, b"q" * 3000]
@@ -216,6 +216,73 @@ class Commands(CommandTest):
                          "| id | count |\n| ---: | ---: |\n| 3 | 2 |\n| -1 | 1 |")
         self.assertEqual(self.shown(*count), "id  count\n 3      2\n-1      1\n")
         self.assertEqual(self.shown(*count, "--tsv"), "3\t2\n-1\t1\n")
+
+    def test_histograms_and_orders_have_them_too(self):
+        self.assertEqual(self.result("hist", "--bins", 2, "--column", "id", "--csv", self.text),
+                         "lo,hi,count\n-1,1,1\n1,3,2")
+        self.result("hist", "--range", "0:4", "--bins", 1, "--column", "id", self.text, "-q",
+                    "-o", self.path("h.md"))
+        with open(self.path("h.md")) as f:
+            self.assertEqual(f.read(), "| lo | hi | count |\n| ---: | ---: | ---: |\n"
+                             "| 0 | 4 | 2 |\n")
+        self.refused(2, "its ending is not that of --csv", "hist", "--csv", "-o", "h.md", self.text)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(os.path.dirname(self.text))
+        for name in ["t.csv", "./t.csv"]:
+            top = ["top", "-n", 2, "--column", "id", name]
+            self.assertEqual(self.result(*top, "--csv"),
+                             "value,index,file\n3,0,%s\n3,2,%s" % (name, name))
+            self.assertEqual(self.shown(*top), "value  index\n    3      0\n    3      2\n")
+        self.assertEqual(self.result("top", "-n", 1, "--column", "id,price", "--csv", *["t.csv"] * 2),
+                         "column,value,index,file\nid,3,0,t.csv\nprice,1e+300,2,t.csv\n"
+                         "id,3,0,t.csv\nprice,1e+300,2,t.csv")
+        self.assertEqual(self.shown("unique", "--count", "--column", "id", "t.csv"),
+                         "value  count\n   -1      1\n    3      2\n")
+        self.assertEqual(self.shown("unique", "--column", "id", "t.csv"), "-1\n3\n")
+        self.assertEqual(self.result("quantile", "-p", "0,50", "--csv", "--column", "id", "t.csv"),
+                         "percent,value\n0,-1\n50,3")
+        self.assertEqual(self.result("median", "--csv", "--column", "id", "t.csv"),
+                         "value,file\n3,t.csv")
+
+    def test_values_and_descriptions_have_rows(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(os.path.dirname(self.text))
+        both = ["--column", "id,price", "t.csv"]
+        self.assertEqual(self.result("sum", "--csv", *both),
+                         "column,value,file\nid,5,t.csv\nprice,1e+300,t.csv")
+        self.assertEqual(self.result("max", "--markdown", "--total", *both[2:], "--column", "id"),
+                         "| value | file |\n| ---: | --- |\n| 3 | t.csv |\n| 3 | total |")
+        self.result("min", *both, "-o", "min.csv")
+        with open("min.csv") as f:
+            self.assertEqual(f.read(), "column,value,file\nid,-1,t.csv\nprice,1.5,t.csv\n")
+        self.assertEqual(self.result("dot", "--csv", "t.csv", "t.csv", "--column", "id"),
+                         "value,file,other\n19,t.csv,t.csv")
+        for more in [[], ["--quantiles=50"]]:
+            rows = [line.split("\t") for line in
+                    self.result("describe", "--tsv", *more, *both).split("\n")]
+            got = list(csv.reader(self.result("describe", "--csv", *more, *both).split("\n")))
+            self.assertEqual(got, rows)
+        self.write("m.txt", b"1 2\n3 4\n")
+        self.assertEqual(self.result("sum", "--axis", "0", "--csv", "m.txt"),
+                         "value,file\n4,m.txt\n6,m.txt")
+        described = self.result("describe", "--axis", "0", "--csv", "m.txt").split("\n")
+        self.assertEqual([line.split(",")[:3] for line in described],
+                         [["file", "index", "n"], ["m.txt", "0", "2"], ["m.txt", "1", "2"]])
+        np.save("e.npy", np.zeros((2, 0)))
+        described = self.result("describe", "--axis", "1", "--csv", "e.npy").split("\n")
+        self.assertEqual(described[1], "e.npy,0,0,0,0,,,,,0,nan,nan")
+        np.save("e.npy", np.zeros((0, 2)))
+        self.assertEqual(self.result("sum", "--axis", "1", "--csv", "e.npy"), "value,file")
+        self.result("count", "--save", "c.bfs", "--column", "id", "t.csv")
+        self.assertEqual(self.result("merge", "--csv", "c.bfs"), "key,count\n3,2\n-1,1")
+
+    def test_joins_have_names(self):
+        a = self.save("a.npy", np.array([1, 2, 1]))
+        for more in [[], ["--memory", "48M"]]:
+            self.assertEqual(self.result("join", "--csv", "-j2", *more, a, a),
+                             "row_a,row_b\n0,0\n0,2\n1,1\n2,0\n2,2")
+            self.assertEqual(self.result("join", "-j2", *more, a, a), "0\t0\n0\t2\n1\t1\n2\t0\n2\t2")
+        self.assertEqual(self.shown("join", a, a).split("\n")[:2], ["row_a  row_b", "    0      0"])
 
     def test_the_ending_of_a_name_chooses_the_form(self):
         def written(name, *more):
