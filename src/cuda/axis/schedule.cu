@@ -14,7 +14,9 @@ enum {
     LEAST_LINE = 512,    /* and of lines that have pieces of their own, */
     MOST_LINES = 4096,   /* if they are not too many */
     LISTED_PIECE = 32768,
-    ROUGH_PIECE = 1 << 24, /* most elements of a result that one block adds in doubles */
+    LONG_SEGMENTS = 1 << 18, /* a mean of those of which blocks take such pieces */
+    TILE_EACH = 64,          /* most rows of columns of which a block takes one tile */
+    ROUGH_PIECE = 1 << 24,   /* most elements of a result that one block adds in doubles */
     WORD_PIECE = 1 << 16,
     WORD_SLOTS = 1 << 14,
     COLUMN_GIANT = 1024, /* rows that a thread takes */
@@ -384,6 +386,8 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
         return k->tiles;
     }
     p->giant = WARP_ROWS;
+    if (is_rough(k, p) && mean > WARP_ROWS / 4 && mean <= 2 * WARP_ROWS) p->giant = 4 * WARP_ROWS;
+    if (is_rough(k, p) && mean >= LONG_SEGMENTS) p->piece = LONG_SEGMENTS;
     set_warps(cuda, p, mean, k->vector);
     p->direct = k->direct_warps != NULL && mean <= DIRECT_ROWS / 2;
     return k->warps;
@@ -430,7 +434,8 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
     if (is_warps) useful = ratio(p->tiles, shape.threads / 32);
     if (kernel == k->tiles) useful = ratio(p->at.results, 32);
     /* Few rows are read best by blocks that take a tile each. */
-    const bool tile_each = kernel == k->told_columns && p->at.length > 2;
+    const bool tile_each =
+        kernel == k->told_columns && p->at.length > 2 && p->at.length <= TILE_EACH;
     shape.blocks = tile_each ? useful : least(blocks, useful);
     void *arguments[] = {p};
     return bf_cuda_launch(cuda, kernel, shape, arguments);
@@ -471,7 +476,7 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
     if (error != cudaSuccess || p->at.rows <= p->giant) return error;
     rows = *p;
     rows.listed = true;
-    if (rows.at.width == 1) rows.lanes = 32; /* a warp takes a piece */
+    if (rows.at.width == 1) rows.lanes = p->piece > LISTED_PIECE ? BF_CUDA_AXIS_THREADS : 32;
     return launch(cuda, k, is_rough(k, p) && p->left != NULL ? k->rough_blocks : k->blocks, &rows);
 }
 

@@ -44,12 +44,6 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
         if (lane < BF_CUDA_WARP - 1) return next;
         return r == 0 && p.folded > 1 ? half : b.end;
     }
-    __device__ __forceinline__ void prefetch(const Bounds &b) const {
-        if (lane == 0)
-            bf_cuda_axis_prefetch((const typename C::Raw *)p.a + b.begin[0],
-                                  min(b.end - b.begin[0], (int64_t)BF_CUDA_AXIS_BATCH) *
-                                      (int)sizeof(typename C::Raw));
-    }
     __device__ __forceinline__ void fill(int64_t base, int n) const {
         for (int i = lane; i < n; i += U * BF_CUDA_WARP) {
             typename C::Raw x[U];
@@ -93,25 +87,6 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
     __device__ __forceinline__ uint64_t none() const {
         return p.kind == BF_KIND_MOMENTS || p.op == BF_MEAN ? bf_format_nan(bf_format_of(p.to)) : 0;
     }
-    /* The same of elements that differ much: by two-sums. */
-    __device__ __noinline__ bool finish_again(int64_t r, int begin, int end) const {
-        if constexpr (Kind == BF_KIND_SUM) {
-            using Wide = bf_cuda_axis_told_sum<false>;
-            Wide sums;
-            typename Wide::Joint joint;
-            uint64_t bits;
-            sums.reset();
-            joint.reset();
-            for (int i = begin; i < end; i++) sums.take(elements[bf_cuda_axis_place(i)], joint);
-            const bf_cuda_axis_told told(p, end - begin, end - begin);
-            const double lost = told.n * told.n * told.n * joint.most * 0x1p-104;
-            const bool good = joint.is_exact(told) ? sums.tell(p, told, joint, &bits)
-                                                   : sums.tell_rounded(p, told, lost, &bits);
-            if (good) bf_cuda_axis_store(p, r, bits);
-            return good;
-        }
-        return false;
-    }
     /* Returns whether the result of these elements is written. */
     __device__ __forceinline__ bool finish(int64_t r, int begin, int end) const {
         uint64_t bits = none();
@@ -125,14 +100,13 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
 #pragma unroll 4
             for (int i = begin; i < end; i++) sums.take(elements[bf_cuda_axis_place(i)], joint);
             const bf_cuda_axis_told told(p, n, n);
-            if (!joint.is_exact(told) || !sums.tell(p, told, joint, &bits))
-                return finish_again(r, begin, end);
+            if (!joint.is_exact(told) || !sums.tell(p, told, joint, &bits)) return false;
         }
         bf_cuda_axis_store(p, r, bits);
         return true;
     }
     /* Returns whether all results are written, but for those of giants. */
-    __device__ __forceinline__ bool run(int64_t batch, const Bounds &b, const Bounds &next) const {
+    __device__ __forceinline__ bool run(int64_t batch, const Bounds &b) const {
         const bool aligned = (uintptr_t)p.a % 16 == 0;
         const int64_t first = __shfl_sync(0xffffffffu, b.begin[0], 0);
         const int64_t base = aligned ? first & -(int64_t)C::N : first, total = b.end - base;
@@ -140,7 +114,6 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
         bool good = fits;
         if (fits && aligned) fill_vectors(base, (int)total);
         if (fits && !aligned) fill(base, (int)total);
-        prefetch(next);
         __syncwarp();
         BF_ROLLED
         for (int r = 0; r < p.folded; r++) {
@@ -171,7 +144,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
     for (; i < batches; i += step) {
         const typename Batch::Bounds b = next;
         next = batch.bounds_of(i + step);
-        if (batch.run(i, b, next) || lane > 0) continue;
+        if (batch.run(i, b) || lane > 0) continue;
         const int64_t each = (int64_t)p.chunk * (BF_CUDA_WARP / p.lanes);
         for (int64_t c = i * rows / each; c * each < min((i + 1) * rows, p.at.results); c++)
             bf_cuda_axis_leave(p, c);

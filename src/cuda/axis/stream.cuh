@@ -17,16 +17,6 @@ static __device__ __forceinline__ void bf_cuda_axis_prefetch(const void *from, i
 
 /* How many vectors of a line, or of rows, a thread has under way. */
 template <class A> constexpr int bf_cuda_axis_under_way = A::pair ? 2 : 4;
-/* Whether elements of -0 change nothing: then the last strip is filled up with them. */
-template <class A> constexpr bool bf_cuda_axis_pads = false;
-
-/* An element of -0. */
-template <class Raw> static __device__ __forceinline__ Raw bf_cuda_axis_padding() {
-    const unsigned bits = 1u << (8 * sizeof(Raw) - 1);
-    Raw x;
-    memcpy(&x, &bits, sizeof x); /* low bytes come first */
-    return x;
-}
 
 /* Vectors of a line, `step` bytes apart, in strips of a few. A group of strips that does not fit
  * the accumulator is taken again, one vector after another. */
@@ -91,22 +81,9 @@ template <class A> struct bf_cuda_axis_stream {
             if (!sum.fits()) take_again(*this, sum, n);
             sum.fold();
         }
-        if constexpr (bf_cuda_axis_pads<A>) {
-            if (count % U > 0) take_rest(sum, count % U);
-        } else {
-            BF_ROLLED
-            for (int i = 0; i < count % U; i++) take_one(sum);
-            sum.fold();
-        }
-    }
-    __device__ __forceinline__ void take_rest(A &sum, int rest) {
-        constexpr unsigned pad = sizeof(typename C::Raw) == 4 ? 0x80000000u : 0x80008000u;
-#pragma unroll
-        for (int k = 0; k < U; k++) {
-            x[k] = make_uint4(pad, pad, pad, pad);
-            if (k < rest) load(k, k);
-        }
-        try_strip(sum, false);
+        BF_ROLLED
+        for (int i = 0; i < count % U; i++) take_one(sum);
+        sum.fold();
     }
 };
 
@@ -212,22 +189,9 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
             if (!fits) take_again(*this, sums, n);
             fold(sums);
         }
-        if constexpr (bf_cuda_axis_pads<A>) {
-            if (count % U > 0) take_rest(sums, count % U);
-        } else {
-            BF_ROLLED
-            for (int i = 0; i < count % U; i++) take_one(sums);
-            fold(sums);
-        }
-    }
-    __device__ __forceinline__ void take_rest(A (&sums)[W], int rest) {
-#pragma unroll
-        for (int k = 0; k < U; k++) {
-#pragma unroll
-            for (int w = 0; w < W; w++) x[k][w] = bf_cuda_axis_padding<Raw>();
-            if (k < rest) load(k, x[k], y[0]);
-        }
-        try_strip(sums, false);
+        BF_ROLLED
+        for (int i = 0; i < count % U; i++) take_one(sums);
+        fold(sums);
     }
 };
 

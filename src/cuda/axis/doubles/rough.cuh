@@ -156,7 +156,5 @@ struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C,
 
 template <class C, int Ahead>
 constexpr int bf_cuda_axis_under_way<bf_cuda_axis_rough_sum<C, Ahead>> = Ahead;
-template <class C, int Ahead>
-constexpr bool bf_cuda_axis_pads<bf_cuda_axis_rough_sum<C, Ahead>> = true;
 
 #endif
