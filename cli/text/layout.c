@@ -101,14 +101,15 @@ typedef struct item {
     bool quoted;
 } item;
 
-static item take_quoted(const char **list) {
-    item x = {*list + 1, 0, -1, true};
-    const char *end = x.at;
+/* False: no backquote ends the name, and the first is a part of it. */
+static bool take_quoted(const char **list, item *x) {
+    const char *const begin = *list + 1, *end = begin;
+    if (**list != '`') return false;
     while (*end && (*end != '`' || end[1] == '`')) end += *end == '`' ? 2 : 1;
-    x.length = (size_t)(end - x.at);
-    *list = end + (*end == '`');
-    *list += **list == ',';
-    return x;
+    if (*end == '\0' || (end[1] != ',' && end[1] != '\0')) return false;
+    *x = (item){begin, (size_t)(end - begin), -1, true};
+    *list = end + 1 + (end[1] == ',');
+    return true;
 }
 
 static bool is_name(item x, const char *name, size_t length) {
@@ -121,8 +122,8 @@ static bool is_name(item x, const char *name, size_t length) {
 }
 
 static item take_item(const char **list) {
-    if (**list == '`') return take_quoted(list);
     item x = {*list, strcspn(*list, ","), -1, false};
+    if (take_quoted(list, &x)) return x;
     char *end;
     const long number = strtol(x.at, &end, 10);
     const bool digits = x.length > 0 && strspn(x.at, "0123456789") >= x.length;
