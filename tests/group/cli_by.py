@@ -314,7 +314,8 @@ class By(CommandTest):
             (2, "one file", ["--by", "id", "--count", path, path]),
             (3, "no column is named 'id': it has no rows", ["--by", "id", "--count", os.devnull]),
             (3, "values are columns and expressions", ["--by", "id", "--sum", "./price", path]),
-            (3, "no name behind", ["--by", "id", "--sum", "price=", path]),
+            (2, "--sum: 'price=' has no name behind '='", ["--by", "id", "--sum", "price=", path]),
+            (2, "--max: '=x' has no values before '='", ["--by", "id", "--max", "=x", path]),
         ]:
             with self.subTest(message):
                 self.refused(code, message, "group", *arguments)
