@@ -320,6 +320,18 @@ class By(CommandTest):
             with self.subTest(message):
                 self.refused(code, message, "group", *arguments)
 
+    def test_what_an_expression_refuses_has_its_line(self):
+        rows = ["%d,%d" % (i % 3, i != 150_000) for i in range(200_000)] + ["3,%d" % 2**62]
+        path = self.write("t.csv", ("k,v\n" + "\n".join(rows) + "\n").encode())
+        for line, what, arguments in [
+            (150_002, "7%v: character 2: integer division by zero", ["--sum", "7%v"]),
+            (150_002, "k < 3 && 7%v == 0: character 11: integer division by zero",
+             ["--count", "--where", "k < 3 && 7%v == 0"]),
+            (200_002, "v*4: character 2: the result does not fit i64", ["--sum", "v*4", "--where", "k == 3"]),
+        ]:
+            for j in (1, 2, 8):
+                self.refused(3, "t.csv:%d: %s" % (line, what), "group", "-j", j, "--by", "k", *arguments, path)
+
     def test_too_little_memory_is_told(self):
         text = b"k\n" + b"".join(b"word%028d\n" % (i * 7919) for i in range(400_000))
         path = self.write("t.csv", text)
