@@ -395,8 +395,8 @@ static bf_status make_sortable(const shown *s, const shown_column *c, bf_dtype *
     if (c->values && !is_float(c->dtype)) return rank_integers(s, c->values, to);
     for (int64_t i = 0; i < s->n; i++) {
         const bf_value v = c->array ? output_element(c->dtype, c->array, i) : c->values[i];
-        if (v.dtype == BF_F32)
-            ((double *)to)[i] = (double)v.as.f32;
+        if (is_float(v.dtype))
+            ((double *)to)[i] = bf_value_f64(&v);
         else
             memcpy((uint64_t *)to + i, &v.as, sizeof(uint64_t));
     }

@@ -332,6 +332,13 @@ class By(CommandTest):
             for j in (1, 2, 8):
                 self.refused(3, "t.csv:%d: %s" % (line, what), "group", "-j", j, "--by", "k", *arguments, path)
 
+    def test_results_of_two_bytes_are_sorted(self):
+        data = b"k,v\n1,-1\n2,-3\n3,nan\n4,0.5\n5,-0.25\n"
+        for dtype in ("f16", "bf16", "f32", "f64"):
+            for op in ("max", "median"):
+                arguments = ["group", "--by", "k", "--%s" % op, "v=m", "--dtype", dtype, "--sort", "m"]
+                self.check(data, arguments, b"2\t-3\n1\t-1\n5\t-0.25\n4\t0.5\n3\tnan\n", dtype)
+
     def test_too_little_memory_is_told(self):
         text = b"k\n" + b"".join(b"word%028d\n" % (i * 7919) for i in range(400_000))
         path = self.write("t.csv", text)
