@@ -316,6 +316,8 @@ class By(CommandTest):
             (3, "values are columns and expressions", ["--by", "id", "--sum", "./price", path]),
             (2, "--sum: 'price=' has no name behind '='", ["--by", "id", "--sum", "price=", path]),
             (2, "--max: '=x' has no values before '='", ["--by", "id", "--max", "=x", path]),
+            (2, "--sort: more than one column is named 'x'",
+             ["--by", "id", "--sum", "id=x", "--max", "id=x", "--sort", "x", path]),
         ]:
             with self.subTest(message):
                 self.refused(code, message, "group", *arguments)
@@ -338,6 +340,12 @@ class By(CommandTest):
             for op in ("max", "median"):
                 arguments = ["group", "--by", "k", "--%s" % op, "v=m", "--dtype", dtype, "--sort", "m"]
                 self.check(data, arguments, b"2\t-3\n1\t-1\n5\t-0.25\n4\t0.5\n3\tnan\n", dtype)
+
+    def test_sorted_by_a_column_called_count(self):
+        data = b"count,x\n5,a\n1,b\n1,b\n"
+        for sort, lines in [("count", b"b\t2\t2\na\t1\t5\n"), (":count", b"b\t2\t2\na\t1\t5\n"),
+                            ("-:count", b"a\t1\t5\nb\t2\t2\n")]:
+            self.check(data, ["group", "--by", "x", "--count", "--sum", "count=count", "--sort", sort], lines, sort)
 
     def test_too_little_memory_is_told(self):
         text = b"k\n" + b"".join(b"word%028d\n" % (i * 7919) for i in range(400_000))
