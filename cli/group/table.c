@@ -55,11 +55,6 @@ int table_open(table *t, asked *a, bf_context *context) {
                               .nulls = true};
     input in = o->input;
     in.text.chooser = &a->chooser;
-    if (in.text.columns) {
-        fail(EXIT_USAGE, NULL, "--column does not go with --by");
-        hint("--by takes the names or numbers of the columns of the key");
-        return EXIT_USAGE;
-    }
     const int code = rows_open(&t->input, o->files[0], &in, &how);
     return code == EXIT_DONE ? note_columns(t) : code;
 }
