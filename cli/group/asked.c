@@ -228,6 +228,13 @@ static void forget(asked *a) {
     memset(a->lists, 0, sizeof a->lists);
 }
 
+/* A key that a condition compares with strings is one of strings, whatever its fields are. */
+static void settle_strings(first_fields *f) {
+    for (int i = 0; i < f->n; i++)
+        if ((f->wanted[i] & (WANTS_NUMBERS | WANTS_STRINGS)) == WANTS_STRINGS)
+            f->wanted[i] = WANTS_STRINGS;
+}
+
 static bool choose(asked *a, first_fields *f, text_options *o) {
     const options *asks = a->options;
     forget(a);
@@ -237,6 +244,7 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     for (int i = 0; i < asks->aggregate_count && good; i++)
         good = add_result(a, f, &asks->aggregates[i]);
     if (good && asks->aggregate_count == 0) good = add_result(a, f, NULL);
+    settle_strings(f);
     const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings};
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
     if (!good) return false;

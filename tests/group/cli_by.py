@@ -341,6 +341,12 @@ class By(CommandTest):
                 arguments = ["group", "--by", "k", "--%s" % op, "v=m", "--dtype", dtype, "--sort", "m"]
                 self.check(data, arguments, b"2\t-3\n1\t-1\n5\t-0.25\n4\t0.5\n3\tnan\n", dtype)
 
+    def test_numbers_that_are_compared_with_strings_are_strings(self):
+        data = b"k,v\n9,1\n10,2\n010,3\n9,4\n"
+        for where, lines in [('k != ""', b"010\t3\n10\t2\n9\t5\n"), ('!isnull(k) && k == "10"', b"10\t2\n"),
+                             ("k != 9", b"10\t5\n")]:
+            self.check(data, ["group", "--by", "k", "--sum", "v", "--where", where], lines, where)
+
     def test_sorted_by_a_column_called_count(self):
         data = b"count,x\n5,a\n1,b\n1,b\n"
         for sort, lines in [("count", b"b\t2\t2\na\t1\t5\n"), (":count", b"b\t2\t2\na\t1\t5\n"),
