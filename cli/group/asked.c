@@ -201,9 +201,6 @@ static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate 
     }
     const char *equals = find_equals(w->values);
     const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
-    if (size == 0 || (equals && equals[1] == '\0'))
-        return refuse(f, "'%.80s' has no %s '='", w->values,
-                      size ? "name behind" : "values before");
     if (!add_value(a, f, strndup(w->values, size), &r->value)) return false;
     r->name = equals ? strdup(equals + 1) : default_name(w, a->value[r->value].text);
     return r->name || no_memory(f);
@@ -231,6 +228,13 @@ static void forget(asked *a) {
     memset(a->lists, 0, sizeof a->lists);
 }
 
+/* A key that a condition compares with strings is one of strings, whatever its fields are. */
+static void settle_strings(first_fields *f) {
+    for (int i = 0; i < f->n; i++)
+        if ((f->wanted[i] & (WANTS_NUMBERS | WANTS_STRINGS)) == WANTS_STRINGS)
+            f->wanted[i] = WANTS_STRINGS;
+}
+
 static bool choose(asked *a, first_fields *f, text_options *o) {
     const options *asks = a->options;
     forget(a);
@@ -240,6 +244,7 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     for (int i = 0; i < asks->aggregate_count && good; i++)
         good = add_result(a, f, &asks->aggregates[i]);
     if (good && asks->aggregate_count == 0) good = add_result(a, f, NULL);
+    settle_strings(f);
     const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings};
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
     if (!good) return false;
@@ -255,6 +260,17 @@ static bool choose_columns(void *arg, char *const fields[], int n, text_options 
     const bool good = f.wanted ? choose(arg, &f, o) : no_memory(&f);
     free(f.wanted);
     return good;
+}
+
+int asked_check(const options *o) {
+    for (int i = 0; i < o->aggregate_count; i++) {
+        const struct wanted_aggregate *w = &o->aggregates[i];
+        const char *equals = w->values ? find_equals(w->values) : NULL;
+        if (!equals || (equals > w->values && equals[1] != '\0')) continue;
+        return fail(EXIT_USAGE, NULL, "--%s: '%s' has no %s '='", asked_operation(w), w->values,
+                    equals > w->values ? "name behind" : "values before");
+    }
+    return EXIT_DONE;
 }
 
 void asked_open(asked *a, const options *o, bf_context *context) {

@@ -32,6 +32,9 @@ typedef struct asked {
     char *lists[ASKED_LISTS]; /* columns for the reader: numbers, keys, strings */
 } asked;
 
+/* Whether every V has values and, behind an '=', a name; returns an exit code. */
+int asked_check(const options *o);
+
 /* Prepares for the options of a command; without aggregates among them, rows are counted. */
 void asked_open(asked *a, const options *o, bf_context *context);
 void asked_close(asked *a);

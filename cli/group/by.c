@@ -40,7 +40,7 @@ static int check_line(const options *o) {
             hint("they keep the keys and values of all rows in memory until the end");
             return EXIT_USAGE;
         }
-    return EXIT_DONE;
+    return asked_check(o);
 }
 
 int by_check_absent(const options *o, bool ordered) {

@@ -395,8 +395,8 @@ static bf_status make_sortable(const shown *s, const shown_column *c, bf_dtype *
     if (c->values && !is_float(c->dtype)) return rank_integers(s, c->values, to);
     for (int64_t i = 0; i < s->n; i++) {
         const bf_value v = c->array ? output_element(c->dtype, c->array, i) : c->values[i];
-        if (v.dtype == BF_F32)
-            ((double *)to)[i] = (double)v.as.f32;
+        if (is_float(v.dtype))
+            ((double *)to)[i] = bf_value_f64(&v);
         else
             memcpy((uint64_t *)to + i, &v.as, sizeof(uint64_t));
     }
@@ -438,14 +438,35 @@ static bf_status sort_by(shown *s, const shown_column *c, bool descending) {
     return st;
 }
 
-static int refuse_sort(const shown *s, const char *name) {
+enum { NOT_THERE = -1, TWICE = -2 };
+
+static bool counts_rows(const shown *s, int column) {
+    return column >= s->asked->keys && s->asked->result[column - s->asked->keys].value < 0;
+}
+
+/* The column of this name, rather one that is not the count of rows: `count` means that. */
+static int find_column(const shown *s, const char *name) {
+    int at = NOT_THERE;
+    for (int c = 0; c < s->count; c++) {
+        if (strcmp(s->names[c], name) != 0) continue;
+        if (at == NOT_THERE || counts_rows(s, at))
+            at = c;
+        else if (!counts_rows(s, c))
+            return TWICE;
+    }
+    return at;
+}
+
+static int refuse_sort(const shown *s, const char *name, bool twice) {
     char names[180] = "";
     size_t used = 0;
     for (int i = 0; i < s->count && used < 120; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", i ? ", " : "",
                                  s->names[i]);
-    fail(EXIT_USAGE, NULL, "--sort: no column is named '%s'", name);
-    hint("the columns are %s; count and key go, too", names);
+    fail(EXIT_USAGE, NULL, "--sort: %s column is named '%s'", twice ? "more than one" : "no", name);
+    hint(twice ? "=NAME behind a V names its column: the columns are %s"
+               : "the columns are %s; count and key go, too",
+         names);
     return EXIT_USAGE;
 }
 
@@ -466,9 +487,8 @@ static int order_groups(shown *s) {
     if (strcmp(name, "count") == 0) {
         st = sort_by(s, &counts, !descending);
     } else {
-        int c = 0;
-        while (c < s->count && strcmp(s->names[c], name + (*name == ':')) != 0) c++;
-        if (c == s->count) return refuse_sort(s, name);
+        const int c = find_column(s, name + (*name == ':'));
+        if (c < 0) return refuse_sort(s, name, c == TWICE);
         st = sort_by(s, &s->columns[c], descending);
     }
     return st == BF_OK ? EXIT_DONE : failed(s, st);

@@ -55,11 +55,6 @@ int table_open(table *t, asked *a, bf_context *context) {
                               .nulls = true};
     input in = o->input;
     in.text.chooser = &a->chooser;
-    if (in.text.columns) {
-        fail(EXIT_USAGE, NULL, "--column does not go with --by");
-        hint("--by takes the names or numbers of the columns of the key");
-        return EXIT_USAGE;
-    }
     const int code = rows_open(&t->input, o->files[0], &in, &how);
     return code == EXIT_DONE ? note_columns(t) : code;
 }
@@ -155,10 +150,21 @@ int table_begin(table *t) {
     return code;
 }
 
+/* Names the line, not the number among the rows at hand, of what an expression refuses. */
+static int refuse_result(const table *t, const char *text) {
+    static const char before[] = " at index ";
+    const char *message = bf_context_message(t->context), *at = strstr(message, before);
+    char what[240], *behind;
+    if (!at) return fail(EXIT_DATA, t->input.source.name, "%s", message);
+    const int64_t row = strtoll(at + strlen(before), &behind, 10);
+    snprintf(what, sizeof what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
+    return rows_refuse(&t->input, t->picked ? t->picked[row] : row, what, "");
+}
+
 /* Computes an expression of the rows. Where *valid is 0, a result is NULL; *valid becomes NULL if
  * none is. */
-static int evaluate(table *t, bf_expression *expression, buffer *results, buffer *bytes,
-                    bf_array *out, const uint8_t **valid) {
+static int evaluate(table *t, const char *text, bf_expression *expression, buffer *results,
+                    buffer *bytes, bf_array *out, const uint8_t **valid) {
     const int columns = t->input.columns;
     const bf_column **list = malloc((size_t)columns * sizeof *list);
     const bf_dtype dtype = bf_expression_dtype(expression);
@@ -179,7 +185,7 @@ static int evaluate(table *t, bf_expression *expression, buffer *results, buffer
     if (code != EXIT_DONE) return code;
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, t->context, t->input.source.name);
-    return fail(EXIT_DATA, t->input.source.name, "%s", bf_context_message(t->context));
+    return refuse_result(t, text);
 }
 
 /* ---- the condition --------------------------------------------------------------------------- */
@@ -258,7 +264,8 @@ static int pick_rows(table *t, int64_t n) {
 static int filter_rows(table *t) {
     bf_array met;
     const uint8_t *valid;
-    int code = evaluate(t, t->where, &t->conditions, &t->known, &met, &valid);
+    int code =
+        evaluate(t, t->asked->options->where, t->where, &t->conditions, &t->known, &met, &valid);
     int64_t *places =
         code == EXIT_DONE ? buffer_take(&t->places, (size_t)t->n * sizeof *places) : NULL;
     int64_t n = 0;
@@ -323,7 +330,8 @@ static int find_values(table *t, int i) {
     table_value *v = &t->values[i];
     int code;
     if (v->column < 0) {
-        code = evaluate(t, v->expression, &v->results, &v->bytes, &v->array, &v->valid);
+        code = evaluate(t, t->asked->value[i].text, v->expression, &v->results, &v->bytes,
+                        &v->array, &v->valid);
     } else {
         v->array = t->columns[v->column].view.numbers;
         code = spread_valid(t, v, &t->columns[v->column].view.column);

@@ -314,10 +314,44 @@ class By(CommandTest):
             (2, "one file", ["--by", "id", "--count", path, path]),
             (3, "no column is named 'id': it has no rows", ["--by", "id", "--count", os.devnull]),
             (3, "values are columns and expressions", ["--by", "id", "--sum", "./price", path]),
-            (3, "no name behind", ["--by", "id", "--sum", "price=", path]),
+            (2, "--sum: 'price=' has no name behind '='", ["--by", "id", "--sum", "price=", path]),
+            (2, "--max: '=x' has no values before '='", ["--by", "id", "--max", "=x", path]),
+            (2, "--sort: more than one column is named 'x'",
+             ["--by", "id", "--sum", "id=x", "--max", "id=x", "--sort", "x", path]),
         ]:
             with self.subTest(message):
                 self.refused(code, message, "group", *arguments)
+
+    def test_what_an_expression_refuses_has_its_line(self):
+        rows = ["%d,%d" % (i % 3, i != 150_000) for i in range(200_000)] + ["3,%d" % 2**62]
+        path = self.write("t.csv", ("k,v\n" + "\n".join(rows) + "\n").encode())
+        for line, what, arguments in [
+            (150_002, "7%v: character 2: integer division by zero", ["--sum", "7%v"]),
+            (150_002, "k < 3 && 7%v == 0: character 11: integer division by zero",
+             ["--count", "--where", "k < 3 && 7%v == 0"]),
+            (200_002, "v*4: character 2: the result does not fit i64", ["--sum", "v*4", "--where", "k == 3"]),
+        ]:
+            for j in (1, 2, 8):
+                self.refused(3, "t.csv:%d: %s" % (line, what), "group", "-j", j, "--by", "k", *arguments, path)
+
+    def test_results_of_two_bytes_are_sorted(self):
+        data = b"k,v\n1,-1\n2,-3\n3,nan\n4,0.5\n5,-0.25\n"
+        for dtype in ("f16", "bf16", "f32", "f64"):
+            for op in ("max", "median"):
+                arguments = ["group", "--by", "k", "--%s" % op, "v=m", "--dtype", dtype, "--sort", "m"]
+                self.check(data, arguments, b"2\t-3\n1\t-1\n5\t-0.25\n4\t0.5\n3\tnan\n", dtype)
+
+    def test_numbers_that_are_compared_with_strings_are_strings(self):
+        data = b"k,v\n9,1\n10,2\n010,3\n9,4\n"
+        for where, lines in [('k != ""', b"010\t3\n10\t2\n9\t5\n"), ('!isnull(k) && k == "10"', b"10\t2\n"),
+                             ("k != 9", b"10\t5\n")]:
+            self.check(data, ["group", "--by", "k", "--sum", "v", "--where", where], lines, where)
+
+    def test_sorted_by_a_column_called_count(self):
+        data = b"count,x\n5,a\n1,b\n1,b\n"
+        for sort, lines in [("count", b"b\t2\t2\na\t1\t5\n"), (":count", b"b\t2\t2\na\t1\t5\n"),
+                            ("-:count", b"a\t1\t5\nb\t2\t2\n")]:
+            self.check(data, ["group", "--by", "x", "--count", "--sum", "count=count", "--sort", sort], lines, sort)
 
     def test_too_little_memory_is_told(self):
         text = b"k\n" + b"".join(b"word%028d\n" % (i * 7919) for i in range(400_000))
