@@ -43,6 +43,15 @@ def _stretched(array, shape):
     return stretched
 
 
+def _encoded(text, what):
+    if not isinstance(text, str) or "\0" in text:
+        raise ArgumentError(f"{what} is a str without zero bytes, not {text!r}")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError(f"{what} is a str that UTF-8 has, not {text!r}") from None
+
+
 class _Expression:
     """A text, parsed for arrays by name, of one shape."""
 
@@ -50,19 +59,20 @@ class _Expression:
         self._handle = c_void_p()
         if overflow not in OVERFLOWS:
             raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")
-        if not isinstance(text, str) or "\0" in text:
-            raise ArgumentError(f"an expression is a str without zero bytes, not {text!r}")
+        text = _encoded(text, "an expression")
         given = {**(arrays or {}), **named}
         views = [View(x) for x in given.values()]
         self._context = context or _default_context()
-        names = (c_char_p * len(views))(*(name.encode() for name in given))
+        names = (c_char_p * len(views))(*(_encoded(name, "a name") for name in given))
         dtypes = (c_int * len(views))(*(view.array.dtype for view in views))
         options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow])
         self.call(
-            lib.bf_expression_parse, self._context._handle, text.encode(), names, dtypes, len(views),
+            lib.bf_expression_parse, self._context._handle, text, names, dtypes, len(views),
             byref(options), None, byref(self._handle),
         )  # fmt: skip
         uses = [bool(lib.bf_expression_uses(self._handle, i)) for i in range(len(views))]
+        if uses and not any(uses):  # as many results as the first array has elements
+            uses[0] = True
         used = [view for view, use in zip(views, uses) if use]
         self.first = next((x for x, use in zip(given.values(), uses) if use), None)
         self.dtype = NAMES[lib.bf_expression_dtype(self._handle)]
@@ -104,10 +114,11 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
         abs sqrt floor ceil isnan (x), min max (x, y), fma(x, y, z), and numbers
 
     Each operation is rounded once, and gives the dtype of NumPy 2; numbers in the text take the dtype
-    of the arrays. Intermediate results stay in the caches. Shapes broadcast. arrays: a dict, for names
-    that are no keywords; in the text, others than words stand between backquotes. out: the array to
-    write to, of the results' dtype and shape; it may be an input. overflow: "error", "wrap" or
-    "saturate". The CPU computes, of arrays in the host's memory.
+    of the arrays. Intermediate results stay in the caches. Shapes broadcast; if the text names no array,
+    the results have the shape of the first, or are one number. arrays: a dict, for names that are no
+    keywords; in the text, others than words stand between backquotes. out: the array to write to, of the
+    results' dtype and shape; it may be an input. overflow: "error", "wrap" or "saturate". The CPU
+    computes, of arrays in the host's memory.
 
     Errors: ArgumentError (a wrong text, with its place; an integer divided by zero), ShapeError,
     DtypeError, RangeError (an integer result does not fit, under overflow="error"), DeviceError.

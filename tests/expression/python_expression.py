@@ -72,7 +72,16 @@ class Expression(unittest.TestCase):
                 bitfold.evaluate(text, a=x)
         for wrong in [b"a", None, "a\0"]:
             self.assertRaises(bitfold.ArgumentError, bitfold.evaluate, wrong, a=x)
+        for name in ["a\0", "\ud800", 1]:
+            self.assertRaises(bitfold.ArgumentError, bitfold.evaluate, "a", {"a": x, name: x})
+        self.assertRaises(bitfold.ArgumentError, bitfold.evaluate, "\ud800", a=x)
+
+    def test_numbers_alone(self):
+        x = np.zeros((2, 3))
         self.assertEqual(bitfold.evaluate("1 + 2*3"), 7)
+        self.assertEqual(bitfold.reduce_expression("sum", "1 + 2*3"), 7)
+        self.same(bitfold.evaluate("1 + 2*3", a=x, b=x[0]), np.full((2, 3), 7), "of the first array")
+        self.assertEqual(bitfold.reduce_expression("sum", "1 + 2*3", a=x, b=x[0]), 42)
 
     def test_out(self):
         a, b = self.a.copy(), self.b

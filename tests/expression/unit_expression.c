@@ -766,8 +766,10 @@ static void sums_of_terms_are_those_of_results(void **unused) {
         on_every_context(check_sums, &kind);
     }
     for (int i = 0; i < LONG; i++) long_a[i] = -0.0, long_b[i] = i % 2 ? 0.0 : -0.0;
-    int zeros = 2 * KIND_COUNT;
+    int zeros = 2 * KIND_COUNT, tiny = zeros + 1;
     on_every_context(check_sums, &zeros);
+    for (int i = 0; i < LONG; i++) long_a[i] = i % 1000 * 0x1p-1074, long_b[i] = i % 7 * 0x1p-1074;
+    on_every_context(check_sums, &tiny);
 }
 
 static void a_failure_leaves_the_state_as_it_was(void **unused) {

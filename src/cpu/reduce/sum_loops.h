@@ -112,6 +112,7 @@ INLINE vu64 pinned(vu64 v) { return v; }
 
 /* |x| <= 2^(BF_WINDOW_BITS+2) u moves a sum by at most 2^52 u in BF_WINDOW_ROWS additions: it stays
  * above |x|, and what an addition takes and leaves is exact (Dekker), even where it rounds to 2 u.
+ * Where the limit is no normal double, it becomes 0 or less, and nothing but zeros is within it.
  * Factors of at least 2^-480 have products whose rounding error is a double. */
 INLINE bool certificate_holds(const certificate *c, int bottom) {
     vi64 bits = (vi64)window_start(bottom + BF_WINDOW_BITS + 2 - 52, 0);

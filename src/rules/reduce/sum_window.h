@@ -26,9 +26,9 @@ BF_RULE int bf_window_bottom(int bottom, int level) {
     return bottom - level * (BF_WINDOW_BITS + 1);
 }
 
-/* The bits of the double 1.5 * 2^52 * 2^bottom. */
+/* The bits of the double 1.5 * 2^52 * 2^bottom. They are of no use where that is not normal. */
 BF_RULE int64_t bf_window_start(int bottom) {
-    return (int64_t)(bottom + 52 + 1023) << 52 | (int64_t)1 << 51;
+    return (int64_t)((uint64_t)(bottom + 52 + 1023) << 52 | (uint64_t)1 << 51);
 }
 
 /* What a window must hold: |x| < 2^top, multiples of 2^least; top < least: nothing yet. */
