@@ -2,11 +2,12 @@
 import json
 import os
 import random
+import subprocess
 import unittest
 
 import numpy as np
 
-from command import SANITIZED, CommandTest, least_memory, run
+from command import BITFOLD, SANITIZED, CommandTest, least_memory, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300")) // (6 if SANITIZED else 2)
 HOWS = ["inner", "left", "outer", "semi", "anti"]
@@ -258,6 +259,25 @@ class Messy(CommandTest):
         self.assertEqual(read_tsv(self.result("join", word, pb, "--on", "k,w") + "\n"), expected)
         done = run("join", "-", pb, "--on", "k,w", stdin=texts[0].encode() + b"1.5,w0,\n")
         self.assertEqual(read_tsv(done.stdout.decode()), expected)
+
+    def test_long_fields_of_many_rows(self):
+        n, text = (2000, "x" * 20000) if SANITIZED else (5000, "x" * 40000)
+        a = self.write("a", b"id,n\n" + b"".join(b"%d,%d\n" % (i % 2, i) for i in range(n)))
+        b = self.write("b", ("id,t\n1,%s\n" % text).encode())
+        expected = "".join("1,%d,%s\n" % (i, text) if i % 2 else "0,%d,\n" % i for i in range(n))
+        # What is shown takes more than this.
+        limit = [] if SANITIZED else ["bash", "-c", 'ulimit -v 180000 && "$@"', "-"]
+        for threads in (1, 3):
+            done = subprocess.run([*limit, BITFOLD, "join", a, b, "--on", "id", "--how", "left", "--csv",
+                                   "-j%d" % threads], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertTrue(done.stdout.decode() == "id,n,t\n" + expected)
+
+    def test_many_columns(self):
+        names = ["id"] + ["c%d" % i for i in range(5000)]
+        a = self.write("a", (",".join(names) + "\n" + "1" + ",2" * 5000 + "\n").encode())
+        row = json.loads(self.result("join", a, a, "--on", "id", "--json"))["row"]
+        self.assertEqual(list(row), names + ["b." + name for name in names[1:]])
 
 
 class Rules(CommandTest):
