@@ -206,7 +206,9 @@ class Messy(CommandTest):
         shows_b = how in HOWS[:3]
         take = [[("a", k)] + ([("b", first[k])] if k in first and shows_b else [])
                 for k in range(len(a.names))]
-        keys = {kb for _, kb in on}
+        # Rows of B alone show in A's key the first that it is compared with.
+        keys = {kb for kb in {kb for _, kb in on}
+                if how != "outer" or first[next(pa for pa, pb in on if pb == kb)] == kb}
         return take + [[("b", k)] for k in range(len(b.names)) if k not in keys and shows_b]
 
     def test_random_tables(self):
@@ -301,6 +303,11 @@ class Rules(CommandTest):
                                      "--take", "name,a.name,b.name"),
                          'name,a.name,b.name\nx,x,\n"y, z","y, z",\nw,w,\nv,v,\ntwo,,two\none,,one\n'
                          "none,,none\nagain,,again")
+
+    def test_no_key_of_an_outer_join_is_lost(self):
+        b = self.write("b.csv", b"x,y\n1,1\n7,8\n")
+        shown = self.result("join", self.a, b, "--on", "id=x,id=y", "--how", "outer", "--csv")
+        self.assertEqual(shown.split("\n")[1:], ["1,x,1.50,1", '2,"y, z",,', ",w,3,", "2.0,v,4,", "7,,,8"])
 
     def test_numbers_for_columns_need_no_header(self):
         rows = self.rows("--on", "1=1", "--take", "a.2,b.2")
