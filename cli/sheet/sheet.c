@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* qsort_r */
 #include "sheet/sheet.h"
 
 #include "runtime/json.h"
@@ -196,32 +197,39 @@ static bool find_widths(sheet_writer *w, const sheet *s) {
 
 /* ---- what all lines of JSON share ------------------------------------------------------------ */
 
-static bool is_name(const sheet *s, const char *name) {
-    bool found = false;
-    for (int c = 0; c < s->count && !found; c++) found = strcmp(s->columns[c].name, name) == 0;
-    return found;
+static int compare_names(const void *x, const void *y, void *arg) {
+    const sheet *s = arg;
+    const int a = *(const int *)x, b = *(const int *)y;
+    const int order = strcmp(s->columns[a].name, s->columns[b].name);
+    return order != 0 ? order : (a > b) - (a < b);
 }
 
-/* Adds to a name that columns before this one have a number that makes it another: "x", "x_2". */
-static void number_name(const sheet *s, int c, char *name, size_t n) {
-    int number = 1;
-    for (int i = 0; i < c; i++) {
-        if (strcmp(s->columns[i].name, s->columns[c].name) != 0) continue;
-        do {
-            snprintf(name + n, 16, "_%d", ++number);
-        } while (is_name(s, name));
+/* sorted: the columns in the order of their names. */
+static bool is_name(const sheet *s, const int *sorted, const char *name) {
+    int first = 0, last = s->count;
+    while (first < last) {
+        const int middle = first + (last - first) / 2;
+        const int order = strcmp(s->columns[sorted[middle]].name, name);
+        if (order == 0) return true;
+        if (order < 0)
+            first = middle + 1;
+        else
+            last = middle;
     }
+    return false;
 }
 
-/* The name of a column as it stands in an object, where no two are the same. */
-static bool name_value(sheet_writer *w, const sheet *s, int c) {
+/* The name of a column as it stands in an object, where no two are the same: what columns before
+ * this one have gets the next number that makes it another, as in "x", "x_2". */
+static bool name_value(sheet_writer *w, const sheet *s, const int *sorted, int c, int *number) {
     const char *name = s->columns[c].name;
     const size_t n = strlen(name);
     char *numbered = malloc(n + 16), *text = malloc(JSON_STRING_TEXT(n + 16) + 2), *at = text;
     w->names[c] = text;
     if (numbered && text) {
         memcpy(numbered, name, n + 1);
-        number_name(s, c, numbered, n);
+        while (*number > 0 && is_name(s, sorted, numbered))
+            snprintf(numbered + n, 16, "_%d", ++*number);
         if (c > 0) *at++ = ',';
         at = json_put_string(at, numbered, strlen(numbered));
         *at++ = ':';
@@ -229,6 +237,24 @@ static bool name_value(sheet_writer *w, const sheet *s, int c) {
     }
     free(numbered);
     return numbered && text;
+}
+
+/* Names the columns in their sorted order, in which those of one name follow each other. */
+static bool name_values(sheet_writer *w, const sheet *s) {
+    int *sorted = malloc(((size_t)s->count + 1) * sizeof *sorted), number = 0;
+    bool good = sorted != NULL;
+    for (int c = 0; c < s->count && good; c++) sorted[c] = c;
+    if (good) qsort_r(sorted, (size_t)s->count, sizeof *sorted, compare_names, (void *)s);
+    for (int i = 0; i < s->count && good; i++) {
+        const char *before = i > 0 ? s->columns[sorted[i - 1]].name : NULL;
+        if (!before || strcmp(before, s->columns[sorted[i]].name) != 0)
+            number = 0;
+        else if (number == 0)
+            number = 1;
+        good = name_value(w, s, sorted, sorted[i], &number);
+    }
+    free(sorted);
+    return good;
 }
 
 static bool put_head(sheet_writer *w, const sheet_subject *subject) {
@@ -252,9 +278,8 @@ static bool put_tail(sheet_writer *w, const sheet_subject *subject) {
 static bool make_objects(sheet_writer *w, const sheet *s, const sheet_subject *subject) {
     w->names = calloc((size_t)s->count + 1, sizeof *w->names);
     w->name_bytes = calloc((size_t)s->count + 1, sizeof *w->name_bytes);
-    bool good = w->names && w->name_bytes && put_head(w, subject) && put_tail(w, subject);
-    for (int c = 0; c < s->count && good; c++) good = name_value(w, s, c);
-    return good;
+    return w->names && w->name_bytes && put_head(w, subject) && put_tail(w, subject) &&
+           name_values(w, s);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

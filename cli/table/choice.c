@@ -252,6 +252,14 @@ static int take_items(chooser *c) {
     return code;
 }
 
+/* Whether a column of B is a key, which A's shows; an outer join's rows of B alone show there the
+ * first that A's is compared with. */
+static bool is_shown_by_a(const chooser *c, int field) {
+    const int partner = partner_of(c->choice, SIDE_B, field);
+    const bool first = partner >= 0 && partner_of(c->choice, SIDE_A, partner) == field;
+    return partner >= 0 && (first || c->options->how != HOW_OUTER);
+}
+
 /* All columns of A, then those of B but its keys. */
 static int take_all(chooser *c) {
     const heading *a = &c->headings[SIDE_A], *b = &c->headings[SIDE_B];
@@ -259,7 +267,7 @@ static int take_all(chooser *c) {
     for (int k = 0; k < a->columns && code == EXIT_DONE; k++)
         code = add_shown(c, name_of(a, k, ""), SIDE_A, k, true);
     for (int k = 0; k < b->columns && shows_b(c->options) && code == EXIT_DONE; k++) {
-        if (partner_of(c->choice, SIDE_B, k) >= 0) continue;
+        if (is_shown_by_a(c, k)) continue;
         char *name = name_of(b, k, "");
         int same;
         if (name && find_fields(a, name, &same) > 0) {

@@ -7,6 +7,8 @@
 enum {
     PIECE = 1 << 14,  /* rows of a part for each thread, */
     PART = 4 * PIECE, /* but not fewer than these */
+    FIELDS = 1 << 22, /* of a part, at most; it has a row in any case */
+    BYTES = 1 << 24,  /* of a column's part, after which it ends */
     THREADS = 16,     /* that gather, at most */
     AHEAD = 16        /* rows that are fetched before they are needed */
 };
@@ -28,7 +30,7 @@ typedef struct showing {
     sheet_column *shown;
     int count;
     int threads;
-    int64_t part; /* rows that are gathered at a time */
+    int64_t part; /* rows that are gathered at a time, at most */
 } showing;
 
 /* ---- gathering ------------------------------------------------------------------------------- */
@@ -67,9 +69,11 @@ static void fetch(const gathered *g, const join_pairs *pairs, int64_t i, bool it
     __builtin_prefetch(itself ? c->strings.bytes + offsets[row] : (const char *)&offsets[row]);
 }
 
-/* Gathers the fields of n pairs from number `at` on. False: there is no memory. */
+/* Gathers the fields of n pairs from number `at` on, or of fewer if they have many bytes. False:
+ * there is no memory. */
 static bool gather(gathered *g, const join_pairs *pairs, int64_t at, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
+    int64_t i = 0;
+    for (; i < n && g->offsets[i] < BYTES; i++) {
         int64_t row = 0;
         if (i + 2 * AHEAD < n) fetch(g, pairs, at + i + 2 * AHEAD, false);
         if (i + AHEAD < n) fetch(g, pairs, at + i + AHEAD, true);
@@ -86,7 +90,7 @@ static bool gather(gathered *g, const join_pairs *pairs, int64_t at, int64_t n) 
         if (length > TEXT_STRINGS_SLACK) memcpy(to, from, (size_t)length);
         g->offsets[i + 1] += length;
     }
-    g->strings = (bf_strings){sizeof g->strings, n, BF_I64, g->offsets, g->bytes};
+    g->strings = (bf_strings){sizeof g->strings, i, BF_I64, g->offsets, g->bytes};
     return true;
 }
 
@@ -106,7 +110,8 @@ static void *gather_columns(void *arg) {
     return NULL;
 }
 
-/* Gathers n pairs from number `at` on, on all threads; the first is the caller's. */
+/* Gathers n pairs from number `at` on, on all threads; the first is the caller's. Of each column
+ * there may be fewer. */
 static bool gather_part(const showing *x, int64_t at, int64_t n) {
     gatherer all[THREADS];
     const int threads = n < PIECE ? 1 : x->threads;
@@ -138,11 +143,19 @@ static bool open_column(gathered *g, const join_tables *t, const shown_column *s
     return g->offsets && g->valid && reserve(g, 1);
 }
 
+/* How many rows are gathered at a time: of many columns fewer, and never more than there are. */
+static int64_t rows_of_part(int64_t pairs, int columns, int threads) {
+    const int64_t piece = PIECE, wanted = threads * piece > PART ? threads * piece : PART;
+    const int64_t fields = FIELDS / (columns + 1) + 1;
+    const int64_t most = wanted < fields ? wanted : fields;
+    return pairs < most ? pairs + 1 : most;
+}
+
 static bool open_columns(showing *x, const join_tables *t, int threads) {
     const join_choice *c = &t->choice;
     const int most = c->count < THREADS ? c->count : THREADS;
     x->threads = threads < most ? threads : most;
-    x->part = threads * PIECE > PART ? (int64_t)threads * PIECE : PART;
+    x->part = rows_of_part(x->pairs->count, c->count, threads);
     x->columns = calloc((size_t)c->count + 1, sizeof *x->columns);
     x->shown = calloc((size_t)c->count + 1, sizeof *x->shown);
     if (!x->columns || !x->shown) return false;
@@ -156,13 +169,16 @@ static bool open_columns(showing *x, const join_tables *t, int threads) {
     return good;
 }
 
-/* Writes the part from pair `at` on; the first begins the sheet. */
-static int show_part(const showing *x, int64_t at, sheet_writer *w, FILE *f,
+/* Writes the part from pair *at on and moves *at behind it; the first begins the sheet. */
+static int show_part(const showing *x, int64_t *at, sheet_writer *w, FILE *f,
                      const sheet_subject *subject, const options *o) {
-    const int64_t left = x->pairs->count - at, n = left < x->part ? left : x->part;
-    if (!gather_part(x, at, n)) return fail_status(BF_E_MEMORY, NULL, subject->file);
-    const sheet part = {.columns = x->shown, .count = x->count, .rows = n};
-    int code = at == 0 ? sheet_begin(w, f, sheet_form_of(o), &part, subject, o) : EXIT_DONE;
+    const int64_t left = x->pairs->count - *at, n = left < x->part ? left : x->part;
+    if (!gather_part(x, *at, n)) return fail_status(BF_E_MEMORY, NULL, subject->file);
+    sheet part = {.columns = x->shown, .count = x->count, .rows = n};
+    for (int k = 0; k < x->count; k++)
+        if (x->columns[k].strings.count < part.rows) part.rows = x->columns[k].strings.count;
+    int code = *at == 0 ? sheet_begin(w, f, sheet_form_of(o), &part, subject, o) : EXIT_DONE;
+    *at += part.rows;
     return code == EXIT_DONE ? sheet_rows(w, &part) : code;
 }
 
@@ -172,9 +188,10 @@ int join_show(FILE *f, const join_tables *tables, const join_pairs *pairs,
     sheet_writer w = {.stream = NULL};
     int code = open_columns(&x, tables, o->threads) ? EXIT_DONE
                                                     : fail_status(BF_E_MEMORY, NULL, subject->file);
-    for (int64_t at = 0; code == EXIT_DONE && (at == 0 || at < pairs->count) && !ferror(f);
-         at += x.part)
-        code = show_part(&x, at, &w, f, subject, o);
+    int64_t at = 0;
+    if (code == EXIT_DONE) code = show_part(&x, &at, &w, f, subject, o);
+    while (code == EXIT_DONE && at < pairs->count && !ferror(f))
+        code = show_part(&x, &at, &w, f, subject, o);
     sheet_end(&w);
     for (int k = 0; k < x.count; k++) {
         free(x.columns[k].offsets);

@@ -194,6 +194,10 @@ class Sheets(CommandTest):
         table.columns = [("i", name, [i]) for i, name in enumerate([b"a", b"a", b"a_2", b"a"])]
         self.assertEqual(json.loads(self.show(table, JSON))["row"],
                          {"a": 0, "a_3": 1, "a_2": 2, "a_4": 3})
+        names = [b"c%d" % (i % 30) for i in range(60)]
+        table.columns = [("i", name, [i]) for i, name in enumerate(names)]
+        self.assertEqual(list(json.loads(self.show(table, JSON))["row"]),
+                         ["c%d" % i for i in range(30)] + ["c%d_2" % i for i in range(30)])
 
     def test_many_rows_and_long_strings_are_whole(self):
         r = random.Random(5)

@@ -2,11 +2,12 @@
 import json
 import os
 import random
+import subprocess
 import unittest
 
 import numpy as np
 
-from command import SANITIZED, CommandTest, least_memory, run
+from command import BITFOLD, SANITIZED, CommandTest, least_memory, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300")) // (6 if SANITIZED else 2)
 HOWS = ["inner", "left", "outer", "semi", "anti"]
@@ -205,7 +206,9 @@ class Messy(CommandTest):
         shows_b = how in HOWS[:3]
         take = [[("a", k)] + ([("b", first[k])] if k in first and shows_b else [])
                 for k in range(len(a.names))]
-        keys = {kb for _, kb in on}
+        # Rows of B alone show in A's key the first that it is compared with.
+        keys = {kb for kb in {kb for _, kb in on}
+                if how != "outer" or first[next(pa for pa, pb in on if pb == kb)] == kb}
         return take + [[("b", k)] for k in range(len(b.names)) if k not in keys and shows_b]
 
     def test_random_tables(self):
@@ -259,6 +262,25 @@ class Messy(CommandTest):
         done = run("join", "-", pb, "--on", "k,w", stdin=texts[0].encode() + b"1.5,w0,\n")
         self.assertEqual(read_tsv(done.stdout.decode()), expected)
 
+    def test_long_fields_of_many_rows(self):
+        n, text = (2000, "x" * 20000) if SANITIZED else (5000, "x" * 40000)
+        a = self.write("a", b"id,n\n" + b"".join(b"%d,%d\n" % (i % 2, i) for i in range(n)))
+        b = self.write("b", ("id,t\n1,%s\n" % text).encode())
+        expected = "".join("1,%d,%s\n" % (i, text) if i % 2 else "0,%d,\n" % i for i in range(n))
+        # What is shown takes more than this.
+        limit = [] if SANITIZED else ["bash", "-c", 'ulimit -v 180000 && "$@"', "-"]
+        for threads in (1, 3):
+            done = subprocess.run([*limit, BITFOLD, "join", a, b, "--on", "id", "--how", "left", "--csv",
+                                   "-j%d" % threads], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertTrue(done.stdout.decode() == "id,n,t\n" + expected)
+
+    def test_many_columns(self):
+        names = ["id"] + ["c%d" % i for i in range(5000)]
+        a = self.write("a", (",".join(names) + "\n" + "1" + ",2" * 5000 + "\n").encode())
+        row = json.loads(self.result("join", a, a, "--on", "id", "--json"))["row"]
+        self.assertEqual(list(row), names + ["b." + name for name in names[1:]])
+
 
 class Rules(CommandTest):
     def setUp(self):
@@ -281,6 +303,11 @@ class Rules(CommandTest):
                                      "--take", "name,a.name,b.name"),
                          'name,a.name,b.name\nx,x,\n"y, z","y, z",\nw,w,\nv,v,\ntwo,,two\none,,one\n'
                          "none,,none\nagain,,again")
+
+    def test_no_key_of_an_outer_join_is_lost(self):
+        b = self.write("b.csv", b"x,y\n1,1\n7,8\n")
+        shown = self.result("join", self.a, b, "--on", "id=x,id=y", "--how", "outer", "--csv")
+        self.assertEqual(shown.split("\n")[1:], ["1,x,1.50,1", '2,"y, z",,', ",w,3,", "2.0,v,4,", "7,,,8"])
 
     def test_numbers_for_columns_need_no_header(self):
         rows = self.rows("--on", "1=1", "--take", "a.2,b.2")
