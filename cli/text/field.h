@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A row that has more fields is no row: 32 MiB are needed to take this one apart. */
+enum { TEXT_FIELDS_MOST = 1 << 20 };
+
 /* One field, without the blanks and quotes around it. */
 typedef struct text_field {
     const char *at, *end;

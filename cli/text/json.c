@@ -335,11 +335,8 @@ static int by_name(const void *a, const void *b) {
     return compare_names(x->name, x->length, y->name, y->length);
 }
 
-/* The column of a key; -1: none. `i` is its place in its line, which may be that of the first. */
-static int column_of(const json_keys *keys, int i, const char *name, size_t length) {
-    if (i < keys->n && keys->all[i].length == length &&
-        memcmp(keys->all[i].name, name, length) == 0)
-        return keys->all[i].column;
+/* The wanted column of a key; -1: none. */
+static int find_column(const json_keys *keys, const char *name, size_t length) {
     int low = 0, high = keys->columns;
     while (low < high) {
         const int middle = low + (high - low) / 2;
@@ -350,6 +347,14 @@ static int column_of(const json_keys *keys, int i, const char *name, size_t leng
         if (order > 0) high = middle;
     }
     return -1;
+}
+
+/* The same of key `i` of a line, which may be that of the first line. */
+static int column_of(const json_keys *keys, int i, const char *name, size_t length) {
+    if (i < keys->n && keys->all[i].length == length &&
+        memcmp(keys->all[i].name, name, length) == 0)
+        return keys->all[i].column;
+    return find_column(keys, name, length);
 }
 
 /* The same of a string. -2: there is no memory. */
@@ -388,6 +393,12 @@ static const char *next_key(const char *p, const char **end, text_error *e) {
     return p;
 }
 
+static const char *refuse_many(const char *at, text_error *e) {
+    e->at = at;
+    snprintf(e->what, sizeof e->what, "an object of more than %d keys", TEXT_FIELDS_MOST);
+    return NULL;
+}
+
 /* The first key of the object at p, or *end. */
 static const char *first_key(const char *p, const char **end, text_error *e) {
     *end = NULL;
@@ -408,6 +419,7 @@ bool json_take_keys(json_keys *keys, const char *p, text_error *e) {
     for (p = first_key(p, &end, e); p && !end; p = p ? next_key(p, &end, e) : NULL) {
         p = pass_key(p, &key, e);
         if (p) p = take_value(p, &value, e);
+        if (p && keys->n == TEXT_FIELDS_MOST) p = refuse_many(key.at, e);
         if (p && !add_key(keys, &key)) {
             *e = (text_error){.what = "out of memory"};
             return false;
@@ -421,12 +433,14 @@ bool json_want_keys(json_keys *keys, const int *fields, int columns) {
     if (!wanted) return false;
     keys->wanted = wanted;
     keys->columns = 0;
-    for (int i = 0; i < keys->n; i++) keys->all[i].column = -1;
     for (int k = 0; k < columns && fields[k] < keys->n; k++) {
-        keys->all[fields[k]].column = k;
-        keys->wanted[keys->columns++] = keys->all[fields[k]];
+        keys->wanted[k] = keys->all[fields[k]];
+        keys->wanted[k].column = k;
+        keys->columns++;
     }
     qsort(keys->wanted, (size_t)keys->columns, sizeof *keys->wanted, by_name);
+    for (int i = 0; i < keys->n; i++) /* the first line may have a key twice */
+        keys->all[i].column = find_column(keys, keys->all[i].name, keys->all[i].length);
     return true;
 }
 

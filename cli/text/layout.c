@@ -27,9 +27,6 @@ char text_find_delimiter(const char *at, const char *end, char decimal) {
     return ' ';
 }
 
-/* A row that has more is no row: 32 MiB are needed to take this one apart. */
-enum { FIELDS_MOST = 1 << 20 };
-
 typedef struct first_row {
     text_field *fields;
     int n;
@@ -55,9 +52,9 @@ static bool take_first_row(first_row *row, const text_layout *l, const char *p, 
     const char delimiter = l->delimiter;
     const int n = p < end ? text_count_fields(p, delimiter) : 0;
     *row = (first_row){.n = n, .names = n > 0};
-    if (n > FIELDS_MOST) {
+    if (n > TEXT_FIELDS_MOST) {
         e->at = p;
-        snprintf(e->what, sizeof e->what, "a row of %d fields: more than %d", n, FIELDS_MOST);
+        snprintf(e->what, sizeof e->what, "a row of %d fields: more than %d", n, TEXT_FIELDS_MOST);
         return false;
     }
     row->fields = calloc((size_t)n + 1, sizeof *row->fields);

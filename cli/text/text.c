@@ -144,6 +144,8 @@ static const char *refuse_missing(const text_layout *l, int k, const char *at, t
     e->at = at;
     snprintf(e->what, sizeof e->what, "no column %d: this row has %d %s", l->fields[k] + 1, n,
              n == 1 ? "field" : "fields");
+    if (l->lax)
+        snprintf(e->hint, sizeof e->hint, "--null-policy skip leaves such rows out of a value");
     return NULL;
 }
 

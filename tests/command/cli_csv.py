@@ -291,6 +291,9 @@ class Strings(CommandTest):
         got = self.show(b"a,b,c\n1,x,2\n3\n4,y\n,\n5,z,6,7\n", "columns=a,c", "strings=b", "lax=1",
                         "skip=1", "settled=1")
         self.assertEqual(got, ["1 =78 2", "3 NULL NULL", "4 =79 NULL", "NULL NULL NULL", "5 =7a 6"])
+        said = self.refused(3, "-:3: no column 2: this row has 1 field", "sum", "--lax", "--column", "b",
+                            stdin=b"a,b\n1,2\n3\n")
+        self.assertIn("hint: --null-policy skip leaves such rows out", said)
 
     def test_bytes_that_are_no_text_of_any_encoding_are_kept(self):
         got = self.show(b"a,b\n\xff\xfe,1\n\x01\x80,2\n", "strings=a")

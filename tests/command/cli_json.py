@@ -115,6 +115,21 @@ class Json(CommandTest):
             self.refused(2, option[0] + " is not for JSON lines", "sum", *option, self.path("x.jsonl"))
         self.refused(3, "the first object has no keys", "sum", "--format", "jsonl", stdin=b"{}\n")
 
+    def test_a_key_twice_in_the_first_line_is_refused_as_in_others(self):
+        for data in [b'{"a":1,"a":2}\n', b'{"b":1,"a":2,"b":3}\n', b'{"a":1,"b":2}\n{"a":1,"a":2}\n']:
+            self.refused(3, "twice in an object", "sum", "--format", "jsonl", "--column", 1,
+                         stdin=data)
+        self.refused(3, "-:1: the key 'a' twice", "describe", "--infer", "--format", "jsonl",
+                     stdin=b'{"a":1,"a":2}\n')
+
+    def test_an_object_has_a_million_keys_at_most(self):
+        most = 1 << 20
+        keys = b",".join(b'"%d":1' % k for k in range(most))
+        name = self.write("x.jsonl", b"{%s}\n" % keys)
+        self.assertEqual(self.result("sum", "--column", most, name), "1")
+        name = self.write("x.jsonl", b'{%s,"more":1}\n' % keys)
+        self.refused(3, "x.jsonl:1: an object of more than %d keys" % most, "sum", "--column", 1, name)
+
     def test_what_has_no_value(self):
         data = b'{"a":1,"b":2}\n{"b":3}\n{"a":null,"b":4}\n{"a":5,"b":6}\n'
         self.assertEqual(self.result("sum", "--format", "jsonl", "--column", "a,b", "--null-policy",
