@@ -210,11 +210,13 @@ foreach(file ${files})
     endif()
 endforeach()
 
-# Shows what the reader finds in a text: for cli.csv.
-add_executable(show_rows tests/support/show_rows.c)
-target_include_directories(show_rows PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(show_rows PRIVATE bitfold_cli)
-bitfold_warnings(show_rows)
+# Show what the reader finds in a text, for cli.csv, and a sheet, for cli.sheet.
+foreach(shown rows sheet)
+    add_executable(show_${shown} tests/support/show_${shown}.c)
+    target_include_directories(show_${shown} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(show_${shown} PRIVATE bitfold_cli)
+    bitfold_warnings(show_${shown})
+endforeach()
 
 # The command and the Python module, driven from Python.
 find_program(PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
@@ -239,6 +241,7 @@ function(bitfold_python_test name file)
     bitfold_test(${name} ${PYTHON} ${PROJECT_SOURCE_DIR}/tests/run.py ${file})
     set(environment BITFOLD=$<TARGET_FILE:bitfold_command> BITFOLD_LIBRARY=$<TARGET_FILE:bitfold>
                     BITFOLD_SHOW_ROWS=$<TARGET_FILE:show_rows>
+                    BITFOLD_SHOW_SHEET=$<TARGET_FILE:show_sheet>
                     PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}")
 endfunction()

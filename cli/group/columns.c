@@ -6,9 +6,11 @@
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
-#include "text/lines.h"
+#include "sheet/sheet.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The values of a column: an array, or, where they may need more than 64 bits or be none at all,
  * values one by one. Neither: the groups' counts. */
@@ -23,7 +25,6 @@ typedef struct table {
     const group_column *columns;
     int n;
     results *results; /* of each column */
-    bool hex;
 } table;
 
 /* Takes an aggregate as an array. It stays without one if that cannot hold every value. */
@@ -79,22 +80,66 @@ static bf_value value_at(const table *t, int column, int64_t i) {
     return r->values ? r->values[i] : list_count(&t->list, i);
 }
 
-static char *make_line(const void *arg, int64_t i, char *line) {
-    const table *t = arg;
-    const bf_value key = list_key(&t->list, i);
-    line = output_put_field(line, t->hex, &key, t->n > 0 ? '\t' : '\n');
-    for (int c = 0; c < t->n; c++) {
-        const bf_value value = value_at(t, c, i);
-        line = output_put_field(line, t->hex, &value, c + 1 < t->n ? '\t' : '\n');
-    }
-    return line;
+/* ---- sheets ---------------------------------------------------------------------------------- */
+
+/* The columns of a table, and their names, in memory of their own. */
+typedef struct shown {
+    sheet sheet;
+    sheet_column *columns;
+    char **names;
+    sheet_subject subject;
+} shown;
+
+/* "sum(price)", "quantile(95:price)", "count"; to be freed. */
+static char *name_column(const group_column *column) {
+    char percent[BF_VALUE_TEXT + 1] = "";
+    const bf_value p = {.dtype = BF_F64, .as.f64 = column->percent ? *column->percent : 0};
+    if (column->percent) output_put_field(percent, false, &p, ':')[0] = '\0';
+    if (!column->of) return strdup(column->op);
+    const size_t room = strlen(column->op) + strlen(percent) + strlen(column->of) + 3;
+    char *name = malloc(room);
+    if (name) snprintf(name, room, "%s(%s%s)", column->op, percent, column->of);
+    return name;
 }
 
-/* Writes a line for each of the first n groups. */
-static int put_lines(FILE *f, const table *t, int64_t n, int threads) {
-    const lines wanted = {make_line, t, (size_t)(t->n + 1) * (BF_VALUE_TEXT + 1)};
-    return lines_put(f, &wanted, n, threads);
+static sheet_column column_of(const table *t, int c) {
+    const results *r = &t->results[c];
+    if (r->array) return (sheet_column){.dtype = r->dtype, .array = r->array};
+    if (r->values) return (sheet_column){.values = r->values};
+    return (sheet_column){.dtype = BF_I64, .array = t->list.counts};
 }
+
+/* Shows the first n groups. */
+static int make_shown(shown *x, const table *t, const group_subject *s, int64_t n) {
+    *x = (shown){.columns = calloc((size_t)t->n + 1, sizeof *x->columns),
+                 .names = calloc((size_t)t->n + 1, sizeof *x->names)};
+    bool good = x->columns && x->names;
+    if (good) x->columns[0] = list_key_column(&t->list, s);
+    for (int c = 0; c < t->n && good; c++) {
+        x->columns[c + 1] = column_of(t, c);
+        x->columns[c + 1].name = x->names[c] = name_column(&t->columns[c]);
+        good = x->names[c] != NULL;
+    }
+    x->sheet = (sheet){.columns = x->columns, .count = t->n + 1, .rows = n};
+    x->subject = list_sheet_subject(s);
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->file);
+}
+
+static void free_shown(shown *x, int n) {
+    for (int c = 0; c < n && x->names; c++) free(x->names[c]);
+    free(x->names);
+    free(x->columns);
+}
+
+static int put_sheet(FILE *f, const table *t, const group_subject *s, const options *o) {
+    shown x;
+    int code = make_shown(&x, t, s, t->list.size);
+    if (code == EXIT_DONE) code = sheet_put(f, &x.sheet, &x.subject, o);
+    free_shown(&x, t->n);
+    return code;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* The values of a column in the first n lines, behind so many others. */
 static void put_values(FILE *f, const table *t, int column, int64_t n, int64_t before) {
@@ -136,7 +181,7 @@ static void put_object(FILE *f, const table *t, const group_subject *s) {
 /* Lists the groups and their results. The table is freed by free_table, also after a failure. */
 static int make_table(table *t, const group_subject *s, const options *o,
                       const group_column *columns, int n) {
-    *t = (table){.columns = columns, .n = n, .hex = o->hex};
+    *t = (table){.columns = columns, .n = n};
     const int code = list_make(&t->list, s);
     t->results = calloc((size_t)n + 1, sizeof *t->results);
     return code == EXIT_DONE ? take_columns(t, s, o) : code;
@@ -159,7 +204,7 @@ int group_put_columns(const output *out, const options *o, group_subject *subjec
     if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
         put_object(out->stream, &t, subject);
     else if (code == EXIT_DONE)
-        code = put_lines(out->stream, &t, t.list.size, o->threads);
+        code = put_sheet(out->stream, &t, subject, o);
     free_table(&t);
     return code;
 }
@@ -173,6 +218,7 @@ typedef struct parts {
     group_subject *subject;
     const group_column *columns;
     int n;
+    sheet_writer writer; /* of lines */
     kept lines, keys, values[BF_AGGREGATES_MAX + 1];
     bf_dtype key;
     int64_t rows, groups;
@@ -186,16 +232,25 @@ static int open_parts(parts *p) {
 }
 
 static void close_parts(parts *p) {
+    sheet_end(&p->writer);
     kept_close(&p->lines);
     kept_close(&p->keys);
     for (int c = 0; c < p->n; c++) kept_close(&p->values[c]);
 }
 
+static int put_part_lines(parts *p, const table *t, int64_t n) {
+    shown x;
+    int code = make_shown(&x, t, p->subject, n);
+    if (code == EXIT_DONE && !p->writer.stream)
+        code = sheet_begin(&p->writer, p->lines.stream, sheet_form_of(p->options), &x.sheet,
+                           &x.subject, p->options);
+    if (code == EXIT_DONE) code = sheet_rows(&p->writer, &x.sheet);
+    free_shown(&x, t->n);
+    return code == EXIT_DONE ? kept_check(&p->lines) : code;
+}
+
 static int put_part(parts *p, const table *t, int64_t n) {
-    if (p->lines.stream) {
-        const int code = put_lines(p->lines.stream, t, n, p->options->threads);
-        return code == EXIT_DONE ? kept_check(&p->lines) : code;
-    }
+    if (p->lines.stream) return put_part_lines(p, t, n);
     list_put_keys(p->keys.stream, &t->list, NULL, n, p->groups);
     int code = kept_check(&p->keys);
     for (int c = 0; c < p->n && code == EXIT_DONE; c++) {
@@ -261,7 +316,7 @@ static int put_saved_columns(const saved_showing *x, group_subject *subject) {
 int group_show_saved(const saved_showing *x) {
     const options *o = x->options;
     bf_groups_options kind = {.size = sizeof kind};
-    group_subject subject = {x->context, x->saved->groups, x->file, x->began, 0};
+    group_subject subject = {x->context, x->saved->groups, x->file, NULL, x->began, 0};
     bf_groups_describe(subject.groups, &kind);
     return kind.count > 0 ? put_saved_columns(x, &subject) : group_put_counts(x->out, o, &subject);
 }

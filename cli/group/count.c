@@ -10,6 +10,7 @@
 #include "work/work.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static const usage count_usage = {
     "[OPTIONS] [FILE...]",
@@ -17,8 +18,8 @@ static const usage count_usage = {
     "number, a tab and its count. The most frequent number comes first; among equally frequent\n"
     "ones, the least. -0 counts as 0, and all NaNs count as one number, the greatest. '-' or no\n"
     "FILE is standard input.",
-    TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SEED |
-        TAKES_TOP | TAKES_SAVE | TAKES_WORK,
+    TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET |
+        TAKES_SEED | TAKES_TOP | TAKES_SAVE | TAKES_WORK,
     "bitfold count -n 10 x.npy"};
 
 enum { MANY_ROWS = 1 << 24 };
@@ -32,6 +33,7 @@ typedef struct count {
     bf_dtype dtype;
     bf_groups *groups;
     spill spill;
+    char *key; /* the name of the first column that has one */
     int64_t bytes;
 } count;
 
@@ -142,6 +144,7 @@ static int count_rows_of(count *c, const char *name) {
     if (code == EXIT_DONE && !rows_may_resettle(&r)) rows_forget(&r);
     if (code == EXIT_DONE) code = share_rows(inputs, 1, NULL);
     if (code == EXIT_DONE) code = count_file(c, &r);
+    if (code == EXIT_DONE && !c->key) c->key = group_key_name(&r);
     rows_close(&r);
     return code;
 }
@@ -150,7 +153,7 @@ static int count_rows_of(count *c, const char *name) {
 
 static int put_counts(count *c, const char *file, double began) {
     const options *o = c->options;
-    group_subject subject = {c->context, c->groups, file, began, 0};
+    group_subject subject = {c->context, c->groups, file, c->key, began, 0};
     int code = spill_used(&c->spill) ? group_put_spilled_counts(&c->output, o, &subject, &c->spill)
                                      : group_put_counts(&c->output, o, &subject);
     if (code == EXIT_DONE && o->stats)
@@ -191,6 +194,7 @@ int cmd_count(int argc, char **argv) {
     work_close(&c.work, code);
     bf_groups_destroy(c.groups);
     spill_close(&c.spill);
+    free(c.key);
     bf_context_destroy(c.context);
     return code;
 }

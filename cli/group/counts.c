@@ -5,7 +5,7 @@
 #include "memory/runs.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
-#include "text/lines.h"
+#include "sheet/sheet.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,24 +26,26 @@ static int order_groups(const list *l, const group_subject *s, bool by_key, int6
     return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, s->file);
 }
 
-typedef struct count_lines {
-    const list *list;
-    const int64_t *order;
-    bool hex;
-} count_lines;
+/* The first n counts as a sheet. */
+typedef struct shown {
+    sheet_column columns[2];
+    sheet sheet;
+    sheet_subject subject;
+} shown;
 
-static char *make_count_line(const void *arg, int64_t i, char *line) {
-    const count_lines *x = arg;
-    const int64_t group = x->order ? x->order[i] : i;
-    const bf_value key = list_key(x->list, group), count = list_count(x->list, group);
-    return output_put_field(output_put_field(line, x->hex, &key, '\t'), false, &count, '\n');
+static void make_shown(shown *x, const list *l, const group_subject *s, const int64_t *order,
+                       int64_t n) {
+    x->columns[0] = list_key_column(l, s);
+    x->columns[1] = (sheet_column){.name = "count", .dtype = BF_I64, .array = l->counts};
+    x->sheet = (sheet){.columns = x->columns, .count = 2, .rows = n, .order = order};
+    x->subject = list_sheet_subject(s);
 }
 
-static int put_count_lines(const output *out, const list *l, const int64_t *order, int64_t n,
-                           int threads) {
-    const count_lines x = {l, order, out->hex};
-    const lines wanted = {make_count_line, &x, 2 * (BF_VALUE_TEXT + 1)};
-    return lines_put(out->stream, &wanted, n, threads);
+static int put_count_sheet(FILE *f, const list *l, const group_subject *s, const int64_t *order,
+                           int64_t n, const options *o) {
+    shown x;
+    make_shown(&x, l, s, order, n);
+    return sheet_put(f, &x.sheet, &x.subject, o);
 }
 
 static void put_count_object(FILE *f, const list *l, const group_subject *s, const int64_t *order,
@@ -67,7 +69,7 @@ int group_put_counts(const output *out, const options *o, group_subject *subject
     if (code == EXIT_DONE && o->layout == LAYOUT_JSON)
         put_count_object(out->stream, &l, subject, order, n);
     else if (code == EXIT_DONE)
-        code = put_count_lines(out, &l, order, n, o->threads);
+        code = put_count_sheet(out->stream, &l, subject, order, n, o);
     free(order);
     list_free(&l);
     return code;
@@ -79,6 +81,7 @@ int group_put_counts(const output *out, const options *o, group_subject *subject
 typedef struct counts {
     const options *options;
     group_subject *subject;
+    sheet_writer writer;
     runs runs;
     bf_dtype key;
     int64_t rows, groups;
@@ -133,10 +136,20 @@ static void list_records(const counts *x, const run_record *records, int64_t n, 
     l->size = n;
 }
 
+static int put_lines(counts *x, const output *out, const list *l) {
+    shown s;
+    int code = EXIT_DONE;
+    make_shown(&s, l, x->subject, NULL, l->size);
+    if (!x->writer.stream)
+        code = sheet_begin(&x->writer, out->stream, sheet_form_of(x->options), &s.sheet, &s.subject,
+                           x->options);
+    return code == EXIT_DONE ? sheet_rows(&x->writer, &s.sheet) : code;
+}
+
 /* Shows what is listed, behind `before` others: lines, or keys to f and counts to `behind`. */
-static int put_listed(const counts *x, const output *out, const list *l, int64_t before,
+static int put_listed(counts *x, const output *out, const list *l, int64_t before,
                       const kept *behind) {
-    if (!behind) return put_count_lines(out, l, NULL, l->size, x->options->threads);
+    if (!behind) return put_lines(x, out, l);
     list_put_keys(out->stream, l, NULL, l->size, before);
     for (int64_t i = 0; i < l->size; i++)
         fprintf(behind->stream, "%s%" PRId64, before + i > 0 ? "," : "", l->counts[i]);
@@ -193,6 +206,7 @@ int group_put_spilled_counts(const output *out, const options *o, group_subject 
     subject->seconds = progress_clock() - subject->began;
     if (code == EXIT_DONE)
         code = o->layout == LAYOUT_JSON ? put_merged_object(&x, out) : put_merged(&x, out, NULL);
+    sheet_end(&x.writer);
     runs_close(&x.runs);
     return code;
 }

@@ -23,7 +23,7 @@ static const usage group_usage = {
     "are exact in any order of rows. Medians and quantiles (by NumPy's methods) need all rows in\n"
     "memory. '-' or no KEYS is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY |
-        TAKES_OUTPUT | TAKES_SEED | TAKES_GROUPS | TAKES_SAVE | TAKES_WORK,
+        TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED | TAKES_GROUPS | TAKES_SAVE | TAKES_WORK,
     "bitfold group x.npy --sum x.npy --count"};
 
 enum { VALUES_MOST = OPTIONS_AGGREGATES };
@@ -376,7 +376,8 @@ static const char *name_of(const struct wanted_aggregate *w) {
 
 static int put_groups(group *g, double began) {
     const options *o = g->options;
-    group_subject subject = {g->context, g->groups, o->files[0], began, 0};
+    char *key = group_key_name(&g->inputs[0]);
+    group_subject subject = {g->context, g->groups, o->files[0], key, began, 0};
     group_column columns[VALUES_MOST];
     for (int i = 0; i < o->aggregate_count; i++) {
         const struct wanted_aggregate *w = &o->aggregates[i];
@@ -393,6 +394,7 @@ static int put_groups(group *g, double began) {
     const int code = spill_used(&g->spill)
                          ? group_put_spilled_columns(&g->output, o, &subject, &g->spill, columns, n)
                          : group_put_columns(&g->output, o, &subject, columns, n);
+    free(key);
     return code == EXIT_DONE && o->save ? statefile_save_groups(&g->save, g->groups, g->context)
                                         : code;
 }

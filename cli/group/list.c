@@ -32,6 +32,15 @@ bf_value list_count(const list *l, int64_t i) {
     return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};
 }
 
+sheet_column list_key_column(const list *l, const group_subject *s) {
+    return (sheet_column){.name = s->key ? s->key : "key", .dtype = l->key, .array = l->keys};
+}
+
+sheet_subject list_sheet_subject(const group_subject *s) {
+    return (sheet_subject){report_command_name(), s->file, bf_context_device(s->context),
+                           s->seconds};
+}
+
 void list_put_head(FILE *f, bf_dtype key, const group_subject *s, int64_t rows, int64_t groups) {
     fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
     json_string(f, s->file);

@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_GROUP_LIST_H
 
 #include "group/output.h"
+#include "sheet/sheet.h"
 
 typedef struct list {
     bf_dtype key;
@@ -19,6 +20,10 @@ void list_free(list *l);
 /* The key of group i, and the number of its rows. */
 bf_value list_key(const list *l, int64_t i);
 bf_value list_count(const list *l, int64_t i);
+
+/* What a sheet of the groups shows first, and what it is of. */
+sheet_column list_key_column(const list *l, const group_subject *s);
+sheet_subject list_sheet_subject(const group_subject *s);
 
 /* Writes {"schema":1, ... "keys":[ of so many rows and groups. */
 void list_put_head(FILE *f, bf_dtype key, const group_subject *s, int64_t rows, int64_t groups);

@@ -10,6 +10,7 @@ typedef struct group_subject {
     bf_context *context;
     bf_groups *groups;
     const char *file; /* "total" for several */
+    const char *key;  /* the name of the keys' column; NULL: it has none */
     double began;
     double seconds; /* set by what follows */
 } group_subject;

@@ -20,6 +20,11 @@ bf_dtype group_key(const bf_groups *groups) {
     return kind.key;
 }
 
+char *group_key_name(const rows *r) {
+    const text_input *t = r->source.text;
+    return t && t->layout.names && *t->layout.names[0] ? strdup(t->layout.names[0]) : NULL;
+}
+
 bf_array group_array(const rows *r, const rows_chunk *chunk, int column) {
     const rows_column *c = &chunk->columns[column];
     return bf_array_of(rows_dtype(r, column), c->as[__builtin_ctz(c->can)], chunk->n);

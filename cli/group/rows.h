@@ -11,6 +11,9 @@ rows_options group_rows(const options *o, int inputs, spool_limit *keep);
 /* The dtype of the keys. */
 bf_dtype group_key(const bf_groups *groups);
 
+/* The name of the keys' column, to be freed; NULL: it has none. */
+char *group_key_name(const rows *r);
+
 /* Whether a sample of an array in a file has hardly a key twice: its rows are best absorbed at
  * once.
  */

@@ -80,6 +80,8 @@ void rows_take_as(rows *r, bf_dtype dtype) {
     for (int k = 0; k < r->columns; k++) r->can[k] &= ~0u << candidate_of(r, dtype);
 }
 
+void rows_take_strings(rows *r, int column) { r->can[column] = TEXT_CAN_STRINGS; }
+
 /* Sets the forms that chunks shall hold: all that a column can have, or that of its dtype. */
 static void set_forms(rows *r) {
     const text_layout *l = &r->source.text->layout;
@@ -168,6 +170,19 @@ int rows_open_column(rows *r, const char *name, const input *in, const rows_opti
     return EXIT_USAGE;
 }
 
+static void drop_columns(rows *r) {
+    free(r->can);
+    free(r->forms);
+    free(r->chunk);
+    free(r->gathered);
+}
+
+int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n) {
+    drop_columns(r);
+    text_layout_keep(&r->source.text->layout, fields, kinds, n);
+    return open_columns(r);
+}
+
 static void drop_gathered(rows *r) {
     for (int k = 0; r->gathered && k < r->columns; k++) {
         struct gathered *g = &r->gathered[k];
@@ -183,10 +198,7 @@ static void drop_gathered(rows *r) {
 void rows_close(rows *r) {
     crew_close(r->crew);
     drop_gathered(r);
-    free(r->can);
-    free(r->forms);
-    free(r->chunk);
-    free(r->gathered);
+    drop_columns(r);
     source_close(&r->source);
     *r = (rows){.source = {.name = r->source.name, .fd = -1}};
 }
@@ -408,6 +420,17 @@ static bool gather_others(rows *r, int k, int64_t gathered, int64_t n) {
            text_strings_append(&g->strings, gathered, &c->strings, r->used, n);
 }
 
+static int64_t gathered_bytes(const rows *r) {
+    int64_t bytes = 0;
+    for (int k = 0; k < r->columns; k++) {
+        const struct gathered *g = &r->gathered[k];
+        const int64_t strings = g->strings.offsets ? (int64_t)sizeof *g->strings.offsets : 0;
+        bytes += g->numbers ? r->room * (int64_t)bf_dtype_size(rows_dtype(r, k)) : 0;
+        bytes += r->room * strings + g->strings.room + (g->valid ? r->room / 8 : 0);
+    }
+    return bytes;
+}
+
 /* Copies n rows of the present chunk behind those gathered. */
 static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
     if (!reserve_gathered(r, gathered + n)) return false;
@@ -421,7 +444,7 @@ static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
     }
     r->used += n;
     r->at += n;
-    return true;
+    return r->options.gathered == 0 || gathered_bytes(r) <= r->options.gathered;
 }
 
 static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
@@ -435,13 +458,21 @@ static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
     out->n = n;
 }
 
+static int refuse_gathered(const rows *r) {
+    if (r->options.gathered == 0 || gathered_bytes(r) <= r->options.gathered)
+        return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    fail(EXIT_IO, r->source.name, "its rows take more than --memory allows");
+    hint("fewer columns take less");
+    return EXIT_IO;
+}
+
 /* The next `most` rows of a settled input, in one piece. */
 static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
     int64_t n = 0;
     int code = EXIT_DONE;
     while (n < most && r->current) {
         const int64_t left = r->current->n - r->used, some = left < most - n ? left : most - n;
-        if (!gather_rows(r, n, some)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+        if (!gather_rows(r, n, some)) return refuse_gathered(r);
         n += some;
         if (n < most) code = take_chunk(r);
         if (code != EXIT_DONE) return code;

@@ -18,6 +18,7 @@ typedef struct rows_options {
     int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
     int64_t slab;      /* bytes of an array that are handed out at a time; 0: the usual */
     bool nulls;        /* numbers that are NULL may be skipped: the caller looks at `valid` */
+    int64_t gathered;  /* bytes of rows that are gathered in one piece; 0: no limit */
 } rows_options;
 
 /* The fields of one column in a chunk: numbers, strings or both. */
@@ -72,6 +73,10 @@ int rows_open(rows *r, const char *name, const input *in, const rows_options *op
 /* The same for an input of one column. */
 int rows_open_column(rows *r, const char *name, const input *in, const rows_options *options);
 
+/* Before the first chunk: of the columns of a text, which all were asked for, n are wanted, by
+ * their fields, ascending; `kinds` says what each holds. */
+int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n);
+
 void rows_close(rows *r);
 
 /* The candidates that a column may have as its dtype; and its dtype, the most exact that is left
@@ -94,6 +99,9 @@ int rows_column_of(const rows *r, const char *item);
 /* Whether all numbers so far are of this dtype; and, before the first chunk, takes them as it. */
 bool rows_can_be(const rows *r, bf_dtype dtype);
 void rows_take_as(rows *r, bf_dtype dtype);
+
+/* Before the first chunk: takes a column of keys as strings, whatever its fields are. */
+void rows_take_strings(rows *r, int column);
 
 /* Whether a settled column may still turn out to have another dtype. */
 bool rows_may_resettle(const rows *r);

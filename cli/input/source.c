@@ -70,7 +70,7 @@ static int refuse_format(const source *s, int64_t size) {
 
 /* Whether the options, or the first bytes, say that this is text. */
 static bool is_text(const source *s, const input *in, const void *prefix, int64_t length) {
-    if (in->format != FORMAT_AUTO) return in->format == FORMAT_TEXT;
+    if (in->format != FORMAT_AUTO) return in->format == FORMAT_TEXT || in->format == FORMAT_JSONL;
     return !npy_has_magic(prefix, (size_t)length) && !ends_with(s->name, ".npy");
 }
 
@@ -198,11 +198,37 @@ int source_text_failed(const source *s, text_status st, const text_refusal *refu
     return EXIT_DATA;
 }
 
+/* Whether a text is JSON lines: as the options or, if they do not say, its name tells. */
+static bool is_json(const source *s, const input *in) {
+    static const char *const ends[] = {".jsonl", ".ndjson"}, *const more[] = {"", ".gz", ".zst",
+                                                                              ".xz"};
+    bool json = in->format == FORMAT_JSONL;
+    for (int i = 0; i < 8 && in->format == FORMAT_AUTO && !json; i++) {
+        char end[16];
+        snprintf(end, sizeof end, "%s%s", ends[i / 4], more[i % 4]);
+        json = ends_with(s->name, end);
+    }
+    return json;
+}
+
+/* An option that JSON lines have not. */
+static int refuse_json_options(const source *s, const text_options *t) {
+    const char *option = t->delimiter ? "--delimiter"
+                         : t->nulls   ? "--null"
+                         : t->lax     ? "--lax"
+                                      : NULL;
+    if (!option) return EXIT_DONE;
+    return fail(EXIT_USAGE, s->name, "%s is not for JSON lines, whose keys and nulls say it",
+                option);
+}
+
 static int open_text(source *s, const input *in, const void *prefix, size_t length,
                      int64_t file_size) {
     text_options options = in->text;
     text_refusal refusal = {.line = 0};
     options.dtype = in->dtype;
+    options.json = is_json(s, in);
+    if (options.json && refuse_json_options(s, &options) != EXIT_DONE) return EXIT_USAGE;
     s->layout = (npy_header){.ndim = 1, .count = -1};
     s->size = file_size > s->start ? file_size - s->start : 0;
     if (s->file) tape_open(&s->tape, s->fd, s->keep);
@@ -237,6 +263,9 @@ static int refuse_text_options(const source *s, const input *in) {
                          : t->nulls             ? "--null"
                          : t->skip_nulls        ? "--null-policy"
                          : t->lax               ? "--lax"
+                         : t->style.thousands   ? "--thousands"
+                         : t->style.decimal     ? "--decimal"
+                         : t->style.currency    ? "--currency"
                          : in->dtype != BF_NONE ? "--dtype"
                                                 : NULL;
     if (!option) return EXIT_DONE;

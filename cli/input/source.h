@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-enum format { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_TEXT };
+enum format { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_TEXT, FORMAT_JSONL };
 
 /* The options that hold for every input of a command. */
 typedef struct input {

@@ -53,9 +53,9 @@ static int put_lines(const answer *x, const question *q, const output *out, bool
     if (percents && !many) s.file = NULL;
     if (percents) s.percents = answer_percents(q->options);
     if (percents) s.each = n / s.percents.n;
-    const lines wanted = {make_line, &s,
-                          3 * (BF_VALUE_TEXT + 1) + strlen(x->file) +
-                              (x->column ? strlen(x->column) : 0) + 2};
+    const lines wanted = {
+        make_line, &s,
+        3 * (BF_VALUE_TEXT + 1) + strlen(x->file) + (x->column ? strlen(x->column) : 0) + 2, NULL};
     return lines_put(out->stream, &wanted, n, q->options->threads);
 }
 
@@ -85,7 +85,7 @@ static char *make_beside(const void *arg, int64_t i, char *line) {
 static int put_numbers(const answer *x, const question *q, FILE *f, int64_t before,
                        char *(*make)(const void *, int64_t, char *)) {
     const listed l = {x, before};
-    const lines numbers = {make, &l, JSON_VALUE_TEXT + 1};
+    const lines numbers = {make, &l, JSON_VALUE_TEXT + 1, NULL};
     return lines_put(f, &numbers, bf_array_count(&x->values), q->options->threads);
 }
 

@@ -22,6 +22,38 @@ void json_string(FILE *f, const char *text) {
     putc('"', f);
 }
 
+/* Puts a character that a string does not hold as it is. */
+static char *put_escaped(char *text, unsigned char c) {
+    static const char digits[] = "0123456789abcdef";
+    const char special[] = {'"', '\\', '\n', '\t', '\r'}, letters[] = {'"', '\\', 'n', 't', 'r'};
+    const char *found = memchr(special, c, sizeof special);
+    *text++ = '\\';
+    if (found) *text++ = letters[found - special];
+    if (found) return text;
+    memcpy(text, "u00", 3);
+    text[3] = digits[c >> 4];
+    text[4] = digits[c & 15];
+    return text + 5;
+}
+
+char *json_put_string(char *text, const char *bytes, size_t n) {
+    const char *end = bytes + n;
+    *text++ = '"';
+    while (bytes < end) {
+        const unsigned char c = (unsigned char)*bytes;
+        const int length = utf8_length_before(bytes, end);
+        if (length == 0)
+            text = (char *)memcpy(text, "\xef\xbf\xbd", 3) + 3;
+        else if (c < 0x20 || c == 0x7f || c == '"' || c == '\\')
+            text = put_escaped(text, c);
+        else
+            text = (char *)memcpy(text, bytes, (size_t)length) + length;
+        bytes += length ? length : 1;
+    }
+    *text++ = '"';
+    return text;
+}
+
 bool json_is_float(bf_dtype dtype) {
     return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
 }

@@ -10,6 +10,11 @@
  * surrogateescape has them, so that any file name can be had back. */
 void json_string(FILE *f, const char *text);
 
+/* Puts a string of n bytes into text, which has room for JSON_STRING_TEXT(n), without a '\0'.
+ * Returns its end. Bytes that are not UTF-8 become U+FFFD: such text is for any reader. */
+#define JSON_STRING_TEXT(n) (6 * (size_t)(n) + 2)
+char *json_put_string(char *text, const char *bytes, size_t n);
+
 /* A number that a reader of doubles reads back exactly; anything else, as a string: infinities,
  * NaN, and integers beyond 2^53. */
 void json_value(FILE *f, const bf_value *value);

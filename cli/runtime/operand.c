@@ -176,6 +176,13 @@ bool read_delimiter(const option_spec *spec, const char *text, void *to) {
     return fit || operand_bad(spec->name, text, "one character that is no part of a number");
 }
 
+bool read_mark(const option_spec *spec, const char *text, void *to) {
+    const bool fit = strlen(text) == 1 && isprint((unsigned char)*text) &&
+                     !isalnum((unsigned char)*text) && !strchr("\"+-()$", *text);
+    *(char *)to = *text;
+    return fit || operand_bad(spec->name, text, "one character, such as ',' or '.'");
+}
+
 /* A percentage is one of hardware_memory(). */
 bool read_memory(const option_spec *spec, const char *text, void *to) {
     static const char units[] = "KMGT";

@@ -11,15 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define ELEMENTS_MOST ((int64_t)1 << 62)
 #define AT(member) offsetof(options, member)
 
-static const char formats[] = "auto|npy|raw|text", policies[] = "propagate|skip|error",
+static const char formats[] = "auto|npy|raw|text|jsonl", policies[] = "propagate|skip|error",
                   out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
-                  overflows[] = "error|wrap|saturate", sorts[] = "count|key";
+                  overflows[] = "error|wrap|saturate", sorts[] = "count|key",
+                  hows[] = "inner|left|outer|semi|anti";
 
 static bool add_aggregate(const option_spec *spec, options *o, struct wanted_aggregate wanted) {
     if (wanted.values && *wanted.values == '\0')
@@ -78,7 +80,11 @@ static bool read_layout(const option_spec *spec, const char *text, void *to) {
     enum layout *layout = to;
     (void)text;
     if (*layout != LAYOUT_PLAIN && *layout != (enum layout)spec->value) {
-        fail(EXIT_USAGE, NULL, "--json and --tsv exclude each other");
+        static const char *const names[] = {[LAYOUT_TSV] = "tsv",
+                                            [LAYOUT_JSON] = "json",
+                                            [LAYOUT_CSV] = "csv",
+                                            [LAYOUT_MARKDOWN] = "markdown"};
+        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", names[*layout], spec->name);
         return false;
     }
     *layout = (enum layout)spec->value;
@@ -87,7 +93,9 @@ static bool read_layout(const option_spec *spec, const char *text, void *to) {
 
 /* The options that commands share. */
 static const option_spec shared[] = {
-    {"format", 0, formats, "the format of the input (auto: .npy by its first bytes, else text)",
+    {"format", 0, formats,
+     "the format of the input (auto: .npy by its first bytes, JSON lines by a name in .jsonl or "
+     ".ndjson, else text)",
      TAKES_INPUT, .read = read_choice, .at = AT(input.format)},
     {"dtype", 0, "T",
      "the dtype of raw input or text (julia: f32 or f64): bool i8 i16 i32 i64 u8 u16 u32 u64 "
@@ -115,6 +123,14 @@ static const option_spec shared[] = {
      .read = read_null_policy, .at = AT(input.text.skip_nulls)},
     {"lax", 0, NULL, "text: a field that a row is too short for holds no value", TAKES_INPUT,
      .read = read_flag, .at = AT(input.text.lax)},
+    {"thousands", 0, "C",
+     "text: what stands between groups of three digits, as in 1,234.5 (nothing)", TAKES_INPUT,
+     .read = read_mark, .at = AT(input.text.style.thousands)},
+    {"decimal", 0, "C", "text: the decimal point, as in 1.234,5 (.)", TAKES_INPUT,
+     .read = read_mark, .at = AT(input.text.style.decimal)},
+    {"currency", 0, NULL,
+     "text: a currency sign may stand beside a number, and one in parentheses is negative",
+     TAKES_INPUT, .read = read_flag, .at = AT(input.text.style.currency)},
     {"expression", 'e', "EXPR",
      "of this expression, as in '(a-b)**2': a, b, c are the FILEs in turn, other names the columns "
      "of a text",
@@ -207,6 +223,17 @@ static const option_spec shared[] = {
      .read = read_choice, .at = AT(by_key), .incidental = true},
     {"top", 'n', "TOP", "show at most TOP lines", TAKES_TOP, .read = read_number, .at = AT(top),
      .least = 1, .most = ELEMENTS_MOST, .incidental = true},
+    {"on", 0, "COL[=COL]",
+     "join texts on these columns, A's and B's, with commas between, and show their rows",
+     TAKES_JOIN, .read = read_text, .at = AT(on)},
+    {"how", 0, hows,
+     "--on: rows with a partner alone, also the others of A, of both; rows of A that have one, or "
+     "none (inner)",
+     TAKES_JOIN, .read = read_choice, .at = AT(how)},
+    {"take", 0, "COL[,COL]",
+     "--on: the columns to show, a.NAME and b.NAME if both have the name (all; semi, anti: those "
+     "of A)",
+     TAKES_JOIN, .read = read_text, .at = AT(take)},
     {"seed", 0, "N", "the seed of the hash; no result depends on it", TAKES_SEED,
      .read = read_number, .at = AT(seed), .most = INT64_MAX},
     {"save", 0, "FILE", "save the state for 'bitfold merge'", TAKES_SAVE, .read = read_text,
@@ -227,6 +254,10 @@ static const option_spec shared[] = {
      .read = read_layout, .at = AT(layout), .value = LAYOUT_JSON, .incidental = true},
     {"tsv", 0, NULL, "show value, tab and file, even for one file; hist: show the table",
      TAKES_OUTPUT, .read = read_layout, .at = AT(layout), .value = LAYOUT_TSV, .incidental = true},
+    {"csv", 0, NULL, "show CSV, with a header of names", TAKES_SHEET, .read = read_layout,
+     .at = AT(layout), .value = LAYOUT_CSV, .incidental = true},
+    {"markdown", 0, NULL, "show a table of Markdown", TAKES_SHEET, .read = read_layout,
+     .at = AT(layout), .value = LAYOUT_MARKDOWN, .incidental = true},
     {"hex", 0, NULL, "show floats in hexadecimal, as %a prints them; integers stay decimal",
      TAKES_OUTPUT, .read = read_flag, .at = AT(hex), .incidental = true},
     {"size", 0, "WxH", "the width and height of the picture in pixels (1000x1000)", TAKES_JULIA,
@@ -412,6 +443,15 @@ static int read_options(options *o, const own_options *own, int argc, char **arg
     return EXIT_DONE;
 }
 
+/* What a number is made of must be told apart. */
+static int check_style(const text_style *s) {
+    const char point = s->decimal ? s->decimal : '.';
+    if (s->thousands != point) return EXIT_DONE;
+    fail(EXIT_USAGE, NULL, "'%c' cannot stand for --thousands and for the decimal point", point);
+    if (!s->decimal) hint("--decimal says what the decimal point is, as in --decimal ,");
+    return EXIT_USAGE;
+}
+
 /* Options that need or exclude each other. */
 static int check_options(const options *o) {
     if (o->input.format == FORMAT_RAW && o->input.dtype == BF_NONE) {
@@ -428,11 +468,12 @@ static int check_options(const options *o) {
         return fail(EXIT_USAGE, NULL, "--checkpoint-interval needs --checkpoint");
     const text_options *t = &o->input.text;
     if ((o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW) &&
-        (t->columns || t->delimiter || t->header || t->nulls || t->skip_nulls || t->lax))
-        return fail(
-            EXIT_USAGE, NULL,
-            "--column, --delimiter, --header, --null, --null-policy and --lax belong to text");
-    return EXIT_DONE;
+        (t->columns || t->delimiter || t->header || t->nulls || t->skip_nulls || t->lax ||
+         !text_style_is_plain(&t->style)))
+        return fail(EXIT_USAGE, NULL,
+                    "--column, --delimiter, --header, --null, --null-policy, --lax, --thousands, "
+                    "--decimal and --currency belong to text");
+    return check_style(&t->style);
 }
 
 static int check_isa(const char *name) {
@@ -527,11 +568,26 @@ static bool keeps_rows(const options *o) {
     return keeps;
 }
 
+/* The ending of -o says how a sheet is written, if nothing else does. */
+static void take_ending(options *o) {
+    static const struct {
+        const char *ending;
+        enum layout layout;
+    } endings[] = {{".csv", LAYOUT_CSV},
+                   {".json", LAYOUT_JSON},
+                   {".jsonl", LAYOUT_JSON},
+                   {".md", LAYOUT_MARKDOWN}};
+    const char *point = o->output && o->layout == LAYOUT_PLAIN ? strrchr(o->output, '.') : NULL;
+    for (size_t i = 0; point && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(point, endings[i].ending) == 0) o->layout = endings[i].layout;
+}
+
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
     const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_GROUPS);
-    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o)) && !ranks_alone())
+    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !o->on) &&
+        !ranks_alone())
         return false;
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;
@@ -562,6 +618,7 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     *code = ranks_agree(*code);
     const bool asked = o->threads > 0;
+    if (u->takes & TAKES_SHEET) take_ending(o);
     if (*code == EXIT_DONE && !join_ranks(o, u)) return false;
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (!asked) o->threads = memory_plan_threads(&o->memory, o->threads);

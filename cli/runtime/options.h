@@ -46,8 +46,10 @@ enum option_group {
 /* These fit no enum. */
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
+#define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown, and their endings of -o */
+#define TAKES_JOIN (UINT64_C(1) << 34)       /* --on --how --take */
 
-enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON };
+enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
 
 enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 
@@ -58,6 +60,9 @@ struct wanted_aggregate {
     enum wanted_order { ORDER_NONE, ORDER_MEDIAN_OF, ORDER_QUANTILE_OF } order;
     double percent; /* of a quantile */
 };
+
+/* Which rows a join on keys shows. */
+enum join_how { HOW_INNER, HOW_LEFT, HOW_OUTER, HOW_SEMI, HOW_ANTI };
 
 /* The axes that are reduced, as they were given; n 0: none were. */
 struct wanted_axes {
@@ -87,8 +92,10 @@ typedef struct options {
     enum layout layout;
     enum progress_mode progress;
     enum color_mode color;
-    int64_t seed, top; /* top 0: not given */
-    int by_key;        /* --sort: 0 count, 1 key */
+    int64_t seed, top;     /* top 0: not given */
+    int by_key;            /* --sort: 0 count, 1 key */
+    const char *on, *take; /* NULL: not given */
+    enum join_how how;
     struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
     int aggregate_count;
     const char *minus[OPTIONS_MINUS]; /* states to take out */
@@ -138,7 +145,7 @@ typedef struct usage {
 /* The options of a command that shares none but --help. */
 typedef struct own_options {
     const option_spec *specs;
-    int n; /* at most OPTIONS_OWN */
+    int n;      /* at most OPTIONS_OWN */
     void *into; /* the struct that they are read into */
 } own_options;
 

@@ -1,45 +1,251 @@
 #include "sheet/sheet.h"
 
-#include "runtime/output.h"
+#include "runtime/json.h"
+#include "sheet/field.h"
+#include "text/lines.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static bool needs_quotes(const char *at, const char *end) {
-    for (; at < end; at++)
-        if (*at == '\t' || *at == '\n' || *at == '\r' || *at == '"') return true;
-    return false;
+/* Rows that are looked at for the widths of columns. A column is as wide as they need, but for what
+ * is wider than this. */
+enum { LOOKED = 1 << 12, WIDEST = 48 };
+
+enum sheet_form sheet_form_of(const options *o) {
+    const bool file = o->output && strcmp(o->output, "-") != 0;
+    switch (o->layout) {
+    case LAYOUT_TSV: return SHEET_TSV;
+    case LAYOUT_JSON: return SHEET_JSON;
+    case LAYOUT_CSV: return SHEET_CSV;
+    case LAYOUT_MARKDOWN: return SHEET_MARKDOWN;
+    default: return !file && isatty(STDOUT_FILENO) ? SHEET_ALIGNED : SHEET_TSV;
+    }
 }
 
-/* The empty string is quoted, for the empty field is NULL. */
-static void put_string(FILE *f, const char *at, const char *end) {
-    const bool quoted = at == end || needs_quotes(at, end);
-    if (quoted) putc('"', f);
-    for (; at < end; at++) {
-        if (*at == '"') putc('"', f);
-        putc(*at, f);
-    }
-    if (quoted) putc('"', f);
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* A part as it is written. */
+typedef struct shown {
+    const sheet_writer *writer;
+    const sheet *part;
+} shown;
+
+static int64_t row_of(const sheet *s, int64_t i) { return s->order ? s->order[i] : i; }
+
+/* What may stand around a field: the padding of a column, the name of a value. */
+static size_t room_around(const sheet_writer *w, int column) {
+    return 8 + (size_t)(w->widths ? WIDEST : 0) + (w->names ? w->name_bytes[column] : 0);
 }
 
-static void put_field(FILE *f, const sheet_column *c, int64_t i, bool hex) {
-    char text[BF_VALUE_TEXT];
-    if (c->valid && !c->valid[i]) return;
-    if (c->strings) {
-        const int64_t *offsets = c->strings->offsets;
-        put_string(f, c->strings->bytes + offsets[i], c->strings->bytes + offsets[i + 1]);
-        return;
+static size_t row_room(const void *arg, int64_t i) {
+    const shown *x = arg;
+    size_t room = x->writer->head_bytes + x->writer->tail_bytes + 64;
+    for (int c = 0; c < x->part->count; c++)
+        room += room_around(x->writer, c) + field_room(&x->part->columns[c], row_of(x->part, i));
+    return room;
+}
+
+static char *put_bytes(char *line, const char *bytes, size_t n) {
+    return (char *)memcpy(line, bytes, n) + n;
+}
+
+/* Pads a field: numbers on the left; strings on the right, but for the last column. */
+static char *pad(char *from, char *end, int width, bool number, bool last) {
+    const int used = field_width(from, end), blanks = used < width ? width - used : 0;
+    if (number) memmove(from + blanks, from, (size_t)(end - from));
+    if (number || !last) memset(number ? from : end, ' ', (size_t)blanks);
+    return number || !last ? end + blanks : end;
+}
+
+/* Ends a field or a line of these forms. */
+static char *put_separator(char *line, enum sheet_form form, bool last) {
+    switch (form) {
+    case SHEET_ALIGNED: return put_bytes(line, last ? "\n" : "  ", last ? 1 : 2);
+    case SHEET_MARKDOWN: return put_bytes(line, last ? " |\n" : " | ", 3);
+    default: *line = last ? '\n' : form == SHEET_CSV ? ',' : '\t'; return line + 1;
     }
-    const bf_value value = c->array ? output_element(c->dtype, c->array, i) : c->values[i];
-    output_format(&value, hex, text);
-    fputs(text, f);
+}
+
+static char *put_row(const void *arg, int64_t i, char *line) {
+    const shown *x = arg;
+    const sheet_writer *w = x->writer;
+    const int count = x->part->count;
+    if (w->form == SHEET_MARKDOWN) line = put_bytes(line, "| ", 2);
+    for (int c = 0; c < count; c++) {
+        const sheet_column *column = &x->part->columns[c];
+        char *const from = line;
+        line = field_put(line, w->form, column, row_of(x->part, i), w->hex);
+        if (w->widths)
+            line = pad(from, line, w->widths[c], field_is_number(column), c + 1 == count);
+        line = put_separator(line, w->form, c + 1 == count);
+    }
+    return line;
+}
+
+static char *put_object(const void *arg, int64_t i, char *line) {
+    static const char total[] = "},\"total\":true", row[] = "}";
+    const shown *x = arg;
+    const sheet_writer *w = x->writer;
+    const bool last = x->part->total && i + 1 == x->part->rows;
+    line = put_bytes(line, w->head, w->head_bytes);
+    for (int c = 0; c < x->part->count; c++) {
+        line = put_bytes(line, w->names[c], w->name_bytes[c]);
+        line = field_put(line, SHEET_JSON, &x->part->columns[c], row_of(x->part, i), false);
+    }
+    line = put_bytes(line, last ? total : row, last ? sizeof total - 1 : sizeof row - 1);
+    return put_bytes(line, w->tail, w->tail_bytes);
+}
+
+/* Rows of numbers have room for all of them; that of others depends on the row. */
+int sheet_rows(const sheet_writer *w, const sheet *part) {
+    const shown x = {w, part};
+    bool numbers = true;
+    for (int c = 0; c < part->count; c++) numbers &= field_is_number(&part->columns[c]);
+    const lines wanted = {.make = w->form == SHEET_JSON ? put_object : put_row,
+                          .arg = &x,
+                          .most = numbers && part->rows > 0 ? row_room(&x, 0) : 0,
+                          .room = numbers ? NULL : row_room};
+    return lines_put(w->stream, &wanted, part->rows, w->threads);
+}
+
+/* ---- headers --------------------------------------------------------------------------------- */
+
+/* The header as a row of strings: one of one row for each column. False: there is no memory. */
+static bool put_header(const sheet_writer *w, const sheet *s) {
+    bool good = true;
+    if (w->form == SHEET_MARKDOWN) fputs("| ", w->stream);
+    for (int c = 0; c < s->count && good; c++) {
+        const size_t n = strlen(s->columns[c].name);
+        char *text = malloc(FIELD_TEXT(n) + WIDEST + 8), *end;
+        good = text != NULL;
+        if (!good) break;
+        end = field_put_string(text, w->form, s->columns[c].name, n);
+        if (w->widths)
+            end = pad(text, end, w->widths[c], field_is_number(&s->columns[c]), c + 1 == s->count);
+        end = put_separator(end, w->form, c + 1 == s->count);
+        fwrite(text, 1, (size_t)(end - text), w->stream);
+        free(text);
+    }
+    if (w->form == SHEET_MARKDOWN) putc('|', w->stream);
+    for (int c = 0; c < s->count && w->form == SHEET_MARKDOWN; c++)
+        fputs(field_is_number(&s->columns[c]) ? " ---: |" : " --- |", w->stream);
+    if (w->form == SHEET_MARKDOWN) putc('\n', w->stream);
+    return good;
+}
+
+/* ---- widths of aligned columns --------------------------------------------------------------- */
+
+static void widen(sheet_writer *w, int c, const char *text, const char *end) {
+    const int width = field_width(text, end), most = width < WIDEST ? width : WIDEST;
+    if (w->widths[c] < most) w->widths[c] = most;
+}
+
+static bool look_at_field(sheet_writer *w, const sheet *s, int c, int64_t row) {
+    const sheet_column *column = &s->columns[c];
+    char *text = malloc(field_room(column, row));
+    if (text) widen(w, c, text, field_put(text, w->form, column, row, w->hex));
+    free(text);
+    return text != NULL;
+}
+
+static bool look_at_name(sheet_writer *w, const sheet *s, int c) {
+    const size_t n = strlen(s->columns[c].name);
+    char *text = malloc(FIELD_TEXT(n));
+    if (text) widen(w, c, text, field_put_string(text, w->form, s->columns[c].name, n));
+    free(text);
+    return text != NULL;
+}
+
+/* Looks at the names, the first rows and the total. */
+static bool find_widths(sheet_writer *w, const sheet *s) {
+    bool good = (w->widths = calloc((size_t)s->count + 1, sizeof *w->widths)) != NULL;
+    for (int c = 0; c < s->count && good; c++) {
+        good = look_at_name(w, s, c);
+        for (int64_t i = 0; i < s->rows && i < LOOKED && good; i++)
+            good = look_at_field(w, s, c, row_of(s, i));
+        if (s->total && good) good = look_at_field(w, s, c, row_of(s, s->rows - 1));
+    }
+    return good;
+}
+
+/* ---- what all lines of JSON share ------------------------------------------------------------ */
+
+/* The name of a column as it stands in an object, where no two are the same: "x", then "x_2". */
+static bool name_value(sheet_writer *w, const sheet *s, int c) {
+    const char *name = s->columns[c].name;
+    const size_t n = strlen(name);
+    int same = 1;
+    for (int i = 0; i < c; i++) same += strcmp(s->columns[i].name, name) == 0;
+    char *numbered = malloc(n + 16), *text = malloc(JSON_STRING_TEXT(n + 16) + 2), *at = text;
+    w->names[c] = text;
+    if (numbered && text) {
+        memcpy(numbered, name, n + 1);
+        if (same > 1) snprintf(numbered + n, 16, "_%d", same);
+        if (c > 0) *at++ = ',';
+        at = json_put_string(at, numbered, strlen(numbered));
+        *at++ = ':';
+        w->name_bytes[c] = (size_t)(at - text);
+    }
+    free(numbered);
+    return numbered && text;
+}
+
+static bool put_head(sheet_writer *w, const sheet_subject *subject) {
+    FILE *f = open_memstream(&w->head, &w->head_bytes);
+    if (!f) return false;
+    fputs("{\"schema\":1,\"command\":", f);
+    json_string(f, subject->command);
+    fputs(",\"file\":", f);
+    json_string(f, subject->file);
+    fputs(",\"row\":{", f);
+    return fclose(f) == 0;
+}
+
+static bool put_tail(sheet_writer *w, const sheet_subject *subject) {
+    FILE *f = open_memstream(&w->tail, &w->tail_bytes);
+    if (!f) return false;
+    json_end(f, subject->device, subject->seconds);
+    return fclose(f) == 0;
+}
+
+static bool make_objects(sheet_writer *w, const sheet *s, const sheet_subject *subject) {
+    w->names = calloc((size_t)s->count + 1, sizeof *w->names);
+    w->name_bytes = calloc((size_t)s->count + 1, sizeof *w->name_bytes);
+    bool good = w->names && w->name_bytes && put_head(w, subject) && put_tail(w, subject);
+    for (int c = 0; c < s->count && good; c++) good = name_value(w, s, c);
+    return good;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *first,
+                const sheet_subject *subject, const options *o) {
+    *w = (sheet_writer){
+        .stream = f, .form = form, .hex = o->hex, .threads = o->threads, .count = first->count};
+    bool good = true;
+    const bool header = o->layout == LAYOUT_TSV && o->input.text.header;
+    if (w->form == SHEET_ALIGNED) good = find_widths(w, first);
+    if (w->form == SHEET_JSON) good = make_objects(w, first, subject);
+    if (good && w->form != SHEET_JSON && (w->form != SHEET_TSV || header))
+        good = put_header(w, first);
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, subject->file);
+}
+
+void sheet_end(sheet_writer *w) {
+    for (int c = 0; c < w->count && w->names; c++) free(w->names[c]);
+    free(w->names);
+    free(w->name_bytes);
+    free(w->head);
+    free(w->tail);
+    free(w->widths);
+    *w = (sheet_writer){.stream = NULL};
 }
 
 int sheet_put(FILE *f, const sheet *s, const sheet_subject *subject, const options *o) {
-    (void)subject;
-    for (int64_t i = 0; i < s->rows && !ferror(f); i++)
-        for (int c = 0; c < s->count; c++) {
-            put_field(f, &s->columns[c], s->order ? s->order[i] : i, o->hex);
-            putc(c + 1 < s->count ? '\t' : '\n', f);
-        }
-    return EXIT_DONE;
+    sheet_writer w;
+    int code = sheet_begin(&w, f, sheet_form_of(o), s, subject, o);
+    if (code == EXIT_DONE) code = sheet_rows(&w, s);
+    sheet_end(&w);
+    return code;
 }

@@ -6,13 +6,17 @@
 
 #include <stdio.h>
 
-/* A column has one of: an array, values one by one (numbers of more than 64 bits), strings. */
+/* A column has one of: an array, values one by one (numbers of more than 64 bits), strings, a title
+ * (such as the name of a file; in TSV it is shown as lines of results show it), which is that of
+ * every row. */
 typedef struct sheet_column {
     const char *name;
     bf_dtype dtype; /* of the array */
     const void *array;
     const bf_value *values;
     const bf_strings *strings;
+    const char *title;
+    bool decimal;         /* --hex does not concern it */
     const uint8_t *valid; /* a byte for each row, 0 where it is NULL; NULL: no row is */
 } sheet_column;
 
@@ -33,5 +37,34 @@ typedef struct sheet_subject {
 /* Writes the sheet in the form that the options ask for. Returns an exit code, having reported the
  * failure. */
 int sheet_put(FILE *f, const sheet *s, const sheet_subject *subject, const options *o);
+
+/* ---- sheets in parts ------------------------------------------------------------------------- */
+
+/* How a sheet is written: columns in a line at a terminal; else TSV. */
+enum sheet_form { SHEET_ALIGNED, SHEET_TSV, SHEET_CSV, SHEET_JSON, SHEET_MARKDOWN };
+
+/* What the options ask for. */
+enum sheet_form sheet_form_of(const options *o);
+
+/* A sheet that is being written. */
+typedef struct sheet_writer {
+    FILE *stream;
+    enum sheet_form form;
+    bool hex;
+    int threads;
+    int *widths;       /* aligned: of each column */
+    char **names;      /* JSON: what stands before each value */
+    char *head, *tail; /* JSON: of each line */
+    size_t head_bytes, tail_bytes, *name_bytes;
+    int count;
+} sheet_writer;
+
+/* Begins with a first part, whose rows (the first thousands) say how wide aligned columns are; the
+ * header is written. Every part has the same columns. sheet_end frees the writer, also after a
+ * failure; what was written stays. */
+int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *first,
+                const sheet_subject *subject, const options *o);
+int sheet_rows(const sheet_writer *w, const sheet *part);
+void sheet_end(sheet_writer *w);
 
 #endif

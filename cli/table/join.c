@@ -5,6 +5,7 @@
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
+#include "table/keyed.h"
 #include "table/sides.h"
 #include "work/ranks.h"
 #include "work/share.h"
@@ -18,9 +19,15 @@ static const usage join_usage = {
     "[OPTIONS] A B",
     "Finds the pairs of rows of A and B that have the same number. Each line is the row in A, a\n"
     "tab and the row in B, both counted from 0, ordered by the row in A, then by that in B. -0\n"
-    "equals 0, and all NaNs are equal.",
-    TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SEED,
-    "bitfold join x.npy x.npy"};
+    "equals 0, and all NaNs are equal.\n"
+    "\n"
+    "With --on, A and B are texts whose columns have names, and rows are joined that have the "
+    "same\n"
+    "keys: numbers, or words where either text has some. Each line has the columns of --take,\n"
+    "written as they are in the file. A key without a value has no partner.",
+    TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED |
+        TAKES_JOIN,
+    "bitfold join x.npy x.npy\nbitfold join table.csv table.csv --on name --take name,b.height"};
 
 typedef struct join {
     const options *options;
@@ -260,14 +267,15 @@ static int check_line(const options *o) {
         return fail(EXIT_USAGE, NULL, "two files are needed, not %d", o->file_count);
     if (strcmp(o->files[0], "-") == 0 && strcmp(o->files[1], "-") == 0)
         return fail(EXIT_USAGE, NULL, "standard input cannot be both files");
+    if (!o->on && (o->take || o->how != HOW_INNER))
+        return fail(EXIT_USAGE, NULL, "--%s needs --on", o->take ? "take" : "how");
     return EXIT_DONE;
 }
 
 static int run_join(join *j) {
     const options *o = j->options;
     const double began = progress_clock();
-    int code = check_line(o);
-    if (code == EXIT_DONE) code = context_open(&j->context, o);
+    int code = context_open(&j->context, o);
     if (code == EXIT_DONE) code = output_open(&j->output, o, false);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = load_sides(j);
@@ -283,6 +291,8 @@ int cmd_join(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &join_usage, &code)) return code;
+    code = check_line(&o);
+    if (code != EXIT_DONE || o.on) return code == EXIT_DONE ? keyed_join(&o) : code;
     code = limit_ranks(&o);
     if (code != EXIT_DONE) return code;
     join *j = calloc(1, sizeof *j); /* too large for a small stack */

@@ -94,7 +94,7 @@ static size_t twice(size_t n) { return n < LONGEST / 2 ? 2 * n : n + LONGEST; }
  * where its rows begin. */
 static size_t begin_text(text_input *t, const char *bytes, size_t n) {
     const size_t mark = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    if (!t->delimiter) t->delimiter = text_find_delimiter(bytes + mark, bytes + n);
+    if (!t->delimiter) t->delimiter = text_find_delimiter(bytes + mark, bytes + n, t->decimal);
     return mark;
 }
 
@@ -427,7 +427,8 @@ text_status text_open_file(text_input *t, const text_options *options, int fd, i
                            int64_t size, size_t piece, text_refusal *refusal) {
     *t = (text_input){.fd = fd, .file = true, .origin = origin, .size = size, .piece = piece};
     t->longest = longest_of(options);
-    t->delimiter = options->delimiter;
+    t->delimiter = options->json ? ' ' : options->delimiter;
+    t->decimal = options->style.decimal;
     text_status st = take_rows(t, &t->first, 0, (int64_t)piece, 0);
     if (st == TEXT_OK) st = find_layout(t, options, refusal);
     if (t->begin > size) t->begin = size; /* a header that no newline ends */
@@ -439,7 +440,8 @@ text_status text_open_stream(text_input *t, const text_options *options, tape *f
                              text_refusal *refusal) {
     *t = (text_input){.fd = -1, .tape = from, .piece = piece};
     t->longest = longest_of(options);
-    t->delimiter = options->delimiter;
+    t->delimiter = options->json ? ' ' : options->delimiter;
+    t->decimal = options->style.decimal;
     text_status st = keep_rest(t, prefix, length);
     if (st == TEXT_OK) st = take_from_stream(t, &t->first);
     return st == TEXT_OK ? find_layout(t, options, refusal) : st;

@@ -29,6 +29,7 @@ typedef struct text_piece {
 typedef struct text_input {
     text_layout layout;
     char delimiter; /* as in the layout, which it is found for */
+    char decimal;   /* as in the options */
     int64_t begin;  /* where in the text its rows begin, behind the header */
     size_t piece;   /* bytes of a piece, but for longer rows */
     /* Of a file, in bytes: */

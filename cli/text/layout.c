@@ -1,6 +1,9 @@
+#define _GNU_SOURCE /* strndup */
 #include "text/text.h"
 
 #include "text/field.h"
+#include "text/json.h"
+#include "text/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +11,7 @@
 
 /* ---- the first row --------------------------------------------------------------------------- */
 
-char text_find_delimiter(const char *at, const char *end) {
+char text_find_delimiter(const char *at, const char *end, char decimal) {
     static const char marks[] = "\t;,|";
     bool found[sizeof marks] = {false}, inside = false, opens = true; /* a quote here does */
     while (at < end && (*at == ' ' || *at == '\r' || *at == '\n')) at++;
@@ -20,7 +23,7 @@ char text_find_delimiter(const char *at, const char *end) {
         opens = before || m || *at == ' ';
     }
     for (int i = 0; marks[i]; i++)
-        if (found[i]) return marks[i];
+        if (found[i] && marks[i] != decimal) return marks[i];
     return ' ';
 }
 
@@ -39,9 +42,17 @@ bool text_looks_like_name(const char *at, const char *end) {
            !text_parse_token(at, (size_t)(end - at), &n);
 }
 
+/* The same of numbers in any style. */
+static bool names_a_column(const text_layout *l, text_field f) {
+    text_number n;
+    text_styled plain;
+    return text_looks_like_name(f.at, f.end) && !text_read_number(l, f.at, f.end, &n, plain);
+}
+
 /* p is at the first field, or at the end of a text without rows. False: refused. */
-static bool take_first_row(first_row *row, const char *p, const char *end, char delimiter,
+static bool take_first_row(first_row *row, const text_layout *l, const char *p, const char *end,
                            text_error *e) {
+    const char delimiter = l->delimiter;
     const int n = p < end ? text_count_fields(p, delimiter) : 0;
     *row = (first_row){.n = n, .names = n > 0};
     if (n > FIELDS_MOST) {
@@ -53,8 +64,28 @@ static bool take_first_row(first_row *row, const char *p, const char *end, char 
     for (int i = 0; row->fields && i < n; i++) {
         const text_field f = text_take_field(p, delimiter);
         row->fields[i] = f;
-        row->names = row->names && !f.broken && text_looks_like_name(f.at, f.end);
+        row->names = row->names && !f.broken && names_a_column(l, f);
         p = f.broken ? p : text_next_field(f.next, delimiter);
+    }
+    return row->fields != NULL;
+}
+
+/* The same of JSON lines: the keys of the first object. */
+static bool take_first_object(first_row *row, text_layout *l, const char *p, const char *end,
+                              text_error *e) {
+    l->keys = calloc(1, sizeof *l->keys);
+    *row = (first_row){.names = true};
+    if (!l->keys || (p < end && !json_take_keys(l->keys, p, e))) return false;
+    row->n = l->keys->n;
+    if (p < end && row->n == 0) {
+        e->at = p;
+        snprintf(e->what, sizeof e->what, "the first object has no keys, which name the columns");
+        return false;
+    }
+    row->fields = calloc((size_t)row->n + 1, sizeof *row->fields);
+    for (int i = 0; row->fields && i < row->n; i++) {
+        const json_key *key = &l->keys->all[i];
+        row->fields[i] = (text_field){key->name, key->name + key->length, key->name, false};
     }
     return row->fields != NULL;
 }
@@ -224,9 +255,15 @@ static bool take_names(text_layout *l, const first_row *row) {
 
 static bool find_layout(text_layout *l, const text_options *o, const first_row *row, bool header,
                         text_error *e) {
-    const int all = o->table && row->n > 1 ? row->n : 1;
+    const int all = (o->table || o->all) && row->n > 1 ? row->n : 1;
     if (is_listed(o) ? !find_columns(l, o, row, e) : !all_columns(l, all)) return false;
     l->lone = !o->columns && !o->strings && !o->keys && l->columns == 1;
+    if (l->keys && row->n > 0 && l->fields[l->columns - 1] >= row->n) {
+        snprintf(e->what, sizeof e->what, "no column %d: the first line has %d %s",
+                 l->fields[l->columns - 1] + 1, row->n, row->n == 1 ? "key" : "keys");
+        return false;
+    }
+    if (l->keys && !json_want_keys(l->keys, l->fields, l->columns)) return false;
     return !header || take_names(l, row);
 }
 
@@ -244,23 +281,27 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
     layout->nulls = text_nulls_of(options->nulls);
     layout->skip_nulls = options->skip_nulls;
     layout->lax = options->lax;
+    layout->style = options->style;
     *error = (text_error){.what = "out of memory"};
     const char *row = first_line(p, end, layout->delimiter);
     if (row < end) row = text_skip_blanks(row, layout->delimiter);
     first_row first;
-    bool done = take_first_row(&first, row, end, layout->delimiter, error);
-    const bool header =
-        options->header || (options->table && first.names) || lists_have_names(options);
+    bool done = options->json ? take_first_object(&first, layout, row, end, error)
+                              : take_first_row(&first, layout, row, end, error);
+    const bool header = options->json || options->header || (options->table && first.names) ||
+                        lists_have_names(options);
     if (done) done = find_layout(layout, options, &first, header, error);
-    const bool lone = !options->columns && !options->strings && !options->keys && !options->table;
+    const bool lone = !options->columns && !options->strings && !options->keys && !options->table &&
+                      !options->all;
     if (done && lone && first.n > 1 && (header || options->also)) {
         done = false;
         error->at = row;
         snprintf(error->what, sizeof error->what, "%d fields in the %s, and no --column says which",
-                 first.n, header ? "header" : "first row");
+                 first.n, header && !options->json ? "header" : "first row");
         tell_names(&first, error);
     }
-    if (done && header && row < end) *at = text_row_end(row, end, layout->delimiter);
+    if (done && header && !options->json && row < end)
+        *at = text_row_end(row, end, layout->delimiter);
     free(first.fields);
     return done;
 }
@@ -268,9 +309,25 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
 void text_layout_free(text_layout *layout) {
     for (int k = 0; layout->names && k < layout->columns; k++) free(layout->names[k]);
     free(layout->names);
+    json_free_keys(layout->keys);
     free(layout->fields);
     free(layout->kinds);
     *layout = (text_layout){.columns = 0};
+}
+
+void text_layout_keep(text_layout *l, const int fields[], const unsigned char kinds[], int n) {
+    int next = 0; /* of the columns that were there */
+    for (int i = 0; i < n; i++, next++) {
+        for (; l->fields[next] != fields[i]; next++)
+            if (l->names) free(l->names[next]);
+        if (l->names) l->names[i] = l->names[next];
+        l->fields[i] = fields[i];
+        l->kinds[i] = kinds[i];
+    }
+    for (; next < l->columns; next++)
+        if (l->names) free(l->names[next]);
+    l->columns = n;
+    l->lone = false;
 }
 
 int text_layout_column(const text_layout *layout, const char *name) {

@@ -6,23 +6,47 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Lines that a thread makes at a time: enough to be worth starting it. */
-enum { PIECE = 1 << 14 };
+/* Lines that a thread makes at a time: enough to be worth starting it. Bytes that it keeps: with
+ * more than these it stops before all lines are made. */
+enum { PIECE = 1 << 14, KEPT = 1 << 22 };
 
 /* One thread's lines. */
 typedef struct piece {
     const lines *lines;
     int64_t first, n;
     char *text, *end;
+    size_t bytes; /* of text */
     pthread_t thread;
-    bool started;
+    bool started, failed; /* failed: no memory */
 } piece;
 
+/* Makes room for line i, and some to spare. False: there is no memory. */
+static bool make_room(piece *p, int64_t i) {
+    const size_t used = (size_t)(p->end - p->text), wanted = p->lines->room(p->lines->arg, i);
+    if (wanted <= p->bytes - used) return true;
+    const size_t bytes = used + wanted + (used + wanted) / 2;
+    char *more = realloc(p->text, bytes);
+    if (!more) return false;
+    p->text = more;
+    p->end = more + used;
+    p->bytes = bytes;
+    return true;
+}
+
+/* Makes lines until all are, or many bytes are kept. */
 static void *make_piece(void *arg) {
     piece *p = arg;
     const lines *l = p->lines;
+    const int64_t end = p->first + p->n;
+    int64_t i = p->first;
     p->end = p->text;
-    for (int64_t i = p->first; i < p->first + p->n; i++) p->end = l->make(l->arg, i, p->end);
+    for (; i < end && (!l->room || p->end - p->text < KEPT); i++) {
+        if (l->room && !make_room(p, i)) p->failed = true;
+        if (p->failed) break;
+        p->end = l->make(l->arg, i, p->end);
+    }
+    p->first = i;
+    p->n = end - i;
     return NULL;
 }
 
@@ -38,18 +62,30 @@ static void make_pieces(piece *pieces, int count) {
             make_piece(&pieces[i]);
 }
 
-static void put_pieces(FILE *stream, const lines *l, int64_t n, piece *pieces, int threads) {
-    for (int64_t at = 0; at < n && !ferror(stream);) {
+/* Writes what a piece has, and its other lines too. False: there is no memory. */
+static bool put_piece(FILE *stream, piece *p) {
+    fwrite(p->text, 1, (size_t)(p->end - p->text), stream);
+    while (p->n > 0 && !p->failed && !ferror(stream)) {
+        make_piece(p);
+        fwrite(p->text, 1, (size_t)(p->end - p->text), stream);
+    }
+    return !p->failed;
+}
+
+static bool put_pieces(FILE *stream, const lines *l, int64_t n, piece *pieces, int threads) {
+    bool good = true;
+    for (int64_t at = 0; at < n && good && !ferror(stream);) {
         int count = 0;
-        for (; count < threads && at < n; at += pieces[count++].n) {
+        for (; count < threads && at < n; count++) {
             piece *p = &pieces[count];
-            *p = (piece){.lines = l, .first = at, .text = p->text};
+            *p = (piece){.lines = l, .first = at, .text = p->text, .bytes = p->bytes};
             p->n = n - at < PIECE ? n - at : PIECE;
+            at += p->n;
         }
         make_pieces(pieces, count);
-        for (int i = 0; i < count; i++)
-            fwrite(pieces[i].text, 1, (size_t)(pieces[i].end - pieces[i].text), stream);
+        for (int i = 0; i < count && good; i++) good = put_piece(stream, &pieces[i]);
     }
+    return good;
 }
 
 int lines_put(FILE *stream, const lines *l, int64_t n, int threads) {
@@ -58,10 +94,11 @@ int lines_put(FILE *stream, const lines *l, int64_t n, int threads) {
     piece *pieces = calloc((size_t)threads, sizeof *pieces);
     bool good = pieces != NULL;
     for (int i = 0; good && i < threads; i++) {
-        pieces[i].text = malloc((size_t)room * l->most + 1);
+        pieces[i].bytes = (l->room ? 1 : (size_t)room) * l->most + 1;
+        pieces[i].text = malloc(pieces[i].bytes);
         good = pieces[i].text != NULL;
     }
-    if (good) put_pieces(stream, l, n, pieces, threads);
+    if (good) good = put_pieces(stream, l, n, pieces, threads);
     for (int i = 0; pieces && i < threads; i++) free(pieces[i].text);
     free(pieces);
     return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);

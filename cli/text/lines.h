@@ -5,12 +5,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* How line i is made: `make` writes it to `line`, which has room for `most` bytes, and returns its
- * end. Several threads call it at once. */
+/* How line i is made: `make` writes it to `line`, which has room for `most` bytes, or for as many
+ * as `room` says (NULL: for `most`), and returns its end. Several threads call both at once. */
 typedef struct lines {
     char *(*make)(const void *arg, int64_t i, char *line);
     const void *arg;
     size_t most;
+    size_t (*room)(const void *arg, int64_t i);
 } lines;
 
 /* Makes lines [0, n) on so many threads and writes them. Returns an exit code, having reported the

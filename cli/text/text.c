@@ -2,6 +2,8 @@
 #include "text/text.h"
 
 #include "text/field.h"
+#include "text/json.h"
+#include "text/store.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -9,8 +11,6 @@
 #include <string.h>
 
 /* ---- candidates ------------------------------------------------------------------------------ */
-
-enum { CAN_I64 = 1, CAN_U64 = 2, CAN_F64 = 4, CAN_ALL = 7 };
 
 int text_candidates(const text_layout *layout) {
     return layout->dtype == BF_NONE ? TEXT_CANDIDATES : 1;
@@ -25,7 +25,7 @@ unsigned text_column_can(const text_layout *layout, int column) {
     const unsigned numbers = (1u << text_candidates(layout)) - 1;
     const unsigned kinds = layout->kinds[column];
     if (kinds & TEXT_NUMBERS) return numbers;
-    return kinds & TEXT_STRINGS_TOO ? TEXT_CAN_STRINGS : numbers | TEXT_CAN_STRINGS;
+    return kinds & TEXT_KEYS ? numbers | TEXT_CAN_STRINGS : TEXT_CAN_STRINGS;
 }
 
 unsigned text_candidate_form(const text_layout *layout, int i) {
@@ -42,7 +42,8 @@ bool text_rows_open(text_rows *rows, const text_layout *layout, const unsigned c
     *rows = (text_rows){.forms = forms, .count = layout->columns};
     rows->columns = calloc((size_t)layout->columns, sizeof *rows->columns);
     rows->marks = malloc(STRETCH * sizeof *rows->marks);
-    return rows->columns && rows->marks;
+    rows->seen = calloc(layout->keys ? (size_t)layout->columns : 1, sizeof *rows->seen);
+    return rows->columns && rows->marks && rows->seen;
 }
 
 void text_rows_free(text_rows *rows) {
@@ -54,6 +55,7 @@ void text_rows_free(text_rows *rows) {
     free(rows->columns);
     free(rows->memory);
     free(rows->marks);
+    free(rows->seen);
     *rows = (text_rows){.room = 0};
 }
 
@@ -62,23 +64,9 @@ static size_t floats_bytes(const text_layout *l) {
     return l->dtype == BF_NONE ? sizeof(double) : bf_dtype_size(l->dtype);
 }
 
-/* Whether column k holds numbers at all. */
-static bool has_numbers(const text_rows *rows, const text_layout *l, int k) {
-    const bool may = l->kinds[k] & (TEXT_NUMBERS | TEXT_KEYS);
-    return may && (l->kinds[k] == TEXT_NUMBERS || (rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS)));
-}
-
 static bool has_form(const text_rows *rows, const text_layout *l, int k, unsigned form) {
-    if (!has_numbers(rows, l, k)) return false;
+    if (!text_has_numbers(rows, l, k)) return false;
     return l->dtype != BF_NONE ? form == TEXT_FLOATS : (rows->forms[k] & form) != 0;
-}
-
-/* Whether numbers of column k may be NULL; and whether it tells which fields are. */
-static bool takes_nulls(const text_layout *l, int k) {
-    return l->skip_nulls || !(l->kinds[k] & TEXT_NUMBERS);
-}
-static bool tells_nulls(const text_layout *l, int k) {
-    return l->skip_nulls || l->kinds[k] != TEXT_NUMBERS;
 }
 
 /* Makes room for the strings and bits of column k. */
@@ -92,8 +80,8 @@ static bool reserve_others(text_rows *rows, const text_layout *l, int k, size_t 
         c->strings.offsets = malloc((n + 1) * sizeof(int64_t));
         if (!c->strings.offsets) return false;
     }
-    if (tells_nulls(l, k)) c->valid = malloc(n / 8);
-    return !tells_nulls(l, k) || c->valid;
+    if (text_tells_nulls(l, k)) c->valid = malloc(n / 8);
+    return !text_tells_nulls(l, k) || c->valid;
 }
 
 bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room) {
@@ -128,39 +116,6 @@ const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, 
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* The text in an error: printable, and not all of it if it is long. */
-static void quote(char out[64], const char *at, const char *end) {
-    const size_t length = (size_t)(end - at), shown = length < 40 ? length : 40;
-    for (size_t i = 0; i < shown; i++)
-        out[i] = (unsigned char)at[i] < 0x20 || at[i] == 0x7f ? '?' : at[i];
-    snprintf(out + shown, 64 - shown, "%s", length > shown ? "..." : "");
-}
-
-static const char *refuse_number(const text_layout *l, int k, text_field f, text_error *e) {
-    char shown[64], which[80] = "";
-    quote(shown, f.at, f.end);
-    e->at = f.at;
-    if (l->columns > 1 && l->names)
-        snprintf(which, sizeof which, "column %d (%.40s): ", l->fields[k] + 1, l->names[k]);
-    else if (l->columns > 1)
-        snprintf(which, sizeof which, "column %d: ", l->fields[k] + 1);
-    text_number n;
-    if (f.broken)
-        snprintf(e->what, sizeof e->what, "%sa quoted field that does not end as it should", which);
-    else if (f.at == f.end)
-        snprintf(e->what, sizeof e->what, "%san empty field, not a number", which);
-    else if (l->dtype != BF_NONE && text_parse_token(f.at, (size_t)(f.end - f.at), &n))
-        snprintf(e->what, sizeof e->what, "%snot of dtype %s: '%s'", which, bf_dtype_name(l->dtype),
-                 shown);
-    else
-        snprintf(e->what, sizeof e->what, "%snot a number: '%s'", which, shown);
-    if (!l->names && !f.broken && text_looks_like_name(f.at, f.end))
-        snprintf(e->hint, sizeof e->hint, "--header, if the first line holds names");
-    if (!f.broken && text_is_null(&l->nulls, f.at, f.end))
-        snprintf(e->hint, sizeof e->hint, "--null-policy skip leaves such fields out of a value");
-    return NULL;
-}
-
 /* The fields of a row where one was expected: their names, if that is what they are. */
 static const char *refuse_fields(const text_layout *l, const char *at, text_error *e) {
     const int n = text_count_fields(at, l->delimiter);
@@ -169,7 +124,7 @@ static const char *refuse_fields(const text_layout *l, const char *at, text_erro
     for (const char *p = at; p && used < 100;) {
         const text_field f = text_take_field(p, l->delimiter);
         char shown[64];
-        quote(shown, f.at, f.end);
+        text_quote(shown, f.at, f.end);
         if (f.broken || !text_looks_like_name(f.at, f.end)) used = 200;
         if (used < 100)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : ": ",
@@ -191,66 +146,17 @@ static const char *refuse_missing(const text_layout *l, int k, const char *at, t
     return NULL;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-static bool store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *n) {
-    const bool is_float = dtype >= BF_F16;
-    uint64_t bits = 0;
-    if (!is_float && !text_integer(n, dtype, &bits)) return false;
-    if (is_float) bits = text_round(n, dtype);
-    switch (bf_dtype_size(dtype)) {
-    case 1: ((uint8_t *)numbers)[i] = (uint8_t)bits; return true;
-    case 2: ((uint16_t *)numbers)[i] = (uint16_t)bits; return true;
-    case 4: ((uint32_t *)numbers)[i] = (uint32_t)bits; return true;
-    default: ((uint64_t *)numbers)[i] = bits; return true;
-    }
-}
-
-/* Keeps a number in the forms of its column. False if it is not of the dtype asked for. */
-static inline bool store_number(bf_dtype dtype, text_column *c, int64_t i, const text_number *n) {
-    if (dtype != BF_NONE && dtype != BF_F64) return store_as(dtype, c->floats, i, n);
-    if (c->floats) ((double *)c->floats)[i] = text_double(n);
-    if (!c->integers) return true;
-    const uint64_t most = (uint64_t)INT64_MAX + n->negative;
-    ((uint64_t *)c->integers)[i] = n->negative ? 0 - n->digits : n->digits;
-    if (!n->integer || n->digits > most || n->negative)
-        c->can &= !n->integer ? CAN_F64
-                              : CAN_F64 | (n->digits <= most ? CAN_I64 : 0) |
-                                    (n->negative && n->digits > 0 ? 0 : CAN_U64);
-    return true;
-}
-
-/* The same for a short number. */
-static inline bool store_short(bf_dtype dtype, text_column *c, int64_t i, const text_short *n,
-                               bool negative) {
-    static const double power[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
-    if (dtype != BF_NONE && dtype != BF_F64) return false;
-    const double value = (double)n->digits / power[n->decimals];
-    if (c->floats) ((double *)c->floats)[i] = negative ? -value : value;
-    if (!c->integers) return true;
-    ((uint64_t *)c->integers)[i] = negative ? 0 - n->digits : n->digits;
-    if (n->point || negative)
-        c->can &= n->point ? CAN_F64 : CAN_F64 | CAN_I64 | (n->digits > 0 ? 0 : CAN_U64);
-    return true;
-}
-
-/* Column k has no number in this row. */
-static void store_none(text_rows *rows, const text_layout *l, int k) {
-    static const text_number zero = {.text = "0", .length = 1, .integer = true};
-    text_column *c = &rows->columns[k];
-    if (has_numbers(rows, l, k)) store_number(l->dtype, c, rows->n, &zero);
-}
-
 /* The field as a number of column k. False: it is none. */
 static bool put_number(text_rows *rows, const text_layout *l, int k, text_field f, bool null) {
     text_number n;
-    if (null && takes_nulls(l, k)) {
+    text_styled plain;
+    if (null && text_takes_nulls(l, k)) {
         text_clear_bit(rows->columns[k].valid, rows->n);
-        store_none(rows, l, k);
+        text_store_none(rows, l, k);
         return true;
     }
-    return !null && text_parse_token(f.at, (size_t)(f.end - f.at), &n) &&
-           store_number(l->dtype, &rows->columns[k], rows->n, &n);
+    return !null && text_read_number(l, f.at, f.end, &n, plain) &&
+           text_store_number(l->dtype, &rows->columns[k], rows->n, &n);
 }
 
 /* The text between p and the mark at `end` as a string of column k, blanks and all; `in` is the
@@ -278,10 +184,10 @@ static bool put_field(text_rows *rows, const text_layout *l, int k, const char *
     text_column *c = &rows->columns[k];
     if (f.broken) return false;
     if (c->strings.offsets && !put_string(rows, l, k, raw, f.next, f, quoted)) return false;
-    if (!has_numbers(rows, l, k) || put_number(rows, l, k, f, null)) return true;
-    if (l->kinds[k] != TEXT_KEYS) return false;
+    if (!text_has_numbers(rows, l, k) || put_number(rows, l, k, f, null)) return true;
+    if (l->kinds[k] & TEXT_NUMBERS) return false;
     c->words = true;
-    store_none(rows, l, k);
+    text_store_none(rows, l, k);
     return true;
 }
 
@@ -297,7 +203,7 @@ static const char *read_field(text_rows *rows, const text_layout *l, int k, cons
                               const char *p, text_error *e) {
     const text_field f = text_take_field(p, l->delimiter);
     if (put_field(rows, l, k, raw_field(l, row, p), p, f)) return f.next;
-    return refuse_number(l, k, f, e);
+    return text_refuse_number(l, k, f, e);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -330,29 +236,19 @@ static const char *read_lone_field(text_rows *rows, const text_layout *l, const 
     return line_end(f.next, end);
 }
 
-/* Reads the number of `length` bytes at p as column k. False: it is none, or no short one. */
-static inline bool read_short(text_rows *rows, const text_layout *l, int k, const char *p,
-                              int64_t length) {
-    text_short n;
-    const bool negative = *p == '-';
-    length -= negative;
-    return length >= 1 && length <= 8 && text_scan_short(p + negative, (int)length, &n) &&
-           store_short(l->dtype, &rows->columns[k], rows->n, &n, negative);
-}
-
 static const char *read_lone(text_rows *rows, const text_layout *l, const char *at, const char *end,
                              text_error *e) {
     while (at && at < end && rows->n < rows->most) {
         text_number n;
         const int length = rows->special ? 8 : text_find_near(at, '\n');
-        if (length < 8 && read_short(rows, l, 0, at, length)) {
+        if (length < 8 && text_read_short(rows, l, 0, at, length)) {
             rows->n++;
             at += length + 1;
             continue;
         }
         const char *const p = text_scan(at, &n);
         const bool ends = p && !rows->special && (*p == '\n' || (*p == '\r' && p[1] == '\n'));
-        if (ends && store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
+        if (ends && text_store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
             rows->n++;
             at = p + (*p == '\n' ? 1 : 2);
         } else {
@@ -370,7 +266,7 @@ static inline const char *read_wanted(text_rows *rows, const text_layout *l, int
     const char *q = text_scan(p, &n);
     if (q && l->delimiter != ' ') q = text_skip_blanks(q, l->delimiter);
     if (q && text_ends_field(q, l->delimiter) &&
-        store_number(l->dtype, &rows->columns[k], rows->n, &n))
+        text_store_number(l->dtype, &rows->columns[k], rows->n, &n))
         return q;
     return read_field(rows, l, k, row, p, e);
 }
@@ -379,7 +275,7 @@ static inline const char *read_wanted(text_rows *rows, const text_layout *l, int
 static inline const char *pass_field(const text_layout *l, int k, const char *p, text_error *e) {
     if (*p == '"') {
         const text_field f = text_take_field(p, l->delimiter);
-        return f.broken ? refuse_number(l, k, f, e) : f.next;
+        return f.broken ? text_refuse_number(l, k, f, e) : f.next;
     }
     if (l->delimiter == ' ')
         while (!text_is_blank(*p, ' ') && *p != '\n') p++;
@@ -430,14 +326,14 @@ static const char *read_first(text_rows *rows, const text_layout *l, const char 
     while (at && at < end && rows->n < rows->most) {
         text_number n;
         const int length = text_find_near(at, l->delimiter);
-        if (length < 8 && read_short(rows, l, 0, at, length)) {
+        if (length < 8 && text_read_short(rows, l, 0, at, length)) {
             rows->n++;
             at = line_end(at + length, end);
             continue;
         }
         const char *const p = text_scan(at, &n);
         const bool ends = p && (*p == l->delimiter || *p == '\n');
-        if (ends && store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
+        if (ends && text_store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
             rows->n++;
             at = line_end(p, end);
         } else {
@@ -486,21 +382,21 @@ static bool read_quoted(text_rows *rows, const text_layout *l, int k, const char
     text_number n;
     while (text_is_blank(end[-1], l->delimiter)) end--;
     if (end - p++ < 2 || *--end != '"') return false;
-    return read_short(rows, l, k, p, end - p) ||
-           (text_scan(p, &n) == end && store_number(l->dtype, &rows->columns[k], rows->n, &n));
+    return text_read_short(rows, l, k, p, end - p) ||
+           (text_scan(p, &n) == end && text_store_number(l->dtype, &rows->columns[k], rows->n, &n));
 }
 
 /* The number between p and the mark at `end`, as column k. False: not the short way. */
 static inline bool read_between(text_rows *rows, const text_layout *l, int k, const char *p,
                                 const char *end) {
     text_number n;
-    if (read_short(rows, l, k, p, end - p)) return true;
+    if (text_read_short(rows, l, k, p, end - p)) return true;
     if (text_is_blank(*p, l->delimiter)) p = text_skip_blanks(p, l->delimiter);
     if (*p == '"') return read_quoted(rows, l, k, p, end);
     const char *q = text_scan(p, &n);
     if (!q) return false;
     if (q != end) q = text_skip_blanks(q, l->delimiter);
-    return q == end && store_number(l->dtype, &rows->columns[k], rows->n, &n);
+    return q == end && text_store_number(l->dtype, &rows->columns[k], rows->n, &n);
 }
 
 /* Whether there is a quote among n bytes. */
@@ -603,7 +499,8 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
                            const char *end, int64_t most, text_error *error) {
     rows->n = 0;
     rows->most = most < rows->room ? most : rows->room;
-    rows->special = layout->nulls.numbers;
+    const bool plain = text_style_keeps_plain(&layout->style);
+    rows->special = layout->nulls.numbers || !plain;
     rows->no_memory = false;
     for (int k = 0; k < layout->columns; k++) {
         text_column *c = &rows->columns[k];
@@ -611,17 +508,20 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         const unsigned numbers = layout->dtype != BF_NONE ? 1
                                  : forms == TEXT_FLOATS   ? CAN_F64
                                                           : CAN_ALL;
-        c->can = has_numbers(rows, layout, k) ? numbers : 0;
+        c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
-        c->only_strings = c->strings.offsets && !has_numbers(rows, layout, k);
-        c->only_numbers = !c->strings.offsets && !layout->nulls.numbers;
+        c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
+        c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;
         if (c->valid) memset(c->valid, 0xff, (size_t)rows->room / 8);
         if (c->strings.offsets) c->strings.offsets[0] = 0;
         rows->special = rows->special || layout->kinds[k] != TEXT_NUMBERS;
     }
     error->hint[0] = '\0';
-    at = layout->lone ? read_lone(rows, layout, at, end, error)
-                      : read_columns(rows, layout, at, end, error);
+    if (layout->keys)
+        at = json_rows_read(rows, layout, at, end, error);
+    else
+        at = layout->lone ? read_lone(rows, layout, at, end, error)
+                          : read_columns(rows, layout, at, end, error);
     for (int k = 0; k < layout->columns; k++) {
         text_column *c = &rows->columns[k];
         if (c->words) c->can = 0;

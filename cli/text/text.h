@@ -11,6 +11,7 @@
 #include "text/marks.h"
 #include "text/number.h"
 #include "text/strings.h"
+#include "text/style.h"
 
 /* Options for reading text. */
 typedef struct text_options {
@@ -21,12 +22,17 @@ typedef struct text_options {
     const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
     bool lax;            /* a field that a row has not is NULL */
+    bool json;           /* each line holds an object */
+    text_style style;    /* of numbers */
     char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
+    bool all;            /* columns not given: all that the first row has */
     bool header;         /* the first row holds names; as it does if a column has a name */
-    bool table;     /* columns not given: all; header not given: if all in it look like names */
-    bf_dtype dtype; /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
-    size_t longest; /* bytes of a line that memory allows; 0: no limit but that of all lines */
+    bool table;          /* the same; and header not given: if all in it look like names */
+    bf_dtype dtype;      /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
+    size_t longest;      /* bytes of a line that memory allows; 0: no limit but that of all lines */
 } text_options;
+
+typedef struct json_keys json_keys; /* text/json.h */
 
 /* How to read the rows of one text. */
 typedef struct text_layout {
@@ -38,6 +44,8 @@ typedef struct text_layout {
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
     text_nulls nulls;
     bool skip_nulls, lax;
+    json_keys *keys;  /* of JSON lines; NULL: it is something else */
+    text_style style; /* of numbers */
     bf_dtype dtype;
 } text_layout;
 
@@ -50,8 +58,9 @@ typedef struct text_error {
     char what[240], hint[240];
 } text_error;
 
-/* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order); else ' '. */
-char text_find_delimiter(const char *at, const char *end);
+/* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order), but for the
+ * decimal point; else ' '. */
+char text_find_delimiter(const char *at, const char *end, char decimal);
 
 /* The end of the row that p is in, outside of quotes. */
 const char *text_row_end(const char *p, const char *end, char delimiter);
@@ -62,6 +71,9 @@ const char *text_row_end(const char *p, const char *end, char delimiter);
 bool text_layout_find(text_layout *layout, const text_options *options, const char **at,
                       const char *end, text_error *error);
 void text_layout_free(text_layout *layout);
+
+/* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. */
+void text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
 
 /* The wanted column that an item of the options means, a number or a name; -1: none. */
 int text_layout_column(const text_layout *layout, const char *item);
@@ -108,6 +120,8 @@ typedef struct text_rows {
     bool no_memory;  /* why reading failed */
     void *memory;    /* where the numbers are */
     uint32_t *marks; /* places in a stretch of the text */
+    uint64_t *seen;  /* of JSON: for each column, the stamp of the line that it was last in */
+    uint64_t stamp;
 } text_rows;
 
 /* Begins with room for no rows. False if there is no memory; free it in either case. */

@@ -10,25 +10,35 @@
  * bf_map: each is rounded once, and none is contracted with another. It is computed in tiles that
  * stay in the caches, so that its intermediate results take no memory and no time to store.
  *
- *   a, `unit price`   a column. A name is of letters, digits, _ and bytes beyond ASCII, and does
- * not begin with a digit; others stand between ` and ` 1, 0x1f, 2.5e-3, 0x1.8p3   plain numbers:
- * integers up to 64 bits, and floats f(x, ...)         abs sqrt floor ceil isnan of one, min max of
- * two, fma of three arguments x**3              a whole power from 0 to 64, as products from the
- * left
- *   - !
- *   * / %             / of integers gives f64; % has the sign of the divisor, as in Python
- *   + -
- *   == != < <= > >=   give bools; they do not follow each other without && or brackets
- *   &&                of bools; other operands are true if they are not 0
- *   ||
- *   x ? y : z         y where x is true, else z
+ *     a, `unit price`    a column. A name is of letters, digits, _ and bytes beyond ASCII, and does
+ *                        not begin with a digit; any others stand between ` and `
+ *     1, 0x1f, 2.5e-3    plain numbers: integers up to 64 bits, and floats (also 0x1.8p3)
+ *     "Lagos", 'Lagos'   strings
+ *     f(x, ...)          abs sqrt floor ceil isnan isnull of one, min max of two, fma of three
+ *     x**3               a whole power from 0 to 64, as products from the left
+ *     - !
+ *     * / %              / of integers gives f64; % has the sign of the divisor, as in Python
+ *     + -
+ *     == != < <= > >=    give bools; they do not follow each other without && or brackets
+ *     &&                 of bools; other operands are true if they are not 0
+ *     ||
+ *     x ? y : z          y where x is true, else z
  *
  * Those that bind most come first; ** takes a number alone on its right, and binds more than a sign
  * on its left. Operations of one line group from the left, ?: from the right.
  *
+ * Between quotes any bytes stand for themselves, but two quotes of the same kind for one of them:
+ * 'it''s', "a ""word""", `a``b`. There are no other escapes.
+ *
  * Dtypes are those of bf_map: NumPy 2's promotion, where numbers take the dtype of the columns
  * unless they are of a higher kind. Operations of numbers alone give numbers: 1/3 times an f32 is
  * an f32. floor and ceil leave integers as they are. docs/numerics.md has the details.
+ *
+ * Strings are compared with strings, by their bytes: each is less than what it begins. There are no
+ * other operations on them but isnull, and the result is none.
+ *
+ * NULL: an operation on a NULL is NULL. && and || are Kleene's: false && NULL is false, true ||
+ * NULL is true. A condition that is NULL is not met: x ? y : z is then z. isnull(x) is never NULL.
  *
  * What is not needed does not fail: y and z where they are not chosen; the right side of && where
  * the left is false, and of || where it is true. So n != 0 ? total / n : 0 divides by no 0. */
@@ -36,6 +46,7 @@
 #define BITFOLD_EXPRESSION_H
 
 #include "array.h"
+#include "column.h"
 #include "context.h"
 #include "state.h"
 
@@ -54,12 +65,13 @@ typedef struct bf_expression_options {
 #define BF_EXPRESSION_OPTIONS(...)                                                                 \
     ((bf_expression_options){.size = sizeof(bf_expression_options), __VA_ARGS__})
 
-/* Parses text for `count` columns of these names and dtypes; options may be NULL. The expression
- * uses the context whenever it is computed, and the context must outlive it.
+/* Parses text for `count` columns of these names and dtypes (BF_NONE: of strings); options may be
+ * NULL. The expression uses the context whenever it is computed, and the context must outlive it.
  *
  * If the text is wrong, the message begins with "character N: ", and *position, unless NULL, is the
  * number of bytes before the place. The text has at most 1 MiB. An expression has at most 4096
- * operations, 256 columns, 256 different numbers and 1000 operations that wait for others.
+ * operations, 256 columns, 256 different numbers, 256 strings and 1000 operations that wait for
+ * others.
  * Errors: BF_E_ARGUMENT (also a name that no column has, or two have), BF_E_DTYPE (an operation
  * that these dtypes do not have), BF_E_OVERFLOW (a number does not fit the dtype that it takes),
  * BF_E_MEMORY. */
@@ -68,6 +80,14 @@ BF_API bf_status bf_expression_parse(bf_context *context, const char *text,
                                      const bf_expression_options *options, int *position,
                                      bf_expression **expression);
 BF_API void bf_expression_destroy(bf_expression *expression);
+
+/* Writes the names of the columns in a text to `names`, each once and with a zero byte behind it,
+ * in the order of their first places, and their number to *count. There must be room for
+ * strlen(text) + 1 bytes. The text need not be one that can be parsed, but for its names, numbers
+ * and strings. Errors: BF_E_ARGUMENT (also more than 256 names; *position is then set, unless NULL,
+ * as by bf_expression_parse), BF_E_MEMORY. */
+BF_API bf_status bf_expression_names(bf_context *context, const char *text, char *names, int *count,
+                                     int *position);
 
 /* The dtype of the results. BF_NONE of NULL. */
 BF_API bf_dtype bf_expression_dtype(const bf_expression *expression);
@@ -88,6 +108,16 @@ BF_API int bf_expression_uses(const bf_expression *expression, int column);
  * BF_E_DEVICE, BF_E_MEMORY, BF_E_CANCELLED. */
 BF_API bf_status bf_expression_eval(bf_expression *expression, const bf_array *const columns[],
                                     const bf_array *out);
+
+/* The same for columns of tables: strings, and numbers of one dimension, which may be NULL. valid
+ * (NULL: no result may be NULL) has a byte for each row, which becomes 0 where the result is NULL,
+ * else 1; it overlaps nothing. A result that is NULL is 0 in out, so that a condition that is NULL
+ * is not met. What is beneath a NULL cannot fail. All is in host memory.
+ * Errors: those of bf_expression_eval; BF_E_ARGUMENT also for a NULL where none may be, with the
+ * index, and for offsets that decrease. */
+BF_API bf_status bf_expression_eval_columns(bf_expression *expression,
+                                            const bf_column *const columns[], const bf_array *out,
+                                            uint8_t *valid);
 
 /* Absorbs the results as bf_state_absorb would, without storing them: the state has their dtype.
  * The columns that are used have one shape; if none is used, the results have the shape of the

@@ -11,7 +11,8 @@ enum {
     BF_EXPRESSION_STEPS = 4096,
     BF_EXPRESSION_REGISTERS = 256,
     BF_EXPRESSION_CONSTANTS = 256,
-    BF_EXPRESSION_COLUMNS = 256
+    BF_EXPRESSION_COLUMNS = 256,
+    BF_EXPRESSION_STRINGS = 256
 };
 
 /* What a step takes or makes. */
@@ -19,6 +20,7 @@ typedef enum bf_expression_kind {
     BF_EXPRESSION_NOTHING,
     BF_EXPRESSION_COLUMN,   /* number: among the columns that the program uses */
     BF_EXPRESSION_CONSTANT, /* one element that stands for all */
+    BF_EXPRESSION_STRING,   /* one string that stands for all */
     BF_EXPRESSION_REGISTER, /* a tile of results */
     BF_EXPRESSION_RESULT    /* the result of the program */
 } bf_expression_kind;
@@ -34,7 +36,8 @@ typedef struct bf_expression_step {
     int op; /* bf_map_op or bf_expression_op */
     int arity;
     bool refuse_zero; /* of integers: a divisor of 0 is an error */
-    bf_dtype work;    /* inputs are cast to this, and op computes in it; SELECT's first is a bool */
+    bf_dtype work;    /* inputs are cast to this, and op computes in it; SELECT's first is a bool.
+                         BF_NONE: it compares strings */
     bf_dtype to;      /* of the output */
     bf_dtype from[3];
     bf_expression_operand in[3], out;
@@ -47,27 +50,45 @@ typedef struct bf_expression_constant {
     uint64_t bits;
 } bf_expression_constant;
 
+typedef struct bf_expression_string {
+    int64_t begin, size; /* in the program's bytes */
+} bf_expression_string;
+
 typedef struct bf_expression_program {
     bf_dtype dtype; /* of the result */
     bf_overflow_policy overflow;
-    int columns, constants, registers, steps;
-    bf_dtype column[BF_EXPRESSION_COLUMNS];
+    int columns, constants, strings, registers, steps;
+    bf_dtype column[BF_EXPRESSION_COLUMNS]; /* BF_NONE: of strings */
     bf_expression_constant constant[BF_EXPRESSION_CONSTANTS];
+    bf_expression_string string[BF_EXPRESSION_STRINGS];
+    char *bytes;                                  /* of the strings */
     bf_expression_step step[BF_EXPRESSION_STEPS]; /* the last makes the result */
 } bf_expression_program;
+
+/* Numbers, or strings: string i has the bytes from offset i to the next. */
+typedef struct bf_expression_column {
+    bf_strided numbers;
+    const void *offsets; /* i64 if wide, else i32; none decreases */
+    bool wide;
+    const char *bytes;
+    const uint8_t *valid; /* bit first + i is 0 where element i is NULL; NULL: none is */
+    int64_t first;
+} bf_expression_column;
 
 /* Elements to compute. */
 typedef struct bf_expression_job {
     const bf_expression_program *program;
-    const bf_strided *columns; /* of one shape */
-    bf_strided out;            /* of that shape. It may be a column whose elements are as wide */
+    const bf_expression_column *columns; /* of one shape */
+    bf_strided out; /* of that shape. It may be a column whose elements are as wide */
+    uint8_t *valid; /* becomes 0 for results that are NULL, else 1; NULL: there must be none */
     int64_t count;
     int64_t index; /* of the first element, for messages */
 } bf_expression_job;
 
 typedef struct bf_expression_backend {
-    /* Computes the job's elements. Errors: BF_E_OVERFLOW, BF_E_ARGUMENT (division by zero), both by
-     * bf_expression_fail with the first index; BF_E_MEMORY, BF_E_CANCELLED. */
+    /* Computes the job's elements; those that are NULL are 0. Errors: BF_E_OVERFLOW, BF_E_ARGUMENT
+     * (division by zero, a NULL), by bf_expression_fail with the first index; BF_E_MEMORY,
+     * BF_E_CANCELLED. */
     bf_status (*eval)(bf_context *context, const bf_expression_job *job);
     /* Absorbs them into the words of a state, without an output: `to` has the op, the kind, the
      * dtype and the index. On failure words may have changed. */
@@ -75,9 +96,13 @@ typedef struct bf_expression_backend {
                         int64_t *words);
 } bf_expression_backend;
 
-/* Fails with the message for the first element that fails, in this step. */
+/* Fails with the message for the first element that fails, in this step; NULL: its result is NULL.
+ */
 static inline bf_status bf_expression_fail(bf_context *context, const bf_expression_step *step,
                                            int64_t index) {
+    if (step == NULL)
+        return bf_fail(context, BF_E_ARGUMENT, "the result at index %lld is NULL",
+                       (long long)index);
     if (step->refuse_zero)
         return bf_fail(context, BF_E_ARGUMENT,
                        "character %d: integer division by zero at index %lld", step->position + 1,

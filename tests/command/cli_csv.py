@@ -282,6 +282,74 @@ class Nulls(CommandTest):
                          stdin=b"1\n")
 
 
+def grouped(digits, mark):
+    """The digits with a mark between groups of three."""
+    head = len(digits) % 3 or 3
+    return mark.join([digits[:head]] + [digits[i:i + 3] for i in range(head, len(digits), 3)])
+
+
+class Styles(CommandTest):
+    """Separators of thousands, decimal points and currency signs."""
+
+    SIGNS = ["$", "\u00a3", "\u20ac", "\u00a5", "\u20b9", "\u20bf"]
+
+    def written(self, r, value, thousands, point, currency):
+        """A number in one of the ways that there are to write it."""
+        whole, rest = ("%.3f" % abs(value)).split(".")
+        text = grouped(whole, thousands) if thousands and r.random() < 0.7 else whole
+        text += point + rest if int(rest) or r.random() < 0.5 else ""
+        sign = "-" if value < 0 else r.choice(["", "", "+"])
+        mark = r.choice(self.SIGNS) if currency and r.random() < 0.7 else ""
+        if value < 0 and currency and r.random() < 0.5:
+            sign, text = "", "(%s)" % text
+            return r.choice(["(%s%s)" % (mark, text[1:-1]), "(%s %s)" % (text[1:-1], mark)]).replace(" )", ")")
+        return r.choice([mark + sign + text, sign + mark + text, sign + text + mark,
+                         sign + text + " " + mark]).strip()
+
+    def test_random_numbers(self):
+        for seed in range(CASES):
+            r = random.Random(seed)
+            thousands, point = r.choice([(",", "."), (".", ","), (" ", ","), ("'", "."), ("", ","),
+                                         ("_", "."), ("", ".")])
+            currency = r.random() < 0.6
+            values = [r.randrange(-10**r.randrange(1, 12), 10**12) / r.choice([1, 8])
+                      for _ in range(r.choice([1, 20, 5000]))]
+            delimiter = r.choice(";\t|,")
+            lines = ["n%sx" % delimiter]
+            for value in values:
+                text = self.written(r, value, thousands, point, currency)
+                lines.append((quoted(text) if delimiter in text or r.random() < 0.2 else text) + delimiter)
+            data = "\n".join(lines).encode()
+            options = ["--delimiter", delimiter]
+            options += ["--thousands", thousands] if thousands else []
+            options += ["--decimal", point] if point != "." or r.random() < 0.5 else []
+            options += ["--currency"] if currency else []
+            want = [float(min(values)), float(max(values)), float(sum(map(int, (8 * v for v in values)))) / 8]
+            for op, value in zip(["min", "max", "sum"], want):
+                got = self.result(op, "--column", "n", "-j", r.choice(THREADS), *options, "--dtype",
+                                  "f64", stdin=data)
+                self.assertEqual(float(got), value, (seed, op))
+
+    def test_other_groups_and_marks_are_refused(self):
+        for text in ["1,23", "1,2345", ",123", "1,234,", "12,34,567", "1234,567", "1,,234", "1,234.5,6",
+                     "0,1e5,000"]:
+            self.refused(3, '-:2: not a number: \'%s\'' % text, "sum", "--column", "1", "--delimiter", ";",
+                         "--thousands", ",", stdin=b"1;\n" + text.encode() + b";\n")
+        for text in ["$", "$$5", "$5$", "(-5)", "(5", "5)", "5 USD", "\u00a25", "-$-5", "$ "]:
+            self.refused(3, "-:2: ", "sum", "--column", "1", "--delimiter", ";", "--currency",
+                         stdin=b"$1;\n" + text.encode() + b";\n")
+        self.refused(3, "-:2: not a number: '1.5'", "sum", "--decimal", ",", stdin=b"1,5\n1.5\n")
+        for options in [["--thousands", "."], ["--thousands", ",", "--decimal", ","],
+                        ["--thousands", "1"], ["--decimal", "ab"], ["--thousands", "-"]]:
+            self.refused(2, "", "sum", *options, stdin=b"1\n")
+        self.refused(2, "belong to text", "sum", "--format", "raw", "--dtype", "f64", "--currency")
+
+    def test_integers_stay_exact_and_headers_names(self):
+        data = '"9,223,372,036,854,775,807",\u20ac1\n-1,$2\n'.encode()
+        self.assertEqual(self.result("max", "--column", 1, "--thousands", ",", stdin=data), str(2**63 - 1))
+        self.assertEqual(self.result("describe", "--column", 2, "--currency", stdin=data).split()[1], "2")
+
+
 def zstd(data):
     """Compressed by the tool, which may not be there."""
     return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True).stdout

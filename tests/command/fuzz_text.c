@@ -185,7 +185,7 @@ static text_options options_of(uint8_t choice) {
     static const char *const columns[] = {NULL, "1", "2", "a", "2,1", "3,b,1", NULL, "4"};
     static const char delimiters[] = {'\0', ',', ' ', '\t'};
     static const bf_dtype dtypes[] = {BF_NONE, BF_F64, BF_F16, BF_I16};
-    const bool strings = choice >= 128;
+    const bool strings = choice >= 128, json = strings && choice / 8 % 4 == 3;
     return (text_options){.columns = columns[choice % 8],
                           .strings = strings && choice / 8 % 2 ? "2,1" : NULL,
                           .keys = strings && choice / 16 % 2 ? "1" : NULL,
@@ -195,6 +195,8 @@ static text_options options_of(uint8_t choice) {
                           .delimiter = delimiters[choice / 8 % 4],
                           .header = choice % 8 == 6,
                           .table = choice / 8 % 2 == 1,
+                          .json = json,
+                          .style = {strings && !json ? '_' : '\0', json ? ',' : '\0', strings},
                           .dtype = dtypes[choice / 32 % 4]};
 }
 

@@ -502,7 +502,7 @@ static void wrong_texts_are_refused_at_their_place(void **unused) {
         {"a + 0x", 4, "this is not a number", BF_E_ARGUMENT},
         {"a + .", 4, "this is not a number", BF_E_ARGUMENT},
         {"18446744073709551616", 0, "the number is beyond 64 bits", BF_E_ARGUMENT},
-        {"a + `unit", 4, "the name has no closing '`'", BF_E_ARGUMENT},
+        {"a + `unit", 4, "the name has no closing `", BF_E_ARGUMENT},
         {"a ** b", 5, "an exponent is a whole number from 0 to 64", BF_E_ARGUMENT},
         {"a ** 65", 5, "an exponent is a whole number from 0 to 64", BF_E_ARGUMENT},
         {"a ** -1", 5, "an exponent is a whole number from 0 to 64", BF_E_ARGUMENT},

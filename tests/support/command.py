@@ -118,10 +118,10 @@ class CommandTest(unittest.TestCase):
         except OSError as error:
             self.skipTest("no terminal can be had: %s" % error)
 
-    def shown(self, *arguments, env):
+    def shown(self, *arguments, env=None, program=BITFOLD):
         """What a terminal shows of a command that must succeed."""
         here, there = self.terminal()
-        child = subprocess.Popen([BITFOLD, *map(str, arguments)], stdin=subprocess.DEVNULL,
+        child = subprocess.Popen([program, *map(str, arguments)], stdin=subprocess.DEVNULL,
                                  stdout=there, env=env)
         self.addCleanup(child.kill)
 

@@ -3,7 +3,8 @@
  *   show_rows FILE THREADS PART MOST [OPTION=VALUE]...
  *
  * PART: bytes of the parts of a file (0: the usual). MOST: rows taken at a time (0: as many as
- * there are at hand). Options are columns, strings, keys, nulls, delimiter, lax, skip and settled.
+ * there are at hand). Options are columns, strings, keys, nulls, delimiter, lax, skip, settled, json,
+ * thousands, decimal and currency.
  * A line for each row, a field for each column: its number (in hexadecimal if it is a float), '='
  * and the bytes of its string in hexadecimal, or "NULL". */
 #include "cli/input/rows.h"
@@ -28,6 +29,10 @@ static void read_option(const char *option, input *in, rows_options *how) {
     if ((value = value_of(option, "keys"))) t->keys = value;
     if ((value = value_of(option, "nulls"))) t->nulls = value;
     if ((value = value_of(option, "delimiter"))) t->delimiter = *value;
+    if ((value = value_of(option, "thousands"))) t->style.thousands = *value;
+    if ((value = value_of(option, "decimal"))) t->style.decimal = *value;
+    if (value_of(option, "currency")) t->style.currency = true;
+    if (value_of(option, "json")) in->format = FORMAT_JSONL;
     if (value_of(option, "lax")) t->lax = true;
     if (value_of(option, "skip")) t->skip_nulls = true;
     if (value_of(option, "settled")) how->settled = true;

@@ -2,9 +2,9 @@
 #include "seam/dictionary.h"
 
 #include "api/runtime/array.h"
+#include "api/runtime/column.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
-#include "api/runtime/sized.h"
 #include "rules/key/rank.h"
 #include "seam/host.h"
 #include "seam/where.h"
@@ -72,46 +72,14 @@ typedef struct rows {
     bf_flat flats[BF_KEY_COLUMNS_MAX];
 } rows;
 
-static int64_t offset_at(const bf_strings *s, int64_t i) {
-    return s->offset == BF_I64 ? (int64_t)bf_load_bits((const char *)s->offsets + 8 * i, 8)
-                               : (int32_t)bf_load_bits((const char *)s->offsets + 4 * i, 4);
-}
-
-static bf_status check_offsets(bf_context *context, const bf_strings *s) {
-    int64_t before = 0;
-    for (int64_t i = 0; i <= s->count; i++) {
-        const int64_t at = offset_at(s, i);
-        if (at < before)
-            return bf_fail(context, BF_E_ARGUMENT, "offset %lld of the strings is %lld, %s",
-                           (long long)i, (long long)at,
-                           at < 0 ? "less than 0" : "less than the one before");
-        before = at;
-    }
-    return before == 0 || s->bytes != NULL
-               ? BF_OK
-               : bf_fail(context, BF_E_ARGUMENT, "the strings have no bytes");
-}
-
 static bf_status take_strings(bf_context *context, const bf_strings *given, bf_key_data *c,
                               int64_t *count) {
-    bf_strings s = {.size = sizeof s};
-    if (!BF_READ(&s, given, bytes))
-        return bf_fail(context, BF_E_ARGUMENT,
-                       "bf_strings: size is not set, or from a newer version");
-    if (s.offset != BF_I32 && s.offset != BF_I64)
-        return bf_fail(context, BF_E_DTYPE, "offsets of strings are i32 or i64, not %s",
-                       bf_dtype_name(s.offset));
-    if (s.count < 0 || (s.count > 0 && s.offsets == NULL))
-        return bf_fail(context, BF_E_ARGUMENT, "the strings are not well formed");
+    bf_strings s;
+    bf_status status = bf_strings_read(context, given, &s);
     *count = s.count;
-    if (s.count == 0) return BF_OK;
-    if (bf_where_is(s.offsets, NULL) == BF_WHERE_DEVICE ||
-        bf_where_is(s.bytes, NULL) == BF_WHERE_DEVICE)
-        return bf_fail(context, BF_E_DEVICE, "strings are in host memory");
-    bf_status status = check_offsets(context, &s);
     c->offsets = s.offsets;
     c->wide = s.offset == BF_I64;
-    c->bytes = s.bytes != NULL ? s.bytes : "";
+    c->bytes = s.bytes;
     return status;
 }
 
@@ -128,19 +96,9 @@ static bf_status take_numbers(bf_context *context, const bf_array *numbers, bf_k
 
 static bf_status take_column(bf_context *context, const bf_column *given, bf_key_data *c,
                              bf_flat *flat, int64_t *count) {
-    bf_column x = {.size = sizeof x};
-    if (given == NULL || !BF_READ(&x, given, first))
-        return bf_fail(context, BF_E_ARGUMENT,
-                       "bf_column: size is not set, or from a newer version");
-    if ((x.strings == NULL) == (x.numbers == NULL))
-        return bf_fail(context, BF_E_ARGUMENT, "a column has strings or numbers");
-    if ((x.strings != NULL) != (c->dtype == BF_NONE))
-        return bf_fail(context, BF_E_DTYPE, "a column of %s where %s are wanted",
-                       x.strings != NULL ? "strings" : "numbers",
-                       c->dtype == BF_NONE ? "strings" : bf_dtype_name(c->dtype));
-    if (x.valid != NULL && x.first < 0)
-        return bf_fail(context, BF_E_ARGUMENT, "the first valid bit is number %lld",
-                       (long long)x.first);
+    bf_column x;
+    bf_status status = bf_column_read(context, given, c->dtype, &x);
+    if (status != BF_OK) return status;
     c->valid = x.valid;
     c->first = x.first;
     return x.strings != NULL ? take_strings(context, x.strings, c, count)

@@ -1,6 +1,7 @@
 #include "api/expression/build.h"
 
 #include "api/map/map.h"
+#include "rules/expression/string.h"
 #include "rules/map/map.h"
 #include <bitfold/value.h>
 
@@ -15,6 +16,11 @@ bf_status bf_expression_refuse(bf_expression_builder *b, bf_status status, int p
     va_end(arguments);
     b->position = position;
     return bf_fail(b->context, status, "character %d: %s", position + 1, text);
+}
+
+bf_status bf_expression_refuse_string(bf_expression_builder *b) {
+    return bf_expression_refuse(b, BF_E_DTYPE, b->position,
+                                "of strings there are only comparisons with strings, and isnull");
 }
 
 bf_expression_value bf_expression_number(bf_dtype dtype, uint64_t bits) {
@@ -99,23 +105,12 @@ static bf_status keep_integer(bf_expression_builder *b, bf_exact_integer x,
     return BF_OK;
 }
 
-static bool compare_integers(int op, bf_i128 x, bf_i128 y) {
-    switch (op) {
-    case BF_MAP_EQ: return x == y;
-    case BF_MAP_NE: return x != y;
-    case BF_MAP_LT: return x < y;
-    case BF_MAP_LE: return x <= y;
-    case BF_MAP_GT: return x > y;
-    default: return x >= y;
-    }
-}
-
 static bf_status fold_integers(bf_expression_builder *b, int op, const bf_expression_value *in,
                                int count, bf_expression_value *out) {
     bf_i128 x[3] = {0, 0, 0};
     for (int i = 0; i < count; i++) x[i] = bf_integer_decode(in[i].dtype, in[i].bits);
     if (op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op)) {
-        *out = bf_expression_number(BF_BOOL, compare_integers(op, x[0], x[1]));
+        *out = bf_expression_number(BF_BOOL, bf_map_compare_integers(op, x[0], x[1]));
         return BF_OK;
     }
     if (op == BF_MAP_MIN || op == BF_MAP_MAX) {
@@ -234,6 +229,7 @@ static bf_status add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dt
 }
 
 bf_status bf_expression_build_bool(bf_expression_builder *b, bf_expression_value *x) {
+    if (x->dtype == BF_NONE) return bf_expression_refuse_string(b);
     if (x->dtype == BF_BOOL) return BF_OK;
     if (!is_constant(x)) return add_step(b, BF_MAP_CAST, BF_BOOL, BF_BOOL, x, 1, true, x);
     bf_status status = convert_constant(b, x, BF_BOOL);
@@ -243,40 +239,31 @@ bf_status bf_expression_build_bool(bf_expression_builder *b, bf_expression_value
 
 /* ---- guards ---------------------------------------------------------------------------------- */
 
-void bf_expression_guard_begin(bf_expression_builder *b, bf_expression_value condition,
-                               bool negated) {
-    b->guards[b->guard_count++] = (bf_expression_guard){.condition = condition, .negated = negated};
+void bf_expression_guard_begin(bf_expression_builder *b, bf_expression_value condition, int op) {
+    b->guards[b->guard_count++] = (bf_expression_guard){.condition = condition, .op = op};
 }
 
 void bf_expression_guard_end(bf_expression_builder *b) {
     const bf_expression_guard *g = &b->guards[--b->guard_count];
-    if (g->owned) b->busy[g->mask.number] = false;
-}
-
-static bf_status negate_bools(bf_expression_builder *b, const bf_expression_value *x, bool used,
-                              bf_expression_value *out) {
-    const bf_expression_value in[2] = {*x, bf_expression_number(BF_BOOL, 0)};
-    return add_step(b, BF_MAP_EQ, BF_BOOL, BF_BOOL, in, 2, used, out);
+    if (g->ready) b->busy[g->mask.number] = false;
 }
 
 /* Computes the mask of guard i, with those around it. */
 static bf_status compute_mask(bf_expression_builder *b, int i) {
     bf_expression_guard *g = &b->guards[i];
-    bf_expression_value x = g->condition;
+    bf_expression_value x = g->condition, mask;
     bf_status status = BF_OK;
     if (is_constant(&x)) status = place_constant(b, &x);
-    if (g->negated && status == BF_OK) status = negate_bools(b, &x, false, &x);
+    if (status == BF_OK) status = add_step(b, g->op, BF_BOOL, BF_BOOL, &x, 1, false, &mask);
     if (i > 0 && status == BF_OK) {
-        const bf_expression_value in[2] = {x, {.at = b->guards[i - 1].mask, .dtype = BF_BOOL}};
-        bf_expression_value both;
-        status = add_step(b, BF_MAP_MUL, BF_BOOL, BF_BOOL, in, 2, false, &both);
-        if (g->negated && status == BF_OK) release_value(b, &x);
-        x = both;
+        const bf_expression_value in[2] = {mask, {.at = b->guards[i - 1].mask, .dtype = BF_BOOL}};
+        release_value(b, &mask);
+        status = add_step(b, BF_EXPRESSION_AND, BF_BOOL, BF_BOOL, in, 2, false, &mask);
     }
-    g->owned = status == BF_OK && (g->negated || i > 0);
-    g->mask = x.at;
+    if (status != BF_OK) return status;
+    g->mask = mask.at;
     g->ready = true;
-    return status;
+    return BF_OK;
 }
 
 /* Sets the guard of the next step. */
@@ -331,14 +318,51 @@ static bf_status build_logic(bf_expression_builder *b, int op, const bf_expressi
     for (int i = 0; i < count && status == BF_OK; i++) status = bf_expression_build_bool(b, &x[i]);
     if (status != BF_OK) return status;
     if (op == BF_EXPRESSION_NOT) x[1] = bf_expression_number(BF_BOOL, 0);
-    int by = op == BF_EXPRESSION_AND ? BF_MAP_MUL : op == BF_EXPRESSION_OR ? BF_MAP_ADD : BF_MAP_EQ;
-    return bf_expression_build(b, by, x, 2, out);
+    if (op == BF_EXPRESSION_NOT) return bf_expression_build(b, BF_MAP_EQ, x, 2, out);
+    if (is_constant(&x[0]) && is_constant(&x[1]))
+        return fold_numbers(b, op == BF_EXPRESSION_AND ? BF_MAP_MUL : BF_MAP_ADD, x, 2, out);
+    return add_step(b, op, BF_BOOL, BF_BOOL, x, 2, true, out);
+}
+
+static bf_status build_isnull(bf_expression_builder *b, const bf_expression_value *in,
+                              bf_expression_value *out) {
+    if (in->at.kind == BF_EXPRESSION_COLUMN || is_register(in))
+        return add_step(b, BF_EXPRESSION_ISNULL, in->dtype, BF_BOOL, in, 1, true, out);
+    *out = bf_expression_number(BF_BOOL, 0);
+    return BF_OK;
+}
+
+/* ---- strings --------------------------------------------------------------------------------- */
+
+static const char *string_of(const bf_expression_builder *b, const bf_expression_value *x,
+                             int64_t *size) {
+    const bf_expression_string *s = &b->program->string[x->at.number];
+    *size = s->size;
+    return b->program->bytes + s->begin;
+}
+
+/* Some of the values are strings. */
+static bf_status build_comparison(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                  int count, bf_expression_value *out) {
+    bool comparison = op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op);
+    if (!comparison || in[0].dtype != in[1].dtype) return bf_expression_refuse_string(b);
+    if (in[0].at.kind == BF_EXPRESSION_COLUMN || in[1].at.kind == BF_EXPRESSION_COLUMN)
+        return add_step(b, op, BF_NONE, BF_BOOL, in, count, false, out);
+    int64_t m, n;
+    const char *x = string_of(b, &in[0], &m), *y = string_of(b, &in[1], &n);
+    *out = bf_expression_number(BF_BOOL, bf_map_holds(op, bf_expression_string_order(x, m, y, n)));
+    return BF_OK;
 }
 
 bf_status bf_expression_build(bf_expression_builder *b, int op, const bf_expression_value *in,
                               int count, bf_expression_value *out) {
-    bool numbers = true;
-    for (int i = 0; i < count; i++) numbers = numbers && is_constant(&in[i]);
+    bool numbers = true, strings = false;
+    for (int i = 0; i < count; i++) {
+        numbers = numbers && is_constant(&in[i]);
+        strings = strings || in[i].dtype == BF_NONE;
+    }
+    if (op == BF_EXPRESSION_ISNULL) return build_isnull(b, in, out);
+    if (strings) return build_comparison(b, op, in, count, out);
     switch (op) {
     case BF_EXPRESSION_ISNAN: return build_isnan(b, in, out);
     case BF_EXPRESSION_AND:
@@ -393,6 +417,8 @@ bf_status bf_expression_build_power(bf_expression_builder *b, bf_expression_valu
 
 bf_status bf_expression_build_result(bf_expression_builder *b, bf_expression_value x) {
     bf_expression_program *p = b->program;
+    if (x.dtype == BF_NONE)
+        return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is a string, not a number");
     bool last = p->steps > 0 && is_register(&x) && p->step[p->steps - 1].out.number == x.at.number;
     if (!last) {
         bf_status status = add_step(b, BF_MAP_CAST, x.dtype, x.dtype, &x, 1, true, &x);

@@ -6,23 +6,23 @@
 
 #include <stdarg.h>
 
-/* A column, a number or a result. */
+/* A column, a number, a string or a result. */
 typedef struct bf_expression_value {
     bf_expression_operand at; /* a constant has no number until a step takes it */
-    bf_dtype dtype;
-    bool weak;     /* a plain number, as in Python: bf_map_result_dtype */
-    uint64_t bits; /* of a constant */
+    bf_dtype dtype;           /* BF_NONE: of strings */
+    bool weak;                /* a plain number, as in Python: bf_map_result_dtype */
+    uint64_t bits;            /* of a constant */
 } bf_expression_value;
 
 /* Operations of the language besides those of steps. */
-enum { BF_EXPRESSION_AND = 80, BF_EXPRESSION_OR, BF_EXPRESSION_NOT, BF_EXPRESSION_ISNAN };
+enum { BF_EXPRESSION_NOT = 80, BF_EXPRESSION_ISNAN };
 
 /* Elements for which an operand is not needed, such as those that ?: does not choose, cannot fail
  * there. A guard holds the bools that tell which are needed. */
 typedef struct bf_expression_guard {
     bf_expression_value condition;
-    bool negated;
-    bool ready, owned;          /* `mask` is computed; it is a register of its own */
+    int op;                     /* MET, UNMET or MAYBE: where an operand is needed */
+    bool ready;                 /* `mask` is computed */
     bf_expression_operand mask; /* of this guard and those around it */
 } bf_expression_guard;
 
@@ -41,7 +41,10 @@ typedef struct bf_expression_builder {
 bf_status bf_expression_refuse(bf_expression_builder *b, bf_status status, int position,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The functions below return false if they have failed, with the context's message. */
+/* Fails with the message for a string where it has no place. */
+bf_status bf_expression_refuse_string(bf_expression_builder *b);
+
+/* The functions below have failed if they return another status, with the context's message. */
 
 /* Computes op of the values, which must not be used again. NULL for a result that nobody needs. */
 bf_status bf_expression_build(bf_expression_builder *b, int op, const bf_expression_value *in,
@@ -54,10 +57,9 @@ bf_status bf_expression_build_power(bf_expression_builder *b, bf_expression_valu
 /* Makes a condition of a value. */
 bf_status bf_expression_build_bool(bf_expression_builder *b, bf_expression_value *x);
 
-/* What is built until the guard is dropped is needed where the condition holds (negated: does not).
- * The condition must not be used up before. */
-void bf_expression_guard_begin(bf_expression_builder *b, bf_expression_value condition,
-                               bool negated);
+/* What is built until the guard is dropped is needed where op (MET, UNMET or MAYBE) of the
+ * condition is true. The condition must not be used up before. */
+void bf_expression_guard_begin(bf_expression_builder *b, bf_expression_value condition, int op);
 void bf_expression_guard_end(bf_expression_builder *b);
 
 /* Completes the program, whose result this is. */

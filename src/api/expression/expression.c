@@ -1,8 +1,10 @@
 /* Expressions: parse, compute, absorb. */
 #include "api/expression/expression.h"
 
+#include "api/expression/text.h"
 #include "api/reduce/state.h"
 #include "api/runtime/array.h"
+#include "api/runtime/column.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "seam/host.h"
@@ -18,7 +20,7 @@ static bf_status check_columns(bf_context *context, const bf_expression_source *
         return bf_fail(context, BF_E_ARGUMENT, "no columns");
     for (int i = 0; i < s->count; i++) {
         if (s->names[i] == NULL) return bf_fail(context, BF_E_ARGUMENT, "column %d: no name", i);
-        if (bf_dtype_bytes(s->dtypes[i]) == 0)
+        if (s->dtypes[i] != BF_NONE && bf_dtype_bytes(s->dtypes[i]) == 0)
             return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)s->dtypes[i]);
     }
     return BF_OK;
@@ -71,9 +73,62 @@ bf_status bf_expression_parse(bf_context *context, const char *text, const char 
 
 void bf_expression_destroy(bf_expression *expression) {
     if (expression == NULL) return;
+    bf_free(expression->program->bytes);
     bf_free(expression->program);
     bf_free(expression);
 }
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Adds a name to `count` others, each with a zero byte behind it, unless it is one of them. Returns
+ * where the next begins. */
+static char *add_name(char *names, int *count, char *end, const bf_token *token, const char *text) {
+    const char *at = names;
+    end[bf_token_copy(token, text, end)] = '\0';
+    for (int i = 0; i < *count; i++, at += strlen(at) + 1)
+        if (strcmp(at, end) == 0) return end;
+    ++*count;
+    return end + strlen(end) + 1;
+}
+
+static bf_status list_names(bf_expression_builder *b, const char *text, char *names, int *count) {
+    char *end = names;
+    bf_token token;
+    int at = 0;
+    bf_status status = bf_token_next(b, text, &at, &token);
+    for (; status == BF_OK && token.kind != BF_TOKEN_END;
+         status = bf_token_next(b, text, &at, &token)) {
+        if (token.kind != BF_TOKEN_NAME) continue;
+        end = add_name(names, count, end, &token, text);
+        if (*count > BF_EXPRESSION_COLUMNS)
+            return bf_expression_refuse(b, BF_E_ARGUMENT, token.position,
+                                        "the expression has too many columns");
+    }
+    return status;
+}
+
+static bf_status find_names(bf_context *context, const char *text, char *names, int *count,
+                            int *position) {
+    if (text == NULL || names == NULL || count == NULL)
+        return bf_fail(context, BF_E_ARGUMENT, "no %s",
+                       text == NULL ? "text" : "place for the names");
+    bf_expression_builder *b = bf_calloc(1, sizeof *b);
+    if (b == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
+    b->context = context;
+    *count = 0;
+    bf_status status = list_names(b, text, names, count);
+    if (status != BF_OK && position != NULL) *position = b->position;
+    bf_free(b);
+    return status;
+}
+
+bf_status bf_expression_names(bf_context *context, const char *text, char *names, int *count,
+                              int *position) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, find_names(context, text, names, count, position));
+}
+
+/* ---- what it is ------------------------------------------------------------------------------ */
 
 bf_dtype bf_expression_dtype(const bf_expression *expression) {
     return expression != NULL ? expression->program->dtype : BF_NONE;
@@ -107,6 +162,9 @@ static bf_strided strided_of(const bf_array *array, int64_t n) {
 static bf_status check_column(bf_context *context, const bf_expression *e, int i,
                               const bf_array *column, const bf_array *like) {
     bf_dtype dtype = e->program->column[e->number[i]];
+    if (dtype == BF_NONE)
+        return bf_fail(context, BF_E_DTYPE, "column %d holds strings, and was given as an array",
+                       i);
     if (column == NULL || bf_array_count(column) < 0)
         return bf_fail(context, BF_E_ARGUMENT, "column %d is not well formed", i);
     if (column->dtype != dtype)
@@ -117,36 +175,79 @@ static bf_status check_column(bf_context *context, const bf_expression *e, int i
     return check_memory(context, column);
 }
 
+/* What is given for column i: an array, or a column whose array it is. */
+typedef struct inputs {
+    const bf_array *const *arrays;
+    const bf_column *const *columns; /* NULL: arrays */
+} inputs;
+
+static const bf_array *array_of(const inputs *g, int i) {
+    if (g->columns == NULL) return g->arrays[i];
+    return g->columns[i] != NULL ? g->columns[i]->numbers : NULL;
+}
+
+static bf_status place_array(bf_context *context, const bf_expression *e, int i,
+                             const bf_array *array, const bf_array *like,
+                             bf_expression_column *to) {
+    bf_status status = check_column(context, e, i, array, like);
+    if (status == BF_OK) to->numbers = strided_of(array, bf_array_count(like));
+    return status;
+}
+
+static bf_status place_strings(bf_context *context, int i, const bf_strings *given,
+                               const bf_array *like, bf_expression_column *to) {
+    bf_strings s;
+    bf_status status = bf_strings_read(context, given, &s);
+    if (status != BF_OK) return status;
+    if (s.count != bf_array_count(like))
+        return bf_fail(context, BF_E_SHAPE, "column %d has another length", i);
+    to->offsets = s.offsets;
+    to->wide = s.offset == BF_I64;
+    to->bytes = s.bytes;
+    return BF_OK;
+}
+
+static bf_status place_column(bf_context *context, const bf_expression *e, int i,
+                              const bf_column *given, const bf_array *like,
+                              bf_expression_column *to) {
+    bf_column x;
+    bf_status status = bf_column_read(context, given, e->program->column[e->number[i]], &x);
+    if (status != BF_OK) return status;
+    to->valid = x.valid;
+    to->first = x.first;
+    return x.strings != NULL ? place_strings(context, i, x.strings, like, to)
+                             : place_array(context, e, i, x.numbers, like, to);
+}
+
 /* Sets the job's columns, of the shape of `like`. */
-static bf_status place_columns(bf_context *context, const bf_expression *e,
-                               const bf_array *const columns[], const bf_array *like,
-                               bf_strided *to) {
+static bf_status place_columns(bf_context *context, const bf_expression *e, const inputs *g,
+                               const bf_array *like, bf_expression_column *to) {
     for (int i = 0; i < e->count; i++) {
         if (e->number[i] < 0) continue;
-        bf_status status = check_column(context, e, i, columns[i], like);
+        bf_expression_column *x = &to[e->number[i]];
+        bf_status status = g->columns != NULL ? place_column(context, e, i, g->columns[i], like, x)
+                                              : place_array(context, e, i, g->arrays[i], like, x);
         if (status != BF_OK) return status;
-        to[e->number[i]] = strided_of(columns[i], bf_array_count(like));
     }
     return BF_OK;
 }
 
 /* Begins a job for columns of the shape of `like`. The columns are the caller's to free. */
-static bf_status begin_job(bf_context *context, const bf_expression *e,
-                           const bf_array *const columns[], const bf_array *like,
-                           bf_expression_job *job) {
+static bf_status begin_job(bf_context *context, const bf_expression *e, const inputs *g,
+                           const bf_array *like, bf_expression_job *job) {
     const bf_expression_program *p = e->program;
     *job = (bf_expression_job){.program = p, .count = bf_array_count(like)};
-    bf_strided *made = bf_calloc((size_t)p->columns + 1, sizeof *made);
+    bf_expression_column *made = bf_calloc((size_t)p->columns + 1, sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
     job->columns = made;
-    return place_columns(context, e, columns, like, made);
+    return place_columns(context, e, g, like, made);
 }
 
 static void end_job(const bf_expression_job *job) { bf_free((void *)(uintptr_t)job->columns); }
 
 static int64_t bytes_of(const bf_expression_job *job) {
     int64_t bytes = 0;
-    for (int c = 0; c < job->program->columns; c++) bytes += job->columns[c].bytes;
+    for (int c = 0; c < job->program->columns; c++) bytes += job->columns[c].numbers.bytes;
     return bf_bytes_of(job->count, bytes);
 }
 
@@ -177,25 +278,31 @@ static bool is_same(const bf_array *a, const bf_array *b) {
     return same;
 }
 
-static bf_status check_overlap(bf_context *context, const bf_expression *e,
-                               const bf_array *const columns[], const bf_array *out) {
-    for (int i = 0; i < e->count; i++)
-        if (e->number[i] >= 0 && bf_arrays_overlap(columns[i], out) && !is_same(columns[i], out))
+static bf_status check_overlap(bf_context *context, const bf_expression *e, const inputs *g,
+                               const bf_array *out) {
+    for (int i = 0; i < e->count; i++) {
+        const bf_array *x = e->number[i] >= 0 ? array_of(g, i) : NULL;
+        if (x != NULL && bf_arrays_overlap(x, out) && !is_same(x, out))
             return bf_fail(context, BF_E_ARGUMENT,
                            "column %d overlaps the output, but is not the same", i);
+    }
     return BF_OK;
 }
 
-static bf_status eval_expression(bf_context *context, const bf_expression *e,
-                                 const bf_array *const columns[], const bf_array *out) {
+static bf_status eval_expression(bf_context *context, const bf_expression *e, const inputs *g,
+                                 const bf_array *out, uint8_t *valid) {
     bf_expression_job job;
-    if (columns == NULL && e->count > 0) return bf_fail(context, BF_E_ARGUMENT, "no columns");
+    if (g->arrays == NULL && g->columns == NULL && e->count > 0)
+        return bf_fail(context, BF_E_ARGUMENT, "no columns");
     bf_status status = check_out(context, e, out);
     if (status != BF_OK) return status;
-    status = begin_job(context, e, columns, out, &job);
-    if (status == BF_OK && job.count > 0) status = check_overlap(context, e, columns, out);
+    if (g->columns != NULL && out->ndim != 1)
+        return bf_fail(context, BF_E_SHAPE, "columns have one dimension, not %d", out->ndim);
+    status = begin_job(context, e, g, out, &job);
+    if (status == BF_OK && job.count > 0) status = check_overlap(context, e, g, out);
     if (status == BF_OK && job.count > 0) {
         job.out = strided_of(out, job.count);
+        job.valid = valid;
         const bf_expression_backend *by = place_job(context);
         status = bf_watch_begin(context, bytes_of(&job));
         if (status == BF_OK) status = by->eval(context, &job);
@@ -209,7 +316,16 @@ bf_status bf_expression_eval(bf_expression *expression, const bf_array *const co
                              const bf_array *out) {
     if (expression == NULL || !bf_enter(expression->context)) return BF_E_ARGUMENT;
     bf_context *context = expression->context;
-    return bf_leave(context, eval_expression(context, expression, columns, out));
+    const inputs g = {.arrays = columns};
+    return bf_leave(context, eval_expression(context, expression, &g, out, NULL));
+}
+
+bf_status bf_expression_eval_columns(bf_expression *expression, const bf_column *const columns[],
+                                     const bf_array *out, uint8_t *valid) {
+    if (expression == NULL || !bf_enter(expression->context)) return BF_E_ARGUMENT;
+    bf_context *context = expression->context;
+    const inputs g = {.columns = columns};
+    return bf_leave(context, eval_expression(context, expression, &g, out, valid));
 }
 
 /* ---- absorb ---------------------------------------------------------------------------------- */
@@ -263,7 +379,8 @@ static bf_status absorb_expression(bf_state *s, const bf_expression *e,
     if (e->count > 0 && shape_of(e, columns) != NULL) like = shape_of(e, columns);
     if (bf_array_count(like) < 0)
         return bf_fail(s->context, BF_E_ARGUMENT, "a column is not well formed");
-    status = begin_job(s->context, e, columns, like, &job);
+    const inputs g = {.arrays = columns};
+    status = begin_job(s->context, e, &g, like, &job);
     if (status == BF_OK) status = absorb_job(s, &job);
     end_job(&job);
     return status;

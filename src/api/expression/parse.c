@@ -72,6 +72,7 @@ static const struct {
     {"max", BF_MAP_MAX, 2},
     {"fma", BF_MAP_FMA, 3},
     {"isnan", BF_EXPRESSION_ISNAN, 1},
+    {"isnull", BF_EXPRESSION_ISNULL, 1},
 };
 
 enum {
@@ -96,10 +97,14 @@ static void push_value(parser *p, bf_expression_value x) { p->values[p->value_co
 
 static bf_expression_value *last_value(parser *p) { return &p->values[p->value_count - 1]; }
 
+/* Is this the name of the token, which may double its quotes? */
 static bool is_named(const parser *p, const char *name) {
     const bf_token *t = &p->token;
-    size_t length = (size_t)(t->end - t->begin);
-    return strlen(name) == length && memcmp(name, p->source->text + t->begin, length) == 0;
+    const char *text = p->source->text;
+    int i = t->begin;
+    for (; *name != '\0' && i < t->end && *name == text[i]; name++, i++)
+        if (t->quote != 0 && text[i] == t->quote) i++;
+    return *name == '\0' && i == t->end;
 }
 
 static bf_status refuse_name(parser *p, const char *what, const char *why) {
@@ -127,6 +132,21 @@ static bf_status take_column(parser *p) {
     }
     push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_COLUMN, p->numbers[found]},
                                         .dtype = s->dtypes[found]});
+    return BF_OK;
+}
+
+static bf_status take_string(parser *p) {
+    bf_expression_program *program = p->build.program;
+    bf_expression_string *s = &program->string[program->strings];
+    if (program->strings == BF_EXPRESSION_STRINGS)
+        return refuse_token(p, "the expression has too many strings");
+    if (program->bytes == NULL) program->bytes = bf_alloc(strlen(p->source->text));
+    if (program->bytes == NULL)
+        return bf_fail(p->build.context, BF_E_MEMORY, "no memory for an expression");
+    s->begin = program->strings > 0 ? s[-1].begin + s[-1].size : 0;
+    s->size = bf_token_copy(&p->token, p->source->text, program->bytes + s->begin);
+    push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_STRING, program->strings++},
+                                        .dtype = BF_NONE});
     return BF_OK;
 }
 
@@ -177,7 +197,8 @@ static bf_status take_operator(parser *p, int i) {
     if (status == BF_OK && logic) status = bf_expression_build_bool(&p->build, last_value(p));
     if (status == BF_OK) status = push_waiting(p, of, binary_operators[i].op, 2);
     if (status == BF_OK && logic)
-        bf_expression_guard_begin(&p->build, *last_value(p), of == LEVEL_OR);
+        bf_expression_guard_begin(&p->build, *last_value(p),
+                                  of == LEVEL_OR ? BF_EXPRESSION_UNMET : BF_EXPRESSION_MAYBE);
     return status;
 }
 
@@ -187,7 +208,7 @@ static bf_status take_question(parser *p) {
     p->build.position = p->token.position;
     if (status == BF_OK) status = bf_expression_build_bool(&p->build, last_value(p));
     if (status == BF_OK) status = push_waiting(p, LEVEL_CHOICE, CHOICE_FIRST, 3);
-    if (status == BF_OK) bf_expression_guard_begin(&p->build, *last_value(p), false);
+    if (status == BF_OK) bf_expression_guard_begin(&p->build, *last_value(p), BF_EXPRESSION_MET);
     return status;
 }
 
@@ -198,7 +219,7 @@ static bf_status take_colon(parser *p) {
     if (w == NULL || w->op != CHOICE_FIRST) return refuse_token(p, "there is no '?' for this ':'");
     w->op = CHOICE_SECOND;
     bf_expression_guard_end(&p->build);
-    bf_expression_guard_begin(&p->build, p->values[p->value_count - 2], true);
+    bf_expression_guard_begin(&p->build, p->values[p->value_count - 2], BF_EXPRESSION_UNMET);
     return BF_OK;
 }
 
@@ -244,6 +265,7 @@ static bf_status take_power(parser *p) {
     if (!whole || n->bits > EXPONENT_MOST)
         return refuse_token(p, "an exponent is a whole number from 0 to 64");
     p->build.position = position;
+    if (last_value(p)->dtype == BF_NONE) return bf_expression_refuse_string(&p->build);
     return bf_expression_build_power(&p->build, *last_value(p), (int)n->bits, last_value(p));
 }
 
@@ -271,6 +293,7 @@ static bf_status take_operand(parser *p, bool *operand) {
     if (bf_token_is(t, "!")) return push_waiting(p, LEVEL_SIGN, BF_EXPRESSION_NOT, 1);
     *operand = false;
     if (t->kind == BF_TOKEN_NAME) return take_column(p);
+    if (t->kind == BF_TOKEN_STRING) return take_string(p);
     if (t->kind != BF_TOKEN_NUMBER) return refuse_token(p, "a column, a number or '(' expected");
     push_value(p, t->number);
     return BF_OK;

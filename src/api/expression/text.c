@@ -84,17 +84,30 @@ static void read_name(const char *text, int *position, bf_token *token) {
     if (text[at] == '(') token->kind = BF_TOKEN_CALL;
 }
 
-/* `any name` */
+/* `any name`, "a string" or 'a string' */
 static bf_status read_quoted(bf_expression_builder *b, const char *text, int *position,
                              bf_token *token) {
-    const char *end = strchr(text + *position + 1, '`');
+    char quote = text[*position];
+    const char *begin = text + *position + 1, *end = strchr(begin, quote);
+    while (end != NULL && end[1] == quote) end = strchr(end + 2, quote);
     if (end == NULL)
-        return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "the name has no closing '`'");
-    token->kind = BF_TOKEN_NAME;
-    token->begin = *position + 1;
+        return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "the %s has no closing %c",
+                                    quote == '`' ? "name" : "string", quote);
+    token->kind = quote == '`' ? BF_TOKEN_NAME : BF_TOKEN_STRING;
+    token->quote = quote;
+    token->begin = (int)(begin - text);
     token->end = (int)(end - text);
     *position = token->end + 1;
     return BF_OK;
+}
+
+int64_t bf_token_copy(const bf_token *token, const char *text, char *to) {
+    int64_t size = 0;
+    for (int i = token->begin; i < token->end; i++) {
+        to[size++] = text[i];
+        if (token->quote != 0 && text[i] == token->quote) i++;
+    }
+    return size;
 }
 
 /* Longer ones first. */
@@ -129,7 +142,7 @@ bf_status bf_token_next(bf_expression_builder *b, const char *text, int *positio
     *token = (bf_token){.kind = BF_TOKEN_END, .position = *position};
     if (*at == '\0') return BF_OK;
     if (is_digit(*at) || *at == '.') return read_number(b, text, position, token);
-    if (*at == '`') return read_quoted(b, text, position, token);
+    if (*at == '`' || *at == '"' || *at == '\'') return read_quoted(b, text, position, token);
     if (!begins_name(*at)) return read_operator(b, text, position, token);
     read_name(text, position, token);
     return BF_OK;

@@ -7,6 +7,7 @@
 typedef enum bf_token_kind {
     BF_TOKEN_END,
     BF_TOKEN_NUMBER,
+    BF_TOKEN_STRING,
     BF_TOKEN_NAME,
     BF_TOKEN_CALL, /* a name before '(' */
     BF_TOKEN_OPERATOR
@@ -15,13 +16,18 @@ typedef enum bf_token_kind {
 typedef struct bf_token {
     bf_token_kind kind;
     int position;   /* bytes before it */
-    int begin, end; /* of a name, without its quotes */
+    int begin, end; /* of a name or a string, without its quotes */
+    char quote;     /* of a name or a string; two stand for one inside. 0: it has none */
     char text[3];   /* of an operator */
     bf_expression_value number;
 } bf_token;
 
 /* Reads the token at *position, and moves that behind it. Fails with a message and the position. */
 bf_status bf_token_next(bf_expression_builder *b, const char *text, int *position, bf_token *token);
+
+/* Writes the name or the string to `to`, which has room for its bytes in the text. Returns the
+ * number of bytes written. */
+int64_t bf_token_copy(const bf_token *token, const char *text, char *to);
 
 /* The f64 that is nearest to a number with a point or an exponent, decimal or hexadecimal. */
 uint64_t bf_token_float(const char *at, const char *end);

@@ -22,7 +22,7 @@ typedef struct evaluation {
     size_t tiles;     /* bytes of a worker's tiles; the rest of its room follows */
     pthread_mutex_t lock;
     int64_t failed; /* the first element that failed so far, and its step; INT64_MAX: none */
-    const bf_expression_step *step;
+    const bf_expression_step *step; /* NULL: its result is NULL */
 } evaluation;
 
 /* What a worker has besides its tiles. */
@@ -104,12 +104,14 @@ static bf_status run_pieces(evaluation *e, int workers, int64_t n, size_t room,
                             bf_host_work *work) {
     const bf_expression_job *job = e->job;
     int64_t bytes = 0;
-    for (int c = 0; c < job->program->columns; c++) bytes += job->columns[c].bytes;
+    for (int c = 0; c < job->program->columns; c++)
+        bytes += job->columns[c].offsets != NULL ? 8 : job->columns[c].numbers.bytes;
     if (!bf_rooms_open(e->context, workers, e->tiles + room)) return BF_E_MEMORY;
     bf_environment environment = bf_environment_enter();
     bf_status status = bf_parallel_watched(e->context, workers, n, PIECE, n * bytes, work, e);
     bf_environment_leave(environment);
-    if (e->step != NULL) return bf_expression_fail(e->context, e->step, job->index + e->failed);
+    if (e->failed != INT64_MAX)
+        return bf_expression_fail(e->context, e->step, job->index + e->failed);
     return status;
 }
 

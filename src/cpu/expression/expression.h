@@ -29,6 +29,37 @@ int64_t bf_expression_operate(const bf_isa *isa, const bf_expression_step *step,
                               const void *const in[3], void *out, int64_t n,
                               bf_expression_room *room);
 
+/* --- logic.c: what may be NULL --- */
+
+/* Values and which of them are not NULL: bytes 1, or 0 where one is. NULL: none is. */
+typedef struct bf_expression_bools {
+    const uint8_t *value, *valid;
+} bf_expression_bools;
+
+/* AND, OR, MET, UNMET, MAYBE or ISNULL of n elements. Bools may be any bytes; results are 0 and 1,
+ * and 0 where they are NULL. valid: of the results, if an input of AND and OR has some; it may be
+ * an input's. */
+void bf_expression_decide(int op, const bf_expression_bools *in, uint8_t *out, uint8_t *valid,
+                          int64_t n);
+
+/* Makes bytes of n bits from number `first` on. False, with no bytes, if all bits are 1. */
+bool bf_expression_expand(const uint8_t *bits, int64_t first, int64_t n, uint8_t *bytes);
+
+/* to[i] = a[i] & b[i], of bytes 0 and 1. a NULL: all are 1. */
+void bf_expression_both(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t n);
+
+/* --- string.c: comparisons of strings --- */
+
+/* Strings: n of a column, or one that stands for all. */
+typedef struct bf_expression_text {
+    const char *offsets; /* of the first of a column's; NULL: one */
+    bool wide;
+    const char *bytes;
+    int64_t size; /* of one */
+} bf_expression_text;
+
+void bf_expression_compare(int op, const bf_expression_text in[2], uint8_t *out, int64_t n);
+
 /* --- tile.c: one thread, one tile --- */
 
 typedef struct bf_tiles bf_tiles;
@@ -39,9 +70,9 @@ size_t bf_tiles_bytes(const bf_expression_job *job);
 /* Prepares them; the first 8 bytes become other than 0. */
 void bf_tiles_prepare(bf_tiles *tiles, const bf_expression_job *job, const bf_isa *isa);
 
-/* Computes elements [first, first + n), n at most BF_TILE; to: the output if it is contiguous.
- * Returns the place of the first that fails, and sets *step to the first step that fails there;
- * -1: none does. */
+/* Computes elements [first, first + n), n at most BF_TILE, and those of job->valid. Returns the
+ * place of the first that fails, and sets *step to the first step that fails there, NULL if the
+ * result is NULL and must not be; -1: none fails. */
 int64_t bf_tiles_compute(bf_tiles *tiles, int64_t first, int64_t n, void *to,
                          const bf_expression_step **step);
 

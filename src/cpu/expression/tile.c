@@ -3,7 +3,11 @@
 
 #include "rules/map/map.h"
 
-/* A worker's room. The tiles are in turn: constants, registers, columns that are not contiguous. */
+/* Which elements are not NULL: bytes. */
+typedef uint8_t valid_tile[BF_TILE];
+
+/* A worker's room. The tiles are in turn: constants, registers, columns that are not contiguous. If
+ * a column may have NULLs, valid_tiles follow: of registers, of columns, of the result. */
 struct bf_tiles {
     uint64_t ready;
     const bf_expression_job *job;
@@ -11,17 +15,37 @@ struct bf_tiles {
     bf_map_worker map;
     bf_expression_room room;
     uint64_t harmless[3][BF_TILE]; /* inputs that cannot fail */
+    valid_tile needed, chosen;
     const void *column[BF_EXPRESSION_COLUMNS];
+    valid_tile *valid; /* NULL: no column may have NULLs */
+    /* Of this tile; NULL: none is NULL. */
+    const uint8_t *column_valid[BF_EXPRESSION_COLUMNS];
+    const uint8_t *register_valid[BF_EXPRESSION_REGISTERS], *result_valid;
     uint64_t tile[][BF_TILE];
 };
 
-static bool is_contiguous(const bf_strided *x) { return x->ndim == 1 && x->strides[0] == 1; }
+/* Strings have no tiles. */
+static bool is_contiguous(const bf_expression_column *x) {
+    return x->offsets != NULL || (x->numbers.ndim == 1 && x->numbers.strides[0] == 1);
+}
 
-size_t bf_tiles_bytes(const bf_expression_job *job) {
+static size_t tiles_of(const bf_expression_job *job) {
     const bf_expression_program *p = job->program;
     int tiles = p->constants + p->registers;
     for (int c = 0; c < p->columns; c++) tiles += !is_contiguous(&job->columns[c]);
-    return sizeof(bf_tiles) + (size_t)tiles * BF_TILE * sizeof(uint64_t);
+    return (size_t)tiles;
+}
+
+static bool may_be_null(const bf_expression_job *job) {
+    bool some = false;
+    for (int c = 0; c < job->program->columns; c++) some |= job->columns[c].valid != NULL;
+    return some;
+}
+
+size_t bf_tiles_bytes(const bf_expression_job *job) {
+    size_t valid = (size_t)job->program->registers + (size_t)job->program->columns + 1;
+    size_t bytes = sizeof(bf_tiles) + tiles_of(job) * BF_TILE * sizeof(uint64_t);
+    return may_be_null(job) ? bytes + valid * sizeof(valid_tile) : bytes;
 }
 
 static void fill_elements(void *tile, int bytes, uint64_t bits) {
@@ -33,8 +57,21 @@ void bf_tiles_prepare(bf_tiles *t, const bf_expression_job *job, const bf_isa *i
     t->ready = 1;
     t->job = job;
     t->isa = isa;
+    t->valid = may_be_null(job) ? (valid_tile *)t->tile[tiles_of(job)] : NULL;
+    memset(t->column_valid, 0, sizeof t->column_valid);
     for (int c = 0; c < p->constants; c++)
         fill_elements(t->tile[c], bf_dtype_bytes(p->constant[c].dtype), p->constant[c].bits);
+}
+
+/* Finds which elements of the columns are NULL. */
+static void find_nulls(bf_tiles *t, int64_t first, int64_t n) {
+    const bf_expression_program *p = t->job->program;
+    for (int c = 0; c < p->columns; c++) {
+        const bf_expression_column *x = &t->job->columns[c];
+        uint8_t *to = t->valid[p->registers + c];
+        bool some = x->valid != NULL && bf_expression_expand(x->valid, x->first + first, n, to);
+        t->column_valid[c] = some ? to : NULL;
+    }
 }
 
 /* Finds the columns' elements [first, first + n); gathers those that are not contiguous. */
@@ -42,12 +79,14 @@ static void find_columns(bf_tiles *t, int64_t first, int64_t n) {
     const bf_expression_program *p = t->job->program;
     int next = p->constants + p->registers;
     for (int c = 0; c < p->columns; c++) {
-        const bf_strided *x = &t->job->columns[c];
-        t->column[c] = x->data + first * x->bytes;
+        const bf_expression_column *x = &t->job->columns[c];
+        if (x->offsets != NULL) continue;
+        t->column[c] = x->numbers.data + first * x->numbers.bytes;
         if (is_contiguous(x)) continue;
-        bf_cpu_gather(NULL, x, first, n, t->tile[next]);
+        bf_cpu_gather(NULL, &x->numbers, first, n, t->tile[next]);
         t->column[c] = t->tile[next++];
     }
+    if (t->valid != NULL) find_nulls(t, first, n);
 }
 
 static const void *tile_of(const bf_tiles *t, bf_expression_operand x) {
@@ -57,6 +96,35 @@ static const void *tile_of(const bf_tiles *t, bf_expression_operand x) {
     case BF_EXPRESSION_REGISTER: return t->tile[t->job->program->constants + x.number];
     default: return NULL;
     }
+}
+
+static const uint8_t *valid_of(const bf_tiles *t, bf_expression_operand x) {
+    switch (x.kind) {
+    case BF_EXPRESSION_COLUMN: return t->column_valid[x.number];
+    case BF_EXPRESSION_REGISTER: return t->register_valid[x.number];
+    default: return NULL;
+    }
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* The strings of the tile that begins at element `first`. */
+static bf_expression_text text_of(const bf_tiles *t, bf_expression_operand x, int64_t first) {
+    const bf_expression_program *p = t->job->program;
+    if (x.kind == BF_EXPRESSION_STRING) {
+        const bf_expression_string *s = &p->string[x.number];
+        return (bf_expression_text){.bytes = p->bytes + s->begin, .size = s->size};
+    }
+    const bf_expression_column *c = &t->job->columns[x.number];
+    return (bf_expression_text){.offsets = (const char *)c->offsets + first * (c->wide ? 8 : 4),
+                                .wide = c->wide,
+                                .bytes = c->bytes};
+}
+
+static void compare_strings(const bf_tiles *t, const bf_expression_step *s, void *out,
+                            int64_t first, int64_t n) {
+    const bf_expression_text in[2] = {text_of(t, s->in[0], first), text_of(t, s->in[1], first)};
+    bf_expression_compare(s->op, in, out, n);
 }
 
 /* Computes a step's n elements. Returns the place of the first that fails, or -1. */
@@ -77,36 +145,140 @@ static int64_t run_step(bf_tiles *t, const bf_expression_step *s, const void *co
     return bf_map_block(&t->map, 0, n);
 }
 
-/* Copies input k, with a number that cannot fail in place of each element whose guard is 0: all
+/* Finds the elements for which a step is needed: those whose guard is 1, and of which no input is
+ * NULL. Returns NULL if all are. */
+static const uint8_t *find_needed(bf_tiles *t, const bf_expression_step *s, int64_t n) {
+    const uint8_t *needed = tile_of(t, s->guard);
+    for (int k = 0; k < s->arity; k++) {
+        const uint8_t *valid = valid_of(t, s->in[k]);
+        if (valid == NULL) continue;
+        bf_expression_both(needed, valid, t->needed, n);
+        needed = t->needed;
+    }
+    return needed;
+}
+
+/* Copies input k, with a number that cannot fail in place of each element that is not needed: all
  * operations give a result of ones as divisors, and of zeros. */
 static const void *guard_input(bf_tiles *t, const bf_expression_step *s, int k, const void *in,
-                               int64_t n) {
-    const char *guard = tile_of(t, s->guard), *from = in;
+                               const uint8_t *needed, int64_t n) {
+    const char *from = in;
     int bytes = bf_dtype_bytes(s->from[k]);
     bool misfit = false;
     uint64_t harmless =
         s->refuse_zero && k == 1 ? bf_cast(BF_I64, s->from[k], 1, false, &misfit) : 0;
     for (int64_t i = 0; i < n; i++) {
-        uint64_t bits = guard[i] != 0 ? bf_load_bits(from + i * bytes, bytes) : harmless;
+        uint64_t bits = needed[i] != 0 ? bf_load_bits(from + i * bytes, bytes) : harmless;
         bf_store_bits((char *)t->harmless[k] + i * bytes, bytes, bits);
     }
     return t->harmless[k];
 }
 
-/* The same as run_step, for a step that failed: elements whose guard is 0 do not count. */
-static int64_t run_guarded(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
-                           void *out, int64_t n) {
+/* The same as run_step. If it fails, it is run again: elements that are not needed do not count. A
+ * step that fails has not written to its output, which may be an input. */
+static int64_t try_step(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
+                        void *out, int64_t n) {
     const void *x[3] = {NULL, NULL, NULL};
-    for (int k = 0; k < s->arity; k++) x[k] = guard_input(t, s, k, in[k], n);
+    int64_t place = run_step(t, s, in, out, n);
+    const uint8_t *needed = place >= 0 ? find_needed(t, s, n) : NULL;
+    if (needed == NULL) return place;
+    for (int k = 0; k < s->arity; k++) x[k] = guard_input(t, s, k, in[k], needed, n);
     return run_step(t, s, x, out, n);
 }
 
-/* A step that fails has not written to its output, which may be an input. */
-static int64_t try_step(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
-                        void *out, int64_t n) {
-    int64_t place = run_step(t, s, in, out, n);
-    bool guarded = s->guard.kind != BF_EXPRESSION_NOTHING;
-    return place >= 0 && guarded ? run_guarded(t, s, in, out, n) : place;
+/* ---- steps and NULLs ------------------------------------------------------------------------- */
+
+/* Sets `to` to the results of which no input is NULL, and returns it; NULL: none is. `to` may be
+ * those of an input. */
+static const uint8_t *join_valid(const bf_tiles *t, const bf_expression_step *s, uint8_t *to,
+                                 int64_t n) {
+    const uint8_t *in[3] = {NULL, NULL, NULL};
+    int some = 0;
+    for (int k = 0; k < s->arity; k++) {
+        in[some] = valid_of(t, s->in[k]);
+        some += in[some] != NULL;
+    }
+    if (some == 0) return NULL;
+    for (int k = some; k < 3; k++) in[k] = in[0];
+    for (int64_t i = 0; i < n; i++) to[i] = in[0][i] & in[1][i] & in[2][i];
+    return to;
+}
+
+static const uint8_t *choose_valid(const uint8_t *chosen, const uint8_t *x, const uint8_t *y,
+                                   uint8_t *to, int64_t n) {
+    if (x == NULL && y == NULL) return NULL;
+    for (int64_t i = 0; i < n; i++) {
+        uint8_t of_x = x != NULL ? x[i] : 1, of_y = y != NULL ? y[i] : 1;
+        to[i] = chosen[i] != 0 ? of_x : of_y;
+    }
+    return to;
+}
+
+/* The choice, whose inputs may be its output. */
+static const uint8_t *select_valid(bf_tiles *t, const bf_expression_step *s,
+                                   const void *const in[3], void *out, uint8_t *to, int64_t n) {
+    const bf_expression_bools condition = {in[0], valid_of(t, s->in[0])};
+    const void *x[3] = {in[0], in[1], in[2]};
+    if (condition.valid != NULL) {
+        bf_expression_decide(BF_EXPRESSION_MET, &condition, t->chosen, NULL, n);
+        x[0] = t->chosen;
+    }
+    const uint8_t *valid = choose_valid(x[0], valid_of(t, s->in[1]), valid_of(t, s->in[2]), to, n);
+    run_step(t, s, x, out, n);
+    return valid;
+}
+
+static const uint8_t *decide_valid(bf_tiles *t, const bf_expression_step *s,
+                                   const void *const in[3], void *out, uint8_t *to, int64_t n) {
+    const bf_expression_bools x[2] = {{in[0], valid_of(t, s->in[0])},
+                                      {in[1], valid_of(t, s->in[1])}};
+    bool some = s->arity == 2 && (x[0].valid != NULL || x[1].valid != NULL);
+    bf_expression_decide(s->op, x, out, to, n);
+    return some ? to : NULL;
+}
+
+/* Computes a step's n elements, and sets *valid to those that are not NULL, in `to`; NULL: all.
+ * Returns the place of the first that fails, or -1. */
+static int64_t take_step(bf_tiles *t, const bf_expression_step *s, int64_t first, int64_t n,
+                         void *out, uint8_t *to, const uint8_t **valid) {
+    const void *in[3] = {tile_of(t, s->in[0]), tile_of(t, s->in[1]), tile_of(t, s->in[2])};
+    int64_t place = -1;
+    if (s->op >= BF_EXPRESSION_AND) {
+        *valid = decide_valid(t, s, in, out, to, n);
+    } else if (s->op == BF_EXPRESSION_SELECT) {
+        *valid = select_valid(t, s, in, out, to, n);
+    } else {
+        if (s->work == BF_NONE)
+            compare_strings(t, s, out, first, n);
+        else
+            place = try_step(t, s, in, out, n);
+        /* A later step may fail at an earlier element. */
+        if (place > 0) try_step(t, s, in, out, place);
+        *valid = join_valid(t, s, to, place >= 0 ? place : n);
+    }
+    return place;
+}
+
+static void set_nulls(void *to, int bytes, const uint8_t *valid, int64_t n) {
+    uint8_t *byte = to;
+    for (int64_t i = 0; bytes == 1 && i < n; i++) byte[i] &= (uint8_t)-valid[i];
+    for (int64_t i = 0; bytes > 1 && i < n; i++)
+        if (valid[i] == 0) bf_store_bits(byte + i * bytes, bytes, 0);
+}
+
+/* Gives out which of n results are NULL. Returns the place of the first that must not be, or -1. */
+static int64_t settle_nulls(const bf_tiles *t, int64_t first, int64_t n, void *to) {
+    const uint8_t *valid = t->result_valid;
+    if (valid != NULL) set_nulls(to, bf_dtype_bytes(t->job->program->dtype), valid, n);
+    if (t->job->valid == NULL) {
+        const uint8_t *at = valid != NULL ? memchr(valid, 0, (size_t)n) : NULL;
+        return at != NULL ? at - valid : -1;
+    }
+    if (valid != NULL)
+        memcpy(t->job->valid + first, valid, (size_t)n);
+    else
+        memset(t->job->valid + first, 1, (size_t)n);
+    return -1;
 }
 
 int64_t bf_tiles_compute(bf_tiles *t, int64_t first, int64_t n, void *to,
@@ -114,17 +286,21 @@ int64_t bf_tiles_compute(bf_tiles *t, int64_t first, int64_t n, void *to,
     const bf_expression_program *p = t->job->program;
     int64_t place = -1;
     find_columns(t, first, n);
+    t->result_valid = NULL;
     for (int i = 0; i < p->steps && n > 0; i++) {
         const bf_expression_step *s = &p->step[i];
-        const void *in[3] = {tile_of(t, s->in[0]), tile_of(t, s->in[1]), tile_of(t, s->in[2])};
-        void *out =
-            s->out.kind == BF_EXPRESSION_RESULT ? to : (void *)(uintptr_t)tile_of(t, s->out);
-        int64_t at = try_step(t, s, in, out, n);
+        bool result = s->out.kind == BF_EXPRESSION_RESULT;
+        void *out = result ? to : (void *)(uintptr_t)tile_of(t, s->out);
+        int number = result ? p->registers + p->columns : s->out.number;
+        const uint8_t **valid = result ? &t->result_valid : &t->register_valid[s->out.number];
+        uint8_t *room = t->valid != NULL ? t->valid[number] : NULL;
+        int64_t at = take_step(t, s, first, n, out, room, valid);
         if (at < 0) continue;
-        /* A later step may fail at an earlier element. */
         *failed = s;
         place = n = at;
-        if (n > 0) try_step(t, s, in, out, n);
     }
-    return place;
+    int64_t null = settle_nulls(t, first, n, to);
+    if (null < 0) return place;
+    *failed = NULL;
+    return null;
 }

@@ -10,8 +10,16 @@
 typedef enum bf_expression_op {
     BF_EXPRESSION_FLOOR = 64, /* of floats */
     BF_EXPRESSION_CEIL,
-    BF_EXPRESSION_MOD,   /* of integers or floats: the sign is the divisor's */
-    BF_EXPRESSION_SELECT /* in[0] ? in[1] : in[2], the bits as they are */
+    BF_EXPRESSION_MOD,    /* of integers or floats: the sign is the divisor's */
+    BF_EXPRESSION_SELECT, /* in[0] ? in[1] : in[2], the bits as they are; a NULL chooses in[2] */
+    /* Of bools, and where values may be NULL, of three truth values (Kleene). */
+    BF_EXPRESSION_AND,
+    BF_EXPRESSION_OR,
+    /* Never NULL: */
+    BF_EXPRESSION_MET,    /* true */
+    BF_EXPRESSION_UNMET,  /* false or NULL */
+    BF_EXPRESSION_MAYBE,  /* true or NULL */
+    BF_EXPRESSION_ISNULL, /* of anything */
 } bf_expression_op;
 
 /* The greatest whole number that is not above x (up: the least that is not below it). A zero keeps

@@ -14,18 +14,29 @@ BF_RULE bool bf_map_unordered(bf_dtype dtype, uint64_t a, uint64_t b) {
     return bf_is_nan(bf_format_of(dtype), a) || bf_is_nan(bf_format_of(dtype), b);
 }
 
+/* Whether a comparison holds of two that are in this order: below 0, 0 or above it, as the first is
+ * less than the second, equal to it or greater. */
+BF_RULE bool bf_map_holds(int op, int order) {
+    switch (op) {
+    case BF_MAP_EQ: return order == 0;
+    case BF_MAP_NE: return order != 0;
+    case BF_MAP_LT: return order < 0;
+    case BF_MAP_LE: return order <= 0;
+    case BF_MAP_GT: return order > 0;
+    default: return order >= 0;
+    }
+}
+
 BF_RULE bool bf_map_compare(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b) {
     if (bf_map_unordered(dtype, a, b)) return op == BF_MAP_NE;
     bool zeros = bf_dtype_is_float(dtype) && bf_float_is_zero(bf_format_of(dtype), a | b);
     int64_t x = zeros ? 0 : bf_order_rank(dtype, a), y = zeros ? 0 : bf_order_rank(dtype, b);
-    switch (op) {
-    case BF_MAP_EQ: return x == y;
-    case BF_MAP_NE: return x != y;
-    case BF_MAP_LT: return x < y;
-    case BF_MAP_LE: return x <= y;
-    case BF_MAP_GT: return x > y;
-    default: return x >= y;
-    }
+    return bf_map_holds(op, (x > y) - (x < y));
+}
+
+/* The same of integers of any dtypes, by value. */
+BF_RULE bool bf_map_compare_integers(int op, bf_i128 x, bf_i128 y) {
+    return bf_map_holds(op, (x > y) - (x < y));
 }
 
 /* The lesser of a and b for BF_MAP_MIN, else the greater; -0 is below 0. */

@@ -1,0 +1,112 @@
+#include "sheet/field.h"
+
+#include "runtime/json.h"
+#include "runtime/output.h"
+#include "runtime/utf8.h"
+
+#include <string.h>
+
+/* ---- strings --------------------------------------------------------------------------------- */
+
+/* RFC 4180, with tabs as with commas. The empty string is quoted, for the empty field is NULL. */
+static char *put_separated(char *text, char separator, const char *at, const char *end) {
+    bool quoted = at == end;
+    for (const char *c = at; c < end && !quoted; c++)
+        quoted = *c == separator || *c == '"' || *c == '\n' || *c == '\r' || *c == '\t';
+    if (!quoted) return (char *)memcpy(text, at, (size_t)(end - at)) + (end - at);
+    *text++ = '"';
+    for (; at < end; at++) {
+        if (*at == '"') *text++ = '"';
+        *text++ = *at;
+    }
+    *text++ = '"';
+    return text;
+}
+
+/* '?' stands for what would upset a terminal: control characters, and bytes that are no UTF-8. */
+static char *put_visible(char *text, const char *at, const char *end) {
+    while (at < end) {
+        const int length = utf8_length_before(at, end);
+        const bool shown = length > 0 && !utf8_is_control((const unsigned char *)at);
+        if (!shown) *text++ = '?';
+        for (int i = 0; i < length && shown; i++) *text++ = at[i];
+        at += length ? length : 1;
+    }
+    return text;
+}
+
+static char *put_text(char *text, const char *from) {
+    const size_t n = strlen(from);
+    return (char *)memcpy(text, from, n) + n;
+}
+
+/* What Markdown would take for its own is escaped, and a new line is a tag. */
+static char *put_markdown(char *text, const char *at, const char *end) {
+    while (at < end) {
+        const int length = utf8_length_before(at, end);
+        if (*at == '\r' && at + 1 < end && at[1] == '\n') at++;
+        if (*at == '\n' || *at == '\r')
+            text = put_text(text, "<br>");
+        else if (*at == '&' || *at == '<')
+            text = put_text(text, *at == '&' ? "&amp;" : "&lt;");
+        else if (length == 1 && *at && strchr("\\|`*_[~", *at)) {
+            *text++ = '\\';
+            *text++ = *at;
+        } else
+            text = put_visible(text, at, at + (length ? length : 1));
+        at += length ? length : 1;
+    }
+    return text;
+}
+
+char *field_put_string(char *text, enum sheet_form form, const char *bytes, size_t n) {
+    switch (form) {
+    case SHEET_TSV: return put_separated(text, '\t', bytes, bytes + n);
+    case SHEET_CSV: return put_separated(text, ',', bytes, bytes + n);
+    case SHEET_JSON: return json_put_string(text, bytes, n);
+    case SHEET_MARKDOWN: return put_markdown(text, bytes, bytes + n);
+    default: return put_visible(text, bytes, bytes + n);
+    }
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static int64_t offset_of(const bf_strings *s, int64_t i) {
+    return s->offset == BF_I32 ? ((const int32_t *)s->offsets)[i]
+                               : ((const int64_t *)s->offsets)[i];
+}
+
+bool field_is_number(const sheet_column *c) { return !c->strings && !c->title; }
+
+static bool is_null(const sheet_column *c, int64_t row) { return c->valid && !c->valid[row]; }
+
+size_t field_room(const sheet_column *c, int64_t row) {
+    if (is_null(c, row)) return FIELD_TEXT(0);
+    if (c->title) return FIELD_TEXT(strlen(c->title));
+    if (!c->strings) return FIELD_TEXT(0);
+    return FIELD_TEXT(offset_of(c->strings, row + 1) - offset_of(c->strings, row));
+}
+
+char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex) {
+    if (is_null(c, row)) return form == SHEET_JSON ? put_text(text, "null") : text;
+    if (c->title && form == SHEET_TSV) return output_copy_name(text, c->title);
+    if (c->title) return field_put_string(text, form, c->title, strlen(c->title));
+    if (c->strings) {
+        const int64_t first = offset_of(c->strings, row);
+        return field_put_string(text, form, c->strings->bytes + first,
+                                (size_t)(offset_of(c->strings, row + 1) - first));
+    }
+    const bf_value value = c->array ? output_element(c->dtype, c->array, row) : c->values[row];
+    if (form == SHEET_JSON) return json_put_value(text, &value);
+    output_format(&value, hex && !c->decimal, text);
+    return text + strlen(text);
+}
+
+int field_width(const char *text, const char *end) {
+    int64_t width = 0;
+    for (int length; text < end; text += length) {
+        length = utf8_length_before(text, end);
+        width += utf8_width((const unsigned char *)text, length);
+    }
+    return width < INT32_MAX ? (int)width : INT32_MAX;
+}

@@ -1,0 +1,153 @@
+#include "table/loading.h"
+
+#include "runtime/progress.h"
+
+#include <stdlib.h>
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static int refuse_array(const rows *r) {
+    fail(EXIT_USAGE, r->source.name, "--on joins texts, and this is an array");
+    hint("without --on, the rows of arrays are joined that hold the same number");
+    return EXIT_USAGE;
+}
+
+/* Opens a text with all its columns, so that their names are known. */
+static int open_side(join_tables *t, int s, int64_t most) {
+    const options *o = t->options;
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .keep = &t->limit,
+                              .memory = o->memory.input / SIDES,
+                              .gathered = most};
+    input in = o->input;
+    in.text.all = true;
+    in.text.header = in.text.header || join_choice_has_names(o);
+    const int code = rows_open(&t->sides[s], o->files[s], &in, &how);
+    return code == EXIT_DONE && !t->sides[s].source.text ? refuse_array(&t->sides[s]) : code;
+}
+
+/* What the fields of a side hold; 0: nothing, for they are not wanted. */
+static void find_kinds(const join_choice *c, int s, unsigned char *kinds) {
+    for (int k = 0; k < c->keys; k++) kinds[c->key_fields[s][k]] |= TEXT_KEYS;
+    for (int k = 0; k < c->count; k++)
+        if (c->shown[k].fields[s] >= 0) kinds[c->shown[k].fields[s]] |= TEXT_STRINGS_TOO;
+}
+
+/* Of the columns of a side, keeps those that are compared or shown. */
+static int keep_side(join_tables *t, int s) {
+    rows *r = &t->sides[s];
+    const int all = r->columns;
+    unsigned char *const kinds = calloc((size_t)all, 1);
+    int *const fields = calloc((size_t)all, sizeof *fields), n = 0;
+    int code = EXIT_IO;
+    if (kinds && fields) {
+        find_kinds(&t->choice, s, kinds);
+        for (int k = 0; k < all; k++) {
+            if (kinds[k] == 0) continue;
+            kinds[n] = kinds[k];
+            fields[n++] = k;
+        }
+        code = rows_keep(r, fields, kinds, n);
+    } else {
+        fail_status(BF_E_MEMORY, NULL, r->source.name);
+    }
+    free(kinds);
+    free(fields);
+    return code;
+}
+
+static int compare_fields(const void *x, const void *y) {
+    const int a = *(const int *)x, b = *(const int *)y;
+    return (a > b) - (a < b);
+}
+
+/* The column of the rows that is this field. */
+static int column_of(const join_tables *t, int s, int field) {
+    const text_layout *l = &t->sides[s].source.text->layout;
+    const int *at = bsearch(&field, l->fields, (size_t)l->columns, sizeof field, compare_fields);
+    return (int)(at - l->fields);
+}
+
+/* ---- keys of one kind ------------------------------------------------------------------------ */
+
+static bool is_strings(const join_tables *t, int s, int key) {
+    return rows_dtype(&t->sides[s], column_of(t, s, t->choice.key_fields[s][key])) == BF_NONE;
+}
+
+/* What is compared with strings must be there as strings. Marks the sides that must be read for it,
+ * and returns whether there are any. */
+static bool match_kinds(join_tables *t, bool stale[SIDES]) {
+    bool any = false;
+    for (int k = 0; k < t->choice.keys; k++) {
+        if (is_strings(t, SIDE_A, k) == is_strings(t, SIDE_B, k)) continue;
+        const int numbers = is_strings(t, SIDE_A, k) ? SIDE_B : SIDE_A;
+        rows *r = &t->sides[numbers];
+        const int column = column_of(t, numbers, t->choice.key_fields[numbers][k]);
+        if (rows_has_strings(r, column)) continue;
+        rows_again(r);
+        rows_take_strings(r, column);
+        any = stale[numbers] = true;
+    }
+    return any;
+}
+
+/* A stream need not be kept if no column of it may have to be read in another form. */
+static void forget_stream(rows *r) {
+    bool may = false;
+    for (int k = 0; k < r->columns; k++) may = may || r->can[k] != TEXT_CAN_STRINGS;
+    if (!may) rows_forget(r);
+}
+
+static int load_side(join_tables *t, int s) {
+    rows *r = &t->sides[s];
+    int code;
+    progress_start(r->source.name, rows_bytes(r));
+    while ((code = rows_next(r, INT64_MAX, &t->all[s])) == ROWS_RESETTLED) rows_again(r);
+    progress_stop();
+    return code;
+}
+
+static int load_sides(join_tables *t) {
+    bool stale[SIDES] = {true, true};
+    int code = EXIT_DONE;
+    match_kinds(t, stale);
+    for (int s = 0; s < SIDES; s++) forget_stream(&t->sides[s]);
+    do {
+        for (int s = 0; s < SIDES && code == EXIT_DONE; s++) {
+            if (stale[s]) code = load_side(t, s);
+            stale[s] = false;
+        }
+    } while (code == EXIT_DONE && match_kinds(t, stale));
+    return code;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+int join_tables_load(join_tables *t, const options *o, int64_t most) {
+    int code = EXIT_DONE;
+    *t = (join_tables){.options = o};
+    for (int s = 0; s < SIDES; s++) t->sides[s].source.fd = -1;
+    spool_limit_set(&t->limit, o->memory.pipes);
+    for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = open_side(t, s, most);
+    if (code == EXIT_DONE) code = join_choice_make(&t->choice, t->sides, o);
+    for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = keep_side(t, s);
+    return code == EXIT_DONE ? load_sides(t) : code;
+}
+
+void join_tables_close(join_tables *t) {
+    for (int s = 0; s < SIDES; s++) rows_close(&t->sides[s]);
+    join_choice_close(&t->choice);
+}
+
+void join_tables_key(const join_tables *t, int side, int key, rows_view *view) {
+    const int column = column_of(t, side, t->choice.key_fields[side][key]);
+    rows_look(&t->sides[side], &t->all[side], column, view);
+    if (!is_strings(t, !side, key)) return;
+    view->column.numbers = NULL;
+    view->column.strings = &view->strings;
+}
+
+const rows_column *join_tables_shown(const join_tables *t, int side, const shown_column *shown) {
+    return &t->all[side].columns[column_of(t, side, shown->fields[side])];
+}

@@ -1,0 +1,22 @@
+/* The keys of two tables as numbers: equal keys have equal ones. */
+#ifndef BITFOLD_CLI_TABLE_NUMBERS_H
+#define BITFOLD_CLI_TABLE_NUMBERS_H
+
+#include "table/choice.h"
+
+/* Of each row, the number of its key; -1 if it has a NULL, or no other row has it. */
+typedef struct join_numbers {
+    int64_t *of[SIDES];
+    int64_t rows[SIDES];
+    int64_t keys; /* numbers are less than this */
+} join_numbers;
+
+/* Numbers rows by their key columns, of which each two are both strings or both numbers (if one
+ * side has no rows, they are not looked at). Returns an exit code, having reported the failure.
+ * Close it in either case. */
+int join_numbers_make(join_numbers *numbers, bf_context *context, const char *file, int keys,
+                      const bf_column *const columns[SIDES][BF_KEY_COLUMNS_MAX],
+                      const int64_t counts[SIDES]);
+void join_numbers_close(join_numbers *numbers);
+
+#endif

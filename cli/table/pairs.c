@@ -1,0 +1,137 @@
+#include "table/pairs.h"
+
+#include <stdlib.h>
+
+/* The rows of B by their number: those of number n are rows[starts[n]] to rows[starts[n + 1]]. */
+typedef struct row_lists {
+    int64_t *starts, *rows;
+} row_lists;
+
+typedef struct pairing {
+    join_pairs *pairs;
+    const join_numbers *numbers;
+    enum join_how how;
+    row_lists lists;
+    bool *met; /* of each number: whether A has it */
+} pairing;
+
+/* Sorts rows by counting. */
+static bool make_lists(pairing *p) {
+    const int64_t n = p->numbers->rows[SIDE_B], keys = p->numbers->keys;
+    const int64_t *const of = p->numbers->of[SIDE_B];
+    row_lists *l = &p->lists;
+    l->starts = calloc((size_t)keys + 2, sizeof *l->starts);
+    l->rows = malloc((size_t)n * sizeof *l->rows + 1);
+    if (!l->starts || !l->rows) return false;
+    for (int64_t i = 0; i < n; i++)
+        if (of[i] >= 0) l->starts[of[i] + 2]++;
+    for (int64_t k = 2; k <= keys + 1; k++) l->starts[k] += l->starts[k - 1];
+    for (int64_t i = 0; i < n; i++)
+        if (of[i] >= 0) l->rows[l->starts[of[i] + 1]++] = i;
+    return true;
+}
+
+/* How many rows of B go with row i of A. */
+static int64_t partners_of(const pairing *p, int64_t i) {
+    const int64_t number = p->numbers->of[SIDE_A][i];
+    return number < 0 ? 0 : p->lists.starts[number + 1] - p->lists.starts[number];
+}
+
+/* How many rows are shown for a row of A that goes with so many. */
+static int64_t rows_shown(enum join_how how, int64_t partners) {
+    switch (how) {
+    case HOW_INNER: return partners;
+    case HOW_SEMI: return partners > 0;
+    case HOW_ANTI: return partners == 0;
+    default: return partners > 0 ? partners : 1;
+    }
+}
+
+static bool is_met(const pairing *p, int64_t i) {
+    const int64_t number = p->numbers->of[SIDE_B][i];
+    return number >= 0 && p->met[number];
+}
+
+static bool find_met(pairing *p) {
+    const join_numbers *x = p->numbers;
+    p->met = calloc((size_t)x->keys + 1, sizeof *p->met);
+    for (int64_t i = 0; p->met && i < x->rows[SIDE_A]; i++)
+        if (x->of[SIDE_A][i] >= 0) p->met[x->of[SIDE_A][i]] = true;
+    return p->met != NULL;
+}
+
+/* Rows to show; -1: more than can be counted. */
+static int64_t count_rows(const pairing *p) {
+    const join_numbers *x = p->numbers;
+    int64_t count = 0;
+    for (int64_t i = 0; i < x->rows[SIDE_A]; i++)
+        if (__builtin_add_overflow(count, rows_shown(p->how, partners_of(p, i)), &count)) return -1;
+    for (int64_t i = 0; p->met && i < x->rows[SIDE_B]; i++) count += !is_met(p, i);
+    return count;
+}
+
+/* Puts the rows to show for row i of A from number `at` on; returns the next number. */
+static int64_t put_row(const pairing *p, int64_t i, int64_t at) {
+    const int64_t partners = partners_of(p, i), n = rows_shown(p->how, partners);
+    int64_t *const a = p->pairs->of[SIDE_A] + at;
+    for (int64_t k = 0; k < n; k++) a[k] = i;
+    if (!p->pairs->of[SIDE_B]) return at + n;
+    int64_t *const b = p->pairs->of[SIDE_B] + at;
+    if (partners == 0 && n > 0) b[0] = -1;
+    const int64_t *const list =
+        partners > 0 ? p->lists.rows + p->lists.starts[p->numbers->of[SIDE_A][i]] : NULL;
+    for (int64_t k = 0; k < partners; k++) b[k] = list[k];
+    return at + n;
+}
+
+static void put_rows(const pairing *p) {
+    int64_t at = 0;
+    for (int64_t i = 0; i < p->numbers->rows[SIDE_A]; i++) at = put_row(p, i, at);
+    for (int64_t i = 0; p->met && i < p->numbers->rows[SIDE_B]; i++) {
+        if (is_met(p, i)) continue;
+        p->pairs->of[SIDE_A][at] = -1;
+        p->pairs->of[SIDE_B][at++] = i;
+    }
+}
+
+static bool reserve_pairs(pairing *p) {
+    const bool both = p->how <= HOW_OUTER;
+    bool good = true;
+    for (int s = 0; s < SIDES && good; s++) {
+        if (s == SIDE_B && !both) continue;
+        p->pairs->of[s] = malloc((size_t)p->pairs->count * sizeof(int64_t) + 1);
+        good = p->pairs->of[s] != NULL;
+    }
+    return good;
+}
+
+static int make_pairs(pairing *p, int64_t most) {
+    if (!make_lists(p) || (p->how == HOW_OUTER && !find_met(p)))
+        return fail_status(BF_E_MEMORY, NULL, NULL);
+    const int64_t count = p->pairs->count = count_rows(p);
+    const int64_t room = (most > 0 ? most : INT64_MAX) / (2 * (int64_t)sizeof(int64_t));
+    if (count < 0 || count > room) {
+        fail(EXIT_IO, NULL, "too many rows go together%s",
+             most > 0 ? " for --memory" : ": more than memory holds");
+        hint("--how semi shows each row of A once");
+        return EXIT_IO;
+    }
+    if (!reserve_pairs(p)) return fail_status(BF_E_MEMORY, NULL, NULL);
+    put_rows(p);
+    return EXIT_DONE;
+}
+
+int join_pairs_make(join_pairs *pairs, const join_numbers *numbers, enum join_how how,
+                    int64_t most) {
+    pairing p = {.pairs = pairs, .numbers = numbers, .how = how};
+    *pairs = (join_pairs){.count = 0};
+    const int code = make_pairs(&p, most);
+    free(p.lists.starts);
+    free(p.lists.rows);
+    free(p.met);
+    return code;
+}
+
+void join_pairs_close(join_pairs *pairs) {
+    for (int s = 0; s < SIDES; s++) free(pairs->of[s]);
+}

@@ -1,0 +1,73 @@
+#include "text/store.h"
+
+#include <stdio.h>
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+bool text_store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *n) {
+    const bool is_float = dtype >= BF_F16;
+    uint64_t bits = 0;
+    if (!is_float && !text_integer(n, dtype, &bits)) return false;
+    if (is_float) bits = text_round(n, dtype);
+    switch (bf_dtype_size(dtype)) {
+    case 1: ((uint8_t *)numbers)[i] = (uint8_t)bits; return true;
+    case 2: ((uint16_t *)numbers)[i] = (uint16_t)bits; return true;
+    case 4: ((uint32_t *)numbers)[i] = (uint32_t)bits; return true;
+    default: ((uint64_t *)numbers)[i] = bits; return true;
+    }
+}
+
+void text_store_none(text_rows *rows, const text_layout *l, int k) {
+    static const text_number zero = {.text = "0", .length = 1, .integer = true};
+    text_column *c = &rows->columns[k];
+    if (text_has_numbers(rows, l, k)) text_store_number(l->dtype, c, rows->n, &zero);
+}
+
+bool text_read_number(const text_layout *l, const char *at, const char *end, text_number *n,
+                      text_styled plain) {
+    if (!text_style_is_plain(&l->style)) return text_parse_styled(&l->style, at, end, plain, n);
+    return text_parse_token(at, (size_t)(end - at), n);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+void text_quote(char out[64], const char *at, const char *end) {
+    const size_t length = (size_t)(end - at), shown = length < 40 ? length : 40;
+    for (size_t i = 0; i < shown; i++)
+        out[i] = (unsigned char)at[i] < 0x20 || at[i] == 0x7f ? '?' : at[i];
+    snprintf(out + shown, 64 - shown, "%s", length > shown ? "..." : "");
+}
+
+void text_which(char out[80], const text_layout *l, int k) {
+    *out = '\0';
+    if (l->columns > 1 && l->names)
+        snprintf(out, 80, "column %d (%.40s): ", l->fields[k] + 1, l->names[k]);
+    else if (l->columns > 1)
+        snprintf(out, 80, "column %d: ", l->fields[k] + 1);
+}
+
+const char *text_refuse_number(const text_layout *l, int k, text_field f, text_error *e) {
+    char shown[64], which[80];
+    text_quote(shown, f.at, f.end);
+    e->at = f.at;
+    text_which(which, l, k);
+    text_number n;
+    text_styled plain;
+    if (f.broken)
+        snprintf(e->what, sizeof e->what, "%sa quoted field that does not end as it should", which);
+    else if (f.at == f.end)
+        snprintf(e->what, sizeof e->what, "%san empty field, not a number", which);
+    else if (l->dtype != BF_NONE && text_read_number(l, f.at, f.end, &n, plain))
+        snprintf(e->what, sizeof e->what, "%snot of dtype %s: '%s'", which, bf_dtype_name(l->dtype),
+                 shown);
+    else
+        snprintf(e->what, sizeof e->what, "%snot a number: '%s'", which, shown);
+    if (!f.broken && l->style.thousands && memchr(f.at, l->style.thousands, (size_t)(f.end - f.at)))
+        snprintf(e->hint, sizeof e->hint, "between two '%c' stand three digits, as in 1%c234%c567",
+                 l->style.thousands, l->style.thousands, l->style.thousands);
+    if (!l->names && !f.broken && text_looks_like_name(f.at, f.end))
+        snprintf(e->hint, sizeof e->hint, "--header, if the first line holds names");
+    if (!f.broken && !l->keys && text_is_null(&l->nulls, f.at, f.end))
+        snprintf(e->hint, sizeof e->hint, "--null-policy skip leaves such fields out of a value");
+    return NULL;
+}

@@ -1,0 +1,83 @@
+/* Numbers into the columns of rows: what the readers of all texts share. */
+#ifndef BITFOLD_CLI_TEXT_STORE_H
+#define BITFOLD_CLI_TEXT_STORE_H
+
+#include "text/field.h"
+#include "text/text.h"
+
+/* The bits of text_column.can, of a column without a dtype. */
+enum { CAN_I64 = 1, CAN_U64 = 2, CAN_F64 = 4, CAN_ALL = 7 };
+
+/* Whether column k holds numbers at all. */
+static inline bool text_has_numbers(const text_rows *rows, const text_layout *l, int k) {
+    const bool may = l->kinds[k] & (TEXT_NUMBERS | TEXT_KEYS);
+    return may && (l->kinds[k] == TEXT_NUMBERS || (rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS)));
+}
+
+/* Whether numbers of column k may be NULL; and whether it tells which fields are. */
+static inline bool text_takes_nulls(const text_layout *l, int k) {
+    return l->skip_nulls || !(l->kinds[k] & TEXT_NUMBERS);
+}
+static inline bool text_tells_nulls(const text_layout *l, int k) {
+    return l->skip_nulls || l->kinds[k] != TEXT_NUMBERS;
+}
+
+/* Keeps a number as dtype. False: it is none of these. */
+bool text_store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *n);
+
+/* Keeps a number in the forms of its column. False if it is not of the dtype asked for. */
+static inline bool text_store_number(bf_dtype dtype, text_column *c, int64_t i,
+                                     const text_number *n) {
+    if (dtype != BF_NONE && dtype != BF_F64) return text_store_as(dtype, c->floats, i, n);
+    if (c->floats) ((double *)c->floats)[i] = text_double(n);
+    if (!c->integers) return true;
+    const uint64_t most = (uint64_t)INT64_MAX + n->negative;
+    ((uint64_t *)c->integers)[i] = n->negative ? 0 - n->digits : n->digits;
+    if (!n->integer || n->digits > most || n->negative)
+        c->can &= !n->integer ? CAN_F64
+                              : CAN_F64 | (n->digits <= most ? CAN_I64 : 0) |
+                                    (n->negative && n->digits > 0 ? 0 : CAN_U64);
+    return true;
+}
+
+/* The same for a short number. */
+static inline bool text_store_short(bf_dtype dtype, text_column *c, int64_t i, const text_short *n,
+                                    bool negative) {
+    static const double power[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+    if (dtype != BF_NONE && dtype != BF_F64) return false;
+    const double value = (double)n->digits / power[n->decimals];
+    if (c->floats) ((double *)c->floats)[i] = negative ? -value : value;
+    if (!c->integers) return true;
+    ((uint64_t *)c->integers)[i] = negative ? 0 - n->digits : n->digits;
+    if (n->point || negative)
+        c->can &= n->point ? CAN_F64 : CAN_F64 | CAN_I64 | (n->digits > 0 ? 0 : CAN_U64);
+    return true;
+}
+
+/* Reads the number of `length` bytes at p as column k. False: it is none, or no short one. */
+static inline bool text_read_short(text_rows *rows, const text_layout *l, int k, const char *p,
+                                   int64_t length) {
+    text_short n;
+    const bool negative = *p == '-';
+    length -= negative;
+    return length >= 1 && length <= 8 && text_scan_short(p + negative, (int)length, &n) &&
+           text_store_short(l->dtype, &rows->columns[k], rows->n, &n, negative);
+}
+
+/* Column k has no number in this row, or one that does not count. */
+void text_store_none(text_rows *rows, const text_layout *l, int k);
+
+/* The number of a whole field, which may refer to `plain`. False: it is none. */
+bool text_read_number(const text_layout *l, const char *at, const char *end, text_number *n,
+                      text_styled plain);
+
+/* The text in an error: printable, and not all of it if it is long. */
+void text_quote(char out[64], const char *at, const char *end);
+
+/* How an error begins that is about column k; empty if it is the only one. */
+void text_which(char out[80], const text_layout *l, int k);
+
+/* Refuses a field as a number of column k. Returns NULL. */
+const char *text_refuse_number(const text_layout *l, int k, text_field f, text_error *e);
+
+#endif

@@ -1,0 +1,176 @@
+"""JSON lines: against Python's json module."""
+import gzip
+import json
+import os
+import random
+import re
+import subprocess
+import unittest
+
+from command import CommandTest
+
+CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 6
+THREADS = [1, 2, 3, 8]
+SHOW_ROWS = os.environ.get("BITFOLD_SHOW_ROWS", "show_rows")
+WORDS = ["", "a", "Tokyo", "New York", "Lagos, NG", 'say "no"', '"', "\\", "\\n", "two\nlines", "\t",
+         "\u00e9t\u00e9", "\U0001f600", "\0", "\x1f", "/", "\u2028", "{}", "null", "12", "x" * 40]
+NAMES = ["a", "b", "price", "\u00e9", 'q"', "a b", "", "back\\slash"]
+
+
+def dump(r, value):
+    """JSON in one of the ways that there are to write it."""
+    text = json.dumps(value, ensure_ascii=r.random() < 0.5,
+                      separators=r.choice([(",", ":"), (" , ", " : "), (",\t", ": ")]))
+    return text.replace("/", "\\/") if r.random() < 0.2 else text
+
+
+def nested(r, depth=0):
+    kind = r.randrange(4 if depth < 4 else 2)
+    if kind == 2:
+        return [nested(r, depth + 1) for _ in range(r.randrange(3))]
+    if kind == 3:
+        return {w: nested(r, depth + 1) for w in r.sample(WORDS, r.randrange(3))}
+    return r.choice(WORDS) if kind else r.choice([1, -2.5, True, None])
+
+
+class Json(CommandTest):
+    def show(self, data, *options, pipe=False, j=1, part=0, most=0):
+        """The rows that show_rows prints."""
+        arguments = [SHOW_ROWS, "-" if pipe else self.write("x", data), j, part, most, "json=1", *options]
+        done = subprocess.run(list(map(str, arguments)), input=data if pipe else b"",
+                              capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        lines = done.stdout.decode().split("\n")[:-1]
+        return lines[len(lines) - lines[::-1].index("again"):] if "again" in lines else lines
+
+    def ways(self, r, data, *options):
+        """The same rows, however they are read."""
+        found = {tuple(self.show(data, *options, pipe=r.random() < 0.3, j=r.choice(THREADS),
+                                 part=r.choice([0, 1, 10, 100, 1000]), most=r.choice([0, 7, 999])))
+                 for _ in range(3)}
+        self.assertEqual(len(found), 1)
+        return list(found.pop())
+
+    def text(self, r, rows):
+        """Lines of the rows, with keys in any order and others between them."""
+        lines = []
+        for i, row in enumerate(rows):
+            keys = list(row)
+            if i > 0:
+                r.shuffle(keys)
+            more = {"other%d" % k: nested(r) for k in range(r.randrange(3))} if i else {}
+            row = {k: row[k] for k in keys if row[k] is not None or i == 0 or r.random() < 0.5}
+            lines.append(r.choice(["", " ", "\t"]) + dump(r, {**more, **row}) + r.choice(["", " ", "\r"]))
+            lines += [""] * (r.random() < 0.05)
+        return ("\n".join(lines) + r.choice(["", "\n"])).encode()
+
+    def test_values_are_those_of_python(self):
+        for seed in range(CASES):
+            r = random.Random(seed)
+            names = r.sample(NAMES, 4)
+            kinds = [lambda: r.choice([r.randrange(-99, 99), r.random(), True, False, None, "1.5"]),
+                     lambda: r.choice([r.choice(WORDS), 5, None]),
+                     lambda: r.choice([r.randrange(-2**63, 2**63), -1e300, 5]), lambda: nested(r)]
+            rows = [dict(zip(names, [make() for make in kinds]))
+                    for _ in range(r.choice([1, 10, 1000]))]
+            data = self.text(r, rows)
+            fields = ["columns=1", "strings=2", "columns=3"]
+            for name, field in zip(names[:3], fields):
+                got = self.ways(r, data, field, "skip=1", "settled=1")
+                values = [row[name] for row in rows]
+                if field == "strings=2":
+                    want = ["NULL" if v is None else "=" + str(v).encode().hex() for v in values]
+                    self.assertEqual(got, want, seed)
+                    continue
+                floats = not all(v is None or isinstance(v, int) for v in values)
+                for g, v in zip(got, values):
+                    self.assertEqual(g == "NULL", v is None)
+                    if v is not None:
+                        self.assertEqual(float.fromhex(g) if floats else int(g),
+                                         float(v) if floats else int(v), seed)
+                self.assertEqual(len(got), len(rows))
+
+    def test_a_string_is_no_number_among_keys(self):
+        data = b'{"k":7,"v":1}\n{"k":"007","v":2}\n{"k":"7","v":4}\n{"v":8}\n{"k":null,"v":16}\n'
+        for j in THREADS:
+            self.assertEqual(self.show(data, "keys=k", "settled=1", j=j),
+                             ["=" + b"7".hex(), "=" + b"007".hex(), "=" + b"7".hex(), "NULL", "NULL"])
+
+    def test_columns_are_the_keys_of_the_first_line(self):
+        data = b'{"id":1,"price":2.5,"\\u006ew":3}\n{"nw":30,"price":1,"id":2,"late":5}\n'
+        for name, want in [("id", "3"), ("price", "3.5"), ("nw", "33"), ("2", "3.5")]:
+            self.assertEqual(self.result("sum", "--column", name, self.write("x.jsonl", data)), want)
+        self.assertEqual(self.result("sum", "--column", "price,id", "--format", "jsonl", stdin=data),
+                         "id\t3\nprice\t3.5")
+        self.assertEqual(self.result("sum", "-e", "price*id", self.path("x.jsonl")), "4.5")
+        self.assertEqual(self.result("sum", self.write("y.ndjson", b'{"v":1}\n{"v":2}\n')), "3")
+        self.assertEqual(self.result("sum", self.write("y.ndjson.gz", gzip.compress(b'{"v":1}\n'))), "1")
+        self.assertEqual(self.result("sum", self.write("empty.jsonl", b"")), "0")
+        for options, what in [([], "3 fields in the first row, and no --column says which"),
+                              (["--column", "late"], "no column is named 'late'"),
+                              (["--column", "4"], "no column 4: the first line has 3 keys"),
+                              (["--column", "id,nope"], "no column is named 'nope'")]:
+            self.refused(3, what, "sum", *options, self.path("x.jsonl"))
+        for option in [["--delimiter", ","], ["--null", "x"], ["--lax"]]:
+            self.refused(2, option[0] + " is not for JSON lines", "sum", *option, self.path("x.jsonl"))
+        self.refused(3, "the first object has no keys", "sum", "--format", "jsonl", stdin=b"{}\n")
+
+    def test_what_has_no_value(self):
+        data = b'{"a":1,"b":2}\n{"b":3}\n{"a":null,"b":4}\n{"a":5,"b":6}\n'
+        self.assertEqual(self.result("sum", "--format", "jsonl", "--column", "a,b", "--null-policy",
+                                     "skip", stdin=data), "a\t6\nb\t15")
+        self.refused(3, "-:2: no key 'a' in this line", "sum", "--format", "jsonl", "--column", "a",
+                     stdin=data)
+        self.refused(3, "-:1: null, not a number", "sum", "--format", "jsonl",
+                     stdin=b'{"a":null}\n')
+
+    def test_what_is_not_json_is_told_with_its_line(self):
+        lines = b'{"a":1,"s":"\\u00e9"}\n' * 30_000
+        for bad, what in [
+                ('{"a":01}', "expected ',' or '}', not '1'"), ('{"a":1.}', "expected a digit, not '}'"),
+                ('{"a":.5}', "expected a value, not '.'"), ('{"a":+1}', "expected a value, not '+'"),
+                ('{"a" 1}', "expected ':' behind a key, not '1'"), ('{a:1}', "expected a key in quotes"),
+                ('{"a":1,}', "expected a key in quotes, not '}'"), ('{"a":1}x', "expected the end of"),
+                ('[1]', "expected an object in {}, not '['"), ('{"a":"\\x"}', "behind a backslash"),
+                ('{"a":1,"s":"\\ud800"}', "expected a pair of surrogates"),
+                ('{"a":1,"s":"\\u12g4"}', "expected four hexadecimal digits"),
+                ('{"a":"x', "expected the end of a string, and the line ends"),
+                ('{"a":1,"a":2}', "the key 'a' twice"), ('{"a":1', "expected ',' or '}', and the line"),
+                ('{"a":1,"o":[1}', "expected ',' or ']', not '}'"), ('{"a":{}}', "an object, not a value"),
+                ('{"a":[1]}', "an array, not a value"), ('{"a":"x"}', "not a number: 'x'"),
+                ('{"a":1,"o":' + "[" * 600 + "]" * 600 + "}", "more than 512 objects and arrays"),
+                ('{"a":1,"s":"\0"}', "a NUL byte")]:
+            data = lines + bad.encode() + b"\n" + lines[:1000]
+            name = self.write("x.jsonl", data)
+            for j in [1, 3]:
+                self.refused(3, "%s:30001: " % name, "sum", "--column", "a", "-j", j, name)
+                self.refused(3, what, "sum", "--column", "a", "-j", j, "--format", "jsonl", stdin=data)
+
+    def test_what_python_takes_is_taken_and_nothing_else(self):
+        good = ['{"a": 1, "b": [1, {"c": "x\\u00e9\\n"}, -2.5e-3, true, null]}',
+                '{"a":-0,"o":{"p":{},"q":[]},"s":"\\"\\\\"}', '{"s":"\u00e9","a":1E5,"f":false}']
+        r, taken = random.Random(7), 0
+        for _ in range(CASES * 20):
+            line = list(r.choice(good))
+            for _ in range(r.randrange(4)):
+                at = r.randrange(len(line))
+                what = r.choice('{}[]",:\\ 0159.-+eEtrufalsn\tx')
+                line[at:at + r.randrange(2)] = r.choice([what, "", what * 2])
+            line = "".join(line)
+            if re.search(r"\\u[dD][89a-fA-F]", line):
+                continue
+            try:
+                pairs = json.loads(line, object_pairs_hook=list, parse_constant=lambda s: 0)
+                fits = line.lstrip()[:1] == "{" and len([v for k, v in pairs if k == "a"]) <= 1
+                fits = fits and not any(k == "a" and isinstance(v, list) for k, v in pairs)
+            except ValueError:
+                fits = False
+            got = subprocess.run([SHOW_ROWS, "-", "1", "0", "0", "json=1", "strings=a"],
+                                 input=b'{"a":1}\n' + line.encode(), capture_output=True)
+            self.assertEqual(got.returncode == 0, fits, (line, got.stderr))
+            taken += fits
+        self.assertGreater(taken, CASES)
+
+
+if __name__ == "__main__":
+    unittest.main()

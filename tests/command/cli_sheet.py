@@ -1,0 +1,252 @@
+"""Sheets of results: aligned, TSV, CSV, JSON and Markdown, read back by Python."""
+import csv
+import io
+import json
+import os
+import random
+import re
+import subprocess
+import unicodedata
+import unittest
+
+import numpy as np
+
+from command import CommandTest
+
+CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 5
+SHOW_SHEET = os.environ.get("BITFOLD_SHOW_SHEET", "show_sheet")
+ALIGNED, TSV, JSON, CSV, MARKDOWN = range(5)  # a pipe of ALIGNED is TSV
+WORDS = [b"", b"a", b"Tokyo", b"New York", b"Lagos, NG", b'say "no"', b'"', b'""', b"two\nlines",
+         b"\n", b"x\r\ny", b"\r", b"\t", b"a\tb", b"|", b"\\|", b"\\", b"*x*", b"<b>&amp;", b"12",
+         b"-0", b"null", b" blanks ", b"\x1b[31mred", b"\x00", b"\x7f", b"\xff\xfe", b"\xe2\x82",
+         b"ok\xf0\x9f", b"\xc2\x9b1m", "été".encode(), "東京".encode(), "서울".encode(),
+         "e\u0301".encode(), "😀".encode(), "a,\"b\"\n|c".encode(), b"w" * 70, b"q" * 3000]
+NUMBERS = [0, 1, -1, 2**53, 2**53 + 1, -(2**63), 2**63 - 1]
+FLOATS = [0.0, -0.0, 0.1, 1e300, 5e-324, -2.5, 1e16, 123456.75, float("inf"), float("-inf"),
+          float("nan")]
+
+
+class Table:
+    """Columns of (kind, name, fields), of which some are None."""
+
+    def __init__(self, r, rows, count, words=None):
+        self.rows, self.columns = rows, []
+        make = {"i": lambda: r.choice(NUMBERS), "f": lambda: r.choice(FLOATS),
+                "s": lambda: r.choice(words or WORDS)}
+        for c in range(count):
+            kind, share = r.choice("ifss"), r.choice([0, 0.2])
+            name = b"x%d" % c if words else r.choice(WORDS[1:]).replace(b"\0", b"") or b"zero"
+            self.columns.append((kind, name, [None if r.random() < share else make[kind]()
+                                              for _ in range(rows)]))
+
+    def description(self):
+        lines = ["%d" % self.rows]
+        for kind, name, fields in self.columns:
+            lines.append(kind + name.hex())
+            lines += ["N" if v is None else "=" + v.hex() if kind == "s" else repr(v)
+                      for v in fields]
+        return "\n".join(lines + [".", ""]).encode()
+
+    def shown(self):
+        """The rows as they are shown: from the last to the first."""
+        return list(zip(*[fields[::-1] for _, _, fields in self.columns]))
+
+
+def number(value):
+    """What a plain number looks like."""
+    return (repr(value)[:-2] if repr(value).endswith(".0") else repr(value)).encode()
+
+
+def separated(value, delimiter):
+    """A field of CSV or TSV."""
+    if value is None:
+        return b""
+    if not isinstance(value, bytes):
+        return number(value)
+    quoted = value == b"" or any(c in value for c in [delimiter, b'"', b"\n", b"\r", b"\t"])
+    return b'"%s"' % value.replace(b'"', b'""') if quoted else value
+
+
+def characters(value):
+    """Bytes as a string, with a character of its own for each that is no UTF-8."""
+    return re.sub("[\udc80-\udcff]", "\ufffd", value.decode(errors="surrogateescape"))
+
+
+def visible(value):
+    """What may reach a terminal."""
+    return "".join("?" if unicodedata.category(c) == "Cc" or c == "\ufffd" else c
+                   for c in characters(value))
+
+
+def width(text):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+               for c in text)
+
+
+def unescaped(cell):
+    """The text of a cell of Markdown."""
+    cell = cell.replace("<br>", "\n").replace("&lt;", "<").replace("&amp;", "&")
+    return re.sub(r"\\(.)", r"\1", cell)
+
+
+class Sheets(CommandTest):
+    def show(self, table, layout, *more, threads=1, part=0):
+        path = self.write("sheet", table.description())
+        done = subprocess.run([SHOW_SHEET, path, str(layout), str(threads), str(part), *more],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return done.stdout
+
+    def each(self, seed, most=30, words=None):
+        r = random.Random(seed)
+        for _ in range(CASES):
+            table = Table(r, r.choice([0, 1, 2, r.randrange(most)]), r.randrange(1, 6), words)
+            yield table, {"threads": r.choice([1, 2, 5]), "part": r.choice([0, 1, 3, 1000])}
+
+    def test_csv_and_tsv_are_as_rfc_4180_has_them(self):
+        for table, how in self.each(1):
+            for layout, delimiter in [(CSV, b","), (TSV, b"\t"), (ALIGNED, b"\t")]:
+                rows = [list(row) for row in table.shown()]
+                header = ["header"] if layout != ALIGNED else []
+                if layout != ALIGNED:
+                    rows.insert(0, [name for _, name, _ in table.columns])
+                want = b"".join(delimiter.join(separated(v, delimiter) for v in row) + b"\n"
+                                for row in rows)
+                got = self.show(table, layout, *header, **how)
+                self.assertEqual(got, want)
+                text = got.decode("latin-1").replace("\0", "0")
+                read = list(csv.reader(io.StringIO(text, newline=""),
+                                       delimiter=delimiter.decode(), strict=True))
+                want = [["" if v is None else v.decode("latin-1").replace("\0", "0")
+                         if isinstance(v, bytes) else number(v).decode() for v in row]
+                        for row in rows]
+                self.assertEqual(read, [[] if row == [""] and rows[i] == [None] else row
+                                        for i, row in enumerate(want)])
+
+    def test_json_has_an_object_for_each_row(self):
+        for table, how in self.each(2):
+            lines = self.show(table, JSON, "total", **how).decode().splitlines()
+            self.assertEqual(len(lines), table.rows)
+            names, used = [], {}
+            for _, name, _ in table.columns:
+                used[name] = used.get(name, 0) + 1
+                names.append(characters(name) + ("_%d" % used[name] if used[name] > 1 else ""))
+            for i, (line, row) in enumerate(zip(lines, table.shown())):
+                got = json.loads(line)
+                want = [v if v is None else characters(v) if isinstance(v, bytes) else
+                        str(v) if v != v or abs(v) > 2**53 and
+                        (isinstance(v, int) or abs(v) == float("inf")) else v for v in row]
+                self.assertEqual([repr(float(v)) if isinstance(v, int) else repr(v)
+                                  for v in got["row"].values()],
+                                 [repr(float(v)) if isinstance(v, int) else repr(v) for v in want])
+                self.assertEqual(list(got["row"]), names)
+                self.assertEqual(got.get("total"), True if i + 1 == len(lines) else None)
+                self.assertEqual([got[k] for k in ["schema", "command", "device", "seconds"]],
+                                 [1, "show", "cpu", 0.25])
+
+    def test_markdown_has_a_line_for_each_row(self):
+        for table, how in self.each(3):
+            lines = self.show(table, MARKDOWN, **how).decode().split("\n")
+            self.assertEqual(lines.pop(), "")
+            self.assertEqual(lines.pop(1), "| " + " | ".join(
+                "---" if kind == "s" else "---:" for kind, _, _ in table.columns) + " |")
+            rows = [[name for _, name, _ in table.columns], *table.shown()]
+            self.assertEqual(len(lines), len(rows))
+            for line, row in zip(lines, rows):
+                self.assertTrue(line.startswith("| ") and line.endswith(" |"), line)
+                cells = re.findall(r" ((?:\\.|[^\\|])*) \|", line)
+                want = ["" if v is None else visible(re.sub(b"\r\n|\r|\n", b"\1", v)).replace(
+                    "?", "\n") if isinstance(v, bytes) else number(v).decode() for v in row]
+                self.assertEqual([unescaped(c).replace("?", "\n") for c in cells], want)
+
+    def test_a_terminal_shows_aligned_columns(self):
+        for table, how in self.each(6):
+            rows = [[(kind, name) for kind, name, _ in table.columns]]
+            rows += [list(zip([kind for kind, _, _ in table.columns], row))
+                     for row in table.shown()]
+            cells = [["" if v is None else visible(v) if isinstance(v, bytes) else
+                      number(v).decode() for _, v in row] for row in rows]
+            widths = [min(48, max(map(width, column))) for column in zip(*cells)]
+            want = []
+            for row in cells:
+                line = []
+                for (kind, _, _), cell, wide in zip(table.columns, row, widths):
+                    blanks = " " * (wide - width(cell))
+                    line.append(cell + blanks if kind == "s" else blanks + cell)
+                if table.columns[-1][0] == "s":
+                    line[-1] = row[-1]
+                want.append("  ".join(line) + "\n")
+            path = self.write("sheet", table.description())
+            got = self.shown(path, ALIGNED, how["threads"], 0, program=SHOW_SHEET)
+            self.assertEqual(got, "".join(want))
+
+    def test_csv_has_decimals_or_hexadecimals(self):
+        table = Table(random.Random(4), 0, 1)
+        table.rows, table.columns = 2, [("f", b"x", [0.5, None]), ("i", b"n", [None, 10])]
+        self.assertEqual(self.show(table, CSV, "hex"), b"x,n\n,10\n0x1p-1,\n")
+
+    def test_many_rows_and_long_strings_are_whole(self):
+        r = random.Random(5)
+        table = Table(r, 40000, 1)
+        table.columns = [("i", b"n", list(range(40000))),
+                         ("s", b"s", [r.choice([b"", b"x", b"y" * r.randrange(2000)])
+                                      for _ in range(40000)])]
+        want = b"n,s\n" + b"".join(b"%d,%s\n" % (n, separated(s, b","))
+                                   for n, s in table.shown())
+        for threads in [1, 3]:
+            for part in [0, 7777]:
+                self.assertTrue(self.show(table, CSV, threads=threads, part=part) == want)
+
+
+class Commands(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.text = self.write("t.csv", b"id,price\n3,1.5\n-1,2\n3,1e300\n")
+
+    def test_counts_and_groups_have_every_form(self):
+        group = ["group", "--column", "id", "--sum", "price", "--count", "--quantile", "50:price"]
+        count = ["count", "--column", "id", self.text]
+        group.append(self.text)
+        self.assertEqual(self.result(*group), "-1\t2\t1\t2\n3\t1e+300\t2\t5e+299")
+        self.assertEqual(self.result(*group, "--csv"), "id,sum(price),count,quantile(50:price)\n"
+                         "-1,2,1,2\n3,1e+300,2,5e+299")
+        self.assertEqual(self.result(*group, "--header", "--tsv").split("\n")[0],
+                         "id\tsum(price)\tcount\tquantile(50:price)")
+        self.assertEqual(self.result(*count, "--markdown"),
+                         "| id | count |\n| ---: | ---: |\n| 3 | 2 |\n| -1 | 1 |")
+        self.assertEqual(self.shown(*count), "id  count\n 3      2\n-1      1\n")
+        self.assertEqual(self.shown(*count, "--tsv"), "3\t2\n-1\t1\n")
+
+    def test_the_ending_of_a_name_chooses_the_form(self):
+        def written(name, *more):
+            path = self.path(name)
+            self.result("count", "--column", "id", self.text, "-o", path, *more)
+            with open(path) as f:
+                return f.read()
+
+        lines = "3\t2\n-1\t1\n"
+        self.assertEqual([written(n) for n in ["x", "x.tsv", "x.txt"]], [lines] * 3)
+        self.assertEqual(written("x.csv"), "id,count\n3,2\n-1,1\n")
+        self.assertEqual(written("x.CSV", "--tsv"), lines)
+        self.assertEqual(written("x.md").split("\n")[0], "| id | count |")
+        for name in ["x.json", "x.jsonl"]:
+            self.assertEqual(json.loads(written(name))["counts"], [2, 1])
+
+    def test_two_forms_are_refused(self):
+        for pair in [("--csv", "--json"), ("--markdown", "--tsv"), ("--tsv", "--csv")]:
+            self.refused(2, "%s and %s exclude each other" % pair, "count", *pair, self.text)
+
+    def test_spilled_groups_have_one_header(self):
+        keys = np.random.default_rng(6).permutation(200_000) - 100_000
+        name = self.save("k.npy", keys)
+        limit = ["--memory", "48M", "-j2"]
+        for more in [["count"], ["count", "--sort", "key"]]:
+            want = self.result(*more, "--csv", name)
+            self.assertTrue(want.startswith("key,count\n"))
+            self.assertTrue(self.result(*more, "--csv", *limit, name) == want)
+        want = self.result("group", name, "--sum", name, "--markdown")
+        self.assertTrue(self.result("group", name, "--sum", name, "--markdown", *limit) == want)
+
+
+if __name__ == "__main__":
+    unittest.main()
