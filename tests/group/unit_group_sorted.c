@@ -14,13 +14,16 @@
 
 enum { ROWS = (1 << 19) + 777, KINDS = 4, PIECES = 4 };
 
-/* Fewer rows are not sorted: a sanitizer, which makes all slow, gets fewer patterns instead. */
-#ifdef SANITIZED
-enum { PATTERN_STEP = 2 };
-#else
-enum { PATTERN_STEP = 1 };
-#endif
-enum { THREADS_ALONE = CASE_STEP > 1 };
+/* Fewer rows are not sorted: a sanitizer, which makes all slow, gets fewer cases instead. */
+enum {
+    THREADS_ALONE = CASE_STEP > 1,
+    PATTERN_STEP = THREADS_ALONE    ? 4
+                   : DATA_SHARE > 1 ? 2
+                                    : 1,
+    DTYPE_STEP = THREADS_ALONE    ? 6
+                 : DATA_SHARE > 1 ? 3
+                                  : 2
+};
 
 static const bf_aggregate kinds[KINDS] = {
     {BF_SUM, BF_F64}, {BF_VAR, BF_F32}, {BF_MIN, BF_F64}, {BF_MEAN, BF_I16}};
@@ -167,7 +170,8 @@ static void any_keys_give_the_same(void **state) {
     (void)state;
     for (int p = 0; p < PATTERNS; p += PATTERN_STEP) {
         make_rows((pattern)p);
-        for (int i = p / PATTERN_STEP % 2; i < 6; i += THREADS_ALONE ? 6 : 2 * PATTERN_STEP) {
+        for (int i = 0; i < 6; i++) {
+            if ((i + p / PATTERN_STEP) % DTYPE_STEP != 0) continue;
             const int count = i + p == 0 ? KINDS : (i + p) % 3 > 0;
             open_context(THREADS_ALONE ? 2 : 1 + i % 2, isas[(i / 2 + p) % 2]);
             compare(key_dtypes[i], count, i == p && p < 2 && !THREADS_ALONE);
@@ -179,6 +183,7 @@ static void any_keys_give_the_same(void **state) {
 /* Rows near each other, in one range, are left to the hash table. */
 static void clustered_keys_are_not_sorted_with_values(void **state) {
     (void)state;
+    needs_no_threads();
     make_rows(ANY_BITS);
     for (int i = 0; i < ROWS; i++)
         if (i % 3) keys[i] = keys[i] % ROWS;
@@ -328,7 +333,7 @@ static void a_cancelled_sort_does_no_harm(void **state) {
         const int ticks = w.ticks;
         assert_true(is_ordered(g) && ticks > 8);
         assert_same(g, want);
-        for (int k = 1; k <= ticks; k += ticks / 4) {
+        for (int k = 1 + THREADS_ALONE; k <= ticks; k += ticks / (THREADS_ALONE ? 1 : 4)) {
             assert_int_equal(bf_groups_clear(g), BF_OK);
             begin_watch(&w, context, 0, k);
             const bf_status st = absorb(g, 0, ROWS);

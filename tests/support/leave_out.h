@@ -26,10 +26,11 @@ static inline void leave_out(const char *why) {
     skip();
 }
 
-/* Ends a case in which one thread works at a time: ThreadSanitizer would see nothing. */
+/* Ends a case of one thread, or of threads that another case has: ThreadSanitizer would see nothing
+ * new. */
 static inline void needs_no_threads(void) {
 #ifdef THREAD_SANITIZER
-    leave_out("one thread has no races");
+    leave_out("no threads, or those of another case");
 #endif
 }
 
