@@ -3,7 +3,7 @@ and Polars. All take turns; each reads the file, and writes its lines to /dev/nu
 median of the seconds, of the peers without the start of the interpreter, and the peer's time over
 bitfold's.
 
-    python3 bench/peers/csv_peers.py [BITFOLD [ROUNDS [ROWS]]]
+    python3 bench/peers/csv_peers.py [BITFOLD [ROUNDS [ROWS [CASE...]]]]
 """
 import os
 import random
@@ -16,71 +16,82 @@ import time
 PEERS = {
     "duckdb": """
 import duckdb, sys, time
-file, threads = sys.argv[1], int(sys.argv[2])
+file, threads, keys = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 connection = duckdb.connect()
 connection.execute("set threads = %d" % threads)
 began = time.perf_counter()
-connection.execute("copy (select id, sum(price), avg(price) from read_csv('%s') group by id) "
-                   "to '/dev/null' (format csv, delimiter '\t')" % file)
+connection.execute("copy (select %s, sum(price), avg(price) from read_csv('%s') group by %s) "
+                   "to '/dev/null' (format csv, delimiter '\t')" % (keys, file, keys))
 print(time.perf_counter() - began)
 """,
     "polars": """
 import os, sys, time
-file, threads = sys.argv[1], sys.argv[2]
+file, threads, keys = sys.argv[1], sys.argv[2], sys.argv[3].split(",")
 os.environ["POLARS_MAX_THREADS"] = threads
 import polars as pl
 began = time.perf_counter()
 price = pl.col("price")
-table = pl.scan_csv(file).group_by("id").agg(price.sum(), price.mean().alias("mean")).collect()
+table = pl.scan_csv(file).group_by(keys).agg(price.sum(), price.mean().alias("mean")).collect()
 table.write_csv("/dev/null", separator="\t")
 print(time.perf_counter() - began)
 """}
 
+CITIES = ["Lagos", "Tokyo", "Paris", "Lima", "Quito"]
 
-def write_table(name, rows, ids):
+# Of each case the keys, and how many different ids there are, as numbers or as strings.
+CASES = {"1000 numbers": ("id", 1000, "%d"), "10^5 numbers": ("id", 100_000, "%d"),
+         "10^6 numbers": ("id", 1_000_000, "%d"), "5 cities": ("city", 1000, "%d"),
+         "10^6 strings": ("id", 1_000_000, "user%d"), "two keys": ("id,city", 1000, "%d")}
+
+
+def write_table(name, rows, ids, form):
     r = random.Random(ids)
+    line = form + ",%s,%.2f\n"
     with open(name, "w") as f:
         f.write("id,city,price\n")
         for first in range(0, rows, 100_000):
-            f.write("".join("%d,%s,%.2f\n" % (r.randrange(ids), r.choice(CITIES),
-                                              r.randrange(100_000) / 100)
+            f.write("".join(line % (r.randrange(ids), r.choice(CITIES), r.randrange(100_000) / 100)
                             for _ in range(min(100_000, rows - first))))
 
 
-CITIES = ["Lagos", "Tokyo", "Paris", "Lima", "Quito"]
-
-
-def run_bitfold(bitfold, file, threads):
+def run_bitfold(bitfold, file, threads, keys):
     began = time.perf_counter()
-    subprocess.run([bitfold, "group", "-j", threads, "--column", "id", "--sum", "price", "--mean",
+    subprocess.run([bitfold, "group", "-j", threads, "--by", keys, "--sum", "price", "--mean",
                     "price", file], stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - began
 
 
-def run_peer(peer, file, threads):
-    done = subprocess.run([sys.executable, "-c", PEERS[peer], file, threads],
+def run_peer(peer, file, threads, keys):
+    done = subprocess.run([sys.executable, "-c", PEERS[peer], file, threads, keys],
                           stdout=subprocess.PIPE, check=True)
     return float(done.stdout)
 
 
-def main(bitfold="build/release/bitfold", rounds="5", rows="10000000"):
+def main(bitfold="build/release/bitfold", rounds="5", rows="10000000", *cases):
     peers = [peer for peer in PEERS if not subprocess.run(
         [sys.executable, "-c", "import " + peer], stderr=subprocess.DEVNULL).returncode]
-    threads = ["1", str(os.cpu_count())]
     with tempfile.TemporaryDirectory() as scratch:
-        for ids in [1000, 100_000, 1_000_000]:
+        written = None
+        for case in cases or CASES:
+            keys, ids, form = CASES[case]
             file = os.path.join(scratch, "table.csv")
-            write_table(file, int(rows), ids)
-            for count in threads:
-                seconds = {name: [] for name in ["bitfold"] + peers}
-                for _ in range(int(rounds)):
-                    seconds["bitfold"].append(run_bitfold(bitfold, file, count))
-                    for peer in peers:
-                        seconds[peer].append(run_peer(peer, file, count))
-                middle = {name: statistics.median(all_of) for name, all_of in seconds.items()}
-                print("%8d ids, %s threads: " % (ids, count) + "  ".join(
-                    "%s %.3f s (%.2f)" % (name, value, value / middle["bitfold"])
-                    for name, value in middle.items()), flush=True)
+            if written != (ids, form):
+                write_table(file, int(rows), ids, form)
+            written = ids, form
+            for threads in ["1", "2"]:
+                compare(case, file, threads, keys, bitfold, peers, int(rounds))
+
+
+def compare(case, file, threads, keys, bitfold, peers, rounds):
+    seconds = {name: [] for name in ["bitfold"] + peers}
+    for _ in range(rounds):
+        seconds["bitfold"].append(run_bitfold(bitfold, file, threads, keys))
+        for peer in peers:
+            seconds[peer].append(run_peer(peer, file, threads, keys))
+    middle = {name: statistics.median(all_of) for name, all_of in seconds.items()}
+    print("%-12s %s threads: " % (case, threads) + "  ".join(
+        "%s %.3f s (%.2f)" % (name, value, value / middle["bitfold"])
+        for name, value in middle.items()), flush=True)
 
 
 if __name__ == "__main__":

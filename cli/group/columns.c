@@ -1,6 +1,7 @@
 /* Columns of aggregates, by key. */
 #include "command.h"
 #include "group/list.h"
+#include "group/results.h"
 #include "memory/kept.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
@@ -12,14 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The values of a column: an array, or, where they may need more than 64 bits or be none at all,
- * values one by one. Neither: the groups' counts. */
-typedef struct results {
-    bf_dtype dtype;
-    char *array, *memory; /* memory: its own, or NULL */
-    bf_value *values;
-} results;
-
 typedef struct table {
     list list;
     const group_column *columns;
@@ -27,38 +20,8 @@ typedef struct table {
     results *results; /* of each column */
 } table;
 
-/* Takes an aggregate as an array. It stays without one if that cannot hold every value. */
-static bf_status take_array(const group_subject *s, const bf_reduce_options *rules, int which,
-                            results *r) {
-    const size_t n = (size_t)bf_groups_size(s->groups);
-    r->dtype = bf_groups_aggregate_dtype(s->groups, which, rules);
-    r->array = r->memory = malloc(n * bf_dtype_size(r->dtype) + 1);
-    if (!r->array) return BF_E_MEMORY;
-    const bf_array all = bf_array_of(r->dtype, r->array, (int64_t)n);
-    const bf_status st = bf_groups_aggregate(s->groups, which, rules, &all, NULL);
-    if (st != BF_E_OVERFLOW) return st;
-    free(r->memory);
-    r->array = r->memory = NULL;
-    return BF_OK;
-}
-
-static bf_status take_values(const group_subject *s, const bf_reduce_options *rules, int which,
-                             results *r) {
-    r->values = malloc(((size_t)bf_groups_size(s->groups) + 1) * sizeof *r->values);
-    return r->values ? bf_groups_result(s->groups, which, rules, r->values) : BF_E_MEMORY;
-}
-
-/* One value for each group. The extreme of NaNs that are all skipped is no element. */
 static int take_results(const group_subject *s, const options *o, int which, results *r) {
-    bf_groups_options kind = {.size = sizeof kind};
-    bf_reduce_options rules = o->rules;
-    bf_groups_describe(s->groups, &kind);
-    const bf_reduction op = kind.aggregates[which].op;
-    const bool extreme = op == BF_MIN || op == BF_MAX;
-    if (extreme) rules.out_dtype = BF_NONE;
-    bf_status st = BF_OK;
-    if (!extreme || rules.nan != BF_NAN_SKIP) st = take_array(s, &rules, which, r);
-    if (st == BF_OK && !r->array) st = take_values(s, &rules, which, r);
+    const bf_status st = results_take(s->groups, o, which, r);
     return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, s->file);
 }
 
@@ -188,10 +151,7 @@ static int make_table(table *t, const group_subject *s, const options *o,
 }
 
 static void free_table(table *t) {
-    for (int c = 0; c < t->n && t->results; c++) {
-        free(t->results[c].memory);
-        free(t->results[c].values);
-    }
+    for (int c = 0; c < t->n && t->results; c++) results_free(&t->results[c]);
     free(t->results);
     list_free(&t->list);
 }

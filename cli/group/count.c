@@ -1,5 +1,6 @@
 /* count: the different numbers there are, and how many of each. */
 #include "command.h"
+#include "group/by.h"
 #include "group/output.h"
 #include "group/rows.h"
 #include "runtime/context.h"
@@ -17,9 +18,10 @@ static const usage count_usage = {
     "Counts how often each different number occurs in all files together. Each line is a\n"
     "number, a tab and its count. The most frequent number comes first; among equally frequent\n"
     "ones, the least. -0 counts as 0, and all NaNs count as one number, the greatest. '-' or no\n"
-    "FILE is standard input.",
+    "FILE is standard input. With --by COLUMN, FILE is a table of text, whose rows are counted by\n"
+    "columns of words or numbers.",
     TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET |
-        TAKES_SEED | TAKES_TOP | TAKES_SAVE | TAKES_WORK,
+        TAKES_SEED | TAKES_BY | TAKES_SAVE | TAKES_WORK,
     "bitfold count -n 10 x.npy"};
 
 enum { MANY_ROWS = 1 << 24 };
@@ -185,6 +187,9 @@ int cmd_count(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &count_usage, &code)) return code;
+    if (o.by) return ranks_agree(by_run(&o));
+    code = by_check_absent(&o, true);
+    if (code != EXIT_DONE) return code;
     count c = {.options = &o};
     code = run_count(&c);
     if (code != EXIT_DONE) {

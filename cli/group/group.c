@@ -1,5 +1,6 @@
 /* group: the number of rows of each key, and aggregates of their values. */
 #include "command.h"
+#include "group/by.h"
 #include "group/ordered.h"
 #include "group/output.h"
 #include "group/rows.h"
@@ -21,10 +22,14 @@ static const usage group_usage = {
     "of KEYS if that is text; its first value belongs to the first key, and so on. If a file\n"
     "and a column have the same name, './price' means the file and ':price' the column. Sums\n"
     "are exact in any order of rows. Medians and quantiles (by NumPy's methods) need all rows in\n"
-    "memory. '-' or no KEYS is standard input.",
-    TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY |
-        TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED | TAKES_GROUPS | TAKES_SAVE | TAKES_WORK,
-    "bitfold group x.npy --sum x.npy --count"};
+    "memory. '-' or no KEYS is standard input.\n"
+    "With --by COLUMN, KEYS is a table of text: its rows are grouped by columns of words or\n"
+    "numbers, and V is a column or an expression.",
+    TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
+        TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED | TAKES_GROUPS | TAKES_BY |
+        TAKES_SAVE | TAKES_WORK,
+    "bitfold group x.npy --sum x.npy --count\n"
+    "printf 'city,price\\nLagos,4\\nLagos,6\\n' | bitfold group --by city --sum price --csv"};
 
 enum { VALUES_MOST = OPTIONS_AGGREGATES };
 
@@ -344,14 +349,19 @@ static int refuse_order(const char *option) {
     return EXIT_USAGE;
 }
 
+static int check_asked(const options *o) {
+    if (o->aggregate_count > 0) return EXIT_DONE;
+    fail(EXIT_USAGE, NULL, "nothing is asked for");
+    hint("ask for --sum V, --mean V, --min V, --max V, --median V, --quantile P:V or --count");
+    return EXIT_USAGE;
+}
+
 static int check_line(const options *o) {
     if (o->file_count != 1)
         return fail(EXIT_USAGE, NULL, "one file of keys is needed, not %d", o->file_count);
-    if (o->aggregate_count == 0) {
-        fail(EXIT_USAGE, NULL, "nothing is asked for");
-        hint("ask for --sum V, --mean V, --min V, --max V, --median V, --quantile P:V or --count");
-        return EXIT_USAGE;
-    }
+    int code = check_asked(o);
+    if (code == EXIT_DONE) code = by_check_absent(o, false);
+    if (code != EXIT_DONE) return code;
     for (int i = 0; i < o->aggregate_count; i++) {
         if (o->aggregates[i].order == ORDER_NONE) continue;
         const char *with = o->memory.limit ? "--memory"
@@ -430,6 +440,7 @@ int cmd_group(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &group_usage, &code)) return code;
+    if (o.by) return ranks_agree(check_asked(&o) == EXIT_DONE ? by_run(&o) : EXIT_USAGE);
     group *g = calloc(1, sizeof *g); /* too large for a small stack */
     if (!g) return fail(EXIT_IO, NULL, "no memory for the columns");
     g->options = &o;

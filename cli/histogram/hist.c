@@ -1,5 +1,6 @@
 /* hist: how many elements each bin holds, of all files together. */
 #include "command.h"
+#include "expression/inputs.h"
 #include "histogram/bins.h"
 #include "histogram/output.h"
 #include "runtime/context.h"
@@ -17,17 +18,20 @@ static const usage hist_usage = {
     "Counts the elements of all files together in each bin. Edges and counts are NumPy's, to\n"
     "the bit. At a terminal it draws a plot; otherwise each line is a lower edge, an upper edge\n"
     "and a count, with tabs between. With -o, the ending of the name chooses the output: .png\n"
-    ".svg .pdf .npy .tsv .json. NaNs and elements below or above the bins are counted apart.\n"
+    ".svg .pdf .npy .tsv .csv .md .json. NaNs and elements below or above the bins are counted\n"
+    "apart.\n"
     "States that --save wrote can be merged if --range and --bins, or --edges, were the same.\n"
-    "'-' or no FILE is standard input.",
+    "With -e, all FILEs together give the elements. '-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_BINS | TAKES_PLOT | TAKES_RUNNING | TAKES_MEMORY |
-        TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT,
+        TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_EXPRESSION,
     "bitfold hist --bins 4 x.npy"};
 
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
 
-/* Elements that are taken at once if their weights are copied. */
-enum { FEW = 1 << 17 };
+enum {
+    FEW = 1 << 17,    /* elements that are taken at once if their weights are copied, */
+    RESULTS = 1 << 19 /* or if they are results of an expression */
+};
 
 typedef struct hist {
     const options *options;
@@ -38,11 +42,14 @@ typedef struct hist {
     work work;
     hist_bins bins;
     spool_limit limit;
-    rows *inputs; /* of each file; open after the first walk if it is a stream */
+    rows *inputs;        /* of each file; open after the first walk if it is a stream */
+    expressed expressed; /* in their place, if there is an expression */
+    int subjects;        /* files that are counted in turn; one of an expression */
     bf_dtype dtype;
     bf_histogram *histogram;
     char *column;  /* the first file's */
     int64_t bytes; /* counted */
+    int64_t seen;  /* rows, with those that are NULL; in the end of all ranks */
     rows weights;  /* if --weights is given */
 } hist;
 
@@ -78,7 +85,8 @@ static int open_rows(hist *h, rows *r, const char *name, bool again) {
                               .settled = true,
                               .ordered = h->options->weights != NULL,
                               .keep = again ? &h->limit : NULL,
-                              .memory = h->options->memory.input / 2};
+                              .memory = h->options->memory.input / 2,
+                              .nulls = true};
     const int code = rows_open_column(r, name, &h->options->input, &how);
     if (code == EXIT_DONE) rows_demand(r, BF_F64);
     return code;
@@ -107,6 +115,34 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
     return code == EXIT_DONE ? share_rows(inputs, 1, NULL) : code;
 }
 
+/* Numbers of text are f64, as of files without an expression. */
+static int start_expression(hist *h) {
+    expressed *x = &h->expressed;
+    for (int i = 0; i < x->file_count; i++) rows_demand(&x->inputs[i], BF_F64);
+    int code = share_rows(x->input, x->file_count, NULL);
+    if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));
+    if (code == EXIT_DONE) code = expressed_settle(x);
+    if (code == EXIT_DONE) code = ranks_agree(expressed_parse(x));
+    if (code != EXIT_DONE) return code;
+    h->dtype = x->dtype;
+    h->column = strdup(h->options->expression);
+    return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+}
+
+/* Opens the inputs of an expression, unless they are open. */
+static int open_expression(hist *h) {
+    const options *o = h->options;
+    const rows_options how = {.threads = o->threads, .memory = o->memory.input / 2};
+    expressed *x = &h->expressed;
+    int code = EXIT_DONE;
+    if (!x->expression) {
+        code = expressed_open(x, o, o->files, o->file_count, h->context, &how);
+        if (code == EXIT_DONE) code = start_expression(h);
+    }
+    if (code == EXIT_DONE) progress_start(o->files[0], expressed_bytes(x));
+    return code;
+}
+
 /* The elements to take at once, of which copies may be made; 0: as many as are at hand. */
 static int64_t block_of(const hist *h, const rows *r) {
     const int64_t block = BLOCK_BYTES / (int64_t)bf_dtype_size(rows_dtype(r, 0));
@@ -117,31 +153,72 @@ static int64_t block_of(const hist *h, const rows *r) {
     return weights < n ? weights : n;
 }
 
-static int next_elements(hist *h, rows *r, const void **elements, int64_t *n) {
+/* The inputs that are read for an element. */
+static int inputs_of(hist *h, rows *r, rows *list[EXPRESSED_INPUTS]) {
+    expressed *x = &h->expressed;
+    list[0] = r;
+    for (int i = 0; i < x->file_count; i++) list[i] = x->input[i];
+    return x->file_count > 0 ? x->file_count : 1;
+}
+
+/* Rows that were taken at once: a chunk, or the results of an expression that are not NULL. */
+typedef struct taken {
+    int64_t n; /* 0: the end */
     rows_chunk chunk;
+    bf_array results;
+} taken;
+
+static int next_results(hist *h, taken *t) {
+    expressed *x = &h->expressed;
+    expressed_results results;
+    int code = expressed_next(x, expressed_step(x, RESULTS));
+    t->n = code == EXIT_DONE ? x->n : 0;
+    if (t->n > 0) code = expressed_compute(x, &results);
+    if (code == EXIT_DONE && t->n > 0) t->results = expressed_present(results);
+    return code;
+}
+
+static int next_rows(hist *h, rows *r, taken *t) {
+    if (h->options->expression) return next_results(h, t);
     int code = rows_prepare(r);
     if (code == EXIT_DONE && h->options->weights) code = rows_prepare(&h->weights);
-    if (code == EXIT_DONE) code = rows_next(r, block_of(h, r), &chunk);
-    *n = code == EXIT_DONE ? chunk.n : 0;
-    *elements = *n > 0 ? chunk.columns[0].as[0] : NULL;
+    if (code == EXIT_DONE) code = rows_next(r, block_of(h, r), &t->chunk);
+    t->n = code == EXIT_DONE ? t->chunk.n : 0;
     return code;
+}
+
+/* The numbers of a chunk that are not NULL, here and beside them. */
+static int take_present(rows *r, const rows_chunk *chunk, const rows_column *beside,
+                        bf_array *elements) {
+    rows_numbers present;
+    const bool there = rows_present(r, chunk, 0, 0, beside, &present);
+    *elements = present.numbers;
+    return there ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
+}
+
+static int take_elements(hist *h, rows *r, const taken *t, bf_array *elements) {
+    if (!h->options->expression) return take_present(r, &t->chunk, NULL, elements);
+    *elements = t->results;
+    return EXIT_DONE;
 }
 
 /* ---- the first walk: the range --------------------------------------------------------------- */
 
 static int absorb_extremes(hist *h, extremes *x, rows *r) {
-    const void *elements;
-    int64_t n = 1;
-    rows *const inputs[] = {r};
+    taken t = {.n = 1};
+    rows *inputs[EXPRESSED_INPUTS];
     const work_thing things[] = {{.state = &x->least}, {.state = &x->most}, {.state = &x->all}};
-    int code = work_begin(&h->work, inputs, 1);
+    int code = work_begin(&h->work, inputs, inputs_of(h, r, inputs));
     if (code == EXIT_DONE && !x->least && extremes_open(x, h->context, h->dtype) != BF_OK)
         code = fail_status(BF_E_MEMORY, NULL, r->source.name);
     if (code == EXIT_DONE) code = work_hold(&h->work, things, 3);
-    while (code == EXIT_DONE && n > 0) {
-        code = next_elements(h, r, &elements, &n);
-        if (code != EXIT_DONE || n == 0) break;
-        const bf_status st = extremes_absorb(x, h->context, elements, n);
+    while (code == EXIT_DONE && t.n > 0) {
+        bf_array elements;
+        code = next_rows(h, r, &t);
+        if (code != EXIT_DONE || t.n == 0) break;
+        code = take_elements(h, r, &t, &elements);
+        if (code != EXIT_DONE) break;
+        const bf_status st = extremes_absorb(x, h->context, elements.data, elements.shape[0]);
         if (st != BF_OK) code = fail_status(st, h->context, r->source.name);
         if (code == EXIT_DONE) work_tick(&h->work);
     }
@@ -152,13 +229,15 @@ static int absorb_extremes(hist *h, extremes *x, rows *r) {
 static int find_extremes(hist *h, extremes *x) {
     const options *o = h->options;
     int code = EXIT_DONE;
-    for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) {
+    for (int i = 0; code == EXIT_DONE && i < h->subjects; i++) {
         rows *r = &h->inputs[i];
-        code = open_share(h, r, o->files[i], true);
+        code = o->expression ? open_expression(h) : open_share(h, r, o->files[i], true);
         if (code != EXIT_DONE) break;
         code = work_end(&h->work, absorb_extremes(h, x, r), true);
         progress_stop();
-        if (code == EXIT_DONE && r->source.stream)
+        if (code == EXIT_DONE && o->expression)
+            expressed_again(&h->expressed);
+        else if (code == EXIT_DONE && r->source.stream)
             rows_again(r);
         else
             rows_close(r);
@@ -191,23 +270,25 @@ static int lengths_differ(const hist *h, const char *how) {
                 bf_status_string(BF_E_SHAPE), how);
 }
 
-/* Takes the weights of n elements. */
-static int take_weights(hist *h, int64_t n, bf_array *weights) {
-    rows_chunk chunk;
-    const int code = rows_next(&h->weights, n, &chunk);
+/* Takes the weights of the elements in a chunk, and leaves out what has no value. */
+static int take_weights(hist *h, rows *r, const rows_chunk *chunk, bf_array *elements,
+                        bf_array *weights) {
+    rows_chunk beside;
+    int code = rows_next(&h->weights, chunk->n, &beside);
     if (code != EXIT_DONE) return code;
-    if (chunk.n < n) return lengths_differ(h, "fewer");
-    *weights = bf_array_of(weights_dtype(h), chunk.columns[0].as[0], n);
-    return EXIT_DONE;
+    if (beside.n < chunk->n) return lengths_differ(h, "fewer");
+    code = take_present(r, chunk, &beside.columns[0], elements);
+    return code == EXIT_DONE ? take_present(&h->weights, &beside, &chunk->columns[0], weights)
+                             : code;
 }
 
-static int count_elements(hist *h, const rows *r, const void *elements, int64_t n) {
+static int count_elements(hist *h, rows *r, const taken *t) {
     const bool weighted = h->options->weights != NULL;
-    const bf_array array = bf_array_of(h->dtype, elements, n);
-    bf_array weights;
-    const int code = weighted ? take_weights(h, n, &weights) : EXIT_DONE;
+    bf_array elements, weights;
+    const int code = weighted ? take_weights(h, r, &t->chunk, &elements, &weights)
+                              : take_elements(h, r, t, &elements);
     if (code != EXIT_DONE) return code;
-    const bf_status st = bf_histogram_absorb(h->histogram, &array, weighted ? &weights : NULL);
+    const bf_status st = bf_histogram_absorb(h->histogram, &elements, weighted ? &weights : NULL);
     return st == BF_OK ? EXIT_DONE : fail_status(st, h->context, r->source.name);
 }
 
@@ -220,18 +301,19 @@ static int make_empty(hist *h, const char *name) {
 }
 
 static int count_rows(hist *h, rows *r) {
-    const void *elements;
-    int64_t n = 1;
-    rows *const inputs[] = {r, &h->weights};
+    taken t = {.n = 1};
+    rows *inputs[EXPRESSED_INPUTS];
     const work_thing thing = {.histogram = &h->histogram};
-    int code = work_begin(&h->work, inputs, h->options->weights ? 2 : 1);
+    int count = inputs_of(h, r, inputs);
+    if (h->options->weights) inputs[count++] = &h->weights;
+    int code = work_begin(&h->work, inputs, count);
     if (code == EXIT_DONE) code = make_empty(h, r->source.name);
     if (code == EXIT_DONE) code = work_hold(&h->work, &thing, 1);
-    while (code == EXIT_DONE && n > 0) {
-        code = next_elements(h, r, &elements, &n);
-        if (code == EXIT_DONE && n > 0) code = count_elements(h, r, elements, n);
-        h->bytes += n * (int64_t)bf_dtype_size(h->dtype);
-        if (code == EXIT_DONE && n > 0) work_tick(&h->work);
+    while (code == EXIT_DONE && t.n > 0) {
+        code = next_rows(h, r, &t);
+        if (code == EXIT_DONE && t.n > 0) code = count_elements(h, r, &t);
+        h->bytes += t.n * (int64_t)bf_dtype_size(h->dtype);
+        if (code == EXIT_DONE && t.n > 0) work_tick(&h->work);
     }
     return code;
 }
@@ -240,13 +322,16 @@ static int count_file(hist *h, int i) {
     const char *name = h->options->files[i];
     rows *r = &h->inputs[i];
     int code = EXIT_DONE;
-    if (r->columns > 0)
+    if (h->options->expression)
+        code = open_expression(h);
+    else if (r->columns > 0)
         progress_start(name, rows_bytes(r));
     else
         code = open_share(h, r, name, false);
     if (code != EXIT_DONE) return code;
     code = work_end(&h->work, count_rows(h, r), false);
     progress_stop();
+    h->seen += h->options->expression ? h->expressed.at : rows_seen(r);
     rows_close(r);
     return code;
 }
@@ -263,8 +348,9 @@ static int count_files(hist *h) {
     int code = EXIT_DONE;
     if (o->weights) code = ranks_agree(open_rows(h, &h->weights, o->weights, false));
     if (code == EXIT_DONE && hist_bins_need_data(&h->bins)) code = make_bins(h);
-    for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) code = count_file(h, i);
+    for (int i = 0; code == EXIT_DONE && i < h->subjects; i++) code = count_file(h, i);
     if (code == EXIT_DONE && o->weights) code = ranks_agree(check_weights(h));
+    if (code == EXIT_DONE) h->seen = ranks_sum(h->seen);
     return code == EXIT_DONE ? ranks_merge_histogram(h->context, h->histogram, o->files[0]) : code;
 }
 
@@ -280,6 +366,8 @@ static int check_strict(const hist *h, const char *file) {
 }
 
 static int check_line(const options *o) {
+    if (o->expression && o->weights) return fail(EXIT_USAGE, NULL, "-e does not go with --weights");
+    if (o->expression) return expressed_check(o->files, o->file_count);
     int standard = o->weights && strcmp(o->weights, "-") == 0;
     for (int i = 0; i < o->file_count; i++) standard += strcmp(o->files[i], "-") == 0;
     return standard > 1 ? fail(EXIT_USAGE, NULL, "standard input is given more than once")
@@ -292,6 +380,7 @@ static int open_hist(hist *h) {
     if (code == EXIT_DONE) code = hist_form_of(o, &h->form);
     if (code == EXIT_DONE) code = context_open(&h->context, o);
     if (code != EXIT_DONE) return code;
+    h->subjects = o->expression ? 1 : o->file_count;
     h->inputs = calloc((size_t)o->file_count, sizeof *h->inputs);
     if (!h->inputs) return fail_status(BF_E_MEMORY, NULL, NULL);
     code = hist_bins_read(&h->bins, h->context, o);
@@ -304,13 +393,17 @@ static int open_hist(hist *h) {
 static int run_hist(hist *h) {
     const options *o = h->options;
     const double began = progress_clock();
-    hist_subject subject = {.file = o->file_count == 1 ? o->files[0] : "total"};
+    const bool alone = o->file_count == 1 || o->expression;
+    hist_subject subject = {.file = alone ? o->files[0] : "total"};
     int code = ranks_agree(open_hist(h));
     if (code == EXIT_DONE) code = work_open(&h->work, o, h->context);
     if (code == EXIT_DONE) code = count_files(h);
     if (code == EXIT_DONE) code = ranks_agree(check_strict(h, subject.file));
     if (code != EXIT_DONE) return code;
     subject.column = h->column;
+    bf_histogram_info info = {.size = sizeof info};
+    bf_histogram_describe(h->histogram, &info);
+    subject.nulls = h->seen - info.count;
     subject.seconds = progress_clock() - began;
     subject.device = bf_context_device(h->context);
     note_device(h->context, subject.file);
@@ -326,6 +419,7 @@ static void close_hist(hist *h) {
     for (int i = 0; h->inputs && i < h->options->file_count; i++) rows_close(&h->inputs[i]);
     free(h->inputs);
     rows_close(&h->weights);
+    expressed_close(&h->expressed);
     hist_bins_free(&h->bins);
     bf_histogram_destroy(h->histogram);
     bf_context_destroy(h->context);

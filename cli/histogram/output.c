@@ -6,7 +6,9 @@
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
+#include "runtime/stream.h"
 #include "runtime/utf8.h"
+#include "sheet/sheet.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,8 +22,9 @@
 static const struct {
     const char *ending;
     enum hist_form form;
-} endings[] = {{".png", HIST_PNG}, {".svg", HIST_SVG}, {".pdf", HIST_PDF},
-               {".npy", HIST_NPY}, {".tsv", HIST_TSV}, {".json", HIST_JSON}};
+} endings[] = {{".png", HIST_PNG}, {".svg", HIST_SVG},     {".pdf", HIST_PDF},
+               {".npy", HIST_NPY}, {".tsv", HIST_TSV},     {".json", HIST_JSON},
+               {".csv", HIST_CSV}, {".md", HIST_MARKDOWN}, {".jsonl", HIST_JSON}};
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
 /* False if the ending is none of these. */
@@ -36,17 +39,18 @@ static bool form_by_name(const char *name, enum hist_form *form) {
 }
 
 int hist_form_of(const options *o, enum hist_form *form) {
-    const bool table = o->layout != LAYOUT_PLAIN; /* --tsv or --json */
-    enum hist_form asked = o->layout == LAYOUT_JSON ? HIST_JSON : HIST_TSV;
-    *form = isatty(STDOUT_FILENO) && !table ? HIST_PLOT : asked;
+    static const enum hist_form tables[] = {HIST_TSV, HIST_TSV, HIST_JSON, HIST_CSV, HIST_MARKDOWN};
+    const bool table = o->layout != LAYOUT_PLAIN; /* --tsv, --json and so on */
+    const enum hist_form asked = tables[o->layout];
+    *form = stream_at_terminal() && !table ? HIST_PLOT : asked;
     if (!o->output) return EXIT_DONE;
     const bool named = form_by_name(o->output, form);
     if (named && table && *form != asked)
         return fail(EXIT_USAGE, o->output, "its ending is not that of --%s",
-                    o->layout == LAYOUT_JSON ? "json" : "tsv");
+                    options_layout(o->layout));
     if (!named && !table) {
         fail(EXIT_USAGE, o->output, "its ending does not tell what to write");
-        hint("the endings are .png .svg .pdf .npy .tsv .json; or give --tsv or --json");
+        hint("the endings are .png .svg .pdf .npy .tsv .csv .md .json; or give --tsv or --json");
         return EXIT_USAGE;
     }
     if (!named) *form = asked;
@@ -114,27 +118,30 @@ static bf_value edge_value(const shown *x, int64_t i) {
     return (bf_value){.dtype = BF_F64, .as.f64 = edge};
 }
 
-static void put_value(const output *out, const bf_value *value, char end) {
-    char text[BF_VALUE_TEXT];
-    output_format(value, out->hex, text);
-    fprintf(out->stream, "%s%c", text, end);
-}
-
 static bf_value bin_value(const shown *x, int64_t i) {
     const double *values = values_of(x);
     if (values) return (bf_value){.dtype = BF_F64, .as.f64 = values[i]};
     return (bf_value){.dtype = BF_I64, .as.i64 = x->counts[i]};
 }
 
-static void put_tsv(const output *out, const shown *x) {
-    bf_value lo = edge_value(x, 0);
-    for (int64_t i = 0; i < x->info.bins && !ferror(out->stream); i++) {
-        const bf_value hi = edge_value(x, i + 1), value = bin_value(x, i);
-        put_value(out, &lo, '\t');
-        put_value(out, &hi, '\t');
-        put_value(out, &value, '\n');
-        lo = hi;
-    }
+static sheet_column value_column(const shown *x) {
+    if (x->density) return (sheet_column){.name = "density", .dtype = BF_F64, .array = x->density};
+    if (x->sums) return (sheet_column){.name = "weight", .dtype = BF_F64, .array = x->sums};
+    return (sheet_column){.name = "count", .dtype = BF_I64, .array = x->counts};
+}
+
+static int put_sheet(FILE *f, const shown *x) {
+    bf_value *edges = malloc(((size_t)x->info.bins + 1) * sizeof *edges);
+    if (!edges) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
+    for (int64_t i = 0; i <= x->info.bins; i++) edges[i] = edge_value(x, i);
+    const sheet_column columns[] = {
+        {.name = "lo", .values = edges}, {.name = "hi", .values = edges + 1}, value_column(x)};
+    const sheet s = {.columns = columns, .count = 3, .rows = x->info.bins};
+    const sheet_subject subject = {report_command_name(), x->subject->file, x->subject->device,
+                                   x->subject->seconds};
+    const int code = sheet_put(f, &s, &subject, x->options);
+    free(edges);
+    return code;
 }
 
 /* Rows of lower edge, upper edge and value, as the lines of TSV. */
@@ -185,6 +192,7 @@ static void put_json(FILE *f, const shown *x) {
     if (x->density) put_list(f, "density", x->density, h->bins);
     fprintf(f, ",\"nan\":%" PRId64 ",\"below\":%" PRId64 ",\"above\":%" PRId64, h->nan, h->below,
             h->above);
+    if (x->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->subject->nulls);
     json_end(f, x->subject->device, x->subject->seconds);
 }
 
@@ -244,7 +252,9 @@ static int put_plot(const output *out, enum hist_form form, const shown *x) {
 
 static int put_form(output *out, enum hist_form form, const shown *x) {
     switch (form) {
-    case HIST_TSV: put_tsv(out, x); break;
+    case HIST_TSV:
+    case HIST_CSV:
+    case HIST_MARKDOWN: return put_sheet(out->stream, x);
     case HIST_JSON: put_json(out->stream, x); break;
     case HIST_NPY: put_npy(out->stream, x); break;
     default: return put_plot(out, form, x);
@@ -266,7 +276,8 @@ int hist_put(output *out, const options *o, enum hist_form form, const bf_histog
     if (code == EXIT_DONE) code = put_form(out, form, &x);
     if (code == EXIT_DONE)
         code = output_flush(out->stream, out->to_file ? out->file.name : "standard output");
-    if (code == EXIT_DONE && (form == HIST_TSV || form == HIST_NPY)) tell_others(&x);
+    if (code == EXIT_DONE && form != HIST_JSON && form != HIST_PLOT && form < HIST_PNG)
+        tell_others(&x);
     free(x.sums);
     free(x.density);
     return code;

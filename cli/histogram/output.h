@@ -4,7 +4,17 @@
 
 #include "runtime/output.h"
 
-enum hist_form { HIST_PLOT, HIST_TSV, HIST_JSON, HIST_NPY, HIST_PNG, HIST_SVG, HIST_PDF };
+enum hist_form {
+    HIST_PLOT,
+    HIST_TSV,
+    HIST_CSV,
+    HIST_MARKDOWN,
+    HIST_JSON,
+    HIST_NPY,
+    HIST_PNG,
+    HIST_SVG,
+    HIST_PDF
+};
 
 /* What the options ask for: a name's ending tells, and without one whether standard output is a
  * terminal. Return exit codes, having reported the failure. */
@@ -16,6 +26,7 @@ typedef struct hist_subject {
     const char *column; /* its name, or NULL */
     const char *device;
     double seconds;
+    int64_t nulls; /* rows that were left out, for they have no value */
 } hist_subject;
 
 int hist_put(output *out, const options *o, enum hist_form form, const bf_histogram *histogram,

@@ -4,6 +4,7 @@
 #include "input/crew.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
+#include "text/field.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct gathered {
 };
 
 /* Rows that are looked at to guess the dtypes of columns. */
-enum { PROBED = 1000 };
+enum { PROBED = 1000, PROBED_FIELDS = 256 * 1024 };
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
@@ -105,6 +106,7 @@ static bool probe_rows(rows *r) {
     text_error error;
     int64_t most = text_count_lines(t->first.at, t->first.end);
     if (most > PROBED) most = PROBED;
+    if (most > PROBED_FIELDS / r->columns + 1) most = PROBED_FIELDS / r->columns + 1;
     if (s->count >= 0 && s->count < most) most = s->count;
     for (int k = 0; k < r->columns; k++)
         r->forms[k] = r->can[k] == TEXT_CAN_STRINGS ? TEXT_STRINGS : TEXT_INTEGERS | TEXT_FLOATS;
@@ -175,12 +177,16 @@ static void drop_columns(rows *r) {
     free(r->forms);
     free(r->chunk);
     free(r->gathered);
+    r->can = NULL;
+    r->forms = NULL;
+    r->chunk = NULL;
+    r->gathered = NULL;
 }
 
 int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n) {
+    const bool good = text_layout_keep(&r->source.text->layout, fields, kinds, n);
     drop_columns(r);
-    text_layout_keep(&r->source.text->layout, fields, kinds, n);
-    return open_columns(r);
+    return good ? open_columns(r) : fail_status(BF_E_MEMORY, NULL, r->source.name);
 }
 
 static void drop_gathered(rows *r) {
@@ -199,6 +205,8 @@ void rows_close(rows *r) {
     crew_close(r->crew);
     drop_gathered(r);
     drop_columns(r);
+    free(r->present);
+    free(r->present_rows);
     source_close(&r->source);
     *r = (rows){.source = {.name = r->source.name, .fd = -1}};
 }
@@ -496,6 +504,43 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
     return EXIT_DONE;
 }
 
+/* ---- numbers that are there ------------------------------------------------------------------ */
+
+int64_t rows_seen(const rows *r) { return r->at; }
+
+static bool reserve_present(rows *r, int64_t n) {
+    if (n <= r->present_room) return true;
+    free(r->present);
+    free(r->present_rows);
+    r->present = malloc((size_t)n * sizeof(double));
+    r->present_rows = malloc((size_t)n * sizeof *r->present_rows);
+    r->present_room = r->present && r->present_rows ? n : 0;
+    return r->present_room > 0;
+}
+
+static bool is_there(const rows_column *c, int64_t i) {
+    return !c || !c->valid || text_has_bit(c->valid, c->first + i);
+}
+
+bool rows_present(rows *r, const rows_chunk *of, int k, int i, const rows_column *beside,
+                  rows_numbers *out) {
+    const rows_column *c = &of->columns[k];
+    const bf_dtype dtype = rows_candidate(r, i);
+    const size_t size = bf_dtype_size(dtype);
+    *out = (rows_numbers){.numbers = bf_array_of(dtype, c->as[i], of->n)};
+    if (!c->valid && (!beside || !beside->valid)) return true;
+    if (!reserve_present(r, of->n)) return false;
+    const char *const from = c->as[i];
+    int64_t n = 0;
+    for (int64_t at = 0; at < of->n; at++) {
+        if (!is_there(c, at) || !is_there(beside, at)) continue;
+        memcpy(r->present + (size_t)n * size, from + (size_t)at * size, size);
+        r->present_rows[n++] = at;
+    }
+    *out = (rows_numbers){bf_array_of(dtype, r->present, n), r->present_rows};
+    return true;
+}
+
 void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view) {
     const rows_column *c = &of->columns[column];
     const bf_dtype dtype = rows_dtype(r, column);
@@ -507,6 +552,22 @@ void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view)
         view->numbers = bf_array_of(dtype, c->as[__builtin_ctz(c->can)], of->n);
         view->column.numbers = &view->numbers;
     }
+}
+
+int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice) {
+    const text_input *t = r->source.text;
+    const text_piece *p = &r->current->piece;
+    const char delimiter = t->layout.delimiter;
+    text_refusal refusal = {.line = 0};
+    int64_t passed;
+    snprintf(refusal.error.what, sizeof refusal.error.what, "%s", what);
+    snprintf(refusal.error.hint, sizeof refusal.error.hint, "%s", advice);
+    const char *at = text_rows_skip(&t->layout, text_is_quoted(t, p), p->at, p->end,
+                                    r->chunk[0].first + row, &passed);
+    while (*text_skip_blanks(at, delimiter) == '\n') at = text_skip_blanks(at, delimiter) + 1;
+    refusal.error.at = at;
+    text_place_refusal(t, p, &refusal);
+    return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -62,6 +62,9 @@ typedef struct rows {
     text_selection selection;  /* of text: what is still to be passed over, and to be taken */
     struct gathered *gathered; /* of each column: room for rows of several chunks, */
     int64_t room;              /* so many */
+    char *present;             /* of rows_present: numbers, */
+    int64_t *present_rows;     /* and where they stand; */
+    int64_t present_room;      /* so many */
 } rows;
 
 /* rows_next: numbers have shown that a settled column has another dtype than it seemed to have.
@@ -139,6 +142,21 @@ char *rows_column_name(const rows *r, int column);
 int64_t rows_bytes(const rows *r);
 int rows_threads(const rows *r);
 
+/* The rows handed out so far, and those before the start. */
+int64_t rows_seen(const rows *r);
+
+/* The numbers of a column that are not NULL, one behind another. */
+typedef struct rows_numbers {
+    bf_array numbers;
+    const int64_t *at; /* of each, its row in the chunk; NULL: all rows have one */
+} rows_numbers;
+
+/* Leaves out of column k of a chunk, as candidate i, the rows that are NULL in it or beside it (in
+ * a column that is read in step; NULL: none is). The numbers are valid until the next call. False:
+ * there is no memory. */
+bool rows_present(rows *r, const rows_chunk *of, int k, int i, const rows_column *beside,
+                  rows_numbers *out);
+
 /* A settled column of a chunk as the library takes it: numbers, or strings if it has no dtype. */
 typedef struct rows_view {
     bf_array numbers;
@@ -147,6 +165,9 @@ typedef struct rows_view {
 } rows_view;
 
 void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view);
+
+/* Refuses a row of the chunk of text that was taken last, with most 0, and names its line. */
+int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice);
 
 /* All rows of a settled column at once, as rows_next gives them. */
 int rows_load(rows *r, bf_array *all);

@@ -257,7 +257,9 @@ int source_check_rows(const source *s, const text_selection *left, int64_t n) {
 /* An option that only text has. */
 static int refuse_text_options(const source *s, const input *in) {
     const text_options *t = &in->text;
-    const char *option = t->columns             ? "--column"
+    const char *option = t->chooser             ? t->chooser->option
+                         : t->all               ? "--on"
+                         : t->columns           ? "--column"
                          : t->delimiter         ? "--delimiter"
                          : t->header            ? "--header"
                          : t->nulls             ? "--null"
@@ -269,12 +271,14 @@ static int refuse_text_options(const source *s, const input *in) {
                          : in->dtype != BF_NONE ? "--dtype"
                                                 : NULL;
     if (!option) return EXIT_DONE;
-    return fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
-                in->dtype != BF_NONE ? " and raw data" : "");
+    fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
+         in->dtype != BF_NONE ? " and raw data" : "");
+    if (t->all) hint("without --on, join finds the rows of arrays that hold the same number");
+    return EXIT_USAGE;
 }
 
 /* What is compressed is a stream, whose first bytes have been read. */
-static int unpack_source(source *s, unsigned char *prefix, int64_t *got) {
+static int unpack_source(source *s, const input *in, unsigned char *prefix, int64_t *got) {
     unpack_error error;
     if (s->file) {
         tape_open(&s->tape, s->fd, s->keep);
@@ -284,7 +288,7 @@ static int unpack_source(source *s, unsigned char *prefix, int64_t *got) {
     s->file = false;
     s->stream = true;
     s->start = 0;
-    if (!tape_unpack(&s->tape, prefix, (size_t)*got, s->keep, &error)) {
+    if (!tape_unpack(&s->tape, prefix, (size_t)*got, s->keep, in->unpack, &error)) {
         fail(EXIT_IO, s->name, "%s", error.what);
         if (error.hint) hint("%s", error.hint);
         return EXIT_IO;
@@ -299,7 +303,7 @@ static int recognize_format(source *s, const input *in, int64_t file_size) {
     int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
     if (got < 0) return source_failed(s, got, errno);
     if (unpack_knows(prefix, (size_t)got)) {
-        const int unpacked = unpack_source(s, prefix, &got);
+        const int unpacked = unpack_source(s, in, prefix, &got);
         if (unpacked != EXIT_DONE) return unpacked;
     }
     if (is_text(s, in, prefix, got)) return open_text(s, in, prefix, (size_t)got, file_size);

@@ -20,6 +20,7 @@ typedef struct input {
     int64_t first;     /* --offset, in elements */
     int64_t count;     /* --count; -1: to the end */
     text_options text; /* but for its dtype */
+    int64_t unpack;    /* bytes of memory for decompressing; 0: no limit but the usual */
 } input;
 
 typedef struct source {

@@ -16,12 +16,12 @@ void tape_close(tape *t) {
     spool_close(&t->spool);
 }
 
-bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit,
+bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit, int64_t memory,
                  unpack_error *error) {
     const int fd = t->fd;
     tape_close(t);
     tape_open(t, fd, limit);
-    t->unpack = unpack_open(fd, prefix, length, error);
+    t->unpack = unpack_open(fd, prefix, length, memory, error);
     return t->unpack != NULL;
 }
 

@@ -20,8 +20,9 @@ void tape_open(tape *t, int fd, spool_limit *limit);
 void tape_close(tape *t);
 
 /* What comes is compressed, of which the first bytes have been read: the tape begins anew, with
- * what they decompress to. False: see error. */
-bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit,
+ * what they decompress to, for which so much memory may be taken (0: as much as is usual). False:
+ * see error. */
+bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit, int64_t memory,
                  unpack_error *error);
 
 /* Reads until size bytes are there or the stream ends. Returns the bytes read, or -1 with errno

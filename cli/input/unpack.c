@@ -12,8 +12,9 @@
 
 enum { INPUT_BYTES = 256 * 1024 };
 
-/* Memory that an xz file may need: four times that of xz -9. */
+/* Memory that an xz file may need, four times that of xz -9; and the window of a Zstandard file. */
 #define XZ_MEMORY ((uint64_t)256 * 1024 * 1024)
+#define ZSTD_WINDOW ((uint64_t)128 * 1024 * 1024)
 
 /* Bytes that a decoder takes and gives. */
 typedef struct flow {
@@ -80,6 +81,7 @@ struct unpack {
     bool complete; /* what has been read so far */
     bool last;     /* all has been read from fd */
     const char *fault;
+    uint64_t limit;  /* of memory; 0: as is usual */
     size_t at, have; /* bytes of input not yet decoded: [at, have) */
     unsigned char input[INPUT_BYTES];
 };
@@ -132,7 +134,7 @@ static void gzip_end(unpack *u) {
 
 /* ---- Zstandard ------------------------------------------------------------------------------- */
 
-enum { ZSTD_WINDOW_TOO_LARGE = 16, ZSTD_NO_MEMORY = 64 };
+enum { ZSTD_WINDOW_TOO_LARGE = 16, ZSTD_NO_MEMORY = 64, ZSTD_WINDOW_LOG = 100 };
 
 typedef struct zstd_buffer {
     const void *bytes;
@@ -141,8 +143,14 @@ typedef struct zstd_buffer {
 
 static bool zstd_begin(unpack *u) {
     void *(*create)(void);
+    size_t (*set)(void *, int, int);
     memcpy(&create, &u->function[0], sizeof create);
+    memcpy(&set, &u->function[4], sizeof set);
+    const uint64_t window = u->limit && u->limit < ZSTD_WINDOW ? u->limit : ZSTD_WINDOW;
+    int log = 10; /* the least that there is */
+    while ((uint64_t)2 << log <= window) log++;
     u->stream.zstd = create();
+    if (u->stream.zstd) set(u->stream.zstd, ZSTD_WINDOW_LOG, log);
     return u->stream.zstd != NULL;
 }
 
@@ -179,7 +187,8 @@ enum { XZ_CONCATENATED = 8, XZ_RUN = 0, XZ_FINISH = 3 };
 static bool xz_begin(unpack *u) {
     int (*decoder)(lzma_stream *, uint64_t, uint32_t);
     memcpy(&decoder, &u->function[0], sizeof decoder);
-    return decoder(&u->stream.lzma, XZ_MEMORY, XZ_CONCATENATED) == 0;
+    const uint64_t most = u->limit && u->limit < XZ_MEMORY ? u->limit : XZ_MEMORY;
+    return decoder(&u->stream.lzma, most, XZ_CONCATENATED) == 0;
 }
 
 static enum outcome xz_decode(unpack *u, flow *f) {
@@ -210,34 +219,34 @@ static void xz_end(unpack *u) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static const codec codecs[] = {
-    {{0x1f, 0x8b, 8},
-     3,
-     "libz.so.1",
-     "compressed by gzip, and libz.so.1 is not on this machine",
-     "install zlib (on Debian and Ubuntu: zlib1g)",
-     {"inflateInit2_", "inflate", "inflateReset", "inflateEnd"},
-     gzip_begin,
-     gzip_decode,
-     gzip_end},
-    {{0x28, 0xb5, 0x2f, 0xfd},
-     4,
-     "libzstd.so.1",
-     "compressed by zstd, and libzstd.so.1 is not on this machine",
-     "install Zstandard (on Debian and Ubuntu: libzstd1)",
-     {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_getErrorCode", "ZSTD_freeDStream"},
-     zstd_begin,
-     zstd_decode,
-     zstd_end},
-    {{0xfd, '7', 'z', 'X', 'Z', 0},
-     6,
-     "liblzma.so.5",
-     "compressed by xz, and liblzma.so.5 is not on this machine",
-     "install XZ Utils' library (on Debian and Ubuntu: liblzma5)",
-     {"lzma_stream_decoder", "lzma_code", "lzma_end"},
-     xz_begin,
-     xz_decode,
-     xz_end}};
+static const codec codecs[] = {{{0x1f, 0x8b, 8},
+                                3,
+                                "libz.so.1",
+                                "compressed by gzip, and libz.so.1 is not on this machine",
+                                "install zlib (on Debian and Ubuntu: zlib1g)",
+                                {"inflateInit2_", "inflate", "inflateReset", "inflateEnd"},
+                                gzip_begin,
+                                gzip_decode,
+                                gzip_end},
+                               {{0x28, 0xb5, 0x2f, 0xfd},
+                                4,
+                                "libzstd.so.1",
+                                "compressed by zstd, and libzstd.so.1 is not on this machine",
+                                "install Zstandard (on Debian and Ubuntu: libzstd1)",
+                                {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_getErrorCode",
+                                 "ZSTD_freeDStream", "ZSTD_DCtx_setParameter"},
+                                zstd_begin,
+                                zstd_decode,
+                                zstd_end},
+                               {{0xfd, '7', 'z', 'X', 'Z', 0},
+                                6,
+                                "liblzma.so.5",
+                                "compressed by xz, and liblzma.so.5 is not on this machine",
+                                "install XZ Utils' library (on Debian and Ubuntu: liblzma5)",
+                                {"lzma_stream_decoder", "lzma_code", "lzma_end"},
+                                xz_begin,
+                                xz_decode,
+                                xz_end}};
 
 static const codec *find_codec(const void *prefix, size_t length) {
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
@@ -270,11 +279,12 @@ static bool load_functions(unpack *u) {
     return library != NULL;
 }
 
-unpack *unpack_open(int fd, const void *prefix, size_t length, unpack_error *error) {
+unpack *unpack_open(int fd, const void *prefix, size_t length, int64_t limit, unpack_error *error) {
     unpack *u = calloc(1, sizeof *u);
     *error = (unpack_error){"out of memory", NULL};
     if (!u) return NULL;
     u->fd = fd;
+    u->limit = (uint64_t)limit;
     u->codec = find_codec(prefix, length);
     memcpy(u->input, prefix, length);
     u->have = length;
@@ -318,6 +328,8 @@ int64_t unpack_read(unpack *u, void *buffer, size_t size) {
         f.last = u->last;
         const enum outcome is = u->codec->decode(u, &f);
         if (is == DAMAGED) return fail_unpacking(u, "the compressed data are damaged");
+        if ((is == TOO_LARGE || is == TOO_WIDE) && u->limit)
+            return fail_unpacking(u, "to decompress it takes more than its share of --memory");
         if (is == TOO_LARGE)
             return fail_unpacking(u, "to decompress it takes more than 256 MiB of memory");
         if (is == TOO_WIDE)

@@ -20,9 +20,9 @@ typedef struct unpack_error {
     const char *what, *hint;
 } unpack_error;
 
-/* Reads from fd, from which the first bytes have been read already. NULL: the library is missing,
- * or memory. */
-unpack *unpack_open(int fd, const void *prefix, size_t length, unpack_error *error);
+/* Reads from fd, from which the first bytes have been read already. limit: bytes of memory that the
+ * data may ask for; 0: as many as is usual. NULL: the library is missing, or memory. */
+unpack *unpack_open(int fd, const void *prefix, size_t length, int64_t limit, unpack_error *error);
 void unpack_close(unpack *u);
 
 /* Reads until size bytes are there or the data end. The bytes read, or -1 with errno set: EBADMSG

@@ -1,6 +1,7 @@
 /* map: an operation on every element of files, block by block. */
 #include "command.h"
 #include "input/guess.h"
+#include "map/expression.h"
 #include "map/operand.h"
 #include "map/output.h"
 #include "runtime/context.h"
@@ -14,7 +15,7 @@
 enum { BLOCK = 1 << 19, GPU_BLOCK = 1 << 23 };
 
 static const usage map_usage = {
-    "[OPTIONS] OP A [B [C]] -o OUT",
+    "[OPTIONS] OP A [B [C]] -o OUT | -e EXPR FILE... -o OUT",
     "Applies an operation to every element and writes the .npy file OUT, '-' for standard\n"
     "output. A, B and C are files, '-' for standard input, or numbers. A number takes the dtype\n"
     "of the files; put '--' before a negative one. Files must have equal shapes; a file of one\n"
@@ -23,8 +24,9 @@ static const usage map_usage = {
     "  fma                       A * B + C, rounded once\n"
     "  neg abs sqrt              of A\n"
     "  eq ne lt le gt ge         bools\n"
-    "  cast                      A as the dtype that --to names",
-    TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OVERFLOW | TAKES_MAP,
+    "  cast                      A as the dtype that --to names\n\n"
+    "With -e, an expression of all FILEs takes the place of OP and its operands.",
+    TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OVERFLOW | TAKES_MAP | TAKES_EXPRESSION,
     "bitfold map mul x.npy 2 -o - | bitfold max"};
 
 typedef struct task {
@@ -53,17 +55,27 @@ static int unknown_operation(const char *name) {
     return EXIT_USAGE;
 }
 
+static int check_output(const options *o) {
+    if (o->output) return EXIT_DONE;
+    fail(EXIT_USAGE, NULL, "no output given");
+    hint("give -o FILE.npy, or -o - for standard output");
+    return EXIT_USAGE;
+}
+
+static int check_expression(const options *o) {
+    if (o->file_count == 0) return fail(EXIT_USAGE, NULL, "no FILE given");
+    if (o->to != BF_NONE) return fail(EXIT_USAGE, NULL, "-e does not go with --to");
+    return check_output(o);
+}
+
 static int check_line(const options *o, bf_map_op op) {
     if (o->file_count == 0) return fail(EXIT_USAGE, NULL, "no operation given");
     if (bf_map_arity(op) == 0) return unknown_operation(o->files[0]);
     if (o->file_count - 1 != bf_map_arity(op))
         return fail(EXIT_USAGE, NULL, "%s takes %d operands, not %d", o->files[0], bf_map_arity(op),
                     o->file_count - 1);
-    if (!o->output) {
-        fail(EXIT_USAGE, NULL, "no output given");
-        hint("give -o FILE.npy, or -o - for standard output");
-        return EXIT_USAGE;
-    }
+    const int code = check_output(o);
+    if (code != EXIT_DONE) return code;
     if ((op == BF_MAP_CAST) != (o->to != BF_NONE))
         return fail(EXIT_USAGE, NULL, "cast needs --to, and nothing else has it");
     int standard = 0;
@@ -297,6 +309,10 @@ int cmd_map(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &map_usage, &code)) return code;
+    if (o.expression) {
+        code = check_expression(&o);
+        return code == EXIT_DONE ? map_expression(&o) : code;
+    }
     const bf_map_op op = o.file_count > 0 ? bf_map_from_name(o.files[0]) : (bf_map_op)0;
     code = check_line(&o, op);
     if (code != EXIT_DONE) return code;

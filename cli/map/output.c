@@ -28,7 +28,7 @@ int map_output_open(map_output *out, const char *name, const npy_header *header)
     if (out->standard) {
         out->name = "standard output";
         out->stream = stdout;
-        if (isatty(STDOUT_FILENO)) {
+        if (stream_at_terminal()) {
             fail(EXIT_USAGE, NULL, "a .npy file does not belong on a terminal");
             hint("-o FILE writes it to a file");
             return EXIT_USAGE;

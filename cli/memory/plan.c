@@ -67,3 +67,6 @@ int memory_plan_make(memory_plan *plan, int threads) {
 size_t memory_plan_line(const memory_plan *plan, int threads) {
     return (size_t)(plan->input / (2 * (threads + WAITING)));
 }
+
+/* What is compressed is not mapped. */
+int64_t memory_plan_unpack(const memory_plan *plan) { return plan->input + plan->pipes / 2; }

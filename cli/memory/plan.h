@@ -24,6 +24,9 @@ int memory_plan_make(memory_plan *plan, int threads);
 /* The longest line of text that the readers of so many threads have room for; 0: no limit. */
 size_t memory_plan_line(const memory_plan *plan, int threads);
 
+/* The bytes of memory that a compressed input may take to be decompressed; 0: no limit. */
+int64_t memory_plan_unpack(const memory_plan *plan);
+
 /* The bytes of mapped files that are resident now. */
 int64_t memory_of_files(void);
 

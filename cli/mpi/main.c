@@ -2,6 +2,7 @@
 #include "command.h"
 #include "runtime/report.h"
 #include "runtime/start.h"
+#include "runtime/stream.h"
 #include "work/ranks.h"
 
 #include <bitfold/mpi.h>
@@ -22,6 +23,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank > 0) drop_output();
     start_process();
+    stream_leave_terminal();
     const bf_status st = bf_carrier_create_mpi(MPI_COMM_WORLD, &carrier);
     if (st != BF_OK) MPI_Abort(MPI_COMM_WORLD, fail_status(st, NULL, NULL));
     ranks_set(&carrier);

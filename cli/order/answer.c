@@ -223,7 +223,7 @@ static bool shows_special(const answer *x, const question *q) {
 
 int answer_make(answer *x, const question *q, const subject *s) {
     int code = EXIT_DONE;
-    *x = (answer){.file = s->file, .column = s->column};
+    *x = (answer){.file = s->file, .column = s->column, .nulls = s->nulls};
     switch (q->kind) {
     case ORDER_SORT:
     case ORDER_ARGSORT: code = sort_array(x, q, s); break;

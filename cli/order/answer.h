@@ -29,7 +29,8 @@ typedef struct question {
 typedef struct subject {
     const char *file, *column; /* column: of several, or NULL */
     bf_array array;
-    bool owned; /* its memory may be written to: a sort is in place */
+    bool owned;    /* its memory may be written to: a sort is in place */
+    int64_t nulls; /* rows that were left out of it, for they have no value */
 } subject;
 
 typedef struct answer {
@@ -39,6 +40,7 @@ typedef struct answer {
     int64_t *beside;    /* of top, the indices; of unique, how often each occurs; NULL: none */
     void *memory;       /* of the values; NULL: the subject's */
     double seconds;
+    int64_t nulls; /* as in the subject */
 } answer;
 
 /* Answers. Free the answer in either case. */
@@ -54,7 +56,7 @@ int answer_put(const answer *x, const question *q, output *out, bool many);
 /* The same in parts: x tells of all, a part has some of the values, behind so many others. What is
  * beside them is kept in `behind` (NULL: it is x->beside) where it comes last. */
 void answer_begin(const answer *x, const question *q, const output *out);
-int answer_part(const answer *part, const question *q, const output *out, bool many, int64_t before,
+int answer_part(const answer *part, const question *q, output *out, bool many, int64_t before,
                 const kept *behind);
 int answer_end(const answer *x, const question *q, const output *out, const kept *behind);
 

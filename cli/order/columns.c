@@ -44,13 +44,27 @@ static int check_limit(const columns *c, const columns_limit *limit, int64_t n, 
     return EXIT_DATA;
 }
 
-static int add_rows(columns *c, const rows *r, const rows_chunk *chunk) {
+/* Appends n numbers to column k, which has room for them. */
+static void append(column *c, const void *numbers, int64_t n) {
+    if (n > 0) memcpy(c->numbers + bytes_of(c, c->n), numbers, bytes_of(c, n));
+    c->n += n;
+}
+
+/* The most numbers that a column has. */
+static int64_t longest(const columns *c) {
+    int64_t n = 0;
+    for (int k = 0; k < c->count; k++) n = c->of[k].n > n ? c->of[k].n : n;
+    return n;
+}
+
+static int add_rows(columns *c, rows *r, const rows_chunk *chunk) {
     for (int k = 0; k < c->count; k++) {
-        const rows_column *from = &chunk->columns[k];
-        memcpy(c->of[k].numbers + bytes_of(&c->of[k], c->n), from->as[__builtin_ctz(r->can[k])],
-               bytes_of(&c->of[k], chunk->n));
+        rows_numbers present;
+        if (!rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present))
+            return no_memory(r->source.name);
+        append(&c->of[k], present.numbers.data, present.numbers.shape[0]);
+        c->of[k].nulls += chunk->n - present.numbers.shape[0];
     }
-    c->n += chunk->n;
     return EXIT_DONE;
 }
 
@@ -69,9 +83,9 @@ static int read_rows(columns *c, rows *r, const columns_limit *limit) {
     if (code == EXIT_DONE && !reserve(c, expected_rows(r))) code = no_memory(name);
     while (code == EXIT_DONE && chunk.n > 0) {
         code = rows_next(r, 0, &chunk);
-        if (code == EXIT_DONE) code = check_limit(c, limit, c->n + chunk.n, name);
+        if (code == EXIT_DONE) code = check_limit(c, limit, longest(c) + chunk.n, name);
         if (code != EXIT_DONE || chunk.n == 0) break;
-        code = reserve(c, c->n + chunk.n) ? add_rows(c, r, &chunk) : no_memory(name);
+        code = reserve(c, longest(c) + chunk.n) ? add_rows(c, r, &chunk) : no_memory(name);
     }
     return code;
 }
@@ -80,8 +94,9 @@ static void drop_numbers(columns *c) {
     for (int k = 0; c->of && k < c->count; k++) {
         free(c->of[k].numbers);
         c->of[k].numbers = NULL;
+        c->of[k].n = c->of[k].nulls = 0;
     }
-    c->n = c->room = 0;
+    c->room = 0;
 }
 
 int columns_begin(columns *c, const rows *r) {
@@ -140,15 +155,14 @@ static int check_columns(const columns *c, const columns *from, const char *name
 int columns_append(columns *c, const columns *from, const char *name, const char *first) {
     if (!c->of && !copy_columns(c, from)) return no_memory(name);
     const int code = check_columns(c, from, name, first);
-    if (code != EXIT_DONE || from->n == 0) return code;
-    if (!reserve(c, c->n + from->n)) return no_memory(name);
-    for (int k = 0; k < c->count; k++)
-        memcpy(c->of[k].numbers + bytes_of(&c->of[k], c->n), from->of[k].numbers,
-               bytes_of(&c->of[k], from->n));
-    c->n += from->n;
+    if (code != EXIT_DONE) return code;
+    for (int k = 0; k < c->count; k++) c->of[k].nulls += from->of[k].nulls;
+    if (longest(from) == 0) return EXIT_DONE;
+    if (!reserve(c, longest(c) + longest(from))) return no_memory(name);
+    for (int k = 0; k < c->count; k++) append(&c->of[k], from->of[k].numbers, from->of[k].n);
     return EXIT_DONE;
 }
 
 bf_array columns_array(const columns *c, int k) {
-    return bf_array_of(c->of[k].dtype, c->of[k].numbers, c->n);
+    return bf_array_of(c->of[k].dtype, c->of[k].numbers, c->of[k].n);
 }

@@ -7,12 +7,13 @@
 typedef struct column {
     bf_dtype dtype;
     char *numbers;
-    char *name; /* of text; NULL: of an array */
+    int64_t n, nulls; /* numbers; rows that were left out, for they have no value */
+    char *name;       /* of text; NULL: of an array */
 } column;
 
 typedef struct columns {
     int count;
-    int64_t n, room; /* of each: numbers, and memory for them */
+    int64_t room; /* of each: memory for numbers */
     column *of;
 } columns;
 

@@ -13,7 +13,7 @@
 
 #define TAKES_ORDER                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT |         \
-     TAKES_TOTAL)
+     TAKES_SHEET | TAKES_TOTAL)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define ORDERED                                                                                    \
@@ -95,7 +95,8 @@ static rows_options reading(order *x) {
                                      kind == ORDER_TOP || o->axes.n > 0,
                           .unchanging = true,
                           .keep = &x->limit,
-                          .memory = o->memory.input};
+                          .memory = o->memory.input,
+                          .nulls = x->question.places == NULL};
 }
 
 /* Answers about one array, for which the work began then. */
@@ -130,7 +131,8 @@ static int answer_columns(order *x, const columns *c, const char *file, double b
         const subject s = {.file = file,
                            .column = c->count > 1 ? c->of[k].name : NULL,
                            .array = columns_array(c, k),
-                           .owned = true};
+                           .owned = true,
+                           .nulls = c->of[k].nulls};
         code = answer_subject(x, &s, began);
     }
     return code;
@@ -322,6 +324,8 @@ static int check_line(const options *o, order_kind kind) {
         fail(EXIT_USAGE, NULL, "-n K is needed: how many are shown");
         return EXIT_USAGE;
     }
+    if (o->input.text.skip_nulls && kind == ORDER_ARGSORT)
+        return fail(EXIT_USAGE, NULL, "--null-policy skip: a row that is left out has no place");
     if (o->axes.n > 1 && kind != ORDER_MEDIAN && kind != ORDER_QUANTILE)
         return fail(EXIT_USAGE, NULL, "one axis is sorted along, not %d", o->axes.n);
     if (o->checkpoint && is_parted(o))

@@ -6,57 +6,54 @@
 #include "text/lines.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-typedef struct shown {
-    const answer *answer;
-    const char *file;                /* behind a line; NULL: not shown */
-    struct wanted_percents percents; /* before a line; n 0: not shown */
-    int64_t each;                    /* lines of each percent */
-    bool hex;
-} shown;
 
 static bf_value value_at(const answer *x, int64_t i) {
     return output_element(x->values.dtype, x->values.data, i);
 }
 
-static char *make_line(const void *arg, int64_t i, char *line) {
-    const shown *s = arg;
-    const answer *x = s->answer;
-    const bf_value value = value_at(x, i);
-    if (x->column) {
-        line = output_copy_name(line, x->column);
-        *line++ = '\t';
-    }
-    if (s->percents.n > 0) {
-        const bf_value percent = {.dtype = BF_F64, .as.f64 = s->percents.at[i / s->each]};
-        line = output_put_field(line, false, &percent, '\t');
-    }
-    line = output_put_field(line, s->hex, &value, x->beside || s->file ? '\t' : '\n');
-    if (x->beside) {
-        const bf_value beside = {.dtype = BF_I64, .as.i64 = x->beside[i]};
-        line = output_put_field(line, false, &beside, s->file ? '\t' : '\n');
-    }
-    if (!s->file) return line;
-    line = output_copy_name(line, s->file);
-    *line++ = '\n';
-    return line;
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The percent of each of n values; NULL: there is no memory. */
+static double *list_percents(const question *q, int64_t n) {
+    const struct wanted_percents percents = answer_percents(q->options);
+    double *of = malloc(((size_t)n + 1) * sizeof *of);
+    for (int64_t i = 0; of && i < n; i++) of[i] = percents.at[i / (n / percents.n)];
+    return of;
 }
 
-/* The percents are a column of --tsv: then the file is only shown if there are several. */
-static int put_lines(const answer *x, const question *q, const output *out, bool many) {
-    const int64_t n = bf_array_count(&x->values);
-    const bool percents = q->kind == ORDER_QUANTILE && out->layout == LAYOUT_TSV;
-    shown s = {.answer = x, .hex = out->hex, .file = many || out->names ? x->file : NULL};
-    if (percents && !many) s.file = NULL;
-    if (percents) s.percents = answer_percents(q->options);
-    if (percents) s.each = n / s.percents.n;
-    const lines wanted = {
-        make_line, &s,
-        3 * (BF_VALUE_TEXT + 1) + strlen(x->file) + (x->column ? strlen(x->column) : 0) + 2, NULL};
-    return lines_put(out->stream, &wanted, n, q->options->threads);
+/* Columns beside each other are shown aligned at a terminal; values alone are plain lines. */
+static int put_sheet(const answer *x, const question *q, output *out, const double *percents,
+                     bool file) {
+    sheet_column columns[5];
+    int n = 0;
+    if (x->column) columns[n++] = (sheet_column){.name = "column", .title = x->column};
+    if (percents)
+        columns[n++] =
+            (sheet_column){.name = "percent", .dtype = BF_F64, .array = percents, .decimal = true};
+    columns[n++] =
+        (sheet_column){.name = "value", .dtype = x->values.dtype, .array = x->values.data};
+    if (x->beside)
+        columns[n++] = (sheet_column){
+            .name = q->kind == ORDER_TOP ? "index" : "count", .dtype = BF_I64, .array = x->beside};
+    if (file) columns[n++] = output_file_column(x->file);
+    const sheet s = {.columns = columns, .count = n, .rows = bf_array_count(&x->values)};
+    const sheet_subject of = {report_command_name(), x->file, bf_context_device(q->context),
+                              x->seconds};
+    const enum sheet_form form = sheet_form_of(q->options);
+    return output_sheet(out, form == SHEET_ALIGNED && !x->beside ? SHEET_TSV : form, &s, &of);
+}
+
+/* The percents are a column of --tsv and its like: then the file is only shown if there are
+ * several. */
+static int put_rows(const answer *x, const question *q, output *out, bool many) {
+    const bool percents = q->kind == ORDER_QUANTILE && out->layout != LAYOUT_PLAIN;
+    double *of = percents ? list_percents(q, bf_array_count(&x->values)) : NULL;
+    if (percents && !of) return fail_status(BF_E_MEMORY, NULL, x->file);
+    const int code = put_sheet(x, q, out, of, many || (out->names && !percents));
+    free(of);
+    return code;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -109,6 +106,7 @@ static void put_head(const answer *x, const question *q, FILE *f) {
         json_string(f, x->column);
     }
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(x->info.dtype), x->info.count);
+    if (q->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->nulls);
     if (q->kind == ORDER_QUANTILE) put_percents(q, f);
     fputs(",\"shape\":[", f);
     for (int d = 0; d < x->values.ndim; d++)
@@ -160,7 +158,8 @@ static int put_single(const answer *x, const question *q, output *out) {
                       .info = x->info,
                       .value = value_at(x, 0),
                       .device = bf_context_device(q->context),
-                      .seconds = x->seconds};
+                      .seconds = x->seconds,
+                      .nulls = x->nulls};
     return output_result(out, &r);
 }
 
@@ -175,7 +174,7 @@ void answer_begin(const answer *x, const question *q, const output *out) {
     }
 }
 
-int answer_part(const answer *part, const question *q, const output *out, bool many, int64_t before,
+int answer_part(const answer *part, const question *q, output *out, bool many, int64_t before,
                 const kept *behind) {
     const bf_array *a = &part->values;
     if (output_is_array(out)) {
@@ -183,7 +182,7 @@ int answer_part(const answer *part, const question *q, const output *out, bool m
         return EXIT_DONE;
     }
     return out->layout == LAYOUT_JSON ? put_object_part(part, q, out->stream, before, behind)
-                                      : put_lines(part, q, out, many);
+                                      : put_rows(part, q, out, many);
 }
 
 int answer_end(const answer *x, const question *q, const output *out, const kept *behind) {

@@ -36,7 +36,8 @@ int passes_open_file(passes *x, const char *name, quantiles_input **in) {
                               .settled = true,
                               .keep = &x->limit,
                               .memory = o->memory.input,
-                              .slab = options_slab(o)};
+                              .slab = options_slab(o),
+                              .nulls = true};
     *in = &x->inputs[x->count++];
     return quantiles_open(*in, name, &o->input, &how);
 }
@@ -64,6 +65,7 @@ static int make_answer(const passes *x, const quantiles_column *c, answer *a) {
     if (!to) return fail_status(BF_E_MEMORY, NULL, a->file);
     for (size_t i = 0; i < values; i++) memcpy(to + i * bytes, &c->values[i].as, bytes);
     a->info = c->info;
+    a->nulls = c->nulls;
     a->memory = to;
     a->values = bf_array_of(c->to, to, n);
     if (n == 0) a->values.ndim = 0;

@@ -41,19 +41,32 @@ static void close_sorters(sorter **of, int n) {
     *of = NULL;
 }
 
+/* Adds the numbers of column k. Those left out would have no place, where places are shown. */
+static int add_numbers(sorted *x, rows *r, const rows_chunk *chunk, int k) {
+    rows_numbers present;
+    if (!rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present))
+        return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    const int64_t n = present.numbers.shape[0];
+    if (n < chunk->n && x->question->kind == ORDER_TOP)
+        return fail(EXIT_DATA, r->source.name,
+                    "--memory is too small for so many numbers and --null-policy skip");
+    x->columns.of[k].nulls += chunk->n - n;
+    return sorter_add(&x->sorters[k], present.numbers.data, n);
+}
+
 /* ROWS_RESETTLED: some column has another dtype. */
 static int sort_rows(sorted *x, rows *r) {
     rows_chunk chunk = {.n = 1};
     int code = rows_prepare(r);
     for (int k = 0; k < r->columns; k++) x->columns.of[k].dtype = rows_dtype(r, k);
+    for (int k = 0; k < r->columns; k++) x->columns.of[k].nulls = 0;
     x->n = 0;
     x->sorters = open_sorters(x->question, &x->columns, r->source.name);
     if (!x->sorters) return fail_status(BF_E_MEMORY, NULL, r->source.name);
     while (code == EXIT_DONE && chunk.n > 0) {
         code = rows_next(r, 0, &chunk);
         for (int k = 0; k < r->columns && code == EXIT_DONE && chunk.n > 0; k++)
-            code =
-                sorter_add(&x->sorters[k], chunk.columns[k].as[__builtin_ctz(r->can[k])], chunk.n);
+            code = add_numbers(x, r, &chunk, k);
         x->n += chunk.n;
     }
     return code;
@@ -172,7 +185,8 @@ static int put_columns(sorted *x, const columns *c, sorter *of, const char *file
         all.file = file;
         all.column = c->count > 1 ? c->of[k].name : NULL;
         all.info.dtype = c->of[k].dtype;
-        all.info.count = n;
+        all.nulls = c->of[k].nulls;
+        all.info.count = n - all.nulls;
         all.seconds = progress_clock() - began;
         progress_start(file, none.n * (int64_t)bf_dtype_size(of[k].plan.dtype));
         code = put_column(x, &all, k, &of[k], total);

@@ -49,8 +49,20 @@ static bool reserve(top_column *c, int64_t n, int64_t most) {
     char *more = realloc(c->values, bytes_of(c, room));
     if (!more) return false;
     c->values = more;
+    int64_t *behind = c->behind ? realloc(c->behind, (size_t)room * sizeof *behind) : NULL;
+    if (c->behind && !behind) return false;
+    c->behind = behind;
     c->room = room;
     return true;
+}
+
+/* From now on rows are left out: so the indices of those behind the first are held, too. */
+static bool hold_indices(top_column *c) {
+    if (c->behind) return true;
+    c->behind = malloc((size_t)c->room * sizeof *c->behind + 1);
+    for (int64_t i = 0; c->behind && i < c->held - c->first; i++)
+        c->behind[i] = c->added - (c->held - c->first) + i;
+    return c->behind != NULL;
 }
 
 /* Leaves the first K of the numbers held, in order. index: of those behind the first (NULL: they
@@ -79,18 +91,27 @@ static bf_status find_first(top_column *c, const question *q, const int64_t *ind
     return BF_OK;
 }
 
-static bf_status add_numbers(top_column *c, const question *q, const char *from, int64_t n) {
-    const int64_t most = most_held(q->options);
+/* Adds the numbers of so many rows. */
+static bf_status add_numbers(top_column *c, const question *q, const rows_numbers *from,
+                             int64_t n) {
+    const int64_t most = most_held(q->options), present = from->numbers.shape[0];
+    const char *const numbers = from->numbers.data;
+    if (present < n && !hold_indices(c)) return BF_E_MEMORY;
+    const int64_t before = c->added;
     bf_status st = BF_OK;
-    for (int64_t at = 0; at < n && st == BF_OK;) {
-        const int64_t room = most - c->held, some = n - at < room ? n - at : room;
+    for (int64_t at = 0; at < present && st == BF_OK;) {
+        const int64_t room = most - c->held, some = present - at < room ? present - at : room;
         if (!reserve(c, c->held + some, most)) return BF_E_MEMORY;
-        memcpy(c->values + bytes_of(c, c->held), from + bytes_of(c, at), bytes_of(c, some));
+        memcpy(c->values + bytes_of(c, c->held), numbers + bytes_of(c, at), bytes_of(c, some));
+        for (int64_t i = 0; c->behind && i < some; i++)
+            c->behind[c->held - c->first + i] = before + (from->at ? from->at[at + i] : at + i);
         c->held += some;
         c->added += some;
         at += some;
-        if (c->held == most) st = find_first(c, q, NULL);
+        if (c->held == most) st = find_first(c, q, c->behind);
     }
+    c->added = before + n;
+    c->nulls += n - present;
     return st;
 }
 
@@ -106,6 +127,7 @@ static bf_status join_columns(top_column *c, const question *q, const top_column
         memcpy(c->values + bytes_of(c, c->held), from->values, bytes_of(from, from->first));
     c->held += from->first;
     c->added += from->added;
+    c->nulls += from->nulls;
     const bf_status st = find_first(c, q, index);
     free(index);
     return st;
@@ -125,6 +147,7 @@ static void free_columns(top_column **of, int n) {
     for (int k = 0; *of && k < n; k++) {
         free((*of)[k].values);
         free((*of)[k].index);
+        free((*of)[k].behind);
     }
     free(*of);
     *of = NULL;
@@ -148,11 +171,14 @@ static int end_call(const top *x, bf_status st, const char *file) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->question->context, file);
 }
 
-static int add_chunk(top *x, const rows *r, const rows_chunk *chunk) {
+static int add_chunk(top *x, rows *r, const rows_chunk *chunk) {
     bf_status st = BF_OK;
-    for (int k = 0; k < r->columns && st == BF_OK && chunk->n > 0; k++)
-        st = add_numbers(&x->of[k], x->question, chunk->columns[k].as[__builtin_ctz(r->can[k])],
-                         chunk->n);
+    for (int k = 0; k < r->columns && st == BF_OK && chunk->n > 0; k++) {
+        rows_numbers present;
+        st = rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present)
+                 ? add_numbers(&x->of[k], x->question, &present, chunk->n)
+                 : BF_E_MEMORY;
+    }
     return end_call(x, st, r->source.name);
 }
 
@@ -180,7 +206,7 @@ static int find_columns(top *x, rows *r) {
     }
     bf_status st = BF_OK;
     for (int k = 0; k < r->columns && code == EXIT_DONE && st == BF_OK; k++)
-        st = find_first(&x->of[k], x->question, NULL);
+        st = find_first(&x->of[k], x->question, x->of[k].behind);
     return code == EXIT_DONE ? end_call(x, st, r->source.name) : code;
 }
 
@@ -205,6 +231,7 @@ static bf_status gather_column(top_column *c, const question *q, int64_t first) 
     for (int64_t i = 0; i < n; i++) c->index[i] += first;
     ranks_gather(&c->added, sizes, sizeof c->added);
     for (int64_t i = 0; i < ranks; i++) c->added += i == ranks_rank() ? 0 : sizes[i];
+    c->nulls = ranks_sum(c->nulls);
     char *values = ranks_collect(c->values, (int64_t)bytes_of(c, n), sizes);
     char *index = ranks_collect(c->index, 8 * n, sizes);
     free(c->values);
@@ -250,7 +277,8 @@ static int put_columns(top *x, const columns *c, const top_column *of, const cha
     for (int k = 0; k < c->count && code == EXIT_DONE; k++) {
         const answer a = {.file = file,
                           .column = c->count > 1 ? c->of[k].name : NULL,
-                          .info = {.dtype = of[k].dtype, .count = of[k].added},
+                          .info = {.dtype = of[k].dtype, .count = of[k].added - of[k].nulls},
+                          .nulls = of[k].nulls,
                           .values = bf_array_of(of[k].dtype, of[k].values, of[k].first),
                           .beside = of[k].index,
                           .seconds = progress_clock() - began};

@@ -12,9 +12,11 @@
 typedef struct top_column {
     bf_dtype dtype;
     char *values;
-    int64_t *index; /* of the first ones */
+    int64_t *index;  /* of the first ones */
+    int64_t *behind; /* of those behind them; NULL: they are the last rows that were added */
     int64_t first, held, room;
-    int64_t added; /* in all */
+    int64_t added; /* rows in all, */
+    int64_t nulls; /* and those of them that were left out, for they have no value */
 } top_column;
 
 typedef struct top {

@@ -23,8 +23,6 @@ typedef struct absorbing {
     int candidates;
     bf_state **states; /* [column][candidate]; NULL: the candidate is ruled out */
     bf_reduction op;
-    char *present; /* numbers of a chunk that are not NULL */
-    int64_t room;  /* bytes */
 } absorbing;
 
 static bf_status open_states(const absorbing *x, bf_reduction op, int64_t start) {
@@ -62,38 +60,20 @@ static bf_status absorb_runs(bf_state *state, const rows_column *c, bf_array num
     return st == BF_OK ? bf_state_seek(state, info.next + n) : st;
 }
 
-/* Absorbs the numbers that are there, one behind another. */
-static bf_status absorb_present(absorbing *x, bf_state *state, const rows_column *c,
-                                bf_array numbers) {
-    const size_t size = bf_dtype_size(numbers.dtype);
-    const int64_t n = numbers.shape[0], bytes = n * (int64_t)size;
-    if (bytes > x->room) {
-        free(x->present);
-        x->present = malloc((size_t)bytes);
-        x->room = x->present ? bytes : 0;
-        if (!x->present) return BF_E_MEMORY;
-    }
-    char *out = x->present;
-    for (int64_t at = 0; at < n;) {
-        const int64_t begin = next_present(c, &at, n);
-        memcpy(out, (const char *)numbers.data + (size_t)begin * size, (size_t)(at - begin) * size);
-        out += (size_t)(at - begin) * size;
-    }
-    numbers = bf_array_of(numbers.dtype, x->present, (out - x->present) / (int64_t)size);
-    return bf_state_absorb(state, &numbers);
-}
-
-static bf_status absorb_column(absorbing *x, const rows_chunk *chunk, int k) {
+static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int k) {
     const rows_column *c = &chunk->columns[k];
-    const bool indexed = x->op == BF_ARGMIN || x->op == BF_ARGMAX;
+    const bool indexed = x->op == BF_ARGMIN || x->op == BF_ARGMAX || x->op == BF_DESCRIBE;
     bf_status st = BF_OK;
     for (int i = 0; i < x->candidates && st == BF_OK; i++) {
         if (!(c->can & 1u << i)) continue;
         bf_state *const state = x->states[k * x->candidates + i];
-        const bf_array numbers = bf_array_of(rows_candidate(x->rows, i), c->as[i], chunk->n);
-        st = !c->valid ? bf_state_absorb(state, &numbers)
-             : indexed ? absorb_runs(state, c, numbers)
-                       : absorb_present(x, state, c, numbers);
+        rows_numbers present;
+        if (c->valid && indexed)
+            st = absorb_runs(state, c, bf_array_of(rows_candidate(x->rows, i), c->as[i], chunk->n));
+        else if (rows_present(x->rows, chunk, k, i, NULL, &present))
+            st = bf_state_absorb(state, &present.numbers);
+        else
+            st = BF_E_MEMORY;
     }
     return st;
 }
@@ -155,7 +135,6 @@ static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state
     if (code == EXIT_DONE) choose_states(&x, states);
     for (int k = 0; x.states && k < n; k++) bf_state_destroy(x.states[k]);
     free(x.states);
-    free(x.present);
     return code == EXIT_DONE ? ranks_merge_states(t->context, states, r->columns, r->source.name)
                              : code;
 }
@@ -204,9 +183,11 @@ static int absorb_pairs(task *t, rows *a, rows *b, bf_state *state) {
         if (code != EXIT_DONE) break;
         if (of_a.n != of_b.n) return refuse_lengths(a, b, of_b.n < of_a.n);
         if (of_a.n == 0) break;
-        const bf_array x = bf_array_of(rows_dtype(a, 0), of_a.columns[0].as[i], of_a.n),
-                       y = bf_array_of(rows_dtype(b, 0), of_b.columns[0].as[k], of_b.n);
-        const bf_status st = bf_state_absorb_pair(state, &x, &y);
+        rows_numbers x, y;
+        const bool there = rows_present(a, &of_a, 0, i, &of_b.columns[0], &x) &&
+                           rows_present(b, &of_b, 0, k, &of_a.columns[0], &y);
+        const bf_status st =
+            there ? bf_state_absorb_pair(state, &x.numbers, &y.numbers) : BF_E_MEMORY;
         if (st != BF_OK) code = fail_status(st, t->context, a->source.name);
         if (code == EXIT_DONE) work_tick(&t->work);
     }

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "reduce/expression.h"
+#include "reduce/infer.h"
 #include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
@@ -23,8 +24,8 @@ static const usage describe_usage = {
     "names is its header. --quantiles reads the input two or three times more, and keeps a pipe\n"
     "for that. --save saves the state of one column for merge. '-' or no FILE is standard input.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
-        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_MANY | TAKES_QUANTILES |
-        TAKES_EXPRESSION,
+        TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_INFER |
+        TAKES_MANY | TAKES_QUANTILES | TAKES_EXPRESSION,
     "bitfold describe x.npy\nbitfold describe --quantiles=5,50,95 x.npy"};
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -58,14 +59,20 @@ static bf_value value_of(const described *x, int i) {
 static int count_values(const described *x) { return VALUES + x->percents.n; }
 
 /* Of a quantile, as p99.9. */
-static void put_name(const output *out, const described *x, int i) {
-    char text[BF_VALUE_TEXT];
+enum { NAME = BF_VALUE_TEXT + 1 };
+static void name_value(const described *x, int i, char name[NAME]) {
     if (i < VALUES) {
-        fputs(names[i], out->stream);
+        strcpy(name, names[i]);
         return;
     }
-    bf_value_format(&(bf_value){.dtype = BF_F64, .as.f64 = x->percents.at[i - VALUES]}, text);
-    fprintf(out->stream, "p%s", text);
+    name[0] = 'p';
+    bf_value_format(&(bf_value){.dtype = BF_F64, .as.f64 = x->percents.at[i - VALUES]}, name + 1);
+}
+
+static void put_name(const output *out, const described *x, int i) {
+    char name[NAME];
+    name_value(x, i, name);
+    fputs(name, out->stream);
 }
 
 static void put_value(const output *out, const described *x, int i) {
@@ -114,6 +121,38 @@ static void put_table(const output *out, const described *all, int n) {
     }
 }
 
+/* A row of the file, its column, and the values; names: of these. */
+static int put_row(output *out, const described *x, char (*names_of)[NAME], bf_value *values,
+                   sheet_column *columns, const char *device) {
+    const int n = count_values(x);
+    const sheet row = {.columns = columns, .count = n + 2, .rows = 1};
+    const sheet_subject subject = {report_command_name(), x->file, device, x->seconds};
+    const uint8_t absent = 0;
+    columns[0] = output_file_column(x->file);
+    columns[1] = (sheet_column){.name = "column", .title = x->column ? x->column : ""};
+    if (!x->column) columns[1].valid = &absent;
+    for (int i = 0; i < n; i++) {
+        name_value(x, i, names_of[i]);
+        values[i] = value_of(x, i);
+        columns[i + 2] = (sheet_column){.name = names_of[i], .values = &values[i]};
+    }
+    return output_sheet(out, sheet_form_of(out->options), &row, &subject);
+}
+
+static int put_sheet(output *out, const described *all, int n, const char *device) {
+    const size_t count = (size_t)count_values(all);
+    char(*names_of)[NAME] = malloc(count * sizeof *names_of);
+    bf_value *values = malloc(count * sizeof *values);
+    sheet_column *columns = malloc((count + 2) * sizeof *columns);
+    int code = names_of && values && columns ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int k = 0; k < n && code == EXIT_DONE; k++)
+        code = put_row(out, &all[k], names_of, values, columns, device);
+    free(names_of);
+    free(values);
+    free(columns);
+    return code;
+}
+
 static void put_json(FILE *f, const bf_value *v) {
     if (v->dtype == BF_NONE)
         fputs("null", f);
@@ -136,7 +175,8 @@ static void put_quantiles(FILE *f, const described *x) {
     putc(']', f);
 }
 
-static void put_object(FILE *f, const described *x, const char *device) {
+static void put_object(const output *out, const described *x, const char *device) {
+    FILE *const f = out->stream;
     fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
     json_string(f, x->file);
     if (x->column) {
@@ -149,6 +189,7 @@ static void put_object(FILE *f, const described *x, const char *device) {
         fprintf(f, ",\"%s\":", names[i]);
         put_json(f, &v);
     }
+    if (out->tells_nulls) fprintf(f, ",\"null\":%" PRId64, x->nulls);
     if (x->percents.n > 0) put_quantiles(f, x);
     json_end(f, device, x->seconds);
 }
@@ -156,9 +197,11 @@ static void put_object(FILE *f, const described *x, const char *device) {
 int describe_put(output *out, const described *all, int n, const char *device) {
     if (out->layout == LAYOUT_TSV) put_table(out, all, n);
     if (out->layout == LAYOUT_PLAIN) put_lines(out, all, n);
-    for (int k = 0; k < n && out->layout == LAYOUT_JSON; k++)
-        put_object(out->stream, &all[k], device);
-    return output_flush(out->stream, out->to_file ? out->file.name : "standard output");
+    for (int k = 0; k < n && out->layout == LAYOUT_JSON; k++) put_object(out, &all[k], device);
+    const int code = output_has_sheet(out) ? put_sheet(out, all, n, device) : EXIT_DONE;
+    const int flushed =
+        output_flush(out->stream, out->to_file ? out->file.name : "standard output");
+    return code == EXIT_DONE ? flushed : code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -169,6 +212,7 @@ typedef struct list {
     int n;
     bf_state *saved;   /* for --save: the one state there is */
     spool_limit limit; /* of pipes that are read again */
+    int64_t seen;      /* rows of the last file, of all ranks */
 } list;
 
 static int add_column(const task *t, list *x, const rows *r, int k, const bf_state *state) {
@@ -181,6 +225,7 @@ static int add_column(const task *t, list *x, const rows *r, int k, const bf_sta
                      .column = rows_column_name(r, k),
                      .percents = t->options->quantiles,
                      .values = {.size = sizeof d->values}};
+    d->nulls = x->seen - info.count;
     const bf_status st = r->source.text && !d->column
                              ? BF_E_MEMORY
                              : bf_state_description(state, &t->options->rules, &d->values);
@@ -245,6 +290,7 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
     if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, r, NULL, first, states);
+    if (code == EXIT_DONE) x->seen = ranks_sum(rows_seen(r));
     for (int k = 0; code == EXIT_DONE && k < columns; k++) code = add_column(t, x, r, k, states[k]);
     code = ranks_agree(code);
     if (code == EXIT_DONE && t->options->quantiles.n > 0) code = find_quantiles(t, in, x);
@@ -265,6 +311,7 @@ static int describe_file(task *t, const char *name, list *x) {
     rows_options how = task_rows(t, BF_DESCRIBE);
     input format = o->input;
     format.text.table = true;
+    how.nulls = true;
     if (o->quantiles.n > 0) how.keep = &x->limit;
     int code = ranks_agree(rows_open(&in.rows, name, &format, &how));
     if (code == EXIT_DONE) code = describe_columns(t, &in, x, began);
@@ -299,6 +346,7 @@ int cmd_describe(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
+    if (o.infer) return infer_run(&o);
     if (o.expression) return expression_run(&o, BF_DESCRIBE);
     code = check_quantiles(&o);
     if (code != EXIT_DONE) return code;

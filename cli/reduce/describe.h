@@ -12,6 +12,7 @@ typedef struct described {
     struct wanted_percents percents; /* of quantiles */
     bf_value *quantiles;             /* NULL: there are none */
     double seconds;
+    int64_t nulls; /* rows that were left out, for they have no value */
 } described;
 
 /* Writes n descriptions: lines of a name and a value from each, a TSV table with a line for each,

@@ -15,7 +15,7 @@ static const usage dot_usage = {
     "rounded once. One of them may be '-', standard input. Text is read in the dtype of the\n"
     "other file.",
     TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |
-        TAKES_WORK | TAKES_OUTPUT | TAKES_MANY,
+        TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY,
     "bitfold dot x.npy y.npy"};
 
 /* The length of a text or a stream shows at its end. */
@@ -57,26 +57,31 @@ static int open_pair(const task *t, pair *p) {
                               .settled = true,
                               .keep = &p->limit,
                               .memory = o->memory.input / 2,
-                              .slab = options_slab(o)};
+                              .slab = options_slab(o),
+                              .nulls = true};
     spool_limit_set(&p->limit, o->memory.pipes);
     p->a.source.fd = p->b.source.fd = -1;
     const int code = rows_open_column(&p->a, o->files[0], &o->input, &how);
     return code == EXIT_DONE ? rows_open_column(&p->b, o->files[1], &o->input, &how) : code;
 }
 
-static int reduce_rows(task *t, pair *p, bf_state **state) {
+/* *nulls: pairs that were left out. */
+static int reduce_rows(task *t, pair *p, bf_state **state, int64_t *nulls) {
     int code = ranks_agree(open_pair(t, p));
     if (code == EXIT_DONE) code = prepare_pair(&p->a, &p->b);
     if (code == EXIT_DONE) code = task_reduce(t, BF_DOT, &p->a, &p->b, 0, state);
+    bf_state_info info = {.size = sizeof info};
+    if (code == EXIT_DONE) bf_state_describe(*state, &info);
+    if (code == EXIT_DONE) *nulls = ranks_sum(rows_seen(&p->a)) - info.count;
     rows_close(&p->b);
     rows_close(&p->a);
     return code;
 }
 
-static int reduce_pair(task *t, bf_state **state) {
+static int reduce_pair(task *t, bf_state **state, int64_t *nulls) {
     pair *p = calloc(1, sizeof *p); /* too large for a small stack */
     if (!p) return fail_status(BF_E_MEMORY, NULL, NULL);
-    const int code = reduce_rows(t, p, state);
+    const int code = reduce_rows(t, p, state, nulls);
     free(p);
     return code;
 }
@@ -101,8 +106,10 @@ int cmd_dot(int argc, char **argv) {
     const double began = progress_clock();
     code = task_open(&t, &o, false);
     if (code == EXIT_DONE) {
-        code = reduce_pair(&t, &state);
-        const result r = {o.files[0], .other = o.files[1], .seconds = progress_clock() - began};
+        int64_t nulls = 0;
+        code = reduce_pair(&t, &state, &nulls);
+        const result r = {o.files[0], .other = o.files[1], .seconds = progress_clock() - began,
+                          .nulls = nulls};
         if (code == EXIT_DONE) code = ranks_agree(task_emit(&t, state, r, 0));
         code = task_close(&t, code, state);
     }

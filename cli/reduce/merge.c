@@ -23,7 +23,7 @@ static const usage merge_usage = {
     "the STATEs: an index counts from the start of the first, and a message names the STATE\n"
     "that holds it. For prod of floats only parts can be merged.",
     TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT | TAKES_TOP | TAKES_SAVE |
-        TAKES_OUTPUT | TAKES_DEVICE | TAKES_MINUS | TAKES_EMPTY,
+        TAKES_OUTPUT | TAKES_SHEET | TAKES_DEVICE | TAKES_MINUS | TAKES_EMPTY,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold sum --save y.bfs y.npy\n"
     "bitfold merge --save xy.bfs x.bfs y.bfs\n"

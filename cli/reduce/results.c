@@ -92,23 +92,23 @@ static bool read_block(const results *r, int64_t first, block *b) {
     return good;
 }
 
-/* Writes the results of a block, which begin at `first`; of one column, where that is given. */
-typedef void put_block(const results *r, const output *out, int64_t first, const block *b,
-                       int column);
+/* Writes the results of a block, which begin at `first`; of one column, where that is given.
+ * Returns an exit code. */
+typedef int put_block(const results *r, output *out, int64_t first, const block *b, int column);
 
-static int put_blocks(const results *r, const output *out, put_block *put, int column) {
+static int put_blocks(const results *r, output *out, put_block *put, int column) {
     static block b; /* too large for a small stack */
-    for (int64_t at = 0; at < r->count && !ferror(out->stream); at += b.n) {
+    int code = EXIT_DONE;
+    for (int64_t at = 0; at < r->count && code == EXIT_DONE && !ferror(out->stream); at += b.n) {
         if (!read_block(r, at, &b)) return temporary_failed(errno);
-        put(r, out, at, &b, column);
+        code = put(r, out, at, &b, column);
     }
-    return EXIT_DONE;
+    return code;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static void put_lines(const results *r, const output *out, int64_t first, const block *b,
-                      int column) {
+static int put_lines(const results *r, output *out, int64_t first, const block *b, int column) {
     char text[BF_VALUE_TEXT];
     (void)first;
     for (int64_t i = 0; i < b->n; i++) {
@@ -117,16 +117,21 @@ static void put_lines(const results *r, const output *out, int64_t first, const 
         fputs(text, out->stream);
         output_end_line(out, r->file, r->other);
     }
+    return EXIT_DONE;
 }
 
 /* ---- describe -------------------------------------------------------------------------------- */
 
 /* The indices of result i, with commas between; "-" if there is but one result. */
-static void put_place(const results *r, FILE *f, int64_t i) {
+enum { PLACE = BF_MAX_DIMS * 21 };
+
+static void name_place(const results *r, int64_t i, char text[PLACE]) {
     int64_t step = r->count;
+    char *at = text;
+    strcpy(text, r->ndim == 0 ? "-" : "");
     for (int d = 0; d < r->ndim; d++) {
         step /= r->shape[d];
-        fprintf(f, "%s%" PRId64, d > 0 ? "," : "", i / step % r->shape[d]);
+        at += sprintf(at, "%s%" PRId64, d > 0 ? "," : "", i / step % r->shape[d]);
     }
 }
 
@@ -139,15 +144,15 @@ static bf_value described(const results *r, const block *b, int64_t i, int k) {
     return output_element(r->column[k].dtype, b->of[k], i);
 }
 
-static void put_descriptions(const results *r, const output *out, int64_t first, const block *b,
-                             int column) {
-    char text[BF_VALUE_TEXT];
+static int put_descriptions(const results *r, output *out, int64_t first, const block *b,
+                            int column) {
+    char text[BF_VALUE_TEXT], place[PLACE];
     (void)column;
     for (int64_t i = 0; i < b->n; i++) {
         if (out->layout == LAYOUT_TSV) output_put_name(out->stream, r->file);
         if (out->layout == LAYOUT_TSV) putc('\t', out->stream);
-        if (r->ndim == 0) putc('-', out->stream);
-        put_place(r, out->stream, first + i);
+        name_place(r, first + i, place);
+        fputs(place, out->stream);
         for (int k = 0; k < r->columns; k++) {
             const bf_value v = described(r, b, i, k);
             if (v.dtype != BF_NONE) output_format(&v, out->hex, text);
@@ -155,13 +160,64 @@ static void put_descriptions(const results *r, const output *out, int64_t first,
         }
         putc('\n', out->stream);
     }
+    return EXIT_DONE;
 }
 
-static int put_table(const results *r, const output *out) {
+static int put_table(const results *r, output *out) {
     fputs(out->layout == LAYOUT_TSV ? "file\tindex" : "index", out->stream);
     for (int k = 0; k < r->columns; k++) fprintf(out->stream, "\t%s", names[k]);
     putc('\n', out->stream);
     return put_blocks(r, out, put_descriptions, 0);
+}
+
+/* ---- sheets ---------------------------------------------------------------------------------- */
+
+static int put_sheet(const results *r, output *out, const sheet_column *columns, int count,
+                     int64_t n) {
+    const sheet s = {.columns = columns, .count = count, .rows = n};
+    const sheet_subject subject = {report_command_name(), r->file, "", r->seconds};
+    return output_sheet(out, sheet_form_of(out->options), &s, &subject);
+}
+
+static int put_values(const results *r, output *out, int64_t first, const block *b, int column) {
+    const sheet_column columns[] = {
+        {.name = "value", .dtype = r->column[column].dtype, .array = b->of[column]},
+        output_file_column(r->file),
+        {.name = "other", .title = r->other}};
+    (void)first;
+    return put_sheet(r, out, columns, r->other ? 3 : 2, b->n);
+}
+
+/* The places of a block as strings. */
+static bf_strings name_places(const results *r, int64_t first, const block *b) {
+    static int64_t offsets[BLOCK + 1];
+    static char text[BLOCK * PLACE];
+    for (int64_t i = 0; i < b->n; i++) {
+        name_place(r, first + i, text + offsets[i]);
+        offsets[i + 1] = offsets[i] + (int64_t)strlen(text + offsets[i]);
+    }
+    return (bf_strings){sizeof(bf_strings), b->n, BF_I64, offsets, text};
+}
+
+static int put_described(const results *r, output *out, int64_t first, const block *b, int column) {
+    static bf_value values[RESULTS_COLUMNS][BLOCK];
+    sheet_column columns[RESULTS_COLUMNS + 2];
+    const bf_strings places = name_places(r, first, b);
+    (void)column;
+    columns[0] = output_file_column(r->file);
+    columns[1] = (sheet_column){.name = "index", .strings = &places};
+    for (int k = 0; k < r->columns; k++) {
+        for (int64_t i = 0; i < b->n; i++) values[k][i] = described(r, b, i, k);
+        columns[k + 2] = (sheet_column){.name = names[k], .values = values[k]};
+    }
+    return put_sheet(r, out, columns, r->columns + 2, b->n);
+}
+
+/* No results have their header, too. */
+static int put_rows(const results *r, output *out) {
+    static const block none;
+    put_block *const put = r->columns > 1 ? put_described : put_values;
+    return r->count == 0 ? put(r, out, 0, &none, 0) : put_blocks(r, out, put, 0);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -181,7 +237,7 @@ static void put_head(const results *r, FILE *f) {
     putc(']', f);
 }
 
-static void put_numbers(const results *r, const output *out, int64_t first, const block *b, int k) {
+static int put_numbers(const results *r, output *out, int64_t first, const block *b, int k) {
     FILE *f = out->stream;
     for (int64_t i = 0; i < b->n; i++) {
         const bf_value v = r->columns > 1 ? described(r, b, i, k)
@@ -192,10 +248,11 @@ static void put_numbers(const results *r, const output *out, int64_t first, cons
         else
             json_value(f, &v);
     }
+    return EXIT_DONE;
 }
 
 /* One object: describe's values are arrays by their names. */
-static int put_json(const results *r, const output *out, const char *device) {
+static int put_json(const results *r, output *out, const char *device) {
     int code = EXIT_DONE;
     put_head(r, out->stream);
     for (int k = 0; k < r->columns && code == EXIT_DONE; k++) {
@@ -209,14 +266,14 @@ static int put_json(const results *r, const output *out, const char *device) {
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static void put_elements(const results *r, const output *out, int64_t first, const block *b,
-                         int column) {
+static int put_elements(const results *r, output *out, int64_t first, const block *b, int column) {
     (void)first;
     fwrite(b->of[column], bf_dtype_size(r->column[column].dtype), (size_t)b->n, out->stream);
+    return EXIT_DONE;
 }
 
 /* With --json, the object that tells of it goes to standard output. */
-static int put_array(const results *r, const output *out, const char *device) {
+static int put_array(const results *r, output *out, const char *device) {
     char header[NPY_WRITE_MAX];
     npy_header h = {.dtype = r->column[0].dtype, .ndim = r->ndim};
     memcpy(h.shape, r->shape, sizeof r->shape);
@@ -234,6 +291,8 @@ int results_put(const results *r, output *out, const char *device) {
         code = put_array(r, out, device);
     else if (out->layout == LAYOUT_JSON)
         code = put_json(r, out, device);
+    else if (output_has_sheet(out))
+        code = put_rows(r, out);
     else
         code = r->columns > 1 ? put_table(r, out) : put_blocks(r, out, put_lines, 0);
     const int flushed =

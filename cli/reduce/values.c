@@ -13,7 +13,8 @@
 
 #define TAKES_VALUE                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |           \
-     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_MANY | TAKES_EMPTY | TAKES_EXPRESSION)
+     TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY | TAKES_EMPTY |            \
+     TAKES_EXPRESSION)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define FILES "\nOne value for each FILE; '-' or no FILE is standard input."
@@ -73,6 +74,7 @@ typedef struct running {
     const char *first_file;
     int64_t next; /* the index that the next file's elements start from */
     double seconds;
+    int64_t seen; /* rows of all files */
 } running;
 
 /* One file, reduced. */
@@ -80,6 +82,7 @@ typedef struct reduced {
     rows rows;
     bf_state **states; /* of each column */
     double seconds;
+    int64_t seen; /* rows, with those that are NULL, of all ranks */
 } reduced;
 
 static void drop_states(bf_state **states, int n) {
@@ -146,8 +149,10 @@ static int reduce_rows(task *t, bf_reduction op, running *total, reduced *x) {
     int64_t first;
     int code = ranks_agree(make_states(t, x));
     if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
-    return code == EXIT_DONE ? task_reduce(t, op, &x->rows, NULL, total->next + first, x->states)
-                             : code;
+    if (code == EXIT_DONE)
+        code = task_reduce(t, op, &x->rows, NULL, total->next + first, x->states);
+    if (code == EXIT_DONE) x->seen = ranks_sum(rows_seen(&x->rows));
+    return code;
 }
 
 /* Writes the value of each column, whose names come first if there are several. */
@@ -157,7 +162,12 @@ static int emit_columns(task *t, const reduced *x, int64_t base) {
     for (int k = 0; k < r->columns && code == EXIT_DONE; k++) {
         char *name = r->columns > 1 ? rows_column_name(r, k) : NULL;
         if (r->columns > 1 && !name) return fail_status(BF_E_MEMORY, NULL, r->source.name);
-        const result wanted = {.file = r->source.name, .column = name, .seconds = x->seconds};
+        bf_state_info info = {.size = sizeof info};
+        bf_state_describe(x->states[k], &info);
+        const result wanted = {.file = r->source.name,
+                               .column = name,
+                               .seconds = x->seconds,
+                               .nulls = x->seen - info.count};
         code = task_emit(t, x->states[k], wanted, base);
         free(name);
     }
@@ -169,6 +179,7 @@ static int emit_file(task *t, bf_reduction op, running *total, reduced *x, doubl
     int code = reduce_rows(t, op, total, x);
     x->seconds = progress_clock() - began;
     total->seconds += x->seconds;
+    total->seen += x->seen;
     if (code != EXIT_DONE) return code;
     code = ranks_agree(emit_columns(t, x, total->next));
     bf_state_describe(x->states[0], &info);
@@ -193,9 +204,12 @@ static int do_file(task *t, bf_reduction op, const char *name, running *total) {
 static int emit_total(task *t, const running *total) {
     int code = EXIT_DONE;
     for (int k = 0; k < total->columns && code == EXIT_DONE; k++) {
+        bf_state_info info = {.size = sizeof info};
+        bf_state_describe(total->states[k], &info);
         const result wanted = {.file = "total",
                                .column = total->names ? total->names[k] : NULL,
-                               .seconds = total->seconds};
+                               .seconds = total->seconds,
+                               .nulls = total->seen - info.count};
         code = task_emit(t, total->states[k], wanted, 0);
     }
     return code;
@@ -241,10 +255,10 @@ int cmd_value(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, usage_of(op), &code)) return code;
-    if (o.expression) return expression_run(&o, op);
-    if (many_asked(&o)) return many_run(&o, op);
+    if (!o.expression && many_asked(&o)) return many_run(&o, op);
     code = check_nulls(&o, op);
     if (code != EXIT_DONE) return code;
+    if (o.expression) return expression_run(&o, op);
     task *t = calloc(1, sizeof *t); /* too large for a small stack */
     if (!t) return fail_status(BF_E_MEMORY, NULL, NULL);
     running total = {.states = NULL};

@@ -57,6 +57,15 @@ static bool read_quantile(const option_spec *spec, const char *text, void *to) {
                              .values = end + 1, .order = ORDER_QUANTILE_OF, .percent = percent});
 }
 
+/* A column, or one of two words. */
+static bool read_sort(const option_spec *spec, const char *text, void *to) {
+    options *o = to;
+    if (*text == '\0' || strcmp(text, "-") == 0) return operand_bad(spec->name, text, "a column");
+    o->sort = text;
+    o->by_key = strcmp(text, "key") == 0;
+    return true;
+}
+
 static bool read_minus(const option_spec *spec, const char *text, void *to) {
     options *o = to;
     if (*text == '\0') return operand_bad(spec->name, text, "a file");
@@ -76,15 +85,17 @@ static bool read_null_policy(const option_spec *spec, const char *text, void *to
     return true;
 }
 
+const char *options_layout(enum layout layout) {
+    static const char *const names[] = {"plain", "tsv", "json", "csv", "markdown"};
+    return names[layout];
+}
+
 static bool read_layout(const option_spec *spec, const char *text, void *to) {
     enum layout *layout = to;
     (void)text;
     if (*layout != LAYOUT_PLAIN && *layout != (enum layout)spec->value) {
-        static const char *const names[] = {[LAYOUT_TSV] = "tsv",
-                                            [LAYOUT_JSON] = "json",
-                                            [LAYOUT_CSV] = "csv",
-                                            [LAYOUT_MARKDOWN] = "markdown"};
-        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", names[*layout], spec->name);
+        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", options_layout(*layout),
+             spec->name);
         return false;
     }
     *layout = (enum layout)spec->value;
@@ -172,6 +183,8 @@ static const option_spec shared[] = {
      TAKES_PERCENTS | TAKES_GROUPS, .read = read_method, .at = AT(method)},
     {"quantiles", 0, "LIST", "also show these quantiles, in percent, as in 5,50,99.9 (25,50,75)",
      TAKES_QUANTILES, .read = read_quantiles, .at = AT(quantiles), .optional = true},
+    {"infer", 0, NULL, "show instead what each column is taken for, and which line is the cause",
+     TAKES_INFER, .read = read_flag, .at = AT(infer)},
     {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
      .at = AT(rules.ddof)},
     {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,
@@ -203,10 +216,20 @@ static const option_spec shared[] = {
     {"spill", 0, "DIR",
      "put what memory cannot hold in a file in DIR (beside -o FILE, or in TMPDIR or /var/tmp)",
      TAKES_MEMORY, .read = read_text, .at = AT(spill), .incidental = true},
+    {"by", 0, "COLUMN[,COLUMN]",
+     "of a table of text: the columns whose values, names or numbers, are the key; V is another "
+     "column, or an expression as in 'price*count', and =NAME behind it names the result",
+     TAKES_BY, .read = read_text, .at = AT(by)},
+    {"where", 0, "EXPR", "--by: only rows that meet this condition, as in 'price > 10'", TAKES_BY,
+     .read = read_text, .at = AT(where)},
     {"sum", 0, "V", "the exact sum of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_SUM, .repeats = true},
     {"mean", 0, "V", "the mean of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_MEAN, .repeats = true},
+    {"var", 0, "V", "the variance of each key's values", TAKES_GROUPS, .read = read_aggregate,
+     .value = BF_VAR, .repeats = true},
+    {"std", 0, "V", "the standard deviation of each key's values", TAKES_GROUPS,
+     .read = read_aggregate, .value = BF_STD, .repeats = true},
     {"min", 0, "V", "the minimum of each key's values", TAKES_GROUPS, .read = read_aggregate,
      .value = BF_MIN, .repeats = true},
     {"max", 0, "V", "the maximum of each key's values", TAKES_GROUPS, .read = read_aggregate,
@@ -221,8 +244,12 @@ static const option_spec shared[] = {
      .repeats = true},
     {"sort", 0, sorts, "show the most frequent first, or the least key first (count)", TAKES_TOP,
      .read = read_choice, .at = AT(by_key), .incidental = true},
-    {"top", 'n', "TOP", "show at most TOP lines", TAKES_TOP, .read = read_number, .at = AT(top),
-     .least = 1, .most = ELEMENTS_MOST, .incidental = true},
+    {"sort", 0, "[-]COL",
+     "count: the most frequent first; key: the least key first; --by: also by a column that is "
+     "shown, - for the greatest first",
+     TAKES_BY, .read = read_sort, .incidental = true},
+    {"top", 'n', "TOP", "show at most TOP lines", TAKES_TOP | TAKES_BY, .read = read_number,
+     .at = AT(top), .least = 1, .most = ELEMENTS_MOST, .incidental = true},
     {"on", 0, "COL[=COL]",
      "join texts on these columns, A's and B's, with commas between, and show their rows",
      TAKES_JOIN, .read = read_text, .at = AT(on)},
@@ -248,6 +275,8 @@ static const option_spec shared[] = {
      .read = read_text, .at = AT(against)},
     {"total", 0, NULL, "also show the value of all files together", TAKES_TOTAL, .read = read_flag,
      .at = AT(total)},
+    {"total", 0, NULL, "--by: also show the results of all rows, in a last line", TAKES_BY,
+     .read = read_flag, .at = AT(total)},
     {"output", 'o', "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES,
      .read = read_text, .at = AT(output), .incidental = true},
     {"json", 0, NULL, "show JSON, one object on each line", TAKES_OUTPUT | TAKES_JSON,
@@ -585,8 +614,9 @@ static void take_ending(options *o) {
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
-    const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_GROUPS);
-    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !o->on) &&
+    const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_BY);
+    const bool whole = o->on || o->by; /* rank 0 reads all */
+    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !whole) &&
         !ranks_alone())
         return false;
     if (ranks_count() > 1) find_share(o);
@@ -625,6 +655,7 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (o->checkpoint_interval == 0) o->checkpoint_interval = 5;
     if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, o->threads);
     o->input.text.longest = memory_plan_line(&o->memory, o->threads);
+    o->input.unpack = memory_plan_unpack(&o->memory);
     temporary_place(o->spill, o->output);
     *code = ranks_agree(*code);
     progress_setup(o->quiet ? PROGRESS_OFF : o->progress);

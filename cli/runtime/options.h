@@ -47,7 +47,9 @@ enum option_group {
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
 #define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown, and their endings of -o */
-#define TAKES_JOIN (UINT64_C(1) << 34)       /* --on --how --take */
+#define TAKES_INFER (UINT64_C(1) << 34)      /* --infer */
+#define TAKES_JOIN (UINT64_C(1) << 35)       /* --on --how --take */
+#define TAKES_BY (UINT64_C(1) << 36)         /* --by --where --total -n; --sort by column */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
 
@@ -89,12 +91,13 @@ typedef struct options {
     double checkpoint_interval; /* seconds */
     const char *spill;          /* a directory; NULL: not given */
     bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
+    bool infer; /* show dtypes and their causes, not values */
     enum layout layout;
     enum progress_mode progress;
     enum color_mode color;
-    int64_t seed, top;     /* top 0: not given */
-    int by_key;            /* --sort: 0 count, 1 key */
-    const char *on, *take; /* NULL: not given */
+    int64_t seed, top;                         /* top 0: not given */
+    int by_key;                                /* --sort: 0 count, 1 key */
+    const char *on, *take, *sort, *by, *where; /* NULL: not given */
     enum join_how how;
     struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
     int aggregate_count;
@@ -177,6 +180,9 @@ typedef struct given_option {
 
 /* Returns the options of the command line, in its order, and how many there are. */
 const given_option *options_given(int *n);
+
+/* The option that asks for this layout, as in "csv". */
+const char *options_layout(enum layout layout);
 
 /* Is this operand of --device a GPU, or all of them: "cuda", "cuda:N" or "cuda:all"? */
 bool options_gpu(const char *device);

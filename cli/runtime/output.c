@@ -47,7 +47,9 @@ int output_open(output *out, const options *o, bool names) {
                     .to_file = o->output != NULL && strcmp(o->output, "-") != 0,
                     .layout = o->layout,
                     .hex = o->hex,
-                    .names = names || o->layout == LAYOUT_TSV};
+                    .names = names || (o->layout != LAYOUT_PLAIN && o->layout != LAYOUT_JSON),
+                    .tells_nulls = o->input.text.skip_nulls,
+                    .options = o};
     if (!out->to_file) return EXIT_DONE;
     const int code = outfile_open(&out->file, o->output);
     out->stream = out->file.stream;
@@ -64,10 +66,12 @@ bool output_is_array(const output *out) {
 }
 
 int output_close(output *out) {
+    sheet_end(&out->sheet);
     return out->to_file ? outfile_commit(&out->file) : output_flush(stdout, output_name(out));
 }
 
 void output_abandon(output *out) {
+    sheet_end(&out->sheet);
     if (out->to_file) outfile_abandon(&out->file);
 }
 
@@ -102,7 +106,36 @@ static void put_line(const output *out, const result *r) {
     output_end_line(out, r->file, r->other);
 }
 
-static void put_object(FILE *f, const result *r) {
+bool output_has_sheet(const output *out) {
+    return out->layout == LAYOUT_CSV || out->layout == LAYOUT_MARKDOWN;
+}
+
+int output_sheet(output *out, enum sheet_form form, const sheet *part,
+                 const sheet_subject *subject) {
+    int code = EXIT_DONE;
+    if (!out->sheet.stream)
+        code = sheet_begin(&out->sheet, out->stream, form, part, subject, out->options);
+    return code == EXIT_DONE ? sheet_rows(&out->sheet, part) : code;
+}
+
+sheet_column output_file_column(const char *file) {
+    return (sheet_column){.name = "file", .title = file};
+}
+
+/* A row: the column if several are asked for, the value, the files. */
+static int put_row(output *out, const result *r) {
+    const sheet_subject subject = {report_command_name(), r->file, r->device, r->seconds};
+    sheet_column columns[4];
+    int n = 0;
+    if (r->column) columns[n++] = (sheet_column){.name = "column", .title = r->column};
+    columns[n++] = (sheet_column){.name = "value", .values = &r->value};
+    columns[n++] = output_file_column(r->file);
+    if (r->other) columns[n++] = (sheet_column){.name = "other", .title = r->other};
+    const sheet row = {.columns = columns, .count = n, .rows = 1};
+    return output_sheet(out, sheet_form_of(out->options), &row, &subject);
+}
+
+static void put_object(FILE *f, const result *r, bool tells_nulls) {
     char text[BF_VALUE_TEXT], hex[BF_VALUE_TEXT];
     output_format(&r->value, false, text);
     output_format(&r->value, true, hex);
@@ -125,13 +158,18 @@ static void put_object(FILE *f, const result *r) {
     json_value(f, &r->value);
     fprintf(f, ",\"text\":\"%s\",\"hex\":\"%s\",\"nan\":%" PRId64, text, hex, r->info.nan);
     if (r->info.inf >= 0) fprintf(f, ",\"inf\":%" PRId64, r->info.inf);
+    if (tells_nulls) fprintf(f, ",\"null\":%" PRId64, r->nulls);
     json_end(f, r->device, r->seconds);
 }
 
 int output_result(output *out, const result *r) {
+    int code = EXIT_DONE;
     if (out->layout == LAYOUT_JSON)
-        put_object(out->stream, r);
+        put_object(out->stream, r, out->tells_nulls);
+    else if (output_has_sheet(out))
+        code = put_row(out, r);
     else
         put_line(out, r);
-    return output_flush(out->stream, output_name(out));
+    const int flushed = output_flush(out->stream, output_name(out));
+    return code == EXIT_DONE ? flushed : code;
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/options.h"
 #include "runtime/outfile.h"
+#include "sheet/sheet.h"
 
 typedef struct result {
     const char *file;       /* "-" for standard input, "total" for all files together */
@@ -14,6 +15,7 @@ typedef struct result {
     bf_value value;
     const char *device;
     double seconds;
+    int64_t nulls; /* rows that were left out, for they have no value */
 } result;
 
 typedef struct output {
@@ -23,11 +25,24 @@ typedef struct output {
     enum layout layout;
     bool hex;
     bool names; /* the file's name stands beside the value */
+    const options *options;
+    sheet_writer sheet; /* of results, as --csv and --markdown show them */
+    bool tells_nulls;
 } output;
 
 /* names: several results are to come. Returns an exit code, as the others do. */
 int output_open(output *out, const options *o, bool names);
 int output_result(output *out, const result *r);
+
+/* Whether results are rows of a sheet: --csv or --markdown. */
+bool output_has_sheet(const output *out);
+
+/* Writes a part of the output's one sheet in this form. */
+int output_sheet(output *out, enum sheet_form form, const sheet *part,
+                 const sheet_subject *subject);
+
+/* The name of a file that stands beside results, as the last column of a sheet. */
+sheet_column output_file_column(const char *file);
 
 /* The value as text, as a result shows it: with hex, floats as %a prints them; integers have every
  * decimal digit. */

@@ -30,6 +30,11 @@ int fail(int code, const char *file, const char *format, ...) PRINTF_LIKE(3, 4);
 /* The same for a failed call of the library: its message, and the exit code that goes with it. */
 int fail_status(bf_status status, const bf_context *context, const char *file);
 
+/* The same for the text of an option, `position` bytes from whose begin something is wrong: shows
+ * the place. position < 0: the text is not at fault. */
+int fail_text(bf_status status, const bf_context *context, const char *option, const char *text,
+              int position);
+
 /* The same for a GPU that was asked for and cannot be used: why, and what would help. */
 int fail_device(const char *device);
 

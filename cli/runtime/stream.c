@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 static int failure; /* errno; 0: none yet */
+static bool elsewhere;
 
 static ssize_t write_stream(void *cookie, const char *bytes, size_t size) {
     size_t done = 0;
@@ -44,6 +45,10 @@ void stream_take_stdout(void) {
     if (isatty(STDOUT_FILENO)) setvbuf(stream, NULL, _IOLBF, BUFSIZ);
     stdout = stream;
 }
+
+bool stream_at_terminal(void) { return !elsewhere && isatty(STDOUT_FILENO); }
+
+void stream_leave_terminal(void) { elsewhere = true; }
 
 int stream_error(void) { return failure ? failure : EIO; }
 

@@ -3,6 +3,7 @@
 #ifndef BITFOLD_CLI_RUNTIME_STREAM_H
 #define BITFOLD_CLI_RUNTIME_STREAM_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Opens a stream that writes to fd and closes it in the end. NULL: there is no memory, errno is
@@ -11,6 +12,11 @@ FILE *stream_open(int fd);
 
 /* Makes standard output such a stream. */
 void stream_take_stdout(void);
+
+/* Whether results are shown at a terminal. Those of ranks are not, though launchers may give each
+ * rank a terminal of its own. */
+bool stream_at_terminal(void);
+void stream_leave_terminal(void);
 
 /* Returns the errno of the last write (or close) that failed, EIO if there was none. */
 int stream_error(void);

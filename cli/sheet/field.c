@@ -4,6 +4,7 @@
 #include "runtime/output.h"
 #include "runtime/utf8.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* ---- strings --------------------------------------------------------------------------------- */
@@ -40,8 +41,12 @@ static char *put_text(char *text, const char *from) {
     return (char *)memcpy(text, from, n) + n;
 }
 
-/* What Markdown would take for its own is escaped, and a new line is a tag. */
+static bool is_letter(char c) { return isalnum((unsigned char)c) != 0; }
+
+/* What Markdown would take for its own is escaped, but for '_' within a word; a new line is a tag.
+ */
 static char *put_markdown(char *text, const char *at, const char *end) {
+    const char *const begin = at;
     while (at < end) {
         const int length = utf8_length_before(at, end);
         if (*at == '\r' && at + 1 < end && at[1] == '\n') at++;
@@ -49,6 +54,8 @@ static char *put_markdown(char *text, const char *at, const char *end) {
             text = put_text(text, "<br>");
         else if (*at == '&' || *at == '<')
             text = put_text(text, *at == '&' ? "&amp;" : "&lt;");
+        else if (*at == '_' && at > begin && at + 1 < end && is_letter(at[-1]) && is_letter(at[1]))
+            *text++ = '_';
         else if (length == 1 && *at && strchr("\\|`*_[~", *at)) {
             *text++ = '\\';
             *text++ = *at;
@@ -76,21 +83,36 @@ static int64_t offset_of(const bf_strings *s, int64_t i) {
                                : ((const int64_t *)s->offsets)[i];
 }
 
-bool field_is_number(const sheet_column *c) { return !c->strings && !c->title; }
+bool field_is_number(const sheet_column *c) { return !c->strings && !c->texts && !c->title; }
 
-static bool is_null(const sheet_column *c, int64_t row) { return c->valid && !c->valid[row]; }
+/* The title or text of a row; NULL: it is something else. */
+static const char *text_of(const sheet_column *c, int64_t row) {
+    return c->texts ? c->texts[row] : c->title;
+}
 
-size_t field_room(const sheet_column *c, int64_t row) {
+static bool is_null(const sheet_column *c, int64_t row) {
+    return (c->valid && !c->valid[row]) || (c->values && c->values[row].dtype == BF_NONE) ||
+           (c->texts && !c->texts[row]);
+}
+
+static size_t room_of(size_t bytes, enum sheet_form form) {
+    static const size_t most[] = {1, 2, 2, 6, 5};
+    return most[form] * bytes + FIELD_TEXT(0);
+}
+
+size_t field_room(const sheet_column *c, int64_t row, enum sheet_form form) {
     if (is_null(c, row)) return FIELD_TEXT(0);
-    if (c->title) return FIELD_TEXT(strlen(c->title));
+    const char *text = text_of(c, row);
+    if (text) return room_of(strlen(text), form);
     if (!c->strings) return FIELD_TEXT(0);
-    return FIELD_TEXT(offset_of(c->strings, row + 1) - offset_of(c->strings, row));
+    return room_of((size_t)(offset_of(c->strings, row + 1) - offset_of(c->strings, row)), form);
 }
 
 char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex) {
     if (is_null(c, row)) return form == SHEET_JSON ? put_text(text, "null") : text;
     if (c->title && form == SHEET_TSV) return output_copy_name(text, c->title);
-    if (c->title) return field_put_string(text, form, c->title, strlen(c->title));
+    const char *const whole = text_of(c, row);
+    if (whole) return field_put_string(text, form, whole, strlen(whole));
     if (c->strings) {
         const int64_t first = offset_of(c->strings, row);
         return field_put_string(text, form, c->strings->bytes + first,

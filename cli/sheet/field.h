@@ -4,9 +4,10 @@
 
 #include "sheet/sheet.h"
 
-/* Bytes that a field may take: each byte of a string becomes six of JSON at most. */
+/* Bytes that a field may take: each byte of a string becomes six of JSON at most, five of Markdown,
+ * and two of TSV and CSV. */
 #define FIELD_TEXT(bytes) (6 * (size_t)(bytes) + BF_VALUE_TEXT + 2)
-size_t field_room(const sheet_column *c, int64_t row);
+size_t field_room(const sheet_column *c, int64_t row, enum sheet_form form);
 
 /* Puts a field, or a string of n bytes, into text. Returns its end. */
 char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex);

@@ -1,12 +1,12 @@
 #include "sheet/sheet.h"
 
 #include "runtime/json.h"
+#include "runtime/stream.h"
 #include "sheet/field.h"
 #include "text/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Rows that are looked at for the widths of columns. A column is as wide as they need, but for what
  * is wider than this. */
@@ -19,7 +19,7 @@ enum sheet_form sheet_form_of(const options *o) {
     case LAYOUT_JSON: return SHEET_JSON;
     case LAYOUT_CSV: return SHEET_CSV;
     case LAYOUT_MARKDOWN: return SHEET_MARKDOWN;
-    default: return !file && isatty(STDOUT_FILENO) ? SHEET_ALIGNED : SHEET_TSV;
+    default: return !file && stream_at_terminal() ? SHEET_ALIGNED : SHEET_TSV;
     }
 }
 
@@ -42,7 +42,8 @@ static size_t row_room(const void *arg, int64_t i) {
     const shown *x = arg;
     size_t room = x->writer->head_bytes + x->writer->tail_bytes + 64;
     for (int c = 0; c < x->part->count; c++)
-        room += room_around(x->writer, c) + field_room(&x->part->columns[c], row_of(x->part, i));
+        room += room_around(x->writer, c) +
+                field_room(&x->part->columns[c], row_of(x->part, i), x->writer->form);
     return room;
 }
 
@@ -50,12 +51,12 @@ static char *put_bytes(char *line, const char *bytes, size_t n) {
     return (char *)memcpy(line, bytes, n) + n;
 }
 
-/* Pads a field: numbers on the left; strings on the right, but for the last column. */
-static char *pad(char *from, char *end, int width, bool number, bool last) {
+/* Pads a field: to the right, or to the left, where the last column needs nothing. */
+static char *pad(char *from, char *end, int width, bool right, bool last) {
     const int used = field_width(from, end), blanks = used < width ? width - used : 0;
-    if (number) memmove(from + blanks, from, (size_t)(end - from));
-    if (number || !last) memset(number ? from : end, ' ', (size_t)blanks);
-    return number || !last ? end + blanks : end;
+    if (right) memmove(from + blanks, from, (size_t)(end - from));
+    if (right || !last) memset(right ? from : end, ' ', (size_t)blanks);
+    return right || !last ? end + blanks : end;
 }
 
 /* Ends a field or a line of these forms. */
@@ -76,8 +77,7 @@ static char *put_row(const void *arg, int64_t i, char *line) {
         const sheet_column *column = &x->part->columns[c];
         char *const from = line;
         line = field_put(line, w->form, column, row_of(x->part, i), w->hex);
-        if (w->widths)
-            line = pad(from, line, w->widths[c], field_is_number(column), c + 1 == count);
+        if (w->widths) line = pad(from, line, w->widths[c], w->right[c], c + 1 == count);
         line = put_separator(line, w->form, c + 1 == count);
     }
     return line;
@@ -121,8 +121,7 @@ static bool put_header(const sheet_writer *w, const sheet *s) {
         good = text != NULL;
         if (!good) break;
         end = field_put_string(text, w->form, s->columns[c].name, n);
-        if (w->widths)
-            end = pad(text, end, w->widths[c], field_is_number(&s->columns[c]), c + 1 == s->count);
+        if (w->widths) end = pad(text, end, w->widths[c], w->right[c], c + 1 == s->count);
         end = put_separator(end, w->form, c + 1 == s->count);
         fwrite(text, 1, (size_t)(end - text), w->stream);
         free(text);
@@ -141,12 +140,30 @@ static void widen(sheet_writer *w, int c, const char *text, const char *end) {
     if (w->widths[c] < most) w->widths[c] = most;
 }
 
-static bool look_at_field(sheet_writer *w, const sheet *s, int c, int64_t row) {
+/* Whether the text has a digit, and nothing that a decimal number has not. */
+static bool looks_like_number(const char *text, const char *end) {
+    bool digits = false, others = false;
+    for (; text < end; text++) {
+        digits |= *text >= '0' && *text <= '9';
+        others |= !strchr("0123456789+-.eE", *text);
+    }
+    return digits && !others;
+}
+
+/* What the fields of a column look like that are not blank. */
+typedef struct looks {
+    bool numbers, words;
+} looks;
+
+static bool look_at_field(sheet_writer *w, const sheet *s, int c, int64_t row, looks *seen) {
     const sheet_column *column = &s->columns[c];
-    char *text = malloc(field_room(column, row));
-    if (text) widen(w, c, text, field_put(text, w->form, column, row, w->hex));
+    char *text = malloc(field_room(column, row, w->form));
+    if (!text) return false;
+    const char *end = field_put(text, w->form, column, row, w->hex);
+    widen(w, c, text, end);
+    if (text < end) *(looks_like_number(text, end) ? &seen->numbers : &seen->words) = true;
     free(text);
-    return text != NULL;
+    return true;
 }
 
 static bool look_at_name(sheet_writer *w, const sheet *s, int c) {
@@ -157,31 +174,54 @@ static bool look_at_name(sheet_writer *w, const sheet *s, int c) {
     return text != NULL;
 }
 
-/* Looks at the names, the first rows and the total. */
+/* Looks at the name, the first rows and the total. Strings that look like numbers stand where
+ * numbers do. */
+static bool find_width(sheet_writer *w, const sheet *s, int c) {
+    looks seen = {false, false};
+    bool good = look_at_name(w, s, c);
+    for (int64_t i = 0; i < s->rows && i < LOOKED && good; i++)
+        good = look_at_field(w, s, c, row_of(s, i), &seen);
+    if (s->total && good) good = look_at_field(w, s, c, row_of(s, s->rows - 1), &seen);
+    w->right[c] = field_is_number(&s->columns[c]) || (seen.numbers && !seen.words);
+    return good;
+}
+
 static bool find_widths(sheet_writer *w, const sheet *s) {
-    bool good = (w->widths = calloc((size_t)s->count + 1, sizeof *w->widths)) != NULL;
-    for (int c = 0; c < s->count && good; c++) {
-        good = look_at_name(w, s, c);
-        for (int64_t i = 0; i < s->rows && i < LOOKED && good; i++)
-            good = look_at_field(w, s, c, row_of(s, i));
-        if (s->total && good) good = look_at_field(w, s, c, row_of(s, s->rows - 1));
-    }
+    w->widths = calloc((size_t)s->count + 1, sizeof *w->widths);
+    w->right = calloc((size_t)s->count + 1, sizeof *w->right);
+    bool good = w->widths && w->right;
+    for (int c = 0; c < s->count && good; c++) good = find_width(w, s, c);
     return good;
 }
 
 /* ---- what all lines of JSON share ------------------------------------------------------------ */
 
-/* The name of a column as it stands in an object, where no two are the same: "x", then "x_2". */
+static bool is_name(const sheet *s, const char *name) {
+    bool found = false;
+    for (int c = 0; c < s->count && !found; c++) found = strcmp(s->columns[c].name, name) == 0;
+    return found;
+}
+
+/* Adds to a name that columns before this one have a number that makes it another: "x", "x_2". */
+static void number_name(const sheet *s, int c, char *name, size_t n) {
+    int number = 1;
+    for (int i = 0; i < c; i++) {
+        if (strcmp(s->columns[i].name, s->columns[c].name) != 0) continue;
+        do {
+            snprintf(name + n, 16, "_%d", ++number);
+        } while (is_name(s, name));
+    }
+}
+
+/* The name of a column as it stands in an object, where no two are the same. */
 static bool name_value(sheet_writer *w, const sheet *s, int c) {
     const char *name = s->columns[c].name;
     const size_t n = strlen(name);
-    int same = 1;
-    for (int i = 0; i < c; i++) same += strcmp(s->columns[i].name, name) == 0;
     char *numbered = malloc(n + 16), *text = malloc(JSON_STRING_TEXT(n + 16) + 2), *at = text;
     w->names[c] = text;
     if (numbered && text) {
         memcpy(numbered, name, n + 1);
-        if (same > 1) snprintf(numbered + n, 16, "_%d", same);
+        number_name(s, c, numbered, n);
         if (c > 0) *at++ = ',';
         at = json_put_string(at, numbered, strlen(numbered));
         *at++ = ':';
@@ -239,6 +279,7 @@ void sheet_end(sheet_writer *w) {
     free(w->head);
     free(w->tail);
     free(w->widths);
+    free(w->right);
     *w = (sheet_writer){.stream = NULL};
 }
 

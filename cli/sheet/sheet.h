@@ -6,15 +6,17 @@
 
 #include <stdio.h>
 
-/* A column has one of: an array, values one by one (numbers of more than 64 bits), strings, a title
- * (such as the name of a file; in TSV it is shown as lines of results show it), which is that of
- * every row. */
+/* A column has one of: an array, values one by one (numbers of more than 64 bits; those of dtype
+ * BF_NONE are NULL), strings, texts that end with '\0' (those that are NULL are), a title (such as
+ * the name of a file; in TSV it is shown as lines of results show it), which is that of every row.
+ */
 typedef struct sheet_column {
     const char *name;
     bf_dtype dtype; /* of the array */
     const void *array;
     const bf_value *values;
     const bf_strings *strings;
+    const char *const *texts;
     const char *title;
     bool decimal;         /* --hex does not concern it */
     const uint8_t *valid; /* a byte for each row, 0 where it is NULL; NULL: no row is */
@@ -52,6 +54,7 @@ typedef struct sheet_writer {
     enum sheet_form form;
     bool hex;
     int threads;
+    bool *right;       /* aligned: whether columns stand to the right */
     int *widths;       /* aligned: of each column */
     char **names;      /* JSON: what stands before each value */
     char *head, *tail; /* JSON: of each line */

@@ -122,6 +122,8 @@ static char *tell_names(char *to, const char *begin, const heading *h) {
     return to;
 }
 
+static bool is_empty(const heading *h) { return h->names && h->columns == 1 && !*h->names[0]; }
+
 static int refuse_column(const heading *h, const char *item, int found) {
     char told[TOLD_ALL + TOLD + 8], shown[TOLD + 1], *end;
     snprintf(shown, sizeof shown, "%s", item);
@@ -129,8 +131,9 @@ static int refuse_column(const heading *h, const char *item, int found) {
     if (is_number(item))
         fail(EXIT_DATA, h->file, "no column %s: it has %d", told, h->columns);
     else
-        fail(EXIT_DATA, h->file, "%s column is named '%s'", found == 0 ? "no" : "more than one",
-             told);
+        fail(EXIT_DATA, h->file, "%s column is named '%s'%s", found == 0 ? "no" : "more than one",
+             told, is_empty(h) ? ": it has no rows" : "");
+    if (is_empty(h)) return EXIT_DATA;
     end = tell_names(told, told, h);
     *end = '\0';
     hint("the columns are %s", told);

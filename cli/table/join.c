@@ -210,34 +210,51 @@ static void put_pairs_object(const join *j, double seconds) {
     json_end(f, bf_context_device(j->context), seconds);
 }
 
-static void put_pairs(const join *j, double seconds) {
-    FILE *f = j->output.stream;
-    const int64_t *a = bf_pairs_a(j->pairs), *b = bf_pairs_b(j->pairs);
+/* Writes pairs as rows of the output's sheet. */
+static int put_sheet(join *j, const int64_t *a, const int64_t *b, int64_t n, double seconds) {
+    const sheet_column columns[] = {{.name = "row_a", .dtype = BF_I64, .array = a},
+                                    {.name = "row_b", .dtype = BF_I64, .array = b}};
+    const sheet s = {.columns = columns, .count = 2, .rows = n};
+    const sheet_subject subject = {"join", j->options->files[0], bf_context_device(j->context),
+                                   seconds};
+    return output_sheet(&j->output, sheet_form_of(j->options), &s, &subject);
+}
+
+static int put_pairs(join *j, double seconds) {
     if (j->options->layout == LAYOUT_JSON) {
         put_pairs_object(j, seconds);
-        return;
+        return EXIT_DONE;
     }
-    for (int64_t i = 0; i < bf_pairs_size(j->pairs) && !ferror(f); i++)
-        fprintf(f, "%" PRId64 "\t%" PRId64 "\n", a[i], b[i]);
+    return put_sheet(j, bf_pairs_a(j->pairs), bf_pairs_b(j->pairs), bf_pairs_size(j->pairs),
+                     seconds);
 }
 
 /* ---- pairs of runs --------------------------------------------------------------------------- */
 
 enum { SOME = 1 << 9 /* pairs that are shown at a time */ };
 
-/* Shows the merged runs: lines, or the rows of a, and those of b in `behind`. */
-static int put_merged(join *j, const kept *behind) {
+/* Rows of the sheet, or those of a, and those of b in `behind`, after so many others. */
+static int put_some(join *j, const run_record *some, int64_t n, int64_t done, const kept *behind,
+                    double seconds) {
+    int64_t a[SOME], b[SOME];
+    for (int64_t i = 0; i < n; i++) {
+        const char *comma = done + i > 0 ? "," : "";
+        a[i] = (int64_t)some[i].first;
+        b[i] = (int64_t)some[i].second;
+        if (behind) fprintf(j->output.stream, "%s%" PRId64, comma, a[i]);
+        if (behind) fprintf(behind->stream, "%s%" PRId64, comma, b[i]);
+    }
+    return behind ? EXIT_DONE : put_sheet(j, a, b, n, seconds);
+}
+
+/* Shows the merged runs. behind: NULL, or (JSON) for the rows of b. */
+static int put_merged(join *j, const kept *behind, double seconds) {
     run_record some[SOME];
-    FILE *f = j->output.stream;
     int code = runs_merge(&j->runs);
-    for (int64_t done = 0, n = 1; code == EXIT_DONE && n > 0 && !ferror(f); done += n) {
+    for (int64_t done = 0, n = 1; code == EXIT_DONE && n > 0 && !ferror(j->output.stream);
+         done += n) {
         code = runs_next(&j->runs, some, SOME, &n);
-        for (int64_t i = 0; i < n && code == EXIT_DONE; i++) {
-            const char *comma = done + i > 0 ? "," : "";
-            if (!behind) fprintf(f, "%" PRIu64 "\t%" PRIu64 "\n", some[i].first, some[i].second);
-            if (behind) fprintf(f, "%s%" PRIu64, comma, some[i].first);
-            if (behind) fprintf(behind->stream, "%s%" PRIu64, comma, some[i].second);
-        }
+        if (code == EXIT_DONE) code = put_some(j, some, n, done, behind, seconds);
     }
     return code == EXIT_DONE && behind ? kept_check(behind) : code;
 }
@@ -249,7 +266,7 @@ static int put_merged_object(join *j, double seconds) {
     if (code != EXIT_DONE) return code;
     put_head(j, j->runs.count);
     fputs(",\"a\":[", f);
-    code = put_merged(j, &behind);
+    code = put_merged(j, &behind, seconds);
     fputs("],\"b\":[", f);
     if (code == EXIT_DONE) code = kept_copy(f, &behind);
     putc(']', f);
@@ -259,7 +276,8 @@ static int put_merged_object(join *j, double seconds) {
 }
 
 static int put_runs(join *j, double seconds) {
-    return j->options->layout == LAYOUT_JSON ? put_merged_object(j, seconds) : put_merged(j, NULL);
+    return j->options->layout == LAYOUT_JSON ? put_merged_object(j, seconds)
+                                             : put_merged(j, NULL, seconds);
 }
 
 static int check_line(const options *o) {
@@ -283,7 +301,7 @@ static int run_join(join *j) {
     if (code != EXIT_DONE) return code;
     note_device(j->context, o->files[0]);
     if (j->limited) code = put_runs(j, progress_clock() - began);
-    if (!j->limited) put_pairs(j, progress_clock() - began);
+    if (!j->limited) code = put_pairs(j, progress_clock() - began);
     return code == EXIT_DONE ? output_close(&j->output) : code;
 }
 

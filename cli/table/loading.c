@@ -6,12 +6,6 @@
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static int refuse_array(const rows *r) {
-    fail(EXIT_USAGE, r->source.name, "--on joins texts, and this is an array");
-    hint("without --on, the rows of arrays are joined that hold the same number");
-    return EXIT_USAGE;
-}
-
 /* Opens a text with all its columns, so that their names are known. */
 static int open_side(join_tables *t, int s, int64_t most) {
     const options *o = t->options;
@@ -23,8 +17,7 @@ static int open_side(join_tables *t, int s, int64_t most) {
     input in = o->input;
     in.text.all = true;
     in.text.header = in.text.header || join_choice_has_names(o);
-    const int code = rows_open(&t->sides[s], o->files[s], &in, &how);
-    return code == EXIT_DONE && !t->sides[s].source.text ? refuse_array(&t->sides[s]) : code;
+    return rows_open(&t->sides[s], o->files[s], &in, &how);
 }
 
 /* What the fields of a side hold; 0: nothing, for they are not wanted. */
@@ -84,7 +77,6 @@ static bool match_kinds(join_tables *t, bool stale[SIDES]) {
         const int numbers = is_strings(t, SIDE_A, k) ? SIDE_B : SIDE_A;
         rows *r = &t->sides[numbers];
         const int column = column_of(t, numbers, t->choice.key_fields[numbers][k]);
-        if (rows_has_strings(r, column)) continue;
         rows_again(r);
         rows_take_strings(r, column);
         any = stale[numbers] = true;
@@ -143,9 +135,6 @@ void join_tables_close(join_tables *t) {
 void join_tables_key(const join_tables *t, int side, int key, rows_view *view) {
     const int column = column_of(t, side, t->choice.key_fields[side][key]);
     rows_look(&t->sides[side], &t->all[side], column, view);
-    if (!is_strings(t, !side, key)) return;
-    view->column.numbers = NULL;
-    view->column.strings = &view->strings;
 }
 
 const rows_column *join_tables_shown(const join_tables *t, int side, const shown_column *shown) {

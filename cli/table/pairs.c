@@ -1,8 +1,13 @@
 #include "table/pairs.h"
 
+#include "runtime/hardware.h"
+
 #include <stdlib.h>
 
-/* The rows of B by their number: those of number n are rows[starts[n]] to rows[starts[n + 1]]. */
+enum { AHEAD = 16 }; /* rows whose lists are fetched before they are needed */
+
+/* The rows of B by their number: those of number n are rows[starts[n]] to rows[starts[n + 1]].
+ * starts NULL: row n alone. */
 typedef struct row_lists {
     int64_t *starts, *rows;
 } row_lists;
@@ -15,11 +20,24 @@ typedef struct pairing {
     bool *met; /* of each number: whether A has it */
 } pairing;
 
+/* Fetches the list of a number into the cache, for its place is random. */
+static void fetch_list(const row_lists *l, int64_t number) {
+    if (l->starts && number >= 0) __builtin_prefetch(&l->starts[number + 1]);
+}
+
+/* Whether every row has a number of its own, in the order of the rows, as where keys are unique. */
+static bool are_numbers(const join_numbers *x) {
+    bool are = x->keys == x->rows[SIDE_B];
+    for (int64_t i = 0; i < x->rows[SIDE_B] && are; i++) are = x->of[SIDE_B][i] == i;
+    return are;
+}
+
 /* Sorts rows by counting. */
 static bool make_lists(pairing *p) {
     const int64_t n = p->numbers->rows[SIDE_B], keys = p->numbers->keys;
     const int64_t *const of = p->numbers->of[SIDE_B];
     row_lists *l = &p->lists;
+    if (are_numbers(p->numbers)) return true;
     l->starts = calloc((size_t)keys + 2, sizeof *l->starts);
     l->rows = malloc((size_t)n * sizeof *l->rows + 1);
     if (!l->starts || !l->rows) return false;
@@ -34,7 +52,8 @@ static bool make_lists(pairing *p) {
 /* How many rows of B go with row i of A. */
 static int64_t partners_of(const pairing *p, int64_t i) {
     const int64_t number = p->numbers->of[SIDE_A][i];
-    return number < 0 ? 0 : p->lists.starts[number + 1] - p->lists.starts[number];
+    if (number < 0 || !p->lists.starts) return number >= 0;
+    return p->lists.starts[number + 1] - p->lists.starts[number];
 }
 
 /* How many rows are shown for a row of A that goes with so many. */
@@ -64,8 +83,10 @@ static bool find_met(pairing *p) {
 static int64_t count_rows(const pairing *p) {
     const join_numbers *x = p->numbers;
     int64_t count = 0;
-    for (int64_t i = 0; i < x->rows[SIDE_A]; i++)
+    for (int64_t i = 0; i < x->rows[SIDE_A]; i++) {
+        if (i + AHEAD < x->rows[SIDE_A]) fetch_list(&p->lists, x->of[SIDE_A][i + AHEAD]);
         if (__builtin_add_overflow(count, rows_shown(p->how, partners_of(p, i)), &count)) return -1;
+    }
     for (int64_t i = 0; p->met && i < x->rows[SIDE_B]; i++) count += !is_met(p, i);
     return count;
 }
@@ -78,15 +99,23 @@ static int64_t put_row(const pairing *p, int64_t i, int64_t at) {
     if (!p->pairs->of[SIDE_B]) return at + n;
     int64_t *const b = p->pairs->of[SIDE_B] + at;
     if (partners == 0 && n > 0) b[0] = -1;
-    const int64_t *const list =
-        partners > 0 ? p->lists.rows + p->lists.starts[p->numbers->of[SIDE_A][i]] : NULL;
-    for (int64_t k = 0; k < partners; k++) b[k] = list[k];
+    if (partners == 0) return at + n;
+    const int64_t *const number = &p->numbers->of[SIDE_A][i];
+    const int64_t *const list = p->lists.starts ? p->lists.rows + p->lists.starts[*number] : number;
+    b[0] = list[0];
+    for (int64_t k = 1; k < partners; k++) b[k] = list[k];
     return at + n;
 }
 
 static void put_rows(const pairing *p) {
+    const int64_t n = p->numbers->rows[SIDE_A], *const of = p->numbers->of[SIDE_A];
     int64_t at = 0;
-    for (int64_t i = 0; i < p->numbers->rows[SIDE_A]; i++) at = put_row(p, i, at);
+    for (int64_t i = 0; i < n; i++) {
+        if (i + 2 * AHEAD < n) fetch_list(&p->lists, of[i + 2 * AHEAD]);
+        if (p->lists.starts && i + AHEAD < n && of[i + AHEAD] >= 0)
+            __builtin_prefetch(&p->lists.rows[p->lists.starts[of[i + AHEAD]]]);
+        at = put_row(p, i, at);
+    }
     for (int64_t i = 0; p->met && i < p->numbers->rows[SIDE_B]; i++) {
         if (is_met(p, i)) continue;
         p->pairs->of[SIDE_A][at] = -1;
@@ -109,10 +138,10 @@ static int make_pairs(pairing *p, int64_t most) {
     if (!make_lists(p) || (p->how == HOW_OUTER && !find_met(p)))
         return fail_status(BF_E_MEMORY, NULL, NULL);
     const int64_t count = p->pairs->count = count_rows(p);
-    const int64_t room = (most > 0 ? most : INT64_MAX) / (2 * (int64_t)sizeof(int64_t));
+    const int64_t room = (most > 0 ? most : hardware_memory()) / (2 * (int64_t)sizeof(int64_t));
     if (count < 0 || count > room) {
-        fail(EXIT_IO, NULL, "too many rows go together%s",
-             most > 0 ? " for --memory" : ": more than memory holds");
+        fail(EXIT_IO, NULL, "too many rows go together: more than %s",
+             most > 0 ? "--memory allows" : "memory holds");
         hint("--how semi shows each row of A once");
         return EXIT_IO;
     }

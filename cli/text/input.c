@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fields that rows of a piece may have in any case. */
+enum { FIELDS_LEAST = 256 * 1024 };
+
 /* Bytes behind a part of a file that are read with it, for its last row; bytes in which newlines
  * are counted at a time; and parts that a guess may go on for in quotes. */
 enum { AHEAD = 4 * 1024, SEARCH = 16 * 1024, GUESSED = 4 };
@@ -467,14 +470,38 @@ static void skip_rows(const text_input *t, text_piece *p, text_selection *select
     selection->skip -= passed;
 }
 
+/* The most rows that a piece may have. A row has a byte at least for each of its columns, unless it
+ * may be too short. */
+static int64_t most_rows(const text_input *t, const text_piece *p) {
+    const text_layout *l = &t->layout;
+    const int64_t lines = p->at == p->begin ? p->survey.lines : text_count_lines(p->at, p->end);
+    const int64_t whole = (p->end - p->at) / l->columns + 1;
+    return l->lax || l->keys || lines < whole ? lines : whole;
+}
+
+/* Refuses rows that are too short, and so many that their fields would take much more memory than
+ * their bytes. */
+static bool has_room(const text_input *t, const text_piece *p, int64_t rows, text_error *error) {
+    const int64_t columns = t->layout.columns, share = (int64_t)t->longest / 8;
+    const int64_t most = share > FIELDS_LEAST ? share : FIELDS_LEAST;
+    if (rows <= most / columns || rows <= (p->end - p->at) / columns + 1) return true;
+    *error = (text_error){.at = p->at};
+    snprintf(error->what, sizeof error->what,
+             "from here on, rows of %d columns are too short: they take too much memory",
+             t->layout.columns);
+    snprintf(error->hint, sizeof error->hint, "--column takes fewer columns at a time");
+    return false;
+}
+
 text_status text_read_piece(const text_input *t, text_piece *p, text_selection *selection,
                             text_rows *rows, text_error *error) {
     rows->n = 0;
     rows->quoted = text_is_quoted(t, p);
     if (selection && selection->skip > 0) skip_rows(t, p, selection);
-    const int64_t most = p->at == p->begin ? p->survey.lines : text_count_lines(p->at, p->end);
+    const int64_t most = most_rows(t, p);
     int64_t wanted =
         selection && selection->left >= 0 && selection->left < most ? selection->left : most;
+    if (wanted > 1 && !has_room(t, p, wanted, error)) return TEXT_REFUSED;
     if (!text_rows_reserve(rows, &t->layout, wanted > 0 ? wanted : 1)) return TEXT_NO_MEMORY;
     const char *at =
         wanted == 0 ? p->end : text_rows_read(rows, &t->layout, p->at, p->end, wanted, error);

@@ -417,8 +417,11 @@ bool json_take_keys(json_keys *keys, const char *p, text_error *e) {
 }
 
 bool json_want_keys(json_keys *keys, const int *fields, int columns) {
-    keys->wanted = malloc(((size_t)columns + 1) * sizeof *keys->wanted);
-    if (!keys->wanted) return false;
+    json_key *wanted = realloc(keys->wanted, ((size_t)columns + 1) * sizeof *wanted);
+    if (!wanted) return false;
+    keys->wanted = wanted;
+    keys->columns = 0;
+    for (int i = 0; i < keys->n; i++) keys->all[i].column = -1;
     for (int k = 0; k < columns && fields[k] < keys->n; k++) {
         keys->all[fields[k]].column = k;
         keys->wanted[keys->columns++] = keys->all[fields[k]];

@@ -92,15 +92,37 @@ static bool take_first_object(first_row *row, text_layout *l, const char *p, con
 
 /* ---- the columns asked for ------------------------------------------------------------------- */
 
-/* One item of the list: a field from 0 on, or -1 for a name. */
+/* One item of the list: a field from 0 on, or -1 for a name. Between backquotes stands a name as it
+ * is, in which two of them stand for one. */
 typedef struct item {
     const char *at;
     size_t length;
     int field;
+    bool quoted;
 } item;
 
+static item take_quoted(const char **list) {
+    item x = {*list + 1, 0, -1, true};
+    const char *end = x.at;
+    while (*end && (*end != '`' || end[1] == '`')) end += *end == '`' ? 2 : 1;
+    x.length = (size_t)(end - x.at);
+    *list = end + (*end == '`');
+    *list += **list == ',';
+    return x;
+}
+
+static bool is_name(item x, const char *name, size_t length) {
+    size_t i = 0;
+    for (size_t k = 0; k < length; k++, i++) {
+        if (i >= x.length || name[k] != x.at[i]) return false;
+        if (x.quoted && name[k] == '`') i++;
+    }
+    return i == x.length;
+}
+
 static item take_item(const char **list) {
-    item x = {*list, strcspn(*list, ","), -1};
+    if (**list == '`') return take_quoted(list);
+    item x = {*list, strcspn(*list, ","), -1, false};
     char *end;
     const long number = strtol(x.at, &end, 10);
     const bool digits = x.length > 0 && strspn(x.at, "0123456789") >= x.length;
@@ -131,7 +153,7 @@ static int find_name(const first_row *row, item x, text_error *e) {
     int found = -1, matches = 0;
     for (int i = 0; i < row->n; i++) {
         const text_field *f = &row->fields[i];
-        if ((size_t)(f->end - f->at) != x.length || memcmp(f->at, x.at, x.length) != 0) continue;
+        if (!is_name(x, f->at, (size_t)(f->end - f->at))) continue;
         found = i;
         matches++;
     }
@@ -267,6 +289,21 @@ static bool find_layout(text_layout *l, const text_options *o, const first_row *
     return !header || take_names(l, row);
 }
 
+/* Lets the chooser have the fields of the first row. */
+static bool choose_columns(const first_row *row, text_options *o, text_error *e) {
+    char **fields = calloc((size_t)row->n + 1, sizeof *fields);
+    bool good = fields != NULL;
+    for (int i = 0; good && i < row->n; i++) {
+        const text_field *f = &row->fields[i];
+        fields[i] = strndup(f->at, (size_t)(f->end - f->at));
+        good = fields[i] != NULL;
+    }
+    if (good) good = o->chooser->choose(o->chooser->arg, fields, row->n, o, e);
+    for (int i = 0; fields && i < row->n; i++) free(fields[i]);
+    free(fields);
+    return good;
+}
+
 /* The first line that is not blank. */
 static const char *first_line(const char *p, const char *end, char delimiter) {
     while (p < end && *text_skip_blanks(p, delimiter) == '\n')
@@ -274,12 +311,13 @@ static const char *first_line(const char *p, const char *end, char delimiter) {
     return p;
 }
 
-bool text_layout_find(text_layout *layout, const text_options *options, const char **at,
+bool text_layout_find(text_layout *layout, const text_options *given, const char **at,
                       const char *end, text_error *error) {
     const char *p = *at;
+    text_options own = *given;
+    const text_options *options = &own;
     *layout = (text_layout){.delimiter = options->delimiter, .dtype = options->dtype};
     layout->nulls = text_nulls_of(options->nulls);
-    layout->skip_nulls = options->skip_nulls;
     layout->lax = options->lax;
     layout->style = options->style;
     *error = (text_error){.what = "out of memory"};
@@ -288,6 +326,8 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
     first_row first;
     bool done = options->json ? take_first_object(&first, layout, row, end, error)
                               : take_first_row(&first, layout, row, end, error);
+    if (done && own.chooser) done = choose_columns(&first, &own, error);
+    layout->skip_nulls = own.skip_nulls || own.judge_nulls;
     const bool header = options->json || options->header || (options->table && first.names) ||
                         lists_have_names(options);
     if (done) done = find_layout(layout, options, &first, header, error);
@@ -315,7 +355,7 @@ void text_layout_free(text_layout *layout) {
     *layout = (text_layout){.columns = 0};
 }
 
-void text_layout_keep(text_layout *l, const int fields[], const unsigned char kinds[], int n) {
+bool text_layout_keep(text_layout *l, const int fields[], const unsigned char kinds[], int n) {
     int next = 0; /* of the columns that were there */
     for (int i = 0; i < n; i++, next++) {
         for (; l->fields[next] != fields[i]; next++)
@@ -328,13 +368,15 @@ void text_layout_keep(text_layout *l, const int fields[], const unsigned char ki
         if (l->names) free(l->names[next]);
     l->columns = n;
     l->lone = false;
+    return !l->keys || json_want_keys(l->keys, l->fields, n);
 }
 
 int text_layout_column(const text_layout *layout, const char *name) {
     const char *list = name;
     const item x = take_item(&list);
     for (int k = 0; k < layout->columns && *list == '\0'; k++) {
-        const bool named = x.field < 0 && layout->names && strcmp(layout->names[k], name) == 0;
+        const bool named =
+            x.field < 0 && layout->names && is_name(x, layout->names[k], strlen(layout->names[k]));
         if (named || layout->fields[k] == x.field) return k;
     }
     return -1;

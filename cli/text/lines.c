@@ -24,7 +24,7 @@ typedef struct piece {
 static bool make_room(piece *p, int64_t i) {
     const size_t used = (size_t)(p->end - p->text), wanted = p->lines->room(p->lines->arg, i);
     if (wanted <= p->bytes - used) return true;
-    const size_t bytes = used + wanted + (used + wanted) / 2;
+    const size_t bytes = used + wanted + (used + wanted < KEPT ? used + wanted : KEPT);
     char *more = realloc(p->text, bytes);
     if (!more) return false;
     p->text = more;

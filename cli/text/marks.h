@@ -8,16 +8,21 @@
 
 enum { TEXT_MARKS_SLACK = 64 };
 
-/* Writes the offsets of all newlines, delimiters and double quotes in text, ascending, and returns
- * how many there are. `at` has room for n offsets; TEXT_MARKS_SLACK bytes behind the text may be
- * read. The idea of finding them by vectors before any field is looked at is that of simdjson
- * (Langdale and Lemire, 2019). */
-size_t text_marks_find(const char *text, uint32_t n, char delimiter, uint32_t *at);
+/* The marks of a text. Both arrays have room for its bytes and TEXT_MARKS_SLACK more. */
+typedef struct text_marks {
+    uint32_t *at;   /* the offsets of newlines and delimiters, ascending */
+    uint32_t *ends; /* those of newlines alone: where rows end */
+    size_t n, rows;
+} text_marks;
 
-/* The same without the marks inside of quoted fields and without quotes, of a text that begins with
- * a row. A field is quoted if its first byte behind blanks is a quote; two quotes in it stand for
- * one. */
-size_t text_marks_outside(const char *text, uint32_t n, char delimiter, uint32_t *at);
+/* Finds the marks of a text without quotes. TEXT_MARKS_SLACK bytes behind it may be read. The idea
+ * of finding them by vectors before any field is looked at is that of simdjson (Langdale and
+ * Lemire, 2019). */
+void text_marks_find(const char *text, uint32_t n, char delimiter, text_marks *marks);
+
+/* The same without the marks inside of quoted fields, of a text that begins with a row. A field is
+ * quoted if its first byte behind blanks is a quote; two quotes in it stand for one. */
+void text_marks_outside(const char *text, uint32_t n, char delimiter, text_marks *marks);
 
 /* Returns the number of newlines in [at, end). */
 int64_t text_count_lines(const char *at, const char *end);

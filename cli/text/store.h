@@ -40,12 +40,31 @@ static inline bool text_store_number(bf_dtype dtype, text_column *c, int64_t i,
     return true;
 }
 
-/* The same for a short number. */
+/* digits / 10^decimals of a short number, rounded once, without a division. high has 26 bits, so
+ * that the first product is exact; with low it is 10^-decimals but for 2^-79 of it. So the sum
+ * before it is rounded is off by less than 2^-25 of an ulp; and no quotient that is no double
+ * itself is nearer to the middle of two than 1 / (2 * 10^7) of an ulp. */
+static inline double text_short_double(const text_short *n) {
+    static const double high[] = {0x1p+0,         0x1.9999998p-4,  0x1.47ae148p-7,
+                                  0x1.0624ddp-10, 0x1.a36e2e8p-14, 0x1.4f8b588p-17,
+                                  0x1.0c6f7ap-20, 0x1.ad7f298p-24};
+    static const double low[] = {0,
+                                 0x1.999999999999ap-32,
+                                 -0x1.47ae147ae147bp-37,
+                                 0x1.78d4fdf3b645ap-37,
+                                 0x1.8e219652bd3c3p-41,
+                                 0x1.c6d1e108c3f3ep-46,
+                                 0x1.6bdb1a6d698fep-49,
+                                 0x1.5e57a42bc3d33p-51};
+    const double digits = (double)(int64_t)n->digits;
+    return digits * high[n->decimals] + digits * low[n->decimals];
+}
+
+/* text_store_number for a short number. */
 static inline bool text_store_short(bf_dtype dtype, text_column *c, int64_t i, const text_short *n,
                                     bool negative) {
-    static const double power[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
     if (dtype != BF_NONE && dtype != BF_F64) return false;
-    const double value = (double)n->digits / power[n->decimals];
+    const double value = text_short_double(n);
     if (c->floats) ((double *)c->floats)[i] = negative ? -value : value;
     if (!c->integers) return true;
     ((uint64_t *)c->integers)[i] = negative ? 0 - n->digits : n->digits;
@@ -70,9 +89,6 @@ void text_store_none(text_rows *rows, const text_layout *l, int k);
 /* The number of a whole field, which may refer to `plain`. False: it is none. */
 bool text_read_number(const text_layout *l, const char *at, const char *end, text_number *n,
                       text_styled plain);
-
-/* The text in an error: printable, and not all of it if it is long. */
-void text_quote(char out[64], const char *at, const char *end);
 
 /* How an error begins that is about column k; empty if it is the only one. */
 void text_which(char out[80], const text_layout *l, int k);

@@ -12,7 +12,8 @@ enum { ROOM_LEAST = 4096 };
 static bool reserve_bytes(text_strings *s, int64_t n) {
     if (n <= s->room && s->bytes) return true;
     const int64_t twice = 2 * s->room, room = n > twice ? n : twice;
-    char *bytes = realloc(s->bytes, (size_t)(room > ROOM_LEAST ? room : ROOM_LEAST));
+    char *bytes =
+        realloc(s->bytes, (size_t)(room > ROOM_LEAST ? room : ROOM_LEAST) + TEXT_STRINGS_SLACK);
     if (!bytes) return false;
     s->bytes = bytes;
     s->room = room > ROOM_LEAST ? room : ROOM_LEAST;

@@ -9,11 +9,13 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { TEXT_STRINGS_SLACK = 16 };
+
 /* String i has the bytes from offsets[i] to offsets[i + 1]: as bf_strings. */
 typedef struct text_strings {
     int64_t *offsets; /* one more than strings; NULL: the column holds none */
     char *bytes;
-    int64_t room; /* bytes */
+    int64_t room; /* bytes; TEXT_STRINGS_SLACK more may be read */
 } text_strings;
 
 /* Makes a field string number i, once those before it are there. quoted: it is the text between the

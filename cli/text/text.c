@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memrchr */
 #include "text/text.h"
 
 #include "text/field.h"
@@ -41,9 +40,10 @@ enum { STRETCH = 32 * 1024 };
 bool text_rows_open(text_rows *rows, const text_layout *layout, const unsigned char *forms) {
     *rows = (text_rows){.forms = forms, .count = layout->columns};
     rows->columns = calloc((size_t)layout->columns, sizeof *rows->columns);
-    rows->marks = malloc(STRETCH * sizeof *rows->marks);
+    rows->marks.at = malloc((STRETCH + TEXT_MARKS_SLACK) * sizeof *rows->marks.at);
+    rows->marks.ends = malloc((STRETCH + TEXT_MARKS_SLACK) * sizeof *rows->marks.ends);
     rows->seen = calloc(layout->keys ? (size_t)layout->columns : 1, sizeof *rows->seen);
-    return rows->columns && rows->marks && rows->seen;
+    return rows->columns && rows->marks.at && rows->marks.ends && rows->seen;
 }
 
 void text_rows_free(text_rows *rows) {
@@ -54,7 +54,8 @@ void text_rows_free(text_rows *rows) {
     }
     free(rows->columns);
     free(rows->memory);
-    free(rows->marks);
+    free(rows->marks.at);
+    free(rows->marks.ends);
     free(rows->seen);
     *rows = (text_rows){.room = 0};
 }
@@ -345,34 +346,26 @@ static const char *read_first(text_rows *rows, const text_layout *l, const char 
 
 /* Rows of a stretch of the text whose marks are known. */
 typedef struct stretch {
-    const char *begin, *end; /* whole lines */
-    const uint32_t *next;    /* the first mark behind the rows read */
-    const uint32_t *last;    /* behind all marks */
+    const char *begin, *end; /* whole rows */
+    const text_marks *marks;
+    size_t row;   /* the first row that is not read, */
+    size_t mark;  /* its first mark, */
+    size_t usual; /* and so many marks behind it, probably, the last */
 } stretch;
 
-/* Finds the marks of the next whole rows, of which some fields are quoted. */
-static bool find_marks_outside(const text_rows *rows, const text_layout *l, const char *at,
-                               const char *end, stretch *s) {
-    const uint32_t length = end - at > STRETCH ? STRETCH : (uint32_t)(end - at);
-    size_t n = text_marks_outside(at, length, l->delimiter, rows->marks);
-    while (n > 0 && at[rows->marks[n - 1]] != '\n') n--;
-    if (n == 0) return false;
-    *s = (stretch){at, at + rows->marks[n - 1] + 1, rows->marks, rows->marks + n};
-    return true;
-}
-
-/* Finds the marks of the next whole lines. False: the first line is too long for a stretch, or
- * fields are parted by blanks, which have no marks. */
-static bool find_marks(const text_rows *rows, const text_layout *l, const char *at, const char *end,
+/* Finds the marks of the next whole rows. False: the first row is too long for a stretch, or fields
+ * are parted by blanks, which have no marks. */
+static bool find_marks(text_rows *rows, const text_layout *l, const char *at, const char *end,
                        stretch *s) {
+    text_marks *m = &rows->marks;
+    const uint32_t length = end - at > STRETCH ? STRETCH : (uint32_t)(end - at);
     if (l->delimiter == ' ') return false;
-    if (rows->quoted) return find_marks_outside(rows, l, at, end, s);
-    if (end - at > STRETCH) {
-        end = memrchr(at, '\n', STRETCH);
-        if (!end++) return false;
-    }
-    const size_t n = text_marks_find(at, (uint32_t)(end - at), l->delimiter, rows->marks);
-    *s = (stretch){at, end, rows->marks, rows->marks + n};
+    if (rows->quoted)
+        text_marks_outside(at, length, l->delimiter, m);
+    else
+        text_marks_find(at, length, l->delimiter, m);
+    if (m->rows == 0) return false;
+    *s = (stretch){.begin = at, .end = at + m->ends[m->rows - 1] + 1, .marks = m};
     return true;
 }
 
@@ -436,6 +429,7 @@ static bool read_special(text_rows *rows, const text_layout *l, int k, const cha
     const text_column *c = &rows->columns[k];
     if (c->only_strings && put_near(rows, l, k, p, end)) return true;
     if (c->only_numbers && read_between(rows, l, k, p, end)) return true;
+    if (c->both && put_near(rows, l, k, p, end) && read_between(rows, l, k, p, end)) return true;
     const char *const at = text_skip_blanks(p, l->delimiter), *last = end;
     while (last > at && text_is_blank(last[-1], l->delimiter)) last--;
     if (*at != '"') return put_field(rows, l, k, p, at, (text_field){at, last, end, false});
@@ -443,24 +437,39 @@ static bool read_special(text_rows *rows, const text_layout *l, int k, const cha
     return !f.broken && has_pairs(f.at, f.end) && put_field(rows, l, k, p, at, f);
 }
 
-/* Reads a row that begins at p, by its marks. Returns its end; NULL: it must be read the long way,
- * for it has a quote or something wrong. */
-static inline const char *read_marked_row(text_rows *rows, const text_layout *l, stretch *s,
-                                          const char *p) {
-    const uint32_t *mark = s->next;
-    const char *end = p;
-    for (int field = 0, k = 0; k < l->columns; field++, p = end + 1) {
-        end = s->begin + *mark++;
-        const bool wanted = field == l->fields[k];
-        if (*end == '"' || (*end == '\n' && !(wanted && k + 1 == l->columns))) return NULL;
-        if (!wanted) continue;
-        if (rows->special ? !read_special(rows, l, k, p, end) : !read_between(rows, l, k, p, end))
-            return NULL;
-        k++;
+/* Finds the last mark of the row: where it ends. Most rows have as many as the one before. */
+static inline size_t last_mark(stretch *s) {
+    const text_marks *m = s->marks;
+    const uint32_t end = m->ends[s->row];
+    size_t last = s->mark + s->usual;
+    if (last < m->n && m->at[last] == end) return last;
+    for (last = s->mark; m->at[last] != end;) last++;
+    s->usual = last - s->mark;
+    return last;
+}
+
+/* Reads the row that begins at p by its marks. False: it must be read the long way, for it is
+ * blank, or something is wrong. */
+static inline bool read_marked_row(text_rows *rows, const text_layout *l, const stretch *s,
+                                   const char *p, size_t last) {
+    const uint32_t *const mark = s->marks->at + s->mark;
+    if (s->mark + (size_t)l->fields[l->columns - 1] > last) return false;
+    if (s->mark == last && *text_skip_blanks(p, l->delimiter) == '\n') return false;
+    for (int k = 0; k < l->columns; k++) {
+        const int field = l->fields[k];
+        const char *const at = field > 0 ? s->begin + mark[field - 1] + 1 : p;
+        const char *const end = s->begin + mark[field];
+        if (rows->special ? !read_special(rows, l, k, at, end) : !read_between(rows, l, k, at, end))
+            return false;
     }
-    while (*end != '\n') end = s->begin + *mark++;
-    s->next = mark;
-    return end + 1;
+    return true;
+}
+
+/* Goes on behind a row that ends before `next`. */
+static void pass_rows(stretch *s, const char *next) {
+    const text_marks *m = s->marks;
+    while (s->row < m->rows && s->begin + m->ends[s->row] < next) s->row++;
+    while (s->mark < m->n && s->begin + m->at[s->mark] < next) s->mark++;
 }
 
 /* Reads rows up to the end of the stretch, or as many as there is room for. */
@@ -468,18 +477,16 @@ static const char *read_stretch(text_rows *rows, const text_layout *l, stretch *
                                 const char *text_end, text_error *e) {
     const char *at = s->begin;
     while (at < s->end && rows->n < rows->most) {
-        const char *const begin = at;
-        if (text_is_blank(*at, l->delimiter)) at = text_skip_blanks(at, l->delimiter);
-        const char *next = *at == '\n' ? NULL : read_marked_row(rows, l, s, begin);
-        if (next) {
+        const size_t last = last_mark(s);
+        if (read_marked_row(rows, l, s, at, last)) {
             rows->n++;
+            at = s->begin + s->marks->ends[s->row++] + 1;
+            s->mark = last + 1;
         } else {
-            next = *at == '\n' ? at + 1 : read_row(rows, l, begin, at, text_end, e);
-            if (!next) return NULL;
-            rows->n += *at != '\n';
-            while (s->next < s->last && s->begin + *s->next < next) s->next++;
+            at = read_line(rows, l, at, text_end, e);
+            if (!at) return NULL;
+            pass_rows(s, at);
         }
-        at = next;
     }
     return at;
 }
@@ -511,6 +518,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
+        c->both = c->strings.offsets && !c->only_strings && plain;
         c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;
         if (c->valid) memset(c->valid, 0xff, (size_t)rows->room / 8);
         if (c->strings.offsets) c->strings.offsets[0] = 0;

@@ -13,23 +13,39 @@
 #include "text/strings.h"
 #include "text/style.h"
 
+struct text_options;
+struct text_error;
+
+/* A caller that must know the first row before it can say which columns it wants. `choose` gets its
+ * n fields, as they stand there, and sets lists of columns in the options, which the caller keeps.
+ * False: it has filled in the error. */
+typedef struct text_chooser {
+    const char *option; /* which asks for columns */
+    bool (*choose)(void *arg, char *const fields[], int n, struct text_options *options,
+                   struct text_error *error);
+    void *arg;
+} text_chooser;
+
 /* Options for reading text. */
 typedef struct text_options {
-    const char *columns; /* numbers from 1, or names, with commas between; NULL: not given */
+    const char *columns; /* numbers from 1, or names, with commas between; any name may stand
+                            between backquotes; NULL: not given */
     const char *also;    /* more of them, that a command wants beside these; NULL: none */
     const char *strings; /* columns that are held as strings; NULL: none */
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
     const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
+    bool judge_nulls;    /* the same, whatever was asked for: the caller judges them */
     bool lax;            /* a field that a row has not is NULL */
     bool json;           /* each line holds an object */
     text_style style;    /* of numbers */
     char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
-    bool all;            /* columns not given: all that the first row has */
+    bool all;            /* columns not given: all of the first row (join --on) */
     bool header;         /* the first row holds names; as it does if a column has a name */
     bool table;          /* the same; and header not given: if all in it look like names */
     bf_dtype dtype;      /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
     size_t longest;      /* bytes of a line that memory allows; 0: no limit but that of all lines */
+    const text_chooser *chooser; /* NULL: none */
 } text_options;
 
 typedef struct json_keys json_keys; /* text/json.h */
@@ -58,6 +74,9 @@ typedef struct text_error {
     char what[240], hint[240];
 } text_error;
 
+/* The text in an error: printable, and not all of it if it is long. */
+void text_quote(char out[64], const char *at, const char *end);
+
 /* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order), but for the
  * decimal point; else ' '. */
 char text_find_delimiter(const char *at, const char *end, char decimal);
@@ -72,8 +91,9 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
                       const char *end, text_error *error);
 void text_layout_free(text_layout *layout);
 
-/* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. */
-void text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
+/* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. False:
+ * there is no memory. */
+bool text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
 
 /* The wanted column that an item of the options means, a number or a name; -1: none. */
 int text_layout_column(const text_layout *layout, const char *item);
@@ -105,7 +125,7 @@ typedef struct text_column {
     unsigned can;   /* bit i: all numbers are candidate i's */
     bool words;     /* some field is no number */
     text_strings strings;
-    bool only_strings, only_numbers;
+    bool only_strings, only_numbers, both; /* may be read the short way */
     uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
 
@@ -114,13 +134,13 @@ typedef struct text_rows {
     text_column *columns;
     int count; /* of columns */
     int64_t n, room;
-    int64_t most;    /* rows to read now */
-    bool quoted;     /* some fields are; set by the caller */
-    bool special;    /* there is more to do than to read numbers */
-    bool no_memory;  /* why reading failed */
-    void *memory;    /* where the numbers are */
-    uint32_t *marks; /* places in a stretch of the text */
-    uint64_t *seen;  /* of JSON: for each column, the stamp of the line that it was last in */
+    int64_t most;     /* rows to read now */
+    bool quoted;      /* some fields are; set by the caller */
+    bool special;     /* there is more to do than to read numbers */
+    bool no_memory;   /* why reading failed */
+    void *memory;     /* where the numbers are */
+    text_marks marks; /* of a stretch of the text */
+    uint64_t *seen;   /* of JSON: for each column, the stamp of the line that it was last in */
     uint64_t stamp;
 } text_rows;
 

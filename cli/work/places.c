@@ -93,7 +93,8 @@ static int take_elements(places *p, bf_context *context) {
 }
 
 static int load_elements(places *p, const options *o, bf_context *context, const char *name) {
-    const input in = {.count = -1, .text.longest = o->input.text.longest};
+    const input in = {
+        .count = -1, .text.longest = o->input.text.longest, .unpack = o->input.unpack};
     const rows_options how = {.threads = o->threads,
                               .settled = true,
                               .unchanging = true,

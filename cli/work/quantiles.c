@@ -152,12 +152,13 @@ static int pass_failed(const quantiles *q, bf_status st, const char *name) {
     return fail(EXIT_DATA, name, "it changed while it was read %d times", q->pass + 1);
 }
 
-static int absorb_chunk(const quantiles *q, const rows *r, const rows_chunk *chunk) {
+static int absorb_chunk(const quantiles *q, rows *r, const rows_chunk *chunk) {
     bf_status st = BF_OK;
     for (int k = 0; k < q->columns && st == BF_OK; k++) {
-        const void *numbers = chunk->columns[k].as[__builtin_ctz(r->can[k])];
-        const bf_array array = bf_array_of(rows_dtype(r, k), numbers, chunk->n);
-        st = absorb_column(q, k, &array);
+        rows_numbers present;
+        st = rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present)
+                 ? absorb_column(q, k, &present.numbers)
+                 : BF_E_MEMORY;
     }
     if (st == BF_OK) return EXIT_DONE;
     const int code = source_check(&r->source);
@@ -213,6 +214,7 @@ static int read_input(quantiles *q, rows *r, bool makes, bool last) {
         if (code == ROWS_RESETTLED) rows_again(r);
     } while (code == ROWS_RESETTLED && makes);
     progress_stop();
+    if (q->pass == 0) q->seen += rows_seen(r);
     return code == ROWS_RESETTLED
                ? fail(EXIT_DATA, r->source.name, "it is not the file that it was")
                : code;
@@ -258,6 +260,7 @@ static int find_all(quantiles *q, quantiles_input *inputs, int n) {
         code = read_inputs(q, inputs, n);
         if (code == EXIT_DONE) code = merge_pass(q, name);
         if (code == EXIT_DONE) code = ranks_agree(end_pass(q, name));
+        if (code == EXIT_DONE && q->pass == 0) q->seen = ranks_sum(q->seen);
         q->pass++;
     } while (code == EXIT_DONE && !all_done(q));
     return code;
@@ -278,6 +281,7 @@ bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     *column = (quantiles_column){
         .info = {.dtype = info.dtype, .count = info.all, .nan = info.nan, .inf = state.inf},
         .to = info.to,
+        .nulls = q->seen - info.all,
         .values = malloc((size_t)(q->parts * BF_QUANTILES_MAX) * sizeof *column->values)};
     bf_status st = column->values ? BF_OK : BF_E_MEMORY;
     for (int p = 0; p < q->parts && st == BF_OK; p++)

@@ -43,6 +43,7 @@ typedef struct quantiles {
     bf_state **sums;      /* of each column, if infinities are counted */
     work_thing *things;   /* all of these objects */
     int pass;             /* from 0 */
+    int64_t seen;         /* rows of all inputs, and of all ranks after the first pass */
 } quantiles;
 
 /* Finds the quantiles of each column, of all n inputs together: of several, whose columns and
@@ -55,6 +56,7 @@ typedef struct quantiles_column {
     bf_state_info info; /* dtype, count, nan; inf if infinities were counted */
     bf_dtype to;        /* of the values */
     bf_value *values;   /* to be freed */
+    int64_t nulls;      /* rows that were left out, for they have no value */
 } quantiles_column;
 
 /* Takes the values of column k. Returns BF_E_NAN, BF_E_EMPTY or BF_E_MEMORY if there are none. */

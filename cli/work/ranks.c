@@ -98,6 +98,14 @@ void ranks_share_words(int64_t *words, int64_t first, int64_t end) {
     free(sizes);
 }
 
+int64_t ranks_sum(int64_t mine) {
+    int64_t *all = ranks_allocate((size_t)ranks_count() * sizeof *all), sum = 0;
+    ranks_gather(&mine, all, sizeof mine);
+    for (int i = 0; i < ranks_count(); i++) sum += all[i];
+    free(all);
+    return sum;
+}
+
 /* ---- agreement ------------------------------------------------------------------------------- */
 
 int ranks_agree(int code) {

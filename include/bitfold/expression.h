@@ -81,13 +81,24 @@ BF_API bf_status bf_expression_parse(bf_context *context, const char *text,
                                      bf_expression **expression);
 BF_API void bf_expression_destroy(bf_expression *expression);
 
+/* What a name in a text stands for: strings, if it is compared with a string in quotes; either, if
+ * it is compared with what may be strings, or isnull asks about it; else numbers. */
+typedef enum bf_expression_name_kind {
+    BF_NAME_EITHER,
+    BF_NAME_NUMBER,
+    BF_NAME_STRING
+} bf_expression_name_kind;
+
+#define BF_EXPRESSION_NAMES_MAX 256
+
 /* Writes the names of the columns in a text to `names`, each once and with a zero byte behind it,
- * in the order of their first places, and their number to *count. There must be room for
- * strlen(text) + 1 bytes. The text need not be one that can be parsed, but for its names, numbers
- * and strings. Errors: BF_E_ARGUMENT (also more than 256 names; *position is then set, unless NULL,
- * as by bf_expression_parse), BF_E_MEMORY. */
-BF_API bf_status bf_expression_names(bf_context *context, const char *text, char *names, int *count,
-                                     int *position);
+ * in the order of their first places; their number to *count; and their kinds, unless NULL, to
+ * `kinds`. There must be room for strlen(text) + 1 bytes and for BF_EXPRESSION_NAMES_MAX kinds. The
+ * text need not be one that can be parsed, but for its names, numbers and strings. Errors:
+ * BF_E_ARGUMENT (also too many names; *position is then set, unless NULL, as by
+ * bf_expression_parse), BF_E_MEMORY. */
+BF_API bf_status bf_expression_names(bf_context *context, const char *text, char *names,
+                                     unsigned char *kinds, int *count, int *position);
 
 /* The dtype of the results. BF_NONE of NULL. */
 BF_API bf_dtype bf_expression_dtype(const bf_expression *expression);

@@ -67,6 +67,7 @@ from ._axis import *
 from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions
 from ._arrays import NAMES, View, dtype_name, new_array, to_python
 from ._comm import Comm
+from ._expression import evaluate, reduce_expression
 from ._group import Groups, join
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
@@ -85,7 +86,7 @@ from ._library import (
 
 __version__ = lib.bf_version().decode()
 __all__ = [
-    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "vecdot", "map", "result_dtype", "julia", "palette_colors",
+    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "vecdot", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
     *_of_axis, "Comm", "Table", "Result", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError",

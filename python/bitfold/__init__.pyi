@@ -1,7 +1,7 @@
 """The types of the module. Docstrings are in the module."""
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypedDict, overload
 
 from typing_extensions import Buffer, Self, TypeAlias, Unpack
@@ -721,6 +721,27 @@ def map(
     dtype: _Dtype | Sequence[_Dtype | None] | None = None,
     context: Context | None = None,
 ) -> Any: ...  # out, or a new array
+def evaluate(
+    text: str,
+    arrays: Mapping[str, _ArrayLike] | None = None,
+    *,
+    out: _ArrayLike | None = None,
+    overflow: Literal["error", "wrap", "saturate"] = "error",
+    context: Context | None = None,
+    **named: _ArrayLike,
+) -> Any: ...  # out, or a new array
+def reduce_expression(
+    op: _Operation,
+    text: str,
+    arrays: Mapping[str, _ArrayLike] | None = None,
+    *,
+    nan: _Nan = "propagate",
+    out_dtype: _Dtype | None = None,
+    ddof: int = 0,
+    overflow: Literal["error", "wrap"] = "error",
+    context: Context | None = None,
+    **named: _ArrayLike,
+) -> Any: ...  # an int, a float or a bool
 def result_dtype(op: _MapOperation, *dtypes: _Dtype | type[int] | type[float]) -> str: ...
 
 # ---- histograms ----------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ class Usage(CommandTest):
                          option, first, option, second, name)
         self.refused(2, "--threads is given twice", "sum", "-j1", "-j2", name)
         self.refused(2, "--json and --tsv exclude each other", "sum", "--json", "--tsv", name)
-        self.refused(2, "--json and --tsv exclude each other", "count", "--tsv", "--json", name)
+        self.refused(2, "--tsv and --json exclude each other", "count", "--tsv", "--json", name)
         self.assertEqual(os.listdir(self.dir), ["x.csv"])
         self.assertEqual(self.result("sum", "--column", "b", "-j1", "-q", "--no-progress", "-q",
                                      "--column", "b", "--progress", "-j", "1", name), "2")

@@ -1,10 +1,13 @@
 """CSV as RFC 4180 has it and as it is in the world: against Python's csv module."""
+import contextlib
 import csv
 import gzip
 import io
+import json
 import lzma
 import os
 import random
+import resource
 import shutil
 import subprocess
 import unittest
@@ -136,6 +139,68 @@ class Tables(CommandTest):
     def test_blanks_part_fields_of_one_line(self):
         self.refused(3, "-:1: a quoted field", "sum", "--column", 2, "--delimiter", " ",
                      stdin=b'1 "2\n3" 4\n')
+
+
+class Shapes(CommandTest):
+    """Many columns, odd names, bytes that are no text."""
+
+    def test_a_hundred_thousand_columns(self):
+        n = 100_000
+        names = ",".join("c%d" % i for i in range(n))
+        rows = [names, ",".join(str(i) for i in range(n)), ",".join(["1"] * n)]
+        name = self.write("x", "\n".join(rows).encode())
+        self.assertEqual(self.result("sum", "--column", "c99999,c5", name), "c5\t6\nc99999\t100000")
+        self.assertEqual(self.result("max", "--column", n, "--offset", 1, name), "99999")
+        described = self.result("describe", "--tsv", name).split("\n")
+        self.assertEqual(len(described), n + 1)
+        self.assertEqual(described[-1].split("\t")[1:3], ["c99999", "2"])
+        newlines = '"%s"' % ("\n" * 300_000)
+        tall = self.write("y", ("\n".join(rows[:2]) + "," + newlines + "\n").encode())
+        self.assertEqual(len(self.result("describe", "--tsv", tall).split("\n")), n + 1)
+
+    def test_short_rows_of_many_columns_take_no_memory(self):
+        n = 100_000
+        wide = ",".join("c%d" % i for i in range(n)) + "\n" + ",".join(["1"] * n) + "\n" + "1\n" * 300_000
+        keys = "{%s}\n" % ",".join('"c%d":1' % i for i in range(n)) + "{}\n" * 300_000
+        for data, options in [(wide, ["--lax"]), (keys, ["--format", "jsonl"])]:
+            data = data.encode()
+            for name in [self.write("x", data), "-"]:
+                with self.limited(3 << 30):
+                    self.refused(3, "%d columns are too short" % n, "describe", "--null-policy", "skip",
+                                 "-j2", *options, name, stdin=data)
+            self.assertEqual(self.result("sum", "--column", "c7", "--null-policy", "skip", *options,
+                                         stdin=data), "1")
+
+    @contextlib.contextmanager
+    def limited(self, size):
+        """Commands may take so much memory."""
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        if not SANITIZED:
+            resource.setrlimit(resource.RLIMIT_AS, (size, before[1]))
+        yield
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+    def test_names_of_any_bytes(self):
+        data = b'a,"b,c",7,`,"x\ny",a,\n1,2,3,4,5,6,7\n'
+        for name, value in [("`b,c`", 2), ("`7`", 3), ("7", 7), ("`", 4), ("x\ny", 5), ("`x\ny`", 5)]:
+            self.assertEqual(self.result("sum", "--column", name, "--header", stdin=data), str(value), name)
+        self.assertEqual(self.result("sum", "--column", "`b,c`,`7`", stdin=data), "b,c\t2\n7\t3")
+        self.assertEqual(self.result("group", "--column", "`b,c`", "--sum", "`7`", self.write("x", data)),
+                         "2\t3")
+        self.refused(3, "more than one column is named 'a'", "sum", "--column", "a", stdin=data)
+        self.refused(3, "no column is named 'b'", "sum", "--column", "b", stdin=data)
+        self.refused(3, "no column is named '8'", "sum", "--column", "`8`", stdin=data)
+
+    def test_bytes_that_are_no_text_stay_as_they_are(self):
+        words = [b"\xff\xfe", b"\xc3", b"caf\xe9", bytes(range(128, 256)), b"\xed\xa0\x80", b"\x01\x7f"]
+        data = b"k,v\n" + b"".join(b'%s,1\n"%s",2\n' % (w, w) for w in words)
+        name = self.write("x", data)
+        done = subprocess.run([SHOW_ROWS, name, "2", "0", "0", "strings=k"], capture_output=True)
+        self.assertEqual(done.stdout.decode().split(),
+                         ["=" + w.hex() for w in words for _ in range(2)])
+        self.assertEqual(self.result("sum", "--column", "v", name), "18")
+        self.refused(3, "x:3: a NUL byte", "sum", "--column", "v",
+                     self.write("x", b"k,v\na,1\nb\0,2\n"))
 
 
 SHOW_ROWS = os.environ.get("BITFOLD_SHOW_ROWS", "show_rows")
@@ -276,10 +341,87 @@ class Nulls(CommandTest):
             self.result("max", *skip[1:], *option)
         self.assertEqual(self.result(*skip, name, "--total", "--dtype", "i32").split()[-2], "36")
 
+    def test_every_command_leaves_out_what_its_column_has_not(self):
+        for seed in range(CASES // 2):
+            r = random.Random(seed)
+            size = r.choice([2, 7, 300, 30_000, 90_000])
+            share = r.choice([0.01, 0.5, 0.9])
+            columns = [[None if r.random() < share else r.choice([r.randrange(-50, 50), r.randrange(10**6)])
+                        for _ in range(size)] for _ in range(2)]
+            for c in columns:
+                c[r.randrange(size)] = 7
+            data = "a,b,z\n" + "".join("%s,%s,x\n" % tuple("NA" if v is None else v for v in row)
+                           for row in zip(*columns))
+            data = data.encode()
+            self.write("x", data)
+            there = [sorted(v for v in c if v is not None) for c in columns]
+            nulls = [c.count(None) for c in columns]
+
+            def ask(*command, **more):
+                name = r.choice([self.path("x"), "-"])
+                limit = r.choice([[], [], ["--memory", "96M"]]) if not SANITIZED else []
+                found = self.result(*command, "--column", "a,b", "--null", "NA", "--null-policy", "skip",
+                                    "-j", r.choice(THREADS) if not limit else 2, *limit, "--json", name,
+                                    stdin=data)
+                found = [json.loads(line) for line in found.split("\n")]
+                self.assertEqual([(o["n"], o["null"]) for o in found],
+                                 [(len(t), n) for t, n in zip(there, nulls)], (seed, command))
+                return found
+
+            for o, t, c in zip(ask("describe", "--quantiles"), there, columns):
+                self.assertEqual((o["min"], o["max"], o["sum"]), (t[0], t[-1], sum(t)))
+                self.assertEqual((o["argmin"], o["argmax"]), (c.index(t[0]), c.index(t[-1])))
+                self.assertEqual(o["quantiles"], list(np.percentile(t, [25, 50, 75])), seed)
+            self.assertEqual([o["value"] for o in ask("median")], [np.median(t) for t in there])
+            self.assertEqual([o["values"] for o in ask("quantile", "-p", "0,90")],
+                             [list(np.percentile(t, [0, 90])) for t in there])
+            self.assertEqual([o["values"] for o in ask("sort")], there)
+            self.assertEqual([(o["values"], o["counts"]) for o in ask("unique", "--count")],
+                             [tuple(a.tolist() for a in np.unique(t, return_counts=True)) for t in there])
+            k = r.choice([1, 5, 1000])
+            for o, t, c in zip(ask("top", "-n", k), there, columns):
+                best = sorted((i for i, v in enumerate(c) if v is not None), key=lambda i: -c[i])[:k]
+                self.assertEqual((o["index"], o["values"]), (best, [c[i] for i in best]), seed)
+
+    def test_pairs_are_left_out_together(self):
+        for seed in range(CASES // 2):
+            r = random.Random(seed)
+            size = r.choice([1, 50, 40_000])
+            a, b = ([r.choice([None, r.randrange(-99, 99)]) for _ in range(size)] for _ in range(2))
+            for name, column in [("a", a), ("b", b)]:
+                self.write(name, "".join("%s,\n" % ("" if v is None else v) for v in column).encode())
+            skip = ["--column", 1, "--null-policy", "skip", "--json", "-j", r.choice(THREADS)]
+            pairs = [(x, y) for x, y in zip(a, b) if x is not None and y is not None]
+            dot = json.loads(self.result("dot", *skip, self.path("a"), self.path("b")))
+            self.assertEqual((dot["value"], dot["n"], dot["null"]),
+                             (sum(x * y for x, y in pairs), len(pairs), size - len(pairs)))
+            hist = json.loads(self.result("hist", *skip, "--range", "-100:100", "--bins", 4, "--weights",
+                                          self.path("b"), self.path("a")))
+            self.assertEqual((hist["n"], hist["null"]), (len(pairs), size - len(pairs)))
+            self.assertEqual(sum(hist["weights"]), sum(y for _, y in pairs))
+            plain = json.loads(self.result("hist", *skip, "--bins", 3, self.path("a"))) if any(
+                v is not None for v in a) else {"n": 0, "null": size, "counts": []}
+            self.assertEqual((plain["n"], plain["null"], sum(plain["counts"])),
+                             (size - a.count(None), a.count(None), size - a.count(None)))
+
+    def test_a_total_counts_what_all_files_have_not(self):
+        x, y = self.write("x", b"1,\n,\n4,\n"), self.write("y", b",\n,\n2,\n")
+        for command, value in [("sum", 7), ("max", 4), ("median", 2), ("sort", None), ("top", None)]:
+            more = ["-n", 2] if command == "top" else []
+            lines = self.result(command, *more, "--column", 1, "--null-policy", "skip", "--total", "--json",
+                                x, y).split("\n")
+            total = json.loads(lines[-1])
+            self.assertEqual((total["n"], total["null"]), (3, 3), command)
+            if value:
+                self.assertEqual(total["value"], value)
+        self.assertEqual(self.result("top", "-n", 2, "--column", 1, "--null-policy", "skip", "--total", x, y)
+                         .split("\n")[-2:], ["4\t2\ttotal", "2\t5\ttotal"])
+
     def test_commands_that_cannot_leave_rows_out_say_so(self):
-        for command in ["hist", "count", "median", "describe"]:
-            self.refused(2, "cannot leave rows out", command, "--column", "1", "--null-policy", "skip",
+        for command in [["count"], ["median", "--axis", 0], ["sort", "--axis", 0]]:
+            self.refused(2, "cannot leave rows out", *command, "--column", "1", "--null-policy", "skip",
                          stdin=b"1\n")
+        self.refused(2, "has no place", "argsort", "--null-policy", "skip", stdin=b"1\n")
 
 
 def grouped(digits, mark):
@@ -302,7 +444,8 @@ class Styles(CommandTest):
         mark = r.choice(self.SIGNS) if currency and r.random() < 0.7 else ""
         if value < 0 and currency and r.random() < 0.5:
             sign, text = "", "(%s)" % text
-            return r.choice(["(%s%s)" % (mark, text[1:-1]), "(%s %s)" % (text[1:-1], mark)]).replace(" )", ")")
+            number = text[1:-1]
+            return "(%s)" % r.choice([mark + number, (number + " " + mark).strip()])
         return r.choice([mark + sign + text, sign + mark + text, sign + text + mark,
                          sign + text + " " + mark]).strip()
 
@@ -425,6 +568,29 @@ class Compressed(CommandTest):
             if not SANITIZED:
                 self.refused(3, "-:1: a line longer than --memory allows", "sum", "--memory", "100M",
                              stdin=bomb)
+
+    def test_what_ends_in_the_middle_is_told(self):
+        for name, compress in CODECS.items():
+            packed = compress(self.data)
+            for cut in [len(packed) // 3, len(packed) - 5, len(packed) - 1]:
+                for file in [self.write("x." + name, packed[:cut]), "-"]:
+                    self.refused(3, "the compressed data end too early", "sum", "--column", "a", file,
+                                 stdin=packed[:cut])
+            two = packed + compress(self.data[4:])[:-20]
+            self.refused(3, "the compressed data end too early", "sum", "--column", "a", stdin=two)
+
+    @unittest.skipIf(SANITIZED, "a sanitizer takes memory of its own")
+    def test_a_decompressor_takes_its_share_of_memory(self):
+        wide = lzma.compress(self.data, preset=9 | lzma.PRESET_EXTREME)
+        self.assertEqual(self.result("sum", "--column", "a", stdin=wide), self.want)
+        packed = {"xz": wide}
+        if "zst" in CODECS:
+            window = ["zstd", "-q", "-c", "--long=26", "-1"]
+            more = self.data + self.data[4:] * 200
+            packed["zst"] = subprocess.run(window, input=more, capture_output=True).stdout
+        for name, data in packed.items():
+            self.refused(3, "to decompress it takes more than its share of --memory", "sum", "--column", "a",
+                         "--memory", "100M", "-j2", stdin=data)
 
     def test_a_missing_library_is_named_with_its_package(self):
         names = {"gz": ("libz.so.1", "zlib1g"), "xz": ("liblzma.so.5", "liblzma5"),

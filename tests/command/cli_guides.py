@@ -51,13 +51,14 @@ class Command(CommandTest):
         ran = 0
         for line, shown in session(re.sub(r"\n\n+(?=[^$])[^$]*", "\n", text)):
             # At a terminal hist draws a plot; JSON has the time that the command took.
-            if "examples/data" in line and "hist" not in line and "--json" not in line:
+            of_data = "examples/data" in line or "observed.csv" in line
+            if of_data and "hist" not in line and "--json" not in line:
                 done = shell(line, self.dir, stderr=subprocess.STDOUT)
                 at_a_terminal = done.stdout.replace("\t", "  ").rstrip()
                 self.assertEqual((done.returncode, at_a_terminal),
                                  (0, shown.replace("\t", "  ").rstrip()), line)
                 ran += 1
-        self.assertGreater(ran, 2)
+        self.assertGreater(ran, 6)
 
 
 def examples(text):

@@ -201,6 +201,26 @@ class Commands(RanksTest):
             self.check(FOUND[i % len(FOUND)], [2, 3, 5][i % 3], *command.split(), "--column", "a",
                        "quoted")
 
+    def test_what_has_no_value_is_left_out_and_counted(self):
+        r = random.Random(2)
+        rows = [(r.choice([None, r.randrange(999)]), r.choice([None, 7, 0.5])) for _ in range(60_000)]
+        with open(os.path.join(self.dir, "t.csv"), "w") as f:
+            f.write("a,b,c\n" + "".join("%s,%s,x\n" % tuple("" if v is None else v for v in row)
+                                       for row in rows))
+        with open(os.path.join(self.dir, "t.jsonl"), "w") as f:
+            f.writelines(json.dumps({"a": a, "b": b}) + "\n" for a, b in rows)
+        commands = ["sum --column a,b", "argmax --column b", "describe --column a,b", "median --column b",
+                    "top -n 3 --column a", "hist --bins 4 --column a"]
+        for i, command in enumerate(commands):
+            arguments = [*command.split(), "--null-policy", "skip", "--json", ["t.csv", "t.jsonl"][i % 2]]
+            alone = run(*arguments, cwd=self.dir).stdout
+            code, out, error = self.ranks(FOUND[i % len(FOUND)], [2, 3, 5][i % 3], *arguments)
+            self.assertEqual((code, error), (0, ""))
+            for got, want in zip(out.splitlines(), alone.splitlines()):
+                got, want = json.loads(got), json.loads(want)
+                self.assertGreater(want["null"], 0)
+                self.assertEqual({**got, "seconds": 0}, {**want, "seconds": 0}, command)
+
     def test_more_ranks_than_rows(self):
         write_inputs(self.dir)
         for i, command in enumerate(["argmax tiny.npy", "prod one", "count one", "hist --tsv tiny.npy",

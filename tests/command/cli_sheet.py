@@ -11,13 +11,13 @@ import unittest
 
 import numpy as np
 
-from command import CommandTest
+from command import SANITIZED, CommandTest, least_memory
 
-CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 5
+CASES = int(os.environ.get("BITFOLD_CASES", "300")) // (20 if SANITIZED else 5)
 SHOW_SHEET = os.environ.get("BITFOLD_SHOW_SHEET", "show_sheet")
 ALIGNED, TSV, JSON, CSV, MARKDOWN = range(5)  # a pipe of ALIGNED is TSV
 WORDS = [b"", b"a", b"Tokyo", b"New York", b"Lagos, NG", b'say "no"', b'"', b'""', b"two\nlines",
-         b"\n", b"x\r\ny", b"\r", b"\t", b"a\tb", b"|", b"\\|", b"\\", b"*x*", b"<b>&amp;", b"12",
+         b"\n", b"x\r\ny", b"\r", b"\t", b"a\tb", b"|", b"\\|", b"\\", b"*x*", b"_x_", b"user_id", b"<b>&amp;", b"12",
          b"-0", b"null", b" blanks ", b"\x1b[31mred", b"\x00", b"\x7f", b"\xff\xfe", b"\xe2\x82",
          b"ok\xf0\x9f", b"\xc2\x9b1m", "été".encode(), "東京".encode(), "서울".encode(),
          "e\u0301".encode(), "😀".encode(), "a,\"b\"\n|c".encode(), b"w" * 70, b"q" * 3000]
@@ -160,20 +160,23 @@ class Sheets(CommandTest):
                 self.assertEqual([unescaped(c).replace("?", "\n") for c in cells], want)
 
     def test_a_terminal_shows_aligned_columns(self):
-        for table, how in self.each(6):
+        digits = [b"12", b"-0", b""]
+        for table, how in [*self.each(6), *self.each(7, words=digits)]:
             rows = [[(kind, name) for kind, name, _ in table.columns]]
             rows += [list(zip([kind for kind, _, _ in table.columns], row))
                      for row in table.shown()]
             cells = [["" if v is None else visible(v) if isinstance(v, bytes) else
                       number(v).decode() for _, v in row] for row in rows]
             widths = [min(48, max(map(width, column))) for column in zip(*cells)]
+            right = [kind != "s" or any(column) and all(c in ["", "12", "-0"] for c in column)
+                     for (kind, _, _), *column in zip(table.columns, *cells[1:])]
             want = []
             for row in cells:
                 line = []
-                for (kind, _, _), cell, wide in zip(table.columns, row, widths):
+                for to_right, cell, wide in zip(right, row, widths):
                     blanks = " " * (wide - width(cell))
-                    line.append(cell + blanks if kind == "s" else blanks + cell)
-                if table.columns[-1][0] == "s":
+                    line.append(blanks + cell if to_right else cell + blanks)
+                if not right[-1]:
                     line[-1] = row[-1]
                 want.append("  ".join(line) + "\n")
             path = self.write("sheet", table.description())
@@ -184,6 +187,13 @@ class Sheets(CommandTest):
         table = Table(random.Random(4), 0, 1)
         table.rows, table.columns = 2, [("f", b"x", [0.5, None]), ("i", b"n", [None, 10])]
         self.assertEqual(self.show(table, CSV, "hex"), b"x,n\n,10\n0x1p-1,\n")
+
+    def test_no_two_values_of_an_object_have_one_name(self):
+        table = Table(random.Random(8), 0, 1)
+        table.rows = 1
+        table.columns = [("i", name, [i]) for i, name in enumerate([b"a", b"a", b"a_2", b"a"])]
+        self.assertEqual(json.loads(self.show(table, JSON))["row"],
+                         {"a": 0, "a_3": 1, "a_2": 2, "a_4": 3})
 
     def test_many_rows_and_long_strings_are_whole(self):
         r = random.Random(5)
@@ -217,6 +227,73 @@ class Commands(CommandTest):
         self.assertEqual(self.shown(*count), "id  count\n 3      2\n-1      1\n")
         self.assertEqual(self.shown(*count, "--tsv"), "3\t2\n-1\t1\n")
 
+    def test_histograms_and_orders_have_them_too(self):
+        self.assertEqual(self.result("hist", "--bins", 2, "--column", "id", "--csv", self.text),
+                         "lo,hi,count\n-1,1,1\n1,3,2")
+        self.result("hist", "--range", "0:4", "--bins", 1, "--column", "id", self.text, "-q",
+                    "-o", self.path("h.md"))
+        with open(self.path("h.md")) as f:
+            self.assertEqual(f.read(), "| lo | hi | count |\n| ---: | ---: | ---: |\n"
+                             "| 0 | 4 | 2 |\n")
+        self.refused(2, "its ending is not that of --csv", "hist", "--csv", "-o", "h.md", self.text)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(os.path.dirname(self.text))
+        for name in ["t.csv", "./t.csv"]:
+            top = ["top", "-n", 2, "--column", "id", name]
+            self.assertEqual(self.result(*top, "--csv"),
+                             "value,index,file\n3,0,%s\n3,2,%s" % (name, name))
+            self.assertEqual(self.shown(*top), "value  index\n    3      0\n    3      2\n")
+        self.assertEqual(self.result("top", "-n", 1, "--column", "id,price", "--csv", *["t.csv"] * 2),
+                         "column,value,index,file\nid,3,0,t.csv\nprice,1e+300,2,t.csv\n"
+                         "id,3,0,t.csv\nprice,1e+300,2,t.csv")
+        self.assertEqual(self.shown("unique", "--count", "--column", "id", "t.csv"),
+                         "value  count\n   -1      1\n    3      2\n")
+        self.assertEqual(self.shown("unique", "--column", "id", "t.csv"), "-1\n3\n")
+        self.assertEqual(self.result("quantile", "-p", "0,50", "--csv", "--column", "id", "t.csv"),
+                         "percent,value\n0,-1\n50,3")
+        self.assertEqual(self.result("median", "--csv", "--column", "id", "t.csv"),
+                         "value,file\n3,t.csv")
+
+    def test_values_and_descriptions_have_rows(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(os.path.dirname(self.text))
+        both = ["--column", "id,price", "t.csv"]
+        self.assertEqual(self.result("sum", "--csv", *both),
+                         "column,value,file\nid,5,t.csv\nprice,1e+300,t.csv")
+        self.assertEqual(self.result("max", "--markdown", "--total", *both[2:], "--column", "id"),
+                         "| value | file |\n| ---: | --- |\n| 3 | t.csv |\n| 3 | total |")
+        self.result("min", *both, "-o", "min.csv")
+        with open("min.csv") as f:
+            self.assertEqual(f.read(), "column,value,file\nid,-1,t.csv\nprice,1.5,t.csv\n")
+        self.assertEqual(self.result("dot", "--csv", "t.csv", "t.csv", "--column", "id"),
+                         "value,file,other\n19,t.csv,t.csv")
+        for more in [[], ["--quantiles=50"]]:
+            rows = [line.split("\t") for line in
+                    self.result("describe", "--tsv", *more, *both).split("\n")]
+            got = list(csv.reader(self.result("describe", "--csv", *more, *both).split("\n")))
+            self.assertEqual(got, rows)
+        self.write("m.txt", b"1 2\n3 4\n")
+        self.assertEqual(self.result("sum", "--axis", "0", "--csv", "m.txt"),
+                         "value,file\n4,m.txt\n6,m.txt")
+        described = self.result("describe", "--axis", "0", "--csv", "m.txt").split("\n")
+        self.assertEqual([line.split(",")[:3] for line in described],
+                         [["file", "index", "n"], ["m.txt", "0", "2"], ["m.txt", "1", "2"]])
+        np.save("e.npy", np.zeros((2, 0)))
+        described = self.result("describe", "--axis", "1", "--csv", "e.npy").split("\n")
+        self.assertEqual(described[1], "e.npy,0,0,0,0,,,,,0,nan,nan")
+        np.save("e.npy", np.zeros((0, 2)))
+        self.assertEqual(self.result("sum", "--axis", "1", "--csv", "e.npy"), "value,file")
+        self.result("count", "--save", "c.bfs", "--column", "id", "t.csv")
+        self.assertEqual(self.result("merge", "--csv", "c.bfs"), "key,count\n3,2\n-1,1")
+
+    def test_joins_have_names(self):
+        a = self.save("a.npy", np.array([1, 2, 1]))
+        for more in [[], ["--memory", "%dM" % (least_memory() + 8)]]:
+            self.assertEqual(self.result("join", "--csv", "-j2", *more, a, a),
+                             "row_a,row_b\n0,0\n0,2\n1,1\n2,0\n2,2")
+            self.assertEqual(self.result("join", "-j2", *more, a, a), "0\t0\n0\t2\n1\t1\n2\t0\n2\t2")
+        self.assertEqual(self.shown("join", a, a).split("\n")[:2], ["row_a  row_b", "    0      0"])
+
     def test_the_ending_of_a_name_chooses_the_form(self):
         def written(name, *more):
             path = self.path(name)
@@ -239,10 +316,14 @@ class Commands(CommandTest):
     def test_spilled_groups_have_one_header(self):
         keys = np.random.default_rng(6).permutation(200_000) - 100_000
         name = self.save("k.npy", keys)
-        limit = ["--memory", "48M", "-j2"]
+        limit = ["--memory", "%dM" % (least_memory() + 8), "-j2"]
         for more in [["count"], ["count", "--sort", "key"]]:
             want = self.result(*more, "--csv", name)
             self.assertTrue(want.startswith("key,count\n"))
+            self.assertTrue(self.result(*more, "--csv", *limit, name) == want)
+        for more in [["sort"], ["unique", "--count"], ["top", "-n", 150_000]]:
+            want = self.result(*more, "--csv", name)
+            self.assertTrue(want.startswith("value,"))
             self.assertTrue(self.result(*more, "--csv", *limit, name) == want)
         want = self.result("group", name, "--sum", name, "--markdown")
         self.assertTrue(self.result("group", name, "--sum", name, "--markdown", *limit) == want)

@@ -31,7 +31,7 @@ static reading read_all(int file, size_t length, size_t step, unsigned char *out
     const size_t first = length < PREFIX ? length : PREFIX;
     require(lseek(file, 0, SEEK_SET) == 0 && read(file, prefix, first) == (ssize_t)first);
     reading x = {0, false};
-    unpack *u = unpack_open(file, prefix, first, &error);
+    unpack *u = unpack_open(file, prefix, first, 0, &error);
     if (!u) { /* the library is missing */
         require(error.what != NULL);
         return x;

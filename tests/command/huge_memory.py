@@ -1,4 +1,5 @@
 """20 GiB within --memory 512M or 256M, and a disk that is full in the midst of a spill, at any point."""
+import gzip
 import os
 import random
 import resource
@@ -66,6 +67,45 @@ class Huge(CommandTest):
         self.assertEqual(list(map(float, self.within(*ask, limit=256).split())), want)
         want = (element(n // 2 - 1) + element(n // 2)) / 2
         self.assertEqual(float(self.within("median", name, limit=256)), want)
+
+    def refused_within(self, what, *arguments, limit, stdin=None):
+        """A command that is refused for what it reads, and keeps to so many MiB meanwhile."""
+        peak = self.path("peak")
+        done = subprocess.run([sys.executable, "-S", "-c", PEAK, peak, BITFOLD, *map(str, arguments)],
+                              stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=1800)
+        self.assertEqual((done.returncode, done.stdout), (3, b""), arguments)
+        self.assertIn(what, done.stderr.decode())
+        with open(peak) as f:
+            self.assertLess(int(f.read()), limit * 1024, arguments)
+
+    def test_lines_of_4_gib(self):
+        name, within = self.path("x"), ["--memory", "200M"]
+        for start, block, line, what in [
+                (b"1,1\n2,", b"x", 2, "a line of more than 256 MiB"),
+                (b'1,1\n2,2\n4,"', b"x\n", 3, "a quoted field that does not end")]:
+            with open(name, "wb") as f: # sparse behind what is read of it
+                f.write(start)
+                for _ in range(600):
+                    f.write(block * (MIB // len(block)))
+                f.truncate(4 << 30)
+            for memory, limit, error in [([], 1200, what), (within, 200, "a line longer than --memory")]:
+                ask = ["sum", "-j2", "--column", 1, *memory]
+                self.refused_within("%s:%d: %s" % (name, line, error), *ask, name, limit=limit)
+                with subprocess.Popen(["cat", name], stdout=subprocess.PIPE) as pipe:
+                    self.refused_within("-:%d: %s" % (line, error), *ask, limit=limit, stdin=pipe.stdout)
+                    pipe.stdout.close()
+
+    def test_a_bomb_of_rows_takes_no_memory(self):
+        name, times = self.path("x.gz"), 1000
+        part = gzip.compress(b"3,x\n" * (MIB // 4))
+        with open(name, "wb") as f: # members, one behind another
+            for _ in range(times):
+                f.write(part)
+        self.assertLess(os.path.getsize(name), 4 * MIB)
+        rows = times * (MIB // 4)
+        self.assertEqual(self.within("sum", "-j2", "--column", 1, name, limit=100), "%d\n" % (3 * rows))
+        self.assertEqual(self.within("median", "-j2", "--column", 1, name, limit=100), "3\n")
+        self.assertEqual(self.within("count", "-j2", "--column", 1, name, limit=100), "3\t%d\n" % rows)
 
     def test_a_disk_that_is_full_at_any_point(self):
         spill = self.path("spill")

@@ -21,7 +21,7 @@ enum { COLUMNS = 5 };
 /* Columns: strings by i32 offsets, f64, strings by i64 offsets, i16, u64. */
 static const bf_dtype dtypes[COLUMNS] = {BF_NONE, BF_F64, BF_NONE, BF_I16, BF_U64};
 
-static char text[2][ROWS * 24];
+static char text[2][ROWS * 40];
 static int32_t narrow[ROWS + 1];
 static int64_t wide[ROWS + 1];
 static double floats[ROWS];
@@ -34,8 +34,8 @@ static const int64_t first_bit = 3;
 
 /* Strings of which many share a beginning, some hold zeros, and some are empty. */
 static int64_t make_string(char *to, uint64_t r) {
-    static const char prefix[] = "a common prefix";
-    const int64_t shared = r % 3 == 0 ? (int64_t)(r >> 8) % 16 : 0, n = (int64_t)(r >> 16) % 9;
+    static const char prefix[] = "a prefix that many keys share";
+    const int64_t shared = r % 3 == 0 ? (int64_t)(r >> 8) % 30 : 0, n = (int64_t)(r >> 16) % 9;
     memcpy(to, prefix, (size_t)shared);
     for (int64_t i = 0; i < n; i++) to[shared + i] = (char)((r >> (20 + 2 * i) & 3) * 85);
     return shared + n;

@@ -1,5 +1,6 @@
 """-e: expressions of files and columns, whose values are reduced exactly."""
 import json
+import os
 import unittest
 from fractions import Fraction
 
@@ -11,6 +12,72 @@ from command import CommandTest, run
 def exact_sum(x):
     """The exact sum of floats, rounded once."""
     return float(sum(Fraction(float(v)) for v in x.ravel()))
+
+
+CITIES = ["Lagos", "Paris", "", "it's", 'say "so"', "a, b", "two\nlines", "Z\u00fcrich", "zz", "007"]
+
+
+def quoted(text, rng):
+    """A string of an expression, in one kind of quotes or the other."""
+    quote = "'\""[rng.integers(2)]
+    return quote + text.replace(quote, 2 * quote) + quote
+
+
+def both(x, y):
+    return False if x is False or y is False else None if x is None or y is None else True
+
+
+def negated(x):
+    return None if x is None else not x
+
+
+def lifted(f):
+    return lambda *x: None if None in x else f(*x)
+
+
+class Grammar:
+    """Random expressions, each as its text and as a function of a row."""
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def one_of(self, *makers):
+        return makers[self.rng.integers(len(makers))]()
+
+    def number(self, depth):
+        if depth == 0:
+            return self.one_of(lambda: ("price", lambda r: r["price"]),
+                               lambda: ("`n, items`", lambda r: r["n"]),
+                               lambda: ("2.5", lambda r: 2.5), lambda: ("3", lambda r: 3))
+        (a, f), (b, g), (c, h) = self.number(depth - 1), self.number(depth - 1), self.condition(depth - 1)
+        op, of = [("+", lambda x, y: x + y), ("-", lambda x, y: x - y),
+                  ("*", lambda x, y: x * y)][self.rng.integers(3)]
+        return self.one_of(lambda: ("(%s %s %s)" % (a, op, b), lambda r: lifted(of)(f(r), g(r))),
+                           lambda: ("(%s ? %s : %s)" % (c, a, b), lambda r: (f if h(r) else g)(r)),
+                           lambda: ("abs(%s)" % a, lambda r: lifted(abs)(f(r))))
+
+    def comparison(self, depth):
+        op, of = [("==", lambda x, y: x == y), ("!=", lambda x, y: x != y), ("<", lambda x, y: x < y),
+                  ("<=", lambda x, y: x <= y), (">", lambda x, y: x > y),
+                  (">=", lambda x, y: x >= y)][self.rng.integers(6)]
+        (a, f), (b, g) = self.number(depth), self.number(depth)
+        text = CITIES[self.rng.integers(len(CITIES))]
+        column = ["city", "town"][self.rng.integers(2)]
+        return self.one_of(lambda: ("%s %s %s" % (a, op, b), lambda r: lifted(of)(f(r), g(r))),
+                           lambda: ("%s %s %s" % (column, op, quoted(text, self.rng)),
+                                    lambda r: lifted(of)(r[column], text.encode())),
+                           lambda: ("city %s town" % op, lambda r: lifted(of)(r["city"], r["town"])))
+
+    def condition(self, depth):
+        if depth == 0:
+            return self.one_of(lambda: ("isnull(price)", lambda r: r["price"] is None),
+                               lambda: ("isnull(city)", lambda r: r["city"] is None),
+                               lambda: self.comparison(0))
+        (a, f), (b, g) = self.condition(depth - 1), self.condition(depth - 1)
+        return self.one_of(
+            lambda: ("(%s) && (%s)" % (a, b), lambda r: both(f(r), g(r))),
+            lambda: ("(%s || %s)" % (a, b), lambda r: negated(both(negated(f(r)), negated(g(r))))),
+            lambda: ("!(%s)" % a, lambda r: negated(f(r))), lambda: self.comparison(depth - 1))
 
 
 class Expression(CommandTest):
@@ -90,6 +157,111 @@ class Expression(CommandTest):
         for text, factor in [("1.e5", 1e5), ("0x1.fp3", 15.5), (".5", 0.5), ("2.", 2.0)]:
             self.assertEqual(float(self.value("sum", "a*" + text, name)), 4 * factor, text)
             self.assertEqual(float(self.value("sum", "%s * fp3 + e5" % text, table)), 6 * factor + 4)
+
+    def random_table(self, rng, rows, **more):
+        """Returns the rows, and the file that holds them."""
+        def field(x):
+            if x is None:
+                return ""
+            text = x.decode() if isinstance(x, bytes) else repr(x)
+            return '"%s"' % text.replace('"', '""') if isinstance(x, bytes) else text
+
+        table = []
+        for _ in range(rows):
+            none = rng.random(4) < 0.2
+            row = {"price": float(rng.integers(-8, 8)) / 4, "n": int(rng.integers(-3, 4)),
+                   "city": CITIES[rng.integers(len(CITIES))].encode(),
+                   "town": CITIES[rng.integers(len(CITIES))].encode()}
+            table.append({k: None if gone else x for (k, x), gone in zip(row.items(), none)})
+        text = 'price,"n, items",city,town\n' + "".join(
+            ",".join(field(x) for x in row.values()) + "\n" for row in table)
+        return table, self.table("random.csv", text)
+
+    def test_random_expressions_of_strings_and_nulls(self):
+        rng = np.random.default_rng(5)
+        grammar = Grammar(rng)
+        for k in range(40):
+            table, path = self.random_table(rng, int(rng.integers(1, 400)))
+            text, value = [grammar.number, grammar.condition][k % 2](int(rng.integers(1, 4)))
+            wanted = [value(row) for row in table]
+            there = [x for x in wanted if x is not None]
+            if "price" not in text and "city" not in text:
+                continue  # of an expression without names the file is one column
+            with self.subTest(text):
+                threads = str(1 + k % 3)
+                total = self.value("sum", text, path, "--null-policy", "skip", "-j", threads)
+                self.assertEqual(float(total), float(sum(map(Fraction, there))))
+                if there:
+                    self.assertEqual(self.value("argmax", text, path, "--null-policy", "skip"),
+                                     str(wanted.index(max(there))))
+                self.value("map", text, path, "--null-policy", "skip", "-o", self.path("o.npy"))
+                self.assertEqual(np.load(self.path("o.npy")).tolist(), there)
+                if None in wanted:
+                    fields = [x for row in table[:wanted.index(None)] for x in row.values()]
+                    lines = sum(x.count(b"\n") for x in fields if isinstance(x, bytes))
+                    why = ":%d: the result is NULL" % (2 + wanted.index(None) + lines)
+                    self.refused(3, why, "sum", "-e", text, path)
+                else:
+                    self.assertEqual(self.value("sum", text, path), total)
+
+    def test_strings(self):
+        t = self.table("t.csv", "id,city,price\n1,Lagos,12\n2,\"Paris, F\",3\n3,Lagos,7\n007,x,20\n")
+        self.assertEqual(self.value("sum", "price > 10 && city == 'Lagos'", t), "1")
+        self.assertEqual(self.value("sum", "id == '007'", t), "1")
+        self.assertEqual(self.value("sum", "city == \"Lagos\" ? price : 0", t), "19")
+        words = self.table("words", "a\nb\na\n")
+        self.assertEqual(self.value("sum", "a == 'a'", words), "2")
+        self.assertEqual(self.value("sum", "a == 'a'", words, "--column", "1"), "2")
+        self.refused(3, "character 7: of strings there are only", "sum", "-e", "price == city", t)
+        self.refused(3, "not a number: 'Lagos'", "sum", "-e", "city", t)
+        self.refused(2, "the string has no closing '", "sum", "-e", "city == 'a", t)
+
+    def test_map_writes_what_numpy_computes(self):
+        a, b = self.a, self.b
+        out = self.path("out.npy")
+        self.value("map", "sqrt(a*a + b*b) > 1 ? a : -b", *self.files, "-o", out)
+        self.assertEqual(np.load(out).tobytes(), np.where(np.sqrt(a * a + b * b) > 1, a, -b).tobytes())
+        fortran = self.save("f.npy", np.asfortranarray(a))
+        self.value("map", "a * 2", fortran, "-o", out)
+        self.assertTrue(np.load(out).flags.f_contiguous)
+        np.testing.assert_array_equal(np.load(out), a * 2)
+        self.value("map", "a - b", fortran, self.files[1], "-o", out)
+        np.testing.assert_array_equal(np.load(out), a - b)
+        part = self.path("part.npy")
+        self.value("map", "a", self.files[0], "-o", part, "--offset", "3", "--count", "5")
+        np.testing.assert_array_equal(np.load(part), a.ravel()[3:8])
+        late = self.table("late.csv", "x\n" + "1\n" * 3000 + "0.5\n")
+        with open(late, "rb") as f:
+            self.value("map", "x * 2", "-", "-o", out, stdin=f.read())
+        np.testing.assert_array_equal(np.load(out), [2.0] * 3000 + [1])
+        i = self.save("i.npy", np.array([100, -100], "i1"))
+        self.value("map", "a * 2", i, "-o", out, "--overflow", "saturate")
+        np.testing.assert_array_equal(np.load(out), np.array([127, -128], "i1"))
+        self.refused(3, "does not fit i8", "map", "-e", "a * 2", i, "-o", self.path("none.npy"))
+        self.assertFalse(os.path.exists(self.path("none.npy")))
+        self.refused(2, "no output given", "map", "-e", "a", i)
+        self.refused(2, "no FILE given", "map", "-e", "a", "-o", out)
+        self.refused(2, "-e does not go with --to", "map", "-e", "a", i, "-o", out, "--to", "f64")
+
+    def test_hist_counts_results(self):
+        a, b = self.a, self.b
+        counts, edges = np.histogram(a * b, 7)
+        for files in [self.files, [self.save("f.npy", np.asfortranarray(a)), self.files[1]]]:
+            done = json.loads(self.value("hist", "a*b", *files, "--bins", "7", "--json"))
+            self.assertEqual((done["counts"], done["edges"]), (counts.tolist(), edges.tolist()))
+        t = self.table("t.csv", "x,y,c\n1,2,u\n3,,v\n5,4,u\n")
+        with open(t, "rb") as f:
+            text = f.read()
+        for more in [(), ("--range", "0:20")]:
+            done = json.loads(self.value("hist", "x*y", t, "--bins", "2", "--json", "--null-policy",
+                                         "skip", *more))
+            self.assertEqual(done["counts"], [1, 1])
+            piped = self.value("hist", "c < 'v' ? x : isnull(y) ? 7 : y", "--bins", "1", "--json", *more,
+                               stdin=text)
+            self.assertEqual(json.loads(piped)["counts"], [3])
+        self.refused(3, "t.csv:3: the result is NULL", "hist", "-e", "x*y", t, "--bins", "2")
+        self.refused(2, "-e does not go with --weights", "hist", "-e", "a", self.files[0], "--weights",
+                     self.files[1])
 
     def test_a_dtype_that_shows_late(self):
         rows = ["3"] * 5000 + ["0.5"]

@@ -1,5 +1,6 @@
 /* Any bytes at all as an expression: it is refused at a place in the text, or is computed to the
- * same bits by the rules and by loops, at once and in a state.
+ * same bits by the rules and by loops, at once and in a state; and of columns with strings and
+ * NULLs by loops and one row at a time. Its names can be listed, and are enough to parse it.
  *
  * The first byte chooses the dtypes of the columns and the overflow policy, the rest is the text.
  */
@@ -81,6 +82,121 @@ static bf_status compute(bf_context *context, const char *text, const bf_dtype *
     return status;
 }
 
+/* ---- columns --------------------------------------------------------------------------------- */
+
+enum { TABLE = 5, ROWS = 300 };
+
+static const char *const table_names[TABLE] = {"a", "b", "s", "t", "f"};
+static const bf_dtype table_dtypes[TABLE] = {BF_F64, BF_I16, BF_NONE, BF_NONE, BF_BOOL};
+
+typedef struct table {
+    double a[ROWS];
+    int16_t b[ROWS];
+    uint8_t f[ROWS], valid[TABLE][ROWS / 8 + 1];
+    int64_t s[ROWS + 1];
+    int32_t t[ROWS + 1];
+    bf_array arrays[TABLE];
+    bf_strings strings[TABLE];
+    bf_column columns[TABLE];
+    const bf_column *all[TABLE];
+} table;
+
+static const char bytes[] = "aababcLagosaLagosbabcdefghijklmnopqrstuvwxyz";
+
+static void fill_table(table *x) {
+    *x = (table){.s = {0}};
+    for (int i = 0; i < ROWS; i++) {
+        x->a[i] = (i * 7) % 5 - 2;
+        x->b[i] = (int16_t)((i * 11) % 7 - 3);
+        x->f[i] = (uint8_t)(i % 3);
+        x->s[i + 1] = x->s[i] + (i * 5) % 7 * (x->s[i] < 30);
+        x->t[i + 1] = (int32_t)(i % 29);
+        if (x->t[i + 1] < x->t[i]) x->t[i + 1] = x->t[i];
+    }
+    for (int k = 0; k < TABLE; k++)
+        for (int i = 0; i < ROWS; i++)
+            if ((i * (k + 3) + i / 50) % 4 != 0)
+                x->valid[k][i / 8] = (uint8_t)(x->valid[k][i / 8] | 1 << i % 8);
+}
+
+/* Rows [first, first + n) of it. */
+static void take_rows(table *x, int64_t first, int64_t n) {
+    x->arrays[0] = bf_array_of(BF_F64, x->a + first, n);
+    x->arrays[1] = bf_array_of(BF_I16, x->b + first, n);
+    x->arrays[4] = bf_array_of(BF_BOOL, x->f + first, n);
+    x->strings[2] = (bf_strings){sizeof(bf_strings), n, BF_I64, x->s + first, bytes};
+    x->strings[3] = (bf_strings){sizeof(bf_strings), n, BF_I32, x->t + first, bytes};
+    for (int k = 0; k < TABLE; k++) {
+        bool numbers = table_dtypes[k] != BF_NONE;
+        x->columns[k] = (bf_column){.size = sizeof(bf_column),
+                                    .numbers = numbers ? &x->arrays[k] : NULL,
+                                    .strings = numbers ? NULL : &x->strings[k],
+                                    .valid = k == 1 ? NULL : x->valid[k],
+                                    .first = first};
+        x->all[k] = &x->columns[k];
+    }
+}
+
+static void eval_rows(bf_context *context, bf_expression *e) {
+    static table x;
+    uint64_t results[ROWS], one;
+    uint8_t valid[ROWS], one_valid;
+    const bf_dtype dtype = bf_expression_dtype(e);
+    const size_t size = bf_dtype_size(dtype);
+    fill_table(&x);
+    take_rows(&x, 0, ROWS);
+    const bf_array out = bf_array_of(dtype, results, ROWS), single = bf_array_of(dtype, &one, 1);
+    const bf_status status = bf_expression_eval_columns(e, x.all, &out, valid);
+    int64_t failed = ROWS;
+    if (status != BF_OK) {
+        const char *index = strstr(bf_context_message(context), "at index ");
+        require(index != NULL);
+        failed = atoll(index + strlen("at index "));
+    }
+    for (int64_t i = 0; i <= failed && i < ROWS; i++) {
+        take_rows(&x, i, 1);
+        require(bf_expression_eval_columns(e, x.all, &single, &one_valid) ==
+                (i == failed ? status : BF_OK));
+        if (status != BF_OK) continue;
+        require(valid[i] == one_valid);
+        require(memcmp((char *)results + (size_t)i * size, &one, size) == 0);
+    }
+}
+
+/* All names that a text is found to have are enough to parse it. */
+static void check_names(bf_context *context, const char *text) {
+    char *const found = malloc(strlen(text) + 1);
+    const char *all[BF_EXPRESSION_NAMES_MAX], *at = found;
+    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
+    bf_dtype of[BF_EXPRESSION_NAMES_MAX];
+    bf_expression *e = NULL;
+    int count = -1, position = -1;
+    require(found != NULL);
+    if (bf_expression_names(context, text, found, kinds, &count, &position) == BF_OK) {
+        for (int k = 0; k < count; k++, at += strlen(at) + 1) {
+            all[k] = at;
+            of[k] = kinds[k] == BF_NAME_STRING ? BF_NONE : BF_F64;
+        }
+        require((size_t)(at - found) <= strlen(text) + 1);
+        if (bf_expression_parse(context, text, all, of, count, NULL, NULL, &e) != BF_OK)
+            require(strstr(bf_context_message(context), "column has the name") == NULL);
+        for (int k = 0; k < count && e != NULL; k++) require(bf_expression_uses(e, k));
+        bf_expression_destroy(e);
+    } else {
+        require(position >= 0 && (size_t)position <= strlen(text));
+    }
+    free(found);
+}
+
+static void check_columns(bf_context *context, const char *text) {
+    bf_expression *e = NULL;
+    check_names(context, text);
+    if (bf_expression_parse(context, text, table_names, table_dtypes, TABLE, NULL, NULL, &e) ==
+        BF_OK)
+        eval_rows(context, e);
+    bf_expression_destroy(e);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static bf_context *contexts[2];
     static uint64_t results[2][N];
@@ -103,6 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             status[0] == BF_OK);
     if (status[0] == BF_OK)
         require(memcmp(results[0], results[1], N * bf_dtype_size(dtype[0])) == 0);
+    check_columns(contexts[1], text);
     free(text);
     return 0;
 }

@@ -729,6 +729,47 @@ static void states_absorb_what_is_computed(void **unused) {
     on_every_context(check_states, "floor(a*1000) % 7");
 }
 
+/* A sum computes its terms as it goes, where it can: with the words of a sum of stored results. */
+static void check_sums(bf_context *context, void *data) {
+    static const char *const texts[] = {"a*b",     "(a-b)**2",         "a*b - 2.5*a + b",
+                                        "a + b*0", "a*a*a*a*a*a*a*a",  "0.0*a - 0.0",
+                                        "a*0",     "(a+b)*(a-b) - a*a"};
+    const bf_dtype dtypes[] = {BF_F64, BF_F64};
+    const bf_array a = bf_array_of(BF_F64, long_a, LONG), b = bf_array_of(BF_F64, long_b, LONG),
+                   out = bf_array_of(BF_F64, long_out, LONG), *columns[] = {&a, &b};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        bf_expression *e = parse(context, texts[i], dtypes, 2, BF_OVERFLOW_ERROR);
+        bf_state *of_results, *of_terms;
+        assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
+        assert_int_equal(bf_state_create(context, BF_SUM, BF_F64, &of_results), BF_OK);
+        assert_int_equal(bf_state_create(context, BF_SUM, BF_F64, &of_terms), BF_OK);
+        assert_int_equal(bf_state_absorb(of_results, &out), BF_OK);
+        assert_int_equal(bf_state_absorb_expression(of_terms, e, columns), BF_OK);
+        const size_t size = save_state(of_results, saved[0]);
+        assert_int_equal(save_state(of_terms, saved[1]), size);
+        if (memcmp(saved[0], saved[1], size) != 0)
+            fail_msg("%s of kind %d", texts[i], *(const int *)data);
+        bf_expression_destroy(e);
+    }
+}
+
+static void sums_of_terms_are_those_of_results(void **unused) {
+    (void)unused;
+    static const double rare[] = {NAN, INFINITY, -INFINITY, -0.0, 0x1p-1074, 0x1p1023, 0x1p-600};
+    for (int kind = 0; kind < 2 * KIND_COUNT; kind++) {
+        fill(BF_F64, long_a, LONG, (data_kind)(kind % KIND_COUNT), 21 + (uint64_t)kind);
+        fill(BF_F64, long_b, LONG, KIND_NARROW, 22);
+        for (int i = 0; i < 7 && kind >= KIND_COUNT; i++) {
+            long_a[(i + 1) * 25000 + i] = rare[i];
+            long_b[i * 20000 + 77] = rare[i];
+        }
+        on_every_context(check_sums, &kind);
+    }
+    for (int i = 0; i < LONG; i++) long_a[i] = -0.0, long_b[i] = i % 2 ? 0.0 : -0.0;
+    int zeros = 2 * KIND_COUNT;
+    on_every_context(check_sums, &zeros);
+}
+
 static void a_failure_leaves_the_state_as_it_was(void **unused) {
     (void)unused;
     static int32_t x[LONG];
@@ -851,6 +892,7 @@ int main(void) {
         cmocka_unit_test(arrays_of_any_strides),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(states_absorb_what_is_computed),
+        cmocka_unit_test(sums_of_terms_are_those_of_results),
         cmocka_unit_test(a_failure_leaves_the_state_as_it_was),
         cmocka_unit_test(expressions_without_columns),
         cmocka_unit_test(numbers_are_rounded_once),

@@ -343,38 +343,48 @@ static void names_of_a_text(void **unused) {
     (void)unused;
     static const struct {
         const char *text, *names; /* with | between */
+        const char *kinds;        /* a letter each */
     } cases[] = {
-        {"a + b*a", "a|b"},
-        {"sqrt (x)+ sqrt", "x|sqrt"},
-        {"`unit price`*`1,2` - `a``b` - ``", "unit price|1,2|a`b|"},
-        {"1.e5*e5 + 0x1.fp3*fp3", "e5|fp3"},
-        {"city == \"a b\" && town == 'it''s'", "city|town"},
-        {"3 < 4", ""},
-        {"(((z", "z"},
+        {"a + b*a", "a|b", "nn"},
+        {"sqrt (x)+ sqrt", "x|sqrt", "nn"},
+        {"`unit price`*`1,2` - `a``b` - ``", "unit price|1,2|a`b|", "nnnn"},
+        {"1.e5*e5 + 0x1.fp3*fp3", "e5|fp3", "nn"},
+        {"city == \"a b\" && town == 'it''s'", "city|town", "ss"},
+        {"'a' < s && t >= 3 && -2 != u && v < -x", "s|t|u|v|x", "snnnn"},
+        {"isnull(a) || b == c || isnan(d) ? e : max(f, g)", "a|b|c|d|e|f|g", "eeennnn"},
+        {"a == b || b == '1'", "a|b", "es"},
+        {"3 < 4", "", ""},
+        {"(((z", "z", "n"},
+        {"(s) == t", "s|t", "ee"},
     };
     bf_context *context = make_context(NULL, 1);
     char found[80], wanted[80];
+    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int count = -1;
         memset(found, 'x', sizeof found);
-        assert_int_equal(bf_expression_names(context, cases[i].text, found, &count, NULL), BF_OK);
+        assert_int_equal(bf_expression_names(context, cases[i].text, found, kinds, &count, NULL),
+                         BF_OK);
         const char *at = found;
         wanted[0] = '\0';
         for (int k = 0; k < count; k++, at += strlen(at) + 1)
             sprintf(wanted + strlen(wanted), "%s%s", k > 0 ? "|" : "", at);
         assert_string_equal(wanted, cases[i].names);
         assert_true(at - found <= (int64_t)strlen(cases[i].text) + 1);
+        for (int k = 0; k < count; k++)
+            if ("ens"[kinds[k]] != cases[i].kinds[k]) fail_msg("%s: name %d", cases[i].text, k);
     }
     int count, position = -1;
-    assert_int_equal(bf_expression_names(context, "ab + 'c", found, &count, &position),
+    assert_int_equal(bf_expression_names(context, "ab + 'c", found, NULL, &count, &position),
                      BF_E_ARGUMENT);
     assert_int_equal(position, 5);
     enum { MANY = 100000 };
     char *text = malloc(8 * MANY), *list = malloc(8 * MANY), *end = text;
     assert_true(text && list);
     for (int i = 0; i < MANY; i++) end += sprintf(end, "+a%d", i);
-    assert_int_equal(bf_expression_names(context, text, list, &count, &position), BF_E_ARGUMENT);
-    assert_non_null(strstr(bf_context_message(context), "the expression has too many columns"));
+    assert_int_equal(bf_expression_names(context, text, list, kinds, &count, &position),
+                     BF_E_ARGUMENT);
+    assert_non_null(strstr(bf_context_message(context), "the expression has too many names"));
     free(text);
     free(list);
     bf_context_destroy(context);

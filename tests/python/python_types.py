@@ -191,6 +191,8 @@ class Stub(unittest.TestCase):
             for node in nodes:
                 if isinstance(node, ast.ClassDef) or node.args.kwarg is None:
                     continue
+                if isinstance(node.args.kwarg.annotation, ast.Name):
+                    continue  # any names at all, of arrays
                 given = {p: values[p] for p, _, d in in_stub(node) if d is P.empty and p in values}
                 if node.args.kwarg.annotation.slice.id == "_OfMany":
                     given.update({"axis": 0} if "axis" in [p for p, *_ in in_stub(node)] else {})

@@ -1,6 +1,9 @@
 """describe: the values that the other commands give, in one pass; its layouts; columns of text."""
+import csv
+import io
 import json
 import os
+import random
 import unittest
 from fractions import Fraction
 
@@ -153,6 +156,78 @@ class Describe(CommandTest):
         done = run("describe", name, self.path("none"))
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"sum\t3\n", done.stdout)
+
+
+class Infer(CommandTest):
+    """--infer: what columns are taken for, against the same rules in Python."""
+
+    SEEN = {"1": 7, "7": 7, "-1": 5, "0": 7, "-0": 7, "9223372036854775807": 7, "9223372036854775808": 6,
+            "-9223372036854775808": 5, "18446744073709551615": 6, "18446744073709551616": 4,
+            "1.5": 4, "1e3": 4, "nan": 4, "0x1p3": 4, "x": 0, "1,2": 0, "a\nb": 0, '"': 0, "": None}
+
+    def expected(self, rows, lines, k):
+        """dtype, rows, nulls, line, field and cause of a column."""
+        can, line, field = 7, "", ""
+        for row, at in zip(rows, lines):
+            seen = self.SEEN[row[k]]
+            if seen is not None and can != can & seen:
+                before, can = can, can & seen
+                if (before ^ can) & 1 and can or not can & 3 and before & 3 or not can:
+                    line, field = str(at), row[k].replace("\n", "?")
+        dtype = "i64" if can & 1 else "u64" if can & 2 else "f64" if can else "string"
+        why = {"i64": "all are integers", "u64": "more than i64 holds",
+               "f64": "no integer of 64 bits", "string": "no number"}[dtype]
+        nulls = sum(row[k] == "" for row in rows)
+        if nulls == len(rows):
+            why = "there is no value"
+        if dtype == "i64":
+            line = field = ""
+        return [dtype, str(len(rows)), str(nulls), line, field, why]
+
+    def random_text(self, r, rows):
+        """Rows, the lines that they begin in, and their text, with some empty lines."""
+        kinds = [r.sample(sorted(self.SEEN), r.choice([1, 2, 4, 9])) for _ in range(4)]
+        rare = r.choice([1, 0.01])
+        table, lines, text, line = [], [], "c0,c1,c2,c3\n", 2
+        for _ in range(rows):
+            row = [r.choice(kind) if r.random() < rare else kind[0] for kind in kinds] + ["7"]
+            while r.random() < 0.1:
+                text, line = text + "\n", line + 1
+            table.append(row)
+            lines.append(line)
+            text += ",".join('"%s"' % f.replace('"', '""') if any(c in f for c in '",\n') else f
+                             for f in row) + "\n"
+            line += 1 + sum(f.count("\n") for f in row)
+        return table, lines, text.replace("c3\n", "c3,c4\n", 1)
+
+    def test_random_columns(self):
+        r = random.Random(1)
+        for rows in [0, 1, 2, 5, 30, 30, 30, 300, 300, 3000, 40000]:
+            table, lines, text = self.random_text(r, rows)
+            name = self.write("t.csv", text.encode())
+            for more, stdin in [([name], b""), (["-"], text.encode())]:
+                got = list(csv.reader(io.StringIO(self.result(
+                    "describe", "--infer", "--csv", "-j", r.choice([1, 3]), *more, stdin=stdin))))
+                self.assertEqual(got[0], ["file", "column", "dtype", "rows", "nulls", "line", "field",
+                                          "why"])
+                for k, row in enumerate(got[1:]):
+                    self.assertEqual(row, more + ["c%d" % k] + self.expected(table, lines, k))
+                self.assertEqual(len(got), 6)
+
+    def test_a_dtype_that_is_asked_for_and_arrays(self):
+        name = self.write("t.csv", b"a,b\n1,2\n300,x\n")
+        self.assertEqual(self.result("describe", "--infer", "--tsv", "--dtype", "u8", name).split("\n"),
+                         [name + "\ta\tstring\t2\t0\t3\t300\tnone of --dtype",
+                          name + "\tb\tstring\t2\t0\t3\tx\tnone of --dtype"])
+        self.assertEqual(self.result("describe", "--infer", "--dtype", "f32", "--column", "a", name),
+                         name + "\ta\tf32\t2\t0\t\t\t--dtype says so")
+        self.assertEqual(self.result("describe", "--infer", "--column", "b", "--offset", 1, name),
+                         name + "\tb\tstring\t1\t0\t3\tx\tno number")
+        name = self.save("x.npy", np.ones((2, 3), "f4"))
+        self.assertEqual(self.result("describe", "--infer", name),
+                         name + "\t\tf32\t6\t\t\t\tits header says so")
+        for more in [["--save", "s"], ["--axis", 0], ["-e", "a+1"], ["--quantiles"]]:
+            self.refused(2, "--infer does not go with", "describe", "--infer", *more, name)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ SHARED = {"src/rules": {"number": 0, "key": 1}, "src/seam": {}, "src/api": {"run
           "src/cpu": {"runtime": 0}, "src/cuda": {"runtime": 0},
           "src/gpus": {"runtime": 0},
           "cli": {"runtime": 0, "memory": 0, "input": 0, "text": 0, "work": 0, "sheet": 0,
-                  "plot": 1}}
+                  "expression": 0, "plot": 1}}
 # Files that know every primitive of their floor.
 TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu",
           "src/gpus/gpus.c", "cli/commands.c")
@@ -29,11 +29,12 @@ REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
 MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
           "src/api/order/quantiles.h", "src/api/group/group.h")
 # Order takes its lines as axes do, reduces them, and lists groups. Groups of many keys are sorted.
-# Expressions are programs of map's operations, which states absorb.
+# Expressions are programs of map's operations, which states absorb as they are computed.
 USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h"),
         "group": ("src/cpu/order/sorting.h",),
         "expression": ("src/rules/map/map.h", "src/api/map/map.h", "src/seam/map.h",
-                       "src/cpu/map/map.h", "src/api/reduce/state.h")}
+                       "src/cpu/map/map.h", "src/api/reduce/state.h",
+                       "src/cpu/reduce/computed.h")}
 # Folders beside the floors, with what they may include besides public headers.
 CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "python": (),
            "view": ("view/", "cli/julia/", "cli/runtime/")}
@@ -43,7 +44,7 @@ LADDER = {"cli/ladder/ladder.c": "ladder/ladder.h"}
 INCLUDE = r"^[ \t]*#[ \t]*(?:include\b|define TEMPLATE\b)[ \t]*(\S*)"
 # System headers, by the start of their names, with the folders that may include them.
 SYSTEM = {"pthread.h": ("src/cpu/", "src/seam/where.c", "cli/", "ladder/", "view/", "examples/"),
-          "immintrin.h": ("src/cpu/", "cli/bench/"), "emmintrin.h": ("src/cpu/", "cli/text/"),
+          "immintrin.h": ("src/cpu/", "cli/bench/", "cli/text/"), "emmintrin.h": ("src/cpu/", "cli/text/"),
           "arm_neon.h": ("src/cpu/",), "cuda": ("src/cuda/", "ladder/cuda/"),
           "bitfold/": ("src/", "cli/", "ladder/"), "cub/": (), "thrust/": ()}
 ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh", ".cu.in")

@@ -456,6 +456,16 @@ static void expressions(void **unused) {
     REFUSED(bf_expression_eval(w->expression, NULL, &w->out_f64));
     REFUSED(bf_expression_eval(w->expression, gap, &w->out_f64));
     REFUSED(bf_expression_eval(w->expression, inputs, NULL));
+    const bf_column *const *columns = world_numbers(w), *no_column[] = {columns[0], NULL};
+    REFUSED(bf_expression_eval_columns(NULL, columns, &w->out_f64, NULL));
+    REFUSED(bf_expression_eval_columns(w->expression, NULL, &w->out_f64, NULL));
+    REFUSED(bf_expression_eval_columns(w->expression, no_column, &w->out_f64, NULL));
+    REFUSED(bf_expression_eval_columns(w->expression, columns, NULL, NULL));
+    int count;
+    REFUSED(bf_expression_names(NULL, "a", w->buffer, NULL, &count, NULL));
+    REFUSED(bf_expression_names(c, NULL, w->buffer, NULL, &count, NULL));
+    REFUSED(bf_expression_names(c, "a", NULL, NULL, &count, NULL));
+    REFUSED(bf_expression_names(c, "a", w->buffer, NULL, NULL, NULL));
     REFUSED(bf_state_absorb_expression(NULL, w->expression, inputs));
     REFUSED(bf_state_absorb_expression(w->state, NULL, inputs));
     REFUSED(bf_state_absorb_expression(w->state, w->expression, NULL));

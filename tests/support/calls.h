@@ -184,9 +184,23 @@ CALL_KEYS(bf_dictionary_ranks, BF_I64, 0, &keys)
 CALL_KEYS(bf_dictionary_values, BF_F64, 0, 1, NULL, &keys, NULL)
 CALL_KEYS(bf_dictionary_strings, BF_I64, 1, 0, NULL, &keys, NULL, 0, NULL)
 
+static const bf_column *const *world_numbers(world *w) {
+    static _Thread_local bf_column column;
+    static _Thread_local const bf_column *at[2];
+    column = (bf_column){.size = sizeof column, .numbers = &w->f64};
+    at[0] = at[1] = &column;
+    return at;
+}
+
+static bf_status call_bf_expression_names(world *w) {
+    int count;
+    return bf_expression_names(w->context, "a*b + 1", w->buffer, NULL, &count, NULL);
+}
+
 CALL_MAKING(bf_expression_parse, bf_expression, bf_expression_destroy, w->context, "a*b + 1",
             world_names, world_dtypes, 2, NULL, NULL)
 CALL(bf_expression_eval, w->expression, world_inputs(w), &w->out_f64)
+CALL(bf_expression_eval_columns, w->expression, world_numbers(w), &w->out_f64, NULL)
 CALL(bf_state_absorb_expression, w->state, w->expression, world_inputs(w))
 CALL(bf_map, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_map_async, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
@@ -655,7 +669,9 @@ static const context_call context_calls[] = {
     ENTRY(bf_dictionary_values),
     ENTRY(bf_dictionary_strings),
     ENTRY(bf_expression_parse),
+    ENTRY(bf_expression_names),
     ENTRY(bf_expression_eval),
+    ENTRY(bf_expression_eval_columns),
     ENTRY(bf_state_absorb_expression),
     ENTRY(bf_map),
     ENTRY(bf_map_async),

@@ -3,10 +3,9 @@
  *   show_rows FILE THREADS PART MOST [OPTION=VALUE]...
  *
  * PART: bytes of the parts of a file (0: the usual). MOST: rows taken at a time (0: as many as
- * there are at hand). Options are columns, strings, keys, nulls, delimiter, lax, skip, settled, json,
- * thousands, decimal and currency.
- * A line for each row, a field for each column: its number (in hexadecimal if it is a float), '='
- * and the bytes of its string in hexadecimal, or "NULL". */
+ * there are at hand). Options are columns, strings, keys, nulls, delimiter, lax, skip, settled,
+ * json, thousands, decimal and currency. A line for each row, a field for each column: its number
+ * (in hexadecimal if it is a float), '=' and the bytes of its string in hexadecimal, or "NULL". */
 #include "cli/input/rows.h"
 #include "cli/runtime/report.h"
 

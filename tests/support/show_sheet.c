@@ -23,27 +23,27 @@ static void next_line(FILE *f) {
     line[n - (n > 0 && line[n - 1] == '\n')] = '\0';
 }
 
-/* Appends the bytes to a string of so many. */
-static size_t read_hex(const char *from, char **bytes, size_t n) {
-    const size_t more = strlen(from) / 2;
-    *bytes = realloc(*bytes, n + more + 1);
-    for (size_t i = 0; i < more; i++) {
+static int64_t put_hex(FILE *to, const char *from) {
+    const int64_t n = (int64_t)strlen(from) / 2;
+    for (int64_t i = 0; i < n; i++) {
         const char pair[] = {from[2 * i], from[2 * i + 1], '\0'};
-        (*bytes)[n + i] = (char)strtoul(pair, NULL, 16);
+        putc((int)strtoul(pair, NULL, 16), to);
     }
-    (*bytes)[n + more] = '\0';
-    return n + more;
+    return n;
 }
 
 static void read_strings(FILE *f, sheet_column *c, uint8_t *valid, int64_t rows) {
     int64_t *offsets = calloc((size_t)rows + 1, sizeof *offsets);
     bf_strings *s = calloc(1, sizeof *s);
-    char *bytes = NULL;
+    char *bytes;
+    size_t size;
+    FILE *to = open_memstream(&bytes, &size);
     for (int64_t i = 0; i < rows; i++) {
         next_line(f);
         valid[i] = line[0] == '=';
-        offsets[i + 1] = (int64_t)read_hex(line + 1, &bytes, (size_t)offsets[i]);
+        offsets[i + 1] = offsets[i] + put_hex(to, line + 1);
     }
+    fclose(to);
     *s = (bf_strings){sizeof *s, rows, BF_I64, offsets, bytes};
     c->strings = s;
 }
@@ -63,11 +63,14 @@ static void read_numbers(FILE *f, sheet_column *c, uint8_t *valid, int64_t rows)
 }
 
 static sheet_column read_column(FILE *f, int64_t rows) {
-    char *name = NULL;
+    char *name;
+    size_t size;
+    FILE *to = open_memstream(&name, &size);
     uint8_t *valid = calloc((size_t)rows + 1, 1);
     const char kind = line[0];
     sheet_column c = {.dtype = kind == 'f' ? BF_F64 : BF_I64, .valid = valid};
-    read_hex(line + 1, &name, 0);
+    put_hex(to, line + 1);
+    fclose(to);
     c.name = name;
     (kind == 's' ? read_strings : read_numbers)(f, &c, valid, rows);
     return c;
@@ -91,8 +94,7 @@ static int show_parts(const sheet *s, int64_t most, const sheet_subject *subject
 }
 
 int main(int argc, char **argv) {
-    static sheet_column columns[COLUMNS]; /* nothing is freed; all is reachable at the end */
-    static int64_t *order;
+    static sheet_column columns[COLUMNS]; /* not freed, and reachable at the end */
     const sheet_subject subject = {"show", argv[1], "cpu", 0.25};
     options o = {.layout = (enum layout)atoi(argv[2]), .threads = atoi(argv[3])};
     FILE *f = fopen(argv[1], "r");
@@ -105,12 +107,13 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "total") == 0) s.total = true;
     }
     for (next_line(f); line[0] != '.'; next_line(f)) columns[s.count++] = read_column(f, s.rows);
-    order = calloc((size_t)s.rows + 1, sizeof *order);
+    int64_t *order = calloc((size_t)s.rows + 1, sizeof *order);
     for (int64_t i = 0; i < s.rows; i++) order[i] = s.rows - 1 - i;
     s.order = order;
     fclose(f);
     const int64_t most = atoll(argv[4]);
     const int code =
         most ? show_parts(&s, most, &subject, &o) : sheet_put(stdout, &s, &subject, &o);
+    free(order);
     return code == EXIT_DONE && fflush(stdout) == 0 ? EXIT_DONE : EXIT_IO;
 }

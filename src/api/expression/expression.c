@@ -1,7 +1,6 @@
 /* Expressions: parse, compute, absorb. */
 #include "api/expression/expression.h"
 
-#include "api/expression/text.h"
 #include "api/reduce/state.h"
 #include "api/runtime/array.h"
 #include "api/runtime/column.h"
@@ -76,56 +75,6 @@ void bf_expression_destroy(bf_expression *expression) {
     bf_free(expression->program->bytes);
     bf_free(expression->program);
     bf_free(expression);
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* Adds a name to `count` others, each with a zero byte behind it, unless it is one of them. Returns
- * where the next begins. */
-static char *add_name(char *names, int *count, char *end, const bf_token *token, const char *text) {
-    const char *at = names;
-    end[bf_token_copy(token, text, end)] = '\0';
-    for (int i = 0; i < *count; i++, at += strlen(at) + 1)
-        if (strcmp(at, end) == 0) return end;
-    ++*count;
-    return end + strlen(end) + 1;
-}
-
-static bf_status list_names(bf_expression_builder *b, const char *text, char *names, int *count) {
-    char *end = names;
-    bf_token token;
-    int at = 0;
-    bf_status status = bf_token_next(b, text, &at, &token);
-    for (; status == BF_OK && token.kind != BF_TOKEN_END;
-         status = bf_token_next(b, text, &at, &token)) {
-        if (token.kind != BF_TOKEN_NAME) continue;
-        end = add_name(names, count, end, &token, text);
-        if (*count > BF_EXPRESSION_COLUMNS)
-            return bf_expression_refuse(b, BF_E_ARGUMENT, token.position,
-                                        "the expression has too many columns");
-    }
-    return status;
-}
-
-static bf_status find_names(bf_context *context, const char *text, char *names, int *count,
-                            int *position) {
-    if (text == NULL || names == NULL || count == NULL)
-        return bf_fail(context, BF_E_ARGUMENT, "no %s",
-                       text == NULL ? "text" : "place for the names");
-    bf_expression_builder *b = bf_calloc(1, sizeof *b);
-    if (b == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
-    b->context = context;
-    *count = 0;
-    bf_status status = list_names(b, text, names, count);
-    if (status != BF_OK && position != NULL) *position = b->position;
-    bf_free(b);
-    return status;
-}
-
-bf_status bf_expression_names(bf_context *context, const char *text, char *names, int *count,
-                              int *position) {
-    if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, find_names(context, text, names, count, position));
 }
 
 /* ---- what it is ------------------------------------------------------------------------------ */

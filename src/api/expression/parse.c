@@ -78,7 +78,6 @@ static const struct {
 enum {
     BINARY_OPERATORS = sizeof binary_operators / sizeof *binary_operators,
     FUNCTIONS = sizeof functions / sizeof *functions,
-    TEXT_MOST = 1 << 20, /* bytes */
     EXPONENT_MOST = 64,
     SHOWN = 40 /* bytes of a name in a message */
 };
@@ -325,8 +324,8 @@ static bf_status take_end(parser *p) {
 
 static bf_status parse_text(parser *p) {
     bool operand = true;
-    if (strlen(p->source->text) > TEXT_MOST)
-        return bf_expression_refuse(&p->build, BF_E_ARGUMENT, TEXT_MOST,
+    if (strlen(p->source->text) > BF_TOKEN_TEXT_MOST)
+        return bf_expression_refuse(&p->build, BF_E_ARGUMENT, BF_TOKEN_TEXT_MOST,
                                     "the expression is too long");
     bf_status status = next_token(p);
     while (status == BF_OK && (operand || p->token.kind != BF_TOKEN_END)) {

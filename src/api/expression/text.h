@@ -4,6 +4,8 @@
 
 #include "api/expression/build.h"
 
+enum { BF_TOKEN_TEXT_MOST = 1 << 20 /* bytes */ };
+
 typedef enum bf_token_kind {
     BF_TOKEN_END,
     BF_TOKEN_NUMBER,

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 1 << 14, /* rows whose keys are written and numbered together */
-    PIECE = 1 << 10, /* of them, that a thread looks up at a time */
-    TOGETHER = 16,   /* rows whose slots are fetched into the cache together */
+    BATCH = 1 << 14,   /* rows whose keys are written and numbered together */
+    PIECE = 1 << 10,   /* of them, that a thread looks up at a time */
+    TOGETHER = 32,     /* rows whose slots are fetched into the cache together */
+    FETCHED = 1 << 12, /* keys whose records are worth that, too */
+    WRITTEN = 1 << 22, /* bytes that the keys of a batch may take; more are taken in parts */
     SLOTS_LEAST = 1 << 6,
     ROWS_LEAST = 1 << 12 /* that are worth a thread */
 };
@@ -25,16 +27,6 @@ static bf_hash_seed secret_seed(const void *near) {
         seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)(uintptr_t)near;
     }
     return bf_hash_seed_of(seed);
-}
-
-bf_cpu_dictionary *bf_cpu_dictionary_create(int count, const bf_dtype columns[]) {
-    bf_cpu_dictionary *d = bf_calloc(1, sizeof *d);
-    if (d == NULL) return NULL;
-    d->columns = count;
-    memcpy(d->dtypes, columns, (size_t)count * sizeof *columns);
-    d->seed = secret_seed(d);
-    d->null = -1;
-    return d;
 }
 
 void bf_cpu_dictionary_destroy(bf_cpu_dictionary *d) {
@@ -57,9 +49,26 @@ typedef struct key {
     uint64_t hash;
 } key;
 
-static bool record_is(const bf_cpu_dictionary *d, const bf_key_record *r, const key *k) {
+/* Whether n bytes are the same, n being 28 at most: without a call, for keys are mostly short. */
+static inline bool same_short(const char *a, const char *b, int64_t n) {
+    uint64_t x[2], y[2];
+    if (n > 16) {
+        if (bf_load_bits(a, 8) != bf_load_bits(b, 8) ||
+            bf_load_bits(a + 8, 8) != bf_load_bits(b + 8, 8))
+            return false;
+        a += n - 16;
+        b += n - 16;
+        n = 16;
+    }
+    bf_hash_tail(a, n, x);
+    bf_hash_tail(b, n, y);
+    return x[0] == y[0] && x[1] == y[1];
+}
+
+static inline bool record_is(const bf_cpu_dictionary *d, const bf_key_record *r, const key *k) {
     if (r->length != k->n) return false;
-    if (k->n <= BF_KEY_SHORT) return memcmp(r->head, k->bytes, (size_t)k->n) == 0;
+    if (k->n <= BF_KEY_SHORT)
+        return same_short((const char *)r + offsetof(bf_key_record, head), k->bytes, k->n);
     return memcmp(r->head, k->bytes, BF_KEY_HEAD) == 0 &&
            memcmp(d->bytes + r->as.at, k->bytes, (size_t)k->n) == 0;
 }
@@ -140,6 +149,18 @@ static bool reserve_bytes(bf_cpu_dictionary *d, int64_t n) {
     return grow((void **)&d->bytes, &d->bytes_room, wanted > twice ? wanted : twice, 1);
 }
 
+bf_cpu_dictionary *bf_cpu_dictionary_create(int count, const bf_dtype columns[]) {
+    bf_cpu_dictionary *d = bf_calloc(1, sizeof *d);
+    if (d == NULL) return NULL;
+    d->columns = count;
+    memcpy(d->dtypes, columns, (size_t)count * sizeof *columns);
+    d->seed = secret_seed(d);
+    d->null = -1;
+    if (reserve_slots(d)) return d;
+    bf_cpu_dictionary_destroy(d);
+    return NULL;
+}
+
 /* ---- adding ---------------------------------------------------------------------------------- */
 
 static bool add_record(bf_cpu_dictionary *d, const key *k) {
@@ -188,7 +209,6 @@ static void remove_keys(bf_cpu_dictionary *d, int64_t count, int64_t used) {
     d->count = count;
     d->used = used;
     if (d->null >= count) d->null = -1;
-    if (d->slots == NULL) return; /* NULL was the only key */
     memset(d->slots, 0, (size_t)d->slot_count * sizeof *d->slots);
     fill_slots(d);
 }
@@ -216,15 +236,21 @@ typedef struct batch {
     int64_t *numbers; /* of the batch; -1: not known */
 } batch;
 
-/* The most bytes that the key of a row takes. */
-static int64_t most_bytes(const batch *b, int64_t row) {
-    int64_t most = 0;
+/* The most bytes that the key of a row takes, of which its numbers take `fixed`. */
+static int64_t most_bytes(const batch *b, int64_t fixed, int64_t row) {
+    int64_t most = fixed;
     for (int c = 0; c < b->d->columns; c++) {
         const bf_key_data *x = &b->columns[c];
-        most += x->dtype != BF_NONE ? bf_string_number_bytes(x->dtype)
-                                    : bf_string_most(offset_of(x, row + 1) - offset_of(x, row));
+        if (x->dtype == BF_NONE) most += bf_string_most(offset_of(x, row + 1) - offset_of(x, row));
     }
     return most;
+}
+
+static int64_t number_bytes(const bf_cpu_dictionary *d) {
+    int64_t bytes = 0;
+    for (int c = 0; c < d->columns; c++)
+        if (d->dtypes[c] != BF_NONE) bytes += bf_string_number_bytes(d->dtypes[c]);
+    return bytes;
 }
 
 static char *write_column(const bf_key_data *c, int64_t row, char *to) {
@@ -240,19 +266,40 @@ static char *write_column(const bf_key_data *c, int64_t row, char *to) {
     return bf_string_put_number(to, c->dtype, bf_load_bits(c->values + row * bytes, bytes));
 }
 
-/* Writes the keys of as many rows as there is room for, one at least; returns how many. */
+/* The same of n rows. */
+static int64_t most_bytes_of_all(const batch *b, int64_t fixed, int64_t n) {
+    int64_t most = n * fixed;
+    for (int c = 0; c < b->d->columns; c++) {
+        const bf_key_data *x = &b->columns[c];
+        if (x->dtype != BF_NONE) continue;
+        const int64_t bytes = offset_of(x, b->first + n) - offset_of(x, b->first);
+        most += bf_string_most(bytes) + (n - 1) * bf_string_most(0);
+    }
+    return most;
+}
+
+/* How many of n rows there is room for: usually for all; one at least. 0: there is no memory. */
+static int64_t make_room(batch *b, int64_t n) {
+    const int64_t fixed = number_bytes(b->d), all = most_bytes_of_all(b, fixed, n);
+    if (all <= b->room) return n;
+    if (all <= WRITTEN && grow((void **)&b->written, &b->room, all, 1)) return n;
+    int64_t rows = 0, used = most_bytes(b, fixed, b->first);
+    if (used > b->room && !grow((void **)&b->written, &b->room, used, 1)) return 0;
+    while (rows < n && used <= b->room) {
+        rows++;
+        if (rows < n) used += most_bytes(b, fixed, b->first + rows);
+    }
+    return rows;
+}
+
+/* Writes the keys of as many rows as there is room for; returns how many. */
 static int64_t write_keys(batch *b, int64_t n) {
-    int64_t used = 0, rows = 0;
-    for (; rows < n; rows++) {
-        const int64_t row = b->first + rows, most = most_bytes(b, row);
-        if (most > b->room - used) {
-            if (rows > 0) break;
-            if (!grow((void **)&b->written, &b->room, most, 1)) return 0;
-        }
-        char *to = b->written + used, *end = to;
-        for (int c = 0; c < b->d->columns; c++) end = write_column(&b->columns[c], row, end);
-        b->keys[rows] = (key){.bytes = to, .n = end - to};
-        used += end - to;
+    const int64_t rows = make_room(b, n);
+    char *to = b->written;
+    for (int64_t i = 0; i < rows; i++) {
+        char *const begin = to;
+        for (int c = 0; c < b->d->columns; c++) to = write_column(&b->columns[c], b->first + i, to);
+        b->keys[i] = (key){.bytes = begin, .n = to - begin};
     }
     return rows;
 }
@@ -276,21 +323,32 @@ static int64_t known_number(const bf_cpu_dictionary *d, const key *k) {
     return k->bytes == NULL ? d->null : (int64_t)(*find_slot(d, k) >> BF_KEY_TAG) - 1;
 }
 
+/* Hashes n keys, and fetches the slots of each into the cache. */
+static void hash_keys(const bf_cpu_dictionary *d, key *keys, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        keys[i].hash = bf_hash_bytes(d->seed, keys[i].bytes, keys[i].n);
+        __builtin_prefetch(&d->slots[home_of(d, keys[i].hash)]);
+    }
+}
+
+/* Fetches the records that their slots tell of. */
+static void fetch_records(const bf_cpu_dictionary *d, const key *keys, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t slot = d->slots[home_of(d, keys[i].hash)];
+        if (slot != 0) __builtin_prefetch(&d->records[(slot >> BF_KEY_TAG) - 1]);
+    }
+}
+
 /* Looks keys up. */
 static bf_status look_up(void *arg, int worker, int64_t first, int64_t n) {
     const batch *b = arg;
     const bf_cpu_dictionary *d = b->d;
     (void)worker;
     for (int64_t at = first; at < first + n; at += TOGETHER) {
-        const int64_t end = at + TOGETHER < first + n ? at + TOGETHER : first + n;
-        for (int64_t i = at; i < end; i++) {
-            key *k = &b->keys[i];
-            k->hash = bf_hash_bytes(d->seed, k->bytes, k->n);
-            if (d->slot_count > 0) __builtin_prefetch(&d->slots[home_of(d, k->hash)]);
-        }
-        for (int64_t i = at; i < end; i++)
-            b->numbers[i] =
-                d->slot_count > 0 || b->keys[i].bytes == NULL ? known_number(d, &b->keys[i]) : -1;
+        const int64_t some = at + TOGETHER < first + n ? TOGETHER : first + n - at;
+        hash_keys(d, b->keys + at, some);
+        if (d->count >= FETCHED) fetch_records(d, b->keys + at, some);
+        for (int64_t i = at; i < at + some; i++) b->numbers[i] = known_number(d, &b->keys[i]);
     }
     return BF_OK;
 }

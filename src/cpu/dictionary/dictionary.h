@@ -15,7 +15,7 @@
 
 enum {
     BF_KEY_HEAD = 4,   /* bytes of a long key that its record repeats */
-    BF_KEY_SHORT = 12, /* bytes of the longest key that lies in its record */
+    BF_KEY_SHORT = 28, /* bytes of the longest key that lies in its record */
     BF_KEY_TAG = 24    /* bits of the hash in a slot; the others are the number, from 1 */
 };
 

@@ -10,6 +10,7 @@ enum {
     PIECE = 1 << 16,     /* elements that a worker takes at a time */
     CHUNK = 1 << 14,     /* that it absorbs at a time: they stay in its second cache */
     LEAST = 1 << 16,     /* that are worth a thread */
+    PAUSE_MOST = 63,     /* chunks that are not tried as terms after some that failed */
     TREE_CHUNK = 1 << 20 /* of products of floats, whose parts must follow each other */
 };
 
@@ -28,6 +29,9 @@ typedef struct evaluation {
 /* What a worker has besides its tiles. */
 typedef struct absorber {
     bf_reducer reducer;
+    bool summed;     /* as terms, which are below, */
+    int pause, wait; /* but not now: for `wait` chunks, */
+    bf_computed terms;
     int64_t words[BF_STATE_WORDS_SMALL];
     uint64_t chunk[CHUNK];
 } absorber;
@@ -78,6 +82,26 @@ static absorber *absorber_of(const evaluation *e, int worker) {
     return (absorber *)((char *)bf_room(e->context, worker) + e->tiles);
 }
 
+static void begin_absorber(const evaluation *e, absorber *a) {
+    const bf_job *to = e->to;
+    a->reducer = (bf_reducer){.isa = e->context->cpu->isa};
+    a->summed =
+        to->kind == BF_KIND_SUM && to->dtype == BF_F64 && bf_expression_computed(e->job, &a->terms);
+    a->pause = a->wait = 0;
+    bf_state_init(to->kind, to->dtype, a->words);
+}
+
+/* Sums a chunk as terms. False: it did not fit, which may be so of some to come, too. */
+static bool absorb_terms(const evaluation *e, absorber *a, int64_t first, int64_t n) {
+    if (!a->summed || (a->wait > 0 && a->wait--)) return false;
+    for (int c = 0; c < a->terms.columns; c++)
+        a->terms.column[c] = e->job->columns[c].numbers.data + first * (int64_t)sizeof(double);
+    bool done = bf_sum_absorb_computed(&a->reducer, &a->terms, n, a->words);
+    a->pause = done ? 0 : a->pause < PAUSE_MOST ? 2 * a->pause + 1 : PAUSE_MOST;
+    a->wait = a->pause;
+    return done;
+}
+
 static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     evaluation *e = arg;
     bool fresh = bf_load_bits(bf_room(e->context, worker), 8) == 0;
@@ -85,12 +109,10 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     bf_tiles *tiles = tiles_of(e, worker);
     bf_job job = *e->to;
     job.a = a->chunk;
-    if (fresh) {
-        a->reducer = (bf_reducer){.isa = e->context->cpu->isa};
-        bf_state_init(job.kind, job.dtype, a->words);
-    }
+    if (fresh) begin_absorber(e, a);
     for (int64_t at = 0; at < n; at += CHUNK) {
         job.count = n - at < CHUNK ? n - at : CHUNK;
+        if (absorb_terms(e, a, first + at, job.count)) continue;
         job.index = e->to->index + first + at;
         bf_status status = compute_elements(e, tiles, first + at, job.count, (char *)a->chunk);
         if (status != BF_OK) return status;

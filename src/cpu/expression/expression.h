@@ -3,6 +3,7 @@
 #define BF_CPU_EXPRESSION_EXPRESSION_H
 
 #include "cpu/map/map.h"
+#include "cpu/reduce/computed.h"
 #include "seam/expression.h"
 
 enum { BF_TILE = BF_CAST_BLOCK }; /* elements that a step takes at a time */
@@ -75,6 +76,11 @@ void bf_tiles_prepare(bf_tiles *tiles, const bf_expression_job *job, const bf_is
  * result is NULL and must not be; -1: none fails. */
 int64_t bf_tiles_compute(bf_tiles *tiles, int64_t first, int64_t n, void *to,
                          const bf_expression_step **step);
+
+/* --- computed.c: what a sum can compute as it goes --- */
+
+/* Describes the job's results as terms, but for the columns' memory. False: they are not such. */
+bool bf_expression_computed(const bf_expression_job *job, bf_computed *terms);
 
 /* --- expression.c: the backend's functions --- */
 

@@ -16,6 +16,7 @@ static const bf_reduce_loops reduce_loops = {
     .sum_f32 = sum_f32,
     .dot_f64 = dot_f64,
     .dot_f32 = dot_f32,
+    .sum_terms = sum_terms,
     .integer_sum = {INTEGER_ENTRIES(sum_)},
     .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
     .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},

@@ -4,6 +4,7 @@
 #define BF_CPU_REDUCE_REDUCE_H
 
 #include "cpu/reduce/accumulators.h"
+#include "cpu/reduce/computed.h"
 #include "cpu/runtime/context.h"
 #include "seam/reduce.h"
 
@@ -21,6 +22,10 @@ typedef bool (*bf_sum_loop)(const void *x, size_t n, int bottom, int levels, int
                             int64_t *zeros);
 typedef bool (*bf_dot_loop)(const void *a, const void *b, size_t n, int bottom, int levels,
                             int64_t *sums, int64_t *zeros);
+
+/* The same of terms, n a multiple of BF_COMPUTED_GROUP. False also if one may be -0. */
+typedef bool (*bf_computed_loop)(const bf_computed *terms, size_t n, int bottom, int levels,
+                                 int64_t *sums);
 
 /* The exact sum of integers, low + high * 2^32. */
 typedef struct bf_split {
@@ -42,6 +47,7 @@ typedef bool (*bf_leaf_loop)(const void *leaf, struct bf_node *folds, bool *nega
 typedef struct bf_reduce_loops {
     bf_sum_loop sum_f64, sum_f32;
     bf_dot_loop dot_f64, dot_f32;
+    bf_computed_loop sum_terms;
     bf_integer_sum_loop integer_sum[BF_DTYPES];
     bf_integer_dot_loop integer_dot[BF_DTYPES]; /* up to 32 bits */
     bf_extreme_loop least[BF_DTYPES], greatest[BF_DTYPES];
@@ -77,6 +83,10 @@ typedef struct bf_reducer {
  * and after. */
 void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                    int64_t *words);
+/* Absorbs n terms, at most BF_SPAN, into a sum of f64 (BF_KIND_SUM). False, with nothing done: they
+ * do not fit the window that fitted last, or are not for the loops; bf_sum_absorb can do it. */
+bool bf_sum_absorb_computed(bf_reducer *reducer, const bf_computed *terms, int64_t n,
+                            int64_t *words);
 /* The same for BF_KIND_EXTREME. */
 void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                        int64_t *words);

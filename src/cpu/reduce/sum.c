@@ -142,15 +142,22 @@ static int64_t count_if_all(const series *s, const bf_window_memory *window, boo
     return zeros;
 }
 
-static bool add_in_window(const series *s, const bf_window_memory *window) {
-    int64_t sums[BF_LEVELS_MAX], zeros = 0;
+/* Adds what a loop has summed. Returns whether that is 0. */
+static bool add_window(bf_layout layout, int64_t *limbs, const bf_window_memory *window,
+                       const int64_t *sums) {
     bool zero = true;
-    if (!call_loop(s, window, sums, s->zeros && s->every ? &zeros : NULL)) return false;
     for (int l = 0; l < window->levels; l++) {
-        int position = bf_window_bottom(window->bottom, l) - s->layout.exponent;
-        bf_limbs_add_signed(s->limbs, position, sums[l]);
+        int position = bf_window_bottom(window->bottom, l) - layout.exponent;
+        bf_limbs_add_signed(limbs, position, sums[l]);
         zero &= sums[l] == 0;
     }
+    return zero;
+}
+
+static bool add_in_window(const series *s, const bf_window_memory *window) {
+    int64_t sums[BF_LEVELS_MAX], zeros = 0;
+    if (!call_loop(s, window, sums, s->zeros && s->every ? &zeros : NULL)) return false;
+    bool zero = add_window(s->layout, s->limbs, window, sums);
     if (s->zeros) *s->zeros += s->every ? zeros : count_if_all(s, window, zero);
     return true;
 }
@@ -373,6 +380,23 @@ static void absorb_span(bf_reducer *reducer, const bf_job *job, const char *a, c
     case BF_BOOL: absorb_bools(reducer, job, a, b, n, words); break;
     default: absorb_integers(reducer, job, job->dtype, a, b, n, words); break;
     }
+}
+
+bool bf_sum_absorb_computed(bf_reducer *reducer, const bf_computed *terms, int64_t n,
+                            int64_t *words) {
+    const bf_sum_shape shape = bf_sum_shape_of(BF_KIND_SUM, BF_F64);
+    bf_window_memory *window = &reducer->sum;
+    bf_computed_loop loop = reducer->isa->reduce->sum_terms;
+    int64_t sums[BF_LEVELS_MAX];
+    if (loop == NULL || window->levels == 0 || n % BF_COMPUTED_GROUP != 0 ||
+        !loop(terms, (size_t)n, window->bottom, window->levels, sums))
+        return false;
+    if (window->credit < CREDIT_MAX) window->credit++;
+    add_window(shape.sum, words + shape.sum_at, window, sums);
+    reducer->mixed = true;
+    words[BF_SUM_COUNT] += n;
+    bf_sum_carry(BF_KIND_SUM, BF_F64, words);
+    return true;
 }
 
 void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,

@@ -141,11 +141,11 @@ bf_cuda_axis_kernels bf_cuda_axis_f16(bf_kind kind);
 bf_cuda_axis_kernels bf_cuda_axis_bf16(bf_kind kind);
 bf_cuda_axis_kernels bf_cuda_axis_f32(bf_kind kind);
 bf_cuda_axis_kernels bf_cuda_axis_f64(bf_kind kind);
-/* Sets those of doubles.cuh and what builds on it: of columns of few elements, or of more. */
-void bf_cuda_axis_doubles_f16(bf_kind kind, bool few, bf_cuda_axis_kernels *k);
-void bf_cuda_axis_doubles_bf16(bf_kind kind, bool few, bf_cuda_axis_kernels *k);
-void bf_cuda_axis_doubles_f32(bf_kind kind, bool few, bf_cuda_axis_kernels *k);
-void bf_cuda_axis_doubles_f64(bf_kind kind, bool few, bf_cuda_axis_kernels *k);
+/* Sets those of doubles.cuh and what builds on it, for results of this length. */
+void bf_cuda_axis_doubles_f16(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
+void bf_cuda_axis_doubles_bf16(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
+void bf_cuda_axis_doubles_f32(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
+void bf_cuda_axis_doubles_f64(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
 bf_cuda_axis_kernels bf_cuda_axis_integers(bf_kind kind, bool wide);
 bf_cuda_axis_kernels bf_cuda_axis_extremes(bool wide);
 bf_cuda_axis_kernels bf_cuda_axis_products(void);

@@ -230,8 +230,10 @@ template <class A> struct bf_cuda_axis_columns_of {
     }
 };
 
+template <class A> constexpr int bf_cuda_axis_column_blocks = A::blocks > 3 ? 3 : 2;
+
 template <class A>
-__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks > 3 ? 3 : 2)
+__global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, bf_cuda_axis_column_blocks<A>)
     bf_cuda_axis_columns(const __grid_constant__ bf_cuda_axis_params p) {
     using Columns = bf_cuda_axis_columns_of<A>;
     extern __shared__ int64_t bf_cuda_axis_memory[];

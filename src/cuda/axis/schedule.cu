@@ -14,12 +14,14 @@ enum {
     LEAST_LINE = 512,    /* and of lines that have pieces of their own, */
     MOST_LINES = 4096,   /* if they are not too many */
     LISTED_PIECE = 32768,
+    LONG_SEGMENTS = 1 << 18, /* a mean of those of which blocks take such pieces */
+    TILE_EACH = 64,          /* most rows of columns of which a block takes one tile */
+    ROUGH_PIECE = 1 << 24,   /* most elements of a result that one block adds in doubles */
     WORD_PIECE = 1 << 16,
     WORD_SLOTS = 1 << 14,
     COLUMN_GIANT = 1024, /* rows that a thread takes */
     DIRECT_ROWS = 512,   /* elements of a row that is told directly, */
     DIRECT_COLUMNS = 64, /* or of a column; */
-    TOLD_FEW = 16,       /* of which sums are exact that differ little, */
     TOLD_SEGMENTS = 16,  /* a mean of segments that it tells; */
     TOLD = 512,          /* those of a result that a few doubles tell; */
     SCATTERED = 15       /* of short rows that threads read where they lie */
@@ -34,9 +36,9 @@ static int64_t ratio(int64_t a, int64_t b) { return (a + b - 1) / b; } /* rounde
 static int64_t size_of(int64_t x) { return x < 0 ? -x : x; }
 
 static bf_cuda_axis_kernels with_doubles(bf_cuda_axis_kernels k,
-                                         void (*set)(bf_kind, bool, bf_cuda_axis_kernels *),
+                                         void (*set)(bf_kind, int64_t, bf_cuda_axis_kernels *),
                                          const bf_cuda_axis_params *p) {
-    set(p->kind, p->at.length <= TOLD_FEW, &k);
+    set(p->kind, p->at.offsets != NULL ? 0 : p->at.length, &k);
     return k;
 }
 
@@ -169,10 +171,18 @@ static bool is_by_line(const bf_cuda_axis_layout *at) {
     return at->reduced > 1 && extent >= LEAST_LINE && at->length / extent <= MOST_LINES;
 }
 
-/* Do doubles that round tell results of any length? */
+/* Have results a dtype that doubles tell? */
+static bool is_tellable(const bf_cuda_axis_params *p) {
+    if (p->fits != NULL) return false;
+    if (p->kind == BF_KIND_SUM) return p->to == BF_F64 || (p->to == BF_F32 && p->dtype != BF_F64);
+    return p->kind == BF_KIND_MOMENTS && p->to == (p->dtype == BF_F64 ? BF_F64 : BF_F32);
+}
+
+/* Do doubles tell results of any length? */
 static bool is_rough(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *p) {
-    return k->rough_warps != NULL && p->at.offsets == NULL && p->fits == NULL && p->to == BF_F32 &&
-           p->at.length > p->ddof;
+    if (k->rough_warps == NULL || !is_tellable(p)) return false;
+    if (p->at.offsets != NULL) return p->kind == BF_KIND_SUM && p->at.width == 1;
+    return p->at.length > p->ddof;
 }
 
 /* A kernel's blocks. */
@@ -224,7 +234,8 @@ static void set_pieces(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const
     const int64_t length = p->by_line ? p->at.reduced_shape[last] : p->at.length;
     const int64_t lines = p->at.length / length, tasks = p->tiles * lines;
     const int64_t blocks = (int64_t)resident * cuda->multiprocessors;
-    const int64_t needed = ratio(length, BF_CUDA_AXIS_PIECE);
+    const bool rough_sum = is_rough(k, p) && p->kind == BF_KIND_SUM && p->nan == BF_NAN_PROPAGATE;
+    const int64_t needed = ratio(length, rough_sum ? (int64_t)ROUGH_PIECE : BF_CUDA_AXIS_PIECE);
     const int64_t wanted = even_parts(tasks, blocks, most(needed, blocks / tasks));
     const int64_t enough = most(needed, ratio(length * p->columns, LEAST_PIECE));
     const int64_t pieces = most(1, least(wanted, enough));
@@ -250,13 +261,6 @@ static bool has_warp_rows(const bf_cuda *cuda, const bf_cuda_axis_layout *at, in
     const int64_t warps = (int64_t)cuda->multiprocessors * BF_CUDA_AXIS_WARP_THREADS / 32;
     const int64_t longest = at->results >= 4 * warps ? MANY_ROWS : WARP_ROWS;
     return at->length >= 2 * vector && at->length <= longest && at->results >= 1024;
-}
-
-/* Have results a dtype that doubles tell? */
-static bool is_tellable(const bf_cuda_axis_params *p) {
-    if (p->fits != NULL) return false;
-    if (p->kind == BF_KIND_SUM) return p->to == BF_F64 || (p->to == BF_F32 && p->dtype != BF_F64);
-    return p->kind == BF_KIND_MOMENTS && p->to == (p->dtype == BF_F64 ? BF_F64 : BF_F32);
 }
 
 /* Do a few doubles tell results? */
@@ -382,6 +386,8 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
         return k->tiles;
     }
     p->giant = WARP_ROWS;
+    if (is_rough(k, p) && mean > WARP_ROWS / 4 && mean <= 2 * WARP_ROWS) p->giant = 4 * WARP_ROWS;
+    if (is_rough(k, p) && mean >= LONG_SEGMENTS) p->piece = LONG_SEGMENTS;
     set_warps(cuda, p, mean, k->vector);
     p->direct = k->direct_warps != NULL && mean <= DIRECT_ROWS / 2;
     return k->warps;
@@ -427,7 +433,10 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
     if (is_tiled && !p->listed) useful = p->tiles * p->pieces;
     if (is_warps) useful = ratio(p->tiles, shape.threads / 32);
     if (kernel == k->tiles) useful = ratio(p->at.results, 32);
-    shape.blocks = least(blocks, useful);
+    /* Few rows are read best by blocks that take a tile each. */
+    const bool tile_each =
+        kernel == k->told_columns && p->at.length > 2 && p->at.length <= TILE_EACH;
+    shape.blocks = tile_each ? useful : least(blocks, useful);
     void *arguments[] = {p};
     return bf_cuda_launch(cuda, kernel, shape, arguments);
 }
@@ -467,8 +476,8 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
     if (error != cudaSuccess || p->at.rows <= p->giant) return error;
     rows = *p;
     rows.listed = true;
-    if (rows.at.width == 1) rows.lanes = 32; /* a warp takes a piece */
-    return launch(cuda, k, k->blocks, &rows);
+    if (rows.at.width == 1) rows.lanes = p->piece > LISTED_PIECE ? BF_CUDA_AXIS_THREADS : 32;
+    return launch(cuda, k, is_rough(k, p) && p->left != NULL ? k->rough_blocks : k->blocks, &rows);
 }
 
 static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
@@ -490,13 +499,17 @@ static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p
     return bf_cuda_fetch_words(context, error, &p->board->wrong, 1, wrong, "checking offsets");
 }
 
-/* Lets doubles that round tell results first, if they may. */
+/* Lets doubles tell results of any length first, if they may. */
 static bool set_rough(const bf_cuda_axis_kernels *k, const void *kernel, bf_cuda_axis_params *p) {
     if (p->told || kernel == NULL || kernel == k->tiles || !is_rough(k, p)) return false;
-    const int64_t taken = kernel == k->warps ? p->at.length : p->piece;
+    if (p->kind == BF_KIND_SUM && p->direct) return false;
+    const int64_t taken = p->at.offsets != NULL ? most(p->giant, p->piece)
+                          : kernel == k->warps  ? p->at.length
+                                                : p->piece;
     p->direct = true;
     p->tile = kernel == k->warps ? (int64_t)p->chunk * (32 / p->lanes) : 0;
-    p->roundings =
+    p->roundings = p->at.offsets != NULL ? (double)p->at.rows / (double)p->piece : 0;
+    p->roundings +=
         (double)(ratio(taken, p->lanes * p->folded) + p->lanes * p->folded + p->pieces + 64);
     return true;
 }
@@ -526,7 +539,7 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     set_steps(p);
     p->direct = p->direct && p->op != BF_NORM && (kernel == k.columns || p->along);
     const bool rough = set_rough(&k, kernel, p);
-    bf_status status = take_scratch(context, p, k.total, rough);
+    bf_status status = take_scratch(context, p, k.total, rough || (p->told && kernel == k.columns));
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;
     cudaError_t error =

@@ -14,7 +14,8 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
     using Value = typename C::Value;
     using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, true>::Type;
     static constexpr int room = BF_CUDA_AXIS_BATCH + BF_CUDA_AXIS_BATCH / 32;
-    static constexpr int U = 8; /* elements that a lane loads at once */
+    static constexpr int U = 8; /* elements that a lane loads at once, */
+    static constexpr int V = 4; /* or vectors */
 
     const bf_cuda_axis_params &p;
     Value *elements; /* in shared memory */
@@ -43,12 +44,6 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
         if (lane < BF_CUDA_WARP - 1) return next;
         return r == 0 && p.folded > 1 ? half : b.end;
     }
-    __device__ __forceinline__ void prefetch(const Bounds &b) const {
-        if (lane == 0)
-            bf_cuda_axis_prefetch((const typename C::Raw *)p.a + b.begin[0],
-                                  min(b.end - b.begin[0], (int64_t)BF_CUDA_AXIS_BATCH) *
-                                      (int)sizeof(typename C::Raw));
-    }
     __device__ __forceinline__ void fill(int64_t base, int n) const {
         for (int i = lane; i < n; i += U * BF_CUDA_WARP) {
             typename C::Raw x[U];
@@ -62,6 +57,31 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
                 if (at < n) elements[bf_cuda_axis_place(at)] = C::value(p, x[k]);
             }
         }
+    }
+    /* The same from an element on that begins a vector: the last vector may hold more. */
+    __device__ __forceinline__ void fill_vectors(int64_t base, int n) const {
+        constexpr int N = C::N, step = BF_CUDA_WARP * N + N; /* 32 vectors, and what is left out */
+        const typename C::Raw *from = (const typename C::Raw *)p.a + base;
+        const int vectors = (int)min((int64_t)(n + N - 1) / N, (p.at.rows - base) / N);
+        BF_ROLLED
+        for (int i = lane; i < vectors; i += V * BF_CUDA_WARP) {
+            uint4 x[V];
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                if (i + k * BF_CUDA_WARP < vectors)
+                    x[k] = C::fetch(p, (const char *)(from + (i + k * BF_CUDA_WARP) * N));
+            Value *to = elements + bf_cuda_axis_place(i * N);
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                if (i + k * BF_CUDA_WARP >= vectors) break;
+                Value e[N];
+                C::unpack(p, x[k], e);
+#pragma unroll
+                for (int j = 0; j < N; j++) to[k * step + j] = e[j];
+            }
+        }
+        const int last = vectors * N + lane;
+        if (last < n) elements[bf_cuda_axis_place(last)] = C::value(p, from[last]);
     }
     /* The result of no elements, or of too few. */
     __device__ __forceinline__ uint64_t none() const {
@@ -86,12 +106,14 @@ template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
         return true;
     }
     /* Returns whether all results are written, but for those of giants. */
-    __device__ __forceinline__ bool run(int64_t batch, const Bounds &b, const Bounds &next) const {
-        const int64_t base = __shfl_sync(0xffffffffu, b.begin[0], 0), total = b.end - base;
+    __device__ __forceinline__ bool run(int64_t batch, const Bounds &b) const {
+        const bool aligned = (uintptr_t)p.a % 16 == 0;
+        const int64_t first = __shfl_sync(0xffffffffu, b.begin[0], 0);
+        const int64_t base = aligned ? first & -(int64_t)C::N : first, total = b.end - base;
         const bool fits = total <= BF_CUDA_AXIS_BATCH;
         bool good = fits;
-        if (fits) fill(base, (int)total);
-        prefetch(next);
+        if (fits && aligned) fill_vectors(base, (int)total);
+        if (fits && !aligned) fill(base, (int)total);
         __syncwarp();
         BF_ROLLED
         for (int r = 0; r < p.folded; r++) {
@@ -122,7 +144,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
     for (; i < batches; i += step) {
         const typename Batch::Bounds b = next;
         next = batch.bounds_of(i + step);
-        if (batch.run(i, b, next) || lane > 0) continue;
+        if (batch.run(i, b) || lane > 0) continue;
         const int64_t each = (int64_t)p.chunk * (BF_CUDA_WARP / p.lanes);
         for (int64_t c = i * rows / each; c * each < min((i + 1) * rows, p.at.results); c++)
             bf_cuda_axis_leave(p, c);

@@ -15,12 +15,15 @@ static __device__ __forceinline__ void bf_cuda_axis_prefetch(const void *from, i
 #endif
 }
 
+/* How many vectors of a line, or of rows, a thread has under way. */
+template <class A> constexpr int bf_cuda_axis_under_way = A::pair ? 2 : 4;
+
 /* Vectors of a line, `step` bytes apart, in strips of a few. A group of strips that does not fit
  * the accumulator is taken again, one vector after another. */
 template <class A> struct bf_cuda_axis_stream {
     using C = typename A::Class;
     using Value = typename A::Value;
-    static constexpr int N = C::N, U = A::pair ? 2 : 4, group = A::most / (U * N);
+    static constexpr int N = C::N, U = bf_cuda_axis_under_way<A>, group = A::most / (U * N);
 
     const bf_cuda_axis_params &p;
     const char *a, *b; /* the next vector of each operand */
@@ -109,7 +112,7 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
     using C = typename A::Class;
     using Raw = typename C::Raw;
     using Value = typename A::Value;
-    static constexpr int U = (sizeof(Raw) > 4 ? 8 : 16) / W / (A::pair ? 2 : 1);
+    static constexpr int U = bf_cuda_axis_under_way<A> * (sizeof(Raw) > 4 ? 2 : 4) / W;
     static constexpr int group = A::most / U;
 
     const bf_cuda_axis_params &p;

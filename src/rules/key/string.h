@@ -62,11 +62,11 @@ BF_RULE int64_t bf_string_number_bytes(bf_dtype dtype) { return 1 + bf_rank_byte
 
 /* Writes a number, given by its bits; returns where it ends. */
 BF_RULE char *bf_string_put_number(char *to, bf_dtype dtype, uint64_t bits) {
-    const uint64_t rank = bf_group_rank(dtype, bits);
+    const int bytes = bf_rank_bytes(dtype);
+    const uint64_t rank = bf_group_rank(dtype, bits) << (64 - 8 * bytes);
     *to++ = BF_STRING_VALUE;
-    for (int shift = 8 * bf_rank_bytes(dtype) - 8; shift >= 0; shift -= 8)
-        *to++ = (char)(rank >> shift);
-    return to;
+    bf_store_bits(to, bytes, __builtin_bswap64(rank));
+    return to + bytes;
 }
 
 /* The bits of a number that is written behind its first byte. */
@@ -79,12 +79,47 @@ BF_RULE uint64_t bf_string_number(const char *from, bf_dtype dtype) {
 /* The most bytes that a string of n bytes takes. */
 BF_RULE int64_t bf_string_most(int64_t n) { return 2 * n + 3; }
 
+/* Whether some byte of a word is 0. */
+BF_RULE bool bf_string_has_zero(uint64_t word) {
+    const uint64_t low = UINT64_C(0x0101010101010101);
+    return ((word - low) & ~word & low << 7) != 0;
+}
+
+/* Copies n bytes; false if one of them is 0. */
+BF_RULE bool bf_string_copy(char *to, const char *from, int64_t n) {
+    uint64_t words[2];
+    for (; n > 16; from += 8, to += 8, n -= 8) {
+        words[0] = bf_load_bits(from, 8);
+        bf_store_bits(to, 8, words[0]);
+        if (bf_string_has_zero(words[0])) return false;
+    }
+    if (n >= 4) {
+        const int bytes = n >= 8 ? 8 : 4;
+        words[0] = bf_load_bits(from, bytes);
+        words[1] = bf_load_bits(from + n - bytes, bytes);
+        bf_store_bits(to, bytes, words[0]);
+        bf_store_bits(to + n - bytes, bytes, words[1]);
+        const uint64_t unused = n >= 8 ? 0 : ~(uint64_t)0 << 32;
+        return !bf_string_has_zero(words[0] | unused) && !bf_string_has_zero(words[1] | unused);
+    }
+    bool zero = false;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[i];
+        zero = zero || from[i] == 0;
+    }
+    return !zero;
+}
+
 /* Writes a string; returns where it ends. */
 BF_RULE char *bf_string_put(char *to, const char *from, int64_t n) {
     *to++ = BF_STRING_VALUE;
-    for (int64_t i = 0; i < n; i++) {
-        *to++ = from[i];
-        if (from[i] == 0) *to++ = (char)255;
+    if (bf_string_copy(to, from, n)) {
+        to += n;
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            *to++ = from[i];
+            if (from[i] == 0) *to++ = (char)255;
+        }
     }
     *to++ = 0;
     *to++ = 0;

@@ -138,6 +138,23 @@ template <bool Few> struct bf_cuda_axis_told_sum {
         if (p.to == BF_F32) *bits = __float_as_uint((float)x);
         return fabs(x) <= 1.7976931348623157e308;
     }
+    /* The same if the error lacks at most `lost`; but a zero, whose sign is not known, is not told.
+     */
+    __device__ __forceinline__ bool tell_rounded(const bf_cuda_axis_params &p,
+                                                 const bf_cuda_axis_told &t, double lost,
+                                                 uint64_t *bits) const {
+        double rest, x = bf_two_sum(sum, error, &rest);
+        if (p.to == BF_F32) {
+            x *= t.inverse;
+            lost = lost * t.inverse + fabs(x) * 0x1p-50;
+            return bf_cuda_axis_between(x - lost, x + lost, bits) && *bits << 33 != 0;
+        }
+        if (p.op == BF_MEAN) return false;
+        lost += fabs(x) * 0x1p-104;
+        const double low = x + (rest - lost), high = x + (rest + lost);
+        *bits = (uint64_t)__double_as_longlong(low);
+        return low == high && fabs(low) <= 1.7976931348623157e308;
+    }
 };
 
 /* --- variances of f32, f16 and bf16, as f32 --- */
@@ -287,8 +304,6 @@ template <bool Few> struct bf_cuda_axis_told_of<true, BF_KIND_MOMENTS, Few> {
 
 /* --- columns --- */
 
-enum { BF_CUDA_AXIS_AHEAD = 16 /* rows that are on their way to the cache */ };
-
 template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
     using Raw = typename C::Raw;
     using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, Few>::Type;
@@ -313,14 +328,6 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
         t.a = column * p.distance;
         if (p.tiles != p.parts) t.a = bf_cuda_axis_line_of(p.at, t.first).a;
         return t;
-    }
-    /* The first rows of a tile, each by a thread. */
-    __device__ __forceinline__ void prefetch(int64_t u) const {
-        const int row = (int)threadIdx.x;
-        if (u >= p.tiles || row >= (int)p.at.length || row >= BF_CUDA_AXIS_AHEAD) return;
-        const Tile t = tile_of(u);
-        const char *at = (const char *)p.a + (t.a + row * p.steps[0]) * (int)sizeof(Raw);
-        bf_cuda_axis_prefetch(at, t.columns * (int)sizeof(Raw));
     }
     __device__ __forceinline__ Columns place(const Tile &t, int threads, bool vector) const {
         Columns at;
@@ -411,16 +418,13 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOC
     const Columns columns = {p, bf_cuda_axis_told(p, p.at.length, (int)p.at.length)};
     const int threads = (p.columns + W - 1) / W, thread = (int)threadIdx.x;
     bf_cuda_let_next_begin();
-    columns.prefetch(blockIdx.x);
     for (int64_t u = blockIdx.x; u < p.tiles; u += gridDim.x) {
         const auto t = columns.tile_of(u);
         const bool vector = columns.is_vector(t);
-        if (vector) columns.prefetch(u + gridDim.x);
-        bool good = true;
-        if ((vector ? thread * W : thread) < t.columns && thread < threads)
-            good = vector ? columns.template run<true>(t, threads)
-                          : columns.template run<false>(t, threads);
-        if (__syncthreads_or(!good) && thread == 0) bf_cuda_axis_leave(p, u);
+        if ((vector ? thread * W : thread) >= t.columns || thread >= threads) continue;
+        if (!(vector ? columns.template run<true>(t, threads)
+                     : columns.template run<false>(t, threads)))
+            bf_cuda_axis_leave_once(p, t.first);
     }
 }
 

@@ -1,11 +1,18 @@
-/* Variances of f32, f16 and bf16, as f32, of any number of elements: in doubles that round, like
- * those of few elements (doubles.cuh), by the kernels that sums have. A tile of which some result
- * is not told is left to the accumulator of sum.cuh. */
+/* Sums, means and variances of f32, f16 and bf16, of any number of elements: in a few doubles, like
+ * those of few elements (doubles.cuh), by the kernels that windows have. A tile of which some
+ * result is not told is left to the accumulator of sum.cuh.
+ *
+ * Sums are chains of two-sums, whose errors are added as they come. The partial sums that are added
+ * at one depth have n terms together. So errors sum to at most depth * n * 2^-53 of the greatest
+ * magnitude. If that is at most 2^53 units of the least one, nothing rounds. If not, the sum of the
+ * errors lacks at most 2^-53 of itself at each depth, which rarely changes the result. */
 #ifndef BF_CUDA_AXIS_DOUBLES_ROUGH_CUH
 #define BF_CUDA_AXIS_DOUBLES_ROUGH_CUH
 
 #include "cuda/axis/doubles/doubles.cuh"
 #include "cuda/axis/taking.cuh"
+
+#include "rules/number/format.h"
 
 template <class C> struct bf_cuda_axis_rough : bf_cuda_axis_takes_all<bf_cuda_axis_rough<C>> {
     using Class = C;
@@ -59,5 +66,95 @@ template <class C> struct bf_cuda_axis_rough : bf_cuda_axis_takes_all<bf_cuda_ax
             bf_cuda_axis_leave_once(p, r);
     }
 };
+
+/* Ahead: vectors under way. */
+template <class C, int Ahead>
+struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C, Ahead>> {
+    using Class = C;
+    using Value = typename C::Value;
+    using Joint = typename bf_cuda_axis_told_sum<false>::Joint;
+    static constexpr bool pair = false;
+    static constexpr int words = 3, total = 3, columns = 4, blocks = Ahead > 4 ? 2 : 4;
+
+    bf_cuda_axis_told_sum<false> sums;
+    Joint joint;
+
+    __device__ __forceinline__ void open(const bf_cuda_axis_params &) { reset(); }
+    __device__ __forceinline__ void reset() {
+        sums.reset();
+        joint.reset();
+    }
+    template <int n>
+    __device__ __forceinline__ void take(Value (&x)[n], Value (&)[n], int64_t, int64_t, int some) {
+#pragma unroll
+        for (int k = 0; k < n; k++) sums.take(k < some ? x[k] : -0.0f, joint);
+    }
+    __device__ __forceinline__ void close(int64_t (&part)[words]) {
+        part[0] = __double_as_longlong(sums.sum);
+        part[1] = __double_as_longlong(sums.error);
+        part[2] = (int64_t)((uint64_t)__float_as_uint(joint.most) << 32 | joint.least);
+    }
+    static __device__ __forceinline__ void open_part(const int64_t (&part)[words],
+                                                     bf_cuda_axis_rough_sum *x) {
+        x->sums.sum = __longlong_as_double(part[0]);
+        x->sums.error = __longlong_as_double(part[1]);
+        x->joint.most = __uint_as_float((unsigned)((uint64_t)part[2] >> 32));
+        x->joint.least = (unsigned)part[2];
+    }
+    static __device__ __forceinline__ void merge(int64_t (&into)[words],
+                                                 const int64_t (&from)[words]) {
+        bf_cuda_axis_rough_sum x, y;
+        open_part(into, &x);
+        open_part(from, &y);
+        x.sums.merge(y.sums, x.joint);
+        x.joint.most = fmaxf(x.joint.most, y.joint.most);
+        x.joint.least = min(x.joint.least, y.joint.least);
+        x.close(into);
+    }
+    static __device__ __forceinline__ void widen(const int64_t (&part)[words],
+                                                 int64_t (&whole)[total]) {
+#pragma unroll
+        for (int i = 0; i < words; i++) whole[i] = part[i];
+    }
+    static __device__ __forceinline__ void merge_total(int64_t (&into)[total],
+                                                       const int64_t (&from)[total]) {
+        merge(into, from);
+    }
+    /* A sum that is not finite has terms that are not: doubles do not overflow. */
+    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, int64_t count,
+                                         uint64_t *bits) const {
+        const bf_format f = bf_format_of(p.to);
+        bf_cuda_axis_told told(p, count, 1);
+        const double additions = told.n * p.roundings; /* at most, of all depths */
+        const double lost = additions * p.roundings * joint.most * 0x1p-104;
+        told.bits = (int)(bf_cuda_high(additions) >> 20) - 1022;
+        if (count == 0) {
+            *bits = p.op == BF_MEAN ? bf_format_nan(f) : 0;
+            return true;
+        }
+        if (!(fabs(sums.sum) <= 1.7976931348623157e308)) {
+            *bits = bf_format_inf(f) | (sums.sum < 0 ? bf_format_sign(f) : 0);
+            if (sums.sum != sums.sum) *bits = bf_format_nan(f);
+            return p.nan == BF_NAN_PROPAGATE;
+        }
+        return joint.is_exact(told) ? sums.tell(p, told, joint, bits)
+                                    : sums.tell_rounded(p, told, lost, bits);
+    }
+    static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r,
+                                                  int64_t count, const int64_t (&whole)[total]) {
+        bf_cuda_axis_rough_sum x;
+        open_part(whole, &x);
+        uint64_t bits;
+        if (x.tell(p, count, &bits))
+            bf_cuda_axis_store(p, r, bits);
+        else if (p.listed || (p.tile == 0 && p.piece > BF_CUDA_AXIS_PIECE))
+            bf_cuda_axis_mark(p, r);
+        else
+            bf_cuda_axis_leave_once(p, r);
+    }
+};
+
+template <class C, int Ahead>
+constexpr int bf_cuda_axis_under_way<bf_cuda_axis_rough_sum<C, Ahead>> = Ahead;
 
 #endif

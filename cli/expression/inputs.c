@@ -1,0 +1,460 @@
+#define _GNU_SOURCE /* strdup */
+#include "expression/inputs.h"
+
+#include "runtime/progress.h"
+#include "runtime/report.h"
+#include "work/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP_ROWS = 1 << 17 /* that are taken at a time of inputs that are copied */ };
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Names of columns in the text, and their kinds. */
+typedef struct names {
+    char *text; /* one behind another */
+    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
+    int count;
+} names;
+
+static int find_names(const expressed *x, names *n) {
+    int position = -1;
+    n->text = malloc(strlen(x->options->expression) + 1);
+    if (!n->text) return fail_status(BF_E_MEMORY, NULL, NULL);
+    const bf_status st = bf_expression_names(x->context, x->options->expression, n->text, n->kinds,
+                                             &n->count, &position);
+    return st == BF_OK ? EXIT_DONE
+                       : fail_text(st, x->context, "-e", x->options->expression, position);
+}
+
+static bool is_letter(const expressed *x, const char *name) {
+    return *name >= 'a' && *name < 'a' + x->file_count && name[1] == '\0';
+}
+
+/* Whether the names are those of the columns of one text, and not the letters of inputs. */
+static bool names_columns(const expressed *x, const names *n) {
+    bool others = x->options->input.text.header;
+    const char *name = n->text;
+    if (x->file_count > 1) return false;
+    for (int k = 0; k < n->count; k++, name += strlen(name) + 1)
+        others = others || !is_letter(x, name);
+    return others;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int add_operand(expressed *x, char *name, int from, int column) {
+    if (!name) return fail_status(BF_E_MEMORY, NULL, x->files[from]);
+    x->operands[x->operand_count++] = (expressed_operand){name, from, column};
+    return EXIT_DONE;
+}
+
+/* Writes a name between backquotes, two for one in it. Returns the number of bytes. */
+static size_t put_quoted(char *to, const char *name) {
+    size_t used = 0;
+    to[used++] = '`';
+    for (; *name; name++) {
+        to[used++] = *name;
+        if (*name == '`') to[used++] = '`';
+    }
+    to[used++] = '`';
+    return used;
+}
+
+/* Lists the names of one kind, as the options have them. */
+static char *list_names(const names *n, bf_expression_name_kind kind) {
+    size_t size = 1, used = 0;
+    const char *name = n->text;
+    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) size += 2 * strlen(name) + 3;
+    char *list = calloc(1, size);
+    name = n->text;
+    for (int k = 0; list && k < n->count; k++, name += strlen(name) + 1) {
+        if (n->kinds[k] != (int)kind) continue;
+        if (used > 0) list[used++] = ',';
+        used += put_quoted(list + used, name);
+    }
+    return list;
+}
+
+static const char *unless_empty(const char *list) { return *list ? list : NULL; }
+
+/* Opens one text, of which each name is a column. */
+static int open_table(expressed *x, const names *n, input in, const rows_options *how) {
+    if (in.text.columns)
+        return fail(EXIT_USAGE, NULL, "--column does not go with an expression of columns");
+    x->numbers = list_names(n, BF_NAME_NUMBER);
+    x->strings = list_names(n, BF_NAME_STRING);
+    x->keys = list_names(n, BF_NAME_EITHER);
+    if (!x->numbers || !x->strings || !x->keys) return fail_status(BF_E_MEMORY, NULL, x->files[0]);
+    in.text.columns = unless_empty(x->numbers);
+    in.text.strings = unless_empty(x->strings);
+    in.text.keys = unless_empty(x->keys);
+    in.text.header = true;
+    rows *r = &x->inputs[0];
+    int code = rows_open(r, x->files[0], &in, how);
+    for (int k = 0; code == EXIT_DONE && k < r->columns; k++)
+        code = add_operand(x, rows_column_name(r, k), 0, k);
+    return code;
+}
+
+/* What the name of input i is compared with. */
+static bf_expression_name_kind kind_of(const names *n, int i) {
+    const char *name = n->text;
+    for (int k = 0; k < n->count; k++, name += strlen(name) + 1)
+        if (name[0] == 'a' + i && name[1] == '\0') return n->kinds[k];
+    return BF_NAME_NUMBER;
+}
+
+/* Opens inputs whose names are a, b, c, ... */
+static int open_letters(expressed *x, const names *n, const input *in, const rows_options *how) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < x->file_count && code == EXIT_DONE; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        input own = *in;
+        if (kind_of(n, i) == BF_NAME_STRING) {
+            own.text.strings = in->text.columns ? in->text.columns : "1";
+            own.text.columns = NULL;
+        }
+        code = rows_open_column(&x->inputs[i], x->files[i], &own, how);
+        if (code == EXIT_DONE) code = add_operand(x, strdup(name), i, 0);
+    }
+    return code;
+}
+
+/* The length of a text or a stream shows at its end. */
+static bool same_shape(const source *a, const source *b) {
+    if (a->raw || b->raw || a->text || b->text)
+        return a->count < 0 || b->count < 0 || a->count == b->count;
+    bool same = a->layout.ndim == b->layout.ndim;
+    for (int d = 0; same && d < a->layout.ndim; d++)
+        same = a->layout.shape[d] == b->layout.shape[d];
+    return same;
+}
+
+static int check_shapes(const expressed *x) {
+    const source *first = &x->inputs[0].source;
+    for (int i = 1; i < x->file_count; i++)
+        if (!same_shape(first, &x->inputs[i].source))
+            return fail(EXIT_DATA, x->inputs[i].source.name, "%s: it is not that of %s",
+                        bf_status_string(BF_E_SHAPE), first->name);
+    return EXIT_DONE;
+}
+
+static int open_files(expressed *x, const rows_options *how) {
+    names n = {.text = NULL};
+    input in = x->options->input;
+    in.text.judge_nulls = true;
+    int code = find_names(x, &n);
+    if (code == EXIT_DONE)
+        code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);
+    free(n.text);
+    return code == EXIT_DONE ? check_shapes(x) : code;
+}
+
+int expressed_check(char *const files[], int count) {
+    int standard = 0;
+    if (count > EXPRESSED_INPUTS)
+        return fail(EXIT_USAGE, NULL, "an expression has at most %d files, a to z",
+                    EXPRESSED_INPUTS);
+    for (int i = 0; i < count; i++) standard += strcmp(files[i], "-") == 0;
+    return standard > 1 ? fail(EXIT_USAGE, NULL, "standard input cannot be two files") : EXIT_DONE;
+}
+
+int expressed_open(expressed *x, const options *o, char **files, int count, bf_context *context,
+                   const rows_options *how) {
+    rows_options reading = *how;
+    *x = (expressed){.options = o, .files = files, .file_count = count, .context = context};
+    for (int i = 0; i < count; i++) {
+        x->inputs[i].source.fd = -1;
+        x->input[i] = &x->inputs[i];
+    }
+    spool_limit_set(&x->limit, o->memory.pipes);
+    reading.settled = true;
+    reading.nulls = true;
+    reading.keep = &x->limit;
+    reading.memory /= count;
+    return ranks_agree(open_files(x, &reading));
+}
+
+void expressed_close(expressed *x) {
+    for (int i = 0; i < x->file_count; i++) rows_close(&x->inputs[i]);
+    for (int k = 0; k < x->operand_count; k++) free(x->operands[k].name);
+    free(x->numbers);
+    free(x->strings);
+    free(x->keys);
+    free(x->results);
+    free(x->valid);
+    bf_expression_destroy(x->expression);
+    *x = (expressed){.file_count = 0};
+}
+
+/* Elements go together by their index, so different orders become one. */
+int expressed_prepare(expressed *x) {
+    bool mixed = false;
+    int code = EXIT_DONE;
+    for (int i = 1; i < x->file_count; i++)
+        mixed |= x->inputs[i].source.layout.fortran != x->inputs[0].source.layout.fortran;
+    for (int i = 0; i < x->file_count && code == EXIT_DONE; i++) {
+        x->inputs[i].options.ordered |= mixed;
+        code = rows_prepare(&x->inputs[i]);
+    }
+    return code;
+}
+
+/* Chunks of one text are taken as they are. */
+static bool is_one_text(const expressed *x) {
+    return x->file_count == 1 && x->inputs[0].source.text;
+}
+
+int64_t expressed_step(const expressed *x, int64_t most) {
+    if (is_one_text(x)) return 0;
+    for (int i = 0; i < x->file_count; i++) {
+        const int64_t step = rows_in_step(&x->inputs[i], STEP_ROWS);
+        most = step < most ? step : most;
+    }
+    return most;
+}
+
+int64_t expressed_bytes(const expressed *x) {
+    int64_t bytes = 0;
+    for (int i = 0; i < x->file_count; i++) {
+        const int64_t more = rows_bytes(&x->inputs[i]);
+        bytes = bytes < 0 || more < 0 ? -1 : bytes + more;
+    }
+    return bytes;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+static bf_dtype dtype_of(const expressed *x, int k) {
+    const expressed_operand *of = &x->operands[k];
+    return rows_dtype(&x->inputs[of->input], of->column);
+}
+
+bool expressed_dtypes_stay(const expressed *x) {
+    bool stay = x->expression != NULL;
+    for (int k = 0; k < x->operand_count; k++) stay = stay && dtype_of(x, k) == x->dtypes[k];
+    return stay;
+}
+
+int expressed_parse(expressed *x) {
+    const bf_expression_options how = BF_EXPRESSION_OPTIONS(.overflow = x->overflow);
+    const char *all[EXPRESSED_COLUMNS];
+    int position = -1;
+    if (expressed_dtypes_stay(x)) return EXIT_DONE;
+    for (int k = 0; k < x->operand_count; k++) {
+        all[k] = x->operands[k].name;
+        x->dtypes[k] = dtype_of(x, k);
+    }
+    bf_expression_destroy(x->expression);
+    x->expression = NULL;
+    const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
+                                             x->operand_count, &how, &position, &x->expression);
+    if (st != BF_OK) return fail_text(st, x->context, "-e", x->options->expression, position);
+    x->dtype = bf_expression_dtype(x->expression);
+    return EXIT_DONE;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+void expressed_again(expressed *x) {
+    for (int i = 0; i < x->file_count; i++) rows_again(&x->inputs[i]);
+    x->n = x->at = 0;
+}
+
+static int refuse_length(const expressed *x, int i, bool fewer) {
+    const source *first = &x->inputs[0].source, *other = &x->inputs[i].source;
+    int code = source_check(first);
+    if (code == EXIT_DONE) code = source_check(other);
+    if (code != EXIT_DONE) return code;
+    return fail(EXIT_DATA, other->name, "%s: it holds %s elements than %s",
+                bf_status_string(BF_E_SHAPE), fewer ? "fewer" : "more", first->name);
+}
+
+int expressed_next(expressed *x, int64_t most) {
+    x->at += x->n;
+    x->n = 0;
+    for (int i = 0; i < x->file_count; i++) {
+        const int code = rows_next(&x->inputs[i], most, &x->chunks[i]);
+        if (code != EXIT_DONE) return code;
+        if (x->chunks[i].n != x->chunks[0].n)
+            return refuse_length(x, i, x->chunks[i].n < x->chunks[0].n);
+    }
+    x->n = x->chunks[0].n;
+    return EXIT_DONE;
+}
+
+int expressed_settle(expressed *x) {
+    bool may = false;
+    int code = EXIT_DONE;
+    for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(&x->inputs[i]);
+    if (!ranks_any(may)) return EXIT_DONE;
+    do {
+        code = expressed_next(x, expressed_step(x, STEP_ROWS));
+        if (code == ROWS_RESETTLED) expressed_again(x);
+    } while (code == ROWS_RESETTLED || (code == EXIT_DONE && x->n > 0));
+    code = ranks_agree(code);
+    if (code != EXIT_DONE) return code;
+    for (int i = 0; i < x->file_count; i++) ranks_and(x->inputs[i].can, x->inputs[i].columns);
+    expressed_again(x);
+    return EXIT_DONE;
+}
+
+/* Data that changed meanwhile may be refused for that. What the expression refuses is an error of
+ * the data. */
+static int compute_failed(const expressed *x, bf_status st) {
+    for (int i = 0; i < x->file_count; i++) {
+        const int code = source_check(&x->inputs[i].source);
+        if (code != EXIT_DONE) return code;
+    }
+    const char *file = x->inputs[0].source.name;
+    if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW) return fail_status(st, x->context, file);
+    return fail(EXIT_DATA, file, "%s", bf_context_message(x->context));
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static bool make_room(expressed *x) {
+    if (x->n <= x->room) return true;
+    free(x->results);
+    free(x->valid);
+    x->results = malloc((size_t)x->n * 8);
+    x->valid = malloc((size_t)x->n);
+    x->room = x->results && x->valid ? x->n : 0;
+    return x->room > 0;
+}
+
+/* Is any of n bits 0, from number `first` on? */
+static bool has_nulls(const uint8_t *valid, int64_t first, int64_t n) {
+    const int64_t end = first + n;
+    for (; first < end && first % 8 != 0; first++)
+        if (!text_has_bit(valid, first)) return true;
+    for (; end - first >= 8; first += 8)
+        if (valid[first / 8] != 255) return true;
+    for (; first < end; first++)
+        if (!text_has_bit(valid, first)) return true;
+    return false;
+}
+
+/* Are the columns numbers that are not NULL, as arrays are? */
+static bool are_plain(const expressed *x) {
+    bool plain = true;
+    for (int k = 0; plain && k < x->operand_count; k++) {
+        const expressed_operand *of = &x->operands[k];
+        const rows_column *c = &x->chunks[of->input].columns[of->column];
+        plain = x->dtypes[k] != BF_NONE && (!c->valid || !has_nulls(c->valid, c->first, x->n));
+    }
+    return plain;
+}
+
+/* The columns of the rows that were taken. */
+typedef struct columns {
+    rows_view views[EXPRESSED_COLUMNS];
+    const bf_column *columns[EXPRESSED_COLUMNS];
+    const bf_array *arrays[EXPRESSED_COLUMNS];
+} columns;
+
+static void look_at_columns(const expressed *x, columns *c) {
+    for (int k = 0; k < x->operand_count; k++) {
+        const expressed_operand *of = &x->operands[k];
+        rows_look(&x->inputs[of->input], &x->chunks[of->input], of->column, &c->views[k]);
+        c->columns[k] = &c->views[k].column;
+        c->arrays[k] = &c->views[k].numbers;
+    }
+}
+
+static int refuse_null(const expressed *x, int64_t row) {
+    static const char advice[] =
+        "--null-policy skip leaves it out; isnull(x) ? y : x has another in its place";
+    if (is_one_text(x)) return rows_refuse(&x->inputs[0], row, "the result is NULL", advice);
+    fail(EXIT_DATA, x->inputs[0].source.name, "the result at index %lld is NULL",
+         (long long)(x->at + row));
+    hint("%s", advice);
+    return EXIT_DATA;
+}
+
+static int compute_columns(expressed *x, const columns *c, expressed_results *to) {
+    if (!make_room(x)) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
+    to->all = bf_array_of(x->dtype, x->results, x->n);
+    const bool plain = are_plain(x);
+    const bf_status st =
+        plain ? bf_expression_eval(x->expression, c->arrays, &to->all)
+              : bf_expression_eval_columns(x->expression, c->columns, &to->all, x->valid);
+    if (st != BF_OK) return compute_failed(x, st);
+    const uint8_t *null = plain ? NULL : memchr(x->valid, 0, (size_t)x->n);
+    to->valid = null ? x->valid : NULL;
+    return null && !x->options->input.text.skip_nulls ? refuse_null(x, null - x->valid) : EXIT_DONE;
+}
+
+int expressed_compute(expressed *x, expressed_results *results) {
+    columns *c = malloc(sizeof *c); /* too large for a small stack */
+    if (!c) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
+    look_at_columns(x, c);
+    const int code = compute_columns(x, c, results);
+    free(c);
+    return code;
+}
+
+/* Moves *at behind the next rows that are not NULL, before n, and returns the first of them. */
+static int64_t next_present(const uint8_t *valid, int64_t *at, int64_t n) {
+    while (*at < n && !valid[*at]) ++*at;
+    const int64_t begin = *at;
+    while (*at < n && valid[*at]) ++*at;
+    return begin;
+}
+
+bf_array expressed_present(expressed_results r) {
+    const size_t size = bf_dtype_size(r.all.dtype);
+    const int64_t n = r.all.shape[0];
+    char *out = r.all.data;
+    if (!r.valid) return r.all;
+    for (int64_t at = 0; at < n;) {
+        const int64_t begin = next_present(r.valid, &at, n);
+        memmove(out, (const char *)r.all.data + (size_t)begin * size, (size_t)(at - begin) * size);
+        out += (size_t)(at - begin) * size;
+    }
+    return bf_array_of(r.all.dtype, r.all.data, (out - (char *)r.all.data) / (int64_t)size);
+}
+
+/* Absorbs runs at their own indices; what is between is left out. */
+static bf_status absorb_runs(bf_state *state, expressed_results r) {
+    const size_t size = bf_dtype_size(r.all.dtype);
+    const int64_t n = r.all.shape[0];
+    bf_state_info info = {.size = sizeof info};
+    bf_status st = bf_state_describe(state, &info);
+    for (int64_t at = 0; at < n && st == BF_OK;) {
+        const int64_t begin = next_present(r.valid, &at, n);
+        const bf_array run =
+            bf_array_of(r.all.dtype, (const char *)r.all.data + (size_t)begin * size, at - begin);
+        st = bf_state_seek(state, info.next + begin);
+        if (st == BF_OK) st = bf_state_absorb(state, &run);
+    }
+    return st == BF_OK ? bf_state_seek(state, info.next + n) : st;
+}
+
+static bf_status absorb_results(bf_state *state, bf_reduction op, expressed_results r) {
+    if (r.valid && (op == BF_ARGMIN || op == BF_ARGMAX)) return absorb_runs(state, r);
+    const bf_array present = expressed_present(r);
+    return bf_state_absorb(state, &present);
+}
+
+int expressed_absorb(expressed *x, bf_state *state, bf_reduction op) {
+    expressed_results results;
+    columns *c = malloc(sizeof *c);
+    if (!c) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
+    look_at_columns(x, c);
+    const bool plain = are_plain(x);
+    bf_status st = BF_OK;
+    int code = EXIT_DONE;
+    if (plain)
+        st = bf_state_absorb_expression(state, x->expression, c->arrays);
+    else
+        code = compute_columns(x, c, &results);
+    free(c);
+    if (plain && st != BF_OK) return compute_failed(x, st);
+    if (plain || code != EXIT_DONE) return code;
+    st = absorb_results(state, op, results);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->context, x->inputs[0].source.name);
+}

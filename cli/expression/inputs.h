@@ -1,0 +1,101 @@
+/* The inputs of an expression (-e), and its results: of several inputs, which are a, b, c in turn,
+ * or of the columns of one text.
+ *
+ *     expressed_open
+ *     for each walk:  expressed_parse     for what the columns are now
+ *                     expressed_next, expressed_results; expressed_next, expressed_results; ...
+ *                     if a column turns out to have another dtype: expressed_again
+ *     expressed_close
+ *
+ * Functions that return an exit code have reported the failure. */
+#ifndef BITFOLD_CLI_EXPRESSION_INPUTS_H
+#define BITFOLD_CLI_EXPRESSION_INPUTS_H
+
+#include "input/rows.h"
+#include "runtime/options.h"
+
+#include <bitfold.h>
+
+enum {
+    EXPRESSED_INPUTS = 26, /* a to z */
+    EXPRESSED_COLUMNS = BF_EXPRESSION_NAMES_MAX
+};
+
+/* A column of the expression: of which input, and of which of its columns. */
+typedef struct expressed_operand {
+    char *name;
+    int input, column;
+} expressed_operand;
+
+typedef struct expressed {
+    const options *options;
+    char **files;
+    int file_count;
+    bf_context *context;
+    rows inputs[EXPRESSED_INPUTS], *input[EXPRESSED_INPUTS]; /* and where each is */
+    expressed_operand operands[EXPRESSED_COLUMNS];
+    int operand_count;
+    bf_dtype dtypes[EXPRESSED_COLUMNS]; /* of the operands, which it was parsed for */
+    bf_expression *expression;          /* NULL: not parsed */
+    bf_dtype dtype;                     /* of the results */
+    bf_overflow_policy overflow;        /* of integers; the caller's to set */
+    spool_limit limit;
+    char *numbers, *strings, *keys; /* columns of a text, as the options have them */
+    rows_chunk chunks[EXPRESSED_INPUTS];
+    int64_t n, at; /* rows of the chunks, and before them */
+    void *results; /* of the chunks */
+    uint8_t *valid;
+    int64_t room; /* rows */
+} expressed;
+
+/* What the results of some rows are. */
+typedef struct expressed_results {
+    bf_array all;         /* a result for each row; 0 where it is NULL */
+    const uint8_t *valid; /* a byte for each row, 0 where the result is NULL; NULL: none is */
+} expressed_results;
+
+/* Checks how many files there are, of which one may be standard input. */
+int expressed_check(char *const files[], int count);
+
+/* Opens the files of the options, or these of them. how: but for `keep` and what depends on the
+ * options. NULLs of columns are the expression's to judge. */
+int expressed_open(expressed *x, const options *o, char **files, int count, bf_context *context,
+                   const rows_options *how);
+void expressed_close(expressed *x);
+
+/* Once rows are shared out: makes ready to read. */
+int expressed_prepare(expressed *x);
+
+/* Reads all once if a text may still turn out to have another dtype, so that it cannot any more.
+ * Every rank calls it. */
+int expressed_settle(expressed *x);
+
+/* Parses the expression, unless it was parsed for these dtypes. */
+int expressed_parse(expressed *x);
+bool expressed_dtypes_stay(const expressed *x);
+
+/* Begins again at the first row. */
+void expressed_again(expressed *x);
+
+/* The rows that are best taken at once, at most `most`, as expressed_next takes them. */
+int64_t expressed_step(const expressed *x, int64_t most);
+
+/* Takes the next rows of all inputs, `most` of them or fewer (0: as many as are at hand); x->n says
+ * how many, 0 at the end. ROWS_RESETTLED: what was made so far does not count. */
+int expressed_next(expressed *x, int64_t most);
+
+/* Computes the results of the rows that were taken. If NULLs are an error by the options, there are
+ * none. */
+int expressed_compute(expressed *x, expressed_results *results);
+
+/* Moves those that are not NULL to the front, and returns them. */
+bf_array expressed_present(expressed_results results);
+
+/* Absorbs them into a state, each at its index. Of a product, those behind a NULL follow those
+ * before it. */
+int expressed_absorb(expressed *x, bf_state *state, bf_reduction op);
+
+/* Bytes of all inputs; -1: not known. */
+int64_t expressed_bytes(const expressed *x);
+
+#endif

@@ -1,0 +1,264 @@
+#define _GNU_SOURCE /* strdup, strndup */
+#include "group/asked.h"
+
+#include "runtime/output.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The first row, and which of its fields are wanted. */
+typedef struct first_fields {
+    char *const *fields;
+    int n;
+    unsigned char *wanted; /* of each: bits of WANTS_NUMBERS and so on */
+    bool named;            /* some field was meant by its name */
+    text_error *error;
+} first_fields;
+
+enum { WANTS_NUMBERS = 1, WANTS_KEYS = 2, WANTS_STRINGS = 4, NOT_THERE = -1, REFUSED = -2 };
+
+static bool PRINTF_LIKE(2, 3) refuse(const first_fields *f, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    f->error->at = NULL;
+    f->error->hint[0] = '\0';
+    vsnprintf(f->error->what, sizeof f->error->what, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool no_memory(const first_fields *f) { return refuse(f, "out of memory"); }
+
+/* The names there are, as a hint. */
+static void tell_names(const first_fields *f) {
+    text_error *e = f->error;
+    size_t used = (size_t)snprintf(e->hint, sizeof e->hint, "the columns are");
+    for (int i = 0; i < f->n && used < 180; i++)
+        used += (size_t)snprintf(e->hint + used, sizeof e->hint - used, "%s %.40s", i ? "," : "",
+                                 f->fields[i]);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* The field of this name: NOT_THERE, or REFUSED if there are two. */
+static int find_name(const first_fields *f, const char *name, size_t size) {
+    int found = NOT_THERE;
+    for (int i = 0; i < f->n; i++) {
+        if (strlen(f->fields[i]) != size || memcmp(f->fields[i], name, size) != 0) continue;
+        if (found >= 0) {
+            refuse(f, "more than one column is named '%.*s'", size < 80 ? (int)size : 80, name);
+            tell_names(f);
+            return REFUSED;
+        }
+        found = i;
+    }
+    return found;
+}
+
+/* The field of this number, from 1 on; NOT_THERE if it is none. */
+static int find_number(const first_fields *f, const char *at, size_t size) {
+    if (size == 0 || size > 8 || strspn(at, "0123456789") < size) return NOT_THERE;
+    const long number = strtol(at, NULL, 10);
+    return number >= 1 && number <= f->n ? (int)number - 1 : NOT_THERE;
+}
+
+/* The field that an item means: a number, a name, or behind a colon a name. */
+static int find_field(first_fields *f, const char *at, size_t size) {
+    const bool name = size > 0 && *at == ':';
+    const int number = name ? NOT_THERE : find_number(f, at, size);
+    if (number >= 0) return number;
+    const int found = find_name(f, at + name, size - name);
+    f->named = f->named || found >= 0;
+    return found;
+}
+
+static bool refuse_item(const first_fields *f, const char *at, size_t size) {
+    const int shown = size < 80 ? (int)size : 80;
+    if (f->n == 0) return refuse(f, "no column is named '%.*s': it has no rows", shown, at);
+    if (size > 0 && strspn(at, "0123456789") >= size)
+        refuse(f, "no column %.*s: the first row has %d", shown, at, f->n);
+    else
+        refuse(f, "no column is named '%.*s'", shown, at);
+    tell_names(f);
+    return false;
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+/* Wants the columns that an expression names, as what they are there. A name that no column has is
+ * left to its parser, and so is a text that is wrong. */
+static bool want_names(const asked *a, first_fields *f, const char *text) {
+    static const unsigned char wants[] = {[BF_NAME_EITHER] = WANTS_KEYS,
+                                          [BF_NAME_NUMBER] = WANTS_NUMBERS,
+                                          [BF_NAME_STRING] = WANTS_STRINGS};
+    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
+    int count = 0;
+    char *names = malloc(strlen(text) + 1);
+    if (!names) return no_memory(f);
+    bool good = true;
+    if (bf_expression_names(a->context, text, names, kinds, &count, NULL) != BF_OK) count = 0;
+    const char *name = names;
+    for (int i = 0; i < count && good; i++, name += strlen(name) + 1) {
+        const int found = find_name(f, name, strlen(name));
+        good = found != REFUSED;
+        if (found >= 0) f->wanted[found] |= wants[kinds[i]];
+    }
+    f->named = f->named || count > 0;
+    free(names);
+    return good;
+}
+
+/* Behind what is quoted at p; where the text ends, if the quote is not closed. */
+static const char *skip_quoted(const char *p) {
+    const char *end = strchr(p + 1, *p);
+    return end ? end + 1 : p + strlen(p);
+}
+
+/* The last '=' of a V that is no part of ==, <=, >= or !=, and not in quotes; NULL: none. */
+static const char *find_equals(const char *text) {
+    const char *found = NULL;
+    for (const char *p = text; *p;) {
+        const bool pair = *p && strchr("=<>!", *p) && p[1] == '=';
+        if (!pair && *p == '=') found = p;
+        p = strchr("\"'`", *p) ? skip_quoted(p) : p + (pair ? 2 : 1);
+    }
+    return found;
+}
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+static bool choose_keys(asked *a, first_fields *f) {
+    const char *at = a->options->by;
+    a->keys = 0;
+    while (true) {
+        const size_t size = strcspn(at, ",");
+        const int field = find_field(f, at, size);
+        if (field < 0) return field == REFUSED ? false : refuse_item(f, at, size);
+        if (a->keys == BF_KEY_COLUMNS_MAX)
+            return refuse(f, "--by: more than %d columns", BF_KEY_COLUMNS_MAX);
+        a->key_fields[a->keys++] = field;
+        f->wanted[field] |= WANTS_KEYS;
+        if (at[size] == '\0') return true;
+        at += size + 1;
+    }
+}
+
+/* Finds what a V means. */
+static bool find_meaning(asked *a, first_fields *f, asked_value *v) {
+    const char *text = v->text;
+    v->field = find_field(f, text, strlen(text));
+    if (v->field == REFUSED) return false;
+    if (v->field >= 0) {
+        f->wanted[v->field] |= WANTS_NUMBERS;
+        return true;
+    }
+    if (*text == ':' || (*text != '\0' && strspn(text, "0123456789") >= strlen(text)))
+        return refuse_item(f, text + (*text == ':'), strlen(text + (*text == ':')));
+    if (*text == '/' || strncmp(text, "./", 2) == 0)
+        return refuse(f, "%.80s: with --by, values are columns and expressions, not files", text);
+    a->nulls = true; /* an expression may have a value where a column has none */
+    return want_names(a, f, text);
+}
+
+/* Notes a V, unless it is there already. Takes the text over. */
+static bool add_value(asked *a, first_fields *f, char *text, int *at) {
+    if (!text) return no_memory(f);
+    for (*at = 0; *at < a->values; ++*at)
+        if (strcmp(a->value[*at].text, text) == 0) {
+            free(text);
+            return true;
+        }
+    a->value[a->values] = (asked_value){.text = text};
+    return find_meaning(a, f, &a->value[a->values++]);
+}
+
+const char *asked_operation(const struct wanted_aggregate *w) {
+    if (w->order == ORDER_MEDIAN_OF) return "median";
+    return w->order == ORDER_QUANTILE_OF ? "quantile" : bf_reduction_name(w->op);
+}
+
+/* sum(price), quantile(90:price) */
+static char *default_name(const struct wanted_aggregate *w, const char *text) {
+    char *name = NULL, percent[BF_VALUE_TEXT + 1] = "";
+    if (w->order == ORDER_QUANTILE_OF) {
+        const bf_value p = {.dtype = BF_F64, .as.f64 = w->percent};
+        output_format(&p, false, percent);
+        strcat(percent, ":");
+    }
+    text += *text == ':';
+    const int n = asprintf(&name, "%s(%s%s)", asked_operation(w), percent, text);
+    return n < 0 ? NULL : name;
+}
+
+static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate *w) {
+    asked_result *r = &a->result[a->results++];
+    *r = (asked_result){.aggregate = w, .value = -1};
+    if (!w || !w->values) {
+        r->name = strdup("count");
+        return r->name || no_memory(f);
+    }
+    const char *equals = find_equals(w->values);
+    const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
+    if (size == 0 || (equals && equals[1] == '\0'))
+        return refuse(f, "'%.80s' has no %s '='", w->values,
+                      size ? "name behind" : "values before");
+    if (!add_value(a, f, strndup(w->values, size), &r->value)) return false;
+    r->name = equals ? strdup(equals + 1) : default_name(w, a->value[r->value].text);
+    return r->name || no_memory(f);
+}
+
+/* Lists the numbers of the fields that are wanted so. */
+static bool list_fields(asked *a, const first_fields *f, int which, const char **list) {
+    size_t used = 0, room = 1;
+    for (int i = 0; i < f->n; i++) room += f->wanted[i] & 1 << which ? 9 : 0;
+    char *at = a->lists[which] = malloc(room);
+    if (!at) return no_memory(f);
+    *at = '\0';
+    for (int i = 0; i < f->n; i++)
+        if (f->wanted[i] & 1 << which)
+            used += (size_t)snprintf(at + used, room - used, "%s%d", used ? "," : "", i + 1);
+    *list = used ? at : NULL;
+    return true;
+}
+
+static void forget(asked *a) {
+    for (int i = 0; i < a->values; i++) free(a->value[i].text);
+    for (int i = 0; i < a->results; i++) free(a->result[i].name);
+    for (int i = 0; i < ASKED_LISTS; i++) free(a->lists[i]);
+    a->values = a->results = 0;
+    memset(a->lists, 0, sizeof a->lists);
+}
+
+static bool choose(asked *a, first_fields *f, text_options *o) {
+    const options *asks = a->options;
+    forget(a);
+    a->nulls = asks->where != NULL; /* rows without a value may be left out */
+    if (!choose_keys(a, f) || (asks->where && !want_names(a, f, asks->where))) return false;
+    bool good = true;
+    for (int i = 0; i < asks->aggregate_count && good; i++)
+        good = add_result(a, f, &asks->aggregates[i]);
+    if (good && asks->aggregate_count == 0) good = add_result(a, f, NULL);
+    const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings};
+    for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
+    if (!good) return false;
+    o->skip_nulls = o->skip_nulls || a->nulls;
+    o->table = true;
+    o->header = o->header || f->named;
+    return true;
+}
+
+static bool choose_columns(void *arg, char *const fields[], int n, text_options *o, text_error *e) {
+    first_fields f = {.fields = fields, .n = n, .error = e};
+    f.wanted = calloc((size_t)n + 1, 1);
+    const bool good = f.wanted ? choose(arg, &f, o) : no_memory(&f);
+    free(f.wanted);
+    return good;
+}
+
+void asked_open(asked *a, const options *o, bf_context *context) {
+    *a = (asked){.options = o, .context = context, .chooser = {"--by", choose_columns, a}};
+}
+
+void asked_close(asked *a) { forget(a); }

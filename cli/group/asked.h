@@ -1,0 +1,47 @@
+/* What --by asks of a table of text: which of its columns are keys, what is aggregated of which
+ * values, and how the results are called. */
+#ifndef BITFOLD_CLI_GROUP_ASKED_H
+#define BITFOLD_CLI_GROUP_ASKED_H
+
+#include "runtime/options.h"
+
+/* A V: a column, or an expression of columns. Each is there once. */
+typedef struct asked_value {
+    char *text; /* the column's name or number, or the expression */
+    int field;  /* of the column, from 0; -1: it is an expression */
+} asked_value;
+
+typedef struct asked_result {
+    const struct wanted_aggregate *aggregate; /* NULL: rows are counted */
+    int value;                                /* whose; -1: rows are counted */
+    char *name;
+} asked_result;
+
+enum { ASKED_LISTS = 3 };
+
+typedef struct asked {
+    const options *options;
+    bf_context *context;
+    text_chooser chooser; /* for the reader: fills in what follows */
+    int keys, key_fields[BF_KEY_COLUMNS_MAX];
+    int values;
+    asked_value value[OPTIONS_AGGREGATES];
+    int results;
+    asked_result result[OPTIONS_AGGREGATES];
+    bool nulls;               /* the reader may refuse no NULL */
+    char *lists[ASKED_LISTS]; /* columns for the reader: numbers, keys, strings */
+} asked;
+
+/* Prepares for the options of a command; without aggregates among them, rows are counted. */
+void asked_open(asked *a, const options *o, bf_context *context);
+void asked_close(asked *a);
+
+/* What an aggregate of values is called: sum, median. */
+const char *asked_operation(const struct wanted_aggregate *w);
+
+/* Whether a result is a reduction: it is no count of rows, and depends on no order. */
+static inline bool asked_reduces(const asked_result *r) {
+    return r->aggregate && r->value >= 0 && r->aggregate->order == ORDER_NONE;
+}
+
+#endif

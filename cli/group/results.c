@@ -1,0 +1,43 @@
+#include "group/results.h"
+
+#include <stdlib.h>
+
+/* Takes an aggregate as an array. It stays without one if that cannot hold every value. */
+static bf_status take_array(bf_groups *groups, const bf_reduce_options *rules, int which,
+                            results *r) {
+    const size_t n = (size_t)bf_groups_size(groups);
+    r->dtype = bf_groups_aggregate_dtype(groups, which, rules);
+    r->array = r->memory = malloc(n * bf_dtype_size(r->dtype) + 1);
+    if (!r->array) return BF_E_MEMORY;
+    const bf_array all = bf_array_of(r->dtype, r->array, (int64_t)n);
+    const bf_status st = bf_groups_aggregate(groups, which, rules, &all, NULL);
+    if (st != BF_E_OVERFLOW) return st;
+    free(r->memory);
+    r->array = r->memory = NULL;
+    return BF_OK;
+}
+
+static bf_status take_values(bf_groups *groups, const bf_reduce_options *rules, int which,
+                             results *r) {
+    r->values = malloc(((size_t)bf_groups_size(groups) + 1) * sizeof *r->values);
+    return r->values ? bf_groups_result(groups, which, rules, r->values) : BF_E_MEMORY;
+}
+
+/* The extreme of NaNs that are all skipped is no element. */
+bf_status results_take(bf_groups *groups, const options *o, int which, results *r) {
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_reduce_options rules = o->rules;
+    bf_groups_describe(groups, &kind);
+    const bf_reduction op = kind.aggregates[which].op;
+    const bool extreme = op == BF_MIN || op == BF_MAX;
+    if (extreme) rules.out_dtype = BF_NONE;
+    bf_status st = BF_OK;
+    if (!extreme || rules.nan != BF_NAN_SKIP) st = take_array(groups, &rules, which, r);
+    if (st == BF_OK && !r->array) st = take_values(groups, &rules, which, r);
+    return st;
+}
+
+void results_free(results *r) {
+    free(r->memory);
+    free(r->values);
+}

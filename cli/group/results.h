@@ -1,0 +1,19 @@
+/* The values of an aggregate, one of each group. */
+#ifndef BITFOLD_CLI_GROUP_RESULTS_H
+#define BITFOLD_CLI_GROUP_RESULTS_H
+
+#include "runtime/options.h"
+
+/* An array, or, where they may need more than 64 bits or be none at all, values one by one.
+ * Neither: nothing was taken. */
+typedef struct results {
+    bf_dtype dtype;
+    char *array, *memory; /* memory: its own, or NULL */
+    bf_value *values;
+} results;
+
+/* Takes aggregate number `which` of all groups. Free them in either case. */
+bf_status results_take(bf_groups *groups, const options *o, int which, results *r);
+void results_free(results *r);
+
+#endif

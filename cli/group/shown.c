@@ -1,0 +1,589 @@
+#include "group/shown.h"
+
+#include "group/results.h"
+#include "runtime/output.h"
+#include "runtime/progress.h"
+#include "sheet/sheet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes that a column takes for a group while it is made, and what the order takes, in columns. */
+enum { SHOWN_BYTES = 24, SHOWN_BESIDE = 2 };
+
+/* A column, of each group and, in the row behind them, of all rows. */
+typedef struct shown_column {
+    bf_dtype dtype; /* of the array; BF_NONE: it has none */
+    char *array;
+    bf_value *values;
+    int64_t *offsets; /* of strings, */
+    char *bytes;      /* or NULL */
+    bf_strings strings;
+    uint8_t *valid; /* NULL: no row is NULL */
+} shown_column;
+
+typedef struct shown {
+    const numbered *groups;
+    const asked *asked;
+    int64_t n;       /* groups */
+    char *keys;      /* of the groups, as the library lists them: ascending */
+    int64_t *counts; /* of their rows, */
+    int64_t *by_key; /* the groups by key */
+    int64_t *order;  /* and as they are shown, the total last */
+    int count;       /* of columns: keys, then results */
+    shown_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+    const char *names[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+} shown;
+
+static int failed(const shown *s, bf_status st) {
+    return fail_status(st, s->groups->table->context, s->groups->table->input.source.name);
+}
+
+/* Rows of a column: the groups, and one more. */
+static size_t rows_of(const shown *s) { return (size_t)s->n + 1; }
+
+/* Calls it NULL in some row. */
+static bool set_null(const shown *s, shown_column *c, int64_t row) {
+    if (!c->valid) {
+        c->valid = malloc(rows_of(s));
+        if (!c->valid) return false;
+        memset(c->valid, 1, rows_of(s));
+    }
+    c->valid[row] = 0;
+    return true;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static bf_status list_groups(shown *s) {
+    const numbered *x = s->groups;
+    bf_groups *groups = x->part[0].groups;
+    s->n = bf_groups_size(groups);
+    s->keys = malloc(rows_of(s) * bf_dtype_size(x->key));
+    s->counts = calloc(rows_of(s), sizeof *s->counts);
+    s->by_key = malloc(rows_of(s) * sizeof *s->by_key);
+    s->order = malloc(rows_of(s) * sizeof *s->order);
+    if (!s->keys || !s->counts || !s->by_key || !s->order) return BF_E_MEMORY;
+    const bf_array keys = bf_array_of(x->key, s->keys, s->n),
+                   counts = bf_array_of(BF_I64, s->counts, s->n);
+    s->counts[s->n] = bf_groups_rows(groups);
+    return bf_groups_list(groups, &keys, &counts);
+}
+
+/* Finds the order of keys: the places of a dictionary's, or the order that they have. */
+static bf_status rank_groups(shown *s) {
+    bf_status st = BF_OK;
+    const bf_array ranks = bf_array_of(BF_I64, s->order, s->n);
+    if (!s->groups->plain) st = bf_dictionary_ranks(s->groups->dictionary, &ranks);
+    for (int64_t i = 0; i < s->n && st == BF_OK; i++)
+        s->by_key[s->groups->plain ? i : s->order[i]] = i;
+    s->by_key[s->n] = s->n;
+    return st;
+}
+
+static bf_status take_strings(const shown *s, int column, shown_column *c) {
+    const bf_dictionary *d = s->groups->dictionary;
+    int64_t *offsets = malloc((rows_of(s) + 1) * sizeof *offsets);
+    c->offsets = offsets;
+    if (!offsets) return BF_E_MEMORY;
+    const bf_array places = bf_array_of(BF_I64, offsets, s->n + 1),
+                   valid = bf_array_of(BF_BOOL, c->valid, s->n);
+    bf_status st = bf_dictionary_strings(d, column, NULL, &places, NULL, 0, NULL);
+    const int64_t room = st == BF_OK ? offsets[s->n] : 0;
+    char *bytes = c->bytes = malloc((size_t)room + 1);
+    if (!bytes) return BF_E_MEMORY;
+    c->strings = (bf_strings){sizeof(bf_strings), s->n + 1, BF_I64, offsets, bytes};
+    if (st == BF_OK) st = bf_dictionary_strings(d, column, NULL, &places, bytes, room, &valid);
+    offsets[s->n + 1] = offsets[s->n];
+    return st;
+}
+
+static bf_status take_numbers(const shown *s, int column, shown_column *c) {
+    c->array = calloc(rows_of(s), bf_dtype_size(c->dtype));
+    if (!c->array) return BF_E_MEMORY;
+    if (s->groups->plain) {
+        memcpy(c->array, s->keys, (size_t)s->n * bf_dtype_size(c->dtype));
+        return BF_OK;
+    }
+    const bf_array values = bf_array_of(c->dtype, c->array, s->n),
+                   valid = bf_array_of(BF_BOOL, c->valid, s->n);
+    return bf_dictionary_values(s->groups->dictionary, column, NULL, &values, &valid);
+}
+
+/* The total has no key. */
+static bf_status take_keys(shown *s) {
+    const table *t = s->groups->table;
+    bf_status st = BF_OK;
+    for (int i = 0; i < s->asked->keys && st == BF_OK; i++) {
+        shown_column *c = &s->columns[s->count];
+        s->names[s->count++] = t->columns[t->key_columns[i]].name;
+        c->dtype = t->columns[t->key_columns[i]].dtype;
+        if (!set_null(s, c, s->n)) return BF_E_MEMORY;
+        st = c->dtype == BF_NONE ? take_strings(s, i, c) : take_numbers(s, i, c);
+    }
+    return st;
+}
+
+static bool is_float(bf_dtype dtype) {
+    return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* Keys of m groups, all among those of s, and as these ascending: writes where each is. */
+static void find_rows(const shown *s, const char *keys, int64_t m, int64_t *to) {
+    const size_t bytes = bf_dtype_size(s->groups->key);
+    int64_t at = 0;
+    for (int64_t i = 0; i < m; i++) {
+        while (memcmp(s->keys + (size_t)at * bytes, keys + (size_t)i * bytes, bytes) != 0) at++;
+        to[i] = at++;
+    }
+}
+
+/* The results of some groups, and where they go; of all rows, there may be none. */
+typedef struct found {
+    results groups, total;
+    int64_t n, *rows;
+    bool has_total;
+} found;
+
+static void free_found(found *f) {
+    results_free(&f->groups);
+    results_free(&f->total);
+    free(f->rows);
+}
+
+static bf_value value_at(const results *r, int64_t i) {
+    return r->array ? output_element(r->dtype, r->array, i) : r->values[i];
+}
+
+/* A result without elements: 0 of sums, NaN of means; of others, as of extremes, there is none. */
+static bf_value value_of_none(bf_reduction op, bf_dtype dtype) {
+    bf_value v = {.dtype = dtype};
+    if (op != BF_MEAN && op != BF_VAR && op != BF_STD) return v;
+    if (dtype == BF_F32)
+        v.as.f32 = __builtin_nanf("");
+    else
+        v.as.f64 = __builtin_nan("");
+    return v;
+}
+
+static bool has_none(const struct wanted_aggregate *w) {
+    return w->order != ORDER_NONE || w->op == BF_MIN || w->op == BF_MAX;
+}
+
+static void put_element(shown_column *c, int64_t row, const bf_value *v) {
+    const size_t bytes = bf_dtype_size(c->dtype);
+    memcpy(c->array + (size_t)row * bytes, &v->as, bytes);
+}
+
+static bool put_value(const shown *s, shown_column *c, int64_t row, const bf_value *v) {
+    if (v->dtype == BF_NONE) return set_null(s, c, row);
+    c->values[row] = *v;
+    return true;
+}
+
+/* Begins with no group having elements. */
+static bool fill_with_none(const shown *s, shown_column *c, const struct wanted_aggregate *w) {
+    const bf_value none = value_of_none(w->op, c->dtype);
+    for (int64_t i = 0; i <= s->n; i++) {
+        if (c->array)
+            put_element(c, i, &none);
+        else
+            c->values[i] = none;
+        if (has_none(w) && !set_null(s, c, i)) return false;
+    }
+    return true;
+}
+
+/* The dtype of results; of integers that need more than 64 bits, that of some. */
+static bf_dtype dtype_of(const found *f) {
+    if (f->groups.array || f->total.array)
+        return f->groups.array ? f->groups.dtype : f->total.dtype;
+    int64_t i = 0;
+    while (i + 1 < f->n && f->groups.values[i].dtype == BF_NONE) i++;
+    return f->n > 0 && is_float(f->groups.values[i].dtype) ? f->groups.values[i].dtype : BF_I64;
+}
+
+/* Puts what was found into its rows. */
+static bf_status spread(const shown *s, const struct wanted_aggregate *w, const found *f,
+                        shown_column *c) {
+    const bool arrays = f->groups.array && (!f->has_total || f->total.array);
+    c->dtype = dtype_of(f);
+    if (arrays)
+        c->array = calloc(rows_of(s), bf_dtype_size(c->dtype));
+    else
+        c->values = calloc(rows_of(s), sizeof *c->values);
+    if (!(arrays ? c->array != NULL : c->values != NULL)) return BF_E_MEMORY;
+    if ((f->n < s->n || !f->has_total) && !fill_with_none(s, c, w)) return BF_E_MEMORY;
+    for (int64_t i = 0; i < f->n + f->has_total; i++) {
+        const bool total = i == f->n;
+        const int64_t row = total ? s->n : f->rows ? f->rows[i] : i;
+        const bf_value v = total ? value_at(&f->total, 0) : value_at(&f->groups, i);
+        if (c->valid) c->valid[row] = 1;
+        if (arrays)
+            memcpy(c->array + (size_t)row * bf_dtype_size(c->dtype),
+                   total ? f->total.array : f->groups.array + (size_t)i * bf_dtype_size(c->dtype),
+                   bf_dtype_size(c->dtype));
+        else if (!put_value(s, c, row, &v))
+            return BF_E_MEMORY;
+    }
+    return BF_OK;
+}
+
+static bf_status take_reduction(const shown *s, int i, shown_column *c) {
+    const numbered *x = s->groups;
+    const numbered_part *p = &x->part[x->place[i].part];
+    const int which = x->place[i].which;
+    const options *o = s->asked->options;
+    found f = {.n = bf_groups_size(p->groups)};
+    f.has_total = p->total && bf_groups_size(p->total) > 0;
+    bf_status st = results_take(p->groups, o, which, &f.groups);
+    if (st == BF_OK && f.has_total) st = results_take(p->total, o, which, &f.total);
+    if (st == BF_OK && f.n < s->n) {
+        char *keys = malloc((size_t)f.n * bf_dtype_size(x->key) + 1);
+        f.rows = malloc((size_t)f.n * sizeof *f.rows + 1);
+        const bf_array list = bf_array_of(x->key, keys, f.n);
+        st = keys && f.rows ? bf_groups_list(p->groups, &list, NULL) : BF_E_MEMORY;
+        if (st == BF_OK) find_rows(s, keys, f.n, f.rows);
+        free(keys);
+    }
+    if (st == BF_OK) st = spread(s, s->asked->result[i].aggregate, &f, c);
+    free_found(&f);
+    return st;
+}
+
+/* ---- medians and quantiles ------------------------------------------------------------------- */
+
+/* The median or quantile of NaNs that are all skipped. */
+static bf_value nan_of(bf_dtype dtype) {
+    bf_value nan = value_of_none(BF_MEAN, dtype);
+    if (dtype == BF_F16 || dtype == BF_BF16) nan.as.bits = dtype == BF_F16 ? 0x7e00 : 0x7fc0;
+    return nan;
+}
+
+static bf_status find_order(const shown *s, const struct wanted_aggregate *w,
+                            const numbered_kept *k, bf_dtype dtype, char *keys, found *f) {
+    bf_context *context = s->groups->table->context;
+    const options *o = s->asked->options;
+    const bool median = w->order == ORDER_MEDIAN_OF;
+    const double q = w->percent / 100;
+    const int axis = 0;
+    const bf_value empty = nan_of(f->groups.dtype);
+    const bf_order_options rules = {
+        .size = sizeof rules, .nan = o->rules.nan, .method = o->method, .empty = &empty};
+    const bf_array values = bf_array_of(dtype, k->values, k->n),
+                   of = bf_array_of(s->groups->key, k->keys, k->n),
+                   groups = bf_array_of(s->groups->key, keys, s->n);
+    bf_array to = bf_array_of(f->groups.dtype, f->groups.array, s->n),
+             all = bf_array_of(f->groups.dtype, f->total.array, 1);
+    if (!median) to = (bf_array){to.data, to.dtype, 2, {1, s->n}, {s->n, 1}};
+    bf_status st =
+        median ? bf_median_groups(context, &values, &of, &rules, &groups, &to, &f->n)
+               : bf_quantile_groups(context, &values, &of, &q, 1, &rules, &groups, &to, &f->n);
+    if (st != BF_OK || !f->has_total) return st;
+    if (median) return bf_median_axes(context, &values, &axis, 1, &rules, &all);
+    all = (bf_array){all.data, all.dtype, 1, {1}, {1}};
+    return bf_quantile_axes(context, &values, &axis, 1, &q, 1, &rules, &all);
+}
+
+static bf_status take_order(const shown *s, int i, shown_column *c) {
+    const asked_result *r = &s->asked->result[i];
+    const struct wanted_aggregate *w = r->aggregate;
+    const numbered_kept *k = &s->groups->kept[s->groups->place[i].kept];
+    const bf_dtype dtype = s->groups->table->values[r->value].array.dtype;
+    const bf_dtype to = w->order == ORDER_MEDIAN_OF
+                            ? bf_median_dtype(dtype)
+                            : bf_quantile_dtype(dtype, s->asked->options->method);
+    found f = {.has_total = s->asked->options->total && k->n > 0};
+    f.groups.dtype = f.total.dtype = to;
+    f.groups.array = f.groups.memory = malloc(rows_of(s) * bf_dtype_size(to));
+    f.total.array = f.total.memory = malloc(sizeof(double));
+    f.rows = malloc(rows_of(s) * sizeof *f.rows);
+    char *keys = malloc(rows_of(s) * bf_dtype_size(s->groups->key));
+    bf_status st = f.groups.array && f.total.array && f.rows && keys ? BF_OK : BF_E_MEMORY;
+    if (st == BF_OK && k->n > 0) st = find_order(s, w, k, dtype, keys, &f);
+    if (st == BF_OK) find_rows(s, keys, f.n, f.rows);
+    if (st == BF_OK) st = spread(s, w, &f, c);
+    free(keys);
+    free_found(&f);
+    return st;
+}
+
+static bf_status take_results(shown *s) {
+    bf_status st = BF_OK;
+    for (int i = 0; i < s->asked->results && st == BF_OK; i++) {
+        shown_column *c = &s->columns[s->count];
+        s->names[s->count++] = s->asked->result[i].name;
+        if (asked_reduces(&s->asked->result[i])) {
+            st = take_reduction(s, i, c);
+        } else if (s->groups->place[i].kept >= 0) {
+            st = take_order(s, i, c);
+        } else {
+            c->dtype = BF_I64;
+            c->array = malloc(rows_of(s) * sizeof(int64_t));
+            if (!c->array) return BF_E_MEMORY;
+            memcpy(c->array, s->counts, rows_of(s) * sizeof(int64_t));
+        }
+    }
+    return st;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* Replaces rows of key columns by their ranks: numbers in the same order. */
+static bf_status rank_rows(const shown *s, int count, const bf_dtype dtypes[],
+                           const bf_column *const columns[], int64_t *ranks) {
+    bf_dictionary *d = NULL;
+    const bf_array numbers = bf_array_of(BF_I64, ranks, s->n);
+    bf_status st = bf_dictionary_create(s->groups->table->context, count, dtypes, &d);
+    if (st == BF_OK) st = bf_dictionary_encode(d, columns, &numbers);
+    const int64_t n = bf_dictionary_size(d);
+    int64_t *of = malloc((size_t)n * sizeof *of + 1);
+    const bf_array all = bf_array_of(BF_I64, of, n);
+    if (st == BF_OK) st = of ? bf_dictionary_ranks(d, &all) : BF_E_MEMORY;
+    for (int64_t i = 0; i < s->n && st == BF_OK; i++) ranks[i] = of[ranks[i]];
+    free(of);
+    bf_dictionary_destroy(d);
+    return st;
+}
+
+static bf_status rank_strings(const shown *s, const bf_strings *strings, int64_t *ranks) {
+    static const bf_dtype kind = BF_NONE;
+    bf_strings some = *strings;
+    some.count = s->n;
+    const bf_column column = {.size = sizeof column, .strings = &some};
+    const bf_column *const columns[] = {&column};
+    return rank_rows(s, 1, &kind, columns, ranks);
+}
+
+static bool is_signed(bf_dtype dtype) {
+    return dtype == BF_BOOL || (dtype >= BF_I8 && dtype <= BF_I64);
+}
+
+/* An integer as 192 bits, the highest word first. */
+static void put_words(const bf_value *v, uint64_t *words, int64_t n, int64_t i) {
+    const bool narrow = v->dtype != BF_I192;
+    const uint64_t high = narrow && is_signed(v->dtype) && v->as.i64 < 0 ? UINT64_MAX : 0;
+    words[i] = narrow ? high : v->as.i192[2];
+    words[n + i] = narrow ? high : v->as.i192[1];
+    words[2 * n + i] = narrow ? v->as.u64 : v->as.i192[0];
+}
+
+static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *ranks) {
+    static const bf_dtype kinds[] = {BF_I64, BF_U64, BF_U64};
+    uint64_t *words = malloc(rows_of(s) * 3 * sizeof *words);
+    bf_array arrays[3];
+    bf_column columns[3];
+    const bf_column *list[3];
+    if (!words) return BF_E_MEMORY;
+    for (int64_t i = 0; i < s->n; i++) put_words(&values[i], words, s->n, i);
+    for (int k = 0; k < 3; k++) {
+        arrays[k] = bf_array_of(kinds[k], words + k * s->n, s->n);
+        columns[k] = (bf_column){.size = sizeof columns[k], .numbers = &arrays[k]};
+        list[k] = &columns[k];
+    }
+    const bf_status st = rank_rows(s, 3, kinds, list, ranks);
+    free(words);
+    return st;
+}
+
+/* Something of 64 bits that is in the order of a column's values; *dtype says what. */
+static bf_status make_sortable(const shown *s, const shown_column *c, bf_dtype *dtype, void *to) {
+    *dtype = BF_I64;
+    if (c->offsets) return rank_strings(s, &c->strings, to);
+    if (c->values && !is_float(c->dtype)) return rank_integers(s, c->values, to);
+    for (int64_t i = 0; i < s->n; i++) {
+        const bf_value v = c->array ? output_element(c->dtype, c->array, i) : c->values[i];
+        if (v.dtype == BF_F32)
+            ((double *)to)[i] = (double)v.as.f32;
+        else
+            memcpy((uint64_t *)to + i, &v.as, sizeof(uint64_t));
+    }
+    *dtype = is_float(c->dtype) ? BF_F64 : is_signed(c->dtype) ? BF_I64 : BF_U64;
+    return BF_OK;
+}
+
+/* Sorts the groups, which are by key, by what is given of each; NULLs are last. */
+static bf_status sort_groups(shown *s, const shown_column *c, bf_dtype dtype, const uint64_t *of,
+                             bool descending) {
+    uint64_t *sorted = malloc(rows_of(s) * sizeof *sorted);
+    int64_t *index = malloc(rows_of(s) * sizeof *index), n = 0, nulls = 0;
+    int64_t *groups = malloc(rows_of(s) * sizeof *groups);
+    bf_status st = sorted && index && groups ? BF_OK : BF_E_MEMORY;
+    for (int64_t i = 0; i < s->n && st == BF_OK; i++) {
+        const int64_t group = s->by_key[i];
+        const bool null = c->valid && !c->valid[group];
+        if (!null) sorted[n] = of[group];
+        groups[null ? s->n - ++nulls : n++] = group;
+    }
+    const bf_array values = bf_array_of(dtype, sorted, n), places = bf_array_of(BF_I64, index, n);
+    const bf_order_options rules = {.size = sizeof rules, .descending = descending};
+    if (st == BF_OK && n > 0)
+        st = bf_sort(s->groups->table->context, &values, 0, &rules, NULL, &places);
+    for (int64_t i = 0; i < n && st == BF_OK; i++) s->order[i] = groups[index[i]];
+    for (int64_t i = n; i < s->n && st == BF_OK; i++) s->order[i] = groups[s->n - 1 - (i - n)];
+    free(sorted);
+    free(index);
+    free(groups);
+    return st;
+}
+
+static bf_status sort_by(shown *s, const shown_column *c, bool descending) {
+    uint64_t *of = malloc(rows_of(s) * sizeof *of);
+    bf_dtype dtype;
+    bf_status st = of ? make_sortable(s, c, &dtype, of) : BF_E_MEMORY;
+    if (st == BF_OK) st = sort_groups(s, c, dtype, of, descending);
+    free(of);
+    return st;
+}
+
+static int refuse_sort(const shown *s, const char *name) {
+    char names[180] = "";
+    size_t used = 0;
+    for (int i = 0; i < s->count && used < 120; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", i ? ", " : "",
+                                 s->names[i]);
+    fail(EXIT_USAGE, NULL, "--sort: no column is named '%s'", name);
+    hint("the columns are %s; count and key go, too", names);
+    return EXIT_USAGE;
+}
+
+/* Puts the groups in the order that is asked for: by key; count by frequency. */
+static int order_groups(shown *s) {
+    const options *o = s->asked->options;
+    const shown_column counts = {.dtype = BF_I64, .array = (char *)s->counts};
+    const bool counted = o->aggregate_count == 0;
+    const char *name = o->sort ? o->sort : counted ? "count" : "key";
+    const bool descending = *name == '-' && name[1] != '\0';
+    name += descending;
+    memcpy(s->order, s->by_key, rows_of(s) * sizeof *s->order);
+    if (strcmp(name, "key") == 0) {
+        for (int64_t i = 0; i < s->n && descending; i++) s->order[i] = s->by_key[s->n - 1 - i];
+        return EXIT_DONE;
+    }
+    bf_status st;
+    if (strcmp(name, "count") == 0) {
+        st = sort_by(s, &counts, !descending);
+    } else {
+        int c = 0;
+        while (c < s->count && strcmp(s->names[c], name + (*name == ':')) != 0) c++;
+        if (c == s->count) return refuse_sort(s, name);
+        st = sort_by(s, &s->columns[c], descending);
+    }
+    return st == BF_OK ? EXIT_DONE : failed(s, st);
+}
+
+/* ---- the sheet ------------------------------------------------------------------------------- */
+
+/* Takes the strings of a column that are shown, in their order. */
+static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
+    int64_t *offsets = malloc((size_t)(n + 1) * sizeof *offsets), room = 0;
+    for (int64_t i = 0; i < n; i++) room += c->offsets[order[i] + 1] - c->offsets[order[i]];
+    char *bytes = malloc((size_t)room + 1);
+    if (offsets && bytes) offsets[0] = 0;
+    for (int64_t i = 0; i < n && offsets && bytes; i++) {
+        const int64_t at = c->offsets[order[i]], size = c->offsets[order[i] + 1] - at;
+        memcpy(bytes + offsets[i], c->bytes + at, (size_t)size);
+        offsets[i + 1] = offsets[i] + size;
+    }
+    free(c->offsets);
+    free(c->bytes);
+    c->offsets = offsets;
+    c->bytes = bytes;
+    c->strings = (bf_strings){sizeof(bf_strings), n, BF_I64, offsets, bytes};
+    return offsets && bytes;
+}
+
+/* The same of elements of some bytes. NULL: there is no memory. */
+static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
+    char *to = malloc((size_t)n * bytes + 1);
+    if (to && bytes <= sizeof(uint64_t))
+        table_pick(to, from, bytes, order, n);
+    else if (to)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + (size_t)i * bytes, (char *)from + (size_t)order[i] * bytes, bytes);
+    free(from);
+    return to;
+}
+
+/* Puts the rows that are shown in their order: to look for each while it is written would wait for
+ * memory row by row. */
+static bool gather_column(shown_column *c, const int64_t *order, int64_t n) {
+    bool good = true;
+    if (c->array) good = (c->array = gather(c->array, bf_dtype_size(c->dtype), order, n)) != NULL;
+    if (c->values && good)
+        good = (c->values = gather(c->values, sizeof *c->values, order, n)) != NULL;
+    if (c->valid && good) good = (c->valid = gather(c->valid, 1, order, n)) != NULL;
+    return good && c->offsets ? gather_strings(c, order, n) : good;
+}
+
+static int put_sheet(FILE *f, shown *s, double began) {
+    const options *o = s->asked->options;
+    sheet_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+    const int64_t n = o->top > 0 && o->top < s->n ? o->top : s->n;
+    s->order[n] = s->n; /* the total */
+    for (int i = 0; i < s->count; i++) {
+        shown_column *c = &s->columns[i];
+        if (!gather_column(c, s->order, n + o->total)) return failed(s, BF_E_MEMORY);
+        columns[i] = (sheet_column){.name = s->names[i],
+                                    .dtype = c->dtype,
+                                    .array = c->array,
+                                    .values = c->values,
+                                    .strings = c->offsets ? &c->strings : NULL,
+                                    .valid = c->valid};
+    }
+    const sheet all = {columns, s->count, n + o->total, NULL, o->total};
+    const sheet_subject subject = {report_command_name(), o->files[0],
+                                   bf_context_device(s->groups->table->context),
+                                   progress_clock() - began};
+    return sheet_put(f, &all, &subject, o);
+}
+
+static void free_shown(shown *s) {
+    for (int i = 0; i < s->count; i++) {
+        shown_column *c = &s->columns[i];
+        free(c->array);
+        free(c->values);
+        free(c->valid);
+        free(c->offsets);
+        free(c->bytes);
+    }
+    free(s->keys);
+    free(s->counts);
+    free(s->by_key);
+    free(s->order);
+    free(s);
+}
+
+static int take_columns(shown *s) {
+    bf_status st = list_groups(s);
+    if (st == BF_OK) st = rank_groups(s);
+    if (st == BF_OK) st = take_keys(s);
+    if (st == BF_OK) st = take_results(s);
+    return st == BF_OK ? EXIT_DONE : failed(s, st);
+}
+
+/* The library knows the limit of memory; what is shown has a share of its own. */
+static int check_memory(const shown *s) {
+    const memory_plan *m = &s->asked->options->memory;
+    const int64_t columns = s->asked->keys + s->asked->results + SHOWN_BESIDE;
+    const int64_t most = m->results / (SHOWN_BYTES * columns);
+    if (m->limit == 0 || bf_groups_size(s->groups->part[0].groups) <= most) return EXIT_DONE;
+    return fail(EXIT_IO, s->groups->table->input.source.name,
+                "%lld groups are more than --memory allows to show",
+                (long long)bf_groups_size(s->groups->part[0].groups));
+}
+
+int shown_put(FILE *f, const numbered *groups, double began) {
+    shown *s = calloc(1, sizeof *s);
+    if (!s) return fail_status(BF_E_MEMORY, NULL, NULL);
+    s->groups = groups;
+    s->asked = groups->table->asked;
+    int code = check_memory(s);
+    if (code == EXIT_DONE) code = take_columns(s);
+    if (code == EXIT_DONE) code = order_groups(s);
+    if (code == EXIT_DONE) code = put_sheet(f, s, began);
+    free_shown(s);
+    return code;
+}

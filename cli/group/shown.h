@@ -1,0 +1,13 @@
+/* The groups of a table as a sheet. */
+#ifndef BITFOLD_CLI_GROUP_SHOWN_H
+#define BITFOLD_CLI_GROUP_SHOWN_H
+
+#include "group/numbered.h"
+
+#include <stdio.h>
+
+/* Writes keys and results in the order that the options ask for, the total last. Returns an exit
+ * code, having reported the failure. */
+int shown_put(FILE *f, const numbered *groups, double began);
+
+#endif

@@ -1,0 +1,346 @@
+#include "group/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *buffer_take(buffer *b, size_t bytes) {
+    if (bytes < b->room) return b->at;
+    free(b->at);
+    b->room = bytes + bytes / 2 + 64;
+    b->at = malloc(b->room);
+    if (!b->at) b->room = 0;
+    return b->at;
+}
+
+static int no_memory(const table *t) {
+    return fail_status(BF_E_MEMORY, NULL, t->input.source.name);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* The column of the reader that holds a field. */
+static int column_of(const table *t, int field) {
+    const text_layout *l = &t->input.source.text->layout;
+    int k = 0;
+    while (l->fields[k] != field) k++;
+    return k;
+}
+
+static int note_columns(table *t) {
+    const asked *a = t->asked;
+    t->columns = calloc((size_t)t->input.columns, sizeof *t->columns);
+    if (!t->columns) return no_memory(t);
+    for (int k = 0; k < t->input.columns; k++) {
+        t->columns[k].name = rows_column_name(&t->input, k);
+        if (!t->columns[k].name) return no_memory(t);
+    }
+    for (int i = 0; i < a->keys; i++) t->key_columns[i] = column_of(t, a->key_fields[i]);
+    for (int i = 0; i < a->values; i++)
+        t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field);
+    return EXIT_DONE;
+}
+
+/* With a condition, rows whose values are NULL may be left out: so the reader may not refuse them.
+ */
+int table_open(table *t, asked *a, bf_context *context) {
+    const options *o = a->options;
+    *t = (table){.asked = a, .context = context};
+    t->input.source.fd = -1;
+    spool_limit_set(&t->limit, o->memory.pipes);
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .keep = &t->limit,
+                              .memory = o->memory.input,
+                              .nulls = true};
+    input in = o->input;
+    in.text.chooser = &a->chooser;
+    if (in.text.columns) {
+        fail(EXIT_USAGE, NULL, "--column does not go with --by");
+        hint("--by takes the names or numbers of the columns of the key");
+        return EXIT_USAGE;
+    }
+    const int code = rows_open(&t->input, o->files[0], &in, &how);
+    return code == EXIT_DONE ? note_columns(t) : code;
+}
+
+void table_close(table *t) {
+    for (int k = 0; t->columns && k < t->input.columns; k++) {
+        table_column *c = &t->columns[k];
+        free(c->name);
+        free(c->numbers.at);
+        free(c->offsets.at);
+        free(c->bytes.at);
+        free(c->valid.at);
+    }
+    free(t->columns);
+    for (int i = 0; i < OPTIONS_AGGREGATES; i++) {
+        bf_expression_destroy(t->values[i].expression);
+        free(t->values[i].results.at);
+        free(t->values[i].bytes.at);
+    }
+    bf_expression_destroy(t->where);
+    free(t->conditions.at);
+    free(t->known.at);
+    free(t->places.at);
+    rows_close(&t->input);
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+static int parse(table *t, const char *option, const char *text, bf_expression **expression) {
+    const int n = t->input.columns;
+    const char **names = malloc((size_t)n * sizeof *names);
+    bf_dtype *dtypes = malloc((size_t)n * sizeof *dtypes);
+    int position = -1;
+    bf_status st = names && dtypes ? BF_OK : BF_E_MEMORY;
+    for (int k = 0; k < n && st == BF_OK; k++) {
+        names[k] = t->columns[k].name;
+        dtypes[k] = t->columns[k].dtype;
+    }
+    bf_expression_destroy(*expression);
+    *expression = NULL;
+    if (st == BF_OK)
+        st = bf_expression_parse(t->context, text, names, dtypes, n, NULL, &position, expression);
+    free(names);
+    free(dtypes);
+    return st == BF_OK ? EXIT_DONE : fail_text(st, t->context, option, text, position);
+}
+
+static int parse_value(table *t, int i) {
+    const asked *a = t->asked;
+    char option[32];
+    int r = 0;
+    while (a->result[r].value != i) r++;
+    snprintf(option, sizeof option, "--%s", asked_operation(a->result[r].aggregate));
+    return parse(t, option, a->value[i].text, &t->values[i].expression);
+}
+
+static int check_condition(const table *t) {
+    if (bf_expression_dtype(t->where) == BF_BOOL) return EXIT_DONE;
+    fail(EXIT_USAGE, NULL, "--where: '%s' is no condition: its values are %s",
+         t->asked->options->where, bf_dtype_name(bf_expression_dtype(t->where)));
+    hint("compare them, as in 'price > 10'");
+    return EXIT_USAGE;
+}
+
+/* Whether keys or values need a column. */
+static bool passes(const table *t, int column) {
+    const asked *a = t->asked;
+    bool does = false;
+    for (int i = 0; i < a->keys; i++) does |= t->key_columns[i] == column;
+    for (int i = 0; i < a->values; i++) {
+        const table_value *v = &t->values[i];
+        does |= v->column == column || (v->column < 0 && bf_expression_uses(v->expression, column));
+    }
+    return does;
+}
+
+int table_begin(table *t) {
+    const asked *a = t->asked;
+    int code = EXIT_DONE;
+    for (int k = 0; k < t->input.columns; k++) t->columns[k].dtype = rows_dtype(&t->input, k);
+    if (a->options->where) {
+        code = parse(t, "--where", a->options->where, &t->where);
+        if (code == EXIT_DONE) code = check_condition(t);
+    }
+    for (int i = 0; i < a->values && code == EXIT_DONE; i++) {
+        table_value *v = &t->values[i];
+        if (v->column < 0) code = parse_value(t, i);
+        v->array.dtype =
+            v->column < 0 ? bf_expression_dtype(v->expression) : rows_dtype(&t->input, v->column);
+    }
+    for (int k = 0; k < t->input.columns && code == EXIT_DONE; k++)
+        t->columns[k].passes = passes(t, k);
+    return code;
+}
+
+/* Computes an expression of the rows. Where *valid is 0, a result is NULL; *valid becomes NULL if
+ * none is. */
+static int evaluate(table *t, bf_expression *expression, buffer *results, buffer *bytes,
+                    bf_array *out, const uint8_t **valid) {
+    const int columns = t->input.columns;
+    const bf_column **list = malloc((size_t)columns * sizeof *list);
+    const bf_dtype dtype = bf_expression_dtype(expression);
+    void *to = buffer_take(results, (size_t)t->n * bf_dtype_size(dtype));
+    uint8_t *there = buffer_take(bytes, (size_t)t->n);
+    if (!list || !to || !there) {
+        free(list);
+        return no_memory(t);
+    }
+    for (int k = 0; k < columns; k++)
+        list[k] = bf_expression_uses(expression, k) ? &t->columns[k].view.column : NULL;
+    *out = bf_array_of(dtype, to, t->n);
+    const bf_status st = bf_expression_eval_columns(expression, list, out, there);
+    free(list);
+    *valid = st == BF_OK && memchr(there, 0, (size_t)t->n) ? there : NULL;
+    if (st == BF_OK) return EXIT_DONE;
+    const int code = source_check(&t->input.source);
+    if (code != EXIT_DONE) return code;
+    if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
+        return fail_status(st, t->context, t->input.source.name);
+    return fail(EXIT_DATA, t->input.source.name, "%s", bf_context_message(t->context));
+}
+
+/* ---- the condition --------------------------------------------------------------------------- */
+
+void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n) {
+    switch (bytes) {
+    case 1:
+        for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i] = ((const uint8_t *)from)[places[i]];
+        break;
+    case 2:
+        for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[i] = ((const uint16_t *)from)[places[i]];
+        break;
+    case 4:
+        for (int64_t i = 0; i < n; i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[places[i]];
+        break;
+    default:
+        for (int64_t i = 0; i < n; i++) ((uint64_t *)to)[i] = ((const uint64_t *)from)[places[i]];
+    }
+}
+
+static bool pick_strings(table_column *c, const int64_t *places, int64_t n) {
+    const int64_t *from = c->view.strings.offsets;
+    int64_t all = 0;
+    for (int64_t i = 0; i < n; i++) all += from[places[i] + 1] - from[places[i]];
+    int64_t *offsets = buffer_take(&c->offsets, (size_t)(n + 1) * sizeof *offsets);
+    char *bytes = buffer_take(&c->bytes, (size_t)all);
+    if (!offsets || !bytes) return false;
+    offsets[0] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = from[places[i]], size = from[places[i] + 1] - at;
+        memcpy(bytes + offsets[i], c->view.strings.bytes + at, (size_t)size);
+        offsets[i + 1] = offsets[i] + size;
+    }
+    c->view.strings = (bf_strings){sizeof(bf_strings), n, BF_I64, offsets, bytes};
+    return true;
+}
+
+static bool pick_numbers(table_column *c, const int64_t *places, int64_t n) {
+    const size_t bytes = bf_dtype_size(c->dtype);
+    void *to = buffer_take(&c->numbers, (size_t)n * bytes);
+    if (!to) return false;
+    table_pick(to, c->view.numbers.data, bytes, places, n);
+    c->view.numbers = bf_array_of(c->dtype, to, n);
+    return true;
+}
+
+static bool pick_valid(table_column *c, const int64_t *places, int64_t n) {
+    uint8_t *to = buffer_take(&c->valid, (size_t)n / 8 + 1);
+    if (!to) return false;
+    memset(to, 0xff, (size_t)n / 8 + 1);
+    bool some = false;
+    for (int64_t i = 0; i < n; i++) {
+        if (text_has_bit(c->view.column.valid, c->view.column.first + places[i])) continue;
+        text_clear_bit(to, i);
+        some = true;
+    }
+    c->view.column.valid = some ? to : NULL;
+    c->view.column.first = 0;
+    return true;
+}
+
+/* Takes the rows at the places out of every column that is needed further on. */
+static int pick_rows(table *t, int64_t n) {
+    for (int k = 0; k < t->input.columns; k++) {
+        table_column *c = &t->columns[k];
+        if (!c->passes) continue;
+        const bool good = (c->dtype == BF_NONE ? pick_strings : pick_numbers)(c, t->picked, n) &&
+                          (!c->view.column.valid || pick_valid(c, t->picked, n));
+        if (!good) return no_memory(t);
+    }
+    t->n = n;
+    return EXIT_DONE;
+}
+
+/* Leaves out the rows that do not meet the condition. */
+static int filter_rows(table *t) {
+    bf_array met;
+    const uint8_t *valid;
+    int code = evaluate(t, t->where, &t->conditions, &t->known, &met, &valid);
+    int64_t *places =
+        code == EXIT_DONE ? buffer_take(&t->places, (size_t)t->n * sizeof *places) : NULL;
+    int64_t n = 0;
+    const uint8_t *is = met.data;
+    for (int64_t i = 0; places && i < t->n; i++) {
+        places[n] = i;
+        n += is[i];
+    }
+    if (code == EXIT_DONE && !places) code = no_memory(t);
+    t->picked = n < t->n ? places : NULL;
+    return code == EXIT_DONE && t->picked ? pick_rows(t, n) : code;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Whether some of n bits from `first` on is 0. */
+static bool has_null(const uint8_t *bits, int64_t first, int64_t n) {
+    int64_t i = first;
+    const int64_t end = first + n;
+    for (; i < end && i % 8 != 0; i++)
+        if (!text_has_bit(bits, i)) return true;
+    for (; i + 64 <= end; i += 64) {
+        uint64_t word;
+        memcpy(&word, bits + i / 8, sizeof word);
+        if (word != UINT64_MAX) return true;
+    }
+    for (; i < end; i++)
+        if (!text_has_bit(bits, i)) return true;
+    return false;
+}
+
+static void look_at_columns(table *t, const rows_chunk *chunk) {
+    t->n = chunk->n;
+    for (int k = 0; k < t->input.columns; k++) {
+        bf_column *c = &t->columns[k].view.column;
+        rows_look(&t->input, chunk, k, &t->columns[k].view);
+        if (c->valid && !has_null(c->valid, c->first, t->n)) c->valid = NULL;
+    }
+}
+
+/* Which values of a column are NULL, in bytes. */
+static int spread_valid(table *t, table_value *v, const bf_column *c) {
+    v->valid = NULL;
+    if (!c->valid) return EXIT_DONE;
+    uint8_t *to = buffer_take(&v->bytes, (size_t)t->n);
+    if (!to) return no_memory(t);
+    for (int64_t i = 0; i < t->n; i++) to[i] = text_has_bit(c->valid, c->first + i);
+    v->valid = to;
+    return EXIT_DONE;
+}
+
+static int refuse_null(const table *t, int i) {
+    char what[200];
+    const uint8_t *none = memchr(t->values[i].valid, 0, (size_t)t->n);
+    const int64_t row = none - t->values[i].valid;
+    snprintf(what, sizeof what, "no value of %.100s: it is NULL", t->asked->value[i].text);
+    return rows_refuse(&t->input, t->picked ? t->picked[row] : row, what,
+                       "--null-policy skip leaves such rows out of its aggregates");
+}
+
+static int find_values(table *t, int i) {
+    table_value *v = &t->values[i];
+    int code;
+    if (v->column < 0) {
+        code = evaluate(t, v->expression, &v->results, &v->bytes, &v->array, &v->valid);
+    } else {
+        v->array = t->columns[v->column].view.numbers;
+        code = spread_valid(t, v, &t->columns[v->column].view.column);
+    }
+    const bool skip = t->asked->options->input.text.skip_nulls;
+    return code == EXIT_DONE && v->valid && !skip ? refuse_null(t, i) : code;
+}
+
+int table_next(table *t, bool *end) {
+    rows_chunk chunk;
+    int code = rows_next(&t->input, 0, &chunk);
+    *end = code == EXIT_DONE && chunk.n == 0;
+    if (code != EXIT_DONE || *end) return code;
+    look_at_columns(t, &chunk);
+    t->picked = NULL;
+    if (t->where) code = filter_rows(t);
+    for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
+        code = find_values(t, i);
+    return code;
+}

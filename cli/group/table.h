@@ -1,0 +1,63 @@
+/* The rows of a table that --by takes: those that meet the condition, with their keys and values.
+ */
+#ifndef BITFOLD_CLI_GROUP_TABLE_H
+#define BITFOLD_CLI_GROUP_TABLE_H
+
+#include "group/asked.h"
+#include "input/rows.h"
+
+/* Memory that is used again for each chunk. */
+typedef struct buffer {
+    char *at;
+    size_t room;
+} buffer;
+
+/* Room for so many bytes, one at least; what was there is lost. NULL: there is no memory. */
+void *buffer_take(buffer *b, size_t bytes);
+
+/* A column of the table. */
+typedef struct table_column {
+    char *name;
+    bf_dtype dtype; /* BF_NONE: strings */
+    bool passes;    /* keys and values need it: rows that are left out are taken out of it */
+    rows_view view; /* of the chunk, or of what is left of it */
+    buffer numbers, offsets, bytes, valid;
+} table_column;
+
+/* The values of a V. */
+typedef struct table_value {
+    int column;                /* -1: an expression's */
+    bf_expression *expression; /* NULL: a column's */
+    bf_array array;
+    const uint8_t *valid; /* a byte for each row, 0 where it is NULL; NULL: no row is */
+    buffer results, bytes;
+} table_value;
+
+typedef struct table {
+    const asked *asked;
+    bf_context *context;
+    spool_limit limit;
+    rows input;
+    table_column *columns; /* of the input */
+    bf_expression *where;
+    table_value values[OPTIONS_AGGREGATES];
+    int key_columns[BF_KEY_COLUMNS_MAX];
+    int64_t n;       /* rows that were taken */
+    int64_t *picked; /* which of the chunk they are; NULL: all */
+    buffer conditions, known, places;
+} table;
+
+/* Functions that return an exit code have reported the failure. Close the table in either case. */
+int table_open(table *t, asked *a, bf_context *context);
+void table_close(table *t);
+
+/* Parses the expressions for the columns' present dtypes, before the first rows. */
+int table_begin(table *t);
+
+/* Takes the next rows; *end: there are no more. ROWS_RESETTLED: as of rows_next. */
+int table_next(table *t, bool *end);
+
+/* Copies n elements of some bytes, those at the places. */
+void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n);
+
+#endif

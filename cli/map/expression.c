@@ -1,0 +1,98 @@
+#include "map/expression.h"
+
+#include "expression/inputs.h"
+#include "map/output.h"
+#include "runtime/context.h"
+#include "runtime/progress.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { BLOCK = 1 << 19 /* elements: what is written next is still in the cache */ };
+
+typedef struct mapped {
+    expressed expressed;
+    bf_context *context;
+    map_output output;
+} mapped;
+
+/* The shape of the results is that of the first input that has one. Results that are NULL may be
+ * left out. */
+static npy_header header_of(const expressed *x) {
+    const options *o = x->options;
+    const bool whole = o->input.first == 0 && o->input.count < 0;
+    npy_header header = {.ndim = -1, .count = -1};
+    for (int i = 0; i < x->file_count; i++) {
+        const source *s = &x->inputs[i].source;
+        if (header.count < 0) header.count = s->text ? -1 : s->count;
+        if (whole && !s->text && !s->raw && header.ndim < 0) header = s->layout;
+    }
+    if (header.ndim < 0) {
+        header.ndim = 1;
+        header.shape[0] = header.count < 0 ? 0 : header.count;
+    }
+    for (int i = 0; i < x->file_count; i++)
+        header.fortran = header.fortran && !x->inputs[i].options.ordered;
+    if (o->input.text.skip_nulls) header.count = -1;
+    header.swap = false;
+    header.dtype = x->dtype;
+    return header;
+}
+
+static int write_results(mapped *m, int64_t *count) {
+    expressed *x = &m->expressed;
+    const int64_t most = expressed_step(x, BLOCK);
+    int code;
+    while ((code = expressed_next(x, most)) == EXIT_DONE && x->n > 0) {
+        expressed_results results;
+        code = expressed_compute(x, &results);
+        if (code != EXIT_DONE) return code;
+        const bf_array present = expressed_present(results);
+        code = map_output_write(&m->output, present.data, present.shape[0]);
+        if (code != EXIT_DONE) return code;
+        *count += present.shape[0];
+    }
+    return code;
+}
+
+static int open_inputs(mapped *m, const options *o) {
+    const rows_options how = {.threads = o->threads, .memory = o->memory.input};
+    expressed *x = &m->expressed;
+    int code = context_open(&m->context, o);
+    if (code == EXIT_DONE) code = expressed_open(x, o, o->files, o->file_count, m->context, &how);
+    if (code == EXIT_DONE) code = expressed_prepare(x);
+    if (code == EXIT_DONE) code = expressed_settle(x);
+    x->overflow = o->rules.overflow;
+    return code == EXIT_DONE ? expressed_parse(x) : code;
+}
+
+static int run_map(mapped *m, const options *o) {
+    int64_t count = 0;
+    int code = open_inputs(m, o);
+    if (code != EXIT_DONE) return code;
+    const npy_header header = header_of(&m->expressed);
+    code = map_output_open(&m->output, o->output, &header);
+    if (code != EXIT_DONE) return code;
+    const double began = progress_clock();
+    progress_start(m->output.name, expressed_bytes(&m->expressed));
+    code = write_results(m, &count);
+    progress_stop();
+    if (code == EXIT_DONE) note_device(m->context, m->output.name);
+    if (code == EXIT_DONE && o->stats)
+        inform(m->output.name, "%" PRId64 " elements in %.6f s", count, progress_clock() - began);
+    if (code == EXIT_DONE) return map_output_close(&m->output, count);
+    map_output_abandon(&m->output);
+    return code;
+}
+
+int map_expression(const options *o) {
+    int code = expressed_check(o->files, o->file_count);
+    if (code != EXIT_DONE) return code;
+    mapped *m = calloc(1, sizeof *m); /* too large for a small stack */
+    if (!m) return fail_status(BF_E_MEMORY, NULL, NULL);
+    code = run_map(m, o);
+    expressed_close(&m->expressed);
+    bf_context_destroy(m->context);
+    free(m);
+    return code;
+}

@@ -1,0 +1,238 @@
+#include "reduce/infer.h"
+
+#include "input/cause.h"
+#include "runtime/output.h"
+#include "runtime/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of a column. */
+typedef struct inferred {
+    const char *file;
+    char *name; /* NULL: of an array */
+    const char *dtype;
+    char why[32];
+    int64_t rows, nulls;
+    unsigned can; /* candidates left */
+    cause no_i64, no_integer, no_number;
+    cause shown;
+} inferred;
+
+typedef struct infer {
+    const options *options;
+    inferred *all;
+    int n;
+    double began;
+} infer;
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Notes where candidates were ruled out that the column had before the chunk. */
+static int note_cause(const rows *r, int k, inferred *x, unsigned candidates, cause *found) {
+    const unsigned before = x->can & candidates;
+    return before && !(r->can[k] & candidates) ? cause_find(r, k, before, found) : EXIT_DONE;
+}
+
+static int64_t count_nulls(const rows_column *c, int64_t n) {
+    int64_t nulls = 0;
+    for (int64_t i = 0; c->valid && i < n; i++) nulls += !text_has_bit(c->valid, c->first + i);
+    return nulls;
+}
+
+static int note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x) {
+    const unsigned all = (1u << rows_candidates(r)) - 1;
+    int code = note_cause(r, k, x, all & 1, &x->no_i64);
+    if (code == EXIT_DONE) code = note_cause(r, k, x, all & 3, &x->no_integer);
+    if (code == EXIT_DONE) code = note_cause(r, k, x, all, &x->no_number);
+    x->can = r->can[k];
+    x->rows += chunk->n;
+    x->nulls += count_nulls(&chunk->columns[k], chunk->n);
+    return code;
+}
+
+/* All columns are read as numbers that may turn out to be strings. */
+static int open_text(rows *r) {
+    const int n = r->columns;
+    int *fields = malloc((size_t)n * sizeof *fields);
+    unsigned char *kinds = malloc((size_t)n);
+    if (fields && kinds) memcpy(fields, r->source.text->layout.fields, (size_t)n * sizeof *fields);
+    if (kinds) memset(kinds, TEXT_KEYS | TEXT_STRINGS_TOO, (size_t)n);
+    const int code = fields && kinds ? rows_keep(r, fields, kinds, n)
+                                     : fail_status(BF_E_MEMORY, NULL, r->source.name);
+    free(fields);
+    free(kinds);
+    return code;
+}
+
+static int read_text(rows *r, inferred *of) {
+    rows_chunk chunk = {.n = 1};
+    int code = EXIT_DONE;
+    for (int k = 0; k < r->columns; k++) {
+        of[k].can = text_column_can(&r->source.text->layout, k);
+        of[k].name = rows_column_name(r, k);
+        if (!of[k].name) code = fail_status(BF_E_MEMORY, NULL, r->source.name);
+    }
+    while (code == EXIT_DONE && chunk.n > 0) {
+        code = rows_next(r, 0, &chunk);
+        for (int k = 0; code == EXIT_DONE && k < r->columns && chunk.n > 0; k++)
+            code = note_chunk(r, &chunk, k, &of[k]);
+    }
+    return code;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+static void judge(const rows *r, int k, inferred *x) {
+    const bf_dtype dtype = rows_dtype(r, k);
+    const bool asked = rows_candidates(r) == 1;
+    x->dtype = dtype == BF_NONE ? "string" : bf_dtype_name(dtype);
+    const char *why = "all are integers";
+    if (dtype == BF_U64) why = "more than i64 holds";
+    if (dtype == BF_F64) why = "no integer of 64 bits";
+    if (asked) why = "--dtype says so";
+    if (x->rows == x->nulls) why = "there is no value";
+    if (dtype == BF_NONE) why = asked ? "none of --dtype" : "no number";
+    strcpy(x->why, why);
+    if (dtype == BF_NONE)
+        x->shown = x->no_number;
+    else if (!asked && dtype != BF_I64)
+        x->shown = dtype == BF_U64 ? x->no_i64 : x->no_integer;
+}
+
+static int infer_text(rows *r, inferred *of) {
+    const int code = read_text(r, of);
+    for (int k = 0; code == EXIT_DONE && k < r->columns; k++) judge(r, k, &of[k]);
+    return code;
+}
+
+static void infer_array(const rows *r, inferred *of) {
+    of->dtype = bf_dtype_name(r->source.layout.dtype);
+    strcpy(of->why, r->source.raw ? "--dtype says so" : "its header says so");
+    of->rows = r->source.count;
+}
+
+/* Makes room for the columns of one more file. */
+static inferred *add_columns(infer *x, int n, const char *file) {
+    inferred *all = realloc(x->all, (size_t)(x->n + n) * sizeof *all);
+    if (!all) return NULL;
+    x->all = all;
+    for (int k = 0; k < n; k++) all[x->n + k] = (inferred){.file = file};
+    x->n += n;
+    return all + x->n - n;
+}
+
+static int infer_rows(infer *x, rows *r, const char *file) {
+    int code = r->source.text ? open_text(r) : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
+    inferred *of = add_columns(x, r->columns, file);
+    if (!of) return fail_status(BF_E_MEMORY, NULL, file);
+    progress_start(file, rows_bytes(r));
+    if (r->source.text)
+        code = infer_text(r, of);
+    else
+        infer_array(r, of);
+    progress_stop();
+    return code;
+}
+
+static int infer_file(infer *x, const char *file) {
+    rows r;
+    input in = x->options->input;
+    const rows_options how = {
+        .threads = x->options->threads, .nulls = true, .memory = x->options->memory.input};
+    in.text.table = true;
+    int code = rows_open(&r, file, &in, &how);
+    if (code == EXIT_DONE) {
+        code = infer_rows(x, &r, file);
+        rows_close(&r);
+    }
+    return code;
+}
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
+/* The columns of the sheet. */
+enum { FILE_NAME, COLUMN, DTYPE, ROWS, NULLS, LINE, FIELD, WHY, SHOWN };
+
+typedef struct shown {
+    const char **texts[SHOWN];
+    bf_value *values[SHOWN];
+    sheet_column columns[SHOWN];
+} shown;
+
+static bf_value number(int64_t n) { return (bf_value){.dtype = BF_I64, .as.i64 = n}; }
+
+static void fill_row(shown *s, int i, const inferred *x) {
+    const bool text = x->name != NULL, caused = x->shown.line > 0;
+    s->texts[FILE_NAME][i] = x->file;
+    s->texts[COLUMN][i] = x->name;
+    s->texts[DTYPE][i] = x->dtype;
+    s->texts[FIELD][i] = caused ? x->shown.field : NULL;
+    s->texts[WHY][i] = x->why;
+    if (x->rows >= 0) s->values[ROWS][i] = number(x->rows);
+    if (text) s->values[NULLS][i] = number(x->nulls);
+    if (caused) s->values[LINE][i] = number(x->shown.line);
+}
+
+static bool make_shown(shown *s, const infer *x) {
+    static const char *const names[] = {"file",  "column", "dtype", "rows",
+                                        "nulls", "line",   "field", "why"};
+    bool good = true;
+    *s = (shown){.texts = {NULL}};
+    for (int c = 0; c < SHOWN && good; c++) {
+        const bool numbers = c == ROWS || c == NULLS || c == LINE;
+        if (numbers) s->values[c] = calloc((size_t)x->n + 1, sizeof *s->values[c]);
+        if (!numbers) s->texts[c] = calloc((size_t)x->n + 1, sizeof *s->texts[c]);
+        good = s->values[c] || s->texts[c];
+        s->columns[c] =
+            (sheet_column){.name = names[c], .values = s->values[c], .texts = s->texts[c]};
+    }
+    for (int i = 0; i < x->n && good; i++) fill_row(s, i, &x->all[i]);
+    return good;
+}
+
+static int show(const infer *x, output *out) {
+    shown s;
+    const sheet all = {.columns = s.columns, .count = SHOWN, .rows = x->n};
+    const sheet_subject subject = {"describe",
+                                   x->options->file_count == 1 ? x->options->files[0] : "total",
+                                   "cpu", progress_clock() - x->began};
+    const int code = make_shown(&s, x) ? sheet_put(out->stream, &all, &subject, x->options)
+                                       : fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int c = 0; c < SHOWN; c++) {
+        free(s.texts[c]);
+        free(s.values[c]);
+    }
+    return code;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int check_line(const options *o) {
+    const char *with = o->save              ? "--save"
+                       : o->checkpoint      ? "--checkpoint"
+                       : o->expression      ? "-e"
+                       : o->quantiles.n > 0 ? "--quantiles"
+                       : o->axes.n > 0      ? "--axis"
+                       : o->offsets         ? "--offsets"
+                       : o->index           ? "--index"
+                                            : NULL;
+    return with ? fail(EXIT_USAGE, NULL, "--infer does not go with %s", with) : EXIT_DONE;
+}
+
+int infer_run(const options *o) {
+    infer x = {.options = o, .began = progress_clock()};
+    output out = {.stream = NULL};
+    int code = check_line(o);
+    if (code == EXIT_DONE) code = output_open(&out, o, false);
+    for (int i = 0; code == EXIT_DONE && i < o->file_count; i++) code = infer_file(&x, o->files[i]);
+    if (code == EXIT_DONE) code = show(&x, &out);
+    if (code == EXIT_DONE)
+        code = output_close(&out);
+    else
+        output_abandon(&out);
+    for (int i = 0; i < x.n; i++) free(x.all[i].name);
+    free(x.all);
+    return code;
+}

@@ -1,0 +1,148 @@
+"""Expressions of arrays, as in evaluate("(a - b)**2", a=x, b=y)."""
+
+import ctypes
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
+
+from ._arrays import NAMES, Target, View, to_python
+from ._library import DTYPES, OPS, Array, ArgumentError, Value, lib
+from ._map import OVERFLOWS, _broadcast, _default_context, _writable
+
+
+class _Options(ctypes.Structure):
+    """bf_expression_options"""
+
+    _fields_ = [("size", c_size_t), ("overflow", c_int)]
+
+
+lib.bf_expression_parse.argtypes = [
+    c_void_p, c_char_p, POINTER(c_char_p), POINTER(c_int), c_int, POINTER(_Options), POINTER(c_int),
+    POINTER(c_void_p),
+]  # fmt: skip
+lib.bf_expression_parse.restype = c_int
+lib.bf_expression_destroy.argtypes = [c_void_p]
+lib.bf_expression_destroy.restype = None
+lib.bf_expression_dtype.argtypes = [c_void_p]
+lib.bf_expression_dtype.restype = c_int
+lib.bf_expression_uses.argtypes = [c_void_p, c_int]
+lib.bf_expression_uses.restype = c_int
+lib.bf_expression_eval.argtypes = [c_void_p, POINTER(POINTER(Array)), POINTER(Array)]
+lib.bf_expression_eval.restype = c_int
+lib.bf_state_absorb_expression.argtypes = [c_void_p, c_void_p, POINTER(POINTER(Array))]
+lib.bf_state_absorb_expression.restype = c_int
+
+
+def _stretched(array, shape):
+    """Returns the array as one of a shape to which it broadcasts: a stride of 0 makes one element stand
+    for many."""
+    stretched = Array(array.data, array.dtype, len(shape))
+    ahead = len(shape) - array.ndim
+    for d, extent in enumerate(shape):
+        own = array.shape[d - ahead] if d >= ahead else 1
+        stretched.shape[d] = extent
+        stretched.strides[d] = array.strides[d - ahead] if own == extent and d >= ahead else 0
+    return stretched
+
+
+class _Expression:
+    """A text, parsed for arrays by name, of one shape."""
+
+    def __init__(self, text, arrays, named, overflow, context):
+        self._handle = c_void_p()
+        if overflow not in OVERFLOWS:
+            raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")
+        if not isinstance(text, str) or "\0" in text:
+            raise ArgumentError(f"an expression is a str without zero bytes, not {text!r}")
+        given = {**(arrays or {}), **named}
+        views = [View(x) for x in given.values()]
+        self._context = context or _default_context()
+        names = (c_char_p * len(views))(*(name.encode() for name in given))
+        dtypes = (c_int * len(views))(*(view.array.dtype for view in views))
+        options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow])
+        self.call(
+            lib.bf_expression_parse, self._context._handle, text.encode(), names, dtypes, len(views),
+            byref(options), None, byref(self._handle),
+        )  # fmt: skip
+        uses = [bool(lib.bf_expression_uses(self._handle, i)) for i in range(len(views))]
+        used = [view for view, use in zip(views, uses) if use]
+        self.first = next((x for x, use in zip(given.values(), uses) if use), None)
+        self.dtype = NAMES[lib.bf_expression_dtype(self._handle)]
+        self.shape = _broadcast(used) if used else []
+        self._views = views  # keep the memory
+        fitted = [
+            _stretched(view.array, self.shape) if use else view.array for view, use in zip(views, uses)
+        ]
+        self._columns = (POINTER(Array) * len(views))(*(ctypes.pointer(array) for array in fitted))
+
+    def __del__(self):
+        if self._handle:
+            lib.bf_expression_destroy(self._handle)
+
+    def call(self, function, *arguments):
+        self._context._call(function, *arguments)
+
+    def eval(self, out):
+        self.call(lib.bf_expression_eval, self._handle, self._columns, byref(out))
+
+    def reduce(self, op, options):
+        """Returns the value of the results, which are not stored."""
+        state, value = c_void_p(), Value()
+        self.call(
+            lib.bf_state_create, self._context._handle, OPS[op], DTYPES[self.dtype], byref(state)
+        )
+        try:
+            self.call(lib.bf_state_absorb_expression, state, self._handle, self._columns)
+            self.call(lib.bf_state_result, state, options, byref(value))
+        finally:
+            lib.bf_state_destroy(state)
+        return to_python(value)
+
+
+def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **named):
+    """Computes an expression of arrays, which are given by name, element by element:
+
+        + - * / %, x**3 (a whole power), == != < <= > >=, && || !, x ? y : z,
+        abs sqrt floor ceil isnan (x), min max (x, y), fma(x, y, z), and numbers
+
+    Each operation is rounded once, and gives the dtype of NumPy 2; numbers in the text take the dtype
+    of the arrays. Intermediate results stay in the caches. Shapes broadcast. arrays: a dict, for names
+    that are no keywords; in the text, others than words stand between backquotes. out: the array to
+    write to, of the results' dtype and shape; it may be an input. overflow: "error", "wrap" or
+    "saturate". The CPU computes, of arrays in the host's memory.
+
+    Errors: ArgumentError (a wrong text, with its place; an integer divided by zero), ShapeError,
+    DtypeError, RangeError (an integer result does not fit, under overflow="error"), DeviceError.
+
+    >>> bitfold.evaluate("(a - b)**2", a=numpy.array([1.0, 5.0]), b=numpy.array([0.5, 2.0]))
+    array([0.25, 9.  ])
+    >>> bitfold.evaluate("n != 0 ? t / n : 0", {"t": numpy.array([6, 7]), "n": numpy.array([4, 0])})
+    array([1.5, 0. ])
+    """
+    e = _Expression(text, arrays, named, overflow, context)
+    if out is None:
+        target = Target(e.first, e.dtype, e.shape)
+    else:
+        target = _writable(out, "bf16" if e.dtype == "bf16" else None)
+    e.eval(target.array)
+    return target.result() if out is None else out
+
+
+def reduce_expression(
+    op, text, arrays=None, *, nan="propagate", out_dtype=None, ddof=0, overflow="error", context=None,
+    **named,
+):  # fmt: skip
+    """Reduces an expression of arrays, as evaluate takes it, without storing its results: op is "sum",
+    "prod", "mean", "var", "std", "norm", "sumsq", "min", "max", "argmin" or "argmax". Each operation of
+    the expression is rounded once; the reduction is exact.
+
+    Errors: those of evaluate and of the function op.
+
+    >>> a, b = numpy.array([1.0, 5.0]), numpy.array([0.5, 2.0])
+    >>> bitfold.reduce_expression("sum", "(a - b)**2", a=a, b=b)
+    9.25
+    """
+    from . import _options
+
+    if op not in OPS or op in ("dot", "describe"):
+        raise ArgumentError(f"operation {op!r} is no reduction of an expression")
+    options = _options(nan, out_dtype, ddof, overflow)
+    return _Expression(text, arrays, named, overflow, context).reduce(op, options)

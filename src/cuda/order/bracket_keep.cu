@@ -1,0 +1,390 @@
+/* Step 2 of bracket.cu: one read counts the elements below each bracket, and keeps those inside. */
+#include "cuda/order/bracket_steps.cuh"
+#include "cuda/runtime/elements.cuh"
+#include "cuda/runtime/launch.cuh"
+
+using namespace bf_cuda_bracket;
+
+namespace {
+
+enum {
+    KEEPERS = 256,   /* threads of a block that keeps elements */
+    TABLE_BITS = 12, /* of its table's entries */
+    TABLE = 1 << TABLE_BITS,
+    FIELD = 6 /* bits of an entry for each bracket */
+};
+
+/* The number of brackets of a read for the first k, which keeps positions. */
+enum { FIRST = 0 };
+
+template <class E> struct signed_of { typedef int32_t type; };
+template <> struct signed_of<uint8_t> { typedef int8_t type; };
+template <> struct signed_of<uint16_t> { typedef int16_t type; };
+template <> struct signed_of<uint64_t> { typedef int64_t type; };
+
+/* An entry of a table that says nothing else. */
+static const uint32_t HARD = 1u << 31;
+
+/* Each thread keeps elements in a column of shared memory, without a word to the others. When one
+ * column may get full, the warp moves all of its columns to the pool. */
+template <bf_dtype D, int Brackets> struct Keeper {
+    typedef bf_cuda_bits_type<D> E;
+    typedef bf_cuda_place_type<D> K;
+    typedef typename signed_of<E>::type S;
+    typedef bf_cuda_operands<E, false> Operands;
+    static constexpr int BITS = 8 * (int)sizeof(E), VECTORS = BITS < 32 ? BITS / 8 : 4;
+    static constexpr int N = 16 / (int)sizeof(E), EACH = VECTORS * N;
+    static constexpr bool FLOAT = bf_cuda_element::is_float(D), INDEXED = Brackets == FIRST;
+    static constexpr int ENDS = INDEXED ? 1 : Brackets;
+    typedef bf_cuda_tile<Operands, VECTORS> Tile;
+    typedef typename bf_cuda_bits_of<INDEXED ? 4 : (int)sizeof(K)>::type Item;
+    enum { ROOM = EACH + 16, ROW = KEEPERS * sizeof(Item) };
+    /* Several brackets of places of 4 bytes have a table. */
+    static constexpr bool TABLED = Brackets == MOST && sizeof(K) == 4;
+    struct memory {
+        Item column[ROOM][KEEPERS];
+        unsigned long long below[ENDS], nans;
+        uint32_t table[TABLED ? TABLE + 2 : 1];
+    };
+    const bracket_params &p;
+    memory &s;
+    K low[ENDS], width[ENDS];
+    uint32_t below[ENDS], nans, one;
+    K start; /* of the table: places from here on, shifted, are its entries */
+    int shift;
+    bool tabled;
+    uint32_t column, end; /* the addresses in shared memory of the column, and behind what it has */
+
+    __device__ __forceinline__ Keeper(const bracket_params &params, memory &shared)
+        : p(params), s(shared), nans(0), one((uint32_t)params.one), start(0), shift(0),
+          tabled(false) {
+        column = end = (uint32_t)__cvta_generic_to_shared(&shared.column[0][threadIdx.x]);
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) {
+            const K high = (K)p.at->high[b];
+            low[b] = (K)p.at->low[b];
+            width[b] = b < p.brackets && high > low[b] ? high - low[b] : 0;
+            below[b] = 0;
+        }
+    }
+    __device__ __forceinline__ unsigned kept() const { return (end - column) / ROW; }
+    /* Returns the place of an element; of a NaN only if its bits are those of place_nan. */
+    __device__ __forceinline__ K place(E e) const {
+        if (D == BF_BOOL) e = e != 0;
+        if (FLOAT) e ^= (E)((S)e >> (BITS - 1)) & (E)p.coding.negative;
+        return (K)(E)(e ^ (E)p.coding.flip);
+    }
+    /* Returns whether one of two elements is a NaN. */
+    static __device__ __forceinline__ bool any_nan(E a, E b) {
+        if (D == BF_F32)
+            return isunordered(__uint_as_float((unsigned)a), __uint_as_float((unsigned)b));
+        if (D == BF_F64)
+            return isunordered(__longlong_as_double((long long)a),
+                               __longlong_as_double((long long)b));
+        return bf_cuda_is_nan<D>(a) || bf_cuda_is_nan<D>(b);
+    }
+    static __device__ __forceinline__ bool any_nan(const E (&e)[EACH]) {
+        bool any = false;
+#pragma unroll
+        for (int k = 0; k < EACH; k += 2) any |= any_nan(e[k], e[k + 1]);
+        return any;
+    }
+    /* Counts a NaN, and gives it the bits whose place by masks is that of NaNs. */
+    __device__ __forceinline__ void place_nan(E &e) {
+        const E all = (E) ~(E)0, bits = p.order == BF_DESCENDING_NAN_LAST ? all : (E)(all >> 1);
+        if (!bf_cuda_is_nan<D>(e)) return;
+        e = bits;
+        nans++;
+    }
+    /* The same for several, among which there is seldom one: compilers must not do it always. */
+    __device__ __forceinline__ void place_nans(E (&e)[EACH]) {
+        if (!FLOAT || !any_nan(e)) return;
+        asm volatile("" ::: "memory");
+#pragma unroll
+        for (int k = 0; k < EACH; k++) place_nan(e[k]);
+    }
+    __device__ __forceinline__ void keep(Item item, bool keeps) {
+        if (sizeof(Item) == 4)
+            asm volatile("{\n\t.reg .pred keeps;\n\t"
+                         "setp.ne.u32 keeps, %2, 0;\n\t"
+                         "@keeps st.shared.u32 [%0], %1;\n\t"
+                         "@keeps add.u32 %0, %0, %3;\n\t}"
+                         : "+r"(end)
+                         : "r"((uint32_t)item), "r"((uint32_t)keeps), "n"((int)ROW)
+                         : "memory");
+        else
+            asm volatile("{\n\t.reg .pred keeps;\n\t"
+                         "setp.ne.u32 keeps, %2, 0;\n\t"
+                         "@keeps st.shared.u64 [%0], %1;\n\t"
+                         "@keeps add.u32 %0, %0, %3;\n\t}"
+                         : "+r"(end)
+                         : "l"((uint64_t)item), "r"((uint32_t)keeps), "n"((int)ROW)
+                         : "memory");
+    }
+    /* Adds 1 if x is less than y, by the multipliers, for the adders have enough to do. */
+    __device__ __forceinline__ void count_less(uint32_t x, uint32_t y, uint32_t &count) const {
+        asm("{\n\t.reg .pred less;\n\t"
+            "setp.lt.u32 less, %1, %2;\n\t"
+            "@less mad.lo.u32 %0, %3, %3, %0;\n\t}"
+            : "+r"(count)
+            : "r"(x), "r"(y), "r"(one));
+    }
+    __device__ __forceinline__ void count_less(uint64_t x, uint64_t y, uint32_t &count) const {
+        asm("{\n\t.reg .pred less;\n\t"
+            "setp.lt.u64 less, %1, %2;\n\t"
+            "@less mad.lo.u32 %0, %3, %3, %0;\n\t}"
+            : "+r"(count)
+            : "l"(x), "l"(y), "r"(one));
+    }
+    /* Counts an element, and keeps it if it is in a bracket. */
+    __device__ __forceinline__ void take(E element) {
+        const K x = place(element);
+        bool inside = false;
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) {
+            count_less(x, low[b], below[b]);
+            inside |= (K)(x - low[b]) < width[b];
+        }
+        keep((Item)x, inside);
+    }
+    /* Makes the table. Each entry tells of equally many places, the first of all before, and the
+     * last of all behind, below which brackets all of them are; or that it is not so simple. */
+    __device__ void make_table() {
+        uint64_t base = ~(uint64_t)0, top = 0;
+        unsigned simple = 0;
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) {
+            if (b >= p.brackets) break;
+            base = low[b] < base ? low[b] : base;
+            top = (uint64_t)low[b] + width[b] > top ? (uint64_t)low[b] + width[b] : top;
+        }
+        const int bits = bf_bit_length(top - base);
+        shift = bits > TABLE_BITS ? bits - TABLE_BITS : 0;
+        const uint64_t each = (uint64_t)1 << shift;
+        start = (K)(base > each ? base - each : 0);
+        for (int i = (int)threadIdx.x; i < TABLE + 2; i += KEEPERS) {
+            const uint64_t first = i == 0 ? 0 : start + i * each;
+            const uint64_t last = i == TABLE + 1 ? ~(uint64_t)0 : start + (i + 1) * each - 1;
+            uint32_t entry = 0;
+#pragma unroll
+            for (int b = 0; b < ENDS; b++) {
+                if (last < low[b])
+                    entry |= 1u << FIELD * b;
+                else if (first < (uint64_t)low[b] + width[b] || first < low[b])
+                    entry |= HARD;
+            }
+            s.table[i] = entry >= HARD ? HARD : entry;
+        }
+        __syncthreads();
+        /* is it simple for most elements? */
+        for (int k = 0; k < 4; k++) {
+            const unsigned i = (k * KEEPERS + threadIdx.x) * (p.sampled / (4 * KEEPERS));
+            simple +=
+                (unsigned)__syncthreads_count((int32_t)entry_of(((const K *)p.sample)[i]) >= 0);
+        }
+        tabled = simple > 4 * KEEPERS / 8 * 7;
+    }
+    __device__ __forceinline__ uint32_t entry_of(K x) const {
+        const K at = ((x > start ? x : start) - start) >> shift;
+        return s.table[at < TABLE + 1 ? at : TABLE + 1];
+    }
+    /* Counts an element by the table, or keeps it for later if that is not so simple. */
+    __device__ __forceinline__ void look_up(E element, uint32_t &sums) {
+        const K x = place(element);
+        const uint32_t entry = entry_of(x);
+        sums += entry;
+        keep((Item)x, (int32_t)entry < 0);
+    }
+    __device__ __forceinline__ void add_sums(uint32_t sums) {
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) below[b] += sums >> FIELD * b & ((1u << FIELD) - 1);
+    }
+    __device__ __forceinline__ void look_up_whole(E (&element)[EACH]) {
+        uint32_t sums = 0;
+        place_nans(element);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) look_up(element[k], sums);
+        add_sums(sums);
+    }
+    /* Counts the elements of the column, and returns which are in a bracket. */
+    __device__ __forceinline__ uint32_t count_column(unsigned n) {
+        uint32_t rows = 0;
+        for (unsigned k = 0; k < n; k++) {
+            const K x = (K)s.column[k][threadIdx.x];
+            bool inside = false;
+#pragma unroll
+            for (int b = 0; b < ENDS; b++) {
+                count_less(x, low[b], below[b]);
+                inside |= (K)(x - low[b]) < width[b];
+            }
+            rows |= (uint32_t)inside << k;
+        }
+        return rows;
+    }
+    __device__ __forceinline__ void take_whole(E (&element)[EACH]) {
+        place_nans(element);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) take(element[k]);
+    }
+    /* Keeps the positions of those of the first k, which are few. */
+    __device__ __forceinline__ void keep_position(const Operands &e, int64_t i) {
+        if (bf_cuda_place_of<D>(p.order, e.element(i)) < width[0]) keep((Item)(i - e.before), true);
+    }
+    __device__ __forceinline__ void keep_positions(const Operands &e, const E (&element)[EACH],
+                                                   int64_t number) {
+        bool any = FLOAT && any_nan(element);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) any |= place(element[k]) < width[0];
+        if (!any) return;
+        asm volatile("" ::: "memory");
+        unsigned hits = 0;
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const bool hit =
+                place(element[k]) < width[0] || (FLOAT && bf_cuda_is_nan<D>(element[k]));
+            hits |= (unsigned)hit << k;
+        }
+        for (; hits != 0; hits &= hits - 1) {
+            const int k = __ffs((int)hits) - 1;
+            keep_position(e, Tile::vector(number, k / N) * N + k % N);
+        }
+    }
+    /* The tiles at the ends of the line. */
+    __device__ __forceinline__ void take_some(const Operands &e, int64_t number) {
+#pragma unroll 1
+        for (int k = 0; k < EACH; k++) {
+            const int64_t i = Tile::vector(number, k / N) * N + k % N;
+            if (!e.holds(i)) continue;
+            E element = e.element(i);
+            if (INDEXED) {
+                keep_position(e, i);
+            } else {
+                uint32_t sums = 0;
+                if (FLOAT) place_nan(element);
+                if (TABLED && tabled)
+                    look_up(element, sums);
+                else
+                    take(element);
+                add_sums(sums);
+            }
+        }
+    }
+    /* Moves the columns of a warp to the pool. */
+    __device__ __forceinline__ void flush(const Operands &e) {
+        const unsigned lane = threadIdx.x % WARP;
+        const unsigned mine = kept();
+        uint32_t rows = mine < 32 ? (1u << mine) - 1 : ~0u;
+        if (TABLED && tabled) rows = count_column(mine);
+        unsigned sum = (unsigned)__popc(rows), most = mine;
+        for (int d = WARP / 2; d > 0; d /= 2) {
+            const unsigned other = __shfl_xor_sync(~0u, most, d);
+            sum += __shfl_xor_sync(~0u, sum, d);
+            most = most > other ? most : other;
+        }
+        end = column;
+        if (sum == 0) return;
+        unsigned long long at = 0;
+        if (lane == 0) at = atomicAdd(&p.at->pooled, (unsigned long long)sum);
+        at = __shfl_sync(~0u, at, 0);
+        for (unsigned k = 0; k < most; k++) {
+            const unsigned having = __ballot_sync(~0u, rows >> k & 1);
+            const int64_t to = (int64_t)at + __popc(having & ((1u << lane) - 1));
+            at += (unsigned)__popc(having);
+            if (!(rows >> k & 1) || to >= p.room) continue;
+            const Item item = s.column[k][threadIdx.x];
+            if (INDEXED) {
+                p.numbers[to] = (uint32_t)item;
+                ((K *)p.kept)[to] =
+                    bf_cuda_place_of<D>(p.order, e.element(e.before + (int64_t)item));
+            } else {
+                ((K *)p.kept)[to] = (K)item;
+            }
+        }
+    }
+    static __device__ __forceinline__ void add_count(uint32_t sum, unsigned long long *to) {
+        for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+        if (threadIdx.x % WARP == 0 && sum > 0) atomicAdd(to, (unsigned long long)sum);
+    }
+    /* Adds up the counts of the block, and then of all. */
+    __device__ __forceinline__ void add_counts() {
+        add_count(nans, &s.nans);
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) add_count(below[b], &s.below[b]);
+        __syncthreads();
+        const int b = (int)threadIdx.x;
+        if (b < p.brackets && s.below[b] > 0) atomicAdd(&p.at->below[b], s.below[b]);
+        if (b == KEEPERS - 1 && s.nans > 0) atomicAdd(&p.at->nans, s.nans);
+    }
+    /* Loads a thread's part of a tile if all of that is in the line, and returns whether it is. */
+    static __device__ __forceinline__ bool load_whole(const Operands &e, int64_t tiles,
+                                                      int64_t number, uint4 (&to)[VECTORS]) {
+        if (number >= tiles || !Tile::whole(e, number)) return false;
+        const uint4 *from = (const uint4 *)e.a + Tile::vector(number, 0);
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++) to[v] = __ldcs(from + v * KEEPERS);
+        return true;
+    }
+    __device__ __forceinline__ void run() {
+        if (threadIdx.x < ENDS) s.below[threadIdx.x] = 0;
+        if (threadIdx.x == 0) s.nans = 0;
+        __syncthreads();
+        const Operands e(p);
+        const int64_t tiles = Tile::number_of(e);
+        if (TABLED) make_table();
+        uint4 ahead[VECTORS];
+        int64_t number = blockIdx.x;
+        bool whole = load_whole(e, tiles, number, ahead);
+        while (number < tiles) {
+            const int64_t next = number + gridDim.x;
+            E element[EACH];
+            memcpy(element, ahead, sizeof element);
+            const bool next_whole = load_whole(e, tiles, next, ahead);
+            if (!whole)
+                take_some(e, number);
+            else if (INDEXED)
+                keep_positions(e, element, number);
+            else if (TABLED && tabled)
+                look_up_whole(element);
+            else
+                take_whole(element);
+            if (__any_sync(~0u, end - column > (ROOM - EACH) * ROW)) flush(e);
+            number = next;
+            whole = next_whole;
+        }
+        flush(e);
+        if (!INDEXED) add_counts();
+    }
+};
+
+template <bf_dtype D, int Brackets>
+__global__ void __launch_bounds__(KEEPERS, 4) keep_elements(const bracket_params p) {
+    extern __shared__ uint64_t shared[];
+    typedef Keeper<D, Brackets> keeper;
+    keeper(p, *(typename keeper::memory *)shared).run();
+}
+
+template <bf_dtype D, int Brackets>
+cudaError_t enqueue_brackets(const bf_cuda *cuda, const bracket_params &p) {
+    bf_cuda_shape shape = {};
+    int blocks = 1;
+    shape.threads = KEEPERS;
+    shape.shared = sizeof(typename Keeper<D, Brackets>::memory);
+    shape.spares_cache = true;
+    cudaError_t error =
+        bf_cuda_occupancy(cuda, (const void *)keep_elements<D, Brackets>, shape, &blocks);
+    if (error != cudaSuccess) return error;
+    shape.blocks = (int64_t)cuda->multiprocessors * (blocks > 0 ? blocks : 1);
+    return bf_cuda_launch(cuda, keep_elements<D, Brackets>, shape, p);
+}
+
+template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_params &p) {
+    return p.first > 0       ? enqueue_brackets<D, FIRST>(cuda, p)
+           : p.brackets == 1 ? enqueue_brackets<D, 1>(cuda, p)
+                             : enqueue_brackets<D, MOST>(cuda, p);
+}
+
+} // namespace
+
+cudaError_t bf_cuda_bracket::keep(const bf_cuda *cuda, bf_dtype dtype, const bracket_params &p) {
+    return bf_cuda_by_dtype(dtype, [&](auto d) { return enqueue<decltype(d)::value>(cuda, p); });
+}

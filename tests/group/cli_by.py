@@ -1,0 +1,332 @@
+"""group --by and count --by: tables of text, against Python's csv, collections and fractions."""
+import collections
+import csv
+import io
+import math
+import os
+import random
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+from command import SANITIZED, CommandTest, least_memory, root, run
+
+CASES = max(1, int(os.environ.get("BITFOLD_CASES", "300")) // (24 if SANITIZED else 6))
+WORDS = ["", "Lagos", "Tokyo", "Tok", "New York", " a b ", "a,b", 'say "no"', '"', "two\nlines", "\r\n", "\t", "12",
+         "été", "été", "\udcff\udc80", "0", "nan", "\x01", "a" * 40, "a" * 40 + "b"]  # fmt: skip
+FLOATS = ["0.5", "-0", "0", "nan", "inf", "-inf", "1e3", "1000", "2", "-7.25", "1e-320"]
+OPERATIONS = ["sum", "mean", "var", "std", "min", "max", "median"]
+
+
+def encode(text):
+    return text.encode("utf-8", "surrogateescape")
+
+
+def is_number(field):
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return field.strip() == field
+
+
+def is_integer(field):
+    return field.lstrip("-").isdigit()
+
+
+class Table:
+    """Random columns: of each its fields, of which None is NULL, and its values."""
+
+    def __init__(self, r, rows, nulls):
+        def some(make, share):
+            return [None if r.random() < share else make() for _ in range(rows)]
+
+        few = r.sample(WORDS, r.randint(2, len(WORDS)))
+        null = r.choice([0, 0, 0.1])
+        self.columns = {
+            "word": some(lambda: r.choice(few), null),
+            "year": some(lambda: str(r.randint(-3, 9)), null),
+            "level": some(lambda: r.choice(FLOATS), null),
+            "mixed": some(lambda: r.choice(few + ["5", "6", "7"]), null),
+            "price": some(lambda: repr(r.choice([r.random(), r.uniform(-1, 1) * 10.0 ** r.randint(-20, 20)])), nulls),
+            "n": some(lambda: str(r.choice([r.randint(-9, 9), r.randint(-(2**62), 2**62)])), nulls),
+            "odd": some(lambda: r.choice(["0.25", "nan", "inf", "3", "-inf"] + ["1"] * 9), nulls),
+        }
+        if rows > 0:
+            self.columns["price"][0] = "0.125"
+        self.rows = rows
+        self.text = self.write(r)
+
+    def write(self, r):
+        end = r.choice(["\n", "\r\n"])
+        lines = [",".join(self.columns)]
+        for fields in zip(*self.columns.values()):
+            lines.append(",".join(self.field(r, f) for f in fields))
+        return encode(end.join(lines) + end)
+
+    def field(self, r, field):
+        if field is None:
+            return ""
+        plain = field.strip() != "" and not any(c in field for c in '",\n\r')
+        return field if plain and r.random() < 0.8 else '"%s"' % field.replace('"', '""')
+
+    def values(self, name, words=False):
+        fields = self.columns[name]
+        there = [f for f in fields if f is not None]
+        if words or not all(is_number(f) for f in there):
+            return fields
+        number = int if all(is_integer(f) for f in there) else float
+        return [None if f is None else number(f) for f in fields]
+
+
+def key_of(value):
+    """Equal for what is one key."""
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else value + 0.0
+    return value
+
+
+def order_of(value):
+    """In the order of keys."""
+    if value is None:
+        return (2,)
+    if isinstance(value, str):
+        return (0, encode(value))
+    return (0, value) if not math.isnan(value) else (1,)
+
+
+def show(value):
+    """As a field of a line."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return '"%s"' % value.replace('"', '""') if value == "" or any(c in value for c in '\t\n\r"') else value
+    text = repr(value)
+    return text[:-2] if text.endswith(".0") else text
+
+
+def reduce(op, values):
+    """An aggregate of numbers, exact and rounded once; None: there is none."""
+    n, special = len(values), [v for v in values if not math.isfinite(v)]
+    if n == 0:
+        return {"sum": 0, "mean": math.nan, "var": math.nan, "std": math.nan}.get(op)
+    if op in ("min", "max"):
+        return math.nan if any(math.isnan(v) for v in special) else (min if op == "min" else max)(values)
+    if op == "median":
+        if any(math.isnan(v) for v in special):
+            return math.nan
+        line = sorted(values)
+        low, high = line[(n - 1) // 2], line[n // 2]
+        if math.isinf(low) or math.isinf(high):
+            return low + high
+        return float((Fraction(low) + Fraction(high)) / 2)
+    if special:
+        return sum(special) if op in ("sum", "mean") else math.nan
+    total = sum(Fraction(v) for v in values)
+    if op == "sum":
+        return int(total) if all(isinstance(v, int) for v in values) else float(total)
+    if op == "mean":
+        return float(total / n)
+    variance = sum(Fraction(v) ** 2 for v in values) / n - (total / n) ** 2
+    return float(variance) if op == "var" else root(variance)
+
+
+CONDITIONS = {
+    "year > 2": lambda t, i: t["year"][i] is not None and t["year"][i] > 2,
+    'word == "Tokyo" || isnull(price)': lambda t, i: t["word"][i] == "Tokyo" or t["price"][i] is None,
+    "!isnull(n) && !isnull(price) && !isnull(odd)":
+        lambda t, i: None not in (t["n"][i], t["price"][i], t["odd"][i]),
+    'word < "N" && year != 0': lambda t, i: None not in (t["word"][i], t["year"][i]) and
+        encode(t["word"][i]) < b"N" and t["year"][i] != 0,
+}  # fmt: skip
+
+
+class By(CommandTest):
+    def expect(self, table, keys, asked, where, total):
+        """The rows of the answer, by key: those of the keys, then the results."""
+        t = {name: table.values(name, words=name == "word" and where and "word" in where) for name in table.columns}
+        taken = [i for i in range(table.rows) if not where or CONDITIONS[where](t, i)]
+        groups = collections.defaultdict(list)
+        for i in taken:
+            groups[tuple(key_of(t[k][i]) for k in keys)].append(i)
+        found = [(tuple(t[k][of[0]] for k in keys), of) for of in groups.values()]
+        found.sort(key=lambda g: [order_of(v) for v in g[0]])
+        found = [(tuple(v + 0.0 if isinstance(v, float) else v for v in g), of) for g, of in found]
+        if total:
+            found.append(((None,) * len(keys), taken))
+        return [list(key) + [self.aggregate(t, op, name, of) for op, name in asked] for key, of in found]
+
+    def aggregate(self, t, op, name, of):
+        if op == "count":
+            return len(of)
+        values = [t[name.split("*")[0]][i] for i in of]
+        values = [v * 3 if "*" in name else v for v in values if v is not None]
+        return reduce(op, values)
+
+    def lines(self, rows):
+        return encode("".join("\t".join(show(v) for v in row) + "\n" for row in rows))
+
+    def check(self, data, arguments, lines, note):
+        path = self.write("t.csv", data)
+        for j in (1, 2, 8):
+            done = run(*arguments, "-j", j, path)
+            self.assertEqual((done.stderr, done.stdout), (b"", lines), (note, arguments, j))
+        done = run(*arguments, stdin=data)
+        self.assertEqual((done.stderr, done.stdout), (b"", lines), (note, arguments, "pipe"))
+
+    def test_random_tables_are_those_of_python(self):
+        for seed in range(CASES):
+            r = random.Random(seed)
+            nulls = r.choice([0, 0, 0.2])
+            table = Table(r, r.choice([1, 5, 100, 1000, 20_000 if seed % 10 == 0 else 300]), nulls)
+            keys = r.sample(["word", "year", "level", "mixed"], r.choice([1, 1, 2, 3]))
+            asked = [(r.choice(OPERATIONS + ["count"]), r.choice(["price", "n", "odd", "price*3"])) for _ in range(r.randint(1, 5))]
+            where = r.choice([None, None] + list(CONDITIONS))
+            total = r.random() < 0.5
+            arguments = ["group", "--by", ",".join(keys)] + ["--total"] * total
+            arguments += ["--where", where] if where else []
+            arguments += ["--null-policy", "skip"] if nulls else []
+            for op, name in asked:
+                arguments += ["--count"] if op == "count" else ["--" + op, name]
+            self.check(table.text, arguments, self.lines(self.expect(table, keys, asked, where, total)), seed)
+
+    def test_counts_are_those_of_a_counter(self):
+        for seed in range(CASES // 4 + 1):
+            r = random.Random(1000 + seed)
+            table = Table(r, 500, 0)
+            keys = r.sample(["word", "year", "mixed"], r.choice([1, 2]))
+            rows = self.expect(table, keys, [("count", "")], None, False)
+            counted = collections.Counter(zip(*(table.values(k) for k in keys)))
+            self.assertEqual({tuple(row[:-1]): row[-1] for row in rows}, counted)
+            common = sorted(rows, key=lambda row: -row[-1])
+            self.check(table.text, ["count", "--by", ",".join(keys)], self.lines(common), seed)
+            self.check(table.text, ["count", "--by", ",".join(keys), "--sort", "key", "-n", 3], self.lines(rows[:3]), seed)
+            rare = sorted(rows, key=lambda row: row[-1])
+            self.check(table.text, ["count", "--by", ",".join(keys), "--sort", "-count"], self.lines(rare), seed)
+
+    def test_sorted_by_a_column(self):
+        for seed in range(CASES // 4 + 1):
+            r = random.Random(2000 + seed)
+            table = Table(r, 300, 0.4)
+            asked = [("sum", "n"), ("max", "odd"), ("count", ""), ("min", "price")]
+            rows = self.expect(table, ["mixed", "year"], asked, None, False)
+            arguments = ["group", "--by", "mixed,year", "--null-policy", "skip", "--sum", "n=s", "--max", "odd", "--count",
+                         "--min", "price=:x"]  # fmt: skip
+            for at, name in [(0, "mixed"), (1, "year"), (2, "s"), (3, "max(odd)"), (5, "::x")]:
+                down = r.random() < 0.5
+                there = [row for row in rows if row[at] is not None]
+                there.sort(key=lambda row: order_of(row[at]))
+                if down:
+                    there = [row for _, same in self.runs(there, at) for row in same]
+                lines = self.lines(there + [row for row in rows if row[at] is None])
+                self.check(table.text, arguments + ["--sort", "-" * down + name], lines, (seed, name, down))
+
+    def test_sums_of_more_than_64_bits_are_sorted(self):
+        sums = [2**63 + 5, -(2**64), 7, 2**63 - 1, -(2**63) - 9]
+        parts = [(k, part) for k, s in enumerate(sums) for part in (s // 4, s // 4, s // 4, s - 3 * (s // 4))]
+        data = encode("k,v\n" + "".join("%d,%d\n" % row for row in parts))
+        for sort, down in [("sum(v)", False), ("-sum(v)", True)]:
+            rows = sorted(([k, s] for k, s in enumerate(sums)), key=lambda row: row[1], reverse=down)
+            self.check(data, ["group", "--by", "k", "--sum", "v", "--sort", sort], self.lines(rows), sort)
+
+    def runs(self, rows, at):
+        """Runs of equal values, the last first."""
+        runs = collections.OrderedDict()
+        for row in rows:
+            runs.setdefault(order_of(row[at]), []).append(row)
+        return list(runs.items())[::-1]
+
+    def test_columns_by_number_name_and_expression(self):
+        data = b"id,sum,x y\n1,2,3\n1,5,7\n2,1,1\n"
+        path = self.write("t.csv", data)
+        for arguments, lines in [
+            (["--by", "1", "--sum", "2"], "1\t7\n2\t1"),
+            (["--by", "id", "--sum", ":sum", "--max", "`x y` - sum=d"], "1\t7\t2\n2\t1\t0"),
+            (["--by", ":id", "--count", "--sum", "id == 1 ? sum : 0"], "1\t2\t7\n2\t1\t0"),
+            (["--by", "id", "--sum", "sum >= 2=most", "--csv"], "id,most\n1,2\n2,0"),
+            (["--by", "id", "--quantile", "25:sum", "--csv"], "id,quantile(25:sum)\n1,2.75\n2,1"),
+            (["--by", "id,id", "--mean", "x y"], "1\t1\t5\n2\t2\t1"),
+            (["--by", "id", "--var", "sum", "--ddof", "1", "--total"], "1\t4.5\n2\tnan\n\t4.333333333333333"),
+            (["--by", "id", "--count", "--where", "id > 5", "--total"], "\t0"),
+        ]:
+            self.assertEqual(self.result("group", *arguments, path), lines, arguments)
+        path = self.write("u.csv", b"5,1\n5,2\n")
+        self.assertEqual(self.result("group", "--by", "1", "--sum", "2", path), "5\t3")
+
+    def test_a_column_that_turns_out_to_be_another(self):
+        rows = ["%d,%d" % (i % 7, i) for i in range(200_000)]
+        groups = [sum(range(k, 200_000, 7)) for k in range(7)]
+        for last, first in [(",1", []), ("w,1", []), ("0.5,1", ["0.5"])]:
+            text = ("k,v\n" + "\n".join(rows + [last]) + "\n").encode()
+            lines = ["%d\t%d" % (k, s) for k, s in enumerate(groups)]
+            at = {"": 7, "w": 7, "0.5": 1}[last.split(",")[0]]
+            lines.insert(at, last.split(",")[0] + "\t1")
+            self.check(text, ["group", "--by", "k", "--sum", "v"], ("\n".join(lines) + "\n").encode(), last)
+
+    def test_many_groups(self):
+        r = random.Random(5)
+        keys = ["key %d" % r.randrange(30_000) for _ in range(150_000)]
+        sums = collections.Counter()
+        for i, key in enumerate(keys):
+            sums[key] += i
+        text = "v,k\n" + "".join("%d,%s\n" % (i, key) for i, key in enumerate(keys))
+        lines = "".join("%s\t%d\n" % (key, sums[key]) for key in sorted(sums))
+        self.check(text.encode(), ["group", "--by", "k", "--sum", "v"], lines.encode(), "many")
+
+    def test_files_with_quotes_across_parts(self):
+        r = random.Random(6)
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["text", "v"])
+        counted = collections.Counter()
+        for _ in range(60_000):
+            word = r.choice(["a\nb", 'say "x"\n', "c,d", "plain", "\n\n"]) * r.choice([1, 1, 1, 20])
+            writer.writerow([word, 1])
+            counted[word] += 1
+        lines = self.lines([[word, counted[word]] for word in sorted(counted, key=encode)])
+        self.check(out.getvalue().encode(), ["group", "--by", "text", "--sum", "v"], lines, "quotes")
+
+    def test_refusals(self):
+        path = self.write("t.csv", b"id,city,price\n1,Lagos,2\n\n2,Tokyo,x\n3,,\n")
+        numbers = self.write("n.csv", b"id,v\n1,2\n\n2,\n")
+        twice = self.write("d.csv", b"a,a,b\n1,2,3\n")
+        array = self.save("a.npy", np.arange(3.0))
+        for code, message, arguments in [
+            (3, "t.csv:4: column 3 (price): not a number: 'x'", ["--by", "id", "--sum", "price", path]),
+            (3, "no column is named 'town'", ["--by", "town", "--count", path]),
+            (3, "no column is named 'town'", ["--by", "id", "--sum", ":town", path]),
+            (3, "no column 9: the first row has 3", ["--by", "9", "--count", path]),
+            (3, "more than one column is named 'a'", ["--by", "a", "--count", twice]),
+            (3, "more than one column is named 'a'", ["--by", "b", "--sum", "a*2", twice]),
+            (3, "n.csv:4: column 2 (v): an empty field", ["--by", "id", "--sum", "v", numbers]),
+            (3, "n.csv:4: no value of v*2: it is NULL", ["--by", "id", "--sum", "v*2", numbers]),
+            (3, "n.csv:4: no value of v: it is NULL", ["--by", "id", "--sum", "v", "--where", "id > 0", numbers]),
+            (2, "no column has the name 'w'", ["--by", "id", "--sum", "w + 1", path]),
+            (2, "--where: 'id' is no condition", ["--by", "id", "--count", "--where", "id", path]),
+            (2, "--sort: no column is named 'x'", ["--by", "id", "--count", "--sort", "x", path]),
+            (2, "nothing is asked for", ["--by", "id", path]),
+            (2, "--save does not go with --by", ["--by", "id", "--count", "--save", "s.bfs", path]),
+            (2, "--checkpoint does not go with --by", ["--by", "id", "--count", "--checkpoint", "c", path]),
+            (2, "--column does not go with --by", ["--by", "id", "--count", "--column", "id", path]),
+            (2, "--where needs --by", ["--count", "--where", "id > 1", path]),
+            (2, "--by is for text", ["--by", "id", "--count", array]),
+            (2, "one file", ["--by", "id", "--count", path, path]),
+            (3, "no column is named 'id': it has no rows", ["--by", "id", "--count", os.devnull]),
+            (3, "values are columns and expressions", ["--by", "id", "--sum", "./price", path]),
+            (3, "no name behind", ["--by", "id", "--sum", "price=", path]),
+        ]:
+            with self.subTest(message):
+                self.refused(code, message, "group", *arguments)
+
+    def test_too_little_memory_is_told(self):
+        text = b"k\n" + b"".join(b"word%028d\n" % (i * 7919) for i in range(400_000))
+        path = self.write("t.csv", text)
+        for limit in ("%dM" % least_memory(), "%dM" % (least_memory() + 40)):
+            done = run("count", "-j2", "--memory", limit, "--by", "k", "-n", "1", path)
+            self.assertEqual((done.returncode, done.stdout), (1, b""), limit)
+            self.assertIn(b"memory", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,364 @@
+"""join --on: against loops over the rows in Python; messy tables, every --how, files and pipes."""
+import json
+import os
+import random
+import unittest
+
+import numpy as np
+
+from command import SANITIZED, CommandTest, least_memory, run
+
+CASES = int(os.environ.get("BITFOLD_CASES", "300")) // (6 if SANITIZED else 2)
+HOWS = ["inner", "left", "outer", "semi", "anti"]
+NULLS = ["NA", "-", "0"]
+WORDS = ["Tokyo", "New York", "Lagos, NG", 'say "no"', "two\nlines", "x\r\ny", " blank ", "\u00e9t\u00e9",
+         "\t", "a", "b", "1a", "NA", "-"]
+INTEGERS = ["0", "1", "2", "3", "-1", "-2", "007", "-0", "4", "5", " 6", "7 "]
+FLOATS = INTEGERS + ["1.0", "2.5", "1e0", "-1.0", "0.5", "5e-1", "nan", "NaN", "inf", "-inf", "0x1p1"]
+LARGE = INTEGERS + ["18446744073709551615", "9223372036854775808", "9223372036854775807",
+                    "-9223372036854775808", "9007199254740993"]
+
+
+class Cell:
+    """A field: its text, and whether quotes are around it."""
+
+    def __init__(self, text, quoted, nulls):
+        self.text, self.quoted = text, quoted
+        self.null = not quoted and (text == "" or text in nulls)
+        self.none = not quoted and (text.strip(" \t") == "" or text.strip(" \t") in nulls)
+
+    def value(self):
+        """The number that it is; None: it is none. Blanks do not count, but in quotes."""
+        text = self.text if self.quoted else self.text.strip(" \t")
+        if text.strip() != text:
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            pass
+        try:
+            return float.fromhex(text) if "x" in text else float(text)
+        except ValueError:
+            return None
+
+    def written(self):
+        return '"%s"' % self.text.replace('"', '""') if self.quoted else self.text
+
+
+class Table:
+    def __init__(self, r, names, nulls, delimiter):
+        self.names = names
+        rows = r.choice([0, 1, 3, 10, 40, 40])
+        columns = [self.column(r, rows, nulls, delimiter) for _ in names]
+        self.rows = [row for row in zip(*columns) if not all(c.text.strip(" \t") == "" and
+                                                             not c.quoted for c in row)]
+        end = r.choice(["\n", "\r\n"])
+        lines = [delimiter.join(names)]
+        lines += [delimiter.join(c.written() for c in row) for row in self.rows]
+        self.bytes = (end.join(lines) + r.choice(["", end])).encode()
+
+    @staticmethod
+    def column(r, rows, nulls, delimiter):
+        words = r.choice([WORDS, INTEGERS, INTEGERS, FLOATS, LARGE, WORDS + INTEGERS])
+        few = r.sample(words, r.randrange(1, len(words) + 1))
+        share = r.choice([0, 0.1, 0.5])
+        cells = []
+        for _ in range(rows):
+            text = r.choice(["", "", *nulls]) if r.random() < share else r.choice(few)
+            must = any(c in text for c in '"\r\n' + delimiter)
+            # A blank field is NULL as a number, and a string of blanks as a word.
+            cells.append(Cell(text, must or r.random() < (0.2 if text else 0.05), nulls))
+        return cells
+
+    def numbers(self, k):
+        """What the fields of a column are as numbers; None if some field is none."""
+        values = [None if row[k].none else row[k].value() for row in self.rows]
+        if any(v is None and not row[k].none for v, row in zip(values, self.rows)):
+            return None
+        whole = [v for v in values if isinstance(v, int)]
+        real = len(whole) < sum(v is not None for v in values)
+        real = real or (whole and (max(whole) >= 2**64 or min(whole) < -(2**63) or
+                                   (max(whole) >= 2**63 and min(whole) < 0)))
+        return [None if v is None else float(v) if real else v for v in values], bool(real)
+
+
+def same_number(v):
+    return "nan" if v != v else v + 0
+
+
+def words_of(a, b, on):
+    """The columns that are compared as words: those that have some, and what is compared with them."""
+    words = {(s, k) for s, t in ((0, a), (1, b)) for k in range(len(t.names)) if t.numbers(k) is None}
+    while True:
+        more = {(1, kb) for ka, kb in on if (0, ka) in words}
+        more |= {(0, ka) for ka, kb in on if (1, kb) in words}
+        if more <= words:
+            return words
+        words |= more
+
+
+def keys_of(a, b, ka, kb, words):
+    """The keys of a column of each, None for NULL."""
+    if (0, ka) in words:
+        return [[None if row[k].null else row[k].text for row in t.rows] for t, k in ((a, ka), (b, kb))]
+    x, y = a.numbers(ka), b.numbers(kb)
+    real = x[1] or y[1]
+    return [[None if v is None else same_number(float(v) if real else v) for v in side[0]]
+            for side in (x, y)]
+
+
+def pairs_of(a, b, on, how):
+    words = words_of(a, b, on)
+    columns = [keys_of(a, b, ka, kb, words) for ka, kb in on]
+    ka, kb = [list(zip(*(c[s] for c in columns))) if t.rows else []
+              for s, t in ((0, a), (1, b))]
+    where = {}
+    for j, key in enumerate(kb):
+        if None not in key:
+            where.setdefault(key, []).append(j)
+    pairs, met = [], set()
+    for i, key in enumerate(ka):
+        found = where.get(key, [])
+        met.update(found)
+        if how in ("semi", "anti"):
+            pairs += [(i, None)] if bool(found) == (how == "semi") else []
+        else:
+            pairs += [(i, j) for j in found]
+            pairs += [(i, None)] if not found and how != "inner" else []
+    return pairs + [(None, j) for j in range(len(b.rows)) if how == "outer" and j not in met]
+
+
+def read_tsv(text):
+    """Rows of fields, None for NULL, which is the empty field without quotes."""
+    rows, row, at = [], [], 0
+    while at < len(text):
+        if text[at] == '"':
+            end = at + 1
+            while text[end] != '"' or text[end + 1 : end + 2] == '"':
+                end += 1 + (text[end] == '"')
+            row.append(text[at + 1 : end].replace('""', '"'))
+            end += 1
+        else:
+            end = min(text.index("\n", at), (text + "\t").index("\t", at))
+            row.append(text[at:end] or None)
+        if text[end] == "\n":
+            rows.append(row)
+            row = []
+        at = end + 1
+    assert not row
+    return rows
+
+
+class Messy(CommandTest):
+    def field(self, table, row, k):
+        """What the output shows of a field."""
+        if row is None or table.rows[row][k].null or table.rows[row][k].none and self.numeric(table, k):
+            return None
+        return table.rows[row][k].text
+
+    def numeric(self, table, k):
+        return (id(table), k) in self.as_numbers
+
+    def expected(self, a, b, on, how, take):
+        """take: of each column, the sides it may show and the column in each; the first counts."""
+        # A blank field of a key that is compared as numbers is NULL.
+        words = words_of(a, b, on)
+        self.as_numbers = {(id(t), pair[s]) for pair in on for s, t in ((0, a), (1, b))
+                           if (s, pair[s]) not in words}
+        rows = []
+        for i, j in pairs_of(a, b, on, how):
+            row = []
+            for choice in take:
+                sides = {"a": (a, i), "b": (b, j)}
+                shown = [(sides[s], k) for s, k in choice if sides[s][1] is not None][:1]
+                row.append(self.field(*shown[0][0], shown[0][1]) if shown else None)
+            rows.append(row)
+        return rows
+
+    def choose(self, r, a, b, on, how):
+        """Some items of --take, and what they show."""
+        names, take = [], []
+        for _ in range(r.randrange(1, 5)):
+            side = r.choice("ab") if how in HOWS[:3] else "a"
+            t, other = (a, b) if side == "a" else (b, a)
+            k = r.randrange(len(t.names))
+            name = t.names[k]
+            keys = [(pair if side == "a" else pair[::-1]) for pair in on]
+            partner = next((p for own, p in keys if own == k), None)
+            one_key = partner is not None and other.names[partner] == name
+            if r.random() < 0.5 or (name in other.names and not one_key and how in HOWS[:3]):
+                names.append("%s.%s" % (side, r.choice([name, str(k + 1)])))
+                take.append([(side, k)])
+            elif name in other.names and one_key and how in HOWS[:3]:
+                mine = next(pa for pa, pb in on if a.names[pa] == name)
+                theirs = next(pb for pa, pb in on if pa == mine)
+                names.append(name)
+                take.append([("a", mine), ("b", theirs)])
+            else:
+                names.append(name)
+                both = partner is not None and how in HOWS[:3]
+                take.append([(side, k)] + ([("b" if side == "a" else "a", partner)] if both else []))
+        return names, take
+
+    def default(self, a, b, on, how):
+        first = {ka: kb for ka, kb in reversed(on)}
+        shows_b = how in HOWS[:3]
+        take = [[("a", k)] + ([("b", first[k])] if k in first and shows_b else [])
+                for k in range(len(a.names))]
+        keys = {kb for _, kb in on}
+        return take + [[("b", k)] for k in range(len(b.names)) if k not in keys and shows_b]
+
+    def test_random_tables(self):
+        for case in range(CASES):
+            seed = int(os.environ.get("BITFOLD_SEED", case))
+            r = random.Random(seed)
+            delimiter = r.choice(",;\t|")
+            nulls = r.sample(NULLS, r.choice([0, 0, 1, 2]))
+            names = r.sample(["id", "key", "city", "x", "y", "a.x", "n"], 6)
+            a = Table(r, names[: r.randrange(2, 5)], nulls, delimiter)
+            b = Table(r, r.sample(names, r.randrange(2, 5)), nulls, delimiter)
+            on = [(r.randrange(len(a.names)), r.randrange(len(b.names)))
+                  for _ in range(r.choice([1, 1, 1, 2, 3]))]
+            # A name with a point in it may be meant for a side; numbers mean it, too.
+            items = ["%s=%s" % (a.names[ka], r.choice([b.names[kb], str(kb + 1)])) for ka, kb in on]
+            how = r.choice(HOWS)
+            arguments = ["join", "--delimiter", delimiter, "--on", ",".join(items), "--how", how]
+            if nulls:
+                arguments += ["--null", ",".join(nulls)]
+            take = self.default(a, b, on, how)
+            if r.random() < 0.6 and "a.x" not in a.names + b.names:
+                taken, take = self.choose(r, a, b, on, how)
+                arguments += ["--take", ",".join(taken)]
+            expected = self.expected(a, b, on, how, take)
+            pa, pb = self.write("a.txt", a.bytes), self.write("b.txt", b.bytes)
+            for threads, files, stdin in [(1, [pa, pb], b""), (r.choice([2, 3, 8]), [pa, pb], b""),
+                                          (2, ["-", pb], a.bytes), (3, [pa, "-"], b.bytes)]:
+                done = run(*arguments, "-j", threads, *files, stdin=stdin)
+                what = "BITFOLD_SEED=%d %s\n%r\n%r" % (seed, arguments, a.bytes, b.bytes)
+                self.assertEqual((done.returncode, done.stderr), (0, b""), what)
+                self.assertEqual(read_tsv(done.stdout.decode()), expected, what)
+
+    def test_many_rows_in_chunks(self):
+        r = random.Random(5)
+        n, m = (3000, 500) if SANITIZED else (60000, 20000)
+        a = [(r.randrange(30000), "w%d" % r.randrange(9), "x" * r.randrange(30)) for _ in range(n)]
+        b = [(r.randrange(30000), "w%d" % r.randrange(9), '"%d\n,"' % i) for i in range(m)]
+        texts = ["\n".join(["k,w,%s" % name] + ["%s,%s,%s" % row for row in rows]) + "\n"
+                 for name, rows in (("x", a), ("y", b))]
+        where = {}
+        for k, w, y in b:
+            where.setdefault((k, w), []).append(y[1:-1])
+        expected = [[str(k), w, x or None, y] for k, w, x in a for y in where.get((k, w), [])]
+        pa, pb = [self.write(name, text.encode()) for name, text in zip("ab", texts)]
+        for threads in (1, 2, 8):
+            text = self.result("join", pa, pb, "--on", "k,w", "-j", threads) + "\n"
+            self.assertEqual(read_tsv(text), expected)
+        # The last key is a word: all are, and those of the other file too.
+        word = self.write("c", texts[0].encode() + b"word,w0,\n")
+        self.assertEqual(read_tsv(self.result("join", word, pb, "--on", "k,w") + "\n"), expected)
+        done = run("join", "-", pb, "--on", "k,w", stdin=texts[0].encode() + b"1.5,w0,\n")
+        self.assertEqual(read_tsv(done.stdout.decode()), expected)
+
+
+class Rules(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.a = self.write("a.csv", b'id,name,price\n1,x,1.50\n2,"y, z",\n,w,3\n2.0,v,4\n')
+        self.b = self.write("b.csv", b"code,name,id\n2,two,5\n1.0,one,6\n,none,7\n2,again,8\n")
+
+    def rows(self, *arguments):
+        return read_tsv(self.result("join", self.a, self.b, *arguments) + "\n")
+
+    def test_names_of_columns(self):
+        self.assertEqual(self.result("join", self.a, self.b, "--on", "id=code", "--csv").split("\n")[0],
+                         "id,name,price,b.name,b.id")
+        shown = self.result("join", self.a, self.b, "--csv", "--on", "id=code", "--how", "outer",
+                            "--take", "code,a.id,b.1,b.id,a.2")
+        self.assertEqual(shown.split("\n"), [
+            "code,a.id,b.code,b.id,a.name", "1.0,1,1.0,6,x", '2,2,2,5,"y, z"', '2,2,2,8,"y, z"',
+            ",,,,w", "2,2.0,2,5,v", "2,2.0,2,8,v", ",,,7,"])
+        self.assertEqual(self.result("join", self.a, self.b, "--csv", "--on", "name", "--how", "outer",
+                                     "--take", "name,a.name,b.name"),
+                         'name,a.name,b.name\nx,x,\n"y, z","y, z",\nw,w,\nv,v,\ntwo,,two\none,,one\n'
+                         "none,,none\nagain,,again")
+
+    def test_numbers_for_columns_need_no_header(self):
+        rows = self.rows("--on", "1=1", "--take", "a.2,b.2")
+        self.assertEqual(rows, [["y, z", "two"], ["y, z", "again"]]) # "id" makes words of the keys
+        self.assertEqual(self.rows("--on", "2", "--how", "anti", "--take", "1"), [["1"], ["2"], [None], ["2.0"]])
+        shown = self.result("join", self.a, self.b, "--on", "1", "--header", "--csv")
+        self.assertEqual(shown.split("\n")[0], "id,name,price,b.name,b.id")
+
+    def test_json_and_one_file_twice(self):
+        lines = self.result("join", self.a, self.a, "--on", "id", "--take", "b.name,a.price", "--json")
+        self.assertEqual([json.loads(line)["row"] for line in lines.split("\n")],
+                         [{"b.name": n, "a.price": p} for n, p in
+                          [("x", "1.50"), ("y, z", None), ("v", None), ("y, z", "4"), ("v", "4")]])
+
+    def test_json_lines(self):
+        lines = self.write("x.jsonl", b'{"n":"1","id":1}\n{"id":2.5e0,"n":null}\n{"n":"\\n"}\n')
+        self.assertEqual(self.result("join", lines, self.b, "--on", "id=code", "--how", "left", "--csv"),
+                         'n,id,name,b.id\n1,1,one,6\n,2.5e0,,\n"\n",,,')
+
+    def test_empty_tables(self):
+        head, none = self.write("h.csv", b"id,x\n"), self.write("e.csv", b"")
+        self.assertEqual(self.result("join", head, self.b, "--on", "id=code", "--csv"), "id,x,name,b.id")
+        self.assertEqual(self.result("join", self.a, head, "--on", "id", "--how", "semi"), "")
+        self.assertEqual(self.result("join", self.a, head, "--on", "id", "--how", "anti", "--take", "id"),
+                         "1\n2\n\n2.0")
+        self.assertEqual(self.result("join", head, head, "--on", "x=id", "--how", "outer"), "")
+        self.assertEqual(self.result("join", none, none, "--on", "1"), "")
+        self.refused(3, "no column is named 'id': it has no rows", "join", none, self.b, "--on", "id=code")
+
+    def test_what_is_refused(self):
+        join = ["join", self.a, self.b]
+        error = self.refused(3, "b.csv: no column is named 'price'", *join, "--on", "price")
+        self.assertIn("hint: the columns are code, name, id\n", error)
+        self.refused(3, "a.csv: no column 4: it has 3", *join, "--on", "4=1")
+        self.refused(3, "a.csv: no column 0: it has 3", *join, "--on", "0=1")
+        error = self.refused(3, "A and B have a column 'name'", *join, "--on", "id=code", "--take", "name")
+        self.assertIn("hint: a.name is that of A, b.name that of B\n", error)
+        error = self.refused(3, "no column is named 'city', in A or B", *join, "--on", "id", "--take", "id,city")
+        self.assertIn("hint: the columns are, of A: id, name, price; of B: code, name, id\n", error)
+        self.refused(3, "b.csv: no column is named 'price'", *join, "--on", "id", "--take", "b.price")
+        self.refused(2, "--how semi shows columns of A alone, not 'code'", *join, "--on", "id=code",
+                     "--how", "semi", "--take", "code")
+        for wrong in ("", "id,", "=id", "id=", "id=code=id"):
+            self.refused(2, "bad operand of --on", *join, "--on", wrong)
+        self.refused(2, "more than 64 columns are compared", *join, "--on", ",".join(["id"] * 65))
+        self.refused(2, "bad operand of --how", *join, "--on", "id", "--how", "cross")
+        self.refused(2, "--take needs --on", *join, "--take", "id")
+        self.refused(2, "--how needs --on", *join, "--how", "left")
+        self.refused(2, "--on is given twice", *join, "--on", "id", "--on", "name")
+        self.refused(2, "--column does not go with --on", *join, "--on", "id", "--column", "1")
+        self.refused(2, "two files are needed, not 1", "join", self.a, "--on", "id")
+        self.refused(2, "cannot be both files", "join", "-", "-", "--on", "id")
+        self.refused(1, "No such file", "join", self.a, self.path("c"), "--on", "id")
+
+    def test_what_is_refused_of_the_data(self):
+        twice = self.write("twice.csv", b"id,id,x\n1,2,3\n")
+        self.refused(3, "more than one column is named 'id'", "join", twice, self.a, "--on", "id")
+        self.assertEqual(self.result("join", twice, self.a, "--on", "2=1", "--take", "a.1,name"),
+                         "1\ty, z\n1\tv")
+        short = self.write("short.csv", b"id,x\n1,2\n3\n")
+        self.refused(3, "short.csv:3: no column 2: this row has 1 field", "join", short, self.a, "--on", "id")
+        self.assertEqual(self.result("join", short, self.a, "--on", "id", "--lax", "--how", "left",
+                                     "--take", "a.id,x"), "1\t2\n3\t")
+        quote = self.write("quote.csv", b'id,x\n1,"2\n3,4\n')
+        self.refused(3, "quote.csv:2: ", "join", self.a, quote, "--on", "id")
+        array = self.save("x.npy", np.arange(3))
+        self.refused(2, "x.npy: --on is for text: this is a .npy file", "join", self.a, array, "--on", "id")
+
+    def test_more_rows_than_memory_holds(self):
+        same = self.write("same.csv", b"k,x\n" + b"1,2\n" * 300000)
+        self.refused(1, "too many rows go together", "join", same, same, "--on", "k")
+        self.assertEqual(self.result("join", same, same, "--on", "k", "--how", "semi", "--take", "k"),
+                         "\n".join("1" * 300000))
+        limit = "%dM" % least_memory()
+        wide = self.write("wide.csv", b"k,x\n" + b"".join(b"%d,%099d\n" % (i, i) for i in range(100000)))
+        self.refused(1, "wide.csv: its rows take more than --memory allows", "join", wide, wide, "--on", "k",
+                     "-j2", "--memory", limit)
+
+
+if __name__ == "__main__":
+    unittest.main()
