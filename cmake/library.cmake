@@ -18,22 +18,19 @@ function(isa_source name)
 endfunction()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     isa_source(avx2 -mavx2 -mfma -mf16c -mbmi2)
-    isa_source(avx2_sort -mavx2 -mbmi2)
-    isa_source(avx2_tables -mavx2 -mbmi2)
-    isa_source(avx2_groups -mavx2 -mbmi2)
-    isa_source(avx2_order -mavx2 -mbmi2)
-    isa_source(avx2_accumulate -mavx2 -mbmi2)
-    isa_source(avx2_select -mavx2 -mbmi2)
-    isa_source(avx512_groups -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi2
-                             -mprefer-vector-width=512)
-    isa_source(avx512_order -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi2
-                            -mprefer-vector-width=512)
-    isa_source(avx512_accumulate -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi2
-                                 -mprefer-vector-width=512)
-    isa_source(avx512_select -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi2
-                             -mprefer-vector-width=512)
-    isa_source(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
-                      -mprefer-vector-width=512)
+    foreach(part sort tables groups order accumulate select)
+        isa_source(avx2_${part} -mavx2 -mbmi2)
+    endforeach()
+    if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread") # AVX2 shares memory in the same way
+        set_source_files_properties(src/cpu/runtime/features.c PROPERTIES
+                                    COMPILE_DEFINITIONS BITFOLD_WITHOUT_AVX512)
+    else()
+        set(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+        isa_source(avx512 ${avx512} -mfma -mf16c)
+        foreach(part groups order accumulate select)
+            isa_source(avx512_${part} ${avx512} -mbmi2)
+        endforeach()
+    endif()
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     isa_source(neon)
 endif()
@@ -46,7 +43,7 @@ endif()
 # Results are defined operation by operation: a contracted or reassociated one is a wrong one.
 add_library(bitfold_objects OBJECT ${sources})
 target_compile_options(bitfold_objects PRIVATE -ffp-contract=off -fno-fast-math -fno-math-errno
-                       $<$<CONFIG:Release>:-O3>)
+                       $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C>>:-O3>)
 target_include_directories(bitfold_objects PUBLIC include PRIVATE src)
 bitfold_warnings(bitfold_objects)
 bitfold_frames(bitfold_objects 17408) # threads of 64 KiB of stack are enough for every call

@@ -12,9 +12,9 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, SANITIZED, CommandTest, run
+from command import BITFOLD, SANITIZED, THREADS_ALONE, CommandTest, run
 
-KILLS = int(os.environ.get("BITFOLD_KILLS", "8" if SANITIZED else "22"))
+KILLS = int(os.environ.get("BITFOLD_KILLS", "4" if THREADS_ALONE else "8" if SANITIZED else "22"))
 SOON = ["--checkpoint-interval", "0.0001"]
 SLOW = ["-j", 1, "--isa", "generic"]
 
@@ -162,7 +162,7 @@ class Refusals(CheckpointTest):
         with open(self.file, "rb") as f:
             good = f.read()
         r = random.Random(3)
-        for i in range(60):
+        for i in range(10 if SANITIZED else 60):
             bad = bytearray(good)
             if i % 2:
                 bad[r.randrange(len(bad))] ^= 1 << r.randrange(8)

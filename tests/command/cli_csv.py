@@ -14,10 +14,10 @@ import unittest
 
 import numpy as np
 
-from command import SANITIZED, CommandTest, run
+from command import SANITIZED, THREADS_ALONE, CommandTest, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 6
-THREADS = [1, 2, 3, 8]
+THREADS = [2, 8] if THREADS_ALONE else [1, 2, 3, 8]
 WORDS = ["", "a", "Tokyo", "New York", "Lagos, NG", 'say "no"', '"', '""', "two\nlines", "\n", "\n\n,",
          ',"\n', "x\r\ny", ";", "|", "\t", "it's", "5\"", "\u00e9t\u00e9", "\n1,2,3\n"]
 
@@ -527,12 +527,13 @@ class Compressed(CommandTest):
 
     def test_what_must_be_read_twice(self):
         late = self.data + b"0.5,x\n"
+        commands = [[*command, "--column", "a"] for command in [["median"], ["hist", "--bins", 7]]]
+        wanted = [self.result(*command, stdin=late) for command in commands]
         for name, compress in CODECS.items():
+            packed = compress(late)
             for memory in [[], ["--memory", "100M"]]:
-                got = self.result("median", "--column", "a", *memory, stdin=compress(late))
-                self.assertEqual(got, self.result("median", "--column", "a", stdin=late), name)
-                got = self.result("hist", "--column", "a", "--bins", 7, stdin=compress(late))
-                self.assertEqual(got, self.result("hist", "--column", "a", "--bins", 7, stdin=late))
+                for command, want in zip(commands, wanted):
+                    self.assertEqual(self.result(*command, *memory, stdin=packed), want, name)
 
     def test_arrays(self):
         with open(self.save("x.npy", np.arange(10000.0).reshape(100, 100)), "rb") as f:
@@ -563,8 +564,8 @@ class Compressed(CommandTest):
             self.refused(3, what, "sum", stdin=frame)
 
     def test_a_bomb_ends_at_the_longest_line(self):
-        for name, compress in CODECS.items():
-            bomb = compress(b"1" * (270 << 20))
+        for compress in list(CODECS.values())[:1 if SANITIZED else None]:
+            bomb = compress(b"1" * (9 << 20)) * 30
             self.assertLess(len(bomb), 2 << 20)
             self.refused(3, "-:1: a line of more than 256 MiB", "sum", stdin=bomb)
             if not SANITIZED:

@@ -2,6 +2,7 @@
 under MPICH; failures are told once, with one exit code; nothing hangs.
 
 BITFOLD_CASES above 1 tries every command on 1 to 8 ranks; otherwise a third of them on a few."""
+import functools
 import gzip
 import json
 import os
@@ -9,6 +10,7 @@ import random
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -18,7 +20,7 @@ from command import BITFOLD, CommandTest, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300"))
 ALL = CASES >= 1000
-STEP = 3 if CASES >= 300 else 12  # fewer under sanitizers
+STEP = 3 if CASES >= 300 else 6 if CASES >= 100 else 12  # fewer under sanitizers
 FOLDER = os.path.dirname(os.path.abspath(BITFOLD))
 STARTERS = {"openmpi": ["--oversubscribe", "-q"], "mpich": []}
 FOUND = [mpi for mpi in STARTERS if shutil.which("mpirun." + mpi) and
@@ -71,7 +73,20 @@ COMMANDS = [
     "help sum", "--version", "merge saved saved", "map neg x.npy -o out.npy", "julia -o out.png", "nothing"]
 
 
+@functools.cache
+def inputs():
+    """A folder of the inputs, which are made once."""
+    folder = tempfile.TemporaryDirectory(prefix="bitfold-")
+    make_inputs(folder.name)
+    return folder
+
+
 def write_inputs(folder):
+    for name in os.listdir(inputs().name):
+        os.link(os.path.join(inputs().name, name), os.path.join(folder, name))
+
+
+def make_inputs(folder):
     r = np.random.default_rng(5)
 
     def save(name, array):

@@ -7,9 +7,9 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, SANITIZED, CommandTest, run, least_memory
+from command import BITFOLD, SANITIZED, THREADS_ALONE, CommandTest, run, least_memory
 
-THREADS = [1, 2, 8]
+THREADS = [2, 8] if THREADS_ALONE else [1, 2, 8]
 
 
 def table(r, n, kinds, delimiter=","):
@@ -42,7 +42,7 @@ class Columns(RowsTest):
         _, text = table(r, 20000, ["key", "word", "price", "quoted", "digits"])
         data = (",".join(names) + "\n" + text).encode()
         numbers = ["id", "price", "count"]
-        for op in ["sum", "var", "argmax", "prod"]:
+        for op in ["sum", "argmax"] if SANITIZED else ["sum", "var", "argmax", "prod"]:
             alone = [self.every_way(data, op, "--column", name, "x") for name in numbers]
             want = "\n".join("%s\t%s" % pair for pair in zip(numbers, alone))
             self.assertEqual(self.every_way(data, op, "--column", "price,id,count", "x"), want)

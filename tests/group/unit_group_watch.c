@@ -205,6 +205,7 @@ static void groups_are_listed(void **unused) {
 
 static void bytes_are_those_of_the_rows(void **unused) {
     (void)unused;
+    needs_no_threads();
     for (int threads = 1; threads <= 2; threads++) {
         witness w;
         context = make_context(NULL, threads);

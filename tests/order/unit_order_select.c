@@ -1,6 +1,7 @@
 /* Selecting on the CPU: quantiles, medians, elements by position and the first k equal those of a
  * sort, with arithmetic in MPFR, whatever the dtype, the data, the threads and the instruction set.
  */
+#include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
 
 #include "cpu/order/select.h"
@@ -304,6 +305,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static void statistics_are_those_of_a_sort(void **unused) {
     (void)unused;
+    needs_no_threads();
     uint64_t seed = 1;
     for (int i = 0; bf_isa_name(i) != NULL; i++) {
         if (!bf_isa_available(i)) continue;
@@ -320,6 +322,7 @@ static void statistics_are_those_of_a_sort(void **unused) {
 
 static void every_method_and_fraction_is_rounded_as_written(void **unused) {
     (void)unused;
+    needs_no_threads();
     uint64_t seed = 2;
     bf_context *c = make_context(NULL, 1);
     for (int d = 0; d < DTYPE_COUNT; d++)
@@ -366,6 +369,7 @@ static void large_lines_do_not_depend_on_the_threads(void **unused) {
 
 static void elements_of_other_orders_are_those_of_a_sort(void **unused) {
     (void)unused;
+    needs_no_threads();
     uint64_t seed = 4;
     int64_t positions[RESULTS];
     bf_context *c = make_context(NULL, 2);
@@ -495,6 +499,7 @@ static void check_top_of(bf_context *c, const bf_order_lines *lines, int64_t k, 
 
 static void the_first_of_a_line_are_those_of_a_stable_sort(void **unused) {
     (void)unused;
+    needs_no_threads();
     uint64_t seed = 6;
     for (int i = 0; bf_isa_name(i) != NULL; i++) {
         if (!bf_isa_available(i)) continue;

@@ -131,11 +131,12 @@ static void a_feed_gives_the_bits_of_one_absorb(void **unused) {
     static const bf_reduction ops[] = {BF_SUM, BF_ARGMAX, BF_MIN, BF_DOT, BF_PROD, BF_DESCRIBE};
     fill(BF_F64, data, N, KIND_FULL, 1);
     fill(BF_F64, others, N, KIND_CANCEL, 2);
-    for (int threads = 1; threads <= 3; threads += 2) {
+    for (int threads = CASE_STEP > 1 ? 3 : 1; threads <= 3; threads += 2) {
         context = make_context(NULL, threads);
         for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
             for (int k = 0; k < SIZES; k++) check_state(ops[i], BF_F64, sizes[k]);
-            for (int d = 0; d < DTYPE_COUNT; d++) check_state(ops[i], all_dtypes[d], 140001);
+            for (int d = 0; d < DTYPE_COUNT; d += CASE_STEP)
+                check_state(ops[i], all_dtypes[d], 140001);
         }
         bf_context_destroy(context);
     }

@@ -379,7 +379,7 @@ static void threads_copy_while_a_piece_is_taken(void **) {
 static void failures_leave_nothing_under_way(void **) {
     for (int i = 0; i < 2 * LAYOUTS; i++) {
         const layout &l = layouts[i / 2];
-        for (long at = 0;; at += CASE_STEP) {
+        for (long at = 0;; at += 3 * CASE_STEP - 2) {
             call c = call_of(SHORT), again = call_of(SHORT);
             begin_ring(i % 2 != 0);
             fake_eager = (int)(at % 3) * 40;

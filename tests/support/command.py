@@ -14,6 +14,7 @@ import numpy as np
 
 BITFOLD = os.environ.get("BITFOLD", "bitfold")
 SANITIZED = any(name in BITFOLD for name in ["asan", "tsan", "ubsan"])  # all is slow then
+THREADS_ALONE = "tsan" in BITFOLD  # are of interest; what one thread does is in the other builds
 OPERATIONS = ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "argmin", "argmax"]
 DTYPES = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 RAW_NAMES = dict(zip(DTYPES, "bool i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64".split()))

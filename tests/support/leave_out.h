@@ -11,6 +11,8 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "tests/support/sanitizer.h"
+
 enum { EXIT_SKIPPED = 77 }; /* as ctest and scripts/test-gpu know it */
 
 static size_t cases_left_out;
@@ -22,6 +24,14 @@ static inline void leave_out(const char *why) {
     snprintf(why_left_out, sizeof why_left_out, "%s", why);
     print_message("left out: %s\n", why);
     skip();
+}
+
+/* Ends a case of one thread, or of threads that another case has: ThreadSanitizer would see nothing
+ * new. */
+static inline void needs_no_threads(void) {
+#ifdef THREAD_SANITIZER
+    leave_out("no threads, or those of another case");
+#endif
 }
 
 static inline int exit_code(int failed, size_t cases) {

@@ -3,7 +3,7 @@ it."""
 import subprocess
 import sys
 
-from command import BITFOLD, SANITIZED, CommandTest, least_memory
+from command import BITFOLD, SANITIZED, THREADS_ALONE, CommandTest, least_memory
 
 MIB = 1 << 20
 LIMIT = least_memory() + 6 # MiB, of two threads
@@ -23,7 +23,6 @@ sys.exit(os.waitstatus_to_exitcode(status[1]))
 
 # A sanitizer's own memory is not counted; it makes all slow, so inputs are a quarter as large.
 SHARE = 4 if SANITIZED else 1
-THREADS_ALONE = "tsan" in BITFOLD # are of interest; those of work without a limit are in other tests
 
 
 class MemoryTest(CommandTest):

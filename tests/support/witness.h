@@ -48,7 +48,7 @@ static inline int next_threads(int threads) {
 #if defined(THREAD_SANITIZER) || defined(ADDRESS_SANITIZER)
     return threads == 0 ? 5 : 0;
 #else
-    return threads == 0 ? 1 : threads == 1 ? 2 : threads == 2 ? 5 : 0;
+    return threads == 0 ? 1 : threads == 1 ? 5 : 0;
 #endif
 }
 
