@@ -193,8 +193,9 @@ static const bf_column *const *world_numbers(world *w) {
 }
 
 static bf_status call_bf_expression_names(world *w) {
+    char names[sizeof "a*b + 1"];
     int count;
-    return bf_expression_names(w->context, "a*b + 1", w->buffer, NULL, &count, NULL);
+    return bf_expression_names(w->context, "a*b + 1", names, NULL, &count, NULL);
 }
 
 CALL_MAKING(bf_expression_parse, bf_expression, bf_expression_destroy, w->context, "a*b + 1",
