@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 from fnmatch import fnmatch
+
 from command import SANITIZED
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
