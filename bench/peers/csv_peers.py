@@ -19,6 +19,7 @@ import duckdb, sys, time
 file, threads, keys = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 connection = duckdb.connect()
 connection.execute("set threads = %d" % threads)
+connection.execute("set enable_progress_bar = false")
 began = time.perf_counter()
 connection.execute("copy (select %s, sum(price), avg(price) from read_csv('%s') group by %s) "
                    "to '/dev/null' (format csv, delimiter '\t')" % (keys, file, keys))

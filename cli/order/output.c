@@ -23,7 +23,8 @@ static double *list_percents(const question *q, int64_t n) {
     return of;
 }
 
-/* Columns beside each other are shown aligned at a terminal; values alone are plain lines. */
+/* Columns beside each other are shown aligned at a terminal; values alone are plain lines. JSON,
+ * which tells the device, is not among the forms; another thread may use the context meanwhile. */
 static int put_sheet(const answer *x, const question *q, output *out, const double *percents,
                      bool file) {
     sheet_column columns[5];
@@ -39,8 +40,7 @@ static int put_sheet(const answer *x, const question *q, output *out, const doub
             .name = q->kind == ORDER_TOP ? "index" : "count", .dtype = BF_I64, .array = x->beside};
     if (file) columns[n++] = output_file_column(x->file);
     const sheet s = {.columns = columns, .count = n, .rows = bf_array_count(&x->values)};
-    const sheet_subject of = {report_command_name(), x->file, bf_context_device(q->context),
-                              x->seconds};
+    const sheet_subject of = {report_command_name(), x->file, NULL, x->seconds};
     const enum sheet_form form = sheet_form_of(q->options);
     return output_sheet(out, form == SHEET_ALIGNED && !x->beside ? SHEET_TSV : form, &s, &of);
 }
