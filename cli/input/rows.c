@@ -570,6 +570,16 @@ int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice
     return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
 }
 
+int rows_refuse_result(const rows *r, const int64_t *places, const char *text,
+                       const char *message) {
+    text_error e;
+    int64_t row;
+    const char *behind, *const at = find_index(message, &row, &behind);
+    if (!at) return fail(EXIT_DATA, r->source.name, "%.100s: %s", text, message);
+    snprintf(e.what, sizeof e.what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
+    return rows_refuse(r, places ? places[row] : row, e.what, "");
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 int rows_load(rows *r, bf_array *all) {

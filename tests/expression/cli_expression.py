@@ -299,6 +299,26 @@ class Expression(CommandTest):
         self.refused(3, "shapes do not match", "sum", "-e", "a+b", i, self.files[0])
         self.refused(3, "shapes do not match", "sum", "-e", "a+b", self.files[0], short)
 
+    def test_refused_results_have_their_line_or_their_index(self):
+        text = ("v,w\n" + "1,2\n" * 100_000 + "%d,0\n" % (2**63 - 1) + "1,\n").encode()
+        path = self.path("t.csv")
+        with open(path, "wb") as file:
+            file.write(text)
+        for what, expression in [("character 2: the result does not fit i64", "v+v"),
+                                 ("character 2: integer division by zero", "7%w")]:
+            for command in (["sum"], ["max", "--null-policy", "skip"], ["map", "-o", self.path("o.npy")]):
+                for j in (1, 2, 8):
+                    arguments = [*command, "-j", j, "-e", expression]
+                    self.refused(3, "t.csv:100002: %s: %s" % (expression, what), *arguments, path)
+                    self.refused(3, "-:100002: %s: %s" % (expression, what), *arguments, "-", stdin=text)
+        self.refused(3, "t.csv:100003: the result is NULL", "sum", "-e", "w", "--header", path)
+        a = np.zeros(3_000_000, dtype=np.int64)
+        a[2_900_001] = -1
+        a = self.save("a.npy", a)
+        for command in (["sum"], ["hist", "--bins", "2"], ["map", "-o", self.path("o.npy")]):
+            self.refused(3, "a.npy: character 2: integer division by zero at index 2900001",
+                         *command, "-e", "7%(a+1)", a)
+
     def test_options_that_do_not_go_with_it(self):
         one = self.files[0]
         self.refused(2, "-e does not go with --total", "sum", "-e", "a", one, "--total")
