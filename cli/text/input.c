@@ -97,7 +97,8 @@ static size_t twice(size_t n) { return n < LONGEST / 2 ? 2 * n : n + LONGEST; }
  * where its rows begin. */
 static size_t begin_text(text_input *t, const char *bytes, size_t n) {
     const size_t mark = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    if (!t->delimiter) t->delimiter = text_find_delimiter(bytes + mark, bytes + n, t->decimal);
+    if (!t->delimiter)
+        t->delimiter = text_find_delimiter(bytes + mark, bytes + n, t->decimal, t->table);
     return mark;
 }
 
@@ -432,6 +433,7 @@ text_status text_open_file(text_input *t, const text_options *options, int fd, i
     t->longest = longest_of(options);
     t->delimiter = options->json ? ' ' : options->delimiter;
     t->decimal = options->style.decimal;
+    t->table = text_asks_for_table(options);
     text_status st = take_rows(t, &t->first, 0, (int64_t)piece, 0);
     if (st == TEXT_OK) st = find_layout(t, options, refusal);
     if (t->begin > size) t->begin = size; /* a header that no newline ends */
@@ -445,6 +447,7 @@ text_status text_open_stream(text_input *t, const text_options *options, tape *f
     t->longest = longest_of(options);
     t->delimiter = options->json ? ' ' : options->delimiter;
     t->decimal = options->style.decimal;
+    t->table = text_asks_for_table(options);
     text_status st = keep_rest(t, prefix, length);
     if (st == TEXT_OK) st = take_from_stream(t, &t->first);
     return st == TEXT_OK ? find_layout(t, options, refusal) : st;

@@ -17,7 +17,7 @@ struct text_options;
 struct text_error;
 
 /* A caller that must know the first row before it can say which columns it wants. `choose` gets its
- * n fields, as they stand there, and sets lists of columns in the options, which the caller keeps.
+ * n fields, without their quotes, and sets lists of columns in the options, which the caller keeps.
  * False: it has filled in the error. */
 typedef struct text_chooser {
     const char *option; /* which asks for columns */
@@ -54,6 +54,7 @@ typedef struct json_keys json_keys; /* text/json.h */
 typedef struct text_layout {
     char delimiter;
     bool lone;            /* no column was chosen: rows have one field */
+    bool single;          /* a table of one column: an empty line is a row */
     int columns;          /* how many are wanted, */
     int *fields;          /* and which, from 0, ascending */
     char **names;         /* of these; NULL: there are none */
@@ -78,8 +79,11 @@ typedef struct text_error {
 void text_quote(char out[64], const char *at, const char *end);
 
 /* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order), but for the
- * decimal point; else ' '. */
-char text_find_delimiter(const char *at, const char *end, char decimal);
+ * decimal point. If it has none, ' '; but ',' or ';' for a table whose first row is one field. */
+char text_find_delimiter(const char *at, const char *end, char decimal, bool table);
+
+/* Whether the options ask for a table, whose first row may hold names. */
+bool text_asks_for_table(const text_options *options);
 
 /* The end of the row that p is in, outside of quotes. */
 const char *text_row_end(const char *p, const char *end, char delimiter);
@@ -158,6 +162,9 @@ const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, 
  * the last, or NULL if one is refused. */
 const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
                            const char *end, int64_t most, text_error *error);
+
+/* Passes over lines of blanks that are no rows. */
+const char *text_pass_blank_lines(const text_layout *layout, const char *at);
 
 /* Passes over `most` rows (-1: all) without a look at their fields; *n says how many there were.
  * quoted: as in text_rows. */
