@@ -185,10 +185,13 @@ static bool put_field(text_rows *rows, const text_layout *l, int k, const char *
                       text_field f) {
     const bool quoted = *p == '"', null = !quoted && text_is_null(&l->nulls, f.at, f.end);
     text_column *c = &rows->columns[k];
+    text_number n;
+    text_styled plain;
     if (f.broken) return false;
     if (c->strings.offsets && !put_string(rows, l, k, raw, f.next, f, quoted)) return false;
     if (!text_has_numbers(rows, l, k) || put_number(rows, l, k, f, null)) return true;
     if (l->kinds[k] & TEXT_NUMBERS) return false;
+    if (c->exact && !null && text_read_number(l, f.at, f.end, &n, plain)) return false;
     c->words = true;
     text_store_none(rows, l, k);
     return true;
@@ -519,6 +522,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
                                                           : CAN_ALL;
         c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
+        c->exact = layout->dtype != BF_NONE && (layout->kinds[k] & TEXT_KEYS);
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
         c->both = c->strings.offsets && !c->only_strings && plain;
         c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;

@@ -130,6 +130,7 @@ typedef struct text_column {
     bool words;     /* some field is no number */
     text_strings strings;
     bool only_strings, only_numbers, both; /* may be read the short way */
+    bool exact;     /* keys of the dtype asked for: what it does not hold is refused */
     uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
 

@@ -348,6 +348,19 @@ class By(CommandTest):
             for j in (1, 2, 8):
                 self.refused(3, "t.csv:%d: %s" % (line, what), "group", "-j", j, "--by", "k", *arguments, path)
 
+    def test_a_dtype_holds_keys_exactly(self):
+        for dtype, good, bad in [("i8", "-128", "128"), ("u8", "255", "-1"), ("i16", "7", "2.5"), ("f16", "65504", "2049"),
+                                 ("f16", "0.5", "65520"), ("bf16", "255", "257"), ("f32", "16777216", "16777217"),
+                                 ("f32", "0.5", "0.1"), ("f32", "0x1p127", "1e39"), ("f16", "6e-8", "6e-8"),
+                                 ("f64", "0.1", "9007199254740993"), ("f64", "18446744073709549568", "18446744073709551615")]:
+            path = self.write("k.csv", ("k,v\n1,1\n%s,2\n" % good).encode())
+            if good != bad:
+                self.result("group", "--by", "k", "--sum", "v", "--dtype", dtype, path)
+            path = self.write("k.csv", ("k,v\n1,1\n\n%s,2\n" % bad).encode())
+            for command in (["group", "--by", "k", "--sum", "v"], ["count", "--by", "k"], ["join", path, "--on", "k"]):
+                for j in (1, 2):
+                    self.refused(3, "not of dtype %s: '%s'" % (dtype, bad), *command, "--dtype", dtype, "-j", j, path)
+
     def test_results_of_two_bytes_are_sorted(self):
         data = b"k,v\n1,-1\n2,-3\n3,nan\n4,0.5\n5,-0.25\n"
         for dtype in ("f16", "bf16", "f32", "f64"):
