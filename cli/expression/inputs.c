@@ -84,7 +84,8 @@ static const char *unless_empty(const char *list) { return *list ? list : NULL; 
 /* Opens one text, of which each name is a column. */
 static int open_table(expressed *x, const names *n, input in, const rows_options *how) {
     if (in.text.columns)
-        return fail(EXIT_USAGE, NULL, "--column does not go with an expression of columns");
+        return fail(EXIT_USAGE, NULL, "--column does not go with -e '%s', which names columns",
+                    x->options->expression);
     x->numbers = list_names(n, BF_NAME_NUMBER);
     x->strings = list_names(n, BF_NAME_STRING);
     x->keys = list_names(n, BF_NAME_EITHER);
@@ -147,6 +148,7 @@ static int open_files(expressed *x, const rows_options *how) {
     names n = {.text = NULL};
     input in = x->options->input;
     in.text.judge_nulls = true;
+    if (x->file_count == 1) in.text.option = "-e";
     int code = find_names(x, &n);
     if (code == EXIT_DONE)
         code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);

@@ -88,7 +88,7 @@ static bool refuse_item(const first_fields *f, text_item item) {
     item = behind_colon(item);
     const int shown = shown_of(item);
     if (f->n == 0) return refuse(f, "no column is named '%.*s': it has no rows", shown, item.at);
-    if (!item.quoted && strspn(item.at, "0123456789") >= item.length)
+    if (!item.quoted && item.length > 0 && strspn(item.at, "0123456789") >= item.length)
         refuse(f, "no column %.*s: the first row has %d", shown, item.at, f->n);
     else
         refuse(f, "no column is named '%.*s'", shown, item.at);
@@ -265,6 +265,7 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     if (!good) return false;
     o->skip_nulls = o->skip_nulls || a->nulls;
     o->table = true;
+    o->option = "--by";
     o->header = o->header || f->named;
     return true;
 }

@@ -12,7 +12,7 @@
 
 /* ---- the first row --------------------------------------------------------------------------- */
 
-char text_find_delimiter(const char *at, const char *end, char decimal, bool table) {
+char text_find_delimiter(const char *at, const char *end, const text_style *style, bool table) {
     static const char marks[] = "\t;,|";
     bool found[sizeof marks] = {false}, inside = false, opens = true; /* a quote here does */
     bool blank = false, several = false;                              /* fields by blanks */
@@ -27,9 +27,9 @@ char text_find_delimiter(const char *at, const char *end, char decimal, bool tab
         blank = !inside && *at == ' ';
     }
     for (int i = 0; marks[i]; i++)
-        if (found[i] && marks[i] != decimal) return marks[i];
+        if (found[i] && marks[i] != style->decimal) return marks[i];
     if (!table || several) return ' ';
-    return decimal == ',' ? ';' : ',';
+    return style->decimal == ',' || style->thousands == ',' ? ';' : ',';
 }
 
 typedef struct first_row {
@@ -139,16 +139,18 @@ static void tell_names(const first_row *row, text_error *e) {
     }
 }
 
-static int find_name(const first_row *row, text_item x, text_error *e) {
+static int find_name(const first_row *row, const char *option, text_item x, text_error *e) {
+    const char *const before = option ? option : "", *const colon = option ? ": " : "";
     int found = -1;
     const int n = count_names(row, x, &found), shown = x.length < 80 ? (int)x.length : 80;
     if (n == 1) return found;
     if (row->n == 0) {
-        snprintf(e->what, sizeof e->what, "no column is named '%.*s': it has no rows", shown, x.at);
+        snprintf(e->what, sizeof e->what, "%s%sno column is named '%.*s': it has no rows", before,
+                 colon, shown, x.at);
         return -1;
     }
-    snprintf(e->what, sizeof e->what, "%s column is named '%.*s'", n == 0 ? "no" : "more than one",
-             shown, x.at);
+    snprintf(e->what, sizeof e->what, "%s%s%s column is named '%.*s'", before, colon,
+             n == 0 ? "no" : "more than one", shown, x.at);
     tell_names(row, e);
     return -1;
 }
@@ -160,18 +162,19 @@ static int by_place(const void *a, const void *b) {
 
 /* The field that an item means. A number that no field has is a name, where there are names and it
  * is one of them. */
-static int find_item(const first_row *row, bool header, text_item x, text_error *e) {
+static int find_item(const text_layout *l, const first_row *row, bool header, text_item x,
+                     text_error *e) {
     const int field = text_item_field(x);
     int named;
     const bool is_name =
         field < 0 || (header && field >= row->n && count_names(row, x, &named) > 0);
-    return is_name ? find_name(row, x, e) : field;
+    return is_name ? find_name(row, l->option, x, e) : field;
 }
 
 static bool add_columns(text_layout *l, const char *list, const first_row *row, bool header,
                         text_error *e) {
     while (*list) {
-        const int field = find_item(row, header, text_take_item(&list, ","), e);
+        const int field = find_item(l, row, header, text_take_item(&list, ","), e);
         if (field < 0) return false;
         l->fields[l->columns++] = field;
     }
@@ -302,6 +305,28 @@ static bool choose_columns(const first_row *row, text_options *o, text_error *e)
     return good;
 }
 
+/* Refuses a first row that may be one number, whose thousands are parted by what may part fields.
+ */
+static bool check_guess(const text_options *o, const char *row, const char *end, text_error *e) {
+    char shown[64];
+    text_number n;
+    text_styled plain;
+    const char mark = o->delimiter,
+               *last = row < end ? memchr(row, '\n', (size_t)(end - row)) : row;
+    while (last > row && text_is_blank(last[-1], mark)) last--;
+    const bool both =
+        o->guessed && mark == o->style.thousands && memchr(row, mark, (size_t)(last - row));
+    if (!both || !text_parse_styled(&o->style, row, last, plain, &n)) return true;
+    text_quote(shown, row, last);
+    e->at = row;
+    snprintf(e->what, sizeof e->what, "'%s' may be one number, or fields that '%c' parts", shown,
+             mark);
+    snprintf(e->hint, sizeof e->hint,
+             "--delimiter says what parts fields; if it is '%c', numbers with it stand in quotes",
+             mark);
+    return false;
+}
+
 /* The first line that is not blank. */
 static const char *first_line(const char *p, const char *end, char delimiter) {
     while (p < end && *text_skip_blanks(p, delimiter) == '\n')
@@ -324,11 +349,14 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     first_row first;
     bool done = options->json ? take_first_object(&first, layout, row, end, error)
                               : take_first_row(&first, layout, row, end, error);
+    if (done && !options->json) done = check_guess(options, row, end, error);
     if (done && own.chooser) done = choose_columns(&first, &own, error);
+    layout->option = own.option;
     layout->skip_nulls = own.skip_nulls || own.judge_nulls;
     const bool header = options->json || options->header || (options->table && first.names) ||
                         lists_have_names(options);
     if (done) done = find_layout(layout, options, &first, header, error);
+    layout->most = !options->json && layout->delimiter == layout->style.thousands ? first.n : 0;
     layout->single =
         layout->delimiter != ' ' && first.n == 1 && (header || given->all || given->chooser);
     const bool lone = !options->columns && !options->strings && !options->keys && !options->table &&

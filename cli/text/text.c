@@ -134,8 +134,12 @@ static const char *refuse_fields(const text_layout *l, const char *at, text_erro
     }
     e->at = at;
     snprintf(e->what, sizeof e->what, "%d fields in this row, and no --column says which", n);
-    snprintf(e->hint, sizeof e->hint, "--column takes a number, 1 to %d, or a name%s", n,
-             used < 200 ? names : " if the first line holds names");
+    if (l->option && used < 200)
+        snprintf(e->hint, sizeof e->hint, "with --header, names in %s are those of columns%s",
+                 l->option, names);
+    else
+        snprintf(e->hint, sizeof e->hint, "--column takes a number, 1 to %d, or a name%s", n,
+                 used < 200 ? names : " if the first line holds names");
     return NULL;
 }
 
@@ -299,10 +303,22 @@ static bool fill_row(text_rows *rows, const text_layout *l, int k) {
     return true;
 }
 
+/* Refuses a row that has more fields than the first: then a number in it has what parts fields. */
+static bool has_too_many(const text_layout *l, const char *at, text_error *e) {
+    const int n = l->most > 0 ? text_count_fields(at, l->delimiter) : 0;
+    if (n <= l->most) return false;
+    e->at = at;
+    snprintf(e->what, sizeof e->what, "%d fields in this row, and %d in the first", n, l->most);
+    snprintf(e->hint, sizeof e->hint, "a number with '%c' stands in quotes where '%c' parts fields",
+             l->delimiter, l->delimiter);
+    return true;
+}
+
 /* One row, whose first field that is not blank is at `at`. */
 static const char *read_row(text_rows *rows, const text_layout *l, const char *begin,
                             const char *at, const char *end, text_error *e) {
     const char *p = at;
+    if (has_too_many(l, at, e)) return NULL;
     for (int field = 0, k = 0;; field++) {
         const bool wanted = field == l->fields[k];
         const char *q = wanted ? read_wanted(rows, l, k, begin, p, e) : pass_field(l, k, p, e);
@@ -459,6 +475,7 @@ static inline bool read_marked_row(text_rows *rows, const text_layout *l, const 
                                    const char *p, size_t last) {
     const uint32_t *const mark = s->marks->at + s->mark;
     if (s->mark + (size_t)l->fields[l->columns - 1] > last) return false;
+    if (l->most > 0 && s->mark + (size_t)l->most <= last) return false;
     if (s->mark == last && !l->single && *text_skip_blanks(p, l->delimiter) == '\n') return false;
     for (int k = 0; k < l->columns; k++) {
         const int field = l->fields[k];
@@ -499,7 +516,7 @@ static const char *read_stretch(text_rows *rows, const text_layout *l, stretch *
 static const char *read_columns(text_rows *rows, const text_layout *l, const char *at,
                                 const char *end, text_error *e) {
     stretch s;
-    if (l->fields[l->columns - 1] == 0 && !rows->quoted && !rows->special)
+    if (l->fields[l->columns - 1] == 0 && !rows->quoted && !rows->special && l->most == 0)
         return read_first(rows, l, at, end, e);
     while (at && at < end && rows->n < rows->most)
         at = find_marks(rows, l, at, end, &s) ? read_stretch(rows, l, &s, end, e)

@@ -40,6 +40,8 @@ typedef struct text_options {
     bool json;           /* each line holds an object */
     text_style style;    /* of numbers */
     char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
+    const char *option;  /* that names columns, if it is not --column */
+    bool guessed;        /* the delimiter was found, not given */
     bool all;            /* columns not given: all of the first row (join --on) */
     bool header;         /* the first row holds names; as it does if a column has a name */
     bool table;          /* the same; and header not given: if all in it look like names */
@@ -61,6 +63,8 @@ typedef struct text_layout {
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
     text_nulls nulls;
     bool skip_nulls, lax;
+    const char *option; /* as in the options */
+    int most; /* fields of a row, where what parts them also stands in numbers; 0: any number */
     json_keys *keys;  /* of JSON lines; NULL: it is something else */
     text_style style; /* of numbers */
     bf_dtype dtype;
@@ -79,8 +83,9 @@ typedef struct text_error {
 void text_quote(char out[64], const char *at, const char *end);
 
 /* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order), but for the
- * decimal point. If it has none, ' '; but ',' or ';' for a table whose first row is one field. */
-char text_find_delimiter(const char *at, const char *end, char decimal, bool table);
+ * decimal point. If it has none, ' '; but for a table whose first row is one field ',', or ';'
+ * where numbers have commas. */
+char text_find_delimiter(const char *at, const char *end, const text_style *style, bool table);
 
 /* Whether the options ask for a table, whose first row may hold names. */
 bool text_asks_for_table(const text_options *options);

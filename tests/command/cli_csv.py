@@ -491,6 +491,23 @@ class Styles(CommandTest):
             self.refused(2, "", "sum", *options, stdin=b"1\n")
         self.refused(2, "belong to text", "sum", "--format", "raw", "--dtype", "f64", "--currency")
 
+    def test_commas_part_thousands_or_fields(self):
+        for text, line, arguments in [
+            (b"1,234\n2,500\n", 1, []), (b"1,234\n2,500\n", 1, ["--column", "1"]), (b"-10,234,567\r\n", 1, []),
+            (b"id,v\n1,2\n\n1,1,234\n", 4, ["--column", "v"]), (b"id,v\n1,1,234\n", 2, ["-e", "id"]),
+            (b'id,v\n"1,234",5\n1,234,5\n', 3, ["--column", "1", "--header", "--delimiter", ","]),
+        ]:
+            for j in (1, 3):
+                error = self.refused(3, "-:%d: " % line, "sum", "--thousands", ",", "-j", j, *arguments, stdin=text)
+                self.assertIn("in quotes", error)
+        for text, value, arguments in [
+            (b"1,234\n2,500\n", "3734", ["--delimiter", ";"]), (b"5\n1,234\n", "1239", []),
+            (b"v\n1,234\n5\n", "1239", ["--column", "v"]), (b"v\n1,234\n\n5\n", "1239", ["--header", "--null-policy", "skip"]),
+            (b'id,v\n1,"1,234"\n2,5\n', "1239", ["--column", "v"]), (b"1,234\n2,500\n", "3", ["--delimiter", ",", "--column", "1"]),
+            (b"id,v\n1\n1,5\n", "5", ["--column", "v", "--lax", "--null-policy", "skip"]),
+        ]:
+            self.assertEqual(self.result("sum", "--thousands", ",", *arguments, stdin=text), value, text)
+
     def test_integers_stay_exact_and_headers_names(self):
         data = '"9,223,372,036,854,775,807",\u20ac1\n-1,$2\n'.encode()
         self.assertEqual(self.result("max", "--column", 1, "--thousands", ",", stdin=data), str(2**63 - 1))
