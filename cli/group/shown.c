@@ -4,6 +4,7 @@
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "sheet/sheet.h"
+#include "text/item.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -446,9 +447,10 @@ static bool counts_rows(const shown *s, int column) {
 
 /* The column of this name, rather one that is not the count of rows: `count` means that. */
 static int find_column(const shown *s, const char *name) {
+    const text_item item = text_take_item(&name, "");
     int at = NOT_THERE;
     for (int c = 0; c < s->count; c++) {
-        if (strcmp(s->names[c], name) != 0) continue;
+        if (!text_item_is(item, s->names[c], strlen(s->names[c]))) continue;
         if (at == NOT_THERE || counts_rows(s, at))
             at = c;
         else if (!counts_rows(s, c))

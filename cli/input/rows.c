@@ -4,7 +4,6 @@
 #include "input/crew.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
-#include "text/field.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -557,17 +556,25 @@ void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view)
 int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice) {
     const text_input *t = r->source.text;
     const text_piece *p = &r->current->piece;
-    const char delimiter = t->layout.delimiter;
     text_refusal refusal = {.line = 0};
     int64_t passed;
     snprintf(refusal.error.what, sizeof refusal.error.what, "%s", what);
     snprintf(refusal.error.hint, sizeof refusal.error.hint, "%s", advice);
     const char *at = text_rows_skip(&t->layout, text_is_quoted(t, p), p->at, p->end,
                                     r->chunk[0].first + row, &passed);
-    while (*text_skip_blanks(at, delimiter) == '\n') at = text_skip_blanks(at, delimiter) + 1;
-    refusal.error.at = at;
+    refusal.error.at = text_pass_blank_lines(&t->layout, at);
     text_place_refusal(t, p, &refusal);
     return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
+}
+
+int rows_refuse_result(const rows *r, const int64_t *places, const char *text,
+                       const char *message) {
+    text_error e;
+    int64_t row;
+    const char *behind, *const at = find_index(message, &row, &behind);
+    if (!at) return fail(EXIT_DATA, r->source.name, "%.100s: %s", text, message);
+    snprintf(e.what, sizeof e.what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
+    return rows_refuse(r, places ? places[row] : row, e.what, "");
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
