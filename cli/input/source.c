@@ -485,6 +485,15 @@ const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64
     return buffer;
 }
 
+int source_copy(const source *s, int64_t index, int64_t n, void *to) {
+    const int64_t element = (int64_t)source_element(s);
+    const int64_t got =
+        bytes_pread(s->fd, to, (size_t)(n * element), s->start + (s->first + index) * element);
+    if (got < 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
+    if (s->layout.swap) bytes_swap(to, (size_t)n, (size_t)element);
+    return got < n * element ? became_shorter(s) : source_check(s);
+}
+
 void source_drop(const source *s, int64_t index, int64_t n) {
     const int64_t element = (int64_t)source_element(s), first = (s->first + index) * element;
     if (s->memory > 0 && !s->reorder) mapping_drop(&s->map, first, first + n * element);
