@@ -91,7 +91,33 @@ typedef struct bf_axis_backend {
     bf_status (*words)(bf_context *context, void *states, int64_t first, int64_t n, int64_t *words);
     bf_status (*add_words)(bf_context *context, void *states, int64_t first, int64_t n,
                            const int64_t *words);
+
+    /* States that keep words, which the CPU alone has; NULL elsewhere. absorb_kept: b is NULL but
+     * for BF_DOT. merge, append and add_words: BF_E_STATE if indices do not suit. */
+    bf_status (*absorb_kept)(bf_context *context, void *states, int64_t first, const void *a,
+                             const void *b, const bf_rows *rows);
+    /* Merges states whose indices follow. */
+    bf_status (*append)(bf_context *context, void *into, const void *from);
+    /* Sets the index of each state's next element. */
+    bf_status (*seek)(bf_context *context, void *states, const int64_t *next);
+    /* Writes what descriptions have of op: BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_MIN, BF_MAX,
+     * BF_ARGMIN or BF_ARGMAX. */
+    bf_status (*part)(bf_context *context, void *states, bf_reduction op,
+                      const bf_results *results);
 } bf_axis_backend;
+
+/* Do many states of op keep their words? Others are accumulators. */
+static inline bool bf_states_keep_words(bf_reduction op) {
+    return bf_is_indexed(op) || op == BF_PROD || op == BF_DOT;
+}
+
+/* The words that the functions above give and take of each state. Products of floats begin with a
+ * whole leaf. */
+static inline int bf_states_words(bf_reduction op, bf_dtype dtype) {
+    const bf_kind kind = bf_kind_of(op, dtype);
+    return kind == BF_KIND_PRODUCT_TREE ? BF_PRODUCT_TREE_HEAD_AT
+                                        : bf_state_words(kind, dtype, NULL);
+}
 
 /* The failures of results, by number, and of places. */
 static inline bf_status bf_axis_refuse(bf_context *context, bf_status status, bf_reduction op,
