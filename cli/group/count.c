@@ -1,6 +1,6 @@
 /* count: the different numbers there are, and how many of each. */
 #include "command.h"
-#include "group/by.h"
+#include "group/by/by.h"
 #include "group/output.h"
 #include "group/rows.h"
 #include "runtime/context.h"

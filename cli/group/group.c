@@ -1,6 +1,6 @@
 /* group: the number of rows of each key, and aggregates of their values. */
 #include "command.h"
-#include "group/by.h"
+#include "group/by/by.h"
 #include "group/ordered.h"
 #include "group/output.h"
 #include "group/rows.h"

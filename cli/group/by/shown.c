@@ -1,4 +1,4 @@
-#include "group/shown.h"
+#include "group/by/shown.h"
 
 #include "group/results.h"
 #include "runtime/output.h"

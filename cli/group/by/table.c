@@ -1,4 +1,4 @@
-#include "group/table.h"
+#include "group/by/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-#include "group/by.h"
+#include "group/by/by.h"
 
-#include "group/shown.h"
+#include "group/by/shown.h"
 #include "runtime/context.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"

@@ -1,9 +1,9 @@
 /* The rows of a table that --by takes: those that meet the condition, with their keys and values.
  */
-#ifndef BITFOLD_CLI_GROUP_TABLE_H
-#define BITFOLD_CLI_GROUP_TABLE_H
+#ifndef BITFOLD_CLI_GROUP_BY_TABLE_H
+#define BITFOLD_CLI_GROUP_BY_TABLE_H
 
-#include "group/asked.h"
+#include "group/by/asked.h"
 #include "input/rows.h"
 
 /* Memory that is used again for each chunk. */

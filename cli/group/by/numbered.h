@@ -2,10 +2,10 @@
  *
  * A key of one column of numbers is taken as it is, as long as none of them is NULL. Other keys are
  * numbered by a dictionary, and these numbers are the keys of the groups. */
-#ifndef BITFOLD_CLI_GROUP_NUMBERED_H
-#define BITFOLD_CLI_GROUP_NUMBERED_H
+#ifndef BITFOLD_CLI_GROUP_BY_NUMBERED_H
+#define BITFOLD_CLI_GROUP_BY_NUMBERED_H
 
-#include "group/table.h"
+#include "group/by/table.h"
 
 /* Aggregates of rows: of all, or of those whose value of one V is not NULL. */
 typedef struct numbered_part {

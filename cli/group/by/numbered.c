@@ -1,4 +1,4 @@
-#include "group/numbered.h"
+#include "group/by/numbered.h"
 
 #include "runtime/progress.h"
 
