@@ -1,5 +1,6 @@
 #include "group/by/by.h"
 
+#include "group/by/merged.h"
 #include "group/by/shown.h"
 #include "runtime/context.h"
 #include "runtime/output.h"
@@ -34,12 +35,6 @@ static int check_line(const options *o) {
     if (o->input.format == FORMAT_RAW) return refuse_with_by("--format raw", text);
     if (o->input.text.columns)
         return refuse_with_by("--column", "--by takes the names or numbers of the key's columns");
-    for (int i = 0; i < o->aggregate_count && o->memory.limit; i++)
-        if (o->aggregates[i].order != ORDER_NONE) {
-            fail(EXIT_USAGE, NULL, "--memory does not go with --median and --quantile");
-            hint("they keep the keys and values of all rows in memory until the end");
-            return EXIT_USAGE;
-        }
     return asked_check(o);
 }
 
@@ -73,6 +68,10 @@ static void tell_speed(const by *x, double seconds) {
                seconds > 0 ? 1e-9 * (double)bytes / seconds : 0);
 }
 
+static int show(by *x, double began) {
+    return (x->groups.limited ? merged_put : shown_put)(x->output.stream, &x->groups, began);
+}
+
 static int run(by *x) {
     const options *o = x->options;
     const double began = progress_clock();
@@ -85,7 +84,7 @@ static int run(by *x) {
     code = absorb_all(x);
     if (code == EXIT_DONE) note_device(x->context, o->files[0]);
     if (code == EXIT_DONE) tell_speed(x, progress_clock() - began);
-    if (code == EXIT_DONE) code = shown_put(x->output.stream, &x->groups, began);
+    if (code == EXIT_DONE) code = show(x, began);
     return code == EXIT_DONE ? output_close(&x->output) : code;
 }
 
