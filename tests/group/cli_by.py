@@ -355,6 +355,29 @@ class By(CommandTest):
                             ("-:count", b"a\t1\t5\nb\t2\t2\n")]:
             self.check(data, ["group", "--by", "x", "--count", "--sum", "count=count", "--sort", sort], lines, sort)
 
+    def test_infer_says_what_columns_are_taken_for(self):
+        """Those that the command uses, in the order of the file, and nothing is grouped."""
+        text = b'city,year,price,note,more\nLagos,2020,1,x,a\n"To\nkyo",2021,,5,b\n,2022,3.5,6,c\n9,18446744073709551615,4,y,d\n'
+        path, memory = self.write("t.csv", text), ["-j2", "--memory", LIMIT]
+        city = "city,string,4,1,2,Lagos,no number"
+        year = "year,u64,4,0,6,18446744073709551615,more than i64 holds"
+        price = "price,f64,4,1,5,3.5,no integer of 64 bits"
+        for arguments, columns in [
+                (["count", "--by", "year,city"], [city, year]),
+                (["group", "--by", "city", "--sum", "price*2=p", "--where", 'note == "x"'],
+                 [city, price, "note,string,4,0,,,compared with strings"]),
+                (["group", "--by", "year", "--median", "3", "--count", "--header"], [year, price])]:
+            want = ["file,column,dtype,rows,nulls,line,field,why"] + [path + "," + c for c in columns]
+            for more in ([], memory):
+                done = run(*arguments, "--infer", "--csv", *more, path)
+                self.assertEqual((done.stderr, done.stdout.decode().split("\n")), (b"", want + [""]), arguments)
+        for arguments, what in [(["group", "--by", "year", "--sum", "city"], b"not a number: 'Lagos'"),
+                                (["count", "--by", "nowhere"], b"no column is named 'nowhere'")]:
+            done = run(*arguments, "--infer", path)
+            self.assertEqual((done.returncode, done.stdout), (3, b""), arguments)
+            self.assertIn(what, done.stderr)
+        self.assertIn(b"--infer needs --by", run("count", "--infer", path).stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

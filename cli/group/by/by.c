@@ -2,6 +2,7 @@
 
 #include "group/by/merged.h"
 #include "group/by/shown.h"
+#include "input/infer.h"
 #include "runtime/context.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
@@ -41,6 +42,7 @@ static int check_line(const options *o) {
 int by_check_absent(const options *o, bool ordered) {
     const bool words = !o->sort || strcmp(o->sort, "count") == 0 || strcmp(o->sort, "key") == 0;
     const char *option = o->where                       ? "--where"
+                         : o->infer                     ? "--infer"
                          : o->total                     ? "--total"
                          : !ordered && o->top > 0       ? "-n"
                          : (ordered ? words : !o->sort) ? NULL
@@ -76,8 +78,9 @@ static int run(by *x) {
     const options *o = x->options;
     const double began = progress_clock();
     int code = context_open(&x->context, o);
-    if (code == EXIT_DONE) code = output_open(&x->output, o, false);
     asked_open(&x->asked, o, x->context);
+    if (code == EXIT_DONE && o->infer) return infer_run(o, &x->asked.chooser);
+    if (code == EXIT_DONE) code = output_open(&x->output, o, false);
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
     if (code != EXIT_DONE) return code;
     numbered_open(&x->groups, &x->table);
