@@ -16,6 +16,7 @@ CASES = max(1, int(os.environ.get("BITFOLD_CASES", "300")) // (24 if SANITIZED e
 WORDS = ["", "Lagos", "Tokyo", "Tok", "New York", " a b ", "a,b", 'say "no"', '"', "two\nlines", "\r\n", "\t", "12",
          "été", "été", "\udcff\udc80", "0", "nan", "\x01", "a" * 40, "a" * 40 + "b"]  # fmt: skip
 FLOATS = ["0.5", "-0", "0", "nan", "inf", "-inf", "1e3", "1000", "2", "-7.25", "1e-320"]
+LIMIT = "%dM" % least_memory()
 OPERATIONS = ["sum", "mean", "var", "std", "min", "max", "median"]
 
 
@@ -172,8 +173,9 @@ class By(CommandTest):
         for j in (1, 2, 8):
             done = run(*arguments, "-j", j, path)
             self.assertEqual((done.stderr, done.stdout), (b"", lines), (note, arguments, j))
-        done = run(*arguments, stdin=data)
-        self.assertEqual((done.stderr, done.stdout), (b"", lines), (note, arguments, "pipe"))
+        for more in ([], ["-j2", "--memory", LIMIT]):
+            done = run(*arguments, *more, stdin=data)
+            self.assertEqual((done.stderr, done.stdout), (b"", lines), (note, arguments, more, "pipe"))
 
     def test_random_tables_are_those_of_python(self):
         for seed in range(CASES):
@@ -380,13 +382,28 @@ class By(CommandTest):
                             ("-:count", b"a\t1\t5\nb\t2\t2\n")]:
             self.check(data, ["group", "--by", "x", "--count", "--sum", "count=count", "--sort", sort], lines, sort)
 
-    def test_too_little_memory_is_told(self):
-        text = b"k\n" + b"".join(b"word%028d\n" % (i * 7919) for i in range(400_000))
-        path = self.write("t.csv", text)
-        for limit in ("%dM" % least_memory(), "%dM" % (least_memory() + 40)):
-            done = run("count", "-j2", "--memory", limit, "--by", "k", "-n", "1", path)
-            self.assertEqual((done.returncode, done.stdout), (1, b""), limit)
-            self.assertIn(b"memory", done.stderr)
+    def test_infer_says_what_columns_are_taken_for(self):
+        """Those that the command uses, in the order of the file, and nothing is grouped."""
+        text = b'city,year,price,note,more\nLagos,2020,1,x,a\n"To\nkyo",2021,,5,b\n,2022,3.5,6,c\n9,18446744073709551615,4,y,d\n'
+        path, memory = self.write("t.csv", text), ["-j2", "--memory", LIMIT]
+        city = "city,string,4,1,2,Lagos,no number"
+        year = "year,u64,4,0,6,18446744073709551615,more than i64 holds"
+        price = "price,f64,4,1,5,3.5,no integer of 64 bits"
+        for arguments, columns in [
+                (["count", "--by", "year,city"], [city, year]),
+                (["group", "--by", "city", "--sum", "price*2=p", "--where", 'note == "x"'],
+                 [city, price, "note,string,4,0,,,compared with strings"]),
+                (["group", "--by", "year", "--median", "3", "--count", "--header"], [year, price])]:
+            want = ["file,column,dtype,rows,nulls,line,field,why"] + [path + "," + c for c in columns]
+            for more in ([], memory):
+                done = run(*arguments, "--infer", "--csv", *more, path)
+                self.assertEqual((done.stderr, done.stdout.decode().split("\n")), (b"", want + [""]), arguments)
+        for arguments, what in [(["group", "--by", "year", "--sum", "city"], b"not a number: 'Lagos'"),
+                                (["count", "--by", "nowhere"], b"no column is named 'nowhere'")]:
+            done = run(*arguments, "--infer", path)
+            self.assertEqual((done.returncode, done.stdout), (3, b""), arguments)
+            self.assertIn(what, done.stderr)
+        self.assertIn(b"--infer needs --by", run("count", "--infer", path).stderr)
 
 
 if __name__ == "__main__":

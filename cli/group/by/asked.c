@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* strdup, strndup */
-#include "group/asked.h"
+#include "group/by/asked.h"
 
 #include "runtime/output.h"
 #include "text/item.h"

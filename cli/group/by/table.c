@@ -1,4 +1,4 @@
-#include "group/table.h"
+#include "group/by/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,8 +329,64 @@ static int find_values(table *t, int i) {
     return code == EXIT_DONE && v->valid && !skip ? refuse_null(t, i) : code;
 }
 
+/* ---- some rows at once ----------------------------------------------------------------------- */
+
+/* The column of key number i; NULL: an earlier key has the same. */
+static table_column *different_key(const table *t, int i) {
+    for (int k = 0; k < i; k++)
+        if (t->key_columns[k] == t->key_columns[i]) return NULL;
+    return &t->columns[t->key_columns[i]];
+}
+
+/* Leaves the first rows of keys out, and all behind the n that follow. */
+static void show_keys(const table *t, int64_t left_out, int64_t n) {
+    for (int i = 0; i < t->asked->keys; i++) {
+        table_column *c = different_key(t, i);
+        if (!c) continue;
+        rows_view *v = &c->view;
+        if (c->dtype == BF_NONE)
+            v->strings.offsets = (const int64_t *)v->strings.offsets + left_out;
+        else
+            v->numbers.data = (char *)v->numbers.data + (size_t)left_out * bf_dtype_size(c->dtype);
+        v->column.first += left_out;
+        v->numbers.shape[0] = v->strings.count = n;
+    }
+}
+
+static void show_values(table *t, int64_t left_out, int64_t n) {
+    for (int i = 0; i < t->asked->values; i++) {
+        table_value *v = &t->values[i];
+        v->array.data = (char *)v->array.data + (size_t)left_out * bf_dtype_size(v->array.dtype);
+        v->array.shape[0] = n;
+        if (v->valid) v->valid += left_out;
+    }
+}
+
+static void show_rows(table *t, int64_t left_out, int64_t all) {
+    t->n = t->most > 0 && all > t->most ? t->most : all;
+    t->behind = all - t->n;
+    if (t->behind == 0 && left_out == 0) return;
+    show_keys(t, left_out, t->n);
+    show_values(t, left_out, t->n);
+}
+
+void table_hand_out(table *t) { show_rows(t, 0, t->n); }
+
+bool table_more(table *t) {
+    if (t->behind == 0) return false;
+    show_rows(t, t->n, t->behind);
+    return true;
+}
+
+void table_again(table *t) {
+    rows_again(&t->input);
+    t->behind = 0;
+}
+
 int table_next(table *t, bool *end) {
     rows_chunk chunk;
+    *end = false;
+    if (table_more(t)) return EXIT_DONE;
     int code = rows_next(&t->input, 0, &chunk);
     *end = code == EXIT_DONE && chunk.n == 0;
     if (code != EXIT_DONE || *end) return code;
@@ -339,5 +395,6 @@ int table_next(table *t, bool *end) {
     if (t->where) code = filter_rows(t);
     for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
         code = find_values(t, i);
+    if (code == EXIT_DONE) table_hand_out(t);
     return code;
 }
