@@ -305,8 +305,11 @@ int expressed_settle(expressed *x) {
     return EXIT_DONE;
 }
 
-/* The index of the first element at hand. */
-static int64_t first_index(const expressed *x) { return rows_seen(&x->inputs[0]) - x->n; }
+/* The index of the first element at hand among those that are selected. A rank begins later. */
+static int64_t first_index(const expressed *x) {
+    const rows *r = &x->inputs[0];
+    return r->source.first - x->options->input.first + rows_seen(r) - x->n;
+}
 
 /* Names the index among all elements, not that among those at hand. */
 static int refuse_element(const expressed *x, const char *message) {
