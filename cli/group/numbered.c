@@ -1,12 +1,14 @@
 #include "group/numbered.h"
 
+#include "memory/large.h"
 #include "runtime/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that are absorbed together, of few groups and of many. */
-enum { BATCH = 1 << 16, BATCH_OF_MANY = 1 << 22, BATCH_LEAST = 1 << 12, MANY_GROUPS = 1 << 12 };
+/* Rows that are absorbed together: of few groups; for each of many groups, at least; at most. With
+ * a limit of memory, no fewer than BATCH_LEAST. */
+enum { BATCH = 1 << 16, BATCH_SHARE = 1 << 5, BATCH_MOST = 1 << 24, BATCH_LEAST = 1 << 12 };
 
 static int failed(const numbered *x, bf_status st) {
     return fail_status(st, x->table->context, x->table->input.source.name);
@@ -182,13 +184,13 @@ static bf_status absorb_waiting(numbered *x, numbered_part *p) {
     return st == BF_OK && p->total ? bf_groups_absorb(p->total, &one, given) : st;
 }
 
-/* The rows that are absorbed together: of few groups, what stays in a cache; of many, more, for all
- * that there are are looked at then. */
+/* The rows that are absorbed together: of few groups, what stays in a cache; of many, as many more,
+ * for all groups that there are are looked at then. */
 static int64_t batch_of(const numbered *x, const numbered_part *p) {
     const memory_plan *m = &x->table->asked->options->memory;
-    const bool many = bf_groups_size(p->groups) >= MANY_GROUPS;
-    const int64_t most = m->limit == 0 ? BATCH_OF_MANY : m->results / (64 * (p->columns + 1));
-    const int64_t n = many ? BATCH_OF_MANY : BATCH;
+    const int64_t most = m->limit == 0 ? BATCH_MOST : m->results / (64 * (p->columns + 1));
+    int64_t n = BATCH;
+    while (n < BATCH_SHARE * bf_groups_size(p->groups) && n < BATCH_MOST) n *= 2;
     return n < most ? n : most > BATCH_LEAST ? most : BATCH_LEAST;
 }
 
@@ -197,11 +199,12 @@ static bool reserve_batch(const numbered *x, numbered_part *p) {
     const int64_t room = batch_of(x, p);
     if (room <= p->room) return true;
     free(p->keys);
-    p->keys = malloc((size_t)room * bf_dtype_size(x->key));
+    p->keys = large_allocate((size_t)room * bf_dtype_size(x->key));
     bool good = p->keys != NULL;
     for (int c = 0; c < p->columns; c++) {
         free(p->values[c]);
-        p->values[c] = malloc((size_t)room * bf_dtype_size(x->table->values[p->of[c]].array.dtype));
+        p->values[c] =
+            large_allocate((size_t)room * bf_dtype_size(x->table->values[p->of[c]].array.dtype));
         good = good && p->values[c];
     }
     p->room = good ? room : 0;

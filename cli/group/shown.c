@@ -1,6 +1,7 @@
 #include "group/shown.h"
 
 #include "group/results.h"
+#include "memory/large.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "sheet/sheet.h"
@@ -59,10 +60,10 @@ static bf_status list_groups(shown *s) {
     const numbered *x = s->groups;
     bf_groups *groups = x->part[0].groups;
     s->n = bf_groups_size(groups);
-    s->keys = malloc(rows_of(s) * bf_dtype_size(x->key));
+    s->keys = large_allocate(rows_of(s) * bf_dtype_size(x->key));
     s->counts = calloc(rows_of(s), sizeof *s->counts);
-    s->by_key = malloc(rows_of(s) * sizeof *s->by_key);
-    s->order = malloc(rows_of(s) * sizeof *s->order);
+    s->by_key = large_allocate(rows_of(s) * sizeof *s->by_key);
+    s->order = large_allocate(rows_of(s) * sizeof *s->order);
     if (!s->keys || !s->counts || !s->by_key || !s->order) return BF_E_MEMORY;
     const bf_array keys = bf_array_of(x->key, s->keys, s->n),
                    counts = bf_array_of(BF_I64, s->counts, s->n);
@@ -83,14 +84,14 @@ static bf_status rank_groups(shown *s) {
 
 static bf_status take_strings(const shown *s, int column, shown_column *c) {
     const bf_dictionary *d = s->groups->dictionary;
-    int64_t *offsets = malloc((rows_of(s) + 1) * sizeof *offsets);
+    int64_t *offsets = large_allocate((rows_of(s) + 1) * sizeof *offsets);
     c->offsets = offsets;
     if (!offsets) return BF_E_MEMORY;
     const bf_array places = bf_array_of(BF_I64, offsets, s->n + 1),
                    valid = bf_array_of(BF_BOOL, c->valid, s->n);
     bf_status st = bf_dictionary_strings(d, column, NULL, &places, NULL, 0, NULL);
     const int64_t room = st == BF_OK ? offsets[s->n] : 0;
-    char *bytes = c->bytes = malloc((size_t)room + 1);
+    char *bytes = c->bytes = large_allocate((size_t)room + 1);
     if (!bytes) return BF_E_MEMORY;
     c->strings = (bf_strings){sizeof(bf_strings), s->n + 1, BF_I64, offsets, bytes};
     if (st == BF_OK) st = bf_dictionary_strings(d, column, NULL, &places, bytes, room, &valid);
@@ -205,11 +206,23 @@ static bf_dtype dtype_of(const found *f) {
     return f->n > 0 && is_float(f->groups.values[i].dtype) ? f->groups.values[i].dtype : BF_I64;
 }
 
+/* Takes an array that has an element for each group, and room for the total, as the column. */
+static void take_whole(const shown *s, found *f, shown_column *c) {
+    const size_t bytes = bf_dtype_size(c->dtype);
+    c->array = f->groups.array;
+    f->groups.array = f->groups.memory = NULL;
+    if (f->has_total) memcpy(c->array + (size_t)s->n * bytes, f->total.array, bytes);
+}
+
 /* Puts what was found into its rows. */
-static bf_status spread(const shown *s, const struct wanted_aggregate *w, const found *f,
+static bf_status spread(const shown *s, const struct wanted_aggregate *w, found *f,
                         shown_column *c) {
     const bool arrays = f->groups.array && (!f->has_total || f->total.array);
     c->dtype = dtype_of(f);
+    if (arrays && !f->rows && f->has_total == s->asked->options->total) {
+        take_whole(s, f, c);
+        return BF_OK;
+    }
     if (arrays)
         c->array = calloc(rows_of(s), bf_dtype_size(c->dtype));
     else
@@ -222,9 +235,7 @@ static bf_status spread(const shown *s, const struct wanted_aggregate *w, const 
         const bf_value v = total ? value_at(&f->total, 0) : value_at(&f->groups, i);
         if (c->valid) c->valid[row] = 1;
         if (arrays)
-            memcpy(c->array + (size_t)row * bf_dtype_size(c->dtype),
-                   total ? f->total.array : f->groups.array + (size_t)i * bf_dtype_size(c->dtype),
-                   bf_dtype_size(c->dtype));
+            put_element(c, row, &v);
         else if (!put_value(s, c, row, &v))
             return BF_E_MEMORY;
     }
@@ -498,9 +509,9 @@ static int order_groups(shown *s) {
 
 /* Takes the strings of a column that are shown, in their order. */
 static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
-    int64_t *offsets = malloc((size_t)(n + 1) * sizeof *offsets), room = 0;
+    int64_t *offsets = large_allocate((size_t)(n + 1) * sizeof *offsets), room = 0;
     for (int64_t i = 0; i < n; i++) room += c->offsets[order[i] + 1] - c->offsets[order[i]];
-    char *bytes = malloc((size_t)room + 1);
+    char *bytes = large_allocate((size_t)room + 1);
     if (offsets && bytes) offsets[0] = 0;
     for (int64_t i = 0; i < n && offsets && bytes; i++) {
         const int64_t at = c->offsets[order[i]], size = c->offsets[order[i] + 1] - at;
@@ -517,7 +528,7 @@ static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
 
 /* The same of elements of some bytes. NULL: there is no memory. */
 static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
-    char *to = malloc((size_t)n * bytes + 1);
+    char *to = large_allocate((size_t)n * bytes + 1);
     if (to && bytes <= sizeof(uint64_t))
         table_pick(to, from, bytes, order, n);
     else if (to)

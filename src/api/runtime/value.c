@@ -126,11 +126,15 @@ bf_status bf_value_u64(const bf_value *value, uint64_t *out) {
 
 /* These write a number with at least `least` digits. All functions that put text return its end. */
 static char *put_decimal(uint64_t x, int least, char *text) {
-    char reversed[20];
-    int n = 0;
-    for (; x > 0 || n < least; x /= 10) reversed[n++] = (char)('0' + x % 10);
-    while (n > 0) *text++ = reversed[--n];
-    return text;
+    char digits[20];
+    int first = 20;
+    for (; x > 9; x /= 100) {
+        digits[--first] = (char)('0' + x % 10);
+        digits[--first] = (char)('0' + x / 10 % 10);
+    }
+    if (x > 0) digits[--first] = (char)('0' + x);
+    while (20 - first < least) digits[--first] = '0';
+    return (char *)memcpy(text, digits + first, (size_t)(20 - first)) + (20 - first);
 }
 
 static char *put_hex(uint64_t x, int least, char *text) {

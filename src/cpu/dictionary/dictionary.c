@@ -7,6 +7,7 @@
 
 enum {
     BATCH = 1 << 14, /* keys that are merged between two looks at the watch */
+    AHEAD = 16,      /* keys whose slots are fetched ahead, and then their records */
     SLOTS_LEAST = 1 << 6
 };
 
@@ -222,19 +223,29 @@ void bf_key_remove(bf_cpu_dictionary *d, int64_t count, int64_t used) {
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
+/* Hashes a key, and fetches its slot. */
+static inline void hash_key(const bf_cpu_dictionary *d, bf_key *k) {
+    k->hash = bf_hash_bytes(d->seed, k->bytes, k->n);
+    __builtin_prefetch(&d->slots[home_of(d, k->hash)]);
+}
+
+/* The first slot that has a key's tag, whose record it fetches. */
+static inline int64_t fetch_record(const bf_cpu_dictionary *d, const bf_key *k) {
+    const int64_t slot = tagged_slot(d, k->hash, home_of(d, k->hash));
+    if (d->slots[slot] != 0) __builtin_prefetch(record_at(d, slot));
+    return slot;
+}
+
+static inline int64_t number_at(const bf_cpu_dictionary *d, const bf_key *k, int64_t slot) {
+    return k->bytes == NULL ? d->null : (int64_t)(*find_slot(d, k, slot) >> BF_KEY_TAG) - 1;
+}
+
 void bf_key_find(const bf_cpu_dictionary *d, bf_key keys[], int64_t n, int64_t *numbers) {
-    for (int64_t i = 0; i < n; i++) {
-        keys[i].hash = bf_hash_bytes(d->seed, keys[i].bytes, keys[i].n);
-        __builtin_prefetch(&d->slots[home_of(d, keys[i].hash)]);
+    for (int64_t i = 0, k = -AHEAD, j = -2 * AHEAD; j < n; i++, k++, j++) {
+        if (i < n) hash_key(d, &keys[i]);
+        if (k >= 0 && k < n) numbers[k] = fetch_record(d, &keys[k]);
+        if (j >= 0) numbers[j] = number_at(d, &keys[j], numbers[j]);
     }
-    for (int64_t i = 0; i < n; i++) {
-        numbers[i] = tagged_slot(d, keys[i].hash, home_of(d, keys[i].hash));
-        if (d->slots[numbers[i]] != 0) __builtin_prefetch(record_at(d, numbers[i]));
-    }
-    for (int64_t i = 0; i < n; i++)
-        numbers[i] = keys[i].bytes == NULL
-                         ? d->null
-                         : (int64_t)(*find_slot(d, &keys[i], numbers[i]) >> BF_KEY_TAG) - 1;
 }
 
 /* ---- failure --------------------------------------------------------------------------------- */

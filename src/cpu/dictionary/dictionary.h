@@ -74,8 +74,7 @@ static inline bool bf_key_is_null(const bf_key_data *c, int64_t row) {
 
 /* --- dictionary.c --- */
 
-/* Looks up n keys, few enough to wait for the memory of all at once; -1: it is not there. Sets
- * their hashes. */
+/* Writes the numbers of n keys; -1: it is not there. Sets their hashes. */
 void bf_key_find(const bf_cpu_dictionary *d, bf_key keys[], int64_t n, int64_t *numbers);
 
 /* Finds the number of a key with its hash, which is added if it is new. Errors: BF_E_OVERFLOW (it

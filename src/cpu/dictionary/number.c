@@ -91,6 +91,15 @@ static bf_key take_key(const batch *b, int64_t i) {
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
+static bf_key make_key(const batch *b, int64_t i) {
+    return b->written == NULL ? take_key(b, i) : write_key(b, i);
+}
+
+static void find_all(const batch *b, int64_t first, int64_t n) {
+    for (int64_t i = first; i < first + n; i++) b->keys[i] = make_key(b, i);
+    bf_key_find(b->d, b->keys + first, n, b->numbers + first);
+}
+
 static bf_packed_rows packed_rows(const batch *b, int64_t i, int64_t n) {
     return (bf_packed_rows){b->columns, b->first + i, n, b->rows};
 }
@@ -103,7 +112,7 @@ static void find_missed(const batch *b, int64_t at, int64_t n) {
         b->missed[i] = b->numbers[i] < 0;
         if (!b->missed[i]) continue;
         rows[m] = i;
-        keys[m++] = b->written == NULL ? take_key(b, i) : write_key(b, i);
+        keys[m++] = make_key(b, i);
     }
     bf_key_find(b->d, keys, m, numbers);
     for (int64_t k = 0; k < m; k++) {
@@ -112,22 +121,19 @@ static void find_missed(const batch *b, int64_t at, int64_t n) {
     }
 }
 
-static void find_rows(const batch *b, int64_t at, int64_t n) {
-    const bf_packed_rows rows = packed_rows(b, at, n);
-    if (b->d->packed.words > 0)
+static void find_packed(const batch *b, int64_t first, int64_t n) {
+    for (int64_t at = first; at < first + n; at += BF_PACKED_ROWS) {
+        const int64_t left = first + n - at, some = left < BF_PACKED_ROWS ? left : BF_PACKED_ROWS;
+        const bf_packed_rows rows = packed_rows(b, at, some);
         bf_packed_find(&b->d->packed, &rows, b->numbers + at);
-    else
-        memset(b->numbers + at, 0xff, (size_t)n * sizeof *b->numbers);
-    find_missed(b, at, n);
+        find_missed(b, at, some);
+    }
 }
 
 static bf_status look_up(void *arg, int worker, int64_t first, int64_t n) {
     const batch *b = arg;
     (void)worker;
-    for (int64_t at = first; at < first + n; at += BF_PACKED_ROWS) {
-        const int64_t left = first + n - at;
-        find_rows(b, at, left < BF_PACKED_ROWS ? left : BF_PACKED_ROWS);
-    }
+    (b->d->packed.words > 0 ? find_packed : find_all)(b, first, n);
     return BF_OK;
 }
 
