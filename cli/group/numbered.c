@@ -184,13 +184,23 @@ static bf_status absorb_waiting(numbered *x, numbered_part *p) {
     return st == BF_OK && p->total ? bf_groups_absorb(p->total, &one, given) : st;
 }
 
+/* About how many groups there will be: as long as most rows bring a new key, judged by how many
+ * have met their group. Of r rows of m random keys, about r^2 / 2m have. */
+static int64_t groups_to_come(const bf_groups *groups) {
+    const int64_t n = bf_groups_rows(groups), met = n - bf_groups_size(groups);
+    if (met > n / 2) return n - met;
+    const double random = (double)n * (double)n / (2.0 * (double)met + 1);
+    return random < BATCH_MOST ? (int64_t)random : BATCH_MOST;
+}
+
 /* The rows that are absorbed together: of few groups, what stays in a cache; of many, as many more,
  * for all groups that there are are looked at then. */
 static int64_t batch_of(const numbered *x, const numbered_part *p) {
     const memory_plan *m = &x->table->asked->options->memory;
     const int64_t most = m->limit == 0 ? BATCH_MOST : m->results / (64 * (p->columns + 1));
+    const int64_t wanted = BATCH_SHARE * groups_to_come(p->groups);
     int64_t n = BATCH;
-    while (n < BATCH_SHARE * bf_groups_size(p->groups) && n < BATCH_MOST) n *= 2;
+    while (n < wanted && n < BATCH_MOST) n *= 2;
     return n < most ? n : most > BATCH_LEAST ? most : BATCH_LEAST;
 }
 
