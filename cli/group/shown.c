@@ -4,13 +4,18 @@
 #include "memory/large.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
+#include "runtime/threads.h"
 #include "sheet/sheet.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Bytes that a column takes for a group while it is made, and what the order takes, in columns. */
 enum { SHOWN_BYTES = 24, SHOWN_BESIDE = 2 };
+
+/* Strings that are fetched ahead; rows whose columns are put in order on several threads. */
+enum { AHEAD = 16, WORTH_THREADS = 1 << 15 };
 
 /* A column, of each group and, in the row behind them, of all rows. */
 typedef struct shown_column {
@@ -515,6 +520,7 @@ static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
     if (offsets && bytes) offsets[0] = 0;
     for (int64_t i = 0; i < n && offsets && bytes; i++) {
         const int64_t at = c->offsets[order[i]], size = c->offsets[order[i] + 1] - at;
+        if (i + AHEAD < n) __builtin_prefetch(c->bytes + c->offsets[order[i + AHEAD]]);
         memcpy(bytes + offsets[i], c->bytes + at, (size_t)size);
         offsets[i + 1] = offsets[i] + size;
     }
@@ -549,14 +555,28 @@ static bool gather_column(shown_column *c, const int64_t *order, int64_t n) {
     return good && c->offsets ? gather_strings(c, order, n) : good;
 }
 
+typedef struct gathering {
+    shown *shown;
+    int64_t rows;
+    atomic_bool failed; /* there was no memory */
+} gathering;
+
+static void gather_one(void *arg, int column) {
+    gathering *g = arg;
+    if (!gather_column(&g->shown->columns[column], g->shown->order, g->rows))
+        atomic_store(&g->failed, true);
+}
+
 static int put_sheet(FILE *f, shown *s, double began) {
     const options *o = s->asked->options;
     sheet_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     const int64_t n = o->top > 0 && o->top < s->n ? o->top : s->n;
     s->order[n] = s->n; /* the total */
+    gathering all_columns = {.shown = s, .rows = n + o->total};
+    threads_share(n >= WORTH_THREADS ? o->threads : 1, s->count, gather_one, &all_columns);
+    if (atomic_load(&all_columns.failed)) return failed(s, BF_E_MEMORY);
     for (int i = 0; i < s->count; i++) {
-        shown_column *c = &s->columns[i];
-        if (!gather_column(c, s->order, n + o->total)) return failed(s, BF_E_MEMORY);
+        const shown_column *c = &s->columns[i];
         columns[i] = (sheet_column){.name = s->names[i],
                                     .dtype = c->dtype,
                                     .array = c->array,
