@@ -104,13 +104,19 @@ static bf_packed_rows packed_rows(const batch *b, int64_t i, int64_t n) {
     return (bf_packed_rows){b->columns, b->first + i, n, b->rows};
 }
 
+static bool all_known(const int64_t *numbers, int64_t n) {
+    int64_t all = 0;
+    for (int64_t i = 0; i < n; i++) all |= numbers[i];
+    return all >= 0;
+}
+
 /* Looks up those of the rows that the packed keys do not have. */
 static void find_missed(const batch *b, int64_t at, int64_t n) {
     bf_key keys[BF_PACKED_ROWS];
     int64_t rows[BF_PACKED_ROWS], numbers[BF_PACKED_ROWS], m = 0;
     for (int64_t i = at; i < at + n; i++) {
-        b->missed[i] = b->numbers[i] < 0;
-        if (!b->missed[i]) continue;
+        if (b->numbers[i] >= 0) continue;
+        b->missed[i] = true;
         rows[m] = i;
         keys[m++] = make_key(b, i);
     }
@@ -122,11 +128,12 @@ static void find_missed(const batch *b, int64_t at, int64_t n) {
 }
 
 static void find_packed(const batch *b, int64_t first, int64_t n) {
+    memset(b->missed + first, false, (size_t)n * sizeof *b->missed);
     for (int64_t at = first; at < first + n; at += BF_PACKED_ROWS) {
         const int64_t left = first + n - at, some = left < BF_PACKED_ROWS ? left : BF_PACKED_ROWS;
         const bf_packed_rows rows = packed_rows(b, at, some);
         bf_packed_find(&b->d->packed, &rows, b->numbers + at);
-        find_missed(b, at, some);
+        if (!all_known(b->numbers + at, some)) find_missed(b, at, some);
     }
 }
 

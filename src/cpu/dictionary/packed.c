@@ -95,7 +95,7 @@ static void pack(const bf_packed_keys *k, const bf_packed_rows *r, packing *p) {
 static ALWAYS_INLINE uint64_t hash_words(const bf_packed_keys *k, const uint64_t *words, int n) {
     uint64_t hash = k->seed.first;
     for (int w = 0; w < n; w++) hash = bf_hash_fold(hash ^ words[w], k->seed.second | 1);
-    return bf_hash_mix(hash);
+    return hash;
 }
 
 static ALWAYS_INLINE bool same_words(const uint64_t *a, const uint64_t *b, int n) {
