@@ -4,10 +4,9 @@
 #include "memory/large.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
-#include "runtime/threads.h"
 #include "sheet/sheet.h"
+#include "work/threads.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -558,13 +557,11 @@ static bool gather_column(shown_column *c, const int64_t *order, int64_t n) {
 typedef struct gathering {
     shown *shown;
     int64_t rows;
-    atomic_bool failed; /* there was no memory */
 } gathering;
 
-static void gather_one(void *arg, int column) {
-    gathering *g = arg;
-    if (!gather_column(&g->shown->columns[column], g->shown->order, g->rows))
-        atomic_store(&g->failed, true);
+static bool gather_one(void *arg, int column) {
+    const gathering *g = arg;
+    return gather_column(&g->shown->columns[column], g->shown->order, g->rows);
 }
 
 static int put_sheet(FILE *f, shown *s, double began) {
@@ -573,8 +570,8 @@ static int put_sheet(FILE *f, shown *s, double began) {
     const int64_t n = o->top > 0 && o->top < s->n ? o->top : s->n;
     s->order[n] = s->n; /* the total */
     gathering all_columns = {.shown = s, .rows = n + o->total};
-    threads_share(n >= WORTH_THREADS ? o->threads : 1, s->count, gather_one, &all_columns);
-    if (atomic_load(&all_columns.failed)) return failed(s, BF_E_MEMORY);
+    const int threads = n >= WORTH_THREADS ? o->threads : 1;
+    if (!threads_share(threads, s->count, gather_one, &all_columns)) return failed(s, BF_E_MEMORY);
     for (int i = 0; i < s->count; i++) {
         const shown_column *c = &s->columns[i];
         columns[i] = (sheet_column){.name = s->names[i],
