@@ -101,7 +101,7 @@ static bf_status make_keys(numbered *x) {
     bf_dtype dtypes[BF_KEY_COLUMNS_MAX];
     for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].dtype;
     x->plain = x->plain && t->asked->keys == 1 && dtypes[0] != BF_NONE;
-    x->key = x->plain ? dtypes[0] : BF_I64;
+    x->key = x->plain ? dtypes[0] : BF_I32;
     return x->plain ? BF_OK
                     : bf_dictionary_create(t->context, t->asked->keys, dtypes, &x->dictionary);
 }
@@ -138,8 +138,8 @@ static int find_keys(numbered *x, bf_array *keys) {
         *keys = *columns[0]->numbers;
         return EXIT_DONE;
     }
-    int64_t *numbers = buffer_take(&x->numbers, (size_t)t->n * sizeof *numbers);
-    *keys = bf_array_of(BF_I64, numbers, t->n);
+    int32_t *numbers = buffer_take(&x->numbers, (size_t)t->n * sizeof *numbers);
+    *keys = bf_array_of(BF_I32, numbers, t->n);
     const bf_status st = numbers ? bf_dictionary_encode(x->dictionary, columns, keys) : BF_E_MEMORY;
     return st == BF_OK ? EXIT_DONE : failed(x, st);
 }
