@@ -23,6 +23,8 @@ ALL = CASES >= 1000
 STEP = 3 if CASES >= 300 else 6 if CASES >= 100 else 12  # fewer under sanitizers
 FOLDER = os.path.dirname(os.path.abspath(BITFOLD))
 STARTERS = {"openmpi": ["--oversubscribe", "-q"], "mpich": []}
+# Ranks of MPICH that wait take all of a core; mpi_comm.c has more of them.
+NUMBERS = {"openmpi": [2, 3, 5], "mpich": [2, 3]}
 FOUND = [mpi for mpi in STARTERS if shutil.which("mpirun." + mpi) and
          os.path.exists(os.path.join(FOLDER, "bitfold-mpi." + mpi))]
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -200,7 +202,7 @@ class Commands(RanksTest):
         commands = [c for c in COMMANDS if c.split()[0] not in ["map", "julia"]]
         for i, command in enumerate(commands if ALL else commands[::STEP]):
             for mpi in FOUND if ALL else [FOUND[i % len(FOUND)]]:
-                for ranks in range(1, 9) if ALL else [r.choice([2, 3, 5])]:
+                for ranks in range(1, 9) if ALL else [r.choice(NUMBERS[mpi])]:
                     self.check(mpi, ranks, *command.split())
 
     def test_newlines_in_quotes_where_parts_begin(self):
@@ -235,7 +237,8 @@ class Commands(RanksTest):
         write_inputs(self.dir)
         for i, command in enumerate(["argmax tiny.npy", "prod one", "count one", "hist --tsv tiny.npy",
                                      "describe tiny.npy", "median one", "quantile tiny.npy", "top -n 2 tiny.npy", "group one --sum one", "sum --axis 0 tiny.npy"]):
-            self.check(FOUND[i % len(FOUND)], 8 if ALL else 4, *command.split())
+            ranks = 8 if ALL else 4 if "tiny" in command else 2
+            self.check(FOUND[i % len(FOUND)], ranks, *command.split())
 
     def test_commands_without_ranks_are_refused(self):
         for mpi in FOUND:
