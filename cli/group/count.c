@@ -1,6 +1,6 @@
 /* count: the different numbers there are, and how many of each. */
 #include "command.h"
-#include "group/by.h"
+#include "group/by/by.h"
 #include "group/output.h"
 #include "group/rows.h"
 #include "runtime/context.h"
@@ -21,7 +21,7 @@ static const usage count_usage = {
     "FILE is standard input. With --by COLUMN, FILE is a table of text, whose rows are counted by\n"
     "columns of words or numbers.",
     TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET |
-        TAKES_SEED | TAKES_BY | TAKES_SAVE | TAKES_WORK,
+        TAKES_SEED | TAKES_BY | TAKES_INFER | TAKES_SAVE | TAKES_WORK,
     "bitfold count -n 10 x.npy"};
 
 enum { MANY_ROWS = 1 << 24 };

@@ -1,6 +1,6 @@
 /* group: the number of rows of each key, and aggregates of their values. */
 #include "command.h"
-#include "group/by.h"
+#include "group/by/by.h"
 #include "group/ordered.h"
 #include "group/output.h"
 #include "group/rows.h"
@@ -27,7 +27,7 @@ static const usage group_usage = {
     "numbers, and V is a column or an expression.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
         TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED | TAKES_GROUPS | TAKES_BY |
-        TAKES_SAVE | TAKES_WORK,
+        TAKES_INFER | TAKES_SAVE | TAKES_WORK,
     "bitfold group x.npy --sum x.npy --count\n"
     "printf 'city,price\\nLagos,4\\nLagos,6\\n' | bitfold group --by city --sum price --csv"};
 

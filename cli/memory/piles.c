@@ -63,8 +63,12 @@ static int write_block(piles *p, int i) {
     return EXIT_DONE;
 }
 
-/* Copies the elements that `order` numbers. */
+/* Copies the elements that `order` numbers; NULL: those from the first on. */
 static void gather(char *to, const char *from, const uint16_t *order, int64_t n, int bytes) {
+    if (!order) {
+        memcpy(to, from, (size_t)(n * bytes));
+        return;
+    }
     switch (bytes) {
     case 1:
         for (int64_t k = 0; k < n; k++) to[k] = from[order[k]];
@@ -80,7 +84,7 @@ static void gather(char *to, const char *from, const uint16_t *order, int64_t n,
     }
 }
 
-/* Puts the rows that `order` numbers from `at` on, on one pile. */
+/* Puts the rows that `order` numbers from `at` on, on one pile; NULL: those from `at` on. */
 static int add_to_pile(piles *p, int i, const void *const columns[], int64_t at,
                        const uint16_t *order, int64_t n) {
     pile *x = &p->all[i];
@@ -94,7 +98,10 @@ static int add_to_pile(piles *p, int i, const void *const columns[], int64_t at,
             gather(to, (const char *)columns[c] + at * bytes, order, k, bytes);
         }
         x->held += k;
-        order += k;
+        if (order)
+            order += k;
+        else
+            at += k;
         n -= k;
         if (x->held == p->block) code = write_block(p, i);
     }
@@ -114,13 +121,21 @@ static int add_some(piles *p, const uint8_t which[], const void *const columns[]
     return code;
 }
 
-int piles_add(piles *p, const uint8_t which[], const void *const columns[], int64_t n) {
-    int code = EXIT_DONE;
+static int make_buffers(piles *p) {
     if (!p->buffers) p->buffers = malloc((size_t)(p->count * p->block * row_bytes(p)));
-    if (!p->buffers) return fail_status(BF_E_MEMORY, NULL, NULL);
+    return p->buffers ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+}
+
+int piles_add(piles *p, const uint8_t which[], const void *const columns[], int64_t n) {
+    int code = make_buffers(p);
     for (int64_t at = 0; at < n && code == EXIT_DONE; at += SORTED)
         code = add_some(p, which, columns, at, n - at < SORTED ? n - at : SORTED);
     return code;
+}
+
+int piles_put(piles *p, int i, const void *const columns[], int64_t n) {
+    const int code = make_buffers(p);
+    return code == EXIT_DONE ? add_to_pile(p, i, columns, 0, NULL, n) : code;
 }
 
 /* Closes the gaps between the columns of a block that is not full. */

@@ -34,6 +34,9 @@ void piles_close(piles *p);
 /* Puts n rows on piles: row i on pile which[i]. */
 int piles_add(piles *p, const uint8_t which[], const void *const columns[], int64_t n);
 
+/* Puts n rows, one behind another, on pile i. */
+int piles_put(piles *p, int i, const void *const columns[], int64_t n);
+
 /* Ends adding: gives the memory of the buffers back. */
 int piles_end(piles *p);
 

@@ -1,6 +1,7 @@
 #include "memory/runs.h"
 
 #include "input/bytes.h"
+#include "memory/heap.h"
 #include "memory/temporary.h"
 #include "runtime/report.h"
 
@@ -50,7 +51,8 @@ int runs_add(runs *r, const run_record *records, int64_t n) {
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-static bool is_less(const runs *r, int a, int b) {
+static bool is_less(const void *arg, int a, int b) {
+    const runs *r = arg;
     const run_record *x = r->all[a].at, *y = r->all[b].at;
     return x->first != y->first ? x->first < y->first : x->second < y->second;
 }
@@ -66,17 +68,6 @@ static int fill_buffer(const runs *r, run *x) {
     x->at = x->buffer;
     x->last = x->buffer + n;
     return EXIT_DONE;
-}
-
-/* Puts the run at place i of the heap in order with those below it. */
-static void sift_down(runs *r, int i) {
-    const int moved = r->heap[i];
-    for (int child; (child = 2 * i + 1) < r->live; i = child) {
-        if (child + 1 < r->live && is_less(r, r->heap[child + 1], r->heap[child])) child++;
-        if (!is_less(r, r->heap[child], moved)) break;
-        r->heap[i] = r->heap[child];
-    }
-    r->heap[i] = moved;
 }
 
 int runs_merge(runs *r) {
@@ -96,7 +87,7 @@ int runs_merge(runs *r) {
         const int code = fill_buffer(r, x);
         if (code != EXIT_DONE) return code;
     }
-    for (int i = r->live / 2 - 1; i >= 0; i--) sift_down(r, i);
+    heap_make(r->heap, r->live, is_less, r);
     return EXIT_DONE;
 }
 
@@ -109,7 +100,7 @@ int runs_next(runs *r, run_record *out, int64_t most, int64_t *n) {
             if (code != EXIT_DONE) return code;
             if (x->at == x->last) r->heap[0] = r->heap[--r->live];
         }
-        if (r->live > 0) sift_down(r, 0);
+        if (r->live > 0) heap_sift_down(r->heap, r->live, 0, is_less, r);
     }
     return EXIT_DONE;
 }

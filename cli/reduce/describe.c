@@ -3,7 +3,7 @@
 
 #include "command.h"
 #include "reduce/expression.h"
-#include "reduce/infer.h"
+#include "input/infer.h"
 #include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
@@ -346,7 +346,7 @@ int cmd_describe(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
-    if (o.infer) return infer_run(&o);
+    if (o.infer) return infer_run(&o, NULL);
     if (o.expression) return expression_run(&o, BF_DESCRIBE);
     code = check_quantiles(&o);
     if (code != EXIT_DONE) return code;

@@ -42,6 +42,7 @@ typedef struct bf_rows {
     bf_rows_by by;
     int64_t length;        /* BF_ROWS_BY_LENGTH; > 0 */
     const void *places;    /* slots + 1 offsets, or an index for each row: not checked yet */
+    int64_t first;         /* BF_ROWS_BY_INDEX: the number of the first row, as failures tell it */
     bf_dtype places_dtype; /* BF_I32, BF_I64; of an index also BF_U32, BF_U64 */
 } bf_rows;
 
@@ -52,6 +53,7 @@ typedef struct bf_rows {
 typedef struct bf_results {
     const bf_reduce_options *options; /* checked; options->empty has dtype `to`, or is NULL */
     bf_dtype to;
+    int64_t first; /* the number of the first result, as failures tell it */
     void *values;
     uint8_t *fits;  /* NULL: an integer that does not fit `to` is BF_E_OVERFLOW, unless it wraps */
     bool queued;    /* as the _async calls say: nothing waits, and no data are refused */
@@ -132,7 +134,7 @@ static inline bf_status bf_axis_wrong_place(bf_context *context, const bf_rows *
                                             int64_t value) {
     if (rows->by == BF_ROWS_BY_INDEX)
         return bf_fail(context, BF_E_ARGUMENT, "index %lld is %lld, outside 0 to %lld",
-                       (long long)at, (long long)value, (long long)rows->slots - 1);
+                       (long long)(rows->first + at), (long long)value, (long long)rows->slots - 1);
     return bf_fail(context, BF_E_ARGUMENT,
                    "offset %lld is %lld: it decreases, or is outside 0 to %lld", (long long)at,
                    (long long)value, (long long)rows->count);

@@ -16,6 +16,7 @@ CASES = max(1, int(os.environ.get("BITFOLD_CASES", "300")) // (24 if SANITIZED e
 WORDS = ["", "Lagos", "Tokyo", "Tok", "New York", " a b ", "a,b", 'say "no"', '"', "two\nlines", "\r\n", "\t", "12",
          "été", "été", "\udcff\udc80", "0", "nan", "\x01", "a" * 40, "a" * 40 + "b"]  # fmt: skip
 FLOATS = ["0.5", "-0", "0", "nan", "inf", "-inf", "1e3", "1000", "2", "-7.25", "1e-320"]
+LIMIT = "%dM" % least_memory()
 OPERATIONS = ["sum", "mean", "var", "std", "min", "max", "median"]
 
 
@@ -172,8 +173,9 @@ class By(CommandTest):
         for j in (1, 2, 8):
             done = run(*arguments, "-j", j, path)
             self.assertEqual((done.stderr, done.stdout), (b"", lines), (note, arguments, j))
-        done = run(*arguments, stdin=data)
-        self.assertEqual((done.stderr, done.stdout), (b"", lines), (note, arguments, "pipe"))
+        for more in ([], ["-j2", "--memory", LIMIT]):
+            done = run(*arguments, *more, stdin=data)
+            self.assertEqual((done.stderr, done.stdout), (b"", lines), (note, arguments, more, "pipe"))
 
     def test_random_tables_are_those_of_python(self):
         for seed in range(CASES):
@@ -322,6 +324,20 @@ class By(CommandTest):
             with self.subTest(message):
                 self.refused(code, message, "group", *arguments)
 
+    def test_names_in_backquotes(self):
+        data = b'id,2015,"x,y","q`r","say ""hi""",1,count\n7,10,20,30,40,50,60\n5,11,20,30,40,51,61\n'
+        for arguments, lines in [
+            (["count", "--by", "2015"], "10\t1\n11\t1\n"), (["count", "--by", "`x,y`,id"], "20\t5\t1\n20\t7\t1\n"),
+            (["count", "--by", "1", "--header"], "5\t1\n7\t1\n"), (["count", "--by", "`1`"], "50\t1\n51\t1\n"),
+            (["count", "--by", "`q``r`"], "30\t2\n"), (["count", "--by", 'say "hi"'], "40\t2\n"),
+            (["group", "--by", "id", "--sum", "`1`", "--sum", "1"], "5\t51\t5\n7\t50\t7\n"),
+            (["group", "--by", "id", "--sum", "`2015`-`1`=x", "--sort", "-`x`"], "5\t-40\n7\t-40\n"),
+            (["group", "--by", "`2015`", "--max", "`x,y`=1", "--sort", "-2015"], "11\t20\n10\t20\n"),
+            (["group", "--by", "`2015`", "--max", "id=1", "--sort", "`1`"], "11\t5\n10\t7\n"),
+            (["group", "--by", "`count`", "--count", "--sort", "-`count`"], "61\t1\n60\t1\n"),
+        ]:
+            self.check(data, arguments, lines.encode(), arguments)
+
     def test_what_an_expression_refuses_has_its_line(self):
         rows = ["%d,%d" % (i % 3, i != 150_000) for i in range(200_000)] + ["3,%d" % 2**62]
         path = self.write("t.csv", ("k,v\n" + "\n".join(rows) + "\n").encode())
@@ -333,6 +349,19 @@ class By(CommandTest):
         ]:
             for j in (1, 2, 8):
                 self.refused(3, "t.csv:%d: %s" % (line, what), "group", "-j", j, "--by", "k", *arguments, path)
+
+    def test_a_dtype_holds_keys_exactly(self):
+        for dtype, good, bad in [("i8", "-128", "128"), ("u8", "255", "-1"), ("i16", "7", "2.5"), ("f16", "65504", "2049"),
+                                 ("f16", "0.5", "65520"), ("bf16", "255", "257"), ("f32", "16777216", "16777217"),
+                                 ("f32", "0.5", "0.1"), ("f32", "0x1p127", "1e39"), ("f16", "6e-8", "6e-8"),
+                                 ("f64", "0.1", "9007199254740993"), ("f64", "18446744073709549568", "18446744073709551615")]:
+            path = self.write("k.csv", ("k,v\n1,1\n%s,2\n" % good).encode())
+            if good != bad:
+                self.result("group", "--by", "k", "--sum", "v", "--dtype", dtype, path)
+            path = self.write("k.csv", ("k,v\n1,1\n\n%s,2\n" % bad).encode())
+            for command in (["group", "--by", "k", "--sum", "v"], ["count", "--by", "k"], ["join", path, "--on", "k"]):
+                for j in (1, 2):
+                    self.refused(3, "not of dtype %s: '%s'" % (dtype, bad), *command, "--dtype", dtype, "-j", j, path)
 
     def test_results_of_two_bytes_are_sorted(self):
         data = b"k,v\n1,-1\n2,-3\n3,nan\n4,0.5\n5,-0.25\n"
@@ -353,13 +382,28 @@ class By(CommandTest):
                             ("-:count", b"a\t1\t5\nb\t2\t2\n")]:
             self.check(data, ["group", "--by", "x", "--count", "--sum", "count=count", "--sort", sort], lines, sort)
 
-    def test_too_little_memory_is_told(self):
-        text = b"k\n" + b"".join(b"word%028d\n" % (i * 7919) for i in range(400_000))
-        path = self.write("t.csv", text)
-        for limit in ("%dM" % least_memory(), "%dM" % (least_memory() + 40)):
-            done = run("count", "-j2", "--memory", limit, "--by", "k", "-n", "1", path)
-            self.assertEqual((done.returncode, done.stdout), (1, b""), limit)
-            self.assertIn(b"memory", done.stderr)
+    def test_infer_says_what_columns_are_taken_for(self):
+        """Those that the command uses, in the order of the file, and nothing is grouped."""
+        text = b'city,year,price,note,more\nLagos,2020,1,x,a\n"To\nkyo",2021,,5,b\n,2022,3.5,6,c\n9,18446744073709551615,4,y,d\n'
+        path, memory = self.write("t.csv", text), ["-j2", "--memory", LIMIT]
+        city = "city,string,4,1,2,Lagos,no number"
+        year = "year,u64,4,0,6,18446744073709551615,more than i64 holds"
+        price = "price,f64,4,1,5,3.5,no integer of 64 bits"
+        for arguments, columns in [
+                (["count", "--by", "year,city"], [city, year]),
+                (["group", "--by", "city", "--sum", "price*2=p", "--where", 'note == "x"'],
+                 [city, price, "note,string,4,0,,,compared with strings"]),
+                (["group", "--by", "year", "--median", "3", "--count", "--header"], [year, price])]:
+            want = ["file,column,dtype,rows,nulls,line,field,why"] + [path + "," + c for c in columns]
+            for more in ([], memory):
+                done = run(*arguments, "--infer", "--csv", *more, path)
+                self.assertEqual((done.stderr, done.stdout.decode().split("\n")), (b"", want + [""]), arguments)
+        for arguments, what in [(["group", "--by", "year", "--sum", "city"], b"not a number: 'Lagos'"),
+                                (["count", "--by", "nowhere"], b"no column is named 'nowhere'")]:
+            done = run(*arguments, "--infer", path)
+            self.assertEqual((done.returncode, done.stdout), (3, b""), arguments)
+            self.assertIn(what, done.stderr)
+        self.assertIn(b"--infer needs --by", run("count", "--infer", path).stderr)
 
 
 if __name__ == "__main__":

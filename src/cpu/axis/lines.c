@@ -238,5 +238,5 @@ void bf_axis_write(bf_axis_job *job, const int64_t *words, int64_t number) {
 bf_status bf_axis_job_close(bf_axis_job *job, bf_status status) {
     if (status != BF_OK || job->refused == INT64_MAX) return status;
     return bf_axis_refuse(job->context, (bf_status)(job->refused % 16), job->operands->op,
-                          job->results->to, job->refused / 16);
+                          job->results->to, job->results->first + job->refused / 16);
 }

@@ -1,6 +1,8 @@
-#include "group/by.h"
+#include "group/by/by.h"
 
-#include "group/shown.h"
+#include "group/by/merged.h"
+#include "group/by/shown.h"
+#include "input/infer.h"
 #include "runtime/context.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
@@ -34,18 +36,13 @@ static int check_line(const options *o) {
     if (o->input.format == FORMAT_RAW) return refuse_with_by("--format raw", text);
     if (o->input.text.columns)
         return refuse_with_by("--column", "--by takes the names or numbers of the key's columns");
-    for (int i = 0; i < o->aggregate_count && o->memory.limit; i++)
-        if (o->aggregates[i].order != ORDER_NONE) {
-            fail(EXIT_USAGE, NULL, "--memory does not go with --median and --quantile");
-            hint("they keep the keys and values of all rows in memory until the end");
-            return EXIT_USAGE;
-        }
     return asked_check(o);
 }
 
 int by_check_absent(const options *o, bool ordered) {
     const bool words = !o->sort || strcmp(o->sort, "count") == 0 || strcmp(o->sort, "key") == 0;
     const char *option = o->where                       ? "--where"
+                         : o->infer                     ? "--infer"
                          : o->total                     ? "--total"
                          : !ordered && o->top > 0       ? "-n"
                          : (ordered ? words : !o->sort) ? NULL
@@ -73,19 +70,24 @@ static void tell_speed(const by *x, double seconds) {
                seconds > 0 ? 1e-9 * (double)bytes / seconds : 0);
 }
 
+static int show(by *x, double began) {
+    return (x->groups.limited ? merged_put : shown_put)(x->output.stream, &x->groups, began);
+}
+
 static int run(by *x) {
     const options *o = x->options;
     const double began = progress_clock();
     int code = context_open(&x->context, o);
-    if (code == EXIT_DONE) code = output_open(&x->output, o, false);
     asked_open(&x->asked, o, x->context);
+    if (code == EXIT_DONE && o->infer) return infer_run(o, &x->asked.chooser);
+    if (code == EXIT_DONE) code = output_open(&x->output, o, false);
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
     if (code != EXIT_DONE) return code;
     numbered_open(&x->groups, &x->table);
     code = absorb_all(x);
     if (code == EXIT_DONE) note_device(x->context, o->files[0]);
     if (code == EXIT_DONE) tell_speed(x, progress_clock() - began);
-    if (code == EXIT_DONE) code = shown_put(x->output.stream, &x->groups, began);
+    if (code == EXIT_DONE) code = show(x, began);
     return code == EXIT_DONE ? output_close(&x->output) : code;
 }
 

@@ -1,39 +1,15 @@
-#include "group/shown.h"
+#include "group/by/shown.h"
 
 #include "group/results.h"
+#include "memory/large.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "sheet/sheet.h"
+#include "text/item.h"
+#include "work/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Bytes that a column takes for a group while it is made, and what the order takes, in columns. */
-enum { SHOWN_BYTES = 24, SHOWN_BESIDE = 2 };
-
-/* A column, of each group and, in the row behind them, of all rows. */
-typedef struct shown_column {
-    bf_dtype dtype; /* of the array; BF_NONE: it has none */
-    char *array;
-    bf_value *values;
-    int64_t *offsets; /* of strings, */
-    char *bytes;      /* or NULL */
-    bf_strings strings;
-    uint8_t *valid; /* NULL: no row is NULL */
-} shown_column;
-
-typedef struct shown {
-    const numbered *groups;
-    const asked *asked;
-    int64_t n;       /* groups */
-    char *keys;      /* of the groups, as the library lists them: ascending */
-    int64_t *counts; /* of their rows, */
-    int64_t *by_key; /* the groups by key */
-    int64_t *order;  /* and as they are shown, the total last */
-    int count;       /* of columns: keys, then results */
-    shown_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
-    const char *names[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
-} shown;
 
 static int failed(const shown *s, bf_status st) {
     return fail_status(st, s->groups->table->context, s->groups->table->input.source.name);
@@ -42,16 +18,19 @@ static int failed(const shown *s, bf_status st) {
 /* Rows of a column: the groups, and one more. */
 static size_t rows_of(const shown *s) { return (size_t)s->n + 1; }
 
-/* Calls it NULL in some row. */
-static bool set_null(const shown *s, shown_column *c, int64_t row) {
+/* Calls it NULL in some row, of so many. */
+static bool set_null(shown_column *c, size_t all, int64_t row) {
     if (!c->valid) {
-        c->valid = malloc(rows_of(s));
+        c->valid = malloc(all);
         if (!c->valid) return false;
-        memset(c->valid, 1, rows_of(s));
+        memset(c->valid, 1, all);
     }
     c->valid[row] = 0;
     return true;
 }
+
+/* Strings that are fetched ahead; rows whose columns are put in order on several threads. */
+enum { AHEAD = 16, WORTH_THREADS = 1 << 15 };
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -59,14 +38,12 @@ static bf_status list_groups(shown *s) {
     const numbered *x = s->groups;
     bf_groups *groups = x->part[0].groups;
     s->n = bf_groups_size(groups);
-    s->keys = malloc(rows_of(s) * bf_dtype_size(x->key));
+    s->keys = large_alloc(rows_of(s) * bf_dtype_size(x->key));
     s->counts = calloc(rows_of(s), sizeof *s->counts);
-    s->by_key = malloc(rows_of(s) * sizeof *s->by_key);
-    s->order = malloc(rows_of(s) * sizeof *s->order);
-    if (!s->keys || !s->counts || !s->by_key || !s->order) return BF_E_MEMORY;
+    if (!s->keys || !s->counts) return BF_E_MEMORY;
     const bf_array keys = bf_array_of(x->key, s->keys, s->n),
                    counts = bf_array_of(BF_I64, s->counts, s->n);
-    s->counts[s->n] = bf_groups_rows(groups);
+    s->counts[s->n] = x->rows + bf_groups_rows(groups);
     return bf_groups_list(groups, &keys, &counts);
 }
 
@@ -81,50 +58,71 @@ static bf_status rank_groups(shown *s) {
     return st;
 }
 
-static bf_status take_strings(const shown *s, int column, shown_column *c) {
+/* The numbers that a dictionary gave n groups from `first` on. */
+static bf_array numbers_of(const shown *s, int64_t first, int64_t n) {
+    const bf_dtype key = s->groups->key;
+    return bf_array_of(key, s->keys + (size_t)first * bf_dtype_size(key), n);
+}
+
+static bf_status take_strings(const shown *s, int column, int64_t first, int64_t n,
+                              shown_column *c) {
     const bf_dictionary *d = s->groups->dictionary;
-    int64_t *offsets = malloc((rows_of(s) + 1) * sizeof *offsets);
+    int64_t *offsets = large_alloc((size_t)(n + 2) * sizeof *offsets);
     c->offsets = offsets;
     if (!offsets) return BF_E_MEMORY;
-    const bf_array places = bf_array_of(BF_I64, offsets, s->n + 1),
-                   valid = bf_array_of(BF_BOOL, c->valid, s->n);
-    bf_status st = bf_dictionary_strings(d, column, NULL, &places, NULL, 0, NULL);
-    const int64_t room = st == BF_OK ? offsets[s->n] : 0;
-    char *bytes = c->bytes = malloc((size_t)room + 1);
+    const bf_array numbers = numbers_of(s, first, n), *which = n < s->n ? &numbers : NULL;
+    const bf_array places = bf_array_of(BF_I64, offsets, n + 1),
+                   valid = bf_array_of(BF_BOOL, c->valid, n);
+    bf_status st = bf_dictionary_strings(d, column, which, &places, NULL, 0, NULL);
+    const int64_t room = st == BF_OK ? offsets[n] : 0;
+    char *bytes = c->bytes = large_alloc((size_t)room + 1);
     if (!bytes) return BF_E_MEMORY;
-    c->strings = (bf_strings){sizeof(bf_strings), s->n + 1, BF_I64, offsets, bytes};
-    if (st == BF_OK) st = bf_dictionary_strings(d, column, NULL, &places, bytes, room, &valid);
-    offsets[s->n + 1] = offsets[s->n];
+    c->strings = (bf_strings){sizeof(bf_strings), n + 1, BF_I64, offsets, bytes};
+    if (st == BF_OK) st = bf_dictionary_strings(d, column, which, &places, bytes, room, &valid);
+    offsets[n + 1] = offsets[n];
     return st;
 }
 
-static bf_status take_numbers(const shown *s, int column, shown_column *c) {
-    c->array = calloc(rows_of(s), bf_dtype_size(c->dtype));
+static bf_status take_numbers(const shown *s, int column, int64_t first, int64_t n,
+                              shown_column *c) {
+    const size_t bytes = bf_dtype_size(c->dtype);
+    c->array = calloc((size_t)n + 1, bytes);
     if (!c->array) return BF_E_MEMORY;
     if (s->groups->plain) {
-        memcpy(c->array, s->keys, (size_t)s->n * bf_dtype_size(c->dtype));
+        memcpy(c->array, s->keys + (size_t)first * bytes, (size_t)n * bytes);
         return BF_OK;
     }
-    const bf_array values = bf_array_of(c->dtype, c->array, s->n),
-                   valid = bf_array_of(BF_BOOL, c->valid, s->n);
-    return bf_dictionary_values(s->groups->dictionary, column, NULL, &values, &valid);
+    const bf_array numbers = numbers_of(s, first, n), *which = n < s->n ? &numbers : NULL;
+    const bf_array values = bf_array_of(c->dtype, c->array, n),
+                   valid = bf_array_of(BF_BOOL, c->valid, n);
+    return bf_dictionary_values(s->groups->dictionary, column, which, &values, &valid);
+}
+
+static void free_column(shown_column *c) {
+    free(c->array);
+    free(c->values);
+    free(c->valid);
+    free(c->offsets);
+    free(c->bytes);
+    *c = (shown_column){.dtype = BF_NONE};
 }
 
 /* The total has no key. */
-static bf_status take_keys(shown *s) {
+int shown_take_keys(shown *s, int64_t first, int64_t n) {
     const table *t = s->groups->table;
     bf_status st = BF_OK;
     for (int i = 0; i < s->asked->keys && st == BF_OK; i++) {
-        shown_column *c = &s->columns[s->count];
-        s->names[s->count++] = t->columns[t->key_columns[i]].name;
+        shown_column *c = &s->columns[i];
+        free_column(c);
         c->dtype = t->columns[t->key_columns[i]].dtype;
-        if (!set_null(s, c, s->n)) return BF_E_MEMORY;
-        st = c->dtype == BF_NONE ? take_strings(s, i, c) : take_numbers(s, i, c);
+        if (!set_null(c, (size_t)n + 1, n)) return failed(s, BF_E_MEMORY);
+        st =
+            c->dtype == BF_NONE ? take_strings(s, i, first, n, c) : take_numbers(s, i, first, n, c);
     }
-    return st;
+    return st == BF_OK ? EXIT_DONE : failed(s, st);
 }
 
-static bool is_float(bf_dtype dtype) {
+bool shown_is_float(bf_dtype dtype) {
     return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
 }
 
@@ -178,7 +176,7 @@ static void put_element(shown_column *c, int64_t row, const bf_value *v) {
 }
 
 static bool put_value(const shown *s, shown_column *c, int64_t row, const bf_value *v) {
-    if (v->dtype == BF_NONE) return set_null(s, c, row);
+    if (v->dtype == BF_NONE) return set_null(c, rows_of(s), row);
     c->values[row] = *v;
     return true;
 }
@@ -191,7 +189,7 @@ static bool fill_with_none(const shown *s, shown_column *c, const struct wanted_
             put_element(c, i, &none);
         else
             c->values[i] = none;
-        if (has_none(w) && !set_null(s, c, i)) return false;
+        if (has_none(w) && !set_null(c, rows_of(s), i)) return false;
     }
     return true;
 }
@@ -202,14 +200,27 @@ static bf_dtype dtype_of(const found *f) {
         return f->groups.array ? f->groups.dtype : f->total.dtype;
     int64_t i = 0;
     while (i + 1 < f->n && f->groups.values[i].dtype == BF_NONE) i++;
-    return f->n > 0 && is_float(f->groups.values[i].dtype) ? f->groups.values[i].dtype : BF_I64;
+    return f->n > 0 && shown_is_float(f->groups.values[i].dtype) ? f->groups.values[i].dtype
+                                                                 : BF_I64;
+}
+
+/* Takes an array that has an element for each group, and room for the total, as the column. */
+static void take_whole(const shown *s, found *f, shown_column *c) {
+    const size_t bytes = bf_dtype_size(c->dtype);
+    c->array = f->groups.array;
+    f->groups.array = f->groups.memory = NULL;
+    if (f->has_total) memcpy(c->array + (size_t)s->n * bytes, f->total.array, bytes);
 }
 
 /* Puts what was found into its rows. */
-static bf_status spread(const shown *s, const struct wanted_aggregate *w, const found *f,
+static bf_status spread(const shown *s, const struct wanted_aggregate *w, found *f,
                         shown_column *c) {
     const bool arrays = f->groups.array && (!f->has_total || f->total.array);
     c->dtype = dtype_of(f);
+    if (arrays && !f->rows && f->has_total == s->asked->options->total) {
+        take_whole(s, f, c);
+        return BF_OK;
+    }
     if (arrays)
         c->array = calloc(rows_of(s), bf_dtype_size(c->dtype));
     else
@@ -255,78 +266,54 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
 
 /* ---- medians and quantiles ------------------------------------------------------------------- */
 
-/* The median or quantile of NaNs that are all skipped. */
-static bf_value nan_of(bf_dtype dtype) {
-    bf_value nan = value_of_none(BF_MEAN, dtype);
-    if (dtype == BF_F16 || dtype == BF_BF16) nan.as.bits = dtype == BF_F16 ? 0x7e00 : 0x7fc0;
-    return nan;
-}
-
-static bf_status find_order(const shown *s, const struct wanted_aggregate *w,
-                            const numbered_kept *k, bf_dtype dtype, char *keys, found *f) {
-    bf_context *context = s->groups->table->context;
+static int take_order(const shown *s, int i, shown_column *c) {
+    numbered *x = s->groups;
+    const struct wanted_aggregate *w = s->asked->result[i].aggregate;
+    medians *m = &x->kept[x->place[i].kept];
     const options *o = s->asked->options;
-    const bool median = w->order == ORDER_MEDIAN_OF;
-    const double q = w->percent / 100;
-    const int axis = 0;
-    const bf_value empty = nan_of(f->groups.dtype);
-    const bf_order_options rules = {
-        .size = sizeof rules, .nan = o->rules.nan, .method = o->method, .empty = &empty};
-    const bf_array values = bf_array_of(dtype, k->values, k->n),
-                   of = bf_array_of(s->groups->key, k->keys, k->n),
-                   groups = bf_array_of(s->groups->key, keys, s->n);
-    bf_array to = bf_array_of(f->groups.dtype, f->groups.array, s->n),
-             all = bf_array_of(f->groups.dtype, f->total.array, 1);
-    if (!median) to = (bf_array){to.data, to.dtype, 2, {1, s->n}, {s->n, 1}};
-    bf_status st =
-        median ? bf_median_groups(context, &values, &of, &rules, &groups, &to, &f->n)
-               : bf_quantile_groups(context, &values, &of, &q, 1, &rules, &groups, &to, &f->n);
-    if (st != BF_OK || !f->has_total) return st;
-    if (median) return bf_median_axes(context, &values, &axis, 1, &rules, &all);
-    all = (bf_array){all.data, all.dtype, 1, {1}, {1}};
-    return bf_quantile_axes(context, &values, &axis, 1, &q, 1, &rules, &all);
-}
-
-static bf_status take_order(const shown *s, int i, shown_column *c) {
-    const asked_result *r = &s->asked->result[i];
-    const struct wanted_aggregate *w = r->aggregate;
-    const numbered_kept *k = &s->groups->kept[s->groups->place[i].kept];
-    const bf_dtype dtype = s->groups->table->values[r->value].array.dtype;
-    const bf_dtype to = w->order == ORDER_MEDIAN_OF
-                            ? bf_median_dtype(dtype)
-                            : bf_quantile_dtype(dtype, s->asked->options->method);
-    found f = {.has_total = s->asked->options->total && k->n > 0};
+    const bf_dtype to = medians_dtype(o, w, m->dtype);
+    const medians_wanted wanted = {x->table->context, o, w, to};
+    found f = {.n = 0};
     f.groups.dtype = f.total.dtype = to;
     f.groups.array = f.groups.memory = malloc(rows_of(s) * bf_dtype_size(to));
     f.total.array = f.total.memory = malloc(sizeof(double));
     f.rows = malloc(rows_of(s) * sizeof *f.rows);
-    char *keys = malloc(rows_of(s) * bf_dtype_size(s->groups->key));
-    bf_status st = f.groups.array && f.total.array && f.rows && keys ? BF_OK : BF_E_MEMORY;
-    if (st == BF_OK && k->n > 0) st = find_order(s, w, k, dtype, keys, &f);
-    if (st == BF_OK) find_rows(s, keys, f.n, f.rows);
-    if (st == BF_OK) st = spread(s, w, &f, c);
+    char *keys = malloc(rows_of(s) * bf_dtype_size(x->key));
+    const bool made = f.groups.array && f.total.array && f.rows && keys;
+    int code =
+        made ? medians_find(m, &wanted, s->n, keys, f.groups.array, &f.n) : failed(s, BF_E_MEMORY);
+    if (code == EXIT_DONE && o->total && (!x->limited || x->ended))
+        code = medians_find_total(m, &wanted, f.total.array, &f.has_total);
+    if (code == EXIT_DONE && x->limited)
+        memcpy(f.rows, keys, (size_t)f.n * sizeof *f.rows);
+    else if (code == EXIT_DONE)
+        find_rows(s, keys, f.n, f.rows);
+    const bf_status st = code == EXIT_DONE ? spread(s, w, &f, c) : BF_OK;
     free(keys);
     free_found(&f);
-    return st;
+    return st == BF_OK ? code : failed(s, st);
 }
 
-static bf_status take_results(shown *s) {
-    bf_status st = BF_OK;
-    for (int i = 0; i < s->asked->results && st == BF_OK; i++) {
-        shown_column *c = &s->columns[s->count];
-        s->names[s->count++] = s->asked->result[i].name;
-        if (asked_reduces(&s->asked->result[i])) {
-            st = take_reduction(s, i, c);
-        } else if (s->groups->place[i].kept >= 0) {
-            st = take_order(s, i, c);
-        } else {
-            c->dtype = BF_I64;
-            c->array = malloc(rows_of(s) * sizeof(int64_t));
-            if (!c->array) return BF_E_MEMORY;
-            memcpy(c->array, s->counts, rows_of(s) * sizeof(int64_t));
-        }
-    }
-    return st;
+static int copy_counts(const shown *s, shown_column *c) {
+    c->dtype = BF_I64;
+    c->array = malloc(rows_of(s) * sizeof(int64_t));
+    if (!c->array) return failed(s, BF_E_MEMORY);
+    memcpy(c->array, s->counts, rows_of(s) * sizeof(int64_t));
+    return EXIT_DONE;
+}
+
+static int take_result(shown *s, int i, shown_column *c) {
+    if (s->groups->place[i].kept >= 0) return take_order(s, i, c);
+    if (!asked_reduces(&s->asked->result[i])) return copy_counts(s, c);
+    const bf_status st = take_reduction(s, i, c);
+    return st == BF_OK ? EXIT_DONE : failed(s, st);
+}
+
+static int take_results(shown *s) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < s->asked->results && code == EXIT_DONE; i++)
+        code = take_result(s, i, &s->columns[s->asked->keys + i]);
+    return code;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
@@ -361,13 +348,12 @@ static bool is_signed(bf_dtype dtype) {
     return dtype == BF_BOOL || (dtype >= BF_I8 && dtype <= BF_I64);
 }
 
-/* An integer as 192 bits, the highest word first. */
-static void put_words(const bf_value *v, uint64_t *words, int64_t n, int64_t i) {
+void shown_words(const bf_value *v, uint64_t words[3]) {
     const bool narrow = v->dtype != BF_I192;
     const uint64_t high = narrow && is_signed(v->dtype) && v->as.i64 < 0 ? UINT64_MAX : 0;
-    words[i] = narrow ? high : v->as.i192[2];
-    words[n + i] = narrow ? high : v->as.i192[1];
-    words[2 * n + i] = narrow ? v->as.u64 : v->as.i192[0];
+    words[0] = narrow ? high : v->as.i192[2];
+    words[1] = narrow ? high : v->as.i192[1];
+    words[2] = narrow ? v->as.u64 : v->as.i192[0];
 }
 
 static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *ranks) {
@@ -377,7 +363,11 @@ static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *
     bf_column columns[3];
     const bf_column *list[3];
     if (!words) return BF_E_MEMORY;
-    for (int64_t i = 0; i < s->n; i++) put_words(&values[i], words, s->n, i);
+    for (int64_t i = 0; i < s->n; i++) {
+        uint64_t of[3];
+        shown_words(&values[i], of);
+        for (int k = 0; k < 3; k++) words[k * s->n + i] = of[k];
+    }
     for (int k = 0; k < 3; k++) {
         arrays[k] = bf_array_of(kinds[k], words + k * s->n, s->n);
         columns[k] = (bf_column){.size = sizeof columns[k], .numbers = &arrays[k]};
@@ -392,15 +382,15 @@ static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *
 static bf_status make_sortable(const shown *s, const shown_column *c, bf_dtype *dtype, void *to) {
     *dtype = BF_I64;
     if (c->offsets) return rank_strings(s, &c->strings, to);
-    if (c->values && !is_float(c->dtype)) return rank_integers(s, c->values, to);
+    if (c->values && !shown_is_float(c->dtype)) return rank_integers(s, c->values, to);
     for (int64_t i = 0; i < s->n; i++) {
         const bf_value v = c->array ? output_element(c->dtype, c->array, i) : c->values[i];
-        if (is_float(v.dtype))
+        if (shown_is_float(v.dtype))
             ((double *)to)[i] = bf_value_f64(&v);
         else
             memcpy((uint64_t *)to + i, &v.as, sizeof(uint64_t));
     }
-    *dtype = is_float(c->dtype) ? BF_F64 : is_signed(c->dtype) ? BF_I64 : BF_U64;
+    *dtype = shown_is_float(c->dtype) ? BF_F64 : is_signed(c->dtype) ? BF_I64 : BF_U64;
     return BF_OK;
 }
 
@@ -446,9 +436,10 @@ static bool counts_rows(const shown *s, int column) {
 
 /* The column of this name, rather one that is not the count of rows: `count` means that. */
 static int find_column(const shown *s, const char *name) {
+    const text_item item = text_take_item(&name, "");
     int at = NOT_THERE;
     for (int c = 0; c < s->count; c++) {
-        if (strcmp(s->names[c], name) != 0) continue;
+        if (!text_item_is(item, s->names[c], strlen(s->names[c]))) continue;
         if (at == NOT_THERE || counts_rows(s, at))
             at = c;
         else if (!counts_rows(s, c))
@@ -470,27 +461,36 @@ static int refuse_sort(const shown *s, const char *name, bool twice) {
     return EXIT_USAGE;
 }
 
-/* Puts the groups in the order that is asked for: by key; count by frequency. */
-static int order_groups(shown *s) {
+/* By key, if nothing else is asked for; counts by frequency. */
+int shown_find_order(const shown *s, shown_order *order) {
     const options *o = s->asked->options;
-    const shown_column counts = {.dtype = BF_I64, .array = (char *)s->counts};
-    const bool counted = o->aggregate_count == 0;
-    const char *name = o->sort ? o->sort : counted ? "count" : "key";
-    const bool descending = *name == '-' && name[1] != '\0';
-    name += descending;
-    memcpy(s->order, s->by_key, rows_of(s) * sizeof *s->order);
-    if (strcmp(name, "key") == 0) {
-        for (int64_t i = 0; i < s->n && descending; i++) s->order[i] = s->by_key[s->n - 1 - i];
+    const char *name = o->sort ? o->sort : o->aggregate_count == 0 ? "count" : "key";
+    const bool minus = *name == '-' && name[1] != '\0';
+    name += minus;
+    *order = (shown_order){SHOWN_BY_KEY, -1, minus};
+    if (strcmp(name, "key") == 0) return EXIT_DONE;
+    if (strcmp(name, "count") == 0) {
+        *order = (shown_order){SHOWN_BY_COUNT, -1, !minus};
         return EXIT_DONE;
     }
-    bf_status st;
-    if (strcmp(name, "count") == 0) {
-        st = sort_by(s, &counts, !descending);
-    } else {
-        const int c = find_column(s, name + (*name == ':'));
-        if (c < 0) return refuse_sort(s, name, c == TWICE);
-        st = sort_by(s, &s->columns[c], descending);
+    *order = (shown_order){SHOWN_BY_COLUMN, find_column(s, name + (*name == ':')), minus};
+    return order->column < 0 ? refuse_sort(s, name, order->column == TWICE) : EXIT_DONE;
+}
+
+/* Puts the groups in the order that is asked for. */
+static int order_groups(shown *s) {
+    const shown_column counts = {.dtype = BF_I64, .array = (char *)s->counts};
+    shown_order order;
+    const int code = shown_find_order(s, &order);
+    if (code != EXIT_DONE) return code;
+    memcpy(s->order, s->by_key, rows_of(s) * sizeof *s->order);
+    if (order.by == SHOWN_BY_KEY) {
+        for (int64_t i = 0; i < s->n && order.descending; i++)
+            s->order[i] = s->by_key[s->n - 1 - i];
+        return EXIT_DONE;
     }
+    const shown_column *by = order.by == SHOWN_BY_COUNT ? &counts : &s->columns[order.column];
+    const bf_status st = sort_by(s, by, order.descending);
     return st == BF_OK ? EXIT_DONE : failed(s, st);
 }
 
@@ -498,12 +498,13 @@ static int order_groups(shown *s) {
 
 /* Takes the strings of a column that are shown, in their order. */
 static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
-    int64_t *offsets = malloc((size_t)(n + 1) * sizeof *offsets), room = 0;
+    int64_t *offsets = large_alloc((size_t)(n + 1) * sizeof *offsets), room = 0;
     for (int64_t i = 0; i < n; i++) room += c->offsets[order[i] + 1] - c->offsets[order[i]];
-    char *bytes = malloc((size_t)room + 1);
+    char *bytes = large_alloc((size_t)room + 1);
     if (offsets && bytes) offsets[0] = 0;
     for (int64_t i = 0; i < n && offsets && bytes; i++) {
         const int64_t at = c->offsets[order[i]], size = c->offsets[order[i] + 1] - at;
+        if (i + AHEAD < n) __builtin_prefetch(c->bytes + c->offsets[order[i + AHEAD]]);
         memcpy(bytes + offsets[i], c->bytes + at, (size_t)size);
         offsets[i + 1] = offsets[i] + size;
     }
@@ -517,7 +518,7 @@ static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
 
 /* The same of elements of some bytes. NULL: there is no memory. */
 static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
-    char *to = malloc((size_t)n * bytes + 1);
+    char *to = large_alloc((size_t)n * bytes + 1);
     if (to && bytes <= sizeof(uint64_t))
         table_pick(to, from, bytes, order, n);
     else if (to)
@@ -538,14 +539,26 @@ static bool gather_column(shown_column *c, const int64_t *order, int64_t n) {
     return good && c->offsets ? gather_strings(c, order, n) : good;
 }
 
+typedef struct gathering {
+    shown *shown;
+    int64_t rows;
+} gathering;
+
+static bool gather_one(void *arg, int column) {
+    const gathering *g = arg;
+    return gather_column(&g->shown->columns[column], g->shown->order, g->rows);
+}
+
 static int put_sheet(FILE *f, shown *s, double began) {
     const options *o = s->asked->options;
     sheet_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     const int64_t n = o->top > 0 && o->top < s->n ? o->top : s->n;
     s->order[n] = s->n; /* the total */
+    gathering all_columns = {.shown = s, .rows = n + o->total};
+    const int threads = n >= WORTH_THREADS ? o->threads : 1;
+    if (!threads_share(threads, s->count, gather_one, &all_columns)) return failed(s, BF_E_MEMORY);
     for (int i = 0; i < s->count; i++) {
-        shown_column *c = &s->columns[i];
-        if (!gather_column(c, s->order, n + o->total)) return failed(s, BF_E_MEMORY);
+        const shown_column *c = &s->columns[i];
         columns[i] = (sheet_column){.name = s->names[i],
                                     .dtype = c->dtype,
                                     .array = c->array,
@@ -560,15 +573,16 @@ static int put_sheet(FILE *f, shown *s, double began) {
     return sheet_put(f, &all, &subject, o);
 }
 
-static void free_shown(shown *s) {
-    for (int i = 0; i < s->count; i++) {
-        shown_column *c = &s->columns[i];
-        free(c->array);
-        free(c->values);
-        free(c->valid);
-        free(c->offsets);
-        free(c->bytes);
-    }
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+bf_value shown_value(const shown_column *c, int64_t row) {
+    const bf_value none = {.dtype = BF_NONE};
+    if (c->valid && !c->valid[row]) return none;
+    return c->array ? output_element(c->dtype, c->array, row) : c->values[row];
+}
+
+void shown_close(shown *s) {
+    for (int i = 0; i < s->count; i++) free_column(&s->columns[i]);
     free(s->keys);
     free(s->counts);
     free(s->by_key);
@@ -576,34 +590,44 @@ static void free_shown(shown *s) {
     free(s);
 }
 
-static int take_columns(shown *s) {
-    bf_status st = list_groups(s);
-    if (st == BF_OK) st = rank_groups(s);
-    if (st == BF_OK) st = take_keys(s);
-    if (st == BF_OK) st = take_results(s);
+static void name_columns(shown *s) {
+    const table *t = s->groups->table;
+    for (int i = 0; i < s->asked->keys; i++)
+        s->names[s->count++] = t->columns[t->key_columns[i]].name;
+    for (int i = 0; i < s->asked->results; i++) s->names[s->count++] = s->asked->result[i].name;
+}
+
+shown *shown_open(numbered *groups, int *code) {
+    shown *s = calloc(1, sizeof *s);
+    if (!s) {
+        *code = fail_status(BF_E_MEMORY, NULL, NULL);
+        return NULL;
+    }
+    s->groups = groups;
+    s->asked = groups->table->asked;
+    name_columns(s);
+    const bf_status st = list_groups(s);
+    *code = st == BF_OK ? take_results(s) : failed(s, st);
+    if (*code == EXIT_DONE) return s;
+    shown_close(s);
+    return NULL;
+}
+
+static int rank(shown *s) {
+    s->by_key = large_alloc(rows_of(s) * sizeof *s->by_key);
+    s->order = large_alloc(rows_of(s) * sizeof *s->order);
+    const bf_status st = s->by_key && s->order ? rank_groups(s) : BF_E_MEMORY;
     return st == BF_OK ? EXIT_DONE : failed(s, st);
 }
 
-/* The library knows the limit of memory; what is shown has a share of its own. */
-static int check_memory(const shown *s) {
-    const memory_plan *m = &s->asked->options->memory;
-    const int64_t columns = s->asked->keys + s->asked->results + SHOWN_BESIDE;
-    const int64_t most = m->results / (SHOWN_BYTES * columns);
-    if (m->limit == 0 || bf_groups_size(s->groups->part[0].groups) <= most) return EXIT_DONE;
-    return fail(EXIT_IO, s->groups->table->input.source.name,
-                "%lld groups are more than --memory allows to show",
-                (long long)bf_groups_size(s->groups->part[0].groups));
-}
-
-int shown_put(FILE *f, const numbered *groups, double began) {
-    shown *s = calloc(1, sizeof *s);
-    if (!s) return fail_status(BF_E_MEMORY, NULL, NULL);
-    s->groups = groups;
-    s->asked = groups->table->asked;
-    int code = check_memory(s);
-    if (code == EXIT_DONE) code = take_columns(s);
+int shown_put(FILE *f, numbered *groups, double began) {
+    int code;
+    shown *s = shown_open(groups, &code);
+    if (!s) return code;
+    code = rank(s);
+    if (code == EXIT_DONE) code = shown_take_keys(s, 0, s->n);
     if (code == EXIT_DONE) code = order_groups(s);
     if (code == EXIT_DONE) code = put_sheet(f, s, began);
-    free_shown(s);
+    shown_close(s);
     return code;
 }

@@ -1,9 +1,9 @@
 /* The rows of a table that --by takes: those that meet the condition, with their keys and values.
  */
-#ifndef BITFOLD_CLI_GROUP_TABLE_H
-#define BITFOLD_CLI_GROUP_TABLE_H
+#ifndef BITFOLD_CLI_GROUP_BY_TABLE_H
+#define BITFOLD_CLI_GROUP_BY_TABLE_H
 
-#include "group/asked.h"
+#include "group/by/asked.h"
 #include "input/rows.h"
 
 /* Memory that is used again for each chunk. */
@@ -42,7 +42,9 @@ typedef struct table {
     bf_expression *where;
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
-    int64_t n;       /* rows that were taken */
+    int64_t n;       /* rows that were taken, */
+    int64_t most;    /* so many at once; 0: no limit */
+    int64_t behind;  /* rows that are at hand and come next */
     int64_t *picked; /* which of the chunk they are; NULL: all */
     buffer conditions, known, places;
 } table;
@@ -56,6 +58,14 @@ int table_begin(table *t);
 
 /* Takes the next rows; *end: there are no more. ROWS_RESETTLED: as of rows_next. */
 int table_next(table *t, bool *end);
+
+/* Hands out the rows at hand, which are t->n, not more than t->most at once: then table_more gives
+ * the next of them, or is false. */
+void table_hand_out(table *t);
+bool table_more(table *t);
+
+/* Begins again at the first row. */
+void table_again(table *t);
 
 /* Copies n elements of some bytes, those at the places. */
 void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n);

@@ -1,6 +1,6 @@
 /* group --by and count --by: a table of text, by the values of some of its columns. */
-#ifndef BITFOLD_CLI_GROUP_BY_H
-#define BITFOLD_CLI_GROUP_BY_H
+#ifndef BITFOLD_CLI_GROUP_BY_BY_H
+#define BITFOLD_CLI_GROUP_BY_BY_H
 
 #include "runtime/options.h"
 

@@ -1,4 +1,4 @@
-#include "reduce/infer.h"
+#include "input/infer.h"
 
 #include "input/cause.h"
 #include "runtime/output.h"
@@ -21,6 +21,7 @@ typedef struct inferred {
 
 typedef struct infer {
     const options *options;
+    text_chooser *chooser;
     inferred *all;
     int n;
     double began;
@@ -51,13 +52,16 @@ static int note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x
     return code;
 }
 
-/* All columns are read as numbers that may turn out to be strings. */
-static int open_text(rows *r) {
+/* Columns that nobody chose are read as numbers that may turn out to be strings. All are strings,
+ * too, so that causes can be shown. */
+static int open_text(rows *r, bool chosen) {
     const int n = r->columns;
+    const text_layout *l = &r->source.text->layout;
     int *fields = malloc((size_t)n * sizeof *fields);
     unsigned char *kinds = malloc((size_t)n);
-    if (fields && kinds) memcpy(fields, r->source.text->layout.fields, (size_t)n * sizeof *fields);
-    if (kinds) memset(kinds, TEXT_KEYS | TEXT_STRINGS_TOO, (size_t)n);
+    if (fields && kinds) memcpy(fields, l->fields, (size_t)n * sizeof *fields);
+    for (int k = 0; k < n && kinds; k++)
+        kinds[k] = (unsigned char)((chosen ? l->kinds[k] : TEXT_KEYS) | TEXT_STRINGS_TOO);
     const int code = fields && kinds ? rows_keep(r, fields, kinds, n)
                                      : fail_status(BF_E_MEMORY, NULL, r->source.name);
     free(fields);
@@ -93,6 +97,8 @@ static void judge(const rows *r, int k, inferred *x) {
     if (asked) why = "--dtype says so";
     if (x->rows == x->nulls) why = "there is no value";
     if (dtype == BF_NONE) why = asked ? "none of --dtype" : "no number";
+    if (text_column_can(&r->source.text->layout, k) == TEXT_CAN_STRINGS)
+        why = "compared with strings";
     strcpy(x->why, why);
     if (dtype == BF_NONE)
         x->shown = x->no_number;
@@ -123,7 +129,7 @@ static inferred *add_columns(infer *x, int n, const char *file) {
 }
 
 static int infer_rows(infer *x, rows *r, const char *file) {
-    int code = r->source.text ? open_text(r) : EXIT_DONE;
+    int code = r->source.text ? open_text(r, x->chooser != NULL) : EXIT_DONE;
     if (code != EXIT_DONE) return code;
     inferred *of = add_columns(x, r->columns, file);
     if (!of) return fail_status(BF_E_MEMORY, NULL, file);
@@ -142,6 +148,8 @@ static int infer_file(infer *x, const char *file) {
     const rows_options how = {
         .threads = x->options->threads, .nulls = true, .memory = x->options->memory.input};
     in.text.table = true;
+    in.text.chooser = x->chooser;
+    in.text.skip_nulls = in.text.skip_nulls || x->chooser;
     int code = rows_open(&r, file, &in, &how);
     if (code == EXIT_DONE) {
         code = infer_rows(x, &r, file);
@@ -195,7 +203,7 @@ static bool make_shown(shown *s, const infer *x) {
 static int show(const infer *x, output *out) {
     shown s;
     const sheet all = {.columns = s.columns, .count = SHOWN, .rows = x->n};
-    const sheet_subject subject = {"describe",
+    const sheet_subject subject = {report_command_name(),
                                    x->options->file_count == 1 ? x->options->files[0] : "total",
                                    "cpu", progress_clock() - x->began};
     const int code = make_shown(&s, x) ? sheet_put(out->stream, &all, &subject, x->options)
@@ -221,8 +229,8 @@ static int check_line(const options *o) {
     return with ? fail(EXIT_USAGE, NULL, "--infer does not go with %s", with) : EXIT_DONE;
 }
 
-int infer_run(const options *o) {
-    infer x = {.options = o, .began = progress_clock()};
+int infer_run(const options *o, text_chooser *chooser) {
+    infer x = {.options = o, .chooser = chooser, .began = progress_clock()};
     output out = {.stream = NULL};
     int code = check_line(o);
     if (code == EXIT_DONE) code = output_open(&out, o, false);

@@ -1,4 +1,4 @@
-#include "group/table.h"
+#include "group/by/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,17 +150,6 @@ int table_begin(table *t) {
     return code;
 }
 
-/* Names the line, not the number among the rows at hand, of what an expression refuses. */
-static int refuse_result(const table *t, const char *text) {
-    static const char before[] = " at index ";
-    const char *message = bf_context_message(t->context), *at = strstr(message, before);
-    char what[240], *behind;
-    if (!at) return fail(EXIT_DATA, t->input.source.name, "%s", message);
-    const int64_t row = strtoll(at + strlen(before), &behind, 10);
-    snprintf(what, sizeof what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
-    return rows_refuse(&t->input, t->picked ? t->picked[row] : row, what, "");
-}
-
 /* Computes an expression of the rows. Where *valid is 0, a result is NULL; *valid becomes NULL if
  * none is. */
 static int evaluate(table *t, const char *text, bf_expression *expression, buffer *results,
@@ -185,7 +174,7 @@ static int evaluate(table *t, const char *text, bf_expression *expression, buffe
     if (code != EXIT_DONE) return code;
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, t->context, t->input.source.name);
-    return refuse_result(t, text);
+    return rows_refuse_result(&t->input, t->picked, text, bf_context_message(t->context));
 }
 
 /* ---- the condition --------------------------------------------------------------------------- */
@@ -340,8 +329,64 @@ static int find_values(table *t, int i) {
     return code == EXIT_DONE && v->valid && !skip ? refuse_null(t, i) : code;
 }
 
+/* ---- some rows at once ----------------------------------------------------------------------- */
+
+/* The column of key number i; NULL: an earlier key has the same. */
+static table_column *different_key(const table *t, int i) {
+    for (int k = 0; k < i; k++)
+        if (t->key_columns[k] == t->key_columns[i]) return NULL;
+    return &t->columns[t->key_columns[i]];
+}
+
+/* Leaves the first rows of keys out, and all behind the n that follow. */
+static void show_keys(const table *t, int64_t left_out, int64_t n) {
+    for (int i = 0; i < t->asked->keys; i++) {
+        table_column *c = different_key(t, i);
+        if (!c) continue;
+        rows_view *v = &c->view;
+        if (c->dtype == BF_NONE)
+            v->strings.offsets = (const int64_t *)v->strings.offsets + left_out;
+        else
+            v->numbers.data = (char *)v->numbers.data + (size_t)left_out * bf_dtype_size(c->dtype);
+        v->column.first += left_out;
+        v->numbers.shape[0] = v->strings.count = n;
+    }
+}
+
+static void show_values(table *t, int64_t left_out, int64_t n) {
+    for (int i = 0; i < t->asked->values; i++) {
+        table_value *v = &t->values[i];
+        v->array.data = (char *)v->array.data + (size_t)left_out * bf_dtype_size(v->array.dtype);
+        v->array.shape[0] = n;
+        if (v->valid) v->valid += left_out;
+    }
+}
+
+static void show_rows(table *t, int64_t left_out, int64_t all) {
+    t->n = t->most > 0 && all > t->most ? t->most : all;
+    t->behind = all - t->n;
+    if (t->behind == 0 && left_out == 0) return;
+    show_keys(t, left_out, t->n);
+    show_values(t, left_out, t->n);
+}
+
+void table_hand_out(table *t) { show_rows(t, 0, t->n); }
+
+bool table_more(table *t) {
+    if (t->behind == 0) return false;
+    show_rows(t, t->n, t->behind);
+    return true;
+}
+
+void table_again(table *t) {
+    rows_again(&t->input);
+    t->behind = 0;
+}
+
 int table_next(table *t, bool *end) {
     rows_chunk chunk;
+    *end = false;
+    if (table_more(t)) return EXIT_DONE;
     int code = rows_next(&t->input, 0, &chunk);
     *end = code == EXIT_DONE && chunk.n == 0;
     if (code != EXIT_DONE || *end) return code;
@@ -350,5 +395,6 @@ int table_next(table *t, bool *end) {
     if (t->where) code = filter_rows(t);
     for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
         code = find_values(t, i);
+    if (code == EXIT_DONE) table_hand_out(t);
     return code;
 }

@@ -1,0 +1,323 @@
+#include "group/by/medians.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of a block of a pile, at least; rows that are read at once. */
+enum { BLOCK_LEAST = 1 << 14, PILES_LEAST = 8, READ = 1 << 14 };
+
+/* The columns of piles by group, and of the values of all rows. */
+enum { KEYS, VALUES, COLUMNS };
+
+static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void free_piles(piles **p) {
+    if (*p) piles_close(*p);
+    free(*p);
+    *p = NULL;
+}
+
+static void free_rows(medians *m) {
+    free(m->keys);
+    free(m->values);
+    m->keys = m->values = NULL;
+    m->n = m->room = 0;
+}
+
+void medians_drop_groups(medians *m) {
+    free_rows(m);
+    free_piles(&m->beyond);
+}
+
+void medians_close(medians *m) {
+    medians_drop_groups(m);
+    free_piles(&m->all);
+}
+
+static size_t key_bytes(const medians *m) { return bf_dtype_size(m->key); }
+
+static size_t value_bytes(const medians *m) { return bf_dtype_size(m->dtype); }
+
+/* Makes empty piles by group. NULL: there is no memory. */
+static piles *make_piles(const medians *m) {
+    const int bytes[COLUMNS] = {(int)key_bytes(m), (int)value_bytes(m)};
+    const int64_t most = m->memory / BLOCK_LEAST;
+    piles *p = malloc(sizeof *p);
+    if (!p) return NULL;
+    piles_open(p,
+               most < PILES_LEAST  ? PILES_LEAST
+               : most > PILES_MOST ? PILES_MOST
+                                   : (int)most,
+               COLUMNS, bytes, m->memory);
+    return p;
+}
+
+/* Puts rows on piles by what is left of their groups' numbers, divided by `divisor`. */
+static int pile_rows(piles *p, const int64_t *keys, const char *values, size_t bytes, int64_t n,
+                     int64_t divisor) {
+    uint8_t which[READ];
+    int code = EXIT_DONE;
+    for (int64_t at = 0; at < n && code == EXIT_DONE; at += READ) {
+        const int64_t some = n - at < READ ? n - at : READ;
+        const void *const columns[COLUMNS] = {keys + at, values + (size_t)at * bytes};
+        for (int64_t i = 0; i < some; i++) which[i] = (uint8_t)(keys[at + i] / divisor % p->count);
+        code = piles_add(p, which, columns, some);
+    }
+    return code;
+}
+
+/* Puts the rows in memory on piles. */
+static int move_rows(medians *m) {
+    if (!m->beyond) m->beyond = make_piles(m);
+    if (!m->beyond) return no_memory();
+    const int64_t n = m->n;
+    m->n = 0;
+    return pile_rows(m->beyond, (const int64_t *)m->keys, m->values, value_bytes(m), n, 1);
+}
+
+int medians_reserve(medians *m, int64_t n) {
+    if (m->most > 0 && m->n + n > m->most) {
+        const int code = move_rows(m);
+        if (code != EXIT_DONE) return code;
+    }
+    if (m->n + n <= m->room) return EXIT_DONE;
+    int64_t room = m->n + n > 2 * m->room ? m->n + n : 2 * m->room;
+    if (m->most > 0 && room > m->most) room = m->most > m->n + n ? m->most : m->n + n;
+    char *keys = realloc(m->keys, (size_t)room * key_bytes(m));
+    if (keys) m->keys = keys;
+    char *values = keys ? realloc(m->values, (size_t)room * value_bytes(m)) : NULL;
+    if (!values) return no_memory();
+    m->values = values;
+    m->room = room;
+    return EXIT_DONE;
+}
+
+int medians_note_all(medians *m, const void *values, int64_t n) {
+    const int bytes = (int)value_bytes(m);
+    const void *const columns[] = {values};
+    if (!m->all) {
+        m->all = malloc(sizeof *m->all);
+        if (!m->all) return no_memory();
+        piles_open(m->all, 1, 1, &bytes, m->memory);
+    }
+    return piles_put(m->all, 0, columns, n);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+bf_dtype medians_dtype(const options *o, const struct wanted_aggregate *w, bf_dtype dtype) {
+    return w->order == ORDER_MEDIAN_OF ? bf_median_dtype(dtype)
+                                       : bf_quantile_dtype(dtype, o->method);
+}
+
+/* The median or quantile of NaNs that are all skipped. */
+static bf_value nan_of(bf_dtype dtype) {
+    bf_value nan = {.dtype = dtype};
+    switch (dtype) {
+    case BF_F32: nan.as.f32 = __builtin_nanf(""); break;
+    case BF_F16: nan.as.bits = 0x7e00; break;
+    case BF_BF16: nan.as.bits = 0x7fc0; break;
+    default: nan.as.f64 = __builtin_nan("");
+    }
+    return nan;
+}
+
+static bf_order_options rules_of(const medians_wanted *w, const bf_value *empty) {
+    return (bf_order_options){.size = sizeof(bf_order_options),
+                              .nan = w->options->rules.nan,
+                              .method = w->options->method,
+                              .empty = empty};
+}
+
+static int failed(const medians_wanted *w, bf_status st) {
+    return fail_status(st, w->context, w->options->files[0]);
+}
+
+/* ---- rows in memory -------------------------------------------------------------------------- */
+
+/* A place for results. */
+typedef struct found {
+    char *keys, *results;
+    int64_t n, room;
+} found;
+
+/* Finds the results of the groups of n rows. */
+static bf_status find_in_memory(const medians *m, const medians_wanted *w, const char *keys,
+                                const char *values, int64_t n, found *f) {
+    const bf_value empty = nan_of(w->to);
+    const bf_order_options rules = rules_of(w, &empty);
+    const double q = w->aggregate->percent / 100;
+    const int64_t room = f->room - f->n;
+    int64_t some = 0;
+    const bf_array of = bf_array_of(m->key, keys, n), all = bf_array_of(m->dtype, values, n),
+                   groups = bf_array_of(m->key, f->keys + (size_t)f->n * key_bytes(m), room);
+    bf_array to = bf_array_of(w->to, f->results + (size_t)f->n * bf_dtype_size(w->to), room);
+    bf_status st;
+    if (w->aggregate->order == ORDER_MEDIAN_OF) {
+        st = bf_median_groups(w->context, &all, &of, &rules, &groups, &to, &some);
+    } else {
+        to = (bf_array){to.data, to.dtype, 2, {1, room}, {room, 1}};
+        st = bf_quantile_groups(w->context, &all, &of, &q, 1, &rules, &groups, &to, &some);
+    }
+    if (st == BF_OK) f->n += some;
+    return st;
+}
+
+static bf_status find_all_in_memory(const medians *m, const medians_wanted *w, char *result) {
+    const bf_value empty = nan_of(w->to);
+    const bf_order_options rules = rules_of(w, &empty);
+    const double q = w->aggregate->percent / 100;
+    const int axis = 0;
+    const bf_array values = bf_array_of(m->dtype, m->values, m->n);
+    bf_array all = bf_array_of(w->to, result, 1);
+    if (w->aggregate->order == ORDER_MEDIAN_OF)
+        return bf_median_axes(w->context, &values, &axis, 1, &rules, &all);
+    all = (bf_array){all.data, all.dtype, 1, {1}, {1}};
+    return bf_quantile_axes(w->context, &values, &axis, 1, &q, 1, &rules, &all);
+}
+
+/* ---- rows on piles --------------------------------------------------------------------------- */
+
+/* Gives the values of a pile to a pass. */
+static int absorb_pile(const piles *p, int i, int column, bf_dtype dtype, const medians_wanted *w,
+                       bf_quantiles *q) {
+    const int64_t rows = p->all[i].rows;
+    void *columns[COLUMNS] = {NULL};
+    int code = EXIT_DONE;
+    columns[column] = malloc(READ * bf_dtype_size(dtype));
+    if (!columns[column]) return no_memory();
+    for (int64_t at = 0; at < rows && code == EXIT_DONE; at += READ) {
+        const int64_t n = rows - at < READ ? rows - at : READ;
+        code = piles_read(p, i, at, n, columns);
+        const bf_array values = bf_array_of(dtype, columns[column], n);
+        const bf_status st = code == EXIT_DONE ? bf_quantiles_absorb(q, &values) : BF_OK;
+        if (st != BF_OK) code = failed(w, st);
+    }
+    free(columns[column]);
+    return code;
+}
+
+/* Finds the result of a whole pile, by passes over it. */
+static int find_by_passes(const piles *p, int i, int column, bf_dtype dtype,
+                          const medians_wanted *w, char *result) {
+    bf_value value = nan_of(w->to);
+    const bf_order_options rules = rules_of(w, &value);
+    const double q = w->aggregate->percent / 100;
+    const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
+    bf_quantiles *passes = NULL;
+    int done = 0, code = EXIT_DONE;
+    bf_status st =
+        bf_quantiles_create(w->context, dtype, median ? NULL : &q, !median, &rules, &passes);
+    while (st == BF_OK && code == EXIT_DONE && !done) {
+        code = absorb_pile(p, i, column, dtype, w, passes);
+        if (code == EXIT_DONE) st = bf_quantiles_next(passes, &done);
+    }
+    if (st == BF_OK && code == EXIT_DONE) st = bf_quantiles_result(passes, &value);
+    bf_quantiles_destroy(passes);
+    memcpy(result, &value.as, bf_dtype_size(w->to));
+    return code != EXIT_DONE || st == BF_OK ? code : failed(w, st);
+}
+
+/* Piles by group that are looked through; of the numbers on one, what is left of a division by
+ * `divisor` is the same. */
+typedef struct search {
+    const medians *m;
+    const medians_wanted *wanted;
+    int64_t groups;
+    found *found;
+} search;
+
+static int find_in_piles(const search *s, piles *p, int64_t divisor);
+
+/* Finds the result of a pile that has one group. */
+static int find_one(const search *s, piles *p, int i) {
+    found *f = s->found;
+    void *const key[COLUMNS] = {f->keys + (size_t)f->n * key_bytes(s->m)};
+    const int code = piles_read(p, i, 0, 1, key);
+    if (code != EXIT_DONE) return code;
+    char *result = f->results + (size_t)f->n++ * bf_dtype_size(s->wanted->to);
+    return find_by_passes(p, i, VALUES, s->m->dtype, s->wanted, result);
+}
+
+/* Puts the rows of a pile on piles of their own, and finds their results. */
+static int find_in_parts(const search *s, const piles *p, int i, int64_t divisor) {
+    const size_t bytes = value_bytes(s->m);
+    const int64_t rows = p->all[i].rows;
+    piles *parts = make_piles(s->m);
+    void *columns[COLUMNS] = {malloc(READ * key_bytes(s->m)), malloc(READ * bytes)};
+    int code = parts && columns[KEYS] && columns[VALUES] ? EXIT_DONE : no_memory();
+    for (int64_t at = 0; at < rows && code == EXIT_DONE; at += READ) {
+        const int64_t n = rows - at < READ ? rows - at : READ;
+        code = piles_read(p, i, at, n, columns);
+        if (code == EXIT_DONE)
+            code = pile_rows(parts, columns[KEYS], columns[VALUES], bytes, n, divisor);
+    }
+    free(columns[KEYS]);
+    free(columns[VALUES]);
+    if (code == EXIT_DONE) code = piles_end(parts);
+    if (code == EXIT_DONE) code = find_in_piles(s, parts, divisor * parts->count);
+    if (parts) free_piles(&parts);
+    return code;
+}
+
+/* Finds the results of a pile whose rows fit into memory; *fits: they did. */
+static int find_whole(const search *s, const piles *p, int i, bool *fits) {
+    const medians *m = s->m;
+    const int64_t n = p->all[i].rows;
+    *fits = n <= m->most;
+    if (!*fits) return EXIT_DONE;
+    void *columns[COLUMNS] = {malloc((size_t)n * key_bytes(m)), malloc((size_t)n * value_bytes(m))};
+    int code = columns[KEYS] && columns[VALUES] ? piles_read(p, i, 0, n, columns) : no_memory();
+    const bf_status st = code == EXIT_DONE ? find_in_memory(m, s->wanted, columns[KEYS],
+                                                            columns[VALUES], n, s->found)
+                                           : BF_OK;
+    free(columns[KEYS]);
+    free(columns[VALUES]);
+    *fits = st != BF_E_MEMORY;
+    return *fits && st != BF_OK ? failed(s->wanted, st) : code;
+}
+
+static int find_in_piles(const search *s, piles *p, int64_t divisor) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < p->count && code == EXIT_DONE; i++) {
+        bool fits = true;
+        if (p->all[i].rows > 0) code = find_whole(s, p, i, &fits);
+        if (code != EXIT_DONE || fits) continue;
+        code = divisor >= s->groups ? find_one(s, p, i) : find_in_parts(s, p, i, divisor);
+    }
+    return code;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+int medians_find(medians *m, const medians_wanted *w, int64_t groups, char *keys, char *results,
+                 int64_t *n) {
+    found f = {.keys = keys, .results = results, .room = groups};
+    const search s = {m, w, groups, &f};
+    int code = EXIT_DONE;
+    if (!m->beyond && m->n > 0) {
+        const bf_status st = find_in_memory(m, w, m->keys, m->values, m->n, &f);
+        if (st == BF_E_MEMORY && m->most > 0)
+            code = move_rows(m);
+        else if (st != BF_OK)
+            code = failed(w, st);
+    }
+    if (m->beyond && code == EXIT_DONE) {
+        code = move_rows(m);
+        free_rows(m);
+        if (code == EXIT_DONE) code = piles_end(m->beyond);
+        if (code == EXIT_DONE) code = find_in_piles(&s, m->beyond, m->beyond->count);
+    }
+    *n = f.n;
+    return code;
+}
+
+int medians_find_total(const medians *m, const medians_wanted *w, char *result, bool *has) {
+    *has = m->all ? m->all->all[0].rows > 0 : m->n > 0;
+    if (!*has) return EXIT_DONE;
+    if (m->all) return find_by_passes(m->all, 0, 0, m->dtype, w, result);
+    const bf_status st = find_all_in_memory(m, w, result);
+    return st == BF_OK ? EXIT_DONE : failed(w, st);
+}

@@ -1,0 +1,49 @@
+/* The values of rows with the number of the group of each, for medians and quantiles: in memory, or
+ * beyond a limit on piles. Functions that return an exit code have reported the failure. */
+#ifndef BITFOLD_CLI_GROUP_BY_MEDIANS_H
+#define BITFOLD_CLI_GROUP_BY_MEDIANS_H
+
+#include "memory/piles.h"
+#include "runtime/options.h"
+
+typedef struct medians {
+    int value;           /* the V */
+    bf_dtype key, dtype; /* of groups and values */
+    int64_t most;        /* rows in memory; 0: no limit */
+    int64_t memory;      /* bytes of the buffers of piles */
+    char *keys, *values;
+    int64_t n, room; /* rows in memory */
+    piles *beyond;   /* rows by the remainder of their group; NULL: all are in memory */
+    piles *all; /* the values of all rows, whatever their group; NULL: they are not asked for */
+} medians;
+
+/* Drops all rows; or those of groups, while those of all rows stay. */
+void medians_close(medians *m);
+void medians_drop_groups(medians *m);
+
+/* Makes room for n rows, at most m->most, behind those in memory. */
+int medians_reserve(medians *m, int64_t n);
+
+/* Notes n values of all rows. */
+int medians_note_all(medians *m, const void *values, int64_t n);
+
+/* What is looked for: a median or a quantile, in the dtype that results have. */
+typedef struct medians_wanted {
+    bf_context *context;
+    const options *options;
+    const struct wanted_aggregate *aggregate;
+    bf_dtype to;
+} medians_wanted;
+
+/* The dtype of results of a V of some dtype. */
+bf_dtype medians_dtype(const options *o, const struct wanted_aggregate *w, bf_dtype dtype);
+
+/* Finds the result of each group that has values, of `groups` numbers: writes *n of them, and the
+ * key of each, for all of which there is room. */
+int medians_find(medians *m, const medians_wanted *w, int64_t groups, char *keys, char *results,
+                 int64_t *n);
+
+/* Finds the result of all rows; *has: there are some. */
+int medians_find_total(const medians *m, const medians_wanted *w, char *result, bool *has);
+
+#endif

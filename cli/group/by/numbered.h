@@ -1,0 +1,67 @@
+/* The groups of a table's rows, and the aggregates of each: for --by.
+ *
+ * A key of one column of numbers is taken as it is, as long as none of them is NULL. Other keys are
+ * numbered by a dictionary, and these numbers are the keys of the groups.
+ *
+ * Under --memory, groups come in turns. When no memory is left for more of them, those that there
+ * are take what rows are theirs, and all other rows wait on piles (group/rest.h). Each pile has a
+ * turn of its own, with more piles if need be. */
+#ifndef BITFOLD_CLI_GROUP_BY_NUMBERED_H
+#define BITFOLD_CLI_GROUP_BY_NUMBERED_H
+
+#include "group/by/medians.h"
+#include "group/by/rest.h"
+
+/* Turns wait for each other in so many levels. */
+enum { NUMBERED_LEVELS = 64 };
+
+/* Aggregates of rows: of all, or of those whose value of one V is not NULL. */
+typedef struct numbered_part {
+    int value;                 /* the V; -1: all rows */
+    bf_groups *groups, *total; /* total: all rows in one group; NULL: not asked for */
+    bf_groups *before;         /* the total of the turns before; NULL: there was none */
+    int count;                 /* of the library's aggregates, */
+    int result[OPTIONS_AGGREGATES], column[OPTIONS_AGGREGATES]; /* the result and column of each */
+    int columns, of[OPTIONS_AGGREGATES];                        /* the V's, each once */
+    int64_t n, room;                                            /* rows that wait to be absorbed: */
+    char *keys, *values[OPTIONS_AGGREGATES];
+} numbered_part;
+
+typedef struct numbered {
+    table *table;
+    bool plain;   /* keys are taken as they are */
+    bf_dtype key; /* of the groups */
+    bf_dictionary *dictionary;
+    int parts, kept_count;
+    numbered_part part[OPTIONS_AGGREGATES + 1];
+    medians kept[OPTIONS_AGGREGATES];
+    struct numbered_place {
+        int part, which;         /* its number among the part's aggregates; -1: rows are counted */
+        int kept;                /* -1: no row is kept for it */
+    } place[OPTIONS_AGGREGATES]; /* of each result */
+    buffer numbers, places;
+    bool limited;         /* of what follows, nothing is used without a limit of memory */
+    bool full;            /* no group is added any more: */
+    bf_dictionary *known; /* keys that are taken as they are, and there; */
+    const int64_t *found; /* of the rows at hand the number of the key; negative: not there */
+    int64_t most;         /* groups of a turn */
+    void *reserve;        /* of the library's memory, while groups are added */
+    rest *rest;           /* rows for other turns */
+    rest *wait[NUMBERED_LEVELS]; /* rows of turns before: the last one's present pile is taken */
+    int levels;
+    int64_t rows; /* of all turns before */
+    bool ended;   /* all groups had their turn; there are no more than the totals */
+} numbered;
+
+/* Functions that return an exit code have reported the failure. Close it in either case. */
+void numbered_open(numbered *x, table *t);
+void numbered_close(numbered *x);
+
+/* Absorbs all rows of the table; under a limit, those of the first turn. ROWS_RESETTLED: all must
+ * begin anew. */
+int numbered_absorb(numbered *x);
+
+/* Goes on to the next turn, or sets x->ended. */
+int numbered_next(numbered *x);
+
+#endif

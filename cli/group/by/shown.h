@@ -1,0 +1,65 @@
+/* The groups of a table as columns of a sheet. */
+#ifndef BITFOLD_CLI_GROUP_BY_SHOWN_H
+#define BITFOLD_CLI_GROUP_BY_SHOWN_H
+
+#include "group/by/numbered.h"
+
+#include <stdio.h>
+
+/* A column, of each group and, in the row behind them, of all rows. */
+typedef struct shown_column {
+    bf_dtype dtype; /* of the array; BF_NONE: it has none */
+    char *array;
+    bf_value *values;
+    int64_t *offsets; /* of strings, */
+    char *bytes;      /* or NULL */
+    bf_strings strings;
+    uint8_t *valid; /* NULL: no row is NULL */
+} shown_column;
+
+typedef struct shown {
+    numbered *groups;
+    const asked *asked;
+    int64_t n;       /* groups */
+    char *keys;      /* of the groups, as the library lists them: ascending */
+    int64_t *counts; /* of their rows, */
+    int64_t *by_key; /* the groups by key */
+    int64_t *order;  /* and as they are shown, the total last */
+    int count;       /* of columns: keys, then results */
+    shown_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+    const char *names[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+} shown;
+
+/* Functions that return an exit code have reported the failure. */
+
+/* Writes keys and results in the order that the options ask for, the total last. */
+int shown_put(FILE *f, numbered *groups, double began);
+
+/* Takes the results of the groups, but no keys. NULL: *code says what was reported. */
+shown *shown_open(numbered *groups, int *code);
+void shown_close(shown *s);
+
+/* Takes the keys of n groups from `first` on: they are the first rows of the keys' columns, and in
+ * the row behind them is none. */
+int shown_take_keys(shown *s, int64_t first, int64_t n);
+
+/* What the options order groups by. */
+enum shown_by { SHOWN_BY_KEY, SHOWN_BY_COUNT, SHOWN_BY_COLUMN };
+
+typedef struct shown_order {
+    enum shown_by by;
+    int column;
+    bool descending;
+} shown_order;
+
+int shown_find_order(const shown *s, shown_order *order);
+
+/* The value of a row of a column of numbers; of BF_NONE if it is NULL. */
+bf_value shown_value(const shown_column *c, int64_t row);
+
+/* An integer as 192 bits: word 0 is the highest. */
+void shown_words(const bf_value *v, uint64_t words[3]);
+
+bool shown_is_float(bf_dtype dtype);
+
+#endif

@@ -1,0 +1,48 @@
+/* Records of any length, in the order of the bytes of their keys: in memory, and beyond it as
+ * sorted runs in a temporary file, which are merged. Functions that return an exit code have
+ * reported the failure. */
+#ifndef BITFOLD_CLI_MEMORY_RECORDS_H
+#define BITFOLD_CLI_MEMORY_RECORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A record in memory: its head is before its key, and the rest of it behind that. */
+typedef struct record_place {
+    uint64_t prefix; /* the first eight bytes of its key, as a number */
+    const char *at;
+} record_place;
+
+typedef struct record_run {
+    int64_t next, end; /* what was not read yet, in the file */
+    char *buffer;      /* what was, */
+    size_t room, held, at;
+} record_run;
+
+typedef struct records {
+    int64_t memory, most; /* most: of records that are wanted; 0: all are */
+    int fd;               /* -1: all are in memory */
+    int64_t end;          /* of the file */
+    char *buffer;
+    size_t room, used;
+    record_place *places; /* of those in memory, */
+    int64_t n, at;        /* so many; the next one, if there are no runs */
+    record_run *runs;
+    int count, runs_room;
+    int *heap, live; /* runs that have records, that with the least first */
+} records;
+
+/* memory: bytes that are taken in all, if no record takes more. */
+void records_open(records *r, int64_t memory, int64_t most);
+void records_close(records *r);
+
+/* Adds a record: a key, which no other has, and what belongs to it. */
+int records_add(records *r, const char *key, size_t key_bytes, const char *rest, size_t rest_bytes);
+
+/* Ends adding. */
+int records_end(records *r);
+
+/* Gives what belongs to the next key, valid until the next call. *rest is NULL at the end. */
+int records_next(records *r, const char **rest, size_t *bytes);
+
+#endif
