@@ -99,7 +99,8 @@ static int parse(table *t, const char *option, const char *text, bf_expression *
         st = bf_expression_parse(t->context, text, names, dtypes, n, NULL, &position, expression);
     free(names);
     free(dtypes);
-    return st == BF_OK ? EXIT_DONE : fail_text(st, t->context, option, text, position);
+    return st == BF_OK ? EXIT_DONE
+                       : fail_text(st, t->context, t->input.source.name, option, text, position);
 }
 
 static int parse_value(table *t, int i) {
