@@ -187,6 +187,20 @@ else()
     bitfold_skip(unit.pipeline "needs a C++ compiler and cmocka")
 endif()
 
+# What the GPU's backend computes for expressions, on the same runtime.
+if(CMAKE_CXX_COMPILER AND CMOCKA)
+    add_executable(unit_expression_gpu tests/expression/unit_expression_gpu.cpp)
+    set_target_properties(unit_expression_gpu PROPERTIES CXX_STANDARD 17)
+    target_include_directories(unit_expression_gpu PRIVATE tests/support/fake_cuda
+                               ${PROJECT_SOURCE_DIR} src)
+    target_compile_options(unit_expression_gpu PRIVATE -ffp-contract=off)
+    target_link_libraries(unit_expression_gpu PRIVATE bitfold_static ${CMOCKA})
+    bitfold_warnings(unit_expression_gpu)
+    bitfold_test(unit.expression_gpu unit_expression_gpu)
+else()
+    bitfold_skip(unit.expression_gpu "needs a C++ compiler and cmocka")
+endif()
+
 # Fuzz targets, replayed over their corpus; with BITFOLD_FUZZ also as libFuzzer programs.
 file(GLOB files CONFIGURE_DEPENDS tests/*/fuzz_*.c)
 foreach(file ${files})

@@ -5,6 +5,7 @@
 #include "runtime/report.h"
 #include "work/ranks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,7 +84,8 @@ static const char *unless_empty(const char *list) { return *list ? list : NULL; 
 /* Opens one text, of which each name is a column. */
 static int open_table(expressed *x, const names *n, input in, const rows_options *how) {
     if (in.text.columns)
-        return fail(EXIT_USAGE, NULL, "--column does not go with an expression of columns");
+        return fail(EXIT_USAGE, NULL, "--column does not go with -e '%s', which names columns",
+                    x->options->expression);
     x->numbers = list_names(n, BF_NAME_NUMBER);
     x->strings = list_names(n, BF_NAME_STRING);
     x->keys = list_names(n, BF_NAME_EITHER);
@@ -146,6 +148,7 @@ static int open_files(expressed *x, const rows_options *how) {
     names n = {.text = NULL};
     input in = x->options->input;
     in.text.judge_nulls = true;
+    if (x->file_count == 1) in.text.option = "-e";
     int code = find_names(x, &n);
     if (code == EXIT_DONE)
         code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);
@@ -302,16 +305,34 @@ int expressed_settle(expressed *x) {
     return EXIT_DONE;
 }
 
-/* Data that changed meanwhile may be refused for that. What the expression refuses is an error of
- * the data. */
+/* The index of the first element at hand among those that are selected. A rank begins later. */
+static int64_t first_index(const expressed *x) {
+    const rows *r = &x->inputs[0];
+    return r->source.first - x->options->input.first + rows_seen(r) - x->n;
+}
+
+/* Names the index among all elements, not that among those at hand. */
+static int refuse_element(const expressed *x, const char *message) {
+    const char *file = x->inputs[0].source.name, *behind;
+    int64_t index;
+    const char *at = find_index(message, &index, &behind);
+    if (!at) return fail(EXIT_DATA, file, "%s", message);
+    return fail(EXIT_DATA, file, "%.*s at index %" PRId64 "%s", (int)(at - message), message,
+                first_index(x) + index, behind);
+}
+
+/* Data that changed meanwhile may be refused for that. What the expression refuses of the elements
+ * at hand is an error of the data. */
 static int compute_failed(const expressed *x, bf_status st) {
     for (int i = 0; i < x->file_count; i++) {
         const int code = source_check(&x->inputs[i].source);
         if (code != EXIT_DONE) return code;
     }
-    const char *file = x->inputs[0].source.name;
-    if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW) return fail_status(st, x->context, file);
-    return fail(EXIT_DATA, file, "%s", bf_context_message(x->context));
+    const char *message = bf_context_message(x->context);
+    if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
+        return fail_status(st, x->context, x->inputs[0].source.name);
+    return is_one_text(x) ? rows_refuse_result(&x->inputs[0], NULL, x->options->expression, message)
+                          : refuse_element(x, message);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -369,8 +390,8 @@ static int refuse_null(const expressed *x, int64_t row) {
     static const char advice[] =
         "--null-policy skip leaves it out; isnull(x) ? y : x has another in its place";
     if (is_one_text(x)) return rows_refuse(&x->inputs[0], row, "the result is NULL", advice);
-    fail(EXIT_DATA, x->inputs[0].source.name, "the result at index %lld is NULL",
-         (long long)(x->at + row));
+    fail(EXIT_DATA, x->inputs[0].source.name, "the result at index %" PRId64 " is NULL",
+         first_index(x) + row);
     hint("%s", advice);
     return EXIT_DATA;
 }
@@ -440,21 +461,26 @@ static bf_status absorb_results(bf_state *state, bf_reduction op, expressed_resu
     return bf_state_absorb(state, &present);
 }
 
-int expressed_absorb(expressed *x, bf_state *state, bf_reduction op) {
+/* Absorbs results that are computed beforehand. */
+static int absorb_computed(expressed *x, const columns *c, bf_state *state, bf_reduction op) {
     expressed_results results;
+    const int code = compute_columns(x, c, &results);
+    if (code != EXIT_DONE) return code;
+    const bf_status st = absorb_results(state, op, results);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->context, x->inputs[0].source.name);
+}
+
+/* What is refused is computed once more by itself: then the message names the row at hand. */
+int expressed_absorb(expressed *x, bf_state *state, bf_reduction op) {
     columns *c = malloc(sizeof *c);
     if (!c) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
     look_at_columns(x, c);
-    const bool plain = are_plain(x);
-    bf_status st = BF_OK;
-    int code = EXIT_DONE;
-    if (plain)
-        st = bf_state_absorb_expression(state, x->expression, c->arrays);
-    else
-        code = compute_columns(x, c, &results);
+    const bf_status st =
+        are_plain(x) ? bf_state_absorb_expression(state, x->expression, c->arrays) : BF_E_ARGUMENT;
+    const bool again = st == BF_E_ARGUMENT || st == BF_E_OVERFLOW;
+    const int code = again         ? absorb_computed(x, c, state, op)
+                     : st != BF_OK ? compute_failed(x, st)
+                                   : EXIT_DONE;
     free(c);
-    if (plain && st != BF_OK) return compute_failed(x, st);
-    if (plain || code != EXIT_DONE) return code;
-    st = absorb_results(state, op, results);
-    return st == BF_OK ? EXIT_DONE : fail_status(st, x->context, x->inputs[0].source.name);
+    return code;
 }

@@ -1,5 +1,6 @@
 #include "group/list.h"
 
+#include "memory/large.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
 
@@ -12,8 +13,8 @@ int list_make(list *l, const group_subject *s) {
     const int64_t n = bf_groups_size(s->groups);
     bf_groups_describe(s->groups, &kind);
     *l = (list){.key = kind.key, .size = n};
-    l->keys = calloc((size_t)n + 1, bf_dtype_size(l->key));
-    l->counts = calloc((size_t)n + 1, sizeof *l->counts);
+    l->keys = large_alloc(((size_t)n + 1) * bf_dtype_size(l->key));
+    l->counts = large_alloc(((size_t)n + 1) * sizeof *l->counts);
     if (!l->keys || !l->counts) return fail_status(BF_E_MEMORY, NULL, s->file);
     const bf_array keys = bf_array_of(l->key, l->keys, n),
                    counts = bf_array_of(BF_I64, l->counts, n);

@@ -1,5 +1,7 @@
 #include "group/results.h"
 
+#include "memory/large.h"
+
 #include <stdlib.h>
 
 /* Takes an aggregate as an array. It stays without one if that cannot hold every value. */
@@ -7,7 +9,7 @@ static bf_status take_array(bf_groups *groups, const bf_reduce_options *rules, i
                             results *r) {
     const size_t n = (size_t)bf_groups_size(groups);
     r->dtype = bf_groups_aggregate_dtype(groups, which, rules);
-    r->array = r->memory = malloc(n * bf_dtype_size(r->dtype) + 1);
+    r->array = r->memory = large_alloc((n + 1) * bf_dtype_size(r->dtype));
     if (!r->array) return BF_E_MEMORY;
     const bf_array all = bf_array_of(r->dtype, r->array, (int64_t)n);
     const bf_status st = bf_groups_aggregate(groups, which, rules, &all, NULL);

@@ -4,8 +4,8 @@
 
 #include "runtime/options.h"
 
-/* An array, or, where they may need more than 64 bits or be none at all, values one by one.
- * Neither: nothing was taken. */
+/* An array, with room for one element more, or, where they may need more than 64 bits or be none at
+ * all, values one by one. Neither: nothing was taken. */
 typedef struct results {
     bf_dtype dtype;
     char *array, *memory; /* memory: its own, or NULL */

@@ -2,7 +2,6 @@
 
 #include "input/chunk.h"
 #include "runtime/report.h"
-#include "text/field.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,10 +36,8 @@ static int64_t count_rows(again *x, unsigned candidates, int64_t n) {
 }
 
 static void take_cause(again *x, int64_t row, cause *found) {
-    const char blank = x->text->layout.delimiter;
     const char *at = read_first(x, row - 1);
-    while (*text_skip_blanks(at, blank) == '\n') at = text_skip_blanks(at, blank) + 1;
-    text_refusal place = {.error.at = at};
+    text_refusal place = {.error.at = text_pass_blank_lines(&x->text->layout, at)};
     text_place_refusal(x->text, x->piece, &place);
     read_first(x, row);
     const text_strings *s = &x->rows.columns[x->column].strings;

@@ -36,6 +36,8 @@ static void make_text(chunk *c, const chunk_plan *plan, int64_t number, int64_t 
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
+int64_t chunk_elements(const source *s) { return ARRAY_BYTES / (int64_t)source_element(s); }
+
 static int64_t wanted_elements(const chunk_plan *plan, int64_t number) {
     const int64_t before = plan->first + number * plan->elements;
     const int64_t left = plan->source->count < 0 ? plan->elements : plan->source->count - before;
@@ -50,7 +52,7 @@ static void view_elements(chunk *c, const chunk_plan *plan, int64_t number) {
     c->error = errno;
     c->n = c->got > 0 ? c->got : 0;
     if (c->n > 0 && at != c->elements) memcpy(c->elements, at, (size_t)c->n * source_element(s));
-    source_drop(s, number * plan->elements, c->got);
+    source_drop(s, index, c->got);
     c->bytes = c->n * (int64_t)source_element(s);
     c->end = c->got < want;
     c->failed = c->got < 0 || (c->end && s->count >= 0);
@@ -68,7 +70,7 @@ chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *
         if (!plan.stream) plan.total = end - first;
         return plan;
     }
-    const int64_t n = plan.elements = ARRAY_BYTES / (int64_t)source_element(s);
+    const int64_t n = plan.elements = chunk_elements(s);
     if (s->count >= 0) plan.total = (s->count - first) / n + ((s->count - first) % n != 0);
     return plan;
 }

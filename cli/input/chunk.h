@@ -38,6 +38,9 @@ typedef struct chunk_plan {
 chunk_plan chunk_plan_of(source *s, const unsigned char *forms, text_selection *selection,
                          int64_t first, int64_t end, int64_t row);
 
+/* Elements of an array that one holds. */
+int64_t chunk_elements(const source *s);
+
 /* False if there is no memory; close it in either case. */
 bool chunk_open(chunk *c, const chunk_plan *plan);
 void chunk_close(chunk *c);

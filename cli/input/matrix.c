@@ -40,9 +40,15 @@ void matrix_close(matrix *m) {
     m->table = NULL;
 }
 
-void matrix_share(matrix *m) {
+void matrix_flatten(matrix *m) {
+    m->shape[0] = m->end = m->shape[0] * m->unit;
+    m->ndim = 1;
+    m->unit = 1;
+}
+
+void matrix_share(matrix *m, int64_t step) {
     m->rows.options.ordered = true;
-    share_pieces(&m->rows, m->shape[0], m->unit, &m->first, &m->end);
+    share_pieces(&m->rows, m->shape[0], m->unit, step, &m->first, &m->end);
     m->at = m->first;
 }
 

@@ -36,8 +36,12 @@ void matrix_again(matrix *m);
  * it is refused. */
 int matrix_all(matrix *m, int64_t limit, bf_array *whole);
 
-/* Leaves this rank's indices of an array, which are then read in C order. */
-void matrix_share(matrix *m);
+/* Makes an array of one dimension, whose first index selects an element. */
+void matrix_flatten(matrix *m);
+
+/* Leaves this rank's indices of an array, which are then read in C order. They begin at a multiple
+ * of `step`. */
+void matrix_share(matrix *m, int64_t step);
 
 /* Goes on where the rows are, which an earlier run may have left behind. */
 void matrix_follow(matrix *m);

@@ -2,9 +2,9 @@
 #include "input/rows.h"
 
 #include "input/crew.h"
+#include "memory/large.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
-#include "text/field.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,16 +305,50 @@ static int next_in_place(rows *r, int64_t most, rows_chunk *out) {
     return EXIT_DONE;
 }
 
+/* Whether elements are copied from the file at once: those of more than one chunk. */
+static bool is_copied(const rows *r, int64_t most) {
+    const source *s = &r->source;
+    return s->map.size > 0 && s->file && !s->reorder && most > chunk_elements(s);
+}
+
+/* Makes room for a copy of n elements. */
+static bool reserve_copy(rows *r, int64_t n) {
+    if (n <= r->room) return true;
+    drop_gathered(r);
+    r->gathered[0].numbers = large_alloc((size_t)n * source_element(&r->source));
+    r->room = r->gathered[0].numbers ? n : 0;
+    return r->room > 0;
+}
+
+/* Whoever makes chunks begins anew behind the copy. */
+static int next_copied(rows *r, int64_t most, rows_chunk *out) {
+    source *s = &r->source;
+    const int64_t left = s->count - r->at;
+    crew_close(r->crew);
+    r->crew = NULL;
+    r->current = NULL;
+    r->taken = 0;
+    out->n = left < most ? left : most;
+    if (out->n == 0) return source_check(s);
+    if (!reserve_copy(r, out->n)) return fail_status(BF_E_MEMORY, NULL, s->name);
+    const int code = source_copy(s, r->at, out->n, r->gathered[0].numbers);
+    r->chunk[0] = (rows_column){.as = {r->gathered[0].numbers}, .can = 1};
+    r->at += out->n;
+    progress_add(out->n * (int64_t)source_element(s));
+    progress_tick();
+    return code;
+}
+
 static int open_crew(rows *r) {
     source *s = &r->source;
     const bool file = !s->text || s->text->file;
     r->selection = r->start.selection;
     if (s->text) set_forms(r);
-    if (!s->text && s->stream && r->start.at > 0) { /* a file that cannot be mapped */
-        const int code = source_skip(s, r->start.at);
+    if (!s->text && s->stream && r->at > 0) { /* a file that cannot be mapped */
+        const int code = source_skip(s, r->at);
         if (code != EXIT_DONE) return code;
     }
-    const int64_t first = !file ? 0 : s->text ? r->start.part : r->start.at;
+    const int64_t first = !file ? 0 : s->text ? r->start.part : r->at;
     int64_t row = -1;
     const text_status st = s->text && file ? text_find_part(s->text, first, &row) : TEXT_OK;
     if (st != TEXT_OK) return source_text_failed(s, st, NULL);
@@ -474,6 +508,7 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
     *out = (rows_chunk){.columns = r->chunk};
     int code = rows_prepare(r);
     if (code == EXIT_DONE && rows_in_place(r)) return next_in_place(r, most, out);
+    if (code == EXIT_DONE && is_copied(r, most)) return next_copied(r, most, out);
     if (code == EXIT_DONE && !r->crew) code = open_crew(r);
     const bool first = code == EXIT_DONE && !r->current && r->taken == 0;
     if (code == EXIT_DONE && (first || (r->current && r->used == r->current->n)))
@@ -538,17 +573,25 @@ void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view)
 int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice) {
     const text_input *t = r->source.text;
     const text_piece *p = &r->current->piece;
-    const char delimiter = t->layout.delimiter;
     text_refusal refusal = {.line = 0};
     int64_t passed;
     snprintf(refusal.error.what, sizeof refusal.error.what, "%s", what);
     snprintf(refusal.error.hint, sizeof refusal.error.hint, "%s", advice);
     const char *at = text_rows_skip(&t->layout, text_is_quoted(t, p), p->at, p->end,
                                     r->chunk[0].first + row, &passed);
-    while (*text_skip_blanks(at, delimiter) == '\n') at = text_skip_blanks(at, delimiter) + 1;
-    refusal.error.at = at;
+    refusal.error.at = text_pass_blank_lines(&t->layout, at);
     text_place_refusal(t, p, &refusal);
     return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
+}
+
+int rows_refuse_result(const rows *r, const int64_t *places, const char *text,
+                       const char *message) {
+    text_error e;
+    int64_t row;
+    const char *behind, *const at = find_index(message, &row, &behind);
+    if (!at) return fail(EXIT_DATA, r->source.name, "%.100s: %s", text, message);
+    snprintf(e.what, sizeof e.what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
+    return rows_refuse(r, places ? places[row] : row, e.what, "");
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -254,12 +254,21 @@ int source_check_rows(const source *s, const text_selection *left, int64_t n) {
     return EXIT_DONE;
 }
 
+static bool names_columns(const text_options *t) { return t->columns || t->strings || t->keys; }
+
+/* An expression of columns. */
+static int refuse_columns(const source *s, const char *option) {
+    fail(EXIT_USAGE, s->name, "%s names columns of text, and this is a .npy file", option);
+    hint("of arrays there are a, b, c and so on, in the order of the files");
+    return EXIT_USAGE;
+}
+
 /* An option that only text has. */
 static int refuse_text_options(const source *s, const input *in) {
     const text_options *t = &in->text;
     const char *option = t->chooser             ? t->chooser->option
                          : t->all               ? "--on"
-                         : t->columns           ? "--column"
+                         : names_columns(t)     ? t->option ? t->option : "--column"
                          : t->delimiter         ? "--delimiter"
                          : t->header            ? "--header"
                          : t->nulls             ? "--null"
@@ -271,8 +280,9 @@ static int refuse_text_options(const source *s, const input *in) {
                          : in->dtype != BF_NONE ? "--dtype"
                                                 : NULL;
     if (!option) return EXIT_DONE;
+    if (option == t->option) return refuse_columns(s, option);
     fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
-         in->dtype != BF_NONE ? " and raw data" : "");
+         strcmp(option, "--dtype") == 0 ? " and raw data" : "");
     if (t->all) hint("without --on, join finds the rows of arrays that hold the same number");
     return EXIT_USAGE;
 }
@@ -473,6 +483,15 @@ const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64
         return s->data + (size_t)(s->first + index) * element;
     if (s->layout.swap && *got > 0) bytes_swap(buffer, (size_t)*got, element);
     return buffer;
+}
+
+int source_copy(const source *s, int64_t index, int64_t n, void *to) {
+    const int64_t element = (int64_t)source_element(s);
+    const int64_t got =
+        bytes_pread(s->fd, to, (size_t)(n * element), s->start + (s->first + index) * element);
+    if (got < 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
+    if (s->layout.swap) bytes_swap(to, (size_t)n, (size_t)element);
+    return got < n * element ? became_shorter(s) : source_check(s);
 }
 
 void source_drop(const source *s, int64_t index, int64_t n) {

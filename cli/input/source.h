@@ -69,6 +69,10 @@ void source_rewind(source *s);
  * Several threads may view one source that is not a stream. */
 const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64_t *got);
 
+/* Copies elements [index, index + n) of the selection of a file that is mapped, in the file's
+ * order, into memory of the caller's, without mapped pages. */
+int source_copy(const source *s, int64_t index, int64_t n, void *to);
+
 /* If memory is limited, takes elements [index, index + n) of a mapped file, which have been used,
  * out of the resident set. */
 void source_drop(const source *s, int64_t index, int64_t n);

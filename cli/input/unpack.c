@@ -79,6 +79,7 @@ struct unpack {
     } stream;
     bool begun;    /* stream is to be ended */
     bool complete; /* what has been read so far */
+    bool midway;   /* in a frame of Zstandard */
     bool last;     /* all has been read from fd */
     const char *fault;
     uint64_t limit;  /* of memory; 0: as is usual */
@@ -154,14 +155,17 @@ static bool zstd_begin(unpack *u) {
     return u->stream.zstd != NULL;
 }
 
+/* Where there is room for a whole frame, libzstd decodes it at once, and then refuses some that it
+ * takes piece by piece. So it has no room when a frame begins. */
 static enum outcome zstd_decode(unpack *u, flow *f) {
     size_t (*decompress)(void *, zstd_buffer *, zstd_buffer *);
     int (*code_of)(size_t);
     memcpy(&decompress, &u->function[1], sizeof decompress);
     memcpy(&code_of, &u->function[2], sizeof code_of);
     if (u->complete && f->in_left == 0) return DECODED;
-    zstd_buffer in = {f->in, f->in_left, 0}, out = {f->out, f->out_left, 0};
+    zstd_buffer in = {f->in, f->in_left, 0}, out = {f->out, u->midway ? f->out_left : 0, 0};
     const size_t status = decompress(u->stream.zstd, &out, &in);
+    u->midway = status != 0;
     const int fault = code_of(status);
     if (fault != 0)
         return fault == ZSTD_WINDOW_TOO_LARGE ? TOO_WIDE

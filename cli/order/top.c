@@ -2,6 +2,7 @@
 
 #include "memory/key.h"
 #include "runtime/progress.h"
+#include "text/item.h"
 #include "work/ranks.h"
 #include "work/share.h"
 
@@ -13,8 +14,9 @@
 enum { STEP = 1 << 18, STEP_LEAST = 1 << 12, COST = 128 };
 
 static int64_t count_columns(const options *o) {
-    int64_t n = 1;
-    for (const char *at = o->input.text.columns; at && *at; at++) n += *at == ',';
+    const char *at = o->input.text.columns;
+    int64_t n = at ? 0 : 1;
+    for (; at && *at; n++) text_take_item(&at, ",");
     return n;
 }
 

@@ -25,15 +25,29 @@ typedef struct absorbing {
     bf_reduction op;
 } absorbing;
 
-static bf_status open_states(const absorbing *x, bf_reduction op, int64_t start) {
-    bf_status st = x->states ? BF_OK : BF_E_MEMORY;
+/* What a column or a state costs beside its words: its names, values and places in lists. */
+enum { COLUMN_BYTES = 768, STATE_BYTES = 128 };
+
+static int refuse_memory(const absorbing *x) {
+    fail(EXIT_USAGE, x->rows->source.name,
+         "--memory is too small: there is no room for the states of %d columns", x->rows->columns);
+    hint("states and values take at most three quarters of --memory; --column takes some columns");
+    return EXIT_USAGE;
+}
+
+static int open_states(const absorbing *x, bf_reduction op, int64_t start) {
+    const memory_plan *plan = &x->task->options->memory;
+    int64_t bytes = (int64_t)COLUMN_BYTES * x->rows->columns;
+    bf_status st = BF_OK;
     for (int k = 0; k < x->rows->columns * x->candidates && st == BF_OK; k++) {
         const int i = k % x->candidates;
         if (!(x->rows->can[k / x->candidates] & 1u << i)) continue;
         st = bf_state_create(x->task->context, op, rows_candidate(x->rows, i), &x->states[k]);
         if (st == BF_OK && reduce_is_ordered(op)) st = bf_state_seek(x->states[k], start);
+        if (st == BF_OK) bytes += STATE_BYTES + (int64_t)bf_state_save_size(x->states[k]);
+        if (plan->limit > 0 && bytes > plan->library + plan->results) return refuse_memory(x);
     }
-    return st;
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->rows->source.name);
 }
 
 /* The next rows from *at on, before n, that all have a number; *at is then behind them. */
@@ -118,8 +132,9 @@ static int walk_rows(absorbing *x, bf_reduction op, int64_t start, work_thing *t
     const int n = x->rows->columns * x->candidates;
     int code = work_begin(w, inputs, 1);
     if (code != EXIT_DONE) return code;
-    const bf_status st = things ? open_states(x, op, start) : BF_E_MEMORY;
-    if (st != BF_OK) return fail_status(st, x->task->context, name);
+    if (!things || !x->states) return fail_status(BF_E_MEMORY, NULL, name);
+    code = open_states(x, op, start);
+    if (code != EXIT_DONE) return code;
     for (int k = 0; k < n; k++) things[k] = (work_thing){.state = &x->states[k]};
     code = work_hold(w, things, n);
     return code == EXIT_DONE ? absorb_chunks(x) : code;

@@ -29,11 +29,7 @@ static int check_options(const options *o, bf_reduction op) {
         return fail(EXIT_USAGE, NULL, "--empty needs --axis, --offsets or --index");
     if (o->empty && !many_has_empty(op))
         return fail(EXIT_USAGE, NULL, "--empty is for min, max, argmin and argmax");
-    if ((o->save || o->checkpoint) && !many_has_states(op))
-        return fail(EXIT_USAGE, NULL,
-                    "%s of many values is for sum, mean, var, std, sumsq, norm, min and max",
-                    o->save ? "--save" : "--checkpoint");
-    if (o->save && o->file_count > 1)
+    if (o->save && o->file_count > (op == BF_DOT ? 2 : 1))
         return fail(EXIT_USAGE, NULL, "--save of many values takes one FILE");
     return check_output(o, op);
 }
@@ -56,10 +52,20 @@ static int open_inputs(many *x, char *const names[]) {
     return code;
 }
 
-/* Whether this rank has a part in the work; text, and what has no slabs, is done by rank 0 alone.
- */
+/* The factors of a dot product have one shape; the length of a stream shows at its end. */
+static int check_pair(const many *x) {
+    const matrix *a = &x->input[0], *b = &x->input[1];
+    bool same = x->inputs == 1 || a->ndim == b->ndim;
+    for (int d = 0; same && x->inputs > 1 && d < a->ndim; d++)
+        same = a->shape[d] == b->shape[d] || a->shape[d] < 0 || b->shape[d] < 0;
+    return same ? EXIT_DONE
+                : fail(EXIT_DATA, b->rows.source.name, "%s: it is not that of %s",
+                       bf_status_string(BF_E_SHAPE), a->rows.source.name);
+}
+
+/* Whether this rank has a part in the work; what ranks cannot share is done by rank 0 alone. */
 static bool takes_part(many *x) {
-    x->away = (!many_has_slabs(x) || x->input[0].rows.source.text) && !ranks_alone();
+    x->away = !many_shares(x) && !ranks_alone();
     return !x->away;
 }
 
@@ -82,6 +88,7 @@ static int reduce_files(many *x, char *const names[]) {
     const double began = progress_clock();
     x->by = &x->places;
     int code = open_inputs(x, names);
+    if (code == EXIT_DONE) code = check_pair(x);
     if (code == EXIT_DONE) code = places_fit(&x->places, m);
     code = ranks_agree(code);
     if (code != EXIT_DONE || !takes_part(x)) return code;
@@ -146,32 +153,24 @@ static int64_t count_elements(bf_states *states, int64_t n, int64_t *memory) {
     return sum;
 }
 
-static int take_values(many *x, bf_states *states, const bf_states_info *info, void *memory) {
-    results *r = &x->results;
-    const bf_array values = bf_array_of(r->column[0].dtype, memory, info->count);
-    const bf_status st = memory ? bf_states_result(states, &x->rules, &values, NULL) : BF_E_MEMORY;
-    if (st != BF_OK) return many_call_failed(x, st);
-    if (!results_add(r, 0, memory, info->count)) return temporary_failed(errno);
-    return results_put(r, &x->task->output, bf_context_device(x->task->context));
-}
-
 static int show_states(many *x, bf_states *states, double began) {
     bf_states_info info = {.size = sizeof info};
     results *r = &x->results;
     bf_states_describe(states, &info);
+    x->op = info.op;
     x->rules = many_rules(x->task->options, info.op);
-    const bf_dtype dtype = bf_reduce_dtype(info.op, info.dtype, &x->rules);
-    int code = many_read_empty(x, dtype);
+    int code = many_open_results(x, info.dtype);
     if (code != EXIT_DONE) return code;
-    results_open(r, &dtype, 1, 0);
-    r->dtype = info.dtype;
+    bf_array values = {.ndim = 1, .shape = {info.count}, .strides = {1}};
     r->ndim = 1;
-    r->shape[0] = r->count = info.count;
-    r->seconds = progress_clock() - began;
+    r->shape[0] = info.count;
     int64_t *memory = malloc((size_t)info.count * sizeof *memory + 1);
     if (memory) r->n = count_elements(states, info.count, memory);
-    code = take_values(x, states, &info, memory);
     free(memory);
+    code = many_take(x, states, &values);
+    r->seconds = progress_clock() - began;
+    if (code == EXIT_DONE)
+        code = results_put(r, &x->task->output, bf_context_device(x->task->context));
     results_close(r);
     return code;
 }

@@ -18,27 +18,8 @@
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-bool many_has_states(bf_reduction op) {
-    switch (op) {
-    case BF_SUM:
-    case BF_MEAN:
-    case BF_VAR:
-    case BF_STD:
-    case BF_SUMSQ:
-    case BF_NORM:
-    case BF_MIN:
-    case BF_MAX: return true;
-    default: return false;
-    }
-}
-
 bool many_has_empty(bf_reduction op) {
     return op == BF_MIN || op == BF_MAX || op == BF_ARGMIN || op == BF_ARGMAX;
-}
-
-int many_read_empty(many *x, bf_dtype dtype) {
-    x->rules.empty = x->task->options->empty ? &x->empty : NULL;
-    return places_read_empty(x->task->options, dtype, &x->empty);
 }
 
 /* The reductions in the columns of describe, from the minimum on. */
@@ -51,12 +32,12 @@ bf_reduce_options many_rules(const options *o, bf_reduction op) {
     return rules;
 }
 
-static int open_results(many *x) {
+int many_open_results(many *x, bf_dtype dtype) {
     const options *o = x->task->options;
     const bool all = x->op == BF_DESCRIBE;
     results *r = &x->results;
     bf_dtype dtypes[RESULTS_COLUMNS] = {BF_I64, BF_I64, BF_I64};
-    r->dtype = matrix_dtype(&x->input[0]);
+    r->dtype = dtype;
     if (!all) dtypes[0] = bf_reduce_dtype(x->op, r->dtype, &o->rules);
     for (int k = RESULTS_MIN; k < RESULTS_COLUMNS; k++) {
         const bf_reduce_options rules = many_rules(o, described[k - RESULTS_MIN]);
@@ -65,8 +46,11 @@ static int open_results(many *x) {
     results_close(r);
     results_open(r, dtypes, all ? RESULTS_COLUMNS : 1, o->memory.results);
     r->skip = o->rules.nan == BF_NAN_SKIP;
-    return many_read_empty(x, dtypes[0]);
+    x->rules.empty = o->empty ? &x->empty : NULL;
+    return places_read_empty(o, dtypes[0], &x->empty);
 }
+
+static int open_results(many *x) { return many_open_results(x, matrix_dtype(&x->input[0])); }
 
 int many_call_failed(many *x, bf_status st) {
     const char *name = x->input[0].rows.source.name;
@@ -191,6 +175,17 @@ static bf_status describe_column(many *x, int column, const bf_array *a, const b
     return places_reduce(x->by, x->task->context, op, a, NULL, &rules, values);
 }
 
+/* Takes the values of states of descriptions. */
+static bf_status describe_states(const many *x, int column, bf_states *states,
+                                 const bf_array *values) {
+    bf_descriptions one = {.size = sizeof one};
+    const bf_array **const members[RESULTS_COLUMNS] = {&one.n,      &one.nan, &one.inf,    &one.min,
+                                                       &one.argmin, &one.max, &one.argmax, &one.sum,
+                                                       &one.mean,   &one.std};
+    *members[column] = values;
+    return bf_states_description(states, &x->task->options->rules, &one);
+}
+
 /* ---- ways to work ---------------------------------------------------------------------------- */
 
 /* Reduces an array, or a slab whose results are its own. */
@@ -209,25 +204,52 @@ static int reduce_slab(many *x, const bf_array *a, const bf_array *b) {
     return code;
 }
 
-static int reduce_whole(many *x) {
+static const bf_array *second_of(const many *x, const bf_array of[2]) {
+    return x->inputs > 1 ? &of[1] : NULL;
+}
+
+static int take_all(many *x, bf_array of[2]) {
     const int64_t memory = x->task->options->memory.input / x->inputs;
-    bf_array of[2];
     int code = EXIT_DONE;
     for (int i = 0; i < x->inputs && code == EXIT_DONE; i++)
         code = matrix_all(&x->input[i], memory, &of[i]);
-    if (code == EXIT_DONE) code = reduce_slab(x, &of[0], x->inputs > 1 ? &of[1] : NULL);
+    return code;
+}
+
+static int check_inputs(many *x) {
+    int code = EXIT_DONE;
     for (int i = 0; i < x->inputs && code == EXIT_DONE; i++) code = matrix_check(&x->input[i]);
     return code;
 }
 
-/* The indices of the first axis in a slab; of text, those at hand. */
+static int reduce_whole(many *x) {
+    bf_array of[2];
+    int code = take_all(x, of);
+    if (code == EXIT_DONE) code = reduce_slab(x, &of[0], second_of(x, of));
+    return code == EXIT_DONE ? check_inputs(x) : code;
+}
+
+static bool all_in_place(const many *x) {
+    bool in_place = true;
+    for (int i = 0; i < x->inputs; i++) in_place = in_place && matrix_in_place(&x->input[i]);
+    return in_place;
+}
+
+static bool some_text(const many *x) {
+    bool text = false;
+    for (int i = 0; i < x->inputs; i++) text = text || x->input[i].rows.source.text;
+    return text;
+}
+
+/* The indices of the first axis in a slab; of one text, those at hand. */
 static int slab_indices(const many *x, int64_t *n) {
     const matrix *m = &x->input[0];
     const options *o = x->task->options;
     const int64_t row = m->unit * (int64_t)bf_dtype_size(matrix_dtype(m));
-    int64_t bytes = matrix_in_place(m) && !o->checkpoint ? SLAB_IN_PLACE : SLAB_COPIED;
-    if (o->memory.limit > 0 && o->memory.input < bytes) bytes = o->memory.input;
-    *n = m->rows.source.text || row == 0 ? 0 : row > bytes ? 1 : bytes / row;
+    const int64_t limit = o->memory.input / x->inputs;
+    int64_t bytes = all_in_place(x) && !o->checkpoint ? SLAB_IN_PLACE : SLAB_COPIED;
+    if (o->memory.limit > 0 && limit < bytes) bytes = limit;
+    *n = row == 0 || (x->inputs == 1 && some_text(x)) ? 0 : row > bytes ? 1 : bytes / row;
     if (o->memory.limit == 0 || row <= bytes) return EXIT_DONE;
     fail(EXIT_USAGE, m->rows.source.name,
          "--memory is too small: an index of the first axis selects %" PRId64 " bytes", row);
@@ -235,28 +257,44 @@ static int slab_indices(const many *x, int64_t *n) {
     return EXIT_USAGE;
 }
 
+/* The next slab of each input; *more: there is one. Shapes that differ are refused by the library.
+ */
+static int next_slabs(many *x, int64_t n, bf_array of[2], bool *more) {
+    int code = EXIT_DONE;
+    *more = false;
+    for (int i = 0; i < x->inputs && code == EXIT_DONE; i++) {
+        code = matrix_next(&x->input[i], n, &of[i]);
+        *more = *more || (code == EXIT_DONE && of[i].shape[0] > 0);
+    }
+    *more = *more && code == EXIT_DONE;
+    return code;
+}
+
 static int reduce_slabs(many *x) {
-    bf_array slab = {.shape = {1}};
+    bf_array of[2];
+    bool more = true;
     int64_t n;
     int code = slab_indices(x, &n);
-    while (code == EXIT_DONE && slab.shape[0] > 0) {
-        code = matrix_next(&x->input[0], n, &slab);
-        if (code == EXIT_DONE && slab.shape[0] > 0) code = reduce_slab(x, &slab, NULL);
+    while (code == EXIT_DONE && more) {
+        code = next_slabs(x, n, of, &more);
+        if (more) code = reduce_slab(x, &of[0], second_of(x, of));
     }
     return code;
 }
 
 static int absorb_slabs(many *x, bf_states *states) {
-    bf_array slab = {.shape = {1}};
-    matrix *m = &x->input[0];
+    bf_array of[2];
+    bool more = true;
+    const matrix *m = &x->input[0];
     int64_t n;
     int code = slab_indices(x, &n);
     if (code == EXIT_DONE) code = places_check(x->by, m->shape[0]);
-    while (code == EXIT_DONE && slab.shape[0] > 0) {
-        code = matrix_next(m, n, &slab);
-        if (code == EXIT_DONE && !places_reach(x->by, m->at)) code = places_check(x->by, m->at);
-        if (code != EXIT_DONE || slab.shape[0] == 0) break;
-        const bf_status st = places_absorb(x->by, states, &slab, m->at - slab.shape[0]);
+    while (code == EXIT_DONE && more) {
+        code = next_slabs(x, n, of, &more);
+        if (more && !places_reach(x->by, m->at)) code = places_check(x->by, m->at);
+        if (code != EXIT_DONE || !more) break;
+        const bf_status st =
+            places_absorb(x->by, states, &of[0], second_of(x, of), m->at - of[0].shape[0]);
         if (st == BF_OK)
             work_tick(&x->task->work);
         else
@@ -266,20 +304,27 @@ static int absorb_slabs(many *x, bf_states *states) {
     return code;
 }
 
+int many_take(many *x, bf_states *states, bf_array *values) {
+    int code = make_room(x, values);
+    for (int k = 0; k < x->results.columns && code == EXIT_DONE; k++) {
+        values->dtype = x->results.column[k].dtype;
+        const bf_status st = x->op == BF_DESCRIBE
+                                 ? describe_states(x, k, states, values)
+                                 : bf_states_result(states, &x->rules, values, NULL);
+        code = st == BF_OK ? keep_values(x, k, values) : many_call_failed(x, st);
+    }
+    x->results.count = count_of(values);
+    free(values->data);
+    return code;
+}
+
 /* Takes the values of states, of n indices of the first axis if each has its own, and saves the
  * states if they shall be. */
 static int take_states(many *x, bf_states *states, int64_t n) {
     bf_array values = shape_values(x, n);
-    int code = make_room(x, &values);
-    if (code != EXIT_DONE) return code;
-    values.dtype = x->results.column[0].dtype;
-    const bf_status st = bf_states_result(states, &x->rules, &values, NULL);
-    code = st == BF_OK ? keep_values(x, 0, &values) : many_call_failed(x, st);
-    x->results.count = count_of(&values);
-    free(values.data);
-    if (code == EXIT_DONE && x->task->options->save)
-        code = statefile_save_states(&x->task->save, states, x->task->context);
-    return code;
+    const int code = many_take(x, states, &values);
+    if (code != EXIT_DONE || !x->task->options->save) return code;
+    return statefile_save_states(&x->task->save, states, x->task->context);
 }
 
 static bf_status create_states(const many *x, int64_t n, bf_states **states) {
@@ -289,21 +334,27 @@ static bf_status create_states(const many *x, int64_t n, bf_states **states) {
 
 /* A checkpoint knows more of what the numbers of a text are than its first lines do. */
 static int settle_again(many *x) {
-    matrix *const of[] = {&x->input[0]};
-    const int code = matrix_settle(of, 1);
+    matrix *const of[] = {&x->input[0], &x->input[1]};
+    const int code = matrix_settle(of, x->inputs);
     return code == EXIT_DONE ? open_results(x) : code;
+}
+
+static bool is_ordered(const many *x) {
+    const bool tree = x->op == BF_PROD && x->results.dtype >= BF_F16;
+    return tree || x->op == BF_ARGMIN || x->op == BF_ARGMAX || x->op == BF_DESCRIBE;
 }
 
 /* Makes the states, or takes those of a checkpoint, and absorbs what they lack. */
 static int walk_slabs(many *x, bf_states **states) {
     matrix *m = &x->input[0];
-    rows *const inputs[] = {&m->rows};
+    rows *const inputs[] = {&m->rows, &x->input[1].rows};
     const work_thing thing = {.many = states};
-    int code = work_begin(&x->task->work, inputs, 1);
-    matrix_follow(m);
+    int code = work_begin(&x->task->work, inputs, x->inputs);
+    for (int i = 0; i < x->inputs; i++) matrix_follow(&x->input[i]);
     if (code == EXIT_DONE && matrix_dtype(m) != x->results.dtype) code = settle_again(x);
     if (code != EXIT_DONE) return code;
-    const bf_status st = create_states(x, 0, states);
+    bf_status st = create_states(x, 0, states);
+    if (st == BF_OK && is_ordered(x)) st = places_seek(x->by, *states, m, m->first);
     if (st != BF_OK) return many_call_failed(x, st);
     code = work_hold(&x->task->work, &thing, 1);
     return code == EXIT_DONE ? absorb_slabs(x, *states) : code;
@@ -322,34 +373,45 @@ static int reduce_states(many *x) {
 
 /* The same where each index of the first axis has states of its own. */
 static int save_whole(many *x) {
-    bf_array whole;
+    bf_array of[2];
     bf_states *states = NULL;
-    int code = matrix_all(&x->input[0], x->task->options->memory.input, &whole);
+    int code = take_all(x, of);
     if (code != EXIT_DONE) return code;
-    bf_status st = create_states(x, whole.shape[0], &states);
-    if (st == BF_OK) st = places_absorb(x->by, states, &whole, 0);
-    code = st == BF_OK ? take_states(x, states, whole.shape[0]) : many_call_failed(x, st);
+    bf_status st = create_states(x, of[0].shape[0], &states);
+    if (st == BF_OK) st = places_absorb(x->by, states, &of[0], second_of(x, of), 0);
+    code = st == BF_OK ? take_states(x, states, of[0].shape[0]) : many_call_failed(x, st);
     bf_states_destroy(states);
-    return code == EXIT_DONE ? matrix_check(&x->input[0]) : code;
+    return code == EXIT_DONE ? check_inputs(x) : code;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Whether slabs can be reduced one after another: each has results of its own, or states add them
- * up. */
-bool many_has_slabs(const many *x) {
-    const bool apart = places_keep_first(x->by);
-    return x->inputs == 1 && (apart ? !x->task->options->save : many_has_states(x->op));
+/* A product of floats along axes is cut at whole leaves. Those of segments and slots begin
+ * anywhere, and are of one rank. */
+enum { LEAF = 4096 };
+
+static bool is_float_product(const many *x) {
+    return x->op == BF_PROD && matrix_dtype(&x->input[0]) >= BF_F16;
+}
+
+bool many_shares(const many *x) {
+    if (some_text(x) || (places_keep_first(x->by) && x->task->options->save)) return false;
+    return x->by->kind == BY_AXES || !is_float_product(x);
+}
+
+/* A GPU reduces at once what states keep in host memory. */
+static bool wants_gpu(const many *x) {
+    const bool kept = is_ordered(x) || x->op == BF_PROD || x->op == BF_DOT;
+    return kept && options_gpu(x->task->options->device);
 }
 
 /* Slabs with results of their own cost nothing, but states do: an array in place is rather reduced
  * at once, if memory is not limited. */
 static bool is_whole(const many *x) {
-    const matrix *m = &x->input[0];
-    const bool simple = places_keep_first(x->by) && !m->rows.source.layout.fortran;
-    if (!many_has_slabs(x)) return true;
-    return matrix_in_place(m) && !x->task->options->save && x->task->options->memory.limit == 0 &&
-           !x->task->options->checkpoint && !simple && ranks_count() == 1;
+    const options *o = x->task->options;
+    const bool simple = places_keep_first(x->by) && !x->input[0].rows.source.layout.fortran;
+    if (o->save || o->memory.limit > 0 || o->checkpoint || ranks_count() > 1) return false;
+    return !simple && (all_in_place(x) || wants_gpu(x));
 }
 
 /* Few long fibres are taken in parts if one is too large for memory, or there are more ranks; and
@@ -357,15 +419,17 @@ static bool is_whole(const many *x) {
 static bool wants_parts(const many *x) {
     const matrix *m = &x->input[0];
     const int64_t row = m->unit * (int64_t)bf_dtype_size(matrix_dtype(m));
-    const int64_t limit = x->task->options->memory.input;
-    return many_has_states(x->op) && places_are_runs(x->by, m) &&
-           (x->task->options->checkpoint || (limit > 0 && row > limit) ||
-            (ranks_count() > 1 && m->shape[0] < ranks_count()));
+    const int64_t limit = x->task->options->memory.input / x->inputs;
+    if (!places_are_runs(x->by, m) || (ranks_count() > 1 && is_float_product(x))) return false;
+    return x->task->options->checkpoint || (limit > 0 && row > limit) ||
+           (ranks_count() > 1 && m->shape[0] < ranks_count());
 }
 
 static int flatten(many *x) {
     x->by = &x->flat;
-    return places_flatten(&x->flat, &x->input[0], &x->places);
+    const int code = places_flatten(&x->flat, &x->input[0], &x->places);
+    if (x->inputs > 1) matrix_flatten(&x->input[1]);
+    return code;
 }
 
 static int reduce_once(many *x) {
@@ -377,7 +441,9 @@ static int reduce_once(many *x) {
                     "--checkpoint needs axis 0, or an array in C order and its last axes");
     if (o->save && places_keep_first(x->by)) return save_whole(x);
     if (is_whole(x)) return reduce_whole(x);
-    matrix_share(&x->input[0]);
+    const bool leaves = !places_keep_first(x->by) && is_float_product(x);
+    for (int i = 0; i < x->inputs; i++)
+        matrix_share(&x->input[i], leaves && ranks_count() > 1 ? LEAF : 1);
     if (!places_keep_first(x->by)) return reduce_states(x);
     code = reduce_slabs(x);
     return code == ROWS_RESETTLED ? code : ranks_agree(code);

@@ -21,23 +21,26 @@ typedef struct many {
     results results;
 } many;
 
-/* Whether there are states of op; and whether it has no value of no elements, but that of --empty.
- */
-bool many_has_states(bf_reduction op);
+/* Whether op has no value of no elements, but that of --empty. */
 bool many_has_empty(bf_reduction op);
 
 /* The rules for op: what is picked out is not rounded. */
 bf_reduce_options many_rules(const options *o, bf_reduction op);
 
-/* Takes --empty, if it is given, into the rules of results of this dtype. Returns an exit code. */
-int many_read_empty(many *x, bf_dtype dtype);
+/* Begins with results of elements of this dtype, and takes --empty, if it is given, into the rules.
+ * Returns an exit code. */
+int many_open_results(many *x, bf_dtype dtype);
+
+/* Takes the results of states; values: an array of their shape, without memory and dtype. Returns
+ * an exit code. */
+int many_take(many *x, bf_states *states, bf_array *values);
 
 /* How a call that failed ends: data that changed meanwhile may be refused for that. Returns an exit
  * code. */
 int many_call_failed(many *x, bf_status st);
 
-/* Whether the inputs, which are open and fit the places, can be taken by slabs. */
-bool many_has_slabs(const many *x);
+/* Whether ranks can share the inputs, which are open and fit the places. */
+bool many_shares(const many *x);
 
 /* Makes the results. Returns an exit code that all ranks agree on. */
 int many_work(many *x);

@@ -130,7 +130,7 @@ static bool are_wholes(const part *parts, int n) {
 /* They are of one kind. */
 static bf_status merge_part(const statefile *into, const statefile *from, bool wholes) {
     if (into->groups) return bf_groups_merge(into->groups, from->groups);
-    if (into->states) return bf_states_merge(into->states, from->states);
+    if (into->states) return bf_states_append(into->states, from->states); /* of whole files */
     if (into->histogram) return bf_histogram_merge(into->histogram, from->histogram);
     return (wholes ? bf_state_append : bf_state_merge)(into->state, from->state);
 }

@@ -146,6 +146,15 @@ int fail_text(bf_status status, const bf_context *context, const char *option, c
     return code;
 }
 
+const char *find_index(const char *message, int64_t *index, const char **behind) {
+    static const char before[] = " at index ";
+    const char *at = strstr(message, before);
+    char *end = NULL;
+    if (at) *index = strtoll(at + strlen(before), &end, 10);
+    *behind = end;
+    return at;
+}
+
 static const char *device_reason(void) {
     static char text[80];
     const char *reason = bf_device_reason();

@@ -35,6 +35,10 @@ int fail_status(bf_status status, const bf_context *context, const char *file);
 int fail_text(bf_status status, const bf_context *context, const char *option, const char *text,
               int position);
 
+/* Where a message of the library says " at index N": the number, and what is behind it. NULL: it
+ * does not. */
+const char *find_index(const char *message, int64_t *index, const char **behind);
+
 /* The same for a GPU that was asked for and cannot be used: why, and what would help. */
 int fail_device(const char *device);
 

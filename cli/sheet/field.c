@@ -9,12 +9,7 @@
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* RFC 4180, with tabs as with commas. The empty string is quoted, for the empty field is NULL. */
-static char *put_separated(char *text, char separator, const char *at, const char *end) {
-    bool quoted = at == end;
-    for (const char *c = at; c < end && !quoted; c++)
-        quoted = *c == separator || *c == '"' || *c == '\n' || *c == '\r' || *c == '\t';
-    if (!quoted) return (char *)memcpy(text, at, (size_t)(end - at)) + (end - at);
+static char *put_quoted(char *text, const char *at, const char *end) {
     *text++ = '"';
     for (; at < end; at++) {
         if (*at == '"') *text++ = '"';
@@ -22,6 +17,15 @@ static char *put_separated(char *text, char separator, const char *at, const cha
     }
     *text++ = '"';
     return text;
+}
+
+/* RFC 4180, with tabs as with commas. The empty string is quoted, for the empty field is NULL. */
+static char *put_separated(char *text, char separator, const char *at, const char *end) {
+    bool quoted = at == end;
+    for (const char *c = at; c < end && !quoted; c++)
+        quoted = *c == separator || *c == '"' || *c == '\n' || *c == '\r' || *c == '\t';
+    if (quoted) return put_quoted(text, at, end);
+    return (char *)memcpy(text, at, (size_t)(end - at)) + (end - at);
 }
 
 /* '?' stands for what would upset a terminal: control characters, and bytes that are no UTF-8. */
@@ -74,6 +78,16 @@ char *field_put_string(char *text, enum sheet_form form, const char *bytes, size
     case SHEET_MARKDOWN: return put_markdown(text, bytes, bytes + n);
     default: return put_visible(text, bytes, bytes + n);
     }
+}
+
+/* What could part fields in the place of the form's own separator is quoted: readers find that by
+ * the first line. */
+char *field_put_name(char *text, enum sheet_form form, const char *name, bool alone) {
+    const bool separated = form == SHEET_CSV || form == SHEET_TSV;
+    const char *const marks = alone ? ",;| " : form == SHEET_CSV ? ";" : "";
+    const size_t n = strlen(name);
+    if (separated && strpbrk(name, marks)) return put_quoted(text, name, name + n);
+    return field_put_string(text, form, name, n);
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */

@@ -121,7 +121,7 @@ static bool put_header(const sheet_writer *w, const sheet *s) {
         char *text = malloc(FIELD_TEXT(n) + WIDEST + 8), *end;
         good = text != NULL;
         if (!good) break;
-        end = field_put_string(text, w->form, s->columns[c].name, n);
+        end = field_put_name(text, w->form, s->columns[c].name, s->count == 1);
         if (w->widths) end = pad(text, end, w->widths[c], w->right[c], c + 1 == s->count);
         end = put_separator(end, w->form, c + 1 == s->count);
         fwrite(text, 1, (size_t)(end - text), w->stream);

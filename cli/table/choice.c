@@ -2,6 +2,7 @@
 #include "table/choice.h"
 
 #include "runtime/output.h"
+#include "text/item.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,31 +25,59 @@ typedef struct chooser {
 
 /* ---- items of the options -------------------------------------------------------------------- */
 
-/* Cuts the next item off a list; NULL behind the last. */
-static char *next_item(char **list, char separator) {
-    char *const item = *list, *const end = item ? strchr(item, separator) : NULL;
-    if (end) *end = '\0';
-    *list = end ? end + 1 : NULL;
+/* An item of --on or --take. */
+typedef struct choice_item {
+    const char *text; /* without backquotes */
+    bool quoted;      /* it had them: it is a name, whatever it looks like */
+    int side;         /* that stood before them; -1: none */
+    char behind;      /* as in text_item */
+} choice_item;
+
+/* Cuts the next item off a list. */
+static choice_item next_item(char **list, const char *separators) {
+    const char *at = *list;
+    const text_item item = text_take_item(&at, separators);
+    char *const text = *list + (item.at - *list);
+    *list += at - *list;
+    text_item_copy(item, text);
+    return (choice_item){text, item.quoted, -1, item.behind};
+}
+
+static bool begins_side(const char *text) {
+    return (text[0] == 'a' || text[0] == 'b') && text[1] == '.';
+}
+
+/* The same of --take, where a.`NAME` is one, too. */
+static choice_item next_taken(char **list) {
+    const char *at = *list + 2, side = **list;
+    if (!begins_side(*list) || !text_take_item(&at, ",").quoted) return next_item(list, ",");
+    *list += 2;
+    choice_item item = next_item(list, ",");
+    item.side = side - 'a';
     return item;
 }
 
-static bool is_number(const char *item) {
-    return *item && item[strspn(item, "0123456789")] == '\0';
+static bool is_number(choice_item item) {
+    return !item.quoted && *item.text && item.text[strspn(item.text, "0123456789")] == '\0';
 }
 
-/* The side that the item names, a.NAME or b.NAME; -1: none. */
-static int named_side(const char *item) {
-    const bool side = (item[0] == 'a' || item[0] == 'b') && item[1] == '.';
-    return side ? item[0] - 'a' : -1;
+/* If the item is a.NAME or b.NAME, takes the side off it. */
+static bool take_prefix(choice_item *item) {
+    if (item->quoted || !begins_side(item->text)) return false;
+    item->side = item->text[0] - 'a';
+    item->text += 2;
+    return true;
 }
 
+/* Whether the list names a column, by what is no number. */
 static bool list_has_names(const char *list, const char *separators) {
-    for (const char *at = list; at && *at; at += *at != '\0') {
-        const size_t n = strcspn(at, separators);
-        const bool number = n > 0 && strspn(at, "0123456789") >= n;
-        const bool prefixed = n > 2 && named_side(at) >= 0 && strspn(at + 2, "0123456789") + 2 >= n;
-        if (!number && !prefixed) return true;
-        at += n;
+    while (list && *list) {
+        text_item item = text_take_item(&list, separators);
+        if (!item.quoted && item.length > 2 && begins_side(item.at)) {
+            item.at += 2;
+            item.length -= 2;
+        }
+        if (text_item_field(item) < 0) return true;
     }
     return false;
 }
@@ -76,23 +105,29 @@ static bool open_heading(heading *h, const rows *r) {
     return true;
 }
 
-/* How many columns an item means, a number or a name; *field is the first of them. */
-static int find_fields(const heading *h, const char *item, int *field) {
-    const long number = is_number(item) ? strtol(item, NULL, 10) : 0;
-    *field = (int)number - 1;
-    if (is_number(item)) return number >= 1 && number <= h->columns;
-    int first = 0, last = h->names ? h->columns : 0, n = 0;
-    const int end = last;
+/* How many columns have a name; *field is the first of them. */
+static int find_name(const heading *h, const char *name, int *field) {
+    const int end = h->names ? h->columns : 0;
+    int first = 0, last = end, n = 0;
     while (first < last) {
         const int middle = first + (last - first) / 2;
-        if (strcmp(h->names[h->sorted[middle]], item) < 0)
+        if (strcmp(h->names[h->sorted[middle]], name) < 0)
             first = middle + 1;
         else
             last = middle;
     }
-    while (first + n < end && strcmp(h->names[h->sorted[first + n]], item) == 0) n++;
+    while (first + n < end && strcmp(h->names[h->sorted[first + n]], name) == 0) n++;
     *field = n > 0 ? h->sorted[first] : -1;
     return n;
+}
+
+/* How many columns an item means; *field is the first of them. A number that no column has is a
+ * name. */
+static int find_fields(const heading *h, choice_item item, int *field) {
+    const long number = is_number(item) ? strtol(item.text, NULL, 10) : 0;
+    if (number < 1 || number > h->columns) return find_name(h, item.text, field);
+    *field = (int)number - 1;
+    return 1;
 }
 
 /* The name that a column is shown by; its number if it has none. */
@@ -124,64 +159,69 @@ static char *tell_names(char *to, const char *begin, const heading *h) {
 
 static bool is_empty(const heading *h) { return h->names && h->columns == 1 && !*h->names[0]; }
 
-static int refuse_column(const heading *h, const char *item, int found) {
+static int refuse_column(const heading *h, const char *option, choice_item item, int found) {
     char told[TOLD_ALL + TOLD + 8], shown[TOLD + 1], *end;
-    snprintf(shown, sizeof shown, "%s", item);
+    snprintf(shown, sizeof shown, "%s", item.text);
     *output_copy_name(told, shown) = '\0';
     if (is_number(item))
-        fail(EXIT_DATA, h->file, "no column %s: it has %d", told, h->columns);
+        fail(EXIT_DATA, h->file, "%s: no column %s: it has %d", option, told, h->columns);
     else
-        fail(EXIT_DATA, h->file, "%s column is named '%s'%s", found == 0 ? "no" : "more than one",
-             told, is_empty(h) ? ": it has no rows" : "");
+        fail(EXIT_DATA, h->file, "%s: %s column is named '%s'%s", option,
+             found == 0 ? "no" : "more than one", told, is_empty(h) ? ": it has no rows" : "");
     if (is_empty(h)) return EXIT_DATA;
     end = tell_names(told, told, h);
     *end = '\0';
-    hint("the columns are %s", told);
+    hint(is_number(item) ? "the columns are %s; a name that is a number stands in backquotes"
+                         : "the columns are %s",
+         told);
     return EXIT_DATA;
 }
 
-static int refuse_item(const chooser *c, const char *item) {
+static int refuse_item(const chooser *c, choice_item item) {
     char told[SIDES][TOLD_ALL + TOLD + 8], shown[4 * TOLD];
-    snprintf(shown, sizeof shown, "%.*s", TOLD, item);
+    snprintf(shown, sizeof shown, "%.*s", TOLD, item.text);
     for (int s = 0; s < SIDES; s++) *tell_names(told[s], told[s], &c->headings[s]) = '\0';
     fail(EXIT_DATA, NULL, "--take: no column is named '%s', in A or B", shown);
     hint("the columns are, of A: %s; of B: %s", told[SIDE_A], told[SIDE_B]);
     return EXIT_DATA;
 }
 
-static int refuse_both(const char *item) {
-    fail(EXIT_DATA, NULL, "--take: A and B have a column '%s'", item);
-    hint("a.%s is that of A, b.%s that of B", item, item);
+static int refuse_both(choice_item item) {
+    const char *const mark = item.quoted ? "`" : "";
+    fail(EXIT_DATA, NULL, "--take: A and B have a column '%s'", item.text);
+    hint("a.%s%s%s is that of A, b.%s%s%s that of B", mark, item.text, mark, mark, item.text, mark);
     return EXIT_DATA;
 }
 
-static int refuse_side(const char *item, const options *o) {
+static int refuse_side(choice_item item, const options *o) {
     static const char *const hows[] = {"inner", "left", "outer", "semi", "anti"};
-    fail(EXIT_USAGE, NULL, "--how %s shows columns of A alone, not '%s'", hows[o->how], item);
-    return EXIT_USAGE;
+    return fail(EXIT_USAGE, NULL, "--how %s shows columns of A alone, not '%s%s'", hows[o->how],
+                item.side == SIDE_B ? "b." : "", item.text);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static int find_key(chooser *c, int side, const char *item) {
+static int find_key(chooser *c, int side, choice_item item) {
     join_choice *choice = c->choice;
     const heading *h = &c->headings[side];
     const int found = find_fields(h, item, &choice->key_fields[side][choice->keys]);
-    return found == 1 ? EXIT_DONE : refuse_column(h, item, found);
+    return found == 1 ? EXIT_DONE : refuse_column(h, "--on", item, found);
 }
 
 static int take_keys(chooser *c) {
-    char *list = c->text, *item;
+    char *list = c->text;
+    choice_item item = {.behind = ','};
     int code = EXIT_DONE;
-    while (code == EXIT_DONE && (item = next_item(&list, ',')) != NULL) {
-        char *other = item;
-        next_item(&other, '=');
-        if (!other) other = item;
-        if (*item == '\0' || *other == '\0' || strchr(other, '='))
+    while (code == EXIT_DONE && item.behind) {
+        item = next_item(&list, ",=");
+        choice_item other = item;
+        if (item.behind == '=') item.behind = (other = next_item(&list, ",=")).behind;
+        if (*item.text == '\0' || *other.text == '\0' || item.behind == '=')
             return fail(EXIT_USAGE, NULL, "bad operand of --on: '%s' is not COL or COL=COL",
                         c->options->on);
         if (c->choice->keys == BF_KEY_COLUMNS_MAX)
-            return fail(EXIT_USAGE, NULL, "more than %d columns are compared", BF_KEY_COLUMNS_MAX);
+            return fail(EXIT_USAGE, NULL, "--on: more than %d columns are compared",
+                        BF_KEY_COLUMNS_MAX);
         code = find_key(c, SIDE_A, item);
         if (code == EXIT_DONE) code = find_key(c, SIDE_B, other);
         c->choice->keys++;
@@ -217,38 +257,42 @@ static int add_shown(chooser *c, char *name, int side, int field, bool key) {
     return EXIT_DONE;
 }
 
-/* An item a.NAME or b.NAME, which shows that side alone. */
-static int take_side(chooser *c, const char *item) {
-    const int side = named_side(item);
+/* An item of one side, which shows that alone. */
+static int take_side(chooser *c, choice_item item) {
+    const int side = item.side;
+    const char prefix[] = {(char)('a' + side), '.', '\0'};
     const heading *h = &c->headings[side];
     int field;
     if (side == SIDE_B && !shows_b(c->options)) return refuse_side(item, c->options);
-    const int found = find_fields(h, item + 2, &field);
-    if (found != 1) return refuse_column(h, item + 2, found);
-    const char prefix[] = {item[0], '.', '\0'};
+    const int found = find_fields(h, item, &field);
+    if (found != 1) return refuse_column(h, "--take", item, found);
     return add_shown(c, name_of(h, field, prefix), side, field, false);
 }
 
 /* An item without a side: that which has it. A key that both have is shown from either. */
-static int take_either(chooser *c, const char *item) {
+static int take_either(chooser *c, choice_item item) {
     int fields[SIDES], found[SIDES];
     for (int s = 0; s < SIDES; s++) found[s] = find_fields(&c->headings[s], item, &fields[s]);
     if (found[SIDE_A] == 0 && found[SIDE_B] == 0)
-        return named_side(item) >= 0 ? take_side(c, item) : refuse_item(c, item);
+        return take_prefix(&item) ? take_side(c, item) : refuse_item(c, item);
     if (!shows_b(c->options)) found[SIDE_B] = 0;
     if (found[SIDE_A] + found[SIDE_B] == 0) return refuse_side(item, c->options);
     const int side = found[SIDE_A] > 0 ? SIDE_A : SIDE_B;
     const heading *h = &c->headings[side];
-    if (found[side] > 1) return refuse_column(h, item, found[side]);
+    if (found[side] > 1) return refuse_column(h, "--take", item, found[side]);
     const bool one_key = partner_of(c->choice, SIDE_A, fields[SIDE_A]) == fields[SIDE_B];
     if (found[SIDE_A] > 0 && found[SIDE_B] > 0 && !one_key) return refuse_both(item);
     return add_shown(c, name_of(h, fields[side], ""), side, fields[side], true);
 }
 
 static int take_items(chooser *c) {
-    char *list = c->text, *item;
+    char *list = c->text;
+    choice_item item = {.behind = ','};
     int code = EXIT_DONE;
-    while (code == EXIT_DONE && (item = next_item(&list, ',')) != NULL) code = take_either(c, item);
+    while (code == EXIT_DONE && item.behind) {
+        item = next_taken(&list);
+        code = item.side >= 0 ? take_side(c, item) : take_either(c, item);
+    }
     return code;
 }
 
@@ -270,7 +314,7 @@ static int take_all(chooser *c) {
         if (is_shown_by_a(c, k)) continue;
         char *name = name_of(b, k, "");
         int same;
-        if (name && find_fields(a, name, &same) > 0) {
+        if (name && find_name(a, name, &same) > 0) {
             free(name);
             name = name_of(b, k, "b.");
         }

@@ -1,6 +1,7 @@
 #include "table/showing.h"
 
-#include <pthread.h>
+#include "work/threads.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,6 @@ enum {
     PART = 4 * PIECE, /* but not fewer than these */
     FIELDS = 1 << 22, /* of a part, at most; it has a row in any case */
     BYTES = 1 << 24,  /* of a column's part, after which it ends */
-    THREADS = 16,     /* that gather, at most */
     AHEAD = 16        /* rows that are fetched before they are needed */
 };
 
@@ -94,41 +94,21 @@ static bool gather(gathered *g, const join_pairs *pairs, int64_t at, int64_t n) 
     return true;
 }
 
-/* What one thread gathers of a part: every so many columns, from the first of them on. */
-typedef struct gatherer {
+/* Pairs that are gathered: n from number `at` on. */
+typedef struct gathering {
     const showing *of;
     int64_t at, n;
-    int first, step;
-    bool good, started;
-    pthread_t thread;
-} gatherer;
+} gathering;
 
-static void *gather_columns(void *arg) {
-    gatherer *g = arg;
-    for (int k = g->first; k < g->of->count && g->good; k += g->step)
-        g->good = gather(&g->of->columns[k], g->of->pairs, g->at, g->n);
-    return NULL;
+static bool gather_one(void *arg, int column) {
+    const gathering *g = arg;
+    return gather(&g->of->columns[column], g->of->pairs, g->at, g->n);
 }
 
-/* Gathers n pairs from number `at` on, on all threads; the first is the caller's. Of each column
- * there may be fewer. */
+/* Gathers n pairs from number `at` on, on all threads. Of each column there may be fewer. */
 static bool gather_part(const showing *x, int64_t at, int64_t n) {
-    gatherer all[THREADS];
-    const int threads = n < PIECE ? 1 : x->threads;
-    bool good = true;
-    for (int i = 0; i < threads; i++) {
-        all[i] = (gatherer){.of = x, .at = at, .n = n, .first = i, .step = threads, .good = true};
-        all[i].started =
-            i > 0 && pthread_create(&all[i].thread, NULL, gather_columns, &all[i]) == 0;
-    }
-    for (int i = 0; i < threads; i++) {
-        if (all[i].started)
-            pthread_join(all[i].thread, NULL);
-        else
-            gather_columns(&all[i]);
-        good = good && all[i].good;
-    }
-    return good;
+    gathering all = {x, at, n};
+    return threads_share(n < PIECE ? 1 : x->threads, x->count, gather_one, &all);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -153,8 +133,7 @@ static int64_t rows_of_part(int64_t pairs, int columns, int threads) {
 
 static bool open_columns(showing *x, const join_tables *t, int threads) {
     const join_choice *c = &t->choice;
-    const int most = c->count < THREADS ? c->count : THREADS;
-    x->threads = threads < most ? threads : most;
+    x->threads = threads;
     x->part = rows_of_part(x->pairs->count, c->count, threads);
     x->columns = calloc((size_t)c->count + 1, sizeof *x->columns);
     x->shown = calloc((size_t)c->count + 1, sizeof *x->shown);

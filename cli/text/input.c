@@ -97,7 +97,8 @@ static size_t twice(size_t n) { return n < LONGEST / 2 ? 2 * n : n + LONGEST; }
  * where its rows begin. */
 static size_t begin_text(text_input *t, const char *bytes, size_t n) {
     const size_t mark = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    if (!t->delimiter) t->delimiter = text_find_delimiter(bytes + mark, bytes + n, t->decimal);
+    if (!t->delimiter)
+        t->delimiter = text_find_delimiter(bytes + mark, bytes + n, &t->style, t->table);
     return mark;
 }
 
@@ -409,6 +410,7 @@ static text_status refuse_fault(const text_piece *p, text_error *e) {
 static text_status find_layout(text_input *t, const text_options *options, text_refusal *refusal) {
     text_piece *p = &t->first;
     text_options found = *options;
+    found.guessed = !options->delimiter;
     found.delimiter = t->delimiter ? t->delimiter : ' ';
     if (p->fault.what && p->begin == p->end) {
         refuse_fault(p, &refusal->error);
@@ -431,7 +433,8 @@ text_status text_open_file(text_input *t, const text_options *options, int fd, i
     *t = (text_input){.fd = fd, .file = true, .origin = origin, .size = size, .piece = piece};
     t->longest = longest_of(options);
     t->delimiter = options->json ? ' ' : options->delimiter;
-    t->decimal = options->style.decimal;
+    t->style = options->style;
+    t->table = text_asks_for_table(options);
     text_status st = take_rows(t, &t->first, 0, (int64_t)piece, 0);
     if (st == TEXT_OK) st = find_layout(t, options, refusal);
     if (t->begin > size) t->begin = size; /* a header that no newline ends */
@@ -444,7 +447,8 @@ text_status text_open_stream(text_input *t, const text_options *options, tape *f
     *t = (text_input){.fd = -1, .tape = from, .piece = piece};
     t->longest = longest_of(options);
     t->delimiter = options->json ? ' ' : options->delimiter;
-    t->decimal = options->style.decimal;
+    t->style = options->style;
+    t->table = text_asks_for_table(options);
     text_status st = keep_rest(t, prefix, length);
     if (st == TEXT_OK) st = take_from_stream(t, &t->first);
     return st == TEXT_OK ? find_layout(t, options, refusal) : st;

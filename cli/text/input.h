@@ -28,10 +28,11 @@ typedef struct text_piece {
 
 typedef struct text_input {
     text_layout layout;
-    char delimiter; /* as in the layout, which it is found for */
-    char decimal;   /* as in the options */
-    int64_t begin;  /* where in the text its rows begin, behind the header */
-    size_t piece;   /* bytes of a piece, but for longer rows */
+    char delimiter;   /* as in the layout, which it is found for */
+    text_style style; /* as in the options, */
+    bool table;       /* which ask for one */
+    int64_t begin;    /* where in the text its rows begin, behind the header */
+    size_t piece;     /* bytes of a piece, but for longer rows */
     /* Of a file, in bytes: */
     int fd;
     bool file;

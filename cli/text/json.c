@@ -317,7 +317,8 @@ static inline bool put_value(text_rows *rows, const text_layout *l, int k, const
     if (null && c->valid) text_clear_bit(c->valid, rows->n);
     if (c->strings.offsets && !put_string(rows, k, s)) return false;
     if (!numbers || (!null && put_number(rows, l, k, s))) return true;
-    if (!null && (l->kinds[k] & TEXT_NUMBERS)) return false;
+    const bool number = c->exact && s->kind == NUMBER;
+    if (!null && (number || (l->kinds[k] & TEXT_NUMBERS))) return false;
     c->words = c->words || !null;
     text_store_none(rows, l, k);
     return true;

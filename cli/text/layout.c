@@ -2,6 +2,7 @@
 #include "text/text.h"
 
 #include "text/field.h"
+#include "text/item.h"
 #include "text/json.h"
 #include "text/store.h"
 
@@ -11,9 +12,10 @@
 
 /* ---- the first row --------------------------------------------------------------------------- */
 
-char text_find_delimiter(const char *at, const char *end, char decimal) {
+char text_find_delimiter(const char *at, const char *end, const text_style *style, bool table) {
     static const char marks[] = "\t;,|";
     bool found[sizeof marks] = {false}, inside = false, opens = true; /* a quote here does */
+    bool blank = false, several = false;                              /* fields by blanks */
     while (at < end && (*at == ' ' || *at == '\r' || *at == '\n')) at++;
     for (; at < end && *at && (inside || *at != '\n'); at++) {
         const bool before = inside;
@@ -21,16 +23,20 @@ char text_find_delimiter(const char *at, const char *end, char decimal) {
         const char *const m = inside ? NULL : strchr(marks, *at);
         if (m) found[m - marks] = true;
         opens = before || m || *at == ' ';
+        several = several || (blank && *at != ' ' && *at != '\r');
+        blank = !inside && *at == ' ';
     }
     for (int i = 0; marks[i]; i++)
-        if (found[i] && marks[i] != decimal) return marks[i];
-    return ' ';
+        if (found[i] && marks[i] != style->decimal) return marks[i];
+    if (!table || several) return ' ';
+    return style->decimal == ',' || style->thousands == ',' ? ';' : ',';
 }
 
 typedef struct first_row {
     text_field *fields;
     int n;
-    bool names; /* every field looks like a name */
+    bool names;   /* every field looks like a name */
+    char *copies; /* of fields that have quotes inside */
 } first_row;
 
 bool text_looks_like_name(const char *at, const char *end) {
@@ -46,6 +52,18 @@ static bool names_a_column(const text_layout *l, text_field f) {
     return text_looks_like_name(f.at, f.end) && !text_read_number(l, f.at, f.end, &n, plain);
 }
 
+/* Copies a field that was in quotes, two quotes in it as one. Returns where the copy ends. */
+static char *copy_field(text_field *f, char *to) {
+    const char *p = f->at;
+    f->at = to;
+    for (; p < f->end; p++) {
+        *to++ = *p;
+        if (*p == '"') p++;
+    }
+    f->end = to;
+    return to;
+}
+
 /* p is at the first field, or at the end of a text without rows. False: refused. */
 static bool take_first_row(first_row *row, const text_layout *l, const char *p, const char *end,
                            text_error *e) {
@@ -58,13 +76,16 @@ static bool take_first_row(first_row *row, const text_layout *l, const char *p, 
         return false;
     }
     row->fields = calloc((size_t)n + 1, sizeof *row->fields);
-    for (int i = 0; row->fields && i < n; i++) {
-        const text_field f = text_take_field(p, delimiter);
-        row->fields[i] = f;
+    char *to = row->copies = malloc((size_t)(end - p) + 1);
+    for (int i = 0; row->fields && to && i < n; i++) {
+        text_field f = text_take_field(p, delimiter);
+        const bool quoted = *p == '"' && !f.broken;
         row->names = row->names && !f.broken && names_a_column(l, f);
         p = f.broken ? p : text_next_field(f.next, delimiter);
+        if (quoted && memchr(f.at, '"', (size_t)(f.end - f.at))) to = copy_field(&f, to);
+        row->fields[i] = f;
     }
-    return row->fields != NULL;
+    return row->fields && to;
 }
 
 /* The same of JSON lines: the keys of the first object. */
@@ -89,50 +110,21 @@ static bool take_first_object(first_row *row, text_layout *l, const char *p, con
 
 /* ---- the columns asked for ------------------------------------------------------------------- */
 
-/* One item of the list: a field from 0 on, or -1 for a name. Between backquotes stands a name as it
- * is, in which two of them stand for one. */
-typedef struct item {
-    const char *at;
-    size_t length;
-    int field;
-    bool quoted;
-} item;
-
-/* False: no backquote ends the name, and the first is a part of it. */
-static bool take_quoted(const char **list, item *x) {
-    const char *const begin = *list + 1, *end = begin;
-    if (**list != '`') return false;
-    while (*end && (*end != '`' || end[1] == '`')) end += *end == '`' ? 2 : 1;
-    if (*end == '\0' || (end[1] != ',' && end[1] != '\0')) return false;
-    *x = (item){begin, (size_t)(end - begin), -1, true};
-    *list = end + 1 + (end[1] == ',');
-    return true;
-}
-
-static bool is_name(item x, const char *name, size_t length) {
-    size_t i = 0;
-    for (size_t k = 0; k < length; k++, i++) {
-        if (i >= x.length || name[k] != x.at[i]) return false;
-        if (x.quoted && name[k] == '`') i++;
+/* How many fields of the first row are the item's name; *field is the last of them. */
+static int count_names(const first_row *row, text_item x, int *field) {
+    int n = 0;
+    for (int i = 0; i < row->n; i++) {
+        const text_field *f = &row->fields[i];
+        if (!text_item_is(x, f->at, (size_t)(f->end - f->at))) continue;
+        *field = i;
+        n++;
     }
-    return i == x.length;
-}
-
-static item take_item(const char **list) {
-    item x = {*list, strcspn(*list, ","), -1, false};
-    if (take_quoted(list, &x)) return x;
-    char *end;
-    const long number = strtol(x.at, &end, 10);
-    const bool digits = x.length > 0 && strspn(x.at, "0123456789") >= x.length;
-    if (digits && end == x.at + x.length && number >= 1 && number < 1 << 30)
-        x.field = (int)number - 1;
-    *list += x.length + ((*list)[x.length] == ',');
-    return x;
+    return n;
 }
 
 static bool has_names(const char *list) {
     while (*list)
-        if (take_item(&list).field < 0) return true;
+        if (text_item_field(text_take_item(&list, ",")) < 0) return true;
     return false;
 }
 
@@ -147,22 +139,18 @@ static void tell_names(const first_row *row, text_error *e) {
     }
 }
 
-static int find_name(const first_row *row, item x, text_error *e) {
-    int found = -1, matches = 0;
-    for (int i = 0; i < row->n; i++) {
-        const text_field *f = &row->fields[i];
-        if (!is_name(x, f->at, (size_t)(f->end - f->at))) continue;
-        found = i;
-        matches++;
-    }
-    if (matches == 1) return found;
+static int find_name(const first_row *row, const char *option, text_item x, text_error *e) {
+    const char *const before = option ? option : "", *const colon = option ? ": " : "";
+    int found = -1;
+    const int n = count_names(row, x, &found), shown = x.length < 80 ? (int)x.length : 80;
+    if (n == 1) return found;
     if (row->n == 0) {
-        snprintf(e->what, sizeof e->what, "no column is named '%.*s': it has no rows",
-                 x.length < 80 ? (int)x.length : 80, x.at);
+        snprintf(e->what, sizeof e->what, "%s%sno column is named '%.*s': it has no rows", before,
+                 colon, shown, x.at);
         return -1;
     }
-    snprintf(e->what, sizeof e->what, "%s column is named '%.*s'",
-             matches == 0 ? "no" : "more than one", x.length < 80 ? (int)x.length : 80, x.at);
+    snprintf(e->what, sizeof e->what, "%s%s%s column is named '%.*s'", before, colon,
+             n == 0 ? "no" : "more than one", shown, x.at);
     tell_names(row, e);
     return -1;
 }
@@ -172,10 +160,21 @@ static int by_place(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool add_columns(text_layout *l, const char *list, const first_row *row, text_error *e) {
+/* The field that an item means. A number that no field has is a name, where there are names and it
+ * is one of them. */
+static int find_item(const text_layout *l, const first_row *row, bool header, text_item x,
+                     text_error *e) {
+    const int field = text_item_field(x);
+    int named;
+    const bool is_name =
+        field < 0 || (header && field >= row->n && count_names(row, x, &named) > 0);
+    return is_name ? find_name(row, l->option, x, e) : field;
+}
+
+static bool add_columns(text_layout *l, const char *list, const first_row *row, bool header,
+                        text_error *e) {
     while (*list) {
-        const item x = take_item(&list);
-        const int field = x.field >= 0 ? x.field : find_name(row, x, e);
+        const int field = find_item(l, row, header, text_take_item(&list, ","), e);
         if (field < 0) return false;
         l->fields[l->columns++] = field;
     }
@@ -211,6 +210,10 @@ static bool lists_have_names(const text_options *o) {
     return have;
 }
 
+bool text_asks_for_table(const text_options *o) {
+    return !o->json && (o->header || o->table || o->all || o->chooser || lists_have_names(o));
+}
+
 /* Notes what the fields of one list hold. */
 static void note_kinds(text_layout *l, const int *fields, int n, unsigned char kind) {
     for (int i = 0; i < n; i++) {
@@ -221,7 +224,7 @@ static void note_kinds(text_layout *l, const int *fields, int n, unsigned char k
 }
 
 /* The fields of all lists, ascending, each once. */
-static bool find_columns(text_layout *l, const text_options *o, const first_row *row,
+static bool find_columns(text_layout *l, const text_options *o, const first_row *row, bool header,
                          text_error *e) {
     wanted_list lists[LISTS];
     int ends[LISTS];
@@ -233,7 +236,7 @@ static bool find_columns(text_layout *l, const text_options *o, const first_row 
     l->kinds = calloc(most, 1);
     bool good = listed && l->fields && l->kinds;
     for (int i = 0; i < LISTS && good; i++) {
-        good = add_columns(l, lists[i].columns, row, e);
+        good = add_columns(l, lists[i].columns, row, header, e);
         ends[i] = l->columns;
     }
     const int n = good ? l->columns : 0;
@@ -276,7 +279,7 @@ static bool take_names(text_layout *l, const first_row *row) {
 static bool find_layout(text_layout *l, const text_options *o, const first_row *row, bool header,
                         text_error *e) {
     const int all = (o->table || o->all) && row->n > 1 ? row->n : 1;
-    if (is_listed(o) ? !find_columns(l, o, row, e) : !all_columns(l, all)) return false;
+    if (is_listed(o) ? !find_columns(l, o, row, header, e) : !all_columns(l, all)) return false;
     l->lone = !o->columns && !o->strings && !o->keys && l->columns == 1;
     if (l->keys && row->n > 0 && l->fields[l->columns - 1] >= row->n) {
         snprintf(e->what, sizeof e->what, "no column %d: the first line has %d %s",
@@ -302,6 +305,28 @@ static bool choose_columns(const first_row *row, text_options *o, text_error *e)
     return good;
 }
 
+/* Refuses a first row that may be one number, whose thousands are parted by what may part fields.
+ */
+static bool check_guess(const text_options *o, const char *row, const char *end, text_error *e) {
+    char shown[64];
+    text_number n;
+    text_styled plain;
+    const char mark = o->delimiter,
+               *last = row < end ? memchr(row, '\n', (size_t)(end - row)) : row;
+    while (last > row && text_is_blank(last[-1], mark)) last--;
+    const bool both =
+        o->guessed && mark == o->style.thousands && memchr(row, mark, (size_t)(last - row));
+    if (!both || !text_parse_styled(&o->style, row, last, plain, &n)) return true;
+    text_quote(shown, row, last);
+    e->at = row;
+    snprintf(e->what, sizeof e->what, "'%s' may be one number, or fields that '%c' parts", shown,
+             mark);
+    snprintf(e->hint, sizeof e->hint,
+             "--delimiter says what parts fields; if it is '%c', numbers with it stand in quotes",
+             mark);
+    return false;
+}
+
 /* The first line that is not blank. */
 static const char *first_line(const char *p, const char *end, char delimiter) {
     while (p < end && *text_skip_blanks(p, delimiter) == '\n')
@@ -324,11 +349,16 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     first_row first;
     bool done = options->json ? take_first_object(&first, layout, row, end, error)
                               : take_first_row(&first, layout, row, end, error);
+    if (done && !options->json) done = check_guess(options, row, end, error);
     if (done && own.chooser) done = choose_columns(&first, &own, error);
+    layout->option = own.option;
     layout->skip_nulls = own.skip_nulls || own.judge_nulls;
     const bool header = options->json || options->header || (options->table && first.names) ||
                         lists_have_names(options);
     if (done) done = find_layout(layout, options, &first, header, error);
+    layout->most = !options->json && layout->delimiter == layout->style.thousands ? first.n : 0;
+    layout->single =
+        layout->delimiter != ' ' && first.n == 1 && (header || given->all || given->chooser);
     const bool lone = !options->columns && !options->strings && !options->keys && !options->table &&
                       !options->all;
     if (done && lone && first.n > 1 && (header || options->also)) {
@@ -341,6 +371,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     if (done && header && !options->json && row < end)
         *at = text_row_end(row, end, layout->delimiter);
     free(first.fields);
+    free(first.copies);
     return done;
 }
 
@@ -371,11 +402,11 @@ bool text_layout_keep(text_layout *l, const int fields[], const unsigned char ki
 
 int text_layout_column(const text_layout *layout, const char *name) {
     const char *list = name;
-    const item x = take_item(&list);
-    for (int k = 0; k < layout->columns && *list == '\0'; k++) {
-        const bool named =
-            x.field < 0 && layout->names && is_name(x, layout->names[k], strlen(layout->names[k]));
-        if (named || layout->fields[k] == x.field) return k;
-    }
+    const text_item x = text_take_item(&list, ",");
+    const int field = text_item_field(x);
+    for (int k = 0; k < layout->columns && *list == '\0'; k++)
+        if (layout->fields[k] == field) return k;
+    for (int k = 0; k < layout->columns && *list == '\0' && layout->names; k++)
+        if (text_item_is(x, layout->names[k], strlen(layout->names[k]))) return k;
     return -1;
 }

@@ -1,6 +1,7 @@
 #include "text/store.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -15,6 +16,30 @@ bool text_store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *
     case 4: ((uint32_t *)numbers)[i] = (uint32_t)bits; return true;
     default: ((uint64_t *)numbers)[i] = bits; return true;
     }
+}
+
+/* The bits that a float has, its least exponent, and its greatest. */
+typedef struct float_range {
+    int bits, least, most;
+} float_range;
+
+static bool holds(float_range r, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
+    const int exponent = (int)(bits >> 52 & 2047) - 1023;
+    if (exponent == 1024 || (exponent == -1023 && fraction == 0)) return true;
+    const int zeros = __builtin_ctzll(fraction | (uint64_t)1 << 52);
+    return 53 - zeros <= r.bits && exponent - 52 + zeros >= r.least && exponent <= r.most;
+}
+
+bool text_is_exact(bf_dtype dtype, const text_number *n) {
+    static const float_range f16 = {11, -24, 15}, bf16 = {8, -133, 127}, f32 = {24, -149, 127};
+    uint64_t bits;
+    if (dtype < BF_F16) return text_integer(n, dtype, &bits);
+    const double value = text_double(n), size = value < 0 ? -value : value;
+    if (n->integer && (size >= 0x1p64 || (uint64_t)size != n->digits)) return false;
+    return dtype == BF_F64 || holds(dtype == BF_F16 ? f16 : dtype == BF_BF16 ? bf16 : f32, value);
 }
 
 void text_store_none(text_rows *rows, const text_layout *l, int k) {
@@ -40,7 +65,7 @@ void text_quote(char out[64], const char *at, const char *end) {
 
 void text_which(char out[80], const text_layout *l, int k) {
     *out = '\0';
-    if (l->columns > 1 && l->names)
+    if (l->names && (l->columns > 1 || l->option))
         snprintf(out, 80, "column %d (%.40s): ", l->fields[k] + 1, l->names[k]);
     else if (l->columns > 1)
         snprintf(out, 80, "column %d: ", l->fields[k] + 1);
@@ -65,6 +90,9 @@ const char *text_refuse_number(const text_layout *l, int k, text_field f, text_e
     if (!f.broken && l->style.thousands && memchr(f.at, l->style.thousands, (size_t)(f.end - f.at)))
         snprintf(e->hint, sizeof e->hint, "between two '%c' stand three digits, as in 1%c234%c567",
                  l->style.thousands, l->style.thousands, l->style.thousands);
+    if (l->dtype != BF_NONE && (l->kinds[k] & TEXT_KEYS))
+        snprintf(e->hint, sizeof e->hint,
+                 "--dtype is that of keys, too, which it must hold exactly");
     if (!l->names && !f.broken && text_looks_like_name(f.at, f.end))
         snprintf(e->hint, sizeof e->hint, "--header, if the first line holds names");
     if (!f.broken && !l->keys && text_is_null(&l->nulls, f.at, f.end))

@@ -25,9 +25,13 @@ static inline bool text_tells_nulls(const text_layout *l, int k) {
 /* Keeps a number as dtype. False: it is none of these. */
 bool text_store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *n);
 
+/* Whether a dtype holds a number as it is read where none is asked for. */
+bool text_is_exact(bf_dtype dtype, const text_number *n);
+
 /* Keeps a number in the forms of its column. False if it is not of the dtype asked for. */
 static inline bool text_store_number(bf_dtype dtype, text_column *c, int64_t i,
                                      const text_number *n) {
+    if (c->exact && !text_is_exact(dtype, n)) return false;
     if (dtype != BF_NONE && dtype != BF_F64) return text_store_as(dtype, c->floats, i, n);
     if (c->floats) ((double *)c->floats)[i] = text_double(n);
     if (!c->integers) return true;

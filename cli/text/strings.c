@@ -7,7 +7,7 @@
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-enum { ROOM_LEAST = 4096 };
+enum { ROOM_LEAST = 64 };
 
 static bool reserve_bytes(text_strings *s, int64_t n) {
     if (n <= s->room && s->bytes) return true;

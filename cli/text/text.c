@@ -134,8 +134,12 @@ static const char *refuse_fields(const text_layout *l, const char *at, text_erro
     }
     e->at = at;
     snprintf(e->what, sizeof e->what, "%d fields in this row, and no --column says which", n);
-    snprintf(e->hint, sizeof e->hint, "--column takes a number, 1 to %d, or a name%s", n,
-             used < 200 ? names : " if the first line holds names");
+    if (l->option && used < 200)
+        snprintf(e->hint, sizeof e->hint, "with --header, names in %s are those of columns%s",
+                 l->option, names);
+    else
+        snprintf(e->hint, sizeof e->hint, "--column takes a number, 1 to %d, or a name%s", n,
+                 used < 200 ? names : " if the first line holds names");
     return NULL;
 }
 
@@ -185,10 +189,13 @@ static bool put_field(text_rows *rows, const text_layout *l, int k, const char *
                       text_field f) {
     const bool quoted = *p == '"', null = !quoted && text_is_null(&l->nulls, f.at, f.end);
     text_column *c = &rows->columns[k];
+    text_number n;
+    text_styled plain;
     if (f.broken) return false;
     if (c->strings.offsets && !put_string(rows, l, k, raw, f.next, f, quoted)) return false;
     if (!text_has_numbers(rows, l, k) || put_number(rows, l, k, f, null)) return true;
     if (l->kinds[k] & TEXT_NUMBERS) return false;
+    if (c->exact && !null && text_read_number(l, f.at, f.end, &n, plain)) return false;
     c->words = true;
     text_store_none(rows, l, k);
     return true;
@@ -231,7 +238,7 @@ static const char *row_end(const text_rows *rows, const text_layout *l, const ch
 static const char *read_lone_field(text_rows *rows, const text_layout *l, const char *at,
                                    const char *end, text_error *e) {
     const char *p = text_skip_blanks(at, l->delimiter);
-    if (*p == '\n') return p + 1;
+    if (*p == '\n' && !l->single) return p + 1;
     const text_field f = text_take_field(p, l->delimiter);
     if (!f.broken && text_next_field(f.next, l->delimiter)) return refuse_fields(l, p, e);
     if (!read_field(rows, l, 0, at, p, e)) return NULL;
@@ -296,10 +303,22 @@ static bool fill_row(text_rows *rows, const text_layout *l, int k) {
     return true;
 }
 
+/* Refuses a row that has more fields than the first: then a number in it has what parts fields. */
+static bool has_too_many(const text_layout *l, const char *at, text_error *e) {
+    const int n = l->most > 0 ? text_count_fields(at, l->delimiter) : 0;
+    if (n <= l->most) return false;
+    e->at = at;
+    snprintf(e->what, sizeof e->what, "%d fields in this row, and %d in the first", n, l->most);
+    snprintf(e->hint, sizeof e->hint, "a number with '%c' stands in quotes where '%c' parts fields",
+             l->delimiter, l->delimiter);
+    return true;
+}
+
 /* One row, whose first field that is not blank is at `at`. */
 static const char *read_row(text_rows *rows, const text_layout *l, const char *begin,
                             const char *at, const char *end, text_error *e) {
     const char *p = at;
+    if (has_too_many(l, at, e)) return NULL;
     for (int field = 0, k = 0;; field++) {
         const bool wanted = field == l->fields[k];
         const char *q = wanted ? read_wanted(rows, l, k, begin, p, e) : pass_field(l, k, p, e);
@@ -317,7 +336,7 @@ static const char *read_line(text_rows *rows, const text_layout *l, const char *
                              text_error *e) {
     const char *const begin = at;
     at = text_skip_blanks(at, l->delimiter);
-    if (*at == '\n') return at + 1;
+    if (*at == '\n' && !l->single) return at + 1;
     at = read_row(rows, l, begin, at, end, e);
     rows->n += at != NULL;
     return at;
@@ -456,7 +475,8 @@ static inline bool read_marked_row(text_rows *rows, const text_layout *l, const 
                                    const char *p, size_t last) {
     const uint32_t *const mark = s->marks->at + s->mark;
     if (s->mark + (size_t)l->fields[l->columns - 1] > last) return false;
-    if (s->mark == last && *text_skip_blanks(p, l->delimiter) == '\n') return false;
+    if (l->most > 0 && s->mark + (size_t)l->most <= last) return false;
+    if (s->mark == last && !l->single && *text_skip_blanks(p, l->delimiter) == '\n') return false;
     for (int k = 0; k < l->columns; k++) {
         const int field = l->fields[k];
         const char *const at = field > 0 ? s->begin + mark[field - 1] + 1 : p;
@@ -496,7 +516,7 @@ static const char *read_stretch(text_rows *rows, const text_layout *l, stretch *
 static const char *read_columns(text_rows *rows, const text_layout *l, const char *at,
                                 const char *end, text_error *e) {
     stretch s;
-    if (l->fields[l->columns - 1] == 0 && !rows->quoted && !rows->special)
+    if (l->fields[l->columns - 1] == 0 && !rows->quoted && !rows->special && l->most == 0)
         return read_first(rows, l, at, end, e);
     while (at && at < end && rows->n < rows->most)
         at = find_marks(rows, l, at, end, &s) ? read_stretch(rows, l, &s, end, e)
@@ -519,6 +539,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
                                                           : CAN_ALL;
         c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
+        c->exact = layout->dtype != BF_NONE && (layout->kinds[k] & TEXT_KEYS);
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
         c->both = c->strings.offsets && !c->only_strings && plain;
         c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;
@@ -540,11 +561,18 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
     return at;
 }
 
+const char *text_pass_blank_lines(const text_layout *layout, const char *at) {
+    const char *end = text_skip_blanks(at, layout->delimiter);
+    for (; !layout->single && *end == '\n'; end = text_skip_blanks(at, layout->delimiter))
+        at = end + 1;
+    return at;
+}
+
 const char *text_rows_skip(const text_layout *layout, bool quoted, const char *at, const char *end,
                            int64_t most, int64_t *n) {
     int64_t rows = 0;
     while (at < end && rows != most) {
-        rows += *text_skip_blanks(at, layout->delimiter) != '\n';
+        rows += layout->single || *text_skip_blanks(at, layout->delimiter) != '\n';
         at = quoted ? text_row_end(at, end, layout->delimiter) : line_end(at, end);
     }
     *n = rows;

@@ -17,7 +17,7 @@ struct text_options;
 struct text_error;
 
 /* A caller that must know the first row before it can say which columns it wants. `choose` gets its
- * n fields, as they stand there, and sets lists of columns in the options, which the caller keeps.
+ * n fields, without their quotes, and sets lists of columns in the options, which the caller keeps.
  * False: it has filled in the error. */
 typedef struct text_chooser {
     const char *option; /* which asks for columns */
@@ -40,6 +40,8 @@ typedef struct text_options {
     bool json;           /* each line holds an object */
     text_style style;    /* of numbers */
     char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
+    const char *option;  /* that names columns, if it is not --column */
+    bool guessed;        /* the delimiter was found, not given */
     bool all;            /* columns not given: all of the first row (join --on) */
     bool header;         /* the first row holds names; as it does if a column has a name */
     bool table;          /* the same; and header not given: if all in it look like names */
@@ -54,12 +56,15 @@ typedef struct json_keys json_keys; /* text/json.h */
 typedef struct text_layout {
     char delimiter;
     bool lone;            /* no column was chosen: rows have one field */
+    bool single;          /* a table of one column: an empty line is a row */
     int columns;          /* how many are wanted, */
     int *fields;          /* and which, from 0, ascending */
     char **names;         /* of these; NULL: there are none */
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
     text_nulls nulls;
     bool skip_nulls, lax;
+    const char *option; /* as in the options */
+    int most; /* fields of a row, where what parts them also stands in numbers; 0: any number */
     json_keys *keys;  /* of JSON lines; NULL: it is something else */
     text_style style; /* of numbers */
     bf_dtype dtype;
@@ -78,8 +83,12 @@ typedef struct text_error {
 void text_quote(char out[64], const char *at, const char *end);
 
 /* Tab, ';', ',' or '|', whichever the first row has outside of quotes (in this order), but for the
- * decimal point; else ' '. */
-char text_find_delimiter(const char *at, const char *end, char decimal);
+ * decimal point. If it has none, ' '; but for a table whose first row is one field ',', or ';'
+ * where numbers have commas. */
+char text_find_delimiter(const char *at, const char *end, const text_style *style, bool table);
+
+/* Whether the options ask for a table, whose first row may hold names. */
+bool text_asks_for_table(const text_options *options);
 
 /* The end of the row that p is in, outside of quotes. */
 const char *text_row_end(const char *p, const char *end, char delimiter);
@@ -126,6 +135,7 @@ typedef struct text_column {
     bool words;     /* some field is no number */
     text_strings strings;
     bool only_strings, only_numbers, both; /* may be read the short way */
+    bool exact;     /* keys of the dtype asked for: what it does not hold is refused */
     uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
 
@@ -158,6 +168,9 @@ const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, 
  * the last, or NULL if one is refused. */
 const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
                            const char *end, int64_t most, text_error *error);
+
+/* Passes over lines of blanks that are no rows. */
+const char *text_pass_blank_lines(const text_layout *layout, const char *at);
 
 /* Passes over `most` rows (-1: all) without a look at their fields; *n says how many there were.
  * quoted: as in text_rows. */

@@ -176,9 +176,7 @@ int places_flatten(places *flat, matrix *m, const places *p) {
     if (!offsets) return fail_status(BF_E_MEMORY, NULL, m->rows.source.name);
     for (int64_t i = 0; i <= count; i++) offsets[i] = i * length;
     flat->elements = bf_array_of(BF_I64, offsets, count + 1);
-    m->shape[0] = m->end = m->shape[0] * m->unit;
-    m->ndim = 1;
-    m->unit = 1;
+    matrix_flatten(m);
     return EXIT_DONE;
 }
 
@@ -267,13 +265,44 @@ static bf_array part_of_index(const places *p, int64_t first, int64_t n) {
     return bf_array_of(p->elements.dtype, at + (size_t)first * bf_dtype_size(p->elements.dtype), n);
 }
 
-bf_status places_absorb(const places *p, bf_states *states, const bf_array *slab, int64_t first) {
+static bf_status absorb_axes(const places *p, bf_states *states, const bf_array *a,
+                             const bf_array *b) {
+    return b ? bf_states_absorb_pair_axes(states, a, b, p->axes, p->axis_count)
+             : bf_states_absorb_axes(states, a, p->axes, p->axis_count);
+}
+
+bf_status places_absorb(const places *p, bf_states *states, const bf_array *slab, const bf_array *b,
+                        int64_t first) {
     const int64_t n = slab->shape[0];
-    if (p->kind == BY_AXES) return bf_states_absorb_axes(states, slab, p->axes, p->axis_count);
+    if (p->kind == BY_AXES) return absorb_axes(p, states, slab, b);
     if (p->kind == BY_SEGMENTS) {
         const bf_array offsets = clip_offsets(p, first, n);
-        return bf_states_absorb_segments(states, slab, &offsets);
+        return b ? bf_states_absorb_pair_segments(states, slab, b, &offsets)
+                 : bf_states_absorb_segments(states, slab, &offsets);
     }
     const bf_array index = part_of_index(p, first, n);
-    return bf_states_absorb_index(states, slab, &index);
+    return b ? bf_states_absorb_pair_index(states, slab, b, &index)
+             : bf_states_absorb_index(states, slab, &index);
+}
+
+/* The place of an index of the first axis in segment s: 0 before it, and its length behind it. */
+static int64_t place_in_segment(const places *p, int64_t s, int64_t first) {
+    const int64_t begin = place_at(p, s), end = place_at(p, s + 1);
+    return first < begin ? 0 : first > end ? end - begin : first - begin;
+}
+
+bf_status places_seek(const places *p, bf_states *states, const matrix *m, int64_t first) {
+    int64_t n = bf_states_count(states), next = first;
+    for (int d = 1; d < m->ndim; d++)
+        if (p->reduced & 1u << d) next *= m->shape[d];
+    bf_array all = {&next, BF_I64, 1, {n}, {0}};
+    if (first == 0) return BF_OK;
+    if (p->kind != BY_SEGMENTS) return bf_states_seek(states, &all);
+    int64_t *places_of = malloc((size_t)n * sizeof *places_of + 1);
+    if (!places_of) return BF_E_MEMORY;
+    for (int64_t i = 0; i < n; i++) places_of[i] = place_in_segment(p, i / (n / p->slots), first);
+    all = bf_array_of(BF_I64, places_of, n);
+    const bf_status st = bf_states_seek(states, &all);
+    free(places_of);
+    return st;
 }

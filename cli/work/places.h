@@ -57,7 +57,13 @@ int places_check(places *p, int64_t n);
 /* Whether there are offsets or indices for n indices of the first axis. */
 bool places_reach(const places *p, int64_t n);
 
-/* Absorbs a slab, whose first index along the first axis is `first`, into states of all results. */
-bf_status places_absorb(const places *p, bf_states *states, const bf_array *slab, int64_t first);
+/* Sets the indices of states of all results, which are ordered: the first slab to come begins at
+ * index `first` along the first axis. */
+bf_status places_seek(const places *p, bf_states *states, const matrix *m, int64_t first);
+
+/* Absorbs a slab, whose first index along the first axis is `first`, into states of all results;
+ * for BF_DOT, with b. */
+bf_status places_absorb(const places *p, bf_states *states, const bf_array *slab, const bf_array *b,
+                        int64_t first);
 
 #endif

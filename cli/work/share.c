@@ -182,8 +182,10 @@ int share_rows(rows *const inputs[], int n, int64_t *first) {
     return code;
 }
 
-void share_pieces(rows *r, int64_t n, int64_t piece, int64_t *first, int64_t *end) {
-    *first = cut(n, 0);
-    *end = cut(n, 1);
+void share_pieces(rows *r, int64_t n, int64_t piece, int64_t step, int64_t *first, int64_t *end) {
+    const int64_t steps = n < 0 ? n : n / step;
+    const bool last = ranks_rank() == ranks_count() - 1;
+    *first = cut(steps, 0) * step;
+    *end = last ? n : cut(steps, 1) * step;
     if (ranks_count() > 1) take_elements(r, *first * piece, *end * piece);
 }

@@ -15,7 +15,7 @@
 int share_rows(rows *const inputs[], int n, int64_t *first);
 
 /* Leaves to an array that is open this rank's part of n pieces of `piece` elements: [*first, *end).
- */
-void share_pieces(rows *r, int64_t n, int64_t piece, int64_t *first, int64_t *end);
+ * Parts begin at multiples of `step` pieces. */
+void share_pieces(rows *r, int64_t n, int64_t piece, int64_t step, int64_t *first, int64_t *end);
 
 #endif

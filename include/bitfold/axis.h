@@ -124,9 +124,17 @@ BF_API bf_status bf_reduce_index_async(bf_context *context, bf_reduction op, con
  */
 
 /* `count` states of one op and dtype at once, for data that come in chunks, from several ranks or
- * on several days: what bf_state is for one result. op is BF_SUM, BF_MEAN, BF_VAR, BF_STD,
- * BF_SUMSQ, BF_NORM, BF_MIN or BF_MAX. They are in the memory of the context's device, as groups
- * are, and absorb a chunk on it. 8 to 64 bytes a state are usual, and 1.8 KiB the most. */
+ * on several days: what bf_state is for one result. Those of BF_SUM, BF_MEAN, BF_VAR, BF_STD,
+ * BF_SUMSQ, BF_NORM, BF_MIN and BF_MAX are in the memory of the context's device, as groups are,
+ * and absorb a chunk on it: 8 to 64 bytes a state are usual, and 1.8 KiB the most. Those of all
+ * other reductions are in host memory, and absorb on the CPU arrays that it can read: of BF_ARGMIN,
+ * BF_ARGMAX and BF_PROD of integers 56 bytes, of BF_PROD of floats 0.5 KiB and more for more
+ * elements, of BF_DOT and BF_DESCRIBE up to 1.8 KiB.
+ *
+ * States of argmin, argmax, describe and prod of floats are ordered, as those of state.h are: each
+ * knows the index of its next element (0 at first). Along axes and by segments it is the position
+ * in the fibre or segment, and every element moves it by 1. By index, argmin, argmax and describe
+ * count rows: a chunk moves all states by its rows. */
 typedef struct bf_states bf_states;
 
 /* count is 0 to BF_SLOTS_MAX. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_MEMORY. */
@@ -146,10 +154,11 @@ typedef struct bf_states_info {
 
 BF_API bf_status bf_states_describe(const bf_states *states, bf_states_info *info);
 
-/* Absorb a chunk: fibre f into state f; the rows of segment s, or with index s, into states s *
- * width ... s * width + width - 1, where width is the number of elements of a row. The number of
- * states must be that of fibres, or a multiple of width. On failure the states are as they were.
- * Errors: as of the calls above; BF_E_OVERFLOW for more than 2^62 elements. */
+/* Absorb a chunk, whose elements follow those absorbed before: fibre f into state f; the rows of
+ * segment s, or with index s, into states s * width ... s * width + width - 1, where width is the
+ * number of elements of a row. The number of states must be that of fibres, or a multiple of width.
+ * On failure the states are as they were. Errors: as of the calls above; BF_E_OVERFLOW for more
+ * than 2^62 elements. */
 BF_API bf_status bf_states_absorb_axes(bf_states *states, const bf_array *array, const int axes[],
                                        int n);
 BF_API bf_status bf_states_absorb_segments(bf_states *states, const bf_array *array,
@@ -157,14 +166,49 @@ BF_API bf_status bf_states_absorb_segments(bf_states *states, const bf_array *ar
 BF_API bf_status bf_states_absorb_index(bf_states *states, const bf_array *array,
                                         const bf_array *index);
 
+/* The same for BF_DOT, with the other factors in b, of the same shape. */
+BF_API bf_status bf_states_absorb_pair_axes(bf_states *states, const bf_array *a, const bf_array *b,
+                                            const int axes[], int n);
+BF_API bf_status bf_states_absorb_pair_segments(bf_states *states, const bf_array *a,
+                                                const bf_array *b, const bf_array *offsets);
+BF_API bf_status bf_states_absorb_pair_index(bf_states *states, const bf_array *a,
+                                             const bf_array *b, const bf_array *index);
+
+/* Sets the index of the next element of each ordered state. next: as many of BF_I64 as states, of
+ * any shape; strides of 0 give all the same. An index is up to 2^62, and not below what it is now;
+ * of prod of floats, it changes only while the state is empty, to a multiple of 4096. (Prod of
+ * integers takes any.) On failure nothing changes. Errors: BF_E_ARGUMENT (also for reductions that
+ * have no indices), BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY. */
+BF_API bf_status bf_states_seek(bf_states *states, const bf_array *next);
+
 /* Adds the states of `from`, each to that of the same number. Both have one op, dtype and count,
- * else BF_E_STATE; their devices may differ. On failure both are unchanged. */
+ * else BF_E_STATE; so have ordered states whose indices overlap or, of prod, do not adjoin. Their
+ * devices may differ. On failure both are unchanged. */
 BF_API bf_status bf_states_merge(bf_states *into, const bf_states *from);
 
+/* The same for data that follow: index i of a state of `from` becomes the next index of that of
+ * `into` plus i. States without indices merge as ever. BF_E_STATE also if indices of `from` do not
+ * begin at 0 and, of prod of floats, which depends on the index of each element, unless one of two
+ * states is empty; BF_E_OVERFLOW past index 2^62. */
+BF_API bf_status bf_states_append(bf_states *into, const bf_states *from);
+
 /* Writes the results: `values` has as many elements as there are states, in any shape; fits and
- * options are those of the calls above. The states can go on. */
+ * options are those of the calls above. The states can go on. Not of BF_DESCRIBE: BF_E_ARGUMENT. */
 BF_API bf_status bf_states_result(bf_states *states, const bf_reduce_options *options,
                                   const bf_array *values, const bf_array *fits);
+
+/* Where the values of descriptions go (describe.h), an array for each: as many elements as there
+ * are states, in any shape. NULL: not asked for. n, nan, inf, argmin and argmax are BF_I64, the
+ * others of the dtype of that reduction. */
+typedef struct bf_descriptions {
+    size_t size; /* sizeof(bf_descriptions): set before the call, see bitfold.h */
+    const bf_array *n, *nan, *inf, *min, *argmin, *max, *argmax, *sum, *mean, *std;
+} bf_descriptions;
+
+/* Writes values of states of BF_DESCRIBE. Where there is no extreme, it is 0 and its index -1,
+ * whatever options->empty is. Errors: as bf_states_result; nothing is written then. */
+BF_API bf_status bf_states_description(bf_states *states, const bf_reduce_options *options,
+                                       const bf_descriptions *arrays);
 
 /* Writes how many elements each state has absorbed (BF_I64). */
 BF_API bf_status bf_states_counts(bf_states *states, const bf_array *counts);

@@ -112,9 +112,9 @@ BF_API int bf_expression_uses(const bf_expression *expression, int column);
  * strides work; contiguous memory is fastest. out may be exactly a column: the same data and
  * strides, and elements as wide. Any other overlap is refused.
  *
- * O(n). The CPU computes, in every context; arrays in a GPU's memory are refused. On BF_E_OVERFLOW
- * and division of integers by zero, the message has the place in the text and the first index, in C
- * order, and out may have been partly written.
+ * O(n). A GPU computes if an array is in its memory, else the CPU. On BF_E_OVERFLOW and division of
+ * integers by zero, the message has the place in the text and the first index, in C order, and out
+ * may have been partly written.
  * Errors: BF_E_ARGUMENT (also overlap, division by zero), BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW,
  * BF_E_DEVICE, BF_E_MEMORY, BF_E_CANCELLED. */
 BF_API bf_status bf_expression_eval(bf_expression *expression, const bf_array *const columns[],
@@ -123,7 +123,8 @@ BF_API bf_status bf_expression_eval(bf_expression *expression, const bf_array *c
 /* The same for columns of tables: strings, and numbers of one dimension, which may be NULL. valid
  * (NULL: no result may be NULL) has a byte for each row, which becomes 0 where the result is NULL,
  * else 1; it overlaps nothing. A result that is NULL is 0 in out, so that a condition that is NULL
- * is not met. What is beneath a NULL cannot fail. All is in host memory.
+ * is not met. What is beneath a NULL cannot fail. Strings, bits and bytes of validity are in host
+ * memory, and so are numbers beside strings, else BF_E_DEVICE.
  * Errors: those of bf_expression_eval; BF_E_ARGUMENT also for a NULL where none may be, with the
  * index, and for offsets that decrease. */
 BF_API bf_status bf_expression_eval_columns(bf_expression *expression,

@@ -350,7 +350,7 @@ class States(_Mergeable):
     dtype: str
     def __init__(
         self,
-        op: Literal["sum", "mean", "var", "std", "sumsq", "norm", "min", "max"],
+        op: _StateOperation,
         dtype: _Dtype,
         count: int,
         context: Context | None = None,
@@ -361,6 +361,7 @@ class States(_Mergeable):
         x: _ArrayLike,
         axis: _Axis | None = None,
         *,
+        y: _ArrayLike | None = None,
         dtype: _Dtype | None = None,
         null: _Null = "error",
     ) -> Self: ...
@@ -369,6 +370,7 @@ class States(_Mergeable):
         x: _ArrayLike,
         offsets: _ArrayLike,
         *,
+        y: _ArrayLike | None = None,
         dtype: _Dtype | None = None,
         null: _Null = "error",
     ) -> Self: ...
@@ -377,9 +379,12 @@ class States(_Mergeable):
         x: _ArrayLike,
         index: _ArrayLike,
         *,
+        y: _ArrayLike | None = None,
         dtype: _Dtype | None = None,
         null: _Null = "error",
     ) -> Self: ...
+    def seek(self, index: int | Sequence[int]) -> Self: ...
+    def append(self, other: States) -> Self: ...
     def clear(self) -> Self: ...
     def result(
         self,
@@ -389,7 +394,7 @@ class States(_Mergeable):
         fits: bool = False,
         empty: _Number | None = None,
         **options: Unpack[_Rules],
-    ) -> _Array: ...
+    ) -> Any: ...
     def counts(self) -> _Array: ...
 
 # ---- order ---------------------------------------------------------------------------------------

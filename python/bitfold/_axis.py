@@ -26,6 +26,16 @@ class _StatesInfo(ctypes.Structure):
 
 
 _ARRAY, _OPTIONS = POINTER(Array), POINTER(ReduceOptions)
+_COUNTS = ["n", "nan", "inf"]
+_DESCRIBED = ["min", "argmin", "max", "argmax", "sum", "mean", "std"]
+
+
+class _Descriptions(ctypes.Structure):
+    """bf_descriptions"""
+
+    _fields_ = [("size", c_size_t), *((name, _ARRAY) for name in _COUNTS + _DESCRIBED)]
+
+
 _SIGNATURES = {
     "bf_reduce_dtype": (c_int, c_int, c_int, _OPTIONS),
     "bf_reduce_axes": (
@@ -49,7 +59,13 @@ _SIGNATURES = {
     "bf_states_absorb_axes": (c_int, c_void_p, _ARRAY, POINTER(c_int), c_int),
     "bf_states_absorb_segments": (c_int, c_void_p, _ARRAY, _ARRAY),
     "bf_states_absorb_index": (c_int, c_void_p, _ARRAY, _ARRAY),
+    "bf_states_absorb_pair_axes": (c_int, c_void_p, _ARRAY, _ARRAY, POINTER(c_int), c_int),
+    "bf_states_absorb_pair_segments": (c_int, c_void_p, _ARRAY, _ARRAY, _ARRAY),
+    "bf_states_absorb_pair_index": (c_int, c_void_p, _ARRAY, _ARRAY, _ARRAY),
+    "bf_states_seek": (c_int, c_void_p, _ARRAY),
     "bf_states_merge": (c_int, c_void_p, c_void_p),
+    "bf_states_append": (c_int, c_void_p, c_void_p),
+    "bf_states_description": (c_int, c_void_p, _OPTIONS, POINTER(_Descriptions)),
     "bf_states_result": (c_int, c_void_p, _OPTIONS, _ARRAY, _ARRAY),
     "bf_states_counts": (c_int, c_void_p, _ARRAY),
     "bf_states_save_size": (c_int, c_void_p, POINTER(c_size_t)),
@@ -306,9 +322,13 @@ class States(Mergeable):
     """`count` reductions in progress, of one operation and dtype: what State is for one. They absorb
     chunks, merge with others, and give the bits of one call over all the data.
 
-    op: sum mean var std sumsq norm min or max. Errors: DtypeError, ShapeError (arrays that do not fit the
-    states), ArgumentError (an index or offsets outside), StateError (merge: of another op, dtype or
-    number), EmptyError and RangeError (result: a state has none, or it is too large).
+    op: any reduction; of "dot" the absorb methods take both arrays, of "describe" result() returns a
+    dict of arrays. argmin, argmax, describe and prod of floats are ordered: chunks come in turn, and
+    seek() says where a part begins that does not start at index 0.
+
+    Errors: DtypeError, ShapeError (arrays that do not fit the states), ArgumentError (an index or offsets
+    outside), StateError (merge: of another op, dtype or number, or their indices do not suit),
+    EmptyError and RangeError (result: a state has none, or it is too large).
 
     >>> s = bitfold.States("sum", "f32", 3)
     >>> for day in (numpy.array([1, 2], "f4"), numpy.array([4, 8], "f4")):
@@ -342,31 +362,65 @@ class States(Mergeable):
     def _dtype(self, dtype):
         return "bf16" if dtype is None and self.dtype == "bf16" else dtype
 
-    def absorb(self, x, axis=None, *, dtype=None, null="error"):
-        """Absorbs an array along these axes (None: all): fibre f into state f. Returns the states."""
-        view = View(x, self._dtype(dtype), null)
-        given, _ = _axes(axis, view.array.ndim)
-        numbers = (c_int * len(given))(*given)
-        return self._call(lib.bf_states_absorb_axes, byref(view.array), numbers, len(given))
+    def _given(self, x, y, dtype, null):
+        """Returns the arrays of a chunk with their dtypes."""
+        if self.op in ("argmin", "argmax", "describe"):
+            refuse_positions(self.op, null)
+        return [(each, self._dtype(dtype)) for each in ([x] if y is None else [x, y])]
 
-    def absorb_segments(self, x, offsets, *, dtype=None, null="error"):
+    def _absorb(self, way, views, *arguments):
+        name = f"bf_states_absorb_{'pair_' if len(views) > 1 else ''}{way}"
+        return self._call(getattr(lib, name), *(byref(view.array) for view in views), *arguments)
+
+    def absorb(self, x, axis=None, *, y=None, dtype=None, null="error"):
+        """Absorbs an array along these axes (None: all): fibre f into state f. y: of "dot", the other
+        factors. Returns the states."""
+        views = views_of(null, *self._given(x, y, dtype, null))
+        given, _ = _axes(axis, views[0].array.ndim)
+        return self._absorb("axes", views, (c_int * len(given))(*given), len(given))
+
+    def absorb_segments(self, x, offsets, *, y=None, dtype=None, null="error"):
         """Absorbs the rows of each segment: of segment s, whose rows have `width` elements, into the
-        states s * width to (s + 1) * width - 1. Returns the states."""
-        (view,), places = segment_views_of(null, offsets, (x, self._dtype(dtype)))
-        return self._call(lib.bf_states_absorb_segments, byref(view.array), byref(places.array))
+        states s * width to (s + 1) * width - 1. y: as of absorb. Returns the states."""
+        views, places = segment_views_of(null, offsets, *self._given(x, y, dtype, null))
+        return self._absorb("segments", views, byref(places.array))
 
-    def absorb_index(self, x, index, *, dtype=None, null="error"):
-        """Absorbs row i of x into slot index[i]: the states index[i] * width and on. Returns the
-        states."""
-        view, places = views_of(null, (x, self._dtype(dtype)), (index, None))
-        return self._call(lib.bf_states_absorb_index, byref(view.array), byref(places.array))
+    def absorb_index(self, x, index, *, y=None, dtype=None, null="error"):
+        """Absorbs row i of x into slot index[i]: the states index[i] * width and on. y: as of absorb.
+        Returns the states."""
+        *views, places = views_of(null, *self._given(x, y, dtype, null), (index, None))
+        return self._absorb("index", views, byref(places.array))
+
+    def seek(self, index):
+        """Sets the index of the next element of each ordered state: a number, or one for each; of prod of
+        floats multiples of 4096. Returns the states.
+
+        >>> part = bitfold.States("argmax", "i64", 2).seek(1000)
+        >>> part.absorb(numpy.array([[3, 1], [2, 4]]), 0).result()
+        array([1000, 1001])
+        """
+        if not hasattr(index, "__len__"):
+            index = [whole(index)] * len(self)
+        values = (c_int64 * len(self))()
+        if len(index) != len(self):
+            raise ShapeError(f"{len(index)} indices for {len(self)} states")
+        values[:] = [whole(each) for each in index]
+        array = Array(ctypes.addressof(values), DTYPES["i64"], 1)
+        array.shape[0], array.strides[0] = len(self), 1
+        return self._call(lib.bf_states_seek, byref(array))
 
     def merge(self, other):
         """Merges other states of the same kind, each into that of its number. Returns the states."""
+        return self._joined(lib.bf_states_merge, other)
+
+    def append(self, other):
+        """Merges states of data that follow: each index of theirs counts from the next one of these.
+        Returns the states."""
+        return self._joined(lib.bf_states_append, other)
+
+    def _joined(self, function, other):
         self._require_kind(other)
-        self._context._call_with(
-            other._context, lib.bf_states_merge, self._handle, other._handle
-        )
+        self._context._call_with(other._context, function, self._handle, other._handle)
         return self
 
     def clear(self):
@@ -376,9 +430,15 @@ class States(Mergeable):
     def result(self, shape=None, *, like=None, fits=False, empty=None, **options):
         """Returns the values so far, in any shape that has as many elements (None: one dimension). like:
         an array of CuPy or PyTorch in whose kind of memory they shall be. Options are those of
-        bitfold.sum. The states can absorb more."""
-        rules, name = _rules(self.op, self.dtype, empty, options)
+        bitfold.sum. The states can absorb more.
+
+        Of "describe": a dict of arrays by the names of a Description. Where there is no extreme, it is 0
+        and its index -1.
+        """
         shape = [len(self)] if shape is None else [whole(extent) for extent in shape]
+        if self.op == "describe":
+            return self._description(shape, like, options)
+        rules, name = _rules(self.op, self.dtype, empty, options)
         values = Target(like, name, shape)
         beside = Target(like, "bool", shape) if fits else None
         self._call(
@@ -386,6 +446,19 @@ class States(Mergeable):
             byref(beside.array) if fits else None,
         )  # fmt: skip
         return (values.result(), beside.result()) if fits else values.result()
+
+    def _description(self, shape, like, options):
+        from . import _options
+
+        rules, arrays = _options(**options), sized(_Descriptions)
+        targets = {}
+        for name in _COUNTS + _DESCRIBED:
+            own = {**options, "out_dtype": None} if name in _DESCRIBED[:4] else options
+            dtype = "i64" if name in _COUNTS else _rules(name, self.dtype, None, own)[1]
+            targets[name] = Target(like, dtype, shape)
+            setattr(arrays, name, ctypes.pointer(targets[name].array))
+        self._call(lib.bf_states_description, rules, byref(arrays))
+        return {name: target.result() for name, target in targets.items()}
 
     def counts(self):
         """Returns how many elements each state has absorbed."""

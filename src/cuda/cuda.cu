@@ -1,6 +1,7 @@
 /* The CUDA backend's table, and its functions for contexts and streams. */
 #include "cuda/axis/axis.cuh"
 #include "cuda/comm/link.cuh"
+#include "cuda/expression/expression.cuh"
 #include "cuda/group/group.cuh"
 #include "cuda/histogram/histogram.cuh"
 #include "cuda/julia/julia.cuh"
@@ -143,5 +144,6 @@ extern "C" const bf_backend bf_backend_cuda = {
     .axis = &bf_cuda_axis_backend,
     .order = &bf_cuda_order_backend,
     .julia = &bf_cuda_julia_backend,
+    .expression = &bf_cuda_expression_backend,
     .comm = &bf_cuda_comm_backend,
 };

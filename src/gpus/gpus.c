@@ -1,5 +1,6 @@
 /* The table of the backend of several GPUs. */
 #include "gpus/axis/axis.h"
+#include "gpus/expression/expression.h"
 #include "gpus/group/group.h"
 #include "gpus/histogram/histogram.h"
 #include "gpus/julia/julia.h"
@@ -38,4 +39,5 @@ const bf_backend bf_backend_gpus = {
     .axis = &bf_gpus_axis_backend,
     .order = &bf_gpus_order_backend,
     .julia = &bf_gpus_julia_backend,
+    .expression = &bf_gpus_expression_backend,
 };

@@ -42,6 +42,7 @@ typedef struct bf_rows {
     bf_rows_by by;
     int64_t length;        /* BF_ROWS_BY_LENGTH; > 0 */
     const void *places;    /* slots + 1 offsets, or an index for each row: not checked yet */
+    int64_t first;         /* BF_ROWS_BY_INDEX: the number of the first row, as failures tell it */
     bf_dtype places_dtype; /* BF_I32, BF_I64; of an index also BF_U32, BF_U64 */
 } bf_rows;
 
@@ -52,6 +53,7 @@ typedef struct bf_rows {
 typedef struct bf_results {
     const bf_reduce_options *options; /* checked; options->empty has dtype `to`, or is NULL */
     bf_dtype to;
+    int64_t first; /* the number of the first result, as failures tell it */
     void *values;
     uint8_t *fits;  /* NULL: an integer that does not fit `to` is BF_E_OVERFLOW, unless it wraps */
     bool queued;    /* as the _async calls say: nothing waits, and no data are refused */
@@ -89,7 +91,33 @@ typedef struct bf_axis_backend {
     bf_status (*words)(bf_context *context, void *states, int64_t first, int64_t n, int64_t *words);
     bf_status (*add_words)(bf_context *context, void *states, int64_t first, int64_t n,
                            const int64_t *words);
+
+    /* States that keep words, which the CPU alone has; NULL elsewhere. absorb_kept: b is NULL but
+     * for BF_DOT. merge, append and add_words: BF_E_STATE if indices do not suit. */
+    bf_status (*absorb_kept)(bf_context *context, void *states, int64_t first, const void *a,
+                             const void *b, const bf_rows *rows);
+    /* Merges states whose indices follow. */
+    bf_status (*append)(bf_context *context, void *into, const void *from);
+    /* Sets the index of each state's next element. */
+    bf_status (*seek)(bf_context *context, void *states, const int64_t *next);
+    /* Writes what descriptions have of op: BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_MIN, BF_MAX,
+     * BF_ARGMIN or BF_ARGMAX. */
+    bf_status (*part)(bf_context *context, void *states, bf_reduction op,
+                      const bf_results *results);
 } bf_axis_backend;
+
+/* Do many states of op keep their words? Others are accumulators. */
+static inline bool bf_states_keep_words(bf_reduction op) {
+    return bf_is_indexed(op) || op == BF_PROD || op == BF_DOT;
+}
+
+/* The words that the functions above give and take of each state. Products of floats begin with a
+ * whole leaf. */
+static inline int bf_states_words(bf_reduction op, bf_dtype dtype) {
+    const bf_kind kind = bf_kind_of(op, dtype);
+    return kind == BF_KIND_PRODUCT_TREE ? BF_PRODUCT_TREE_HEAD_AT
+                                        : bf_state_words(kind, dtype, NULL);
+}
 
 /* The failures of results, by number, and of places. */
 static inline bf_status bf_axis_refuse(bf_context *context, bf_status status, bf_reduction op,
@@ -106,7 +134,7 @@ static inline bf_status bf_axis_wrong_place(bf_context *context, const bf_rows *
                                             int64_t value) {
     if (rows->by == BF_ROWS_BY_INDEX)
         return bf_fail(context, BF_E_ARGUMENT, "index %lld is %lld, outside 0 to %lld",
-                       (long long)at, (long long)value, (long long)rows->slots - 1);
+                       (long long)(rows->first + at), (long long)value, (long long)rows->slots - 1);
     return bf_fail(context, BF_E_ARGUMENT,
                    "offset %lld is %lld: it decreases, or is outside 0 to %lld", (long long)at,
                    (long long)value, (long long)rows->count);

@@ -41,7 +41,7 @@ typedef struct bf_backend {
     const struct bf_axis_backend *axis;
     const struct bf_order_backend *order;
     const struct bf_julia_backend *julia;
-    const struct bf_expression_backend *expression; /* NULL: the host computes */
+    const struct bf_expression_backend *expression;
     const struct bf_comm_backend *comm;             /* NULL: the host adds */
 } bf_backend;
 

@@ -279,18 +279,36 @@ class Memory(AxisTest):
         offsets = self.save("o.npy", np.array([5, 25_000, 99_999]))
         for how in [["--axis", 0], ["--axis", 1], ["--axis", "0,1"], ["--index", index, "--slots", 9],
                     ["--offsets", offsets]]:
-            for op in ["sum", "max"]:
-                want = self.lines(op, *how, name)
-                self.assertEqual(self.lines(op, *how, "-j2", "--memory", least, name), want)
-                self.assertEqual(self.lines(op, *how, "-j2", "--memory", least, stdin=data), want)
+            few = how == ["--axis", 1]  # has a result for each row
+            for op in ["sum", "max", "dot", "argmin", "prod", "describe"][: 3 if few else 6][SOME]:
+                also = [name] if op == "dot" else []
+                want = self.lines(op, *how, *also, name)
+                limit = ["-j2", "--memory", "64M" if also else least]
+                self.assertEqual(self.lines(op, *how, *limit, *also, name), want)
+                self.assertEqual(self.lines(op, *how, *limit, *also, "-", stdin=data), want)
         want = self.lines("argmin", "--axis", 1, name)
         self.assertEqual(self.lines("argmin", "--axis", 1, "-j2", "--memory", least, name), want)
         fortran = self.save("f.npy", np.asfortranarray(x))
         more = "%dM" % (2 * least_memory())
         self.assertEqual(self.lines("argmin", "--axis", 1, "-j2", "--memory", more, fortran), want)
+        self.assertEqual(self.lines("argmin", "--axis", 0, "-j2", "--memory", more, fortran),
+                         self.lines("argmin", "--axis", 0, name))
         for source in [name, "-"]:
-            self.refused(2, "--memory is too small: this needs the array whole", "argmin", "--axis", 0,
-                         "-j2", "--memory", least, source, stdin=data)
+            self.refused(2, "--memory is too small: this needs the array whole", "argmin", "--axis", 1,
+                         "-j2", "--memory", least, "--save", self.path("s"), source, stdin=data)
+
+    def test_slabs_and_texts_are_in_step(self):
+        x = samples("f8", (5000, 3), 6)
+        x[np.isnan(x)] = 1
+        array, text = self.save("x.npy", x), self.write("t.csv", "\n".join(
+            ",".join(map(repr, row)) for row in x.tolist()).encode())
+        for how in [["--axis", 0], ["--axis", 1], ["--offsets", self.save("o.npy", np.array([1, 4097, 5000]))]]:
+            want = self.lines("dot", *how, array, array)
+            for pair in [(text, array), (array, text), (text, text)]:
+                self.assertEqual(self.lines("dot", *how, *pair), want)
+            self.assertEqual(self.lines("argmax", *how, text), self.lines("argmax", *how, array))
+            self.assertEqual(self.lines("describe", *how, text), self.lines("describe", *how, array))
+        self.refused(3, "shapes do not match", "dot", "--axis", 0, text, stdin=b"1,2,3\n", *["-"])
 
     def test_bad_places_are_found_in_slabs_too(self):
         x = self.save("x.npy", np.ones((300_000, 4)))
@@ -339,6 +357,34 @@ class States(AxisTest):
         self.assertEqual(np.load(self.path("o.npy")).shape, (15,))
         found = json.loads(self.result("merge", "--json", *saved))
         self.assertEqual((found["n"], found["shape"], len(found["values"])), (1500, [15], 15))
+
+    def test_files_that_follow_each_other(self):
+        x = samples("f4", (500, 3), 4)
+        index = np.random.default_rng(1).integers(0, 5, 500)
+        parts = [self.save("p%d.npy" % i, part) for i, part in enumerate(np.split(x, [100, 350]))]
+        places = [self.save("i%d.npy" % i, part) for i, part in enumerate(np.split(index, [100, 350]))]
+        whole, all_places = self.save("x.npy", x), self.save("i.npy", index)
+        saved = [self.path("s%d" % i) for i in range(3)]
+        described = lambda lines: [line.split("\t")[-10:] for line in lines[1:]]
+        for op in ["argmin", "argmax", "describe"]:
+            shown = described if op == "describe" else list
+            for how in ["--axis", "--index"]:
+                for part, place, state in zip(parts, places, saved):
+                    more = ["--axis", 0] if how == "--axis" else ["--index", place, "--slots", 5]
+                    self.lines(op, *more, part, "--save", state)
+                more = ["--axis", 0] if how == "--axis" else ["--index", all_places, "--slots", 5]
+                want = self.lines(op, *more, whole, "--save", self.path("one"))
+                found = self.lines("merge", *saved, "--save", self.path("all"))
+                self.assertEqual(shown(found), shown(want))
+                with open(self.path("all"), "rb") as f, open(self.path("one"), "rb") as g:
+                    self.assertEqual(f.read(), g.read())
+        for part, state in zip(parts, saved):
+            want = self.lines("dot", "--axis", 0, part, part, "--save", state)
+        self.assertEqual(self.lines("merge", *saved), self.lines("dot", "--axis", 0, whole, whole))
+        for part, state in zip(parts, saved):
+            want = self.lines("prod", "--axis", 0, part, "--save", state)
+            self.assertEqual(self.lines("merge", state), want)
+        self.refused(3, "a product of floats depends on the index", "merge", *saved)
 
     def test_each_index_of_the_first_axis_has_its_own(self):
         x, text = self.save("x.npy", samples("i4", (7, 9), 5)), self.write("t", b"1,2\n3,4.5\n")
@@ -426,8 +472,6 @@ class Refused(AxisTest):
                 ("'x' is no f64", "min", "--empty", "x", *axis),
                 ("is given twice", "sum", *axis, "--axis", 1),
                 ("--total does not go", "sum", "--total", *axis),
-                ("--save of many values is for", "argmin", "--save", self.path("s"), *axis),
-                ("--checkpoint of many values is for sum", "prod", "--checkpoint", self.path("c"), *axis),
                 ("--offset does not go", "sum", "--offset", 1, *axis),
                 ("--count does not go", "sum", "--count", 1, *axis),
                 ("a description is no array", "describe", *axis)]:
@@ -454,7 +498,7 @@ class Refused(AxisTest):
         self.nothing(3, "no value", "min", *axis, "--nan", "skip", nan)
         self.assertEqual(self.lines("min", *axis, "--nan", "skip", "--empty", 7, nan), ["1", "7"])
         self.nothing(3, "shapes do not match", "dot", *axis, self.x, nan)
-        self.nothing(3, "dtypes do not match", "dot", *axis, self.x, big)
+        self.nothing(3, "dtypes do not match", "dot", *axis, self.x, self.save("k.npy", np.ones((4, 6), int)))
         short = self.write("t.npy", open(self.x, "rb").read()[:-8])
         self.nothing(3, "shorter than its header", "sum", *axis, short)
         with open("/dev/full", "w") as full:

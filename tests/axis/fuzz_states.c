@@ -9,16 +9,38 @@ static uint8_t *save(bf_states *s, size_t *size) {
     return saved;
 }
 
+static bool is_extreme(bf_reduction op) { return op >= BF_MIN && op <= BF_ARGMAX; }
+
+static void describe_all(bf_states *s, bf_dtype dtype) {
+    const int64_t n = bf_states_count(s);
+    int64_t *values = calloc((size_t)n + 1, sizeof *values);
+    require(values != NULL);
+    const bf_reduce_options o = BF_REDUCE_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
+    const bf_array nan = bf_array_of(BF_I64, values, n), min = bf_array_of(dtype, values, n),
+                   std = bf_array_of(BF_F64, values, n);
+    const bf_descriptions one = {.size = sizeof one, .nan = &nan};
+    const bf_descriptions two = {.size = sizeof two, .min = &min};
+    const bf_descriptions three = {.size = sizeof three, .std = &std};
+    require(bf_states_description(s, &o, &one) == BF_OK);
+    require(bf_states_description(s, &o, &two) == BF_OK);
+    require(bf_states_description(s, &o, &three) == BF_OK);
+    free(values);
+}
+
 /* All results can be had. op and dtype are those that the header says. */
 static void take_results(bf_states *s, const uint8_t *data) {
     const int64_t n = bf_states_count(s);
     const bf_reduction op = (bf_reduction)data[24];
     const bf_dtype dtype = (bf_dtype)data[26];
-    const bf_value empty = {.dtype = dtype};
+    if (op == BF_DESCRIBE) {
+        describe_all(s, dtype);
+        return;
+    }
+    const bf_value empty = {.dtype = bf_reduce_dtype(op, dtype, NULL)};
     bf_reduce_options o = BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP, .overflow = BF_OVERFLOW_WRAP);
     int64_t *values = calloc((size_t)n + 1, sizeof *values);
     require(values != NULL);
-    if (op == BF_MIN || op == BF_MAX) o.empty = &empty;
+    if (is_extreme(op)) o.empty = &empty;
     bf_array to = bf_array_of(bf_reduce_dtype(op, dtype, &o), values, n);
     bf_array counts = bf_array_of(BF_I64, values, n);
     require(bf_states_result(s, &o, &to, NULL) == BF_OK);
@@ -33,6 +55,7 @@ static void absorb(bf_states *s, const uint8_t *data) {
     const int64_t n = bf_states_count(s);
     int64_t none = 0;
     const bf_dtype dtype = (bf_dtype)data[26];
+    if ((bf_reduction)data[24] == BF_DOT) return; /* takes pairs */
     memcpy(elements, data + 16, 16);
     bf_array one = bf_array_of(dtype, elements, 1), index = bf_array_of(BF_I64, &none, 1);
     bf_array all = {elements, dtype, 2, {n, 1}, {1, 1}};
@@ -52,7 +75,7 @@ static void use(bf_context *context, bf_states *s, const uint8_t *data, size_t s
     take_results(s, data);
     absorb(s, data);
     bf_status status = bf_states_merge(s, s);
-    require(status == BF_OK || status == BF_E_OVERFLOW);
+    require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
     take_results(s, data);
     saved = save(s, &saved_size);
     require(bf_states_load(context, saved, saved_size, &back) == BF_OK);

@@ -27,8 +27,9 @@ from oracle import DTYPES, FLOATS, INTS, Case, as_f64, root_to, same
 CASES = int(os.environ.get("BITFOLD_CASES", "300"))
 SEED = int(os.environ.get("BITFOLD_SEED", "0"))
 THREADS = (1, 2, 3, 8)
-OF_STATES = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max")
-OPS = (*OF_STATES, "argmin", "argmax", "prod", "dot")
+ON_DEVICE = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max")  # where their states can be
+POSITIONS = ("argmin", "argmax")
+OPS = (*ON_DEVICE, *POSITIONS, "prod", "dot")
 
 
 class Problem:
@@ -241,30 +242,52 @@ class Random(unittest.TestCase):
             found = problem.call(op, context, {"overflow": "wrap"})
             self.compare(found, wrapped, problem, op, what + " wrapped")
 
+    def seek(self, states, problem, axis, a):
+        """A chunk from index a on begins here in each fibre, segment or slot."""
+        if problem.kind == "index":
+            return states.seek(a)
+        if problem.kind == "axes":
+            others = [problem.x.shape[d] for d in problem.axes if d != axis]
+            return states.seek(a * math.prod(others))
+        first, end = problem.places[:-1].astype(int), problem.places[1:].astype(int)
+        begin = np.clip(a, first, end) - first
+        return states.seek(np.repeat(begin, len(states) // max(1, len(begin))))
+
     def absorb_chunks(self, problem, op, context):
         """Cuts along an axis, gives the chunks to a few states, merges those, and passes through
         save."""
-        rng, x = problem.rng, problem.x
+        rng = problem.rng
+        on_device = op in ON_DEVICE
+        placed = (lambda x: devices.placed(x, context)) if on_device else (lambda x: x)
         states = [
             bitfold.States(op, problem.dtype, math.prod(problem.shape), context) for _ in range(3)
         ]
-        axis = problem.axes[0] if problem.kind == "axes" and problem.axes else 0
-        n = x.shape[axis]
+        axis = 0
+        if problem.kind == "axes" and problem.axes:  # chunks follow each other along the first one
+            axis = problem.axes[0] if on_device else min(problem.axes)
+        n = problem.x.shape[axis]
         cuts = np.sort(rng.integers(0, n + 1, rng.integers(0, 4))).tolist()
         if problem.kind == "axes" and not problem.axes:
             cuts = []
         edges = [0, *cuts, n]
+        which = 0
         for a, b in zip(edges, edges[1:]):
-            state = states[rng.integers(3)]
-            chunk = devices.placed(x[(slice(None),) * axis + (slice(a, b),)], context)
+            if op != "prod":  # of positions, a state takes neighbours
+                which = rng.integers(which if op in POSITIONS else 0, 3)
+            state = states[which]
+            at = (slice(None),) * axis + (slice(a, b),)
+            chunk, named = placed(problem.x[at]), dict(problem.named)
+            if op == "dot":
+                named["y"] = placed(problem.y[at])
+            if op in POSITIONS:
+                self.seek(state, problem, axis, a)
             if problem.kind == "axes":
-                state.absorb(chunk, problem.given, **problem.named)
+                state.absorb(chunk, problem.given, **named)
             elif problem.kind == "index":
-                state.absorb_index(chunk, devices.placed(problem.places[a:b], context),
-                                   **problem.named)
+                state.absorb_index(chunk, placed(problem.places[a:b]), **named)
             else:
                 clipped = np.clip(problem.places, a, b) - problem.places.dtype.type(a)
-                state.absorb_segments(chunk, devices.placed(clipped, context), **problem.named)
+                state.absorb_segments(chunk, placed(clipped), **named)
         total = bitfold.States.load(states[0].merge(states[1]).save(), context=context)
         total += states[2]
         return total
@@ -292,7 +315,7 @@ class Random(unittest.TestCase):
                         f"{problem.x.shape} by {problem.kind} {getattr(problem, 'given', '')} "
                         f"{problem.options_for(op)} {context}")  # fmt: skip
                 self.check_call(problem, op, expected, context, what)
-                if op in OF_STATES and problem.kind != "runs":
+                if problem.kind != "runs":
                     saved.add(self.check_states(problem, op, expected, context, what))
             self.assertLess(len(saved), 2, f"seed {seed}: saved states differ")
 
@@ -461,8 +484,21 @@ class Wrong(unittest.TestCase):
         values, fits = bitfold.sum(big, axis=0, fits=True)
         self.assertEqual((values.tolist(), fits.tolist()), ([0, 4], [False, True]))
 
+    def test_states_of_descriptions(self):
+        x = np.array([[3, np.nan, 7], [-0.0, np.inf, np.nan], [-0.0, 5, np.nan]])
+        first, second = bitfold.States("describe", "f64", 3), bitfold.States("describe", "f64", 3)
+        found = first.absorb(x[:2], 0).append(second.absorb(x[2:], 0)).result(nan="skip")
+        for i, column in enumerate(x.T):
+            one = bitfold.describe(column.copy(), nan="skip")
+            for name, values in found.items():
+                np.testing.assert_equal(values[i], getattr(one, name), name)
+        empty = bitfold.States("describe", "i32", 2).result((1, 2))
+        self.assertEqual({k: v.tolist() for k, v in empty.items() if k in ("n", "max", "argmax")},
+                         {"n": [[0, 0]], "max": [[0, 0]], "argmax": [[-1, -1]]})
+        self.refused(bitfold.StateError, "overlap", first.merge, second)
+        self.refused(bitfold.ArgumentError, "positions", second.absorb, [1.0, 2.0], 0, null="skip")
+
     def test_states(self):
-        self.refused(bitfold.ArgumentError, "", bitfold.States, "argmin", "f64", 3)
         self.refused(bitfold.ArgumentError, "", bitfold.States, "sum", "f64", -1)
         s = bitfold.States("sum", "f64", 6)
         self.refused(bitfold.ShapeError, "", s.absorb, self.X, 1)
@@ -471,6 +507,7 @@ class Wrong(unittest.TestCase):
         self.refused(bitfold.StateError, "", bitfold.States.load, s.save()[:-1])
         self.assertEqual(s.absorb(self.X, 0).result().tolist(), self.X.sum(0).tolist())
         self.assertEqual(s.counts().tolist(), [4] * 6)
+        self.refused(bitfold.ArgumentError, "no indices", s.seek, 1)
         s.clear()
         self.assertEqual((len(s), s.result((2, 3)).tolist()), (6, [[0.0] * 3] * 2))
 

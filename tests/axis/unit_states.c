@@ -32,9 +32,10 @@ static int destroy_contexts(void **state) {
 }
 
 static bf_reduction states_op(uint64_t *seed) {
-    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR,  BF_STD,
-                                       BF_MIN, BF_MAX,  BF_NORM, BF_SUMSQ};
-    return ops[pick(seed, 8)];
+    static const bf_reduction ops[] = {BF_SUM, BF_MEAN,  BF_VAR,     BF_STD,    BF_MIN,
+                                       BF_MAX, BF_NORM,  BF_PROD,    BF_ARGMIN, BF_ARGMAX,
+                                       BF_DOT, BF_SUMSQ, BF_DESCRIBE};
+    return ops[pick(seed, sizeof ops / sizeof *ops)];
 }
 
 /* States, and the elements that each must have. */
@@ -43,83 +44,119 @@ typedef struct problem {
     bf_dtype dtype;
     int64_t width, slots, count;
     elements *have;
+    int64_t *next; /* the index of each state's next element */
     bf_states *states;
 } problem;
 
-static void note_element(problem *p, int64_t state, const char *element) {
-    assert_true(p->have[state].n < ROOM);
-    add_element(&p->have[state], element, NULL, 0);
+static bool has_indices(bf_reduction op) {
+    return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_DESCRIBE;
 }
 
-/* An array of rows of p->width elements, of one or two dimensions. */
-static bf_array make_rows(const problem *p, int64_t rows, uint64_t *seed, char **block) {
+/* A chunk: an array and, for dot, another of the same shape. */
+typedef struct chunk {
+    bf_array a, b;
+    char *blocks[2];
+    bool pairs;
+} chunk;
+
+static chunk make_chunk(const problem *p, int ndim, const int64_t *shape, bool zeros,
+                        uint64_t *seed) {
+    chunk c = {.pairs = p->op == BF_DOT};
+    c.a = any_array(p->dtype, ndim, shape, zeros, seed, &c.blocks[0]);
+    fill_array(&c.a, seed);
+    if (!c.pairs) return c;
+    c.b = any_array(p->dtype, ndim, shape, zeros, seed, &c.blocks[1]);
+    fill_array(&c.b, seed);
+    return c;
+}
+
+static void free_chunk(chunk *c) {
+    free(c->blocks[0]);
+    free(c->blocks[1]);
+}
+
+static void note_element(problem *p, int64_t state, const chunk *c, const int64_t *at,
+                         int64_t number) {
+    assert_true(p->have[state].n < ROOM);
+    add_element(&p->have[state], element_of(&c->a, at), c->pairs ? element_of(&c->b, at) : NULL,
+                number);
+}
+
+/* Rows of p->width elements, of one or two dimensions. */
+static chunk make_rows(const problem *p, int64_t rows, uint64_t *seed) {
     const int64_t shape[2] = {rows, p->width};
     const int ndim = p->width == 1 && pick(seed, 2) ? 1 : 2;
-    bf_array a = any_array(p->dtype, ndim, shape, false, seed, block);
-    fill_array(&a, seed);
-    return a;
+    return make_chunk(p, ndim, shape, false, seed);
 }
 
-static void note_row(problem *p, const bf_array *a, int64_t row, int64_t slot) {
-    for (int64_t c = 0; c < p->width; c++) {
-        const int64_t at[2] = {row, c};
-        note_element(p, slot * p->width + c, element_of(a, at));
+/* by_row: elements have the number of the row, else each moves its state on. */
+static void note_row(problem *p, const chunk *c, int64_t row, int64_t slot, bool by_row) {
+    for (int64_t column = 0; column < p->width; column++) {
+        const int64_t at[2] = {row, column}, state = slot * p->width + column;
+        note_element(p, state, c, at, by_row ? p->next[state] + row : p->next[state]++);
     }
 }
 
 static void absorb_index(problem *p, uint64_t *seed) {
     static const bf_dtype dtypes[] = {BF_I32, BF_I64, BF_U32, BF_U64};
-    char *block, *index_block;
+    char *index_block;
+    const bool by_row = has_indices(p->op);
     const int64_t rows = pick(seed, 4) ? pick(seed, 60) : pick(seed, 3);
-    bf_array a = make_rows(p, rows, seed, &block);
+    chunk c = make_rows(p, rows, seed);
     bf_array index = any_array(dtypes[pick(seed, 4)], 1, &rows, false, seed, &index_block);
     for (int64_t i = 0; i < rows; i++) {
         const int64_t slot = pick(seed, p->slots);
         store_bits(element_of(&index, &i), bf_dtype_size(index.dtype), (uint64_t)slot);
-        note_row(p, &a, i, slot);
+        note_row(p, &c, i, slot, by_row);
     }
-    assert_int_equal(bf_states_absorb_index(p->states, &a, &index), BF_OK);
-    free(block);
+    for (int64_t s = 0; s < p->count && by_row; s++) p->next[s] += rows;
+    const bf_status status = c.pairs ? bf_states_absorb_pair_index(p->states, &c.a, &c.b, &index)
+                                     : bf_states_absorb_index(p->states, &c.a, &index);
+    assert_int_equal(status, BF_OK);
+    free_chunk(&c);
     free(index_block);
 }
 
 static void absorb_segments(problem *p, uint64_t *seed) {
-    char *block, *offsets_block;
+    char *offsets_block;
     const int64_t rows = pick(seed, 4) ? pick(seed, 200) : pick(seed, 3), places = p->slots + 1;
-    bf_array a = make_rows(p, rows, seed, &block);
+    chunk c = make_rows(p, rows, seed);
     bf_array offsets =
         any_array(pick(seed, 2) ? BF_I32 : BF_I64, 1, &places, false, seed, &offsets_block);
     int64_t end = rows > 0 ? pick(seed, 2) * pick(seed, rows) : 0;
     for (int64_t s = 0; s < places; s++) {
         store_bits(element_of(&offsets, &s), bf_dtype_size(offsets.dtype), (uint64_t)end);
         int64_t take = s == p->slots ? 0 : pick(seed, 4) ? pick(seed, 5) : pick(seed, 150);
-        for (; take > 0 && end < rows; take--) note_row(p, &a, end++, s);
+        for (; take > 0 && end < rows; take--) note_row(p, &c, end++, s, false);
     }
-    assert_int_equal(bf_states_absorb_segments(p->states, &a, &offsets), BF_OK);
-    free(block);
+    const bf_status status = c.pairs
+                                 ? bf_states_absorb_pair_segments(p->states, &c.a, &c.b, &offsets)
+                                 : bf_states_absorb_segments(p->states, &c.a, &offsets);
+    assert_int_equal(status, BF_OK);
+    free_chunk(&c);
     free(offsets_block);
 }
 
-/* Three dimensions, of which one or two are reduced: the others number the states. */
+/* Three dimensions, of which one is reduced: the others number the states. */
 static void absorb_axes(problem *p, uint64_t *seed) {
-    char *block;
     const int64_t length = pick(seed, 3) ? pick(seed, 9) : pick(seed, 70);
     const int where = (int)pick(seed, 3);
     int64_t shape[3] = {p->slots, p->width, 0};
     for (int d = 2; d > where; d--) shape[d] = shape[d - 1];
     shape[where] = length;
-    bf_array a = any_array(p->dtype, 3, shape, true, seed, &block);
-    fill_array(&a, seed);
+    chunk c = make_chunk(p, 3, shape, true, seed);
     for (int64_t s = 0; s < p->count; s++)
         for (int64_t i = 0; i < length; i++) {
             int64_t at[3] = {s / p->width, s % p->width, 0};
             for (int d = 2; d > where; d--) at[d] = at[d - 1];
             at[where] = i;
-            note_element(p, s, element_of(&a, at));
+            note_element(p, s, &c, at, p->next[s]++);
         }
     const int axis = where - 3 * (int)pick(seed, 2);
-    assert_int_equal(bf_states_absorb_axes(p->states, &a, &axis, 1), BF_OK);
-    free(block);
+    const bf_status status = c.pairs ? bf_states_absorb_pair_axes(p->states, &c.a, &c.b, &axis, 1)
+                                     : bf_states_absorb_axes(p->states, &c.a, &axis, 1);
+    assert_int_equal(status, BF_OK);
+    free_chunk(&c);
 }
 
 static void make_problem(problem *p, uint64_t *seed) {
@@ -129,7 +166,9 @@ static void make_problem(problem *p, uint64_t *seed) {
     p->slots = pick(seed, 3) ? 1 + pick(seed, 8) : 1 + pick(seed, 300);
     p->count = p->slots * p->width;
     p->have = calloc((size_t)p->count, sizeof *p->have);
-    for (int64_t i = 0; i < p->count; i++) p->have[i] = make_elements(p->dtype, ROOM, false);
+    p->next = calloc((size_t)p->count, sizeof *p->next);
+    for (int64_t i = 0; i < p->count; i++)
+        p->have[i] = make_elements(p->dtype, ROOM, p->op == BF_DOT);
     assert_int_equal(
         bf_states_create(contexts[pick(seed, CONTEXTS)], p->op, p->dtype, p->count, &p->states),
         BF_OK);
@@ -138,27 +177,97 @@ static void make_problem(problem *p, uint64_t *seed) {
 static void free_problem(problem *p) {
     for (int64_t i = 0; i < p->count; i++) free_elements(&p->have[i]);
     free(p->have);
+    free(p->next);
     bf_states_destroy(p->states);
 }
 
 static elements copy_elements(const elements *e) {
-    elements copy = make_elements(e->dtype, e->n, false);
-    for (int64_t i = 0; i < e->n; i++)
-        add_element(&copy, e->a + (size_t)i * bf_dtype_size(e->dtype), NULL, 0);
+    elements copy = make_elements(e->dtype, e->n, e->b != NULL);
+    for (int64_t i = 0; i < e->n; i++) {
+        const size_t at = (size_t)i * bf_dtype_size(e->dtype);
+        add_element(&copy, e->a + at, e->b ? e->b + at : NULL, e->number[i]);
+    }
     return copy;
 }
 
+/* The answers of op, in dtype `to`, and what the whole call must return. */
+static outputs expect_results(const problem *p, bf_reduction op, bf_dtype to,
+                              const bf_reduce_options *options, uint64_t *seed) {
+    const int64_t shape[2] = {p->slots, p->width};
+    outputs out = make_outputs(to, 2, shape, seed);
+    for (int64_t i = 0; i < p->count; i++) {
+        elements e = copy_elements(&p->have[i]);
+        out.answers[i] = find_answer(contexts[0], &e, op, to, options);
+        free_elements(&e);
+    }
+    return out;
+}
+
+static int64_t count_infinities(const elements *e) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < e->n && is_float(e->dtype); i++)
+        n += isinf(element_float(e, e->a, i)) != 0;
+    return n;
+}
+
+static void check_described_counts(const problem *p) {
+    int64_t *counts[3];
+    bf_array arrays[3];
+    for (int k = 0; k < 3; k++) {
+        counts[k] = calloc((size_t)p->count, sizeof *counts[k]);
+        arrays[k] = bf_array_of(BF_I64, counts[k], p->count);
+    }
+    const bf_descriptions to = {sizeof to, .n = &arrays[0], .nan = &arrays[1], .inf = &arrays[2]};
+    assert_int_equal(bf_states_description(p->states, NULL, &to), BF_OK);
+    for (int64_t i = 0; i < p->count; i++) {
+        assert_int_equal(counts[0][i], p->have[i].n);
+        assert_int_equal(counts[1][i], count_nans(&p->have[i]));
+        assert_int_equal(counts[2][i], count_infinities(&p->have[i]));
+    }
+    for (int k = 0; k < 3; k++) free(counts[k]);
+}
+
+/* Each value on its own, and all at once. */
+static void check_description(problem *p, uint64_t *seed) {
+    static const bf_reduction ops[] = {BF_MIN, BF_ARGMIN, BF_MAX, BF_ARGMAX,
+                                       BF_SUM, BF_MEAN,   BF_STD};
+    enum { OPS = sizeof ops / sizeof *ops };
+    outputs out[OPS];
+    bf_status worst = BF_OK;
+    bf_reduce_options options = any_options(BF_SUM, p->dtype, NULL, seed);
+    bf_descriptions to = {.size = sizeof to};
+    const bf_array **const places[] = {&to.min, &to.argmin, &to.max, &to.argmax,
+                                       &to.sum, &to.mean,   &to.std};
+    for (int k = 0; k < OPS; k++) {
+        const bool extreme = ops[k] >= BF_MIN && ops[k] <= BF_ARGMAX, index = has_indices(ops[k]);
+        bf_reduce_options own = options;
+        const bf_value nothing = {.dtype = index ? BF_I64 : p->dtype, .as.i64 = index ? -1 : 0};
+        if (extreme) own.out_dtype = BF_NONE;
+        if (extreme) own.empty = &nothing;
+        out[k] = expect_results(p, ops[k], bf_reduce_dtype(ops[k], p->dtype, &own), &own, seed);
+        out[k].status = expected_status(&out[k], false, options.overflow == BF_OVERFLOW_WRAP);
+        if (worst == BF_OK) worst = out[k].status;
+        soil_outputs(&out[k]);
+        *places[k] = &out[k].values;
+    }
+    assert_int_equal(bf_states_description(p->states, &options, &to), worst);
+    for (int k = 0; k < OPS; k++) {
+        check_outputs(&out[k], worst, false);
+        free_outputs(&out[k]);
+    }
+    check_described_counts(p);
+}
+
 static void check_results(problem *p, uint64_t *seed) {
+    if (p->op == BF_DESCRIBE) {
+        check_description(p, seed);
+        return;
+    }
     const bf_value empty = {.dtype = bf_reduce_dtype(p->op, p->dtype, NULL), .as.u64 = 3};
     bf_reduce_options options = any_options(p->op, p->dtype, &empty, seed);
     const bool has_fits = pick(seed, 2);
-    const int64_t shape[2] = {p->slots, p->width};
-    outputs out = make_outputs(bf_reduce_dtype(p->op, p->dtype, &options), 2, shape, seed);
-    for (int64_t i = 0; i < p->count; i++) {
-        elements e = copy_elements(&p->have[i]);
-        out.answers[i] = find_answer(contexts[0], &e, p->op, out.values.dtype, &options);
-        free_elements(&e);
-    }
+    outputs out =
+        expect_results(p, p->op, bf_reduce_dtype(p->op, p->dtype, &options), &options, seed);
     out.status = expected_status(&out, has_fits, options.overflow == BF_OVERFLOW_WRAP);
     soil_outputs(&out);
     bf_status status =
@@ -199,10 +308,35 @@ static void reload(problem *p, uint64_t *seed) {
     free(same);
 }
 
-/* Goes on with new states, into which those so far are merged in the end. */
-static void merge_back(problem *p, bf_states *before) {
-    assert_int_equal(bf_states_merge(p->states, before), BF_OK);
-    bf_states_destroy(before);
+/* States that go on where others were left, in the end to be merged; or that begin again at index
+ * 0, to be appended. */
+typedef struct split {
+    bf_states *before;
+    bool appends;
+} split;
+
+/* Trees of few elements cannot be split. */
+static bool can_split(const problem *p) { return p->op != BF_PROD || !is_float(p->dtype); }
+
+static split make_split(problem *p, uint64_t *seed) {
+    const split x = {p->states, pick(seed, 2)};
+    assert_int_equal(
+        bf_states_create(contexts[pick(seed, CONTEXTS)], p->op, p->dtype, p->count, &p->states),
+        BF_OK);
+    const bf_array next = bf_array_of(BF_I64, p->next, p->count);
+    if (has_indices(p->op) && !x.appends) assert_int_equal(bf_states_seek(p->states, &next), BF_OK);
+    return x;
+}
+
+static void merge_back(problem *p, split x) {
+    if (!x.appends) {
+        assert_int_equal(bf_states_merge(p->states, x.before), BF_OK);
+        bf_states_destroy(x.before);
+        return;
+    }
+    assert_int_equal(bf_states_append(x.before, p->states), BF_OK);
+    bf_states_destroy(p->states);
+    p->states = x.before;
 }
 
 static void states_are_those_of_their_elements(void **state) {
@@ -210,7 +344,7 @@ static void states_are_those_of_their_elements(void **state) {
     for (uint64_t i = 0; i < CASES; i++) {
         uint64_t seed = i;
         problem p;
-        bf_states *before = NULL;
+        split x = {.before = NULL};
         make_problem(&p, &seed);
         const int64_t chunks = pick(&seed, CHUNKS + 1);
         for (int64_t c = 0; c < chunks; c++) {
@@ -219,13 +353,9 @@ static void states_are_those_of_their_elements(void **state) {
             if (way == 1) absorb_segments(&p, &seed);
             if (way == 2) absorb_axes(&p, &seed);
             if (pick(&seed, 3) == 0) reload(&p, &seed);
-            if (before != NULL || pick(&seed, 3)) continue;
-            before = p.states;
-            assert_int_equal(bf_states_create(contexts[pick(&seed, CONTEXTS)], p.op, p.dtype,
-                                              p.count, &p.states),
-                             BF_OK);
+            if (x.before == NULL && can_split(&p) && pick(&seed, 3) == 0) x = make_split(&p, &seed);
         }
-        if (before != NULL) merge_back(&p, before);
+        if (x.before != NULL) merge_back(&p, x);
         check_counts(&p);
         check_results(&p, &seed);
         check_results(&p, &seed);
@@ -239,6 +369,92 @@ static void assert_saved(bf_states *s, const uint8_t *bytes, size_t size) {
     assert_int_equal(found, size);
     assert_memory_equal(saved, bytes, size);
     free(saved);
+}
+
+/* Trees of some leaves: their parts begin at whole leaves, and merge in any order of neighbours. */
+static void products_of_floats_join_at_leaves(void **state) {
+    enum { COLUMNS = 3, LENGTH = 5 * 4096 + 77 };
+    (void)state;
+    double *data = malloc((size_t)LENGTH * COLUMNS * sizeof *data), found[COLUMNS];
+    for (uint64_t i = 0; i < 20; i++) {
+        uint64_t seed = i;
+        const int64_t cuts[] = {0, 4096 * pick(&seed, 3), 4096 * (2 + pick(&seed, 4)), LENGTH};
+        const int order[][2] = {{1, 2}, {2, 0}};
+        const int axis = 0, *second = order[pick(&seed, 2)];
+        bf_states *parts[3];
+        bf_array a = {data, BF_F64, 2, {LENGTH, COLUMNS}, {COLUMNS, 1}};
+        for (int64_t k = 0; k < LENGTH * COLUMNS; k++)
+            data[k] = ldexp(1 + (double)pick(&seed, 1000) / 999, (int)pick(&seed, 40) - 20);
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(bf_states_create(contexts[pick(&seed, CONTEXTS)], BF_PROD, BF_F64,
+                                              COLUMNS, &parts[k]),
+                             BF_OK);
+            int64_t at = cuts[k];
+            const bf_array next = {&at, BF_I64, 1, {COLUMNS}, {0}};
+            assert_int_equal(bf_states_seek(parts[k], &next), BF_OK);
+            for (int64_t n; at < cuts[k + 1]; at += n) {
+                n = 1 + pick(&seed, 9000);
+                if (n > cuts[k + 1] - at) n = cuts[k + 1] - at;
+                a.shape[0] = n;
+                a.data = data + at * COLUMNS;
+                assert_int_equal(bf_states_absorb_axes(parts[k], &a, &axis, 1), BF_OK);
+            }
+        }
+        assert_int_equal(bf_states_merge(parts[1], parts[second[0] == 1 ? 2 : second[0]]), BF_OK);
+        assert_int_equal(bf_states_merge(parts[1], parts[second[0] == 1 ? 0 : second[1]]), BF_OK);
+        const bf_array values = bf_array_of(BF_F64, found, COLUMNS);
+        assert_int_equal(bf_states_result(parts[1], NULL, &values, NULL), BF_OK);
+        for (int c = 0; c < COLUMNS; c++) {
+            const bf_array column = {data + c, BF_F64, 1, {LENGTH}, {COLUMNS}};
+            bf_value v;
+            assert_int_equal(bf_reduce(contexts[0], BF_PROD, &column, NULL, &v), BF_OK);
+            assert_memory_equal(&found[c], &v.as.f64, 8);
+        }
+        for (int k = 0; k < 3; k++) bf_states_destroy(parts[k]);
+    }
+    free(data);
+}
+
+static void places_that_do_not_suit_are_refused(void **state) {
+    (void)state;
+    static const bf_reduction ops[] = {BF_ARGMIN, BF_DESCRIBE, BF_PROD};
+    double x[6] = {1, 2, 3, 4, 5, 6};
+    int64_t five[2] = {5, 0}, leaf[2] = {4096, 4096}, counts[2];
+    const bf_array pairs = {x, BF_F64, 2, {3, 2}, {2, 1}};
+    const bf_array to_five = bf_array_of(BF_I64, five, 2), to_leaf = bf_array_of(BF_I64, leaf, 2);
+    const bf_array short_one = bf_array_of(BF_I64, five, 1);
+    const int axis = 0;
+    bf_context *c = contexts[1];
+    for (int k = 0; k < 3; k++) {
+        bf_states *s, *other;
+        size_t size;
+        assert_int_equal(bf_states_create(c, ops[k], BF_F64, 2, &s), BF_OK);
+        assert_int_equal(bf_states_create(c, ops[k], BF_F64, 2, &other), BF_OK);
+        assert_int_equal(bf_states_absorb_axes(s, &pairs, &axis, 1), BF_OK);
+        uint8_t *bytes = save(s, &size);
+        assert_int_equal(bf_states_seek(s, &to_five), BF_E_ARGUMENT); /* the second state is at 3 */
+        assert_int_equal(bf_states_seek(s, &short_one), BF_E_SHAPE);
+        assert_int_equal(bf_states_merge(s, s), BF_E_STATE);
+        assert_int_equal(bf_states_seek(other, &to_leaf), BF_OK);
+        assert_int_equal(bf_states_absorb_axes(other, &pairs, &axis, 1), BF_OK);
+        assert_int_equal(bf_states_append(s, other), BF_E_STATE);
+        assert_int_equal(bf_states_merge(s, other), ops[k] == BF_PROD ? BF_E_STATE : BF_OK);
+        assert_int_equal(bf_states_counts(s, &(bf_array){counts, BF_I64, 1, {2}, {1}}), BF_OK);
+        assert_int_equal(counts[0], ops[k] == BF_PROD ? 3 : 6);
+        if (ops[k] == BF_PROD) assert_saved(s, bytes, size);
+        free(bytes);
+        bf_states_destroy(s);
+        bf_states_destroy(other);
+    }
+    bf_states *sum, *dot;
+    assert_int_equal(bf_states_create(c, BF_SUM, BF_F64, 2, &sum), BF_OK);
+    assert_int_equal(bf_states_create(c, BF_DOT, BF_F64, 2, &dot), BF_OK);
+    assert_int_equal(bf_states_seek(sum, &to_leaf), BF_E_ARGUMENT);
+    assert_int_equal(bf_states_seek(dot, &to_leaf), BF_E_ARGUMENT);
+    assert_int_equal(bf_states_absorb_axes(dot, &pairs, &axis, 1), BF_E_ARGUMENT);
+    assert_int_equal(bf_states_absorb_pair_axes(sum, &pairs, &pairs, &axis, 1), BF_E_ARGUMENT);
+    bf_states_destroy(sum);
+    bf_states_destroy(dot);
 }
 
 enum { MANY = 300, ROWS = 900 };
@@ -264,8 +480,8 @@ static void a_failure_leaves_states_as_they_were(void **state) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
-    static const bf_reduction ops[] = {BF_VAR, BF_MIN};
-    for (int k = 0; k < 4; k++) {
+    static const bf_reduction ops[] = {BF_VAR, BF_MIN, BF_ARGMAX, BF_PROD};
+    for (int k = 0; k < 8; k++) {
         bf_states *s, *more, *into;
         size_t size;
         const int64_t rows = k % 2 ? ROWS : 20;
@@ -279,12 +495,13 @@ static void a_failure_leaves_states_as_they_were(void **state) {
         }
         assert_int_equal(bf_states_absorb_index(s, &one, &all), BF_OK);
         uint8_t *bytes = save(s, &size);
-        for (int way = 0; way < 2; way++) {
+        const int ways = ops[k / 2] == BF_PROD ? 1 : 2; /* its parts would overlap */
+        for (int way = 0; way < ways; way++) {
             assert_int_equal(bf_states_load(contexts[3], bytes, size, &into), BF_OK);
             for (long allowed = 0;; allowed++) {
                 atomic_store(&failures, 0);
                 atomic_store(&until_failure, allowed);
-                bf_status status = way ? bf_states_merge(into, more) : absorb_far(into, rows);
+                bf_status status = way ? bf_states_append(into, more) : absorb_far(into, rows);
                 atomic_store(&until_failure, -1);
                 if (status == BF_OK) break;
                 assert_int_equal(status, BF_E_MEMORY);
@@ -307,8 +524,6 @@ static void wrong_arguments_are_refused(void **state) {
     bf_array a = bf_array_of(BF_F64, x, 6), i = bf_array_of(BF_I64, at, 3), out = a;
     bf_array ints = bf_array_of(BF_I64, y, 3);
     const int axis = 0, bad = 1;
-    assert_int_equal(bf_states_create(c, BF_PROD, BF_F64, 3, &s), BF_E_ARGUMENT);
-    assert_int_equal(bf_states_create(c, BF_ARGMIN, BF_F64, 3, &s), BF_E_ARGUMENT);
     assert_int_equal(bf_states_create(c, (bf_reduction)99, BF_F64, 3, &s), BF_E_ARGUMENT);
     assert_int_equal(bf_states_create(c, BF_SUM, (bf_dtype)77, 3, &s), BF_E_DTYPE);
     assert_int_equal(bf_states_create(c, BF_SUM, BF_F64, -1, &s), BF_E_ARGUMENT);
@@ -373,6 +588,8 @@ static void wrong_bytes_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_are_those_of_their_elements),
+        cmocka_unit_test(products_of_floats_join_at_leaves),
+        cmocka_unit_test(places_that_do_not_suit_are_refused),
         cmocka_unit_test(a_failure_leaves_states_as_they_were),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(wrong_bytes_are_refused),

@@ -26,7 +26,8 @@ COMMANDS = ["sum x.npy", "prod x.npy", "describe x.npy y.npy", "argmax --total y
             "prod --offset 7 --count 60000 --column value t.csv", "describe t.csv f.npy",
             "argmin f.npy", "count late.txt", "var --total --nan skip big.npy x.npy",
             "mean --index k.npy --slots 3000 x.npy", "sumsq --axis 1 m.npy",
-            "sum --axis 0 --column value,late t.csv",
+            "sum --axis 0 --column value,late t.csv", "prod --axis 1 m.npy", "dot --offsets o.npy x.npy y.npy",
+            "argmin --axis 0 --column value,late t.csv", "describe --index k.npy --slots 3000 y.npy",
             "median" + 15 * " x.npy y.npy", "quantile --total -p 1,50,99.9" + 12 * " big.npy x.npy",
             "quantile --column value,late" + 9 * " t.csv", "describe --quantiles x.npy",
             "max --offsets o.npy --empty 7 x.npy big.npy"][::3 if SANITIZED else 1]

@@ -1,4 +1,5 @@
 """CSV as RFC 4180 has it and as it is in the world: against Python's csv module."""
+import collections
 import contextlib
 import csv
 import gzip
@@ -490,6 +491,23 @@ class Styles(CommandTest):
             self.refused(2, "", "sum", *options, stdin=b"1\n")
         self.refused(2, "belong to text", "sum", "--format", "raw", "--dtype", "f64", "--currency")
 
+    def test_commas_part_thousands_or_fields(self):
+        for text, line, arguments in [
+            (b"1,234\n2,500\n", 1, []), (b"1,234\n2,500\n", 1, ["--column", "1"]), (b"-10,234,567\r\n", 1, []),
+            (b"id,v\n1,2\n\n1,1,234\n", 4, ["--column", "v"]), (b"id,v\n1,1,234\n", 2, ["-e", "id"]),
+            (b'id,v\n"1,234",5\n1,234,5\n', 3, ["--column", "1", "--header", "--delimiter", ","]),
+        ]:
+            for j in (1, 3):
+                error = self.refused(3, "-:%d: " % line, "sum", "--thousands", ",", "-j", j, *arguments, stdin=text)
+                self.assertIn("in quotes", error)
+        for text, value, arguments in [
+            (b"1,234\n2,500\n", "3734", ["--delimiter", ";"]), (b"5\n1,234\n", "1239", []),
+            (b"v\n1,234\n5\n", "1239", ["--column", "v"]), (b"v\n1,234\n\n5\n", "1239", ["--header", "--null-policy", "skip"]),
+            (b'id,v\n1,"1,234"\n2,5\n', "1239", ["--column", "v"]), (b"1,234\n2,500\n", "3", ["--delimiter", ",", "--column", "1"]),
+            (b"id,v\n1\n1,5\n", "5", ["--column", "v", "--lax", "--null-policy", "skip"]),
+        ]:
+            self.assertEqual(self.result("sum", "--thousands", ",", *arguments, stdin=text), value, text)
+
     def test_integers_stay_exact_and_headers_names(self):
         data = '"9,223,372,036,854,775,807",\u20ac1\n-1,$2\n'.encode()
         self.assertEqual(self.result("max", "--column", 1, "--thousands", ",", stdin=data), str(2**63 - 1))
@@ -605,6 +623,68 @@ class Compressed(CommandTest):
             self.assertEqual(done.returncode, 1)
             self.assertIn(library + " is not on this machine", done.stderr.decode())
             self.assertIn(package, done.stderr.decode())
+
+
+class OneColumn(CommandTest):
+    """Tables of one column, in which an empty line is a row without a value."""
+
+    def names(self, r):
+        return r.choice(["v", "unit price", "a;b", "a|b", "a,b", 'say "x"'])
+
+    def write(self, name, lines, last="\n"):
+        path = self.path(name)
+        with open(path, "wb") as file:
+            file.write("\n".join(lines).encode() + last.encode())
+        return path
+
+    def test_what_is_written_is_read_as_it_was(self):
+        for seed in range(CASES):
+            r = random.Random(seed)
+            name = self.names(r)
+            words = [r.choice([None, None, "", "Paris", "New York", "7", "a,b", "x\ny", "it's", " "])
+                     for _ in range(r.choice([0, 1, 9, 500]))]
+            rows = ["%d,%s" % (i, "" if w is None else quoted(w)) for i, w in enumerate(words)]
+            table = self.write("t.csv", ["n," + quoted(name)] + rows)
+            keys = self.write("k.csv", ["n"] + [str(i) for i in range(len(words))])
+            one = self.path("one.csv")
+            self.result("join", table, keys, "--on", "n", "--take", "`%s`" % name.replace("`", "``")
+                        if "," in name else name, "--csv", "-o", one)
+            with open(one, newline="") as file:
+                text = file.read()
+            lines = [quoted(name) if any(c in name for c in ' ;|,"') else name]
+            for word in words:
+                plain = word and not any(c in word for c in ',"\n')
+                lines.append("" if word is None else word if plain else quoted(word))
+            self.assertEqual(text, "\n".join(lines) + "\n", seed)
+            want = collections.Counter(words)
+            for j in r.sample(THREADS, 2):
+                lines = self.result("count", "--by", "1", "--header", "--json", "-j", j, one).splitlines()
+                got = {}
+                for key, n in (json.loads(line)["row"].values() for line in lines):
+                    got[key if key is None else str(key)] = n
+                self.assertEqual(got, want, seed)
+
+    def test_numbers(self):
+        for seed in range(CASES // 2):
+            r = random.Random(seed)
+            numbers = [r.choice([None, 1, 20, 300]) for _ in range(r.choice([1, 7, 200_000]))]
+            end = r.choice(["\n", "\r\n"])
+            text = end.join(["v"] + ["" if x is None else str(x) for x in numbers]) + end
+            there = [x for x in numbers if x is not None]
+            for options in (["--header"], ["--column", "v"], ["--column", "1", "--header"], ["-e", "v*1"]):
+                j = r.choice(THREADS)
+                done = run("sum", "--null-policy", "skip", "--json", "-j", j, *options, stdin=text.encode())
+                got = json.loads(done.stdout)
+                self.assertEqual((got["value"], got["n"]), (sum(there), len(there)), options)
+                if len(there) < len(numbers):
+                    why = "-:%d: " % (2 + numbers.index(None))
+                    self.refused(3, why, "sum", "-j", j, *options, stdin=text.encode())
+
+    def test_blank_lines_of_other_texts_are_no_rows(self):
+        self.assertEqual(self.result("sum", stdin=b"\n1\n\n2\n\n"), "3")
+        self.assertEqual(self.result("sum", "--column", "b", stdin=b"\na,b\n\n1,2\n\n"), "2")
+        self.assertEqual(self.result("count", "--by", "b", stdin=b"a b\n\n1 2\n\n"), "2\t1")
+        self.assertEqual(self.result("sum", "--header", "--delimiter", " ", stdin=b"v\n1\n\n2\n"), "3")
 
 
 if __name__ == "__main__":

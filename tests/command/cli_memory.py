@@ -76,6 +76,24 @@ class Arrays(MemoryTest):
         self.assertEqual(self.limited("sum", "--column", "1,2", stdin=text).splitlines()[0][-20:],
                          want.splitlines()[0][-20:])
 
+    def test_columns(self):
+        n = 20_000 // SHARE
+        rows = [",".join("%d" % (i * k) if i % 2 else "%r" % (i / k) for i in range(n)) for k in [3, 7]]
+        name = self.write("x.csv", "\n".join(rows).encode())
+        self.same("describe", name, limit=LIMIT + 160 // SHARE)
+        self.refused(2, "--memory is too small: there is no room for the states of %d columns" % n,
+                     "describe", *LIMITED, name)
+
+    def test_many_values(self):
+        x = self.x[:6 * MIB // SHARE].reshape(-1, 64)
+        name, index = self.save("x.npy", x), self.save("i.npy", np.arange(len(x)) % 5)
+        with open(name, "rb") as f:
+            data = f.read()
+        for how in [["--axis", 0], ["--index", index, "--slots", 5]]:
+            for op in ["argmin", "describe", "prod"]:
+                want = self.same(op, *how, name)
+                self.assertEqual(self.limited(op, *how, stdin=data), want)
+
 
 class Tables(MemoryTest):
     N = 900_000 // SHARE

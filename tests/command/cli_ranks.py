@@ -57,6 +57,9 @@ COMMANDS = [
     "sum --offsets cuts.npy x.npy", "dot --axis 1 fortran.npy fortran.npy", "std --axis 0,1 fortran.npy",
     "sum --index k.npy --slots 7 x.npy", "sum --axis 2 x.npy", "describe --axis 1 fortran.npy", "norm --axis 0 tiny.npy",
     "sum --axis 1 long.npy", "max --axis 1 fortran.npy long.npy",
+    "argmin --axis 0 fortran.npy", "argmax --index k.npy --slots 2100 --empty 7 x.npy", "prod --axis 0 odd.npy",
+    "describe --offsets cuts.npy odd.npy", "dot --axis 0 fortran.npy fortran.npy", "prod --axis 1 long.npy",
+    "prod --index k.npy --slots 2100 x.npy",
     "median x.npy", "median --total x.npy y.npy x.npy", "quantile -p 0,5,99.9 odd.npy", "median --nan skip odd.npy",
     "median --column value,late,key t.csv", "quantile --tsv --total lines late", "median lines", "median late",
     "median empty.npy", "quantile --offset 777 --count 50001 --method lower k.npy", "median --axis 0 fortran.npy",
@@ -70,6 +73,11 @@ COMMANDS = [
     "quantile --nan error odd.npy", "describe --quantiles x.npy odd.npy", "describe --quantiles=1,50 t.csv",
     "quantile --method hazen swapped.npy fortran.npy", "median one tiny.npy", "median --index k.npy --slots 2100 x.npy",
     "hist --strict --bins 3 --range 0:1 x.npy", "count x.npy k.npy", "sum --total x.npy k.npy",
+    "count --by note,key -n 7 t.csv", "group --by key --sum value --count --sort -count t.csv", "sum -e 7%a k.npy",
+    "group --by note --median value --total t.csv", "join words.csv t.csv --on key --how left", "sum -e 7%key t.csv",
+    "join t.csv words.csv --on key --how semi --csv", "count --by w nulls", "sum --header --null-policy skip nulls",
+    "join words.csv nulls --on word=w --how outer", "group --by word --sum key words.csv", "argmin --header nulls",
+    "count --by nothing t.csv", "join words.csv words.csv --on nothing", "sum -e key*value t.csv",
     "help sum", "--version", "merge saved saved", "map neg x.npy -o out.npy", "julia -o out.png", "nothing"]
 
 
@@ -122,6 +130,8 @@ def make_inputs(folder):
     write("late", "".join("%d\n" % k for k in keys[:-1]) + "0.5\n")
     write("fewer", "".join("%d\n" % k for k in keys[:-9]))
     write("one", "7\n")
+    write("words.csv", 'key,word\n3,"a, b"\n,x\n3,\n7,""\n')
+    write("nulls", "w\n" + "".join("%s\n" % (k if k % 3 else "") for k in keys))
     write("bad", "".join("%d\n" % k for k in keys[:80_000]) + "oops\n" + "1\n" * 20_000)
     write("t.csv", "\n\nkey,note,value,late\n" + "".join(
         '%d,"a, ""b""",%r,%s\n' % (keys[i], values[i], i if i != n // 2 else "0.25")

@@ -237,6 +237,49 @@ static void every_key_has_its_number_and_rank(void **state) {
         }
 }
 
+/* Numbers the rows, and then all again: row i has key i % different. */
+static void check_cycle(int count, const bf_dtype kinds[], const bf_column *const at[], int64_t n,
+                        int64_t different) {
+    static int64_t given[1 << 17];
+    for (int threads = 1; threads <= 4; threads += 3) {
+        bf_context *context = context_of(threads);
+        bf_dictionary *d = NULL;
+        const bf_array out = bf_array_of(BF_I64, given, n);
+        assert_int_equal(bf_dictionary_create(context, count, kinds, &d), BF_OK);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(bf_dictionary_encode(d, at, &out), BF_OK);
+            for (int64_t i = 0; i < n; i++) assert_int_equal(given[i], i % different);
+        }
+        assert_int_equal(bf_dictionary_size(d), different);
+        bf_dictionary_destroy(d);
+        bf_context_destroy(context);
+    }
+}
+
+/* A table of keys as words has room for 2^15 of them, whose strings have at most 15 bytes. */
+static void many_keys_and_long_ones_have_their_numbers(void **state) {
+    enum { MANY = 1 << 17, HALF = MANY / 2, LENGTH = 20 };
+    static const bf_dtype kinds[] = {BF_NONE, BF_I32};
+    static char bytes[MANY * LENGTH];
+    static int32_t offsets[MANY + 1], values[MANY];
+    (void)state;
+    bf_strings strings = {sizeof strings, MANY, BF_I32, offsets, bytes};
+    const bf_array numbers_of = bf_array_of(BF_I32, values, MANY);
+    const bf_column columns[] = {{.size = sizeof(bf_column), .strings = &strings},
+                                 {.size = sizeof(bf_column), .numbers = &numbers_of}};
+    const bf_column *const at[] = {&columns[0], &columns[1]};
+    for (int length = 1; length <= LENGTH; length += length < 14 ? 13 : 1) {
+        for (int64_t i = 0; i < MANY; i++) {
+            offsets[i + 1] = offsets[i] + length;
+            memset(bytes + offsets[i], 'a' + (int)(i % HALF % 2), (size_t)length);
+            values[i] = (int32_t)(i % HALF / 2);
+        }
+        check_cycle(2, kinds, at, MANY, HALF);
+    }
+    for (int64_t i = 0; i < MANY; i++) values[i] = (int32_t)(i % 1000 - 500);
+    check_cycle(1, kinds + 1, at + 1, MANY, 1000);
+}
+
 /* Compares a column of strings of all keys with those of their first rows. */
 static void check_strings(const bf_dictionary *d, int column, int c) {
     static int64_t offsets[ROWS + 1];
@@ -454,6 +497,7 @@ static void bad_input_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_has_its_number_and_rank),
+        cmocka_unit_test(many_keys_and_long_ones_have_their_numbers),
         cmocka_unit_test(columns_are_given_back),
         cmocka_unit_test(floats_are_given_back_as_keys),
         cmocka_unit_test(finding_adds_nothing),

@@ -289,6 +289,20 @@ class Expression(CommandTest):
             error = run("sum", "-e", text, *self.files).stderr.decode()
             self.assertEqual(error.splitlines()[1], shown)
 
+    def test_names_that_mean_nothing(self):
+        array, table = self.files[0], self.table("t.csv", "price,city,n\n2.5,Lagos,3\n4,Paris,\n")
+        for code, why, arguments, more in [
+            (2, "-e names columns of text, and this is a .npy file", ["price", array], "hint: of arrays there are a, b"),
+            (2, "-e names columns of text", ["city == 'x'", array, "--dtype", "f64"], ""),
+            (2, "--column does not go with -e 'price*n', which names columns", ["price*n", table, "--column", "n"], ""),
+            (3, "t.csv: -e: no column is named 'nope'", ["price*nope", table], "hint: the columns are price, city, n"),
+            (3, "t.csv:1: 3 fields in this row", ["a*2", table], "hint: with --header, names in -e are those of columns"),
+            (3, "t.csv:2: column 2 (city): not a number: 'Lagos'", ["city", table], ""),
+            (2, "-e: character 2: '.' is no operator: a name with a dot stands in backquotes", ["x.y", table],
+             "hint: x <here> .y"),
+        ]:
+            self.assertIn(more, self.refused(code, why, "sum", "-e", *arguments))
+
     def test_data_that_do_not_fit_are_refused(self):
         i = self.save("i.npy", np.arange(100, dtype=np.int8))
         short = self.save("s.npy", np.zeros((70, 300)))
@@ -299,6 +313,26 @@ class Expression(CommandTest):
         self.refused(3, "shapes do not match", "sum", "-e", "a+b", i, self.files[0])
         self.refused(3, "shapes do not match", "sum", "-e", "a+b", self.files[0], short)
 
+    def test_refused_results_have_their_line_or_their_index(self):
+        text = ("v,w\n" + "1,2\n" * 100_000 + "%d,0\n" % (2**63 - 1) + "1,\n").encode()
+        path = self.path("t.csv")
+        with open(path, "wb") as file:
+            file.write(text)
+        for what, expression in [("character 2: the result does not fit i64", "v+v"),
+                                 ("character 2: integer division by zero", "7%w")]:
+            for command in (["sum"], ["max", "--null-policy", "skip"], ["map", "-o", self.path("o.npy")]):
+                for j in (1, 2, 8):
+                    arguments = [*command, "-j", j, "-e", expression]
+                    self.refused(3, "t.csv:100002: %s: %s" % (expression, what), *arguments, path)
+                    self.refused(3, "-:100002: %s: %s" % (expression, what), *arguments, "-", stdin=text)
+        self.refused(3, "t.csv:100003: the result is NULL", "sum", "-e", "w", "--header", path)
+        a = np.zeros(3_000_000, dtype=np.int64)
+        a[2_900_001] = -1
+        a = self.save("a.npy", a)
+        for command in (["sum"], ["hist", "--bins", "2"], ["map", "-o", self.path("o.npy")]):
+            self.refused(3, "a.npy: character 2: integer division by zero at index 2900001",
+                         *command, "-e", "7%(a+1)", a)
+
     def test_options_that_do_not_go_with_it(self):
         one = self.files[0]
         self.refused(2, "-e does not go with --total", "sum", "-e", "a", one, "--total")
@@ -306,7 +340,7 @@ class Expression(CommandTest):
         self.refused(2, "-e does not go with --quantiles", "describe", "-e", "a", one,
                      "--quantiles")
         self.refused(2, "standard input cannot be two files", "sum", "-e", "a+b", "-", "-")
-        self.refused(2, "--column is for text", "sum", "-e", "price", one)
+        self.refused(2, "-e names columns of text", "sum", "-e", "price", one)
         self.refused(2, "at most 26 files", "sum", "-e", "a", *[one] * 27)
         self.refused(2, "--column does not go with", "sum", "-e", "x", one, "--column", "1")
 

@@ -324,6 +324,20 @@ class By(CommandTest):
             with self.subTest(message):
                 self.refused(code, message, "group", *arguments)
 
+    def test_names_in_backquotes(self):
+        data = b'id,2015,"x,y","q`r","say ""hi""",1,count\n7,10,20,30,40,50,60\n5,11,20,30,40,51,61\n'
+        for arguments, lines in [
+            (["count", "--by", "2015"], "10\t1\n11\t1\n"), (["count", "--by", "`x,y`,id"], "20\t5\t1\n20\t7\t1\n"),
+            (["count", "--by", "1", "--header"], "5\t1\n7\t1\n"), (["count", "--by", "`1`"], "50\t1\n51\t1\n"),
+            (["count", "--by", "`q``r`"], "30\t2\n"), (["count", "--by", 'say "hi"'], "40\t2\n"),
+            (["group", "--by", "id", "--sum", "`1`", "--sum", "1"], "5\t51\t5\n7\t50\t7\n"),
+            (["group", "--by", "id", "--sum", "`2015`-`1`=x", "--sort", "-`x`"], "5\t-40\n7\t-40\n"),
+            (["group", "--by", "`2015`", "--max", "`x,y`=1", "--sort", "-2015"], "11\t20\n10\t20\n"),
+            (["group", "--by", "`2015`", "--max", "id=1", "--sort", "`1`"], "11\t5\n10\t7\n"),
+            (["group", "--by", "`count`", "--count", "--sort", "-`count`"], "61\t1\n60\t1\n"),
+        ]:
+            self.check(data, arguments, lines.encode(), arguments)
+
     def test_what_an_expression_refuses_has_its_line(self):
         rows = ["%d,%d" % (i % 3, i != 150_000) for i in range(200_000)] + ["3,%d" % 2**62]
         path = self.write("t.csv", ("k,v\n" + "\n".join(rows) + "\n").encode())
@@ -335,6 +349,19 @@ class By(CommandTest):
         ]:
             for j in (1, 2, 8):
                 self.refused(3, "t.csv:%d: %s" % (line, what), "group", "-j", j, "--by", "k", *arguments, path)
+
+    def test_a_dtype_holds_keys_exactly(self):
+        for dtype, good, bad in [("i8", "-128", "128"), ("u8", "255", "-1"), ("i16", "7", "2.5"), ("f16", "65504", "2049"),
+                                 ("f16", "0.5", "65520"), ("bf16", "255", "257"), ("f32", "16777216", "16777217"),
+                                 ("f32", "0.5", "0.1"), ("f32", "0x1p127", "1e39"), ("f16", "6e-8", "6e-8"),
+                                 ("f64", "0.1", "9007199254740993"), ("f64", "18446744073709549568", "18446744073709551615")]:
+            path = self.write("k.csv", ("k,v\n1,1\n%s,2\n" % good).encode())
+            if good != bad:
+                self.result("group", "--by", "k", "--sum", "v", "--dtype", dtype, path)
+            path = self.write("k.csv", ("k,v\n1,1\n\n%s,2\n" % bad).encode())
+            for command in (["group", "--by", "k", "--sum", "v"], ["count", "--by", "k"], ["join", path, "--on", "k"]):
+                for j in (1, 2):
+                    self.refused(3, "not of dtype %s: '%s'" % (dtype, bad), *command, "--dtype", dtype, "-j", j, path)
 
     def test_results_of_two_bytes_are_sorted(self):
         data = b"k,v\n1,-1\n2,-3\n3,nan\n4,0.5\n5,-0.25\n"

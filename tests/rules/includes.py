@@ -33,7 +33,7 @@ MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/
 USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h"),
         "group": ("src/cpu/order/sorting.h",),
         "expression": ("src/rules/map/map.h", "src/api/map/map.h", "src/seam/map.h",
-                       "src/cpu/map/map.h", "src/api/reduce/state.h",
+                       "src/cpu/map/map.h", "src/cuda/map/operation.cuh", "src/api/reduce/state.h",
                        "src/cpu/reduce/computed.h")}
 # Folders beside the floors, with what they may include besides public headers.
 CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "python": (),

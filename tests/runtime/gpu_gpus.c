@@ -105,6 +105,21 @@ static void groups_are_those_of_the_cpu(void **unused) {
     check_parts(SPLIT / 14);
 }
 
+static void many_at_once_are_those_of_the_cpu(void **unused) {
+    (void)unused;
+    static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_MAX};
+    static const int64_t large[] = {2000, 3, 800}, small[] = {5, 7, 9};
+    static const int axes[] = {0, 1, 2};
+    for (int i = 0; i < 3; i++) {
+        check_axes(ops[i], BF_F32, large, axes + 1, 2, NULL, wheres[i]);
+        check_axes(ops[i], BF_F64, large, axes, 2, NULL, wheres[i]);
+        for (int where = -3; where < devices; where++)
+            check_axes(ops[i], BF_I16, small, axes + i, 1, NULL, where);
+        check_states(ops[i], BF_F32, SPLIT / 12, 3);
+        check_states(ops[i], BF_I64, 30, 7);
+    }
+}
+
 static void the_rest_is_that_of_the_cpu(void **unused) {
     (void)unused;
     check_picture(101, 67);
@@ -189,6 +204,7 @@ int main(void) {
         cmocka_unit_test(histograms_are_those_of_the_cpu),
         cmocka_unit_test(maps_are_those_of_the_cpu),
         cmocka_unit_test(groups_are_those_of_the_cpu),
+        cmocka_unit_test(many_at_once_are_those_of_the_cpu),
         cmocka_unit_test(the_rest_is_that_of_the_cpu),
         cmocka_unit_test(enqueued_calls_are_in_order),
         cmocka_unit_test(enqueued_errors_are_reported),

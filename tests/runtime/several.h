@@ -309,6 +309,115 @@ static inline void check_parts(int64_t n) {
     free(m);
 }
 
+/* ---- many at once ---------------------------------------------------------------------------- */
+
+/* Reduces along these axes on both. The results agree, or the messages of what is refused. */
+static inline void check_axes(bf_reduction op, bf_dtype dtype, const int64_t shape[3],
+                              const int axes[], int n, const bf_reduce_options *options,
+                              int where) {
+    enum { ROOM = 1 << 14 };
+    const int64_t count = shape[0] * shape[1] * shape[2];
+    const size_t bytes = (size_t)count * bf_dtype_size(dtype);
+    char *x = make_data(dtype, count, (uint64_t)(op * 5 + dtype));
+    char *wanted = calloc(ROOM, 1), *found = calloc(ROOM, 1);
+    const bf_dtype to = bf_reduce_dtype(op, dtype, options);
+    bf_array a = {x, dtype, 3, {shape[0], shape[1], shape[2]}, {shape[1] * shape[2], shape[2], 1}};
+    bf_array far = a, values = bf_array_of(to, wanted, 0), others;
+    values.ndim = 0;
+    for (int d = 0; d < 3; d++) {
+        bool reduced = false;
+        for (int i = 0; i < n; i++) reduced |= axes[i] == d;
+        if (!reduced) values.shape[values.ndim++] = shape[d];
+    }
+    for (int64_t d = values.ndim, stride = 1; d-- > 0; stride *= values.shape[d])
+        values.strides[d] = stride;
+    others = values;
+    others.data = found;
+    far.data = put(x, bytes, where);
+    const bf_array *b = op == BF_DOT ? &a : NULL, *far_b = op == BF_DOT ? &far : NULL;
+    bf_status status = b != NULL ? bf_dot_axes(alone, &a, b, axes, n, options, &values, NULL)
+                                 : bf_reduce_axes(alone, op, &a, axes, n, options, &values, NULL);
+    bf_status same = b != NULL ? bf_dot_axes(several, &far, far_b, axes, n, options, &others, NULL)
+                               : bf_reduce_axes(several, op, &far, axes, n, options, &others, NULL);
+    assert_int_equal(same, status);
+    if (status == BF_OK)
+        assert_memory_equal(found, wanted, ROOM);
+    else
+        assert_string_equal(bf_context_message(several), bf_context_message(alone));
+    drop(far.data, where);
+    free(x);
+    free(wanted);
+    free(found);
+}
+
+static inline bf_states *make_states(bf_context *context, bf_reduction op, bf_dtype dtype,
+                                     int64_t count) {
+    bf_states *states = NULL;
+    assert_done(bf_states_create(context, op, dtype, count, &states));
+    return states;
+}
+
+static inline void assert_same_many(bf_states *a, bf_states *b) {
+    size_t size = 0, other = 0;
+    assert_done(bf_states_save_size(a, &size));
+    assert_done(bf_states_save_size(b, &other));
+    assert_int_equal(size, other);
+    char *x = malloc(size), *y = malloc(size);
+    assert_done(bf_states_save(a, x));
+    assert_done(bf_states_save(b, y));
+    assert_memory_equal(x, y, size);
+    free(x);
+    free(y);
+}
+
+/* Chunks by axis and by index, in memory of the host and of each device, and a wrong index. */
+static inline void check_states(bf_reduction op, bf_dtype dtype, int64_t rows, int64_t width) {
+    static const int axes[] = {0, 1};
+    const int64_t n = rows * width;
+    const size_t bytes = (size_t)n * bf_dtype_size(dtype);
+    char *x = make_data(dtype, n, (uint64_t)(op * 7 + dtype));
+    int32_t *index = malloc((size_t)rows * sizeof *index);
+    bf_states *wanted = make_states(alone, op, dtype, 3 * width);
+    bf_states *found = make_states(several, op, dtype, 3 * width);
+    bf_states *columns = make_states(alone, op, dtype, width);
+    bf_states *others = make_states(several, op, dtype, width);
+    for (int64_t i = 0; i < rows; i++) index[i] = (int32_t)(i * i % 3);
+    const bf_array places = bf_array_of(BF_I32, index, rows);
+    bf_array a = {x, dtype, 2, {rows, width}, {width, 1}}, far = a;
+    bf_array cube = {x, dtype, 3, {3, rows / 3, width}, {rows / 3 * width, width, 1}}, away = cube;
+    for (int where = -1; where < devices + 2; where++) {
+        const int there = where < devices ? where : PAGEABLE;
+        far.data = away.data = put(x, bytes, there);
+        assert_done(bf_states_absorb_index(wanted, &a, &places));
+        assert_done(bf_states_absorb_index(found, &far, &places));
+        assert_done(bf_states_absorb_axes(wanted, &cube, axes + 1, 1));
+        assert_done(bf_states_absorb_axes(found, &away, axes + 1, 1));
+        assert_done(bf_states_absorb_axes(columns, &a, axes, 1));
+        assert_done(bf_states_absorb_axes(others, &far, axes, 1));
+        drop(far.data, there);
+        if (where % 2 != 0) continue;
+        assert_same_many(found, wanted);
+        assert_same_many(others, columns);
+    }
+    index[rows - 1] = 3;
+    assert_int_equal(bf_states_absorb_index(wanted, &a, &places), BF_E_ARGUMENT);
+    assert_int_equal(bf_states_absorb_index(found, &a, &places), BF_E_ARGUMENT);
+    assert_string_equal(bf_context_message(several), bf_context_message(alone));
+    assert_same_many(found, wanted);
+    assert_done(bf_states_absorb_axes(found, &cube, axes + 1, 1));
+    assert_done(bf_states_merge(wanted, found));
+    assert_done(bf_states_merge(found, wanted));
+    assert_done(bf_states_clear(others));
+    assert_done(bf_states_merge(others, columns));
+    assert_same_many(others, columns);
+    bf_states_destroy(wanted);
+    bf_states_destroy(found);
+    bf_states_destroy(columns);
+    bf_states_destroy(others);
+    free(x);
+    free(index);
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static inline void check_picture(int64_t width, int64_t height) {

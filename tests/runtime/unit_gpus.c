@@ -1,6 +1,7 @@
 /* Several GPUs as one device (src/gpus), over contexts of the CPU that stand for the GPUs: how
  * calls are split and merged. A fake driver says whose memory is whose. */
 #include "gpus/runtime/context.h"
+#include "seam/axis.h"
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
 
@@ -138,6 +139,38 @@ static void groups_are_those_of_one_device(void **unused) {
     }
 }
 
+static void fibres_are_those_of_one_device(void **unused) {
+    (void)unused;
+    static const int axes[][2] = {{0, 1}, {1, 2}, {2, 0}};
+    static const int64_t shapes[][3] = {{5, 7, 9}, {2, 30, 3}, {1, 40, 2}};
+    const bf_reduce_options strict = {.size = sizeof strict, .nan = BF_NAN_ERROR};
+    for (int n = 1; n <= MOST_GPUS; n++) {
+        open_several(n);
+        for (int op = 1; op <= OPS; op++)
+            for (int d = op % (CASE_STEP + 1); d < DTYPE_COUNT; d += CASE_STEP + 1)
+                for (int i = 0; i < 9; i++)
+                    check_axes((bf_reduction)op, all_dtypes[d], shapes[(i + d) % 3], axes[i % 3],
+                               1 + i / 3 % 2, (i + op) % 4 == 0 ? &strict : NULL,
+                               i % 4 == 3 ? n - 1 : PAGEABLE);
+        bf_context_destroy(several);
+    }
+}
+
+static void states_are_those_of_one_device(void **unused) {
+    (void)unused;
+    for (int n = 1; n <= MOST_GPUS; n++) {
+        open_several(n);
+        for (int op = 1; op <= OPS; op++) {
+            if (bf_states_keep_words((bf_reduction)op)) continue; /* in host memory */
+            for (int d = op % (CASE_STEP + 1); d < DTYPE_COUNT; d += CASE_STEP + 1) {
+                check_states((bf_reduction)op, all_dtypes[d], 303, 1 + d % 3 * 3);
+                check_states((bf_reduction)op, all_dtypes[d], 3, 5);
+            }
+        }
+        bf_context_destroy(several);
+    }
+}
+
 static void the_rest_is_that_of_one_device(void **unused) {
     (void)unused;
     for (int n = 1; n <= MOST_GPUS; n++) {
@@ -264,6 +297,8 @@ int main(void) {
         cmocka_unit_test(histograms_are_those_of_one_device),
         cmocka_unit_test(maps_are_those_of_one_device),
         cmocka_unit_test(groups_are_those_of_one_device),
+        cmocka_unit_test(fibres_are_those_of_one_device),
+        cmocka_unit_test(states_are_those_of_one_device),
         cmocka_unit_test(the_rest_is_that_of_one_device),
         cmocka_unit_test(data_of_a_gpu_stay_there),
         cmocka_unit_test(a_stream_is_refused),

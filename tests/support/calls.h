@@ -18,8 +18,8 @@ typedef struct world {
     bf_state *state, *other_state, *pairs, *description, *ordered;
     bf_histogram *histogram, *other_histogram;
     bf_groups *groups, *other_groups;
-    bf_states *states, *other_states;                            /* one */
-    bf_quantiles *quantiles, *other_quantiles, *found_quantiles; /* the last: of nothing */
+    bf_states *states, *other_states, *dot_states, *described_states; /* one */
+    bf_quantiles *quantiles, *other_quantiles, *found_quantiles;      /* the last: of nothing */
     bf_table *table, *multimap;
     bf_comm *comm; /* of one rank */
     bf_expression *expression;
@@ -424,7 +424,17 @@ CALL(bf_states_clear, w->states)
 CALL_STATES(bf_states_absorb_axes, &w->f64, &r.axis, 1)
 CALL_STATES(bf_states_absorb_segments, &w->f64, &r.places)
 CALL_STATES(bf_states_absorb_index, &w->f64, &w->zeros)
+CALL(bf_states_absorb_pair_axes, w->dot_states, &w->f64, &w->f64, &(int){0}, 1)
+static bf_status call_bf_states_absorb_pair_segments(world *w) {
+    world_results r = world_result(w);
+    return bf_states_absorb_pair_segments(w->dot_states, &w->f64, &w->f64, &r.places);
+}
+CALL(bf_states_absorb_pair_index, w->dot_states, &w->f64, &w->f64, &w->zeros)
+CALL(bf_states_seek, w->described_states, &(bf_array){w->zeros.data, BF_I64, 1, {1}, {1}})
 CALL(bf_states_merge, w->states, w->other_states)
+CALL(bf_states_append, w->states, w->other_states)
+CALL(bf_states_description, w->described_states, NULL,
+     &(bf_descriptions){.size = sizeof(bf_descriptions)})
 CALL_STATES(bf_states_result, NULL, &r.values, NULL)
 CALL_STATES(bf_states_counts, &(bf_array){w->out_integers, BF_I64, 1, {1}, {1}})
 CALL(bf_states_save_size, w->states, &w->saved_states_size)
@@ -589,8 +599,14 @@ static const context_call context_calls[] = {
     ENTRY(bf_states_absorb_axes),
     ENTRY(bf_states_absorb_segments),
     ENTRY(bf_states_absorb_index),
+    ENTRY(bf_states_absorb_pair_axes),
+    ENTRY(bf_states_absorb_pair_segments),
+    ENTRY(bf_states_absorb_pair_index),
+    ENTRY(bf_states_seek),
     ENTRY(bf_states_merge),
+    ENTRY(bf_states_append),
     ENTRY(bf_states_result),
+    ENTRY(bf_states_description),
     ENTRY(bf_states_counts),
     ENTRY(bf_states_save_size),
     ENTRY(bf_states_save),
@@ -724,6 +740,9 @@ static inline bf_status make_objects(world *w) {
     if (status == BF_OK) status = bf_groups_create(w->context, &world_groups, &w->other_groups);
     if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->states);
     if (status == BF_OK) status = bf_states_create(w->context, BF_SUM, BF_F64, 1, &w->other_states);
+    if (status == BF_OK) status = bf_states_create(w->context, BF_DOT, BF_F64, 1, &w->dot_states);
+    if (status == BF_OK)
+        status = bf_states_create(w->context, BF_DESCRIBE, BF_F64, 1, &w->described_states);
     if (status == BF_OK) status = make_quantiles(w);
     if (status == BF_OK)
         status = bf_expression_parse(w->context, "a*b + 1", world_names, world_dtypes, 2, NULL,
@@ -810,6 +829,8 @@ static inline void world_destroy(world *w) {
     bf_histogram_destroy(w->other_histogram);
     bf_states_destroy(w->states);
     bf_states_destroy(w->other_states);
+    bf_states_destroy(w->dot_states);
+    bf_states_destroy(w->described_states);
     bf_expression_destroy(w->expression);
     bf_dictionary_destroy(w->dictionary);
     bf_dictionary_destroy(w->other_dictionary);

@@ -318,6 +318,26 @@ class Rules(CommandTest):
         shown = self.result("join", self.a, self.b, "--on", "1", "--header", "--csv")
         self.assertEqual(shown.split("\n")[0], "id,name,price,b.name,b.id")
 
+    def test_names_in_backquotes(self):
+        a = self.write("q.csv", b'id,2015,"x,y=z","q`r","say ""hi""",a.id,1\n7,10,20,30,40,50,60\n')
+        b = self.write("r.csv", b"id,2015,2\n10,7,8\n60,5,6\n")
+        for on, take, shown in [
+            ("2015=id", "b.`2`", ["b.2", "8"]), ("`2015`=id", "`x,y=z`", ['"x,y=z"', "20"]),
+            ("`id`=2015", "`q`r`", None), ("id=2015", "`q``r`", ["q`r", "30"]),
+            ("id=2015", 'say "hi"', ['"say ""hi"""', "40"]), ("`1`=`id`", "a.id,`a.id`", ["a.id,a.id", "50,50"]),
+            ("id=2015", "a.`1`,`1`,b.`2`", ["a.1,1,b.2", "60,60,8"]),
+            ("2=1,1=2", "a.`x,y=z`,id", None), ("2=1,1=2", "a.`x,y=z`,a.1", ['"a.x,y=z",a.id', "20,7"]),
+        ]:
+            with self.subTest((on, take)):
+                arguments = ["join", a, b, "--on", on, "--take", take, "--csv"]
+                if shown is None:
+                    self.refused(3, "--take: ", *arguments)
+                else:
+                    self.assertEqual(self.result(*arguments).split("\n"), shown)
+        error = self.refused(3, "q.csv: --on: no column 2015: it has 7", "join", a, b, "--on", "2015=1")
+        self.assertIn("a name that is a number stands in backquotes", error)
+        self.refused(2, "bad operand of --on", "join", a, b, "--on", "`2015`=id=2")
+
     def test_json_and_one_file_twice(self):
         lines = self.result("join", self.a, self.a, "--on", "id", "--take", "b.name,a.price", "--json")
         self.assertEqual([json.loads(line)["row"] for line in lines.split("\n")],
@@ -341,15 +361,15 @@ class Rules(CommandTest):
 
     def test_what_is_refused(self):
         join = ["join", self.a, self.b]
-        error = self.refused(3, "b.csv: no column is named 'price'", *join, "--on", "price")
+        error = self.refused(3, "b.csv: --on: no column is named 'price'", *join, "--on", "price")
         self.assertIn("hint: the columns are code, name, id\n", error)
-        self.refused(3, "a.csv: no column 4: it has 3", *join, "--on", "4=1")
-        self.refused(3, "a.csv: no column 0: it has 3", *join, "--on", "0=1")
+        self.refused(3, "a.csv: --on: no column 4: it has 3", *join, "--on", "4=1")
+        self.refused(3, "a.csv: --on: no column 0: it has 3", *join, "--on", "0=1")
         error = self.refused(3, "A and B have a column 'name'", *join, "--on", "id=code", "--take", "name")
         self.assertIn("hint: a.name is that of A, b.name that of B\n", error)
         error = self.refused(3, "no column is named 'city', in A or B", *join, "--on", "id", "--take", "id,city")
         self.assertIn("hint: the columns are, of A: id, name, price; of B: code, name, id\n", error)
-        self.refused(3, "b.csv: no column is named 'price'", *join, "--on", "id", "--take", "b.price")
+        self.refused(3, "b.csv: --take: no column is named 'price'", *join, "--on", "id", "--take", "b.price")
         self.refused(2, "--how semi shows columns of A alone, not 'code'", *join, "--on", "id=code",
                      "--how", "semi", "--take", "code")
         for wrong in ("", "id,", "=id", "id=", "id=code=id"):

@@ -105,6 +105,16 @@ class Count(TablesTest):
         with open("/dev/full", "wb") as full:
             self.refused(1, "cannot write", "count", x, stdout=full)
 
+    def test_keys_that_are_new_are_copied_at_once(self):
+        x = np.random.default_rng(5).integers(0, 1 << 30, (1 << 20) + 9, dtype=np.uint32)
+        keys, counts = np.unique(x[7:-2], return_counts=True)
+        most = np.argsort(-counts, kind="stable")[:9]
+        expected = [[str(keys[i]), str(counts[i])] for i in most]
+        for dtype in ("<u4", ">u4"):
+            name = self.save("x.npy", x.astype(dtype))
+            part = ["--offset", 7, "--count", (1 << 20), "-n", 9]
+            self.assertEqual(self.rows("count", *part, name), expected)
+
     @unittest.skipUnless(os.environ.get("BITFOLD_LARGE"), "BITFOLD_LARGE is not set")
     def test_a_million_lines_and_a_hundred_million_rows(self):
         r = np.random.default_rng(3)
@@ -136,6 +146,15 @@ class Group(TablesTest):
                   int(r[6])] for r in rows]
         self.assertEqual(found, expected)
         self.assertEqual(rows[0][1], repr(expected[0][1]))
+
+    def test_keys_are_copied_at_once_when_there_are_many(self):
+        r = np.random.default_rng(6)
+        k, v = r.permutation(300000) // 2, r.integers(-99, 99, 300000)
+        names = [self.save("k.npy", k), self.save("v.npy", v.astype(">i8"))]
+        expected = np.bincount(k, weights=v).astype(int).tolist()
+        for threads in (1, 3):
+            rows = self.rows("group", "-j", threads, names[0], "--sum", names[1])
+            self.assertEqual([int(row[1]) for row in rows], expected)
 
     def test_columns_of_one_file_and_pipes(self):
         text = b"k,v,w\n2,0.1,1\n1,5,1\n2,0.2,1\n"

@@ -2,6 +2,7 @@
 #include "group/by/asked.h"
 
 #include "runtime/output.h"
+#include "text/item.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ typedef struct first_fields {
     int n;
     unsigned char *wanted; /* of each: bits of WANTS_NUMBERS and so on */
     bool named;            /* some field was meant by its name */
+    char option[16];       /* which is read now */
     text_error *error;
 } first_fields;
 
@@ -22,14 +24,20 @@ enum { WANTS_NUMBERS = 1, WANTS_KEYS = 2, WANTS_STRINGS = 4, NOT_THERE = -1, REF
 static bool PRINTF_LIKE(2, 3) refuse(const first_fields *f, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    f->error->at = NULL;
-    f->error->hint[0] = '\0';
-    vsnprintf(f->error->what, sizeof f->error->what, format, arguments);
+    text_error *e = f->error;
+    e->at = NULL;
+    e->hint[0] = '\0';
+    const int used = snprintf(e->what, sizeof e->what, "%s: ", f->option);
+    vsnprintf(e->what + used, sizeof e->what - (size_t)used, format, arguments);
     va_end(arguments);
     return false;
 }
 
 static bool no_memory(const first_fields *f) { return refuse(f, "out of memory"); }
+
+static void read_option(first_fields *f, const char *name) {
+    snprintf(f->option, sizeof f->option, "--%s", name);
+}
 
 /* The names there are, as a hint. */
 static void tell_names(const first_fields *f) {
@@ -42,13 +50,16 @@ static void tell_names(const first_fields *f) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
+/* The bytes of a name that an error shows. */
+static int shown_of(text_item item) { return item.length < 80 ? (int)item.length : 80; }
+
 /* The field of this name: NOT_THERE, or REFUSED if there are two. */
-static int find_name(const first_fields *f, const char *name, size_t size) {
+static int find_name(const first_fields *f, text_item name) {
     int found = NOT_THERE;
     for (int i = 0; i < f->n; i++) {
-        if (strlen(f->fields[i]) != size || memcmp(f->fields[i], name, size) != 0) continue;
+        if (!text_item_is(name, f->fields[i], strlen(f->fields[i]))) continue;
         if (found >= 0) {
-            refuse(f, "more than one column is named '%.*s'", size < 80 ? (int)size : 80, name);
+            refuse(f, "more than one column is named '%.*s'", shown_of(name), name.at);
             tell_names(f);
             return REFUSED;
         }
@@ -57,30 +68,30 @@ static int find_name(const first_fields *f, const char *name, size_t size) {
     return found;
 }
 
-/* The field of this number, from 1 on; NOT_THERE if it is none. */
-static int find_number(const first_fields *f, const char *at, size_t size) {
-    if (size == 0 || size > 8 || strspn(at, "0123456789") < size) return NOT_THERE;
-    const long number = strtol(at, NULL, 10);
-    return number >= 1 && number <= f->n ? (int)number - 1 : NOT_THERE;
+static text_item behind_colon(text_item item) {
+    const bool colon = !item.quoted && item.length > 0 && *item.at == ':';
+    item.at += colon;
+    item.length -= colon;
+    return item;
 }
 
 /* The field that an item means: a number, a name, or behind a colon a name. */
-static int find_field(first_fields *f, const char *at, size_t size) {
-    const bool name = size > 0 && *at == ':';
-    const int number = name ? NOT_THERE : find_number(f, at, size);
-    if (number >= 0) return number;
-    const int found = find_name(f, at + name, size - name);
+static int find_field(first_fields *f, text_item item) {
+    const int number = text_item_field(item);
+    if (number >= 0 && number < f->n) return number;
+    const int found = find_name(f, behind_colon(item));
     f->named = f->named || found >= 0;
     return found;
 }
 
-static bool refuse_item(const first_fields *f, const char *at, size_t size) {
-    const int shown = size < 80 ? (int)size : 80;
-    if (f->n == 0) return refuse(f, "no column is named '%.*s': it has no rows", shown, at);
-    if (size > 0 && strspn(at, "0123456789") >= size)
-        refuse(f, "no column %.*s: the first row has %d", shown, at, f->n);
+static bool refuse_item(const first_fields *f, text_item item) {
+    item = behind_colon(item);
+    const int shown = shown_of(item);
+    if (f->n == 0) return refuse(f, "no column is named '%.*s': it has no rows", shown, item.at);
+    if (!item.quoted && item.length > 0 && strspn(item.at, "0123456789") >= item.length)
+        refuse(f, "no column %.*s: the first row has %d", shown, item.at, f->n);
     else
-        refuse(f, "no column is named '%.*s'", shown, at);
+        refuse(f, "no column is named '%.*s'", shown, item.at);
     tell_names(f);
     return false;
 }
@@ -101,7 +112,7 @@ static bool want_names(const asked *a, first_fields *f, const char *text) {
     if (bf_expression_names(a->context, text, names, kinds, &count, NULL) != BF_OK) count = 0;
     const char *name = names;
     for (int i = 0; i < count && good; i++, name += strlen(name) + 1) {
-        const int found = find_name(f, name, strlen(name));
+        const int found = find_name(f, (text_item){.at = name, .length = strlen(name)});
         good = found != REFUSED;
         if (found >= 0) f->wanted[found] |= wants[kinds[i]];
     }
@@ -133,29 +144,29 @@ static bool choose_keys(asked *a, first_fields *f) {
     const char *at = a->options->by;
     a->keys = 0;
     while (true) {
-        const size_t size = strcspn(at, ",");
-        const int field = find_field(f, at, size);
-        if (field < 0) return field == REFUSED ? false : refuse_item(f, at, size);
+        const text_item item = text_take_item(&at, ",");
+        const int field = find_field(f, item);
+        if (field < 0) return field == REFUSED ? false : refuse_item(f, item);
         if (a->keys == BF_KEY_COLUMNS_MAX)
-            return refuse(f, "--by: more than %d columns", BF_KEY_COLUMNS_MAX);
+            return refuse(f, "more than %d columns", BF_KEY_COLUMNS_MAX);
         a->key_fields[a->keys++] = field;
         f->wanted[field] |= WANTS_KEYS;
-        if (at[size] == '\0') return true;
-        at += size + 1;
+        if (item.behind == '\0') return true;
     }
 }
 
 /* Finds what a V means. */
 static bool find_meaning(asked *a, first_fields *f, asked_value *v) {
-    const char *text = v->text;
-    v->field = find_field(f, text, strlen(text));
+    const char *const text = v->text, *list = text;
+    const text_item item = text_take_item(&list, "");
+    v->field = find_field(f, item);
     if (v->field == REFUSED) return false;
     if (v->field >= 0) {
         f->wanted[v->field] |= WANTS_NUMBERS;
         return true;
     }
-    if (*text == ':' || (*text != '\0' && strspn(text, "0123456789") >= strlen(text)))
-        return refuse_item(f, text + (*text == ':'), strlen(text + (*text == ':')));
+    const bool number = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+    if (*text == ':' || number) return refuse_item(f, item);
     if (*text == '/' || strncmp(text, "./", 2) == 0)
         return refuse(f, "%.80s: with --by, values are columns and expressions, not files", text);
     a->nulls = true; /* an expression may have a value where a column has none */
@@ -200,6 +211,7 @@ static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate 
         return r->name || no_memory(f);
     }
     const char *equals = find_equals(w->values);
+    read_option(f, asked_operation(w));
     const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
     if (!add_value(a, f, strndup(w->values, size), &r->value)) return false;
     r->name = equals ? strdup(equals + 1) : default_name(w, a->value[r->value].text);
@@ -239,7 +251,10 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     const options *asks = a->options;
     forget(a);
     a->nulls = asks->where != NULL; /* rows without a value may be left out */
-    if (!choose_keys(a, f) || (asks->where && !want_names(a, f, asks->where))) return false;
+    read_option(f, "by");
+    if (!choose_keys(a, f)) return false;
+    read_option(f, "where");
+    if (asks->where && !want_names(a, f, asks->where)) return false;
     bool good = true;
     for (int i = 0; i < asks->aggregate_count && good; i++)
         good = add_result(a, f, &asks->aggregates[i]);
@@ -250,12 +265,13 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     if (!good) return false;
     o->skip_nulls = o->skip_nulls || a->nulls;
     o->table = true;
+    o->option = "--by";
     o->header = o->header || f->named;
     return true;
 }
 
 static bool choose_columns(void *arg, char *const fields[], int n, text_options *o, text_error *e) {
-    first_fields f = {.fields = fields, .n = n, .error = e};
+    first_fields f = {.fields = fields, .n = n, .option = "--by", .error = e};
     f.wanted = calloc((size_t)n + 1, 1);
     const bool good = f.wanted ? choose(arg, &f, o) : no_memory(&f);
     free(f.wanted);

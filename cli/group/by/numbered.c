@@ -1,10 +1,13 @@
 #include "group/by/numbered.h"
 
+#include "memory/large.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that are absorbed together, of few groups and of many. */
-enum { BATCH = 1 << 16, BATCH_OF_MANY = 1 << 22, BATCH_LEAST = 1 << 12, MANY_GROUPS = 1 << 12 };
+/* Rows that are absorbed together: of few groups; for each of many groups, at least; at most. With
+ * a limit of memory, no fewer than BATCH_LEAST. */
+enum { BATCH = 1 << 16, BATCH_SHARE = 1 << 5, BATCH_MOST = 1 << 24, BATCH_LEAST = 1 << 12 };
 
 /* Within a limit of memory: bytes of a group while it is shown, beside those of each result; bytes
  * of a row while it is absorbed, for each column; rows that are looked at together. */
@@ -149,7 +152,7 @@ static bf_status make_keys(numbered *x) {
     for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].dtype;
     const bool piled = x->limited && x->kept_count > 0; /* by their number */
     x->plain = x->plain && t->asked->keys == 1 && dtypes[0] != BF_NONE && !piled;
-    x->key = x->plain ? dtypes[0] : BF_I64;
+    x->key = x->plain ? dtypes[0] : x->limited ? BF_I64 : BF_I32;
     return x->plain ? BF_OK
                     : bf_dictionary_create(t->context, t->asked->keys, dtypes, &x->dictionary);
 }
@@ -262,15 +265,25 @@ static int add_no_more(numbered *x) {
     return st == BF_E_MEMORY ? NUMBERED_FULL : st == BF_OK ? code : failed(x, st);
 }
 
-/* The rows that are absorbed together: of few groups, what stays in a cache; of many, more, for all
- * that there are are looked at then. */
+/* About how many groups there will be: as long as most rows bring a new key, judged by how many
+ * have met their group. Of r rows of m random keys, about r^2 / 2m have. */
+static int64_t groups_to_come(const bf_groups *groups) {
+    const int64_t n = bf_groups_rows(groups), met = n - bf_groups_size(groups);
+    if (met > n / 2) return n - met;
+    const double random = (double)n * (double)n / (2.0 * (double)met + 1);
+    return random < BATCH_MOST ? (int64_t)random : BATCH_MOST;
+}
+
+/* The rows that are absorbed together: of few groups, what stays in a cache; of many, as many more,
+ * for all groups that there are are looked at then. */
 static int64_t batch_of(const numbered *x, const numbered_part *p) {
     const memory_plan *m = &x->table->asked->options->memory;
-    const bool many = bf_groups_size(p->groups) >= MANY_GROUPS;
     const int parts = x->parts > 2 ? x->parts : 2;
     const int64_t most =
-        m->limit == 0 ? BATCH_OF_MANY : m->results / (ABSORBED * parts * (p->columns + 1));
-    const int64_t n = many ? BATCH_OF_MANY : BATCH;
+        m->limit == 0 ? BATCH_MOST : m->results / (ABSORBED * parts * (p->columns + 1));
+    const int64_t wanted = BATCH_SHARE * groups_to_come(p->groups);
+    int64_t n = BATCH;
+    while (n < wanted && n < BATCH_MOST) n *= 2;
     return n < most ? n : most > BATCH_LEAST ? most : BATCH_LEAST;
 }
 
@@ -279,11 +292,12 @@ static bool reserve_batch(const numbered *x, numbered_part *p) {
     const int64_t room = batch_of(x, p);
     if (room <= p->room) return true;
     free(p->keys);
-    p->keys = malloc((size_t)room * bf_dtype_size(x->key));
+    p->keys = large_alloc((size_t)room * bf_dtype_size(x->key));
     bool good = p->keys != NULL;
     for (int c = 0; c < p->columns; c++) {
         free(p->values[c]);
-        p->values[c] = malloc((size_t)room * bf_dtype_size(x->table->values[p->of[c]].array.dtype));
+        p->values[c] =
+            large_alloc((size_t)room * bf_dtype_size(x->table->values[p->of[c]].array.dtype));
         good = good && p->values[c];
     }
     p->room = good ? room : 0;
@@ -328,7 +342,7 @@ static int find_keys(numbered *x, bf_array *keys) {
     if (x->plain && !x->full) return EXIT_DONE;
     int64_t *numbers = buffer_take(&x->numbers, (size_t)t->n * sizeof *numbers);
     if (!numbers) return failed(x, BF_E_MEMORY);
-    const bf_array to = bf_array_of(BF_I64, numbers, t->n);
+    const bf_array to = bf_array_of(x->plain ? BF_I64 : x->key, numbers, t->n);
     if (!x->plain) *keys = to;
     return x->plain ? find_known(x, columns, &to) : number_keys(x, columns, &to);
 }

@@ -1,9 +1,12 @@
 #include "group/by/shown.h"
 
 #include "group/results.h"
+#include "memory/large.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "sheet/sheet.h"
+#include "text/item.h"
+#include "work/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +29,16 @@ static bool set_null(shown_column *c, size_t all, int64_t row) {
     return true;
 }
 
+/* Strings that are fetched ahead; rows whose columns are put in order on several threads. */
+enum { AHEAD = 16, WORTH_THREADS = 1 << 15 };
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 static bf_status list_groups(shown *s) {
     const numbered *x = s->groups;
     bf_groups *groups = x->part[0].groups;
     s->n = bf_groups_size(groups);
-    s->keys = malloc(rows_of(s) * bf_dtype_size(x->key));
+    s->keys = large_alloc(rows_of(s) * bf_dtype_size(x->key));
     s->counts = calloc(rows_of(s), sizeof *s->counts);
     if (!s->keys || !s->counts) return BF_E_MEMORY;
     const bf_array keys = bf_array_of(x->key, s->keys, s->n),
@@ -54,13 +60,14 @@ static bf_status rank_groups(shown *s) {
 
 /* The numbers that a dictionary gave n groups from `first` on. */
 static bf_array numbers_of(const shown *s, int64_t first, int64_t n) {
-    return bf_array_of(BF_I64, s->keys + (size_t)first * sizeof(int64_t), n);
+    const bf_dtype key = s->groups->key;
+    return bf_array_of(key, s->keys + (size_t)first * bf_dtype_size(key), n);
 }
 
 static bf_status take_strings(const shown *s, int column, int64_t first, int64_t n,
                               shown_column *c) {
     const bf_dictionary *d = s->groups->dictionary;
-    int64_t *offsets = malloc((size_t)(n + 2) * sizeof *offsets);
+    int64_t *offsets = large_alloc((size_t)(n + 2) * sizeof *offsets);
     c->offsets = offsets;
     if (!offsets) return BF_E_MEMORY;
     const bf_array numbers = numbers_of(s, first, n), *which = n < s->n ? &numbers : NULL;
@@ -68,7 +75,7 @@ static bf_status take_strings(const shown *s, int column, int64_t first, int64_t
                    valid = bf_array_of(BF_BOOL, c->valid, n);
     bf_status st = bf_dictionary_strings(d, column, which, &places, NULL, 0, NULL);
     const int64_t room = st == BF_OK ? offsets[n] : 0;
-    char *bytes = c->bytes = malloc((size_t)room + 1);
+    char *bytes = c->bytes = large_alloc((size_t)room + 1);
     if (!bytes) return BF_E_MEMORY;
     c->strings = (bf_strings){sizeof(bf_strings), n + 1, BF_I64, offsets, bytes};
     if (st == BF_OK) st = bf_dictionary_strings(d, column, which, &places, bytes, room, &valid);
@@ -197,11 +204,23 @@ static bf_dtype dtype_of(const found *f) {
                                                                  : BF_I64;
 }
 
+/* Takes an array that has an element for each group, and room for the total, as the column. */
+static void take_whole(const shown *s, found *f, shown_column *c) {
+    const size_t bytes = bf_dtype_size(c->dtype);
+    c->array = f->groups.array;
+    f->groups.array = f->groups.memory = NULL;
+    if (f->has_total) memcpy(c->array + (size_t)s->n * bytes, f->total.array, bytes);
+}
+
 /* Puts what was found into its rows. */
-static bf_status spread(const shown *s, const struct wanted_aggregate *w, const found *f,
+static bf_status spread(const shown *s, const struct wanted_aggregate *w, found *f,
                         shown_column *c) {
     const bool arrays = f->groups.array && (!f->has_total || f->total.array);
     c->dtype = dtype_of(f);
+    if (arrays && !f->rows && f->has_total == s->asked->options->total) {
+        take_whole(s, f, c);
+        return BF_OK;
+    }
     if (arrays)
         c->array = calloc(rows_of(s), bf_dtype_size(c->dtype));
     else
@@ -417,9 +436,10 @@ static bool counts_rows(const shown *s, int column) {
 
 /* The column of this name, rather one that is not the count of rows: `count` means that. */
 static int find_column(const shown *s, const char *name) {
+    const text_item item = text_take_item(&name, "");
     int at = NOT_THERE;
     for (int c = 0; c < s->count; c++) {
-        if (strcmp(s->names[c], name) != 0) continue;
+        if (!text_item_is(item, s->names[c], strlen(s->names[c]))) continue;
         if (at == NOT_THERE || counts_rows(s, at))
             at = c;
         else if (!counts_rows(s, c))
@@ -478,12 +498,13 @@ static int order_groups(shown *s) {
 
 /* Takes the strings of a column that are shown, in their order. */
 static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
-    int64_t *offsets = malloc((size_t)(n + 1) * sizeof *offsets), room = 0;
+    int64_t *offsets = large_alloc((size_t)(n + 1) * sizeof *offsets), room = 0;
     for (int64_t i = 0; i < n; i++) room += c->offsets[order[i] + 1] - c->offsets[order[i]];
-    char *bytes = malloc((size_t)room + 1);
+    char *bytes = large_alloc((size_t)room + 1);
     if (offsets && bytes) offsets[0] = 0;
     for (int64_t i = 0; i < n && offsets && bytes; i++) {
         const int64_t at = c->offsets[order[i]], size = c->offsets[order[i] + 1] - at;
+        if (i + AHEAD < n) __builtin_prefetch(c->bytes + c->offsets[order[i + AHEAD]]);
         memcpy(bytes + offsets[i], c->bytes + at, (size_t)size);
         offsets[i + 1] = offsets[i] + size;
     }
@@ -497,7 +518,7 @@ static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
 
 /* The same of elements of some bytes. NULL: there is no memory. */
 static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
-    char *to = malloc((size_t)n * bytes + 1);
+    char *to = large_alloc((size_t)n * bytes + 1);
     if (to && bytes <= sizeof(uint64_t))
         table_pick(to, from, bytes, order, n);
     else if (to)
@@ -518,14 +539,26 @@ static bool gather_column(shown_column *c, const int64_t *order, int64_t n) {
     return good && c->offsets ? gather_strings(c, order, n) : good;
 }
 
+typedef struct gathering {
+    shown *shown;
+    int64_t rows;
+} gathering;
+
+static bool gather_one(void *arg, int column) {
+    const gathering *g = arg;
+    return gather_column(&g->shown->columns[column], g->shown->order, g->rows);
+}
+
 static int put_sheet(FILE *f, shown *s, double began) {
     const options *o = s->asked->options;
     sheet_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     const int64_t n = o->top > 0 && o->top < s->n ? o->top : s->n;
     s->order[n] = s->n; /* the total */
+    gathering all_columns = {.shown = s, .rows = n + o->total};
+    const int threads = n >= WORTH_THREADS ? o->threads : 1;
+    if (!threads_share(threads, s->count, gather_one, &all_columns)) return failed(s, BF_E_MEMORY);
     for (int i = 0; i < s->count; i++) {
-        shown_column *c = &s->columns[i];
-        if (!gather_column(c, s->order, n + o->total)) return failed(s, BF_E_MEMORY);
+        const shown_column *c = &s->columns[i];
         columns[i] = (sheet_column){.name = s->names[i],
                                     .dtype = c->dtype,
                                     .array = c->array,
@@ -581,8 +614,8 @@ shown *shown_open(numbered *groups, int *code) {
 }
 
 static int rank(shown *s) {
-    s->by_key = malloc(rows_of(s) * sizeof *s->by_key);
-    s->order = malloc(rows_of(s) * sizeof *s->order);
+    s->by_key = large_alloc(rows_of(s) * sizeof *s->by_key);
+    s->order = large_alloc(rows_of(s) * sizeof *s->order);
     const bf_status st = s->by_key && s->order ? rank_groups(s) : BF_E_MEMORY;
     return st == BF_OK ? EXIT_DONE : failed(s, st);
 }

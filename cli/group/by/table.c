@@ -141,17 +141,6 @@ int table_begin(table *t) {
     return code;
 }
 
-/* Names the line, not the number among the rows at hand, of what an expression refuses. */
-static int refuse_result(const table *t, const char *text) {
-    static const char before[] = " at index ";
-    const char *message = bf_context_message(t->context), *at = strstr(message, before);
-    char what[240], *behind;
-    if (!at) return fail(EXIT_DATA, t->input.source.name, "%s", message);
-    const int64_t row = strtoll(at + strlen(before), &behind, 10);
-    snprintf(what, sizeof what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
-    return rows_refuse(&t->input, t->picked ? t->picked[row] : row, what, "");
-}
-
 /* Computes an expression of the rows. Where *valid is 0, a result is NULL; *valid becomes NULL if
  * none is. */
 static int evaluate(table *t, const char *text, bf_expression *expression, buffer *results,
@@ -176,7 +165,7 @@ static int evaluate(table *t, const char *text, bf_expression *expression, buffe
     if (code != EXIT_DONE) return code;
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, t->context, t->input.source.name);
-    return refuse_result(t, text);
+    return rows_refuse_result(&t->input, t->picked, text, bf_context_message(t->context));
 }
 
 /* ---- the condition --------------------------------------------------------------------------- */

@@ -11,20 +11,21 @@
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-bool bf_states_have(bf_reduction op) {
-    bf_kind kind = bf_kind_of(op, BF_F64);
-    if (kind == BF_KIND_EXTREME) return op == BF_MIN || op == BF_MAX;
-    return bf_kind_is_sum(kind) && kind != BF_KIND_DOT;
-}
+bool bf_states_have(bf_reduction op) { return strcmp(bf_reduction_name(op), "?") != 0; }
 
 static bf_status check_kind(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count) {
     if (!bf_states_have(op))
-        return bf_fail(context, BF_E_ARGUMENT, "there are no states of %s", bf_reduction_name(op));
+        return bf_fail(context, BF_E_ARGUMENT, "no reduction has number %d", (int)op);
     if (bf_dtype_bytes(dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
     if (count < 0 || count > BF_SLOTS_MAX)
         return bf_fail(context, BF_E_ARGUMENT, "%lld states: 0 to 2^31", (long long)count);
     return BF_OK;
+}
+
+/* The backend of new states: words are kept in host memory. */
+static const bf_backend *home_of(const bf_states *s) {
+    return bf_states_keep_words(s->op) ? &bf_backend_cpu : bf_place_home(s->context);
 }
 
 /* Replaces the inside by an empty one of another backend. On failure it stays. */
@@ -38,8 +39,14 @@ static bf_status make_inside(bf_states *s, const bf_backend *on) {
     return BF_OK;
 }
 
-/* Places a call on states with n more arrays. Empty states follow them. */
+/* Places a call on states with n more arrays. Empty states follow them, but for those that keep
+ * words. */
 static bf_status place_call(const bf_states *s, const bf_memory *arrays, int n) {
+    if (bf_states_keep_words(s->op)) {
+        s->context->used = &bf_backend_cpu;
+        s->context->reason = "these states are in host memory";
+        return BF_OK;
+    }
     const bf_demand demand = {.follows = true,
                               .home = n == 0 || s->elements > 0 ? s->on : NULL,
                               .on_host = "the states are in host memory",
@@ -66,7 +73,7 @@ bf_status bf_states_make(bf_context *context, bf_reduction op, bf_dtype dtype, i
     bf_states *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for states");
     *made = (bf_states){.context = context, .op = op, .dtype = dtype, .count = count};
-    status = make_inside(made, bf_place_home(context));
+    status = make_inside(made, home_of(made));
     if (status == BF_OK) status = bf_states_place(made);
     if (status == BF_OK)
         *states = made;
@@ -105,40 +112,56 @@ bf_status bf_states_describe(const bf_states *states, bf_states_info *info) {
 
 /* ---- absorbing ------------------------------------------------------------------------------- */
 
-/* Checks a chunk's array, and that its elements are not too many. */
-static bf_status check_chunk(const bf_states *s, const bf_array *array) {
+/* A chunk: an array and, for BF_DOT, that of the other factors. */
+typedef struct chunk {
+    const bf_array *a, *b;
+} chunk;
+
+/* Checks a chunk's arrays, and that their elements are not too many. */
+static bf_status check_chunk(const bf_states *s, const chunk *c) {
     bf_context *context = s->context;
-    if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    if (array->dtype != s->dtype)
+    if (c->a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
+    if ((c->b != NULL) != (s->op == BF_DOT))
+        return bf_fail(context, BF_E_ARGUMENT, "%s takes %s", bf_reduction_name(s->op),
+                       s->op == BF_DOT ? "two arrays" : "one array");
+    if (c->a->dtype != s->dtype)
         return bf_fail(context, BF_E_DTYPE, "the states are of %s, the array is %s",
-                       bf_dtype_name(s->dtype), bf_dtype_name(array->dtype));
-    bf_status status = bf_axis_check_arrays(context, array, NULL);
-    if (status == BF_OK && bf_array_count(array) > BF_COUNT_MAX - s->elements)
+                       bf_dtype_name(s->dtype), bf_dtype_name(c->a->dtype));
+    bf_status status = bf_axis_check_arrays(context, c->a, c->b);
+    if (status == BF_OK && bf_array_count(c->a) > BF_COUNT_MAX - s->elements)
         status = bf_fail(context, BF_E_OVERFLOW, "more than 2^62 elements");
     return status;
 }
 
+static bf_status call_backend(const bf_states *s, const bf_flat values[2], const bf_rows *rows) {
+    const bf_axis_backend *by = s->on->axis;
+    if (!bf_states_keep_words(s->op))
+        return by->absorb(s->context, s->inside, 0, values[0].data, rows);
+    return by->absorb_kept(s->context, s->inside, 0, values[0].data, values[1].data, rows);
+}
+
 /* Absorbs rows of flat elements by flat places. */
-static bf_status absorb_flat(bf_states *s, const bf_flat *values, const bf_rows *rows) {
-    const int64_t bytes = bf_bytes_of(values->count, bf_dtype_bytes(s->dtype));
+static bf_status absorb_flat(bf_states *s, const bf_flat values[2], const bf_rows *rows) {
+    const int64_t bytes = bf_bytes_of(values[0].count, bf_dtype_bytes(s->dtype));
     bf_status status = bf_watch_begin(s->context, bytes);
-    if (status == BF_OK) status = s->on->axis->absorb(s->context, s->inside, 0, values->data, rows);
-    if (status == BF_OK) s->elements += values->count;
+    if (status == BF_OK) status = call_backend(s, values, rows);
+    if (status == BF_OK) s->elements += values[0].count;
     return bf_watch_end(s->context, status);
 }
 
-/* Absorbs the rows of a checked array; places: NULL, or those of the rows. */
-static bf_status absorb_rows(bf_states *s, const bf_array *array, const bf_array *places,
-                             bf_rows *rows) {
-    bf_flat values, at = {.copy = NULL};
-    bf_status status = place_chunk(s, array, places);
+/* Absorbs the rows of a checked chunk; places: NULL, or those of the rows. */
+static bf_status absorb_rows(bf_states *s, const chunk *c, const bf_array *places, bf_rows *rows) {
+    bf_flat values[2] = {{.copy = NULL}}, at = {.copy = NULL};
+    bf_status status = place_chunk(s, c->a, places);
     if (status != BF_OK) return status;
-    status = bf_flat_take(s->context, s->on, s->dtype, array, &values);
+    status = bf_flat_take(s->context, s->on, s->dtype, c->a, &values[0]);
+    if (status == BF_OK) status = bf_flat_take(s->context, s->on, s->dtype, c->b, &values[1]);
     if (status == BF_OK && places != NULL)
         status = bf_flat_take(s->context, s->on, rows->places_dtype, places, &at);
     rows->places = at.data;
-    if (status == BF_OK) status = absorb_flat(s, &values, rows);
-    bf_flat_release(&values);
+    if (status == BF_OK) status = absorb_flat(s, values, rows);
+    bf_flat_release(&values[0]);
+    bf_flat_release(&values[1]);
     bf_flat_release(&at);
     return status;
 }
@@ -164,11 +187,12 @@ static bf_array gather_axes(const bf_array *array, const bool reduced[BF_MAX_DIM
     return view;
 }
 
-static bf_status absorb_axes(bf_states *s, const bf_array *array, const int axes[], int n) {
+static bf_status absorb_axes(bf_states *s, chunk c, const int axes[], int n) {
+    const bf_array *array = c.a;
     bool reduced[BF_MAX_DIMS];
     int64_t fibres = 1;
     bf_rows rows;
-    bf_status status = check_chunk(s, array);
+    bf_status status = check_chunk(s, &c);
     if (status == BF_OK) status = bf_array_read_axes(s->context, array, axes, n, reduced);
     if (status != BF_OK) return status;
     for (int d = 0; d < array->ndim; d++)
@@ -178,7 +202,9 @@ static bf_status absorb_axes(bf_states *s, const bf_array *array, const int axes
                        (long long)fibres, (long long)s->count);
     if (bf_array_count(array) == 0) return BF_OK;
     const bf_array view = gather_axes(array, reduced, &rows);
-    return absorb_rows(s, &view, NULL, &rows);
+    if (c.b == NULL) return absorb_rows(s, &(chunk){&view, NULL}, NULL, &rows);
+    const bf_array other = gather_axes(c.b, reduced, &rows);
+    return absorb_rows(s, &(chunk){&view, &other}, NULL, &rows);
 }
 
 /* Rows without elements have no states, and so any number of slots. */
@@ -189,12 +215,12 @@ static int64_t count_slots(const bf_states *s, const bf_array *places, bf_rows_b
     return any && places->shape[0] > 0 ? places->shape[0] - 1 : 0;
 }
 
-static bf_status absorb_placed(bf_states *s, const bf_array *array, const bf_array *places,
-                               bf_rows_by by) {
+static bf_status absorb_placed(bf_states *s, chunk c, const bf_array *places, bf_rows_by by) {
     bf_context *context = s->context;
+    const bf_array *array = c.a;
     bf_rows rows;
     int64_t width = 1;
-    bf_status status = check_chunk(s, array);
+    bf_status status = check_chunk(s, &c);
     if (status != BF_OK) return status;
     for (int d = 1; d < array->ndim; d++)
         if (__builtin_mul_overflow(width, array->shape[d], &width)) width = 0;
@@ -206,23 +232,69 @@ static bf_status absorb_placed(bf_states *s, const bf_array *array, const bf_arr
     if (status != BF_OK || width == 0) return status;
     if (by == BF_ROWS_BY_INDEX && s->count == 0 && rows.count > 0)
         return bf_fail(context, BF_E_ARGUMENT, "there are indices, but no states");
-    return s->count > 0 ? absorb_rows(s, array, places, &rows) : BF_OK;
+    return s->count > 0 ? absorb_rows(s, &c, places, &rows) : BF_OK;
 }
 
 bf_status bf_states_absorb_axes(bf_states *states, const bf_array *array, const int axes[], int n) {
     if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
-    return bf_leave(states->context, absorb_axes(states, array, axes, n));
+    return bf_leave(states->context, absorb_axes(states, (chunk){array, NULL}, axes, n));
 }
 
 bf_status bf_states_absorb_segments(bf_states *states, const bf_array *array,
                                     const bf_array *offsets) {
     if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
-    return bf_leave(states->context, absorb_placed(states, array, offsets, BF_ROWS_BY_OFFSETS));
+    return bf_leave(states->context,
+                    absorb_placed(states, (chunk){array, NULL}, offsets, BF_ROWS_BY_OFFSETS));
 }
 
 bf_status bf_states_absorb_index(bf_states *states, const bf_array *array, const bf_array *index) {
     if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
-    return bf_leave(states->context, absorb_placed(states, array, index, BF_ROWS_BY_INDEX));
+    return bf_leave(states->context,
+                    absorb_placed(states, (chunk){array, NULL}, index, BF_ROWS_BY_INDEX));
+}
+
+bf_status bf_states_absorb_pair_axes(bf_states *states, const bf_array *a, const bf_array *b,
+                                     const int axes[], int n) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, absorb_axes(states, (chunk){a, b}, axes, n));
+}
+
+bf_status bf_states_absorb_pair_segments(bf_states *states, const bf_array *a, const bf_array *b,
+                                         const bf_array *offsets) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context,
+                    absorb_placed(states, (chunk){a, b}, offsets, BF_ROWS_BY_OFFSETS));
+}
+
+bf_status bf_states_absorb_pair_index(bf_states *states, const bf_array *a, const bf_array *b,
+                                      const bf_array *index) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, absorb_placed(states, (chunk){a, b}, index, BF_ROWS_BY_INDEX));
+}
+
+/* ---- indices --------------------------------------------------------------------------------- */
+
+static bf_status seek_states(bf_states *s, const bf_array *next) {
+    bf_flat at;
+    if (next == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no indices");
+    if (bf_array_count(next) != s->count)
+        return bf_fail(s->context, BF_E_SHAPE, "there are %lld indices, and %lld states",
+                       (long long)bf_array_count(next), (long long)s->count);
+    if (!bf_is_indexed(s->op) && s->op != BF_PROD)
+        return bf_fail(s->context, BF_E_ARGUMENT, "%s has no indices", bf_reduction_name(s->op));
+    bf_status status = bf_states_place(s);
+    if (status == BF_OK) status = bf_flat_take(s->context, s->on, BF_I64, next, &at);
+    if (status != BF_OK) return status;
+    const bool ordered = bf_kind_of(s->op, s->dtype) != BF_KIND_PRODUCT;
+    if (ordered && s->count > 0)
+        status = s->on->axis->seek(s->context, s->inside, (const int64_t *)at.data);
+    bf_flat_release(&at);
+    return status;
+}
+
+bf_status bf_states_seek(bf_states *states, const bf_array *next) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, seek_states(states, next));
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -230,7 +302,7 @@ bf_status bf_states_absorb_index(bf_states *states, const bf_array *array, const
 enum { BATCH_BYTES = 1 << 20 /* of the words that are in memory at a time */ };
 
 int64_t bf_states_batch(const bf_states *s) {
-    const int64_t each = 8 * bf_state_words(bf_kind_of(s->op, s->dtype), s->dtype, NULL);
+    const int64_t each = 8 * bf_states_words(s->op, s->dtype);
     const int64_t most = BATCH_BYTES / each;
     return most < s->count ? most : s->count;
 }
@@ -243,7 +315,7 @@ static bool share_memory(const bf_states *a, const bf_states *b) {
 /* Adds the words of `from` to an empty inside on the device of `into`. */
 static bf_status copy_states(const bf_states *into, const bf_states *from, void *inside) {
     const int64_t batch = bf_states_batch(from);
-    const int each = bf_state_words(bf_kind_of(from->op, from->dtype), from->dtype, NULL);
+    const int each = bf_states_words(from->op, from->dtype);
     int64_t *words = bf_alloc((size_t)(batch * each) * sizeof *words);
     bf_status status = BF_OK;
     if (words == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
@@ -269,15 +341,19 @@ static bf_status merge_from_afar(bf_states *into, const bf_states *from) {
     return status;
 }
 
-bf_status bf_states_merge_from(bf_states *into, const bf_states *from) {
+/* Merges states, or (append) those whose indices follow. */
+static bf_status merge_states(bf_states *into, const bf_states *from, bool append) {
     bf_context *context = into->context;
+    append = append && bf_states_keep_words(into->op);
     if (into->op != from->op || into->dtype != from->dtype || into->count != from->count)
         return bf_fail(context, BF_E_STATE, "states of another op, dtype or number");
     if (from->elements > BF_COUNT_MAX - into->elements)
         return bf_fail(context, BF_E_OVERFLOW, "more than 2^62 elements");
     if (from->elements == 0 || into->count == 0) return BF_OK;
     bf_status status = bf_states_place(into);
-    if (status == BF_OK)
+    if (status == BF_OK && append)
+        status = into->on->axis->append(context, into->inside, from->inside);
+    else if (status == BF_OK)
         status = share_memory(into, from)
                      ? into->on->axis->merge(context, into->inside, from->inside)
                      : merge_from_afar(into, from);
@@ -285,10 +361,20 @@ bf_status bf_states_merge_from(bf_states *into, const bf_states *from) {
     return status;
 }
 
+bf_status bf_states_merge_from(bf_states *into, const bf_states *from) {
+    return merge_states(into, from, false);
+}
+
 bf_status bf_states_merge(bf_states *into, const bf_states *from) {
     if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
         return BF_E_ARGUMENT;
-    return bf_leave_both(into->context, from->context, bf_states_merge_from(into, from));
+    return bf_leave_both(into->context, from->context, merge_states(into, from, false));
+}
+
+bf_status bf_states_append(bf_states *into, const bf_states *from) {
+    if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
+        return BF_E_ARGUMENT;
+    return bf_leave_both(into->context, from->context, merge_states(into, from, true));
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -308,6 +394,8 @@ static bf_status set_output(const bf_states *s, bf_axis_call *call, const bf_arr
 static bf_status write_results(bf_states *s, const bf_reduce_options *options,
                                const bf_array *values, const bf_array *fits) {
     bf_axis_call call = {.context = s->context};
+    if (s->op == BF_DESCRIBE)
+        return bf_fail(s->context, BF_E_ARGUMENT, "descriptions have several values each");
     bf_status status = bf_axis_read_options(&call, s->op, s->dtype, options);
     if (status != BF_OK) return status;
     status = set_output(s, &call, values, fits);

@@ -22,7 +22,8 @@ bf_status bf_states_load_from(bf_context *context, const void *buffer, size_t si
                               bf_states **states);
 
 /* Appends the saved form of states [first, first + n) alone to *size bytes of malloc's. */
-bf_status bf_states_append(bf_states *states, int64_t first, int64_t n, char **bytes, size_t *size);
+bf_status bf_states_append_saved(bf_states *states, int64_t first, int64_t n, char **bytes,
+                                 size_t *size);
 
 /* Merges saved states of this op and dtype into those from number `first` on. Errors: as
  * bf_states_load, and BF_E_OVERFLOW; some may be merged then. */

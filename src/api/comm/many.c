@@ -33,7 +33,7 @@ static bf_status save_shares(merging *m) {
     for (int r = 0; r < m->comm->carrier.ranks && status == BF_OK; r++) {
         const int64_t first = begin_of(m, r), n = begin_of(m, r + 1) - first;
         const size_t before = size;
-        status = bf_states_append(m->states, first, n, &p->to, &size);
+        status = bf_states_append_saved(m->states, first, n, &p->to, &size);
         p->to_bytes[r] = (int64_t)(size - before);
     }
     return status;
@@ -62,7 +62,7 @@ static bf_status save_merged(merging *m) {
     bf_parcels *p = &m->parcels;
     size_t size = 0;
     bf_status status = merge_parcels(m, count, false);
-    if (status == BF_OK) status = bf_states_append(m->made, 0, count, &p->to, &size);
+    if (status == BF_OK) status = bf_states_append_saved(m->made, 0, count, &p->to, &size);
     if (status != BF_OK) return status;
     char *all = realloc(p->to, (size_t)ranks * size);
     if (all == NULL) return bf_fail(m->states->context, BF_E_MEMORY, "no memory to send states");

@@ -167,11 +167,19 @@ static char *element_of(const bf_array *a, int64_t i) {
     return (char *)a->data + i * a->strides[0] * bf_dtype_bytes(a->dtype);
 }
 
+static void put_numbers(const output *o) {
+    const int64_t n = o->array->shape[0];
+    const int bytes = bf_dtype_bytes(o->array->dtype);
+    if (bytes == 4 && o->array->strides[0] == 1)
+        for (int64_t i = 0; i < n; i++)
+            bf_store_bits((char *)o->array->data + 4 * i, 4, (uint64_t)o->apart[i]);
+    else
+        for (int64_t i = 0; i < n; i++)
+            bf_store_bits(element_of(o->array, i), bytes, (uint64_t)o->apart[i]);
+}
+
 static bf_status close_output(bf_status status, output *o) {
-    if (status == BF_OK && o->apart != NULL)
-        for (int64_t i = 0; i < o->array->shape[0]; i++)
-            bf_store_bits(element_of(o->array, i), bf_dtype_bytes(o->array->dtype),
-                          (uint64_t)o->apart[i]);
+    if (status == BF_OK && o->apart != NULL) put_numbers(o);
     bf_free(o->apart);
     return status;
 }

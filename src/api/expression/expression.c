@@ -7,7 +7,7 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "seam/host.h"
-#include "seam/where.h"
+#include "seam/place.h"
 
 /* ---- parse ----------------------------------------------------------------------------------- */
 
@@ -90,12 +90,6 @@ int bf_expression_uses(const bf_expression *expression, int column) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static bf_status check_memory(bf_context *context, const bf_array *array) {
-    if (bf_where_is(array->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
-    return bf_fail(context, BF_E_DEVICE,
-                   "expressions are computed by the CPU, and an array is in a GPU's memory");
-}
-
 /* The array, of n elements, has this shape. */
 static bf_strided strided_of(const bf_array *array, int64_t n) {
     bf_strided x = {.data = array->data, .bytes = bf_dtype_bytes(array->dtype), .ndim = 1};
@@ -121,7 +115,7 @@ static bf_status check_column(bf_context *context, const bf_expression *e, int i
                        bf_dtype_name(column->dtype), bf_dtype_name(dtype));
     if (!bf_same_shape(column, like))
         return bf_fail(context, BF_E_SHAPE, "column %d has another shape", i);
-    return check_memory(context, column);
+    return BF_OK;
 }
 
 /* What is given for column i: an array, or a column whose array it is. */
@@ -200,11 +194,35 @@ static int64_t bytes_of(const bf_expression_job *job) {
     return bf_bytes_of(job->count, bytes);
 }
 
-/* The CPU's backend, with the message of why. */
-static const bf_expression_backend *place_job(bf_context *context) {
+/* ---- place ----------------------------------------------------------------------------------- */
+
+static bool is_on_gpu(const void *data) { return bf_where_is(data, NULL) == BF_WHERE_DEVICE; }
+
+/* Returns data of the job that are in a GPU's memory; NULL: none are. */
+static const void *find_on_gpu(const bf_expression_job *job) {
+    for (int c = 0; c < job->program->columns; c++)
+        if (is_on_gpu(job->columns[c].numbers.data)) return job->columns[c].numbers.data;
+    return is_on_gpu(job->out.data) ? job->out.data : NULL;
+}
+
+/* The CPU alone compares strings. */
+static bf_status place_on_cpu(bf_context *context, const void *on_gpu) {
     context->used = &bf_backend_cpu;
-    if (context->fixed != &bf_backend_cpu) context->reason = "expressions are computed by the CPU";
-    return bf_backend_cpu.expression;
+    if (context->fixed != &bf_backend_cpu)
+        context->reason = "expressions of host memory are computed by the CPU";
+    if (on_gpu == NULL) return BF_OK;
+    return bf_fail(context, BF_E_DEVICE,
+                   "the CPU compares strings, and an array is in a GPU's memory");
+}
+
+/* Computing costs less than a copy to a GPU, so the data stay where they are. */
+static bf_status place_job(bf_context *context, const bf_expression_job *job) {
+    const void *on_gpu = find_on_gpu(job);
+    bool strings = job->program->strings > 0;
+    for (int c = 0; c < job->program->columns; c++) strings |= job->columns[c].offsets != NULL;
+    if (strings || on_gpu == NULL) return place_on_cpu(context, strings ? on_gpu : NULL);
+    const bf_memory memory = {on_gpu, 1};
+    return bf_place(context, &(bf_demand){.n = 1, .memory = &memory});
 }
 
 /* ---- compute --------------------------------------------------------------------------------- */
@@ -217,7 +235,7 @@ static bf_status check_out(bf_context *context, const bf_expression *e, const bf
                        bf_dtype_name(e->program->dtype), bf_dtype_name(out->dtype));
     if (bf_array_overlaps_itself(out))
         return bf_fail(context, BF_E_ARGUMENT, "the output's elements overlap each other");
-    return check_memory(context, out);
+    return BF_OK;
 }
 
 static bool is_same(const bf_array *a, const bf_array *b) {
@@ -238,6 +256,12 @@ static bf_status check_overlap(bf_context *context, const bf_expression *e, cons
     return BF_OK;
 }
 
+static bf_status eval_job(bf_context *context, const bf_expression_job *job) {
+    bf_status status = bf_watch_begin(context, bytes_of(job));
+    if (status == BF_OK) status = context->used->expression->eval(context, job);
+    return bf_watch_end(context, status);
+}
+
 static bf_status eval_expression(bf_context *context, const bf_expression *e, const inputs *g,
                                  const bf_array *out, uint8_t *valid) {
     bf_expression_job job;
@@ -252,10 +276,8 @@ static bf_status eval_expression(bf_context *context, const bf_expression *e, co
     if (status == BF_OK && job.count > 0) {
         job.out = strided_of(out, job.count);
         job.valid = valid;
-        const bf_expression_backend *by = place_job(context);
-        status = bf_watch_begin(context, bytes_of(&job));
-        if (status == BF_OK) status = by->eval(context, &job);
-        status = bf_watch_end(context, status);
+        status = place_job(context, &job);
+        if (status == BF_OK) status = eval_job(context, &job);
     }
     end_job(&job);
     return status;
@@ -307,11 +329,11 @@ static bf_status absorb_job(bf_state *s, bf_expression_job *job) {
     job->index = before;
     bf_job to = {.op = s->op, .kind = s->kind, .dtype = s->dtype, .every_zero = s->lasting};
     to.index = next != NULL ? *next : 0;
-    bf_status status = bf_state_keep(s, &kept);
+    bf_status status = place_job(context, job);
+    if (status == BF_OK) status = bf_state_keep(s, &kept);
     if (status != BF_OK) return status;
-    const bf_expression_backend *by = place_job(context);
     status = bf_watch_begin(context, bytes_of(job));
-    if (status == BF_OK) status = by->absorb(context, job, &to, s->words);
+    if (status == BF_OK) status = context->used->expression->absorb(context, job, &to, s->words);
     status = bf_watch_end(context, status);
     bf_state_settle(s, kept, status);
     return status;

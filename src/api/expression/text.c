@@ -141,6 +141,9 @@ bf_status bf_token_next(bf_expression_builder *b, const char *text, int *positio
     const char *at = text + *position;
     *token = (bf_token){.kind = BF_TOKEN_END, .position = *position};
     if (*at == '\0') return BF_OK;
+    if (*at == '.' && !is_digit(at[1]))
+        return bf_expression_refuse(b, BF_E_ARGUMENT, *position,
+                                    "'.' is no operator: a name with a dot stands in backquotes");
     if (is_digit(*at) || *at == '.') return read_number(b, text, position, token);
     if (*at == '`' || *at == '"' || *at == '\'') return read_quoted(b, text, position, token);
     if (!begins_name(*at)) return read_operator(b, text, position, token);

@@ -43,7 +43,7 @@ bf_status bf_state_save(const bf_state *state, void *buffer) {
 /* Reads the words of a state that is as its header says. */
 static bf_status load_words(bf_state *state, const uint8_t *in, size_t size) {
     size_t count = (size - HEADER_BYTES - BF_SAVED_CRC_BYTES) / 8;
-    size_t room = state->kind == BF_KIND_PRODUCT_TREE ? BF_STATE_WORDS_MAX : BF_STATE_WORDS_SMALL;
+    size_t room = (size_t)bf_state_room(state->kind, state->dtype);
     if (bf_saved_get(in + 16, 8) != count || count > room || size % 8 != 0)
         return bf_saved_refuse(state->context, "not the size that its header says");
     for (size_t i = 0; i < count; i++)

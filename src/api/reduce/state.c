@@ -22,7 +22,7 @@ bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf
     if (bf_dtype_bytes(dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
     bf_kind kind = bf_kind_of(op, dtype);
-    size_t words = kind == BF_KIND_PRODUCT_TREE ? BF_STATE_WORDS_MAX : BF_STATE_WORDS_SMALL;
+    size_t words = (size_t)bf_state_room(kind, dtype);
     bf_state *made = malloc(sizeof *made + words * sizeof *made->words);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for a state");
     *made = (bf_state){.context = context, .op = op, .dtype = dtype, .kind = kind};

@@ -13,8 +13,13 @@ struct bf_state {
     bf_kind kind;    /* follows from op and dtype */
     bool lasting;    /* the state may be merged and saved, so every -0 is counted */
     bool uncounted;  /* a part came from version 1, which did not count -0: the count may be low */
-    int64_t words[]; /* BF_STATE_WORDS_MAX of BF_KIND_PRODUCT_TREE, else BF_STATE_WORDS_SMALL */
+    int64_t words[]; /* bf_state_room */
 };
+
+/* The words that a state has room for: the most that there can be. */
+static inline int bf_state_room(bf_kind kind, bf_dtype dtype) {
+    return kind == BF_KIND_PRODUCT_TREE ? BF_STATE_WORDS_MAX : bf_state_words(kind, dtype, NULL);
+}
 
 /* Do as the public calls, for callers that have entered the context (enter.h). A state that is made
  * here is never saved or merged. */

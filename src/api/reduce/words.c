@@ -12,17 +12,11 @@ enum {
     REFUSED = -1          /* as the first word, a count, it marks words that could not merge */
 };
 
-/* Returns the number of words: the most that a state can have, so that it is equal on all ranks. */
-static int64_t count_words(bf_kind kind, bf_dtype dtype) {
-    return kind == BF_KIND_PRODUCT_TREE ? BF_PRODUCT_TREE_WORDS_MAX
-                                        : bf_state_words(kind, dtype, NULL);
-}
-
 bf_status bf_state_words_info(const bf_state *state, bf_words_info *info) {
     if (state == NULL || info == NULL) return BF_E_ARGUMENT;
     bool adds = bf_kind_is_sum(state->kind);
     bool appends = state->kind == BF_KIND_PRODUCT_TREE || bf_is_indexed(state->op);
-    bf_words_info found = {.count = count_words(state->kind, state->dtype)};
+    bf_words_info found = {.count = bf_state_room(state->kind, state->dtype)};
     found.rule = adds ? BF_WORDS_ADD : appends ? BF_WORDS_APPEND : BF_WORDS_MERGE;
     found.parts = adds ? PARTS_MOST : 1;
     return BF_WRITE(info, &found, parts) ? BF_OK : BF_E_ARGUMENT;
@@ -31,7 +25,7 @@ bf_status bf_state_words_info(const bf_state *state, bf_words_info *info) {
 /* Clears the words that a product of floats does not use. */
 static void clear_unused(bf_kind kind, bf_dtype dtype, int64_t *words) {
     int used = bf_state_words(kind, dtype, words);
-    memset(words + used, 0, (size_t)(count_words(kind, dtype) - used) * sizeof *words);
+    memset(words + used, 0, (size_t)(bf_state_room(kind, dtype) - used) * sizeof *words);
 }
 
 bf_status bf_state_get_words(const bf_state *state, int64_t *words) {
@@ -80,7 +74,7 @@ void bf_words_put(bf_state *state, const int64_t *words) {
 }
 
 static bf_status write_words(bf_state *s, const int64_t *words, int64_t count, int64_t parts) {
-    int64_t wanted = count_words(s->kind, s->dtype);
+    int64_t wanted = bf_state_room(s->kind, s->dtype);
     if (words == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no words");
     if (count != wanted)
         return bf_fail(s->context, BF_E_ARGUMENT, "%lld words: a state of %s of %s has %lld",

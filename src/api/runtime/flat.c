@@ -11,16 +11,23 @@ bf_memory bf_flat_memory(const bf_array *array) {
     return (bf_memory){array->data, count > 0 ? bf_bytes_of(count, bytes) : 0};
 }
 
-static bf_status check_array(bf_context *context, const bf_backend *on, bf_dtype dtype,
-                             const bf_array *array, int64_t *count) {
+/* The CPU reads and writes the host's memory alone. */
+static bf_status check_reach(bf_context *context, const bf_backend *on, const bf_flat *flat) {
+    if (flat->count == 0 || on != &bf_backend_cpu ||
+        bf_where_is(flat->array->data, NULL) != BF_WHERE_DEVICE)
+        return BF_OK;
+    return bf_fail(context, BF_E_DEVICE,
+                   "the CPU does this, and an array is in a GPU's memory: copy it, or make the "
+                   "context with the device cuda");
+}
+
+static bf_status check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
+                             int64_t *count) {
     *count = bf_array_elements(array, bf_key_bytes(array->dtype));
     if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
     if (array->dtype != dtype)
         return bf_fail(context, BF_E_DTYPE, "an array of %s where %s is wanted",
                        bf_dtype_name(array->dtype), bf_dtype_name(dtype));
-    if (*count > 0 && on == &bf_backend_cpu && bf_where_is(array->data, NULL) == BF_WHERE_DEVICE)
-        return bf_fail(context, BF_E_DEVICE,
-                       "memory of a GPU, and this is in host memory: ask for the device cuda");
     return BF_OK;
 }
 
@@ -69,7 +76,8 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
     *flat = (bf_flat){.context = context, .array = array};
     bf_strided from;
     if (array == NULL) return BF_OK;
-    bf_status status = check_array(context, on, dtype, array, &flat->count);
+    bf_status status = check_array(context, dtype, array, &flat->count);
+    if (status == BF_OK) status = check_reach(context, on, flat);
     if (status != BF_OK || flat->count == 0) return status;
     flat->data = array->data;
     if (bf_array_is_contiguous(array)) return BF_OK;
@@ -97,7 +105,8 @@ bf_status bf_flat_prepare(bf_context *context, const bf_backend *on, const bf_ar
     if (array == NULL) return BF_OK;
     flat->count = bf_array_elements(array, bf_key_bytes(array->dtype));
     flat->data = array->data;
-    if (flat->count == 0) return BF_OK;
+    bf_status status = check_reach(context, on, flat);
+    if (status != BF_OK || flat->count == 0) return status;
     bool reached = on == &bf_backend_cpu || bf_where_is(flat->data, NULL) != BF_WHERE_HOST;
     if (!apart && reached && bf_array_is_contiguous(array)) return BF_OK;
     return make_copy(flat, on);

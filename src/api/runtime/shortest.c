@@ -44,6 +44,10 @@ static uint64_t nearer(const interval *i, uint64_t x) {
 }
 
 static bf_decimal without_zeros(uint64_t digits, int exponent) {
+    if (digits % 100000000 == 0) { /* numbers of few digits have many zeros here */
+        digits /= 100000000;
+        exponent += 8;
+    }
     while (digits % 10 == 0) {
         digits /= 10;
         exponent++;

@@ -126,11 +126,15 @@ bf_status bf_value_u64(const bf_value *value, uint64_t *out) {
 
 /* These write a number with at least `least` digits. All functions that put text return its end. */
 static char *put_decimal(uint64_t x, int least, char *text) {
-    char reversed[20];
-    int n = 0;
-    for (; x > 0 || n < least; x /= 10) reversed[n++] = (char)('0' + x % 10);
-    while (n > 0) *text++ = reversed[--n];
-    return text;
+    char digits[20];
+    int first = 20;
+    for (; x > 9; x /= 100) {
+        digits[--first] = (char)('0' + x % 10);
+        digits[--first] = (char)('0' + x / 10 % 10);
+    }
+    if (x > 0) digits[--first] = (char)('0' + x);
+    while (20 - first < least) digits[--first] = '0';
+    return (char *)memcpy(text, digits + first, (size_t)(20 - first)) + (20 - first);
 }
 
 static char *put_hex(uint64_t x, int least, char *text) {
@@ -185,12 +189,22 @@ static char *put_exponent(char letter, int exponent, int least, char *text) {
     return put_decimal((uint64_t)abs(exponent), least, text);
 }
 
+/* The usual number, of 0 < point < n digits before the decimal point: n <= 17. Copies of a fixed
+ * length need no loop; what they copy too much is written over, or lies behind the end. */
+static char *put_pointed(const char digits[40], int n, int point, char *text) {
+    memcpy(text, digits, 16);
+    text[point] = '.';
+    memcpy(text + point + 1, digits + point, 16);
+    return text + n + 1;
+}
+
 /* Lays the decimal out as Python's repr does: plain from 1e-4 up to 1e16, else with an exponent. */
 static char *put_float(bf_decimal x, char *text) {
-    char digits[20];
+    char digits[40] = {0};
     const int n = (int)(put_decimal(x.digits, 1, digits) - digits);
     const int point = n + x.exponent; /* digits before the decimal point */
     const bool plain = point > -4 && point <= 16;
+    if (point > 0 && point < n && plain) return put_pointed(digits, n, point, text);
     const int whole = !plain ? 1 : point <= 0 ? 0 : point < n ? point : n;
     text = put_bytes(digits, whole, text);
     if (plain && point > n) text = put_bytes("000000000000000", point - n, text);

@@ -96,12 +96,16 @@ typedef struct bf_lines {
     const int64_t *row; /* NULL: none */
 } bf_lines;
 
+/* The columns from `first` on, at most BF_LINES_MOST, of no elements, from row `row` on. */
+bf_lines bf_lines_of_rows(const bf_operands *operands, int64_t width, int64_t row, int64_t first);
+
 /* What all workers of a call share. */
 typedef struct bf_axis_job {
     bf_context *context;
     const bf_operands *operands;
     const bf_results *results;
     int words;               /* of a line */
+    bool lasting;            /* words are kept, and so count every -0 */
     size_t more;             /* bytes of room that a fast path needs */
     _Atomic int64_t refused; /* the first result that is refused, 16 times its number plus the
                                 status; INT64_MAX: none */
@@ -174,6 +178,12 @@ void bf_cpu_states_destroy(bf_context *context, void *states);
 void bf_cpu_states_clear(bf_context *context, void *states);
 bf_status bf_cpu_states_absorb(bf_context *context, void *states, int64_t first, const void *values,
                                const bf_rows *rows);
+bf_status bf_cpu_states_absorb_kept(bf_context *context, void *states, int64_t first, const void *a,
+                                    const void *b, const bf_rows *rows);
+bf_status bf_cpu_states_append(bf_context *context, void *into, const void *from);
+bf_status bf_cpu_states_seek(bf_context *context, void *states, const int64_t *next);
+bf_status bf_cpu_states_part(bf_context *context, void *states, bf_reduction op,
+                             const bf_results *results);
 bf_status bf_cpu_states_merge(bf_context *context, void *into, const void *from);
 bf_status bf_cpu_states_result(bf_context *context, void *states, const bf_results *results);
 bf_status bf_cpu_states_counts(bf_context *context, void *states, void *counts);

@@ -54,6 +54,19 @@ void bf_taker_begin(const bf_axis_job *job, bf_taker *taker, int lines) {
     }
 }
 
+bf_lines bf_lines_of_rows(const bf_operands *o, int64_t width, int64_t row, int64_t first) {
+    const int64_t left = width - first;
+    const int64_t at = (row * width + first) * bf_dtype_bytes(o->dtype);
+    bf_lines lines = {.lines = left < BF_LINES_MOST ? (int)left : BF_LINES_MOST, .ndim = 1};
+    for (int k = 0; k < 2; k++) {
+        lines.line_stride[k] = 1;
+        lines.strides[k][0] = width;
+    }
+    lines.data[0] = (const char *)o->a + at;
+    if (o->b != NULL) lines.data[1] = (const char *)o->b + at;
+    return lines;
+}
+
 /* ---- absorbing ------------------------------------------------------------------------------- */
 
 /* Line l takes n contiguous elements, of which the first has this index. */
@@ -61,13 +74,14 @@ static void absorb_elements(const bf_axis_job *job, bf_taker *t, int l, const ch
                             const char *b, int64_t index, int64_t n) {
     const bf_operands *o = job->operands;
     int64_t *words = bf_taker_words(job, t, l);
-    const bf_job part = {o->op, o->kind, o->dtype, a, b, n, index, false};
+    const bf_job part = {o->op, o->kind, o->dtype, a, b, n, index, job->lasting};
     switch (o->kind) {
     case BF_KIND_EXTREME: bf_extreme_absorb(&t->reducer, &part, 0, n, words); break;
     case BF_KIND_PRODUCT: bf_product_absorb(&part, 0, n, words); break;
     case BF_KIND_PRODUCT_TREE:
         bf_product_tree_take(t->reducer.isa, &part, 0, n, t->leaf, words);
         break;
+    case BF_KIND_DESCRIPTION: bf_reduce_absorb(&t->reducer, &part, 0, n, words); break;
     default:
         t->reducer.mixed = t->mixed[l];
         bf_sum_absorb(&t->reducer, &part, 0, n, words);
@@ -224,5 +238,5 @@ void bf_axis_write(bf_axis_job *job, const int64_t *words, int64_t number) {
 bf_status bf_axis_job_close(bf_axis_job *job, bf_status status) {
     if (status != BF_OK || job->refused == INT64_MAX) return status;
     return bf_axis_refuse(job->context, (bf_status)(job->refused % 16), job->operands->op,
-                          job->results->to, job->refused / 16);
+                          job->results->to, job->results->first + job->refused / 16);
 }

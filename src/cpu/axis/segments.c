@@ -43,19 +43,8 @@ static int64_t find_segment(const division *x, int64_t work) {
 
 /* The columns from `first` on of rows [begin, end). */
 static bf_lines lines_of(const division *x, int64_t begin, int64_t end, int64_t first) {
-    const bf_operands *o = x->job.operands;
-    int64_t width = x->rows->width, left = width - first, bytes = bf_dtype_bytes(o->dtype);
-    bf_lines lines = {.lines = left < BF_LINES_MOST ? (int)left : BF_LINES_MOST};
-    lines.length = end - begin;
-    lines.ndim = 1;
-    lines.shape[0] = end - begin;
-    for (int k = 0; k < 2; k++) {
-        lines.line_stride[k] = 1;
-        lines.strides[k][0] = width;
-    }
-    int64_t at = (begin * width + first) * bytes;
-    lines.data[0] = (const char *)o->a + at;
-    if (o->b != NULL) lines.data[1] = (const char *)o->b + at;
+    bf_lines lines = bf_lines_of_rows(x->job.operands, x->rows->width, begin, first);
+    lines.length = lines.shape[0] = end - begin;
     return lines;
 }
 

@@ -366,5 +366,6 @@ bf_status bf_slots_finish(bf_context *context, const bf_accumulators *a, bf_redu
     bf_status status = bf_parallel_watched(context, bf_workers(context, n, SLOTS_LEAST), n,
                                            SLOTS_PIECE, 0, finish_piece, &f);
     if (status != BF_OK || f.refused == INT64_MAX) return status;
-    return bf_axis_refuse(context, (bf_status)(f.refused % 16), op, results->to, f.refused / 16);
+    return bf_axis_refuse(context, (bf_status)(f.refused % 16), op, results->to,
+                          results->first + f.refused / 16);
 }

@@ -1,4 +1,5 @@
-/* Many states: the slots of accumulators. */
+/* Many states: the slots of accumulators, or words. */
+#include "cpu/axis/kept.h"
 #include "cpu/axis/places.h"
 #include "cpu/axis/slots.h"
 
@@ -10,6 +11,8 @@ enum {
 
 typedef struct states {
     bf_reduction op;
+    bool keeps; /* words; else accumulators */
+    bf_kept kept;
     bf_accumulator_column column;
     bf_accumulators accumulators;
 } states;
@@ -20,6 +23,7 @@ static bf_status no_memory(bf_context *context) {
 
 /* Makes room for all states. */
 static bool open_states(states *s, int64_t count) {
+    if (s->keeps) return bf_kept_open(&s->kept, s->op, s->column.dtype, count);
     s->column = bf_slots_column(s->op, s->column.dtype);
     bf_accumulators_init(&s->accumulators, &s->column, 1);
     return count == 0 || bf_accumulators_grow(&s->accumulators, (size_t)count);
@@ -30,6 +34,7 @@ bf_status bf_cpu_states_create(bf_context *context, bf_reduction op, bf_dtype dt
     states *s = bf_calloc(1, sizeof *s);
     if (s == NULL) return no_memory(context);
     s->op = op;
+    s->keeps = bf_states_keep_words(op);
     s->column.dtype = dtype;
     if (!open_states(s, count)) {
         bf_free(s);
@@ -42,7 +47,10 @@ bf_status bf_cpu_states_create(bf_context *context, bf_reduction op, bf_dtype dt
 void bf_cpu_states_destroy(bf_context *context, void *of) {
     states *s = of;
     (void)context;
-    bf_accumulators_clear(&s->accumulators);
+    if (s->keeps)
+        bf_kept_close(&s->kept);
+    else
+        bf_accumulators_clear(&s->accumulators);
     bf_free(s);
 }
 
@@ -50,7 +58,10 @@ void bf_cpu_states_destroy(bf_context *context, void *of) {
 void bf_cpu_states_clear(bf_context *context, void *of) {
     states *s = of;
     (void)context;
-    bf_accumulators_reset(&s->accumulators);
+    if (s->keeps)
+        bf_kept_reset(&s->kept);
+    else
+        bf_accumulators_reset(&s->accumulators);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -115,9 +126,49 @@ bf_status bf_cpu_states_absorb(bf_context *context, void *of, int64_t first, con
     return status;
 }
 
+/* ---- words ----------------------------------------------------------------------------------- */
+
+bf_status bf_cpu_states_absorb_kept(bf_context *context, void *of, int64_t first, const void *a,
+                                    const void *b, const bf_rows *rows) {
+    states *s = of;
+    bf_status status = check_places(context, rows);
+    if (status != BF_OK) return status;
+    bf_environment environment = bf_environment_enter();
+    status = bf_kept_absorb(context, &s->kept, (size_t)first, a, b, rows);
+    bf_environment_leave(environment);
+    return status;
+}
+
+static bf_status merge_kept(bf_context *context, void *into, const void *from, bool append) {
+    states *s = into;
+    const states *other = from;
+    bf_environment environment = bf_environment_enter(); /* trees multiply floats */
+    bf_status status = bf_kept_merge(context, &s->kept, &other->kept, append);
+    bf_environment_leave(environment);
+    return status;
+}
+
+bf_status bf_cpu_states_append(bf_context *context, void *into, const void *from) {
+    return merge_kept(context, into, from, true);
+}
+
+bf_status bf_cpu_states_seek(bf_context *context, void *of, const int64_t *next) {
+    states *s = of;
+    return bf_kept_seek(context, &s->kept, next);
+}
+
+bf_status bf_cpu_states_part(bf_context *context, void *of, bf_reduction op,
+                             const bf_results *results) {
+    const states *s = of;
+    return bf_kept_result(context, &s->kept, op, results);
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
 bf_status bf_cpu_states_merge(bf_context *context, void *into, const void *from) {
     states *s = into;
     const states *other = from;
+    if (s->keeps) return merge_kept(context, into, from, false);
     bf_status status = bf_slots_merge(context, &s->accumulators, 0, &other->accumulators);
     return status == BF_E_MEMORY ? no_memory(context) : status;
 }
@@ -126,13 +177,16 @@ bf_status bf_cpu_states_merge(bf_context *context, void *into, const void *from)
 
 bf_status bf_cpu_states_result(bf_context *context, void *of, const bf_results *results) {
     const states *s = of;
+    if (s->keeps) return bf_kept_result(context, &s->kept, s->op, results);
     return bf_slots_finish(context, &s->accumulators, s->op, results);
 }
 
 bf_status bf_cpu_states_counts(bf_context *context, void *of, void *counts) {
     const states *s = of;
     (void)context;
-    for (size_t i = 0; i < s->accumulators.room; i++)
+    for (size_t i = 0; s->keeps && i < s->kept.count; i++)
+        memcpy((char *)counts + 8 * i, s->kept.words + i * s->kept.stride, 8);
+    for (size_t i = 0; !s->keeps && i < s->accumulators.room; i++)
         memcpy((char *)counts + 8 * i, bf_record(&s->accumulators, i), 8);
     return BF_OK;
 }
@@ -146,15 +200,18 @@ typedef struct words_job {
 static bf_status read_piece(void *arg, int worker, int64_t first, int64_t n) {
     const words_job *w = arg;
     (void)worker;
-    for (size_t i = (size_t)first; i < (size_t)(first + n); i++)
-        bf_accumulators_words(&w->states->accumulators, 0, w->states->op, w->first + i,
-                              w->words + i * w->each);
+    const states *s = w->states;
+    for (size_t i = (size_t)first; i < (size_t)(first + n); i++) {
+        int64_t *words = w->words + i * w->each;
+        if (s->keeps)
+            bf_kept_words(&s->kept, w->first + i, words);
+        else
+            bf_accumulators_words(&s->accumulators, 0, s->op, w->first + i, words);
+    }
     return BF_OK;
 }
 
-static size_t words_of(const states *s) {
-    return (size_t)bf_state_words(bf_kind_of(s->op, s->column.dtype), s->column.dtype, NULL);
-}
+static size_t words_of(const states *s) { return (size_t)bf_states_words(s->op, s->column.dtype); }
 
 bf_status bf_cpu_states_words(bf_context *context, void *of, int64_t first, int64_t n,
                               int64_t *words) {
@@ -164,12 +221,24 @@ bf_status bf_cpu_states_words(bf_context *context, void *of, int64_t first, int6
                                read_piece, &w);
 }
 
+static bf_status add_kept(bf_context *context, states *s, size_t first, size_t n,
+                          const int64_t *words) {
+    const size_t each = words_of(s);
+    bf_status status = bf_kept_prepare_words(context, &s->kept, first, n, words);
+    if (status != BF_OK) return status;
+    bf_environment environment = bf_environment_enter(); /* trees multiply floats */
+    for (size_t i = 0; i < n; i++) bf_kept_add_words(&s->kept, first + i, words + i * each);
+    bf_environment_leave(environment);
+    return BF_OK;
+}
+
 bf_status bf_cpu_states_add_words(bf_context *context, void *of, int64_t first, int64_t n,
                                   const int64_t *words) {
     states *s = of;
     const size_t each = words_of(s);
     const bf_kind kind = bf_kind_of(s->op, s->column.dtype);
     bf_accumulators *a = &s->accumulators;
+    if (s->keeps) return add_kept(context, s, (size_t)first, (size_t)n, words);
     if (!bf_accumulators_prepare_words(a, 0, kind, words, (size_t)n)) return no_memory(context);
     for (size_t i = 0; i < (size_t)n; i++) {
         bf_accumulators_add_words(a, 0, s->op, (size_t)first + i, words + i * each);

@@ -2,13 +2,14 @@
  *
  *     slots    | 0 | tag, 3 | 0 | 0 | tag, 1 | tag, 2 | ...     open addressing, at most half full
  *     keys     | 1: length, bytes | 2: length, head, where | ...
- *     bytes    | of the keys that are longer than 12 | ...
+ *     bytes    | of the keys that are longer than 28 | ...
  *
- * A slot holds 24 bits of the hash, so that other keys are seldom looked at. A key of up to 12
+ * A slot holds 24 bits of the hash, so that other keys are seldom looked at. A key of up to 28
  * bytes lies in its record, as in Umbra (Neumann and Freitag 2020). */
 #ifndef BF_CPU_DICTIONARY_DICTIONARY_H
 #define BF_CPU_DICTIONARY_DICTIONARY_H
 
+#include "cpu/dictionary/packed.h"
 #include "cpu/runtime/context.h"
 #include "rules/key/string.h"
 #include "seam/dictionary.h"
@@ -34,14 +35,23 @@ struct bf_cpu_dictionary {
     bf_dtype dtypes[BF_KEY_COLUMNS_MAX];
     bf_hash_seed seed; /* secret, against keys that are chosen to collide */
     uint64_t *slots;
-    int64_t slot_count; /* a power of two, or 0 */
-    bf_key_record *records;
+    int64_t slot_count;     /* a power of two, or 0 */
+    bf_key_record *records; /* in whole lines of memory, */
+    void *record_memory;    /* in which they are */
     uint64_t *hashes;
     int64_t count, room; /* keys */
     char *bytes;
     int64_t used, bytes_room;
     int64_t null; /* the number of NULL in a lone column of strings; -1: it is not there */
+    bf_packed_keys packed;
 };
+
+/* A key that is looked for. bytes NULL: a NULL. */
+typedef struct bf_key {
+    const char *bytes;
+    int64_t n;
+    uint64_t hash;
+} bf_key;
 
 /* The bytes of a key, which are `n`. Of NULL in a lone column of strings there are none. */
 const char *bf_key_bytes_of(const bf_cpu_dictionary *d, int64_t number, int64_t *n);
@@ -50,5 +60,34 @@ const char *bf_key_bytes_of(const bf_cpu_dictionary *d, int64_t number, int64_t 
 static inline bool bf_key_is_plain(const bf_cpu_dictionary *d) {
     return d->columns == 1 && d->dtypes[0] == BF_NONE;
 }
+
+/* Where string number i begins. */
+static inline int64_t bf_key_offset(const bf_key_data *c, int64_t i) {
+    if (c->wide) return (int64_t)bf_load_bits((const char *)c->offsets + 8 * i, 8);
+    return (int64_t)bf_load_bits((const char *)c->offsets + 4 * i, 4);
+}
+
+static inline bool bf_key_is_null(const bf_key_data *c, int64_t row) {
+    const int64_t bit = c->first + row;
+    return c->valid != NULL && !(c->valid[bit >> 3] >> (bit & 7) & 1);
+}
+
+/* --- dictionary.c --- */
+
+/* Writes the numbers of n keys; -1: it is not there. Sets their hashes. */
+void bf_key_find(const bf_cpu_dictionary *d, bf_key keys[], int64_t n, int64_t *numbers);
+
+/* Finds the number of a key with its hash, which is added if it is new. Errors: BF_E_OVERFLOW (it
+ * is too long), BF_E_MEMORY; without messages. */
+bf_status bf_key_add(bf_cpu_dictionary *d, const bf_key *key, int64_t *number);
+
+/* Removes the keys from number `count` on, whose bytes begin at `used`. */
+void bf_key_remove(bf_cpu_dictionary *d, int64_t count, int64_t used);
+
+/* Gives BF_E_MEMORY its message. */
+bf_status bf_key_explain(bf_context *context, const bf_cpu_dictionary *d, bf_status status);
+
+/* Errors: BF_E_OVERFLOW, if there are more keys than `most`. */
+bf_status bf_key_check_count(bf_context *context, const bf_cpu_dictionary *d, int64_t most);
 
 #endif

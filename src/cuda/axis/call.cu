@@ -88,7 +88,7 @@ bf_status bf_cuda_axis_wait(bf_cuda_axis_call *call, int64_t first) {
                                            1, &failure, "reductions of many at once");
     if (status != BF_OK || failure == ~(uint64_t)0) return status;
     return bf_axis_refuse(call->context, why[failure % 4], call->operands->op, call->results->to,
-                          first + (int64_t)(failure / 4));
+                          call->results->first + first + (int64_t)(failure / 4));
 }
 
 bf_status bf_cuda_axis_end(bf_cuda_axis_call *call, bf_status status, int64_t count) {

@@ -33,6 +33,20 @@ static cudaError_t bf_cuda_launch(const bf_cuda *cuda, void (*kernel)(Wanted...)
     }(given...);
 }
 
+/* For __launch_bounds__: of the blocks wanted on a multiprocessor, those that it has threads for.
+ */
+static constexpr int bf_cuda_blocks_held(int threads, int wanted) {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
+    const int room = 1024;
+#elif defined __CUDA_ARCH__ &&                                                                     \
+    ((__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ >= 1100)
+    const int room = 1536;
+#else
+    const int room = 2048;
+#endif
+    return wanted * threads <= room ? wanted : room / threads;
+}
+
 /* Open and close a context's table of its kernels. */
 cudaError_t bf_cuda_launch_open(bf_cuda *cuda);
 void bf_cuda_launch_close(bf_cuda *cuda);

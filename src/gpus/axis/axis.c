@@ -1,8 +1,8 @@
 #include "gpus/axis/axis.h"
 
+#include "gpus/axis/states.h"
 #include "gpus/runtime/context.h"
-
-/* ---- at once --------------------------------------------------------------------------------- */
+#include "rules/number/dtype.h"
 
 enum { MEMORY = 5 };
 
@@ -17,9 +17,52 @@ static bf_context *enter_gpu(bf_context *context, const bf_operands *operands, c
     return one;
 }
 
+/* Fibres that are split among GPUs, along the first of their kept dimensions. */
+typedef struct division {
+    const bf_operands *operands;
+    const bf_fibres *fibres;
+    const bf_results *results;
+    int parts;
+} division;
+
+static int count_parts(bf_context *context, const bf_operands *operands, const bf_fibres *fibres) {
+    if (fibres->kept == 0) return 1;
+    const int64_t fibre = fibres->length * bf_dtype_bytes(operands->dtype);
+    const int64_t most = fibres->kept_shape[0];
+    const int worth = bf_gpus_worth(context, fibres->count * fibre);
+    return most < worth ? (int)most : worth;
+}
+
+static const void *advance(const void *memory, int64_t bytes) {
+    return memory != NULL ? (const char *)memory + bytes : NULL;
+}
+
+static bf_status reduce_part(void *arg, bf_context *context, int gpu) {
+    const division *d = arg;
+    const int64_t element = bf_dtype_bytes(d->operands->dtype);
+    bf_operands operands = *d->operands;
+    bf_fibres part = *d->fibres;
+    bf_results results = *d->results;
+    const int64_t all = part.kept_shape[0], each = part.count / all; /* fibres of one index */
+    const int64_t at = bf_gpus_share(all, d->parts, gpu);
+    part.kept_shape[0] = bf_gpus_share(all, d->parts, gpu + 1) - at;
+    part.count = part.kept_shape[0] * each;
+    operands.a = advance(operands.a, at * part.kept_strides[0][0] * element);
+    operands.b = advance(operands.b, at * part.kept_strides[1][0] * element);
+    results.first += at * each;
+    results.values = (char *)results.values + at * each * bf_dtype_bytes(results.to);
+    if (results.fits != NULL) results.fits += at * each;
+    return context->used->axis->reduce_fibres(context, &operands, &part, &results);
+}
+
 static bf_status reduce_fibres(bf_context *context, const bf_operands *operands,
                                const bf_fibres *fibres, const bf_results *results) {
     int gpu;
+    division d = {operands, fibres, results, 1};
+    const void *memory[MEMORY] = {operands->a, operands->b, results->values, results->fits};
+    if (!results->queued && bf_gpus_find(context, memory, MEMORY) < 0)
+        d.parts = count_parts(context, operands, fibres);
+    if (d.parts > 1) return bf_gpus_run(context, d.parts, reduce_part, &d);
     bf_context *one = enter_gpu(context, operands, NULL, results, &gpu);
     return bf_gpus_leave(context, gpu,
                          one->used->axis->reduce_fibres(one, operands, fibres, results));
@@ -42,74 +85,17 @@ static bf_status find_runs(bf_context *context, bf_dtype key, const void *keys, 
                          one->used->axis->find_runs(one, key, keys, n, first, room, runs));
 }
 
-/* ---- states ---------------------------------------------------------------------------------- */
-
-static bf_context *enter_first(bf_context *context, const void *a, const void *b) {
-    const void *memory[] = {a, b};
-    return bf_gpus_enter(context, 0, memory, 2);
-}
-
-static bf_status create_states(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count,
-                               void **states) {
-    bf_context *one = enter_first(context, NULL, NULL);
-    return bf_gpus_leave(context, 0, one->used->axis->create(one, op, dtype, count, states));
-}
-
-static void destroy_states(bf_context *context, void *states) {
-    bf_context *one = context->gpus->gpu[0].context;
-    one->used->axis->destroy(one, states);
-}
-
-static void clear_states(bf_context *context, void *states) {
-    bf_context *one = enter_first(context, NULL, NULL);
-    one->used->axis->clear(one, states);
-    bf_gpus_leave(context, 0, BF_OK);
-}
-
-static bf_status absorb_rows(bf_context *context, void *states, int64_t first, const void *values,
-                             const bf_rows *rows) {
-    bf_context *one = enter_first(context, values, rows->places);
-    return bf_gpus_leave(context, 0, one->used->axis->absorb(one, states, first, values, rows));
-}
-
-static bf_status merge_states(bf_context *context, void *into, const void *from) {
-    bf_context *one = enter_first(context, NULL, NULL);
-    return bf_gpus_leave(context, 0, one->used->axis->merge(one, into, from));
-}
-
-static bf_status finish_states(bf_context *context, void *states, const bf_results *results) {
-    bf_context *one = enter_first(context, results->values, results->fits);
-    return bf_gpus_leave(context, 0, one->used->axis->result(one, states, results));
-}
-
-static bf_status count_elements(bf_context *context, void *states, void *counts) {
-    bf_context *one = enter_first(context, counts, NULL);
-    return bf_gpus_leave(context, 0, one->used->axis->counts(one, states, counts));
-}
-
-static bf_status get_words(bf_context *context, void *states, int64_t first, int64_t n,
-                           int64_t *words) {
-    bf_context *one = enter_first(context, words, NULL);
-    return bf_gpus_leave(context, 0, one->used->axis->words(one, states, first, n, words));
-}
-
-static bf_status add_words(bf_context *context, void *states, int64_t first, int64_t n,
-                           const int64_t *words) {
-    bf_context *one = enter_first(context, words, NULL);
-    return bf_gpus_leave(context, 0, one->used->axis->add_words(one, states, first, n, words));
-}
-
 const bf_axis_backend bf_gpus_axis_backend = {
     .reduce_fibres = reduce_fibres,
     .reduce_rows = reduce_rows,
     .find_runs = find_runs,
-    .create = create_states,
-    .destroy = destroy_states,
-    .clear = clear_states,
-    .absorb = absorb_rows,
-    .merge = merge_states,
-    .result = finish_states,
-    .counts = count_elements,
-    .words = get_words,
-    .add_words = add_words,
+    .create = bf_gpus_states_create,
+    .destroy = bf_gpus_states_destroy,
+    .clear = bf_gpus_states_clear,
+    .absorb = bf_gpus_states_absorb,
+    .merge = bf_gpus_states_merge,
+    .result = bf_gpus_states_result,
+    .counts = bf_gpus_states_counts,
+    .words = bf_gpus_states_words,
+    .add_words = bf_gpus_states_add_words,
 };

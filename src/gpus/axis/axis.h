@@ -1,5 +1,5 @@
-/* Reductions of many at once: the GPU whose memory the data are in, or else the first, does each
- * call. States live on the first. */
+/* Reductions of many at once. The GPU whose memory the data are in does a call. Fibres in the
+ * host's memory are split among the GPUs; rows by offsets or by index go to the first. */
 #ifndef BF_GPUS_AXIS_AXIS_H
 #define BF_GPUS_AXIS_AXIS_H
 

@@ -87,10 +87,12 @@ int bf_gpus_worth(const bf_context *context, int64_t bytes) {
     return worth < 1 ? 1 : worth < all->count ? (int)worth : all->count;
 }
 
+int64_t bf_gpus_share(int64_t n, int parts, int i) { return n / parts * i + n % parts * i / parts; }
+
 int64_t bf_gpus_cut(int64_t n, int parts, int i, int64_t index) {
     enum { GRAIN = 4096 };
     if (i == parts) return n;
-    int64_t cut = n / parts * i + n % parts * i / parts, over = (index + cut) % GRAIN;
+    int64_t cut = bf_gpus_share(n, parts, i), over = (index + cut) % GRAIN;
     return cut > over ? cut - over : 0;
 }
 

@@ -54,6 +54,9 @@ int bf_gpus_find(const bf_context *context, const void *const memory[], int n);
 /* Returns how many GPUs are worth working on so many bytes of the host's memory; at least 1. */
 int bf_gpus_worth(const bf_context *context, int64_t bytes);
 
+/* Returns where part i of `parts` even parts of n items begins. */
+int64_t bf_gpus_share(int64_t n, int parts, int i);
+
 /* Returns where part i of `parts` of n items begins. Parts begin at multiples of 4096, counted from
  * the item of index 0, which those of n have from `index` on. */
 int64_t bf_gpus_cut(int64_t n, int parts, int i, int64_t index);

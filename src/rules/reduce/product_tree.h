@@ -171,6 +171,16 @@ BF_RULE int bf_product_tree_words(const int64_t *words) {
     return BF_PRODUCT_TREE_HEAD_AT + bf_product_tree_head_count(words);
 }
 
+/* Of words that begin with a whole leaf, what is in use: all words behind it are 0. And how much a
+ * tree over [begin, end) uses at most. */
+BF_RULE int bf_product_tree_used(const int64_t *words) {
+    return BF_PRODUCT_TREE_NODES_AT + (int)words[BF_PRODUCT_TREE_NODES] * (BF_NODE_WORDS + 1);
+}
+BF_RULE int bf_product_tree_use(int64_t begin, int64_t end) {
+    int levels = bf_bit_length((uint64_t)(end / BF_LEAF));
+    return BF_PRODUCT_TREE_NODES_AT + (begin > 0 ? 2 : 1) * levels * (BF_NODE_WORDS + 1);
+}
+
 /* The level of node i, and behind it the node. */
 BF_RULE int64_t *bf_product_tree_node(int64_t *words, int64_t i) {
     return words + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
@@ -250,6 +260,16 @@ BF_RULE void bf_product_tree_merge_counts(int64_t *into, const int64_t *from) {
     into[BF_PRODUCT_TREE_NEGATIVE] ^= from[BF_PRODUCT_TREE_NEGATIVE];
 }
 
+/* into += the whole leaves of from, and those behind them; where they start, into ends. */
+BF_RULE void bf_product_tree_append_leaves(int64_t *into, const int64_t *from) {
+    for (int64_t i = 0; i < from[BF_PRODUCT_TREE_NODES]; i++) {
+        const int64_t *node = from + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
+        bf_product_tree_push(into, node[0], bf_product_tree_load(node + 1));
+    }
+    for (int i = BF_PRODUCT_TREE_FOLDS_AT; i < BF_PRODUCT_TREE_NODES_AT; i++) into[i] = from[i];
+    into[BF_PRODUCT_TREE_END] = from[BF_PRODUCT_TREE_END];
+}
+
 /* into += from, which starts where into ends (anywhere, if one of them is empty). */
 BF_RULE void bf_product_tree_append(int64_t *into, const int64_t *from) {
     if (from[BF_PRODUCT_TREE_COUNT] == 0) return;
@@ -260,13 +280,8 @@ BF_RULE void bf_product_tree_append(int64_t *into, const int64_t *from) {
     bf_product_tree_merge_counts(into, from);
     for (int i = 0; i < bf_product_tree_head_count(from); i++)
         bf_product_tree_place(into, (uint64_t)from[BF_PRODUCT_TREE_HEAD_AT + i]);
-    if (from[BF_PRODUCT_TREE_END] < bf_product_tree_first_leaf(from)) return;
-    for (int64_t i = 0; i < from[BF_PRODUCT_TREE_NODES]; i++) {
-        const int64_t *node = from + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1);
-        bf_product_tree_push(into, node[0], bf_product_tree_load(node + 1));
-    }
-    for (int i = BF_PRODUCT_TREE_FOLDS_AT; i < BF_PRODUCT_TREE_NODES_AT; i++) into[i] = from[i];
-    into[BF_PRODUCT_TREE_END] = from[BF_PRODUCT_TREE_END];
+    if (from[BF_PRODUCT_TREE_END] >= bf_product_tree_first_leaf(from))
+        bf_product_tree_append_leaves(into, from);
 }
 
 /* --- the result --- */

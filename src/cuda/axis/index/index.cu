@@ -212,7 +212,8 @@ bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *
     if (rows != NULL && words[0] != -1) return refuse_place(context, rows, first + words[0]);
     if (results == NULL || words[1] == -1) return BF_OK;
     uint64_t failure = (uint64_t)words[1];
-    return bf_axis_refuse(context, why[failure % 4], p->op, results->to, (int64_t)(failure / 4));
+    return bf_axis_refuse(context, why[failure % 4], p->op, results->to,
+                          results->first + (int64_t)(failure / 4));
 }
 
 bf_cuda_index_board *bf_cuda_index_board_make(bf_context *context) {

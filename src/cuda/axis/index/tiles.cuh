@@ -188,7 +188,7 @@ static __device__ __forceinline__ void write_tile(const Source &source, const me
 
 /* Index: uint32_t or uint64_t, whose wrong values are at least 2^31. */
 template <class Source, class Index>
-__global__ void __launch_bounds__(THREADS, 2)
+__global__ void __launch_bounds__(THREADS, bf_cuda_blocks_held(THREADS, 2))
     sort_tile(const Source source, const Index *index, int64_t slots, const tiles t,
               unsigned long long *wrong) {
     extern __shared__ __align__(16) char memory[];

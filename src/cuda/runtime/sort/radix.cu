@@ -387,7 +387,9 @@ template <class K, class V> struct Sorter {
 };
 
 template <class K, class V>
-__global__ void __launch_bounds__(tile_shape<K, V>::THREADS, tile_shape<K, V>::BLOCKS)
+__global__ void __launch_bounds__(tile_shape<K, V>::THREADS,
+                                  bf_cuda_blocks_held(tile_shape<K, V>::THREADS,
+                                                      tile_shape<K, V>::BLOCKS))
     sort_pass(const pass_params p) {
     extern __shared__ uint64_t shared[];
     Sorter<K, V>(p, *(typename Sorter<K, V>::memory *)shared).sort_tile();

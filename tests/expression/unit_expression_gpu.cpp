@@ -1,0 +1,307 @@
+/* What the GPU's backend computes, on a fake GPU whose threads run one after another: random
+ * programs give the CPU's bits, NULLs and failures, wherever the arrays are. */
+#include <cmath>
+
+#define __device__
+#define __global__
+#define __host__
+#define __forceinline__ inline
+#define __grid_constant__
+#define __launch_bounds__(...)
+static struct fake_place { unsigned x; } blockIdx, threadIdx, gridDim;
+static inline unsigned long long atomicMin(unsigned long long *at, unsigned long long x) {
+    unsigned long long before = *at;
+    if (x < before) *at = x;
+    return before;
+}
+
+/* The library may have a GPU's backend, too. */
+#define bf_cuda_alloc fake_alloc
+#define bf_cuda_free fake_release
+#define bf_cuda_check fake_check
+#define bf_cuda_copy fake_copy
+#define bf_cuda_enter fake_enter
+#define bf_cuda_expression_backend fake_expression_backend
+#define bf_cuda_expression_kernel fake_expression_kernel
+#define bf_cuda_fail fake_fail
+#define bf_cuda_fetch_failure fake_fetch_failure
+#define bf_cuda_gather fake_gather
+#define bf_cuda_in_place fake_in_place
+#define bf_cuda_launch fake_launch_kernel
+#define bf_cuda_leave fake_leave
+#define bf_cuda_refuse_captured fake_refuse_captured
+#define bf_cuda_scatter fake_scatter
+#define bf_cuda_wait fake_wait
+
+#pragma GCC diagnostic ignored "-Wunused-function" /* of headers */
+#include "cuda/expression/expression.cu"
+#include "cuda/expression/kernel.cu"
+
+extern "C" {
+#include "api/expression/expression.h"
+#include "seam/reduce.h"
+}
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+extern "C" {
+#include "tests/support/sanitizer.h"
+#include <cmocka.h>
+}
+
+#include <string>
+
+/* --- the rest of the fake backend --- */
+
+static bf_context *context; /* of the CPU */
+static bf_cuda gpu;
+static fake_stream stream;
+static bf_cuda_mailbox mailbox;
+static bf_cuda_mailbox_memory letters;
+static bool reachable[4]; /* is memory at such an address used in place? */
+
+void *fake_alloc(bf_context *, size_t bytes) { return malloc(bytes + 1); }
+void fake_release(bf_context *, void *memory) { free(memory); }
+bf_status fake_copy(bf_context *, void *to, const void *from, size_t bytes) {
+    memcpy(to, from, bytes);
+    return BF_OK;
+}
+bf_status fake_check(bf_context *, cudaError_t error, const char *) {
+    return error == cudaSuccess ? BF_OK : BF_E_DEVICE;
+}
+bf_status fake_fail(bf_context *, cudaError_t, const char *) { return BF_E_DEVICE; }
+bf_status fake_wait(bf_context *, cudaError_t error, const char *) {
+    return fake_check(NULL, error, NULL);
+}
+bf_status fake_refuse_captured(bf_context *) { return BF_OK; }
+int fake_enter(const bf_context *) { return -1; }
+void fake_leave(int) {}
+bool fake_in_place(const bf_context *, const void *p, int align) {
+    return reachable[(uintptr_t)p / 4096 % 4] && (uintptr_t)p % (unsigned)align == 0;
+}
+bf_status fake_gather(bf_context *, const bf_strided *from, int64_t first, int64_t count,
+                      void *to) {
+    return bf_backend_cpu.memory->gather(NULL, from, first, count, to);
+}
+bf_status fake_scatter(bf_context *, const bf_strided *to, int64_t first, int64_t count,
+                       const void *from) {
+    return bf_backend_cpu.memory->scatter(NULL, to, first, count, from);
+}
+unsigned long long fake_fetch_failure(const bf_cuda *cuda, bf_cuda_failure which) {
+    unsigned long long *at = &cuda->mailbox->memory->failures[which], found = *at;
+    *at = BF_CUDA_NO_FAILURE;
+    return found;
+}
+
+cudaError_t fake_launch_kernel(const bf_cuda *, const void *kernel, bf_cuda_shape shape,
+                               void **arguments) {
+    typedef void run(const bf_cuda_expression_params);
+    run *start = (run *)(uintptr_t)kernel;
+    gridDim.x = (unsigned)shape.blocks;
+    for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++)
+        for (threadIdx.x = 0; threadIdx.x < (unsigned)shape.threads; threadIdx.x++)
+            start(*(const bf_cuda_expression_params *)arguments[0]);
+    return cudaSuccess;
+}
+
+/* --- random programs --- */
+
+static uint64_t seed = 1;
+static uint64_t next_random() {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (seed >> 32) * 0x9e3779b97f4a7c15u;
+}
+static unsigned below(unsigned n) { return (unsigned)((next_random() >> 32) % n); }
+
+static std::string one_of(std::initializer_list<const char *> list) {
+    return list.begin()[below((unsigned)list.size())];
+}
+
+static std::string make_text(int depth) {
+    if (depth == 0) return one_of({"a", "b", "c", "a", "b", "c", "2", "0", "1.5"});
+    const std::string x = make_text((int)below((unsigned)depth)), y = make_text(depth - 1);
+    switch (below(9)) {
+    case 0: return "(" + x + one_of({"==", "!=", "<", "<=", ">", ">="}) + y + ")";
+    case 1: return "(" + x + one_of({"&&", "||"}) + y + ")";
+    case 2: return "(" + x + "?" + y + ":" + make_text(depth - 1) + ")";
+    case 3:
+        return one_of({"abs", "sqrt", "floor", "ceil", "isnan", "isnull", "-", "!"}) + "(" + x +
+               ")";
+    case 4: return one_of({"min", "max"}) + "(" + x + "," + y + ")";
+    case 5: return "fma(" + x + "," + y + ",b)";
+    default: return "(" + x + one_of({"+", "-", "*", "/", "%"}) + y + ")";
+    }
+}
+
+/* --- one program on both --- */
+
+enum { MOST = 3000, COLUMNS = 3 };
+
+struct arrays {
+    alignas(4096) char column[COLUMNS][8 * MOST * 2 + 4096], out[2][8 * MOST * 2 + 4096];
+    uint8_t nulls[COLUMNS][MOST / 8 + 2], valid[2][MOST];
+};
+static arrays room;
+
+static bf_strided strided(char *data, bf_dtype dtype, int64_t n, int step) {
+    bf_strided x = {};
+    x.data = data;
+    x.bytes = bf_dtype_bytes(dtype);
+    x.ndim = 1;
+    x.shape[0] = n;
+    x.strides[0] = step;
+    return x;
+}
+
+static int compared, failed;
+
+static bf_status eval_on(bool fake, bf_expression_job *job, std::string *message) {
+    bf_status status = fake ? fake_expression_backend.eval(context, job)
+                            : bf_backend_cpu.expression->eval(context, job);
+    *message = status == BF_OK ? "" : context->message;
+    return status;
+}
+
+static void check_eval(const std::string &text, bf_expression_job *job, bf_dtype dtype, int step) {
+    std::string messages[2];
+    bf_status status[2];
+    for (int side = 0; side < 2; side++) {
+        memset(room.out[side], 0x55, sizeof room.out[side]);
+        job->out = strided(room.out[side], dtype, job->count, step);
+        if (job->valid != NULL) job->valid = room.valid[side];
+        status[side] = eval_on(side == 1, job, &messages[side]);
+    }
+    if (status[0] != status[1] || messages[0] != messages[1])
+        fail_msg("%s: %s, not %s", text.c_str(), messages[1].c_str(), messages[0].c_str());
+    compared++;
+    failed += status[0] != BF_OK;
+    if (status[0] != BF_OK) return;
+    if (memcmp(room.out[0], room.out[1], sizeof room.out[0]) != 0)
+        fail_msg("%s: other results", text.c_str());
+    if (job->valid != NULL) assert_memory_equal(room.valid[0], room.valid[1], job->count);
+}
+
+static void check_sum(const std::string &text, bf_expression_job *job, bf_dtype dtype) {
+    int64_t words[2][BF_STATE_WORDS_SMALL];
+    bf_job to = {};
+    std::string messages[2];
+    bf_status status[2];
+    to.op = BF_SUM;
+    to.kind = bf_kind_of(BF_SUM, dtype);
+    to.dtype = dtype;
+    job->valid = NULL;
+    for (int side = 0; side < 2; side++) {
+        bf_state_init(to.kind, dtype, words[side]);
+        const bf_expression_backend *by =
+            side ? &fake_expression_backend : bf_backend_cpu.expression;
+        status[side] = by->absorb(context, job, &to, words[side]);
+        messages[side] = status[side] == BF_OK ? "" : context->message;
+    }
+    if (status[0] != status[1] || messages[0] != messages[1])
+        fail_msg("sum of %s: %s, not %s", text.c_str(), messages[1].c_str(), messages[0].c_str());
+    if (status[0] == BF_OK)
+        assert_memory_equal(words[0], words[1],
+                            (size_t)bf_state_words(to.kind, dtype, words[0]) * sizeof(int64_t));
+}
+
+static const bf_dtype all_dtypes[] = {
+#define BF_X(id, number, name, bytes, type) BF_##id,
+    BF_DTYPE_LIST(BF_X)
+#undef BF_X
+};
+enum { DTYPES = sizeof all_dtypes / sizeof *all_dtypes };
+
+/* Small whole numbers, or any bits. */
+static void fill(bf_dtype dtype, char *data, int64_t n) {
+    const int bytes = bf_dtype_bytes(dtype);
+    const bool any = below(4) == 0;
+    bool misfit = false;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t small = (int64_t)below(40) - (dtype == BF_BOOL ? 0 : 9);
+        uint64_t bits = any ? next_random() * next_random() : 0;
+        if (!any) bits = bf_cast(BF_I64, dtype, (uint64_t)small, false, &misfit);
+        bf_store_bits(data + i * bytes, bytes, bits);
+    }
+}
+
+static void fill_columns(const bf_dtype dtypes[COLUMNS]) {
+    for (int i = 0; i < COLUMNS; i++) {
+        fill(dtypes[i], room.column[i], 2 * MOST);
+        for (uint8_t &byte : room.nulls[i]) byte = below(3) == 0 ? (uint8_t)below(256) : 255;
+    }
+    for (bool &r : reachable) r = below(2) == 0;
+}
+
+static void check_program(const std::string &text) {
+    static const char *const names[] = {"a", "b", "c"};
+    bf_dtype dtypes[COLUMNS];
+    bf_expression *e = NULL;
+    bf_expression_options options = {};
+    bf_expression_column columns[COLUMNS] = {};
+    bf_expression_job job = {};
+    for (bf_dtype &d : dtypes) d = all_dtypes[below(3) == 0 ? below(DTYPES) : DTYPES - 1];
+    options.size = sizeof options;
+    options.overflow = (bf_overflow_policy)below(3);
+    if (bf_expression_parse(context, text.c_str(), names, dtypes, COLUMNS, &options, NULL, &e) !=
+        BF_OK)
+        return;
+    fill_columns(dtypes);
+    const int step = below(4) == 0 ? 2 : 1;
+    const bool nulls = below(2) == 0;
+    job.program = e->program;
+    job.columns = columns;
+    job.count = 1 + below(MOST - 1);
+    for (int i = 0; i < COLUMNS; i++) {
+        if (e->number[i] < 0) continue;
+        bf_expression_column *x = &columns[e->number[i]];
+        x->numbers = strided(room.column[i], dtypes[i], job.count, below(4) == 0 ? 2 : 1);
+        if (nulls && below(2) == 0) x->valid = room.nulls[i];
+        x->first = below(8);
+    }
+    job.valid = nulls ? room.valid[0] : NULL;
+    check_eval(text, &job, e->program->dtype, step);
+    check_sum(text, &job, e->program->dtype);
+    bf_expression_destroy(e);
+}
+
+static void programs_give_the_bits_of_the_cpu(void **unused) {
+    (void)unused;
+    const int texts = 4000 / (DATA_SHARE * CASE_STEP);
+    for (int i = 0; i < texts; i++) check_program(make_text(1 + i % 5));
+    assert_true(compared > texts / 4);
+    assert_true(failed > texts / 80 && failed < compared / 2);
+}
+
+/* More registers than a thread keeps, and more columns than there are parameters for. */
+static void large_programs(void **unused) {
+    (void)unused;
+    std::string deep = "a";
+    for (int i = 0; i < 40; i++) deep = "(a*b+" + deep + ")*(b-" + std::to_string(i) + ")";
+    std::string wide = "a";
+    for (int i = 0; i < 30; i++) wide = "(a+" + std::to_string(i) + "*(b+" + wide + "))";
+    for (int i = 0; i < 20; i++) {
+        check_program(deep);
+        check_program(wide);
+    }
+}
+
+int main(void) {
+    mailbox.memory = &letters;
+    for (unsigned long long &f : letters.failures) f = BF_CUDA_NO_FAILURE;
+    gpu.multiprocessors = 1;
+    gpu.mailbox = &mailbox;
+    gpu.stream = &stream;
+    if (bf_context_create(NULL, &context) != BF_OK) return 1;
+    context->cuda = &gpu;
+    context->used = &bf_backend_cpu;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(programs_give_the_bits_of_the_cpu),
+        cmocka_unit_test(large_programs),
+    };
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    context->cuda = NULL;
+    bf_context_destroy(context);
+    return failures;
+}
