@@ -4,15 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *buffer_take(buffer *b, size_t bytes) {
-    if (bytes < b->room) return b->at;
-    free(b->at);
-    b->room = bytes + bytes / 2 + 64;
-    b->at = malloc(b->room);
-    if (!b->at) b->room = 0;
-    return b->at;
-}
-
 static int no_memory(const table *t) {
     return fail_status(BF_E_MEMORY, NULL, t->input.source.name);
 }
