@@ -145,24 +145,26 @@ class Tables(CommandTest):
 class Shapes(CommandTest):
     """Many columns, odd names, bytes that are no text."""
 
+    MANY = 20_000 if SANITIZED else 100_000  # columns; rows, three times as many
+
     def test_a_hundred_thousand_columns(self):
-        n = 100_000
+        n = self.MANY
         names = ",".join("c%d" % i for i in range(n))
         rows = [names, ",".join(str(i) for i in range(n)), ",".join(["1"] * n)]
         name = self.write("x", "\n".join(rows).encode())
-        self.assertEqual(self.result("sum", "--column", "c99999,c5", name), "c5\t6\nc99999\t100000")
-        self.assertEqual(self.result("max", "--column", n, "--offset", 1, name), "99999")
+        self.assertEqual(self.result("sum", "--column", "c%d,c5" % (n - 1), name), "c5\t6\nc%d\t%d" % (n - 1, n))
+        self.assertEqual(self.result("max", "--column", n, "--offset", 1, name), str(n - 1))
         described = self.result("describe", "--tsv", name).split("\n")
         self.assertEqual(len(described), n + 1)
-        self.assertEqual(described[-1].split("\t")[1:3], ["c99999", "2"])
-        newlines = '"%s"' % ("\n" * 300_000)
+        self.assertEqual(described[-1].split("\t")[1:3], ["c%d" % (n - 1), "2"])
+        newlines = '"%s"' % ("\n" * (3 * n))
         tall = self.write("y", ("\n".join(rows[:2]) + "," + newlines + "\n").encode())
         self.assertEqual(len(self.result("describe", "--tsv", tall).split("\n")), n + 1)
 
     def test_short_rows_of_many_columns_take_no_memory(self):
-        n = 100_000
-        wide = ",".join("c%d" % i for i in range(n)) + "\n" + ",".join(["1"] * n) + "\n" + "1\n" * 300_000
-        keys = "{%s}\n" % ",".join('"c%d":1' % i for i in range(n)) + "{}\n" * 300_000
+        n = self.MANY
+        wide = ",".join("c%d" % i for i in range(n)) + "\n" + ",".join(["1"] * n) + "\n" + "1\n" * (3 * n)
+        keys = "{%s}\n" % ",".join('"c%d":1' % i for i in range(n)) + "{}\n" * (3 * n)
         for data, options in [(wide, ["--lax"]), (keys, ["--format", "jsonl"])]:
             data = data.encode()
             for name in [self.write("x", data), "-"]:

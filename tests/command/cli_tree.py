@@ -23,6 +23,7 @@ PLACES = ["", "include", "src", "cli", "bench/peers", "tests/support/fake_cuda"]
 # Built by no target, but by these scripts, which name them.
 BY_SCRIPTS = {"examples/*.cpp": "tests/command/cli_install.py",
               "python/native/*.c": "cmake/wheel.cmake",
+              "tests/support/thread_sanitizer.c": "cmake/library.cmake",
               "bench/peers/text_from_chars.cpp": "bench/peers/text_peers.sh"}
 
 

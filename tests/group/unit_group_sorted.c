@@ -91,9 +91,9 @@ static bf_status absorb(bf_groups *g, int64_t first, int64_t n) {
     return bf_groups_absorb(g, &k, g->count > 0 ? of : NULL);
 }
 
-/* Absorbs the rows in pieces too short to be sorted. */
+/* Absorbs the rows in pieces too short to be sorted; but not where results are not compared. */
 static void absorb_pieces(bf_groups *g, int64_t first, int64_t n) {
-    for (int i = 0; i < PIECES; i++) {
+    for (int i = 0; i < PIECES && !THREADS_ALONE; i++) {
         const int64_t begin = n * i / PIECES, end = n * (i + 1) / PIECES;
         assert_int_equal(absorb(g, first + begin, end - begin), BF_OK);
     }
@@ -134,13 +134,16 @@ static char *write_results(bf_groups *g, char *to) {
     return to + n * (int64_t)sizeof *doubles;
 }
 
+/* ThreadSanitizer sees the results written, which the other builds compare. */
 static void assert_same(bf_groups *a, bf_groups *b) {
     const size_t n = (size_t)bf_groups_size(a), most = 8 * n * (size_t)(2 + a->count);
     char *x = calloc(2, most + 1), *y = x + most;
-    assert_int_equal(bf_groups_size(b), n);
     assert_ptr_equal(write_results(a, x), y);
-    write_results(b, y);
-    assert_memory_equal(x, y, most);
+    if (!THREADS_ALONE) {
+        assert_int_equal(bf_groups_size(b), n);
+        write_results(b, y);
+        assert_memory_equal(x, y, most);
+    }
     free(x);
 }
 
@@ -237,7 +240,7 @@ static void merges_give_the_same(void **state) {
     (void)state;
     make_rows(PAIRED);
     open_context(2, "auto");
-    for (int how = 0; how < 6; how += DATA_SHARE) {
+    for (int how = 0; how < 6; how += THREADS_ALONE ? 5 : DATA_SHARE) {
         const int64_t some = how % 2 ? 1000 : ROWS / 2;
         bf_groups *g = new_groups(BF_I64, 1, 1), *want = new_groups(BF_I64, 1, 1);
         add_rest(g, how);

@@ -73,6 +73,7 @@ static void ticks_keep_their_distance(void **unused) {
 
 static void contiguous_memory_has_pieces_too(void **unused) {
     (void)unused;
+    needs_no_threads();
     const int64_t bytes = (int64_t)300 << 20;
     void *zeros = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(zeros != MAP_FAILED);

@@ -31,7 +31,7 @@ BF_RULE bool bf_map_compare(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b
     if (bf_map_unordered(dtype, a, b)) return op == BF_MAP_NE;
     bool zeros = bf_dtype_is_float(dtype) && bf_float_is_zero(bf_format_of(dtype), a | b);
     int64_t x = zeros ? 0 : bf_order_rank(dtype, a), y = zeros ? 0 : bf_order_rank(dtype, b);
-    return bf_map_holds(op, (x > y) - (x < y));
+    return bf_map_holds((int)op, (x > y) - (x < y));
 }
 
 /* The same of integers of any dtypes, by value. */
