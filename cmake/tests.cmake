@@ -314,4 +314,4 @@ set_tests_properties(
     cli.install cli.memory cli.ranks cli.text cli.axes cli.order cli.changing cli.rows cli.values
     cli.checkpoint unit.order_sort unit.order_select unit.table_watch unit.group_watch
     unit.group_sorted unit.table_threads unit.group_share unit.gpus unit.axes unit.histogram python.order python.axes
-    python.group python.table python.matrix cli.by cli.by_memory verify PROPERTIES COST 100)
+    python.group python.table python.matrix cli.by cli.by_memory cli.join_memory verify PROPERTIES COST 100)

@@ -27,7 +27,7 @@ static int find_names(const expressed *x, names *n) {
     const bf_status st = bf_expression_names(x->context, x->options->expression, n->text, n->kinds,
                                              &n->count, &position);
     return st == BF_OK ? EXIT_DONE
-                       : fail_text(st, x->context, "-e", x->options->expression, position);
+                       : fail_text(st, x->context, NULL, "-e", x->options->expression, position);
 }
 
 static bool is_letter(const expressed *x, const char *name) {
@@ -255,7 +255,7 @@ int expressed_parse(expressed *x) {
     x->expression = NULL;
     const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
                                              x->operand_count, &how, &position, &x->expression);
-    if (st != BF_OK) return fail_text(st, x->context, "-e", x->options->expression, position);
+    if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
     x->dtype = bf_expression_dtype(x->expression);
     return EXIT_DONE;
 }

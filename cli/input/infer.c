@@ -56,7 +56,8 @@ static int note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x
  * too, so that causes can be shown. */
 static int open_text(rows *r, bool chosen) {
     const int n = r->columns;
-    const text_layout *l = &r->source.text->layout;
+    text_layout *l = &r->source.text->layout;
+    l->inferred = !chosen;
     int *fields = malloc((size_t)n * sizeof *fields);
     unsigned char *kinds = malloc((size_t)n);
     if (fields && kinds) memcpy(fields, l->fields, (size_t)n * sizeof *fields);

@@ -462,17 +462,6 @@ static bool gather_others(rows *r, int k, int64_t gathered, int64_t n) {
            text_strings_append(&g->strings, gathered, &c->strings, r->used, n);
 }
 
-static int64_t gathered_bytes(const rows *r) {
-    int64_t bytes = 0;
-    for (int k = 0; k < r->columns; k++) {
-        const struct gathered *g = &r->gathered[k];
-        const int64_t strings = g->strings.offsets ? (int64_t)sizeof *g->strings.offsets : 0;
-        bytes += g->numbers ? r->room * (int64_t)bf_dtype_size(rows_dtype(r, k)) : 0;
-        bytes += r->room * strings + g->strings.room + (g->valid ? r->room / 8 : 0);
-    }
-    return bytes;
-}
-
 /* Copies n rows of the present chunk behind those gathered. */
 static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
     if (!reserve_gathered(r, gathered + n)) return false;
@@ -486,7 +475,7 @@ static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
     }
     r->used += n;
     r->at += n;
-    return r->options.gathered == 0 || gathered_bytes(r) <= r->options.gathered;
+    return true;
 }
 
 static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
@@ -500,21 +489,13 @@ static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
     out->n = n;
 }
 
-static int refuse_gathered(const rows *r) {
-    if (r->options.gathered == 0 || gathered_bytes(r) <= r->options.gathered)
-        return fail_status(BF_E_MEMORY, NULL, r->source.name);
-    fail(EXIT_IO, r->source.name, "its rows take more than --memory allows");
-    hint("fewer columns take less");
-    return EXIT_IO;
-}
-
 /* The next `most` rows of a settled input, in one piece. */
 static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
     int64_t n = 0;
     int code = EXIT_DONE;
     while (n < most && r->current) {
         const int64_t left = r->current->n - r->used, some = left < most - n ? left : most - n;
-        if (!gather_rows(r, n, some)) return refuse_gathered(r);
+        if (!gather_rows(r, n, some)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
         n += some;
         if (n < most) code = take_chunk(r);
         if (code != EXIT_DONE) return code;

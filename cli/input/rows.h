@@ -18,7 +18,6 @@ typedef struct rows_options {
     int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
     int64_t slab;      /* bytes of an array that are handed out at a time; 0: the usual */
     bool nulls;        /* numbers that are NULL may be skipped: the caller looks at `valid` */
-    int64_t gathered;  /* bytes of rows that are gathered in one piece; 0: no limit */
 } rows_options;
 
 /* The fields of one column in a chunk: numbers, strings or both. */

@@ -71,3 +71,25 @@ void key_of_rank(bf_dtype key, uint64_t rank, void *at) {
     uint64_t x = is_unsigned(key) ? rank : is_float(key) && !(rank & sign) ? ~rank : rank ^ sign;
     memcpy(at, &x, bf_dtype_size(key));
 }
+
+uint64_t key_mix(uint64_t hash, uint64_t x) {
+    hash = (hash ^ x) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 29;
+}
+
+uint64_t key_mix_string(uint64_t hash, const char *at, size_t n) {
+    hash = key_mix(hash, n);
+    for (uint64_t x = 0; n > 0; x = 0) {
+        const size_t some = n < sizeof x ? n : sizeof x;
+        memcpy(&x, at, some);
+        hash = key_mix(hash, x);
+        at += some;
+        n -= some;
+    }
+    return hash;
+}
+
+int key_share(uint64_t hash, int n) {
+    hash *= 0xbf58476d1ce4e5b9;
+    return (int)((hash >> 32) * (uint64_t)n >> 32);
+}

@@ -4,6 +4,8 @@
 
 #include <bitfold.h>
 
+#include <stddef.h>
+
 /* The ranks of n keys are in the order of the keys. Equal keys have one rank: -0 is +0, all NaNs
  * are one and the greatest, and a bool that is not 0 is true. */
 void key_ranks(bf_dtype dtype, const void *keys, int64_t n, uint64_t ranks[]);
@@ -13,5 +15,11 @@ uint64_t key_nan(bf_dtype dtype);
 
 /* Writes the key of a rank. */
 void key_of_rank(bf_dtype dtype, uint64_t rank, void *at);
+
+/* A hash of several keys, begun with any number: mix each, or its string, into it; then find which
+ * of n shares it falls into. */
+uint64_t key_mix(uint64_t hash, uint64_t x);
+uint64_t key_mix_string(uint64_t hash, const char *at, size_t n);
+int key_share(uint64_t hash, int n);
 
 #endif

@@ -405,13 +405,24 @@ static bool wants_gpu(const many *x) {
     return kept && options_gpu(x->task->options->device);
 }
 
+/* States describe in one pass, and at once it takes one for each value; but a state is as large as
+ * many elements. */
+enum { DESCRIBED = 1 << 10 };
+
+static bool wants_states(const many *x) {
+    const matrix *m = &x->input[0];
+    const bf_array values = shape_values(x, m->shape[0]);
+    return x->op == BF_DESCRIBE && !places_keep_first(x->by) && m->shape[0] > 0 &&
+           count_of(&values) <= m->shape[0] * m->unit / DESCRIBED;
+}
+
 /* Slabs with results of their own cost nothing, but states do: an array in place is rather reduced
  * at once, if memory is not limited. */
 static bool is_whole(const many *x) {
     const options *o = x->task->options;
     const bool simple = places_keep_first(x->by) && !x->input[0].rows.source.layout.fortran;
     if (o->save || o->memory.limit > 0 || o->checkpoint || ranks_count() > 1) return false;
-    return !simple && (all_in_place(x) || wants_gpu(x));
+    return !simple && (wants_gpu(x) || (all_in_place(x) && !wants_states(x)));
 }
 
 /* Few long fibres are taken in parts if one is too large for memory, or there are more ranks; and

@@ -134,11 +134,11 @@ int fail_status(bf_status status, const bf_context *context, const char *file) {
 
 enum { SHOWN = 30 /* bytes of a text, before and behind a place in it */ };
 
-int fail_text(bf_status status, const bf_context *context, const char *option, const char *text,
-              int position) {
-    if (position < 0) return fail_status(status, context, NULL);
+int fail_text(bf_status status, const bf_context *context, const char *file, const char *option,
+              const char *text, int position) {
+    if (position < 0) return fail_status(status, context, file);
     const int code = status == BF_E_ARGUMENT ? EXIT_USAGE : EXIT_DATA;
-    fail(code, NULL, "%s: %s", option, bf_context_message(context));
+    fail(code, file, "%s: %s", option, bf_context_message(context));
     const int before = position < SHOWN ? position : SHOWN;
     const char *behind = text + position;
     hint("%s%.*s <here>%s%.*s%s", before < position ? "..." : "", before, behind - before,

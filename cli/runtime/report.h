@@ -32,8 +32,8 @@ int fail_status(bf_status status, const bf_context *context, const char *file);
 
 /* The same for the text of an option, `position` bytes from whose begin something is wrong: shows
  * the place. position < 0: the text is not at fault. */
-int fail_text(bf_status status, const bf_context *context, const char *option, const char *text,
-              int position);
+int fail_text(bf_status status, const bf_context *context, const char *file, const char *option,
+              const char *text, int position);
 
 /* Where a message of the library says " at index N": the number, and what is behind it. NULL: it
  * does not. */

@@ -3,6 +3,7 @@
 #include "runtime/context.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
+#include "table/blocks.h"
 #include "table/showing.h"
 
 #include <stdlib.h>
@@ -15,34 +16,15 @@ typedef struct keyed {
     join_tables tables;
     join_numbers numbers;
     join_pairs pairs;
-    int64_t held; /* bytes for numbers and pairs; 0: no limit */
 } keyed;
 
 /* ---- joining --------------------------------------------------------------------------------- */
-
-/* The library and what is held here share its memory. */
-static void share_memory(keyed *j) {
-    memory_plan *m = &j->options.memory;
-    if (m->limit == 0) return;
-    m->library /= 2;
-    j->held = m->library;
-}
-
-/* Numbers of both sides, and lists of the rows of B, have 8 bytes for each row. */
-static int reserve_held(keyed *j, const int64_t counts[SIDES]) {
-    if (j->held == 0) return EXIT_DONE;
-    j->held -= (int64_t)sizeof(int64_t) * (counts[SIDE_A] + 3 * counts[SIDE_B]);
-    return j->held > 0 ? EXIT_DONE
-                       : fail(EXIT_IO, NULL, "the numbers of rows take more than --memory allows");
-}
 
 static int join_rows(keyed *j) {
     join_tables *t = &j->tables;
     const int64_t n[SIDES] = {t->all[SIDE_A].n, t->all[SIDE_B].n};
     const int keys = t->choice.keys;
     const bf_column *columns[SIDES][BF_KEY_COLUMNS_MAX];
-    int code = reserve_held(j, n);
-    if (code != EXIT_DONE) return code;
     rows_view *const views = calloc((size_t)(SIDES * keys), sizeof *views);
     if (!views) return fail_status(BF_E_MEMORY, NULL, NULL);
     for (int s = 0; s < SIDES && n[SIDE_A] > 0 && n[SIDE_B] > 0; s++)
@@ -51,9 +33,19 @@ static int join_rows(keyed *j) {
             join_tables_key(t, s, k, v);
             columns[s][k] = &v->column;
         }
-    code = join_numbers_make(&j->numbers, j->context, j->options.files[0], keys, columns, n);
+    const int code =
+        join_numbers_make(&j->numbers, j->context, j->options.files[0], keys, columns, n);
     free(views);
-    return code == EXIT_DONE ? join_pairs_make(&j->pairs, &j->numbers, j->options.how, j->held)
+    return code == EXIT_DONE ? join_pairs_make(&j->pairs, &j->numbers, j->options.how) : code;
+}
+
+static int join_in_memory(keyed *j, double began) {
+    const options *o = &j->options;
+    int code = join_tables_load(&j->tables);
+    if (code == EXIT_DONE) code = join_rows(j);
+    const sheet_subject subject = {"join", o->files[0], bf_context_device(j->context),
+                                   progress_clock() - began};
+    return code == EXIT_DONE ? join_show(j->output.stream, &j->tables, &j->pairs, &subject, o)
                              : code;
 }
 
@@ -73,11 +65,10 @@ static int run_join(keyed *j) {
     int code = check_line(o);
     if (code == EXIT_DONE) code = context_open(&j->context, o);
     if (code == EXIT_DONE) code = output_open(&j->output, o, false);
-    if (code == EXIT_DONE) code = join_tables_load(&j->tables, o, o->memory.results / SIDES);
-    if (code == EXIT_DONE) code = join_rows(j);
-    const sheet_subject subject = {"join", o->files[0], bf_context_device(j->context),
-                                   progress_clock() - began};
-    if (code == EXIT_DONE) code = join_show(j->output.stream, &j->tables, &j->pairs, &subject, o);
+    if (code == EXIT_DONE) code = join_tables_open(&j->tables, o);
+    if (code == EXIT_DONE && o->memory.limit == 0) code = join_in_memory(j, began);
+    if (code == EXIT_DONE && o->memory.limit > 0)
+        code = join_in_blocks(j->output.stream, &j->tables, j->context, began);
     return code == EXIT_DONE ? output_close(&j->output) : code;
 }
 
@@ -86,7 +77,6 @@ int keyed_join(const options *o) {
     if (!j) return fail_status(BF_E_MEMORY, NULL, NULL);
     j->options = *o;
     for (int s = 0; s < SIDES; s++) j->tables.sides[s].source.fd = -1;
-    share_memory(j);
     const int code = run_join(j);
     if (code != EXIT_DONE) output_abandon(&j->output);
     join_tables_close(&j->tables);

@@ -7,13 +7,12 @@
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* Opens a text with all its columns, so that their names are known. */
-static int open_side(join_tables *t, int s, int64_t most) {
+static int open_side(join_tables *t, int s) {
     const options *o = t->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
                               .keep = &t->limit,
-                              .memory = o->memory.input / SIDES,
-                              .gathered = most};
+                              .memory = o->memory.input / SIDES};
     input in = o->input;
     in.text.all = true;
     in.text.header = in.text.header || join_choice_has_names(o);
@@ -56,7 +55,7 @@ static int compare_fields(const void *x, const void *y) {
 }
 
 /* The column of the rows that is this field. */
-static int column_of(const join_tables *t, int s, int field) {
+int join_tables_column(const join_tables *t, int s, int field) {
     const text_layout *l = &t->sides[s].source.text->layout;
     const int *at = bsearch(&field, l->fields, (size_t)l->columns, sizeof field, compare_fields);
     return (int)(at - l->fields);
@@ -65,7 +64,8 @@ static int column_of(const join_tables *t, int s, int field) {
 /* ---- keys of one kind ------------------------------------------------------------------------ */
 
 static bool is_strings(const join_tables *t, int s, int key) {
-    return rows_dtype(&t->sides[s], column_of(t, s, t->choice.key_fields[s][key])) == BF_NONE;
+    return rows_dtype(&t->sides[s], join_tables_column(t, s, t->choice.key_fields[s][key])) ==
+           BF_NONE;
 }
 
 /* What is compared with strings must be there as strings. Marks the sides that must be read for it,
@@ -76,7 +76,7 @@ static bool match_kinds(join_tables *t, bool stale[SIDES]) {
         if (is_strings(t, SIDE_A, k) == is_strings(t, SIDE_B, k)) continue;
         const int numbers = is_strings(t, SIDE_A, k) ? SIDE_B : SIDE_A;
         rows *r = &t->sides[numbers];
-        const int column = column_of(t, numbers, t->choice.key_fields[numbers][k]);
+        const int column = join_tables_column(t, numbers, t->choice.key_fields[numbers][k]);
         rows_again(r);
         rows_take_strings(r, column);
         any = stale[numbers] = true;
@@ -91,23 +91,23 @@ static void forget_stream(rows *r) {
     if (!may) rows_forget(r);
 }
 
-static int load_side(join_tables *t, int s) {
+static int read_side(join_tables *t, int s, join_read *read, void *arg) {
     rows *r = &t->sides[s];
     int code;
     progress_start(r->source.name, rows_bytes(r));
-    while ((code = rows_next(r, INT64_MAX, &t->all[s])) == ROWS_RESETTLED) rows_again(r);
+    while ((code = read(arg, s)) == ROWS_RESETTLED) rows_again(r);
     progress_stop();
     return code;
 }
 
-static int load_sides(join_tables *t) {
+int join_tables_read(join_tables *t, join_read *read, void *arg) {
     bool stale[SIDES] = {true, true};
     int code = EXIT_DONE;
     match_kinds(t, stale);
     for (int s = 0; s < SIDES; s++) forget_stream(&t->sides[s]);
     do {
         for (int s = 0; s < SIDES && code == EXIT_DONE; s++) {
-            if (stale[s]) code = load_side(t, s);
+            if (stale[s]) code = read_side(t, s, read, arg);
             stale[s] = false;
         }
     } while (code == EXIT_DONE && match_kinds(t, stale));
@@ -116,15 +116,22 @@ static int load_sides(join_tables *t) {
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-int join_tables_load(join_tables *t, const options *o, int64_t most) {
+static int load_side(void *arg, int s) {
+    join_tables *t = arg;
+    return rows_next(&t->sides[s], INT64_MAX, &t->all[s]);
+}
+
+int join_tables_load(join_tables *t) { return join_tables_read(t, load_side, t); }
+
+int join_tables_open(join_tables *t, const options *o) {
     int code = EXIT_DONE;
     *t = (join_tables){.options = o};
     for (int s = 0; s < SIDES; s++) t->sides[s].source.fd = -1;
     spool_limit_set(&t->limit, o->memory.pipes);
-    for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = open_side(t, s, most);
+    for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = open_side(t, s);
     if (code == EXIT_DONE) code = join_choice_make(&t->choice, t->sides, o);
     for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = keep_side(t, s);
-    return code == EXIT_DONE ? load_sides(t) : code;
+    return code;
 }
 
 void join_tables_close(join_tables *t) {
@@ -133,10 +140,10 @@ void join_tables_close(join_tables *t) {
 }
 
 void join_tables_key(const join_tables *t, int side, int key, rows_view *view) {
-    const int column = column_of(t, side, t->choice.key_fields[side][key]);
+    const int column = join_tables_column(t, side, t->choice.key_fields[side][key]);
     rows_look(&t->sides[side], &t->all[side], column, view);
 }
 
 const rows_column *join_tables_shown(const join_tables *t, int side, const shown_column *shown) {
-    return &t->all[side].columns[column_of(t, side, shown->fields[side])];
+    return &t->all[side].columns[join_tables_column(t, side, shown->fields[side])];
 }

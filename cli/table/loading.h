@@ -12,11 +12,24 @@ typedef struct join_tables {
     rows_chunk all[SIDES]; /* their rows */
 } join_tables;
 
-/* Reads both texts; of two key columns that are compared, both hold strings, or both numbers. most:
- * bytes of each; 0: no limit. Returns an exit code, having reported the failure. Close them in
- * either case. */
-int join_tables_load(join_tables *t, const options *o, int64_t most);
+/* Functions that return an exit code have reported the failure. */
+
+/* Opens both texts, and chooses their columns. Close them in either case. */
+int join_tables_open(join_tables *t, const options *o);
 void join_tables_close(join_tables *t);
+
+/* Reads all rows of a side. ROWS_RESETTLED: it is to be called again. */
+typedef int join_read(void *arg, int side);
+
+/* Has both texts read, again if need be: of two key columns that are compared, both hold strings in
+ * the end, or both numbers. */
+int join_tables_read(join_tables *t, join_read *read, void *arg);
+
+/* Reads both into memory. */
+int join_tables_load(join_tables *t);
+
+/* The column of a side's rows that holds a field. */
+int join_tables_column(const join_tables *t, int side, int field);
 
 /* Of tables that have rows: a key column, as it is compared; and what a shown column holds of one
  * side. */

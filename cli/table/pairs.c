@@ -6,12 +6,6 @@
 
 enum { AHEAD = 16 }; /* rows whose lists are fetched before they are needed */
 
-/* The rows of B by their number: those of number n are rows[starts[n]] to rows[starts[n + 1]].
- * starts NULL: row n alone. */
-typedef struct row_lists {
-    int64_t *starts, *rows;
-} row_lists;
-
 typedef struct pairing {
     join_pairs *pairs;
     const join_numbers *numbers;
@@ -33,11 +27,11 @@ static bool are_numbers(const join_numbers *x) {
 }
 
 /* Sorts rows by counting. */
-static bool make_lists(pairing *p) {
-    const int64_t n = p->numbers->rows[SIDE_B], keys = p->numbers->keys;
-    const int64_t *const of = p->numbers->of[SIDE_B];
-    row_lists *l = &p->lists;
-    if (are_numbers(p->numbers)) return true;
+bool row_lists_make(row_lists *l, const join_numbers *numbers) {
+    const int64_t n = numbers->rows[SIDE_B], keys = numbers->keys;
+    const int64_t *const of = numbers->of[SIDE_B];
+    *l = (row_lists){NULL, NULL};
+    if (are_numbers(numbers)) return true;
     l->starts = calloc((size_t)keys + 2, sizeof *l->starts);
     l->rows = malloc((size_t)n * sizeof *l->rows + 1);
     if (!l->starts || !l->rows) return false;
@@ -47,6 +41,11 @@ static bool make_lists(pairing *p) {
     for (int64_t i = 0; i < n; i++)
         if (of[i] >= 0) l->rows[l->starts[of[i] + 1]++] = i;
     return true;
+}
+
+void row_lists_close(row_lists *l) {
+    free(l->starts);
+    free(l->rows);
 }
 
 /* How many rows of B go with row i of A. */
@@ -134,14 +133,13 @@ static bool reserve_pairs(pairing *p) {
     return good;
 }
 
-static int make_pairs(pairing *p, int64_t most) {
-    if (!make_lists(p) || (p->how == HOW_OUTER && !find_met(p)))
+static int make_pairs(pairing *p) {
+    if (!row_lists_make(&p->lists, p->numbers) || (p->how == HOW_OUTER && !find_met(p)))
         return fail_status(BF_E_MEMORY, NULL, NULL);
     const int64_t count = p->pairs->count = count_rows(p);
-    const int64_t room = (most > 0 ? most : hardware_memory()) / (2 * (int64_t)sizeof(int64_t));
+    const int64_t room = hardware_memory() / (2 * (int64_t)sizeof(int64_t));
     if (count < 0 || count > room) {
-        fail(EXIT_IO, NULL, "too many rows go together: more than %s",
-             most > 0 ? "--memory allows" : "memory holds");
+        fail(EXIT_IO, NULL, "too many rows go together: more than memory holds");
         hint("--how semi shows each row of A once");
         return EXIT_IO;
     }
@@ -150,13 +148,11 @@ static int make_pairs(pairing *p, int64_t most) {
     return EXIT_DONE;
 }
 
-int join_pairs_make(join_pairs *pairs, const join_numbers *numbers, enum join_how how,
-                    int64_t most) {
+int join_pairs_make(join_pairs *pairs, const join_numbers *numbers, enum join_how how) {
     pairing p = {.pairs = pairs, .numbers = numbers, .how = how};
     *pairs = (join_pairs){.count = 0};
-    const int code = make_pairs(&p, most);
-    free(p.lists.starts);
-    free(p.lists.rows);
+    const int code = make_pairs(&p);
+    row_lists_close(&p.lists);
     free(p.met);
     return code;
 }

@@ -539,7 +539,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
                                                           : CAN_ALL;
         c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
-        c->exact = layout->dtype != BF_NONE && (layout->kinds[k] & TEXT_KEYS);
+        c->exact = layout->dtype != BF_NONE && !layout->inferred && (layout->kinds[k] & TEXT_KEYS);
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
         c->both = c->strings.offsets && !c->only_strings && plain;
         c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;

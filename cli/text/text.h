@@ -63,6 +63,7 @@ typedef struct text_layout {
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
     text_nulls nulls;
     bool skip_nulls, lax;
+    bool inferred;      /* keys that are none of the dtype asked for are strings, not refused */
     const char *option; /* as in the options */
     int most; /* fields of a row, where what parts them also stands in numbers; 0: any number */
     json_keys *keys;  /* of JSON lines; NULL: it is something else */

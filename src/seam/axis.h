@@ -115,7 +115,7 @@ static inline bool bf_states_keep_words(bf_reduction op) {
  * whole leaf. */
 static inline int bf_states_words(bf_reduction op, bf_dtype dtype) {
     const bf_kind kind = bf_kind_of(op, dtype);
-    return kind == BF_KIND_PRODUCT_TREE ? BF_PRODUCT_TREE_HEAD_AT
+    return kind == BF_KIND_PRODUCT_TREE ? (int)BF_PRODUCT_TREE_HEAD_AT
                                         : bf_state_words(kind, dtype, NULL);
 }
 

@@ -415,6 +415,46 @@ static void products_of_floats_join_at_leaves(void **state) {
     free(data);
 }
 
+/* Long fibres, which threads share out. */
+static void a_long_fibre_has_the_bits_of_an_array(void **state) {
+    enum { N = 1500000 };
+    static const bf_reduction ops[] = {BF_ARGMIN, BF_ARGMAX, BF_DOT, BF_PROD};
+    (void)state;
+    int32_t *data = malloc(N * sizeof *data), *other = malloc(N * sizeof *other);
+    uint64_t seed = 7;
+    for (int i = 0; i < N; i++) {
+        data[i] = (int32_t)pick(&seed, 1000000) - 500000;
+        other[i] = (int32_t)pick(&seed, 100);
+    }
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        const int axis = 0;
+        const bool pairs = ops[k] == BF_DOT;
+        bf_states *s;
+        bf_value v;
+        int64_t found;
+        bf_array a = bf_array_of(BF_I32, data, N), b = bf_array_of(BF_I32, other, N);
+        const bf_array to = {&found, BF_I64, 0, {0}, {0}};
+        const bf_reduce_options wraps = BF_REDUCE_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
+        assert_int_equal(pairs ? bf_dot(contexts[0], &a, &b, NULL, &v)
+                               : bf_reduce(contexts[0], ops[k], &a, &wraps, &v),
+                         BF_OK);
+        assert_int_equal(bf_states_create(contexts[3], ops[k], BF_I32, 1, &s), BF_OK);
+        for (int half = 0; half < 2; half++) {
+            const int64_t begin = half ? 1100000 : 0;
+            a = bf_array_of(BF_I32, data + begin, half ? N - begin : 1100000);
+            b = bf_array_of(BF_I32, other + begin, a.shape[0]);
+            assert_int_equal(pairs ? bf_states_absorb_pair_axes(s, &a, &b, &axis, 1)
+                                   : bf_states_absorb_axes(s, &a, &axis, 1),
+                             BF_OK);
+        }
+        assert_int_equal(bf_states_result(s, &wraps, &to, NULL), BF_OK);
+        assert_int_equal(found, pairs ? (int64_t)v.as.i192[0] : v.as.i64);
+        bf_states_destroy(s);
+    }
+    free(data);
+    free(other);
+}
+
 static void places_that_do_not_suit_are_refused(void **state) {
     (void)state;
     static const bf_reduction ops[] = {BF_ARGMIN, BF_DESCRIBE, BF_PROD};
@@ -589,6 +629,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_are_those_of_their_elements),
         cmocka_unit_test(products_of_floats_join_at_leaves),
+        cmocka_unit_test(a_long_fibre_has_the_bits_of_an_array),
         cmocka_unit_test(places_that_do_not_suit_are_refused),
         cmocka_unit_test(a_failure_leaves_states_as_they_were),
         cmocka_unit_test(wrong_arguments_are_refused),

@@ -124,6 +124,9 @@ static inline bf_states *many_of(bf_context *context, const problem *p, bf_reduc
     const bf_array part = part_of(p, first, end), index = bf_array_of(BF_I32, slots, end - first);
     for (int64_t i = first; i < end; i++) slots[i - first] = (int32_t)(i % (count + !count));
     if (bf_states_create(context, op, p->dtype, count, &s) != BF_OK) return NULL;
+    const bf_array next = {&first, BF_I64, 1, {count}, {0}};
+    const bool ordered = op == BF_ARGMIN || op == BF_DESCRIBE;
+    if (ordered && bf_states_seek(s, &next) != BF_OK) return NULL;
     if (count == 0 || bf_states_absorb_index(s, &part, &index) == BF_OK) return s;
     bf_states_destroy(s);
     return NULL;
@@ -141,18 +144,20 @@ static inline bool are_equal_many(bf_states *a, bf_states *b) {
 }
 
 static inline bool merge_many_states(bf_comm *comm, bf_context *context, void *arg) {
-    static const bf_reduction some[] = {BF_SUM, BF_STD, BF_MAX};
+    static const bf_reduction some[] = {BF_SUM, BF_STD, BF_MAX, BF_ARGMIN, BF_DESCRIBE};
+    enum { SOME = sizeof some / sizeof *some };
     static const int64_t counts[] = {0, 1, 3, 700};
     const problem *p = arg;
     const int rank = bf_comm_rank(comm), ranks = bf_comm_ranks(comm);
     const int64_t first = part_begin(N, rank, ranks), end = part_begin(N, rank + 1, ranks);
-    for (int i = 0; i < 3 * 4; i++) {
-        bf_states *s = many_of(context, p, some[i % 3], counts[i / 3], first, end);
-        bf_states *whole = many_of(context, p, some[i % 3], counts[i / 3], 0, N);
+    for (int i = 0; i < SOME * 4; i++) {
+        const int64_t count = counts[i / SOME];
+        bf_states *s = many_of(context, p, some[i % SOME], count, first, end);
+        bf_states *whole = many_of(context, p, some[i % SOME], count, 0, N);
         CHECK(s != NULL && whole != NULL);
         CHECK(bf_comm_merge_many(comm, s) == BF_OK);
         CHECK(are_equal_many(s, whole));
-        CHECK(bf_states_merge(s, whole) == BF_OK); /* they go on */
+        CHECK(bf_states_append(s, whole) == BF_OK); /* they go on */
         bf_states_destroy(s);
         bf_states_destroy(whole);
     }

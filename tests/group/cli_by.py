@@ -304,7 +304,7 @@ class By(CommandTest):
             (3, "n.csv:4: column 2 (v): an empty field", ["--by", "id", "--sum", "v", numbers]),
             (3, "n.csv:4: no value of v*2: it is NULL", ["--by", "id", "--sum", "v*2", numbers]),
             (3, "n.csv:4: no value of v: it is NULL", ["--by", "id", "--sum", "v", "--where", "id > 0", numbers]),
-            (2, "no column has the name 'w'", ["--by", "id", "--sum", "w + 1", path]),
+            (2, "t.csv: --sum: character 1: no column has the name 'w'", ["--by", "id", "--sum", "w + 1", path]),
             (2, "--where: 'id' is no condition", ["--by", "id", "--count", "--where", "id", path]),
             (2, "--sort: no column is named 'x'", ["--by", "id", "--count", "--sort", "x", path]),
             (2, "nothing is asked for", ["--by", "id", path]),

@@ -72,7 +72,7 @@ class Limited(MemoryTest):
         r = random.Random(2)
         for name, make in [("words", lambda: "%x" % r.getrandbits(20)), ("long", lambda: "%0300d." % r.randrange(KEYS) + "x"),
                            ("numbers", lambda: "%d" % r.randrange(-KEYS, KEYS))]:
-            keys = [make() for _ in range(ROWS // 4 if name == "long" else ROWS)]
+            keys = [make() for _ in range(ROWS // 2 if name == "long" else ROWS)]
             counted = collections.Counter(keys)
             number = int if name == "numbers" else str
             want = sorted(counted.items(), key=lambda of: (-of[1], number(of[0])))

@@ -4,74 +4,50 @@
 #include "memory/key.h"
 #include "memory/records.h"
 #include "runtime/progress.h"
-#include "sheet/sheet.h"
+#include "sheet/part.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Groups whose keys are taken together, rows that are shown together, and bytes of strings in these
- * at least. */
-enum { TAKEN = 1 << 12, PART = 1 << 12, STRINGS_LEAST = 1 << 16 };
-
-/* A row is a field for each column: a byte that says which, and what it holds. */
-enum { FIELD_NULL, FIELD_STRING = 255 };
-
-/* Bytes that grow. */
-typedef struct text {
-    char *at;
-    size_t n, room;
-    bool lost; /* there was no memory */
-} text;
+/* Groups whose keys are taken together, and bytes of their strings at least. */
+enum { TAKEN = 1 << 12, STRINGS_LEAST = 1 << 16 };
 
 typedef struct merged {
     numbered *groups;
     shown_order order;
     records rows;
-    text key, row, total; /* of a row that is added; the last row */
+    part_text key, row, total; /* of a row that is added; the last row */
 } merged;
 
 static int no_memory(const merged *x) {
     return fail_status(BF_E_MEMORY, NULL, x->groups->table->input.source.name);
 }
 
-static void put(text *t, const void *bytes, size_t n) {
-    if (n > t->room - t->n) {
-        const size_t room = 2 * (t->n + n) + 64;
-        char *more = realloc(t->at, room);
-        t->lost = t->lost || !more;
-        if (!more) return;
-        t->at = more;
-        t->room = room;
-    }
-    if (n > 0) memcpy(t->at + t->n, bytes, n);
-    t->n += n;
-}
-
-static void put_byte(text *t, int byte) {
+static void put_byte(part_text *t, int byte) {
     const char c = (char)byte;
-    put(t, &c, 1);
+    part_put(t, &c, 1);
 }
 
 /* ---- keys of records, whose bytes are in the order of the rows --------------------------------
  */
 
 /* The highest byte first. */
-static void put_word(text *t, uint64_t word) {
+static void put_word(part_text *t, uint64_t word) {
     char bytes[sizeof word];
     for (int i = 0; i < 8; i++) bytes[i] = (char)(word >> (56 - 8 * i));
-    put(t, bytes, sizeof bytes);
+    part_put(t, bytes, sizeof bytes);
 }
 
 /* Strings that begin others come before them. */
-static void put_ordered_string(text *t, const char *at, size_t n) {
+static void put_ordered_string(part_text *t, const char *at, size_t n) {
     for (const char *end = at + n; at < end;) {
         const char *zero = memchr(at, 0, (size_t)(end - at));
         const size_t some = zero ? (size_t)(zero - at) : (size_t)(end - at);
-        put(t, at, some);
-        if (zero) put(t, "\0\377", 2);
+        part_put(t, at, some);
+        if (zero) part_put(t, "\0\377", 2);
         at += some + (zero != NULL);
     }
-    put(t, "\0", 2);
+    part_put(t, "\0", 2);
 }
 
 static const char *string_of(const shown_column *c, int64_t row, size_t *n) {
@@ -80,7 +56,7 @@ static const char *string_of(const shown_column *c, int64_t row, size_t *n) {
 }
 
 /* NULLs are the last. */
-static void put_key_field(text *t, const shown_column *c, int64_t row) {
+static void put_key_field(part_text *t, const shown_column *c, int64_t row) {
     size_t n;
     uint64_t rank;
     const bool null = c->valid && !c->valid[row];
@@ -95,7 +71,7 @@ static void put_key_field(text *t, const shown_column *c, int64_t row) {
     put_word(t, rank);
 }
 
-static void put_keys(text *t, const shown *s, int64_t row) {
+static void put_keys(part_text *t, const shown *s, int64_t row) {
     for (int i = 0; i < s->asked->keys; i++) put_key_field(t, &s->columns[i], row);
 }
 
@@ -107,7 +83,7 @@ static uint64_t rank_of(double x) {
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-static void put_ordered_value(text *t, const bf_value *v) {
+static void put_ordered_value(part_text *t, const bf_value *v) {
     uint64_t words[3];
     if (shown_is_float(v->dtype)) {
         put_word(t, rank_of(bf_value_f64(v)));
@@ -119,12 +95,12 @@ static void put_ordered_value(text *t, const bf_value *v) {
     put_word(t, words[2]);
 }
 
-static void reverse(text *t, size_t from) {
+static void reverse(part_text *t, size_t from) {
     for (size_t i = from; i < t->n; i++) t->at[i] = (char)~t->at[i];
 }
 
 /* What a column orders rows by; NULLs are the last in either direction. */
-static void put_ordered(text *t, const shown_column *c, int64_t row, bool descending) {
+static void put_ordered(part_text *t, const shown_column *c, int64_t row, bool descending) {
     size_t n;
     const bool null = c->valid && !c->valid[row];
     const bf_value v = null || c->offsets ? (bf_value){.dtype = BF_NONE} : shown_value(c, row);
@@ -154,25 +130,18 @@ static void make_key(merged *x, const shown *s, int64_t i, int64_t row) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static size_t bytes_of(bf_dtype dtype) {
-    return dtype == BF_I192 ? 3 * sizeof(uint64_t) : sizeof(uint64_t);
-}
-
-static void put_field(text *t, const shown_column *c, int64_t row) {
-    if (c->offsets && !(c->valid && !c->valid[row])) {
-        size_t n;
-        const char *at = string_of(c, row, &n);
-        put_byte(t, FIELD_STRING);
-        put(t, &n, sizeof n);
-        put(t, at, n);
+static void put_field(part_text *t, const shown_column *c, int64_t row) {
+    const bf_value v = c->offsets ? (bf_value){.dtype = BF_NONE} : shown_value(c, row);
+    size_t n;
+    if (!c->offsets || (c->valid && !c->valid[row])) {
+        part_put_value(t, &v);
         return;
     }
-    const bf_value v = shown_value(c, row);
-    put_byte(t, (int)v.dtype);
-    if (v.dtype != BF_NONE) put(t, &v.as, bytes_of(v.dtype));
+    const char *at = string_of(c, row, &n);
+    part_put_string(t, at, n);
 }
 
-static void make_row(text *t, const shown *s, int64_t i, int64_t row) {
+static void make_row(part_text *t, const shown *s, int64_t i, int64_t row) {
     t->n = 0;
     for (int c = 0; c < s->count; c++) put_field(t, &s->columns[c], c < s->asked->keys ? row : i);
 }
@@ -227,165 +196,45 @@ static int add_turn(merged *x) {
 
 /* ---- the sheet ------------------------------------------------------------------------------- */
 
-/* Some rows. */
-typedef struct part {
-    sheet sheet;
-    sheet_column *columns;
-    struct part_column {
-        bf_value *values; /* or strings: */
-        int64_t *offsets;
-        uint8_t *valid;
-        text bytes;
-        bf_strings strings;
-    } * of;
-    int64_t room, bytes; /* rows; bytes of strings */
-} part;
-
-static void free_part(part *p) {
-    for (int c = 0; c < p->sheet.count && p->of; c++) {
-        free(p->of[c].values);
-        free(p->of[c].offsets);
-        free(p->of[c].valid);
-        free(p->of[c].bytes.at);
-    }
-    free(p->of);
-    free(p->columns);
-}
-
-static bool holds_strings(const table *t, int column) {
-    return column < t->asked->keys && t->columns[t->key_columns[column]].dtype == BF_NONE;
-}
-
-static const char *name_of(const table *t, int column) {
+static int open_part(const merged *x, part *p) {
+    const table *t = x->groups->table;
     const asked *a = t->asked;
-    return column < a->keys ? t->columns[t->key_columns[column]].name
-                            : a->result[column - a->keys].name;
-}
-
-static bool make_part(part *p, const table *t, int64_t room) {
-    const int n = t->asked->keys + t->asked->results;
-    *p = (part){.room = room};
-    p->of = calloc((size_t)n, sizeof *p->of);
-    p->columns = calloc((size_t)n, sizeof *p->columns);
-    p->sheet = (sheet){.columns = p->columns, .count = n};
-    bool good = p->of && p->columns;
-    for (int c = 0; c < n && good; c++) {
-        struct part_column *of = &p->of[c];
-        if (holds_strings(t, c)) {
-            of->offsets = calloc((size_t)room + 1, sizeof *of->offsets);
-            of->valid = malloc((size_t)room);
-            good = of->offsets && of->valid;
-        } else {
-            good = (of->values = malloc((size_t)room * sizeof *of->values)) != NULL;
-        }
-        p->columns[c] = (sheet_column){.name = name_of(t, c),
-                                       .values = of->values,
-                                       .strings = of->offsets ? &of->strings : NULL,
-                                       .valid = of->valid};
+    const char *names[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+    bool strings[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+    for (int i = 0; i < a->keys; i++) {
+        names[i] = t->columns[t->key_columns[i]].name;
+        strings[i] = t->columns[t->key_columns[i]].dtype == BF_NONE;
     }
-    return good;
-}
-
-static void clear_part(part *p) {
-    p->sheet.rows = p->bytes = 0;
-    for (int c = 0; c < p->sheet.count; c++) p->of[c].bytes.n = 0;
-}
-
-/* Reads a field. Returns its end. */
-static const char *take_field(part *p, int column, const char *at) {
-    struct part_column *of = &p->of[column];
-    const int64_t row = p->sheet.rows;
-    const int kind = (unsigned char)*at++;
-    bf_value v = {.dtype = (bf_dtype)kind};
-    size_t n = 0;
-    if (of->values) {
-        n = kind == FIELD_NULL ? 0 : bytes_of(v.dtype);
-        memcpy(&v.as, at, n);
-        of->values[row] = v;
-        return at + n;
+    for (int i = 0; i < a->results; i++) {
+        names[a->keys + i] = a->result[i].name;
+        strings[a->keys + i] = false;
     }
-    of->valid[row] = kind != FIELD_NULL;
-    if (kind != FIELD_NULL) {
-        memcpy(&n, at, sizeof n);
-        at += sizeof n;
-        put(&of->bytes, at, n);
-    }
-    of->offsets[row + 1] = (int64_t)of->bytes.n;
-    p->bytes += (int64_t)n;
-    return at + n;
+    return part_open(p, names, strings, a->keys + a->results, most_strings(x));
 }
 
-static int add_to_part(const merged *x, part *p, const char *row) {
-    bool lost = false;
-    for (int c = 0; c < p->sheet.count; c++) {
-        row = take_field(p, c, row);
-        lost = lost || p->of[c].bytes.lost;
-    }
-    p->sheet.rows++;
-    return lost ? no_memory(x) : EXIT_DONE;
-}
-
-/* Names the strings of a part where they lie now. */
-static void end_part(part *p) {
-    for (int c = 0; c < p->sheet.count; c++)
-        p->of[c].strings = (bf_strings){sizeof(bf_strings), p->sheet.rows, BF_I64, p->of[c].offsets,
-                                        p->of[c].bytes.at};
-}
-
-/* Writes a part. The first one, with the total behind it, says how wide columns are. */
-static int put_part(merged *x, part *p, sheet_writer *w, FILE *f, double began) {
+static int put_rows(merged *x, part *p, FILE *f, double began) {
     const table *t = x->groups->table;
     const options *o = t->asked->options;
-    int code = EXIT_DONE;
-    if (!w->stream) {
-        const sheet_subject subject = {report_command_name(), o->files[0],
-                                       bf_context_device(t->context), progress_clock() - began};
-        if (x->total.n > 0) code = add_to_part(x, p, x->total.at);
-        p->sheet.total = x->total.n > 0;
-        end_part(p);
-        if (code == EXIT_DONE) code = sheet_begin(w, f, sheet_form_of(o), &p->sheet, &subject, o);
-        p->sheet.rows -= p->sheet.total;
-        p->sheet.total = false;
-    }
-    end_part(p);
-    if (code == EXIT_DONE && p->sheet.rows > 0) code = sheet_rows(w, &p->sheet);
-    clear_part(p);
-    return code;
-}
-
-static int put_total(merged *x, part *p, sheet_writer *w) {
-    if (x->total.n == 0) return EXIT_DONE;
-    int code = add_to_part(x, p, x->total.at);
-    p->sheet.total = true;
-    end_part(p);
-    return code == EXIT_DONE ? sheet_rows(w, &p->sheet) : code;
-}
-
-static int put_rows(merged *x, part *p, sheet_writer *w, FILE *f, double began) {
-    const int64_t top = x->groups->table->asked->options->top;
-    const char *row;
+    const sheet_subject subject = {report_command_name(), o->files[0],
+                                   bf_context_device(t->context), progress_clock() - began};
+    const char *const total = x->total.n > 0 ? x->total.at : NULL, *row;
     size_t bytes;
     int code = records_end(&x->rows);
-    for (int64_t n = 0; code == EXIT_DONE && (top <= 0 || n < top); n++) {
+    for (int64_t n = 0; code == EXIT_DONE && (o->top <= 0 || n < o->top); n++) {
         code = records_next(&x->rows, &row, &bytes);
         if (code != EXIT_DONE || !row) break;
-        code = add_to_part(x, p, row);
-        const bool full = p->sheet.rows == PART || p->bytes > most_strings(x);
-        if (code == EXIT_DONE && full) code = put_part(x, p, w, f, began);
+        code = part_add(p, f, row, total, &subject, o);
     }
-    if (code == EXIT_DONE && (p->sheet.rows > 0 || !w->stream)) code = put_part(x, p, w, f, began);
-    return code == EXIT_DONE ? put_total(x, p, w) : code;
+    return code == EXIT_DONE ? part_end(p, f, total, &subject, o) : code;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static int put_all(merged *x, FILE *f, double began) {
     part p;
-    sheet_writer w = {.stream = NULL};
-    int code = make_part(&p, x->groups->table, PART + 1) ? EXIT_DONE : no_memory(x);
-    if (code == EXIT_DONE) code = put_rows(x, &p, &w, f, began);
-    sheet_end(&w);
-    free_part(&p);
+    int code = open_part(x, &p);
+    if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
+    part_close(&p);
     return code;
 }
 

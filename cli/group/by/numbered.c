@@ -258,9 +258,9 @@ static int add_no_more(numbered *x) {
     x->full = true;
     x->rest = malloc(sizeof *x->rest);
     if (!x->rest) return failed(x, BF_E_MEMORY);
-    rest_open(x->rest, x->table);
-    if (!x->plain) return EXIT_DONE;
-    const int code = absorb_all_waiting(x);
+    int code = rest_open(x->rest, x->table);
+    if (code != EXIT_DONE || !x->plain) return code;
+    code = absorb_all_waiting(x);
     const bf_status st = code == EXIT_DONE ? note_known(x) : BF_OK;
     return st == BF_E_MEMORY ? NUMBERED_FULL : st == BF_OK ? code : failed(x, st);
 }

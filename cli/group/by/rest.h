@@ -5,23 +5,17 @@
 #define BITFOLD_CLI_GROUP_BY_REST_H
 
 #include "group/by/table.h"
-#include "memory/piles.h"
+#include "memory/packed.h"
 
-/* A row is a record on a pile of bytes: a bit for each key and value, set where it is NULL; the
- * lengths of its strings; its numbers; its strings. */
 typedef struct rest {
     piles piles;
-    uint64_t seed;     /* of the hash */
-    int flags, fixed;  /* bytes of the bits, and of all but the strings */
-    int strings;       /* how many */
-    int next;          /* the pile that is read, */
-    int64_t at;        /* from here on */
-    buffer record;     /* of a row that is added */
-    buffer read, rows; /* records, and where each begins */
+    packed packed; /* the keys, then the values */
+    uint64_t seed; /* of the hash */
+    packed_rows rows;
 } rest;
 
 /* Begins with empty piles for rows of a table. */
-void rest_open(rest *r, const table *t);
+int rest_open(rest *r, const table *t);
 void rest_close(rest *r);
 
 /* Adds the rows at hand whose numbers are negative. */

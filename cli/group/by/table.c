@@ -4,15 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *buffer_take(buffer *b, size_t bytes) {
-    if (bytes < b->room) return b->at;
-    free(b->at);
-    b->room = bytes + bytes / 2 + 64;
-    b->at = malloc(b->room);
-    if (!b->at) b->room = 0;
-    return b->at;
-}
-
 static int no_memory(const table *t) {
     return fail_status(BF_E_MEMORY, NULL, t->input.source.name);
 }
@@ -99,7 +90,8 @@ static int parse(table *t, const char *option, const char *text, bf_expression *
         st = bf_expression_parse(t->context, text, names, dtypes, n, NULL, &position, expression);
     free(names);
     free(dtypes);
-    return st == BF_OK ? EXIT_DONE : fail_text(st, t->context, option, text, position);
+    return st == BF_OK ? EXIT_DONE
+                       : fail_text(st, t->context, t->input.source.name, option, text, position);
 }
 
 static int parse_value(table *t, int i) {

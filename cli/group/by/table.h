@@ -5,15 +5,7 @@
 
 #include "group/by/asked.h"
 #include "input/rows.h"
-
-/* Memory that is used again for each chunk. */
-typedef struct buffer {
-    char *at;
-    size_t room;
-} buffer;
-
-/* Room for so many bytes, one at least; what was there is lost. NULL: there is no memory. */
-void *buffer_take(buffer *b, size_t bytes);
+#include "memory/buffer.h"
 
 /* A column of the table. */
 typedef struct table_column {

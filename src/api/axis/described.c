@@ -57,10 +57,8 @@ static bf_status open_value(describing *d, int k, const bf_reduce_options *given
     call->context = s->context;
     bf_status status = read_options(d, k, given);
     if (status == BF_OK) status = bf_axis_set_outputs(call, d->arrays[k], NULL);
+    if (status == BF_OK) status = bf_states_check_output(s, d->arrays[k]);
     if (status != BF_OK) return status;
-    if (call->values.count != s->count)
-        return bf_fail(s->context, BF_E_SHAPE, "the array has %lld elements, for %lld states",
-                       (long long)call->values.count, (long long)s->count);
     status = bf_flat_prepare(s->context, s->on, d->arrays[k], true, &call->values);
     call->results.values = call->values.data;
     return status;

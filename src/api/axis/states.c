@@ -6,6 +6,7 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 #include "seam/host.h"
+#include "seam/where.h"
 
 #include <stdlib.h>
 
@@ -379,14 +380,22 @@ bf_status bf_states_append(bf_states *into, const bf_states *from) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+bf_status bf_states_check_output(const bf_states *s, const bf_array *array) {
+    const int64_t count = bf_array_count(array);
+    if (count != s->count)
+        return bf_fail(s->context, BF_E_SHAPE, "the array has %lld elements, for %lld states",
+                       (long long)count, (long long)s->count);
+    if (bf_states_keep_words(s->op) && bf_where_is(array->data, NULL) == BF_WHERE_DEVICE)
+        return bf_fail(s->context, BF_E_DEVICE, "memory of a GPU, and these states are the host's");
+    return BF_OK;
+}
+
 /* Checks an array for one element of each state, and sets the call's output. */
 static bf_status set_output(const bf_states *s, bf_axis_call *call, const bf_array *values,
                             const bf_array *fits) {
     if (values == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no place for the values");
     bf_status status = bf_axis_set_outputs(call, values, fits);
-    if (status == BF_OK && call->values.count != s->count)
-        status = bf_fail(s->context, BF_E_SHAPE, "the array has %lld elements, for %lld states",
-                         (long long)call->values.count, (long long)s->count);
+    if (status == BF_OK) status = bf_states_check_output(s, values);
     if (status == BF_OK) status = bf_states_place(s);
     return status == BF_OK ? bf_axis_prepare(call, s->elements, true) : status;
 }

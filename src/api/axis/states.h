@@ -32,6 +32,10 @@ bf_status bf_states_merge_saved(bf_states *states, int64_t first, const void *bu
 /* Are there states of this op? */
 bool bf_states_have(bf_reduction op);
 
+/* Checks an output: it has an element for each state, in memory that these can write. Errors:
+ * BF_E_SHAPE, BF_E_DEVICE. */
+bf_status bf_states_check_output(const bf_states *states, const bf_array *array);
+
 /* Places a call where the states are. Errors: as bf_place. */
 bf_status bf_states_place(const bf_states *states);
 

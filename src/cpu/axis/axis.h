@@ -100,16 +100,19 @@ typedef struct bf_lines {
 bf_lines bf_lines_of_rows(const bf_operands *operands, int64_t width, int64_t row, int64_t first);
 
 /* What all workers of a call share. */
-typedef struct bf_axis_job {
+typedef struct bf_axis_job bf_axis_job;
+struct bf_axis_job {
     bf_context *context;
     const bf_operands *operands;
     const bf_results *results;
-    int words;               /* of a line */
-    bool lasting;            /* words are kept, and so count every -0 */
+    int words; /* of a line */
+    /* NULL: lines become results; else their words are kept, and count every -0. Nothing fails then
+     * once there are rooms. */
+    void (*keep)(bf_axis_job *job, int64_t *words, int64_t number);
     size_t more;             /* bytes of room that a fast path needs */
     _Atomic int64_t refused; /* the first result that is refused, 16 times its number plus the
                                 status; INT64_MAX: none */
-} bf_axis_job;
+};
 
 /* What a worker keeps in its room. */
 typedef struct bf_taker {

@@ -177,23 +177,49 @@ static void number_rows(const absorption *x, const bf_lines *lines, int64_t *wor
     }
 }
 
-static void take_lines(absorption *x, bf_taker *t, const bf_lines *lines, size_t state) {
+/* The words of a line, but of a tree, enter a state. */
+static void keep_words(bf_axis_job *job, int64_t *words, int64_t number) {
+    absorption *x = (absorption *)job; /* its first member */
+    const size_t i = x->first + (size_t)number;
+    if (bf_is_indexed(x->kept->op)) shift_words(x->kept, words, range_of(x->kept, i)[1]);
+    merge_words(x->kept, words_at(x->kept, i), words);
+}
+
+/* Takes lines, which are those of states from `number` on. A tree goes on in the words of its
+ * state. */
+static void take_lines(absorption *x, bf_taker *t, const bf_lines *lines, int64_t number) {
     bf_kept *k = x->kept;
+    const size_t state = x->first + (size_t)number;
     bf_taker_begin(&x->job, t, lines->lines);
     for (int l = 0; l < lines->lines && is_tree(k); l++)
         bf_kept_words(k, state + (size_t)l, bf_taker_words(&x->job, t, l));
     if (lines->length > 0) bf_taker_take(&x->job, t, lines, 0, lines->length);
     for (int l = 0; l < lines->lines; l++) {
-        const size_t i = state + (size_t)l;
         int64_t *words = bf_taker_words(&x->job, t, l);
-        if (is_tree(k)) {
-            set_words(k, i, words);
-            continue;
-        }
         if (x->rows->by == BF_ROWS_BY_INDEX) number_rows(x, lines, words);
-        if (bf_is_indexed(k->op)) shift_words(k, words, range_of(k, i)[1]);
-        merge_words(k, words_at(k, i), words);
+        if (is_tree(k))
+            set_words(k, state + (size_t)l, words);
+        else
+            keep_words(&x->job, words, number + l);
     }
+}
+
+/* Few groups of long lines are shared out by pieces of them. */
+static bf_status take_long(absorption *x, int workers, int64_t n) {
+    bf_status status = BF_OK;
+    for (int64_t i = 0; i < n && status == BF_OK; i++) {
+        const int64_t slot = i / x->groups, column = i % x->groups * BF_LINES_MOST;
+        const bf_lines lines = lines_of(x, slot, column);
+        if (lines.length > 0)
+            status = bf_reduce_long(&x->job, workers, &lines, slot * x->rows->width + column, 1);
+    }
+    return status;
+}
+
+static bool are_long(const absorption *x, int workers, int64_t n) {
+    const bool plain = !is_tree(x->kept) && x->rows->by != BF_ROWS_BY_INDEX;
+    const bf_lines lines = lines_of(x, 0, 0);
+    return plain && workers > 1 && n < 2 * workers && bf_lines_are_long(&x->job, &lines);
 }
 
 static bf_status take_groups(void *arg, int worker, int64_t first, int64_t n) {
@@ -204,7 +230,7 @@ static bf_status take_groups(void *arg, int worker, int64_t first, int64_t n) {
         const bf_lines lines = lines_of(x, slot, column);
         const bool moves = x->rows->by == BF_ROWS_BY_INDEX && bf_is_indexed(x->kept->op);
         if (lines.length == 0 && !moves) continue;
-        take_lines(x, t, &lines, x->first + (size_t)(slot * x->rows->width + column));
+        take_lines(x, t, &lines, slot * x->rows->width + column);
     }
     return BF_OK;
 }
@@ -241,6 +267,7 @@ static bf_status absorb_rows(bf_context *context, absorption *x) {
     if (status != BF_OK) return status;
     x->groups = (rows->width - 1) / BF_LINES_MOST + 1;
     const int64_t n = rows->slots * x->groups;
+    if (are_long(x, workers, n)) return take_long(x, workers, n);
     const int64_t each = (bytes + lines * LINE_BYTES) / n;
     return bf_parallel(context, workers, n, each < PIECE_BYTES ? PIECE_BYTES / (each + 1) : 1,
                        take_groups, x);
@@ -251,7 +278,7 @@ bf_status bf_kept_absorb(bf_context *context, bf_kept *k, size_t first, const vo
     const bf_operands operands = {.op = k->op, .kind = k->kind, .dtype = k->dtype, .a = a, .b = b};
     absorption x = {.kept = k, .first = first, .rows = rows, .sorted.rows = rows};
     bf_axis_job_open(&x.job, context, &operands, NULL);
-    x.job.lasting = true;
+    x.job.keep = keep_words;
     bf_status status = absorb_rows(context, &x);
     bf_sorted_rows_close(&x.sorted);
     return status;

@@ -46,7 +46,10 @@ static void write_lines(long_job *j, int workers, int64_t number, int64_t step) 
             if (t->began == j->lines)
                 bf_state_merge_words(o->kind, o->dtype, words, bf_taker_words(j->job, t, l));
         }
-        bf_axis_write(j->job, words, number + l * step);
+        if (j->job->keep != NULL)
+            j->job->keep(j->job, words, number + l * step);
+        else
+            bf_axis_write(j->job, words, number + l * step);
     }
     for (int w = 0; w < workers; w++) bf_taker_of(j->job, w)->began = NULL;
 }
@@ -72,8 +75,10 @@ bf_status bf_reduce_long(bf_axis_job *job, int workers, const bf_lines *lines, i
     if (job->operands->kind == BF_KIND_PRODUCT_TREE)
         return reduce_product_tree(job, workers, lines, number);
     int64_t bytes = bytes_of(job, lines), piece = PIECE_BYTES / bytes;
-    bf_status status = bf_parallel_watched(job->context, workers, lines->length, piece,
-                                           lines->length * bytes, take_piece, &j);
+    bf_status status =
+        job->keep != NULL ? bf_parallel(job->context, workers, lines->length, piece, take_piece, &j)
+                          : bf_parallel_watched(job->context, workers, lines->length, piece,
+                                                lines->length * bytes, take_piece, &j);
     if (status == BF_OK) write_lines(&j, workers, number, step);
     return status;
 }

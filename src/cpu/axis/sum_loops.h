@@ -9,8 +9,9 @@
 #include "rules/reduce/totals.h"
 
 enum {
-    STRIP = 4, /* vectors of columns that are added together, at most */
-    SHORT = 16 /* stretches of so many elements are taken across */
+    STRIP = 4,   /* vectors of columns that are added together, at most */
+    SHORT = 16,  /* stretches of so many elements are taken across */
+    SEVERAL = 3, /* rows that are worth several columns, whose sums are then folded */
 };
 
 #ifndef LOAD_PARTS
@@ -237,13 +238,13 @@ INLINE bool sum_columns(wanted w, const bf_columns *x, int64_t *const totals[], 
 
 /* ---- short fibres, each contiguous ----------------------------------------------------------- */
 
-/* Adds a fibre to *gained, by several columns as long as they are filled. */
+/* Adds a fibre to *gained, by several columns as long as many rows of them are filled. */
 INLINE void sum_fibre(certificates *c, wanted w, const char *a, const char *b, size_t n,
                       gain *gained) {
     const int width = COLUMNS(w.levels + w.squares);
     const size_t step = LANES * input_bytes(w.in), row = (size_t)width * LANES;
     column columns[COLUMNS_MAX];
-    while (n >= row) {
+    while (n >= SEVERAL * row) {
         size_t rows = n / row < BF_WINDOW_ROWS ? n / row : BF_WINDOW_ROWS;
         UNROLL
         for (int k = 0; k < width; k++) start_column(&columns[k], w);
@@ -258,7 +259,10 @@ INLINE void sum_fibre(certificates *c, wanted w, const char *a, const char *b, s
         n -= rows * row;
     }
     start_column(&columns[0], w);
-    for (; n >= LANES; n -= LANES, a += step, b += step) take_vector(c, w, &columns[0], a, b);
+    for (; n >= LANES; n -= LANES, a += step, b += step) {
+        prefetch_row(a, step);
+        take_vector(c, w, &columns[0], a, b);
+    }
     if (n > 0) take_part(c, w, &columns[0], a, b, n);
     fold_column(c, &columns[0], w, gained);
 }

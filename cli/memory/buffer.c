@@ -1,0 +1,17 @@
+#include "memory/buffer.h"
+
+#include <stdlib.h>
+
+void *buffer_take(buffer *b, size_t bytes) {
+    if (bytes < b->room) return b->at;
+    free(b->at);
+    b->room = bytes + bytes / 2 + 64;
+    b->at = malloc(b->room);
+    if (!b->at) b->room = 0;
+    return b->at;
+}
+
+void buffer_free(buffer *b) {
+    free(b->at);
+    *b = (buffer){NULL, 0};
+}

@@ -1,0 +1,16 @@
+/* Memory that is used again and again. */
+#ifndef BITFOLD_CLI_MEMORY_BUFFER_H
+#define BITFOLD_CLI_MEMORY_BUFFER_H
+
+#include <stddef.h>
+
+typedef struct buffer {
+    char *at;
+    size_t room;
+} buffer;
+
+/* Room for so many bytes, one at least; what was there is lost. NULL: there is no memory. */
+void *buffer_take(buffer *b, size_t bytes);
+void buffer_free(buffer *b);
+
+#endif

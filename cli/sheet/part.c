@@ -1,0 +1,171 @@
+#include "sheet/part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that are gathered. */
+enum { ROWS = 1 << 12 };
+
+/* What a field begins with: this, or the dtype of its number. */
+enum { FIELD_NULL = BF_NONE, FIELD_STRING = 255 };
+
+static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+void part_put(part_text *t, const void *bytes, size_t n) {
+    if (n > t->room - t->n) {
+        const size_t room = 2 * (t->n + n) + 64;
+        char *more = realloc(t->at, room);
+        t->lost = t->lost || !more;
+        if (!more) return;
+        t->at = more;
+        t->room = room;
+    }
+    if (n > 0) memcpy(t->at + t->n, bytes, n);
+    t->n += n;
+}
+
+static void put_kind(part_text *t, int kind) {
+    const char byte = (char)kind;
+    part_put(t, &byte, 1);
+}
+
+void part_put_null(part_text *t) { put_kind(t, FIELD_NULL); }
+
+void part_put_string(part_text *t, const char *at, size_t n) {
+    put_kind(t, FIELD_STRING);
+    part_put(t, &n, sizeof n);
+    part_put(t, at, n);
+}
+
+static size_t bytes_of(bf_dtype dtype) {
+    return dtype == BF_I192 ? 3 * sizeof(uint64_t) : sizeof(uint64_t);
+}
+
+void part_put_value(part_text *t, const bf_value *value) {
+    put_kind(t, (int)value->dtype);
+    if (value->dtype != BF_NONE) part_put(t, &value->as, bytes_of(value->dtype));
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool open_column(struct part_column *c, bool strings) {
+    const size_t room = ROWS + 1; /* with the total */
+    if (!strings) return (c->values = malloc(room * sizeof *c->values)) != NULL;
+    c->offsets = calloc(room + 1, sizeof *c->offsets);
+    c->valid = malloc(room);
+    return c->offsets && c->valid;
+}
+
+int part_open(part *p, const char *const names[], const bool strings[], int count, int64_t most) {
+    *p = (part){.most = most};
+    p->of = calloc((size_t)count + 1, sizeof *p->of);
+    p->columns = calloc((size_t)count + 1, sizeof *p->columns);
+    if (!p->of || !p->columns) return no_memory();
+    p->sheet = (sheet){.columns = p->columns, .count = count};
+    for (int c = 0; c < count; c++) {
+        struct part_column *of = &p->of[c];
+        if (!open_column(of, strings[c])) return no_memory();
+        p->columns[c] = (sheet_column){.name = names[c],
+                                       .values = of->values,
+                                       .strings = of->offsets ? &of->strings : NULL,
+                                       .valid = of->valid};
+    }
+    return EXIT_DONE;
+}
+
+void part_close(part *p) {
+    for (int c = 0; c < p->sheet.count; c++) {
+        free(p->of[c].values);
+        free(p->of[c].offsets);
+        free(p->of[c].valid);
+        free(p->of[c].bytes.at);
+    }
+    free(p->of);
+    free(p->columns);
+    sheet_end(&p->writer);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Reads a field. Returns its end. */
+static const char *take_field(part *p, int column, const char *at) {
+    struct part_column *of = &p->of[column];
+    const int64_t row = p->sheet.rows;
+    const int kind = (unsigned char)*at++;
+    bf_value v = {.dtype = (bf_dtype)kind};
+    size_t n = 0;
+    if (of->values) {
+        n = kind == FIELD_NULL ? 0 : bytes_of(v.dtype);
+        memcpy(&v.as, at, n);
+        of->values[row] = v;
+        return at + n;
+    }
+    of->valid[row] = kind != FIELD_NULL;
+    if (kind != FIELD_NULL) {
+        memcpy(&n, at, sizeof n);
+        at += sizeof n;
+        part_put(&of->bytes, at, n);
+    }
+    of->offsets[row + 1] = (int64_t)of->bytes.n;
+    p->bytes += (int64_t)n;
+    return at + n;
+}
+
+static int take_row(part *p, const char *row) {
+    bool lost = false;
+    for (int c = 0; c < p->sheet.count; c++) {
+        row = take_field(p, c, row);
+        lost = lost || p->of[c].bytes.lost;
+    }
+    p->sheet.rows++;
+    return lost ? no_memory() : EXIT_DONE;
+}
+
+/* Names the strings where they lie now. */
+static void find_strings(part *p) {
+    for (int c = 0; c < p->sheet.count; c++)
+        p->of[c].strings = (bf_strings){sizeof(bf_strings), p->sheet.rows, BF_I64, p->of[c].offsets,
+                                        p->of[c].bytes.at};
+}
+
+/* The rows at hand, with the total behind them, say how wide columns are. */
+static int begin_sheet(part *p, FILE *f, const char *total, const sheet_subject *subject,
+                       const options *o) {
+    int code = total ? take_row(p, total) : EXIT_DONE;
+    p->sheet.total = total != NULL;
+    find_strings(p);
+    if (code == EXIT_DONE)
+        code = sheet_begin(&p->writer, f, sheet_form_of(o), &p->sheet, subject, o);
+    p->sheet.rows -= p->sheet.total;
+    p->sheet.total = false;
+    return code;
+}
+
+/* Writes the rows at hand. */
+static int write_rows(part *p, FILE *f, const char *total, const sheet_subject *subject,
+                      const options *o) {
+    int code = p->writer.stream ? EXIT_DONE : begin_sheet(p, f, total, subject, o);
+    find_strings(p);
+    if (code == EXIT_DONE && p->sheet.rows > 0) code = sheet_rows(&p->writer, &p->sheet);
+    p->sheet.rows = p->bytes = 0;
+    for (int c = 0; c < p->sheet.count; c++) p->of[c].bytes.n = 0;
+    return code;
+}
+
+int part_add(part *p, FILE *f, const char *row, const char *total, const sheet_subject *subject,
+             const options *o) {
+    const int code = take_row(p, row);
+    const bool full = p->sheet.rows == ROWS || p->bytes > p->most;
+    return code == EXIT_DONE && full ? write_rows(p, f, total, subject, o) : code;
+}
+
+int part_end(part *p, FILE *f, const char *total, const sheet_subject *subject, const options *o) {
+    int code = write_rows(p, f, total, subject, o);
+    if (code != EXIT_DONE || !total) return code;
+    code = take_row(p, total);
+    p->sheet.total = true;
+    find_strings(p);
+    return code == EXIT_DONE ? sheet_rows(&p->writer, &p->sheet) : code;
+}

@@ -1,0 +1,52 @@
+/* Sheets from rows that come one by one, each as the fields of its columns one behind another. */
+#ifndef BITFOLD_CLI_SHEET_PART_H
+#define BITFOLD_CLI_SHEET_PART_H
+
+#include "sheet/sheet.h"
+
+/* Bytes that grow. */
+typedef struct part_text {
+    char *at;
+    size_t n, room;
+    bool lost; /* there was no memory */
+} part_text;
+
+void part_put(part_text *t, const void *bytes, size_t n);
+
+/* Write a field of a row. */
+void part_put_null(part_text *t);
+void part_put_string(part_text *t, const char *at, size_t n);
+void part_put_value(part_text *t, const bf_value *value); /* of BF_NONE: it is NULL */
+
+/* Some rows of a sheet. */
+typedef struct part {
+    sheet sheet;
+    sheet_column *columns;
+    struct part_column {
+        bf_value *values; /* or strings: */
+        int64_t *offsets;
+        uint8_t *valid;
+        part_text bytes;
+        bf_strings strings;
+    } * of;
+    int64_t room, bytes; /* rows; bytes of strings */
+    int64_t most;        /* bytes of strings, after which it ends */
+    sheet_writer writer;
+} part;
+
+/* Functions that return an exit code have reported the failure. */
+
+/* Begins a sheet of columns with these names. strings: which of them hold strings. most: bytes of
+ * strings that are gathered before they are written. */
+int part_open(part *p, const char *const names[], const bool strings[], int count, int64_t most);
+void part_close(part *p);
+
+/* Adds a row; writes what was gathered if it is enough. total (NULL: there is none) is the last
+ * row, which counts where the width of columns is found. */
+int part_add(part *p, FILE *f, const char *row, const char *total, const sheet_subject *subject,
+             const options *o);
+
+/* Writes what is left, and the total. */
+int part_end(part *p, FILE *f, const char *total, const sheet_subject *subject, const options *o);
+
+#endif
