@@ -79,10 +79,10 @@ class Arrays(MemoryTest):
                          want.splitlines()[0][-20:])
 
     def test_columns(self):
-        n = 20_000 // SHARE
+        n = 20_000
         rows = [",".join("%d" % (i * k) if i % 2 else "%r" % (i / k) for i in range(n)) for k in [3, 7]]
         name = self.write("x.csv", "\n".join(rows).encode())
-        self.same("describe", name, limit=LIMIT + 160 // SHARE)
+        self.same("describe", name, limit=LIMIT + 160)
         self.refused(2, "--memory is too small: there is no room for the states of %d columns" % n,
                      "describe", *LIMITED, name)
 
