@@ -108,6 +108,11 @@ static void drop_rest(rest **r) {
     *r = NULL;
 }
 
+static void release(const numbered *x, void **memory) {
+    if (*memory) bf_memory_free(x->table->context, *memory);
+    *memory = NULL;
+}
+
 /* Drops what the present turn has. */
 static void drop_turn(numbered *x) {
     for (int p = 0; p < x->parts; p++) {
@@ -121,8 +126,8 @@ static void drop_turn(numbered *x) {
     bf_dictionary_destroy(x->known);
     x->dictionary = x->known = NULL;
     drop_rest(&x->rest);
-    if (x->reserve) bf_memory_free(x->table->context, x->reserve);
-    x->reserve = NULL;
+    release(x, &x->reserve);
+    release(x, &x->spare);
     x->found = NULL;
     x->full = false;
     x->table->behind = 0;
@@ -173,13 +178,16 @@ static bf_status make_groups(numbered *x, numbered_part *p) {
     return st == BF_OK && o->total ? bf_groups_create(t->context, &wanted, &p->total) : st;
 }
 
-/* Reserves memory of the library for what groups take when no more are added. */
+/* Reserves memory of the library for what groups take when no more are added, and for showing them.
+ */
 static bf_status reserve_memory(numbered *x) {
     const options *o = x->table->asked->options;
-    int64_t bytes = o->memory.library / 5 * 2;
+    const size_t share = (size_t)o->memory.library / 5;
+    const bool passes = x->kept_count > 0 && share < RESERVED_FOR_PASSES;
     if (!x->limited || options_gpu(o->device)) return BF_OK;
-    if (x->kept_count > 0 && bytes < RESERVED_FOR_PASSES) bytes = RESERVED_FOR_PASSES;
-    return bf_memory_allocate(x->table->context, (size_t)bytes, &x->reserve);
+    const bf_status st = bf_memory_allocate(x->table->context, share, &x->reserve);
+    if (st != BF_OK) return st;
+    return bf_memory_allocate(x->table->context, passes ? RESERVED_FOR_PASSES : share, &x->spare);
 }
 
 static bf_status make_turn(numbered *x) {
@@ -253,8 +261,7 @@ static bf_status note_known(numbered *x) {
 
 /* From now on, rows of other keys wait for another turn. */
 static int add_no_more(numbered *x) {
-    bf_memory_free(x->table->context, x->reserve);
-    x->reserve = NULL;
+    release(x, &x->reserve);
     x->full = true;
     x->rest = malloc(sizeof *x->rest);
     if (!x->rest) return failed(x, BF_E_MEMORY);
@@ -488,8 +495,8 @@ static int take_turn_again(numbered *x) {
 static int end_turn(numbered *x) {
     if (!x->limited) return EXIT_DONE;
     for (int p = 0; p < x->parts; p++) drop_waiting(&x->part[p]);
-    bf_memory_free(x->table->context, x->reserve);
-    x->reserve = NULL;
+    release(x, &x->reserve);
+    release(x, &x->spare);
     if (x->levels > 0) rest_empty(x->wait[x->levels - 1]);
     if (!x->rest) return EXIT_DONE;
     const int code = rest_end(x->rest);
@@ -538,8 +545,8 @@ static bf_status end_turns(numbered *x) {
         p->total = p->before;
         p->before = NULL;
     }
-    bf_memory_free(x->table->context, x->reserve);
-    x->reserve = NULL;
+    release(x, &x->reserve);
+    release(x, &x->spare);
     return st;
 }
 

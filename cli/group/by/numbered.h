@@ -45,7 +45,8 @@ typedef struct numbered {
     bf_dictionary *known; /* keys that are taken as they are, and there; */
     const int64_t *found; /* of the rows at hand the number of the key; negative: not there */
     int64_t most;         /* groups of a turn */
-    void *reserve;        /* of the library's memory, while groups are added */
+    void *reserve;        /* of the library's memory: while groups are added, */
+    void *spare;          /* and until they are shown */
     rest *rest;           /* rows for other turns */
     rest *wait[NUMBERED_LEVELS]; /* rows of turns before: the last one's present pile is taken */
     int levels;
