@@ -729,28 +729,47 @@ static void states_absorb_what_is_computed(void **unused) {
     on_every_context(check_states, "floor(a*1000) % 7");
 }
 
+static float short_a[LONG], short_b[LONG];
+
+static void check_sum(bf_context *context, const char *text, const bf_dtype dtypes[2], int kind) {
+    const bf_array a = bf_array_of(dtypes[0], dtypes[0] == BF_F64 ? (void *)long_a : short_a, LONG),
+                   b = bf_array_of(dtypes[1], dtypes[1] == BF_F64 ? (void *)long_b : short_b, LONG),
+                   *columns[] = {&a, &b};
+    bf_expression *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
+    const bf_dtype dtype = bf_expression_dtype(e);
+    const bf_array out = bf_array_of(dtype, long_out, LONG);
+    bf_state *of_results, *of_terms;
+    assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
+    assert_int_equal(bf_state_create(context, BF_SUM, dtype, &of_results), BF_OK);
+    assert_int_equal(bf_state_create(context, BF_SUM, dtype, &of_terms), BF_OK);
+    assert_int_equal(bf_state_absorb(of_results, &out), BF_OK);
+    assert_int_equal(bf_state_absorb_expression(of_terms, e, columns), BF_OK);
+    const size_t size = save_state(of_results, saved[0]);
+    assert_int_equal(save_state(of_terms, saved[1]), size);
+    if (memcmp(saved[0], saved[1], size) != 0)
+        fail_msg("%s of %s and %s, kind %d", text, bf_dtype_name(dtypes[0]),
+                 bf_dtype_name(dtypes[1]), kind);
+    bf_expression_destroy(e);
+}
+
 /* A sum computes its terms as it goes, where it can: with the words of a sum of stored results. */
 static void check_sums(bf_context *context, void *data) {
     static const char *const texts[] = {"a*b",     "(a-b)**2",         "a*b - 2.5*a + b",
                                         "a + b*0", "a*a*a*a*a*a*a*a",  "0.0*a - 0.0",
                                         "a*0",     "(a+b)*(a-b) - a*a"};
-    const bf_dtype dtypes[] = {BF_F64, BF_F64};
-    const bf_array a = bf_array_of(BF_F64, long_a, LONG), b = bf_array_of(BF_F64, long_b, LONG),
-                   out = bf_array_of(BF_F64, long_out, LONG), *columns[] = {&a, &b};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        bf_expression *e = parse(context, texts[i], dtypes, 2, BF_OVERFLOW_ERROR);
-        bf_state *of_results, *of_terms;
-        assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
-        assert_int_equal(bf_state_create(context, BF_SUM, BF_F64, &of_results), BF_OK);
-        assert_int_equal(bf_state_create(context, BF_SUM, BF_F64, &of_terms), BF_OK);
-        assert_int_equal(bf_state_absorb(of_results, &out), BF_OK);
-        assert_int_equal(bf_state_absorb_expression(of_terms, e, columns), BF_OK);
-        const size_t size = save_state(of_results, saved[0]);
-        assert_int_equal(save_state(of_terms, saved[1]), size);
-        if (memcmp(saved[0], saved[1], size) != 0)
-            fail_msg("%s of kind %d", texts[i], *(const int *)data);
-        bf_expression_destroy(e);
-    }
+    static const char *const others[] = {"a/(b*b + 2)", "min(a, b) - 1.5", "max(-a, b)",
+                                         "sqrt(abs(a)) + abs(b)", "fma(a, b, -a) - b"};
+    static const bf_dtype dtypes[][2] = {{BF_F64, BF_F64}, {BF_F32, BF_F32}, {BF_F32, BF_F64}};
+    const int kind = *(const int *)data;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check_sum(context, texts[i], dtypes[i % 3 == 0 ? 0 : (size_t)kind % 3], kind);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        check_sum(context, others[i], dtypes[((size_t)kind + i) % 3], kind);
+}
+
+static void check_sums_of_kind(int kind) {
+    for (int i = 0; i < LONG; i++) short_a[i] = (float)long_a[i], short_b[i] = (float)long_b[i];
+    on_every_context(check_sums, &kind);
 }
 
 static void sums_of_terms_are_those_of_results(void **unused) {
@@ -764,13 +783,12 @@ static void sums_of_terms_are_those_of_results(void **unused) {
             long_a[(i + 1) * 25000 + i] = rare[i];
             long_b[i * 20000 + 77] = rare[i];
         }
-        on_every_context(check_sums, &kind);
+        check_sums_of_kind(kind);
     }
     for (int i = 0; i < LONG; i++) long_a[i] = -0.0, long_b[i] = i % 2 ? 0.0 : -0.0;
-    int zeros = 2 * KIND_COUNT, tiny = zeros + 1;
-    on_every_context(check_sums, &zeros);
+    check_sums_of_kind(2 * KIND_COUNT);
     for (int i = 0; i < LONG; i++) long_a[i] = i % 1000 * 0x1p-1074, long_b[i] = i % 7 * 0x1p-1074;
-    on_every_context(check_sums, &tiny);
+    check_sums_of_kind(2 * KIND_COUNT + 1);
 }
 
 static void a_failure_leaves_the_state_as_it_was(void **unused) {

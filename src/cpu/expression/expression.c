@@ -85,17 +85,16 @@ static absorber *absorber_of(const evaluation *e, int worker) {
 static void begin_absorber(const evaluation *e, absorber *a) {
     const bf_job *to = e->to;
     a->reducer = (bf_reducer){.isa = e->context->cpu->isa};
-    a->summed =
-        to->kind == BF_KIND_SUM && to->dtype == BF_F64 && bf_expression_computed(e->job, &a->terms);
+    a->summed = to->kind == BF_KIND_SUM && bf_expression_computed(e->job, &a->terms);
     a->pause = a->wait = 0;
     bf_state_init(to->kind, to->dtype, a->words);
 }
 
 /* Sums a chunk as terms. False: it did not fit, which may be so of some to come, too. */
 static bool absorb_terms(const evaluation *e, absorber *a, int64_t first, int64_t n) {
-    if (!a->summed || (a->wait > 0 && a->wait--)) return false;
+    if (!a->summed || n % BF_COMPUTED_GROUP != 0 || (a->wait > 0 && a->wait--)) return false;
     for (int c = 0; c < a->terms.columns; c++)
-        a->terms.column[c] = e->job->columns[c].numbers.data + first * (int64_t)sizeof(double);
+        a->terms.column[c] = e->job->columns[c].numbers.data + first * a->terms.bytes[c];
     bool done = bf_sum_absorb_computed(&a->reducer, &a->terms, n, a->words);
     a->pause = done ? 0 : a->pause < PAUSE_MOST ? 2 * a->pause + 1 : PAUSE_MOST;
     a->wait = a->pause;
@@ -110,8 +109,9 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     bf_job job = *e->to;
     job.a = a->chunk;
     if (fresh) begin_absorber(e, a);
-    for (int64_t at = 0; at < n; at += CHUNK) {
+    for (int64_t at = 0; at < n; at += job.count) {
         job.count = n - at < CHUNK ? n - at : CHUNK;
+        if (job.count > BF_COMPUTED_GROUP) job.count -= job.count % BF_COMPUTED_GROUP;
         if (absorb_terms(e, a, first + at, job.count)) continue;
         job.index = e->to->index + first + at;
         bf_status status = compute_elements(e, tiles, first + at, job.count, (char *)a->chunk);

@@ -26,6 +26,20 @@ INLINE vi64 least_halves(vi64 a, vi64 b) { return (vi64)_mm256_min_epi32((__m256
 INLINE vf64 max_f64(vf64 x, vf64 m) { return _mm256_max_pd(x, m); }
 INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm256_min_pd(x, m); }
 
+typedef __m256 vf32;
+#define TERM_OPERATIONS(name, V, p)                                                                \
+    INLINE V one_add_##name(V a, V b) { return a + b; }                                            \
+    INLINE V one_sub_##name(V a, V b) { return a - b; }                                            \
+    INLINE V one_mul_##name(V a, V b) { return a * b; }                                            \
+    INLINE V one_div_##name(V a, V b) { return a / b; }                                            \
+    INLINE V one_fma_##name(V a, V b, V c) { return _mm256_fmadd_##p(a, b, c); }                   \
+    INLINE V one_sqrt_##name(V a) { return _mm256_sqrt_##p(a); }                                   \
+    INLINE V lesser_##name(V a, V b) { return _mm256_min_##p(a, b); }                              \
+    INLINE V greater_##name(V a, V b) { return _mm256_max_##p(a, b); }
+TERM_OPERATIONS(f32, vf32, ps)
+TERM_OPERATIONS(f64, vf64, pd)
+#undef TERM_OPERATIONS
+
 /* Few enough that sums, certificate and constants stay in 16 registers. */
 #define COLUMNS(levels) ((levels) <= 3 ? 2 : 1)
 #include "cpu/reduce/sum_loops.h"

@@ -14,22 +14,33 @@ INLINE vf64 load_f64(const char *p) { return _mm512_loadu_pd(p); }
 INLINE vf64 load_f32(const char *p) { return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)p)); }
 
 /* Embedded rounding suppresses exceptions: the flags stay as they are. */
+#define QUIET (_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 INLINE vf64 one(void) {
     vf64 x = _mm512_set1_pd(1.0);
     __asm__("" : "+v"(x)); /* a one that the compiler does not know */
     return x;
 }
-INLINE vf64 add_quiet(vf64 a, vf64 b) {
-    return _mm512_fmadd_round_pd(b, one(), a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
+INLINE vf64 add_quiet(vf64 a, vf64 b) { return _mm512_fmadd_round_pd(b, one(), a, QUIET); }
 INLINE vf64 add_fused(vf64 a, vf64 b) { return _mm512_fmadd_pd(b, one(), a); }
 INLINE vf64 sub_fused(vf64 a, vf64 b) { return _mm512_fnmadd_pd(b, one(), a); }
-INLINE vf64 mul_quiet(vf64 a, vf64 b) {
-    return _mm512_mul_round_pd(a, b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
+INLINE vf64 mul_quiet(vf64 a, vf64 b) { return _mm512_mul_round_pd(a, b, QUIET); }
 INLINE vf64 mul_add(vf64 a, vf64 b, vf64 c) { return _mm512_fmadd_pd(a, b, c); }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm512_fmsub_pd(a, b, c); }
 INLINE vi64 least_halves(vi64 a, vi64 b) { return (vi64)_mm512_min_epi32((__m512i)a, (__m512i)b); }
+
+typedef __m512 vf32;
+#define TERM_OPERATIONS(name, V, p)                                                                \
+    INLINE V one_add_##name(V a, V b) { return _mm512_add_round_##p(a, b, QUIET); }                \
+    INLINE V one_sub_##name(V a, V b) { return _mm512_sub_round_##p(a, b, QUIET); }                \
+    INLINE V one_mul_##name(V a, V b) { return _mm512_mul_round_##p(a, b, QUIET); }                \
+    INLINE V one_div_##name(V a, V b) { return _mm512_div_round_##p(a, b, QUIET); }                \
+    INLINE V one_fma_##name(V a, V b, V c) { return _mm512_fmadd_round_##p(a, b, c, QUIET); }      \
+    INLINE V one_sqrt_##name(V a) { return _mm512_sqrt_round_##p(a, QUIET); }                      \
+    INLINE V lesser_##name(V a, V b) { return _mm512_min_##p(a, b); }                              \
+    INLINE V greater_##name(V a, V b) { return _mm512_max_##p(a, b); }
+TERM_OPERATIONS(f32, vf32, ps)
+TERM_OPERATIONS(f64, vf64, pd)
+#undef TERM_OPERATIONS
 
 /* Additions take 4 cycles and 2 start in each; deeper windows overlap on their own. */
 #define COLUMNS(levels) ((levels) == 1 ? 8 : (levels) == 2 ? 4 : 2)

@@ -28,6 +28,20 @@ INLINE vi64 least_halves(vi64 a, vi64 b) { return (vi64)vminq_s32((int32x4_t)a, 
 INLINE vf64 max_f64(vf64 x, vf64 m) { return vmaxnmq_f64(x, m); }
 INLINE vf64 min_f64(vf64 x, vf64 m) { return vminnmq_f64(x, m); }
 
+typedef float32x4_t vf32;
+#define TERM_OPERATIONS(name, V)                                                                   \
+    INLINE V one_add_##name(V a, V b) { return a + b; }                                            \
+    INLINE V one_sub_##name(V a, V b) { return a - b; }                                            \
+    INLINE V one_mul_##name(V a, V b) { return a * b; }                                            \
+    INLINE V one_div_##name(V a, V b) { return a / b; }                                            \
+    INLINE V one_fma_##name(V a, V b, V c) { return vfmaq_##name(c, a, b); }                       \
+    INLINE V one_sqrt_##name(V a) { return vsqrtq_##name(a); }                                     \
+    INLINE V lesser_##name(V a, V b) { return vminq_##name(a, b); }                                \
+    INLINE V greater_##name(V a, V b) { return vmaxq_##name(a, b); }
+TERM_OPERATIONS(f32, vf32)
+TERM_OPERATIONS(f64, vf64)
+#undef TERM_OPERATIONS
+
 #define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
 #include "cpu/reduce/sum_loops.h"
 

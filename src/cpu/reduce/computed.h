@@ -1,34 +1,55 @@
-/* Terms that are computed as they are summed: a short program of doubles, by the vectors of the
- * sum's loops. Intermediate results stay in the nearest cache, and reading the inputs overlaps with
- * all of it. */
+/* Terms that are computed as they are summed: a short program of doubles and floats, by the vectors
+ * of the sum's loops, a group at a time. Intermediate results stay in the nearest cache, and
+ * reading the inputs overlaps with all of it. */
 #ifndef BF_CPU_REDUCE_COMPUTED_H
 #define BF_CPU_REDUCE_COMPUTED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
     BF_COMPUTED_GROUP = 64, /* terms at a time */
     BF_COMPUTED_COLUMNS = 4,
     BF_COMPUTED_CONSTANTS = 4,
-    BF_COMPUTED_REGISTERS = 4,
-    BF_COMPUTED_STEPS = 8,
+    BF_COMPUTED_REGISTERS = 8,
+    BF_COMPUTED_STEPS = 16,
     /* What a step takes or makes, by number: */
     BF_COMPUTED_CONSTANT = BF_COMPUTED_COLUMNS, /* the first constant */
     BF_COMPUTED_REGISTER = BF_COMPUTED_CONSTANT + BF_COMPUTED_CONSTANTS,
     BF_COMPUTED_SLOTS = BF_COMPUTED_REGISTER + BF_COMPUTED_REGISTERS
 };
 
-typedef enum bf_computed_op { BF_COMPUTED_ADD, BF_COMPUTED_SUB, BF_COMPUTED_MUL } bf_computed_op;
+typedef enum bf_computed_op {
+    BF_COMPUTED_ADD,
+    BF_COMPUTED_SUB,
+    BF_COMPUTED_MUL,
+    BF_COMPUTED_DIV,
+    BF_COMPUTED_MIN,
+    BF_COMPUTED_MAX,
+    BF_COMPUTED_FMA,
+    BF_COMPUTED_SQRT,
+    BF_COMPUTED_NEG,
+    BF_COMPUTED_ABS,
+    BF_COMPUTED_WIDEN, /* of floats, doubles */
+    BF_COMPUTED_OPS
+} bf_computed_op;
 
-/* out = op(a, b). The last step makes the terms. */
+/* out = op(in[0], ...). The last step makes the terms. */
 typedef struct bf_computed_step {
-    uint8_t op, a, b, out;
+    uint8_t op;
+    bool wide; /* of doubles, not of floats */
+    uint8_t in[3], out;
 } bf_computed_step;
 
 typedef struct bf_computed {
     int columns, constants, steps;
-    const char *column[BF_COMPUTED_COLUMNS]; /* the first term's elements */
-    double constant[BF_COMPUTED_CONSTANTS];
+    bool wide;                               /* the terms are doubles, not floats */
+    const char *column[BF_COMPUTED_COLUMNS]; /* the first term's elements, */
+    uint8_t bytes[BF_COMPUTED_COLUMNS];      /* of so many bytes */
+    struct {
+        uint64_t bits;
+        bool wide;
+    } constant[BF_COMPUTED_CONSTANTS];
     bf_computed_step step[BF_COMPUTED_STEPS];
 } bf_computed;
 

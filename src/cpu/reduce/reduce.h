@@ -47,7 +47,7 @@ typedef bool (*bf_leaf_loop)(const void *leaf, struct bf_node *folds, bool *nega
 typedef struct bf_reduce_loops {
     bf_sum_loop sum_f64, sum_f32;
     bf_dot_loop dot_f64, dot_f32;
-    bf_computed_loop sum_terms;
+    bf_computed_loop sum_terms_f64, sum_terms_f32;
     bf_integer_sum_loop integer_sum[BF_DTYPES];
     bf_integer_dot_loop integer_dot[BF_DTYPES]; /* up to 32 bits */
     bf_extreme_loop least[BF_DTYPES], greatest[BF_DTYPES];
@@ -83,8 +83,9 @@ typedef struct bf_reducer {
  * and after. */
 void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                    int64_t *words);
-/* Absorbs n terms, at most BF_SPAN, into a sum of f64 (BF_KIND_SUM). False, with nothing done: they
- * do not fit the window that fitted last, or are not for the loops; bf_sum_absorb can do it. */
+/* Absorbs n terms, at most BF_SPAN, into a sum of f64 or f32 (BF_KIND_SUM). False, with nothing
+ * done: they do not fit the window that fitted last, or are not for the loops; bf_sum_absorb can do
+ * it. */
 bool bf_sum_absorb_computed(bf_reducer *reducer, const bf_computed *terms, int64_t n,
                             int64_t *words);
 /* The same for BF_KIND_EXTREME. */

@@ -384,9 +384,11 @@ static void absorb_span(bf_reducer *reducer, const bf_job *job, const char *a, c
 
 bool bf_sum_absorb_computed(bf_reducer *reducer, const bf_computed *terms, int64_t n,
                             int64_t *words) {
-    const bf_sum_shape shape = bf_sum_shape_of(BF_KIND_SUM, BF_F64);
+    const bf_dtype dtype = terms->wide ? BF_F64 : BF_F32;
+    const bf_sum_shape shape = bf_sum_shape_of(BF_KIND_SUM, dtype);
+    const bf_reduce_loops *loops = reducer->isa->reduce;
+    bf_computed_loop loop = terms->wide ? loops->sum_terms_f64 : loops->sum_terms_f32;
     bf_window_memory *window = &reducer->sum;
-    bf_computed_loop loop = reducer->isa->reduce->sum_terms;
     int64_t sums[BF_LEVELS_MAX];
     if (loop == NULL || window->levels == 0 || n % BF_COMPUTED_GROUP != 0 ||
         !loop(terms, (size_t)n, window->bottom, window->levels, sums))
@@ -395,7 +397,7 @@ bool bf_sum_absorb_computed(bf_reducer *reducer, const bf_computed *terms, int64
     add_window(shape.sum, words + shape.sum_at, window, sums);
     reducer->mixed = true;
     words[BF_SUM_COUNT] += n;
-    bf_sum_carry(BF_KIND_SUM, BF_F64, words);
+    bf_sum_carry(BF_KIND_SUM, dtype, words);
     return true;
 }
 

@@ -27,11 +27,12 @@
  * Floats are looked at before they become doubles, twice as many at a time.
  */
 
-#include "cpu/reduce/computed.h"
+#include "cpu/reduce/computed_loops.h"
 #include "cpu/runtime/vector.h"
 #include "rules/reduce/sum_window.h"
 
 enum { COLUMNS_MAX = 8, LEAST = LANES > 4 ? 4 : 1 };
+_Static_assert(BF_COMPUTED_GROUP % (COLUMNS_MAX * LANES) == 0, "groups of terms have whole rows");
 
 typedef enum input { IN_F64, IN_F32, IN_F64_PAIR, IN_F32_PAIR } input;
 
@@ -252,67 +253,15 @@ INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int 
     }
 }
 
-/* ---- terms that are computed ----------------------------------------------------------------- */
-
-_Static_assert(BF_COMPUTED_GROUP % (COLUMNS_MAX * LANES) == 0, "rows of terms are whole");
-
-/* Rows of numbers, of which a step takes two and makes one. Constants and registers are here. */
-typedef struct term_rows {
-    const bf_computed *terms;
-    char *at[BF_COMPUTED_SLOTS];
-    vf64 row[BF_COMPUTED_SLOTS - BF_COMPUTED_COLUMNS][COLUMNS_MAX];
-} term_rows;
-
-INLINE void begin_rows(term_rows *rows, const bf_computed *terms) {
-    rows->terms = terms;
-    for (int i = 0; i < BF_COMPUTED_SLOTS - BF_COMPUTED_COLUMNS; i++)
-        rows->at[BF_COMPUTED_COLUMNS + i] = (char *)rows->row[i];
-    for (int c = 0; c < terms->columns; c++) rows->at[c] = (char *)(uintptr_t)terms->column[c];
-    for (int i = 0; i < terms->constants; i++)
-        for (int k = 0; k < COLUMNS_MAX; k++) rows->row[i][k] = broadcast(terms->constant[i]);
-}
-
-/* None of these operations leaves a flag. */
-INLINE void compute_row(bf_computed_op op, const char *a, const char *b, char *out, int width) {
-    UNROLL
-    for (int k = 0; k < width; k++) {
-        vf64 x = load_f64(a + k * (int)sizeof x), y = load_f64(b + k * (int)sizeof x);
-        vf64 r = op == BF_COMPUTED_MUL   ? mul_quiet(x, y)
-                 : op == BF_COMPUTED_SUB ? add_quiet(x, -y)
-                                         : add_quiet(x, y);
-        memcpy(out + k * (int)sizeof r, &r, sizeof r);
-    }
-}
-
-/* Returns the next row of terms. */
-INLINE const char *next_terms(term_rows *rows, int width) {
-    const bf_computed *terms = rows->terms;
-    char *out = rows->at[BF_COMPUTED_REGISTER];
-    for (int s = 0; s < terms->steps; s++) {
-        const bf_computed_step *step = &terms->step[s];
-        const char *a = rows->at[step->a], *b = rows->at[step->b];
-        out = rows->at[step->out];
-        switch (step->op) {
-        case BF_COMPUTED_ADD: compute_row(BF_COMPUTED_ADD, a, b, out, width); break;
-        case BF_COMPUTED_SUB: compute_row(BF_COMPUTED_SUB, a, b, out, width); break;
-        default: compute_row(BF_COMPUTED_MUL, a, b, out, width);
-        }
-    }
-    for (int c = 0; c < terms->columns; c++) {
-        prefetch_row(rows->at[c], (size_t)width * sizeof(vf64));
-        rows->at[c] += (size_t)width * sizeof(vf64);
-    }
-    return out;
-}
-
 /* ---- windows --------------------------------------------------------------------------------- */
 
 /* terms: those that are summed in place of a; NULL: none. *may: whether a term may be -0, if it
  * looks. */
 INLINE bool window_sum(input in, int levels, bool looks, const bf_computed *terms, const char *a,
                        const char *b, size_t n, int bottom, int64_t *sums, bool *may) {
-    term_rows computed;
-    if (terms != NULL) begin_rows(&computed, terms);
+    term_groups groups;
+    const char *group_end = NULL;
+    if (terms != NULL) begin_terms(&groups, terms);
     const int width = COLUMNS(levels);
     const size_t row = (size_t)width * LANES, row_bytes = row * input_bytes(in);
     vu64 totals[BF_LEVELS_MAX] = {0};
@@ -326,13 +275,13 @@ INLINE bool window_sum(input in, int levels, bool looks, const bf_computed *term
         for (int k = 0; k < width; k++) columns[k][l] = window_start(bottom, l);
         size_t rows = left / row < BF_WINDOW_ROWS ? left / row : BF_WINDOW_ROWS;
         for (size_t r = 0; r < rows; r++) {
-            if (terms != NULL) {
-                a = next_terms(&computed, width);
-                take_row(&c, in, looks, columns, levels, a, a, least);
-                continue;
-            }
-            prefetch_row(a, row_bytes);
+            if (terms == NULL) prefetch_row(a, row_bytes);
             if (input_is_pair(in)) prefetch_row(b, row_bytes);
+            if (terms != NULL && a == group_end) {
+                a = b = next_terms(&groups);
+                group_end = a + BF_COMPUTED_GROUP * input_bytes(in);
+            }
+            if (terms != NULL) fetch_terms(&groups, row);
             take_row(&c, in, looks, columns, levels, a, b, least);
             a += row_bytes;
             b += row_bytes;
@@ -406,9 +355,17 @@ static bool sum_f32(const void *x, size_t n, int bottom, int levels, int64_t *su
     return window_loop(IN_F32, look_f32, x, x, n, bottom, levels, sums, zeros);
 }
 
-static bool sum_terms(const bf_computed *terms, size_t n, int bottom, int levels, int64_t *sums) {
+static bool sum_terms_f64(const bf_computed *terms, size_t n, int bottom, int levels,
+                          int64_t *sums) {
     bool may = false;
     return window_sum_levels(IN_F64, true, terms, NULL, NULL, n, bottom, levels, sums, &may) &&
+           !may;
+}
+
+static bool sum_terms_f32(const bf_computed *terms, size_t n, int bottom, int levels,
+                          int64_t *sums) {
+    bool may = false;
+    return window_sum_levels(IN_F32, true, terms, NULL, NULL, n, bottom, levels, sums, &may) &&
            !may;
 }
 

@@ -1,0 +1,49 @@
+/* Operations on a group of terms: included by computed_loops.h for floats and doubles. It defines
+ *   NAME, V   the dtype's name; a vector of its elements
+ *   BYTES     of an element */
+#define FN(name) JOIN(term_##name##_, NAME)
+#define OP(name) JOIN(one_##name##_, NAME)
+#define MASK(x) ((__typeof__((x) == (x)))(x))
+
+/* Equal numbers differ at most in the sign of zero: or'ed they are -0 if either is, and'ed +0. A
+ * NaN in either makes one. */
+INLINE V OP(min)(V x, V y) {
+    __typeof__(x == y) r = MASK(JOIN(lesser_, NAME)(x, y));
+    return (V)(r | (MASK(x) & (x == y)) | (x != x));
+}
+INLINE V OP(max)(V x, V y) {
+    __typeof__(x == y) r = MASK(JOIN(greater_, NAME)(x, y));
+    return (V)((r & (MASK(x) | ~(x == y))) | (x != x));
+}
+INLINE V OP(abs)(V x) { return (V)(MASK(x) & ~MASK(-(V){0})); }
+
+#define TERM_LOOP(name, expression)                                                                \
+    INLINE void FN(name)(const char *a, const char *b, const char *c, char *out) {                 \
+        for (size_t at = 0; at < BF_COMPUTED_GROUP * BYTES; at += sizeof(V)) {                     \
+            V x, y, z;                                                                             \
+            memcpy(&x, a + at, sizeof x);                                                          \
+            memcpy(&y, b + at, sizeof y);                                                          \
+            memcpy(&z, c + at, sizeof z);                                                          \
+            (void)y, (void)z;                                                                      \
+            const V r = expression;                                                                \
+            memcpy(out + at, &r, sizeof r);                                                        \
+        }                                                                                          \
+    }
+TERM_LOOP(add, OP(add)(x, y))
+TERM_LOOP(sub, OP(sub)(x, y))
+TERM_LOOP(mul, OP(mul)(x, y))
+TERM_LOOP(div, OP(div)(x, y))
+TERM_LOOP(min, OP(min)(x, y))
+TERM_LOOP(max, OP(max)(x, y))
+TERM_LOOP(fma, OP(fma)(x, y, z))
+TERM_LOOP(sqrt, OP(sqrt)(x))
+TERM_LOOP(neg, -x)
+TERM_LOOP(abs, OP(abs)(x))
+
+#undef TERM_LOOP
+#undef FN
+#undef OP
+#undef MASK
+#undef NAME
+#undef V
+#undef BYTES
