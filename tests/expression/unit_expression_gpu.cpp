@@ -191,6 +191,7 @@ static void check_sum(const std::string &text, bf_expression_job *job, bf_dtype 
     to.op = BF_SUM;
     to.kind = bf_kind_of(BF_SUM, dtype);
     to.dtype = dtype;
+    to.every_zero = true;
     job->valid = NULL;
     for (int side = 0; side < 2; side++) {
         bf_state_init(to.kind, dtype, words[side]);
