@@ -63,7 +63,8 @@ static bf_expression *parse(bf_context *context, const problem *p) {
 
 static void fill_columns(const problem *p, uint64_t seed) {
     for (int i = 0; i < COLUMNS; i++) {
-        fill(p->dtypes[i], inputs[i], p->n * p->step, (data_kind)(seed % KIND_COUNT), seed + i);
+        fill(p->dtypes[i], inputs[i], p->n * p->step, (data_kind)(seed % KIND_COUNT),
+             seed + (uint64_t)i);
         assert_int_equal(bf_memory_copy(gpu, there[i], inputs[i], APART), BF_OK);
     }
 }

@@ -315,7 +315,7 @@ static inline void check_parts(int64_t n) {
 static inline void check_axes(bf_reduction op, bf_dtype dtype, const int64_t shape[3],
                               const int axes[], int n, const bf_reduce_options *options,
                               int where) {
-    enum { ROOM = 1 << 14 };
+    enum { ROOM = 1 << 17 };
     const int64_t count = shape[0] * shape[1] * shape[2];
     const size_t bytes = (size_t)count * bf_dtype_size(dtype);
     char *x = make_data(dtype, count, (uint64_t)(op * 5 + dtype));

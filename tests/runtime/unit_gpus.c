@@ -142,7 +142,7 @@ static void groups_are_those_of_one_device(void **unused) {
 static void fibres_are_those_of_one_device(void **unused) {
     (void)unused;
     static const int axes[][2] = {{0, 1}, {1, 2}, {2, 0}};
-    static const int64_t shapes[][3] = {{5, 7, 9}, {2, 30, 3}, {1, 40, 2}};
+    static const int64_t shapes[][3] = {{5, 7, 90}, {2, 30, 300}, {1, 400, 20}};
     const bf_reduce_options strict = {.size = sizeof strict, .nan = BF_NAN_ERROR};
     for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);

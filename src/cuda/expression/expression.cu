@@ -10,6 +10,7 @@
 
 extern "C" {
 #include "seam/reduce.h"
+#include "seam/where.h"
 }
 
 #include <stdlib.h>
@@ -54,8 +55,8 @@ void close_call(call *c) {
 /* --- the program --- */
 
 bf_cuda_place place_of(const bf_expression_program *p, bf_expression_operand x) {
-    if (x.kind == BF_EXPRESSION_RESULT) return {BF_EXPRESSION_REGISTER, (uint8_t)p->registers};
-    return {(uint8_t)x.kind, (uint8_t)x.number};
+    if (x.kind == BF_EXPRESSION_RESULT) return {BF_EXPRESSION_REGISTER, (uint16_t)p->registers};
+    return {(uint8_t)x.kind, (uint16_t)x.number};
 }
 
 bf_cuda_step step_of(const bf_expression_program *p, const bf_expression_step *s) {
@@ -94,12 +95,17 @@ bf_status send_program(call *c) {
     return status;
 }
 
-int64_t blocks_of(const call *c) { return (int64_t)c->context->cuda->multiprocessors * 8; }
+/* The blocks that compute n elements. */
+int64_t blocks_of(const call *c, int64_t n) {
+    const int64_t most = (int64_t)c->context->cuda->multiprocessors * 8;
+    const int64_t blocks = (n + BF_CUDA_EXPRESSION_THREADS - 1) / BF_CUDA_EXPRESSION_THREADS;
+    return blocks < most ? blocks : most;
+}
 
 /* Programs of many registers keep them in memory. */
 bf_status make_registers(call *c) {
-    const int64_t all =
-        (c->job->program->registers + 1) * blocks_of(c) * BF_CUDA_EXPRESSION_THREADS;
+    const int64_t threads = blocks_of(c, c->most) * BF_CUDA_EXPRESSION_THREADS;
+    const int64_t all = (c->job->program->registers + 1) * threads;
     void *bits, *filled;
     if (c->job->program->registers <= BF_CUDA_EXPRESSION_FEW) return BF_OK;
     bf_status status = own(c, all * (int64_t)sizeof(uint64_t), &bits);
@@ -112,10 +118,19 @@ bf_status make_registers(call *c) {
 
 /* --- columns --- */
 
+/* Memory at strides that is another GPU's own is out of reach; what is contiguous is copied. */
+bf_status check_strides(const call *c, const bf_strided *x) {
+    int device;
+    if (is_contiguous(x) || bf_where_is(x->data, &device) != BF_WHERE_DEVICE) return BF_OK;
+    if (device == c->context->cuda->device) return BF_OK;
+    return bf_fail(c->context, BF_E_DEVICE,
+                   "an array with strides is in the memory of another GPU: copy it");
+}
+
 bf_status stage_column(call *c, int i) {
     const bf_expression_column *x = &c->job->columns[i];
-    bf_status status = BF_OK;
-    if (!is_used_in_place(c->context, &x->numbers))
+    bf_status status = check_strides(c, &x->numbers);
+    if (status == BF_OK && !is_used_in_place(c->context, &x->numbers))
         status = own(c, c->most * x->numbers.bytes, &c->staged[i]);
     if (status == BF_OK && x->valid != NULL) status = own(c, c->most / 8 + 2, &c->nulls[i]);
     return status;
@@ -132,6 +147,15 @@ bf_status make_columns(call *c) {
     return status;
 }
 
+/* Copies elements [first, first + n) of a column to its chunk. */
+bf_status fetch_column(call *c, int i, int64_t first, int64_t n) {
+    const bf_strided *x = &c->job->columns[i].numbers;
+    if (is_contiguous(x))
+        return bf_cuda_copy(c->context, c->staged[i], x->data + first * x->bytes,
+                            (size_t)(n * x->bytes));
+    return bf_cuda_gather(c->context, x, first, n, c->staged[i]);
+}
+
 /* Finds elements [first, first + n) of a column. */
 bf_status find_column(call *c, int i, int64_t first, int64_t n) {
     const bf_expression_column *x = &c->job->columns[i];
@@ -141,7 +165,7 @@ bf_status find_column(call *c, int i, int64_t first, int64_t n) {
     *to = {x->numbers.data + first * x->numbers.bytes, NULL, bit % 8, x->numbers.bytes};
     if (c->staged[i] != NULL) {
         to->data = c->staged[i];
-        status = bf_cuda_gather(c->context, &x->numbers, first, n, c->staged[i]);
+        status = fetch_column(c, i, first, n);
     }
     if (status != BF_OK || x->valid == NULL) return status;
     to->valid = (const uint8_t *)c->nulls[i];
@@ -185,7 +209,6 @@ bf_status open_call(call *c, bf_context *context, const bf_expression_job *job) 
 /* Enqueues the computation of elements [first, first + n) into `out`. */
 bf_status compute_chunk(call *c, int64_t first, int64_t n, void *out, uint8_t *valid) {
     const bool few = c->params.bits == NULL;
-    const int64_t blocks = (n + BF_CUDA_EXPRESSION_THREADS - 1) / BF_CUDA_EXPRESSION_THREADS;
     bf_status status = find_columns(c, first, n);
     if (status != BF_OK) return status;
     c->params.count = n;
@@ -193,7 +216,7 @@ bf_status compute_chunk(call *c, int64_t first, int64_t n, void *out, uint8_t *v
     c->params.valid = valid;
     void *arguments[] = {&c->params};
     bf_cuda_shape shape = {};
-    shape.blocks = blocks < blocks_of(c) ? blocks : blocks_of(c);
+    shape.blocks = blocks_of(c, n);
     shape.threads = BF_CUDA_EXPRESSION_THREADS;
     shape.overlaps = true;
     return bf_cuda_check(
@@ -219,27 +242,37 @@ bf_status end_chunk(const call *c, int64_t first, bf_status status) {
 
 bf_status make_output(call *c) {
     const bf_expression_job *job = c->job;
-    bf_status status = BF_OK;
-    if (!is_used_in_place(c->context, &job->out))
+    bf_status status = check_strides(c, &job->out);
+    if (status == BF_OK && !is_used_in_place(c->context, &job->out))
         status = own(c, c->most * job->out.bytes, &c->out);
     if (status == BF_OK && job->valid != NULL && !bf_cuda_in_place(c->context, job->valid, 1))
         status = own(c, c->most, &c->valid);
     return status;
 }
 
+/* Brings a chunk of results, and which of them are NULL, to where they belong. */
+bf_status return_chunk(call *c, int64_t first, int64_t n) {
+    const bf_expression_job *job = c->job;
+    const bf_strided *out = &job->out;
+    bf_status status = BF_OK;
+    if (c->out != NULL && is_contiguous(out))
+        status = bf_cuda_copy(c->context, out->data + first * out->bytes, c->out,
+                              (size_t)(n * out->bytes));
+    else if (c->out != NULL)
+        status = bf_cuda_scatter(c->context, out, first, n, c->out);
+    if (status == BF_OK && c->valid != NULL)
+        status = bf_cuda_copy(c->context, job->valid + first, c->valid, (size_t)n);
+    return status == BF_OK ? bf_cuda_wait(c->context, cudaSuccess, "an expression") : status;
+}
+
 bf_status eval_chunk(call *c, int64_t first, int64_t n) {
     const bf_expression_job *job = c->job;
-    char *there = job->out.data + first * job->out.bytes;
+    void *there = job->out.data + first * job->out.bytes;
     uint8_t *valid = job->valid != NULL ? job->valid + first : NULL;
     bf_status status = compute_chunk(c, first, n, c->out != NULL ? c->out : there,
                                      c->valid != NULL ? (uint8_t *)c->valid : valid);
     status = end_chunk(c, first, status);
-    if (status == BF_OK && c->out != NULL)
-        status = bf_cuda_scatter(c->context, &job->out, first, n, c->out);
-    if (status == BF_OK && c->valid != NULL) {
-        status = bf_cuda_copy(c->context, valid, c->valid, (size_t)n);
-        if (status == BF_OK) status = bf_cuda_wait(c->context, cudaSuccess, "an expression");
-    }
+    if (status == BF_OK) status = return_chunk(c, first, n);
     return status == BF_OK ? bf_watch_tick(c->context, 0) : status;
 }
 
@@ -272,7 +305,8 @@ bf_status absorb_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int6
     part.index = to->index + first;
     bf_status status = compute_chunk(c, first, n, c->out, NULL);
     if (status == BF_OK) status = c->context->used->reduce->absorb(c->context, &part, words);
-    return end_chunk(c, first, status);
+    status = end_chunk(c, first, status);
+    return status == BF_OK ? bf_watch_tick(c->context, 0) : status;
 }
 
 bf_status absorb_chunks(bf_context *context, const bf_expression_job *job, const bf_job *to,

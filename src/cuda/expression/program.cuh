@@ -17,8 +17,8 @@ enum {
 
 /* An input or output of a step. */
 struct bf_cuda_place {
-    uint8_t kind; /* bf_expression_kind */
-    uint8_t number;
+    uint8_t kind;    /* bf_expression_kind */
+    uint16_t number; /* up to BF_EXPRESSION_REGISTERS: the result */
 };
 
 /* A step. The result is register number `registers`. */

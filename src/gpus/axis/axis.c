@@ -4,7 +4,9 @@
 #include "gpus/runtime/context.h"
 #include "rules/number/dtype.h"
 
-enum { MEMORY = 5 };
+#include <stdlib.h>
+
+enum { MEMORY = 5, PART_BYTES = 1 << 12 };
 
 /* Enters the GPU that does a call, and sets *gpu to its number. places may be NULL. */
 static bf_context *enter_gpu(bf_context *context, const bf_operands *operands, const void *places,
@@ -25,10 +27,14 @@ typedef struct division {
     int parts;
 } division;
 
+/* A part extends over pages of its own, so that GPUs do not read the same ones. */
 static int count_parts(bf_context *context, const bf_operands *operands, const bf_fibres *fibres) {
     if (fibres->kept == 0) return 1;
-    const int64_t fibre = fibres->length * bf_dtype_bytes(operands->dtype);
-    const int64_t most = fibres->kept_shape[0];
+    const int64_t element = bf_dtype_bytes(operands->dtype), fibre = fibres->length * element;
+    const int64_t stride = fibres->kept_strides[0][0] * element;
+    const int64_t apart = stride < 0 ? -stride : stride;
+    const int64_t least = apart < PART_BYTES ? PART_BYTES / (apart + 1) + 1 : 1;
+    const int64_t most = fibres->kept_shape[0] / least;
     const int worth = bf_gpus_worth(context, fibres->count * fibre);
     return most < worth ? (int)most : worth;
 }
@@ -55,6 +61,25 @@ static bf_status reduce_part(void *arg, bf_context *context, int gpu) {
     return context->used->axis->reduce_fibres(context, &operands, &part, &results);
 }
 
+/* Has all GPUs write results of their own: nothing is to be written if one of them fails. */
+static bf_status reduce_parts(bf_context *context, division *d) {
+    const bf_results *results = d->results;
+    const size_t count = (size_t)d->fibres->count;
+    const size_t bytes = count * (size_t)bf_dtype_bytes(results->to);
+    bf_results aside = *results;
+    aside.values = malloc(bytes);
+    aside.fits = results->fits != NULL ? malloc(count) : NULL;
+    const bool made = aside.values != NULL && (results->fits == NULL || aside.fits != NULL);
+    d->results = &aside;
+    bf_status status = made ? bf_gpus_run(context, d->parts, reduce_part, d)
+                            : bf_fail(context, BF_E_MEMORY, "no memory for results");
+    if (status == BF_OK) memcpy(results->values, aside.values, bytes);
+    if (status == BF_OK && results->fits != NULL) memcpy(results->fits, aside.fits, count);
+    free(aside.values);
+    free(aside.fits);
+    return status;
+}
+
 static bf_status reduce_fibres(bf_context *context, const bf_operands *operands,
                                const bf_fibres *fibres, const bf_results *results) {
     int gpu;
@@ -62,7 +87,7 @@ static bf_status reduce_fibres(bf_context *context, const bf_operands *operands,
     const void *memory[MEMORY] = {operands->a, operands->b, results->values, results->fits};
     if (!results->queued && bf_gpus_find(context, memory, MEMORY) < 0)
         d.parts = count_parts(context, operands, fibres);
-    if (d.parts > 1) return bf_gpus_run(context, d.parts, reduce_part, &d);
+    if (d.parts > 1) return reduce_parts(context, &d);
     bf_context *one = enter_gpu(context, operands, NULL, results, &gpu);
     return bf_gpus_leave(context, gpu,
                          one->used->axis->reduce_fibres(one, operands, fibres, results));

@@ -12,6 +12,7 @@
 typedef struct own_states {
     void *main, *fresh;
     bool main_has, fresh_has; /* rows */
+    bool taken;               /* fresh has the rows of the call at hand */
 } own_states;
 
 typedef struct states {
@@ -91,6 +92,8 @@ typedef struct division {
     int parts;
 } division;
 
+enum { STATE_BYTES = 64 /* of a usual state */ };
+
 /* Is a call cut between slots, rather than between rows? */
 static bool is_cut_by_slot(const bf_rows *rows) {
     return rows->by == BF_ROWS_BY_LENGTH && rows->slots > 1;
@@ -98,10 +101,12 @@ static bool is_cut_by_slot(const bf_rows *rows) {
 
 static int64_t grain_of(const bf_rows *rows) { return is_cut_by_slot(rows) ? rows->length : 1; }
 
-/* How many GPUs are to take the rows of a call whose data are on none. Offsets are not cut. */
+/* How many GPUs are to take the rows of a call whose data are on none. Offsets are not cut, nor are
+ * rows of fewer bytes than all states, which each GPU would have. */
 static int count_parts(bf_context *context, const states *s, const bf_rows *rows) {
     if (rows->by == BF_ROWS_BY_OFFSETS) return 1;
     const int64_t row = rows->width * bf_dtype_bytes(s->dtype);
+    if (s->count * STATE_BYTES > rows->count * row) return 1;
     const int64_t most = rows->count / grain_of(rows);
     const int worth = bf_gpus_worth(context, rows->count * row);
     return most < worth ? (int)most : worth;
@@ -148,15 +153,16 @@ static bf_status absorb_part(void *arg, bf_context *context, int gpu) {
     if (status == BF_OK) status = make_on(context, s, &own->fresh);
     if (status != BF_OK) return status;
     status = s->by->absorb(context, own->fresh, d->first + slot * rows.width, values, &rows);
-    own->fresh_has = status == BF_OK;
+    own->taken = own->fresh_has = status == BF_OK;
     return status;
 }
 
 static bf_status absorb_on_all(bf_context *context, division *d) {
     states *s = d->states;
+    for (int i = 0; i < d->parts; i++) s->own[i].taken = false;
     bf_status status = bf_gpus_run(context, d->parts, absorb_part, d);
     for (int i = 0; i < d->parts && status != BF_OK; i++)
-        if (s->own[i].fresh_has) empty_fresh(context->gpus->gpu[i].context, s, &s->own[i]);
+        if (s->own[i].taken) empty_fresh(context->gpus->gpu[i].context, s, &s->own[i]);
     return status;
 }
 
