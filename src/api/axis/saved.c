@@ -65,16 +65,15 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Calls take(x, b, out) with batches of the words of n states; out: where words go, and then where
  * the next ones do. */
-static bf_status each_batch(bf_states *s, int64_t first, int64_t n, layout *x, uint8_t *out,
+static bf_status each_batch(bf_states *s, int64_t first, int64_t n, batch *b, layout *x,
+                            uint8_t *out,
                             uint8_t *(*take)(layout *x, const batch *b, uint8_t *out)) {
-    batch b;
-    bf_status status = make_batch(s, x, n, &b);
-    for (; b.at < n && status == BF_OK; b.at += b.n) {
-        b.n = least(b.most, n - b.at);
-        status = s->on->axis->words(s->context, s->inside, first + b.at, b.n, b.words);
-        if (status == BF_OK) out = take(x, &b, out);
+    bf_status status = BF_OK;
+    for (b->at = 0; b->at < n && status == BF_OK; b->at += b->n) {
+        b->n = least(b->most, n - b->at);
+        status = s->on->axis->words(s->context, s->inside, first + b->at, b->n, b->words);
+        if (status == BF_OK) out = take(x, b, out);
     }
-    bf_free(b.words);
     return status;
 }
 
@@ -109,8 +108,11 @@ static uint8_t *put_words(layout *x, const batch *b, uint8_t *out) {
 }
 
 static bf_status plan_column(bf_states *s, int64_t first, int64_t n, layout *x) {
+    batch b;
     *x = layout_of((bf_aggregate){s->op, s->dtype});
-    bf_status status = each_batch(s, first, n, x, NULL, cover_batch);
+    bf_status status = make_batch(s, x, n, &b);
+    if (status == BF_OK) status = each_batch(s, first, n, &b, x, NULL, cover_batch);
+    bf_free(b.words);
     if (!x->keeps) bf_packed_settle(&x->packed);
     return status;
 }
@@ -123,8 +125,11 @@ static size_t saved_bytes(const layout *x, int64_t count) {
 /* Writes states [first, first + n), whose column is planned. */
 static bf_status write_states(bf_states *s, int64_t first, int64_t n, layout *x, uint8_t *out) {
     uint8_t *counts = out + COUNTS_AT;
-    bf_status status = each_batch(s, first, n, x, counts, put_counts);
-    if (status == BF_OK) status = each_batch(s, first, n, x, counts + 8 * n, put_words);
+    batch b;
+    bf_status status = make_batch(s, x, n, &b);
+    if (status == BF_OK) status = each_batch(s, first, n, &b, x, counts, put_counts);
+    if (status == BF_OK) status = each_batch(s, first, n, &b, x, counts + 8 * n, put_words);
+    bf_free(b.words);
     if (status != BF_OK) return status;
     bf_saved_begin(out, magic, VERSION);
     bf_saved_put(out + 12, 0, 4);
@@ -247,6 +252,13 @@ static bf_status merge_words(bf_states *s, int64_t first, int64_t count, reading
     return status == BF_OK && !is_all(r) ? refuse_contents(s->context) : status;
 }
 
+/* The bytes that n states that keep words have at least, beside their counts: so few bytes never
+ * ask for much memory. */
+static size_t least_bytes(const layout *x, size_t n) {
+    static const int64_t none[BF_PRODUCT_TREE_NODES_AT];
+    return 8 * n * (size_t)(used_words(x, none) - 1);
+}
+
 /* Reads the layout and the number of saved states, and checks that their size is right. */
 static bf_status read_header(bf_context *context, const uint8_t *in, size_t size, reading *r,
                              int64_t *count) {
@@ -262,7 +274,8 @@ static bf_status read_header(bf_context *context, const uint8_t *in, size_t size
                        bf_saved_get(in + 12, 4) == 0 && n <= (uint64_t)BF_SLOTS_MAX;
     const size_t others = COUNTS_AT + 8 * (size_t)n + BF_SAVED_CRC_BYTES;
     if (known && r->x.keeps && size >= others) r->x.bytes = size - others;
-    if (!known || size != saved_bytes(&r->x, (int64_t)n))
+    const bool enough = !known || !r->x.keeps || r->x.bytes >= least_bytes(&r->x, (size_t)n);
+    if (!known || !enough || size != saved_bytes(&r->x, (int64_t)n))
         return bf_saved_refuse(context, "not the size that its header says");
     r->next = r->counts + 8 * n;
     r->end = r->next + r->x.bytes;

@@ -117,22 +117,26 @@ static void shift_words(const bf_kept *k, int64_t *words, int64_t by) {
     for (int e = 0; e < extremes_of(k); e++) bf_extreme_shift(extreme_of(k, words, e), by);
 }
 
+/* The array may be misaligned. */
+static int64_t index_at(const int64_t *next, size_t i) {
+    return (int64_t)bf_load_bits((const char *)next + 8 * i, 8);
+}
+
 bf_status bf_kept_seek(bf_context *context, bf_kept *k, const int64_t *next) {
     for (size_t i = 0; i < k->count; i++) {
-        const int64_t now = range_of(k, i)[1];
-        bool fits = next[i] >= now && next[i] <= BF_COUNT_MAX;
-        if (is_tree(k) && next[i] != now)
-            fits = fits && words_at(k, i)[0] == 0 && next[i] % BF_LEAF == 0;
+        const int64_t now = range_of(k, i)[1], to = index_at(next, i);
+        bool fits = to >= now && to <= BF_COUNT_MAX;
+        if (is_tree(k) && to != now) fits = fits && words_at(k, i)[0] == 0 && to % BF_LEAF == 0;
         if (!fits)
             return bf_fail(context, BF_E_ARGUMENT, "index %lld of state %lld is out of range",
-                           (long long)next[i], (long long)i);
+                           (long long)to, (long long)i);
     }
     for (size_t i = 0; i < k->count; i++) {
         int64_t *range = range_of(k, i);
         const int ranges = is_tree(k) ? 1 : extremes_of(k);
         for (int e = 0; e < ranges; e++, range += BF_EXTREME_WORDS) {
-            if (range[0] == range[1]) range[0] = next[i];
-            range[1] = next[i];
+            if (range[0] == range[1]) range[0] = index_at(next, i);
+            range[1] = index_at(next, i);
         }
     }
     return BF_OK;
@@ -292,7 +296,8 @@ static const char *find_misfit(const bf_kept *k, size_t i, const int64_t *from, 
     const int64_t *a = range_of(k, i);
     const int64_t *b = from + (a - words_at(k, i));
     if (is_tree(k)) {
-        if (words_at(k, i)[0] == 0 || from[0] == 0) return NULL;
+        const bool moves = append && from[0] > 0 && a[1] > 0;
+        if (!moves && (words_at(k, i)[0] == 0 || from[0] == 0)) return NULL;
         if (append) return "a product of floats depends on the index of each element";
         return a[1] == b[0] || b[1] == a[0] ? NULL : "neither begins where the other ends";
     }
@@ -327,10 +332,18 @@ bf_status bf_kept_prepare_words(bf_context *context, bf_kept *k, size_t first, s
     return widen(k, behind, most) ? BF_OK : refuse_memory(context);
 }
 
-/* Has the state no elements, and no indices of others? */
-static bool is_untouched(const bf_kept *k, size_t i) {
+/* Has a state with these words no elements, and no indices of others? */
+static bool is_untouched(const bf_kept *k, size_t i, const int64_t *words) {
+    const int64_t *range = words + (range_of(k, i) - words_at(k, i));
     const bool ordered = is_tree(k) || extremes_of(k) > 0;
-    return words_at(k, i)[0] == 0 && (!ordered || range_of(k, i)[0] == range_of(k, i)[1]);
+    return words[0] == 0 && (!ordered || range[0] == range[1]);
+}
+
+/* Of two states without elements the one that was sought further stays. */
+static bool is_behind(const bf_kept *k, size_t i, const int64_t *words) {
+    if (!is_tree(k) && extremes_of(k) == 0) return false;
+    const int64_t *own = range_of(k, i);
+    return own[1] > words[own + 1 - words_at(k, i)];
 }
 
 /* Joins trees, both with elements, of which one begins where the other ends: at a whole leaf. */
@@ -346,9 +359,11 @@ static void join_trees(bf_kept *k, size_t i, const int64_t *words) {
 }
 
 void bf_kept_add_words(bf_kept *k, size_t i, const int64_t *words) {
-    if (is_untouched(k, i))
-        set_words(k, i, words);
-    else if (!is_tree(k))
+    if (is_untouched(k, i, words_at(k, i))) {
+        if (!is_untouched(k, i, words) || !is_behind(k, i, words)) set_words(k, i, words);
+        return;
+    }
+    if (!is_tree(k))
         merge_words(k, words_at(k, i), words);
     else if (words[0] > 0)
         join_trees(k, i, words);
@@ -437,7 +452,9 @@ bf_status bf_kept_result(bf_context *context, const bf_kept *k, bf_reduction op,
     finishing f = {.kept = k};
     const int64_t n = (int64_t)k->count;
     bf_axis_job_open(&f.job, context, &operands, results);
+    bf_environment environment = bf_environment_enter(); /* trees multiply floats */
     bf_status status = bf_parallel_watched(context, bf_workers(context, n, STATES_LEAST), n,
                                            STATES_PIECE, 0, finish_piece, &f);
+    bf_environment_leave(environment);
     return bf_axis_job_close(&f.job, status);
 }
