@@ -128,9 +128,29 @@ static uint64_t hash_key(uint64_t hash, const packed_column *c, int64_t row) {
                           (size_t)(c->offsets[row + 1] - c->offsets[row]));
 }
 
+static bool is_null(const packed_column *c, int64_t row) {
+    const int64_t bit = c->first + row;
+    return c->valid && (c->valid[bit >> 3] >> (bit & 7) & 1) == 0;
+}
+
+/* Are rows of this side shown that go with none? */
+static bool shows_lonely(const blocks *x, const block_side *s) {
+    const enum join_how how = x->options->how;
+    if (s == &x->sides[SIDE_B]) return how == HOW_OUTER;
+    return how != HOW_INNER && how != HOW_SEMI;
+}
+
+/* Rows of equal keys go on piles of one number. A key with a NULL goes with none: such rows may be
+ * on any piles, and are spread out. */
 static int add_row(blocks *x, block_side *s, int64_t row) {
+    const int keys = x->tables->choice.keys;
     uint64_t hash = x->seed;
-    for (int k = 0; k < x->tables->choice.keys; k++)
+    bool null = false;
+    for (int k = 0; k < keys; k++) null |= is_null(&s->columns[COLUMN + s->keys[k]], row);
+    if (null && !shows_lonely(x, s)) return EXIT_DONE;
+    if (null)
+        hash = key_mix(hash, (uint64_t)((const int64_t *)s->columns[ROW_NUMBER].numbers)[row]);
+    for (int k = 0; k < keys && !null; k++)
         hash = hash_key(hash, &s->columns[COLUMN + s->keys[k]], row);
     return packed_add(&s->packed, &s->piles, key_share(hash, s->piles.count), s->columns, row);
 }
@@ -314,9 +334,11 @@ static int join_block(blocks *x, int i) {
     const bool stays = b->rows.n > 0 && b->before == 0 && is_last(b);
     int code = stays ? join_blocks(x) : EXIT_DONE;
     if (!stays) begin_pile(b, i);
-    while (!stays && code == EXIT_DONE && !is_last(b)) {
+    bool done = stays;
+    while (!done && code == EXIT_DONE && !is_last(b)) {
         code = load_block(x, b);
         if (code == EXIT_DONE) code = join_blocks(x);
+        done = (how == HOW_SEMI || how == HOW_ANTI) && !memchr(met, 0, (size_t)n);
     }
     if (how == HOW_INNER || how == HOW_SEMI) return code;
     for (int64_t k = 0; k < n && code == EXIT_DONE; k++)
@@ -417,6 +439,7 @@ int join_in_blocks(FILE *f, join_tables *tables, bf_context *context, double beg
     int code = join_tables_read(tables, read_side, x);
     const int n = code == EXIT_DONE ? x->sides[SIDE_A].piles.count : 0;
     for (int i = 0; i < n && code == EXIT_DONE; i++) code = join_piles(x, i);
+    progress_stop();
     if (code == EXIT_DONE) code = put_sheet(x, f, began);
     close_blocks(x);
     return code;

@@ -220,7 +220,7 @@ static int put_rows(merged *x, part *p, FILE *f, double began) {
     const char *const total = x->total.n > 0 ? x->total.at : NULL, *row;
     size_t bytes;
     int code = records_end(&x->rows);
-    for (int64_t n = 0; code == EXIT_DONE && (o->top <= 0 || n < o->top); n++) {
+    for (int64_t n = 0; code == EXIT_DONE && !ferror(f) && (o->top <= 0 || n < o->top); n++) {
         code = records_next(&x->rows, &row, &bytes);
         if (code != EXIT_DONE || !row) break;
         code = part_add(p, f, row, total, &subject, o);
