@@ -497,6 +497,40 @@ static void places_that_do_not_suit_are_refused(void **state) {
     bf_states_destroy(dot);
 }
 
+/* Empty states that were sought keep their place beside others that are empty; a product of floats
+ * is not appended to them, since its elements have indices of their own. */
+static void sought_states_keep_their_place(void **state) {
+    (void)state;
+    static const bf_reduction ops[] = {BF_ARGMIN, BF_DESCRIBE, BF_PROD};
+    double x[] = {5, 7};
+    char apart[8 * 2 + 1]; /* misaligned */
+    int64_t leaf[2] = {4096, 4096}, offsets[] = {0, 1, 1}, found[2];
+    memcpy(apart + 1, leaf, sizeof leaf);
+    const bf_array values_of = bf_array_of(BF_F64, x, 1), at = bf_array_of(BF_I64, offsets, 3);
+    const bf_array to_leaf = bf_array_of(BF_I64, apart + 1, 2);
+    const bf_array pairs = {x, BF_F64, 2, {1, 2}, {2, 1}}, out = bf_array_of(BF_I64, found, 2);
+    const int axis = 0;
+    for (int k = 0; k < 3; k++) {
+        bf_states *s, *other;
+        assert_int_equal(bf_states_create(contexts[0], ops[k], BF_F64, 2, &s), BF_OK);
+        assert_int_equal(bf_states_create(contexts[0], ops[k], BF_F64, 2, &other), BF_OK);
+        assert_int_equal(bf_states_seek(s, &to_leaf), BF_OK);
+        assert_int_equal(bf_states_merge(s, other), BF_OK);
+        assert_int_equal(bf_states_append(s, other), BF_OK);
+        assert_int_equal(bf_states_absorb_segments(other, &values_of, &at), BF_OK);
+        if (ops[k] == BF_PROD) assert_int_equal(bf_states_append(s, other), BF_E_STATE);
+        assert_int_equal(bf_states_absorb_axes(s, &pairs, &axis, 1), BF_OK);
+        if (ops[k] == BF_ARGMIN) {
+            assert_int_equal(bf_states_merge(s, other), BF_OK);
+            assert_int_equal(bf_states_result(s, NULL, &out, NULL), BF_OK);
+            assert_int_equal(found[0], 0);
+            assert_int_equal(found[1], 4096);
+        }
+        bf_states_destroy(s);
+        bf_states_destroy(other);
+    }
+}
+
 enum { MANY = 300, ROWS = 900 };
 
 static double values[ROWS];
@@ -631,6 +665,7 @@ int main(void) {
         cmocka_unit_test(products_of_floats_join_at_leaves),
         cmocka_unit_test(a_long_fibre_has_the_bits_of_an_array),
         cmocka_unit_test(places_that_do_not_suit_are_refused),
+        cmocka_unit_test(sought_states_keep_their_place),
         cmocka_unit_test(a_failure_leaves_states_as_they_were),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(wrong_bytes_are_refused),
