@@ -1,5 +1,5 @@
 """Groups ten million rows of a CSV, by bitfold and by whichever of its peers are installed: DuckDB,
-Polars, and on one thread datamash and Miller. All take turns; each reads the file, and writes its
+Polars, datamash and Miller (with as many threads as they take). All take turns; each reads the file, and writes its
 lines to /dev/null. Printed is the median of the seconds, of DuckDB and Polars without the start of
 the interpreter, and the peer's time over bitfold's; then the same of the processor's seconds, which
 other work on the machine changes less. datamash and Miller run once.

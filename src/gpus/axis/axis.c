@@ -27,7 +27,7 @@ typedef struct division {
     int parts;
 } division;
 
-/* A part extends over pages of its own, so that GPUs do not read the same ones. */
+/* A part is at least a page wide, so that GPUs share few pages. */
 static int count_parts(bf_context *context, const bf_operands *operands, const bf_fibres *fibres) {
     if (fibres->kept == 0) return 1;
     const int64_t element = bf_dtype_bytes(operands->dtype), fibre = fibres->length * element;
