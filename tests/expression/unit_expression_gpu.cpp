@@ -9,6 +9,10 @@
 #define __grid_constant__
 #define __launch_bounds__(...)
 static struct fake_place { unsigned x; } blockIdx, threadIdx, gridDim;
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+template <class T> static inline T __shfl_xor_sync(unsigned, T x, int) { return x; } /* no caller */
 static inline unsigned long long atomicMin(unsigned long long *at, unsigned long long x) {
     unsigned long long before = *at;
     if (x < before) *at = x;
@@ -22,18 +26,23 @@ static inline unsigned long long atomicMin(unsigned long long *at, unsigned long
 #define bf_cuda_copy fake_copy
 #define bf_cuda_enter fake_enter
 #define bf_cuda_expression_backend fake_expression_backend
+#define bf_cuda_expression_computing fake_expression_computing
 #define bf_cuda_expression_kernel fake_expression_kernel
+#define bf_cuda_expression_place fake_expression_place
+#define bf_cuda_expression_translate fake_expression_translate
 #define bf_cuda_fail fake_fail
 #define bf_cuda_fetch_failure fake_fetch_failure
 #define bf_cuda_gather fake_gather
 #define bf_cuda_in_place fake_in_place
 #define bf_cuda_launch fake_launch_kernel
 #define bf_cuda_leave fake_leave
+#define bf_cuda_reduce_computed fake_reduce_computed
 #define bf_cuda_refuse_captured fake_refuse_captured
 #define bf_cuda_scatter fake_scatter
 #define bf_cuda_wait fake_wait
 
 #pragma GCC diagnostic ignored "-Wunused-function" /* of headers */
+#include "cuda/expression/computed.cu"
 #include "cuda/expression/expression.cu"
 #include "cuda/expression/kernel.cu"
 
@@ -95,15 +104,57 @@ unsigned long long fake_fetch_failure(const bf_cuda *cuda, bf_cuda_failure which
     return found;
 }
 
-cudaError_t fake_launch_kernel(const bf_cuda *, const void *kernel, bf_cuda_shape shape,
-                               void **arguments) {
-    typedef void run(const bf_cuda_expression_params);
+template <class Params>
+static void run_kernel(const void *kernel, bf_cuda_shape shape, void *arguments) {
+    typedef void run(const Params);
     run *start = (run *)(uintptr_t)kernel;
     gridDim.x = (unsigned)shape.blocks;
     for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++)
         for (threadIdx.x = 0; threadIdx.x < (unsigned)shape.threads; threadIdx.x++)
-            start(*(const bf_cuda_expression_params *)arguments[0]);
+            start(*(const Params *)arguments);
+}
+static int computing; /* launches of programs of floats */
+cudaError_t fake_launch_kernel(const bf_cuda *, const void *kernel, bf_cuda_shape shape,
+                               void **arguments) {
+    const bool floats =
+        kernel == fake_expression_computing(BF_F32) || kernel == fake_expression_computing(BF_F64);
+    computing += floats;
+    if (floats)
+        run_kernel<bf_cuda_computed_job>(kernel, shape, arguments[0]);
+    else
+        run_kernel<bf_cuda_expression_params>(kernel, shape, arguments[0]);
     return cudaSuccess;
+}
+
+/* Computes terms as the kernel of sums does, which warps compute together; the CPU adds them. */
+template <class T, int size, int N>
+static void compute_terms(const bf_cuda_computed *program, int64_t first, T *out) {
+    bf_cuda_computing<T, size, N, false> c;
+    c.run(*program, first);
+    for (int k = 0; k < size * N; k++) out[first + c.step(k)] = c.last[k];
+}
+template <class T> static void compute_all(const bf_cuda_computed *program, int64_t count, T *out) {
+    const int N = 16 / (int)sizeof(T), size = 4;
+    const bf_cuda_strips<size * BF_CUDA_WARP * N, N> s(count, program->head);
+    for (unsigned n = 0; n < s.strips; n++)
+        for (threadIdx.x = 0; threadIdx.x < BF_CUDA_WARP; threadIdx.x++)
+            compute_terms<T, size, N>(program, s.first(n), out);
+    for (int i = 0; i < s.ends(); i++) compute_terms<T, 1, 1>(program, s.end(i), out);
+}
+static int fused;
+bf_status fake_reduce_computed(bf_context *, const bf_job *job, const bf_cuda_computed *program,
+                               int64_t *words) {
+    bf_job part = *job;
+    void *terms = malloc((size_t)job->count * 8);
+    fused++;
+    if (job->dtype == BF_F32)
+        compute_all(program, job->count, (float *)terms);
+    else
+        compute_all(program, job->count, (double *)terms);
+    part.a = terms;
+    bf_status status = bf_backend_cpu.reduce->absorb(context, &part, words);
+    free(terms);
+    return status;
 }
 
 /* --- random programs --- */
@@ -273,6 +324,7 @@ static void programs_give_the_bits_of_the_cpu(void **unused) {
     for (int i = 0; i < texts; i++) check_program(make_text(1 + i % 5));
     assert_true(compared > texts / 4);
     assert_true(failed > texts / 80 && failed < compared / 2);
+    assert_true(computing > texts / 40 && fused > texts / 40);
 }
 
 /* More registers than a thread keeps, and more columns than there are parameters for. */

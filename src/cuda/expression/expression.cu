@@ -1,8 +1,9 @@
 /* The backend's functions for expressions: elements are computed in chunks. Columns and outputs
  * that kernels do not reach where they are become chunks of device memory. */
+#include "cuda/expression/computed.cuh"
 #include "cuda/expression/expression.cuh"
-#include "cuda/expression/program.cuh"
 #include "cuda/map/operation.cuh"
+#include "cuda/reduce/sum_computed.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
@@ -17,13 +18,16 @@ extern "C" {
 
 namespace {
 
-static const int64_t CHUNK = 1 << 22; /* elements: their results stay in the L2 cache */
+static const int64_t CHUNK = 1 << 22;  /* elements: their results stay in the L2 cache */
+static const int64_t AT_ONCE = 1ll << 30; /* elements that are all in place: a call can be cancelled */
 enum { OWNED = 2 * BF_EXPRESSION_COLUMNS + 8 };
 
 struct call {
     bf_context *context;
     const bf_expression_job *job;
-    int64_t most; /* elements of a chunk */
+    int64_t most;     /* elements of a chunk */
+    bool is_computed; /* by this program, not by the other kernel */
+    bf_cuda_computed_program computed;
     bf_cuda_expression_params params;
     bf_cuda_column *columns;             /* of the chunk at hand */
     void *staged[BF_EXPRESSION_COLUMNS]; /* NULL: the column is used where it is */
@@ -178,6 +182,10 @@ bf_status find_columns(call *c, int64_t first, int64_t n) {
     bf_status status = BF_OK;
     for (int i = 0; i < columns && status == BF_OK; i++) status = find_column(c, i, first, n);
     if (status != BF_OK) return status;
+    if (c->is_computed) {
+        bf_cuda_expression_place(&c->computed, c->columns, columns);
+        return BF_OK;
+    }
     if (c->placed == NULL) {
         memcpy(c->params.column, c->columns, (size_t)columns * sizeof *c->columns);
         return BF_OK;
@@ -189,21 +197,48 @@ bf_status find_columns(call *c, int64_t first, int64_t n) {
 
 /* --- chunks --- */
 
-bf_status open_call(call *c, bf_context *context, const bf_expression_job *job) {
+bool are_in_place(const bf_context *context, const bf_expression_job *job) {
+    for (int i = 0; i < job->program->columns; i++)
+        if (!is_used_in_place(context, &job->columns[i].numbers) || job->columns[i].valid != NULL)
+            return false;
+    return true;
+}
+
+/* most: elements of a chunk. */
+bf_status open_call(call *c, bf_context *context, const bf_expression_job *job, int64_t most) {
     const bf_expression_program *p = job->program;
     *c = {};
     c->context = context;
     c->job = job;
-    c->most = job->count < CHUNK ? job->count : CHUNK;
+    c->most = job->count < most ? job->count : most;
+    c->is_computed = bf_cuda_expression_translate(job, &c->computed);
     c->params.step_count = p->steps;
     c->params.registers = p->registers;
     c->params.refuses = p->overflow == BF_OVERFLOW_ERROR;
     c->params.saturates = p->overflow == BF_OVERFLOW_SATURATE;
     c->params.out_bytes = bf_dtype_bytes(p->dtype);
     c->params.failed = &context->cuda->mailbox->memory->failures[BF_CUDA_FAILURE_NOW];
-    bf_status status = send_program(c);
-    if (status == BF_OK) status = make_registers(c);
+    bf_status status = c->is_computed ? BF_OK : send_program(c);
+    if (status == BF_OK && !c->is_computed) status = make_registers(c);
     return status == BF_OK ? make_columns(c) : status;
+}
+
+/* Launches a kernel that takes one struct. */
+bf_status launch(const call *c, const void *kernel, int64_t blocks, void *params) {
+    bf_cuda_shape shape = {};
+    shape.blocks = blocks;
+    shape.threads = BF_CUDA_EXPRESSION_THREADS;
+    shape.overlaps = true;
+    return bf_cuda_check(c->context, bf_cuda_launch(c->context->cuda, kernel, shape, &params),
+                         "an expression");
+}
+
+bf_status compute_floats(call *c, int64_t n, void *out) {
+    const int bytes = c->params.out_bytes;
+    bf_cuda_computed_job job = {c->computed.steps, n, out, bytes, false};
+    job.aligned = bytes == bf_dtype_bytes(c->computed.dtype) &&
+                  ((uintptr_t)out + (uintptr_t)(job.program.head * bytes)) % 16 == 0;
+    return launch(c, bf_cuda_expression_computing(c->computed.dtype), blocks_of(c, n), &job);
 }
 
 /* Enqueues the computation of elements [first, first + n) into `out`. */
@@ -211,18 +246,11 @@ bf_status compute_chunk(call *c, int64_t first, int64_t n, void *out, uint8_t *v
     const bool few = c->params.bits == NULL;
     bf_status status = find_columns(c, first, n);
     if (status != BF_OK) return status;
+    if (c->is_computed) return compute_floats(c, n, out);
     c->params.count = n;
     c->params.out = out;
     c->params.valid = valid;
-    void *arguments[] = {&c->params};
-    bf_cuda_shape shape = {};
-    shape.blocks = blocks_of(c, n);
-    shape.threads = BF_CUDA_EXPRESSION_THREADS;
-    shape.overlaps = true;
-    return bf_cuda_check(
-        c->context,
-        bf_cuda_launch(c->context->cuda, bf_cuda_expression_kernel(few), shape, arguments),
-        "an expression");
+    return launch(c, bf_cuda_expression_kernel(few), blocks_of(c, n), &c->params);
 }
 
 /* Waits for a chunk that begins at element `first`, and fails if one of its elements did. */
@@ -280,7 +308,9 @@ bf_status eval_chunks(bf_context *context, const bf_expression_job *job) {
     call c;
     bf_status status = bf_cuda_refuse_captured(context);
     if (status != BF_OK) return status;
-    status = open_call(&c, context, job);
+    const bool in_place =
+        are_in_place(context, job) && is_used_in_place(context, &job->out) && job->valid == NULL;
+    status = open_call(&c, context, job, in_place ? AT_ONCE : CHUNK);
     if (status == BF_OK) status = make_output(&c);
     for (int64_t at = 0; at < job->count && status == BF_OK; at += c.most)
         status = eval_chunk(&c, at, job->count - at < c.most ? job->count - at : c.most);
@@ -296,6 +326,20 @@ bf_status eval_job(bf_context *context, const bf_expression_job *job) {
 }
 
 /* --- elements into a state --- */
+
+/* Sums of floats are added as they are computed. */
+bool is_fused(const call *c, const bf_job *to) {
+    return c->is_computed && to->kind == BF_KIND_SUM && to->dtype == c->computed.dtype;
+}
+
+bf_status sum_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int64_t *words) {
+    bf_job part = *to;
+    part.count = n;
+    bf_status status = find_columns(c, first, n);
+    if (status == BF_OK)
+        status = bf_cuda_reduce_computed(c->context, &part, &c->computed.steps, words);
+    return status == BF_OK ? bf_watch_tick(c->context, 0) : status;
+}
 
 /* The reduction waits for the chunk. What it has added of one that failed is not kept. */
 bf_status absorb_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int64_t *words) {
@@ -314,11 +358,13 @@ bf_status absorb_chunks(bf_context *context, const bf_expression_job *job, const
     call c;
     bf_status status = bf_cuda_refuse_captured(context);
     if (status != BF_OK) return status;
-    status = open_call(&c, context, job);
-    if (status == BF_OK) status = own(&c, c.most * c.params.out_bytes, &c.out);
+    status = open_call(&c, context, job, CHUNK);
+    const bool fused = is_fused(&c, to);
+    if (fused && are_in_place(context, job)) c.most = job->count < AT_ONCE ? job->count : AT_ONCE;
+    if (status == BF_OK && !fused) status = own(&c, c.most * c.params.out_bytes, &c.out);
     for (int64_t at = 0; at < job->count && status == BF_OK; at += c.most) {
-        const int64_t left = job->count - at;
-        status = absorb_chunk(&c, to, at, left < c.most ? left : c.most, words);
+        const int64_t left = job->count - at, n = left < c.most ? left : c.most;
+        status = fused ? sum_chunk(&c, to, at, n, words) : absorb_chunk(&c, to, at, n, words);
     }
     close_call(&c);
     return status;

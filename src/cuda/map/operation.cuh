@@ -3,7 +3,7 @@
 #ifndef BF_CUDA_MAP_OPERATION_CUH
 #define BF_CUDA_MAP_OPERATION_CUH
 
-#include "cuda/runtime/element.cuh"
+#include "cuda/runtime/arithmetic.cuh"
 
 namespace bf_cuda_map {
 
@@ -29,9 +29,7 @@ constexpr bool can_fail(bf_map_op op, bf_dtype dtype) {
 
 /* --- comparisons: one kernel for all six --- */
 
-/* The relations of two numbers. A comparison is a set of these. */
-enum { LESS = 1, EQUAL = 2, GREATER = 4, UNORDERED = 8 };
-
+/* Those of two numbers for which a comparison holds. */
 static inline unsigned relations_of(bf_map_op op) {
     switch (op) {
     case BF_MAP_EQ: return EQUAL;
@@ -44,31 +42,7 @@ static inline unsigned relations_of(bf_map_op op) {
     }
 }
 
-template <class T> BF_BOTH bool holds(T x, T y, unsigned relations) {
-    unsigned relation = x < y ? LESS : x == y ? EQUAL : x > y ? GREATER : UNORDERED;
-    return (relations & relation) != 0;
-}
-
 /* --- floats --- */
-
-/* Equal numbers differ at most in the sign of zero: their OR is -0 if either is, their AND is +0 if
- * either is. The sum of unordered numbers is NaN. */
-template <class T> BF_BOTH T least(T x, T y) {
-    T equal = of_bits(bits_of(x) | bits_of(y));
-    return x < y ? x : y < x ? y : x == y ? equal : x + y;
-}
-
-template <class T> BF_BOTH T greatest(T x, T y) {
-    T equal = of_bits(bits_of(x) & bits_of(y));
-    return x > y ? x : y > x ? y : x == y ? equal : x + y;
-}
-
-BF_BOTH float square_root(float x) { return sqrtf(x); }
-BF_BOTH double square_root(double x) { return sqrt(x); }
-BF_BOTH float magnitude(float x) { return fabsf(x); }
-BF_BOTH double magnitude(double x) { return fabs(x); }
-BF_BOTH float multiply_add(float x, float y, float z) { return fmaf(x, y, z); }
-BF_BOTH double multiply_add(double x, double y, double z) { return fma(x, y, z); }
 
 /* Half floats are computed in f32, as on the CPU (src/cpu/map/block.c). */
 template <bf_map_op OP, bf_dtype D, class T> BF_BOTH T compute_float(T x, T y, T z) {

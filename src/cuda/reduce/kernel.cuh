@@ -205,6 +205,7 @@ struct bf_cuda_no_look {
 template <class Loop> struct bf_cuda_extras {
     static constexpr bool leaves_warp_sums = false; /* run() leaves sums in block->sums.warps */
     using Look = bf_cuda_no_look;
+    using Params = bf_cuda_params; /* or what has these as its base */
 };
 
 template <class Loop>
@@ -247,7 +248,7 @@ static __device__ void bf_cuda_reduce_grid(bf_cuda_scratch *scratch, bf_cuda_blo
 /* The first tile of each block, while the launch before this one ends: each eighth thread's vector
  * begins a line of the cache. */
 static __device__ __forceinline__ void bf_cuda_prefetch_tile(const bf_cuda_params &p, int tile) {
-    if (threadIdx.x % 8 != 0) return;
+    if (threadIdx.x % 8 != 0 || p.a == nullptr) return;
     BF_ROLLED
     for (int k = 0; k < tile; k++) {
         int64_t i = ((int64_t)blockIdx.x * tile + k) * blockDim.x + threadIdx.x;
@@ -269,7 +270,7 @@ static __device__ __forceinline__ unsigned bf_cuda_draw_ticket(bf_cuda_scratch *
 
 template <class Loop>
 __global__ void __launch_bounds__(Loop::threads, Loop::blocks)
-    bf_cuda_reduce_kernel(const __grid_constant__ bf_cuda_params p) {
+    bf_cuda_reduce_kernel(const __grid_constant__ typename bf_cuda_extras<Loop>::Params p) {
     __shared__ bf_cuda_block<Loop> block;
     typename bf_cuda_extras<Loop>::Look look;
     look.place(p);

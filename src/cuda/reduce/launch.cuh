@@ -38,8 +38,9 @@ static bf_cuda_reduction_block bf_cuda_block_for(const bf_cuda *cuda, int most_b
 }
 
 template <class Loop>
-static cudaError_t bf_cuda_launch_reduction(const bf_context *context, bf_cuda_params params,
+static cudaError_t bf_cuda_launch_reduction(const bf_context *context, bf_cuda_params given,
                                             int64_t bytes) {
+    typename bf_cuda_extras<Loop>::Params params(given);
     const bf_cuda *cuda = context->cuda;
     int most = cuda->multiprocessors * Loop::blocks;
     if (most > BF_CUDA_BLOCKS) most = BF_CUDA_BLOCKS;
@@ -64,6 +65,9 @@ const bf_cuda_reduction *bf_cuda_sum_bf16(bf_kind kind, bool every_zero);
 const bf_cuda_reduction *bf_cuda_sum_f32(bf_kind kind, bool every_zero);
 const bf_cuda_reduction *bf_cuda_sum_f64(bf_kind kind, bool every_zero);
 const bf_cuda_reduction *bf_cuda_sum_integer(bf_kind kind, bf_dtype dtype);
+/* The sums of elements of f32 and f64 that a program computes (sum_computed.cu.in). */
+const bf_cuda_reduction *bf_cuda_sum_computed_f32();
+const bf_cuda_reduction *bf_cuda_sum_computed_f64();
 const bf_cuda_reduction *bf_cuda_reduction_extreme(bf_reduction op, bf_dtype dtype);
 const bf_cuda_reduction *bf_cuda_reduction_product(bf_dtype dtype);
 

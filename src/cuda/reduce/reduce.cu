@@ -2,6 +2,7 @@
  * they come through the pipeline. */
 #include "cuda/reduce/launch.cuh"
 #include "cuda/reduce/product_tree.cuh"
+#include "cuda/reduce/sum_computed.cuh"
 #include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
 
@@ -94,15 +95,14 @@ static void note_value(bf_cuda_chain *chain, const bf_value *value) {
 
 /* Launches a reduction as the next of the chain, or as the first of a new one. A stream that is the
  * caller's has no chains: what else is on it is not known. */
-static cudaError_t launch_reduction(bf_context *context, const bf_job *job, bf_cuda_chain *chain,
-                                    bf_cuda_params *p) {
+static cudaError_t launch_reduction(bf_context *context, const bf_cuda_reduction *reduction,
+                                    const bf_job *job, bf_cuda_chain *chain, bf_cuda_params *p) {
     const bf_cuda *cuda = context->cuda;
     p->early = follows(cuda, chain, job, p->value);
     if (!p->early) chain->values = chain->end = 0;
     if (p->value != NULL) note_value(chain, p->value);
     chain->call = 0;
-    cudaError_t error =
-        find_reduction(job)->launch(context, *p, job->count * bf_dtype_bytes(job->dtype));
+    cudaError_t error = reduction->launch(context, *p, job->count * bf_dtype_bytes(job->dtype));
     if (error == cudaSuccess && cuda->stream == cuda->own) chain->call = cuda->calls;
     return error;
 }
@@ -121,8 +121,9 @@ static bool receive_letter(const bf_cuda *cuda, int64_t *chunks, cudaError_t *er
 
 /* --- one launch --- */
 
-/* Any kind but BF_KIND_PRODUCT_TREE. */
-static bf_status absorb_plain(bf_context *context, const bf_job *job, int64_t *words) {
+/* Any kind but BF_KIND_PRODUCT_TREE. program: of elements that are computed; else NULL. */
+static bf_status absorb_plain(bf_context *context, const bf_cuda_reduction *reduction,
+                              const bf_job *job, const bf_cuda_computed *program, int64_t *words) {
     bf_cuda *cuda = context->cuda;
     bf_cuda_params p;
     bf_cuda_chain *chain;
@@ -131,12 +132,13 @@ static bf_status absorb_plain(bf_context *context, const bf_job *job, int64_t *w
     if (status != BF_OK) return status;
     p.letter = &cuda->mailbox->memory->letter;
     p.number = bf_cuda_next_letter(cuda);
-    cudaError_t error = launch_reduction(context, job, chain, &p);
+    p.program = program;
+    cudaError_t error = launch_reduction(context, reduction, job, chain, &p);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "launching a reduction");
     if (!receive_letter(cuda, chunks, &error))
         return bf_cuda_fail(context, error == cudaSuccess ? cudaErrorUnknown : error,
                             "a reduction");
-    find_reduction(job)->receive(job, chunks, p.letter->plain, taken);
+    reduction->receive(job, chunks, p.letter->plain, taken);
     bf_state_merge_plain(job->kind, job->dtype, words, taken);
     return BF_OK;
 }
@@ -156,7 +158,7 @@ static bf_status absorb_tree(bf_context *context, const bf_job *job, int64_t *wo
 /* What is in place enters words. */
 static bf_status absorb_at_once(bf_context *context, const bf_job *job, int64_t *words) {
     if (job->kind == BF_KIND_PRODUCT_TREE) return absorb_tree(context, job, words);
-    return absorb_plain(context, job, words);
+    return absorb_plain(context, find_reduction(job), job, NULL, words);
 }
 
 /* --- pieces --- */
@@ -210,6 +212,15 @@ static bf_status reduce_job(bf_context *context, const bf_job *job, int64_t *wor
     return status;
 }
 
+bf_status bf_cuda_reduce_computed(bf_context *context, const bf_job *job,
+                                  const bf_cuda_computed *program, int64_t *words) {
+    const bf_cuda_reduction *reduction =
+        job->dtype == BF_F32 ? bf_cuda_sum_computed_f32() : bf_cuda_sum_computed_f64();
+    bf_job computed = *job;
+    computed.a = computed.b = NULL;
+    return absorb_plain(context, reduction, &computed, program, words);
+}
+
 /* --- enqueued --- */
 
 static __global__ void store_value(bf_value *to, bf_value value) { *to = value; }
@@ -250,7 +261,7 @@ static bf_status enqueue(bf_context *context, const bf_job *job, const bf_reduce
     p.request.out_dtype = options->out_dtype;
     p.request.ddof = options->ddof;
     p.request.overflow = options->overflow;
-    cudaError_t error = launch_reduction(context, job, chain, &p);
+    cudaError_t error = launch_reduction(context, find_reduction(job), job, chain, &p);
     return error == cudaSuccess ? BF_OK : bf_cuda_fail(context, error, "launching a reduction");
 }
 

@@ -32,6 +32,8 @@ static_assert((int)BF_CUDA_LETTER_WORDS >= 2 * (int)BF_CUDA_PACKETS + 1,
 static_assert((int)BF_CUDA_LETTER_PLAIN >= (int)BF_SUM_WORDS_MAX,
               "a letter has room for all words");
 
+struct bf_cuda_computed; /* cuda/runtime/computed.cuh */
+
 /* The result that is wanted: see rules/reduce/result.h. */
 struct bf_cuda_request {
     bf_reduction op;
@@ -44,6 +46,7 @@ struct bf_cuda_request {
 
 struct bf_cuda_params {
     const void *a, *b;
+    const bf_cuda_computed *program; /* of elements that are computed: the host's; else NULL */
     int64_t count;
     int64_t bytes; /* of a, and of b */
     int64_t index; /* of a[0] */

@@ -22,7 +22,15 @@ enum {
     BF_CUDA_MISFITS = 8  /* most groups in a row that are not tried */
 };
 
-template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct bf_cuda_float_loop {
+/* Terms that are elements of arrays. sum_computed.cuh has others. */
+struct bf_cuda_of_arrays {
+    using Params = bf_cuda_params;
+    template <class E, bool Pair, int size> using Strip = bf_cuda_strip<E, Pair, size>;
+};
+
+template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros,
+          class Source = bf_cuda_of_arrays>
+struct bf_cuda_float_loop {
     using Dtype = bf_cuda_float<D>;
     using E = typename Dtype::Element;
     using Side = SideFold;
@@ -42,8 +50,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
     static constexpr int threads = Side::words > 0 ? described_by : alone / blocks;
     static constexpr int described = D == BF_F32 ? 4 : D == BF_F64 ? 3 : 2;
     static constexpr int tile = pair ? 2 : Side::words > 0 ? described : 4;
-    using Strip = bf_cuda_strip<E, pair, tile>;
+    using Strip = typename Source::template Strip<E, pair, tile>;
     using Array = typename Strip::Array;
+    using Place = typename Strip::Place;
     static constexpr int N = Strip::N;
     /* Strips between folds: a product of f64 enters its levels twice. */
     static constexpr int rows = D == BF_F64 && has_product ? BF_WINDOW_ROWS / 2 : BF_WINDOW_ROWS;
@@ -54,6 +63,7 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
         bf_cuda_exponents exponents;
     };
     using Block = bf_cuda_block<bf_cuda_float_loop>;
+    using Params = typename Source::Params;
 
     static int tables(int warps) { return ByExponent::tables(warps, blocks); }
     static int shared_bytes(int, int tables_of_block) {
@@ -89,19 +99,20 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
         int64_t at[BF_CUDA_SAMPLES];
         E a[BF_CUDA_SAMPLES], b[pair ? BF_CUDA_SAMPLES : 1];
 
-        __device__ __forceinline__ void place(const bf_cuda_params &p) {
+        __device__ __forceinline__ void place(const Params &p) {
+            Strip::open(p);
             prefetch_samples(p);
             if (threadIdx.x >= BF_CUDA_WARP) return;
 #pragma unroll
             for (int i = 0; i < BF_CUDA_SAMPLES; i++)
                 at[i] = sample(p.count, all, i * BF_CUDA_WARP + (int)threadIdx.x);
         }
-        __device__ __forceinline__ void read(const bf_cuda_params &p) {
+        __device__ __forceinline__ void read(const Params &p) {
             if (threadIdx.x >= BF_CUDA_WARP) return;
 #pragma unroll
             for (int i = 0; i < BF_CUDA_SAMPLES; i++) {
-                a[i] = ((const E *)p.a)[at[i]];
-                if (pair) b[i] = ((const E *)p.b)[at[i]];
+                a[i] = Strip::element(p, at[i]);
+                if (pair) b[i] = Strip::other(p, at[i]);
             }
         }
         __device__ __forceinline__ void measure(bf_extent *x, bf_extent *y) const {
@@ -120,11 +131,10 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
     static __device__ int last_if(int variant) { return variant < 0 ? 2 : variant; }
 
     /* Of each place a line or two. */
-    static __device__ void prefetch_samples(const bf_cuda_params &p) {
+    static __device__ void prefetch_samples(const Params &p) {
         if (blockIdx.x >= Samples::all / 16 || threadIdx.x % 15 != 0 || threadIdx.x > 15) return;
         int64_t at = sample(p.count, Samples::all, (int)blockIdx.x * 16 + (int)threadIdx.x);
-        bf_cuda_prefetch((const E *)p.a + at);
-        if (pair) bf_cuda_prefetch((const E *)p.b + at);
+        Strip::prefetch(p, at);
     }
 
     static __device__ void choose(const Samples &samples, int64_t count, Block *block) {
@@ -157,16 +167,15 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
         block->sums_in_use = Levels::sum(depth) + Levels::product(depth) + counts_zeros;
     }
 
-    /* Takes a strip whose first element is number `at`. Each vector is read again, from x and y on,
-     * if there is `more`, as soon as it has been taken. */
+    /* Takes a strip whose first element is number `at`. If there is `more`, each vector is loaded
+     * again, from the next strip, as soon as it has been taken. */
     template <class F>
-    static __device__ __forceinline__ void take_strip(F &fold, Side &side, Strip &t, const E *x,
-                                                      const E *y, bool aligned, bool more,
-                                                      int64_t at) {
+    static __device__ __forceinline__ void take_strip(F &fold, Side &side, Strip &t, const Array &s,
+                                                      const Place &next, bool more, int64_t at) {
 #pragma unroll
         for (int v = 0; v < tile; v++) {
             bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
-            if (more) t.load(x, y, aligned, v);
+            if (more) t.load(s, next, v);
 #pragma unroll
             for (int k = 0; k < N; k += F::few)
                 fold.template take<F::few>(a.e + k, pair ? b.e + k : a.e + k);
@@ -178,9 +187,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
     static __device__ __forceinline__ void take_ends(F &fold, Side &side, const Array &s) {
         for (int i = first_end(); i < s.ends(); i += (int)warps() * BF_CUDA_WARP) {
             const int64_t at = s.end(i);
-            const E a = s.a[at], b = pair ? s.b[at] : a;
+            const E a = s.element(at), b = pair ? s.other(at) : a;
             fold.template take<1>(&a, &b);
-            if (Side::words > 0) side.take_one(s.a[at], at);
+            if (Side::words > 0) side.take_one(a, at);
         }
     }
 
@@ -193,17 +202,15 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
         bf_cuda_terms<D, Kind, Zeros, Variant> fold;
         fold.open(block->own.sum_bottom, block->own.product_bottom);
         const unsigned step = warps() * Strip::elements;
-        const int64_t first = s.first(warp() + *turn * warps());
-        const E *x = s.a + first, *y = pair ? s.b + first : x;
+        Place next(s, warp() + *turn * warps());
         if (*turn == 0) take_ends(fold, side, s);
         do {
             const unsigned end = turns - *turn > group ? *turn + group : turns;
 #pragma unroll 1
             for (unsigned i = *turn; i < end;) {
-                x += step;
-                if (pair) y += step;
-                take_strip(fold, side, t, x, y, s.aligned,
-                           ++i<turns, Side::words> 0 ? x - s.a - step : 0);
+                next.move(step);
+                take_strip(fold, side, t, s, next,
+                           ++i<turns, Side::words> 0 ? next.index(s) - step : 0);
             }
             if (!fold.close(block->sums.warps[threadIdx.x / BF_CUDA_WARP])) return false;
             *minus &= fold.minus;
@@ -233,9 +240,9 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
                                                           int64_t *table, Side &side, bool is_new) {
         for (int i = first_end(); i < s.ends(); i += (int)warps() * BF_CUDA_WARP) {
             const int64_t at = s.end(i);
-            const E a = s.a[at], b = pair ? s.b[at] : a;
+            const E a = s.element(at), b = pair ? s.other(at) : a;
             ByExponent::template take_terms<1>(&block->own.exponents, table, &a, &b);
-            if (Side::words > 0 && is_new) side.take_one(s.a[at], at);
+            if (Side::words > 0 && is_new) side.take_one(a, at);
         }
         __syncwarp();
     }
@@ -295,8 +302,8 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
         return 0;
     }
 
-    static __device__ unsigned run(const bf_cuda_params &p, Block *block, const Samples &samples,
-                                   int64_t *, Side &side) {
+    static __device__ unsigned run(const Params &p, Block *block, const Samples &samples, int64_t *,
+                                   Side &side) {
         Array s(p);
         Strip t;
         if (warp() < s.strips) t.load(s, warp());
@@ -332,10 +339,12 @@ template <bf_dtype D, bf_kind Kind, class SideFold, bf_cuda_zeros Zeros> struct 
     }
 };
 
-template <bf_dtype D, bf_kind Kind, class Side, bf_cuda_zeros Zeros>
-struct bf_cuda_extras<bf_cuda_float_loop<D, Kind, Side, Zeros>> {
+template <bf_dtype D, bf_kind Kind, class Side, bf_cuda_zeros Zeros, class Source>
+struct bf_cuda_extras<bf_cuda_float_loop<D, Kind, Side, Zeros, Source>> {
+    using Loop = bf_cuda_float_loop<D, Kind, Side, Zeros, Source>;
     static constexpr bool leaves_warp_sums = true;
-    using Look = typename bf_cuda_float_loop<D, Kind, Side, Zeros>::Samples;
+    using Look = typename Loop::Samples;
+    using Params = typename Loop::Params;
 };
 
 #endif
