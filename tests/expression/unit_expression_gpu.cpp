@@ -8,6 +8,7 @@
 #define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __shared__
 static struct fake_place { unsigned x; } blockIdx, threadIdx, gridDim;
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
@@ -17,6 +18,10 @@ static inline unsigned long long atomicMin(unsigned long long *at, unsigned long
     unsigned long long before = *at;
     if (x < before) *at = x;
     return before;
+}
+
+namespace {
+int64_t bf_cuda_kept_memory[1 << 14]; /* a block's */
 }
 
 /* The library may have a GPU's backend, too. */
@@ -129,7 +134,7 @@ cudaError_t fake_launch_kernel(const bf_cuda *, const void *kernel, bf_cuda_shap
 /* Computes terms as the kernel of sums does, which warps compute together; the CPU adds them. */
 template <class T, int size, int N>
 static void compute_terms(const bf_cuda_computed *program, int64_t first, T *out) {
-    bf_cuda_computing<T, size, N, false> c;
+    bf_cuda_computing<T, size, N, false> c(bf_cuda_kept_memory, BF_CUDA_WARP);
     c.run(*program, first);
     for (int k = 0; k < size * N; k++) out[first + c.step(k)] = c.last[k];
 }

@@ -7,126 +7,174 @@
 
 namespace {
 
+/* --- operations --- */
+
+struct operation {
+    bf_cuda_computed_op op;
+    int swapped; /* the operation on the inputs in the other order; -1: there is none */
+};
+
+/* Sets *to to an operation of bools. */
+bool find_logic(int op, operation *to) {
+    switch (op) {
+    case BF_MAP_MUL:
+    case BF_MAP_MIN:
+    case BF_EXPRESSION_AND: *to = {BF_CUDA_COMPUTED_AND, BF_CUDA_COMPUTED_AND}; return true;
+    case BF_MAP_ADD:
+    case BF_MAP_MAX:
+    case BF_EXPRESSION_OR: *to = {BF_CUDA_COMPUTED_OR, BF_CUDA_COMPUTED_OR}; return true;
+    case BF_MAP_CAST:
+    case BF_EXPRESSION_MET:
+    case BF_EXPRESSION_MAYBE: *to = {BF_CUDA_COMPUTED_TRUTH, -1}; return true;
+    case BF_EXPRESSION_UNMET: *to = {BF_CUDA_COMPUTED_NOT, -1}; return true;
+    case BF_EXPRESSION_SELECT: *to = {BF_CUDA_COMPUTED_SELECT, -1}; return true;
+    default: return false;
+    }
+}
+
+/* Sets *to to an operation of floats. */
+bool find_arithmetic(int op, operation *to) {
+    switch (op) {
+    case BF_MAP_ADD: *to = {BF_CUDA_COMPUTED_ADD, BF_CUDA_COMPUTED_ADD}; return true;
+    case BF_MAP_SUB: *to = {BF_CUDA_COMPUTED_SUB, BF_CUDA_COMPUTED_SUB_FROM}; return true;
+    case BF_MAP_MUL: *to = {BF_CUDA_COMPUTED_MUL, BF_CUDA_COMPUTED_MUL}; return true;
+    case BF_MAP_DIV: *to = {BF_CUDA_COMPUTED_DIV, BF_CUDA_COMPUTED_DIV_INTO}; return true;
+    case BF_MAP_MIN: *to = {BF_CUDA_COMPUTED_MIN, BF_CUDA_COMPUTED_MIN}; return true;
+    case BF_MAP_MAX: *to = {BF_CUDA_COMPUTED_MAX, BF_CUDA_COMPUTED_MAX}; return true;
+    case BF_MAP_FMA: *to = {BF_CUDA_COMPUTED_FMA, BF_CUDA_COMPUTED_FMA}; return true;
+    case BF_MAP_SQRT: *to = {BF_CUDA_COMPUTED_SQRT, -1}; return true;
+    case BF_MAP_NEG: *to = {BF_CUDA_COMPUTED_NEG, -1}; return true;
+    case BF_MAP_ABS: *to = {BF_CUDA_COMPUTED_ABS, -1}; return true;
+    case BF_MAP_CAST: *to = {BF_CUDA_COMPUTED_CAST, -1}; return true;
+    case BF_EXPRESSION_FLOOR: *to = {BF_CUDA_COMPUTED_FLOOR, -1}; return true;
+    case BF_EXPRESSION_CEIL: *to = {BF_CUDA_COMPUTED_CEIL, -1}; return true;
+    case BF_EXPRESSION_SELECT: *to = {BF_CUDA_COMPUTED_SELECT, -1}; return true;
+    default: return false;
+    }
+}
+
+bool is_comparison(int op) {
+    return op <= BF_MAP_CAST && bf_cuda_map::is_comparison((bf_map_op)op);
+}
+
+bool find_operation(const bf_expression_step *s, bf_dtype dtype, operation *to) {
+    if (s->refuse_zero || (s->work != BF_BOOL && s->work != dtype)) return false;
+    if (is_comparison(s->op)) {
+        *to = {BF_CUDA_COMPUTED_COMPARE, BF_CUDA_COMPUTED_COMPARE};
+        return true;
+    }
+    return s->work == BF_BOOL ? find_logic(s->op, to) : find_arithmetic(s->op, to);
+}
+
+/* The relations of a comparison whose inputs are swapped. */
+unsigned swap_relations(unsigned x) {
+    const unsigned same = bf_cuda_map::EQUAL | bf_cuda_map::UNORDERED;
+    return (x & same) | ((x & bf_cuda_map::LESS) != 0 ? bf_cuda_map::GREATER : 0) |
+           ((x & bf_cuda_map::GREATER) != 0 ? bf_cuda_map::LESS : 0);
+}
+
 /* --- steps --- */
 
-/* What is known of the program at a step. */
 struct translation {
     const bf_expression_program *from;
     bf_cuda_computed *to;
     bf_dtype dtype;
     int kept[BF_EXPRESSION_REGISTERS + 1]; /* the register on the GPU, from 1 on; 0: none yet */
-    int kept_count;
 };
 
-/* The number of a register; the result is behind all others. */
-int number_of(const bf_expression_program *p, bf_expression_operand x) {
-    return x.kind == BF_EXPRESSION_RESULT ? p->registers : x.number;
+/* The number of a register, of which the result is the last; -1: it is none. */
+int register_of(const bf_expression_program *p, bf_expression_operand x) {
+    if (x.kind == BF_EXPRESSION_RESULT) return p->registers;
+    return x.kind == BF_EXPRESSION_REGISTER ? x.number : -1;
 }
 
-bool is_register(bf_expression_operand x) {
-    return x.kind == BF_EXPRESSION_REGISTER || x.kind == BF_EXPRESSION_RESULT;
+/* Is input k of step n the result of the step before? */
+bool is_last(const bf_expression_program *p, int n, int k) {
+    const bf_expression_step *s = &p->step[n];
+    if (n == 0 || k >= s->arity) return false;
+    const int number = register_of(p, s->in[k]);
+    return number >= 0 && number == register_of(p, p->step[n - 1].out);
 }
 
-bool reads(const bf_expression_program *p, const bf_expression_step *s, int number) {
-    for (int k = 0; k < s->arity; k++)
-        if (is_register(s->in[k]) && number_of(p, s->in[k]) == number) return true;
-    return false;
+/* The order of the first two inputs of step n: the first is the result of the step before if one of
+ * them is and may be. */
+bool is_swapped(const bf_expression_program *p, int n, int swapped) {
+    return swapped >= 0 && !is_last(p, n, 0) && is_last(p, n, 1);
 }
 
-/* Is the result of step n read by another step than the next? */
-bool is_kept(const bf_expression_program *p, int n) {
-    const int number = number_of(p, p->step[n].out);
+/* Does step n read the result of the step before from a register, since another input takes its
+ * place? */
+bool reads_kept(const bf_expression_program *p, int n, bf_dtype dtype) {
+    operation o;
+    if (!find_operation(&p->step[n], dtype, &o) || is_swapped(p, n, o.swapped)) return false;
+    return !is_last(p, n, 0) && (is_last(p, n, 1) || is_last(p, n, 2));
+}
+
+bool is_kept(const translation *t, int n) {
+    const bf_expression_program *p = t->from;
+    const int number = register_of(p, p->step[n].out);
     for (int m = n + 1; m < p->steps; m++) {
-        if (m > n + 1 && reads(p, &p->step[m], number)) return true;
-        if (number_of(p, p->step[m].out) == number) return false;
+        if (m == n + 1 && reads_kept(p, m, t->dtype)) return true;
+        for (int k = 0; k < p->step[m].arity && m > n + 1; k++)
+            if (register_of(p, p->step[m].in[k]) == number) return true;
+        if (register_of(p, p->step[m].out) == number) return false;
     }
     return false;
 }
 
 bool is_float(bf_dtype dtype) { return dtype == BF_F32 || dtype == BF_F64; }
 
-/* Can inputs of this dtype be read as the program's own? */
+/* Can an input of this dtype be read as one of the program's own? */
 bool is_readable(const translation *t, bf_dtype from, bf_expression_operand x) {
     if (from == t->dtype || from == BF_BOOL || x.kind == BF_EXPRESSION_CONSTANT) return true;
     return from == BF_F32 && x.kind == BF_EXPRESSION_COLUMN;
 }
 
-/* The place of an input of step n. */
-bf_cuda_computed_place place_of(const translation *t, bf_expression_operand x, int n) {
-    if (x.kind == BF_EXPRESSION_COLUMN) return {BF_CUDA_COMPUTED_COLUMN, (uint8_t)x.number};
+/* The place of an input; `last`: it is the result of the step before, which is still at hand. */
+bf_cuda_computed_place place_of(translation *t, bf_expression_operand x, bool last) {
+    if (last) return {BF_CUDA_COMPUTED_LAST, 0};
     if (x.kind == BF_EXPRESSION_CONSTANT) return {BF_CUDA_COMPUTED_CONSTANT, (uint8_t)x.number};
-    const int number = number_of(t->from, x);
-    if (number == number_of(t->from, t->from->step[n - 1].out)) return {BF_CUDA_COMPUTED_LAST, 0};
-    return {BF_CUDA_COMPUTED_REGISTER, (uint8_t)(t->kept[number] - 1)};
+    if (x.kind == BF_EXPRESSION_COLUMN) return {BF_CUDA_COMPUTED_COLUMN, (uint8_t)x.number};
+    return {BF_CUDA_COMPUTED_REGISTER, (uint8_t)(t->kept[register_of(t->from, x)] - 1)};
 }
 
-/* Sets *to to an operation of bools. */
-bool find_logic(int op, uint8_t *to) {
-    switch (op) {
-    case BF_MAP_MUL:
-    case BF_MAP_MIN:
-    case BF_EXPRESSION_AND: *to = BF_CUDA_COMPUTED_AND; return true;
-    case BF_MAP_ADD:
-    case BF_MAP_MAX:
-    case BF_EXPRESSION_OR: *to = BF_CUDA_COMPUTED_OR; return true;
-    case BF_MAP_CAST:
-    case BF_EXPRESSION_MET:
-    case BF_EXPRESSION_MAYBE: *to = BF_CUDA_COMPUTED_TRUTH; return true;
-    case BF_EXPRESSION_UNMET: *to = BF_CUDA_COMPUTED_NOT; return true;
-    case BF_EXPRESSION_SELECT: *to = BF_CUDA_COMPUTED_SELECT; return true;
-    default: return false;
-    }
+/* Keeps the result of step n if it is read later on. */
+bool keep_result(translation *t, int n) {
+    if (!is_kept(t, n)) return true;
+    int *kept = &t->kept[register_of(t->from, t->from->step[n].out)];
+    if (*kept == 0) *kept = ++t->to->kept;
+    t->to->step[n].kept = (uint8_t)*kept;
+    return *kept <= BF_CUDA_COMPUTED_KEPT;
 }
 
-/* Sets *to to an operation of floats. */
-bool find_arithmetic(int op, uint8_t *to) {
-    switch (op) {
-    case BF_MAP_ADD: *to = BF_CUDA_COMPUTED_ADD; return true;
-    case BF_MAP_SUB: *to = BF_CUDA_COMPUTED_SUB; return true;
-    case BF_MAP_MUL: *to = BF_CUDA_COMPUTED_MUL; return true;
-    case BF_MAP_DIV: *to = BF_CUDA_COMPUTED_DIV; return true;
-    case BF_MAP_MIN: *to = BF_CUDA_COMPUTED_MIN; return true;
-    case BF_MAP_MAX: *to = BF_CUDA_COMPUTED_MAX; return true;
-    case BF_MAP_FMA: *to = BF_CUDA_COMPUTED_FMA; return true;
-    case BF_MAP_SQRT: *to = BF_CUDA_COMPUTED_SQRT; return true;
-    case BF_MAP_NEG: *to = BF_CUDA_COMPUTED_NEG; return true;
-    case BF_MAP_ABS: *to = BF_CUDA_COMPUTED_ABS; return true;
-    case BF_MAP_CAST: *to = BF_CUDA_COMPUTED_COPY; return true;
-    case BF_EXPRESSION_FLOOR: *to = BF_CUDA_COMPUTED_FLOOR; return true;
-    case BF_EXPRESSION_CEIL: *to = BF_CUDA_COMPUTED_CEIL; return true;
-    case BF_EXPRESSION_SELECT: *to = BF_CUDA_COMPUTED_SELECT; return true;
-    default: return false;
+bool check_inputs(const translation *t, const bf_expression_step *s) {
+    for (int k = 0; k < s->arity; k++) {
+        if (!is_readable(t, s->from[k], s->in[k])) return false;
+        if (s->in[k].kind != BF_EXPRESSION_COLUMN) continue;
+        bf_cuda_computed_column *c = &t->to->column[s->in[k].number];
+        c->again = c->bytes != 0;
+        c->bytes = (uint8_t)bf_dtype_bytes(s->from[k]);
     }
-}
-
-bool find_operation(const translation *t, const bf_expression_step *s, bf_cuda_computed_step *to) {
-    if (s->op < BF_MAP_CAST) to->relations = (uint8_t)bf_cuda_map::relations_of((bf_map_op)s->op);
-    if (s->refuse_zero || (s->work != BF_BOOL && s->work != t->dtype)) return false;
-    if (to->relations != 0) {
-        to->op = BF_CUDA_COMPUTED_COMPARE;
-        return true;
-    }
-    return s->work == BF_BOOL ? find_logic(s->op, &to->op) : find_arithmetic(s->op, &to->op);
+    return true;
 }
 
 bool translate_step(translation *t, int n) {
     const bf_expression_step *s = &t->from->step[n];
     bf_cuda_computed_step *to = &t->to->step[n];
-    to->arity = (uint8_t)s->arity;
-    if (!find_operation(t, s, to)) return false;
-    for (int k = 0; k < s->arity; k++) {
-        if (!is_readable(t, s->from[k], s->in[k])) return false;
-        to->in[k] = place_of(t, s->in[k], n);
-        if (to->in[k].kind != BF_CUDA_COMPUTED_COLUMN) continue;
-        bf_cuda_computed_column *c = &t->to->column[to->in[k].number];
-        c->again = c->bytes != 0;
-        c->bytes = (uint8_t)bf_dtype_bytes(s->from[k]);
+    operation o;
+    if (!check_inputs(t, s) || !find_operation(s, t->dtype, &o)) return false;
+    const bool swapped = is_swapped(t->from, n, o.swapped);
+    const int x = swapped ? 1 : 0, y = swapped ? 0 : 1;
+    const bool held = is_last(t->from, n, x);
+    to->op = (uint8_t)(swapped ? o.swapped : o.op);
+    if (is_comparison(s->op)) {
+        const unsigned relations = bf_cuda_map::relations_of((bf_map_op)s->op);
+        to->relations = (uint8_t)(swapped ? swap_relations(relations) : relations);
     }
-    if (!is_kept(t->from, n)) return true;
-    int *kept = &t->kept[number_of(t->from, s->out)];
-    if (*kept == 0) *kept = ++t->kept_count;
-    to->kept = (uint8_t)*kept;
-    return t->kept_count <= BF_CUDA_COMPUTED_KEPT;
+    to->x = place_of(t, s->in[x], held);
+    if (s->arity > 1) to->y = place_of(t, s->in[y], held && is_last(t->from, n, y));
+    if (s->arity > 2) to->z = place_of(t, s->in[2], held && is_last(t->from, n, 2));
+    return keep_result(t, n);
 }
 
 bool fits(const bf_expression_job *job) {
@@ -181,14 +229,15 @@ __global__ void __launch_bounds__(BF_CUDA_EXPRESSION_THREADS)
     constexpr int N = 16 / (int)sizeof(T), warps = BF_CUDA_EXPRESSION_THREADS / BF_CUDA_WARP;
     const bf_cuda_strips<SIZE * BF_CUDA_WARP * N, N> s(p.count, p.program.head);
     const int64_t thread = blockIdx.x * (int64_t)BF_CUDA_EXPRESSION_THREADS + threadIdx.x;
+    extern __shared__ int64_t bf_cuda_kept_memory[];
     bf_cuda_wait_for_previous();
     for (unsigned n = (unsigned)(thread / BF_CUDA_WARP); n < s.strips; n += gridDim.x * warps) {
-        bf_cuda_computing<T, SIZE, N, true> c;
+        bf_cuda_computing<T, SIZE, N, true> c(bf_cuda_kept_memory, BF_CUDA_EXPRESSION_THREADS);
         c.run(p.program, s.first(n));
         store_strip<T>(p, s.first(n), c);
     }
     for (int64_t i = thread; i < s.ends(); i += (int64_t)gridDim.x * BF_CUDA_EXPRESSION_THREADS) {
-        bf_cuda_computing<T, 1, 1, true> c;
+        bf_cuda_computing<T, 1, 1, true> c(bf_cuda_kept_memory, BF_CUDA_EXPRESSION_THREADS);
         c.run(p.program, s.end((int)i));
         store<T>(p, s.end((int)i), c.last[0]);
     }
@@ -202,7 +251,8 @@ bool bf_cuda_expression_translate(const bf_expression_job *job, bf_cuda_computed
     if (!fits(job)) return false;
     to->dtype = dtype_of(p);
     to->steps.steps = p->steps;
-    translation t = {p, &to->steps, to->dtype, {}, 0};
+    to->steps.columns = p->columns;
+    translation t = {p, &to->steps, to->dtype, {}};
     for (int i = 0; i < p->constants; i++) {
         bool misfit = false;
         to->steps.constant[i] =
@@ -229,6 +279,11 @@ void bf_cuda_expression_place(bf_cuda_computed_program *program, const bf_cuda_c
     for (int i = 0; i < count; i++)
         p->column[i].aligned =
             ((uintptr_t)columns[i].data + (uintptr_t)(p->head * bytes)) % 16 == 0;
+}
+
+int bf_cuda_expression_kept_bytes(const bf_cuda_computed_program *program) {
+    return bf_cuda_computing<double, SIZE, 2, true>::kept_bytes(program->steps.kept,
+                                                                BF_CUDA_EXPRESSION_THREADS);
 }
 
 const void *bf_cuda_expression_computing(bf_dtype dtype) {

@@ -27,7 +27,9 @@ bool bf_cuda_expression_translate(const bf_expression_job *job, bf_cuda_computed
 void bf_cuda_expression_place(bf_cuda_computed_program *program, const bf_cuda_column *columns,
                               int count);
 
-/* Returns the kernel that takes a bf_cuda_computed_job; any number of blocks. */
+/* Returns the kernel that takes a bf_cuda_computed_job; any number of blocks, with so much shared
+ * memory each. */
 const void *bf_cuda_expression_computing(bf_dtype dtype);
+int bf_cuda_expression_kept_bytes(const bf_cuda_computed_program *program);
 
 #endif

@@ -18,8 +18,9 @@ extern "C" {
 
 namespace {
 
-static const int64_t CHUNK = 1 << 22;  /* elements: their results stay in the L2 cache */
-static const int64_t AT_ONCE = 1ll << 30; /* elements that are all in place: a call can be cancelled */
+static const int64_t CHUNK = 1 << 22; /* elements: their results stay in the L2 cache */
+static const int64_t AT_ONCE = 1ll
+                               << 30; /* elements that are all in place: a call can be cancelled */
 enum { OWNED = 2 * BF_EXPRESSION_COLUMNS + 8 };
 
 struct call {
@@ -224,10 +225,11 @@ bf_status open_call(call *c, bf_context *context, const bf_expression_job *job, 
 }
 
 /* Launches a kernel that takes one struct. */
-bf_status launch(const call *c, const void *kernel, int64_t blocks, void *params) {
+bf_status launch(const call *c, const void *kernel, int64_t blocks, int shared, void *params) {
     bf_cuda_shape shape = {};
     shape.blocks = blocks;
     shape.threads = BF_CUDA_EXPRESSION_THREADS;
+    shape.shared = (size_t)shared;
     shape.overlaps = true;
     return bf_cuda_check(c->context, bf_cuda_launch(c->context->cuda, kernel, shape, &params),
                          "an expression");
@@ -238,7 +240,8 @@ bf_status compute_floats(call *c, int64_t n, void *out) {
     bf_cuda_computed_job job = {c->computed.steps, n, out, bytes, false};
     job.aligned = bytes == bf_dtype_bytes(c->computed.dtype) &&
                   ((uintptr_t)out + (uintptr_t)(job.program.head * bytes)) % 16 == 0;
-    return launch(c, bf_cuda_expression_computing(c->computed.dtype), blocks_of(c, n), &job);
+    return launch(c, bf_cuda_expression_computing(c->computed.dtype), blocks_of(c, n),
+                  bf_cuda_expression_kept_bytes(&c->computed), &job);
 }
 
 /* Enqueues the computation of elements [first, first + n) into `out`. */
@@ -250,7 +253,7 @@ bf_status compute_chunk(call *c, int64_t first, int64_t n, void *out, uint8_t *v
     c->params.count = n;
     c->params.out = out;
     c->params.valid = valid;
-    return launch(c, bf_cuda_expression_kernel(few), blocks_of(c, n), &c->params);
+    return launch(c, bf_cuda_expression_kernel(few), blocks_of(c, n), 0, &c->params);
 }
 
 /* Waits for a chunk that begins at element `first`, and fails if one of its elements did. */

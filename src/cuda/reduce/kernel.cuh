@@ -206,6 +206,8 @@ template <class Loop> struct bf_cuda_extras {
     static constexpr bool leaves_warp_sums = false; /* run() leaves sums in block->sums.warps */
     using Look = bf_cuda_no_look;
     using Params = bf_cuda_params; /* or what has these as its base */
+    /* Shared memory of a block behind the loop's own. */
+    static int shared_bytes(const Params &, int) { return 0; }
 };
 
 template <class Loop>

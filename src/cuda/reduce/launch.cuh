@@ -15,25 +15,30 @@ enum { BF_CUDA_STATIC_SHARED = 12 * 1024 };
 
 /* A block of a launch. */
 struct bf_cuda_reduction_block {
-    int threads, tables, shared;
+    int threads, tables;
+    int before, shared; /* bytes: of the loop's own, and with those of extras behind them */
 };
 
 /* Blocks for small arrays are so small that there is one for each multiprocessor, and no warp waits
  * for a table; tables and then threads are fewer where shared memory is. */
 template <class Loop>
-static bf_cuda_reduction_block bf_cuda_block_for(const bf_cuda *cuda, int most_blocks,
-                                                 int64_t bytes) {
-    bf_cuda_reduction_block s = {Loop::threads, 0, 0};
+static bf_cuda_reduction_block
+bf_cuda_block_for(const bf_cuda *cuda, int most_blocks, int64_t bytes,
+                  const typename bf_cuda_extras<Loop>::Params &params) {
+    bf_cuda_reduction_block s = {Loop::threads, 0, 0, 0};
+    const auto measure = [&]() {
+        s.before = Loop::shared_bytes(s.threads, s.tables);
+        s.shared = s.before + bf_cuda_extras<Loop>::shared_bytes(params, s.threads);
+        return s.shared;
+    };
     int room = cuda->shared - BF_CUDA_STATIC_SHARED;
     int64_t warps = bytes / ((int64_t)most_blocks * BF_CUDA_WARP * 16 * Loop::tile) + 1;
     int least = Loop::tables(4) > 0 ? Loop::tables(4) : 4;
     if (warps < s.threads / BF_CUDA_WARP)
         s.threads = (warps > least ? (int)warps : least) * BF_CUDA_WARP;
     s.tables = Loop::tables(s.threads / BF_CUDA_WARP);
-    while (s.tables > 1 && Loop::shared_bytes(s.threads, s.tables) > room) s.tables--;
-    while (s.threads > BF_CUDA_WARP && Loop::shared_bytes(s.threads, s.tables) > room)
-        s.threads -= BF_CUDA_WARP;
-    s.shared = Loop::shared_bytes(s.threads, s.tables);
+    while (measure() > room && s.tables > 1) s.tables--;
+    while (measure() > room && s.threads > BF_CUDA_WARP) s.threads -= BF_CUDA_WARP;
     return s;
 }
 
@@ -44,9 +49,10 @@ static cudaError_t bf_cuda_launch_reduction(const bf_context *context, bf_cuda_p
     const bf_cuda *cuda = context->cuda;
     int most = cuda->multiprocessors * Loop::blocks;
     if (most > BF_CUDA_BLOCKS) most = BF_CUDA_BLOCKS;
-    bf_cuda_reduction_block block = bf_cuda_block_for<Loop>(cuda, most, bytes);
+    bf_cuda_reduction_block block = bf_cuda_block_for<Loop>(cuda, most, bytes, params);
     int64_t tile = (int64_t)block.threads * 16 * Loop::tile, tiles = (bytes + 15 + tile - 1) / tile;
     params.tables = block.tables;
+    params.shared_before = block.before;
     params.bytes = bytes;
     bf_cuda_shape shape = {tiles < most ? tiles : most, block.threads, (size_t)block.shared, true};
     return bf_cuda_launch(cuda, bf_cuda_reduce_kernel<Loop>, shape, params);

@@ -48,10 +48,11 @@ struct bf_cuda_params {
     const void *a, *b;
     const bf_cuda_computed *program; /* of elements that are computed: the host's; else NULL */
     int64_t count;
-    int64_t bytes; /* of a, and of b */
-    int64_t index; /* of a[0] */
-    int tables;    /* of cuda/reduce/sum_bins.cuh, in a block's shared memory */
-    bool early;    /* elements exist before the launch before this one has ended */
+    int64_t bytes;     /* of a, and of b */
+    int64_t index;     /* of a[0] */
+    int tables;        /* of cuda/reduce/sum_bins.cuh, in a block's shared memory */
+    int shared_before; /* bytes of it before those of extras */
+    bool early;        /* elements exist before the launch before this one has ended */
     bf_cuda_scratch *scratch;
     bf_cuda_letter *letter; /* the destination of the state's parts; */
     uint32_t number;        /* the letter's */

@@ -25,6 +25,10 @@ enum {
 /* Terms that are elements of arrays. sum_computed.cuh has others. */
 struct bf_cuda_of_arrays {
     using Params = bf_cuda_params;
+    /* As registers allow: most vectors of a tile, threads of a multiprocessor, and of how many
+     * blocks. */
+    static constexpr int vectors = 4, threads = 640, blocks = 2;
+    static int shared_bytes(const Params &, int) { return 0; }
     template <class E, bool Pair, int size> using Strip = bf_cuda_strip<E, Pair, size>;
 };
 
@@ -45,11 +49,11 @@ struct bf_cuda_float_loop {
      * are slower. Sums alone have two blocks a multiprocessor, of which one takes elements while
      * the other begins or ends. */
     static constexpr int described_by = D == BF_F16 ? 256 : 384;
-    static constexpr int alone = D == BF_BF16 ? 512 : 640;
-    static constexpr int blocks = Kind == BF_KIND_SUM ? 2 : 1;
+    static constexpr int alone = D == BF_BF16 ? 512 : Source::threads;
+    static constexpr int blocks = Kind == BF_KIND_SUM ? Source::blocks : 1;
     static constexpr int threads = Side::words > 0 ? described_by : alone / blocks;
     static constexpr int described = D == BF_F32 ? 4 : D == BF_F64 ? 3 : 2;
-    static constexpr int tile = pair ? 2 : Side::words > 0 ? described : 4;
+    static constexpr int tile = pair ? 2 : Side::words > 0 ? described : Source::vectors;
     using Strip = typename Source::template Strip<E, pair, tile>;
     using Array = typename Strip::Array;
     using Place = typename Strip::Place;
@@ -171,7 +175,7 @@ struct bf_cuda_float_loop {
      * again, from the next strip, as soon as it has been taken. */
     template <class F>
     static __device__ __forceinline__ void take_strip(F &fold, Side &side, Strip &t, const Array &s,
-                                                      const Place &next, bool more, int64_t at) {
+                                                      Place &next, bool more, int64_t at) {
 #pragma unroll
         for (int v = 0; v < tile; v++) {
             bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
@@ -345,6 +349,9 @@ struct bf_cuda_extras<bf_cuda_float_loop<D, Kind, Side, Zeros, Source>> {
     static constexpr bool leaves_warp_sums = true;
     using Look = typename Loop::Samples;
     using Params = typename Loop::Params;
+    static int shared_bytes(const Params &p, int threads) {
+        return Source::shared_bytes(p, threads);
+    }
 };
 
 #endif
