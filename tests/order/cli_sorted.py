@@ -15,6 +15,7 @@ from command import BITFOLD, DTYPES, RAW_NAMES, SANITIZED, THREADS_ALONE, run
 from memory import MIB, SHARE, MemoryTest, least_memory
 
 SMALL = least_memory()
+SOME = 1 << (18 if SANITIZED else 19)  # numbers: more than memory sorts at once
 KINDS = list(enumerate(DTYPES))
 if SANITIZED:
     KINDS = KINDS[4 if THREADS_ALONE else 1::3]  # of several widths
@@ -91,7 +92,7 @@ class Sort(SortedTest):
 
     def test_every_dtype(self):
         for i, dtype in KINDS:
-            n = (1 << 20) // SHARE * min(4, 8 // np.dtype(dtype).itemsize) + i
+            n = SOME * min(4, 8 // np.dtype(dtype).itemsize) + i
             flags = [((False, False), (True, False), (False, True), (True, True))[i % 4]]
             self.check(numbers(dtype, n, i), stdin=i % 2 == 0, flags=flags)
 
@@ -180,7 +181,7 @@ class Unique(SortedTest):
 class Top(SortedTest):
     def test_every_dtype(self):
         for i, dtype in KINDS:
-            x = numbers(dtype, (1 << 20) // SHARE + i, i + 20)
+            x = numbers(dtype, SOME + i, i + 20)
             name = self.save("x.npy", x)
             for k, least, skip in [(1, True, False), (1000, False, True), (50_000, i % 2 == 0, True)]:
                 want = order(x, not least, skip)[:k]
