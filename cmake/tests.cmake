@@ -28,7 +28,7 @@ if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
     set(threadless
         cli.bench cli.bench_gpu cli.changing cli.cli cli.describe cli.expression cli.guides
         cli.headers cli.hist cli.input cli.install cli.julia cli.ladder cli.machine cli.map cli.order
-        cli.passes cli.tables cli.tree rules.includes
+        cli.passes cli.sheet cli.tables cli.tree rules.includes
         unit.accumulators unit.arrays unit.arrow unit.axis_refused unit.bench_keys unit.bins
         unit.calls unit.describe unit.dlpack unit.group_pieces unit.group_saved unit.group_share
         unit.histogram_refused unit.histogram_retract unit.map unit.null unit.order_calls
