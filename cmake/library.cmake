@@ -97,9 +97,15 @@ target_link_options(bitfold PRIVATE -Wl,--version-script=${map} -Wl,--no-undefin
 if(CMAKE_C_FLAGS MATCHES "-fsanitize") # a sanitizer's runtime is found when the program starts
     target_link_options(bitfold PRIVATE -Wl,-z,undefs)
 endif()
-if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread") # programs have it before the sanitizer's own
-    add_library(bitfold_accesses OBJECT tests/support/thread_sanitizer.c)
-    target_compile_options(bitfold_accesses PRIVATE -fno-sanitize=all -O2)
+set(sanitizer) # what programs have before the sanitizer's own
+if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
+    set(sanitizer tests/support/thread_sanitizer.c)
+elseif(CMAKE_C_FLAGS MATCHES "-fsanitize-undefined-trap-on-error")
+    set(sanitizer tests/support/address_sanitizer.c)
+endif()
+if(sanitizer)
+    add_library(bitfold_sanitizer OBJECT ${sanitizer})
+    target_compile_options(bitfold_sanitizer PRIVATE -fno-sanitize=all -O2)
     target_link_libraries(bitfold_static INTERFACE
-                          $<BUILD_INTERFACE:$<TARGET_OBJECTS:bitfold_accesses>>)
+                          $<BUILD_INTERFACE:$<TARGET_OBJECTS:bitfold_sanitizer>>)
 endif()

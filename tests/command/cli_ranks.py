@@ -23,7 +23,7 @@ ALL = CASES >= 1000
 STEP = 3 if CASES >= 300 else 6 if CASES >= 100 else 12  # fewer under sanitizers
 FOLDER = os.path.dirname(os.path.abspath(BITFOLD))
 STARTERS = {"openmpi": ["--oversubscribe", "-q"], "mpich": []}
-# Ranks of MPICH that wait take all of a core; mpi_comm.c has more of them.
+# Ranks of MPICH that wait take all of a core.
 NUMBERS = {"openmpi": [2, 3, 5], "mpich": [2, 3]}
 FOUND = [mpi for mpi in STARTERS if shutil.which("mpirun." + mpi) and
          os.path.exists(os.path.join(FOLDER, "bitfold-mpi." + mpi))]

@@ -24,6 +24,7 @@ PLACES = ["", "include", "src", "cli", "bench/peers", "tests/support/fake_cuda"]
 BY_SCRIPTS = {"examples/*.cpp": "tests/command/cli_install.py",
               "python/native/*.c": "cmake/wheel.cmake",
               "tests/support/thread_sanitizer.c": "cmake/library.cmake",
+              "tests/support/address_sanitizer.c": "cmake/library.cmake",
               "bench/peers/text_from_chars.cpp": "bench/peers/text_peers.sh"}
 
 

@@ -752,7 +752,8 @@ static void check_sum(bf_context *context, const char *text, const bf_dtype dtyp
     bf_expression_destroy(e);
 }
 
-/* A sum computes its terms as it goes, where it can: with the words of a sum of stored results. */
+/* A sum computes its terms as it goes, where it can: with the words of a sum of stored results.
+ * `generic`, which never does and is slow, gets some of the data. */
 static void check_sums(bf_context *context, void *data) {
     static const char *const texts[] = {"a*b",     "(a-b)**2",         "a*b - 2.5*a + b",
                                         "a + b*0", "a*a*a*a*a*a*a*a",  "0.0*a - 0.0",
@@ -761,6 +762,7 @@ static void check_sums(bf_context *context, void *data) {
                                          "sqrt(abs(a)) + abs(b)", "fma(a, b, -a) - b"};
     static const bf_dtype dtypes[][2] = {{BF_F64, BF_F64}, {BF_F32, BF_F32}, {BF_F32, BF_F64}};
     const int kind = *(const int *)data;
+    if (strcmp(bf_context_isa(context), "generic") == 0 && kind % 4 != 0) return;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         check_sum(context, texts[i], dtypes[i % 3 == 0 ? 0 : (size_t)kind % 3], kind);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

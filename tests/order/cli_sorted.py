@@ -15,6 +15,7 @@ from command import BITFOLD, DTYPES, RAW_NAMES, SANITIZED, THREADS_ALONE, run
 from memory import MIB, SHARE, MemoryTest, least_memory
 
 SMALL = least_memory()
+SOME = 1 << (18 if SANITIZED else 19)  # numbers: more than memory sorts at once
 KINDS = list(enumerate(DTYPES))
 if SANITIZED:
     KINDS = KINDS[4 if THREADS_ALONE else 1::3]  # of several widths
@@ -91,7 +92,7 @@ class Sort(SortedTest):
 
     def test_every_dtype(self):
         for i, dtype in KINDS:
-            n = (1 << 20) // SHARE * min(4, 8 // np.dtype(dtype).itemsize) + i
+            n = SOME * min(4, 8 // np.dtype(dtype).itemsize) + i
             flags = [((False, False), (True, False), (False, True), (True, True))[i % 4]]
             self.check(numbers(dtype, n, i), stdin=i % 2 == 0, flags=flags)
 
@@ -144,7 +145,7 @@ class Sort(SortedTest):
                  for i, n in enumerate([1 << 19, 100, 1 << 19, 1 << 18])]
         for command, *more in [["sort"], ["argsort", "--descending"], ["sort", "--nan", "skip"],
                                ["unique", "--count"], ["top", "-n", 60_000],
-                               ["top", "-n", 5, "--nan", "skip"]]:
+                               ["top", "-n", 5, "--nan", "skip"]][::3 if THREADS_ALONE else 1]:
             self.same(command, *more, "--total", *names, limit=SMALL)
 
     def test_runs_of_runs(self):
@@ -180,7 +181,7 @@ class Unique(SortedTest):
 class Top(SortedTest):
     def test_every_dtype(self):
         for i, dtype in KINDS:
-            x = numbers(dtype, (1 << 20) // SHARE + i, i + 20)
+            x = numbers(dtype, SOME + i, i + 20)
             name = self.save("x.npy", x)
             for k, least, skip in [(1, True, False), (1000, False, True), (50_000, i % 2 == 0, True)]:
                 want = order(x, not least, skip)[:k]
@@ -246,7 +247,7 @@ class Wrong(SortedTest):
         os.mkdir(spill)
         name = self.save("x.npy", np.arange((4 << 20) // SHARE) * 12345)
         small = ["-j2", "--memory", "%dM" % SMALL]
-        for command in self.COMMANDS:
+        for command in self.COMMANDS[::3 if THREADS_ALONE else 1]:
             self.refused(1, "cannot write or read a temporary file: No such file", *command, *small,
                          "--spill", self.path("nowhere"), name)
             full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, MIB))

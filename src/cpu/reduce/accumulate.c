@@ -88,6 +88,7 @@ static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_acc
     const int bytes = bf_dtype_bytes(dtype);
     const bf_format f = bf_format_of(dtype);
     const int at = greatest ? c->greatest_at : c->least_at;
+    const int64_t flip = greatest ? -1 : 0;
     const size_t stride = a->stride;
     int64_t *records = a->records;
     for (; i < b->n; i++) {
@@ -98,7 +99,7 @@ static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_acc
             if (counts & BF_COUNT_ROWS) records[b->slots[i] * stride]++;
             continue;
         }
-        int64_t key = bf_order_rank(dtype, x) ^ (greatest ? -1 : 0);
+        int64_t key = bf_order_rank(dtype, x) ^ flip;
         int64_t *record = &records[b->slots[i] * stride];
         if (counts & BF_COUNT_ROWS) record[0]++;
         record[at] = key < record[at] ? key : record[at];
@@ -215,8 +216,8 @@ typedef struct stage {
 static ALWAYS_INLINE uint64_t mask_of(bool x) { return 0 - (uint64_t)x; }
 
 /* Sets the words of n terms. Returns whether all of them fit, and none is special. */
-static ALWAYS_INLINE bool make_terms(const place *p, bf_dtype dtype, int words, const char *values,
-                                     int64_t n, stage *s) {
+static ALWAYS_INLINE bool make_words(const place *p, bf_dtype dtype, int words,
+                                     const char *restrict values, int64_t n, stage *restrict s) {
     const bool is_float = bf_dtype_is_float(dtype);
     const int bytes = bf_dtype_bytes(dtype);
     const bf_format f = bf_format_of(dtype);
@@ -329,41 +330,101 @@ static ALWAYS_INLINE void add_by_words(const place *p, const bf_accumulator_colu
     }
 }
 
-static ALWAYS_INLINE void make_keys(bf_dtype dtype, const char *values, int64_t n, stage *s) {
+/* Words of a sum whose terms are made in vectors, at most: integers and halves need no more. */
+static inline int staged_words(bf_dtype dtype) {
+    return bf_dtype_is_float(dtype) && dtype != BF_F16 ? STAGED_WORDS : 2;
+}
+
+static ALWAYS_INLINE bool make_terms(const place *p, bf_dtype dtype, const char *values, int64_t n,
+                                     stage *s) {
+    if (p->words == 1) return make_words(p, dtype, 1, values, n, s);
+    if (p->words == 2 || staged_words(dtype) == 2) return make_words(p, dtype, 2, values, n, s);
+    if (p->words == 3) return make_words(p, dtype, 3, values, n, s);
+    return make_words(p, dtype, 4, values, n, s);
+}
+
+static ALWAYS_INLINE void make_keys(bf_dtype dtype, const char *restrict values, int64_t n,
+                                    stage *restrict s) {
     const int bytes = bf_dtype_bytes(dtype);
     for (int64_t i = 0; i < n; i++)
         s->keys[i] = bf_order_rank(dtype, bf_load_bits(values + i * bytes, bytes));
 }
 
+/* ---- by dtype -------------------------------------------------------------------------------- */
+
+/* The loops above, compiled with a dtype as a constant: each once, because they are long. */
+typedef struct dtype_loops {
+    bool (*make_terms)(const place *p, const char *values, int64_t n, stage *s);
+    void (*make_keys)(const char *values, int64_t n, stage *s);
+    int64_t (*add_terms)(const place *p, const bf_accumulator_column *c, unsigned counts,
+                         const bf_rows_batch *b, int64_t i, int64_t end);
+    int64_t (*add_squares)(const place *p, const bf_accumulator_column *c, unsigned counts,
+                           const bf_rows_batch *b, int64_t i, int64_t end);
+    int64_t (*compare)(const bf_accumulators *a, const bf_accumulator_column *c, bool greatest,
+                       unsigned counts, const bf_rows_batch *b, int64_t i);
+} dtype_loops;
+
+#define BF_X(id, number, name, bytes, type)                                                        \
+    static bool make_terms_##name(const place *p, const char *values, int64_t n, stage *s) {       \
+        return make_terms(p, BF_##id, values, n, s);                                               \
+    }                                                                                              \
+    static void make_keys_##name(const char *values, int64_t n, stage *s) {                        \
+        make_keys(BF_##id, values, n, s);                                                          \
+    }                                                                                              \
+    static int64_t add_terms_##name(const place *p, const bf_accumulator_column *c,                \
+                                    unsigned counts, const bf_rows_batch *b, int64_t i,            \
+                                    int64_t end) {                                                 \
+        return add_terms(p, c, BF_##id, 1, counts, b, i, end);                                     \
+    }                                                                                              \
+    static int64_t add_squares_##name(const place *p, const bf_accumulator_column *c,              \
+                                      unsigned counts, const bf_rows_batch *b, int64_t i,          \
+                                      int64_t end) {                                               \
+        return add_terms(p, c, BF_##id, 2, counts, b, i, end);                                     \
+    }                                                                                              \
+    static int64_t compare_##name(const bf_accumulators *a, const bf_accumulator_column *c,        \
+                                  bool greatest, unsigned counts, const bf_rows_batch *b,          \
+                                  int64_t i) {                                                     \
+        return compare_keys(a, c, BF_##id, greatest, counts, b, i);                                \
+    }
+BF_DTYPE_LIST(BF_X)
+#undef BF_X
+
+static const dtype_loops all_loops[] = {
+#define BF_X(id, number, name, bytes, type)                                                        \
+    [BF_##id] = {make_terms_##name, make_keys_##name, add_terms_##name, add_squares_##name,        \
+                 compare_##name},
+    BF_DTYPE_LIST(BF_X)
+#undef BF_X
+};
+
 /* Adds values [i, end) to the sums one by one, and compares them. Returns where it stopped. */
-static ALWAYS_INLINE int64_t take_terms(const place *p, const bf_accumulators *a,
-                                        const bf_accumulator_column *c, bf_dtype dtype,
-                                        unsigned counts, const bf_rows_batch *b, int64_t i,
-                                        int64_t end) {
-    const int64_t stop = add_terms(p, c, dtype, 1, counts, b, i, end);
+static int64_t take_terms(const place *p, const bf_accumulators *a, const bf_accumulator_column *c,
+                          const dtype_loops *loops, unsigned counts, const bf_rows_batch *b,
+                          int64_t i, int64_t end) {
+    const int64_t stop = loops->add_terms(p, c, counts, b, i, end);
     const bf_rows_batch done = {b->slots, b->values, stop, b->other};
-    if (c->parts & BF_PART_LEAST) compare_keys(a, c, dtype, false, 0, &done, i);
-    if (c->parts & BF_PART_GREATEST) compare_keys(a, c, dtype, true, 0, &done, i);
+    if (c->parts & BF_PART_LEAST) loops->compare(a, c, false, 0, &done, i);
+    if (c->parts & BF_PART_GREATEST) loops->compare(a, c, true, 0, &done, i);
     return stop;
 }
 
-static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_accumulators *a,
-                                        const bf_accumulator_column *c, bf_dtype dtype, int words,
-                                        unsigned counts, const bf_rows_batch *b, int64_t i) {
-    const int bytes = bf_dtype_bytes(dtype);
+static int64_t add_stages(const place *p, const bf_accumulators *a, const bf_accumulator_column *c,
+                          const dtype_loops *loops, unsigned counts, const bf_rows_batch *b,
+                          int64_t i) {
+    const int bytes = bf_dtype_bytes(c->dtype);
     const bool extremes = c->parts > (BF_PART_SUM | BF_PART_PRODUCTS);
     stage s;
-    if (!bf_dtype_is_float(dtype) && p->end == 0) return i;
+    if (!bf_dtype_is_float(c->dtype) && p->end == 0) return i;
     while (i < b->n) {
         const int64_t n = b->n - i < STAGE ? b->n - i : STAGE;
         const bf_rows_batch some = {b->slots + i, b->values + i * bytes, n,
                                     bf_stream_from(b->other, i)};
-        if (make_terms(p, dtype, words, some.values, n, &s)) {
-            if (extremes) make_keys(dtype, some.values, n, &s);
-            add_by_words(p, c, words, &some, &s);
+        if (loops->make_terms(p, some.values, n, &s)) {
+            if (extremes) loops->make_keys(some.values, n, &s);
+            add_by_words(p, c, p->words, &some, &s);
             i += n;
         } else {
-            const int64_t stop = take_terms(p, a, c, dtype, counts, b, i, i + n);
+            const int64_t stop = take_terms(p, a, c, loops, counts, b, i, i + n);
             if (stop < i + n) return stop;
             i = stop;
         }
@@ -372,48 +433,29 @@ static ALWAYS_INLINE int64_t add_stages(const place *p, const bf_accumulators *a
 }
 
 /* Adds the values to sums, and compares them if the column has extremes too. */
-static ALWAYS_INLINE int64_t add_sums(const bf_accumulators *a, const bf_accumulator_column *c,
-                                      bf_dtype dtype, unsigned counts, const bf_rows_batch *b,
-                                      int64_t i) {
+static int64_t add_sums(const bf_accumulators *a, const bf_accumulator_column *c,
+                        const dtype_loops *loops, unsigned counts, const bf_rows_batch *b,
+                        int64_t i) {
     const place p = place_of(a, c, 1, counts);
-    switch (p.words) {
-    case 1: return add_stages(&p, a, c, dtype, 1, counts, b, i);
-    case 2: return add_stages(&p, a, c, dtype, 2, counts, b, i);
-    case 3: return add_stages(&p, a, c, dtype, 3, counts, b, i);
-    case 4: return add_stages(&p, a, c, dtype, 4, counts, b, i);
-    default: return take_terms(&p, a, c, dtype, counts, b, i, b->n);
-    }
+    if (p.words > 0 && p.words <= staged_words(c->dtype))
+        return add_stages(&p, a, c, loops, counts, b, i);
+    return take_terms(&p, a, c, loops, counts, b, i, b->n);
 }
 
-static ALWAYS_INLINE int64_t add_squares(const bf_accumulators *a, const bf_accumulator_column *c,
-                                         bf_dtype dtype, unsigned counts, const bf_rows_batch *b,
-                                         int64_t i) {
+static int64_t add_squares(const bf_accumulators *a, const bf_accumulator_column *c,
+                           const dtype_loops *loops, unsigned counts, const bf_rows_batch *b,
+                           int64_t i) {
     const place p = place_of(a, c, 2, counts);
-    return add_terms(&p, c, dtype, 2, counts, b, i, b->n);
-}
-
-/* ---- by dtype -------------------------------------------------------------------------------- */
-
-/* Compiled with every dtype as a constant. */
-static ALWAYS_INLINE int64_t absorb_as(const bf_accumulators *a, const bf_accumulator_column *c,
-                                       bf_dtype dtype, unsigned part, unsigned counts,
-                                       const bf_rows_batch *b, int64_t i) {
-    switch (part) {
-    case BF_PART_SUM: return add_sums(a, c, dtype, counts, b, i);
-    case BF_PART_PRODUCTS: return add_squares(a, c, dtype, counts, b, i);
-    case BF_PART_LEAST: return compare_keys(a, c, dtype, false, counts, b, i);
-    default: return compare_keys(a, c, dtype, true, counts, b, i);
-    }
+    return loops->add_squares(&p, c, counts, b, i, b->n);
 }
 
 static int64_t absorb_part(const bf_accumulators *a, const bf_accumulator_column *c, unsigned part,
                            unsigned counts, const bf_rows_batch *b, int64_t i) {
-    switch (c->dtype) {
-#define BF_X(id, number, name, bytes, type)                                                        \
-    case BF_##id: return absorb_as(a, c, BF_##id, part, counts, b, i);
-        BF_DTYPE_LIST(BF_X)
-#undef BF_X
-    default: return b->n;
+    const dtype_loops *loops = &all_loops[c->dtype];
+    switch (part) {
+    case BF_PART_SUM: return add_sums(a, c, loops, counts, b, i);
+    case BF_PART_PRODUCTS: return add_squares(a, c, loops, counts, b, i);
+    default: return loops->compare(a, c, part == BF_PART_GREATEST, counts, b, i);
     }
 }
 
