@@ -758,7 +758,10 @@ static void check_sums(bf_context *context, void *data) {
                                         "a + b*0", "a*a*a*a*a*a*a*a",  "0.0*a - 0.0",
                                         "a*0",     "(a+b)*(a-b) - a*a"};
     static const char *const others[] = {"a/(b*b + 2)", "min(a, b) - 1.5", "max(-a, b)",
-                                         "sqrt(abs(a)) + abs(b)", "fma(a, b, -a) - b"};
+                                         "sqrt(abs(a)) + abs(b)", "fma(a, b, -a) - b",
+                                         /* operands that are the step before, on either side */
+                                         "b/(a/(b*b + 1)) - (a - (b - 1.5))",
+                                         "fma(b, a - b, (a + a)*(b - a))"};
     static const bf_dtype dtypes[][2] = {{BF_F64, BF_F64}, {BF_F32, BF_F32}, {BF_F32, BF_F64}};
     const int kind = *(const int *)data;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
