@@ -7,11 +7,14 @@
 #include <pthread.h>
 
 enum {
-    PIECE = 1 << 16,     /* elements that a worker takes at a time */
-    CHUNK = 1 << 14,     /* that it absorbs at a time: they stay in its second cache */
-    LEAST = 1 << 16,     /* that are worth a thread */
-    PAUSE_MOST = 63,     /* chunks that are not tried as terms after some that failed */
-    TREE_CHUNK = 1 << 20 /* of products of floats, whose parts must follow each other */
+    PIECE = 1 << 16,      /* elements that a worker takes at a time */
+    CHUNK = 1 << 14,      /* that it absorbs at a time: they stay in its second cache */
+    FIRST = 1 << 10,      /* at first, to know the window of those that it sums as terms, */
+    SAMPLE = 1 << 8,      /* by so many results */
+    COUNT_MOST = 1 << 30, /* for which a window is guessed */
+    LEAST = 1 << 16,      /* that are worth a thread */
+    PAUSE_MOST = 63,      /* chunks that are not tried as terms after some that failed */
+    TREE_CHUNK = 1 << 20  /* of products of floats, whose parts must follow each other */
 };
 
 typedef struct evaluation {
@@ -90,9 +93,20 @@ static void begin_absorber(const evaluation *e, absorber *a) {
     bf_state_init(to->kind, to->dtype, a->words);
 }
 
+/* Guesses the window of a job's results by the first of them. Among n times as many the least may
+ * be n^2 times as small, as of squares. Windows of floats are narrow enough for n. */
+static void guess_window(const evaluation *e, absorber *a) {
+    const bf_dtype dtype = e->to->dtype;
+    int64_t n = e->job->count < PIECE ? PIECE : e->job->count;
+    if (n > COUNT_MOST) n = COUNT_MOST;
+    const size_t times = (size_t)n / SAMPLE, all = dtype == BF_F64 ? times * times : times;
+    bf_window_guess(dtype, a->chunk, NULL, SAMPLE, all * SAMPLE, &a->reducer.sum);
+}
+
 /* Sums a chunk as terms. False: it did not fit, which may be so of some to come, too. */
 static bool absorb_terms(const evaluation *e, absorber *a, int64_t first, int64_t n) {
-    if (!a->summed || n % BF_COMPUTED_GROUP != 0 || (a->wait > 0 && a->wait--)) return false;
+    if (!a->summed || a->reducer.sum.levels == 0 || n % BF_COMPUTED_GROUP != 0) return false;
+    if (a->wait > 0 && a->wait--) return false;
     for (int c = 0; c < a->terms.columns; c++)
         a->terms.column[c] = e->job->columns[c].numbers.data + first * a->terms.bytes[c];
     bool done = bf_sum_absorb_computed(&a->reducer, &a->terms, n, a->words);
@@ -110,12 +124,15 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     job.a = a->chunk;
     if (fresh) begin_absorber(e, a);
     for (int64_t at = 0; at < n; at += job.count) {
-        job.count = n - at < CHUNK ? n - at : CHUNK;
+        const bool first_chunk = fresh && at == 0 && a->summed && n > FIRST;
+        const int64_t most = first_chunk ? FIRST : CHUNK;
+        job.count = n - at < most ? n - at : most;
         if (job.count > BF_COMPUTED_GROUP) job.count -= job.count % BF_COMPUTED_GROUP;
         if (absorb_terms(e, a, first + at, job.count)) continue;
         job.index = e->to->index + first + at;
         bf_status status = compute_elements(e, tiles, first + at, job.count, (char *)a->chunk);
         if (status != BF_OK) return status;
+        if (first_chunk) guess_window(e, a);
         bf_reduce_absorb(&a->reducer, &job, 0, job.count, a->words);
     }
     return BF_OK;
