@@ -22,8 +22,11 @@ typedef struct evaluation {
     const bf_expression_job *job;
     const bf_job *to; /* that absorbs the elements; NULL: they go to `out` */
     char *out;        /* NULL: the job's output */
-    int64_t first;    /* element of the present loop */
-    size_t tiles;     /* bytes of a worker's tiles; the rest of its room follows */
+    bool computed;    /* the output is written as terms, which are below, */
+    bool stream;      /* and past the caches */
+    bf_computed terms;
+    int64_t first; /* element of the present loop */
+    size_t tiles;  /* bytes of a worker's tiles; the rest of its room follows */
     pthread_mutex_t lock;
     int64_t failed; /* the first element that failed so far, and its step; INT64_MAX: none */
     const bf_expression_step *step; /* NULL: its result is NULL */
@@ -74,8 +77,29 @@ static bf_tiles *tiles_of(const evaluation *e, int worker) {
     return room;
 }
 
+/* Writes elements as terms: whole groups from the first line of memory on, and by tiles what is
+ * before and behind them. */
+static bf_status write_terms(evaluation *e, bf_tiles *tiles, int64_t first, int64_t n) {
+    const bf_expression_loops *loops = e->context->cpu->isa->expression;
+    const int bytes = bf_dtype_bytes(e->job->program->dtype);
+    char *to = e->job->out.data + first * bytes;
+    int64_t before = (int64_t)(-(uintptr_t)to % BF_CPU_LINE) / bytes;
+    if (before > n || (uintptr_t)to % (unsigned)bytes != 0) before = n;
+    const int64_t begin = first + before, groups = n - before - (n - before) % BF_COMPUTED_GROUP;
+    bf_computed terms = e->terms;
+    for (int c = 0; c < terms.columns; c++)
+        terms.column[c] = e->job->columns[c].numbers.data + begin * terms.bytes[c];
+    bf_status status = compute_elements(e, tiles, first, before, NULL);
+    if (status == BF_OK && groups > 0)
+        (bytes == 8 ? loops->computed_f64 : loops->computed_f32)(&terms, (size_t)groups,
+                                                                 to + before * bytes, e->stream);
+    if (status != BF_OK) return status;
+    return compute_elements(e, tiles, begin + groups, n - before - groups, NULL);
+}
+
 static bf_status eval_piece(void *arg, int worker, int64_t first, int64_t n) {
     evaluation *e = arg;
+    if (e->computed) return write_terms(e, tiles_of(e, worker), first, n);
     char *to = e->out;
     if (to != NULL) to += first * bf_dtype_bytes(e->job->program->dtype);
     return compute_elements(e, tiles_of(e, worker), e->first + first, n, to);
@@ -161,9 +185,28 @@ static void begin_evaluation(evaluation *e, bf_context *context, const bf_expres
     pthread_mutex_init(&e->lock, NULL);
 }
 
+/* In place, the output's lines are in the cache already. */
+static bool is_in_place(const bf_expression_job *job) {
+    bool in_place = false;
+    for (int c = 0; c < job->program->columns; c++)
+        in_place |= job->columns[c].numbers.data == job->out.data;
+    return in_place;
+}
+
+/* In the caches, the tiles of a single operation are faster. */
+static void choose_way(evaluation *e) {
+    const bf_expression_job *job = e->job;
+    const bf_expression_loops *loops = e->context->cpu->isa->expression;
+    const bool direct = job->out.ndim == 1 && job->out.strides[0] == 1 && job->valid == NULL;
+    e->stream = job->count >= BF_MAP_STREAM_BYTES / job->out.bytes && !is_in_place(job);
+    e->computed = loops != NULL && direct && (job->program->steps > 1 || e->stream) &&
+                  bf_expression_computed(job, &e->terms);
+}
+
 static bf_status eval_job(bf_context *context, const bf_expression_job *job) {
     evaluation e;
     begin_evaluation(&e, context, job);
+    choose_way(&e);
     bf_status status =
         run_pieces(&e, bf_workers(context, job->count, LEAST), job->count, 0, eval_piece);
     pthread_mutex_destroy(&e.lock);

@@ -10,11 +10,13 @@
 #define NAME f32
 #define V vf32
 #define BYTES sizeof(float)
+#define QUIET_NAN 0x7fc00000
 #include "cpu/reduce/term_loops.h"
 
 #define NAME f64
 #define V vf64
 #define BYTES sizeof(double)
+#define QUIET_NAN 0x7ff8000000000000
 #include "cpu/reduce/term_loops.h"
 
 INLINE void widen_terms(vf64 *block, int vectors) {

@@ -1,6 +1,7 @@
 /* Operations on a block of terms: included by computed_loops.h for floats and doubles. It defines
  *   NAME, V   the dtype's name; a vector of its elements
- *   BYTES     of an element */
+ *   BYTES     of an element
+ *   QUIET_NAN the bits of the NaN that results have */
 #define FN(name) JOIN(term_##name##_, NAME)
 #define OP(name) JOIN(one_##name##_, NAME)
 #define MASK(x) ((__typeof__((x) == (x)))(x))
@@ -16,6 +17,7 @@ INLINE V OP(max)(V x, V y) {
     return (V)((r & (MASK(x) | ~(x == y))) | (x != x));
 }
 INLINE V OP(abs)(V x) { return (V)(MASK(x) & ~MASK(-(V){0})); }
+INLINE V OP(canonical)(V x) { return (V)((MASK(x) & (x == x)) | (QUIET_NAN & (x != x))); }
 
 #define TERM_LOOP(name, expression)                                                                \
     INLINE void FN(name)(vf64 * block, int vectors, const char *a, const char *b) {                \
@@ -42,6 +44,7 @@ TERM_LOOP(fma, OP(fma)(x, y, z))
 TERM_LOOP(sqrt, OP(sqrt)(x))
 TERM_LOOP(neg, -x)
 TERM_LOOP(abs, OP(abs)(x))
+TERM_LOOP(canonical, OP(canonical)(x))
 
 #undef TERM_LOOP
 #undef FN
@@ -50,3 +53,4 @@ TERM_LOOP(abs, OP(abs)(x))
 #undef NAME
 #undef V
 #undef BYTES
+#undef QUIET_NAN
