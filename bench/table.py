@@ -36,12 +36,12 @@ def number(x):
 
 def cpu_columns(r):
     return [str(r["threads"]), f"{r['gbps']:.1f}", number(r.get("plain_ratio")),
-            number(r.get("read_ratio"))]
+            number(r.get("read_ratio")), number(r.get("dot_ratio"))]
 
 
 def gpu_columns(r):
     return [r["mode"], r["cache"], f"{r['seconds'] * 1e6:.2f}", f"{r['gbps']:.0f}",
-            f"{r['peak_share'] * 100:.0f} %"]
+            f"{r['peak_share'] * 100:.0f} %", number(r.get("dot_ratio"))]
 
 
 def item_columns(r):
@@ -77,11 +77,11 @@ def main(path):
     if "gpu" in about:
         print(f"{about['gpu']}, driver {about['driver']}, CUDA {about['cuda']}; {about['date']}, "
               f"{about['commit']}\n")
-        print_tables(points, gpu_columns, ["mode", "cache", "us", "GB/s", "of the peak"])
+        print_tables(points, gpu_columns, ["mode", "cache", "us", "GB/s", "of the peak", "/ dot"])
         judge(points)
         return
     print(f"{about['cpu']}, {about['threads']} threads; {about['date']}, {about['commit']}\n")
-    print_tables(points, cpu_columns, ["threads", "GB/s", "/ plain", "/ read"])
+    print_tables(points, cpu_columns, ["threads", "GB/s", "/ plain", "/ read", "/ dot"])
     judge(points)
     for r in results:
         if r["work"] == "start":

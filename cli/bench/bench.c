@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The works that are measured. Works on the same data are neighbours, so that the data are made
- * once; add, which overwrites them, is the last of its data. */
+ * once; those that write, of which the first two vectors stay, are the last of their data. */
 static const bench_point points[] = {
     {.work = "sum", .dtype = "f64", .data = "uniform"},
     {.work = "mean", .dtype = "f64", .data = "uniform"},
@@ -23,12 +23,20 @@ static const bench_point points[] = {
     {.work = "max", .dtype = "f64", .data = "normal"},
     {.work = "argmin", .dtype = "f64", .data = "normal"},
     {.work = "describe", .dtype = "f64", .data = "normal"},
+    {.work = "expression", .dtype = "f64", .data = "a*b"},
+    {.work = "expression", .dtype = "f64", .data = "(a-b)**2"},
+    {.work = "expression", .dtype = "f64", .data = "sqrt(a*a+b*b)"},
+    {.work = "expression", .dtype = "f64", .data = "c=(a-b)**2"},
     {.work = "sum", .dtype = "f64", .data = "wide"},
     {.work = "sum", .dtype = "f32", .data = "uniform"},
     {.work = "sum", .dtype = "f32", .data = "normal"},
     {.work = "dot", .dtype = "f32", .data = "normal"},
     {.work = "min", .dtype = "f32", .data = "normal"},
     {.work = "max", .dtype = "f32", .data = "normal"},
+    {.work = "expression", .dtype = "f32", .data = "a*b"},
+    {.work = "expression", .dtype = "f32", .data = "(a-b)**2"},
+    {.work = "expression", .dtype = "f32", .data = "sqrt(a*a+b*b)"},
+    {.work = "expression", .dtype = "f32", .data = "c=(a-b)**2"},
     {.work = "add", .dtype = "f32", .data = "normal"},
     {.work = "sum", .dtype = "i32", .data = "uniform"},
     {.work = "min", .dtype = "i32", .data = "uniform"},
@@ -77,6 +85,7 @@ static bool measure_works(bench_options *options, bench_point point) {
         bench_side sides[BENCH_SIDES] = {bench_own_side(), bench_plain_side("plain", &point),
                                          bench_plain_side("read", &point)};
         int n = 3;
+        if (bench_is_wanted(options, "expression")) sides[n++] = bench_also_side("dot");
         for (int i = 0; i < options->n_peers; i++) sides[n++] = bench_peer_side(&options->peers[i]);
         int rounds = options->quick ? 3 : 9;
         if (!bench_measure(sides, n, &point, rounds, options->quick ? 0.005 : 0.025)) return false;
@@ -100,10 +109,11 @@ static int run_size(bench_options *options, size_t bytes) {
         point.bytes = bytes;
         point.buffers = 1;
         point.count = bench_vector_bytes(&point) / element;
-        if (strcmp(dtype, point.dtype) != 0 || strcmp(data, point.data) != 0)
-            bench_fill(point.dtype, point.data, memory, bytes / element);
+        const char *numbers = bench_distribution(point.work, point.data);
+        if (strcmp(dtype, point.dtype) != 0 || strcmp(data, numbers) != 0)
+            bench_fill(point.dtype, numbers, memory, bytes / element);
         dtype = point.dtype;
-        data = point.data;
+        data = numbers;
         good = measure_works(options, point);
     }
     bench_free(memory, bytes);

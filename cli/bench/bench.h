@@ -12,7 +12,7 @@
 enum {
     BENCH_LIST = 16,
     BENCH_PEERS = 12,
-    BENCH_SIDES = BENCH_PEERS + 3,
+    BENCH_SIDES = BENCH_PEERS + 4,
     BENCH_OLD = 1024,
     BENCH_COLD = 1 << 20, /* from so many bytes on, data on a GPU are not in its cache (gpu.c) */
     BENCH_BLOCK = 1 << 26,
@@ -34,8 +34,8 @@ typedef struct {
     void *result;             /* room for any result, on the GPU */
 } bench_gpu;
 
-/* Work on `bytes` bytes at `memory`. They are one vector; for dot two, for add three, of which the
- * third is written. */
+/* Work on `bytes` bytes at `memory`. They are one vector; for dot and the sum of an expression two;
+ * for add and an expression that is written three, of which the third is written. */
 typedef struct {
     const char *work, *dtype, *data;
     char *memory;
@@ -153,9 +153,9 @@ typedef bf_status bench_call(const bench_point *point, void *state);
 bf_status bench_items_repeat(const bench_point *point, void *state, bench_call *call, int passes,
                              double *seconds);
 
-/* Return the number of vectors of the work, and the bytes of each. Each is aligned as a single
+/* Return the number of vectors of the point, and the bytes of each. Each is aligned as a single
  * vector is. */
-int bench_vectors(const char *work);
+int bench_vectors(const bench_point *point);
 size_t bench_vector_bytes(const bench_point *point);
 
 /* Returns the kind of call that is measured: "stream", "host" or "pageable" on a GPU, "" on the
@@ -171,8 +171,10 @@ int bench_warm_up(const bench_point *point, int passes);
 double bench_now(void);
 double bench_median(double *samples, int n);
 
-/* side.c: the sides. bench_plain_side finds the fastest prefetch distance for this point. */
+/* side.c: the sides. bench_also_side is bitfold at other work on the vectors of an expression.
+ * bench_plain_side finds the fastest prefetch distance for this point. */
 bench_side bench_own_side(void);
+bench_side bench_also_side(const char *work);
 bench_side bench_plain_side(const char *name, const bench_point *point);
 bench_side bench_peer_side(bench_peer *peer);
 
@@ -185,6 +187,15 @@ bool bench_is_histogram(const char *work);
 bf_status bench_histogram_open(const bench_point *point, bf_histogram **histogram);
 bf_status bench_histogram_pass(const bench_point *point, bf_histogram *histogram,
                                const bf_array *array);
+
+/* expression.c: is the expression written to a third vector, not summed? The distribution of the
+ * numbers of a point, by its work and data. Open parses the expression and makes the state of its
+ * sum; *state stays if it is written. A pass computes it once. */
+bool bench_is_expression(const char *work);
+bool bench_is_written(const bench_point *point);
+const char *bench_distribution(const char *work, const char *data);
+bf_status bench_expression_open(const bench_point *point, bf_expression **e, bf_state **state);
+bf_status bench_expression_pass(bf_expression *e, bf_state *state, const bf_array vectors[3]);
 
 /* peer.c: bench_peer_start starts peer->command, asks for its name and returns an exit code. gpu is
  * NULL for peers on the CPU. */

@@ -41,6 +41,10 @@ static const struct {
     {"max", "f32", "normal", true, false, false},
     {"dot", "f32", "normal", true, true, false},
     {"var", "f32", "normal", true, true, false},
+    {"expression", "f32", "a*b", false, true, false},
+    {"expression", "f32", "(a-b)**2", false, true, false},
+    {"expression", "f32", "sqrt(a*a+b*b)", false, true, false},
+    {"expression", "f32", "c=(a-b)**2", false, true, false},
     {"add", "f32", "normal", true, false, true},
     {"sum", "f64", "normal", true, true, false},
     {"min", "f64", "normal", true, false, false},
@@ -48,6 +52,10 @@ static const struct {
     {"dot", "f64", "normal", true, true, false},
     {"var", "f64", "normal", true, true, false},
     {"describe", "f64", "normal", false, true, false},
+    {"expression", "f64", "a*b", false, true, false},
+    {"expression", "f64", "(a-b)**2", false, true, false},
+    {"expression", "f64", "sqrt(a*a+b*b)", false, true, false},
+    {"expression", "f64", "c=(a-b)**2", false, true, false},
     {"sum", "f64", "uniform", true, false, false},
     {"prod", "f64", "uniform", true, false, false},
     {"sum", "f64", "wide", true, true, false},
@@ -175,6 +183,7 @@ static int measure_point(bench_options *o, const bench_point *point, int n_peers
     if (point->count == 0) return EXIT_DONE;
     bench_side sides[BENCH_SIDES] = {bench_own_side()};
     int n = 1;
+    if (bench_is_wanted(o, "expression")) sides[n++] = bench_also_side("dot");
     for (int i = 0; i < n_peers; i++) sides[n++] = bench_peer_side(&o->peers[i]);
     if (!bench_measure(sides, n, point, o->quick ? 5 : 9, o->quick ? 0.003 : 0.01)) return EXIT_IO;
     o->failed += sides[0].seconds <= 0;
@@ -213,7 +222,7 @@ static int run_size(bench_options *o, int number, size_t bytes) {
 static int run_point(bench_options *o, int number) {
     const char *work = points[number].work, *dtype = points[number].dtype;
     const bool more = o->usual_sizes && strcmp(work, "sum") == 0 && strcmp(dtype, "i32") == 0;
-    int code = fill_memory(&o->gpu, dtype, points[number].data);
+    int code = fill_memory(&o->gpu, dtype, bench_distribution(work, points[number].data));
     for (int i = 0; i < o->n_sizes && code == EXIT_DONE; i++)
         code = run_size(o, number, o->sizes[i]);
     for (int i = 0; i < 2 && more && code == EXIT_DONE; i++)

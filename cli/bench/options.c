@@ -86,13 +86,14 @@ static bool parse_threads(bench_options *o, const char *text) {
 
 static const usage bench_usage = {
     "[OPTIONS] [WORK...]",
-    "Measures every operation, or the WORKs named (sum, dot, min, ..., julia, table, group,\n"
-    "axis, order), beside plain loops that add in any order, a mere read of the memory, and\n"
-    "peers. Pictures, tables, groups, axes and order are measured in pixels, keys, rows and\n"
-    "elements, beside peers alone. On a GPU the data are in its memory and calls are enqueued on\n"
-    "a stream; peers do the same. --compare also shows the change since an earlier run, as the "
-    "change of the\n"
-    "ratio to the memory's speed, which is steadier than GB/s.",
+    "Measures every operation, or the WORKs named (sum, dot, min, ..., expression, julia, table,\n"
+    "group, axis, order), beside plain loops that add in any order, a mere read of the memory,\n"
+    "and peers. Expressions are summed, or written (c=...), and are also beside dot. Pictures,\n"
+    "tables, groups, axes and order are measured in pixels, keys, rows and elements, beside peers\n"
+    "alone. On a GPU the data are in its memory and calls are enqueued on a stream; peers do the\n"
+    "same. --compare also shows the change since an earlier run, as the change of the ratio to "
+    "the\n"
+    "memory's speed, which is steadier than GB/s.",
     0,
     "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
     "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum"};

@@ -43,12 +43,13 @@ static double per_second(const bench_point *point, double seconds) {
     return (double)point->count / seconds;
 }
 
-static void print_byte_columns(bool gpu) {
-    printf("%-9s %-5s %-8s %9s ", "work", "dtype", "data", "size");
-    if (gpu)
+static void print_byte_columns(const bench_options *o) {
+    printf("%-10s %-5s %-13s %9s ", "work", "dtype", "data", "size");
+    if (o->gpu.context)
         printf("%-8s %-5s %9s %8s %6s", "mode", "cache", "us", "GB/s", "peak");
     else
         printf("%7s %8s %8s %8s", "threads", "GB/s", "plain", "read");
+    if (bench_is_wanted(o, "expression")) printf(" %8s", "dot");
 }
 
 static void print_item_columns(const bench_options *o, const bench_items *items) {
@@ -63,7 +64,7 @@ void bench_print_columns(const bench_options *o, const bench_items *items) {
     if (items)
         print_item_columns(o, items);
     else
-        print_byte_columns(o->gpu.context);
+        print_byte_columns(o);
     for (int i = 0; i < o->n_peers; i++) {
         const char *name = o->peers[i].name;
         printf(" %*s", column(name), name);
@@ -92,7 +93,7 @@ static void print_items(const bench_point *point, double seconds) {
 }
 
 static void print_bytes(const bench_point *point, double seconds) {
-    printf("%-9s %-5s %-8s", point->work, point->dtype, point->data);
+    printf("%-10s %-5s %-13s", point->work, point->dtype, point->data);
     print_size(point->bytes);
     if (point->gpu)
         printf(" %-8s %-5s %9.2f %8.1f %5.1f%%", bench_mode(point), cache(point), seconds * 1e6,

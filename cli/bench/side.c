@@ -26,13 +26,14 @@ double bench_median(double *samples, int n) {
     return n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
 }
 
-int bench_vectors(const char *work) {
-    return strcmp(work, "add") == 0 ? 3 : strcmp(work, "dot") == 0 ? 2 : 1;
+int bench_vectors(const bench_point *point) {
+    if (bench_is_expression(point->work)) return bench_is_written(point) ? 3 : 2;
+    return strcmp(point->work, "add") == 0 ? 3 : strcmp(point->work, "dot") == 0 ? 2 : 1;
 }
 
 size_t bench_vector_bytes(const bench_point *point) {
     const size_t alignment = point->gpu ? 256 : 64;
-    return point->bytes / (size_t)bench_vectors(point->work) & ~(alignment - 1);
+    return point->bytes / (size_t)bench_vectors(point) & ~(alignment - 1);
 }
 
 const char *bench_mode(const bench_point *point) {
@@ -57,11 +58,13 @@ typedef struct {
     bf_array vectors[3];     /* n of them */
     int buffer;              /* the next copy of the data */
     bf_histogram *histogram; /* NULL: the work is no histogram */
+    bf_expression *expression;
+    bf_state *state; /* of the sum of the expression, if there is one */
 } call;
 
 static call prepare_side(const bench_point *point) {
     call c = {.op = bf_reduction_from_name(point->work), .map = bf_map_from_name(point->work)};
-    c.n = bench_vectors(point->work);
+    c.n = bench_vectors(point);
     for (int i = 0; i < c.n; i++) {
         char *data = point->memory + (size_t)i * bench_vector_bytes(point);
         c.vectors[i] = bf_array_of(bf_dtype_from_name(point->dtype), data, (int64_t)point->count);
@@ -89,9 +92,15 @@ static bf_status compute_value(const bench_point *p, const call *c, const bf_arr
 /* Make before the passes, and free after them, all that is not timed. */
 static bf_status begin_passes(const bench_point *point, call *c) {
     *c = prepare_side(point);
+    if (bench_is_expression(point->work))
+        return bench_expression_open(point, &c->expression, &c->state);
     return bench_is_histogram(point->work) ? bench_histogram_open(point, &c->histogram) : BF_OK;
 }
-static void end_passes(call *c) { bf_histogram_destroy(c->histogram); }
+static void end_passes(call *c) {
+    bf_histogram_destroy(c->histogram);
+    bf_state_destroy(c->state);
+    bf_expression_destroy(c->expression);
+}
 
 static bf_status pass_once(const bench_point *point, call *c) {
     bf_array v[3];
@@ -102,6 +111,7 @@ static bf_status pass_once(const bench_point *point, call *c) {
     }
     c->buffer = c->buffer + 1 < point->buffers ? c->buffer + 1 : 0;
     if (c->histogram) return bench_histogram_pass(point, c->histogram, &v[0]);
+    if (c->expression) return bench_expression_pass(c->expression, c->state, v);
     return point->stream ? enqueue(point, c, v) : compute_value(point, c, v);
 }
 
@@ -128,12 +138,32 @@ static double own_time(const bench_side *side, const bench_point *point, int pas
 
 bench_side bench_own_side(void) { return (bench_side){.name = "bitfold", .time = own_time}; }
 
-/* Times a plain loop. "read" reads all of the memory as one vector. */
+static double also_time(const bench_side *side, const bench_point *point, int passes) {
+    bench_point other = *point;
+    if (!bench_is_expression(point->work)) return -1;
+    other.work = side->name;
+    other.count = bench_vector_bytes(&other) / bf_dtype_size(bf_dtype_from_name(point->dtype));
+    return own_time(side, &other, passes);
+}
+
+bench_side bench_also_side(const char *work) {
+    return (bench_side){.name = work, .time = also_time};
+}
+
+/* Times a plain loop. "read" and the sum that is beside the sum of an expression read all of the
+ * memory as one vector. */
+
+static const char *plain_work(const char *name, const bench_point *point) {
+    if (strcmp(name, "read") == 0) return name;
+    if (!bench_is_expression(point->work)) return point->work;
+    return bench_is_written(point) ? "add" : "sum";
+}
 
 static double plain_seconds(const bench_side *side, const bench_point *point, int passes) {
-    bool read = strcmp(side->name, "read") == 0;
-    size_t bytes = read ? point->bytes : bench_vector_bytes(point);
-    const char *b = read || bench_vectors(point->work) == 1 ? NULL : point->memory + bytes;
+    const char *work = plain_work(side->name, point);
+    bool several = strcmp(work, "dot") == 0 || strcmp(work, "add") == 0;
+    size_t bytes = several ? bench_vector_bytes(point) : point->bytes;
+    const char *b = several ? point->memory + bytes : NULL;
     double seconds;
     if (!plain_time(side->plain, point->memory, b, bytes, side->ahead, point->threads, passes,
                     &seconds)) {
@@ -151,9 +181,8 @@ static double plain_side_time(const bench_side *side, const bench_point *point, 
 
 bench_side bench_plain_side(const char *name, const bench_point *point) {
     static const size_t distances[] = {0, 1024, 4096, 16384};
-    const char *work = strcmp(name, "read") == 0 ? "read" : point->work;
     bench_side side = {.name = name, .time = plain_side_time};
-    side.plain = plain_find(work, point->dtype);
+    side.plain = plain_find(plain_work(name, point), point->dtype);
     int passes = point->bytes < (1 << 24) ? 200 : 1;
     double best = INFINITY;
     for (int i = 0; side.plain && i < 12; i++) {

@@ -4,11 +4,13 @@
 
 #include <stdlib.h>
 
-typedef enum kind { SORT, ARGSORT, MEDIAN, QUANTILE, TOP, UNIQUE, KINDS } kind;
-static const char *const kind_names[KINDS] = {"sort",     "argsort", "median",
-                                              "quantile", "top",     "unique"};
+typedef enum kind { SORT, ARGSORT, MEDIAN, QUANTILE, PASSES, TOP, UNIQUE, KINDS } kind;
+static const char *const kind_names[KINDS] = {"sort",   "argsort", "median", "quantile",
+                                              "passes", "top",     "unique"};
 
 enum { PARTS = 3, TOP_MOST = 100, QUANTILES = 7 };
+
+static const double quantiles[QUANTILES] = {0, 0.01, 0.25, 0.5, 0.75, 0.999, 1};
 
 /* One call, and room for its results in host memory. */
 typedef struct work {
@@ -48,7 +50,6 @@ static bf_status tell_median(work *w) {
 }
 
 static bf_status tell_quantiles(work *w) {
-    static const double of[QUANTILES] = {0, 0.01, 0.25, 0.5, 0.75, 0.999, 1};
     const int axis = 0;
     bf_status st = BF_OK;
     for (bf_quantile_method method = BF_QUANTILE_LINEAR;
@@ -56,9 +57,59 @@ static bf_status tell_quantiles(work *w) {
         const bf_dtype to = bf_quantile_dtype(w->a->dtype, method);
         const bf_array values = bf_array_of(to, w->values, QUANTILES);
         w->rules.method = method;
-        st = bf_quantile_axes(w->context, w->a, &axis, 1, of, QUANTILES, &w->rules, &values);
+        st = bf_quantile_axes(w->context, w->a, &axis, 1, quantiles, QUANTILES, &w->rules, &values);
         if (st == BF_OK) add_values(w, to, QUANTILES);
     }
+    return st;
+}
+
+/* Makes a copy of what has absorbed nothing in this pass, through its saved form. */
+static bf_status copy_quantiles(bf_context *context, const bf_quantiles *from, bf_quantiles **to) {
+    const size_t size = bf_quantiles_save_size(from);
+    void *bytes = malloc(size);
+    bf_status st = bytes ? bf_quantiles_save(from, bytes) : BF_E_MEMORY;
+    if (st == BF_OK) st = bf_quantiles_load(context, bytes, size, to);
+    free(bytes);
+    return st;
+}
+
+/* A pass over all elements, of which the last third goes to another object. */
+static bf_status pass_once(work *w, bf_quantiles *q, int *done) {
+    const int64_t n = w->a->shape[0];
+    const bf_array first = verify_slice(w->a, 0, n - n / 3),
+                   rest = verify_slice(w->a, n - n / 3, n);
+    bf_quantiles *other = NULL;
+    bf_status st = copy_quantiles(w->context, q, &other);
+    if (st == BF_OK) st = bf_quantiles_absorb(q, &first);
+    if (st == BF_OK) st = bf_quantiles_absorb(other, &rest);
+    if (st == BF_OK) st = bf_quantiles_merge(q, other);
+    bf_quantiles_destroy(other);
+    return st == BF_OK ? bf_quantiles_next(q, done) : st;
+}
+
+static bf_status tell_passes(work *w) {
+    bf_value values[QUANTILES];
+    bf_quantiles *q = NULL;
+    int done = 0;
+    bf_status st =
+        bf_quantiles_create(w->context, w->a->dtype, quantiles, QUANTILES, &w->rules, &q);
+    while (st == BF_OK && !done) st = pass_once(w, q, &done);
+    if (st == BF_OK) st = bf_quantiles_result(q, values);
+    for (int i = 0; i < QUANTILES && st == BF_OK; i++)
+        w->sum = verify_checksum(w->sum, &values[i].as, verify_value_size(values[i].dtype));
+    bf_quantiles_destroy(q);
+    return st;
+}
+
+/* What tell_passes tells, of one call. */
+static bf_status tell_at_once(work *w) {
+    const int axis = 0;
+    const bf_dtype to = bf_quantile_dtype(w->a->dtype, w->rules.method);
+    const bf_array values = bf_array_of(to, w->values, QUANTILES);
+    const bf_status st =
+        bf_quantile_axes(w->context, w->a, &axis, 1, quantiles, QUANTILES, &w->rules, &values);
+    for (size_t i = 0; i < QUANTILES && st == BF_OK; i++)
+        w->sum = verify_checksum(w->sum, w->values + i * data_size(to), data_size(to));
     return st;
 }
 
@@ -81,8 +132,9 @@ static bf_status tell_unique(work *w) {
     return st;
 }
 
-static bf_status tell_kind(work *w, kind k) {
+static bf_status tell_kind(work *w, kind k, bool parts) {
     switch (k) {
+    case PASSES: return parts ? tell_at_once(w) : tell_passes(w);
     case SORT: return tell_sort(w, false);
     case ARGSORT: return tell_sort(w, true);
     case MEDIAN: return tell_median(w);
@@ -92,13 +144,13 @@ static bf_status tell_kind(work *w, kind k) {
     }
 }
 
-static outcome tell(bf_context *context, const subject *s, const bf_array *a) {
+static outcome tell(bf_context *context, const subject *s, const bf_array *a, bool parts) {
     const size_t room = ((size_t)a->shape[0] + QUANTILES) * sizeof(int64_t);
     work w = {.context = context, .a = a, .rules = {.size = sizeof w.rules, .nan = s->nan}};
     w.values = malloc(room);
     w.beside = malloc(room);
     outcome r = {.status = BF_E_MEMORY, .value.dtype = BF_U64};
-    if (w.values && w.beside) r.status = tell_kind(&w, *(const kind *)s->about);
+    if (w.values && w.beside) r.status = tell_kind(&w, *(const kind *)s->about, parts);
     r.value.as.u64 = w.sum;
     free(w.values);
     free(w.beside);
@@ -109,7 +161,7 @@ static outcome tell(bf_context *context, const subject *s, const bf_array *a) {
 static outcome in_one_pass(bf_context *context, const subject *s) {
     bf_array a = s->a;
     outcome r = {.status = verify_move(context, &s->a, &a)};
-    if (r.status == BF_OK) r = tell(context, s, &a);
+    if (r.status == BF_OK) r = tell(context, s, &a, false);
     verify_unmove(context, &s->a, &a);
     return r;
 }
@@ -119,13 +171,13 @@ static outcome in_parts(bf_context *context, const subject *s) {
     const int64_t n = s->a.shape[0];
     int64_t cuts[PARTS + 1] = {0, n / 7, n - n / 3, n};
     const bf_array offsets = bf_array_of(BF_I64, cuts, PARTS + 1);
-    if (*(const kind *)s->about == ARGSORT) return tell(context, s, &s->a);
+    if (*(const kind *)s->about == ARGSORT) return tell(context, s, &s->a, true);
     bf_array sorted = s->a;
     sorted.data = malloc((size_t)n * data_size(s->a.dtype) + 1);
     outcome r = {.status = sorted.data ? BF_OK : BF_E_MEMORY};
     if (r.status == BF_OK)
         r.status = bf_sort_segments(context, &s->a, &offsets, NULL, &sorted, NULL);
-    if (r.status == BF_OK) r = tell(context, s, &sorted);
+    if (r.status == BF_OK) r = tell(context, s, &sorted, true);
     free(sorted.data);
     return r;
 }

@@ -15,9 +15,9 @@ static const usage verify_usage = {
     "[OPTIONS] [FILE]",
     "Runs every operation on every instruction set of this machine, with 1, 2, 3 and all\n"
     "threads, and on its GPUs, in one pass and in parts. The data are generated, in every\n"
-    "dtype, or those of FILE (except for pictures, tables, groups and joins). Shows the bits\n"
-    "side by side (a checksum if there are many values), then PASS, or FAIL with exit code 5,\n"
-    "and whether CPU and GPU agree.\n"
+    "dtype, or those of FILE (except for pictures, tables, groups, joins and keys of strings).\n"
+    "Shows the bits side by side (a checksum if there are many values), then PASS, or FAIL with\n"
+    "exit code 5, and whether CPU and GPU agree.\n"
     "--against runs only the operation of a saved state, on the data of that state, and\n"
     "compares the results with it. These data are the operands: two files for dot, all files of\n"
     "a total in turn, the weights of a histogram last, the keys of groups and then the values\n"
@@ -196,7 +196,8 @@ static int do_data(const machine *m, const char *name, bf_dtype dtype, const voi
     if (code == EXIT_DONE) code = verify_orders(m, name, &all, nan, v);
     if (code != EXIT_DONE || nan != BF_NAN_PROPAGATE) return code;
     code = verify_histograms(m, name, &all, v);
-    return code == EXIT_DONE ? verify_maps(m, name, &all, v) : code;
+    if (code == EXIT_DONE) code = verify_maps(m, name, &all, v);
+    return code == EXIT_DONE ? verify_expressions(m, name, &all, v) : code;
 }
 
 /* ---- all rows -------------------------------------------------------------------------------- */
@@ -226,7 +227,8 @@ static int do_generated(const machine *m, verdict *v) {
     free(buffer);
     if (code == EXIT_DONE) code = verify_pictures(m, v);
     if (code == EXIT_DONE) code = verify_tables(m, v);
-    return code == EXIT_DONE ? verify_groups(m, v) : code;
+    if (code == EXIT_DONE) code = verify_groups(m, v);
+    return code == EXIT_DONE ? verify_dictionaries(m, v) : code;
 }
 
 int verify_open(rows *r, const char *name, const input *in, spool_limit *limit) {

@@ -80,6 +80,9 @@ bf_status verify_return(bf_context *context, const bf_array *from, const bf_arra
 /* map.c: a row for every element-wise operation on n elements. Returns an exit code. */
 int verify_maps(const machine *m, const char *name, const bf_array *all, verdict *v);
 
+/* expression.c: a row for expressions of the elements. Returns an exit code. */
+int verify_expressions(const machine *m, const char *name, const bf_array *all, verdict *v);
+
 /* histogram.c: rows for histograms, without and with weights. Returns an exit code. */
 int verify_histograms(const machine *m, const char *name, const bf_array *all, verdict *v);
 
@@ -97,11 +100,12 @@ int verify_axes(const machine *m, const char *name, const bf_array *all, bf_nan_
 int verify_orders(const machine *m, const char *name, const bf_array *all, bf_nan_policy nan,
                   verdict *v);
 
-/* julia.c, table.c, group.c: rows for pictures, for tables, and for groups and
- * joins, of data of their own. Return exit codes. */
+/* julia.c, table.c, group.c, dictionary.c: rows for pictures, for tables, for groups and joins, and
+ * for keys of strings, of data of their own. Return exit codes. */
 int verify_pictures(const machine *m, verdict *v);
 int verify_tables(const machine *m, verdict *v);
 int verify_groups(const machine *m, verdict *v);
+int verify_dictionaries(const machine *m, verdict *v);
 
 /* group.c: returns the checksum of the groups' saved form. */
 outcome verify_groups_result(bf_groups *groups);

@@ -78,6 +78,22 @@ class Bench(CommandTest):
         text = self.result("bench", "--quick", "-j", "1", "--sizes", "16KiB", "julia")
         self.assertNotIn("plain", text)
 
+    def test_expressions_are_measured_beside_dot(self):
+        rows = self.measure("--sizes", "48KiB", "expression")
+        self.assertEqual({(row["dtype"], row["data"]) for row in rows},
+                         {(dtype, text) for dtype in ["f32", "f64"] for text in
+                          ["a*b", "(a-b)**2", "sqrt(a*a+b*b)", "c=(a-b)**2"]})
+        for row in rows:
+            vectors = 3 if row["data"].startswith("c=") else 2
+            self.assertEqual(row["n"] * vectors * {"f32": 4, "f64": 8}[row["dtype"]], 48 << 10)
+            for beside in ["plain", "read", "dot"]:
+                self.assertAlmostEqual(
+                    row[beside + "_ratio"] * row[beside + "_gbps"] / row["gbps"], 1, 2)
+        text = self.result(*QUICK, "--sizes", "16KiB", "min", "expression")
+        self.assertRegex(text, r"(?m)^work +dtype +data +size +threads +GB/s +plain +read +dot$")
+        self.assertRegex(text, r"(?m)^min +f32 .* -$")
+        self.assertRegex(text, r"(?m)^expression f64 +a\*b +16 KiB +1( +[0-9.]+){4}$")
+
     def test_earlier_results_are_found_again(self):
         old = self.result(*QUICK, "--json", "--sizes", "16KiB", "julia") + "\n"
         rows = self.measure("--sizes", "16KiB", "--compare", self.write("o", old.encode()),

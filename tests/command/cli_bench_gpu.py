@@ -85,6 +85,14 @@ class BenchGpu(CommandTest):
                 self.assertEqual((row["item"], row["mode"]), (item, "host"))
                 self.assertAlmostEqual(row["per_second"] * row["seconds"] / row["n"], 1, 3)
 
+    def test_expressions_are_measured_beside_dot(self):
+        rows = self.measure("--sizes", "48KiB,1MiB", "expression")
+        self.assertEqual({row["mode"] for row in rows}, {"host"})
+        self.assertEqual({row["data"] for row in rows},
+                         {"a*b", "(a-b)**2", "sqrt(a*a+b*b)", "c=(a-b)**2"})
+        for row in rows:
+            self.assertAlmostEqual(row["dot_ratio"] * row["dot_gbps"] / row["gbps"], 1, 2)
+
     def test_earlier_results_are_found_again(self):
         rows = self.measure("--sizes", "4KiB", "dot")
         text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)

@@ -1,5 +1,5 @@
-/* verify: it sees a difference wherever there is one, and its rows of pictures, tables and groups
- * compute what they say. */
+/* verify: it sees a difference wherever there is one, and its rows of pictures, tables, groups,
+ * expressions and states compute what they say. */
 #include "cli/verify/data.h"
 #include "cli/verify/verify.h"
 
@@ -80,6 +80,22 @@ static void pictures_tables_and_groups_have_rows(void **unused) {
     check_rows(verify_pictures, 8);
     check_rows(verify_tables, 12);
     check_rows(verify_groups, 20);
+    check_rows(verify_dictionaries, 3);
+}
+
+static int expressions_and_many(const machine *m, verdict *v) {
+    static double numbers[9999];
+    const bf_array all = bf_array_of(BF_F64, numbers, 9999), few = verify_slice(&all, 0, 3);
+    data_fill(DATA_SPECIAL, BF_F64, numbers, 9999);
+    int code = verify_expressions(m, "many", &all, v);
+    if (code == 0) code = verify_expressions(m, "few", &few, v);
+    if (code == 0) code = verify_axes(m, "few", &few, BF_NAN_PROPAGATE, v);
+    return code == 0 ? verify_orders(m, "few", &few, BF_NAN_SKIP, v) : code;
+}
+
+static void expressions_and_states_of_many_have_rows(void **unused) {
+    (void)unused;
+    check_rows(expressions_and_many, 1 + 1 + 4 + 7);
 }
 
 static void keys_are_as_different_as_asked_for(void **unused) {
@@ -116,6 +132,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_anywhere_is_a_failure),
         cmocka_unit_test(pictures_tables_and_groups_have_rows),
+        cmocka_unit_test(expressions_and_states_of_many_have_rows),
         cmocka_unit_test(keys_are_as_different_as_asked_for),
         cmocka_unit_test(checksums_see_every_byte),
     };

@@ -194,6 +194,10 @@ class Expression(CommandTest):
                 if there:
                     self.assertEqual(self.value("argmax", text, path, "--null-policy", "skip"),
                                      str(wanted.index(max(there))))
+                    described = json.loads(self.value("describe", text, path, "--null-policy",
+                                                      "skip", "--json"))
+                    self.assertEqual((described["n"], described["argmax"]),
+                                     (len(there), wanted.index(max(there))))
                 self.value("map", text, path, "--null-policy", "skip", "-o", self.path("o.npy"))
                 self.assertEqual(np.load(self.path("o.npy")).tolist(), there)
                 if None in wanted:

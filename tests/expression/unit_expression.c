@@ -759,7 +759,10 @@ static void check_sums(bf_context *context, void *data) {
                                         "a + b*0", "a*a*a*a*a*a*a*a",  "0.0*a - 0.0",
                                         "a*0",     "(a+b)*(a-b) - a*a"};
     static const char *const others[] = {"a/(b*b + 2)", "min(a, b) - 1.5", "max(-a, b)",
-                                         "sqrt(abs(a)) + abs(b)", "fma(a, b, -a) - b"};
+                                         "sqrt(abs(a)) + abs(b)", "fma(a, b, -a) - b",
+                                         /* operands that are the step before, on either side */
+                                         "b/(a/(b*b + 1)) - (a - (b - 1.5))",
+                                         "fma(b, a - b, (a + a)*(b - a))"};
     static const bf_dtype dtypes[][2] = {{BF_F64, BF_F64}, {BF_F32, BF_F32}, {BF_F32, BF_F64}};
     const int kind = *(const int *)data;
     if (strcmp(bf_context_isa(context), "generic") == 0 && kind % 4 != 0) return;
@@ -791,6 +794,51 @@ static void sums_of_terms_are_those_of_results(void **unused) {
     check_sums_of_kind(2 * KIND_COUNT);
     for (int i = 0; i < LONG; i++) long_a[i] = i % 1000 * 0x1p-1074, long_b[i] = i % 7 * 0x1p-1074;
     check_sums_of_kind(2 * KIND_COUNT + 1);
+}
+
+static void *large[3]; /* two columns, and room for the results of each context */
+
+enum { LARGE = (1 << 24) / sizeof(float) + 77, LARGE_PART = 99999 };
+
+/* Results that are stored past the caches are those of parts, which are not. The output does not
+ * begin at a line, but at an element. */
+static void check_large(bf_context *context, const char *text, bf_dtype dtype) {
+    const bf_dtype dtypes[] = {dtype, dtype};
+    const int64_t size = dtype == BF_F64 ? 8 : 4, n = LARGE * 4 / size;
+    bf_expression *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
+    const bf_array a = bf_array_of(dtype, large[0], n), b = bf_array_of(dtype, large[1], n),
+                   out = bf_array_of(dtype, (char *)large[2] + size, n), *columns[] = {&a, &b};
+    assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
+    for (int64_t at = 0; at < n; at += LARGE_PART) {
+        const int64_t m = n - at < LARGE_PART ? n - at : LARGE_PART;
+        const bf_array x = bf_array_of(dtype, (char *)large[0] + at * size, m),
+                       y = bf_array_of(dtype, (char *)large[1] + at * size, m),
+                       part = bf_array_of(dtype, long_out, m), *parts[] = {&x, &y};
+        assert_int_equal(bf_expression_eval(e, parts, &part), BF_OK);
+        assert_memory_equal((char *)out.data + at * size, long_out, (size_t)(m * size));
+    }
+    bf_expression_destroy(e);
+}
+
+static void check_large_results(bf_context *context, void *data) {
+    const bf_dtype dtype = *(const bf_dtype *)data;
+    if (strcmp(bf_context_isa(context), "generic") == 0) return; /* has no such stores */
+    check_large(context, "a + b", dtype);
+    check_large(context, "-(a - b)**2", dtype);
+}
+
+static void large_results_are_those_of_parts(void **unused) {
+    (void)unused;
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64};
+    for (int i = 0; i < 3; i++) large[i] = malloc(sizeof(float) * (LARGE + 2));
+    for (int i = 0; i < 2; i++) {
+        const int64_t n = LARGE * 4 / (dtypes[i] == BF_F64 ? 8 : 4);
+        fill(dtypes[i], large[0], n, KIND_FULL, 31);
+        fill(dtypes[i], large[1], n, KIND_NARROW, 32);
+        for (int k = 0; k < LARGE; k += 1000) ((uint32_t *)large[0])[k] = 0xfff81234; /* NaNs */
+        on_every_context(check_large_results, (void *)(uintptr_t)&dtypes[i]);
+    }
+    for (int i = 0; i < 3; i++) free(large[i]);
 }
 
 static void a_failure_leaves_the_state_as_it_was(void **unused) {
@@ -916,6 +964,7 @@ int main(void) {
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(states_absorb_what_is_computed),
         cmocka_unit_test(sums_of_terms_are_those_of_results),
+        cmocka_unit_test(large_results_are_those_of_parts),
         cmocka_unit_test(a_failure_leaves_the_state_as_it_was),
         cmocka_unit_test(expressions_without_columns),
         cmocka_unit_test(numbers_are_rounded_once),

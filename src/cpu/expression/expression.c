@@ -7,11 +7,14 @@
 #include <pthread.h>
 
 enum {
-    PIECE = 1 << 16,     /* elements that a worker takes at a time */
-    CHUNK = 1 << 14,     /* that it absorbs at a time: they stay in its second cache */
-    LEAST = 1 << 16,     /* that are worth a thread */
-    PAUSE_MOST = 63,     /* chunks that are not tried as terms after some that failed */
-    TREE_CHUNK = 1 << 20 /* of products of floats, whose parts must follow each other */
+    PIECE = 1 << 16,      /* elements that a worker takes at a time */
+    CHUNK = 1 << 14,      /* that it absorbs at a time: they stay in its second cache */
+    FIRST = 1 << 10,      /* at first, to know the window of those that it sums as terms, */
+    SAMPLE = 1 << 8,      /* by so many results */
+    COUNT_MOST = 1 << 30, /* for which a window is guessed */
+    LEAST = 1 << 16,      /* that are worth a thread */
+    PAUSE_MOST = 63,      /* chunks that are not tried as terms after some that failed */
+    TREE_CHUNK = 1 << 20  /* of products of floats, whose parts must follow each other */
 };
 
 typedef struct evaluation {
@@ -19,8 +22,11 @@ typedef struct evaluation {
     const bf_expression_job *job;
     const bf_job *to; /* that absorbs the elements; NULL: they go to `out` */
     char *out;        /* NULL: the job's output */
-    int64_t first;    /* element of the present loop */
-    size_t tiles;     /* bytes of a worker's tiles; the rest of its room follows */
+    bool computed;    /* the output is written as terms, which are below, */
+    bool stream;      /* and past the caches */
+    bf_computed terms;
+    int64_t first; /* element of the present loop */
+    size_t tiles;  /* bytes of a worker's tiles; the rest of its room follows */
     pthread_mutex_t lock;
     int64_t failed; /* the first element that failed so far, and its step; INT64_MAX: none */
     const bf_expression_step *step; /* NULL: its result is NULL */
@@ -71,8 +77,29 @@ static bf_tiles *tiles_of(const evaluation *e, int worker) {
     return room;
 }
 
+/* Writes elements as terms: whole groups from the first line of memory on, and by tiles what is
+ * before and behind them. */
+static bf_status write_terms(evaluation *e, bf_tiles *tiles, int64_t first, int64_t n) {
+    const bf_expression_loops *loops = e->context->cpu->isa->expression;
+    const int bytes = bf_dtype_bytes(e->job->program->dtype);
+    char *to = e->job->out.data + first * bytes;
+    int64_t before = (int64_t)(-(uintptr_t)to % BF_CPU_LINE) / bytes;
+    if (before > n || (uintptr_t)to % (unsigned)bytes != 0) before = n;
+    const int64_t begin = first + before, groups = n - before - (n - before) % BF_COMPUTED_GROUP;
+    bf_computed terms = e->terms;
+    for (int c = 0; c < terms.columns; c++)
+        terms.column[c] = e->job->columns[c].numbers.data + begin * terms.bytes[c];
+    bf_status status = compute_elements(e, tiles, first, before, NULL);
+    if (status == BF_OK && groups > 0)
+        (bytes == 8 ? loops->computed_f64 : loops->computed_f32)(&terms, (size_t)groups,
+                                                                 to + before * bytes, e->stream);
+    if (status != BF_OK) return status;
+    return compute_elements(e, tiles, begin + groups, n - before - groups, NULL);
+}
+
 static bf_status eval_piece(void *arg, int worker, int64_t first, int64_t n) {
     evaluation *e = arg;
+    if (e->computed) return write_terms(e, tiles_of(e, worker), first, n);
     char *to = e->out;
     if (to != NULL) to += first * bf_dtype_bytes(e->job->program->dtype);
     return compute_elements(e, tiles_of(e, worker), e->first + first, n, to);
@@ -90,9 +117,20 @@ static void begin_absorber(const evaluation *e, absorber *a) {
     bf_state_init(to->kind, to->dtype, a->words);
 }
 
+/* Guesses the window of a job's results by the first of them. Among n times as many the least may
+ * be n^2 times as small, as of squares. Windows of floats are narrow enough for n. */
+static void guess_window(const evaluation *e, absorber *a) {
+    const bf_dtype dtype = e->to->dtype;
+    int64_t n = e->job->count < PIECE ? PIECE : e->job->count;
+    if (n > COUNT_MOST) n = COUNT_MOST;
+    const size_t times = (size_t)n / SAMPLE, all = dtype == BF_F64 ? times * times : times;
+    bf_window_guess(dtype, a->chunk, NULL, SAMPLE, all * SAMPLE, &a->reducer.sum);
+}
+
 /* Sums a chunk as terms. False: it did not fit, which may be so of some to come, too. */
 static bool absorb_terms(const evaluation *e, absorber *a, int64_t first, int64_t n) {
-    if (!a->summed || n % BF_COMPUTED_GROUP != 0 || (a->wait > 0 && a->wait--)) return false;
+    if (!a->summed || a->reducer.sum.levels == 0 || n % BF_COMPUTED_GROUP != 0) return false;
+    if (a->wait > 0 && a->wait--) return false;
     for (int c = 0; c < a->terms.columns; c++)
         a->terms.column[c] = e->job->columns[c].numbers.data + first * a->terms.bytes[c];
     bool done = bf_sum_absorb_computed(&a->reducer, &a->terms, n, a->words);
@@ -110,12 +148,15 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     job.a = a->chunk;
     if (fresh) begin_absorber(e, a);
     for (int64_t at = 0; at < n; at += job.count) {
-        job.count = n - at < CHUNK ? n - at : CHUNK;
+        const bool first_chunk = fresh && at == 0 && a->summed && n > FIRST;
+        const int64_t most = first_chunk ? FIRST : CHUNK;
+        job.count = n - at < most ? n - at : most;
         if (job.count > BF_COMPUTED_GROUP) job.count -= job.count % BF_COMPUTED_GROUP;
         if (absorb_terms(e, a, first + at, job.count)) continue;
         job.index = e->to->index + first + at;
         bf_status status = compute_elements(e, tiles, first + at, job.count, (char *)a->chunk);
         if (status != BF_OK) return status;
+        if (first_chunk) guess_window(e, a);
         bf_reduce_absorb(&a->reducer, &job, 0, job.count, a->words);
     }
     return BF_OK;
@@ -144,9 +185,28 @@ static void begin_evaluation(evaluation *e, bf_context *context, const bf_expres
     pthread_mutex_init(&e->lock, NULL);
 }
 
+/* In place, the output's lines are in the cache already. */
+static bool is_in_place(const bf_expression_job *job) {
+    bool in_place = false;
+    for (int c = 0; c < job->program->columns; c++)
+        in_place |= job->columns[c].numbers.data == job->out.data;
+    return in_place;
+}
+
+/* In the caches, the tiles of a single operation are faster. */
+static void choose_way(evaluation *e) {
+    const bf_expression_job *job = e->job;
+    const bf_expression_loops *loops = e->context->cpu->isa->expression;
+    const bool direct = job->out.ndim == 1 && job->out.strides[0] == 1 && job->valid == NULL;
+    e->stream = job->count >= BF_MAP_STREAM_BYTES / job->out.bytes && !is_in_place(job);
+    e->computed = loops != NULL && direct && (job->program->steps > 1 || e->stream) &&
+                  bf_expression_computed(job, &e->terms);
+}
+
 static bf_status eval_job(bf_context *context, const bf_expression_job *job) {
     evaluation e;
     begin_evaluation(&e, context, job);
+    choose_way(&e);
     bf_status status =
         run_pieces(&e, bf_workers(context, job->count, LEAST), job->count, 0, eval_piece);
     pthread_mutex_destroy(&e.lock);

@@ -15,6 +15,10 @@ typedef struct bf_expression_loops {
     bf_map_loop floor[BF_DTYPES], ceil[BF_DTYPES], mod[BF_DTYPES];
     /* out[i] = a[i] ? b[i] : c[i], by the bytes of an element; a is of bools. */
     bf_map_loop select[9];
+    /* Write n terms, a multiple of BF_COMPUTED_GROUP, at the beginning of a cache line. stream:
+     * past the caches. */
+    void (*computed_f64)(const bf_computed *terms, size_t n, char *to, bool stream);
+    void (*computed_f32)(const bf_computed *terms, size_t n, char *to, bool stream);
 } bf_expression_loops;
 
 /* --- operation.c: the operations that map lacks --- */

@@ -40,7 +40,39 @@ SELECT_LOOP(32)
 SELECT_LOOP(64)
 #undef SELECT_LOOP
 
+/* Writes n results, whole blocks, to lines of memory. */
+INLINE void write_terms(const bf_computed *terms, bool wide, size_t n, char *to, bool stream) {
+    const int vectors = wide ? 4 : 8;
+    const size_t bytes = 4 * sizeof(vf64);
+    term_blocks blocks;
+    begin_terms(&blocks, terms);
+    for (size_t i = 0; i < n; i += (size_t)(vectors * LANES), to += bytes) {
+        vf64 block[8] = {0}, lines[4];
+        next_terms(&blocks, block, vectors);
+        if (wide)
+            term_canonical_f64(block, vectors, to, to);
+        else
+            term_canonical_f32(block, vectors, to, to);
+        UNROLL
+        for (int k = 0; k < 4; k++) lines[k] = block[k];
+        for (size_t at = 0; stream && at < bytes; at += LINE_BYTES)
+            stream_line(to + at, (const char *)lines + at);
+        if (!stream) memcpy(to, lines, bytes);
+    }
+    if (stream) stream_fence();
+}
+
+static void computed_f64(const bf_computed *terms, size_t n, char *to, bool stream) {
+    write_terms(terms, true, n, to, stream);
+}
+
+static void computed_f32(const bf_computed *terms, size_t n, char *to, bool stream) {
+    write_terms(terms, false, n, to, stream);
+}
+
 static const bf_expression_loops expression_loops = {
+    .computed_f64 = computed_f64,
+    .computed_f32 = computed_f32,
     .floor = {FLOAT_ENTRIES(expression_floor_)},
     .ceil = {FLOAT_ENTRIES(expression_ceil_)},
     .mod = {INTEGER_ENTRIES(expression_mod_), FLOAT_ENTRIES(expression_mod_)},

@@ -8,9 +8,8 @@
 #include <stdatomic.h>
 
 enum {
-    PIECE = 1 << 17,       /* elements that a worker takes at a time */
-    BYTES_LEAST = 1 << 19, /* of output, that are worth a thread */
-    STREAM_BYTES = 1 << 24 /* of output: above this it would not stay in the caches anyway */
+    PIECE = 1 << 17,      /* elements that a worker takes at a time */
+    BYTES_LEAST = 1 << 19 /* of output, that are worth a thread */
 };
 
 typedef struct map_job {
@@ -58,7 +57,7 @@ bf_status bf_cpu_map(bf_context *context, const bf_map_job *job) {
     int64_t bytes = job->count * bf_dtype_bytes(job->to);
     int workers = bf_workers(context, bytes, BYTES_LEAST);
     map_job m = {.context = context, .job = job, .failed = INT64_MAX};
-    m.stream = bytes >= STREAM_BYTES && !is_in_place(job);
+    m.stream = bytes >= BF_MAP_STREAM_BYTES && !is_in_place(job);
     if (!bf_rooms_open(context, workers, sizeof(bf_map_worker))) return BF_E_MEMORY;
     bf_environment environment = bf_environment_enter();
     bf_status status = bf_parallel(context, workers, job->count, PIECE, map_piece, &m);

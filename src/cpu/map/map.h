@@ -26,6 +26,9 @@ typedef struct bf_map_loops {
     void (*stream)(void *to, const void *from, size_t bytes, const char *const ahead[3]);
 } bf_map_loops;
 
+/* Output of so many bytes is stored past the caches, where it would not stay anyway. */
+enum { BF_MAP_STREAM_BYTES = 1 << 24 };
+
 /* --- block.c: one thread, one block --- */
 
 /* A worker's room: what it needs for one job. */

@@ -32,7 +32,11 @@
 #include "rules/reduce/sum_window.h"
 
 enum { COLUMNS_MAX = 8, LEAST = LANES > 4 ? 4 : 1 };
-_Static_assert(BF_COMPUTED_GROUP % (COLUMNS_MAX * LANES) == 0, "groups of terms have whole rows");
+
+/* Vectors in a block of terms: whole rows, and enough of them that the choice of a step is cheap.
+ */
+#define BLOCK(in, levels) ((in) == IN_F32 ? 8 : COLUMNS(levels) < 4 ? 4 : COLUMNS(levels))
+_Static_assert(BF_COMPUTED_GROUP % (COLUMNS_MAX * LANES) == 0, "groups have whole blocks");
 
 typedef enum input { IN_F64, IN_F32, IN_F64_PAIR, IN_F32_PAIR } input;
 
@@ -253,15 +257,28 @@ INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int 
     }
 }
 
+/* Computes a block of terms and takes its rows. Floats go through memory, which widens them. */
+INLINE void take_block(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
+                       int levels, term_blocks *terms, vi64 least[LEAST]) {
+    const int vectors = BLOCK(in, levels), width = COLUMNS(levels);
+    const size_t step = LANES * input_bytes(in);
+    vf64 block[COLUMNS_MAX] = {0}, stored[COLUMNS_MAX];
+    next_terms(terms, block, vectors);
+    UNROLL
+    for (int k = 0; k < vectors; k++) stored[k] = block[k];
+    UNROLL
+    for (int k = 0; k < vectors; k += width) {
+        const char *a = (const char *)stored + (size_t)k * step;
+        take_row(c, in, looks, columns, levels, a, a, least);
+    }
+}
+
 /* ---- windows --------------------------------------------------------------------------------- */
 
 /* terms: those that are summed in place of a; NULL: none. *may: whether a term may be -0, if it
  * looks. */
-INLINE bool window_sum(input in, int levels, bool looks, const bf_computed *terms, const char *a,
+INLINE bool window_sum(input in, int levels, bool looks, term_blocks *terms, const char *a,
                        const char *b, size_t n, int bottom, int64_t *sums, bool *may) {
-    term_groups groups;
-    const char *group_end = NULL;
-    if (terms != NULL) begin_terms(&groups, terms);
     const int width = COLUMNS(levels);
     const size_t row = (size_t)width * LANES, row_bytes = row * input_bytes(in);
     vu64 totals[BF_LEVELS_MAX] = {0};
@@ -274,20 +291,18 @@ INLINE bool window_sum(input in, int levels, bool looks, const bf_computed *term
         for (int l = 0; l < levels; l++) UNROLL
         for (int k = 0; k < width; k++) columns[k][l] = window_start(bottom, l);
         size_t rows = left / row < BF_WINDOW_ROWS ? left / row : BF_WINDOW_ROWS;
-        for (size_t r = 0; r < rows; r++) {
-            if (terms == NULL) prefetch_row(a, row_bytes);
+        if (terms != NULL)
+            for (size_t r = 0; r < rows; r += (size_t)(BLOCK(in, levels) / width))
+                take_block(&c, in, looks, columns, levels, terms, least);
+        for (size_t r = 0; terms == NULL && r < rows; r++) {
+            prefetch_row(a, row_bytes);
             if (input_is_pair(in)) prefetch_row(b, row_bytes);
-            if (terms != NULL && a == group_end) {
-                a = b = next_terms(&groups);
-                group_end = a + BF_COMPUTED_GROUP * input_bytes(in);
-            }
-            if (terms != NULL) fetch_terms(&groups, row);
             take_row(&c, in, looks, columns, levels, a, b, least);
             a += row_bytes;
             b += row_bytes;
         }
         left -= rows * row;
-        if (rows < BF_WINDOW_ROWS && left > 0) {
+        if (terms == NULL && rows < BF_WINDOW_ROWS && left > 0) {
             take_tail(&c, in, looks, columns, levels, a, b, left * input_bytes(in), least);
             left = 0;
         }
@@ -307,7 +322,7 @@ INLINE bool window_sum(input in, int levels, bool looks, const bf_computed *term
     return holds && (uint64_t)strayed >> 52 == 0;
 }
 
-INLINE bool window_sum_levels(input in, bool looks, const bf_computed *terms, const void *a,
+INLINE bool window_sum_levels(input in, bool looks, term_blocks *terms, const void *a,
                               const void *b, size_t n, int bottom, int levels, int64_t *sums,
                               bool *may) {
     switch (levels) {
@@ -358,14 +373,18 @@ static bool sum_f32(const void *x, size_t n, int bottom, int levels, int64_t *su
 static bool sum_terms_f64(const bf_computed *terms, size_t n, int bottom, int levels,
                           int64_t *sums) {
     bool may = false;
-    return window_sum_levels(IN_F64, true, terms, NULL, NULL, n, bottom, levels, sums, &may) &&
+    term_blocks blocks;
+    begin_terms(&blocks, terms);
+    return window_sum_levels(IN_F64, true, &blocks, NULL, NULL, n, bottom, levels, sums, &may) &&
            !may;
 }
 
 static bool sum_terms_f32(const bf_computed *terms, size_t n, int bottom, int levels,
                           int64_t *sums) {
     bool may = false;
-    return window_sum_levels(IN_F32, true, terms, NULL, NULL, n, bottom, levels, sums, &may) &&
+    term_blocks blocks;
+    begin_terms(&blocks, terms);
+    return window_sum_levels(IN_F32, true, &blocks, NULL, NULL, n, bottom, levels, sums, &may) &&
            !may;
 }
 
