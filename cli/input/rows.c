@@ -15,9 +15,12 @@
  * recognizes one sequence. */
 #define SLAB_BYTES ((int64_t)256 * 1024 * 1024)
 
+/* Forms of numbers: integers, or all of an array; floats. */
+enum { FORMS = 2 };
+
 /* Rows of one column, of several chunks. */
 struct gathered {
-    char *numbers;
+    char *numbers[FORMS];
     text_strings strings;
     uint8_t *valid;
 };
@@ -192,11 +195,11 @@ int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n) {
 static void drop_gathered(rows *r) {
     for (int k = 0; r->gathered && k < r->columns; k++) {
         struct gathered *g = &r->gathered[k];
-        free(g->numbers);
+        for (int form = 0; form < FORMS; form++) free(g->numbers[form]);
         free(g->strings.offsets);
         free(g->strings.bytes);
         free(g->valid);
-        *g = (struct gathered){.numbers = NULL};
+        *g = (struct gathered){.valid = NULL};
     }
     r->room = 0;
 }
@@ -315,8 +318,8 @@ static bool is_copied(const rows *r, int64_t most) {
 static bool reserve_copy(rows *r, int64_t n) {
     if (n <= r->room) return true;
     drop_gathered(r);
-    r->gathered[0].numbers = large_alloc((size_t)n * source_element(&r->source));
-    r->room = r->gathered[0].numbers ? n : 0;
+    r->gathered[0].numbers[0] = large_alloc((size_t)n * source_element(&r->source));
+    r->room = r->gathered[0].numbers[0] ? n : 0;
     return r->room > 0;
 }
 
@@ -331,8 +334,8 @@ static int next_copied(rows *r, int64_t most, rows_chunk *out) {
     out->n = left < most ? left : most;
     if (out->n == 0) return source_check(s);
     if (!reserve_copy(r, out->n)) return fail_status(BF_E_MEMORY, NULL, s->name);
-    const int code = source_copy(s, r->at, out->n, r->gathered[0].numbers);
-    r->chunk[0] = (rows_column){.as = {r->gathered[0].numbers}, .can = 1};
+    const int code = source_copy(s, r->at, out->n, r->gathered[0].numbers[0]);
+    r->chunk[0] = (rows_column){.as = {r->gathered[0].numbers[0]}, .can = 1};
     r->at += out->n;
     progress_add(out->n * (int64_t)source_element(s));
     progress_tick();
@@ -432,6 +435,30 @@ static bool reserve_array(void *array, size_t bytes) {
     return more != NULL;
 }
 
+static int form_of(const rows *r, int i) {
+    const text_input *t = r->source.text;
+    return t && text_candidate_form(&t->layout, i) == TEXT_FLOATS;
+}
+
+/* The first candidate of column k in a form, of a settled one only if it is its dtype; -1: none. */
+static int candidate_in(const rows *r, int k, int form) {
+    const int first = __builtin_ctz(r->can[k]), all = rows_candidates(r);
+    const int end = r->options.settled && first + 1 < all ? first + 1 : all;
+    for (int i = first; i < end; i++)
+        if (r->can[k] & 1u << i && form_of(r, i) == form) return i;
+    return -1;
+}
+
+static bool reserve_numbers(rows *r, int k, size_t room) {
+    bool good = true;
+    for (int form = 0; form < FORMS && good; form++) {
+        const int i = candidate_in(r, k, form);
+        const size_t bytes = i < 0 ? 0 : room * bf_dtype_size(rows_candidate(r, i));
+        if (bytes > 0) good = reserve_array(&r->gathered[k].numbers[form], bytes);
+    }
+    return good;
+}
+
 /* Makes room for n rows of every column; those gathered stay. */
 static bool reserve_gathered(rows *r, int64_t n) {
     if (n <= r->room) return true;
@@ -440,8 +467,7 @@ static bool reserve_gathered(rows *r, int64_t n) {
     for (int k = 0; k < r->columns && good; k++) {
         struct gathered *g = &r->gathered[k];
         const text_column *c = r->source.text ? &r->current->rows.columns[k] : NULL;
-        const bf_dtype dtype = rows_dtype(r, k);
-        if (dtype != BF_NONE) good = reserve_array(&g->numbers, room * bf_dtype_size(dtype));
+        good = reserve_numbers(r, k, room);
         if (good && c && c->strings.offsets)
             good = reserve_array(&g->strings.offsets, (room + 1) * sizeof(int64_t));
         if (good && c && c->valid) good = reserve_array(&g->valid, room / 8 + 1);
@@ -462,15 +488,21 @@ static bool gather_others(rows *r, int k, int64_t gathered, int64_t n) {
            text_strings_append(&g->strings, gathered, &c->strings, r->used, n);
 }
 
+static void gather_numbers(rows *r, int k, int64_t gathered, int64_t n) {
+    for (int form = 0; form < FORMS; form++) {
+        const int i = candidate_in(r, k, form);
+        const size_t bytes = i < 0 ? 0 : bf_dtype_size(rows_candidate(r, i));
+        if (bytes > 0)
+            memcpy(r->gathered[k].numbers[form] + (size_t)gathered * bytes, left_of(r, k, i),
+                   (size_t)n * bytes);
+    }
+}
+
 /* Copies n rows of the present chunk behind those gathered. */
 static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
     if (!reserve_gathered(r, gathered + n)) return false;
     for (int k = 0; k < r->columns; k++) {
-        const int i = __builtin_ctz(r->can[k]);
-        const size_t bytes = i < TEXT_CANDIDATES ? bf_dtype_size(rows_candidate(r, i)) : 0;
-        if (bytes > 0)
-            memcpy(r->gathered[k].numbers + (size_t)gathered * bytes, left_of(r, k, i),
-                   (size_t)n * bytes);
+        gather_numbers(r, k, gathered, n);
         if (r->source.text && !gather_others(r, k, gathered, n)) return false;
     }
     r->used += n;
@@ -481,15 +513,14 @@ static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
 static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
     for (int k = 0; k < r->columns; k++) {
         const struct gathered *g = &r->gathered[k];
-        const int i = __builtin_ctz(r->can[k]);
         r->chunk[k] = (rows_column){.can = r->can[k], .valid = g->valid};
-        if (i < TEXT_CANDIDATES) r->chunk[k].as[i] = g->numbers;
+        for (int i = 0; i < rows_candidates(r); i++) r->chunk[k].as[i] = g->numbers[form_of(r, i)];
         r->chunk[k].strings = strings_of(&g->strings, 0, n);
     }
     out->n = n;
 }
 
-/* The next `most` rows of a settled input, in one piece. */
+/* The next `most` rows in one piece, or all that are left. */
 static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
     int64_t n = 0;
     int code = EXIT_DONE;

@@ -10,6 +10,10 @@
 /* The library gives a thread at least so many bytes. */
 #define THREAD_BYTES ((int64_t)1024 * 1024)
 
+/* Of so many columns, a chunk has but few rows, and to reach a state takes longer than to absorb a
+ * number: without a limit of memory, so many rows are gathered. */
+enum { WIDE_COLUMNS = 1 << 12, WIDE_ROWS = 32 };
+
 /* Rows that are taken in step of two inputs, if one of them is copied. */
 enum { PAIR_ROWS = 1 << 17 };
 
@@ -101,9 +105,10 @@ static int absorb_failed(const absorbing *x, bf_status st) {
 
 static int absorb_chunks(absorbing *x) {
     rows_chunk chunk = {.n = 1};
+    const bool wide = x->rows->columns >= WIDE_COLUMNS && x->task->options->memory.limit == 0;
     int code = EXIT_DONE;
     while (code == EXIT_DONE && chunk.n > 0) {
-        code = rows_next(x->rows, 0, &chunk);
+        code = rows_next(x->rows, wide ? WIDE_ROWS : 0, &chunk);
         bf_status st = BF_OK;
         for (int k = 0; code == EXIT_DONE && chunk.n > 0 && k < x->rows->columns && st == BF_OK;
              k++)
