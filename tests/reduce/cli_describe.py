@@ -244,6 +244,18 @@ class Infer(CommandTest):
                     self.assertEqual(row, more + ["c%d" % k] + self.expected(table, lines, k))
                 self.assertEqual(len(got), 6)
 
+    def test_very_many_columns(self):
+        """All causes in a chunk are found together: column after column would take minutes."""
+        columns, rows = 10_000, 12
+        fields = [["1.5" if i == k % rows else "x" if i == k % 7 + 5 else "%d" % k for k in range(columns)]
+                  for i in range(rows)]
+        text = "".join(",".join(row) + "\n" for row in [["c%d" % k for k in range(columns)], *fields])
+        got = list(csv.DictReader(io.StringIO(self.result("describe", "--infer", "--csv", stdin=text.encode()))))
+        for k in range(columns):
+            at = k % 7 + 5 if k % 7 + 5 != k % rows and k % 7 + 5 < rows else k % rows
+            want = ("string", "x") if at != k % rows else ("f64", "1.5")
+            self.assertEqual((got[k]["dtype"], got[k]["field"], got[k]["line"]), want + (str(at + 2),), k)
+
     def test_a_dtype_that_is_asked_for_and_arrays(self):
         name = self.write("t.csv", b"a,b\n1,2\n300,x\n")
         self.assertEqual(self.result("describe", "--infer", "--tsv", "--dtype", "u8", name).split("\n"),
