@@ -440,20 +440,28 @@ static int form_of(const rows *r, int i) {
     return t && text_candidate_form(&t->layout, i) == TEXT_FLOATS;
 }
 
-/* The first candidate of column k in a form, of a settled one only if it is its dtype; -1: none. */
-static int candidate_in(const rows *r, int k, int form) {
-    const int first = __builtin_ctz(r->can[k]), all = rows_candidates(r);
-    const int end = r->options.settled && first + 1 < all ? first + 1 : all;
-    for (int i = first; i < end; i++)
-        if (r->can[k] & 1u << i && form_of(r, i) == form) return i;
-    return -1;
+/* The candidates, as bits, whose numbers have a form. */
+static unsigned of_form(const rows *r, int form) {
+    unsigned candidates = 0;
+    for (int i = 0; i < rows_candidates(r); i++)
+        candidates |= (unsigned)(form_of(r, i) == form) << i;
+    return candidates;
 }
 
-static bool reserve_numbers(rows *r, int k, size_t room) {
+/* The first of these candidates that column k is, a settled one only if it is its dtype; -1: none.
+ */
+static inline int candidate_of_column(const rows *r, int k, unsigned candidates) {
+    const unsigned can = r->options.settled ? r->can[k] & -r->can[k] : r->can[k];
+    return can & candidates ? __builtin_ctz(can & candidates) : -1;
+}
+
+/* Makes room for n rows of every column in one form. */
+static bool reserve_numbers(rows *r, int form, size_t n) {
+    const unsigned candidates = of_form(r, form);
     bool good = true;
-    for (int form = 0; form < FORMS && good; form++) {
-        const int i = candidate_in(r, k, form);
-        const size_t bytes = i < 0 ? 0 : room * bf_dtype_size(rows_candidate(r, i));
+    for (int k = 0; k < r->columns && good; k++) {
+        const int i = candidate_of_column(r, k, candidates);
+        const size_t bytes = i < 0 ? 0 : n * bf_dtype_size(rows_candidate(r, i));
         if (bytes > 0) good = reserve_array(&r->gathered[k].numbers[form], bytes);
     }
     return good;
@@ -464,11 +472,11 @@ static bool reserve_gathered(rows *r, int64_t n) {
     if (n <= r->room) return true;
     const size_t room = (size_t)(n > 2 * r->room ? n : 2 * r->room);
     bool good = true;
+    for (int form = 0; form < FORMS && good; form++) good = reserve_numbers(r, form, room);
     for (int k = 0; k < r->columns && good; k++) {
         struct gathered *g = &r->gathered[k];
         const text_column *c = r->source.text ? &r->current->rows.columns[k] : NULL;
-        good = reserve_numbers(r, k, room);
-        if (good && c && c->strings.offsets)
+        if (c && c->strings.offsets)
             good = reserve_array(&g->strings.offsets, (room + 1) * sizeof(int64_t));
         if (good && c && c->valid) good = reserve_array(&g->valid, room / 8 + 1);
     }
@@ -488,23 +496,24 @@ static bool gather_others(rows *r, int k, int64_t gathered, int64_t n) {
            text_strings_append(&g->strings, gathered, &c->strings, r->used, n);
 }
 
-static void gather_numbers(rows *r, int k, int64_t gathered, int64_t n) {
-    for (int form = 0; form < FORMS; form++) {
-        const int i = candidate_in(r, k, form);
-        const size_t bytes = i < 0 ? 0 : bf_dtype_size(rows_candidate(r, i));
-        if (bytes > 0)
-            memcpy(r->gathered[k].numbers[form] + (size_t)gathered * bytes, left_of(r, k, i),
-                   (size_t)n * bytes);
+/* Copies n rows' numbers of one form behind those gathered. */
+static void gather_numbers(rows *r, int form, int64_t gathered, int64_t n) {
+    const unsigned candidates = of_form(r, form);
+    for (int k = 0; k < r->columns && candidates; k++) {
+        const int i = candidate_of_column(r, k, candidates);
+        if (i < 0) continue;
+        const size_t bytes = bf_dtype_size(rows_candidate(r, i));
+        memcpy(r->gathered[k].numbers[form] + (size_t)gathered * bytes, left_of(r, k, i),
+               (size_t)n * bytes);
     }
 }
 
 /* Copies n rows of the present chunk behind those gathered. */
 static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
     if (!reserve_gathered(r, gathered + n)) return false;
-    for (int k = 0; k < r->columns; k++) {
-        gather_numbers(r, k, gathered, n);
-        if (r->source.text && !gather_others(r, k, gathered, n)) return false;
-    }
+    for (int form = 0; form < FORMS; form++) gather_numbers(r, form, gathered, n);
+    for (int k = 0; k < r->columns && r->source.text; k++)
+        if (!gather_others(r, k, gathered, n)) return false;
     r->used += n;
     r->at += n;
     return true;
