@@ -345,7 +345,9 @@ static int make_groups(group *g) {
 
 static int refuse_order(const char *option) {
     fail(EXIT_USAGE, NULL, "%s does not go with --median and --quantile", option);
-    hint("they keep the keys and values of all rows in memory until the end");
+    hint(strcmp(option, "--memory") == 0
+             ? "of a table of text, --by COLUMN takes them within --memory"
+             : "they keep the keys and values of all rows in memory until the end");
     return EXIT_USAGE;
 }
 

@@ -11,52 +11,105 @@ typedef struct again {
     const text_input *text;
     const text_piece *piece;
     text_rows rows;
-    int column;
+    int64_t lines; /* before the piece */
+    cause_wanted *wanted;
+    int n; /* not found yet */
 } again;
 
-/* Reads the first n rows. Returns their end. */
-static const char *read_first(again *x, int64_t n) {
+/* Reads so many rows, fewer at the end. Returns their end. */
+static const char *read_rows(again *x, const char *at, int64_t most) {
     text_error error;
-    const char *at = x->piece->at;
-    return n > 0 ? text_rows_read(&x->rows, &x->text->layout, at, x->piece->end, n, &error) : at;
+    return text_rows_read(&x->rows, &x->text->layout, at, x->piece->end, most, &error);
 }
 
-/* The number of rows that it takes to rule the candidates out. */
-static int64_t count_rows(again *x, unsigned candidates, int64_t n) {
-    int64_t too_few = 0;
-    while (n - too_few > 1) {
-        const int64_t half = too_few + (n - too_few) / 2;
-        read_first(x, half);
-        if (x->rows.columns[x->column].can & candidates)
-            too_few = half;
+/* The candidates that are left behind the rows read last. */
+static unsigned left_of(const again *x, const cause_wanted *w) {
+    return w->candidates & x->rows.columns[w->column].can;
+}
+
+static bool rules_out(const again *x) {
+    bool any = false;
+    for (int i = 0; i < x->n && !any; i++) any = left_of(x, &x->wanted[i]) == 0;
+    return any;
+}
+
+/* Notes the row at `at`, the only one that was read, as a cause. */
+static void take_cause(const again *x, const char *at, const cause_wanted *w) {
+    const text_piece *p = x->piece;
+    const char *const begin = text_pass_blank_lines(&x->text->layout, at);
+    const text_strings *s = &x->rows.columns[w->column].strings;
+    w->found->line = x->lines + text_count_lines(p->begin, begin) + 1;
+    text_quote(w->found->field, s->bytes + s->offsets[0], s->bytes + s->offsets[1]);
+}
+
+/* Goes on to those that are not found behind the rows from `at` on. */
+static void narrow(again *x, const char *at) {
+    int n = 0;
+    for (int i = 0; i < x->n; i++) {
+        cause_wanted *w = &x->wanted[i];
+        const unsigned left = left_of(x, w);
+        if (left == 0)
+            take_cause(x, at, w);
         else
-            n = half;
+            x->wanted[n++] = (cause_wanted){w->column, left, w->found};
     }
-    return n;
+    x->n = n;
 }
 
-static void take_cause(again *x, int64_t row, cause *found) {
-    const char *at = read_first(x, row - 1);
-    text_refusal place = {.error.at = text_pass_blank_lines(&x->text->layout, at)};
-    text_place_refusal(x->text, x->piece, &place);
-    read_first(x, row);
-    const text_strings *s = &x->rows.columns[x->column].strings;
-    found->line = place.line;
-    text_quote(found->field, s->bytes + s->offsets[row - 1], s->bytes + s->offsets[row]);
+static void narrow_by_row(again *x, const char *at, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        const char *const next = read_rows(x, at, 1);
+        narrow(x, at);
+        at = next;
+    }
 }
 
-int cause_find(const rows *r, int column, unsigned candidates, cause *found) {
+/* Reads some rows at a time, and row by row those among which there is a cause. */
+static void find_causes(again *x, int64_t step) {
+    const char *at = x->piece->at;
+    while (x->n > 0 && at < x->piece->end) {
+        const char *const next = read_rows(x, at, step);
+        const int64_t count = x->rows.n;
+        if (rules_out(x))
+            narrow_by_row(x, at, count);
+        else
+            narrow(x, at);
+        at = next;
+    }
+}
+
+/* The lines before the piece: known if it follows the one before. */
+static int64_t lines_before(const text_input *t, const text_piece *p, cause_lines *known) {
+    text_refusal begin = {.error.at = p->begin};
+    if (known->offset != p->offset) {
+        text_place_refusal(t, p, &begin);
+        known->lines = begin.line - 1;
+    }
+    const int64_t lines = known->lines;
+    *known = (cause_lines){p->next, lines + p->survey.lines};
+    return lines;
+}
+
+static int64_t step_of(int64_t count) {
+    int64_t step = 1;
+    while (step * step < count) step++;
+    return step;
+}
+
+int cause_find(const rows *r, cause_wanted wanted[], int n, cause_lines *known) {
     const chunk *c = r->current;
     const text_input *t = r->source.text;
-    again x = {.text = t, .piece = &c->piece, .column = column};
+    const int64_t lines = lines_before(t, &c->piece, known), step = step_of(c->n);
+    again x = {.text = t, .piece = &c->piece, .lines = lines, .wanted = wanted, .n = n};
     const bool asked = text_candidates(&t->layout) == 1;
+    if (n == 0) return EXIT_DONE;
     unsigned char *forms = malloc((size_t)r->columns);
     if (forms)
         memset(forms, TEXT_STRINGS | TEXT_FLOATS | (asked ? 0 : TEXT_INTEGERS), (size_t)r->columns);
     const bool good = forms && text_rows_open(&x.rows, &t->layout, forms) &&
-                      text_rows_reserve(&x.rows, &t->layout, c->n);
+                      text_rows_reserve(&x.rows, &t->layout, step);
     x.rows.quoted = text_is_quoted(t, &c->piece);
-    if (good) take_cause(&x, count_rows(&x, candidates, c->n), found);
+    if (good) find_causes(&x, step);
     text_rows_free(&x.rows);
     free(forms);
     return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);

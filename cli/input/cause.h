@@ -9,8 +9,21 @@ typedef struct cause {
     char field[64]; /* in quotes, and not all of it if it is long */
 } cause;
 
-/* Finds the row of the chunk that rows_next gave last, whole (`most` 0), after which the column is
- * none of these candidates, as bits; there is one. Counts lines from the start of a file. */
-int cause_find(const rows *r, int column, unsigned candidates, cause *found);
+/* Candidates of a column, as bits, all of which some row of the chunk rules out. */
+typedef struct cause_wanted {
+    int column;
+    unsigned candidates;
+    cause *found;
+} cause_wanted;
+
+/* The lines before a place in the text, so that they are not counted again. */
+typedef struct cause_lines {
+    int64_t offset, lines; /* offset -1: not known */
+} cause_lines;
+
+/* Finds the causes, which are n, in the chunk that rows_next gave last, whole (`most` 0): reads it
+ * once more, or some of it twice, however many columns there are. To be called for each chunk, also
+ * if n is 0. Counts lines from the start of a file. */
+int cause_find(const rows *r, cause_wanted wanted[], int n, cause_lines *known);
 
 #endif

@@ -29,10 +29,20 @@ typedef struct infer {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Notes where candidates were ruled out that the column had before the chunk. */
-static int note_cause(const rows *r, int k, inferred *x, unsigned candidates, cause *found) {
-    const unsigned before = x->can & candidates;
-    return before && !(r->can[k] & candidates) ? cause_find(r, k, before, found) : EXIT_DONE;
+/* The causes that are looked for in a chunk. */
+typedef struct causes {
+    cause_wanted *all;
+    int n;
+    cause_lines lines;
+} causes;
+
+/* At most so many of a column. */
+enum { CAUSES = 3 };
+
+/* Asks for the cause if the last of these candidates, which the column had before, are ruled out.
+ */
+static void ask_cause(causes *x, int k, unsigned before, unsigned now, cause *found) {
+    if (before && !now) x->all[x->n++] = (cause_wanted){k, before, found};
 }
 
 static int64_t count_nulls(const rows_column *c, int64_t n) {
@@ -41,15 +51,14 @@ static int64_t count_nulls(const rows_column *c, int64_t n) {
     return nulls;
 }
 
-static int note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x) {
-    const unsigned all = (1u << rows_candidates(r)) - 1;
-    int code = note_cause(r, k, x, all & 1, &x->no_i64);
-    if (code == EXIT_DONE) code = note_cause(r, k, x, all & 3, &x->no_integer);
-    if (code == EXIT_DONE) code = note_cause(r, k, x, all, &x->no_number);
-    x->can = r->can[k];
+static void note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x, causes *c) {
+    const unsigned all = (1u << rows_candidates(r)) - 1, before = x->can & all, now = r->can[k];
+    ask_cause(c, k, before & 1, now & 1, &x->no_i64);
+    ask_cause(c, k, before & 3, now & 3, &x->no_integer);
+    ask_cause(c, k, before, now & all, &x->no_number);
+    x->can = now;
     x->rows += chunk->n;
     x->nulls += count_nulls(&chunk->columns[k], chunk->n);
-    return code;
 }
 
 /* Columns that nobody chose are read as numbers that may turn out to be strings. All are strings,
@@ -70,19 +79,29 @@ static int open_text(rows *r, bool chosen) {
     return code;
 }
 
-static int read_text(rows *r, inferred *of) {
-    rows_chunk chunk = {.n = 1};
+static int open_columns(const rows *r, inferred *of) {
     int code = EXIT_DONE;
     for (int k = 0; k < r->columns; k++) {
         of[k].can = text_column_can(&r->source.text->layout, k);
         of[k].name = rows_column_name(r, k);
         if (!of[k].name) code = fail_status(BF_E_MEMORY, NULL, r->source.name);
     }
+    return code;
+}
+
+static int read_text(rows *r, inferred *of) {
+    rows_chunk chunk = {.n = 1};
+    causes c = {.all = malloc((size_t)r->columns * CAUSES * sizeof *c.all), .lines = {-1, 0}};
+    int code = open_columns(r, of);
+    if (!c.all && code == EXIT_DONE) code = fail_status(BF_E_MEMORY, NULL, r->source.name);
     while (code == EXIT_DONE && chunk.n > 0) {
         code = rows_next(r, 0, &chunk);
-        for (int k = 0; code == EXIT_DONE && k < r->columns && chunk.n > 0; k++)
-            code = note_chunk(r, &chunk, k, &of[k]);
+        if (code != EXIT_DONE || chunk.n == 0) break;
+        c.n = 0;
+        for (int k = 0; k < r->columns; k++) note_chunk(r, &chunk, k, &of[k], &c);
+        code = cause_find(r, c.all, c.n, &c.lines);
     }
+    free(c.all);
     return code;
 }
 

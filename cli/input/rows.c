@@ -15,9 +15,12 @@
  * recognizes one sequence. */
 #define SLAB_BYTES ((int64_t)256 * 1024 * 1024)
 
+/* Forms of numbers: integers, or all of an array; floats. */
+enum { FORMS = 2 };
+
 /* Rows of one column, of several chunks. */
 struct gathered {
-    char *numbers;
+    char *numbers[FORMS];
     text_strings strings;
     uint8_t *valid;
 };
@@ -192,11 +195,11 @@ int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n) {
 static void drop_gathered(rows *r) {
     for (int k = 0; r->gathered && k < r->columns; k++) {
         struct gathered *g = &r->gathered[k];
-        free(g->numbers);
+        for (int form = 0; form < FORMS; form++) free(g->numbers[form]);
         free(g->strings.offsets);
         free(g->strings.bytes);
         free(g->valid);
-        *g = (struct gathered){.numbers = NULL};
+        *g = (struct gathered){.valid = NULL};
     }
     r->room = 0;
 }
@@ -315,8 +318,8 @@ static bool is_copied(const rows *r, int64_t most) {
 static bool reserve_copy(rows *r, int64_t n) {
     if (n <= r->room) return true;
     drop_gathered(r);
-    r->gathered[0].numbers = large_alloc((size_t)n * source_element(&r->source));
-    r->room = r->gathered[0].numbers ? n : 0;
+    r->gathered[0].numbers[0] = large_alloc((size_t)n * source_element(&r->source));
+    r->room = r->gathered[0].numbers[0] ? n : 0;
     return r->room > 0;
 }
 
@@ -331,8 +334,8 @@ static int next_copied(rows *r, int64_t most, rows_chunk *out) {
     out->n = left < most ? left : most;
     if (out->n == 0) return source_check(s);
     if (!reserve_copy(r, out->n)) return fail_status(BF_E_MEMORY, NULL, s->name);
-    const int code = source_copy(s, r->at, out->n, r->gathered[0].numbers);
-    r->chunk[0] = (rows_column){.as = {r->gathered[0].numbers}, .can = 1};
+    const int code = source_copy(s, r->at, out->n, r->gathered[0].numbers[0]);
+    r->chunk[0] = (rows_column){.as = {r->gathered[0].numbers[0]}, .can = 1};
     r->at += out->n;
     progress_add(out->n * (int64_t)source_element(s));
     progress_tick();
@@ -432,17 +435,48 @@ static bool reserve_array(void *array, size_t bytes) {
     return more != NULL;
 }
 
+static int form_of(const rows *r, int i) {
+    const text_input *t = r->source.text;
+    return t && text_candidate_form(&t->layout, i) == TEXT_FLOATS;
+}
+
+/* The candidates, as bits, whose numbers have a form. */
+static unsigned of_form(const rows *r, int form) {
+    unsigned candidates = 0;
+    for (int i = 0; i < rows_candidates(r); i++)
+        candidates |= (unsigned)(form_of(r, i) == form) << i;
+    return candidates;
+}
+
+/* The first of these candidates that column k is, a settled one only if it is its dtype; -1: none.
+ */
+static inline int candidate_of_column(const rows *r, int k, unsigned candidates) {
+    const unsigned can = r->options.settled ? r->can[k] & -r->can[k] : r->can[k];
+    return can & candidates ? __builtin_ctz(can & candidates) : -1;
+}
+
+/* Makes room for n rows of every column in one form. */
+static bool reserve_numbers(rows *r, int form, size_t n) {
+    const unsigned candidates = of_form(r, form);
+    bool good = true;
+    for (int k = 0; k < r->columns && good; k++) {
+        const int i = candidate_of_column(r, k, candidates);
+        const size_t bytes = i < 0 ? 0 : n * bf_dtype_size(rows_candidate(r, i));
+        if (bytes > 0) good = reserve_array(&r->gathered[k].numbers[form], bytes);
+    }
+    return good;
+}
+
 /* Makes room for n rows of every column; those gathered stay. */
 static bool reserve_gathered(rows *r, int64_t n) {
     if (n <= r->room) return true;
     const size_t room = (size_t)(n > 2 * r->room ? n : 2 * r->room);
     bool good = true;
+    for (int form = 0; form < FORMS && good; form++) good = reserve_numbers(r, form, room);
     for (int k = 0; k < r->columns && good; k++) {
         struct gathered *g = &r->gathered[k];
         const text_column *c = r->source.text ? &r->current->rows.columns[k] : NULL;
-        const bf_dtype dtype = rows_dtype(r, k);
-        if (dtype != BF_NONE) good = reserve_array(&g->numbers, room * bf_dtype_size(dtype));
-        if (good && c && c->strings.offsets)
+        if (c && c->strings.offsets)
             good = reserve_array(&g->strings.offsets, (room + 1) * sizeof(int64_t));
         if (good && c && c->valid) good = reserve_array(&g->valid, room / 8 + 1);
     }
@@ -462,17 +496,24 @@ static bool gather_others(rows *r, int k, int64_t gathered, int64_t n) {
            text_strings_append(&g->strings, gathered, &c->strings, r->used, n);
 }
 
+/* Copies n rows' numbers of one form behind those gathered. */
+static void gather_numbers(rows *r, int form, int64_t gathered, int64_t n) {
+    const unsigned candidates = of_form(r, form);
+    for (int k = 0; k < r->columns && candidates; k++) {
+        const int i = candidate_of_column(r, k, candidates);
+        if (i < 0) continue;
+        const size_t bytes = bf_dtype_size(rows_candidate(r, i));
+        memcpy(r->gathered[k].numbers[form] + (size_t)gathered * bytes, left_of(r, k, i),
+               (size_t)n * bytes);
+    }
+}
+
 /* Copies n rows of the present chunk behind those gathered. */
 static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
     if (!reserve_gathered(r, gathered + n)) return false;
-    for (int k = 0; k < r->columns; k++) {
-        const int i = __builtin_ctz(r->can[k]);
-        const size_t bytes = i < TEXT_CANDIDATES ? bf_dtype_size(rows_candidate(r, i)) : 0;
-        if (bytes > 0)
-            memcpy(r->gathered[k].numbers + (size_t)gathered * bytes, left_of(r, k, i),
-                   (size_t)n * bytes);
-        if (r->source.text && !gather_others(r, k, gathered, n)) return false;
-    }
+    for (int form = 0; form < FORMS; form++) gather_numbers(r, form, gathered, n);
+    for (int k = 0; k < r->columns && r->source.text; k++)
+        if (!gather_others(r, k, gathered, n)) return false;
     r->used += n;
     r->at += n;
     return true;
@@ -481,15 +522,14 @@ static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
 static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
     for (int k = 0; k < r->columns; k++) {
         const struct gathered *g = &r->gathered[k];
-        const int i = __builtin_ctz(r->can[k]);
         r->chunk[k] = (rows_column){.can = r->can[k], .valid = g->valid};
-        if (i < TEXT_CANDIDATES) r->chunk[k].as[i] = g->numbers;
+        for (int i = 0; i < rows_candidates(r); i++) r->chunk[k].as[i] = g->numbers[form_of(r, i)];
         r->chunk[k].strings = strings_of(&g->strings, 0, n);
     }
     out->n = n;
 }
 
-/* The next `most` rows of a settled input, in one piece. */
+/* The next `most` rows in one piece, or all that are left. */
 static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
     int64_t n = 0;
     int code = EXIT_DONE;

@@ -15,6 +15,9 @@
 /* Rows that are sorted by pile at a time; and the least rows of a block. */
 enum { SORTED = 1 << 13, BLOCK_LEAST = 64 };
 
+/* Blocks of a pile's first extent. */
+enum { EXTENT = 16 };
+
 void piles_open(piles *p, int count, int columns, const int bytes[], int64_t memory) {
     *p = (piles){.count = count, .columns = columns, .fd = -1};
     for (int c = 0; c < columns; c++) p->before[c + 1] = p->before[c] + bytes[c];
@@ -23,7 +26,7 @@ void piles_open(piles *p, int count, int columns, const int bytes[], int64_t mem
 }
 
 void piles_close(piles *p) {
-    for (int i = 0; i < p->count; i++) free(p->all[i].blocks);
+    free(p->extents);
     free(p->buffers);
     if (p->count > 0 && p->fd >= 0) close(p->fd);
     *p = (piles){.fd = -1};
@@ -37,28 +40,45 @@ static char *buffer_of(const piles *p, int i) {
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-static int note_block(piles *p, pile *x) {
-    if (x->n == x->room) {
-        const int64_t room = x->room > 0 ? 2 * x->room : 4;
-        int64_t *more = realloc(x->blocks, (size_t)room * sizeof *more);
-        if (!more) return fail_status(BF_E_MEMORY, NULL, NULL);
-        x->blocks = more;
-        x->room = room;
+/* The extent of a pile in which block b is. */
+static int extent_of(int64_t b) { return 63 - __builtin_clzll((uint64_t)(b / EXTENT + 1)); }
+
+/* The blocks before an extent. */
+static int64_t blocks_before(int extent) { return EXTENT * (((int64_t)1 << extent) - 1); }
+
+static int64_t block_bytes(const piles *p) { return p->block * row_bytes(p); }
+
+/* Where block b of pile i begins in the file. */
+static int64_t place_of(const piles *p, int i, int64_t b) {
+    const int extent = extent_of(b);
+    return p->extents[i][extent] + (b - blocks_before(extent)) * block_bytes(p);
+}
+
+/* Finds room for the next block of a pile, in a new extent if that before is full. */
+static int make_place(piles *p, int i, int64_t *place) {
+    const int64_t b = p->all[i].n;
+    const int extent = extent_of(b);
+    if (!p->extents) p->extents = calloc((size_t)p->count, sizeof *p->extents);
+    if (!p->extents) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (b == blocks_before(extent)) {
+        p->extents[i][extent] = p->end;
+        p->end += (EXTENT * block_bytes(p)) << extent;
     }
-    x->blocks[x->n++] = p->end;
+    *place = place_of(p, i, b);
     return EXIT_DONE;
 }
 
 /* Writes the rows that a buffer holds, as a block. */
 static int write_block(piles *p, int i) {
     pile *x = &p->all[i];
-    const int64_t bytes = x->held * row_bytes(p);
-    const int code = note_block(p, x);
+    int64_t place = 0;
+    const int code = make_place(p, i, &place);
     if (code != EXIT_DONE) return code;
     if (p->fd < 0) p->fd = temporary_open();
-    if (p->fd < 0 || !temporary_write(p->fd, buffer_of(p, i), (size_t)bytes))
+    if (p->fd < 0 || lseek(p->fd, place, SEEK_SET) < 0 ||
+        !temporary_write(p->fd, buffer_of(p, i), (size_t)(x->held * row_bytes(p))))
         return temporary_failed(errno);
-    p->end += bytes;
+    x->n++;
     x->held = 0;
     return EXIT_DONE;
 }
@@ -162,41 +182,38 @@ int piles_end(piles *p) {
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Rows [first, first + n) of block b of a pile: of column c, to `to`. */
-static bool read_column(const piles *p, const pile *x, int64_t b, int c, int64_t first, int64_t n,
+static bool read_column(const piles *p, int i, int64_t b, int c, int64_t first, int64_t n,
                         void *to) {
+    const pile *x = &p->all[i];
     const int64_t bytes = p->before[c + 1] - p->before[c], left = x->rows - b * p->block;
     if (b == x->n) { /* it is in the buffer */
-        const char *block = buffer_of(p, (int)(x - p->all));
+        const char *block = buffer_of(p, i);
         memcpy(to, block + p->block * p->before[c] + first * bytes, (size_t)(n * bytes));
         return true;
     }
     const int64_t rows = left < p->block ? left : p->block;
-    const int64_t at = x->blocks[b] + rows * p->before[c] + first * bytes;
+    const int64_t at = place_of(p, i, b) + rows * p->before[c] + first * bytes;
     errno = EIO;
     return bytes_pread(p->fd, to, (size_t)(n * bytes), at) == n * bytes;
 }
 
 int piles_read(const piles *p, int i, int64_t first, int64_t n, void *const columns[]) {
-    const pile *x = &p->all[i];
     for (int64_t done = 0, k; done < n; done += k) {
         const int64_t b = (first + done) / p->block, at = (first + done) % p->block;
         k = n - done < p->block - at ? n - done : p->block - at;
         for (int c = 0; c < p->columns; c++) {
             if (!columns[c]) continue;
             char *to = (char *)columns[c] + done * (p->before[c + 1] - p->before[c]);
-            if (!read_column(p, x, b, c, at, k, to)) return temporary_failed(errno);
+            if (!read_column(p, i, b, c, at, k, to)) return temporary_failed(errno);
         }
     }
     return EXIT_DONE;
 }
 
 void piles_empty(piles *p, int i) {
-    pile *x = &p->all[i];
-    for (int64_t b = 0; b < x->n; b++) {
-        const int64_t left = x->rows - b * p->block, rows = left < p->block ? left : p->block;
-        (void)fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, x->blocks[b],
-                        rows * row_bytes(p));
-    }
-    free(x->blocks);
-    *x = (pile){.rows = 0};
+    const int64_t n = p->all[i].n;
+    for (int extent = 0; blocks_before(extent) < n; extent++)
+        (void)fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, p->extents[i][extent],
+                        (EXTENT * block_bytes(p)) << extent);
+    p->all[i] = (pile){.rows = 0};
 }

@@ -7,14 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PILES_MOST = 256, PILES_COLUMNS = 65 };
+enum { PILES_MOST = 256, PILES_COLUMNS = 65, PILES_EXTENTS = 32 };
 
-/* All of its blocks in the file are full; but the last may be shorter once the piles are ended. */
+/* A block in the file has one column after the other. All blocks are full; but the last may be
+ * shorter once the piles are ended. */
 typedef struct pile {
     int64_t rows, held; /* in all; in the buffer */
-    int64_t *blocks;    /* where each is in the file: one column after the other */
-    int64_t n, room;    /* of blocks */
+    int64_t n;          /* blocks in the file */
 } pile;
+
+/* Where a pile's extents begin in the file. Each has room for twice the blocks of the one before,
+ * so few places tell where all blocks are. */
+typedef int64_t piles_extents[PILES_EXTENTS];
 
 typedef struct piles {
     int count, columns;
@@ -22,7 +26,8 @@ typedef struct piles {
     int64_t block;                 /* rows of a block */
     char *buffers;                 /* a block of each pile; NULL: none was needed yet, or no more */
     int fd;                        /* -1: all rows are in the buffers */
-    int64_t end;                   /* of the file */
+    int64_t end;                   /* of the file, which has holes */
+    piles_extents *extents;        /* of each pile; NULL: none was needed yet */
     pile all[PILES_MOST];
 } piles;
 

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RECORD = sizeof(run_record), LEAST = 256 /* records of a buffer */ };
+/* Bytes of a record; records of a buffer; and how many times as many runs may wait as are merged at
+ * once. */
+enum { RECORD = sizeof(run_record), LEAST = 256, WAITING = 16 };
 
 void runs_open(runs *r, int64_t memory) { *r = (runs){.fd = -1, .memory = memory}; }
 
@@ -38,14 +40,12 @@ static bool make_room(runs *r) {
     return true;
 }
 
-int runs_add(runs *r, const run_record *records, int64_t n) {
-    if (n == 0) return EXIT_DONE;
-    if (!make_room(r)) return fail_status(BF_E_MEMORY, NULL, NULL);
+/* Appends records to the file. */
+static int write_records(runs *r, const run_record *records, int64_t n) {
     if (r->fd < 0) r->fd = temporary_open();
     if (r->fd < 0 || !temporary_write(r->fd, records, (size_t)n * RECORD))
         return temporary_failed(errno);
-    r->all[r->n++] = (run){.begin = r->count, .end = r->count + n};
-    r->count += n;
+    r->end += n;
     return EXIT_DONE;
 }
 
@@ -70,16 +70,16 @@ static int fill_buffer(const runs *r, run *x) {
     return EXIT_DONE;
 }
 
-int runs_merge(runs *r) {
-    const int n = r->n > 0 ? r->n : 1;
+/* Begins to merge the first n runs, in so many bytes. */
+static int begin_merge(runs *r, int n, int64_t memory) {
     end_merge(r);
-    r->each = r->memory / RECORD / n;
+    r->each = memory / RECORD / (n > 0 ? n : 1);
     if (r->each < LEAST) r->each = LEAST;
-    r->heap = malloc((size_t)n * sizeof *r->heap);
-    r->buffers = malloc((size_t)n * (size_t)r->each * RECORD);
+    r->heap = malloc((size_t)n * sizeof *r->heap + 1);
+    r->buffers = malloc((size_t)n * (size_t)r->each * RECORD + 1);
     if (!r->heap || !r->buffers) return fail_status(BF_E_MEMORY, NULL, NULL);
-    r->live = r->n;
-    for (int i = 0; i < r->n; i++) {
+    r->live = n;
+    for (int i = 0; i < n; i++) {
         run *x = &r->all[i];
         x->next = x->begin;
         x->buffer = r->buffers + i * r->each;
@@ -102,6 +102,53 @@ int runs_next(runs *r, run_record *out, int64_t most, int64_t *n) {
         }
         if (r->live > 0) heap_sift_down(r->heap, r->live, 0, is_less, r);
     }
+    return EXIT_DONE;
+}
+
+/* Merges the first n runs to one, which becomes the last. */
+static int shorten_runs(runs *r, int n, int64_t memory) {
+    run_record some[LEAST];
+    run whole = {.begin = r->end};
+    int code = begin_merge(r, n, memory);
+    for (int64_t k = 1; code == EXIT_DONE && k > 0;) {
+        code = runs_next(r, some, LEAST, &k);
+        if (code == EXIT_DONE && k > 0) code = write_records(r, some, k);
+    }
+    end_merge(r);
+    whole.end = r->end;
+    r->n -= n - 1;
+    memmove(r->all, r->all + n, (size_t)(r->n - 1) * sizeof *r->all);
+    r->all[r->n - 1] = whole;
+    return code;
+}
+
+/* The runs for whose buffers there is room. */
+static int most_runs(int64_t memory) {
+    const int64_t fit = memory / RECORD / LEAST;
+    return fit < 2 ? 2 : fit > 1 << 16 ? 1 << 16 : (int)fit;
+}
+
+int runs_merge(runs *r) {
+    const int most = most_runs(r->memory);
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && r->n > most) code = shorten_runs(r, most, r->memory);
+    return code == EXIT_DONE ? begin_merge(r, r->n, r->memory) : code;
+}
+
+/* ---- adding ---------------------------------------------------------------------------------- */
+
+/* Who adds runs needs half of the memory. */
+int runs_add(runs *r, const run_record *records, int64_t n) {
+    const int64_t half = r->memory / 2;
+    const int most = most_runs(half);
+    if (n == 0) return EXIT_DONE;
+    int code = r->n < WAITING * most ? EXIT_DONE : shorten_runs(r, most, half);
+    if (code == EXIT_DONE && !make_room(r)) code = fail_status(BF_E_MEMORY, NULL, NULL);
+    const int64_t begin = r->end;
+    if (code == EXIT_DONE) code = write_records(r, records, n);
+    if (code != EXIT_DONE) return code;
+    r->all[r->n++] = (run){.begin = begin, .end = begin + n};
+    r->count += n;
     return EXIT_DONE;
 }
 

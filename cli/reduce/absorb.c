@@ -10,6 +10,10 @@
 /* The library gives a thread at least so many bytes. */
 #define THREAD_BYTES ((int64_t)1024 * 1024)
 
+/* Of so many columns, a chunk has but few rows, and to reach a state takes longer than to absorb a
+ * number: so many rows are gathered, in so many bytes for each column, if there is memory. */
+enum { WIDE_COLUMNS = 1 << 12, WIDE_ROWS = 32, WIDE_BYTES = 2 * WIDE_ROWS * 2 * 8 };
+
 /* Rows that are taken in step of two inputs, if one of them is copied. */
 enum { PAIR_ROWS = 1 << 17 };
 
@@ -23,6 +27,7 @@ typedef struct absorbing {
     int candidates;
     bf_state **states; /* [column][candidate]; NULL: the candidate is ruled out */
     bf_reduction op;
+    int64_t most; /* rows that are taken at a time; 0: those at hand */
 } absorbing;
 
 /* What a column or a state costs beside its words: its names, values and places in lists. */
@@ -35,9 +40,10 @@ static int refuse_memory(const absorbing *x) {
     return EXIT_USAGE;
 }
 
-static int open_states(const absorbing *x, bf_reduction op, int64_t start) {
+static int open_states(absorbing *x, bf_reduction op, int64_t start) {
     const memory_plan *plan = &x->task->options->memory;
-    int64_t bytes = (int64_t)COLUMN_BYTES * x->rows->columns;
+    const int64_t columns = x->rows->columns, room = plan->library + plan->results;
+    int64_t bytes = COLUMN_BYTES * columns;
     bf_status st = BF_OK;
     for (int k = 0; k < x->rows->columns * x->candidates && st == BF_OK; k++) {
         const int i = k % x->candidates;
@@ -45,8 +51,10 @@ static int open_states(const absorbing *x, bf_reduction op, int64_t start) {
         st = bf_state_create(x->task->context, op, rows_candidate(x->rows, i), &x->states[k]);
         if (st == BF_OK && reduce_is_ordered(op)) st = bf_state_seek(x->states[k], start);
         if (st == BF_OK) bytes += STATE_BYTES + (int64_t)bf_state_save_size(x->states[k]);
-        if (plan->limit > 0 && bytes > plan->library + plan->results) return refuse_memory(x);
+        if (plan->limit > 0 && bytes > room) return refuse_memory(x);
     }
+    const bool fits = plan->limit == 0 || bytes + WIDE_BYTES * columns <= room;
+    x->most = columns >= WIDE_COLUMNS && fits ? WIDE_ROWS : 0;
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->rows->source.name);
 }
 
@@ -103,7 +111,7 @@ static int absorb_chunks(absorbing *x) {
     rows_chunk chunk = {.n = 1};
     int code = EXIT_DONE;
     while (code == EXIT_DONE && chunk.n > 0) {
-        code = rows_next(x->rows, 0, &chunk);
+        code = rows_next(x->rows, x->most, &chunk);
         bf_status st = BF_OK;
         for (int k = 0; code == EXIT_DONE && chunk.n > 0 && k < x->rows->columns && st == BF_OK;
              k++)

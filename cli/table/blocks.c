@@ -7,6 +7,7 @@
 #include "sheet/part.h"
 #include "table/pairs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,6 +15,10 @@
 /* Bytes of a block of a pile, at least; and parts of the memory for results: all buffers of piles,
  * a block of rows that are joined, the rows to show, strings that are shown at once. */
 enum { PILES_LEAST = 8, BLOCK_LEAST = 1 << 14, PILED = 8, JOINED = 12, SORTED = 4, SHOWN = 16 };
+
+/* Piles of so few blocks are not parted again, and others so often, at most; keys of B that are
+ * remembered. */
+enum { BLOCKS_FEW = 4, LEVELS = 8, SEEN = 1 << 12 };
 
 /* The first column of packed rows is the row's number. */
 enum { ROW_NUMBER, COLUMN };
@@ -25,7 +30,7 @@ typedef struct loaded {
 } loaded;
 
 typedef struct block_side {
-    piles piles;
+    piles piles[LEVELS]; /* each level's: those of a pile of the level before */
     packed packed;
     packed_column *columns;
     packed_rows rows; /* at hand */
@@ -43,8 +48,13 @@ typedef struct blocks {
     bf_context *context;
     uint64_t seed;
     block_side sides[SIDES];
-    buffer met_a,
-        met_b; /* a byte for each row of the block of A; a bit for each of the pile of B */
+    struct {
+        uint64_t hash;
+        int64_t row; /* -1: none */
+    } seen[SEEN];    /* keys of B among the rows at hand */
+    int from;        /* the side whose blocks each meet all of the other's pile, */
+    enum join_how how;
+    buffer met; /* and a byte for each row of the block */
     records shown;
     part_text row;
 } blocks;
@@ -56,7 +66,7 @@ static int64_t share_of(const blocks *x, int share) { return x->options->memory.
 /* ---- rows on piles --------------------------------------------------------------------------- */
 
 static void close_side(block_side *s) {
-    piles_close(&s->piles);
+    for (int level = 0; level < LEVELS; level++) piles_close(&s->piles[level]);
     packed_close(&s->packed);
     packed_rows_close(&s->rows);
     for (int k = 0; s->loaded && k < s->count; k++) {
@@ -69,7 +79,7 @@ static void close_side(block_side *s) {
     free(s->columns);
     free(s->shown);
     buffer_free(&s->numbers);
-    *s = (block_side){.piles.fd = -1};
+    *s = (block_side){.count = 0};
 }
 
 /* Finds where keys and shown columns are. */
@@ -84,15 +94,19 @@ static void find_columns(blocks *x, int side) {
     }
 }
 
-/* Prepares for the dtypes that a side has now. */
-static int open_side(blocks *x, int side) {
+static void open_piles(const blocks *x, piles *p) {
     static const int byte = 1;
-    block_side *s = &x->sides[side];
-    const rows *r = &x->tables->sides[side];
     const int64_t memory = share_of(x, PILED), most = memory / BLOCK_LEAST;
     const int n = most < PILES_LEAST ? PILES_LEAST : most > PILES_MOST ? PILES_MOST : (int)most;
+    piles_open(p, n, 1, &byte, memory);
+}
+
+/* Prepares for the dtypes that a side has now. */
+static int open_side(blocks *x, int side) {
+    block_side *s = &x->sides[side];
+    const rows *r = &x->tables->sides[side];
     close_side(s);
-    piles_open(&s->piles, n, 1, &byte, memory);
+    open_piles(x, &s->piles[0]);
     s->count = r->columns;
     s->columns = calloc((size_t)s->count + 1, sizeof *s->columns);
     s->loaded = calloc((size_t)s->count + 1, sizeof *s->loaded);
@@ -103,7 +117,7 @@ static int open_side(blocks *x, int side) {
         s->columns[COLUMN + k] =
             (packed_column){.dtype = rows_dtype(r, k), .strings = rows_has_strings(r, k)};
     find_columns(x, side);
-    s->rows = (packed_rows){.of = &s->packed, .piles = &s->piles};
+    s->rows = (packed_rows){.of = &s->packed};
     return packed_open(&s->packed, s->columns, COLUMN + s->count) ? EXIT_DONE : no_memory();
 }
 
@@ -140,11 +154,47 @@ static bool shows_lonely(const blocks *x, const block_side *s) {
     return how != HOW_INNER && how != HOW_SEMI;
 }
 
+static bool same_string(const packed_column *c, int64_t row, int64_t other) {
+    const int64_t *const at = c->offsets, bytes = at[row + 1] - at[row];
+    return bytes == at[other + 1] - at[other] &&
+           memcmp(c->bytes + at[row], c->bytes + at[other], (size_t)bytes) == 0;
+}
+
+static bool same_key(const block_side *s, int keys, int64_t row, int64_t other) {
+    bool same = true;
+    for (int k = 0; k < keys && same; k++) {
+        const packed_column *c = &s->columns[COLUMN + s->keys[k]];
+        const size_t bytes = c->dtype == BF_NONE ? 0 : bf_dtype_size(c->dtype);
+        const char *numbers = c->numbers;
+        if (bytes > 0)
+            same =
+                memcmp(numbers + (size_t)row * bytes, numbers + (size_t)other * bytes, bytes) == 0;
+        else
+            same = same_string(c, row, other);
+    }
+    return same;
+}
+
+/* Whether a row of B is not needed: a semi or an anti join asks only if there is one of its key,
+ * and another of the rows at hand has it. So a key of many rows has few on its pile. */
+static bool is_spare(blocks *x, const block_side *s, uint64_t hash, int64_t row) {
+    const enum join_how how = x->options->how;
+    if (s != &x->sides[SIDE_B] || (how != HOW_SEMI && how != HOW_ANTI)) return false;
+    const int at = key_share(hash, SEEN);
+    const int64_t other = x->seen[at].row;
+    if (other >= 0 && x->seen[at].hash == hash && same_key(s, x->tables->choice.keys, row, other))
+        return true;
+    x->seen[at].hash = hash;
+    x->seen[at].row = row;
+    return false;
+}
+
 /* Rows of equal keys go on piles of one number. A key with a NULL goes with none: such rows may be
  * on any piles, and are spread out. */
-static int add_row(blocks *x, block_side *s, int64_t row) {
+static int add_row(blocks *x, block_side *s, int level, int64_t row) {
     const int keys = x->tables->choice.keys;
-    uint64_t hash = x->seed;
+    piles *const p = &s->piles[level];
+    uint64_t hash = key_mix(x->seed, (uint64_t)level);
     bool null = false;
     for (int k = 0; k < keys; k++) null |= is_null(&s->columns[COLUMN + s->keys[k]], row);
     if (null && !shows_lonely(x, s)) return EXIT_DONE;
@@ -152,7 +202,15 @@ static int add_row(blocks *x, block_side *s, int64_t row) {
         hash = key_mix(hash, (uint64_t)((const int64_t *)s->columns[ROW_NUMBER].numbers)[row]);
     for (int k = 0; k < keys && !null; k++)
         hash = hash_key(hash, &s->columns[COLUMN + s->keys[k]], row);
-    return packed_add(&s->packed, &s->piles, key_share(hash, s->piles.count), s->columns, row);
+    if (!null && is_spare(x, s, hash, row)) return EXIT_DONE;
+    return packed_add(&s->packed, p, key_share(hash, p->count), s->columns, row);
+}
+
+static int add_rows(blocks *x, block_side *s, int level, int64_t n) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < SEEN; i++) x->seen[i].row = -1;
+    for (int64_t i = 0; i < n && code == EXIT_DONE; i++) code = add_row(x, s, level, i);
+    return code;
 }
 
 /* Puts the rows of a chunk on piles; `first` is the number of the first of them. */
@@ -173,9 +231,7 @@ static int add_chunk(blocks *x, int side, const rows_chunk *chunk, int64_t first
         c->valid = v.column.valid;
         c->first = v.column.first;
     }
-    int code = EXIT_DONE;
-    for (int64_t i = 0; i < chunk->n && code == EXIT_DONE; i++) code = add_row(x, s, i);
-    return code;
+    return add_rows(x, s, 0, chunk->n);
 }
 
 static int read_side(void *arg, int side) {
@@ -187,12 +243,13 @@ static int read_side(void *arg, int side) {
         if (code != EXIT_DONE || chunk.n == 0) break;
         code = add_chunk(x, side, &chunk, at);
     }
-    return code == EXIT_DONE ? piles_end(&x->sides[side].piles) : code;
+    return code == EXIT_DONE ? piles_end(&x->sides[side].piles[0]) : code;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static void begin_pile(block_side *s, int i) {
+static void begin_pile(block_side *s, int level, int i) {
+    s->rows.piles = &s->piles[level];
     s->rows.pile = i;
     s->rows.at = s->rows.n = s->before = 0;
 }
@@ -226,7 +283,39 @@ static int load_block(const blocks *x, block_side *s) {
     return good ? EXIT_DONE : no_memory();
 }
 
-static bool is_last(const block_side *s) { return s->rows.at == s->piles.all[s->rows.pile].rows; }
+/* The bytes of a pile. */
+static int64_t size_of(const block_side *s, int level, int i) {
+    return s->piles[level].all[i].rows;
+}
+
+static bool is_last(const block_side *s) {
+    return s->rows.at == s->rows.piles->all[s->rows.pile].rows;
+}
+
+/* Puts the rows of a pile on those of the next level. */
+static int part_pile(blocks *x, block_side *s, int level, int i) {
+    piles *const to = &s->piles[level + 1];
+    open_piles(x, to);
+    begin_pile(s, level, i);
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && !is_last(s)) {
+        code = load_block(x, s);
+        s->columns[ROW_NUMBER].numbers = s->numbers.at;
+        for (int k = 0; k < s->count; k++) {
+            const rows_view *v = &s->loaded[k].view;
+            packed_column *c = &s->columns[COLUMN + k];
+            c->numbers = s->loaded[k].numbers.at;
+            c->offsets = v->strings.offsets;
+            c->bytes = v->strings.bytes;
+            c->valid = v->column.valid;
+            c->first = 0;
+        }
+        if (code == EXIT_DONE) code = add_rows(x, s, level + 1, s->rows.n);
+        progress_tick();
+    }
+    piles_empty(&s->piles[level], i);
+    return code == EXIT_DONE ? piles_end(to) : code;
+}
 
 /* ---- rows to show ---------------------------------------------------------------------------- */
 
@@ -274,110 +363,110 @@ static int show_pair(blocks *x, int64_t a, int64_t b) {
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-static bool is_met_b(const blocks *x, int64_t row) {
-    return text_has_bit((const uint8_t *)x->met_b.at, x->sides[SIDE_B].before + row);
+/* Shows a row of the side at hand, with one of the other; -1: with none. */
+static int show_row(blocks *x, int64_t row, int64_t other) {
+    return x->from == SIDE_A ? show_pair(x, row, other) : show_pair(x, other, row);
 }
 
-static void set_met_b(const blocks *x, int64_t row) {
-    const int64_t bit = x->sides[SIDE_B].before + row;
-    x->met_b.at[bit / 8] = (char)(x->met_b.at[bit / 8] | 1 << bit % 8);
-}
-
-/* Shows what goes with row i of A in the block of B. */
+/* Shows what goes with row i in the other side's block. */
 static int join_row(blocks *x, const join_numbers *numbers, const row_lists *lists, int64_t i) {
-    const enum join_how how = x->options->how;
-    const int64_t number = numbers->of[SIDE_A][i];
-    const bool was_met = x->met_a.at[i];
+    const int64_t number = numbers->of[0][i];
+    const bool was_met = x->met.at[i];
     if (number < 0) return EXIT_DONE;
     const int64_t begin = lists->starts ? lists->starts[number] : number;
     const int64_t end = lists->starts ? lists->starts[number + 1] : number + 1;
     if (begin == end) return EXIT_DONE;
-    x->met_a.at[i] = 1;
-    if (how == HOW_ANTI) return EXIT_DONE;
-    if (how == HOW_SEMI) return was_met ? EXIT_DONE : show_pair(x, i, -1);
+    x->met.at[i] = 1;
+    if (x->how == HOW_ANTI) return EXIT_DONE;
+    if (x->how == HOW_SEMI) return was_met ? EXIT_DONE : show_row(x, i, -1);
     int code = EXIT_DONE;
-    for (int64_t k = begin; k < end && code == EXIT_DONE; k++) {
-        const int64_t b = lists->starts ? lists->rows[k] : k;
-        if (how == HOW_OUTER) set_met_b(x, b);
-        code = show_pair(x, i, b);
-    }
+    for (int64_t k = begin; k < end && code == EXIT_DONE; k++)
+        code = show_row(x, i, lists->starts ? lists->rows[k] : k);
     return code;
 }
 
 /* Joins the blocks at hand. */
 static int join_blocks(blocks *x) {
     const int keys = x->tables->choice.keys;
-    const int64_t n[SIDES] = {x->sides[SIDE_A].rows.n, x->sides[SIDE_B].rows.n};
+    const block_side *const sides[SIDES] = {&x->sides[x->from], &x->sides[!x->from]};
+    const int64_t n[SIDES] = {sides[0]->rows.n, sides[1]->rows.n};
     const bf_column *columns[SIDES][BF_KEY_COLUMNS_MAX];
     join_numbers numbers;
     row_lists lists = {NULL, NULL};
     for (int s = 0; s < SIDES; s++)
         for (int k = 0; k < keys; k++)
-            columns[s][k] = &x->sides[s].loaded[x->sides[s].keys[k]].view.column;
+            columns[s][k] = &sides[s]->loaded[sides[s]->keys[k]].view.column;
     int code = join_numbers_make(&numbers, x->context, x->options->files[0], keys, columns, n);
     if (code == EXIT_DONE && !row_lists_make(&lists, &numbers)) code = no_memory();
-    for (int64_t i = 0; i < n[SIDE_A] && code == EXIT_DONE; i++)
-        code = join_row(x, &numbers, &lists, i);
+    for (int64_t i = 0; i < n[0] && code == EXIT_DONE; i++) code = join_row(x, &numbers, &lists, i);
     row_lists_close(&lists);
     join_numbers_close(&numbers);
     return code;
 }
 
-/* Joins the block of A at hand with the pile of B; one that is a single block stays at hand. */
-static int join_block(blocks *x, int i) {
-    block_side *b = &x->sides[SIDE_B];
-    const int64_t n = x->sides[SIDE_A].rows.n;
-    const enum join_how how = x->options->how;
-    char *met = buffer_take(&x->met_a, (size_t)n);
+/* Joins the block at hand with the other side's pile; one that is a single block stays at hand. */
+static int join_block(blocks *x, int level, int i) {
+    block_side *other = &x->sides[!x->from];
+    const int64_t n = x->sides[x->from].rows.n;
+    char *met = buffer_take(&x->met, (size_t)n);
     if (!met) return no_memory();
     memset(met, 0, (size_t)n);
-    const bool stays = b->rows.n > 0 && b->before == 0 && is_last(b);
+    const bool stays = other->rows.n > 0 && other->before == 0 && is_last(other);
     int code = stays ? join_blocks(x) : EXIT_DONE;
-    if (!stays) begin_pile(b, i);
+    if (!stays) begin_pile(other, level, i);
     bool done = stays;
-    while (!done && code == EXIT_DONE && !is_last(b)) {
-        code = load_block(x, b);
+    while (!done && code == EXIT_DONE && !is_last(other)) {
+        code = load_block(x, other);
         if (code == EXIT_DONE) code = join_blocks(x);
-        done = (how == HOW_SEMI || how == HOW_ANTI) && !memchr(met, 0, (size_t)n);
+        done = (x->how == HOW_SEMI || x->how == HOW_ANTI) && !memchr(met, 0, (size_t)n);
     }
-    if (how == HOW_INNER || how == HOW_SEMI) return code;
+    if (x->how == HOW_INNER || x->how == HOW_SEMI) return code;
     for (int64_t k = 0; k < n && code == EXIT_DONE; k++)
-        if (!met[k]) code = show_pair(x, k, -1);
+        if (!met[k]) code = show_row(x, k, -1);
     return code;
 }
 
-/* Shows the rows of B that went with none. */
-static int show_rest(blocks *x, int i) {
-    block_side *b = &x->sides[SIDE_B];
+/* Joins the piles of a number, block by block. */
+static int join_from(blocks *x, int level, int i, int from, enum join_how how) {
+    block_side *s = &x->sides[from];
     int code = EXIT_DONE;
-    begin_pile(b, i);
-    while (code == EXIT_DONE && !is_last(b)) {
-        code = load_block(x, b);
-        for (int64_t k = 0; k < b->rows.n && code == EXIT_DONE; k++)
-            if (!is_met_b(x, k)) code = show_pair(x, -1, k);
-    }
-    return code;
-}
-
-/* Joins the piles of a number. How many rows B has is known at most, by their bytes. */
-static int join_piles(blocks *x, int i) {
-    block_side *const a = &x->sides[SIDE_A], *const b = &x->sides[SIDE_B];
-    const bool outer = x->options->how == HOW_OUTER;
-    const size_t most = outer ? (size_t)b->piles.all[i].rows / b->packed.fixed / 8 + 1 : 0;
-    char *met = buffer_take(&x->met_b, most);
-    if (!met) return no_memory();
-    memset(met, 0, most);
-    int code = EXIT_DONE;
-    begin_pile(a, i);
-    begin_pile(b, i);
-    while (code == EXIT_DONE && !is_last(a)) {
-        code = load_block(x, a);
-        if (code == EXIT_DONE) code = join_block(x, i);
+    x->from = from;
+    x->how = how;
+    for (int side = 0; side < SIDES; side++) begin_pile(&x->sides[side], level, i);
+    while (code == EXIT_DONE && !is_last(s)) {
+        code = load_block(x, s);
+        if (code == EXIT_DONE) code = join_block(x, level, i);
         progress_tick();
     }
-    if (code == EXIT_DONE && outer) code = show_rest(x, i);
-    piles_empty(&a->piles, i);
-    piles_empty(&b->piles, i);
+    return code;
+}
+
+/* The rows of B that went with none are those of another join: so nothing is kept of all rows. */
+static int join_loaded(blocks *x, int level, int i) {
+    const enum join_how how = x->options->how;
+    int code = join_from(x, level, i, SIDE_A, how == HOW_OUTER ? HOW_LEFT : how);
+    if (code == EXIT_DONE && how == HOW_OUTER) code = join_from(x, level, i, SIDE_B, HOW_ANTI);
+    for (int s = 0; s < SIDES; s++) piles_empty(&x->sides[s].piles[level], i);
+    return code;
+}
+
+/* Joins the piles of a number. Those of many blocks are parted again, for each block of one is
+ * joined with each of the other; but not if that no longer halves the pairs: then a key is frequent
+ * on both sides, and most pairs are shown. pairs: of the bytes of the piles that these were parted
+ * of. */
+static int join_piles(blocks *x, int level, int i, double pairs) {
+    const int64_t a = size_of(&x->sides[SIDE_A], level, i),
+                  b = size_of(&x->sides[SIDE_B], level, i);
+    const int64_t few = BLOCKS_FEW * share_of(x, JOINED);
+    const double now = (double)a * (double)b;
+    if (a <= few || b <= few || now > pairs / 2 || level + 1 == LEVELS)
+        return join_loaded(x, level, i);
+    int code = EXIT_DONE;
+    for (int s = 0; s < SIDES && code == EXIT_DONE; s++)
+        code = part_pile(x, &x->sides[s], level, i);
+    const int n = x->sides[SIDE_A].piles[level + 1].count;
+    for (int k = 0; k < n && code == EXIT_DONE; k++) code = join_piles(x, level + 1, k, now);
+    for (int s = 0; s < SIDES; s++) piles_close(&x->sides[s].piles[level + 1]);
     return code;
 }
 
@@ -420,8 +509,7 @@ static int put_sheet(blocks *x, FILE *f, double began) {
 
 static void close_blocks(blocks *x) {
     for (int s = 0; s < SIDES; s++) close_side(&x->sides[s]);
-    buffer_free(&x->met_a);
-    buffer_free(&x->met_b);
+    buffer_free(&x->met);
     records_close(&x->shown);
     free(x->row.at);
     free(x);
@@ -433,12 +521,11 @@ int join_in_blocks(FILE *f, join_tables *tables, bf_context *context, double beg
     x->tables = tables;
     x->options = tables->options;
     x->context = context;
-    for (int s = 0; s < SIDES; s++) x->sides[s].piles.fd = -1;
     if (getrandom(&x->seed, sizeof x->seed, GRND_NONBLOCK) < 0) x->seed = (uintptr_t)x;
     records_open(&x->shown, share_of(x, SORTED), 0);
     int code = join_tables_read(tables, read_side, x);
-    const int n = code == EXIT_DONE ? x->sides[SIDE_A].piles.count : 0;
-    for (int i = 0; i < n && code == EXIT_DONE; i++) code = join_piles(x, i);
+    const int n = code == EXIT_DONE ? x->sides[SIDE_A].piles[0].count : 0;
+    for (int i = 0; i < n && code == EXIT_DONE; i++) code = join_piles(x, 0, i, INFINITY);
     progress_stop();
     if (code == EXIT_DONE) code = put_sheet(x, f, began);
     close_blocks(x);

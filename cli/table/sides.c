@@ -4,45 +4,54 @@
 #include "runtime/progress.h"
 #include "work/ranks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PILES = 64, COLUMNS = 2, LOADED = 1 << 10, BLOCK_LEAST = 1024 };
 
+/* Piles of so few blocks are not parted again, and others so often, at most. */
+enum { BLOCKS_FEW = 4, LEVELS = 6 };
+
 /* Bytes that the join of a row takes of the library's memory, and of that of results. */
 enum { JOINED = 256, HELD = 128 };
 
-static void begin_piles(side *s) {
+static void open_piles(piles *p, int64_t memory) {
     const int bytes[COLUMNS] = {8, 8};
-    piles_open(&s->piles, PILES, COLUMNS, bytes, s->memory);
+    piles_open(p, PILES, COLUMNS, bytes, memory);
 }
 
 void side_open(side *s, const options *o) {
     *s = (side){.memory = o->memory.results / 8};
-    begin_piles(s);
+    open_piles(&s->piles, s->memory);
 }
 
 void side_close(side *s) { piles_close(&s->piles); }
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static uint8_t pile_of(uint64_t rank) {
-    rank ^= rank >> 32;
+/* Of each level a pile of its own. */
+static uint8_t pile_of(uint64_t rank, int level) {
+    rank = (rank ^ rank >> 32) + (uint64_t)level * 0xd6e8feb86659fd93;
     rank *= 0x9e3779b97f4a7c15;
     return (uint8_t)((rank ^ rank >> 29) * 0xbf58476d1ce4e5b9 >> 58);
+}
+
+/* Puts up to LOADED rows on piles. */
+static int pile_some(piles *p, const uint64_t ranks[], const uint64_t numbers[], int64_t n,
+                     int level) {
+    uint8_t which[LOADED];
+    const void *const columns[COLUMNS] = {ranks, numbers};
+    for (int64_t i = 0; i < n; i++) which[i] = pile_of(ranks[i], level);
+    return piles_add(p, which, columns, n);
 }
 
 /* Adds up to LOADED rows. */
 static int add_some(side *s, bf_dtype dtype, const void *keys, int64_t n, int64_t first) {
     uint64_t ranks[LOADED], numbers[LOADED];
-    uint8_t which[LOADED];
-    const void *const columns[COLUMNS] = {ranks, numbers};
     key_ranks(dtype, keys, n, ranks);
-    for (int64_t i = 0; i < n; i++) {
-        numbers[i] = (uint64_t)(first + i);
-        which[i] = pile_of(ranks[i]);
-    }
-    return piles_add(&s->piles, which, columns, n);
+    for (int64_t i = 0; i < n; i++) numbers[i] = (uint64_t)(first + i);
+    return pile_some(&s->piles, ranks, numbers, n, 0);
 }
 
 static int add_rows(side *s, bf_dtype dtype, const char *keys, int64_t n, int64_t first) {
@@ -59,7 +68,7 @@ int side_load(side *s, rows *r) {
     rows_chunk chunk = {.n = 1};
     int code = EXIT_DONE;
     piles_close(&s->piles);
-    begin_piles(s);
+    open_piles(&s->piles, s->memory);
     for (int64_t at = s->first; code == EXIT_DONE && chunk.n > 0; at += chunk.n) {
         code = rows_next(r, 0, &chunk);
         if (code != EXIT_DONE || chunk.n == 0) break;
@@ -127,10 +136,10 @@ static void free_block(block *b) {
     free(b->rows);
 }
 
-static int read_block(const side *s, int i, int64_t first, int64_t n, block *b) {
+static int read_block(const piles *p, int i, int64_t first, int64_t n, block *b) {
     void *const columns[COLUMNS] = {b->keys, b->rows};
     b->n = n;
-    return piles_read(&s->piles, i, first, n, columns);
+    return piles_read(p, i, first, n, columns);
 }
 
 typedef struct joining {
@@ -138,8 +147,9 @@ typedef struct joining {
     const options *options;
     runs *pairs;
     block a, b;
-    run_record *records; /* room for so many pairs at a time */
+    run_record *records; /* room for so many pairs at a time, and as many rows of a block */
     int64_t room;
+    int64_t memory; /* bytes of the buffers of piles */
 } joining;
 
 static int add_pairs(joining *j, const bf_pairs *found, const uint64_t *rows_a) {
@@ -172,9 +182,9 @@ static int join_rows(joining *j, int64_t first, int64_t n) {
 }
 
 /* Joins the piles of number i, block by block. */
-static int join_piles(joining *j, const side *a, const side *b, int i, int64_t room) {
+static int join_blocks(joining *j, const piles *a, const piles *b, int i) {
     int code = EXIT_DONE;
-    const int64_t n = a->piles.all[i].rows, m = b->piles.all[i].rows;
+    const int64_t n = a->all[i].rows, m = b->all[i].rows, room = j->room;
     for (int64_t k = 0; k < m && n > 0 && code == EXIT_DONE; k += room) {
         code = read_block(b, i, k, m - k < room ? m - k : room, &j->b);
         for (int64_t l = 0; l < n && code == EXIT_DONE; l += room) {
@@ -186,6 +196,41 @@ static int join_piles(joining *j, const side *a, const side *b, int i, int64_t r
     return code;
 }
 
+/* Puts the rows of a pile on those of the next level. */
+static int part_pile(joining *j, piles *from, int i, int level, piles *to) {
+    const int64_t n = from->all[i].rows;
+    int code = EXIT_DONE;
+    open_piles(to, j->memory);
+    for (int64_t at = 0, some; at < n && code == EXIT_DONE; at += some) {
+        some = n - at < LOADED ? n - at : LOADED;
+        code = read_block(from, i, at, some, &j->a);
+        if (code == EXIT_DONE) code = pile_some(to, j->a.keys, j->a.rows, some, level);
+        progress_tick();
+    }
+    piles_empty(from, i);
+    return code == EXIT_DONE ? piles_end(to) : code;
+}
+
+/* Joins the piles of number i. Those of many blocks are parted again, for each block of one is
+ * joined with each of the other; but not if that no longer halves the pairs: then a key is frequent
+ * on both sides, and most pairs are shown. pairs: of the rows of the piles that these were parted
+ * of. */
+static int join_piles(joining *j, piles *a, piles *b, int i, int level, double pairs) {
+    const int64_t n = a->all[i].rows, m = b->all[i].rows, few = BLOCKS_FEW * j->room;
+    const double now = (double)n * (double)m;
+    if (n <= few || m <= few || now > pairs / 2 || level + 1 == LEVELS)
+        return join_blocks(j, a, b, i);
+    piles *parts = calloc(2, sizeof *parts);
+    if (!parts) return fail_status(BF_E_MEMORY, NULL, NULL);
+    int code = part_pile(j, a, i, level + 1, &parts[0]);
+    if (code == EXIT_DONE) code = part_pile(j, b, i, level + 1, &parts[1]);
+    for (int k = 0; k < PILES && code == EXIT_DONE; k++)
+        code = join_piles(j, &parts[0], &parts[1], k, level + 1, now);
+    for (int s = 0; s < 2; s++) piles_close(&parts[s]);
+    free(parts);
+    return code;
+}
+
 static int64_t block_of(const options *o) {
     const int64_t of_library = o->memory.library / JOINED, of_results = o->memory.results / HELD;
     const int64_t n = of_library < of_results ? of_library : of_results;
@@ -194,12 +239,13 @@ static int64_t block_of(const options *o) {
 
 int sides_join(side *a, side *b, bf_context *context, const options *o, runs *pairs) {
     const int64_t room = block_of(o);
-    joining j = {.context = context, .options = o, .pairs = pairs, .room = room};
+    joining j = {
+        .context = context, .options = o, .pairs = pairs, .room = room, .memory = a->memory};
     j.records = malloc((size_t)room * sizeof *j.records);
     const bool made = make_block(&j.a, room) && make_block(&j.b, room) && j.records;
     int code = made ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, o->files[0]);
     for (int i = 0; i < PILES && code == EXIT_DONE; i++) {
-        code = join_piles(&j, a, b, i, room);
+        code = join_piles(&j, &a->piles, &b->piles, i, 0, INFINITY);
         piles_empty(&a->piles, i);
         piles_empty(&b->piles, i);
     }

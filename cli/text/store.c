@@ -80,6 +80,9 @@ const char *text_refuse_number(const text_layout *l, int k, text_field f, text_e
     text_styled plain;
     if (f.broken)
         snprintf(e->what, sizeof e->what, "%sa quoted field that does not end as it should", which);
+    else if (f.at == f.end && l->single && *f.end != '"')
+        snprintf(e->what, sizeof e->what,
+                 "%san empty line: in a table of one column, a row without a value", which);
     else if (f.at == f.end)
         snprintf(e->what, sizeof e->what, "%san empty field, not a number", which);
     else if (l->dtype != BF_NONE && text_read_number(l, f.at, f.end, &n, plain))

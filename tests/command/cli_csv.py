@@ -668,6 +668,12 @@ class OneColumn(CommandTest):
                     got[key if key is None else str(key)] = n
                 self.assertEqual(got, want, seed)
 
+    def test_empty_lines_are_refused_as_rows(self):
+        for text, line in ((b"v\n1\n\n2\n", 3), (b"v\r\n1\r\n\r\n\r\n", 3), (b"v\n1\n2\n\n", 4)):
+            self.refused(3, "-:%d: an empty line: in a table of one column, a row without a value" % line,
+                         "sum", "--header", stdin=text)
+        self.refused(3, "-:2: an empty field", "sum", "--header", stdin=b'v\n""\n')
+
     def test_numbers(self):
         for seed in range(CASES // 2):
             r = random.Random(seed)

@@ -187,6 +187,20 @@ class Tables(MemoryTest):
         many = self.save("m.npy", np.zeros(1200)), self.save("n.npy", np.zeros(1100))
         self.same("join", *many) # one key, and more pairs than memory holds
 
+    def test_a_join_whose_keys_share_a_pile(self):
+        """So many that the pile is parted again; one of them is frequent."""
+        keys = np.arange(14_000_000, dtype=np.uint64)
+        rank = keys ^ np.uint64(1 << 63)
+        rank ^= rank >> np.uint64(32)
+        rank *= np.uint64(0x9e3779b97f4a7c15)
+        rank = (rank ^ rank >> np.uint64(29)) * np.uint64(0xbf58476d1ce4e5b9)
+        keys = keys[rank >> np.uint64(58) == 5].astype(np.int64)
+        self.assertGreater(len(keys), 200_000)
+        r = np.random.default_rng(4)
+        a, b = r.permutation(keys)[:180_000], r.permutation(keys)[:170_000]
+        a[r.integers(0, len(a), 900)] = b[r.integers(0, len(b), 800)] = keys[0]
+        self.same("join", self.save("a.npy", a), self.save("b.npy", b))
+
     def test_what_is_left(self):
         """Nothing, and no result: of a directory that is not there, a full disk, an interrupt."""
         spill, out = self.path("spill"), self.path("out")

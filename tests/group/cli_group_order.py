@@ -102,7 +102,8 @@ class GroupOrder(CommandTest):
         self.refused(2, "unknown method", "group", k, "--median", v, "--method", "best")
         self.refused(3, "fewer values", "group", k, "--median", self.write("short", b"1\n"))
         for option in (["--memory", "100M"], ["--save", self.path("s")], ["--checkpoint", self.path("c")]):
-            self.refused(2, option[0] + " does not go with", "group", k, "--median", v, *option)
+            error = self.refused(2, option[0] + " does not go with", "group", k, "--median", v, *option)
+            self.assertIn("--by" if option[0] == "--memory" else "all rows in memory", error)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@
  */
 
 /* A chunk makes a set of groups many, so that threads sort the rows that come after it. */
-enum { ROWS = 340000, CHUNK = 270001, FEW = 5000, AGGREGATES = 3 };
+enum { ROWS = 340000, CHUNK = 270001, FEW = 5000, AGGREGATES = 3, NEAR = 1 << 17 };
 
 static uint32_t keys[ROWS];
 static double values[ROWS];
@@ -62,6 +62,11 @@ static void assert_same_contents(bf_groups *a, bf_groups *b) {
     assert_memory_equal(x, y, size_a);
     test_free(x);
     test_free(y);
+}
+
+static int compare_keys(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
 }
 
 static int make_rows(void **state) {
@@ -135,6 +140,54 @@ static void threads_and_chunks_change_no_bit(void **state) {
     bf_context_destroy(one);
 }
 
+/* Keys of a span, and one outside if `far`, are counted as by a sort. */
+static void check_near(int threads, bf_dtype dtype, int64_t least, uint64_t span, bool far) {
+    static int64_t wide[NEAR], sorted[NEAR], listed[NEAR], counts[NEAR];
+    static int32_t narrow[NEAR];
+    bf_context *context = context_of(threads);
+    bf_groups *g = NULL;
+    uint64_t seed = span;
+    int64_t n = 0;
+    for (uint64_t i = 0; i < NEAR; i++) {
+        const uint64_t random = next_random(&seed) % span;
+        wide[i] = (int64_t)((uint64_t)least + (i < 4 * span ? i / 4 : random));
+    }
+    if (far) wide[3 * NEAR / 4] = least < 0 ? least + INT32_MAX : least - INT32_MAX;
+    for (int i = 0; i < NEAR; i++) narrow[i] = (int32_t)wide[i];
+    memcpy(sorted, wide, sizeof sorted);
+    qsort(sorted, NEAR, sizeof *sorted, compare_keys);
+    const bf_array k = bf_array_of(dtype, dtype == BF_I32 ? (void *)narrow : (void *)wide, NEAR);
+    assert_int_equal(bf_groups_create(context, &BF_GROUPS_OPTIONS(.key = dtype), &g), BF_OK);
+    assert_int_equal(bf_groups_absorb(g, &k, NULL), BF_OK);
+    assert_int_equal(bf_groups_absorb(g, &k, NULL), BF_OK);
+    const bf_array keys_of = bf_array_of(dtype, dtype == BF_I32 ? (void *)narrow : (void *)listed,
+                                         bf_groups_size(g)),
+                   counts_of = bf_array_of(BF_I64, counts, bf_groups_size(g));
+    assert_int_equal(bf_groups_list(g, &keys_of, &counts_of), BF_OK);
+    for (int i = 0, end; i < NEAR; i = end) {
+        for (end = i; end < NEAR && sorted[end] == sorted[i];) end++;
+        assert_int_equal(dtype == BF_I32 ? narrow[n] : listed[n], sorted[i]);
+        assert_int_equal(counts[n++], 2 * (end - i));
+    }
+    assert_int_equal(n, bf_groups_size(g));
+    bf_groups_destroy(g);
+    bf_context_destroy(context);
+}
+
+/* What is numbered by its rank alone, what is not, and what is no more. */
+static void keys_near_to_each_other_are_counted(void **state) {
+    (void)state;
+    static const uint64_t spans[] = {5, 3 * BF_DIRECT_RANKS / 4, 3 * BF_DIRECT_RANKS / 4 + 1};
+    for (int s = 0; s < 3; s++)
+        for (int far = 0; far < 2; far++)
+            for (int threads = 1; threads <= 2; threads++) {
+                check_near(threads, BF_I32, INT32_MIN, spans[s], far);
+                check_near(threads, BF_I32, INT32_MAX - (int64_t)spans[s], spans[s], far);
+                check_near(threads, BF_I64, -3, spans[s], far);
+                check_near(threads, BF_I64, INT64_MIN, spans[s], far);
+            }
+}
+
 /* Every rank is a key's, in the order of the keys. */
 static void ranks_are_in_the_order_of_keys(void **state) {
     (void)state;
@@ -173,6 +226,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_failure_leaves_groups_as_they_were, make_rows),
         cmocka_unit_test_setup(threads_and_chunks_change_no_bit, make_rows),
+        cmocka_unit_test(keys_near_to_each_other_are_counted),
         cmocka_unit_test(ranks_are_in_the_order_of_keys),
         cmocka_unit_test(wrong_arguments_are_refused),
     };

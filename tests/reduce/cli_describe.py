@@ -125,6 +125,36 @@ class Describe(CommandTest):
                 self.assertEqual([int(c["sum"]) for c in got], x.sum(axis=0).tolist())
                 self.assertEqual([int(c["argmax"]) for c in got], x.argmax(axis=0).tolist())
 
+    def test_so_many_columns_that_few_rows_are_read_at_once(self):
+        """Rows are gathered. Columns turn out to be larger integers or floats, or have NULLs, at some row."""
+        columns, rows = 5000, 90
+        table = []
+        for k in range(columns):
+            turn = k % 97
+            last = ["%d" % (k - i) for i in range(rows - turn)]
+            kind = k % 4
+            if kind == 1:
+                last = ["%d" % (2**63 + k + i) for i in range(rows - turn)]
+            if kind == 2:
+                last = ["%d.25" % (k - i) for i in range(rows - turn)]
+            if kind == 3:
+                last = ["" if i % 5 == k % 5 else "%d" % (i * k) for i in range(rows - turn)]
+            table.append(["%d" % (k * i % 1000) for i in range(min(turn, rows))] + last)
+        path = self.path("wide.csv")
+        with open(path, "w") as file:
+            for i in range(rows):
+                file.write(",".join(column[i] for column in table) + "\n")
+        for more in [("-j1",), ("-j4",)]:
+            got = self.describe("--null-policy", "skip", *more, path)
+            self.assertEqual(len(got), columns)
+            for k in random.Random(1).sample(range(columns), 300):
+                values = [Fraction(x) for x in table[k] if x]
+                self.assertEqual(got[k]["n"], str(len(values)), k)
+                self.assertEqual(Fraction(got[k]["min"]), min(values), k)
+                places = [Fraction(x) if x else None for x in table[k]]
+                self.assertEqual(int(got[k]["argmax"]), places.index(max(values)), k)
+                self.assertEqual(float(got[k]["sum"]), float(sum(values)), k)
+
     def test_saved_descriptions_merge(self):
         x = np.random.default_rng(9).normal(size=1000)
         name = self.save("x.npy", x)
@@ -213,6 +243,18 @@ class Infer(CommandTest):
                 for k, row in enumerate(got[1:]):
                     self.assertEqual(row, more + ["c%d" % k] + self.expected(table, lines, k))
                 self.assertEqual(len(got), 6)
+
+    def test_very_many_columns(self):
+        """All causes in a chunk are found together: column after column would take minutes."""
+        columns, rows = 10_000, 12
+        fields = [["1.5" if i == k % rows else "x" if i == k % 7 + 5 else "%d" % k for k in range(columns)]
+                  for i in range(rows)]
+        text = "".join(",".join(row) + "\n" for row in [["c%d" % k for k in range(columns)], *fields])
+        got = list(csv.DictReader(io.StringIO(self.result("describe", "--infer", "--csv", stdin=text.encode()))))
+        for k in range(columns):
+            at = k % 7 + 5 if k % 7 + 5 != k % rows and k % 7 + 5 < rows else k % rows
+            want = ("string", "x") if at != k % rows else ("f64", "1.5")
+            self.assertEqual((got[k]["dtype"], got[k]["field"], got[k]["line"]), want + (str(at + 2),), k)
 
     def test_a_dtype_that_is_asked_for_and_arrays(self):
         name = self.write("t.csv", b"a,b\n1,2\n300,x\n")

@@ -155,8 +155,10 @@ static bool widen(bf_packed_keys *k) {
     return true;
 }
 
+/* A quarter of the slots are filled, at most: to look at a second one costs more than the memory.
+ */
 static bool reserve(bf_packed_keys *k) {
-    return k->count < BF_PACKED_KEYS && (2 * (k->count + 1) <= k->slot_count || widen(k));
+    return k->count < BF_PACKED_KEYS && (4 * (k->count + 1) <= k->slot_count || widen(k));
 }
 
 bool bf_packed_add(bf_packed_keys *k, const bf_packed_rows *r, int64_t number) {

@@ -22,6 +22,7 @@ enum {
     BF_PARTITION_BITS = 8,                /* of a hash, which choose the partition */
     BF_PARTITIONS = 1 << BF_PARTITION_BITS,
     BF_RANGE_STEPS = 1 << 12,    /* by which a range of ranks is found */
+    BF_DIRECT_RANKS = 1 << 15,   /* whose numbers are found without a search */
     BF_PARTITION_FAR = 50,       /* buckets: random keys are never so far from home */
     BF_PARTITION_CROWD = 1 << 18 /* groups that are too many for one partition */
 };
@@ -36,8 +37,10 @@ typedef struct bf_group_partition {
     uint32_t reseed_at; /* groups below which no other seed is tried */
     bool clustered;     /* a key was put far from home */
     bf_hash_seed seed;
-    void *ranks; /* by number */
-    bool lent;   /* ranks lie in the set's memory */
+    uint16_t *direct; /* the numbers of BF_DIRECT_RANKS ranks, and 1; NULL: some key is outside */
+    uint64_t least;   /* the first of these ranks */
+    void *ranks;      /* by number */
+    bool lent;        /* ranks lie in the set's memory */
     bf_accumulators accumulators;
     char apart[BF_CPU_APART];
 } bf_group_partition;
@@ -117,6 +120,11 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set);
 
 /* Makes room for so many groups in all. false: no memory; the partition is as it was. */
 bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *partition, int64_t size);
+
+/* Lets an empty partition find numbers by their ranks as long as these are near to each other, if
+ * there is memory for it. */
+void bf_partition_direct(const bf_cpu_groups *groups, bf_group_partition *partition);
+void bf_partition_end_direct(bf_group_partition *partition);
 
 /* Absorbs n rows: their ranks, and the values of each column. keys: what the ranks are made of, or
  * none. false: no memory. */

@@ -116,10 +116,46 @@ static bool LOOP(add)(bf_group_partition *s, LOOP(spot) spot, RANK rank, uint64_
     return true;
 }
 
+#if BYTES < 16
+/* Are all ranks within the span of those whose numbers are found directly? Ends that if not. */
+static bool LOOP(spans)(bf_group_partition *s, const void *ranks, int64_t n) {
+    RANK low = LOOP(rank_at)(ranks, 0), all = 0;
+    for (int64_t i = 1; s->size == 0 && i < n; i++)
+        if (LOOP(rank_at)(ranks, i) < low) low = LOOP(rank_at)(ranks, i);
+    if (s->size == 0) s->least = low - BF_DIRECT_RANKS / 4;
+    const RANK least = (RANK)s->least;
+    for (int64_t i = 0; i < n; i++) all |= LOOP(rank_at)(ranks, i) - least;
+    if (all >= BF_DIRECT_RANKS) bf_partition_end_direct(s);
+    return s->direct != NULL;
+}
+
+static int64_t LOOP(number_directly)(bf_group_partition *s, const void *ranks, int64_t n,
+                                     uint32_t *numbers) {
+    const RANK least = (RANK)s->least;
+    uint16_t *const direct = s->direct;
+    for (int64_t i = 0; i < n; i++) {
+        const RANK rank = LOOP(rank_at)(ranks, i);
+        uint16_t *number = &direct[(RANK)(rank - least)];
+        if (__builtin_expect(*number == 0, 0)) {
+            const uint64_t home = LOOP(home)(s, rank);
+            const LOOP(spot) spot = LOOP(probe)(s, rank, home);
+            if (!LOOP(add)(s, spot, rank, home)) return i;
+            *number = (uint16_t)s->size;
+        }
+        numbers[i] = *number - 1u;
+    }
+    return n;
+}
+#endif
+
 static int64_t LOOP(number)(bf_group_partition *s, const void *ranks, int64_t n, bf_stream keys,
                             uint32_t *numbers) {
     uint64_t homes[BF_GROUP_BATCH + AHEAD];
     if (s->room == 0) return 0;
+#if BYTES < 16
+    if (s->direct != NULL && LOOP(spans)(s, ranks, n))
+        return LOOP(number_directly)(s, ranks, n, numbers);
+#endif
     LOOP(homes)(s, ranks, n, homes);
     for (int64_t i = 0; i < n;) {
         const int64_t end = n - i < BF_STREAM_ROWS ? n : i + BF_STREAM_ROWS;

@@ -57,6 +57,7 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
     for (size_t s = 0; s < (size_t)1 << set->bits; s++) {
         bf_group_partition *partition = &set->partitions[s];
         bf_free(partition->memory);
+        bf_partition_end_direct(partition);
         if (!partition->lent) bf_free(partition->ranks);
         bf_accumulators_clear(&partition->accumulators);
         *partition = (bf_group_partition){
@@ -162,6 +163,15 @@ bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *s, in
     if (!replace_buckets(groups, s, shift, s->seed)) return false;
     s->room = (uint32_t)room;
     return true;
+}
+
+void bf_partition_direct(const bf_cpu_groups *groups, bf_group_partition *s) {
+    if (groups->rank_bytes <= 8) s->direct = bf_calloc(BF_DIRECT_RANKS, sizeof *s->direct);
+}
+
+void bf_partition_end_direct(bf_group_partition *s) {
+    bf_free(s->direct);
+    s->direct = NULL;
 }
 
 void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *s) {
