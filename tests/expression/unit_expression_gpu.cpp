@@ -21,7 +21,7 @@ static inline unsigned long long atomicMin(unsigned long long *at, unsigned long
 }
 
 namespace {
-int64_t bf_cuda_kept_memory[1 << 14]; /* a block's */
+uint4 bf_cuda_kept_memory[1 << 13]; /* a block's */
 }
 
 /* The library may have a GPU's backend, too. */
@@ -66,6 +66,13 @@ extern "C" {
 }
 
 #include <string>
+
+static uint64_t seed = 1;
+static uint64_t next_random() {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (seed >> 32) * 0x9e3779b97f4a7c15u;
+}
+static unsigned below(unsigned n) { return (unsigned)((next_random() >> 32) % n); }
 
 /* --- the rest of the fake backend --- */
 
@@ -132,19 +139,40 @@ cudaError_t fake_launch_kernel(const bf_cuda *, const void *kernel, bf_cuda_shap
 }
 
 /* Computes terms as the kernel of sums does, which warps compute together; the CPU adds them. */
-template <class T, int size, int N>
-static void compute_terms(const bf_cuda_computed *program, int64_t first, T *out) {
-    bf_cuda_computing<T, size, N, false> c(bf_cuda_kept_memory, BF_CUDA_WARP);
-    c.run(*program, first);
-    for (int k = 0; k < size * N; k++) out[first + c.step(k)] = c.last[k];
+template <class T, int size>
+static void compute_strip(const bf_cuda_computed *program, int64_t first, T *out) {
+    const int N = 16 / (int)sizeof(T), half = (int)below(2);
+    static uint4 constants[BF_CUDA_COMPUTED_CONSTANTS], cells[20 * size * BF_CUDA_WARP];
+    const bf_cuda_computed_at_hand<T, size> inputs = {
+        {cells + threadIdx.x, BF_CUDA_WARP}, constants, program->kept + half * program->columns};
+    T x[size * N];
+    for (int i = 0; i < BF_CUDA_COMPUTED_CONSTANTS; i++) {
+        for (int k = 0; k < N; k++) x[k] = bf_cuda_computed_constant<T>(*program, i);
+        memcpy(&constants[i], x, sizeof *constants);
+    }
+    for (int i = 0; i < program->columns; i++) {
+        for (int k = 0; k < size * N; k++)
+            x[k] = bf_cuda_computed_element<T>(program->column[i],
+                                               first + bf_cuda_computed_step_of<N>(k));
+        inputs.keep(inputs.columns + i, x);
+    }
+    bf_cuda_computing<T, size, N, false> c;
+    c.run(*program, inputs);
+    for (int k = 0; k < size * N; k++) out[first + bf_cuda_computed_step_of<N>(k)] = c.last[k];
+}
+template <class T> static void compute_end(const bf_cuda_computed *program, int64_t at, T *out) {
+    bf_cuda_computing<T, 1, 1, false> c;
+    c.run(*program, bf_cuda_computed_in_place<T, 1, 1>{
+                        *program, {bf_cuda_kept_memory + threadIdx.x, BF_CUDA_WARP}, at});
+    out[at] = c.last[0];
 }
 template <class T> static void compute_all(const bf_cuda_computed *program, int64_t count, T *out) {
-    const int N = 16 / (int)sizeof(T), size = 4;
+    const int N = 16 / (int)sizeof(T), size = 2;
     const bf_cuda_strips<size * BF_CUDA_WARP * N, N> s(count, program->head);
     for (unsigned n = 0; n < s.strips; n++)
         for (threadIdx.x = 0; threadIdx.x < BF_CUDA_WARP; threadIdx.x++)
-            compute_terms<T, size, N>(program, s.first(n), out);
-    for (int i = 0; i < s.ends(); i++) compute_terms<T, 1, 1>(program, s.end(i), out);
+            compute_strip<T, size>(program, s.first(n), out);
+    for (int i = 0; i < s.ends(); i++) compute_end(program, s.end(i), out);
 }
 static int fused;
 bf_status fake_reduce_computed(bf_context *, const bf_job *job, const bf_cuda_computed *program,
@@ -163,13 +191,6 @@ bf_status fake_reduce_computed(bf_context *, const bf_job *job, const bf_cuda_co
 }
 
 /* --- random programs --- */
-
-static uint64_t seed = 1;
-static uint64_t next_random() {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (seed >> 32) * 0x9e3779b97f4a7c15u;
-}
-static unsigned below(unsigned n) { return (unsigned)((next_random() >> 32) % n); }
 
 static std::string one_of(std::initializer_list<const char *> list) {
     return list.begin()[below((unsigned)list.size())];

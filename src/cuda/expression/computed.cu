@@ -212,14 +212,15 @@ __device__ __forceinline__ void store_strip(const bf_cuda_computed_job &p, int64
     constexpr int N = 16 / (int)sizeof(T);
     if (!p.aligned) {
 #pragma unroll
-        for (int k = 0; k < SIZE * N; k++) store<T>(p, first + Computing::step(k), c.last[k]);
+        for (int k = 0; k < SIZE * N; k++)
+            store<T>(p, first + bf_cuda_computed_step_of<N>(k), c.last[k]);
         return;
     }
 #pragma unroll
     for (int v = 0; v < SIZE; v++) {
         uint4 x;
         memcpy(&x, &c.last[v * N], sizeof x);
-        *(uint4 *)((T *)p.out + first + Computing::step(v * N)) = x;
+        *(uint4 *)((T *)p.out + first + bf_cuda_computed_step_of<N>(v * N)) = x;
     }
 }
 
@@ -229,16 +230,19 @@ __global__ void __launch_bounds__(BF_CUDA_EXPRESSION_THREADS)
     constexpr int N = 16 / (int)sizeof(T), warps = BF_CUDA_EXPRESSION_THREADS / BF_CUDA_WARP;
     const bf_cuda_strips<SIZE * BF_CUDA_WARP * N, N> s(p.count, p.program.head);
     const int64_t thread = blockIdx.x * (int64_t)BF_CUDA_EXPRESSION_THREADS + threadIdx.x;
-    extern __shared__ int64_t bf_cuda_kept_memory[];
+    extern __shared__ uint4 bf_cuda_kept_memory[];
+    uint4 *cell = bf_cuda_kept_memory + threadIdx.x;
     bf_cuda_wait_for_previous();
     for (unsigned n = (unsigned)(thread / BF_CUDA_WARP); n < s.strips; n += gridDim.x * warps) {
-        bf_cuda_computing<T, SIZE, N, true> c(bf_cuda_kept_memory, BF_CUDA_EXPRESSION_THREADS);
-        c.run(p.program, s.first(n));
+        bf_cuda_computing<T, SIZE, N, true> c;
+        c.run(p.program, bf_cuda_computed_in_place<T, SIZE, N>{
+                             p.program, {cell, BF_CUDA_EXPRESSION_THREADS}, s.first(n)});
         store_strip<T>(p, s.first(n), c);
     }
     for (int64_t i = thread; i < s.ends(); i += (int64_t)gridDim.x * BF_CUDA_EXPRESSION_THREADS) {
-        bf_cuda_computing<T, 1, 1, true> c(bf_cuda_kept_memory, BF_CUDA_EXPRESSION_THREADS);
-        c.run(p.program, s.end((int)i));
+        bf_cuda_computing<T, 1, 1, true> c;
+        c.run(p.program, bf_cuda_computed_in_place<T, 1, 1>{
+                             p.program, {cell, BF_CUDA_EXPRESSION_THREADS}, s.end((int)i)});
         store<T>(p, s.end((int)i), c.last[0]);
     }
 }
@@ -282,8 +286,8 @@ void bf_cuda_expression_place(bf_cuda_computed_program *program, const bf_cuda_c
 }
 
 int bf_cuda_expression_kept_bytes(const bf_cuda_computed_program *program) {
-    return bf_cuda_computing<double, SIZE, 2, true>::kept_bytes(program->steps.kept,
-                                                                BF_CUDA_EXPRESSION_THREADS);
+    return bf_cuda_computed_cells<double, SIZE, 2>::bytes(program->steps.kept,
+                                                          BF_CUDA_EXPRESSION_THREADS);
 }
 
 const void *bf_cuda_expression_computing(bf_dtype dtype) {

@@ -18,9 +18,11 @@ extern "C" {
 
 namespace {
 
-static const int64_t CHUNK = 1 << 22; /* elements: their results stay in the L2 cache */
-static const int64_t AT_ONCE = 1ll
-                               << 30; /* elements that are all in place: a call can be cancelled */
+/* Elements of a chunk: those whose results stay in the L2 cache; those of floats that are reduced,
+ * for which waiting counts more; those of calls that need no memory, and can be cancelled. */
+static const int64_t CHUNK = 1 << 22, LARGE_CHUNK = 1 << 25, AT_ONCE = 1ll << 30;
+/* A sum of more steps is faster if they are computed before. */
+enum { FUSED_STEPS = 2 };
 enum { OWNED = 2 * BF_EXPRESSION_COLUMNS + 8 };
 
 struct call {
@@ -330,9 +332,10 @@ bf_status eval_job(bf_context *context, const bf_expression_job *job) {
 
 /* --- elements into a state --- */
 
-/* Sums of floats are added as they are computed. */
+/* Are floats added as they are computed? */
 bool is_fused(const call *c, const bf_job *to) {
-    return c->is_computed && to->kind == BF_KIND_SUM && to->dtype == c->computed.dtype;
+    return c->is_computed && to->kind == BF_KIND_SUM && to->dtype == c->computed.dtype &&
+           c->computed.steps.steps <= FUSED_STEPS;
 }
 
 bf_status sum_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int64_t *words) {
@@ -344,7 +347,8 @@ bf_status sum_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int64_t
     return status == BF_OK ? bf_watch_tick(c->context, 0) : status;
 }
 
-/* The reduction waits for the chunk. What it has added of one that failed is not kept. */
+/* The reduction waits for the chunk. What it has added of one that failed is not kept. Floats do
+ * not fail. */
 bf_status absorb_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int64_t *words) {
     bf_job part = *to;
     part.a = c->out;
@@ -352,7 +356,7 @@ bf_status absorb_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int6
     part.index = to->index + first;
     bf_status status = compute_chunk(c, first, n, c->out, NULL);
     if (status == BF_OK) status = c->context->used->reduce->absorb(c->context, &part, words);
-    status = end_chunk(c, first, status);
+    if (!c->is_computed) status = end_chunk(c, first, status);
     return status == BF_OK ? bf_watch_tick(c->context, 0) : status;
 }
 
@@ -363,7 +367,10 @@ bf_status absorb_chunks(bf_context *context, const bf_expression_job *job, const
     if (status != BF_OK) return status;
     status = open_call(&c, context, job, CHUNK);
     const bool fused = is_fused(&c, to);
-    if (fused && are_in_place(context, job)) c.most = job->count < AT_ONCE ? job->count : AT_ONCE;
+    if (c.is_computed && are_in_place(context, job)) {
+        const int64_t most = fused ? AT_ONCE : LARGE_CHUNK;
+        c.most = job->count < most ? job->count : most;
+    }
     if (status == BF_OK && !fused) status = own(&c, c.most * c.params.out_bytes, &c.out);
     for (int64_t at = 0; at < job->count && status == BF_OK; at += c.most) {
         const int64_t left = job->count - at, n = left < c.most ? left : c.most;

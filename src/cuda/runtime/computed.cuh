@@ -51,7 +51,8 @@ struct bf_cuda_computed_place {
     uint8_t kind, number;
 };
 
-struct alignas(4) bf_cuda_computed_step {
+/* Loaded at once. */
+struct alignas(16) bf_cuda_computed_step {
     uint8_t op;
     uint8_t relations;              /* of COMPARE: see arithmetic.cuh */
     uint8_t kept;                   /* the register that keeps the result, from 1 on; 0: none */
@@ -66,8 +67,8 @@ struct bf_cuda_computed_column {
 };
 
 struct bf_cuda_computed {
-    bf_cuda_computed_step step[BF_CUDA_COMPUTED_STEPS];
-    uint64_t constant[BF_CUDA_COMPUTED_CONSTANTS]; /* the bits of T */
+    bf_cuda_computed_step step[BF_CUDA_COMPUTED_STEPS + 1]; /* behind the last is none */
+    uint64_t constant[BF_CUDA_COMPUTED_CONSTANTS];          /* the bits of T */
     bf_cuda_computed_column column[BF_CUDA_COMPUTED_COLUMNS];
     int steps, columns, kept; /* how many there are */
     int head;                 /* elements before the first vector */
@@ -96,92 +97,146 @@ template <int n> static __device__ __forceinline__ void bf_cuda_wait_for_copies(
 #endif
 }
 
-/* The elements of a lane: `size` vectors of N, a warp's apart. Canonical: a NaN that a step makes
- * is the canonical one, else any. */
-template <class T, int size, int N, bool Canonical> struct bf_cuda_computing {
-    static constexpr int V = size * N;
-    T last[V];           /* the result of the last step */
-    T *kept;             /* registers of the block: [register][element][thread], in shared memory */
-    const uint4 *copied; /* the columns' vectors: [column][vector][thread], in shared memory; NULL:
-                            they are read where they are */
-    int threads;
+/* --- inputs --- */
 
-    /* memory: kept_bytes() of the program's registers and the block's threads. */
-    __device__ __forceinline__ bf_cuda_computing(void *memory, int threads_of_block)
-        : kept((T *)memory + threadIdx.x), copied(nullptr), threads(threads_of_block) {}
-    static __host__ __device__ int kept_bytes(int registers, int threads_of_block) {
-        return registers * V * threads_of_block * (int)sizeof(T);
-    }
-    /* Are the column's vectors copied, where columns are? */
-    static __device__ __forceinline__ bool is_copied(const bf_cuda_computed_column &c) {
-        return N > 1 && c.aligned && c.bytes == sizeof(T);
-    }
+/* Returns element i of a column. */
+template <class T>
+static __device__ __forceinline__ T bf_cuda_computed_element(const bf_cuda_computed_column &c,
+                                                             int64_t i) {
+    using namespace bf_cuda_element;
+    if (c.bytes == sizeof(T)) return ((const T *)c.data)[i];
+    if (c.bytes == 1) return (T)(((const uint8_t *)c.data)[i] != 0);
+    return canonical((T)((const float *)c.data)[i]);
+}
 
-    static __device__ constexpr int step(int k) { return k / N * BF_CUDA_WARP * N + k % N; }
+template <class T>
+static __device__ __forceinline__ T bf_cuda_computed_constant(const bf_cuda_computed &p, int i) {
+    using Bits = typename std::conditional<sizeof(T) == 4, uint32_t, uint64_t>::type;
+    return bf_cuda_element::of_bits((Bits)p.constant[i]);
+}
 
-    /* --- inputs --- */
+/* Vectors of N elements that a lane has in a strip are a warp's apart: returns where element k is.
+ */
+template <int N> static __device__ constexpr int bf_cuda_computed_step_of(int k) {
+    return k / N * BF_CUDA_WARP * N + k % N;
+}
 
-    static __device__ __forceinline__ T number(uint64_t bits) {
-        using Bits = typename std::conditional<sizeof(T) == 4, uint32_t, uint64_t>::type;
-        return bf_cuda_element::of_bits((Bits)bits);
-    }
+/* Are the vectors of a column aligned ones of T? */
+template <class T>
+static __device__ __forceinline__ bool bf_cuda_computed_is_plain(const bf_cuda_computed_column &c) {
+    return c.aligned && c.bytes == sizeof(T);
+}
 
-    static __device__ __forceinline__ T element(const bf_cuda_computed_column &c, int64_t i) {
-        using namespace bf_cuda_element;
-        if (c.bytes == sizeof(T)) return ((const T *)c.data)[i];
-        if (c.bytes == 1) return (T)(((const uint8_t *)c.data)[i] != 0);
-        return canonical((T)((const float *)c.data)[i]);
+/* Registers in a block's shared memory: cell[register][vector][thread]. A thread's cells are its
+ * own, whatever the sizes of its vectors. */
+template <class T, int size, int N> struct bf_cuda_computed_cells {
+    uint4 *cell; /* this thread's */
+    int threads; /* of the block */
+
+    static __host__ __device__ int bytes(int registers, int threads) {
+        return registers * size * threads * (int)sizeof(uint4);
     }
-    static __device__ __forceinline__ uint4 read_vector(const T *at, bool again) {
-        return again ? *(const uint4 *)at : bf_cuda_stream(at);
-    }
-    /* Vectors [v, v + n) of a column. */
-    template <int n>
-    __device__ __forceinline__ void read(const bf_cuda_computed &p, int column, int64_t first,
-                                         int v, T *to) const {
-        const bf_cuda_computed_column &c = p.column[column];
-        if (!is_copied(c)) {
-#pragma unroll
-            for (int k = 0; k < n * N; k++) to[k] = element(c, first + step(v * N + k));
-            return;
-        }
+    /* Gets vectors [v, v + n). */
+    template <int n> __device__ __forceinline__ void get(int number, int v, T *to) const {
 #pragma unroll
         for (int k = 0; k < n; k++) {
-            const uint4 x =
-                copied != nullptr
-                    ? copied[(column * size + v + k) * threads]
-                    : read_vector((const T *)c.data + first + step((v + k) * N), c.again);
+            const uint4 x = cell[(number * size + v + k) * threads];
+            memcpy(to + k * N, &x, N * sizeof(T));
+        }
+    }
+    __device__ __forceinline__ void keep(int number, const T *x) const {
+#pragma unroll
+        for (int v = 0; v < size; v++) {
+            uint4 y = {};
+            memcpy(&y, x + v * N, N * sizeof(T));
+            cell[(number * size + v) * threads] = y;
+        }
+    }
+};
+
+/* The inputs of the elements from `first` on, which are read where they are. */
+template <class T, int size, int N> struct bf_cuda_computed_in_place {
+    const bf_cuda_computed &p;
+    bf_cuda_computed_cells<T, size, N> registers;
+    int64_t first;
+
+    template <int n>
+    __device__ __forceinline__ void read_vectors(const bf_cuda_computed_column &c, int v,
+                                                 T *to) const {
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            const T *at = (const T *)c.data + first + bf_cuda_computed_step_of<N>((v + k) * N);
+            const uint4 x = c.again ? *(const uint4 *)at : bf_cuda_stream(at);
             memcpy(to + k * N, &x, sizeof x);
         }
     }
+    /* Vectors [v, v + n) of a column. */
     template <int n>
-    __device__ __forceinline__ void fetch(const bf_cuda_computed &p, bf_cuda_computed_place from,
-                                          int64_t first, int v, T *to) const {
+    __device__ __forceinline__ void read(const bf_cuda_computed_column &c, int v, T *to) const {
+        if constexpr (N > 1) {
+            if (bf_cuda_computed_is_plain<T>(c)) {
+                read_vectors<n>(c, v, to);
+                return;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < n * N; k++)
+            to[k] = bf_cuda_computed_element<T>(c, first + bf_cuda_computed_step_of<N>(v * N + k));
+    }
+    /* Gets vectors [v, v + n) of an input. */
+    template <int n>
+    __device__ __forceinline__ void get(bf_cuda_computed_place from, int v, T *to) const {
         switch (from.kind) {
-        case BF_CUDA_COMPUTED_COLUMN: read<n>(p, from.number, first, v, to); return;
+        case BF_CUDA_COMPUTED_COLUMN: read<n>(p.column[from.number], v, to); return;
         case BF_CUDA_COMPUTED_CONSTANT: {
-            const T x = number(p.constant[from.number]);
+            const T x = bf_cuda_computed_constant<T>(p, from.number);
 #pragma unroll
             for (int k = 0; k < n * N; k++) to[k] = x;
             return;
         }
-        case BF_CUDA_COMPUTED_REGISTER:
-#pragma unroll
-            for (int k = 0; k < n * N; k++) to[k] = kept[(from.number * V + v * N + k) * threads];
-            return;
-        default:
-#pragma unroll
-            for (int k = 0; k < n * N; k++) to[k] = last[v * N + k];
+        default: registers.template get<n>(from.number, v, to);
         }
     }
+    __device__ __forceinline__ void keep(int number, const T *x) const {
+        registers.keep(number, x);
+    }
+};
 
-    /* --- steps --- */
+/* The inputs of a lane's elements of a strip, all of which are in shared memory: the columns in
+ * cells behind the registers, and of each constant a vector. */
+template <class T, int size> struct bf_cuda_computed_at_hand {
+    static constexpr int N = 16 / (int)sizeof(T);
+    bf_cuda_computed_cells<T, size, N> cells;
+    const uint4 *constant;
+    int columns; /* the number of the first cell that is a column */
+
+    template <int n>
+    __device__ __forceinline__ void get(bf_cuda_computed_place from, int v, T *to) const {
+        if (from.kind != BF_CUDA_COMPUTED_CONSTANT) {
+            const bool is_column = from.kind == BF_CUDA_COMPUTED_COLUMN;
+            cells.template get<n>(from.number + (is_column ? columns : 0), v, to);
+            return;
+        }
+        const uint4 x = constant[from.number];
+#pragma unroll
+        for (int k = 0; k < n; k++) memcpy(to + k * N, &x, sizeof x);
+    }
+    __device__ __forceinline__ void keep(int number, const T *x) const { cells.keep(number, x); }
+};
+
+/* --- steps --- */
+
+/* `size` vectors of N elements. Canonical: a NaN that a step makes is the canonical one, else any.
+ */
+template <class T, int size, int N, bool Canonical> struct bf_cuda_computing {
+    static constexpr int V = size * N;
+    T last[V]; /* the result of the last step */
 
     static __device__ __forceinline__ T end(T x) {
         return Canonical ? bf_cuda_element::canonical(x) : x;
     }
-    __device__ __forceinline__ void compute(const bf_cuda_computed &p,
-                                            const bf_cuda_computed_step &s, int64_t first,
+    template <class Inputs>
+    __device__ __forceinline__ void compute(const bf_cuda_computed_step &s, const Inputs &inputs,
                                             const T (&y)[V]) {
         using namespace bf_cuda_element;
 #define EACH(id, result)                                                                           \
@@ -196,7 +251,7 @@ template <class T, int size, int N, bool Canonical> struct bf_cuda_computing {
     case BF_CUDA_COMPUTED_##id:                                                                    \
         _Pragma("unroll") for (int v = 0; v < size; v++) {                                         \
             T z[N];                                                                                \
-            fetch<1>(p, s.z, first, v, z);                                                         \
+            get<1>(inputs, s.z, v, z);                                                             \
             _Pragma("unroll") for (int k = v * N; k < (v + 1) * N; k++) {                          \
                 const T x = last[k];                                                               \
                 last[k] = (result);                                                                \
@@ -229,18 +284,29 @@ template <class T, int size, int N, bool Canonical> struct bf_cuda_computing {
 #undef EACH
 #undef EACH_OF_3
     }
-    /* Computes the elements of which the first has this index, into `last`. */
-    __device__ __forceinline__ void run(const bf_cuda_computed &p, int64_t first) {
-        BF_ROLLED
-        for (int n = 0; n < p.steps; n++) {
-            const bf_cuda_computed_step s = p.step[n];
-            T y[V];
-            if (s.x.kind != BF_CUDA_COMPUTED_LAST) fetch<size>(p, s.x, first, 0, last);
-            if (s.y.kind != BF_CUDA_COMPUTED_NOTHING) fetch<size>(p, s.y, first, 0, y);
-            compute(p, s, first, y);
-            if (s.kept == 0) continue;
+    template <int n, class Inputs>
+    __device__ __forceinline__ void get(const Inputs &inputs, bf_cuda_computed_place from, int v,
+                                        T *to) const {
+        if (from.kind != BF_CUDA_COMPUTED_LAST) {
+            inputs.template get<n>(from, v, to);
+            return;
+        }
 #pragma unroll
-            for (int k = 0; k < V; k++) kept[((s.kept - 1) * V + k) * threads] = last[k];
+        for (int k = 0; k < n * N; k++) to[k] = last[v * N + k];
+    }
+    /* Computes elements into `last`. */
+    template <class Inputs>
+    __device__ __forceinline__ void run(const bf_cuda_computed &p, const Inputs &inputs) {
+        bf_cuda_computed_step next = p.step[0];
+        BF_ROLLED
+        for (int n = 1; n <= p.steps; n++) {
+            const bf_cuda_computed_step s = next;
+            T y[V];
+            next = p.step[n];
+            if (s.x.kind != BF_CUDA_COMPUTED_LAST) inputs.template get<size>(s.x, 0, last);
+            if (s.y.kind != BF_CUDA_COMPUTED_NOTHING) get<size>(inputs, s.y, 0, y);
+            compute(s, inputs, y);
+            if (s.kept != 0) inputs.keep(s.kept - 1, last);
         }
     }
 };
