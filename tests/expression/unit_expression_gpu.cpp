@@ -32,6 +32,7 @@ uint4 bf_cuda_kept_memory[1 << 13]; /* a block's */
 #define bf_cuda_enter fake_enter
 #define bf_cuda_expression_backend fake_expression_backend
 #define bf_cuda_expression_computing fake_expression_computing
+#define bf_cuda_expression_kept_bytes fake_expression_kept_bytes
 #define bf_cuda_expression_kernel fake_expression_kernel
 #define bf_cuda_expression_place fake_expression_place
 #define bf_cuda_expression_translate fake_expression_translate
