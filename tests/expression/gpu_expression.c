@@ -43,7 +43,8 @@ typedef struct problem {
     bf_dtype dtypes[COLUMNS];
     bf_overflow_policy overflow;
     int64_t n;
-    int step; /* between elements */
+    int step;  /* between elements */
+    int later; /* column b begins so many elements later: its vectors are not aligned */
     unsigned on_host;
 } problem;
 
@@ -63,7 +64,7 @@ static bf_expression *parse(bf_context *context, const problem *p) {
 
 static void fill_columns(const problem *p, uint64_t seed) {
     for (int i = 0; i < COLUMNS; i++) {
-        fill(p->dtypes[i], inputs[i], p->n * p->step, (data_kind)(seed % KIND_COUNT),
+        fill(p->dtypes[i], inputs[i], p->n * p->step + p->later, (data_kind)(seed % KIND_COUNT),
              seed + (uint64_t)i);
         assert_int_equal(bf_memory_copy(gpu, there[i], inputs[i], APART), BF_OK);
     }
@@ -77,7 +78,8 @@ static bool run(bf_context *context, const problem *p, bool on_gpu, bf_value *va
     bf_expression *e = parse(context, p);
     for (int i = 0; i < COLUMNS; i++) {
         bool far = on_gpu && (p->on_host >> i & 1) == 0;
-        arrays[i] = array_of(p, p->dtypes[i], far ? there[i] : inputs[i]);
+        const size_t skipped = i == 1 ? (size_t)p->later * bf_dtype_size(p->dtypes[i]) : 0;
+        arrays[i] = array_of(p, p->dtypes[i], (far ? there[i] : inputs[i]) + skipped);
         columns[i] = &arrays[i];
     }
     out = array_of(p, bf_expression_dtype(e), on_gpu ? there[AT_OUT] : inputs[AT_OUT]);
@@ -130,6 +132,7 @@ static void every_dtype_gives_the_bits_of_the_cpu(void **unused) {
             p.n = d % 4 == 0 ? 1 : 3001;
             p.on_host = (unsigned)(t + d) % 7;
             if (d % 5 == 0) p.dtypes[1] = all_dtypes[(d + t) % DTYPE_COUNT];
+            p.later = d % 3;
             check(&p, (uint64_t)(t * 100 + d + 1));
         }
 }
@@ -143,6 +146,8 @@ static void several_chunks(void **unused) {
             problem p = {.text = texts[t], .dtypes = {dtypes[d], dtypes[d], dtypes[d]}, .step = 1};
             p.n = LARGE;
             p.overflow = BF_OVERFLOW_WRAP;
+            p.later = t % 3 == 1;
+            if (t % 4 == 0 && d == 0) p.dtypes[0] = BF_F32;
             p.on_host = t == 1 ? 2 : 0;
             check(&p, (uint64_t)(t * 10 + d + 1));
         }

@@ -679,7 +679,14 @@ static void arguments_are_checked(void **unused) {
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-static double long_a[LONG], long_b[LONG], long_out[LONG];
+static double long_a[LONG], long_b[LONG], long_out[2 * LONG];
+
+/* An array for results that are computed by tiles: every second element of long_out. */
+static bf_array sparse_out(bf_dtype dtype, int64_t n) {
+    bf_array out = bf_array_of(dtype, long_out, n);
+    out.strides[0] = 2;
+    return out;
+}
 static char saved[2][1 << 16];
 
 /* What a state of the results says, saved. */
@@ -699,7 +706,7 @@ static void check_states(bf_context *context, void *data) {
     const bf_dtype dtype = bf_expression_dtype(e);
     const int64_t n = LONG, cut = 70001;
     const bf_array a = bf_array_of(BF_F64, long_a, n), b = bf_array_of(BF_F64, long_b, n),
-                   out = bf_array_of(dtype, long_out, n), *columns[] = {&a, &b};
+                   out = sparse_out(dtype, n), *columns[] = {&a, &b};
     const bf_array a1 = bf_array_of(BF_F64, long_a, cut), b1 = bf_array_of(BF_F64, long_b, cut),
                    a2 = bf_array_of(BF_F64, long_a + cut, n - cut),
                    b2 = bf_array_of(BF_F64, long_b + cut, n - cut), *first[] = {&a1, &b1},
@@ -737,7 +744,7 @@ static void check_sum(bf_context *context, const char *text, const bf_dtype dtyp
                    *columns[] = {&a, &b};
     bf_expression *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
     const bf_dtype dtype = bf_expression_dtype(e);
-    const bf_array out = bf_array_of(dtype, long_out, LONG);
+    const bf_array out = sparse_out(dtype, LONG);
     bf_state *of_results, *of_terms;
     assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
     assert_int_equal(bf_state_create(context, BF_SUM, dtype, &of_results), BF_OK);
@@ -752,7 +759,7 @@ static void check_sum(bf_context *context, const char *text, const bf_dtype dtyp
     bf_expression_destroy(e);
 }
 
-/* A sum computes its terms as it goes, where it can: with the words of a sum of stored results.
+/* A sum computes its terms as it goes, where it can: with the words of a sum of results of tiles.
  * `generic`, which never does and is slow, gets some of the data. */
 static void check_sums(bf_context *context, void *data) {
     static const char *const texts[] = {"a*b",     "(a-b)**2",         "a*b - 2.5*a + b",
@@ -800,42 +807,66 @@ static void *large[3]; /* two columns, and room for the results of each context 
 
 enum { LARGE = (1 << 24) / sizeof(float) + 77, LARGE_PART = 99999 };
 
-/* Results that are stored past the caches are those of parts, which are not. The output does not
- * begin at a line, but at an element. */
-static void check_large(bf_context *context, const char *text, bf_dtype dtype) {
-    const bf_dtype dtypes[] = {dtype, dtype};
-    const int64_t size = dtype == BF_F64 ? 8 : 4, n = LARGE * 4 / size;
-    bf_expression *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
-    const bf_array a = bf_array_of(dtype, large[0], n), b = bf_array_of(dtype, large[1], n),
-                   out = bf_array_of(dtype, (char *)large[2] + size, n), *columns[] = {&a, &b};
-    assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
+static void check_parts(bf_expression *e, const char *a, const char *b, const char *out,
+                        int64_t n) {
+    const bf_dtype dtype = bf_expression_dtype(e);
+    const int64_t size = dtype == BF_F64 ? 8 : 4;
     for (int64_t at = 0; at < n; at += LARGE_PART) {
         const int64_t m = n - at < LARGE_PART ? n - at : LARGE_PART;
-        const bf_array x = bf_array_of(dtype, (char *)large[0] + at * size, m),
-                       y = bf_array_of(dtype, (char *)large[1] + at * size, m),
-                       part = bf_array_of(dtype, long_out, m), *parts[] = {&x, &y};
+        const bf_array x = bf_array_of(dtype, (char *)(uintptr_t)a + at * size, m),
+                       y = bf_array_of(dtype, (char *)(uintptr_t)b + at * size, m),
+                       part = sparse_out(dtype, m), *parts[] = {&x, &y};
         assert_int_equal(bf_expression_eval(e, parts, &part), BF_OK);
-        assert_memory_equal((char *)out.data + at * size, long_out, (size_t)(m * size));
+        for (int64_t i = 0; i < m; i++)
+            if (memcmp(out + (at + i) * size, (char *)long_out + 2 * i * size, (size_t)size) != 0)
+                fail_msg("element %lld differs", (long long)(at + i));
+    }
+}
+
+/* Results that are stored as terms, past the caches if they are many, are those of tiles. The
+ * output does not begin at a line; then it is a column, too. Nothing is written beside it. */
+static void check_large(bf_context *context, const char *text, bf_dtype dtype, int64_t n) {
+    const bf_dtype dtypes[] = {dtype, dtype};
+    const int64_t size = dtype == BF_F64 ? 8 : 4;
+    char *to = (char *)large[2] + size;
+    bf_expression *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
+    const bf_array a = bf_array_of(dtype, large[0], n), b = bf_array_of(dtype, large[1], n),
+                   out = bf_array_of(dtype, to, n), *columns[] = {&a, &b}, *same[] = {&out, &b};
+    memset(large[2], 0x55, (size_t)((n + 2) * size));
+    for (int in_place = 0; in_place < 2; in_place++) {
+        if (in_place) memcpy(to, large[0], (size_t)(n * size));
+        assert_int_equal(bf_expression_eval(e, in_place ? same : columns, &out), BF_OK);
+        check_parts(e, large[0], large[1], to, n);
+        for (int64_t i = 0; i < size; i++) {
+            assert_int_equal(((char *)large[2])[i], 0x55);
+            assert_int_equal(to[n * size + i], 0x55);
+        }
     }
     bf_expression_destroy(e);
 }
 
 static void check_large_results(bf_context *context, void *data) {
     const bf_dtype dtype = *(const bf_dtype *)data;
+    const int64_t all = LARGE * 4 / (dtype == BF_F64 ? 8 : 4);
     if (strcmp(bf_context_isa(context), "generic") == 0) return; /* has no such stores */
-    check_large(context, "a + b", dtype);
-    check_large(context, "-(a - b)**2", dtype);
+    check_large(context, "a + b", dtype, all);
+    check_large(context, "-(a - b)**2", dtype, all);
+    check_large(context, "(a - b)*a", dtype, 70001);
 }
 
 static void large_results_are_those_of_parts(void **unused) {
     (void)unused;
     static const bf_dtype dtypes[] = {BF_F32, BF_F64};
-    for (int i = 0; i < 3; i++) large[i] = malloc(sizeof(float) * (LARGE + 2));
+    for (int i = 0; i < 3; i++) large[i] = malloc(sizeof(float) * (LARGE + 4));
     for (int i = 0; i < 2; i++) {
         const int64_t n = LARGE * 4 / (dtypes[i] == BF_F64 ? 8 : 4);
         fill(dtypes[i], large[0], n, KIND_FULL, 31);
         fill(dtypes[i], large[1], n, KIND_NARROW, 32);
-        for (int k = 0; k < LARGE; k += 1000) ((uint32_t *)large[0])[k] = 0xfff81234; /* NaNs */
+        for (int64_t k = 0; k < n; k += 1000) /* NaNs */
+            if (dtypes[i] == BF_F64)
+                ((uint64_t *)large[0])[k] = 0xfff8123400000000;
+            else
+                ((uint32_t *)large[0])[k] = 0xfff81234;
         on_every_context(check_large_results, (void *)(uintptr_t)&dtypes[i]);
     }
     for (int i = 0; i < 3; i++) free(large[i]);

@@ -154,12 +154,12 @@ static void compute_strip(const bf_cuda_computed *program, int64_t first, T *out
     for (int i = 0; i < program->columns; i++) {
         for (int k = 0; k < size * N; k++)
             x[k] = bf_cuda_computed_element<T>(program->column[i],
-                                               first + bf_cuda_computed_step_of<N>(k));
+                                               first + bf_cuda_computed_offset<N>(k));
         inputs.keep(inputs.columns + i, x);
     }
     bf_cuda_computing<T, size, N, false> c;
     c.run(*program, inputs);
-    for (int k = 0; k < size * N; k++) out[first + bf_cuda_computed_step_of<N>(k)] = c.last[k];
+    for (int k = 0; k < size * N; k++) out[first + bf_cuda_computed_offset<N>(k)] = c.last[k];
 }
 template <class T> static void compute_end(const bf_cuda_computed *program, int64_t at, T *out) {
     bf_cuda_computing<T, 1, 1, false> c;
@@ -367,6 +367,33 @@ static void large_programs(void **unused) {
     }
 }
 
+/* A column that the text names and no step reads is not looked at. */
+static void idle_columns(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"a", "b"};
+    const bf_dtype dtypes[] = {BF_F64, BF_BOOL};
+    bf_expression *e = NULL;
+    bf_expression_column columns[2] = {};
+    bf_expression_job job = {};
+    bf_expression_options options = {};
+    options.size = sizeof options;
+    assert_int_equal(
+        bf_expression_parse(context, "a + isnan(b)", names, dtypes, 2, &options, NULL, &e), BF_OK);
+    const int before = fused;
+    job.program = e->program;
+    job.columns = columns;
+    job.count = MOST;
+    fill(BF_F64, room.column[0], MOST);
+    char *bools = (char *)calloc(MOST, 1); /* no byte more */
+    columns[e->number[0]].numbers = strided(room.column[0], BF_F64, MOST, 1);
+    columns[e->number[1]].numbers = strided(bools, BF_BOOL, MOST, 1);
+    for (bool &r : reachable) r = true;
+    check_sum("a + isnan(b)", &job, BF_F64);
+    assert_true(fused > before);
+    free(bools);
+    bf_expression_destroy(e);
+}
+
 int main(void) {
     mailbox.memory = &letters;
     for (unsigned long long &f : letters.failures) f = BF_CUDA_NO_FAILURE;
@@ -379,6 +406,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_give_the_bits_of_the_cpu),
         cmocka_unit_test(large_programs),
+        cmocka_unit_test(idle_columns),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     context->cuda = NULL;

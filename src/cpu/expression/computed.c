@@ -1,4 +1,4 @@
-/* Expressions whose terms the loops of sums can compute: a few operations of f32 and f64. */
+/* Expressions that the loops of sums can compute: a few operations of f32 and f64. */
 #include "cpu/expression/expression.h"
 
 static const struct {

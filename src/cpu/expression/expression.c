@@ -77,8 +77,8 @@ static bf_tiles *tiles_of(const evaluation *e, int worker) {
     return room;
 }
 
-/* Writes elements as terms: whole groups from the first line of memory on, and by tiles what is
- * before and behind them. */
+/* Writes elements as terms: whole groups from the first cache line on, and by tiles what is before
+ * and behind them. */
 static bf_status write_terms(evaluation *e, bf_tiles *tiles, int64_t first, int64_t n) {
     const bf_expression_loops *loops = e->context->cpu->isa->expression;
     const int bytes = bf_dtype_bytes(e->job->program->dtype);
@@ -90,10 +90,10 @@ static bf_status write_terms(evaluation *e, bf_tiles *tiles, int64_t first, int6
     for (int c = 0; c < terms.columns; c++)
         terms.column[c] = e->job->columns[c].numbers.data + begin * terms.bytes[c];
     bf_status status = compute_elements(e, tiles, first, before, NULL);
-    if (status == BF_OK && groups > 0)
+    if (status != BF_OK) return status;
+    if (groups > 0)
         (bytes == 8 ? loops->computed_f64 : loops->computed_f32)(&terms, (size_t)groups,
                                                                  to + before * bytes, e->stream);
-    if (status != BF_OK) return status;
     return compute_elements(e, tiles, begin + groups, n - before - groups, NULL);
 }
 

@@ -81,7 +81,7 @@ void bf_tiles_prepare(bf_tiles *tiles, const bf_expression_job *job, const bf_is
 int64_t bf_tiles_compute(bf_tiles *tiles, int64_t first, int64_t n, void *to,
                          const bf_expression_step **step);
 
-/* --- computed.c: what a sum can compute as it goes --- */
+/* --- computed.c: what can be computed as it is summed or stored --- */
 
 /* Describes the job's results as terms, but for the columns' memory. False: they are not such. */
 bool bf_expression_computed(const bf_expression_job *job, bf_computed *terms);

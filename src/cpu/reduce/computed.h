@@ -1,6 +1,6 @@
-/* Terms that are computed as they are summed: a short program of doubles and floats, by the vectors
- * of the sum's loops, a block at a time. The block is in registers from step to step, and enters
- * the sums from there. */
+/* Terms that are computed as they are summed or stored: a short program of doubles and floats, by
+ * the vectors of the sum's loops, a block at a time. The block is in registers from step to step,
+ * and enters the sums, or the output, from there. */
 #ifndef BF_CPU_REDUCE_COMPUTED_H
 #define BF_CPU_REDUCE_COMPUTED_H
 

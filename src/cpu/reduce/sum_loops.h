@@ -37,6 +37,7 @@ enum { COLUMNS_MAX = 8, LEAST = LANES > 4 ? 4 : 1 };
  */
 #define BLOCK(in, levels) ((in) == IN_F32 ? 8 : COLUMNS(levels) < 4 ? 4 : COLUMNS(levels))
 _Static_assert(BF_COMPUTED_GROUP % (COLUMNS_MAX * LANES) == 0, "groups have whole blocks");
+_Static_assert(BF_WINDOW_ROWS % COLUMNS_MAX == 0, "a window ends with a block");
 
 typedef enum input { IN_F64, IN_F32, IN_F64_PAIR, IN_F32_PAIR } input;
 

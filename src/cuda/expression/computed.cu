@@ -76,9 +76,12 @@ unsigned swap_relations(unsigned x) {
 /* --- steps --- */
 
 struct translation {
+    const bf_expression_job *job;
     const bf_expression_program *from;
+    bf_cuda_computed_program *program;
     bf_cuda_computed *to;
     bf_dtype dtype;
+    int column[BF_EXPRESSION_COLUMNS];     /* that on the GPU, from 1 on; 0: none yet */
     int kept[BF_EXPRESSION_REGISTERS + 1]; /* the register on the GPU, from 1 on; 0: none yet */
 };
 
@@ -134,7 +137,8 @@ bool is_readable(const translation *t, bf_dtype from, bf_expression_operand x) {
 bf_cuda_computed_place place_of(translation *t, bf_expression_operand x, bool last) {
     if (last) return {BF_CUDA_COMPUTED_LAST, 0};
     if (x.kind == BF_EXPRESSION_CONSTANT) return {BF_CUDA_COMPUTED_CONSTANT, (uint8_t)x.number};
-    if (x.kind == BF_EXPRESSION_COLUMN) return {BF_CUDA_COMPUTED_COLUMN, (uint8_t)x.number};
+    if (x.kind == BF_EXPRESSION_COLUMN)
+        return {BF_CUDA_COMPUTED_COLUMN, (uint8_t)(t->column[x.number] - 1)};
     return {BF_CUDA_COMPUTED_REGISTER, (uint8_t)(t->kept[register_of(t->from, x)] - 1)};
 }
 
@@ -147,13 +151,26 @@ bool keep_result(translation *t, int n) {
     return *kept <= BF_CUDA_COMPUTED_KEPT;
 }
 
-bool check_inputs(const translation *t, const bf_expression_step *s) {
+/* Notes that a step reads a column with elements of this dtype. */
+bool take_column(translation *t, int number, bf_dtype dtype) {
+    int *column = &t->column[number];
+    if (t->job->columns[number].valid != NULL) return false;
+    if (*column == 0) {
+        if (t->to->columns == BF_CUDA_COMPUTED_COLUMNS) return false;
+        t->program->column[t->to->columns] = (uint8_t)number;
+        *column = ++t->to->columns;
+    }
+    bf_cuda_computed_column *c = &t->to->column[*column - 1];
+    c->again = c->bytes != 0;
+    c->bytes = (uint8_t)bf_dtype_bytes(dtype);
+    return true;
+}
+
+bool take_inputs(translation *t, const bf_expression_step *s) {
     for (int k = 0; k < s->arity; k++) {
         if (!is_readable(t, s->from[k], s->in[k])) return false;
-        if (s->in[k].kind != BF_EXPRESSION_COLUMN) continue;
-        bf_cuda_computed_column *c = &t->to->column[s->in[k].number];
-        c->again = c->bytes != 0;
-        c->bytes = (uint8_t)bf_dtype_bytes(s->from[k]);
+        if (s->in[k].kind == BF_EXPRESSION_COLUMN && !take_column(t, s->in[k].number, s->from[k]))
+            return false;
     }
     return true;
 }
@@ -162,7 +179,7 @@ bool translate_step(translation *t, int n) {
     const bf_expression_step *s = &t->from->step[n];
     bf_cuda_computed_step *to = &t->to->step[n];
     operation o;
-    if (!check_inputs(t, s) || !find_operation(s, t->dtype, &o)) return false;
+    if (!take_inputs(t, s) || !find_operation(s, t->dtype, &o)) return false;
     const bool swapped = is_swapped(t->from, n, o.swapped);
     const int x = swapped ? 1 : 0, y = swapped ? 0 : 1;
     const bool held = is_last(t->from, n, x);
@@ -175,17 +192,6 @@ bool translate_step(translation *t, int n) {
     if (s->arity > 1) to->y = place_of(t, s->in[y], held && is_last(t->from, n, y));
     if (s->arity > 2) to->z = place_of(t, s->in[2], held && is_last(t->from, n, 2));
     return keep_result(t, n);
-}
-
-bool fits(const bf_expression_job *job) {
-    const bf_expression_program *p = job->program;
-    if (p->columns > BF_CUDA_COMPUTED_COLUMNS || p->constants > BF_CUDA_COMPUTED_CONSTANTS ||
-        p->steps > BF_CUDA_COMPUTED_STEPS || p->strings > 0 || job->valid != NULL)
-        return false;
-    for (int i = 0; i < p->columns; i++)
-        if ((!is_float(p->column[i]) && p->column[i] != BF_BOOL) || job->columns[i].valid != NULL)
-            return false;
-    return true;
 }
 
 bf_dtype dtype_of(const bf_expression_program *p) {
@@ -213,14 +219,14 @@ __device__ __forceinline__ void store_strip(const bf_cuda_computed_job &p, int64
     if (!p.aligned) {
 #pragma unroll
         for (int k = 0; k < SIZE * N; k++)
-            store<T>(p, first + bf_cuda_computed_step_of<N>(k), c.last[k]);
+            store<T>(p, first + bf_cuda_computed_offset<N>(k), c.last[k]);
         return;
     }
 #pragma unroll
     for (int v = 0; v < SIZE; v++) {
         uint4 x;
         memcpy(&x, &c.last[v * N], sizeof x);
-        *(uint4 *)((T *)p.out + first + bf_cuda_computed_step_of<N>(v * N)) = x;
+        *(uint4 *)((T *)p.out + first + bf_cuda_computed_offset<N>(v * N)) = x;
     }
 }
 
@@ -252,11 +258,17 @@ __global__ void __launch_bounds__(BF_CUDA_EXPRESSION_THREADS)
 bool bf_cuda_expression_translate(const bf_expression_job *job, bf_cuda_computed_program *to) {
     const bf_expression_program *p = job->program;
     *to = {};
-    if (!fits(job)) return false;
+    if (p->constants > BF_CUDA_COMPUTED_CONSTANTS || p->steps > BF_CUDA_COMPUTED_STEPS ||
+        p->strings > 0 || job->valid != NULL)
+        return false;
     to->dtype = dtype_of(p);
     to->steps.steps = p->steps;
-    to->steps.columns = p->columns;
-    translation t = {p, &to->steps, to->dtype, {}};
+    translation t = {};
+    t.job = job;
+    t.from = p;
+    t.program = to;
+    t.to = &to->steps;
+    t.dtype = to->dtype;
     for (int i = 0; i < p->constants; i++) {
         bool misfit = false;
         to->steps.constant[i] =
@@ -267,22 +279,20 @@ bool bf_cuda_expression_translate(const bf_expression_job *job, bf_cuda_computed
     return p->dtype == to->dtype || p->dtype == BF_BOOL;
 }
 
-void bf_cuda_expression_place(bf_cuda_computed_program *program, const bf_cuda_column *columns,
-                              int count) {
+void bf_cuda_expression_place(bf_cuda_computed_program *program, const bf_cuda_column *columns) {
     bf_cuda_computed *p = &program->steps;
     const int bytes = bf_dtype_bytes(program->dtype);
     bool found = false;
     p->head = 0;
-    for (int i = 0; i < count; i++) {
-        const uintptr_t at = (uintptr_t)columns[i].data;
-        p->column[i].data = columns[i].data;
-        if (found || columns[i].bytes != bytes) continue;
-        p->head = (int)((0 - at) & 15) / bytes;
+    for (int i = 0; i < p->columns; i++) {
+        p->column[i].data = columns[program->column[i]].data;
+        if (found || p->column[i].bytes != bytes) continue;
+        p->head = (int)((0 - (uintptr_t)p->column[i].data) & 15) / bytes;
         found = true;
     }
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < p->columns; i++)
         p->column[i].aligned =
-            ((uintptr_t)columns[i].data + (uintptr_t)(p->head * bytes)) % 16 == 0;
+            ((uintptr_t)p->column[i].data + (uintptr_t)(p->head * bytes)) % 16 == 0;
 }
 
 int bf_cuda_expression_kept_bytes(const bf_cuda_computed_program *program) {

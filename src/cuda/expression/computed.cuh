@@ -9,6 +9,7 @@
 struct bf_cuda_computed_program {
     bf_cuda_computed steps;
     bf_dtype dtype;
+    uint8_t column[BF_CUDA_COMPUTED_COLUMNS]; /* the job's, of each that a step reads */
 };
 
 /* Elements to compute, into memory of the GPU's. */
@@ -23,12 +24,11 @@ struct bf_cuda_computed_job {
 /* Translates a job's program. False: it has other dtypes, may have NULLs, or more than fits. */
 bool bf_cuda_expression_translate(const bf_expression_job *job, bf_cuda_computed_program *to);
 
-/* Sets where the columns are, which are contiguous. */
-void bf_cuda_expression_place(bf_cuda_computed_program *program, const bf_cuda_column *columns,
-                              int count);
+/* Sets where the job's columns are, which are contiguous. */
+void bf_cuda_expression_place(bf_cuda_computed_program *program, const bf_cuda_column *columns);
 
-/* Returns the kernel that takes a bf_cuda_computed_job; any number of blocks, with so much shared
- * memory each. */
+/* Returns the kernel that takes a bf_cuda_computed_job; any number of blocks. Each wants kept_bytes
+ * of shared memory. */
 const void *bf_cuda_expression_computing(bf_dtype dtype);
 int bf_cuda_expression_kept_bytes(const bf_cuda_computed_program *program);
 

@@ -21,8 +21,10 @@ namespace {
 /* Elements of a chunk: those whose results stay in the L2 cache; those of floats that are reduced,
  * for which waiting counts more; those of calls that need no memory, and can be cancelled. */
 static const int64_t CHUNK = 1 << 22, LARGE_CHUNK = 1 << 25, AT_ONCE = 1ll << 30;
+
 /* A sum of more steps is faster if they are computed before. */
 enum { FUSED_STEPS = 2 };
+
 enum { OWNED = 2 * BF_EXPRESSION_COLUMNS + 8 };
 
 struct call {
@@ -186,7 +188,7 @@ bf_status find_columns(call *c, int64_t first, int64_t n) {
     for (int i = 0; i < columns && status == BF_OK; i++) status = find_column(c, i, first, n);
     if (status != BF_OK) return status;
     if (c->is_computed) {
-        bf_cuda_expression_place(&c->computed, c->columns, columns);
+        bf_cuda_expression_place(&c->computed, c->columns);
         return BF_OK;
     }
     if (c->placed == NULL) {
@@ -207,13 +209,12 @@ bool are_in_place(const bf_context *context, const bf_expression_job *job) {
     return true;
 }
 
-/* most: elements of a chunk. */
-bf_status open_call(call *c, bf_context *context, const bf_expression_job *job, int64_t most) {
+bf_status open_call(call *c, bf_context *context, const bf_expression_job *job) {
     const bf_expression_program *p = job->program;
     *c = {};
     c->context = context;
     c->job = job;
-    c->most = job->count < most ? job->count : most;
+    c->most = job->count < CHUNK ? job->count : CHUNK;
     c->is_computed = bf_cuda_expression_translate(job, &c->computed);
     c->params.step_count = p->steps;
     c->params.registers = p->registers;
@@ -224,6 +225,13 @@ bf_status open_call(call *c, bf_context *context, const bf_expression_job *job, 
     bf_status status = c->is_computed ? BF_OK : send_program(c);
     if (status == BF_OK && !c->is_computed) status = make_registers(c);
     return status == BF_OK ? make_columns(c) : status;
+}
+
+/* Has chunks of up to this many elements where columns are in place, and are floats, which do not
+ * fail. */
+void enlarge_chunks(call *c, int64_t most) {
+    if (c->is_computed && are_in_place(c->context, c->job))
+        c->most = c->job->count < most ? c->job->count : most;
 }
 
 /* Launches a kernel that takes one struct. */
@@ -313,9 +321,8 @@ bf_status eval_chunks(bf_context *context, const bf_expression_job *job) {
     call c;
     bf_status status = bf_cuda_refuse_captured(context);
     if (status != BF_OK) return status;
-    const bool in_place =
-        are_in_place(context, job) && is_used_in_place(context, &job->out) && job->valid == NULL;
-    status = open_call(&c, context, job, in_place ? AT_ONCE : CHUNK);
+    status = open_call(&c, context, job);
+    if (is_used_in_place(context, &job->out)) enlarge_chunks(&c, AT_ONCE);
     if (status == BF_OK) status = make_output(&c);
     for (int64_t at = 0; at < job->count && status == BF_OK; at += c.most)
         status = eval_chunk(&c, at, job->count - at < c.most ? job->count - at : c.most);
@@ -344,6 +351,7 @@ bf_status sum_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int64_t
     bf_status status = find_columns(c, first, n);
     if (status == BF_OK)
         status = bf_cuda_reduce_computed(c->context, &part, &c->computed.steps, words);
+    if (status != BF_OK) status = end_chunk(c, first, status);
     return status == BF_OK ? bf_watch_tick(c->context, 0) : status;
 }
 
@@ -356,8 +364,16 @@ bf_status absorb_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int6
     part.index = to->index + first;
     bf_status status = compute_chunk(c, first, n, c->out, NULL);
     if (status == BF_OK) status = c->context->used->reduce->absorb(c->context, &part, words);
-    if (!c->is_computed) status = end_chunk(c, first, status);
+    if (status != BF_OK || !c->is_computed) status = end_chunk(c, first, status);
     return status == BF_OK ? bf_watch_tick(c->context, 0) : status;
+}
+
+/* Memory for the results of a chunk; of a smaller one where the GPU has no room. */
+bf_status make_results(call *c) {
+    bf_status status = own(c, c->most * c->params.out_bytes, &c->out);
+    if (status != BF_E_MEMORY || c->most <= CHUNK) return status;
+    c->most = CHUNK;
+    return own(c, c->most * c->params.out_bytes, &c->out);
 }
 
 bf_status absorb_chunks(bf_context *context, const bf_expression_job *job, const bf_job *to,
@@ -365,13 +381,10 @@ bf_status absorb_chunks(bf_context *context, const bf_expression_job *job, const
     call c;
     bf_status status = bf_cuda_refuse_captured(context);
     if (status != BF_OK) return status;
-    status = open_call(&c, context, job, CHUNK);
+    status = open_call(&c, context, job);
     const bool fused = is_fused(&c, to);
-    if (c.is_computed && are_in_place(context, job)) {
-        const int64_t most = fused ? AT_ONCE : LARGE_CHUNK;
-        c.most = job->count < most ? job->count : most;
-    }
-    if (status == BF_OK && !fused) status = own(&c, c.most * c.params.out_bytes, &c.out);
+    enlarge_chunks(&c, fused ? AT_ONCE : LARGE_CHUNK);
+    if (status == BF_OK && !fused) status = make_results(&c);
     for (int64_t at = 0; at < job->count && status == BF_OK; at += c.most) {
         const int64_t left = job->count - at, n = left < c.most ? left : c.most;
         status = fused ? sum_chunk(&c, to, at, n, words) : absorb_chunk(&c, to, at, n, words);

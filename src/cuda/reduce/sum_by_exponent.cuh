@@ -56,7 +56,7 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros> struct bf_cuda_by_expon
         return fit < warps ? fit : warps;
     }
     static __device__ int64_t *table(int i) {
-        extern __shared__ int64_t bf_cuda_table_memory[];
+        extern __shared__ __align__(16) int64_t bf_cuda_table_memory[];
         return bf_cuda_table_memory + i * (table_bytes() / (int)sizeof(int64_t));
     }
 

@@ -22,7 +22,7 @@ enum {
     BF_CUDA_MISFITS = 8  /* most groups in a row that are not tried */
 };
 
-/* Terms that are elements of arrays. sum_computed.cuh has others. */
+/* Terms that are elements of arrays. sum_computed.cu.in has others. */
 struct bf_cuda_of_arrays {
     using Params = bf_cuda_params;
     /* As registers allow: most vectors of a tile, threads of a multiprocessor, and of how many

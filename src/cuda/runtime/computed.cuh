@@ -51,7 +51,7 @@ struct bf_cuda_computed_place {
     uint8_t kind, number;
 };
 
-/* Loaded at once. */
+/* 16 bytes, which are loaded at once. */
 struct alignas(16) bf_cuda_computed_step {
     uint8_t op;
     uint8_t relations;              /* of COMPARE: see arithmetic.cuh */
@@ -117,7 +117,7 @@ static __device__ __forceinline__ T bf_cuda_computed_constant(const bf_cuda_comp
 
 /* Vectors of N elements that a lane has in a strip are a warp's apart: returns where element k is.
  */
-template <int N> static __device__ constexpr int bf_cuda_computed_step_of(int k) {
+template <int N> static __device__ constexpr int bf_cuda_computed_offset(int k) {
     return k / N * BF_CUDA_WARP * N + k % N;
 }
 
@@ -165,7 +165,7 @@ template <class T, int size, int N> struct bf_cuda_computed_in_place {
                                                  T *to) const {
 #pragma unroll
         for (int k = 0; k < n; k++) {
-            const T *at = (const T *)c.data + first + bf_cuda_computed_step_of<N>((v + k) * N);
+            const T *at = (const T *)c.data + first + bf_cuda_computed_offset<N>((v + k) * N);
             const uint4 x = c.again ? *(const uint4 *)at : bf_cuda_stream(at);
             memcpy(to + k * N, &x, sizeof x);
         }
@@ -181,7 +181,7 @@ template <class T, int size, int N> struct bf_cuda_computed_in_place {
         }
 #pragma unroll
         for (int k = 0; k < n * N; k++)
-            to[k] = bf_cuda_computed_element<T>(c, first + bf_cuda_computed_step_of<N>(v * N + k));
+            to[k] = bf_cuda_computed_element<T>(c, first + bf_cuda_computed_offset<N>(v * N + k));
     }
     /* Gets vectors [v, v + n) of an input. */
     template <int n>
