@@ -91,9 +91,8 @@ static const usage bench_usage = {
     "and peers. Expressions are summed, or written (c=...), and are also beside dot. Pictures,\n"
     "tables, groups, axes and order are measured in pixels, keys, rows and elements, beside peers\n"
     "alone. On a GPU the data are in its memory and calls are enqueued on a stream; peers do the\n"
-    "same. --compare also shows the change since an earlier run, as the change of the ratio to "
-    "the\n"
-    "memory's speed, which is steadier than GB/s.",
+    "same. --compare also shows the change since an earlier run, as the change of the ratio to\n"
+    "the memory's speed, which is steadier than GB/s.",
     0,
     "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
     "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum"};

@@ -33,23 +33,29 @@ static bool rules_out(const again *x) {
     return any;
 }
 
-/* Notes the row at `at`, the only one that was read, as a cause. */
-static void take_cause(const again *x, const char *at, const cause_wanted *w) {
-    const text_piece *p = x->piece;
+/* The line of the row at `at`. */
+static int64_t line_of(const again *x, const char *at) {
     const char *const begin = text_pass_blank_lines(&x->text->layout, at);
+    return x->lines + text_count_lines(x->piece->begin, begin) + 1;
+}
+
+/* Notes the row in this line, the only one that was read, as a cause. */
+static void take_cause(const again *x, int64_t line, const cause_wanted *w) {
     const text_strings *s = &x->rows.columns[w->column].strings;
-    w->found->line = x->lines + text_count_lines(p->begin, begin) + 1;
+    w->found->line = line;
     text_quote(w->found->field, s->bytes + s->offsets[0], s->bytes + s->offsets[1]);
 }
 
 /* Goes on to those that are not found behind the rows from `at` on. */
 static void narrow(again *x, const char *at) {
     int n = 0;
+    int64_t line = 0;
     for (int i = 0; i < x->n; i++) {
         cause_wanted *w = &x->wanted[i];
         const unsigned left = left_of(x, w);
+        if (left == 0 && line == 0) line = line_of(x, at);
         if (left == 0)
-            take_cause(x, at, w);
+            take_cause(x, line, w);
         else
             x->wanted[n++] = (cause_wanted){w->column, left, w->found};
     }
@@ -57,7 +63,7 @@ static void narrow(again *x, const char *at) {
 }
 
 static void narrow_by_row(again *x, const char *at, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && x->n > 0; i++) {
         const char *const next = read_rows(x, at, 1);
         narrow(x, at);
         at = next;

@@ -15,9 +15,6 @@
 /* Rows that are sorted by pile at a time; and the least rows of a block. */
 enum { SORTED = 1 << 13, BLOCK_LEAST = 64 };
 
-/* Blocks of a pile's first extent. */
-enum { EXTENT = 16 };
-
 void piles_open(piles *p, int count, int columns, const int bytes[], int64_t memory) {
     *p = (piles){.count = count, .columns = columns, .fd = -1};
     for (int c = 0; c < columns; c++) p->before[c + 1] = p->before[c] + bytes[c];
@@ -40,11 +37,11 @@ static char *buffer_of(const piles *p, int i) {
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* The extent of a pile in which block b is. */
-static int extent_of(int64_t b) { return 63 - __builtin_clzll((uint64_t)(b / EXTENT + 1)); }
+/* The extent of a pile in which block b is: the first has one block, each next twice as many. */
+static int extent_of(int64_t b) { return 63 - __builtin_clzll((uint64_t)b + 1); }
 
 /* The blocks before an extent. */
-static int64_t blocks_before(int extent) { return EXTENT * (((int64_t)1 << extent) - 1); }
+static int64_t blocks_before(int extent) { return ((int64_t)1 << extent) - 1; }
 
 static int64_t block_bytes(const piles *p) { return p->block * row_bytes(p); }
 
@@ -62,7 +59,7 @@ static int make_place(piles *p, int i, int64_t *place) {
     if (!p->extents) return fail_status(BF_E_MEMORY, NULL, NULL);
     if (b == blocks_before(extent)) {
         p->extents[i][extent] = p->end;
-        p->end += (EXTENT * block_bytes(p)) << extent;
+        p->end += block_bytes(p) << extent;
     }
     *place = place_of(p, i, b);
     return EXIT_DONE;
@@ -214,6 +211,6 @@ void piles_empty(piles *p, int i) {
     const int64_t n = p->all[i].n;
     for (int extent = 0; blocks_before(extent) < n; extent++)
         (void)fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, p->extents[i][extent],
-                        (EXTENT * block_bytes(p)) << extent);
+                        block_bytes(p) << extent);
     p->all[i] = (pile){.rows = 0};
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PILES_MOST = 256, PILES_COLUMNS = 65, PILES_EXTENTS = 32 };
+enum { PILES_MOST = 256, PILES_COLUMNS = 65, PILES_EXTENTS = 36 };
 
 /* A block in the file has one column after the other. All blocks are full; but the last may be
  * shorter once the piles are ended. */

@@ -175,11 +175,16 @@ static bool same_key(const block_side *s, int keys, int64_t row, int64_t other) 
     return same;
 }
 
-/* Whether a row of B is not needed: a semi or an anti join asks only if there is one of its key,
- * and another of the rows at hand has it. So a key of many rows has few on its pile. */
-static bool is_spare(blocks *x, const block_side *s, uint64_t hash, int64_t row) {
+/* A semi or an anti join asks of B only if there is a row of a key. */
+static bool needs_one(const blocks *x, const block_side *s) {
     const enum join_how how = x->options->how;
-    if (s != &x->sides[SIDE_B] || (how != HOW_SEMI && how != HOW_ANTI)) return false;
+    return s == &x->sides[SIDE_B] && (how == HOW_SEMI || how == HOW_ANTI);
+}
+
+/* Whether a row is not needed, because another of the rows at hand has its key. So a key of many
+ * rows has few on its pile. */
+static bool is_spare(blocks *x, const block_side *s, uint64_t hash, int64_t row) {
+    if (!needs_one(x, s)) return false;
     const int at = key_share(hash, SEEN);
     const int64_t other = x->seen[at].row;
     if (other >= 0 && x->seen[at].hash == hash && same_key(s, x->tables->choice.keys, row, other))
@@ -208,7 +213,7 @@ static int add_row(blocks *x, block_side *s, int level, int64_t row) {
 
 static int add_rows(blocks *x, block_side *s, int level, int64_t n) {
     int code = EXIT_DONE;
-    for (int i = 0; i < SEEN; i++) x->seen[i].row = -1;
+    for (int i = 0; i < SEEN && needs_one(x, s); i++) x->seen[i].row = -1;
     for (int64_t i = 0; i < n && code == EXIT_DONE; i++) code = add_row(x, s, level, i);
     return code;
 }

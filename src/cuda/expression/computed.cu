@@ -125,8 +125,6 @@ bool is_kept(const translation *t, int n) {
     return false;
 }
 
-bool is_float(bf_dtype dtype) { return dtype == BF_F32 || dtype == BF_F64; }
-
 /* Can an input of this dtype be read as one of the program's own? */
 bool is_readable(const translation *t, bf_dtype from, bf_expression_operand x) {
     if (from == t->dtype || from == BF_BOOL || x.kind == BF_EXPRESSION_CONSTANT) return true;
