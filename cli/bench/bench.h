@@ -188,9 +188,9 @@ bf_status bench_histogram_open(const bench_point *point, bf_histogram **histogra
 bf_status bench_histogram_pass(const bench_point *point, bf_histogram *histogram,
                                const bf_array *array);
 
-/* expression.c: is the expression written to a third vector, not summed? The distribution of the
- * numbers of a point, by its work and data. Open parses the expression and makes the state of its
- * sum; *state stays if it is written. A pass computes it once. */
+/* expression.c: an expression is summed, or written to a third vector. bench_distribution names how
+ * the numbers of a work are distributed. Open parses the expression, and makes a state if it is
+ * summed. A pass computes it once. */
 bool bench_is_expression(const char *work);
 bool bench_is_written(const bench_point *point);
 const char *bench_distribution(const char *work, const char *data);

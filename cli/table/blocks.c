@@ -50,11 +50,11 @@ typedef struct blocks {
     block_side sides[SIDES];
     struct {
         uint64_t hash;
-        int64_t row; /* -1: none */
-    } seen[SEEN];    /* keys of B among the rows at hand */
-    int from;        /* the side whose blocks each meet all of the other's pile, */
-    enum join_how how;
-    buffer met; /* and a byte for each row of the block */
+        int64_t row;   /* -1: none */
+    } seen[SEEN];      /* keys of B among the rows at hand */
+    int from;          /* the side whose blocks each meet all of the other's pile */
+    enum join_how how; /* how rows of that side are joined */
+    buffer met;        /* a byte for each row of its block: it has met one */
     records shown;
     part_text row;
 } blocks;

@@ -30,7 +30,7 @@ void side_close(side *s) { piles_close(&s->piles); }
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Of each level a pile of its own. */
+/* The pile of a rank: at each level another. */
 static uint8_t pile_of(uint64_t rank, int level) {
     rank = (rank ^ rank >> 32) + (uint64_t)level * 0xd6e8feb86659fd93;
     rank *= 0x9e3779b97f4a7c15;

@@ -29,7 +29,7 @@ constexpr bool can_fail(bf_map_op op, bf_dtype dtype) {
 
 /* --- comparisons: one kernel for all six --- */
 
-/* Those of two numbers for which a comparison holds. */
+/* The relations for which a comparison holds. */
 static inline unsigned relations_of(bf_map_op op) {
     switch (op) {
     case BF_MAP_EQ: return EQUAL;
