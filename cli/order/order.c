@@ -1,5 +1,6 @@
 /* sort argsort median quantile top unique: what depends on the order of values. */
 #include "command.h"
+#include "group/by/by.h"
 #include "order/answer.h"
 #include "order/columns.h"
 #include "order/passes.h"
@@ -62,8 +63,10 @@ static const struct {
      ORDER_UNIQUE,
      {SYNOPSIS,
       "The different numbers of each FILE, ascending. -0 counts as 0, and all NaNs count as one\n"
-      "number, the greatest. '-' or no FILE is standard input.",
-      TAKES_ORDER | TAKES_TIMES, "bitfold unique --count x.npy"}},
+      "number, the greatest. '-' or no FILE is standard input. With --by COLUMN, FILE is a table "
+      "of\n"
+      "text, and its different names and numbers in that column, or in several, are shown.",
+      TAKES_ORDER | TAKES_TIMES | TAKES_KEYS, "bitfold unique --count x.npy"}},
 };
 
 typedef struct order {
@@ -320,6 +323,7 @@ static int run_order(order *x) {
 static int check_line(const options *o, order_kind kind) {
     const int code = places_check_line(o);
     if (code != EXIT_DONE) return code;
+    if (o->where) return fail(EXIT_USAGE, NULL, "--where needs --by");
     if (kind == ORDER_TOP && o->first == 0) {
         fail(EXIT_USAGE, NULL, "-n K is needed: how many are shown");
         return EXIT_USAGE;
@@ -342,6 +346,8 @@ int cmd_order(int argc, char **argv) {
     int code, i = 0;
     while (strcmp(commands[i].name, argv[0]) != 0) i++;
     if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
+    o.distinct = o.by != NULL;
+    if (o.by) return ranks_agree(by_run(&o));
     code = check_line(&o, commands[i].kind);
     if (code != EXIT_DONE) return code;
     if (is_parted(&o) && !ranks_alone()) return EXIT_DONE;

@@ -50,6 +50,7 @@ enum option_group {
 #define TAKES_INFER (UINT64_C(1) << 34)      /* --infer */
 #define TAKES_JOIN (UINT64_C(1) << 35)       /* --on --how --take */
 #define TAKES_BY (UINT64_C(1) << 36)         /* --by --where --total -n; --sort by column */
+#define TAKES_KEYS (UINT64_C(1) << 37)       /* --by --where alone */
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
 
@@ -98,6 +99,7 @@ typedef struct options {
     int64_t seed, top;                         /* top 0: not given */
     int by_key;                                /* --sort: 0 count, 1 key */
     const char *on, *take, *sort, *by, *where; /* NULL: not given */
+    bool distinct; /* --by: the keys in order, with counts if --count asks for them */
     enum join_how how;
     struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];
     int aggregate_count;
@@ -154,7 +156,7 @@ typedef struct own_options {
 
 /* Lists the options that a command has, in the order of its help; own may be NULL. Returns how
  * many. */
-enum { OPTIONS_MOST = 128, OPTIONS_OWN = 32 };
+enum { OPTIONS_MOST = 144, OPTIONS_OWN = 32 };
 int options_of(const usage *u, const own_options *own, const option_spec *list[OPTIONS_MOST]);
 
 /* Handles --help of a command: prints its usage and options, unless options_on_help set another. */

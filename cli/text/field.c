@@ -20,8 +20,7 @@ static text_field take_quoted(const char *p, char delimiter) {
     return (text_field){p + 1, quote, next, !ends && !text_ends_field(next, delimiter)};
 }
 
-text_field text_take_field(const char *p, char delimiter) {
-    if (*p == '"') return take_quoted(p, delimiter);
+static text_field take_plain(const char *p, char delimiter) {
     const char *next = p;
     if (delimiter == ' ')
         while (!text_is_blank(*next, ' ') && *next != '\n') next++;
@@ -30,6 +29,10 @@ text_field text_take_field(const char *p, char delimiter) {
     const char *end = next;
     while (end > p && text_is_blank(end[-1], delimiter)) end--;
     return (text_field){p, end, next, false};
+}
+
+text_field text_take_field(const char *p, char delimiter) {
+    return *p == '"' ? take_quoted(p, delimiter) : take_plain(p, delimiter);
 }
 
 const char *text_next_field(const char *p, char delimiter) {
@@ -41,8 +44,9 @@ const char *text_next_field(const char *p, char delimiter) {
 int text_count_fields(const char *p, char delimiter) {
     int n = 0;
     for (; p; n++) {
-        const text_field field = text_take_field(p, delimiter);
-        if (field.broken) return n + 1;
+        text_field field = text_take_field(p, delimiter);
+        if (field.broken && field.next == p) return n + 1;
+        if (field.broken) field = take_plain(field.next, delimiter);
         p = text_next_field(field.next, delimiter);
     }
     return n;

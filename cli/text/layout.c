@@ -334,6 +334,14 @@ static const char *first_line(const char *p, const char *end, char delimiter) {
     return p;
 }
 
+/* Rows have n fields, as the first has. Not so where blanks part them, for text may follow there;
+ * and not in a lax text, unless what parts fields may also stand in a number. */
+static void limit_fields(text_layout *l, int n) {
+    const bool any = l->keys || l->delimiter == ' ';
+    l->fewest = any || l->lax ? 0 : n;
+    l->most = any || (l->lax && l->delimiter != l->style.thousands) ? TEXT_ANY_FIELDS : n;
+}
+
 bool text_layout_find(text_layout *layout, const text_options *given, const char **at,
                       const char *end, text_error *error) {
     const char *p = *at;
@@ -356,7 +364,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     const bool header = options->json || options->header || (options->table && first.names) ||
                         lists_have_names(options);
     if (done) done = find_layout(layout, options, &first, header, error);
-    layout->most = !options->json && layout->delimiter == layout->style.thousands ? first.n : 0;
+    limit_fields(layout, first.n);
     layout->single =
         layout->delimiter != ' ' && first.n == 1 && (header || given->all || given->chooser);
     const bool lone = !options->columns && !options->strings && !options->keys && !options->table &&

@@ -303,14 +303,23 @@ static bool fill_row(text_rows *rows, const text_layout *l, int k) {
     return true;
 }
 
-/* Refuses a row that has more fields than the first: then a number in it has what parts fields. */
-static bool has_too_many(const text_layout *l, const char *at, text_error *e) {
-    const int n = l->most > 0 ? text_count_fields(at, l->delimiter) : 0;
-    if (n <= l->most) return false;
+/* Refuses a row that has not as many fields as the first. Of one that has none for a wanted column,
+ * the error names the column: refuse_missing. */
+static bool is_ragged(const text_layout *l, const char *at, text_error *e) {
+    if (l->most == TEXT_ANY_FIELDS) return false;
+    const int n = text_count_fields(at, l->delimiter);
+    if (n <= l->fields[l->columns - 1] || (n >= l->fewest && n <= l->most)) return false;
     e->at = at;
-    snprintf(e->what, sizeof e->what, "%d fields in this row, and %d in the first", n, l->most);
-    snprintf(e->hint, sizeof e->hint, "a number with '%c' stands in quotes where '%c' parts fields",
-             l->delimiter, l->delimiter);
+    snprintf(e->what, sizeof e->what, "%d %s in this row, and %d in the first", n,
+             n == 1 ? "field" : "fields", l->most);
+    if (n > l->most && l->delimiter == l->style.thousands)
+        snprintf(e->hint, sizeof e->hint,
+                 "a number with '%c' stands in quotes where '%c' parts fields", l->delimiter,
+                 l->delimiter);
+    else
+        snprintf(e->hint, sizeof e->hint,
+                 "--lax takes such rows: a field that is missing holds no value, and those that "
+                 "the first row has not are left out");
     return true;
 }
 
@@ -318,7 +327,7 @@ static bool has_too_many(const text_layout *l, const char *at, text_error *e) {
 static const char *read_row(text_rows *rows, const text_layout *l, const char *begin,
                             const char *at, const char *end, text_error *e) {
     const char *p = at;
-    if (has_too_many(l, at, e)) return NULL;
+    if (is_ragged(l, at, e)) return NULL;
     for (int field = 0, k = 0;; field++) {
         const bool wanted = field == l->fields[k];
         const char *q = wanted ? read_wanted(rows, l, k, begin, p, e) : pass_field(l, k, p, e);
@@ -474,8 +483,9 @@ static inline size_t last_mark(stretch *s) {
 static inline bool read_marked_row(text_rows *rows, const text_layout *l, const stretch *s,
                                    const char *p, size_t last) {
     const uint32_t *const mark = s->marks->at + s->mark;
-    if (s->mark + (size_t)l->fields[l->columns - 1] > last) return false;
-    if (l->most > 0 && s->mark + (size_t)l->most <= last) return false;
+    const size_t fields = last - s->mark + 1;
+    if (fields <= (size_t)l->fields[l->columns - 1]) return false;
+    if (fields < (size_t)l->fewest || fields > (size_t)l->most) return false;
     if (s->mark == last && !l->single && *text_skip_blanks(p, l->delimiter) == '\n') return false;
     for (int k = 0; k < l->columns; k++) {
         const int field = l->fields[k];
@@ -516,7 +526,8 @@ static const char *read_stretch(text_rows *rows, const text_layout *l, stretch *
 static const char *read_columns(text_rows *rows, const text_layout *l, const char *at,
                                 const char *end, text_error *e) {
     stretch s;
-    if (l->fields[l->columns - 1] == 0 && !rows->quoted && !rows->special && l->most == 0)
+    if (l->fields[l->columns - 1] == 0 && !rows->quoted && !rows->special &&
+        l->most == TEXT_ANY_FIELDS)
         return read_first(rows, l, at, end, e);
     while (at && at < end && rows->n < rows->most)
         at = find_marks(rows, l, at, end, &s) ? read_stretch(rows, l, &s, end, e)

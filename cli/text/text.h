@@ -13,6 +13,8 @@
 #include "text/strings.h"
 #include "text/style.h"
 
+#include <limits.h>
+
 struct text_options;
 struct text_error;
 
@@ -36,7 +38,7 @@ typedef struct text_options {
     const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
     bool judge_nulls;    /* the same, whatever was asked for: the caller judges them */
-    bool lax;            /* a field that a row has not is NULL */
+    bool lax;            /* rows may have fewer fields than the first, which are NULL, or more */
     bool json;           /* each line holds an object */
     text_style style;    /* of numbers */
     char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
@@ -52,6 +54,8 @@ typedef struct text_options {
 
 typedef struct json_keys json_keys; /* text/json.h */
 
+enum { TEXT_ANY_FIELDS = INT_MAX };
+
 /* How to read the rows of one text. */
 typedef struct text_layout {
     char delimiter;
@@ -65,9 +69,9 @@ typedef struct text_layout {
     bool skip_nulls, lax;
     bool inferred;      /* keys that are none of the dtype asked for are strings, not refused */
     const char *option; /* as in the options */
-    int most; /* fields of a row, where what parts them also stands in numbers; 0: any number */
-    json_keys *keys;  /* of JSON lines; NULL: it is something else */
-    text_style style; /* of numbers */
+    int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
+    json_keys *keys;    /* of JSON lines; NULL: it is something else */
+    text_style style;   /* of numbers */
     bf_dtype dtype;
 } text_layout;
 

@@ -135,7 +135,9 @@ class Tables(CommandTest):
         data = b"a" + b",b" * 9 + b"\n" + b"1," + fields * 30 + b"\n2,3\n"
         self.write("x", data)
         for j in THREADS:
-            self.assertEqual(self.result("sum", "--column", "a", "-j", j, self.path("x")), "3")
+            self.assertEqual(self.result("sum", "--lax", "--column", "a", "-j", j, self.path("x")), "3")
+            self.refused(3, "x:2: 1966082 fields in this row, and 10 in the first", "sum", "--column",
+                         "a", "-j", j, self.path("x"))
 
     def test_blanks_part_fields_of_one_line(self):
         self.refused(3, "-:1: a quoted field", "sum", "--column", 2, "--delimiter", " ",
@@ -159,8 +161,9 @@ class Shapes(CommandTest):
         self.assertEqual(len(described), n + 1)
         self.assertEqual(described[-1].split("\t")[1:3], ["c%d" % (n - 1), "2"])
         newlines = '"%s"' % ("\n" * (3 * n))
-        tall = self.write("y", ("\n".join(rows[:2]) + "," + newlines + "\n").encode())
-        self.assertEqual(len(self.result("describe", "--tsv", tall).split("\n")), n + 1)
+        tall = self.write("y", (names + ",text\n" + rows[1] + "," + newlines + "\n").encode())
+        some = names[: names.index("c10000,") - 1]
+        self.assertEqual(len(self.result("describe", "--tsv", "--column", some, tall).split("\n")), 10001)
 
     def test_short_rows_of_many_columns_take_no_memory(self):
         n = self.MANY
@@ -290,6 +293,29 @@ class Strings(CommandTest):
     def test_a_column_can_be_numbers_and_strings(self):
         got = self.show(b"a,b\n007,x\n\"8\",\n 9 ,\"\"\n", "columns=a", "strings=a,b", "settled=1")
         self.assertEqual(got, ["7=303037 =78", "8=38 NULL", "9=203920 ="])
+
+    def test_ragged_rows_are_refused(self):
+        many = b"1,2,3\n" * 50_000
+        lax = ["--lax", "--null-policy", "skip"]
+        for row, fields, total in [
+            (b"7,8,9,10", "4 fields", 50_007), (b"7,8", "2 fields", 50_007), (b"7", "1 field", 50_007),
+            (b"7,,,", "4 fields", 50_007), (b'7,"8,x",9,10', "4 fields", 50_007),
+            (b'"7",8', "2 fields", 50_007), (b" 7 ,8 ,9,", "4 fields", 50_007),
+            (b'7,"8"x,"y,z",9', "4 fields", 50_007),
+        ]:  # fmt: skip
+            data = b"a,b,c\n" + many + row + b"\n" + many
+            name = self.write("x", data)
+            for j in THREADS:
+                for more in [], ["--delimiter", ","], ["--thousands", "'"], ["--null", "NA"]:
+                    said = self.refused(3, "x:50002: %s in this row, and 3 in the first" % fields, "sum",
+                                        "--column", "a", "-j", j, *more, name)
+                    self.assertIn("hint: --lax takes such rows", said)
+                self.assertEqual(self.result("sum", "--column", "a", "-j", j, *lax, name),
+                                 str(total + 50_000))
+                self.refused(3, "x:50002: %s in this row" % fields, "group", "--by", "a", "--count", name)
+        self.assertEqual(self.result("sum", "--column", "2", stdin=b"1 2\n3 4 total\n"), "6")
+        self.refused(3, "-:3: 2 fields in this row, and 1 in the first", "count", "--by", "name",
+                     stdin=b"name\nx\na,b\n")
 
     def test_short_rows_hold_no_value(self):
         got = self.show(b"a,b,c\n1,x,2\n3\n4,y\n,\n5,z,6,7\n", "columns=a,c", "strings=b", "lax=1",

@@ -204,6 +204,9 @@ class By(CommandTest):
             common = sorted(rows, key=lambda row: -row[-1])
             self.check(table.text, ["count", "--by", ",".join(keys)], self.lines(common), seed)
             self.check(table.text, ["count", "--by", ",".join(keys), "--sort", "key", "-n", 3], self.lines(rows[:3]), seed)
+            unique = ["unique", "--by", ",".join(keys)]
+            self.check(table.text, unique, self.lines(row[:-1] for row in rows), seed)
+            self.check(table.text, [*unique, "--count"], self.lines(rows), seed)
             rare = sorted(rows, key=lambda row: row[-1])
             self.check(table.text, ["count", "--by", ",".join(keys), "--sort", "-count"], self.lines(rare), seed)
 
@@ -288,6 +291,14 @@ class By(CommandTest):
             counted[word] += 1
         lines = self.lines([[word, counted[word]] for word in sorted(counted, key=encode)])
         self.check(out.getvalue().encode(), ["group", "--by", "text", "--sum", "v"], lines, "quotes")
+
+    def test_unique_names_where_a_condition_holds(self):
+        path = self.write("t.csv", b"id,city\n2,Lagos\n1,\n3,Lagos\n4,Bern\n")
+        self.assertEqual(self.result("unique", "--by", "city", "--where", "id < 4", path), "Lagos")
+        self.assertEqual(self.result("unique", "--by", "city", "--csv", path), "city\nBern\nLagos")
+        for option in ["--total"], ["--nan", "skip"]:
+            self.refused(2, option[0] + " does not go with --by", "unique", "--by", "city", *option, path)
+        self.refused(2, "--where needs --by", "unique", "--where", "id < 4", path)
 
     def test_refusals(self):
         path = self.write("t.csv", b"id,city,price\n1,Lagos,2\n\n2,Tokyo,x\n3,,\n")

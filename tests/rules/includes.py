@@ -28,9 +28,10 @@ REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
 # Communicators merge objects of other primitives: src/api/comm may see their insides.
 MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
           "src/api/order/quantiles.h", "src/api/group/group.h")
-# Order takes its lines as axes do, reduces them, and lists groups. Groups of many keys are sorted.
+# Order takes its lines as axes do, reduces them, and lists groups, also of tables. Groups of many keys are sorted.
 # Expressions are programs of map's operations, which states absorb as they are computed.
-USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h"),
+USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h",
+                  "cli/group/by/by.h"),
         "group": ("src/cpu/order/sorting.h",),
         "expression": ("src/rules/map/map.h", "src/api/map/map.h", "src/seam/map.h",
                        "src/cpu/map/map.h", "src/cuda/map/operation.cuh", "src/api/reduce/state.h",

@@ -258,7 +258,8 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     bool good = true;
     for (int i = 0; i < asks->aggregate_count && good; i++)
         good = add_result(a, f, &asks->aggregates[i]);
-    if (good && asks->aggregate_count == 0) good = add_result(a, f, NULL);
+    const bool counted = asks->distinct ? asks->times : asks->aggregate_count == 0;
+    if (good && counted) good = add_result(a, f, NULL);
     settle_strings(f);
     const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings};
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);

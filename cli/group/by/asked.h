@@ -35,7 +35,8 @@ typedef struct asked {
 /* Whether every V has values and, behind an '=', a name; returns an exit code. */
 int asked_check(const options *o);
 
-/* Prepares for the options of a command; without aggregates among them, rows are counted. */
+/* Prepares for the options of a command; without aggregates among them, rows are counted, unless
+ * keys alone are asked for. */
 void asked_open(asked *a, const options *o, bf_context *context);
 void asked_close(asked *a);
 

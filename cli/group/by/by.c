@@ -30,6 +30,9 @@ static int check_line(const options *o) {
     static const char text[] = "--by takes a table of text: names and numbers in columns";
     if (o->file_count != 1)
         return fail(EXIT_USAGE, NULL, "--by takes one file, not %d", o->file_count);
+    if (o->distinct && o->total) return refuse_with_by("--total", NULL);
+    if (o->distinct && o->rules.nan != BF_NAN_PROPAGATE)
+        return refuse_with_by("--nan", "NaN is a key, the last");
     if (o->save) return refuse_with_by("--save", NULL);
     if (o->checkpoint) return refuse_with_by("--checkpoint", NULL);
     if (o->input.format == FORMAT_NPY) return refuse_with_by("--format npy", text);

@@ -1,4 +1,4 @@
-/* group --by and count --by: a table of text, by the values of some of its columns. */
+/* group --by, count --by and unique --by: a table of text, by the values of some of its columns. */
 #ifndef BITFOLD_CLI_GROUP_BY_BY_H
 #define BITFOLD_CLI_GROUP_BY_BY_H
 

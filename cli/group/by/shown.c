@@ -464,7 +464,7 @@ static int refuse_sort(const shown *s, const char *name, bool twice) {
 /* By key, if nothing else is asked for; counts by frequency. */
 int shown_find_order(const shown *s, shown_order *order) {
     const options *o = s->asked->options;
-    const char *name = o->sort ? o->sort : o->aggregate_count == 0 ? "count" : "key";
+    const char *name = o->sort ? o->sort : o->distinct || o->aggregate_count > 0 ? "key" : "count";
     const bool minus = *name == '-' && name[1] != '\0';
     name += minus;
     *order = (shown_order){SHOWN_BY_KEY, -1, minus};
