@@ -213,10 +213,11 @@ static bool is_json(const source *s, const input *in) {
 
 /* An option that JSON lines have not. */
 static int refuse_json_options(const source *s, const text_options *t) {
-    const char *option = t->delimiter ? "--delimiter"
-                         : t->nulls   ? "--null"
-                         : t->lax     ? "--lax"
-                                      : NULL;
+    const char *option = t->delimiter   ? "--delimiter"
+                         : t->nulls     ? "--null"
+                         : t->lax       ? "--lax"
+                         : t->no_header ? "--no-header"
+                                        : NULL;
     if (!option) return EXIT_DONE;
     return fail(EXIT_USAGE, s->name, "%s is not for JSON lines, whose keys and nulls say it",
                 option);
@@ -271,6 +272,7 @@ static int refuse_text_options(const source *s, const input *in) {
                          : names_columns(t)     ? t->option ? t->option : "--column"
                          : t->delimiter         ? "--delimiter"
                          : t->header            ? "--header"
+                         : t->no_header         ? "--no-header"
                          : t->nulls             ? "--null"
                          : t->skip_nulls        ? "--null-policy"
                          : t->lax               ? "--lax"

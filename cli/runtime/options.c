@@ -126,6 +126,8 @@ static const option_spec shared[] = {
      TAKES_INPUT, .read = read_delimiter, .at = AT(input.text.delimiter)},
     {"header", 0, NULL, "text: the first row holds names", TAKES_INPUT, .read = read_flag,
      .at = AT(input.text.header)},
+    {"no-header", 0, NULL, "text: it does not, even if it looks like it", TAKES_INPUT,
+     .read = read_flag, .at = AT(input.text.no_header)},
     {"null", 0, "LIST",
      "text: fields that hold no value, with commas between (the empty field; never one in quotes)",
      TAKES_INPUT, .read = read_text, .at = AT(input.text.nulls)},
@@ -501,11 +503,14 @@ static int check_options(const options *o) {
         return fail(EXIT_USAGE, NULL, "--checkpoint-interval needs --checkpoint");
     const text_options *t = &o->input.text;
     if ((o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW) &&
-        (t->columns || t->delimiter || t->header || t->nulls || t->skip_nulls || t->lax ||
-         !text_style_is_plain(&t->style)))
+        (t->columns || t->delimiter || t->header || t->no_header || t->nulls || t->skip_nulls ||
+         t->lax || !text_style_is_plain(&t->style)))
         return fail(EXIT_USAGE, NULL,
-                    "--column, --delimiter, --header, --null, --null-policy, --lax, --thousands, "
+                    "--column, --delimiter, --header, --no-header, --null, --null-policy, --lax, "
+                    "--thousands, "
                     "--decimal and --currency belong to text");
+    if (t->header && t->no_header)
+        return fail(EXIT_USAGE, NULL, "--header does not go with --no-header");
     return check_style(&t->style);
 }
 

@@ -342,6 +342,13 @@ static void limit_fields(text_layout *l, int n) {
     l->most = any || (l->lax && l->delimiter != l->style.thousands) ? TEXT_ANY_FIELDS : n;
 }
 
+static bool refuse_names(text_error *e) {
+    e->at = NULL;
+    snprintf(e->what, sizeof e->what, "--no-header: no row holds names, and a column is named");
+    snprintf(e->hint, sizeof e->hint, "columns have numbers, from 1");
+    return false;
+}
+
 bool text_layout_find(text_layout *layout, const text_options *given, const char **at,
                       const char *end, text_error *error) {
     const char *p = *at;
@@ -361,8 +368,9 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     if (done && own.chooser) done = choose_columns(&first, &own, error);
     layout->option = own.option;
     layout->skip_nulls = own.skip_nulls || own.judge_nulls;
-    const bool header = options->json || options->header || (options->table && first.names) ||
-                        lists_have_names(options);
+    const bool named = options->json || options->header || lists_have_names(options);
+    const bool header = named || (options->table && first.names && !options->no_header);
+    if (done && named && options->no_header) done = refuse_names(error);
     if (done) done = find_layout(layout, options, &first, header, error);
     limit_fields(layout, first.n);
     layout->single =

@@ -46,7 +46,8 @@ typedef struct text_options {
     bool guessed;        /* the delimiter was found, not given */
     bool all;            /* columns not given: all of the first row (join --on) */
     bool header;         /* the first row holds names; as it does if a column has a name */
-    bool table;          /* the same; and header not given: if all in it look like names */
+    bool table;          /* the same; and header not given: if all in it look like names, */
+    bool no_header;      /* unless this says that it holds none */
     bf_dtype dtype;      /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
     size_t longest;      /* bytes of a line that memory allows; 0: no limit but that of all lines */
     const text_chooser *chooser; /* NULL: none */

@@ -292,6 +292,14 @@ class By(CommandTest):
         lines = self.lines([[word, counted[word]] for word in sorted(counted, key=encode)])
         self.check(out.getvalue().encode(), ["group", "--by", "text", "--sum", "v"], lines, "quotes")
 
+    def test_a_list_of_words_has_no_header(self):
+        path = self.write("t.txt", b"Tokyo\nLagos\nTokyo\n")
+        self.assertEqual(self.result("count", "--by", 1, "--no-header", path), "Tokyo\t2\nLagos\t1")
+        self.assertEqual(self.result("count", "--by", 1, path), "Lagos\t1\nTokyo\t1")
+        self.refused(3, "--no-header: no row holds names", "count", "--by", "Tokyo", "--no-header", path)
+        self.refused(2, "--header does not go with --no-header", "count", "--by", 1, "--header",
+                     "--no-header", path)
+
     def test_unique_names_where_a_condition_holds(self):
         path = self.write("t.csv", b"id,city\n2,Lagos\n1,\n3,Lagos\n4,Bern\n")
         self.assertEqual(self.result("unique", "--by", "city", "--where", "id < 4", path), "Lagos")
