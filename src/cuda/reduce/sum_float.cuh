@@ -176,9 +176,10 @@ struct bf_cuda_float_loop {
     template <class F>
     static __device__ __forceinline__ void take_strip(F &fold, Side &side, Strip &t, const Array &s,
                                                       Place &next, bool more, int64_t at) {
+        t.begin(s, next, more);
 #pragma unroll
         for (int v = 0; v < tile; v++) {
-            bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
+            bf_cuda_elements<E> a(t.get(s, v)), b(t.b[pair ? v : 0]);
             if (more) t.load(s, next, v);
 #pragma unroll
             for (int k = 0; k < N; k += F::few)
@@ -267,9 +268,11 @@ struct bf_cuda_float_loop {
             const bool is_new = !tried || turn - first >= group;
             Strip t;
             t.load(s, n);
+            t.begin(s, Place(s, n), false);
 #pragma unroll 1
             for (int v = 0; v < tile; v++) {
-                take_vector(block, table, side, is_new, t.a[0], pair ? t.b[0] : t.a[0],
+                const uint4 a = t.get(s, 0);
+                take_vector(block, table, side, is_new, a, pair ? t.b[0] : a,
                             s.first(n) + Strip::step(v));
                 t.move_up();
             }
