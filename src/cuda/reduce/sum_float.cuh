@@ -176,7 +176,6 @@ struct bf_cuda_float_loop {
     template <class F>
     static __device__ __forceinline__ void take_strip(F &fold, Side &side, Strip &t, const Array &s,
                                                       Place &next, bool more, int64_t at) {
-        t.begin(s, next, more);
 #pragma unroll
         for (int v = 0; v < tile; v++) {
             bf_cuda_elements<E> a(t.get(s, v)), b(t.b[pair ? v : 0]);
@@ -268,7 +267,6 @@ struct bf_cuda_float_loop {
             const bool is_new = !tried || turn - first >= group;
             Strip t;
             t.load(s, n);
-            t.begin(s, Place(s, n), false);
 #pragma unroll 1
             for (int v = 0; v < tile; v++) {
                 const uint4 a = t.get(s, 0);

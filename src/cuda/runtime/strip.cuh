@@ -107,8 +107,6 @@ template <class E, bool Pair, int size> struct bf_cuda_strip {
         for (int v = 0; v < size; v++) load(s, at, v);
     }
 
-    /* Before the vectors of a strip are taken: nothing is to do. */
-    __device__ __forceinline__ void begin(const Array &, const Place &, bool) {}
     /* The elements of vector v. */
     __device__ __forceinline__ uint4 get(const Array &, int v) const { return a[v]; }
 
