@@ -140,25 +140,21 @@ cudaError_t fake_launch_kernel(const bf_cuda *, const void *kernel, bf_cuda_shap
 }
 
 /* Computes terms as the kernel of sums does, which warps compute together; the CPU adds them. */
-template <class T, int size>
+enum { SIZE_OF_STRIP = 3 };
+template <class T, int columns>
 static void compute_strip(const bf_cuda_computed *program, int64_t first, T *out) {
-    const int N = 16 / (int)sizeof(T), half = (int)below(2);
-    static uint4 constants[BF_CUDA_COMPUTED_CONSTANTS], cells[20 * size * BF_CUDA_WARP];
-    const bf_cuda_computed_at_hand<T, size> inputs = {
-        {cells + threadIdx.x, BF_CUDA_WARP}, constants, program->kept + half * program->columns};
-    T x[size * N];
-    for (int i = 0; i < BF_CUDA_COMPUTED_CONSTANTS; i++) {
-        for (int k = 0; k < N; k++) x[k] = bf_cuda_computed_constant<T>(*program, i);
-        memcpy(&constants[i], x, sizeof *constants);
-    }
-    for (int i = 0; i < program->columns; i++) {
+    const int N = 16 / (int)sizeof(T), size = SIZE_OF_STRIP;
+    uint4 column[columns][size];
+    for (int i = 0; i < columns; i++) {
+        T x[size * N];
         for (int k = 0; k < size * N; k++)
             x[k] = bf_cuda_computed_element<T>(program->column[i],
                                                first + bf_cuda_computed_offset<N>(k));
-        inputs.keep(inputs.columns + i, x);
+        memcpy(column[i], x, sizeof x);
     }
     bf_cuda_computing<T, size, N, false> c;
-    c.run(*program, inputs);
+    c.run(*program, bf_cuda_computed_held<T, columns, size>{
+                        *program, column, {bf_cuda_kept_memory + threadIdx.x, BF_CUDA_WARP}});
     for (int k = 0; k < size * N; k++) out[first + bf_cuda_computed_offset<N>(k)] = c.last[k];
 }
 template <class T> static void compute_end(const bf_cuda_computed *program, int64_t at, T *out) {
@@ -168,11 +164,16 @@ template <class T> static void compute_end(const bf_cuda_computed *program, int6
     out[at] = c.last[0];
 }
 template <class T> static void compute_all(const bf_cuda_computed *program, int64_t count, T *out) {
-    const int N = 16 / (int)sizeof(T), size = 2;
-    const bf_cuda_strips<size * BF_CUDA_WARP * N, N> s(count, program->head);
+    const int N = 16 / (int)sizeof(T);
+    const bf_cuda_strips<SIZE_OF_STRIP * BF_CUDA_WARP * N, N> s(count, program->head);
     for (unsigned n = 0; n < s.strips; n++)
         for (threadIdx.x = 0; threadIdx.x < BF_CUDA_WARP; threadIdx.x++)
-            compute_strip<T, size>(program, s.first(n), out);
+            if (program->columns == 1)
+                compute_strip<T, 1>(program, s.first(n), out);
+            else if (program->columns == 2)
+                compute_strip<T, 2>(program, s.first(n), out);
+            else
+                compute_strip<T, 3>(program, s.first(n), out);
     for (int i = 0; i < s.ends(); i++) compute_end(program, s.end(i), out);
 }
 static int fused;

@@ -132,12 +132,12 @@ bool is_readable(const translation *t, bf_dtype from, bf_expression_operand x) {
 }
 
 /* The place of an input; `last`: it is the result of the step before, which is still at hand. */
-bf_cuda_computed_place place_of(translation *t, bf_expression_operand x, bool last) {
-    if (last) return {BF_CUDA_COMPUTED_LAST, 0};
-    if (x.kind == BF_EXPRESSION_CONSTANT) return {BF_CUDA_COMPUTED_CONSTANT, (uint8_t)x.number};
+uint32_t place_of(const translation *t, bf_expression_operand x, bool last) {
+    if (last) return BF_CUDA_COMPUTED_LAST;
+    if (x.kind == BF_EXPRESSION_CONSTANT) return BF_CUDA_COMPUTED_CONSTANT + (uint32_t)x.number;
     if (x.kind == BF_EXPRESSION_COLUMN)
-        return {BF_CUDA_COMPUTED_COLUMN, (uint8_t)(t->column[x.number] - 1)};
-    return {BF_CUDA_COMPUTED_REGISTER, (uint8_t)(t->kept[register_of(t->from, x)] - 1)};
+        return BF_CUDA_COMPUTED_COLUMN + (uint32_t)t->column[x.number] - 1;
+    return BF_CUDA_COMPUTED_REGISTER + (uint32_t)t->kept[register_of(t->from, x)] - 1;
 }
 
 /* Keeps the result of step n if it is read later on. */
@@ -187,6 +187,7 @@ bool translate_step(translation *t, int n) {
         to->relations = (uint8_t)(swapped ? swap_relations(relations) : relations);
     }
     to->x = place_of(t, s->in[x], held);
+    to->y = to->z = BF_CUDA_COMPUTED_NOTHING;
     if (s->arity > 1) to->y = place_of(t, s->in[y], held && is_last(t->from, n, y));
     if (s->arity > 2) to->z = place_of(t, s->in[2], held && is_last(t->from, n, 2));
     return keep_result(t, n);

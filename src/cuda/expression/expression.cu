@@ -22,9 +22,6 @@ namespace {
  * for which waiting counts more; those of calls that need no memory, and can be cancelled. */
 static const int64_t CHUNK = 1 << 22, LARGE_CHUNK = 1 << 25, AT_ONCE = 1ll << 30;
 
-/* A sum of more steps is faster if they are computed before. */
-enum { FUSED_STEPS = 2 };
-
 enum { OWNED = 2 * BF_EXPRESSION_COLUMNS + 8 };
 
 struct call {
@@ -341,8 +338,9 @@ bf_status eval_job(bf_context *context, const bf_expression_job *job) {
 
 /* Are floats added as they are computed? */
 bool is_fused(const call *c, const bf_job *to) {
+    const int columns = c->computed.steps.columns;
     return c->is_computed && to->kind == BF_KIND_SUM && to->dtype == c->computed.dtype &&
-           c->computed.steps.steps <= FUSED_STEPS;
+           columns > 0 && columns <= BF_CUDA_COMPUTED_SUMMED_COLUMNS;
 }
 
 bf_status sum_chunk(call *c, const bf_job *to, int64_t first, int64_t n, int64_t *words) {

@@ -72,8 +72,8 @@ const bf_cuda_reduction *bf_cuda_sum_f32(bf_kind kind, bool every_zero);
 const bf_cuda_reduction *bf_cuda_sum_f64(bf_kind kind, bool every_zero);
 const bf_cuda_reduction *bf_cuda_sum_integer(bf_kind kind, bf_dtype dtype);
 /* The sums of elements of f32 and f64 that a program computes (sum_computed.cu.in). */
-const bf_cuda_reduction *bf_cuda_sum_computed_f32();
-const bf_cuda_reduction *bf_cuda_sum_computed_f64();
+const bf_cuda_reduction *bf_cuda_sum_computed_f32(int columns);
+const bf_cuda_reduction *bf_cuda_sum_computed_f64(int columns);
 const bf_cuda_reduction *bf_cuda_reduction_extreme(bf_reduction op, bf_dtype dtype);
 const bf_cuda_reduction *bf_cuda_reduction_product(bf_dtype dtype);
 

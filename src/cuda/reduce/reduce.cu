@@ -214,8 +214,9 @@ static bf_status reduce_job(bf_context *context, const bf_job *job, int64_t *wor
 
 bf_status bf_cuda_reduce_computed(bf_context *context, const bf_job *job,
                                   const bf_cuda_computed *program, int64_t *words) {
-    const bf_cuda_reduction *reduction =
-        job->dtype == BF_F32 ? bf_cuda_sum_computed_f32() : bf_cuda_sum_computed_f64();
+    const bf_cuda_reduction *reduction = job->dtype == BF_F32
+                                             ? bf_cuda_sum_computed_f32(program->columns)
+                                             : bf_cuda_sum_computed_f64(program->columns);
     bf_job computed = *job;
     computed.a = computed.b = NULL;
     return absorb_plain(context, reduction, &computed, program, words);

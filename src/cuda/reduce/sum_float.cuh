@@ -178,7 +178,7 @@ struct bf_cuda_float_loop {
                                                       Place &next, bool more, int64_t at) {
 #pragma unroll
         for (int v = 0; v < tile; v++) {
-            bf_cuda_elements<E> a(t.a[v]), b(t.b[pair ? v : 0]);
+            bf_cuda_elements<E> a(t.get(s, v)), b(t.b[pair ? v : 0]);
             if (more) t.load(s, next, v);
 #pragma unroll
             for (int k = 0; k < N; k += F::few)
@@ -269,7 +269,8 @@ struct bf_cuda_float_loop {
             t.load(s, n);
 #pragma unroll 1
             for (int v = 0; v < tile; v++) {
-                take_vector(block, table, side, is_new, t.a[0], pair ? t.b[0] : t.a[0],
+                const uint4 a = t.get(s, 0);
+                take_vector(block, table, side, is_new, a, pair ? t.b[0] : a,
                             s.first(n) + Strip::step(v));
                 t.move_up();
             }

@@ -10,7 +10,8 @@ enum {
     BF_CUDA_COMPUTED_COLUMNS = 8,
     BF_CUDA_COMPUTED_CONSTANTS = 16,
     BF_CUDA_COMPUTED_KEPT = 4,
-    BF_CUDA_COMPUTED_STEPS = 32
+    BF_CUDA_COMPUTED_STEPS = 32,
+    BF_CUDA_COMPUTED_SUMMED_COLUMNS = 3 /* most of a program whose results are only added */
 };
 
 /* Of x, y and z. */
@@ -23,7 +24,6 @@ enum bf_cuda_computed_op {
     BF_CUDA_COMPUTED_DIV_INTO, /* y / x */
     BF_CUDA_COMPUTED_MIN,
     BF_CUDA_COMPUTED_MAX,
-    BF_CUDA_COMPUTED_FMA, /* x * y + z */
     BF_CUDA_COMPUTED_SQRT,
     BF_CUDA_COMPUTED_NEG,
     BF_CUDA_COMPUTED_ABS,
@@ -36,27 +36,27 @@ enum bf_cuda_computed_op {
     BF_CUDA_COMPUTED_OR,
     BF_CUDA_COMPUTED_NOT,
     BF_CUDA_COMPUTED_TRUTH, /* x != 0 */
+    /* Of three inputs: */
+    BF_CUDA_COMPUTED_FMA,   /* x * y + z */
     BF_CUDA_COMPUTED_SELECT /* x != 0 ? y : z; a NaN keeps its bits */
 };
 
-enum bf_cuda_computed_kind {
+/* Where an input is, in ranges: a comparison tells which. */
+enum bf_cuda_computed_place : uint32_t {
+    BF_CUDA_COMPUTED_COLUMN = 0,                      /* the first of some */
+    BF_CUDA_COMPUTED_LAST = BF_CUDA_COMPUTED_COLUMNS, /* the result of the step before */
     BF_CUDA_COMPUTED_NOTHING,
-    BF_CUDA_COMPUTED_LAST, /* the result of the step before */
-    BF_CUDA_COMPUTED_COLUMN,
     BF_CUDA_COMPUTED_CONSTANT,
-    BF_CUDA_COMPUTED_REGISTER /* what an earlier step has kept */
-};
-
-struct bf_cuda_computed_place {
-    uint8_t kind, number;
+    /* What an earlier step has kept: */
+    BF_CUDA_COMPUTED_REGISTER = BF_CUDA_COMPUTED_CONSTANT + BF_CUDA_COMPUTED_CONSTANTS
 };
 
 /* 16 bytes, which are loaded at once. */
 struct alignas(16) bf_cuda_computed_step {
     uint8_t op;
-    uint8_t relations;              /* of COMPARE: see arithmetic.cuh */
-    uint8_t kept;                   /* the register that keeps the result, from 1 on; 0: none */
-    bf_cuda_computed_place x, y, z; /* x is LAST, or neither y nor z is */
+    uint8_t relations; /* of COMPARE: see arithmetic.cuh */
+    uint8_t kept;      /* the register that keeps the result, from 1 on; 0: none */
+    uint32_t x, y, z;  /* places; x is LAST, or neither y nor z is */
 };
 
 struct bf_cuda_computed_column {
@@ -67,35 +67,12 @@ struct bf_cuda_computed_column {
 };
 
 struct bf_cuda_computed {
-    bf_cuda_computed_step step[BF_CUDA_COMPUTED_STEPS + 1]; /* behind the last is none */
-    uint64_t constant[BF_CUDA_COMPUTED_CONSTANTS];          /* the bits of T */
+    bf_cuda_computed_step step[BF_CUDA_COMPUTED_STEPS];
+    uint64_t constant[BF_CUDA_COMPUTED_CONSTANTS]; /* the bits of T */
     bf_cuda_computed_column column[BF_CUDA_COMPUTED_COLUMNS];
     int steps, columns, kept; /* how many there are */
     int head;                 /* elements before the first vector */
 };
-
-/* Has 16 bytes copied to shared memory. Copies begun since the last end are a group; a thread waits
- * until no more than n groups of its own are under way. */
-static __device__ __forceinline__ void bf_cuda_begin_copy(void *to, const void *from) {
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-    asm volatile(
-        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-        "l"(from)
-        : "memory");
-#else
-    *(uint4 *)to = *(const uint4 *)from;
-#endif
-}
-static __device__ __forceinline__ void bf_cuda_end_copies() {
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-template <int n> static __device__ __forceinline__ void bf_cuda_wait_for_copies() {
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
-#endif
-}
 
 /* --- inputs --- */
 
@@ -109,10 +86,13 @@ static __device__ __forceinline__ T bf_cuda_computed_element(const bf_cuda_compu
     return canonical((T)((const float *)c.data)[i]);
 }
 
-template <class T>
-static __device__ __forceinline__ T bf_cuda_computed_constant(const bf_cuda_computed &p, int i) {
+template <class T, int n>
+static __device__ __forceinline__ void bf_cuda_computed_get_constant(const bf_cuda_computed &p,
+                                                                     uint32_t place, T *to) {
     using Bits = typename std::conditional<sizeof(T) == 4, uint32_t, uint64_t>::type;
-    return bf_cuda_element::of_bits((Bits)p.constant[i]);
+    const uint64_t bits = p.constant[place - BF_CUDA_COMPUTED_CONSTANT];
+#pragma unroll
+    for (int k = 0; k < n; k++) to[k] = bf_cuda_element::of_bits((Bits)bits);
 }
 
 /* Vectors of N elements that a lane has in a strip are a warp's apart: returns where element k is.
@@ -171,8 +151,8 @@ template <class T, int size, int N> struct bf_cuda_computed_in_place {
         }
     }
     /* Vectors [v, v + n) of a column. */
-    template <int n>
-    __device__ __forceinline__ void read(const bf_cuda_computed_column &c, int v, T *to) const {
+    template <int n> __device__ __forceinline__ void read(uint32_t number, int v, T *to) const {
+        const bf_cuda_computed_column &c = p.column[number];
         if constexpr (N > 1) {
             if (bf_cuda_computed_is_plain<T>(c)) {
                 read_vectors<n>(c, v, to);
@@ -183,45 +163,34 @@ template <class T, int size, int N> struct bf_cuda_computed_in_place {
         for (int k = 0; k < n * N; k++)
             to[k] = bf_cuda_computed_element<T>(c, first + bf_cuda_computed_offset<N>(v * N + k));
     }
-    /* Gets vectors [v, v + n) of an input. */
-    template <int n>
-    __device__ __forceinline__ void get(bf_cuda_computed_place from, int v, T *to) const {
-        switch (from.kind) {
-        case BF_CUDA_COMPUTED_COLUMN: read<n>(p.column[from.number], v, to); return;
-        case BF_CUDA_COMPUTED_CONSTANT: {
-            const T x = bf_cuda_computed_constant<T>(p, from.number);
-#pragma unroll
-            for (int k = 0; k < n * N; k++) to[k] = x;
-            return;
-        }
-        default: registers.template get<n>(from.number, v, to);
-        }
-    }
-    __device__ __forceinline__ void keep(int number, const T *x) const {
-        registers.keep(number, x);
-    }
 };
 
-/* The inputs of a lane's elements of a strip, all of which are in shared memory: the columns in
- * cells behind the registers, and of each constant a vector. */
-template <class T, int size> struct bf_cuda_computed_at_hand {
+/* The inputs of a lane's elements of a strip, whose columns are in registers. */
+template <class T, int columns, int size> struct bf_cuda_computed_held {
     static constexpr int N = 16 / (int)sizeof(T);
-    bf_cuda_computed_cells<T, size, N> cells;
-    const uint4 *constant;
-    int columns; /* the number of the first cell that is a column */
+    const bf_cuda_computed &p;
+    const uint4 (&column)[columns][size];
+    bf_cuda_computed_cells<T, size, N> registers;
 
-    template <int n>
-    __device__ __forceinline__ void get(bf_cuda_computed_place from, int v, T *to) const {
-        if (from.kind != BF_CUDA_COMPUTED_CONSTANT) {
-            const bool is_column = from.kind == BF_CUDA_COMPUTED_COLUMN;
-            cells.template get<n>(from.number + (is_column ? columns : 0), v, to);
-            return;
-        }
-        const uint4 x = constant[from.number];
+    /* Values are chosen: a choice of addresses would move columns to memory. */
+    __device__ __forceinline__ uint4 choose(uint32_t number, int v) const {
+        uint4 x = column[0][v];
 #pragma unroll
-        for (int k = 0; k < n; k++) memcpy(to + k * N, &x, sizeof x);
+        for (uint32_t i = 1; i < columns; i++) {
+            x.x = number == i ? column[i][v].x : x.x;
+            x.y = number == i ? column[i][v].y : x.y;
+            x.z = number == i ? column[i][v].z : x.z;
+            x.w = number == i ? column[i][v].w : x.w;
+        }
+        return x;
     }
-    __device__ __forceinline__ void keep(int number, const T *x) const { cells.keep(number, x); }
+    template <int n> __device__ __forceinline__ void read(uint32_t number, int v, T *to) const {
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            const uint4 x = choose(number, v + k);
+            memcpy(to + k * N, &x, sizeof x);
+        }
+    }
 };
 
 /* --- steps --- */
@@ -258,6 +227,12 @@ template <class T, int size, int N, bool Canonical> struct bf_cuda_computing {
             }                                                                                      \
         }                                                                                          \
         return;
+        if (s.op >= BF_CUDA_COMPUTED_FMA) {
+            switch (s.op) {
+                EACH_OF_3(FMA, end(multiply_add(x, y[k], z[k % N])))
+                EACH_OF_3(SELECT, x != 0 ? y[k] : z[k % N])
+            }
+        }
         switch (s.op) {
             EACH(ADD, end(x + y[k]))
             EACH(SUB, end(x - y[k]))
@@ -278,36 +253,38 @@ template <class T, int size, int N, bool Canonical> struct bf_cuda_computing {
             EACH(OR, (T)(x != 0 || y[k] != 0))
             EACH(NOT, (T)(x == 0))
             EACH(TRUTH, (T)(x != 0))
-            EACH_OF_3(FMA, end(multiply_add(x, y[k], z[k % N])))
-            EACH_OF_3(SELECT, x != 0 ? y[k] : z[k % N])
         }
 #undef EACH
 #undef EACH_OF_3
     }
+    /* Gets vectors [v, v + n) of an input. */
     template <int n, class Inputs>
-    __device__ __forceinline__ void get(const Inputs &inputs, bf_cuda_computed_place from, int v,
-                                        T *to) const {
-        if (from.kind != BF_CUDA_COMPUTED_LAST) {
-            inputs.template get<n>(from, v, to);
-            return;
-        }
+    __device__ __forceinline__ void get(const Inputs &inputs, uint32_t from, int v, T *to) const {
+        if (from < BF_CUDA_COMPUTED_LAST)
+            inputs.template read<n>(from - BF_CUDA_COMPUTED_COLUMN, v, to);
+        else if (from == BF_CUDA_COMPUTED_LAST) {
 #pragma unroll
-        for (int k = 0; k < n * N; k++) to[k] = last[v * N + k];
+            for (int k = 0; k < n * N; k++) to[k] = last[v * N + k];
+        } else if (from < BF_CUDA_COMPUTED_REGISTER)
+            bf_cuda_computed_get_constant<T, n * N>(inputs.p, from, to);
+        else
+            inputs.registers.template get<n>((int)(from - BF_CUDA_COMPUTED_REGISTER), v, to);
     }
     /* Computes elements into `last`. */
     template <class Inputs>
     __device__ __forceinline__ void run(const bf_cuda_computed &p, const Inputs &inputs) {
-        bf_cuda_computed_step next = p.step[0];
+        int n = 0;
         BF_ROLLED
-        for (int n = 1; n <= p.steps; n++) {
-            const bf_cuda_computed_step s = next;
+        do {
+            const uint4 loaded = *(const uint4 *)(const void *)&p.step[n];
+            bf_cuda_computed_step s;
             T y[V];
-            next = p.step[n];
-            if (s.x.kind != BF_CUDA_COMPUTED_LAST) inputs.template get<size>(s.x, 0, last);
-            if (s.y.kind != BF_CUDA_COMPUTED_NOTHING) get<size>(inputs, s.y, 0, y);
+            memcpy(&s, &loaded, sizeof s);
+            if (s.x != BF_CUDA_COMPUTED_LAST) get<size>(inputs, s.x, 0, last);
+            if (s.y != BF_CUDA_COMPUTED_NOTHING) get<size>(inputs, s.y, 0, y);
             compute(s, inputs, y);
-            if (s.kept != 0) inputs.keep(s.kept - 1, last);
-        }
+            if (s.kept != 0) inputs.registers.keep(s.kept - 1, last);
+        } while (++n < p.steps);
     }
 };
 

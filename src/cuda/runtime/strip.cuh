@@ -107,6 +107,9 @@ template <class E, bool Pair, int size> struct bf_cuda_strip {
         for (int v = 0; v < size; v++) load(s, at, v);
     }
 
+    /* The elements of vector v. */
+    __device__ __forceinline__ uint4 get(const Array &, int v) const { return a[v]; }
+
     /* Moves vectors 1 and on to 0 and on. */
     __device__ __forceinline__ void move_up() {
 #pragma unroll
