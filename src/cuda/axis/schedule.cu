@@ -23,7 +23,8 @@ enum {
     DIRECT_ROWS = 512,    /* elements of a row that is told directly, */
     DIRECT_COLUMNS = 64,  /* or of a column; */
     TOLD_SEGMENTS = 16,   /* a mean of segments that it tells; */
-    SPAN_ROWS = 8192,     /* a mean of rows, */
+    SPAN_ROWS = 1 << 15,  /* a length of rows, */
+    SPAN_SEGMENTS = 8192, /* or a mean of segments, */
     SPAN_LEAST = 1 << 23, /* and elements of all, of which warps take equal spans */
     SPAN_WORDS = 8,       /* int64 that a warp leaves */
     TOLD = 512,           /* those of a result that a few doubles tell; */
@@ -324,10 +325,10 @@ static void set_scattered(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p)
 /* Long rows and segments that lie one behind another, of which all warps share the elements. Under
  * another policy for NaNs, elements that are not finite are left to windows. */
 static bool set_spans(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p,
-                      int64_t elements) {
+                      int64_t elements, int64_t mean) {
     const bf_cuda_shape shape = {1, BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
     if (k->spans == NULL || !is_rough(k, p) || p->nan != BF_NAN_PROPAGATE ||
-        elements < SPAN_LEAST || elements / p->at.results < SPAN_ROWS)
+        elements < SPAN_LEAST || elements / p->at.results < mean)
         return false;
     int resident = 1; /* if it fails, the launch does too */
     (void)bf_cuda_occupancy(cuda, k->spans, shape, &resident);
@@ -343,7 +344,8 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
     const bool packed = is_packed(at, 0) && (p->b == NULL || is_packed(at, 1));
     const bool columns = has_columns(at);
     p->by_line = is_by_line(at);
-    if (packed && p->kind == BF_KIND_SUM && set_spans(cuda, k, p, at->results * at->length))
+    if (packed && p->kind == BF_KIND_SUM &&
+        set_spans(cuda, k, p, at->results * at->length, SPAN_ROWS))
         return k->spans;
     if (packed && at->results > 1 && set_told_rows(k, p)) return k->warps;
     if (packed && at->results > 1 && at->length <= SHORT_ROWS &&
@@ -409,7 +411,7 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
         return k->tiles;
     }
     p->giant = WARP_ROWS;
-    if (set_spans(cuda, k, p, at->rows)) return k->spans;
+    if (set_spans(cuda, k, p, at->rows, SPAN_SEGMENTS)) return k->spans;
     if (is_rough(k, p) && mean > WARP_ROWS / 4 && mean <= 2 * WARP_ROWS) p->giant = 4 * WARP_ROWS;
     if (is_rough(k, p) && mean >= LONG_SEGMENTS) p->piece = LONG_SEGMENTS;
     set_warps(cuda, p, mean, k->vector);

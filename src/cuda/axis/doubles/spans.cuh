@@ -33,7 +33,6 @@ template <class C> struct bf_cuda_axis_span {
     const bf_cuda_axis_params &p;
     int lane;
     int64_t warp;
-    uint4 *kept;                 /* of this lane, in shared memory: U vectors, 32 apart */
     int64_t from, to;            /* elements of this warp */
     int64_t segment, begin, end; /* the next of them, and all elements of that */
     int64_t window, ends;        /* see look() */
@@ -139,30 +138,50 @@ template <class C> struct bf_cuda_axis_span {
             sum.take(u, u, 0, 0, N);
         }
     }
-    /* Moves a strip to shared memory, where few instructions take any part of it, and loads the
-     * next one. */
-    __device__ __forceinline__ void keep(int64_t at) {
+    /* The last elements of the array, which are no whole vector. */
+    __device__ __forceinline__ void load_rest(int64_t at) {
 #pragma unroll
-        for (int k = 0; k < U; k++) kept[k * BF_CUDA_WARP] = x[k];
-        load_strip(at + strip);
-        if (at + strip <= all()) return;
-        const int64_t whole = (all() - at) / N * N; /* then come some that are no vector */
-        const int64_t i = whole % row / N, rest = all() - at - whole;
-        if (whole >= strip || i != lane) return;
-        auto *to = (typename C::Raw *)(kept + whole / row * BF_CUDA_WARP);
-        BF_ROLLED
-        for (int n = 0; n < rest; n++) to[n] = ((const typename C::Raw *)p.a)[at + whole + n];
+        for (int k = 0; k < U; k++) {
+            const int64_t first = at + (k * BF_CUDA_WARP + lane) * N;
+            if (first >= all() || first + N <= all()) continue;
+            typename C::Raw e[N];
+#pragma unroll
+            for (int n = 0; n < N; n++)
+                e[n] = ((const typename C::Raw *)p.a)[first + n < all() ? first + n : first];
+            memcpy(&x[k], e, sizeof e);
+        }
     }
-    /* Takes elements [low, high) of what is kept. */
-    __device__ __forceinline__ void take_kept(int low, int high) {
-        BF_ROLLED
-        for (int k = low / row; k * row < high; k++) {
-            const int first = k * row + lane * N;
-            typename C::Value u[N];
-            C::unpack(p, kept[k * BF_CUDA_WARP], u);
+    /* Elements [low, high) of a vector whose first one is number `first`; others become -0. */
+    static __device__ __forceinline__ void choose(const typename C::Value (&u)[N], int first,
+                                                  int low, int high, typename C::Value (&to)[N]) {
 #pragma unroll
-            for (int n = 0; n < N; n++) u[n] = first + n >= low && first + n < high ? u[n] : -0.0f;
-            sum.take(u, u, 0, 0, N);
+        for (int n = 0; n < N; n++)
+            to[n] = (unsigned)(first + n - low) < (unsigned)(high - low) ? u[n] : -0.0f;
+    }
+    /* Takes elements [low, high) of a strip. */
+    __device__ __forceinline__ void take_some(int low, int high) {
+#pragma unroll
+        for (int k = 0; k < U; k++) {
+            typename C::Value u[N], v[N];
+            C::unpack(p, x[k], u);
+            choose(u, (k * BF_CUDA_WARP + lane) * N, low, high, v);
+            sum.take(v, v, 0, 0, N);
+        }
+    }
+    /* Takes elements [low, high) of a strip, and [high, stop) apart; and loads the next one. */
+    __device__ __forceinline__ void take_both(int64_t at, int low, int high, int stop, Sum &other) {
+        const char *next = vector_of(at + strip);
+        const int room = room_of(at + strip);
+#pragma unroll
+        for (int k = 0; k < U; k++) {
+            const int first = (k * BF_CUDA_WARP + lane) * N;
+            typename C::Value u[N], v[N], w[N];
+            C::unpack(p, x[k], u);
+            load(k, next, room);
+            choose(u, first, low, high, v);
+            choose(u, first, high, stop, w);
+            sum.take(v, v, 0, 0, N);
+            other.take(w, w, 0, 0, N);
         }
     }
 
@@ -178,7 +197,7 @@ template <class C> struct bf_cuda_axis_span {
     }
     /* Writes the result of a segment; or leaves what this warp has of it, as part 0 if others
      * before it have some of it, too. */
-    __device__ __forceinline__ void finish() {
+    __device__ __forceinline__ void finish(int64_t segment, int64_t begin, int64_t end) {
         int64_t part[Sum::words];
         sum.close(part);
         sum.reset();
@@ -197,14 +216,28 @@ template <class C> struct bf_cuda_axis_span {
     /* A strip in which a segment begins or ends, or the warp's elements do. */
     __device__ __forceinline__ void take_borders(int64_t at) {
         const int64_t stop = at + strip < to ? at + strip : to;
-        keep(at);
+        if (at + strip > all()) load_rest(at);
         BF_ROLLED
         while (begin < stop) {
-            take_kept((int)(max(max(begin, from), at) - at), (int)(min(end, stop) - at));
-            if (end > stop) break;
-            finish();
+            const int low = (int)(max(max(begin, from), at) - at);
+            if (end > stop) {
+                take_some(low, (int)(stop - at));
+                break;
+            }
+            const int64_t ended = segment, first = begin, last = end;
             advance();
+            if (end > stop) { /* the rest of the strip is of one segment, or of none */
+                Sum other;
+                other.reset();
+                take_both(at, low, (int)(last - at), (int)(stop - at), other);
+                finish(ended, first, last);
+                sum = other;
+                return;
+            }
+            take_some(low, (int)(last - at));
+            finish(ended, first, last);
         }
+        load_strip(at + strip);
     }
     __device__ __forceinline__ void run() {
         int64_t next;
@@ -230,7 +263,7 @@ template <class C> struct bf_cuda_axis_span {
                 take_borders(at);
         }
         const bool has_last = begin < to && end > to;
-        if (has_last) finish();
+        if (has_last) finish(segment, begin, end);
         bf_cuda_wait_for_end();
         if (!has_first) leave_none(0);
         if (!has_last || begin < from) leave_none(1);
@@ -253,11 +286,7 @@ static __device__ __forceinline__ void bf_cuda_axis_finish_empty(const bf_cuda_a
 template <class C>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, 2)
     bf_cuda_axis_spans(const __grid_constant__ bf_cuda_axis_params p) {
-    using Span = bf_cuda_axis_span<C>;
-    constexpr int warps = BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP;
-    __shared__ uint4 kept[warps][Span::U * BF_CUDA_WARP];
-    const int lane = (int)threadIdx.x % BF_CUDA_WARP;
-    Span span = {p, lane, bf_cuda_axis_warp(), kept[threadIdx.x / BF_CUDA_WARP] + lane};
+    bf_cuda_axis_span<C> span = {p, (int)threadIdx.x % BF_CUDA_WARP, bf_cuda_axis_warp()};
     bf_cuda_let_next_begin();
     span.run();
     if (p.at.offsets != nullptr && !bf_cuda_axis_is_wrong(p)) bf_cuda_axis_finish_empty<C>(p);
