@@ -182,7 +182,34 @@ static void test_random_cases(void **unused) {
             check_case((uint64_t)family * 1000003 + (uint64_t)i, family);
 }
 
+/* Long rows of all elements of which warps take equal parts. */
+static void check_long_rows(uint64_t seed) {
+    static const bf_dtype dtypes[] = {BF_F32, BF_F16, BF_BF16};
+    problem p = {.n = 1, .axes = {1}};
+    const int64_t first = pick(&seed, 9), rows = 1 + pick(&seed, pick(&seed, 2) ? 4 : 900);
+    p.a = (bf_array){.dtype = dtypes[pick(&seed, 3)], .ndim = 2};
+    p.a.shape[0] = rows;
+    p.a.shape[1] = p.a.strides[0] = (1 << 23) / rows + 1 + pick(&seed, 5000);
+    p.a.strides[1] = 1;
+    p.b = p.a;
+    p.m.dtype = p.a.dtype;
+    p.m.op = pick(&seed, 2) ? BF_SUM : BF_MEAN;
+    fill_factors(p.a.dtype, first + rows * p.a.shape[1], next_random(&seed));
+    pick_options(&p.m, &seed);
+    shape_results(&p);
+    snprintf(p.m.what, sizeof p.m.what, "%s of %s, long rows: %lld of %lld",
+             bf_reduction_name(p.m.op), bf_dtype_name(p.a.dtype), (long long)rows,
+             (long long)p.a.shape[1]);
+    check_problem(&p, &seed, first, first);
+}
+
+static void test_long_rows(void **unused) {
+    (void)unused;
+    for (uint64_t i = 0; i < 24 && !is_small(); i++) check_long_rows(i);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_cases)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_cases),
+                                       cmocka_unit_test(test_long_rows)};
     return RUN_ON_GPU_WITH(tests, set_up_results, tear_down_results);
 }

@@ -26,13 +26,9 @@ static void store_offset(const problem *p, int64_t s, int64_t x) {
     store_bits(offsets_on_host + (size_t)s * bytes, bytes, (uint64_t)x);
 }
 
-static void fill_offsets(problem *p, uint64_t *seed, int64_t most) {
-    static const int64_t means[] = {1, 3, 8, 20, 64, 100, 500, 3000, 20000};
-    const int64_t mean = means[pick(seed, 9)];
+static void fill_offsets(problem *p, uint64_t *seed, int64_t most, int64_t mean) {
     const int shape = (int)pick(seed, 4);
     int64_t at = pick(seed, 3) ? 0 : pick(seed, 30);
-    p->slots = 1 + pick(seed, most / mean + 2);
-    p->width = pick(seed, 3) ? 1 : 1 + pick(seed, pick(seed, 2) ? 10 : 700);
     most /= p->width;
     p->offsets = bf_array_of(pick(seed, 2) ? BF_I32 : BF_I64, offsets_on_host, p->slots + 1);
     if (p->slots * p->width > OUT / 16) p->slots = OUT / 16 / p->width;
@@ -99,10 +95,7 @@ static void check_problem(problem *p, uint64_t *seed) {
     assert_int_equal(wrong, -1);
 }
 
-static void make_problem(problem *p, uint64_t *seed) {
-    p->m.dtype = all_dtypes[pick(seed, DTYPE_COUNT)];
-    p->m.op = all_ops[pick(seed, OPS)];
-    fill_offsets(p, seed, is_small() ? 20000 : 400000);
+static void choose_results(problem *p, uint64_t *seed) {
     fill_factors(p->m.dtype, p->rows * p->width, next_random(seed));
     pick_options(&p->m, seed);
     p->m.count = p->slots * p->width;
@@ -110,10 +103,36 @@ static void make_problem(problem *p, uint64_t *seed) {
     p->m.fits = rows_of(p, BF_BOOL, NULL, p->slots);
 }
 
-static void check_case(uint64_t seed) {
+static void make_problem(problem *p, uint64_t *seed) {
+    p->m.dtype = all_dtypes[pick(seed, DTYPE_COUNT)];
+    p->m.op = all_ops[pick(seed, OPS)];
+    static const int64_t means[] = {1, 3, 8, 20, 64, 100, 500, 3000, 20000};
+    const int64_t mean = means[pick(seed, 9)], most = is_small() ? 20000 : 400000;
+    p->slots = 1 + pick(seed, most / mean + 2);
+    p->width = pick(seed, 3) ? 1 : 1 + pick(seed, pick(seed, 2) ? 10 : 700);
+    fill_offsets(p, seed, most, mean);
+    choose_results(p, seed);
+}
+
+/* Long segments of all elements of which warps take equal parts. */
+static void make_long_problem(problem *p, uint64_t *seed) {
+    static const bf_dtype dtypes[] = {BF_F32, BF_F16, BF_BF16};
+    const int64_t most = 9500000, mean = 9000 + pick(seed, pick(seed, 2) ? 10000 : 2000000);
+    p->m.dtype = dtypes[pick(seed, 3)];
+    p->m.op = pick(seed, 2) ? BF_SUM : BF_MEAN;
+    p->slots = most / mean;
+    p->width = 1;
+    fill_offsets(p, seed, most, mean);
+    choose_results(p, seed);
+}
+
+static void check_case(uint64_t seed, bool is_long) {
     problem p = {0};
     const uint64_t name = seed;
-    make_problem(&p, &seed);
+    if (is_long)
+        make_long_problem(&p, &seed);
+    else
+        make_problem(&p, &seed);
     snprintf(p.m.what, sizeof p.m.what, "%s of %s, seed %llu: %lld rows of %lld, %lld segments",
              bf_reduction_name(p.m.op), bf_dtype_name(p.m.dtype), (unsigned long long)name,
              (long long)p.rows, (long long)p.width, (long long)p.slots);
@@ -124,7 +143,12 @@ static void test_random_cases(void **unused) {
     (void)unused;
     const char *some = getenv("BITFOLD_GPU_CASES");
     const int cases = some != NULL ? atoi(some) : is_small() ? 60 : 300;
-    for (int i = 0; i < 4 * cases; i++) check_case((uint64_t)i);
+    for (int i = 0; i < 4 * cases; i++) check_case((uint64_t)i, false);
+}
+
+static void test_long_segments(void **unused) {
+    (void)unused;
+    for (uint64_t i = 0; i < 32 && !is_small(); i++) check_case(i, true);
 }
 
 /* The first wrong offset is named, and nothing is written; a queued call only says where it is. */
@@ -184,6 +208,7 @@ static int tear_down_offsets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_cases),
+                                       cmocka_unit_test(test_long_segments),
                                        cmocka_unit_test(test_wrong_offsets)};
     return RUN_ON_GPU_WITH(tests, set_up_offsets, tear_down_offsets);
 }

@@ -29,9 +29,10 @@ bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operan
                                   const bf_rows *rows, const bf_results *results);
 
 enum {
-    BF_CUDA_AXIS_THREADS = 256,  /* most of a block that reduces columns or pieces */
-    BF_CUDA_AXIS_PIECE = 1 << 17 /* most elements of a result that one block adds: their sums in a
-                                    window's level fit an int64 */
+    BF_CUDA_AXIS_SPAN_END = 1024, /* elements that take as long as the end of a segment */
+    BF_CUDA_AXIS_THREADS = 256,   /* most of a block that reduces columns or pieces */
+    BF_CUDA_AXIS_PIECE = 1 << 17  /* most elements of a result that one block adds: their sums in a
+                                     window's level fit an int64 */
 };
 
 /* Where the elements of results are. Result r of rows is column r % width of slot r / width. */
@@ -107,6 +108,7 @@ struct bf_cuda_axis_params {
     bool told;        /* by a few doubles each (doubles.cuh) */
     bool direct;      /* the first kernel tells results directly, and a second one the others: */
     bool again;       /* this is that one */
+    int64_t spans;    /* warps that share all elements (spans.cuh); 0: none */
 
     /* scratch */
     bf_cuda_axis_board *board;
@@ -127,12 +129,14 @@ struct bf_cuda_axis_kernels {
     const void *direct_warps, *direct_columns;            /* NULL: there is none */
     const void *told_rows, *told_columns, *told_segments; /* the same */
     const void *rough_warps, *rough_columns, *rough_blocks;
-    int width;         /* columns of a thread */
-    int vector;        /* elements of a vector */
-    int words;         /* of a part */
-    int total;         /* words of a slot */
-    int tile_capacity; /* elements of a tile, */
-    int tile_bytes;    /* and its shared memory */
+    int width;                      /* columns of a thread */
+    int vector;                     /* elements of a vector */
+    int words;                      /* of a part */
+    int total;                      /* words of a slot */
+    int tile_capacity;              /* elements of a tile, */
+    int tile_bytes;                 /* and its shared memory */
+    const void *told_wide_segments; /* by offsets of i64 */
+    const void *spans, *span_ends;  /* of spans.cuh */
 };
 
 enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };

@@ -210,6 +210,7 @@ cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_pa
     const size_t shared = sizeof(desk) + bins * BF_CUDA_WARP * sizeof(int64_t);
     int64_t blocks = (int64_t)cuda->multiprocessors * ((160 << 10) / (int64_t)shared);
     if (blocks > 32 * cuda->multiprocessors) blocks = 32 * cuda->multiprocessors;
+    if (p.spans > 0) blocks = cuda->multiprocessors; /* few results are left */
     const bf_cuda_shape shape = {blocks, BF_CUDA_WARP, shared, true, true};
     return bf_cuda_launch(cuda, compute_words, shape, p);
 }

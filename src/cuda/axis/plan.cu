@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(SAMPLES)
         p.board->units = p.board->giants = p.board->failed = p.board->again = 0;
         p.board->sum_bottom = p.board->product_bottom = 0;
     }
-    if (!bf_kind_is_sum(p.kind) || !bf_dtype_is_float(p.dtype)) return;
+    if (!bf_kind_is_sum(p.kind) || !bf_dtype_is_float(p.dtype) || p.spans > 0) return;
     const bool rows = p.at.offsets != nullptr;
     const int64_t count = rows ? p.at.rows * p.at.width : p.at.results * p.at.length;
     bf_extent x = bf_cuda_extent(0), y = x;

@@ -19,12 +19,16 @@ enum {
     ROUGH_PIECE = 1 << 24,   /* most elements of a result that one block adds in doubles */
     WORD_PIECE = 1 << 16,
     WORD_SLOTS = 1 << 14,
-    COLUMN_GIANT = 1024, /* rows that a thread takes */
-    DIRECT_ROWS = 512,   /* elements of a row that is told directly, */
-    DIRECT_COLUMNS = 64, /* or of a column; */
-    TOLD_SEGMENTS = 16,  /* a mean of segments that it tells; */
-    TOLD = 512,          /* those of a result that a few doubles tell; */
-    SCATTERED = 15       /* of short rows that threads read where they lie */
+    COLUMN_GIANT = 1024,  /* rows that a thread takes */
+    DIRECT_ROWS = 512,    /* elements of a row that is told directly, */
+    DIRECT_COLUMNS = 64,  /* or of a column; */
+    TOLD_SEGMENTS = 16,   /* a mean of segments that it tells; */
+    SPAN_ROWS = 1 << 15,  /* a length of rows, */
+    SPAN_SEGMENTS = 8192, /* or a mean of segments, */
+    SPAN_LEAST = 1 << 23, /* and elements of all, of which warps take equal spans */
+    SPAN_WORDS = 8,       /* int64 that a warp leaves */
+    TOLD = 512,           /* those of a result that a few doubles tell; */
+    SCATTERED = 15        /* of short rows that threads read where they lie */
 };
 
 static const bf_cuda_part_kind left_part = {}, board_part = {}, marks_part = {}, tickets_part = {},
@@ -97,7 +101,9 @@ static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int t
                                   : units > 0 ? p->tiles
                                               : 0,
                                   4);
-    p->slots = (int64_t *)take(&s, &slots_part, units * parts * total * p->columns, 8);
+    p->slots = (int64_t *)take(
+        &s, &slots_part, p->spans > 0 ? p->spans * SPAN_WORDS : units * parts * total * p->columns,
+        8);
     p->units = (bf_cuda_axis_unit *)take(&s, &units_part, rows ? units : 0, sizeof *p->units);
     p->again_list =
         (int64_t *)take(&s, &again_part, p->direct ? p->tiles : 0, sizeof *p->again_list);
@@ -316,12 +322,31 @@ static void set_scattered(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p)
     p->direct = true;
 }
 
+/* Long rows and segments that lie one behind another, of which all warps share the elements. Under
+ * another policy for NaNs, elements that are not finite are left to windows. */
+static bool set_spans(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p,
+                      int64_t elements, int64_t mean) {
+    const bf_cuda_shape shape = {1, BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
+    if (k->spans == NULL || !is_rough(k, p) || p->nan != BF_NAN_PROPAGATE ||
+        elements < SPAN_LEAST || elements / p->at.results < mean)
+        return false;
+    int resident = 1; /* if it fails, the launch does too */
+    (void)bf_cuda_occupancy(cuda, k->spans, shape, &resident);
+    p->spans = (int64_t)resident * cuda->multiprocessors * (BF_CUDA_AXIS_WARP_THREADS / 32);
+    const int64_t ends = p->at.offsets != NULL ? p->at.results * BF_CUDA_AXIS_SPAN_END : 0;
+    p->roundings = (double)((elements + ends) / p->spans / 32 + p->spans / 32 + 256);
+    return true;
+}
+
 static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
                                    bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
     const bool packed = is_packed(at, 0) && (p->b == NULL || is_packed(at, 1));
     const bool columns = has_columns(at);
     p->by_line = is_by_line(at);
+    if (packed && p->kind == BF_KIND_SUM &&
+        set_spans(cuda, k, p, at->results * at->length, SPAN_ROWS))
+        return k->spans;
     if (packed && at->results > 1 && set_told_rows(k, p)) return k->warps;
     if (packed && at->results > 1 && at->length <= SHORT_ROWS &&
         (at->length < 2 * k->vector || at->length % k->vector != 0)) {
@@ -386,6 +411,7 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
         return k->tiles;
     }
     p->giant = WARP_ROWS;
+    if (set_spans(cuda, k, p, at->rows, SPAN_SEGMENTS)) return k->spans;
     if (is_rough(k, p) && mean > WARP_ROWS / 4 && mean <= 2 * WARP_ROWS) p->giant = 4 * WARP_ROWS;
     if (is_rough(k, p) && mean >= LONG_SEGMENTS) p->piece = LONG_SEGMENTS;
     set_warps(cuda, p, mean, k->vector);
@@ -422,7 +448,7 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
     bf_cuda_shape shape = shape_of(k, kernel, p);
     const bool is_warps = kernel == k->warps || kernel == k->rough_warps ||
                           kernel == k->direct_warps || kernel == k->told_rows ||
-                          kernel == k->told_segments;
+                          kernel == k->told_segments || kernel == k->told_wide_segments;
     const bool is_tiled = kernel != k->tiles && !is_warps;
     int resident = 1;
     cudaError_t error = is_warps ? set_warp_threads(cuda, kernel, p->tiles, &shape, &resident)
@@ -445,7 +471,8 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
 static const void *first_kernel(const bf_cuda_axis_kernels *k, const void *kernel,
                                 const bf_cuda_axis_params *p) {
     if (kernel == k->blocks) return k->rough_blocks;
-    if (p->told && p->at.offsets != NULL) return k->told_segments;
+    if (p->told && p->at.offsets != NULL)
+        return p->at.wide ? k->told_wide_segments : k->told_segments;
     if (kernel == k->warps)
         return p->told ? k->told_rows : p->left != NULL ? k->rough_warps : k->direct_warps;
     return p->told ? k->told_columns : p->left != NULL ? k->rough_columns : k->direct_columns;
@@ -461,6 +488,17 @@ static cudaError_t launch_main(const bf_cuda *cuda, const bf_cuda_axis_kernels *
         q.again = true;
     }
     return launch(cuda, k, kernel, &q);
+}
+
+/* All warps share the elements; then some merge what they have of the same segment. */
+static cudaError_t launch_spans(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
+                                const bf_cuda_axis_params *p) {
+    bf_cuda_axis_params q = *p;
+    void *arguments[] = {&q};
+    const bf_cuda_shape shape = {p->spans / (BF_CUDA_AXIS_WARP_THREADS / 32),
+                                 BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
+    const cudaError_t error = bf_cuda_launch(cuda, k->spans, shape, arguments);
+    return error == cudaSuccess ? bf_cuda_launch(cuda, k->span_ends, shape, arguments) : error;
 }
 
 /* Tiles of the results themselves, for segments of several columns; then those of segments that are
@@ -483,16 +521,20 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
 static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
                               const void *kernel, bf_cuda_axis_params *p) {
     const bool rows = p->at.offsets != NULL;
-    cudaError_t error = rows ? launch_rows(cuda, k, kernel, p) : launch_main(cuda, k, kernel, p);
+    cudaError_t error = p->spans > 0 ? launch_spans(cuda, k, p)
+                        : rows       ? launch_rows(cuda, k, kernel, p)
+                                     : launch_main(cuda, k, kernel, p);
     if (error == cudaSuccess && may_mark(p)) error = bf_cuda_axis_launch_words(cuda, *p);
     return error;
 }
 
-/* The plan, and the check of offsets. */
+/* The plan, and the check of offsets: before all else where a call must not write if one is wrong,
+ * else where the kernels of segments have none of their own (segments.cuh). */
 static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p, int64_t *wrong) {
     const bool rows = p->at.offsets != NULL;
     cudaError_t error = bf_cuda_axis_launch_plan(context->cuda, *p);
-    if (error == cudaSuccess && rows) error = bf_cuda_axis_launch_check(context->cuda, *p);
+    if (error == cudaSuccess && rows && (wrong != NULL || !p->told))
+        error = bf_cuda_axis_launch_check(context->cuda, *p);
     if (wrong == NULL) return bf_cuda_check(context, error, "launching reductions");
     *wrong = -1;
     if (!rows) return bf_cuda_check(context, error, "launching reductions");
@@ -501,7 +543,8 @@ static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p
 
 /* Lets doubles tell results of any length first, if they may. */
 static bool set_rough(const bf_cuda_axis_kernels *k, const void *kernel, bf_cuda_axis_params *p) {
-    if (p->told || kernel == NULL || kernel == k->tiles || !is_rough(k, p)) return false;
+    if (p->told || kernel == NULL || kernel == k->tiles || p->spans > 0 || !is_rough(k, p))
+        return false;
     if (p->kind == BF_KIND_SUM && p->direct) return false;
     const int64_t taken = p->at.offsets != NULL ? most(p->giant, p->piece)
                           : kernel == k->warps  ? p->at.length
@@ -534,6 +577,7 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     p->columns = p->lanes = p->pieces = p->folded = 1;
     p->distance = 1;
     p->direct = p->again = p->told = false;
+    p->spans = 0;
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
     if (!tree) kernel = rows ? schedule_rows(cuda, &k, p) : schedule_fibres(cuda, &k, p);
     set_steps(p);

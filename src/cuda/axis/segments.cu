@@ -8,6 +8,7 @@ extern "C" {
 }
 
 static __global__ void report_wrong(const bf_cuda_axis_board *board, int64_t *wrong) {
+    bf_cuda_wait_for_previous();
     *wrong = (int64_t)board->wrong; /* ~0 is -1 */
 }
 
@@ -61,8 +62,11 @@ static bf_status reduce_rows(bf_cuda_axis_call *call, bf_rows *rows) {
     if (wrong >= 0) return refuse_offset(context, rows, wrong);
     if (!results->queued) return bf_cuda_axis_wait(call, 0);
     if (results->wrong == NULL) return BF_OK;
-    report_wrong<<<1, 1, 0, context->cuda->stream>>>(call->params.board, results->wrong);
-    return bf_cuda_check(context, cudaGetLastError(), "launching reductions");
+    const bf_cuda_shape shape = {1, 1, 0, true, false};
+    return bf_cuda_check(
+        context,
+        bf_cuda_launch(context->cuda, report_wrong, shape, call->params.board, results->wrong),
+        "launching reductions");
 }
 
 bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operands,

@@ -1,5 +1,6 @@
 /* Short segments that doubles tell: a warp copies the elements of some neighbouring ones into
- * shared memory, where each lane takes those of one or two. */
+ * shared memory, where each lane takes those of one or two. It checks their offsets as it reads
+ * them, so that calls on a stream need no other check. */
 #ifndef BF_CUDA_AXIS_SEGMENTS_CUH
 #define BF_CUDA_AXIS_SEGMENTS_CUH
 
@@ -8,133 +9,177 @@
 
 #include "rules/number/format.h"
 
+#include <type_traits>
+
 enum { BF_CUDA_AXIS_BATCH = 1024 /* elements of a warp at a time, at most */ };
 
-template <class C, bf_kind Kind> struct bf_cuda_axis_batch {
-    using Value = typename C::Value;
+/* Begins to copy a vector to shared memory. */
+static __device__ __forceinline__ void bf_cuda_axis_begin_copy(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile(
+        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+        "l"(from)
+        : "memory");
+#else
+    *(uint4 *)to = __ldcs((const uint4 *)from);
+#endif
+}
+
+/* The copies of this thread have ended. */
+static __device__ __forceinline__ void bf_cuda_axis_end_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
+    using Raw = typename C::Raw;
     using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, true>::Type;
-    static constexpr int room = BF_CUDA_AXIS_BATCH + BF_CUDA_AXIS_BATCH / 32;
-    static constexpr int U = 8; /* elements that a lane loads at once, */
-    static constexpr int V = 4; /* or vectors */
+    using Joint = typename Told::Joint;
+    static constexpr int N = C::N, U = 4;
 
     const bf_cuda_axis_params &p;
-    Value *elements; /* in shared memory */
+    Raw *elements; /* in shared memory */
     int lane;
+    Offset most; /* that may be right */
 
     /* Where the segments of a lane begin: two of them, or one. */
     struct Bounds {
-        int64_t begin[2], end; /* end: of all */
+        Offset begin[2], end; /* end: of all */
     };
-    __device__ __forceinline__ int64_t offset(int64_t s) const {
-        return bf_cuda_axis_offset_at(p.at, s < p.at.results ? s : p.at.results);
+    __device__ __forceinline__ int rows() const { return BF_CUDA_WARP * p.folded; }
+    /* Segments of a batch. */
+    __device__ __forceinline__ int count_of(int64_t batch) const {
+        const int64_t left = p.at.results - batch * rows();
+        return left < rows() ? (int)left : rows();
     }
-    __device__ __forceinline__ int64_t rows() const { return BF_CUDA_WARP * p.folded; }
     __device__ __forceinline__ Bounds bounds_of(int64_t batch) const {
-        const int64_t first = batch * rows();
+        const Offset *from = (const Offset *)p.at.offsets + batch * rows();
+        const int count = count_of(batch);
         Bounds b;
-        b.begin[0] = offset(first + lane);
-        b.begin[1] = p.folded > 1 ? offset(first + BF_CUDA_WARP + lane) : 0;
-        b.end = offset(first + rows());
+        b.begin[0] = from[min(lane, count)];
+        b.begin[1] = p.folded > 1 ? from[min(BF_CUDA_WARP + lane, count)] : 0;
+        b.end = from[count];
         return b;
     }
     /* Where segment number r of this lane ends, which begins there. */
-    __device__ __forceinline__ int64_t end_of(const Bounds &b, int r, int64_t begin) const {
-        const int64_t next = __shfl_down_sync(0xffffffffu, begin, 1);
-        const int64_t half = __shfl_sync(0xffffffffu, b.begin[1], 0);
+    __device__ __forceinline__ Offset end_of(const Bounds &b, int r, Offset begin) const {
+        const Offset next = __shfl_down_sync(0xffffffffu, begin, 1);
+        const Offset half = __shfl_sync(0xffffffffu, b.begin[1], 0);
         if (lane < BF_CUDA_WARP - 1) return next;
         return r == 0 && p.folded > 1 ? half : b.end;
     }
-    __device__ __forceinline__ void fill(int64_t base, int n) const {
-        for (int i = lane; i < n; i += U * BF_CUDA_WARP) {
-            typename C::Raw x[U];
+    /* Returns whether a segment's offsets are right. */
+    __device__ __forceinline__ bool check(int64_t number, Offset begin, Offset end) const {
+        using Unsigned = typename std::make_unsigned<Offset>::type;
+        const bool good = (Unsigned)begin <= (Unsigned)end && (Unsigned)end <= (Unsigned)most;
+        if (!good)
+            atomicMin(&p.board->wrong,
+                      (unsigned long long)(number + (begin >= 0 && begin <= most ? 1 : 0)));
+        return good;
+    }
+    /* From an element on that begins a vector: the last vector may hold more. */
+    __device__ __forceinline__ void fill_vectors(const Raw *from, int n, int64_t left) const {
+        constexpr int step = BF_CUDA_WARP * N;
+        const int whole = left < BF_CUDA_AXIS_BATCH ? (int)left & -N : BF_CUDA_AXIS_BATCH;
+        const Raw *at = from + lane * N, *end = elements + min(n, whole);
+        BF_ROLLED
+        for (Raw *to = elements + lane * N; to < end; to += step, at += step)
+            bf_cuda_axis_begin_copy(to, at);
+        if (whole + lane < n) elements[whole + lane] = from[whole + lane];
+        bf_cuda_axis_end_copies();
+    }
+    __device__ __forceinline__ void fill(const Raw *from, int n) const {
+#pragma unroll 8
+        for (int i = lane; i < n; i += BF_CUDA_WARP) elements[i] = __ldcs(from + i);
+    }
+    __device__ __forceinline__ void take(Told &sums, Joint &joint, int begin, int n) const {
+        const Raw *from = elements + begin;
+        BF_ROLLED
+        for (; n > 0; n -= U, from += U) {
 #pragma unroll
             for (int k = 0; k < U; k++)
-                if (i + k * BF_CUDA_WARP < n)
-                    x[k] = __ldcs((const typename C::Raw *)p.a + base + i + k * BF_CUDA_WARP);
-#pragma unroll
-            for (int k = 0; k < U; k++) {
-                const int at = i + k * BF_CUDA_WARP;
-                if (at < n) elements[bf_cuda_axis_place(at)] = C::value(p, x[k]);
-            }
+                if (k < n) sums.take(C::value(p, from[k]), joint);
         }
     }
-    /* The same from an element on that begins a vector: the last vector may hold more. */
-    __device__ __forceinline__ void fill_vectors(int64_t base, int n) const {
-        constexpr int N = C::N, step = BF_CUDA_WARP * N + N; /* 32 vectors, and what is left out */
-        const typename C::Raw *from = (const typename C::Raw *)p.a + base;
-        const int vectors = (int)min((int64_t)(n + N - 1) / N, (p.at.rows - base) / N);
+    /* The same of whole vectors. */
+    __device__ __forceinline__ void take_vectors(Told &sums, Joint &joint, int begin, int n) const {
         BF_ROLLED
-        for (int i = lane; i < vectors; i += V * BF_CUDA_WARP) {
-            uint4 x[V];
+        for (int i = 0; i < n; i += N) {
+            typename C::Value e[N];
+            C::unpack(p, *(const uint4 *)(elements + begin + i), e);
 #pragma unroll
-            for (int k = 0; k < V; k++)
-                if (i + k * BF_CUDA_WARP < vectors)
-                    x[k] = C::fetch(p, (const char *)(from + (i + k * BF_CUDA_WARP) * N));
-            Value *to = elements + bf_cuda_axis_place(i * N);
-#pragma unroll
-            for (int k = 0; k < V; k++) {
-                if (i + k * BF_CUDA_WARP >= vectors) break;
-                Value e[N];
-                C::unpack(p, x[k], e);
-#pragma unroll
-                for (int j = 0; j < N; j++) to[k * step + j] = e[j];
-            }
+            for (int k = 0; k < N; k++) sums.take(e[k], joint);
         }
-        const int last = vectors * N + lane;
-        if (last < n) elements[bf_cuda_axis_place(last)] = C::value(p, from[last]);
     }
     /* The result of no elements, or of too few. */
     __device__ __forceinline__ uint64_t none() const {
         return p.kind == BF_KIND_MOMENTS || p.op == BF_MEAN ? bf_format_nan(bf_format_of(p.to)) : 0;
     }
     /* Returns whether the result of these elements is written. */
-    __device__ __forceinline__ bool finish(int64_t r, int begin, int end) const {
-        uint64_t bits = none();
-        const int n = end - begin;
-        if (n > (p.kind == BF_KIND_MOMENTS ? p.ddof : 0)) {
+    __device__ __forceinline__ bool finish(int64_t r, int begin, int n, bool whole) const {
+        uint64_t bits;
+        if (n > (Kind == BF_KIND_MOMENTS ? p.ddof : 0)) {
             Told sums;
-            typename Told::Joint joint;
+            Joint joint;
             sums.reset();
             joint.reset();
-            sums.start(elements[bf_cuda_axis_place(begin)]);
-#pragma unroll 4
-            for (int i = begin; i < end; i++) sums.take(elements[bf_cuda_axis_place(i)], joint);
+            sums.start(C::value(p, elements[begin]));
+            if (whole)
+                take_vectors(sums, joint, begin, n);
+            else
+                take(sums, joint, begin, n);
             const bf_cuda_axis_told told(p, n, n);
             if (!joint.is_exact(told) || !sums.tell(p, told, joint, &bits)) return false;
+        } else {
+            bits = none();
         }
         bf_cuda_axis_store(p, r, bits);
         return true;
     }
-    /* Returns whether all results are written, but for those of giants. */
+    /* Returns whether all results are written, or some offset is wrong. */
     __device__ __forceinline__ bool run(int64_t batch, const Bounds &b) const {
+        const int count = count_of(batch);
+        const int64_t number = batch * rows() + lane;
+        const Offset first = __shfl_sync(0xffffffffu, b.begin[0], 0);
+        const Offset ends[2] = {end_of(b, 0, b.begin[0]), end_of(b, 1, b.begin[1])};
+        bool good = lane >= count || check(number, b.begin[0], ends[0]);
+        if (p.folded > 1 && lane + BF_CUDA_WARP < count)
+            good = check(number + BF_CUDA_WARP, b.begin[1], ends[1]) && good;
+        if (!__all_sync(0xffffffffu, good)) return true;
         const bool aligned = (uintptr_t)p.a % 16 == 0;
-        const int64_t first = __shfl_sync(0xffffffffu, b.begin[0], 0);
-        const int64_t base = aligned ? first & -(int64_t)C::N : first, total = b.end - base;
-        const bool fits = total <= BF_CUDA_AXIS_BATCH;
-        bool good = fits;
-        if (fits && aligned) fill_vectors(base, (int)total);
-        if (fits && !aligned) fill(base, (int)total);
+        const Offset base = aligned ? first & -(Offset)N : first;
+        if (b.end - base > BF_CUDA_AXIS_BATCH) return false;
+        const Raw *from = (const Raw *)p.a + base;
+        const int total = (int)(b.end - base);
+        if (aligned)
+            fill_vectors(from, total, p.at.rows - base);
+        else
+            fill(from, total);
         __syncwarp();
-        BF_ROLLED
-        for (int r = 0; r < p.folded; r++) {
-            const int64_t number = batch * rows() + r * BF_CUDA_WARP + lane;
-            const int64_t begin = r > 0 ? b.begin[1] : b.begin[0], end = end_of(b, r, begin);
-            if (number >= p.at.results) continue;
-            if (end - begin > p.giant) bf_cuda_axis_push(p, number, end - begin);
-            if (fits) good = finish(number, (int)(begin - base), (int)(end - base)) && good;
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            if (r == p.folded) break;
+            const Offset at = r > 0 ? b.begin[1] : b.begin[0], end = r > 0 ? ends[1] : ends[0];
+            const int begin = (int)(at - base), n = (int)(end - at);
+            const bool whole = __all_sync(0xffffffffu, ((begin | n) & (N - 1)) == 0);
+            if (r * BF_CUDA_WARP + lane < count)
+                good = finish(number + r * BF_CUDA_WARP, begin, n, whole) && good;
         }
         __syncwarp();
         return __all_sync(0xffffffffu, good);
     }
 };
 
-template <class C, bf_kind Kind>
+template <class C, bf_kind Kind, class Offset>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
     bf_cuda_axis_doubles_segments(const __grid_constant__ bf_cuda_axis_params p) {
-    using Batch = bf_cuda_axis_batch<C, Kind>;
-    __shared__ typename C::Value room[BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP][Batch::room];
+    using Batch = bf_cuda_axis_batch<C, Kind, Offset>;
+    __shared__ __align__(16)
+        typename C::Raw room[BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP][BF_CUDA_AXIS_BATCH];
     const int lane = (int)threadIdx.x % BF_CUDA_WARP;
-    const Batch batch = {p, room[threadIdx.x / BF_CUDA_WARP], lane};
+    const int64_t most = sizeof(Offset) == 8 ? INT64_MAX : INT32_MAX;
+    const Batch batch = {p, room[threadIdx.x / BF_CUDA_WARP], lane, (Offset)min(p.at.rows, most)};
     const int64_t rows = batch.rows(), step = bf_cuda_axis_warps_of_grid();
     const int64_t batches = (p.at.results + rows - 1) / rows;
     int64_t i = bf_cuda_axis_warp();
@@ -143,7 +188,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
     typename Batch::Bounds next = batch.bounds_of(i);
     for (; i < batches; i += step) {
         const typename Batch::Bounds b = next;
-        next = batch.bounds_of(i + step);
+        if (i + step < batches) next = batch.bounds_of(i + step);
         if (batch.run(i, b) || lane > 0) continue;
         const int64_t each = (int64_t)p.chunk * (BF_CUDA_WARP / p.lanes);
         for (int64_t c = i * rows / each; c * each < min((i + 1) * rows, p.at.results); c++)

@@ -6,17 +6,17 @@
 
 static __device__ __forceinline__ void bf_cuda_axis_store(const bf_cuda_axis_params &p, int64_t r,
                                                           uint64_t bits) {
-    char *to = (char *)p.values + r * p.bytes;
     if (!p.aligned) {
+        char *to = (char *)p.values + r * p.bytes;
         for (int i = 0; i < p.bytes; i++) to[i] = (char)(bits >> 8 * i);
-    } else if (p.bytes == 8) {
-        *(uint64_t *)to = bits;
     } else if (p.bytes == 4) {
-        *(uint32_t *)to = (uint32_t)bits;
+        ((uint32_t *)p.values)[r] = (uint32_t)bits;
+    } else if (p.bytes == 8) {
+        ((uint64_t *)p.values)[r] = bits;
     } else if (p.bytes == 2) {
-        *(uint16_t *)to = (uint16_t)bits;
+        ((uint16_t *)p.values)[r] = (uint16_t)bits;
     } else {
-        *(uint8_t *)to = (uint8_t)bits;
+        ((uint8_t *)p.values)[r] = (uint8_t)bits;
     }
 }
 

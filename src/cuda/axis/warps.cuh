@@ -29,7 +29,8 @@ template <class A> struct bf_cuda_axis_chunk {
         line = {0, 0, 0};
         if (is_mine) line = bf_cuda_axis_line_of(p.at, result);
         if (line.length <= p.giant) return;
-        if (!p.again) bf_cuda_axis_push(p, result, line.length);
+        /* Once, and after the check of offsets, so that the list has room for all. */
+        if (p.again == p.told) bf_cuda_axis_push(p, result, line.length);
         line.length = 0;
         is_mine = false;
     }

@@ -157,4 +157,68 @@ struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C,
 template <class C, int Ahead>
 constexpr int bf_cuda_axis_under_way<bf_cuda_axis_rough_sum<C, Ahead>> = Ahead;
 
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 800
+/* Vectors of columns: the next rows of a thread are under way to shared memory, for which they need
+ * no registers. */
+template <class C, int Ahead, int W>
+struct bf_cuda_axis_column_stream<bf_cuda_axis_rough_sum<C, Ahead>, W, true> {
+    using A = bf_cuda_axis_rough_sum<C, Ahead>;
+    using Raw = typename C::Raw;
+    static constexpr int bytes = (int)sizeof(Raw) * W;
+
+    const bf_cuda_axis_params &p;
+    const bf_cuda_axis_columns_at<C, W> &columns;
+    int64_t a, b;           /* the next row: its first element */
+    int64_t step_a, step_b; /* elements from one row to the next */
+    int64_t index;
+    int apart;
+    Raw x[1][W], y[1][W];
+
+    static __device__ __forceinline__ void begin_copy(void *to, const char *at) {
+        const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+        if constexpr (bytes == 16)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(at)
+                         : "memory");
+        else
+            asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(at),
+                         "n"(bytes)
+                         : "memory");
+    }
+    /* Copies since the last call are a group. */
+    static __device__ __forceinline__ void end_group() {
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    }
+    /* No more than n groups are under way. */
+    template <int n> static __device__ __forceinline__ void wait_for_groups() {
+        asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
+    }
+    __device__ __forceinline__ void take(A (&sums)[W], int count) {
+        __shared__ __align__(16) char ring[Ahead][BF_CUDA_AXIS_THREADS][bytes];
+        const char *at = (const char *)p.a + (a + columns.column[0]) * (int)sizeof(Raw);
+        const int64_t step = step_a * (int)sizeof(Raw);
+        int begun = 0;
+#pragma unroll
+        for (int k = 0; k < Ahead; k++, begun++, at += step) {
+            if (begun < count) begin_copy(ring[k][threadIdx.x], at);
+            end_group();
+        }
+        BF_ROLLED
+        for (int i = 0; i < count; i += Ahead) {
+#pragma unroll
+            for (int k = 0; k < Ahead; k++, begun++, at += step) {
+                if (i + k >= count) break;
+                Raw u[W];
+                wait_for_groups<Ahead - 1>();
+                memcpy(u, __builtin_assume_aligned(ring[k][threadIdx.x], bytes), bytes);
+                if (begun < count) begin_copy(ring[k][threadIdx.x], at);
+                end_group();
+#pragma unroll
+                for (int w = 0; w < W; w++) sums[w].sums.take(C::value(p, u[w]), sums[w].joint);
+            }
+        }
+        wait_for_groups<0>();
+    }
+};
+#endif
+
 #endif
