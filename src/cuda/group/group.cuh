@@ -119,9 +119,11 @@ bf_status bf_cuda_set_extend(bf_context *context, const bf_cuda_groups *groups,
  */
 const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *groups, const void *keys,
                                 int64_t n);
-/* Writes the keys of groups order[0, n). */
+/* Writes the keys of ranks order[0, n). order NULL: of the first n, which are not pairs. */
 cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *groups,
-                                 const unsigned *order, int64_t n, void *keys);
+                                 const void *ranks, const unsigned *order, int64_t n, void *keys);
+/* Returns whether keys are ranks: unsigned numbers as wide as ranks, and pairs. */
+bool bf_cuda_group_are_ranks(bf_dtype key);
 
 /* Adds 1 to counts[number] for each of n numbers. */
 cudaError_t bf_cuda_group_count(bf_context *context, const unsigned *numbers, int64_t n,

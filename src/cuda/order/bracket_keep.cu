@@ -33,24 +33,26 @@ template <bf_dtype D, int Brackets> struct Keeper {
     typedef typename signed_of<E>::type S;
     typedef bf_cuda_operands<E, false> Operands;
     static constexpr int BITS = 8 * (int)sizeof(E), VECTORS = BITS < 32 ? BITS / 8 : 4;
-    static constexpr int N = 16 / (int)sizeof(E), EACH = VECTORS * N;
+    static constexpr int N = 16 / (int)sizeof(E), EACH = VECTORS * N, AHEAD = 8;
     static constexpr bool FLOAT = bf_cuda_element::is_float(D), INDEXED = Brackets == FIRST;
     static constexpr int ENDS = INDEXED ? 1 : Brackets;
     typedef bf_cuda_tile<Operands, VECTORS> Tile;
     typedef typename bf_cuda_bits_of<INDEXED ? 4 : (int)sizeof(K)>::type Item;
-    enum { ROOM = EACH + 16, ROW = KEEPERS * sizeof(Item) };
-    /* Several brackets of places of 4 bytes have a table. */
-    static constexpr bool TABLED = Brackets == MOST && sizeof(K) == 4;
+    enum { ROOM = EACH + (sizeof(Item) == 4 ? 16 : 8), ROW = KEEPERS * sizeof(Item) };
+    /* Several brackets have a table. */
+    static constexpr bool TABLED = Brackets == MOST;
+    static constexpr int HEAD = 8 * (int)sizeof(K) - 32;
     struct memory {
         Item column[ROOM][KEEPERS];
         unsigned long long below[ENDS], nans;
         uint32_t table[TABLED ? TABLE + 2 : 1];
+        unsigned parts[INDEXED ? 1 : ENDS][INDEXED ? 1 : PARTS], shift[ENDS];
     };
     const bracket_params &p;
     memory &s;
     K low[ENDS], width[ENDS];
     uint32_t below[ENDS], nans, one;
-    K start; /* of the table: places from here on, shifted, are its entries */
+    uint32_t start; /* of the table: heads of places from here on, shifted, are its entries */
     int shift;
     bool tabled;
     uint32_t column, end; /* the addresses in shared memory of the column, and behind what it has */
@@ -61,12 +63,14 @@ template <bf_dtype D, int Brackets> struct Keeper {
         column = end = (uint32_t)__cvta_generic_to_shared(&shared.column[0][threadIdx.x]);
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
-            const K high = (K)p.at->high[b];
-            low[b] = (K)p.at->low[b];
-            width[b] = b < p.brackets && high > low[b] ? high - low[b] : 0;
+            const place_range<K> range(*p.at, b);
+            low[b] = range.low;
+            width[b] = b < p.brackets ? range.width : 0;
             below[b] = 0;
+            if (threadIdx.x == 0) s.shift[b] = (unsigned)range.shift;
         }
     }
+    static __device__ __forceinline__ uint32_t head_of(K x) { return (uint32_t)(x >> HEAD); }
     __device__ __forceinline__ unsigned kept() const { return (end - column) / ROW; }
     /* Returns the place of an element; of a NaN only if its bits are those of place_nan. */
     __device__ __forceinline__ K place(E e) const {
@@ -147,7 +151,11 @@ template <bf_dtype D, int Brackets> struct Keeper {
         }
         keep((Item)x, inside);
     }
-    /* Makes the table. Each entry tells of equally many places, the first of all before, and the
+    /* The last place of a bracket, or its low end. */
+    __device__ __forceinline__ K last_of(int b) const {
+        return low[b] + (width[b] > 0 ? width[b] - 1 : 0);
+    }
+    /* Makes the table. Each entry tells of equally many heads, the first of all before, and the
      * last of all behind, below which brackets all of them are; or that it is not so simple. */
     __device__ void make_table() {
         uint64_t base = ~(uint64_t)0, top = 0;
@@ -155,43 +163,42 @@ template <bf_dtype D, int Brackets> struct Keeper {
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
             if (b >= p.brackets) break;
-            base = low[b] < base ? low[b] : base;
-            top = (uint64_t)low[b] + width[b] > top ? (uint64_t)low[b] + width[b] : top;
+            const uint64_t end = (uint64_t)head_of(last_of(b)) + 1;
+            base = head_of(low[b]) < base ? head_of(low[b]) : base;
+            top = end > top ? end : top;
         }
         const int bits = bf_bit_length(top - base);
         shift = bits > TABLE_BITS ? bits - TABLE_BITS : 0;
         const uint64_t each = (uint64_t)1 << shift;
-        start = (K)(base > each ? base - each : 0);
+        start = (uint32_t)(base > each ? base - each : 0);
         for (int i = (int)threadIdx.x; i < TABLE + 2; i += KEEPERS) {
             const uint64_t first = i == 0 ? 0 : start + i * each;
             const uint64_t last = i == TABLE + 1 ? ~(uint64_t)0 : start + (i + 1) * each - 1;
             uint32_t entry = 0;
 #pragma unroll
             for (int b = 0; b < ENDS; b++) {
-                if (last < low[b])
+                if (b >= p.brackets) break;
+                if (last < head_of(low[b]))
                     entry |= 1u << FIELD * b;
-                else if (first < (uint64_t)low[b] + width[b] || first < low[b])
+                else if (first <= head_of(last_of(b)))
                     entry |= HARD;
             }
             s.table[i] = entry >= HARD ? HARD : entry;
         }
         __syncthreads();
         /* is it simple for most elements? */
-        for (int k = 0; k < 4; k++) {
-            const unsigned i = (k * KEEPERS + threadIdx.x) * (p.sampled / (4 * KEEPERS));
-            simple +=
-                (unsigned)__syncthreads_count((int32_t)entry_of(((const K *)p.sample)[i]) >= 0);
+        for (int k = 0; k < SPLITTERS / KEEPERS; k++) {
+            const K splitter = ((const K *)p.splitters)[k * KEEPERS + threadIdx.x];
+            simple += (unsigned)__syncthreads_count((int32_t)entry_of(splitter) >= 0);
         }
-        tabled = simple > 4 * KEEPERS / 8 * 7;
+        tabled = simple > SPLITTERS / 8 * 7;
     }
     __device__ __forceinline__ uint32_t entry_of(K x) const {
-        const K at = ((x > start ? x : start) - start) >> shift;
+        const uint32_t head = head_of(x), at = ((head > start ? head : start) - start) >> shift;
         return s.table[at < TABLE + 1 ? at : TABLE + 1];
     }
-    /* Counts an element by the table, or keeps it for later if that is not so simple. */
-    __device__ __forceinline__ void look_up(E element, uint32_t &sums) {
-        const K x = place(element);
-        const uint32_t entry = entry_of(x);
+    /* Counts an element by its entry, or keeps it for later if that is not so simple. */
+    __device__ __forceinline__ void use_entry(K x, uint32_t entry, uint32_t &sums) {
         sums += entry;
         keep((Item)x, (int32_t)entry < 0);
     }
@@ -203,10 +210,17 @@ template <bf_dtype D, int Brackets> struct Keeper {
         uint32_t sums = 0;
         place_nans(element);
 #pragma unroll
-        for (int k = 0; k < EACH; k++) look_up(element[k], sums);
+        for (int first = 0; first < EACH; first += AHEAD) { /* entries before what is kept */
+            uint32_t entry[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) entry[k] = entry_of(place(element[first + k]));
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) use_entry(place(element[first + k]), entry[k], sums);
+        }
         add_sums(sums);
     }
-    /* Counts the elements of the column, and returns which are in a bracket. */
+    /* Counts the elements of the column, and in the parts of their brackets. Returns which are in
+     * a bracket. */
     __device__ __forceinline__ uint32_t count_column(unsigned n) {
         uint32_t rows = 0;
         for (unsigned k = 0; k < n; k++) {
@@ -214,8 +228,10 @@ template <bf_dtype D, int Brackets> struct Keeper {
             bool inside = false;
 #pragma unroll
             for (int b = 0; b < ENDS; b++) {
-                count_less(x, low[b], below[b]);
-                inside |= (K)(x - low[b]) < width[b];
+                if (TABLED && tabled) count_less(x, low[b], below[b]);
+                if ((K)(x - low[b]) >= width[b]) continue;
+                inside = true;
+                atomicAdd(&s.parts[b][(unsigned)((K)(x - low[b]) >> s.shift[b])], 1u);
             }
             rows |= (uint32_t)inside << k;
         }
@@ -262,7 +278,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
                 uint32_t sums = 0;
                 if (FLOAT) place_nan(element);
                 if (TABLED && tabled)
-                    look_up(element, sums);
+                    use_entry(place(element), entry_of(place(element)), sums);
                 else
                     take(element);
                 add_sums(sums);
@@ -274,7 +290,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         const unsigned lane = threadIdx.x % WARP;
         const unsigned mine = kept();
         uint32_t rows = mine < 32 ? (1u << mine) - 1 : ~0u;
-        if (TABLED && tabled) rows = count_column(mine);
+        if (!INDEXED) rows = count_column(mine);
         unsigned sum = (unsigned)__popc(rows), most = mine;
         for (int d = WARP / 2; d > 0; d /= 2) {
             const unsigned other = __shfl_xor_sync(~0u, most, d);
@@ -314,6 +330,10 @@ template <bf_dtype D, int Brackets> struct Keeper {
         const int b = (int)threadIdx.x;
         if (b < p.brackets && s.below[b] > 0) atomicAdd(&p.at->below[b], s.below[b]);
         if (b == KEEPERS - 1 && s.nans > 0) atomicAdd(&p.at->nans, s.nans);
+        for (int i = b; i < p.brackets * PARTS; i += KEEPERS) {
+            const unsigned count = (&s.parts[0][0])[i];
+            if (count > 0) atomicAdd(&p.at->counts[0][0] + i, count);
+        }
     }
     /* Loads a thread's part of a tile if all of that is in the line, and returns whether it is. */
     static __device__ __forceinline__ bool load_whole(const Operands &e, int64_t tiles,
@@ -327,6 +347,8 @@ template <bf_dtype D, int Brackets> struct Keeper {
     __device__ __forceinline__ void run() {
         if (threadIdx.x < ENDS) s.below[threadIdx.x] = 0;
         if (threadIdx.x == 0) s.nans = 0;
+        for (int i = (int)threadIdx.x; !INDEXED && i < ENDS * PARTS; i += KEEPERS)
+            (&s.parts[0][0])[i] = 0;
         __syncthreads();
         const Operands e(p);
         const int64_t tiles = Tile::number_of(e);
@@ -357,9 +379,11 @@ template <bf_dtype D, int Brackets> struct Keeper {
 };
 
 template <bf_dtype D, int Brackets>
-__global__ void __launch_bounds__(KEEPERS, 4) keep_elements(const bracket_params p) {
+__global__ void __launch_bounds__(KEEPERS, Brackets == MOST ? 3 : 4)
+    keep_elements(const bracket_params p) {
     extern __shared__ uint64_t shared[];
     typedef Keeper<D, Brackets> keeper;
+    bf_cuda_wait_for_previous();
     keeper(p, *(typename keeper::memory *)shared).run();
 }
 
@@ -370,6 +394,7 @@ cudaError_t enqueue_brackets(const bf_cuda *cuda, const bracket_params &p) {
     shape.threads = KEEPERS;
     shape.shared = sizeof(typename Keeper<D, Brackets>::memory);
     shape.spares_cache = true;
+    shape.overlaps = true;
     cudaError_t error =
         bf_cuda_occupancy(cuda, (const void *)keep_elements<D, Brackets>, shape, &blocks);
     if (error != cudaSuccess) return error;
