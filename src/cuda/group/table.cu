@@ -26,11 +26,15 @@ template <class R> struct table_params {
     unsigned long long *notes;
 };
 
+/* A product alone crowds ranks that are evenly spaced, as dense ones are. */
+__device__ __forceinline__ unsigned home_of_product(uint32_t x, unsigned slots) {
+    return __umulhi((x ^ x >> 15) * 0x2c1b3c6du, slots);
+}
 __device__ __forceinline__ unsigned home_of(uint32_t rank, uint32_t factor, unsigned slots) {
-    return __umulhi(rank * factor, slots);
+    return home_of_product(rank * factor, slots);
 }
 __device__ __forceinline__ unsigned home_of(uint64_t rank, uint64_t factor, unsigned slots) {
-    return __umulhi((unsigned)(rank * factor >> 32), slots);
+    return home_of_product((uint32_t)(rank * factor >> 32), slots);
 }
 __device__ __forceinline__ uint32_t swap_if(uint32_t *at, uint32_t from, uint32_t to) {
     return atomicCAS(at, from, to);

@@ -22,7 +22,7 @@ using namespace bf_cuda_bracket;
 namespace {
 
 enum {
-    SAMPLE_BITS = 19, /* of the number of elements of a sample, at most */
+    SAMPLE_BITS = 18, /* of the number of elements of a sample, at most */
     TRIES = 2
 };
 
@@ -57,6 +57,7 @@ template <bf_dtype D> __global__ void __launch_bounds__(ENDERS) count_ends(const
     const int64_t tiles = Tile::number_of(e);
     for (int i = 0; i < p.ends; i += 2) {
         const K one = (K)p.place[i], two = (K)p.place[i + 1];
+        const bool both = i + 1 < p.ends;
         unsigned long long sums[4] = {};
         for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
             const bool whole = Tile::whole(e, number);
@@ -69,11 +70,12 @@ template <bf_dtype D> __global__ void __launch_bounds__(ENDERS) count_ends(const
 #pragma unroll
                 for (int k = 0; k < Operands::N; k++) {
                     const K x = bf_cuda_place_of<D>(p.order, some.e[k]);
-                    const bool holds = whole || e.holds(Tile::vector(number, v) * Operands::N + k);
-                    counts[0] += holds && x < one;
-                    counts[1] += holds && x == one;
-                    counts[2] += holds && x < two;
-                    counts[3] += holds && x == two;
+                    if (!whole && !e.holds(Tile::vector(number, v) * Operands::N + k)) continue;
+                    counts[0] += x < one;
+                    counts[1] += x == one;
+                    if (!both) continue;
+                    counts[2] += x < two;
+                    counts[3] += x == two;
                 }
             }
             for (int j = 0; j < 4; j++) sums[j] += counts[j];
@@ -209,13 +211,14 @@ bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p
     if (p->sampled_bits > SAMPLE_BITS) p->sampled_bits = SAMPLE_BITS;
     p->sampled = 1u << p->sampled_bits;
     p->room = (int64_t)brackets * (p->count / 16 + (1 << 17));
+    const size_t sample = p->sampled * bytes;
     const size_t kept = (size_t)p->room * bytes, small = brackets * SMALL * bytes;
     const size_t numbers = p->first > 0 ? (size_t)p->room * sizeof *p->numbers : 0;
-    char *memory = (char *)bf_cuda_order_alloc(call, sizeof *p->at + SPLITTERS * bytes + kept +
-                                                         small + numbers + 5 * 256);
+    char *memory = (char *)bf_cuda_order_alloc(call, sizeof *p->at + sample + kept + small +
+                                                         numbers + 5 * 256);
     if (memory == NULL) return BF_E_MEMORY;
     p->at = (board *)next_part(&memory, sizeof *p->at);
-    p->splitters = next_part(&memory, SPLITTERS * bytes);
+    p->sample = next_part(&memory, sample);
     p->kept = next_part(&memory, kept);
     p->small = next_part(&memory, small);
     p->numbers = (uint32_t *)next_part(&memory, numbers);

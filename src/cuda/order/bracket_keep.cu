@@ -46,29 +46,61 @@ template <bf_dtype D, int Brackets> struct Keeper {
         Item column[ROOM][KEEPERS];
         unsigned long long below[ENDS], nans;
         uint32_t table[TABLED ? TABLE + 2 : 1];
-        unsigned parts[INDEXED ? 1 : ENDS][INDEXED ? 1 : PARTS], shift[ENDS];
+        unsigned parts[INDEXED ? 1 : ENDS][INDEXED ? 1 : PARTS];
+        K low[ENDS], width[ENDS]; /* of brackets by their low ends */
+        int shift[ENDS], bracket[ENDS];
     };
     const bracket_params &p;
     memory &s;
-    K low[ENDS], width[ENDS];
+    K low[ENDS], width[ENDS]; /* of brackets by their low ends */
     uint32_t below[ENDS], nans, one;
     uint32_t start; /* of the table: heads of places from here on, shifted, are its entries */
     int shift;
-    bool tabled;
+    bool tabled, disjoint;
     uint32_t column, end; /* the addresses in shared memory of the column, and behind what it has */
 
     __device__ __forceinline__ Keeper(const bracket_params &params, memory &shared)
         : p(params), s(shared), nans(0), one((uint32_t)params.one), start(0), shift(0),
-          tabled(false) {
+          tabled(false), disjoint(true) {
+        int bracket[ENDS];
         column = end = (uint32_t)__cvta_generic_to_shared(&shared.column[0][threadIdx.x]);
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
             const place_range<K> range(*p.at, b);
-            low[b] = range.low;
+            low[b] = b < p.brackets ? range.low : (K) ~(K)0;
             width[b] = b < p.brackets ? range.width : 0;
             below[b] = 0;
-            if (threadIdx.x == 0) s.shift[b] = (unsigned)range.shift;
+            bracket[b] = b;
         }
+        sort_brackets(bracket);
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) {
+            if (b > 0) disjoint &= width[b - 1] <= low[b] - low[b - 1];
+            if (threadIdx.x != 0) continue;
+            s.low[b] = low[b];
+            s.width[b] = width[b];
+            s.shift[b] = place_range<K>(*p.at, bracket[b]).shift;
+            s.bracket[b] = bracket[b];
+        }
+    }
+    /* Those that there are not come last. */
+    __device__ __forceinline__ void sort_brackets(int (&bracket)[ENDS]) {
+#pragma unroll
+        for (int n = ENDS - 1; n > 0; n--) {
+#pragma unroll
+            for (int b = 0; b < n; b++) {
+                if (low[b] < low[b + 1] || (low[b] == low[b + 1] && bracket[b] < bracket[b + 1]))
+                    continue;
+                swap(low[b], low[b + 1]);
+                swap(width[b], width[b + 1]);
+                swap(bracket[b], bracket[b + 1]);
+            }
+        }
+    }
+    template <class T> static __device__ __forceinline__ void swap(T &a, T &b) {
+        const T first = a;
+        a = b;
+        b = first;
     }
     static __device__ __forceinline__ uint32_t head_of(K x) { return (uint32_t)(x >> HEAD); }
     __device__ __forceinline__ unsigned kept() const { return (end - column) / ROW; }
@@ -100,30 +132,27 @@ template <bf_dtype D, int Brackets> struct Keeper {
         e = bits;
         nans++;
     }
-    /* The same for several, among which there is seldom one: compilers must not do it always. */
-    __device__ __forceinline__ void place_nans(E (&e)[EACH]) {
-        if (!FLOAT || !any_nan(e)) return;
-        asm volatile("" ::: "memory");
-#pragma unroll
-        for (int k = 0; k < EACH; k++) place_nan(e[k]);
-    }
-    __device__ __forceinline__ void keep(Item item, bool keeps) {
+    /* Keeps an item if x is less than y. */
+    __device__ __forceinline__ void keep_if_less(Item item, uint32_t x, uint32_t y) {
         if (sizeof(Item) == 4)
             asm volatile("{\n\t.reg .pred keeps;\n\t"
-                         "setp.ne.u32 keeps, %2, 0;\n\t"
+                         "setp.lt.u32 keeps, %2, %3;\n\t"
                          "@keeps st.shared.u32 [%0], %1;\n\t"
-                         "@keeps add.u32 %0, %0, %3;\n\t}"
+                         "@keeps add.u32 %0, %0, %4;\n\t}"
                          : "+r"(end)
-                         : "r"((uint32_t)item), "r"((uint32_t)keeps), "n"((int)ROW)
+                         : "r"((uint32_t)item), "r"(x), "r"(y), "n"((int)ROW)
                          : "memory");
         else
             asm volatile("{\n\t.reg .pred keeps;\n\t"
-                         "setp.ne.u32 keeps, %2, 0;\n\t"
+                         "setp.lt.u32 keeps, %2, %3;\n\t"
                          "@keeps st.shared.u64 [%0], %1;\n\t"
-                         "@keeps add.u32 %0, %0, %3;\n\t}"
+                         "@keeps add.u32 %0, %0, %4;\n\t}"
                          : "+r"(end)
-                         : "l"((uint64_t)item), "r"((uint32_t)keeps), "n"((int)ROW)
+                         : "l"((uint64_t)item), "r"(x), "r"(y), "n"((int)ROW)
                          : "memory");
+    }
+    __device__ __forceinline__ void keep_if_less(Item item, uint64_t x, uint64_t y) {
+        keep_if_less(item, 0u, (uint32_t)(x < y));
     }
     /* Adds 1 if x is less than y, by the multipliers, for the adders have enough to do. */
     __device__ __forceinline__ void count_less(uint32_t x, uint32_t y, uint32_t &count) const {
@@ -149,7 +178,10 @@ template <bf_dtype D, int Brackets> struct Keeper {
             count_less(x, low[b], below[b]);
             inside |= (K)(x - low[b]) < width[b];
         }
-        keep((Item)x, inside);
+        if (ENDS == 1)
+            keep_if_less((Item)x, (K)(x - low[0]), width[0]);
+        else
+            keep_if_less((Item)x, 0u, (uint32_t)inside);
     }
     /* The last place of a bracket, or its low end. */
     __device__ __forceinline__ K last_of(int b) const {
@@ -188,7 +220,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         __syncthreads();
         /* is it simple for most elements? */
         for (int k = 0; k < SPLITTERS / KEEPERS; k++) {
-            const K splitter = ((const K *)p.splitters)[k * KEEPERS + threadIdx.x];
+            const K splitter = splitter_of<K>(p, k * KEEPERS + threadIdx.x);
             simple += (unsigned)__syncthreads_count((int32_t)entry_of(splitter) >= 0);
         }
         tabled = simple > SPLITTERS / 8 * 7;
@@ -200,15 +232,14 @@ template <bf_dtype D, int Brackets> struct Keeper {
     /* Counts an element by its entry, or keeps it for later if that is not so simple. */
     __device__ __forceinline__ void use_entry(K x, uint32_t entry, uint32_t &sums) {
         sums += entry;
-        keep((Item)x, (int32_t)entry < 0);
+        keep_if_less((Item)x, HARD - 1, entry);
     }
     __device__ __forceinline__ void add_sums(uint32_t sums) {
 #pragma unroll
         for (int b = 0; b < ENDS; b++) below[b] += sums >> FIELD * b & ((1u << FIELD) - 1);
     }
-    __device__ __forceinline__ void look_up_whole(E (&element)[EACH]) {
+    __device__ __forceinline__ void look_up_whole(const E (&element)[EACH]) {
         uint32_t sums = 0;
-        place_nans(element);
 #pragma unroll
         for (int first = 0; first < EACH; first += AHEAD) { /* entries before what is kept */
             uint32_t entry[AHEAD];
@@ -220,8 +251,31 @@ template <bf_dtype D, int Brackets> struct Keeper {
         add_sums(sums);
     }
     /* Counts the elements of the column, and in the parts of their brackets. Returns which are in
-     * a bracket. */
-    __device__ __forceinline__ uint32_t count_column(unsigned n) {
+     * a bracket. No two brackets share a place. */
+    __device__ __forceinline__ uint32_t count_in_disjoint(unsigned n) {
+        uint32_t rows = 0, sums = 0;
+        for (unsigned k = 0; k < n; k++) {
+            const K x = (K)s.column[k][threadIdx.x];
+            unsigned behind = 0; /* brackets behind x */
+#pragma unroll
+            for (int b = 0; b < ENDS; b++) behind += x < low[b];
+            const unsigned b = behind < ENDS ? ENDS - 1 - behind : 0;
+            const K distance = x - s.low[b];
+            sums += 1u << FIELD * behind >> FIELD;
+            if (distance >= s.width[b]) continue;
+            atomicAdd(&s.parts[b][(unsigned)(distance >> s.shift[b])], 1u);
+            rows |= 1u << k;
+        }
+        unsigned before = 0;
+#pragma unroll
+        for (int b = 0; TABLED && b < ENDS; b++) {
+            before += sums >> FIELD * (ENDS - 1 - b) & ((1u << FIELD) - 1);
+            if (tabled) below[b] += before;
+        }
+        return rows;
+    }
+    /* The same for any brackets. */
+    __device__ __forceinline__ uint32_t count_in_any(unsigned n) {
         uint32_t rows = 0;
         for (unsigned k = 0; k < n; k++) {
             const K x = (K)s.column[k][threadIdx.x];
@@ -237,14 +291,22 @@ template <bf_dtype D, int Brackets> struct Keeper {
         }
         return rows;
     }
-    __device__ __forceinline__ void take_whole(E (&element)[EACH]) {
-        place_nans(element);
+    /* Takes a tile. Nans: there may be NaNs in it, which is rare enough for code of its own. */
+    template <bool Nans> __device__ __forceinline__ void take_whole(E (&element)[EACH]) {
 #pragma unroll
-        for (int k = 0; k < EACH; k++) take(element[k]);
+        for (int k = 0; k < EACH; k++)
+            if (Nans) place_nan(element[k]);
+        if (TABLED && tabled) {
+            look_up_whole(element);
+        } else {
+#pragma unroll
+            for (int k = 0; k < EACH; k++) take(element[k]);
+        }
     }
     /* Keeps the positions of those of the first k, which are few. */
     __device__ __forceinline__ void keep_position(const Operands &e, int64_t i) {
-        if (bf_cuda_place_of<D>(p.order, e.element(i)) < width[0]) keep((Item)(i - e.before), true);
+        if (bf_cuda_place_of<D>(p.order, e.element(i)) < width[0])
+            keep_if_less((Item)(i - e.before), 0u, 1u);
     }
     __device__ __forceinline__ void keep_positions(const Operands &e, const E (&element)[EACH],
                                                    int64_t number) {
@@ -290,7 +352,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         const unsigned lane = threadIdx.x % WARP;
         const unsigned mine = kept();
         uint32_t rows = mine < 32 ? (1u << mine) - 1 : ~0u;
-        if (!INDEXED) rows = count_column(mine);
+        if (!INDEXED) rows = disjoint ? count_in_disjoint(mine) : count_in_any(mine);
         unsigned sum = (unsigned)__popc(rows), most = mine;
         for (int d = WARP / 2; d > 0; d /= 2) {
             const unsigned other = __shfl_xor_sync(~0u, most, d);
@@ -328,22 +390,35 @@ template <bf_dtype D, int Brackets> struct Keeper {
         for (int b = 0; b < ENDS; b++) add_count(below[b], &s.below[b]);
         __syncthreads();
         const int b = (int)threadIdx.x;
-        if (b < p.brackets && s.below[b] > 0) atomicAdd(&p.at->below[b], s.below[b]);
+        if (b < p.brackets && s.below[b] > 0) atomicAdd(&p.at->below[s.bracket[b]], s.below[b]);
         if (b == KEEPERS - 1 && s.nans > 0) atomicAdd(&p.at->nans, s.nans);
         for (int i = b; i < p.brackets * PARTS; i += KEEPERS) {
             const unsigned count = (&s.parts[0][0])[i];
-            if (count > 0) atomicAdd(&p.at->counts[0][0] + i, count);
+            if (count > 0) atomicAdd(&p.at->counts[s.bracket[i / PARTS]][i % PARTS], count);
         }
     }
-    /* Loads a thread's part of a tile if all of that is in the line, and returns whether it is. */
-    static __device__ __forceinline__ bool load_whole(const Operands &e, int64_t tiles,
-                                                      int64_t number, uint4 (&to)[VECTORS]) {
-        if (number >= tiles || !Tile::whole(e, number)) return false;
-        const uint4 *from = (const uint4 *)e.a + Tile::vector(number, 0);
+    /* The tiles of which all is in the line, and where the next tile of this block is. */
+    struct whole_tiles {
+        unsigned first, count;
+        const uint4 *next;
+
+        __device__ __forceinline__ explicit whole_tiles(const Operands &e) {
+            const int64_t end = e.end / (KEEPERS * EACH);
+            first = e.before > 0 ? 1 : 0;
+            count = end > first ? (unsigned)end - first : 0;
+            next = (const uint4 *)e.a + Tile::vector(blockIdx.x, 0);
+        }
+        /* Loads a thread's part of a tile if it is whole, and returns whether it is. */
+        __device__ __forceinline__ bool load(unsigned number, uint4 (&to)[VECTORS]) {
+            const bool whole = number - first < count;
+            if (whole) {
 #pragma unroll
-        for (int v = 0; v < VECTORS; v++) to[v] = __ldcs(from + v * KEEPERS);
-        return true;
-    }
+                for (int v = 0; v < VECTORS; v++) to[v] = __ldcs(next + v * KEEPERS);
+            }
+            next += gridDim.x * (VECTORS * KEEPERS);
+            return whole;
+        }
+    };
     __device__ __forceinline__ void run() {
         if (threadIdx.x < ENDS) s.below[threadIdx.x] = 0;
         if (threadIdx.x == 0) s.nans = 0;
@@ -351,24 +426,25 @@ template <bf_dtype D, int Brackets> struct Keeper {
             (&s.parts[0][0])[i] = 0;
         __syncthreads();
         const Operands e(p);
-        const int64_t tiles = Tile::number_of(e);
+        const unsigned tiles = (unsigned)Tile::number_of(e);
+        whole_tiles all(e);
         if (TABLED) make_table();
         uint4 ahead[VECTORS];
-        int64_t number = blockIdx.x;
-        bool whole = load_whole(e, tiles, number, ahead);
+        unsigned number = blockIdx.x;
+        bool whole = all.load(number, ahead);
         while (number < tiles) {
-            const int64_t next = number + gridDim.x;
+            const unsigned next = number + gridDim.x;
             E element[EACH];
             memcpy(element, ahead, sizeof element);
-            const bool next_whole = load_whole(e, tiles, next, ahead);
+            const bool next_whole = all.load(next, ahead);
             if (!whole)
                 take_some(e, number);
             else if (INDEXED)
                 keep_positions(e, element, number);
-            else if (TABLED && tabled)
-                look_up_whole(element);
+            else if (FLOAT && __any_sync(~0u, any_nan(element)))
+                take_whole<true>(element);
             else
-                take_whole(element);
+                take_whole<false>(element);
             if (__any_sync(~0u, end - column > (ROOM - EACH) * ROW)) flush(e);
             number = next;
             whole = next_whole;

@@ -1,8 +1,9 @@
 /* Step 1 of bracket.cu: a sample tells between which places the wanted ranks almost surely lie.
  *
- * Random places in order, the splitters, are the ends that brackets may have. A larger sample is
- * counted between them: so it need not be kept, and a search finds the ends of all brackets. Of a
- * few of the first elements the end is a least place of a block's sample instead. */
+ * Some of the sample in order, the splitters, are the ends that brackets may have. All of it is
+ * counted between them, and a search in the sums finds the ends of all brackets. Of a few of the
+ * first elements the end is a least place of a block's part of the sample instead.
+ */
 #include "cuda/order/bracket_steps.cuh"
 #include "cuda/runtime/launch.cuh"
 
@@ -11,6 +12,8 @@
 using namespace bf_cuda_bracket;
 
 namespace {
+
+enum { SAMPLERS = 256 /* threads of a block that takes a sample */ };
 
 /* Where the elements of a result should be among m sampled ones, and how far they may be off: by
  * four and a half standard deviations. */
@@ -29,60 +32,76 @@ __device__ void guess_range(const bracket_params &p, int bracket, double m, doub
     *to = part * m + margin;
 }
 
-/* Returns a random element of stretch i, of 2^bits. */
+/* Takes a random element of each stretch, and clears the board. */
 template <bf_dtype D>
-__device__ __forceinline__ bf_cuda_bits_type<D> draw(const bracket_params &p, uint64_t i, int bits,
-                                                     uint64_t seed) {
-    const uint64_t n = (uint64_t)p.count, begin = n * i >> bits, end = n * (i + 1) >> bits;
-    const uint64_t at = begin + bf_hash_place(bf_hash_mix(seed + i), end - begin);
-    return ((const bf_cuda_bits_type<D> *)p.a)[at];
+__global__ void __launch_bounds__(SAMPLERS) take_sample(const bracket_params p) {
+    const uint64_t i = blockIdx.x * SAMPLERS + threadIdx.x, n = (uint64_t)p.count;
+    bf_cuda_let_next_begin();
+    const uint64_t begin = n * i >> p.sampled_bits, end = n * (i + 1) >> p.sampled_bits;
+    const uint64_t at = begin + bf_hash_place(bf_hash_mix(p.seed + i), end - begin);
+    const bf_cuda_bits_type<D> element = ((const bf_cuda_bits_type<D> *)p.a)[at];
+    for (uint64_t k = i; k < sizeof(board) / 8; k += gridDim.x * SAMPLERS)
+        ((unsigned long long *)p.at)[k] = 0;
+    ((bf_cuda_place_type<D> *)p.sample)[i] = bf_cuda_place_of<D>(p.order, element);
 }
 
-/* Sorts the splitters (Batcher's bitonic sort), by a block of half as many threads. Neighbours
- * that one warp has need not wait for other warps. */
-template <class K> __device__ __forceinline__ void sort_splitters(K *s) {
-    static_assert(SPLITTERS == 2 * SELECTORS, "a thread compares two");
-    const unsigned t = threadIdx.x;
-    for (unsigned size = 2; size <= SPLITTERS; size *= 2) {
-        for (unsigned stride = size / 2; stride > 0; stride /= 2) {
-            const unsigned i = 2 * t - (t & (stride - 1)), j = i + stride;
-            const K x = s[i], y = s[j];
-            if ((x > y) == ((i & size) == 0)) {
-                s[i] = y;
-                s[j] = x;
-            }
-            if (stride > WARP || (stride == 1 && size >= 2 * WARP))
-                __syncthreads();
-            else
-                __syncwarp();
-        }
+/* Of an element and that of the lane `stride` away, keeps the one that belongs here. */
+template <class K> __device__ __forceinline__ void exchange(K &x, unsigned stride, bool ascends) {
+    const K y = (K)__shfl_xor_sync(~0u, (unsigned long long)x, stride);
+    const bool is_first = (threadIdx.x & stride) == 0;
+    x = (y < x) == (is_first == ascends) ? y : x;
+}
+
+/* The steps of a bitonic sort within the 64 elements of a warp, from this stride on. A lane has one
+ * of the first 32, at `at`, and one of the others. */
+template <class K>
+__device__ __forceinline__ void sort_in_warp(K (&x)[2], unsigned at, unsigned size,
+                                             unsigned stride) {
+    const bool ascends[2] = {(at & size) == 0, ((at + WARP) & size) == 0};
+    if (stride == WARP && (x[1] < x[0]) == ascends[0]) {
+        const K first = x[0];
+        x[0] = x[1];
+        x[1] = first;
+    }
+    for (unsigned d = stride < WARP ? stride : WARP / 2; d > 0; d /= 2) {
+        exchange(x[0], d, ascends[0]);
+        exchange(x[1], d, ascends[1]);
     }
 }
 
-/* Draws the splitters, and clears the board. */
-template <bf_dtype D>
-__global__ void __launch_bounds__(SELECTORS, 1) draw_splitters(const bracket_params p) {
-    typedef bf_cuda_place_type<D> K;
-    __shared__ K s[SPLITTERS];
-    bf_cuda_let_next_begin();
-    bf_cuda_bits_type<D> element[2];
-    for (int k = 0; k < 2; k++)
-        element[k] = draw<D>(p, threadIdx.x + k * SELECTORS, BUCKET_BITS, ~p.seed);
-    for (unsigned i = threadIdx.x; i < sizeof(board) / 8; i += SELECTORS)
-        ((unsigned long long *)p.at)[i] = 0;
-    for (int k = 0; k < 2; k++)
-        s[threadIdx.x + k * SELECTORS] = bf_cuda_place_of<D>(p.order, element[k]);
+/* Sorts the splitters (Batcher's bitonic sort), by a block of half as many threads. */
+template <class K> __device__ __forceinline__ void sort_splitters(K *s) {
+    static_assert(SPLITTERS == 2 * SELECTORS, "a thread has two");
+    const unsigned t = threadIdx.x, at = t / WARP * (2 * WARP) + t % WARP;
+    K x[2] = {s[at], s[at + WARP]};
+    for (unsigned size = 2; size <= 2 * WARP; size *= 2) sort_in_warp(x, at, size, size / 2);
+    for (unsigned size = 4 * WARP; size <= SPLITTERS; size *= 2) {
+        s[at] = x[0];
+        s[at + WARP] = x[1];
+        __syncthreads();
+        for (unsigned stride = size / 2; stride > WARP; stride /= 2) {
+            const unsigned i = 2 * t - (t & (stride - 1)), j = i + stride;
+            const K first = s[i], second = s[j];
+            if ((second < first) == ((i & size) == 0)) {
+                s[i] = second;
+                s[j] = first;
+            }
+            __syncthreads();
+        }
+        x[0] = s[at];
+        x[1] = s[at + WARP];
+        sort_in_warp(x, at, size, WARP);
+    }
+    s[at] = x[0];
+    s[at + WARP] = x[1];
     __syncthreads();
-    sort_splitters(s);
-    for (int k = 0; k < 2; k++)
-        ((K *)p.splitters)[threadIdx.x + k * SELECTORS] = s[threadIdx.x + k * SELECTORS];
 }
 
 template <class K> struct sample_memory {
     K splitter[SPLITTERS];
     unsigned count[SLOTS]; /* later, sums */
     unsigned warps[SELECTORS / WARP];
-    unsigned long long least[SAMPLERS_MOST]; /* of warps; later, of blocks */
+    unsigned long long least[COUNTERS_MOST]; /* of warps; later, of blocks */
     unsigned nans;
     bool last; /* of the blocks */
 };
@@ -189,45 +208,39 @@ template <class K> __device__ void place_last(sample_memory<K> &s, const bracket
     if (before == wanted) p.at->high[0] = mine;
 }
 
-/* Counts the sample between the splitters. The last block to do so sets the ends. */
-template <bf_dtype D>
-__global__ void __launch_bounds__(SELECTORS, 1) count_sample(const bracket_params p) {
-    typedef bf_cuda_place_type<D> K;
-    typedef bf_cuda_bits_type<D> E;
-    enum { AHEAD = 4 };
-    __shared__ sample_memory<K> s;
-    const unsigned step = gridDim.x * SELECTORS;
-    unsigned i = blockIdx.x * SELECTORS + threadIdx.x, nans = 0;
+/* Counts a block's part of the sample between the splitters. */
+template <class K> __device__ void count_part(sample_memory<K> &s, const bracket_params &p) {
+    const K *sample = (const K *)p.sample;
+    const bool has_nans = p.coding.kind == BF_CUDA_FLOATS;
+    unsigned nans = 0;
     unsigned long long least = ~0ull;
-    E element[AHEAD];
-    for (unsigned k = threadIdx.x; k < SLOTS; k += SELECTORS) s.count[k] = 0;
-    if (threadIdx.x == 0) s.nans = 0;
-    for (bool first = true; i < p.sampled; first = false, i += AHEAD * step) {
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (i + k * step < p.sampled)
-                element[k] = draw<D>(p, i + k * step, p.sampled_bits, p.seed);
-        if (first) {
-            bf_cuda_wait_for_end();
-            for (unsigned k = threadIdx.x; k < SPLITTERS; k += SELECTORS)
-                s.splitter[k] = __ldcg((const K *)p.splitters + k);
-            __syncthreads();
-        }
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            if (i + k * step >= p.sampled) break;
-            const K x = bf_cuda_place_of<D>(p.order, element[k]);
-            nans += bf_cuda_is_nan<D>(element[k]);
-            least = x < least ? x : least;
-            atomicAdd(&s.count[slot_of(s, x)], 1u);
-        }
+    for (unsigned i = blockIdx.x * SELECTORS + threadIdx.x; i < p.sampled;
+         i += gridDim.x * SELECTORS) {
+        const K x = sample[i];
+        nans += has_nans && x == (K)p.coding.nan_place;
+        least = x < least ? x : least;
+        atomicAdd(&s.count[slot_of(s, x)], 1u);
     }
     if (nans > 0) atomicAdd(&s.nans, nans);
+    if (p.first > 0) tell_least(s, p, least);
     __syncthreads();
     for (unsigned k = threadIdx.x; k < SLOTS; k += SELECTORS)
         atomicAdd(&p.at->sampled[k], s.count[k]);
     if (threadIdx.x == 0 && s.nans > 0) atomicAdd(&p.at->sampled_nans, (unsigned long long)s.nans);
-    if (p.first > 0) tell_least(s, p, least);
+}
+
+/* Counts the sample. The last block to do so sets the ends. */
+template <class K>
+__global__ void __launch_bounds__(SELECTORS, 1) count_sample(const bracket_params p) {
+    __shared__ sample_memory<K> s;
+    bf_cuda_wait_for_previous();
+    for (unsigned k = threadIdx.x; k < SPLITTERS; k += SELECTORS)
+        s.splitter[k] = splitter_of<K>(p, k);
+    for (unsigned k = threadIdx.x; k < SLOTS; k += SELECTORS) s.count[k] = 0;
+    if (threadIdx.x == 0) s.nans = 0;
+    __syncthreads();
+    sort_splitters(s.splitter);
+    count_part(s, p);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) s.last = atomicAdd(&p.at->counters, 1u) == gridDim.x - 1;
@@ -238,13 +251,13 @@ __global__ void __launch_bounds__(SELECTORS, 1) count_sample(const bracket_param
 
 template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_params &p) {
     bf_cuda_shape shape = {};
-    draw_splitters<D><<<1, SELECTORS, 0, cuda->stream>>>(p);
-    shape.blocks = p.sampled / SELECTORS;
+    take_sample<D><<<p.sampled / SAMPLERS, SAMPLERS, 0, cuda->stream>>>(p);
+    shape.blocks = p.sampled / (2 * SELECTORS);
     if (shape.blocks > cuda->multiprocessors) shape.blocks = cuda->multiprocessors;
-    if (shape.blocks > SAMPLERS_MOST) shape.blocks = SAMPLERS_MOST;
+    if (shape.blocks > COUNTERS_MOST) shape.blocks = COUNTERS_MOST;
     shape.threads = SELECTORS;
     shape.overlaps = true;
-    return bf_cuda_launch(cuda, count_sample<D>, shape, p);
+    return bf_cuda_launch(cuda, count_sample<bf_cuda_place_type<D>>, shape, p);
 }
 
 } // namespace

@@ -15,9 +15,10 @@ enum {
     SELECTORS = 1024, /* threads of a block that selects by itself */
     BUCKET_BITS = 11, /* of a digit, when a block selects */
     BUCKETS = 1 << BUCKET_BITS,
-    SPLITTERS = 1 << 11, /* random places in order: ends of brackets are among them */
+    SPLITTER_BITS = 11,
+    SPLITTERS = 1 << SPLITTER_BITS, /* of the sample, of which ends of brackets are chosen */
     SLOTS = 2 * SPLITTERS + 1,
-    SAMPLERS_MOST = 256, /* blocks that count the sample */
+    COUNTERS_MOST = 256, /* blocks that count the sample */
     PART_BITS = 9,       /* of the parts of a bracket, in which what is kept is counted */
     PARTS = 1 << PART_BITS,
     LISTED = 1 << 15,    /* bytes of elements that a block that selects has in shared memory */
@@ -37,7 +38,7 @@ struct board {
     unsigned long long below[MOST], kept[MOST]; /* elements before low, and those kept */
     unsigned long long place[RANKS], where[RANKS];
     unsigned long long sampled_nans;
-    unsigned long long sampled_least[SAMPLERS_MOST]; /* of each block's sample, for the first k */
+    unsigned long long sampled_least[COUNTERS_MOST]; /* of each block's sample, for the first k */
     unsigned long long part_low[MOST];               /* the range of the ranks' parts, */
     int part_bits[MOST];                             /* which is less than 2^this */
     unsigned long long before[MOST];                 /* of those kept, before the parts */
@@ -65,8 +66,8 @@ struct bracket_params {
     int64_t first;
     void *values; /* may be NULL, as index may be */
     int64_t *index;
-    void *splitters;  /* SPLITTERS places, in order */
-    unsigned sampled; /* elements of the sample: 2^sampled_bits */
+    void *sample;     /* places */
+    unsigned sampled; /* of them: 2^sampled_bits */
     int sampled_bits;
     uint64_t seed;
     bf_cuda_coding coding;
@@ -86,6 +87,12 @@ cudaError_t finish(const bf_cuda *cuda, bf_dtype dtype, const bracket_params &p)
 /* Makes *most x if x is more. That is rare, so it looks first. */
 static __device__ __forceinline__ void raise(unsigned long long *most, unsigned long long x) {
     if (*(volatile unsigned long long *)most < x) atomicMax(most, x);
+}
+
+/* Returns a splitter, from the sample: they are in no order. */
+template <class K>
+static __device__ __forceinline__ K splitter_of(const bracket_params &p, unsigned i) {
+    return ((const K *)p.sample)[(size_t)i << (p.sampled_bits - SPLITTER_BITS)];
 }
 
 /* A range of places: [low, low + width). The distances from low, shifted, are parts. */
@@ -116,14 +123,12 @@ __device__ __forceinline__ void for_each(const K *from, uint64_t n, uint64_t fir
     enum { AHEAD = 64 / sizeof(K) };
     for (; first < n; first += step * AHEAD) {
         K x[AHEAD];
-        if (first + (AHEAD - 1) * step < n) {
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) x[k] = from[first + k * step];
+        for (int k = 0; k < AHEAD; k++)
+            if (first + k * step < n) x[k] = from[first + k * step];
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) f(x[k], first + k * step);
-        } else {
-            for (uint64_t i = first; i < n; i += step) f(from[i], i);
-        }
+        for (int k = 0; k < AHEAD; k++)
+            if (first + k * step < n) f(x[k], first + k * step);
     }
 }
 
