@@ -32,6 +32,7 @@ struct bf_cuda_group_set {
     bf_cuda_aggregate aggregates[BF_AGGREGATES_MAX];
     bf_cuda_buffer slots; /* the index: unsigned, a number + 1; 0: an empty slot */
     uint64_t slot_count;  /* slots of the index; 0: there is no index */
+    uint64_t rank_bits;   /* no rank has others */
     bf_hash_seed seed;
 };
 

@@ -75,11 +75,17 @@ bf_status sort_pairs(bf_context *context, bf_cuda_groups *g) {
     return bf_cuda_group_check(context, cudaGetLastError());
 }
 
+/* Ranks are less than 2^this. */
+int bits_of_ranks(const bf_cuda_groups *g) {
+    const int bits = bf_bit_length(g->set.rank_bits);
+    return bits < 8 * g->rank_bytes ? bits : 8 * g->rank_bytes;
+}
+
 bf_status sort_words(bf_context *context, bf_cuda_groups *g) {
     bf_cuda_radix r = {};
     r.n = g->set.size;
     r.key_bytes = g->rank_bytes;
-    r.bits = 8 * g->rank_bytes;
+    r.bits = bits_of_ranks(g);
     r.keys = g->set.ranks.memory;
     r.value_bytes = sizeof(unsigned);
     r.moved = g->order.memory;
@@ -134,7 +140,7 @@ bf_status list_counts(bf_context *context, bf_cuda_groups *g, void *keys, void *
     bf_cuda_radix r = {};
     r.n = n;
     r.key_bytes = g->rank_bytes;
-    r.bits = 8 * g->rank_bytes;
+    r.bits = bits_of_ranks(g);
     r.keys = g->set.ranks.memory;
     r.sorted = are_ranks ? all_keys : out + count_bytes;
     r.value_bytes = counts != NULL ? 8 : 0;

@@ -47,44 +47,71 @@ struct end_params {
     end_counts *counts;
 };
 
-/* Counts the elements before each end, and those equal to it: two ends a read. */
-template <bf_dtype D> __global__ void __launch_bounds__(ENDERS) count_ends(const end_params p) {
+/* A thread's counts of elements before two ends and equal to them. */
+template <bf_dtype D> struct EndCounter {
     typedef bf_cuda_bits_type<D> E;
     typedef bf_cuda_place_type<D> K;
     typedef bf_cuda_operands<E, false> Operands;
     typedef bf_cuda_tile<Operands, END_VECTORS> Tile;
-    const Operands e(p);
-    const int64_t tiles = Tile::number_of(e);
-    for (int i = 0; i < p.ends; i += 2) {
-        const K one = (K)p.place[i], two = (K)p.place[i + 1];
-        const bool both = i + 1 < p.ends;
-        unsigned long long sums[4] = {};
-        for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
-            const bool whole = Tile::whole(e, number);
-            unsigned counts[4] = {};
-            Tile tile;
-            tile.load(e, number);
+    K end[2];
+    unsigned before[2], equal[2]; /* of a tile */
+
+    template <bool Whole, int Ends>
+    __device__ __forceinline__ void count(const bf_order order, const Operands &e, const Tile &tile,
+                                          int64_t number) {
 #pragma unroll
-            for (int v = 0; v < END_VECTORS; v++) {
-                const bf_cuda_elements<E> some(tile.a[v]);
+        for (int v = 0; v < END_VECTORS; v++) {
+            const bf_cuda_elements<E> some(tile.a[v]);
 #pragma unroll
-                for (int k = 0; k < Operands::N; k++) {
-                    const K x = bf_cuda_place_of<D>(p.order, some.e[k]);
-                    if (!whole && !e.holds(Tile::vector(number, v) * Operands::N + k)) continue;
-                    counts[0] += x < one;
-                    counts[1] += x == one;
-                    if (!both) continue;
-                    counts[2] += x < two;
-                    counts[3] += x == two;
+            for (int k = 0; k < Operands::N; k++) {
+                const K x = bf_cuda_place_of<D>(order, some.e[k]);
+                if (!Whole && !e.holds(Tile::vector(number, v) * Operands::N + k)) continue;
+#pragma unroll
+                for (int i = 0; i < Ends; i++) {
+                    before[i] += x < end[i];
+                    equal[i] += x == end[i];
                 }
             }
-            for (int j = 0; j < 4; j++) sums[j] += counts[j];
         }
-        for (int j = 0; j < 4; j++) {
-            for (int d = WARP / 2; d > 0; d /= 2) sums[j] += __shfl_xor_sync(~0u, sums[j], d);
-            if (threadIdx.x % WARP != 0 || sums[j] == 0) continue;
-            unsigned long long *to = j % 2 == 0 ? p.counts->before : p.counts->equal;
-            atomicAdd(&to[i + j / 2], sums[j]);
+    }
+    __device__ __forceinline__ void count_tile(const bf_order order, const Operands &e,
+                                               int64_t number, bool both) {
+        Tile tile;
+        tile.load(e, number);
+        for (int i = 0; i < 2; i++) before[i] = equal[i] = 0;
+        if (!Tile::whole(e, number))
+            count<false, 2>(order, e, tile, number);
+        else if (both)
+            count<true, 2>(order, e, tile, number);
+        else
+            count<true, 1>(order, e, tile, number);
+    }
+};
+
+__device__ __forceinline__ void add_sum(unsigned long long sum, unsigned long long *to) {
+    for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+    if (threadIdx.x % WARP == 0 && sum > 0) atomicAdd(to, sum);
+}
+
+/* Counts the elements before each end, and those equal to it: two ends a read. */
+template <bf_dtype D> __global__ void __launch_bounds__(ENDERS) count_ends(const end_params p) {
+    typedef EndCounter<D> Counter;
+    const typename Counter::Operands e(p);
+    const int64_t tiles = Counter::Tile::number_of(e);
+    for (int i = 0; i < p.ends; i += 2) {
+        unsigned long long before[2] = {}, equal[2] = {};
+        Counter counter;
+        for (int k = 0; k < 2; k++) counter.end[k] = (typename Counter::K)p.place[i + k];
+        for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
+            counter.count_tile(p.order, e, number, i + 1 < p.ends);
+            for (int k = 0; k < 2; k++) {
+                before[k] += counter.before[k];
+                equal[k] += counter.equal[k];
+            }
+        }
+        for (int k = 0; k < 2 && i + k < p.ends; k++) {
+            add_sum(before[k], &p.counts->before[i + k]);
+            add_sum(equal[k], &p.counts->equal[i + k]);
         }
     }
 }

@@ -91,6 +91,12 @@ __device__ void find_parts(const bracket_params &p, int bracket, place_range<K> 
     range->width = 0;
     if (!ranks.any) return;
     for (int i = 0; i < 2; i++) part[i] = find_part(counts, ranks.rank[i], sum, mine, &before[i]);
+    if (all.shift == 0) {
+        if (blockIdx.x != 0 || lane >= 2) return;
+        p.at->exact[bracket] = true;
+        p.at->place[2 * bracket + lane] = all.low + (lane == 0 ? part[0] : part[1]);
+        return;
+    }
     const K begin = (K)part[0] << all.shift,
             end = ((K)part[1] << all.shift) + (((K)1 << all.shift) - 1); /* the last */
     range->low = all.low + begin;
@@ -116,6 +122,15 @@ __device__ __forceinline__ void put_taken(const bracket_params &p, int b, unsign
     if (to > 0 && to < SMALL) return;
     raise(&p.at->least[b], ~(unsigned long long)x);
     raise(&p.at->most[b], (unsigned long long)x);
+}
+
+/* Adds 1 for each lane that is here, and returns the sum before the lane's. */
+__device__ __forceinline__ unsigned add_one_together(unsigned *sum) {
+    const unsigned here = __activemask(), lane = threadIdx.x % WARP;
+    const int first = __ffs((int)here) - 1;
+    unsigned before = 0;
+    if ((int)lane == first) before = atomicAdd(sum, (unsigned)__popc(here));
+    return __shfl_sync(here, before, first) + (unsigned)__popc(here & ((1u << lane) - 1));
 }
 
 template <class K, int Brackets>
@@ -145,7 +160,7 @@ __global__ void __launch_bounds__(SELECTORS, 1) take_parts(const bracket_params 
             return;
         }
         unsigned to = *(volatile unsigned *)&p.at->taken[b];
-        if (to <= SMALL) to = atomicAdd(&p.at->taken[b], 1u);
+        if (to <= SMALL) to = add_one_together(&p.at->taken[b]);
         put_taken(p, b, to, x);
     });
     __syncthreads();
@@ -176,7 +191,9 @@ __global__ void __launch_bounds__(SELECTORS, 1) finish_ranks(const bracket_param
     unsigned long long where = ranks.where[side], place = 0;
     const board &at = *p.at;
     const K *small = (const K *)p.small + bracket * SMALL;
-    if (where == FOUND) {
+    if (where == FOUND && at.exact[bracket]) {
+        place = at.place[i];
+    } else if (where == FOUND) {
         const unsigned taken = at.taken[bracket];
         const bool alike = at.most[bracket] == ~at.least[bracket];
         if (taken > SMALL && alike && all_equal(small, SMALL, (K)at.most[bracket]))

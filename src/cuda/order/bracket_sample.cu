@@ -214,8 +214,8 @@ template <class K> __device__ void count_part(sample_memory<K> &s, const bracket
     const bool has_nans = p.coding.kind == BF_CUDA_FLOATS;
     unsigned nans = 0;
     unsigned long long least = ~0ull;
-    for (unsigned i = blockIdx.x * SELECTORS + threadIdx.x; i < p.sampled;
-         i += gridDim.x * SELECTORS) {
+    for (unsigned i = threadIdx.x * gridDim.x + blockIdx.x; i < p.sampled;
+         i += gridDim.x * SELECTORS) { /* blocks take turns: the line may be in order */
         const K x = sample[i];
         nans += has_nans && x == (K)p.coding.nan_place;
         least = x < least ? x : least;

@@ -41,7 +41,8 @@ struct board {
     unsigned long long sampled_least[COUNTERS_MOST]; /* of each block's sample, for the first k */
     unsigned long long part_low[MOST];               /* the range of the ranks' parts, */
     int part_bits[MOST];                             /* which is less than 2^this */
-    unsigned long long before[MOST];                 /* of those kept, before the parts */
+    bool exact[MOST];                           /* a part is one place: ranks have theirs already */
+    unsigned long long before[MOST];            /* of those kept, before the parts */
     unsigned long long least[MOST], most[MOST]; /* of those for which SMALL is too few, and of one;
                                                    least is complemented */
     unsigned taken[MOST];                       /* elements of the parts */
