@@ -22,7 +22,8 @@ using namespace bf_cuda_bracket;
 namespace {
 
 enum {
-    SAMPLE_BITS = 18, /* of the number of elements of a sample, at most */
+    SAMPLE_BITS = 19, /* of the number of elements of a sample, at most, */
+    FIRST_BITS = 17,  /* and of one for the first k */
     TRIES = 2
 };
 
@@ -234,18 +235,18 @@ bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p
     const size_t bytes = (size_t)bf_cuda_place_bytes(dtype), brackets = (size_t)p->brackets;
     p->coding = bf_cuda_coding_of(dtype, p->order);
     p->one = 1;
+    const int most = p->first > 0 ? FIRST_BITS : SAMPLE_BITS;
     p->sampled_bits = bf_bit_length((uint64_t)p->count / 16) - 1;
-    if (p->sampled_bits > SAMPLE_BITS) p->sampled_bits = SAMPLE_BITS;
+    if (p->sampled_bits > most) p->sampled_bits = most;
     p->sampled = 1u << p->sampled_bits;
     p->room = (int64_t)brackets * (p->count / 16 + (1 << 17));
-    const size_t sample = p->sampled * bytes;
     const size_t kept = (size_t)p->room * bytes, small = brackets * SMALL * bytes;
     const size_t numbers = p->first > 0 ? (size_t)p->room * sizeof *p->numbers : 0;
-    char *memory = (char *)bf_cuda_order_alloc(call, sizeof *p->at + sample + kept + small +
-                                                         numbers + 5 * 256);
+    char *memory = (char *)bf_cuda_order_alloc(call, sizeof *p->at + SPLITTERS * bytes + kept +
+                                                         small + numbers + 5 * 256);
     if (memory == NULL) return BF_E_MEMORY;
     p->at = (board *)next_part(&memory, sizeof *p->at);
-    p->sample = next_part(&memory, sample);
+    p->splitters = next_part(&memory, SPLITTERS * bytes);
     p->kept = next_part(&memory, kept);
     p->small = next_part(&memory, small);
     p->numbers = (uint32_t *)next_part(&memory, numbers);

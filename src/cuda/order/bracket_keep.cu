@@ -220,7 +220,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         __syncthreads();
         /* is it simple for most elements? */
         for (int k = 0; k < SPLITTERS / KEEPERS; k++) {
-            const K splitter = splitter_of<K>(p, k * KEEPERS + threadIdx.x);
+            const K splitter = ((const K *)p.splitters)[k * KEEPERS + threadIdx.x];
             simple += (unsigned)__syncthreads_count((int32_t)entry_of(splitter) >= 0);
         }
         tabled = simple > SPLITTERS / 8 * 7;

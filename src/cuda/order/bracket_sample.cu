@@ -1,6 +1,6 @@
 /* Step 1 of bracket.cu: a sample tells between which places the wanted ranks almost surely lie.
  *
- * Some of the sample in order, the splitters, are the ends that brackets may have. All of it is
+ * Some random places, the splitters, are the ends that brackets may have. A larger sample is
  * counted between them, and a search in the sums finds the ends of all brackets. Of a few of the
  * first elements the end is a least place of a block's part of the sample instead.
  */
@@ -13,7 +13,10 @@ using namespace bf_cuda_bracket;
 
 namespace {
 
-enum { SAMPLERS = 256 /* threads of a block that takes a sample */ };
+enum {
+    SAMPLERS = 128, /* threads of a block that draws splitters */
+    AHEAD = 2       /* elements of a sample that a thread draws at once */
+};
 
 /* Where the elements of a result should be among m sampled ones, and how far they may be off: by
  * four and a half standard deviations. */
@@ -32,17 +35,23 @@ __device__ void guess_range(const bracket_params &p, int bracket, double m, doub
     *to = part * m + margin;
 }
 
-/* Takes a random element of each stretch, and clears the board. */
+/* Returns the place of a random element of stretch i, of 2^bits. */
 template <bf_dtype D>
-__global__ void __launch_bounds__(SAMPLERS) take_sample(const bracket_params p) {
-    const uint64_t i = blockIdx.x * SAMPLERS + threadIdx.x, n = (uint64_t)p.count;
+__device__ __forceinline__ bf_cuda_place_type<D> draw(const bracket_params &p, uint64_t i, int bits,
+                                                      uint64_t seed) {
+    const uint64_t n = (uint64_t)p.count, begin = n * i >> bits, end = n * (i + 1) >> bits;
+    const uint64_t at = begin + bf_hash_place(bf_hash_mix(seed + i), end - begin);
+    return bf_cuda_place_of<D>(p.order, ((const bf_cuda_bits_type<D> *)p.a)[at]);
+}
+
+/* Draws the splitters, and clears the board. Many blocks reach all of the memory sooner than one.
+ */
+template <bf_dtype D>
+__global__ void __launch_bounds__(SAMPLERS) draw_splitters(const bracket_params p) {
+    const unsigned i = blockIdx.x * SAMPLERS + threadIdx.x;
     bf_cuda_let_next_begin();
-    const uint64_t begin = n * i >> p.sampled_bits, end = n * (i + 1) >> p.sampled_bits;
-    const uint64_t at = begin + bf_hash_place(bf_hash_mix(p.seed + i), end - begin);
-    const bf_cuda_bits_type<D> element = ((const bf_cuda_bits_type<D> *)p.a)[at];
-    for (uint64_t k = i; k < sizeof(board) / 8; k += gridDim.x * SAMPLERS)
-        ((unsigned long long *)p.at)[k] = 0;
-    ((bf_cuda_place_type<D> *)p.sample)[i] = bf_cuda_place_of<D>(p.order, element);
+    for (unsigned k = i; k < sizeof(board) / 8; k += SPLITTERS) ((unsigned long long *)p.at)[k] = 0;
+    ((bf_cuda_place_type<D> *)p.splitters)[i] = draw<D>(p, i, SPLITTER_BITS, ~p.seed);
 }
 
 /* Of an element and that of the lane `stride` away, keeps the one that belongs here. */
@@ -105,6 +114,18 @@ template <class K> struct sample_memory {
     unsigned nans;
     bool last; /* of the blocks */
 };
+
+/* Waits for the splitters, sorts them, and clears the counts. */
+template <class K>
+__device__ __forceinline__ void prepare_counts(sample_memory<K> &s, const bracket_params &p) {
+    for (unsigned k = threadIdx.x; k < SLOTS; k += SELECTORS) s.count[k] = 0;
+    if (threadIdx.x == 0) s.nans = 0;
+    bf_cuda_wait_for_previous();
+    for (unsigned k = threadIdx.x; k < SPLITTERS; k += SELECTORS)
+        s.splitter[k] = ((const K *)p.splitters)[k];
+    __syncthreads();
+    sort_splitters(s.splitter);
+}
 
 /* Returns the slot of a place. Slot 2 i + 1 is for what equals splitter i (the last, of equal
  * ones); slots 2 i and 2 i + 2 are for what is between it and its neighbours. */
@@ -208,39 +229,43 @@ template <class K> __device__ void place_last(sample_memory<K> &s, const bracket
     if (before == wanted) p.at->high[0] = mine;
 }
 
-/* Counts a block's part of the sample between the splitters. */
-template <class K> __device__ void count_part(sample_memory<K> &s, const bracket_params &p) {
-    const K *sample = (const K *)p.sample;
+/* Counts some of the sample between the splitters. */
+template <class K>
+__device__ __forceinline__ void count_some(sample_memory<K> &s, const bracket_params &p,
+                                           const K (&x)[AHEAD], unsigned n,
+                                           unsigned long long *least) {
     const bool has_nans = p.coding.kind == BF_CUDA_FLOATS;
-    unsigned nans = 0;
-    unsigned long long least = ~0ull;
-    for (unsigned i = threadIdx.x * gridDim.x + blockIdx.x; i < p.sampled;
-         i += gridDim.x * SELECTORS) { /* blocks take turns: the line may be in order */
-        const K x = sample[i];
-        nans += has_nans && x == (K)p.coding.nan_place;
-        least = x < least ? x : least;
-        atomicAdd(&s.count[slot_of(s, x)], 1u);
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+        if ((unsigned)k >= n) break;
+        if (has_nans && x[k] == (K)p.coding.nan_place) atomicAdd(&s.nans, 1u);
+        if (x[k] < *least) *least = x[k];
+        atomicAdd(&s.count[slot_of(s, x[k])], 1u);
     }
-    if (nans > 0) atomicAdd(&s.nans, nans);
-    if (p.first > 0) tell_least(s, p, least);
+}
+
+/* Draws the sample while the splitters are drawn, and counts it. The last block to do so sets the
+ * ends. Blocks take turns in the line, which may be in order. */
+template <bf_dtype D>
+__global__ void __launch_bounds__(SELECTORS, 1) count_sample(const bracket_params p) {
+    typedef bf_cuda_place_type<D> K;
+    __shared__ sample_memory<K> s;
+    const unsigned step = gridDim.x * SELECTORS, first = threadIdx.x * gridDim.x + blockIdx.x;
+    unsigned long long least = ~0ull;
+    for (unsigned i = first; i < p.sampled; i += AHEAD * step) {
+        const unsigned left = (p.sampled - i - 1) / step + 1, n = left < AHEAD ? left : AHEAD;
+        K x[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if ((unsigned)k < n) x[k] = draw<D>(p, i + k * step, p.sampled_bits, p.seed);
+        if (i == first) prepare_counts(s, p);
+        count_some(s, p, x, n, &least);
+    }
     __syncthreads();
     for (unsigned k = threadIdx.x; k < SLOTS; k += SELECTORS)
         atomicAdd(&p.at->sampled[k], s.count[k]);
     if (threadIdx.x == 0 && s.nans > 0) atomicAdd(&p.at->sampled_nans, (unsigned long long)s.nans);
-}
-
-/* Counts the sample. The last block to do so sets the ends. */
-template <class K>
-__global__ void __launch_bounds__(SELECTORS, 1) count_sample(const bracket_params p) {
-    __shared__ sample_memory<K> s;
-    bf_cuda_wait_for_previous();
-    for (unsigned k = threadIdx.x; k < SPLITTERS; k += SELECTORS)
-        s.splitter[k] = splitter_of<K>(p, k);
-    for (unsigned k = threadIdx.x; k < SLOTS; k += SELECTORS) s.count[k] = 0;
-    if (threadIdx.x == 0) s.nans = 0;
-    __syncthreads();
-    sort_splitters(s.splitter);
-    count_part(s, p);
+    if (p.first > 0) tell_least(s, p, least);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) s.last = atomicAdd(&p.at->counters, 1u) == gridDim.x - 1;
@@ -251,13 +276,13 @@ __global__ void __launch_bounds__(SELECTORS, 1) count_sample(const bracket_param
 
 template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_params &p) {
     bf_cuda_shape shape = {};
-    take_sample<D><<<p.sampled / SAMPLERS, SAMPLERS, 0, cuda->stream>>>(p);
-    shape.blocks = p.sampled / (2 * SELECTORS);
+    draw_splitters<D><<<SPLITTERS / SAMPLERS, SAMPLERS, 0, cuda->stream>>>(p);
+    shape.blocks = p.sampled / (AHEAD * SELECTORS); /* at least one: all of its threads have some */
     if (shape.blocks > cuda->multiprocessors) shape.blocks = cuda->multiprocessors;
     if (shape.blocks > COUNTERS_MOST) shape.blocks = COUNTERS_MOST;
     shape.threads = SELECTORS;
     shape.overlaps = true;
-    return bf_cuda_launch(cuda, count_sample<bf_cuda_place_type<D>>, shape, p);
+    return bf_cuda_launch(cuda, count_sample<D>, shape, p);
 }
 
 } // namespace

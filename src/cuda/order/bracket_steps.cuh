@@ -16,7 +16,7 @@ enum {
     BUCKET_BITS = 11, /* of a digit, when a block selects */
     BUCKETS = 1 << BUCKET_BITS,
     SPLITTER_BITS = 11,
-    SPLITTERS = 1 << SPLITTER_BITS, /* of the sample, of which ends of brackets are chosen */
+    SPLITTERS = 1 << SPLITTER_BITS, /* random places, of which ends of brackets are chosen */
     SLOTS = 2 * SPLITTERS + 1,
     COUNTERS_MOST = 256, /* blocks that count the sample */
     PART_BITS = 9,       /* of the parts of a bracket, in which what is kept is counted */
@@ -67,8 +67,8 @@ struct bracket_params {
     int64_t first;
     void *values; /* may be NULL, as index may be */
     int64_t *index;
-    void *sample;     /* places */
-    unsigned sampled; /* of them: 2^sampled_bits */
+    void *splitters;  /* SPLITTERS places, in no order */
+    unsigned sampled; /* elements of the sample: 2^sampled_bits */
     int sampled_bits;
     uint64_t seed;
     bf_cuda_coding coding;
@@ -88,12 +88,6 @@ cudaError_t finish(const bf_cuda *cuda, bf_dtype dtype, const bracket_params &p)
 /* Makes *most x if x is more. That is rare, so it looks first. */
 static __device__ __forceinline__ void raise(unsigned long long *most, unsigned long long x) {
     if (*(volatile unsigned long long *)most < x) atomicMax(most, x);
-}
-
-/* Returns a splitter, from the sample: they are in no order. */
-template <class K>
-static __device__ __forceinline__ K splitter_of(const bracket_params &p, unsigned i) {
-    return ((const K *)p.sample)[(size_t)i << (p.sampled_bits - SPLITTER_BITS)];
 }
 
 /* A range of places: [low, low + width). The distances from low, shifted, are parts. */
