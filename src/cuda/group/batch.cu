@@ -224,6 +224,7 @@ bf_status append_front(bf_context *context, bf_cuda_groups *g, bf_cuda_batch_pla
     for (int c = 0; c < g->count && error == cudaSuccess; c++)
         error = bf_cuda_aggregate_extend(context, &set->aggregates[c], set->size, plan->front);
     set->size += plan->front;
+    set->rank_bits |= plan->rank_bits;
     set->slot_count = 0;
     return bf_cuda_group_check(context, error);
 }

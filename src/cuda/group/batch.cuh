@@ -33,8 +33,14 @@ enum {
 };
 
 /* The notes of tables: entries in front and at the back, whether a table overflowed, the next
- * batch. */
-enum { BF_CUDA_NOTE_FRONT, BF_CUDA_NOTE_BACK, BF_CUDA_NOTE_OVERFLOW, BF_CUDA_NOTE_NEXT };
+ * batch, the bits that ranks have. */
+enum {
+    BF_CUDA_NOTE_FRONT,
+    BF_CUDA_NOTE_BACK,
+    BF_CUDA_NOTE_OVERFLOW,
+    BF_CUDA_NOTE_NEXT,
+    BF_CUDA_NOTE_BITS
+};
 
 /* The ranks of a partition are neighbours when multiplied by the plan's factor. Multiplied by this
  * as well (2^64 by the golden ratio; odd, as its lower half is), they are spread evenly: tables
@@ -84,6 +90,7 @@ struct bf_cuda_batch_plan {
     int64_t *entry_counts;
     unsigned entries; /* for which there is room */
 
+    uint64_t rank_bits; /* that entries have */
     /* Entries [0, front) are groups base, base + 1, ...; entry back + i is of group numbers[i]. */
     unsigned front, back, base;
     const unsigned *numbers;

@@ -32,6 +32,7 @@ struct bf_cuda_group_set {
     bf_cuda_aggregate aggregates[BF_AGGREGATES_MAX];
     bf_cuda_buffer slots; /* the index: unsigned, a number + 1; 0: an empty slot */
     uint64_t slot_count;  /* slots of the index; 0: there is no index */
+    uint64_t rank_bits;   /* no rank has others */
     bf_hash_seed seed;
 };
 
@@ -119,9 +120,11 @@ bf_status bf_cuda_set_extend(bf_context *context, const bf_cuda_groups *groups,
  */
 const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *groups, const void *keys,
                                 int64_t n);
-/* Writes the keys of groups order[0, n). */
+/* Writes the keys of ranks order[0, n). order NULL: of the first n, which are not pairs. */
 cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *groups,
-                                 const unsigned *order, int64_t n, void *keys);
+                                 const void *ranks, const unsigned *order, int64_t n, void *keys);
+/* Returns whether keys are ranks: unsigned numbers as wide as ranks, and pairs. */
+bool bf_cuda_group_are_ranks(bf_dtype key);
 
 /* Adds 1 to counts[number] for each of n numbers. */
 cudaError_t bf_cuda_group_count(bf_context *context, const unsigned *numbers, int64_t n,

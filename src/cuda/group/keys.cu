@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(THREADS) make_keys(bf_dtype dtype, int bytes, 
                                                      const unsigned *order, int64_t n, char *keys) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
-        bf_store_bits(keys + i * bytes, bytes, bf_group_of_rank(dtype, ranks[order[i]]));
+        bf_store_bits(keys + i * bytes, bytes,
+                      bf_group_of_rank(dtype, ranks[order == NULL ? i : order[i]]));
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -54,15 +55,16 @@ __global__ void __launch_bounds__(THREADS)
 
 } // namespace
 
-/* Returns whether keys are ranks: unsigned numbers as wide as ranks, and pairs. */
-static bool are_ranks(bf_dtype key) { return key == BF_U32 || key == BF_U64 || key == BF_PAIR; }
+bool bf_cuda_group_are_ranks(bf_dtype key) {
+    return key == BF_U32 || key == BF_U64 || key == BF_PAIR;
+}
 
 const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *g, const void *keys,
                                 int64_t n) {
     int bytes = bf_key_bytes(g->key);
     unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
-    if (are_ranks(g->key)) return keys;
+    if (bf_cuda_group_are_ranks(g->key)) return keys;
     void *ranks = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_RANKS,
                                            (size_t)n * (size_t)g->rank_bytes);
     if (ranks == NULL) return NULL;
@@ -75,12 +77,11 @@ const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *g, const vo
     return bf_cuda_group_check(context, cudaGetLastError()) == BF_OK ? ranks : NULL;
 }
 
-cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *g,
+cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *g, const void *ranks,
                                  const unsigned *order, int64_t n, void *keys) {
     int bytes = bf_key_bytes(g->key);
     unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
-    const void *ranks = g->set.ranks.memory;
     switch (g->rank_bytes) {
     case 4:
         make_keys<<<blocks, THREADS, 0, stream>>>(g->key, bytes, (const uint32_t *)ranks, order, n,

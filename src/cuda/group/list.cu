@@ -7,6 +7,10 @@
 #include "cuda/runtime/sort/sort.cuh"
 #include "rules/reduce/state.h"
 
+extern "C" {
+#include "seam/where.h"
+}
+
 namespace {
 
 enum { THREADS = BF_CUDA_GROUP_THREADS };
@@ -71,11 +75,17 @@ bf_status sort_pairs(bf_context *context, bf_cuda_groups *g) {
     return bf_cuda_group_check(context, cudaGetLastError());
 }
 
+/* Ranks are less than 2^this. */
+int bits_of_ranks(const bf_cuda_groups *g) {
+    const int bits = bf_bit_length(g->set.rank_bits);
+    return bits < 8 * g->rank_bytes ? bits : 8 * g->rank_bytes;
+}
+
 bf_status sort_words(bf_context *context, bf_cuda_groups *g) {
     bf_cuda_radix r = {};
     r.n = g->set.size;
     r.key_bytes = g->rank_bytes;
-    r.bits = 8 * g->rank_bytes;
+    r.bits = bits_of_ranks(g);
     r.keys = g->set.ranks.memory;
     r.value_bytes = sizeof(unsigned);
     r.moved = g->order.memory;
@@ -99,8 +109,57 @@ namespace {
 
 /* --- list --- */
 
+/* Are there only counts, which can move with their ranks in one sort? */
+bool moves_counts(const bf_context *context, const bf_cuda_groups *g) {
+    return g->count == 0 && !g->ordered && g->set.size > 0 && g->rank_bytes <= 8 &&
+           context->cuda->shared >= BF_CUDA_RADIX_SHARED;
+}
+
+/* Returns where a kernel writes a result: there, or in scratch if that is not the GPU's memory. */
+void *result_at(const bf_context *context, void *to, int align, void *scratch) {
+    const bool there = to != NULL && bf_where_is(to, NULL) == BF_WHERE_DEVICE &&
+                       bf_cuda_in_place(context, to, align);
+    return there ? to : scratch;
+}
+
+bf_status copy_result(bf_context *context, void *to, const void *from, size_t bytes) {
+    return to == NULL || to == from ? BF_OK : bf_cuda_copy(context, to, from, bytes);
+}
+
+/* Lists groups that have no aggregates. */
+bf_status list_counts(bf_context *context, bf_cuda_groups *g, void *keys, void *counts) {
+    const int64_t n = g->set.size;
+    const int key_bytes = bf_key_bytes(g->key);
+    const size_t count_bytes = (size_t)n * 8, bytes = (size_t)n * (size_t)key_bytes;
+    const bool are_ranks = bf_cuda_group_are_ranks(g->key);
+    char *out =
+        (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, 2 * count_bytes + bytes);
+    if (out == NULL) return BF_E_MEMORY;
+    void *all_counts = result_at(context, counts, 8, out);
+    void *all_keys = result_at(context, keys, key_bytes, out + 2 * count_bytes);
+    bf_cuda_radix r = {};
+    r.n = n;
+    r.key_bytes = g->rank_bytes;
+    r.bits = bits_of_ranks(g);
+    r.keys = g->set.ranks.memory;
+    r.sorted = are_ranks ? all_keys : out + count_bytes;
+    r.value_bytes = counts != NULL ? 8 : 0;
+    r.values = g->set.counts.memory;
+    r.moved = all_counts;
+    bf_status status = bf_cuda_radix_sort(context, &r, NULL);
+    if (status == BF_OK && keys != NULL && !are_ranks)
+        status = bf_cuda_group_check(context,
+                                     bf_cuda_group_unrank(context, g, r.sorted, NULL, n, all_keys));
+    if (status == BF_OK) status = copy_result(context, counts, all_counts, count_bytes);
+    if (status == BF_OK) status = copy_result(context, keys, all_keys, bytes);
+    return status == BF_OK
+               ? bf_cuda_group_check(context, cudaStreamSynchronize(context->cuda->stream))
+               : status;
+}
+
 bf_status list_groups(bf_context *context, bf_cuda_groups *g, void *keys, void *counts) {
     int64_t n = g->set.size;
+    if (moves_counts(context, g)) return list_counts(context, g, keys, counts);
     size_t key_bytes = (size_t)n * (size_t)bf_key_bytes(g->key), count_bytes = (size_t)n * 8;
     cudaStream_t stream = context->cuda->stream;
     bf_status status = bf_cuda_groups_sort(context, g);
@@ -112,7 +171,8 @@ bf_status list_groups(bf_context *context, bf_cuda_groups *g, void *keys, void *
     copy_counts<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, stream>>>(
         (const int64_t *)g->set.counts.memory, order, n, (int64_t *)out);
     cudaError_t error = cudaGetLastError();
-    if (error == cudaSuccess) error = bf_cuda_group_unrank(context, g, order, n, out + count_bytes);
+    if (error == cudaSuccess)
+        error = bf_cuda_group_unrank(context, g, g->set.ranks.memory, order, n, out + count_bytes);
     status = bf_cuda_group_check(context, error);
     if (status == BF_OK && counts != NULL) status = bf_cuda_copy(context, counts, out, count_bytes);
     if (status == BF_OK && keys != NULL)

@@ -5,7 +5,7 @@
 
 namespace {
 
-enum { THREADS = 1024, ROWS = 1 << 13, SLOTS = 2 * ROWS };
+enum { THREADS = 1024, TAKERS = 128, ROWS = 1 << 13, SLOTS = 2 * ROWS };
 
 enum { NOTE_DIFFERENT, NOTE_ONCE, NOTE_TWICE, NOTE_MOST };
 
@@ -18,20 +18,23 @@ __device__ __forceinline__ unsigned fingerprint_of(uint64_t rank) {
 
 extern __shared__ unsigned sample_memory[]; /* fingerprints (0 stands for 1), then counts */
 
+/* Takes a random row of each stretch: many blocks reach memory sooner than one. */
 template <class R>
-__global__ void __launch_bounds__(THREADS)
-    sample_rows(const R *ranks, int64_t n, unsigned long long *notes) {
+__global__ void __launch_bounds__(TAKERS) take_rows(const R *ranks, int64_t n, R *taken) {
+    const int i = (int)(blockIdx.x * TAKERS + threadIdx.x);
+    const int64_t begin = n * i / ROWS, end = n * (i + 1) / ROWS;
+    const unsigned any = (unsigned)bf_hash_mix((uint64_t)i);
+    taken[i] = ranks[begin + __umulhi(any, (unsigned)(end - begin))];
+}
+
+template <class R>
+__global__ void __launch_bounds__(THREADS) count_taken(const R *taken, unsigned long long *notes) {
     unsigned *fingerprints = sample_memory, *counts = sample_memory + SLOTS;
     for (int i = (int)threadIdx.x; i < 2 * SLOTS; i += THREADS) sample_memory[i] = 0;
     __syncthreads();
     R rank[ROWS / THREADS];
 #pragma unroll
-    for (int k = 0; k < ROWS / THREADS; k++) { /* one random row of each stretch */
-        int i = k * THREADS + (int)threadIdx.x;
-        int64_t begin = n * i / ROWS, end = n * (i + 1) / ROWS;
-        unsigned any = (unsigned)bf_hash_mix((uint64_t)i);
-        rank[k] = ranks[begin + __umulhi(any, (unsigned)(end - begin))];
-    }
+    for (int k = 0; k < ROWS / THREADS; k++) rank[k] = taken[k * THREADS + (int)threadIdx.x];
 #pragma unroll
     for (int k = 0; k < ROWS / THREADS; k++) {
         unsigned fingerprint = fingerprint_of(rank[k]);
@@ -64,6 +67,16 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+template <class R>
+cudaError_t sample(bf_context *context, const void *ranks, int64_t n, void *taken) {
+    const bf_cuda_shape shape = {1, THREADS, 2 * SLOTS * sizeof(unsigned)};
+    cudaError_t error = bf_cuda_clear_notes(context);
+    if (error != cudaSuccess) return error;
+    take_rows<<<ROWS / TAKERS, TAKERS, 0, context->cuda->stream>>>((const R *)ranks, n, (R *)taken);
+    return bf_cuda_launch(context->cuda, count_taken<R>, shape, (const R *)taken,
+                          bf_cuda_notes(context));
+}
+
 /* Returns how many equally frequent groups show so many different ones in so many rows. */
 double even_groups(double different, double rows) {
     double low = different, high = 1e12;
@@ -81,14 +94,12 @@ double even_groups(double different, double rows) {
 
 bf_status bf_cuda_groups_sample(bf_context *context, bf_cuda_groups *g, const void *ranks,
                                 int64_t n) {
-    const void *kernel = g->rank_bytes == 4 ? (const void *)sample_rows<uint32_t>
-                                            : (const void *)sample_rows<uint64_t>;
-    bf_cuda_shape shape = {1, THREADS, 2 * SLOTS * sizeof(unsigned)};
-    cudaError_t error = bf_cuda_clear_notes(context);
-    unsigned long long *notes = bf_cuda_notes(context);
-    void *arguments[] = {&ranks, &n, &notes};
-    if (error == cudaSuccess) error = bf_cuda_launch(context->cuda, kernel, shape, arguments);
-    bf_status status = bf_cuda_group_check(context, error);
+    void *taken =
+        bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_NUMBERS, ROWS * (size_t)g->rank_bytes);
+    if (taken == NULL) return BF_E_MEMORY;
+    bf_status status = bf_cuda_group_check(
+        context, g->rank_bytes == 4 ? sample<uint32_t>(context, ranks, n, taken)
+                                    : sample<uint64_t>(context, ranks, n, taken));
     if (status == BF_OK) status = bf_cuda_group_fetch_notes(context, g);
     if (status != BF_OK) return status;
     double different = (double)g->noted[NOTE_DIFFERENT], once = (double)g->noted[NOTE_ONCE],

@@ -246,6 +246,7 @@ bf_status bf_cuda_set_settle(bf_context *context, bf_cuda_groups *g, bf_cuda_gro
     bf_status status = bf_cuda_group_check(context, bf_cuda_clear_notes(context));
     if (status == BF_OK) status = bf_cuda_set_extend(context, g, set, fresh);
     if (status != BF_OK) return status;
+    set->rank_bits = ~(uint64_t)0;
     launch_settle(context, g->rank_bytes, p, set, counts);
     return bf_cuda_group_check(context, cudaGetLastError());
 }
@@ -257,6 +258,7 @@ bf_status bf_cuda_set_insert(bf_context *context, bf_cuda_groups *g, bf_cuda_gro
     int64_t size = set->size;
     bf_status status = bf_cuda_set_extend(context, g, set, n);
     set->size = size;
+    set->rank_bits = ~(uint64_t)0;
     if (status == BF_OK) status = claim_by_seeds(context, g, set, ranks, n, numbers, counts);
     if (status == BF_OK) set->size += (int64_t)g->noted[NOTE_FRESH];
     return status;
@@ -324,6 +326,7 @@ void bf_cuda_set_destroy(bf_context *context, bf_cuda_group_set *set) {
 void bf_cuda_set_empty(const bf_cuda_groups *g, bf_cuda_group_set *set) {
     set->size = 0;
     set->slot_count = 0;
+    set->rank_bits = 0;
     set->seed = g->seed;
     for (int c = 0; c < g->count; c++) bf_cuda_aggregate_empty(&set->aggregates[c]);
 }

@@ -26,11 +26,15 @@ template <class R> struct table_params {
     unsigned long long *notes;
 };
 
+/* A product alone crowds ranks that are evenly spaced, as dense ones are. */
+__device__ __forceinline__ unsigned home_of_product(uint32_t x, unsigned slots) {
+    return __umulhi((x ^ x >> 15) * 0x2c1b3c6du, slots);
+}
 __device__ __forceinline__ unsigned home_of(uint32_t rank, uint32_t factor, unsigned slots) {
-    return __umulhi(rank * factor, slots);
+    return home_of_product(rank * factor, slots);
 }
 __device__ __forceinline__ unsigned home_of(uint64_t rank, uint64_t factor, unsigned slots) {
-    return __umulhi((unsigned)(rank * factor >> 32), slots);
+    return home_of_product((uint32_t)(rank * factor >> 32), slots);
 }
 __device__ __forceinline__ uint32_t swap_if(uint32_t *at, uint32_t from, uint32_t to) {
     return atomicCAS(at, from, to);
@@ -44,7 +48,8 @@ extern __shared__ uint64_t table_memory[];
 /* The state that a block's warps share, besides the slots. */
 struct table_state {
     unsigned used, overflow, batch, entry, cursor;
-    bool fits; /* there are entries for its groups */
+    unsigned long long bits; /* that the ranks of all batches have */
+    bool fits;               /* there are entries for its groups */
 };
 
 /* A row that waits. Each lane has a stack of them. */
@@ -216,6 +221,7 @@ template <class R, bool Keeps, bool Large> struct Table {
         }
         __syncthreads();
         if (!state.fits) return false;
+        R bits = 0;
         for (unsigned slot = threadIdx.x; slot - threadIdx.x < p.slots; slot += blockDim.x) {
             bool mine = is_group(slot);
             unsigned lanes = __ballot_sync(0xffffffffu, mine), first = 0;
@@ -223,9 +229,12 @@ template <class R, bool Keeps, bool Large> struct Table {
             first = __shfl_sync(0xffffffffu, first, 0) + __popc(lanes & ((1u << lane) - 1));
             if (Keeps && slot < p.slots) slot_entry[slot] = mine ? (uint16_t)first : 0;
             if (!mine) continue;
+            bits |= ranks[slot];
             p.entry_ranks[state.entry + first] = ranks[slot];
             p.entry_counts[state.entry + first] = counts[slot];
         }
+        if ((bits & ~*(volatile unsigned long long *)&state.bits) != 0)
+            atomicOr(&state.bits, (unsigned long long)bits);
         return true;
     }
 };
@@ -240,6 +249,7 @@ __global__ void __launch_bounds__(Large ? THREADS : HALF_THREADS<R>, Large ? 1 :
     __shared__ table_state state;
     const unsigned batches = p.batch_count[0], failed = p.batch_count[1];
     Table<R, Keeps, Large> table(p, state);
+    if (threadIdx.x == 0) state.bits = 0;
     for (;;) {
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -252,13 +262,14 @@ __global__ void __launch_bounds__(Large ? THREADS : HALF_THREADS<R>, Large ? 1 :
         __syncthreads();
         unsigned i = state.batch;
         if (failed && threadIdx.x == 0) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
-        if (i >= batches || table.failed()) return;
+        if (i >= batches || table.failed()) break;
         table.count_batch(p.batches[i].begin, p.batches[i].end);
         __syncthreads();
         bool done =
             !table.failed() && table.list_groups(p.batches + i, p.slot_entry + (size_t)i * p.slots);
         if (!done) p.notes[BF_CUDA_NOTE_OVERFLOW] = 1;
     }
+    if (threadIdx.x == 0 && state.bits != 0) atomicOr(p.notes + BF_CUDA_NOTE_BITS, state.bits);
 }
 
 template <class R, bool Keeps, bool Large>
@@ -309,6 +320,7 @@ bf_status bf_cuda_groups_tabulate(bf_context *context, bf_cuda_groups *g, bf_cud
     if (status != BF_OK) return status;
     uint64_t front = g->noted[BF_CUDA_NOTE_FRONT], behind = g->noted[BF_CUDA_NOTE_BACK];
     *overflow = g->noted[BF_CUDA_NOTE_OVERFLOW] != 0 || front + behind > plan->entries;
+    plan->rank_bits = plan->few ? ~(uint64_t)0 : g->noted[BF_CUDA_NOTE_BITS];
     plan->front = (unsigned)front;
     plan->back = (unsigned)(plan->entries - behind);
     return BF_OK;

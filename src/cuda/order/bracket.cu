@@ -2,14 +2,16 @@
  *
  * 1. A sample tells for each wanted rank two places between which it almost surely lies.
  * 2. One read of the line counts the elements below each such bracket, and keeps those inside any.
- * 3. What was kept is counted by its leading bits, the elements that have those of the wanted rank
- *    are taken, and one block finds the rank among these.
+ *    Each block counts what it keeps in equal parts of the brackets.
+ * 3. The elements of the parts of the wanted ranks are taken, and one block finds a rank among
+ *    these.
  *
  * The counts prove the result. The ends of a bracket are not kept, so that equal elements cost no
  * memory: a rank that is not inside is looked for at the ends, by a second read that counts the
  * elements equal to them. If it is not there, another sample is taken, and in the end the line is
  * sorted. Neither the sample nor the order in which elements are kept shows in the result. */
 #include "cuda/order/bracket_steps.cuh"
+#include "cuda/runtime/elements.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 
@@ -20,21 +22,25 @@ using namespace bf_cuda_bracket;
 namespace {
 
 enum {
-    SAMPLE_ONE = 1 << 16,  /* elements of a sample for one bracket, */
-    SAMPLE_MOST = 1 << 17, /* and for several */
+    SAMPLE_BITS = 19, /* of the number of elements of a sample, at most, */
+    FIRST_BITS = 17,  /* and of one for the first k */
     TRIES = 2
 };
 
 /* --- the ends --- */
 
-enum { ENDS = RANKS };
+enum {
+    ENDS = RANKS,
+    ENDERS = 256,   /* threads of a block that counts ends, */
+    END_VECTORS = 4 /* and the vectors that each has under way */
+};
 
 struct end_counts {
     unsigned long long before[ENDS], equal[ENDS];
 };
 
 struct end_params {
-    const void *a;
+    const void *a, *b; /* b is not used */
     int64_t count;
     bf_order order;
     int ends;
@@ -42,27 +48,71 @@ struct end_params {
     end_counts *counts;
 };
 
-/* Counts the elements before each end, and those equal to it. */
-template <bf_dtype D> __global__ void __launch_bounds__(256) count_ends(const end_params p) {
+/* A thread's counts of elements before two ends and equal to them. */
+template <bf_dtype D> struct EndCounter {
     typedef bf_cuda_bits_type<D> E;
     typedef bf_cuda_place_type<D> K;
-    const E *from = (const E *)p.a;
-    for (int i = 0; i < p.ends; i += 2) {
-        const K one = (K)p.place[i], two = (K)p.place[i + 1];
-        unsigned long long sums[4] = {};
-        for (int64_t k = (int64_t)blockIdx.x * 256 + threadIdx.x; k < p.count;
-             k += (int64_t)gridDim.x * 256) {
-            const K x = bf_cuda_place_of<D>(p.order, from[k]);
-            sums[0] += x < one;
-            sums[1] += x == one;
-            sums[2] += x < two;
-            sums[3] += x == two;
+    typedef bf_cuda_operands<E, false> Operands;
+    typedef bf_cuda_tile<Operands, END_VECTORS> Tile;
+    K end[2];
+    unsigned before[2], equal[2]; /* of a tile */
+
+    template <bool Whole, int Ends>
+    __device__ __forceinline__ void count(const bf_order order, const Operands &e, const Tile &tile,
+                                          int64_t number) {
+#pragma unroll
+        for (int v = 0; v < END_VECTORS; v++) {
+            const bf_cuda_elements<E> some(tile.a[v]);
+#pragma unroll
+            for (int k = 0; k < Operands::N; k++) {
+                const K x = bf_cuda_place_of<D>(order, some.e[k]);
+                if (!Whole && !e.holds(Tile::vector(number, v) * Operands::N + k)) continue;
+#pragma unroll
+                for (int i = 0; i < Ends; i++) {
+                    before[i] += x < end[i];
+                    equal[i] += x == end[i];
+                }
+            }
         }
-        for (int j = 0; j < 4; j++) {
-            for (int d = WARP / 2; d > 0; d /= 2) sums[j] += __shfl_xor_sync(~0u, sums[j], d);
-            if (threadIdx.x % WARP != 0 || sums[j] == 0) continue;
-            unsigned long long *to = j % 2 == 0 ? p.counts->before : p.counts->equal;
-            atomicAdd(&to[i + j / 2], sums[j]);
+    }
+    __device__ __forceinline__ void count_tile(const bf_order order, const Operands &e,
+                                               int64_t number, bool both) {
+        Tile tile;
+        tile.load(e, number);
+        for (int i = 0; i < 2; i++) before[i] = equal[i] = 0;
+        if (!Tile::whole(e, number))
+            count<false, 2>(order, e, tile, number);
+        else if (both)
+            count<true, 2>(order, e, tile, number);
+        else
+            count<true, 1>(order, e, tile, number);
+    }
+};
+
+__device__ __forceinline__ void add_sum(unsigned long long sum, unsigned long long *to) {
+    for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+    if (threadIdx.x % WARP == 0 && sum > 0) atomicAdd(to, sum);
+}
+
+/* Counts the elements before each end, and those equal to it: two ends a read. */
+template <bf_dtype D> __global__ void __launch_bounds__(ENDERS) count_ends(const end_params p) {
+    typedef EndCounter<D> Counter;
+    const typename Counter::Operands e(p);
+    const int64_t tiles = Counter::Tile::number_of(e);
+    for (int i = 0; i < p.ends; i += 2) {
+        unsigned long long before[2] = {}, equal[2] = {};
+        Counter counter;
+        for (int k = 0; k < 2; k++) counter.end[k] = (typename Counter::K)p.place[i + k];
+        for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
+            counter.count_tile(p.order, e, number, i + 1 < p.ends);
+            for (int k = 0; k < 2; k++) {
+                before[k] += counter.before[k];
+                equal[k] += counter.equal[k];
+            }
+        }
+        for (int k = 0; k < 2 && i + k < p.ends; k++) {
+            add_sum(before[k], &p.counts->before[i + k]);
+            add_sum(equal[k], &p.counts->equal[i + k]);
         }
     }
 }
@@ -75,8 +125,7 @@ bf_status check(const bf_cuda_order_call *call, cudaError_t error) {
 
 /* Enqueues the kernels of a try. */
 cudaError_t enqueue_try(const bf_cuda *cuda, bf_dtype dtype, const bracket_params &p) {
-    cudaError_t error = cudaMemsetAsync(p.at, 0, sizeof *p.at, cuda->stream);
-    if (error == cudaSuccess) error = bf_cuda_bracket::sample(cuda, dtype, p);
+    cudaError_t error = bf_cuda_bracket::sample(cuda, dtype, p);
     if (error == cudaSuccess) error = bf_cuda_bracket::keep(cuda, dtype, p);
     return error == cudaSuccess ? bf_cuda_bracket::finish(cuda, dtype, p) : error;
 }
@@ -90,12 +139,12 @@ bf_status run_try(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params
 template <bf_dtype D>
 bf_status count_all_ends(bf_cuda_order_call *call, end_params e, end_counts *counts) {
     bf_context *context = call->context;
-    const unsigned blocks = bf_cuda_order_blocks(context, e.count, 256);
+    const unsigned blocks = bf_cuda_order_blocks(context, e.count / (16 * END_VECTORS) + 1, ENDERS);
     e.counts = (end_counts *)bf_cuda_alloc(context, sizeof *counts);
     if (e.counts == NULL) return BF_E_MEMORY;
     cudaError_t error = cudaMemsetAsync(e.counts, 0, sizeof *counts, context->cuda->stream);
     if (error == cudaSuccess) {
-        count_ends<D><<<blocks, 256, 0, context->cuda->stream>>>(e);
+        count_ends<D><<<blocks, ENDERS, 0, context->cuda->stream>>>(e);
         error = cudaGetLastError();
     }
     bf_status status = bf_cuda_fetch_words(context, error, e.counts, (int)(sizeof *counts / 8),
@@ -107,7 +156,8 @@ bf_status count_all_ends(bf_cuda_order_call *call, end_params e, end_counts *cou
 /* Sets *before to the elements that were kept before a bracket. Waits. */
 bf_status count_before(bf_cuda_order_call *call, int bytes, const bracket_params &p,
                        const board *found, int bracket, int64_t *before) {
-    end_params e = {p.kept, (int64_t)found->pooled, BF_ASCENDING, 1, {found->low[bracket]}, NULL};
+    end_params e = {p.kept, NULL, (int64_t)found->pooled, BF_ASCENDING, 1, {found->low[bracket]},
+                    NULL};
     end_counts counts = {};
     bf_status status = bytes == 4 ? count_all_ends<BF_U32>(call, e, &counts)
                                   : count_all_ends<BF_U64>(call, e, &counts);
@@ -115,7 +165,7 @@ bf_status count_before(bf_cuda_order_call *call, int bytes, const bracket_params
     return status;
 }
 
-/* Finds ranks in a bracket whose bucket has too many elements, by sorting what was kept. */
+/* Finds ranks in a bracket whose part has too many elements, by sorting what was kept. */
 bf_status sort_crowded(bf_cuda_order_call *call, int bytes, const bracket_params &p, int bracket,
                        const int64_t rank[2], board *found) {
     char *kept = (char *)p.kept;
@@ -140,50 +190,67 @@ bf_status sort_crowded(bf_cuda_order_call *call, int bytes, const bracket_params
     return status;
 }
 
+/* Adds an end, unless it is there, and returns its number. */
+int add_end(end_params *e, uint64_t place) {
+    int k = 0;
+    while (k < e->ends && e->place[k] != place) k++;
+    e->place[k] = place;
+    if (k == e->ends) e->ends++;
+    return k;
+}
+
 /* Looks for ranks that are outside their brackets at these brackets' ends. */
 bf_status look_at_ends(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params &p,
                        const int64_t rank[RANKS], board *found) {
     end_counts counts;
-    end_params e = {p.a, p.count, p.order, 0, {}, NULL};
-    int of[ENDS];
+    end_params e = {p.a, NULL, p.count, p.order, 0, {}, NULL};
+    int end_of[ENDS];
     for (int i = 0; i < 2 * p.brackets; i++) {
-        if (found->where[i] != BEFORE && found->where[i] != BEHIND) continue;
-        of[e.ends] = i;
-        e.place[e.ends++] = found->where[i] == BEFORE ? found->low[i / 2] - 1 : found->high[i / 2];
+        end_of[i] = ENDS;
+        if (found->where[i] == BEFORE || found->where[i] == BEHIND)
+            end_of[i] =
+                add_end(&e, found->where[i] == BEFORE ? found->low[i / 2] - 1 : found->high[i / 2]);
     }
     if (e.ends == 0) return BF_OK;
     bf_status status = bf_cuda_by_dtype(
         dtype, [&](auto d) { return count_all_ends<decltype(d)::value>(call, e, &counts); });
-    for (int k = 0; k < e.ends && status == BF_OK; k++) {
-        const uint64_t r = (uint64_t)rank[of[k]];
-        if (r < counts.before[k] || r - counts.before[k] >= counts.equal[k]) continue;
-        found->place[of[k]] = e.place[k];
-        found->where[of[k]] = FOUND;
+    for (int i = 0; i < 2 * p.brackets && status == BF_OK; i++) {
+        const int k = end_of[i];
+        const uint64_t r = (uint64_t)rank[i];
+        if (k == ENDS || r < counts.before[k] || r - counts.before[k] >= counts.equal[k]) continue;
+        found->place[i] = e.place[k];
+        found->where[i] = FOUND;
     }
     return status;
 }
 
-/* The sample: so large that it costs little beside the read. */
-unsigned sample_size(int64_t n, int brackets) {
-    const unsigned most = brackets > 1 ? SAMPLE_MOST : SAMPLE_ONE;
-    return n / 16 < most ? (unsigned)(n / 16) : most;
+/* Parts of one allocation, from the first on. */
+void *next_part(char **memory, size_t bytes) {
+    void *part = *memory;
+    *memory += (bytes + 255) & ~(size_t)255;
+    return part;
 }
 
 bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p) {
     const size_t bytes = (size_t)bf_cuda_place_bytes(dtype), brackets = (size_t)p->brackets;
     p->coding = bf_cuda_coding_of(dtype, p->order);
     p->one = 1;
-    p->sampled = sample_size(p->count, p->brackets);
+    const int most = p->first > 0 ? FIRST_BITS : SAMPLE_BITS;
+    p->sampled_bits = bf_bit_length((uint64_t)p->count / 16) - 1;
+    if (p->sampled_bits > most) p->sampled_bits = most;
+    p->sampled = 1u << p->sampled_bits;
     p->room = (int64_t)brackets * (p->count / 16 + (1 << 17));
-    p->sample = bf_cuda_order_alloc(call, p->sampled * bytes);
-    p->kept = bf_cuda_order_alloc(call, (size_t)p->room * bytes);
-    p->small = bf_cuda_order_alloc(call, brackets * SMALL * bytes);
-    p->at = (board *)bf_cuda_order_alloc(call, sizeof *p->at);
-    if (p->sample == NULL || p->kept == NULL || p->small == NULL || p->at == NULL)
-        return BF_E_MEMORY;
-    if (p->first == 0) return BF_OK;
-    p->numbers = (uint32_t *)bf_cuda_order_alloc(call, (size_t)p->room * sizeof *p->numbers);
-    return p->numbers != NULL ? BF_OK : BF_E_MEMORY;
+    const size_t kept = (size_t)p->room * bytes, small = brackets * SMALL * bytes;
+    const size_t numbers = p->first > 0 ? (size_t)p->room * sizeof *p->numbers : 0;
+    char *memory = (char *)bf_cuda_order_alloc(call, sizeof *p->at + SPLITTERS * bytes + kept +
+                                                         small + numbers + 5 * 256);
+    if (memory == NULL) return BF_E_MEMORY;
+    p->at = (board *)next_part(&memory, sizeof *p->at);
+    p->splitters = next_part(&memory, SPLITTERS * bytes);
+    p->kept = next_part(&memory, kept);
+    p->small = next_part(&memory, small);
+    p->numbers = (uint32_t *)next_part(&memory, numbers);
+    return BF_OK;
 }
 
 uint64_t next_seed(const bf_cuda_order_call *call, int attempt) {

@@ -1,5 +1,6 @@
 /* Step 3 of bracket.cu: ranks, or the first k, are found among the elements that were kept. */
 #include "cuda/order/bracket_steps.cuh"
+#include "cuda/runtime/launch.cuh"
 
 using namespace bf_cuda_bracket;
 
@@ -35,25 +36,6 @@ __device__ inner_ranks find_ranks(const bracket_params &p, int bracket, int64_t 
     return r;
 }
 
-/* A range of places: [low, low + width). The distances from low, shifted, are buckets. */
-template <class K> struct place_range {
-    K low, width;
-    int shift; /* of distances */
-
-    __device__ place_range() {}
-    __device__ place_range(const board &at, int bracket) {
-        const K high = (K)at.high[bracket];
-        low = (K)at.low[bracket];
-        width = high > low ? high - low : 0;
-        const int bits = width > 1 ? bf_bit_length(width - 1) : 0;
-        shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0;
-    }
-    __device__ __forceinline__ bool holds(K x) const { return (K)(x - low) < width; }
-    __device__ __forceinline__ unsigned bucket(K x) const {
-        return (unsigned)((K)(x - low) >> shift);
-    }
-};
-
 /* Calls f for each element that was kept, and each bracket whose range holds it. */
 template <int Brackets, class K, class F>
 __device__ __forceinline__ void for_kept(const bracket_params &p, uint64_t n,
@@ -66,28 +48,6 @@ __device__ __forceinline__ void for_kept(const bracket_params &p, uint64_t n,
              });
 }
 
-template <class K, int Brackets>
-__global__ void __launch_bounds__(SELECTORS, 1) count_buckets(const bracket_params p) {
-    __shared__ unsigned counts[Brackets][BUCKETS];
-    unsigned *all = &counts[0][0];
-    const int buckets = p.brackets * BUCKETS;
-    const uint64_t n = p.at->pooled;
-    place_range<K> ranges[Brackets];
-    if (n > (uint64_t)p.room) return;
-    for (int i = (int)threadIdx.x; i < buckets; i += SELECTORS) all[i] = 0;
-#pragma unroll
-    for (int b = 0; b < Brackets; b++) {
-        ranges[b] = place_range<K>(*p.at, b);
-        if (b >= p.brackets) ranges[b].width = 0;
-    }
-    __syncthreads();
-    for_kept<Brackets>(p, n, ranges,
-                       [&](int b, K x) { atomicAdd(&counts[b][ranges[b].bucket(x)], 1u); });
-    __syncthreads();
-    for (int i = (int)threadIdx.x; i < buckets; i += SELECTORS)
-        if (all[i] > 0) atomicAdd(&p.at->counts[0][0] + i, all[i]);
-}
-
 /* Returns the sum over the lanes up to this one. */
 __device__ __forceinline__ unsigned sum_up_to(unsigned x) {
     for (int d = 1; d < WARP; d *= 2) {
@@ -97,30 +57,28 @@ __device__ __forceinline__ unsigned sum_up_to(unsigned x) {
     return x;
 }
 
-/* Finds the bucket of a rank, by a warp, and the elements before it. sum: of the buckets up to the
- * last of this lane, of which it has `mine`. */
-__device__ unsigned find_bucket(const unsigned *counts, int64_t rank, unsigned sum, unsigned mine,
-                                unsigned *before) {
-    enum { EACH = BUCKETS / WARP };
+/* Finds the part of a rank, by a warp, and the elements before it. sum: of the parts up to the last
+ * of this lane, of which it has `mine`. */
+__device__ unsigned find_part(const unsigned *counts, int64_t rank, unsigned sum, unsigned mine,
+                              unsigned *before) {
+    enum { EACH = PARTS / WARP };
     const unsigned lane = threadIdx.x % WARP;
     const int there = __ffs((int)__ballot_sync(~0u, rank < sum)) - 1;
     const unsigned base = __shfl_sync(~0u, sum - mine, there);
-    const uint2 two = ((const uint2 *)counts)[there * (EACH / 2) + lane];
-    const unsigned up_to = base + sum_up_to(two.x + two.y), first = up_to - two.y;
+    const unsigned count = lane < EACH ? counts[there * EACH + lane] : 0;
+    const unsigned up_to = base + sum_up_to(count);
     const int at = __ffs((int)__ballot_sync(~0u, rank < up_to)) - 1;
-    const bool is_first = rank < first;
-    const unsigned bucket = (unsigned)there * EACH + 2 * lane + (is_first ? 0 : 1);
-    *before = __shfl_sync(~0u, is_first ? first - two.x : first, at);
-    return __shfl_sync(~0u, bucket, at);
+    *before = __shfl_sync(~0u, up_to - count, at);
+    return (unsigned)(there * EACH + at);
 }
 
-/* Sets *range to that of the buckets of a bracket's ranks, by a warp: between them there is no
+/* Sets *range to that of the parts of a bracket's ranks, by a warp: between them there is no
  * element. */
 template <class K>
-__device__ void find_buckets(const bracket_params &p, int bracket, place_range<K> *range) {
-    enum { EACH = BUCKETS / WARP };
+__device__ void find_parts(const bracket_params &p, int bracket, place_range<K> *range) {
+    enum { EACH = PARTS / WARP };
     const unsigned lane = threadIdx.x % WARP, *counts = p.at->counts[bracket];
-    unsigned mine = 0, before[2], bucket[2];
+    unsigned mine = 0, before[2], part[2];
 #pragma unroll
     for (int k = 0; k < EACH / 4; k++) {
         const uint4 four = ((const uint4 *)counts)[lane * (EACH / 4) + k];
@@ -132,42 +90,89 @@ __device__ void find_buckets(const bracket_params &p, int bracket, place_range<K
     if (blockIdx.x == 0) p.at->kept[bracket] = kept;
     range->width = 0;
     if (!ranks.any) return;
-    for (int i = 0; i < 2; i++)
-        bucket[i] = find_bucket(counts, ranks.rank[i], sum, mine, &before[i]);
-    const K begin = (K)bucket[0] << all.shift,
-            end = ((K)bucket[1] << all.shift) + (((K)1 << all.shift) - 1); /* the last */
+    for (int i = 0; i < 2; i++) part[i] = find_part(counts, ranks.rank[i], sum, mine, &before[i]);
+    if (all.shift == 0) {
+        if (blockIdx.x != 0 || lane >= 2) return;
+        p.at->exact[bracket] = true;
+        p.at->place[2 * bracket + lane] = all.low + (lane == 0 ? part[0] : part[1]);
+        return;
+    }
+    const K begin = (K)part[0] << all.shift,
+            end = ((K)part[1] << all.shift) + (((K)1 << all.shift) - 1); /* the last */
     range->low = all.low + begin;
     range->width = (end < all.width ? end + 1 : all.width) - begin;
     if (blockIdx.x != 0) return;
     p.at->before[bracket] = before[0];
-    p.at->bucket_low[bracket] = range->low;
-    p.at->bucket_bits[bracket] = bf_bit_length((uint64_t)(range->width - 1));
+    p.at->part_low[bracket] = range->low;
+    p.at->part_bits[bracket] = bf_bit_length((uint64_t)(range->width - 1));
+}
+
+/* What a block takes is listed in its memory first. */
+template <class K, int Brackets> struct take_memory {
+    enum { LISTS = 512 };
+    place_range<K> found[Brackets];
+    K list[Brackets][LISTS];
+    unsigned listed[Brackets], to[Brackets];
+};
+
+/* Puts an element of a bracket's parts where the bracket's are selected from. */
+template <class K>
+__device__ __forceinline__ void put_taken(const bracket_params &p, int b, unsigned to, K x) {
+    if (to < SMALL) ((K *)p.small)[b * SMALL + to] = x;
+    if (to > 0 && to < SMALL) return;
+    raise(&p.at->least[b], ~(unsigned long long)x);
+    raise(&p.at->most[b], (unsigned long long)x);
+}
+
+/* Adds 1 for each lane that is here, and returns the sum before the lane's. */
+__device__ __forceinline__ unsigned add_one_together(unsigned *sum) {
+    const unsigned here = __activemask(), lane = threadIdx.x % WARP;
+    const int first = __ffs((int)here) - 1;
+    unsigned before = 0;
+    if ((int)lane == first) before = atomicAdd(sum, (unsigned)__popc(here));
+    return __shfl_sync(here, before, first) + (unsigned)__popc(here & ((1u << lane) - 1));
 }
 
 template <class K, int Brackets>
-__global__ void __launch_bounds__(SELECTORS, 1) take_buckets(const bracket_params p) {
-    __shared__ place_range<K> found[Brackets];
+__global__ void __launch_bounds__(SELECTORS, 1) take_parts(const bracket_params p) {
+    typedef take_memory<K, Brackets> memory;
+    extern __shared__ uint64_t shared[];
+    memory &s = *(memory *)shared;
     const int warp = (int)threadIdx.x / WARP;
+    bf_cuda_wait_for_previous();
     const uint64_t n = p.at->pooled;
     place_range<K> ranges[Brackets];
     if (n > (uint64_t)p.room) return;
+    if (threadIdx.x < Brackets) s.listed[threadIdx.x] = 0;
     if (warp < Brackets) {
         if (warp < p.brackets)
-            find_buckets(p, warp, &found[warp]);
+            find_parts(p, warp, &s.found[warp]);
         else
-            found[warp].width = 0;
+            s.found[warp].width = 0;
     }
     __syncthreads();
 #pragma unroll
-    for (int b = 0; b < Brackets; b++) ranges[b] = found[b];
+    for (int b = 0; b < Brackets; b++) ranges[b] = s.found[b];
     for_kept<Brackets>(p, n, ranges, [&](int b, K x) {
+        const unsigned at = atomicAdd(&s.listed[b], 1u);
+        if (at < memory::LISTS) {
+            s.list[b][at] = x;
+            return;
+        }
         unsigned to = *(volatile unsigned *)&p.at->taken[b];
-        if (to <= SMALL) to = atomicAdd(&p.at->taken[b], 1u);
-        if (to < SMALL) ((K *)p.small)[b * SMALL + to] = x;
-        if (to > 0 && to < SMALL) return;
-        raise(&p.at->least[b], ~(unsigned long long)x);
-        raise(&p.at->most[b], (unsigned long long)x);
+        if (to <= SMALL) to = add_one_together(&p.at->taken[b]);
+        put_taken(p, b, to, x);
     });
+    __syncthreads();
+    if (threadIdx.x < Brackets) {
+        unsigned &listed = s.listed[threadIdx.x];
+        if (listed > memory::LISTS) listed = memory::LISTS;
+        s.to[threadIdx.x] = listed > 0 ? atomicAdd(&p.at->taken[threadIdx.x], listed) : 0;
+    }
+    __syncthreads();
+    for (int b = 0; b < Brackets; b++)
+        if (threadIdx.x < s.listed[b])
+            put_taken(p, b, s.to[b] + threadIdx.x, s.list[b][threadIdx.x]);
 }
 
 /* Returns whether n elements are equal to x. */
@@ -181,11 +186,14 @@ template <class K>
 __global__ void __launch_bounds__(SELECTORS, 1) finish_ranks(const bracket_params p) {
     __shared__ select_memory<K> shared;
     const int i = blockIdx.x, bracket = i / 2, side = i % 2;
+    bf_cuda_wait_for_previous();
     const inner_ranks ranks = find_ranks(p, bracket, (int64_t)p.at->kept[bracket]);
     unsigned long long where = ranks.where[side], place = 0;
     const board &at = *p.at;
     const K *small = (const K *)p.small + bracket * SMALL;
-    if (where == FOUND) {
+    if (where == FOUND && at.exact[bracket]) {
+        place = at.place[i];
+    } else if (where == FOUND) {
         const unsigned taken = at.taken[bracket];
         const bool alike = at.most[bracket] == ~at.least[bracket];
         if (taken > SMALL && alike && all_equal(small, SMALL, (K)at.most[bracket]))
@@ -195,7 +203,7 @@ __global__ void __launch_bounds__(SELECTORS, 1) finish_ranks(const bracket_param
         else
             place = select_in_block(shared, small, taken,
                                     (unsigned)(ranks.rank[side] - (int64_t)at.before[bracket]),
-                                    (K)at.bucket_low[bracket], at.bucket_bits[bracket]);
+                                    (K)at.part_low[bracket], at.part_bits[bracket]);
     }
     if (threadIdx.x != 0) return;
     p.at->place[i] = place;
@@ -268,6 +276,7 @@ __global__ void __launch_bounds__(SELECTORS, 1) finish_first(const bracket_param
     typedef bf_cuda_place_type<D> K;
     typedef bf_cuda_bits_type<D> E;
     __shared__ first_memory<K> s;
+    bf_cuda_wait_for_previous();
     const uint64_t n = p.at->pooled;
     const unsigned k = (unsigned)p.first;
     if (n < k || n > (uint64_t)p.room) return;
@@ -286,22 +295,28 @@ __global__ void __launch_bounds__(SELECTORS, 1) finish_first(const bracket_param
     if (p.index != NULL) p.index[to] = position;
 }
 
+template <class K, int Brackets>
+cudaError_t enqueue_ranks(const bf_cuda *cuda, const bracket_params &p) {
+    bf_cuda_shape shape = {};
+    shape.blocks = cuda->multiprocessors;
+    shape.threads = SELECTORS;
+    shape.shared = sizeof(take_memory<K, Brackets>);
+    shape.overlaps = true;
+    cudaError_t error = bf_cuda_launch(cuda, take_parts<K, Brackets>, shape, p);
+    if (error != cudaSuccess) return error;
+    shape.blocks = 2 * p.brackets;
+    shape.shared = 0;
+    return bf_cuda_launch(cuda, finish_ranks<K>, shape, p);
+}
+
 template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_params &p) {
     typedef bf_cuda_place_type<D> K;
-    const unsigned blocks = (unsigned)cuda->multiprocessors;
-    if (p.first > 0) {
-        if (p.first <= FIRST_MOST) finish_first<D><<<1, SELECTORS, 0, cuda->stream>>>(p);
-        return cudaGetLastError();
-    }
-    if (p.brackets == 1) {
-        count_buckets<K, 1><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
-        take_buckets<K, 1><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
-    } else {
-        count_buckets<K, MOST><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
-        take_buckets<K, MOST><<<blocks, SELECTORS, 0, cuda->stream>>>(p);
-    }
-    finish_ranks<K><<<2 * (unsigned)p.brackets, SELECTORS, 0, cuda->stream>>>(p);
-    return cudaGetLastError();
+    if (p.first == 0)
+        return p.brackets == 1 ? enqueue_ranks<K, 1>(cuda, p) : enqueue_ranks<K, MOST>(cuda, p);
+    bf_cuda_shape shape = {};
+    shape.threads = SELECTORS;
+    shape.overlaps = true;
+    return p.first <= FIRST_MOST ? bf_cuda_launch(cuda, finish_first<D>, shape, p) : cudaSuccess;
 }
 
 } // namespace

@@ -33,40 +33,76 @@ template <bf_dtype D, int Brackets> struct Keeper {
     typedef typename signed_of<E>::type S;
     typedef bf_cuda_operands<E, false> Operands;
     static constexpr int BITS = 8 * (int)sizeof(E), VECTORS = BITS < 32 ? BITS / 8 : 4;
-    static constexpr int N = 16 / (int)sizeof(E), EACH = VECTORS * N;
+    static constexpr int N = 16 / (int)sizeof(E), EACH = VECTORS * N, AHEAD = 8;
     static constexpr bool FLOAT = bf_cuda_element::is_float(D), INDEXED = Brackets == FIRST;
     static constexpr int ENDS = INDEXED ? 1 : Brackets;
     typedef bf_cuda_tile<Operands, VECTORS> Tile;
     typedef typename bf_cuda_bits_of<INDEXED ? 4 : (int)sizeof(K)>::type Item;
-    enum { ROOM = EACH + 16, ROW = KEEPERS * sizeof(Item) };
-    /* Several brackets of places of 4 bytes have a table. */
-    static constexpr bool TABLED = Brackets == MOST && sizeof(K) == 4;
+    enum { ROOM = EACH + (sizeof(Item) == 4 ? 16 : 8), ROW = KEEPERS * sizeof(Item) };
+    /* Several brackets have a table. */
+    static constexpr bool TABLED = Brackets == MOST;
+    static constexpr int HEAD = 8 * (int)sizeof(K) - 32;
     struct memory {
         Item column[ROOM][KEEPERS];
         unsigned long long below[ENDS], nans;
         uint32_t table[TABLED ? TABLE + 2 : 1];
+        unsigned parts[INDEXED ? 1 : ENDS][INDEXED ? 1 : PARTS];
+        K low[ENDS], width[ENDS]; /* of brackets by their low ends */
+        int shift[ENDS], bracket[ENDS];
     };
     const bracket_params &p;
     memory &s;
-    K low[ENDS], width[ENDS];
+    K low[ENDS], width[ENDS]; /* of brackets by their low ends */
     uint32_t below[ENDS], nans, one;
-    K start; /* of the table: places from here on, shifted, are its entries */
+    uint32_t start; /* of the table: heads of places from here on, shifted, are its entries */
     int shift;
-    bool tabled;
+    bool tabled, disjoint;
     uint32_t column, end; /* the addresses in shared memory of the column, and behind what it has */
 
     __device__ __forceinline__ Keeper(const bracket_params &params, memory &shared)
         : p(params), s(shared), nans(0), one((uint32_t)params.one), start(0), shift(0),
-          tabled(false) {
+          tabled(false), disjoint(true) {
+        int bracket[ENDS];
         column = end = (uint32_t)__cvta_generic_to_shared(&shared.column[0][threadIdx.x]);
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
-            const K high = (K)p.at->high[b];
-            low[b] = (K)p.at->low[b];
-            width[b] = b < p.brackets && high > low[b] ? high - low[b] : 0;
+            const place_range<K> range(*p.at, b);
+            low[b] = b < p.brackets ? range.low : (K) ~(K)0;
+            width[b] = b < p.brackets ? range.width : 0;
             below[b] = 0;
+            bracket[b] = b;
+        }
+        sort_brackets(bracket);
+#pragma unroll
+        for (int b = 0; b < ENDS; b++) {
+            if (b > 0) disjoint &= width[b - 1] <= low[b] - low[b - 1];
+            if (threadIdx.x != 0) continue;
+            s.low[b] = low[b];
+            s.width[b] = width[b];
+            s.shift[b] = place_range<K>(*p.at, bracket[b]).shift;
+            s.bracket[b] = bracket[b];
         }
     }
+    /* Those that there are not come last. */
+    __device__ __forceinline__ void sort_brackets(int (&bracket)[ENDS]) {
+#pragma unroll
+        for (int n = ENDS - 1; n > 0; n--) {
+#pragma unroll
+            for (int b = 0; b < n; b++) {
+                if (low[b] < low[b + 1] || (low[b] == low[b + 1] && bracket[b] < bracket[b + 1]))
+                    continue;
+                swap(low[b], low[b + 1]);
+                swap(width[b], width[b + 1]);
+                swap(bracket[b], bracket[b + 1]);
+            }
+        }
+    }
+    template <class T> static __device__ __forceinline__ void swap(T &a, T &b) {
+        const T first = a;
+        a = b;
+        b = first;
+    }
+    static __device__ __forceinline__ uint32_t head_of(K x) { return (uint32_t)(x >> HEAD); }
     __device__ __forceinline__ unsigned kept() const { return (end - column) / ROW; }
     /* Returns the place of an element; of a NaN only if its bits are those of place_nan. */
     __device__ __forceinline__ K place(E e) const {
@@ -96,30 +132,27 @@ template <bf_dtype D, int Brackets> struct Keeper {
         e = bits;
         nans++;
     }
-    /* The same for several, among which there is seldom one: compilers must not do it always. */
-    __device__ __forceinline__ void place_nans(E (&e)[EACH]) {
-        if (!FLOAT || !any_nan(e)) return;
-        asm volatile("" ::: "memory");
-#pragma unroll
-        for (int k = 0; k < EACH; k++) place_nan(e[k]);
-    }
-    __device__ __forceinline__ void keep(Item item, bool keeps) {
+    /* Keeps an item if x is less than y. */
+    __device__ __forceinline__ void keep_if_less(Item item, uint32_t x, uint32_t y) {
         if (sizeof(Item) == 4)
             asm volatile("{\n\t.reg .pred keeps;\n\t"
-                         "setp.ne.u32 keeps, %2, 0;\n\t"
+                         "setp.lt.u32 keeps, %2, %3;\n\t"
                          "@keeps st.shared.u32 [%0], %1;\n\t"
-                         "@keeps add.u32 %0, %0, %3;\n\t}"
+                         "@keeps add.u32 %0, %0, %4;\n\t}"
                          : "+r"(end)
-                         : "r"((uint32_t)item), "r"((uint32_t)keeps), "n"((int)ROW)
+                         : "r"((uint32_t)item), "r"(x), "r"(y), "n"((int)ROW)
                          : "memory");
         else
             asm volatile("{\n\t.reg .pred keeps;\n\t"
-                         "setp.ne.u32 keeps, %2, 0;\n\t"
+                         "setp.lt.u32 keeps, %2, %3;\n\t"
                          "@keeps st.shared.u64 [%0], %1;\n\t"
-                         "@keeps add.u32 %0, %0, %3;\n\t}"
+                         "@keeps add.u32 %0, %0, %4;\n\t}"
                          : "+r"(end)
-                         : "l"((uint64_t)item), "r"((uint32_t)keeps), "n"((int)ROW)
+                         : "l"((uint64_t)item), "r"(x), "r"(y), "n"((int)ROW)
                          : "memory");
+    }
+    __device__ __forceinline__ void keep_if_less(Item item, uint64_t x, uint64_t y) {
+        keep_if_less(item, 0u, (uint32_t)(x < y));
     }
     /* Adds 1 if x is less than y, by the multipliers, for the adders have enough to do. */
     __device__ __forceinline__ void count_less(uint32_t x, uint32_t y, uint32_t &count) const {
@@ -145,9 +178,16 @@ template <bf_dtype D, int Brackets> struct Keeper {
             count_less(x, low[b], below[b]);
             inside |= (K)(x - low[b]) < width[b];
         }
-        keep((Item)x, inside);
+        if (ENDS == 1)
+            keep_if_less((Item)x, (K)(x - low[0]), width[0]);
+        else
+            keep_if_less((Item)x, 0u, (uint32_t)inside);
     }
-    /* Makes the table. Each entry tells of equally many places, the first of all before, and the
+    /* The last place of a bracket, or its low end. */
+    __device__ __forceinline__ K last_of(int b) const {
+        return low[b] + (width[b] > 0 ? width[b] - 1 : 0);
+    }
+    /* Makes the table. Each entry tells of equally many heads, the first of all before, and the
      * last of all behind, below which brackets all of them are; or that it is not so simple. */
     __device__ void make_table() {
         uint64_t base = ~(uint64_t)0, top = 0;
@@ -155,80 +195,118 @@ template <bf_dtype D, int Brackets> struct Keeper {
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
             if (b >= p.brackets) break;
-            base = low[b] < base ? low[b] : base;
-            top = (uint64_t)low[b] + width[b] > top ? (uint64_t)low[b] + width[b] : top;
+            const uint64_t end = (uint64_t)head_of(last_of(b)) + 1;
+            base = head_of(low[b]) < base ? head_of(low[b]) : base;
+            top = end > top ? end : top;
         }
         const int bits = bf_bit_length(top - base);
         shift = bits > TABLE_BITS ? bits - TABLE_BITS : 0;
         const uint64_t each = (uint64_t)1 << shift;
-        start = (K)(base > each ? base - each : 0);
+        start = (uint32_t)(base > each ? base - each : 0);
         for (int i = (int)threadIdx.x; i < TABLE + 2; i += KEEPERS) {
             const uint64_t first = i == 0 ? 0 : start + i * each;
             const uint64_t last = i == TABLE + 1 ? ~(uint64_t)0 : start + (i + 1) * each - 1;
             uint32_t entry = 0;
 #pragma unroll
             for (int b = 0; b < ENDS; b++) {
-                if (last < low[b])
+                if (b >= p.brackets) break;
+                if (last < head_of(low[b]))
                     entry |= 1u << FIELD * b;
-                else if (first < (uint64_t)low[b] + width[b] || first < low[b])
+                else if (first <= head_of(last_of(b)))
                     entry |= HARD;
             }
             s.table[i] = entry >= HARD ? HARD : entry;
         }
         __syncthreads();
         /* is it simple for most elements? */
-        for (int k = 0; k < 4; k++) {
-            const unsigned i = (k * KEEPERS + threadIdx.x) * (p.sampled / (4 * KEEPERS));
-            simple +=
-                (unsigned)__syncthreads_count((int32_t)entry_of(((const K *)p.sample)[i]) >= 0);
+        for (int k = 0; k < SPLITTERS / KEEPERS; k++) {
+            const K splitter = ((const K *)p.splitters)[k * KEEPERS + threadIdx.x];
+            simple += (unsigned)__syncthreads_count((int32_t)entry_of(splitter) >= 0);
         }
-        tabled = simple > 4 * KEEPERS / 8 * 7;
+        tabled = simple > SPLITTERS / 8 * 7;
     }
     __device__ __forceinline__ uint32_t entry_of(K x) const {
-        const K at = ((x > start ? x : start) - start) >> shift;
+        const uint32_t head = head_of(x), at = ((head > start ? head : start) - start) >> shift;
         return s.table[at < TABLE + 1 ? at : TABLE + 1];
     }
-    /* Counts an element by the table, or keeps it for later if that is not so simple. */
-    __device__ __forceinline__ void look_up(E element, uint32_t &sums) {
-        const K x = place(element);
-        const uint32_t entry = entry_of(x);
+    /* Counts an element by its entry, or keeps it for later if that is not so simple. */
+    __device__ __forceinline__ void use_entry(K x, uint32_t entry, uint32_t &sums) {
         sums += entry;
-        keep((Item)x, (int32_t)entry < 0);
+        keep_if_less((Item)x, HARD - 1, entry);
     }
     __device__ __forceinline__ void add_sums(uint32_t sums) {
 #pragma unroll
         for (int b = 0; b < ENDS; b++) below[b] += sums >> FIELD * b & ((1u << FIELD) - 1);
     }
-    __device__ __forceinline__ void look_up_whole(E (&element)[EACH]) {
+    __device__ __forceinline__ void look_up_whole(const E (&element)[EACH]) {
         uint32_t sums = 0;
-        place_nans(element);
 #pragma unroll
-        for (int k = 0; k < EACH; k++) look_up(element[k], sums);
+        for (int first = 0; first < EACH; first += AHEAD) { /* entries before what is kept */
+            uint32_t entry[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) entry[k] = entry_of(place(element[first + k]));
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) use_entry(place(element[first + k]), entry[k], sums);
+        }
         add_sums(sums);
     }
-    /* Counts the elements of the column, and returns which are in a bracket. */
-    __device__ __forceinline__ uint32_t count_column(unsigned n) {
+    /* Counts the elements of the column, and in the parts of their brackets. Returns which are in
+     * a bracket. No two brackets share a place. */
+    __device__ __forceinline__ uint32_t count_in_disjoint(unsigned n) {
+        uint32_t rows = 0, sums = 0;
+        for (unsigned k = 0; k < n; k++) {
+            const K x = (K)s.column[k][threadIdx.x];
+            unsigned behind = 0; /* brackets behind x */
+#pragma unroll
+            for (int b = 0; b < ENDS; b++) behind += x < low[b];
+            const unsigned b = behind < ENDS ? ENDS - 1 - behind : 0;
+            const K distance = x - s.low[b];
+            sums += 1u << FIELD * behind >> FIELD;
+            if (distance >= s.width[b]) continue;
+            atomicAdd(&s.parts[b][(unsigned)(distance >> s.shift[b])], 1u);
+            rows |= 1u << k;
+        }
+        unsigned before = 0;
+#pragma unroll
+        for (int b = 0; TABLED && b < ENDS; b++) {
+            before += sums >> FIELD * (ENDS - 1 - b) & ((1u << FIELD) - 1);
+            if (tabled) below[b] += before;
+        }
+        return rows;
+    }
+    /* The same for any brackets. */
+    __device__ __forceinline__ uint32_t count_in_any(unsigned n) {
         uint32_t rows = 0;
         for (unsigned k = 0; k < n; k++) {
             const K x = (K)s.column[k][threadIdx.x];
             bool inside = false;
 #pragma unroll
             for (int b = 0; b < ENDS; b++) {
-                count_less(x, low[b], below[b]);
-                inside |= (K)(x - low[b]) < width[b];
+                if (TABLED && tabled) count_less(x, low[b], below[b]);
+                if ((K)(x - low[b]) >= width[b]) continue;
+                inside = true;
+                atomicAdd(&s.parts[b][(unsigned)((K)(x - low[b]) >> s.shift[b])], 1u);
             }
             rows |= (uint32_t)inside << k;
         }
         return rows;
     }
-    __device__ __forceinline__ void take_whole(E (&element)[EACH]) {
-        place_nans(element);
+    /* Takes a tile. Nans: there may be NaNs in it, which is rare enough for code of its own. */
+    template <bool Nans> __device__ __forceinline__ void take_whole(E (&element)[EACH]) {
 #pragma unroll
-        for (int k = 0; k < EACH; k++) take(element[k]);
+        for (int k = 0; k < EACH; k++)
+            if (Nans) place_nan(element[k]);
+        if (TABLED && tabled) {
+            look_up_whole(element);
+        } else {
+#pragma unroll
+            for (int k = 0; k < EACH; k++) take(element[k]);
+        }
     }
     /* Keeps the positions of those of the first k, which are few. */
     __device__ __forceinline__ void keep_position(const Operands &e, int64_t i) {
-        if (bf_cuda_place_of<D>(p.order, e.element(i)) < width[0]) keep((Item)(i - e.before), true);
+        if (bf_cuda_place_of<D>(p.order, e.element(i)) < width[0])
+            keep_if_less((Item)(i - e.before), 0u, 1u);
     }
     __device__ __forceinline__ void keep_positions(const Operands &e, const E (&element)[EACH],
                                                    int64_t number) {
@@ -262,7 +340,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
                 uint32_t sums = 0;
                 if (FLOAT) place_nan(element);
                 if (TABLED && tabled)
-                    look_up(element, sums);
+                    use_entry(place(element), entry_of(place(element)), sums);
                 else
                     take(element);
                 add_sums(sums);
@@ -274,7 +352,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         const unsigned lane = threadIdx.x % WARP;
         const unsigned mine = kept();
         uint32_t rows = mine < 32 ? (1u << mine) - 1 : ~0u;
-        if (TABLED && tabled) rows = count_column(mine);
+        if (!INDEXED) rows = disjoint ? count_in_disjoint(mine) : count_in_any(mine);
         unsigned sum = (unsigned)__popc(rows), most = mine;
         for (int d = WARP / 2; d > 0; d /= 2) {
             const unsigned other = __shfl_xor_sync(~0u, most, d);
@@ -312,41 +390,61 @@ template <bf_dtype D, int Brackets> struct Keeper {
         for (int b = 0; b < ENDS; b++) add_count(below[b], &s.below[b]);
         __syncthreads();
         const int b = (int)threadIdx.x;
-        if (b < p.brackets && s.below[b] > 0) atomicAdd(&p.at->below[b], s.below[b]);
+        if (b < p.brackets && s.below[b] > 0) atomicAdd(&p.at->below[s.bracket[b]], s.below[b]);
         if (b == KEEPERS - 1 && s.nans > 0) atomicAdd(&p.at->nans, s.nans);
+        for (int i = b; i < p.brackets * PARTS; i += KEEPERS) {
+            const unsigned count = (&s.parts[0][0])[i];
+            if (count > 0) atomicAdd(&p.at->counts[s.bracket[i / PARTS]][i % PARTS], count);
+        }
     }
-    /* Loads a thread's part of a tile if all of that is in the line, and returns whether it is. */
-    static __device__ __forceinline__ bool load_whole(const Operands &e, int64_t tiles,
-                                                      int64_t number, uint4 (&to)[VECTORS]) {
-        if (number >= tiles || !Tile::whole(e, number)) return false;
-        const uint4 *from = (const uint4 *)e.a + Tile::vector(number, 0);
+    /* The tiles of which all is in the line, and where the next tile of this block is. */
+    struct whole_tiles {
+        unsigned first, count;
+        const uint4 *next;
+
+        __device__ __forceinline__ explicit whole_tiles(const Operands &e) {
+            const int64_t end = e.end / (KEEPERS * EACH);
+            first = e.before > 0 ? 1 : 0;
+            count = end > first ? (unsigned)end - first : 0;
+            next = (const uint4 *)e.a + Tile::vector(blockIdx.x, 0);
+        }
+        /* Loads a thread's part of a tile if it is whole, and returns whether it is. */
+        __device__ __forceinline__ bool load(unsigned number, uint4 (&to)[VECTORS]) {
+            const bool whole = number - first < count;
+            if (whole) {
 #pragma unroll
-        for (int v = 0; v < VECTORS; v++) to[v] = __ldcs(from + v * KEEPERS);
-        return true;
-    }
+                for (int v = 0; v < VECTORS; v++) to[v] = __ldcs(next + v * KEEPERS);
+            }
+            next += gridDim.x * (VECTORS * KEEPERS);
+            return whole;
+        }
+    };
     __device__ __forceinline__ void run() {
         if (threadIdx.x < ENDS) s.below[threadIdx.x] = 0;
         if (threadIdx.x == 0) s.nans = 0;
+        for (int i = (int)threadIdx.x; !INDEXED && i < ENDS * PARTS; i += KEEPERS)
+            (&s.parts[0][0])[i] = 0;
         __syncthreads();
         const Operands e(p);
-        const int64_t tiles = Tile::number_of(e);
+        const unsigned tiles = (unsigned)Tile::number_of(e);
+        whole_tiles all(e);
         if (TABLED) make_table();
         uint4 ahead[VECTORS];
-        int64_t number = blockIdx.x;
-        bool whole = load_whole(e, tiles, number, ahead);
+        unsigned number = blockIdx.x;
+        bool whole = all.load(number, ahead);
         while (number < tiles) {
-            const int64_t next = number + gridDim.x;
+            const unsigned next = number + gridDim.x;
             E element[EACH];
             memcpy(element, ahead, sizeof element);
-            const bool next_whole = load_whole(e, tiles, next, ahead);
+            const bool next_whole = all.load(next, ahead);
             if (!whole)
                 take_some(e, number);
             else if (INDEXED)
                 keep_positions(e, element, number);
-            else if (TABLED && tabled)
-                look_up_whole(element);
+            else if (FLOAT && __any_sync(~0u, any_nan(element)))
+                take_whole<true>(element);
             else
-                take_whole(element);
+                take_whole<false>(element);
             if (__any_sync(~0u, end - column > (ROOM - EACH) * ROW)) flush(e);
             number = next;
             whole = next_whole;
@@ -357,9 +455,11 @@ template <bf_dtype D, int Brackets> struct Keeper {
 };
 
 template <bf_dtype D, int Brackets>
-__global__ void __launch_bounds__(KEEPERS, 4) keep_elements(const bracket_params p) {
+__global__ void __launch_bounds__(KEEPERS, Brackets == MOST ? 3 : 4)
+    keep_elements(const bracket_params p) {
     extern __shared__ uint64_t shared[];
     typedef Keeper<D, Brackets> keeper;
+    bf_cuda_wait_for_previous();
     keeper(p, *(typename keeper::memory *)shared).run();
 }
 
@@ -370,6 +470,7 @@ cudaError_t enqueue_brackets(const bf_cuda *cuda, const bracket_params &p) {
     shape.threads = KEEPERS;
     shape.shared = sizeof(typename Keeper<D, Brackets>::memory);
     shape.spares_cache = true;
+    shape.overlaps = true;
     cudaError_t error =
         bf_cuda_occupancy(cuda, (const void *)keep_elements<D, Brackets>, shape, &blocks);
     if (error != cudaSuccess) return error;

@@ -13,15 +13,21 @@ enum {
     RANKS = 2 * MOST,
     WARP = 32,
     SELECTORS = 1024, /* threads of a block that selects by itself */
-    BUCKET_BITS = 11,
+    BUCKET_BITS = 11, /* of a digit, when a block selects */
     BUCKETS = 1 << BUCKET_BITS,
+    SPLITTER_BITS = 11,
+    SPLITTERS = 1 << SPLITTER_BITS, /* random places, of which ends of brackets are chosen */
+    SLOTS = 2 * SPLITTERS + 1,
+    COUNTERS_MOST = 256, /* blocks that count the sample */
+    PART_BITS = 9,       /* of the parts of a bracket, in which what is kept is counted */
+    PARTS = 1 << PART_BITS,
     LISTED = 1 << 15,    /* bytes of elements that a block that selects has in shared memory */
-    SMALL = 1 << 14,     /* elements of the buckets of a rank: more are sorted */
+    SMALL = 1 << 18,     /* elements of the parts of a rank: more are sorted */
     FIRST_MOST = 1 << 10 /* of the first k: more are sorted */
 };
 
 /* Where a rank is: found; before or behind its bracket; in brackets that kept too much, or in a
- * bucket that has too much. */
+ * part that has too much. */
 enum where_found { FOUND, BEFORE, BEHIND, OVERFLOWN, CROWDED };
 
 /* What the kernels of a try tell each other, and the host: the first BOARD_WORDS words. */
@@ -32,14 +38,17 @@ struct board {
     unsigned long long below[MOST], kept[MOST]; /* elements before low, and those kept */
     unsigned long long place[RANKS], where[RANKS];
     unsigned long long sampled_nans;
-    unsigned long long sampled_least, sampled_most; /* the least is complemented */
-    unsigned long long bucket_low[MOST];            /* the range of the buckets, */
-    int bucket_bits[MOST];                          /* which is less than 2^this */
-    unsigned long long before[MOST];                /* of those kept, before the bucket */
+    unsigned long long sampled_least[COUNTERS_MOST]; /* of each block's sample, for the first k */
+    unsigned long long part_low[MOST];               /* the range of the ranks' parts, */
+    int part_bits[MOST];                             /* which is less than 2^this */
+    bool exact[MOST];                           /* a part is one place: ranks have theirs already */
+    unsigned long long before[MOST];            /* of those kept, before the parts */
     unsigned long long least[MOST], most[MOST]; /* of those for which SMALL is too few, and of one;
                                                    least is complemented */
-    unsigned taken[MOST];                       /* elements of the buckets */
-    alignas(16) unsigned counts[MOST][BUCKETS];
+    unsigned taken[MOST];                       /* elements of the parts */
+    unsigned counters;                          /* blocks that have counted their sample */
+    alignas(16) unsigned sampled[SLOTS];        /* elements of the sample by splitters */
+    alignas(16) unsigned counts[MOST][PARTS];
 };
 enum { BOARD_WORDS = 2 + 4 * MOST + 2 * RANKS };
 
@@ -58,8 +67,9 @@ struct bracket_params {
     int64_t first;
     void *values; /* may be NULL, as index may be */
     int64_t *index;
-    void *sample;
-    unsigned sampled;
+    void *splitters;  /* SPLITTERS places, in no order */
+    unsigned sampled; /* elements of the sample: 2^sampled_bits */
+    int sampled_bits;
     uint64_t seed;
     bf_cuda_coding coding;
     void *kept;        /* `room` places, */
@@ -80,6 +90,25 @@ static __device__ __forceinline__ void raise(unsigned long long *most, unsigned 
     if (*(volatile unsigned long long *)most < x) atomicMax(most, x);
 }
 
+/* A range of places: [low, low + width). The distances from low, shifted, are parts. */
+template <class K> struct place_range {
+    K low, width;
+    int shift; /* of distances */
+
+    __device__ __forceinline__ place_range() {}
+    __device__ __forceinline__ place_range(const board &at, int bracket) {
+        const K high = (K)at.high[bracket];
+        low = (K)at.low[bracket];
+        width = high > low ? high - low : 0;
+        const int bits = width > 1 ? bf_bit_length((uint64_t)(width - 1)) : 0;
+        shift = bits > PART_BITS ? bits - PART_BITS : 0;
+    }
+    __device__ __forceinline__ bool holds(K x) const { return (K)(x - low) < width; }
+    __device__ __forceinline__ unsigned part(K x) const {
+        return (unsigned)((K)(x - low) >> shift);
+    }
+};
+
 /* --- selecting by one block --- */
 
 /* Calls f for elements first, first + step and so on of n, several of which it loads at a time. */
@@ -89,14 +118,12 @@ __device__ __forceinline__ void for_each(const K *from, uint64_t n, uint64_t fir
     enum { AHEAD = 64 / sizeof(K) };
     for (; first < n; first += step * AHEAD) {
         K x[AHEAD];
-        if (first + (AHEAD - 1) * step < n) {
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) x[k] = from[first + k * step];
+        for (int k = 0; k < AHEAD; k++)
+            if (first + k * step < n) x[k] = from[first + k * step];
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) f(x[k], first + k * step);
-        } else {
-            for (uint64_t i = first; i < n; i += step) f(from[i], i);
-        }
+        for (int k = 0; k < AHEAD; k++)
+            if (first + k * step < n) f(x[k], first + k * step);
     }
 }
 

@@ -6,6 +6,10 @@
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
+extern "C" {
+#include "seam/where.h"
+}
+
 namespace {
 
 enum { THREADS = 128 };
@@ -193,8 +197,12 @@ bf_status select_long(bf_cuda_order_call *call, const bf_cuda_order_array *array
     for (int64_t l = 0; l < lines && *found && status == BF_OK; l++)
         status = find_line(&s, l, found);
     if (status != BF_OK || !*found) return status;
-    status = bf_cuda_copy(call->context, results, s.results,
-                          (size_t)(all * bf_dtype_bytes(selection->to)));
+    const size_t bytes = (size_t)(all * bf_dtype_bytes(selection->to));
+    if (bf_where_is(results, NULL) == BF_WHERE_HOST) {
+        memcpy(results, s.results, bytes);
+        return BF_OK;
+    }
+    status = bf_cuda_copy(call->context, results, s.results, bytes);
     return status == BF_OK ? bf_cuda_wait(call->context, cudaSuccess, "order on a GPU") : status;
 }
 

@@ -528,35 +528,38 @@ template <class K, class V> struct Sort {
 
 enum { TOTALS, BEGINS, STATES, KEYS, KEYS_TO, VALUES, ALLOCATED };
 
+/* memory: the sort's, to be freed. */
 template <class K, class V>
-bf_status sort_in(bf_context *context, const bf_cuda_radix *radix, bool *mixed,
-                  void *memory[ALLOCATED]) {
+bf_status sort_in(bf_context *context, const bf_cuda_radix *radix, bool *mixed, void **memory) {
     const int passes = radix->bits > 0 ? (radix->bits + BITS - 1) / BITS : 1;
     Sort<K, V> sort = {context, *radix, passes, {}, {}};
     const size_t key_bytes = (size_t)radix->n * sizeof(K);
     const size_t value_bytes = (size_t)radix->n * (size_t)radix->value_bytes;
     const bool again = passes > 1 || radix->keys == radix->sorted;
-    size_t bytes[ALLOCATED] = {};
+    size_t bytes[ALLOCATED] = {}, all = 0;
+    void *part[ALLOCATED] = {};
     bytes[TOTALS] = sort.totals_bytes();
     bytes[BEGINS] = (size_t)passes * (size_t)(sort.portions() + 1) * DIGITS * 8;
     bytes[STATES] = sort.states_bytes(sort.most());
     bytes[KEYS] = again ? key_bytes : 0;
     bytes[KEYS_TO] = radix->sorted == NULL ? key_bytes : 0;
     bytes[VALUES] = passes > 1 || radix->values == radix->moved ? value_bytes : 0;
-    for (int i = 0; i < ALLOCATED; i++)
-        if (bytes[i] > 0 && (memory[i] = bf_cuda_alloc(context, bytes[i])) == NULL)
-            return BF_E_MEMORY;
-    lane_buffers keys = {radix->keys, radix->sorted != NULL ? radix->sorted : memory[KEYS_TO],
-                         memory[KEYS]};
-    lane_buffers values = {radix->values, radix->moved, memory[VALUES]};
-    sort.memory = {(uint64_t *)memory[TOTALS], (uint64_t *)memory[BEGINS],
-                   (uint32_t *)memory[STATES]};
+    for (int i = 0; i < ALLOCATED; i++) all += (bytes[i] + 255) & ~(size_t)255;
+    char *at = (char *)(*memory = bf_cuda_alloc(context, all));
+    if (at == NULL) return BF_E_MEMORY;
+    for (int i = 0; i < ALLOCATED; i++) {
+        if (bytes[i] > 0) part[i] = at;
+        at += (bytes[i] + 255) & ~(size_t)255;
+    }
+    lane_buffers keys = {radix->keys, radix->sorted != NULL ? radix->sorted : part[KEYS_TO],
+                         part[KEYS]};
+    lane_buffers values = {radix->values, radix->moved, part[VALUES]};
+    sort.memory = {(uint64_t *)part[TOTALS], (uint64_t *)part[BEGINS], (uint32_t *)part[STATES]};
     return sort.sort(keys, values, mixed);
 }
 
 template <class K>
-bf_status sort_keys(bf_context *context, const bf_cuda_radix *radix, bool *mixed,
-                    void *memory[ALLOCATED]) {
+bf_status sort_keys(bf_context *context, const bf_cuda_radix *radix, bool *mixed, void **memory) {
     switch (radix->value_bytes) {
     case 4: return sort_in<K, uint32_t>(context, radix, mixed, memory);
     case 8: return sort_in<K, uint64_t>(context, radix, mixed, memory);
@@ -567,9 +570,9 @@ bf_status sort_keys(bf_context *context, const bf_cuda_radix *radix, bool *mixed
 } // namespace
 
 bf_status bf_cuda_radix_sort(bf_context *context, const bf_cuda_radix *radix, bool *mixed) {
-    void *memory[ALLOCATED] = {};
-    bf_status status = radix->key_bytes == 4 ? sort_keys<uint32_t>(context, radix, mixed, memory)
-                                             : sort_keys<uint64_t>(context, radix, mixed, memory);
-    for (void *m : memory) bf_cuda_free(context, m);
+    void *memory = NULL;
+    bf_status status = radix->key_bytes == 4 ? sort_keys<uint32_t>(context, radix, mixed, &memory)
+                                             : sort_keys<uint64_t>(context, radix, mixed, &memory);
+    bf_cuda_free(context, memory);
     return status;
 }
