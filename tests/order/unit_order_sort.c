@@ -222,7 +222,7 @@ static void every_length_to_600_is_sorted(void **unused) {
 /* ---- threads --------------------------------------------------------------------------------- */
 
 /* Every second pattern of a dtype, which the other dtypes of its width make up for. */
-enum { SHARED_STEP = CASE_STEP > 1 ? 20 : 2 * DATA_SHARE };
+enum { SHARED_STEP = CASE_STEP > 1 ? 32 : 2 * DATA_SHARE };
 
 static void nothing_depends_on_the_threads(void **unused) {
     (void)unused;

@@ -7,7 +7,11 @@
 
 #include <string.h>
 
+#ifdef BITFOLD_OUTLINED /* where compiling takes longer than running */
+#define INLINE static inline __attribute__((unused))
+#else
 #define INLINE static inline __attribute__((always_inline))
+#endif
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define UNALIGNED __attribute__((aligned(1), may_alias))
