@@ -74,7 +74,7 @@ def as_f64(x, dtype):
     if dtype == "f64":
         return x
     if dtype == "bf16":
-        x = (x.astype(np.uint32) << 16).view(np.float32)
+        x = (x.astype(np.uint32) << np.uint32(16)).view(np.float32)
     with np.errstate(invalid="ignore"):
         return x.astype(np.float64)
 

@@ -132,6 +132,7 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
             const bf_cuda_axis_told told(p, n, n);
             if (!joint.is_exact(told) || !sums.tell(p, told, joint, &bits)) return false;
         } else {
+            if (n > 0 && p.nan == BF_NAN_ERROR) return false; /* one of these may be a NaN */
             bits = none();
         }
         bf_cuda_axis_store(p, r, bits);
