@@ -297,22 +297,22 @@ class Strings(CommandTest):
     def test_ragged_rows_are_refused(self):
         many = b"1,2,3\n" * 50_000
         lax = ["--lax", "--null-policy", "skip"]
-        for row, fields, total in [
+        rows = [
             (b"7,8,9,10", "4 fields", 50_007), (b"7,8", "2 fields", 50_007), (b"7", "1 field", 50_007),
             (b"7,,,", "4 fields", 50_007), (b'7,"8,x",9,10', "4 fields", 50_007),
             (b'"7",8', "2 fields", 50_007), (b" 7 ,8 ,9,", "4 fields", 50_007),
             (b'7,"8"x,"y,z",9', "4 fields", 50_007),
-        ]:  # fmt: skip
+        ]  # fmt: skip
+        for row, fields, total in rows[::3] if SANITIZED else rows:
             data = b"a,b,c\n" + many + row + b"\n" + many
             name = self.write("x", data)
-            for j in THREADS:
-                for more in [], ["--delimiter", ","], ["--thousands", "'"], ["--null", "NA"]:
-                    said = self.refused(3, "x:50002: %s in this row, and 3 in the first" % fields, "sum",
-                                        "--column", "a", "-j", j, *more, name)
-                    self.assertIn("hint: --lax takes such rows", said)
-                self.assertEqual(self.result("sum", "--column", "a", "-j", j, *lax, name),
-                                 str(total + 50_000))
-                self.refused(3, "x:50002: %s in this row" % fields, "group", "--by", "a", "--count", name)
+            ways = [["-j", j] for j in THREADS] + [["--thousands", "'"], ["--null", "NA"]]
+            for more in ways:
+                said = self.refused(3, "x:50002: %s in this row, and 3 in the first" % fields, "sum",
+                                    "--column", "a", *more, name)
+                self.assertIn("hint: --lax takes such rows", said)
+            self.assertEqual(self.result("sum", "--column", "a", *lax, name), str(total + 50_000))
+            self.refused(3, "x:50002: %s in this row" % fields, "group", "--by", "a", "--count", name)
         self.assertEqual(self.result("sum", "--column", "2", stdin=b"1 2\n3 4 total\n"), "6")
         self.refused(3, "-:3: 2 fields in this row, and 1 in the first", "count", "--by", "name",
                      stdin=b"name\nx\na,b\n")
