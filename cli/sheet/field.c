@@ -19,10 +19,13 @@ static char *put_quoted(char *text, const char *at, const char *end) {
     return text;
 }
 
-/* RFC 4180, with tabs as with commas. The empty string is quoted, for the empty field is NULL. */
+/* RFC 4180, with tabs as with commas. A string of blanks alone, or of nothing, is quoted: a field
+ * like that is NULL. */
 static char *put_separated(char *text, char separator, const char *at, const char *end) {
-    bool quoted = at == end;
-    for (const char *c = at; c < end && !quoted; c++)
+    const char *c = at;
+    while (c < end && *c == ' ') c++;
+    bool quoted = c == end;
+    for (; c < end && !quoted; c++)
         quoted = *c == separator || *c == '"' || *c == '\n' || *c == '\r' || *c == '\t';
     if (quoted) return put_quoted(text, at, end);
     return (char *)memcpy(text, at, (size_t)(end - at)) + (end - at);

@@ -683,7 +683,7 @@ class OneColumn(CommandTest):
                 text = file.read()
             lines = [quoted(name) if any(c in name for c in ' ;|,"') else name]
             for word in words:
-                plain = word and not any(c in word for c in ',"\n')
+                plain = word and word != " " and not any(c in word for c in ',"\n')
                 lines.append("" if word is None else word if plain else quoted(word))
             self.assertEqual(text, "\n".join(lines) + "\n", seed)
             want = collections.Counter(words)
