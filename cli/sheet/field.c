@@ -19,8 +19,8 @@ static char *put_quoted(char *text, const char *at, const char *end) {
     return text;
 }
 
-/* RFC 4180, with tabs as with commas. A string of blanks alone, or of nothing, is quoted: a field
- * like that is NULL. */
+/* RFC 4180, with tabs as with commas. A string of nothing, or of blanks alone, is quoted: without
+ * quotes it may be read as NULL. */
 static char *put_separated(char *text, char separator, const char *at, const char *end) {
     const char *c = at;
     while (c < end && *c == ' ') c++;

@@ -334,8 +334,9 @@ static const char *first_line(const char *p, const char *end, char delimiter) {
     return p;
 }
 
-/* Rows have n fields, as the first has. Not so where blanks part them, for text may follow there;
- * and not in a lax text, unless what parts fields may also stand in a number. */
+/* Rows have n fields, as the first has. They may have any number where blanks part them, since
+ * text may follow there, and in a lax text. But where what parts fields may also stand in a number,
+ * a lax row has no more than n. */
 static void limit_fields(text_layout *l, int n) {
     const bool any = l->keys || l->delimiter == ' ';
     l->fewest = any || l->lax ? 0 : n;

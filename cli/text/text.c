@@ -318,8 +318,8 @@ static bool is_ragged(const text_layout *l, const char *at, text_error *e) {
                  l->delimiter);
     else
         snprintf(e->hint, sizeof e->hint,
-                 "--lax takes such rows: a field that is missing holds no value, and those that "
-                 "the first row has not are left out");
+                 "--lax takes such rows: a field that is missing holds no value, and more than the "
+                 "first row has are left out");
     return true;
 }
 
