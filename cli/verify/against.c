@@ -163,8 +163,8 @@ typedef struct way {
 
 static way way_of(const machine *m, int i) {
     if (i >= m->isas * m->counts) {
-        bf_context *gpu = m->gpu[i - m->isas * m->counts];
-        return (way){gpu, bf_context_device(gpu), 1};
+        const int gpu = i - m->isas * m->counts;
+        return (way){m->gpu[gpu], m->gpu_name[gpu], 1};
     }
     const int isa = i / m->counts, count = i % m->counts;
     return (way){m->context[isa][count], m->isa[isa], m->threads[count]};

@@ -21,6 +21,7 @@ typedef struct work {
     kind kind;
     bf_reduction op;
     bf_nan_policy nan;
+    int64_t count; /* of results */
     bf_array matrix, places, values, fits;
 } work;
 
@@ -90,8 +91,7 @@ static bf_status absorb_part(bf_states *states, const work *w, int64_t first, in
 
 /* Absorbs all rows at once. */
 static bf_status absorb_whole(bf_context *context, const work *w, bf_states **states) {
-    const bf_status st =
-        bf_states_create(context, w->op, w->matrix.dtype, bf_array_count(&w->values), states);
+    const bf_status st = bf_states_create(context, w->op, w->matrix.dtype, w->count, states);
     return st == BF_OK ? absorb_part(*states, w, 0, w->matrix.shape[0]) : st;
 }
 
@@ -114,8 +114,7 @@ static bf_status absorb_parts(bf_context *context, const work *w, bf_states **st
     bf_states *parts[PARTS] = {NULL, NULL, NULL};
     bf_status st = BF_OK;
     for (int i = 0; i < PARTS && st == BF_OK; i++) {
-        const int64_t count = bf_array_count(&w->values);
-        st = bf_states_create(context, w->op, w->matrix.dtype, count, &parts[i]);
+        st = bf_states_create(context, w->op, w->matrix.dtype, w->count, &parts[i]);
         if (st == BF_OK)
             st = absorb_clipped(parts[w->op == BF_PROD ? 0 : i], w, cuts[i], cuts[i + 1]);
     }
@@ -136,7 +135,7 @@ static bf_status save_states(bf_states *states, uint64_t *sum) {
     return st;
 }
 
-/* Is the saved form of the states told, not their results? */
+/* Is the saved form of the states told, not their results? Such states are in host memory. */
 static bool tells_by_states(bf_reduction op) { return op == BF_DOT || op == BF_DESCRIBE; }
 
 /* Parts of rows are whole rows: there is nothing to merge. */
@@ -156,39 +155,46 @@ static bf_status tell_states(bf_context *context, const work *w, bool parts, uin
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Adds the results of one reduction to a checksum. */
-static bf_status tell_reduction(bf_context *context, const subject *s, const bf_array *a,
-                                const bf_array *places, bf_reduction op, bool parts,
-                                uint64_t *sum) {
+static work work_of(const subject *s, const bf_array *a, const bf_array *places, bf_reduction op) {
     static uint64_t values[ELEMENTS];
     static unsigned char fits[ELEMENTS];
     const kind k = *(const kind *)s->about;
     const int64_t columns = columns_of(k, s->a.shape[0]), height = s->a.shape[0] / columns;
-    const bf_dtype to = bf_reduce_dtype(op, s->a.dtype, NULL);
-    work w = {k, op, s->nan, matrix_of(a, columns), *places, {0}, {0}};
-    w.values = bf_array_of(to, values, k == AXIS_1 ? height : columns);
-    if (k == SEGMENTS || k == INDEX)
-        w.values = (bf_array){values, to, 2, {SLOTS, columns}, {columns, 1}};
+    const bool placed = k == SEGMENTS || k == INDEX;
+    const int64_t count = placed ? SLOTS * columns : k == AXIS_1 ? height : columns;
+    work w = {k, op, s->nan, count, matrix_of(a, columns), *places, {0}, {0}};
+    if (tells_by_states(op)) return w;
+    w.values = bf_array_of(bf_reduce_dtype(op, s->a.dtype, NULL), values, count);
+    if (placed) w.values = (bf_array){values, w.values.dtype, 2, {SLOTS, columns}, {columns, 1}};
     w.fits = w.values;
     w.fits.data = fits;
     w.fits.dtype = BF_BOOL;
+    return w;
+}
+
+/* Adds the results of one reduction to a checksum. */
+static bf_status tell_reduction(bf_context *context, const work *w, bool parts, uint64_t *sum) {
     uint64_t saved = 0;
-    const bool by_states = tells_by_states(op);
+    const bool by_states = tells_by_states(w->op);
     const bf_status st =
-        parts || by_states ? tell_states(context, &w, parts, &saved) : reduce_whole(context, &w);
-    const size_t n = (size_t)bf_array_count(&w.values);
+        parts || by_states ? tell_states(context, w, parts, &saved) : reduce_whole(context, w);
     *sum = verify_checksum(*sum, &saved, sizeof saved);
     if (by_states) return st;
-    *sum = verify_checksum(*sum, values, n * data_size(to));
-    *sum = verify_checksum(*sum, fits, n);
+    const size_t n = (size_t)w->count;
+    *sum = verify_checksum(*sum, w->values.data, n * data_size(w->values.dtype));
+    *sum = verify_checksum(*sum, w->fits.data, n);
     return st;
 }
 
 static outcome tell_all(bf_context *context, const subject *s, const bf_array *a,
                         const bf_array *places, bool parts) {
     outcome r = {.value.dtype = BF_U64};
-    for (int i = 0; i < REDUCTIONS && r.status == BF_OK; i++)
-        r.status = tell_reduction(context, s, a, places, reductions[i], parts, &r.value.as.u64);
+    for (int i = 0; i < REDUCTIONS && r.status == BF_OK; i++) {
+        const bf_reduction op = reductions[i];
+        const work w =
+            tells_by_states(op) ? work_of(s, &s->a, &s->b, op) : work_of(s, a, places, op);
+        r.status = tell_reduction(context, &w, parts, &r.value.as.u64);
+    }
     return r;
 }
 

@@ -99,14 +99,22 @@ bf_array verify_slice(const bf_array *a, int64_t first, int64_t last) {
                        last - first);
 }
 
+/* The contexts of open_gpus. The device of a context is the one of its last call, which may have
+ * been the CPU's. */
+static const bf_context *for_gpus[VERIFY_GPUS];
+
+static bool is_for_gpu(const bf_context *context) {
+    for (int i = 0; i < VERIFY_GPUS; i++)
+        if (for_gpus[i] == context) return true;
+    return false;
+}
+
 bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to) {
     const size_t bytes = (size_t)from->shape[0] * data_size(from->dtype);
     *to = *from;
-    int device;
-    bf_status st = bf_device_parse(bf_context_device(context), &device);
-    if (st != BF_OK || device == BF_DEVICE_CPU) return st;
+    if (!is_for_gpu(context)) return BF_OK;
     void *memory;
-    st = bf_memory_allocate(context, bytes, &memory);
+    const bf_status st = bf_memory_allocate(context, bytes, &memory);
     if (st != BF_OK) return st;
     to->data = memory;
     return bytes > 0 ? bf_memory_copy(context, memory, from->data, bytes) : BF_OK;
@@ -260,15 +268,16 @@ static int do_file(const machine *m, const options *o, verdict *v) {
 
 /* Opens all GPUs of this machine, or the one of --device. */
 static int open_gpus(machine *m, const char *device) {
-    char name[BF_DEVICE_TEXT];
     int asked;
     if (bf_device_parse(device, &asked) != BF_OK || asked == BF_DEVICE_CPU) return EXIT_DONE;
     const int first = asked < 0 ? 0 : asked;
     const int last = asked < 0 ? bf_device_count() : asked + 1;
     for (int i = first; i < last && m->gpus < VERIFY_GPUS; i++) {
+        char *name = m->gpu_name[m->gpus];
         bf_device_format(i, name);
         if (bf_context_create(&BF_OPTIONS(.device = name), &m->gpu[m->gpus]) != BF_OK)
             return fail_device(name);
+        for_gpus[m->gpus] = m->gpu[m->gpus];
         m->gpus++;
     }
     return EXIT_DONE;

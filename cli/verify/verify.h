@@ -16,6 +16,7 @@ typedef struct machine {
     int threads[VERIFY_COUNTS];
     bf_context *context[VERIFY_ISAS][VERIFY_COUNTS];
     bf_context *gpu[VERIFY_GPUS];
+    char gpu_name[VERIFY_GPUS][BF_DEVICE_TEXT];
 } machine;
 
 typedef struct verdict {

@@ -64,6 +64,28 @@ static void a_difference_anywhere_is_a_failure(void **unused) {
     release(&m);
 }
 
+static bf_status refusal;
+
+static outcome refused(bf_context *context, const subject *s) {
+    (void)context, (void)s;
+    return (outcome){.status = refusal};
+}
+
+static void calls_that_all_fail_prove_nothing(void **unused) {
+    (void)unused;
+    machine m = machine_of();
+    const subject s = {
+        .op = "test", .data = "", .a = {.dtype = BF_U64}, .whole = refused, .parts = refused};
+    for (refusal = BF_E_ARGUMENT; refusal <= BF_E_COMM; refusal++) {
+        if (refusal == BF_E_MEMORY) continue; /* verify ends */
+        const bool data = refusal == BF_E_OVERFLOW || refusal == BF_E_NAN || refusal == BF_E_EMPTY;
+        verdict v = {.options = &quiet};
+        assert_int_equal(verify_row(&m, &s, &v), 0);
+        assert_int_equal(v.failures, !data);
+    }
+    release(&m);
+}
+
 typedef int rows_fn(const machine *m, verdict *v);
 
 static void check_rows(rows_fn *verify, int least) {
@@ -131,6 +153,7 @@ static void checksums_see_every_byte(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_anywhere_is_a_failure),
+        cmocka_unit_test(calls_that_all_fail_prove_nothing),
         cmocka_unit_test(pictures_tables_and_groups_have_rows),
         cmocka_unit_test(expressions_and_states_of_many_have_rows),
         cmocka_unit_test(keys_are_as_different_as_asked_for),
