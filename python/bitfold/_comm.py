@@ -1,6 +1,7 @@
 """Communicators (bf_comm): ranks merge states, histograms and groups, and add arrays exactly."""
 
 import ctypes
+import weakref
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import View, new_like
@@ -46,6 +47,11 @@ def _memory(pointer, size):
     return memoryview(held).cast("B")
 
 
+def _destroy(handle, context):
+    """Destroys a communicator. Its argument keeps the context alive until then."""
+    lib.bf_comm_destroy(handle)
+
+
 class Comm:
     """Ranks: processes or threads that each hold a part of the data. Every rank makes the same calls,
     in the same order. They fail on all ranks or on none.
@@ -79,6 +85,7 @@ class Comm:
 
         self._context = context or _default_context()
         self._handle = c_void_p()
+        weakref.finalize(self, _destroy, self._handle, self._context)
 
     def _carry(self, carrier, exchange, gather, add):
         """Makes functions of the library's of Python's. An exception fails the call, which raises it."""
@@ -123,7 +130,7 @@ class Comm:
         for rank, context in enumerate(contexts):
             comm = cls.__new__(cls)
             comm._start(context)
-            comm._handle = c_void_p(made[rank])
+            comm._handle.value = made[rank]
             comm.rank, comm.ranks = rank, len(contexts)
             comms.append(comm)
         return comms
@@ -166,10 +173,6 @@ class Comm:
             exchange, dist.get_rank(group), dist.get_world_size(group), gather=gather, context=context,
             add=lambda words: dist.all_reduce(tensor(words, torch.int64), group=group),
         )  # fmt: skip
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            lib.bf_comm_destroy(self._handle)
 
     def __repr__(self):
         return f"Comm(rank={self.rank}, ranks={self.ranks})"

@@ -1,16 +1,19 @@
 """The module as a whole: results, errors, contexts, watches, import."""
 
+import gc
 import math
 import os
 import subprocess
 import sys
 import threading
 import unittest
+import weakref
 from array import array
 
 import numpy as np
 
 import bitfold
+import devices
 from bitfold import _library
 
 
@@ -168,6 +171,26 @@ class Contexts(unittest.TestCase):
         if child == 0:
             os._exit(0 if bitfold.sum(x) == 1 << 18 else 1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+
+    def test_what_is_of_a_context_is_destroyed_before_it(self):
+        """The garbage collector may take the context of a cycle first."""
+        for device in ("cpu", *(gpu.device for gpu in devices.gpus())):
+            context = bitfold.Context(device=device)
+            objects = [
+                context, bitfold.State("sum", "f64", context), bitfold.States("sum", "f64", 9, context),
+                bitfold.Groups("i64", [("sum", "f64")], context=context),
+                bitfold.Histogram("f64", 9, (0, 9), context=context),
+                bitfold.Table("i64", context=context), bitfold.Quantiles("f64", context=context),
+                *bitfold.Comm.local([context]),
+            ]  # fmt: skip
+            objects.append(objects)
+            x, gone = np.arange(9.0), weakref.ref(context)
+            objects[1].absorb(x), objects[2].absorb_index(x, np.arange(9))
+            objects[3].absorb(np.arange(9), x)
+            context = objects = None
+            gc.collect()
+            self.assertIsNone(gone())
 
 
 class Import(unittest.TestCase):

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import unittest
+import weakref
 from ctypes import byref, c_size_t, c_void_p
 
 import numpy as np
@@ -50,24 +51,25 @@ class OnGpu:
     """An array's memory, copied to a GPU's: strides and alignment are what they were."""
 
     def __init__(self, x, context):
-        self._context, self._memory = context, c_void_p()
+        memory = c_void_p()
         steps = [(n - 1) * s for n, s in zip(x.shape, x.strides)] if x.size else []
         low = sum(min(step, 0) for step in steps)
         size = sum(abs(step) for step in steps) + (x.itemsize if x.size else 0)
         first = x.ctypes.data + low
         offset = first % 256
-        context._call(
-            _lib.bf_memory_allocate, context._handle, offset + size, byref(self._memory)
-        )
-        at = self._memory.value + offset
+        context._call(_lib.bf_memory_allocate, context._handle, offset + size, byref(memory))
+        weakref.finalize(self, _free, memory, context)
+        at = memory.value + offset
         context._call(_lib.bf_memory_copy, context._handle, at, first, size)
         self.__cuda_array_interface__ = {
             "version": 3, "shape": x.shape, "typestr": x.dtype.str, "strides": x.strides,
             "data": (at - low, False), "stream": None,
         }  # fmt: skip
 
-    def __del__(self):
-        _lib.bf_memory_free(self._context._handle, self._memory)
+
+def _free(memory, context):
+    """Frees a GPU's memory. Its argument keeps the context alive until then."""
+    _lib.bf_memory_free(context._handle, memory)
 
 
 def placed(x, context):
