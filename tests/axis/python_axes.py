@@ -496,6 +496,24 @@ class Wrong(unittest.TestCase):
         self.refused(bitfold.Error, "", bitfold.index_add, -1, np.array([0, 1, 2, 3]), self.X)
         self.refused(bitfold.Error, "", bitfold.index_add, 2**40, np.array([0, 1, 2, 3]), self.X)
 
+    def names(self, place, function, *arguments):
+        self.refused(bitfold.ArgumentError, rf"\b{place}\b", function, *arguments)
+
+    def test_the_first_wrong_place_is_named(self):
+        n = 200_000
+        x = np.zeros(n, "i1")
+        for dtype in ("i4", "i8", "u4", "u8"):
+            info = np.iinfo(dtype)
+            for at in (0, 1, 65535, 65536, 131071, n - 1):
+                for wrong in {7, info.max, info.min} - {0}:
+                    index = np.arange(n).astype(dtype) % 7
+                    index[[at, n - 1]] = wrong
+                    self.names(at, bitfold.index_add, 7, index, x)
+                for wrong in {n + 1, info.max, -1, info.min} if info.min < 0 else ():
+                    offsets = np.arange(n + 1).astype(dtype)
+                    offsets[at] = wrong
+                    self.names(at, bitfold.segment_sum, x, offsets)
+
     def test_shapes_and_options(self):
         self.refused(bitfold.ShapeError, "", bitfold.dot, self.X, self.X[:3], axis=0)
         self.refused(bitfold.EmptyError, "", bitfold.min, np.zeros((0, 2)), axis=0)

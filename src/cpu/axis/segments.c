@@ -90,10 +90,12 @@ static bf_status take_piece(void *arg, int worker, int64_t first, int64_t n) {
     bf_taker *t = bf_taker_of(&x->job, worker);
     int64_t s = find_segment(x, first), last = find_segment(x, first + n);
     while (s < last) {
-        if (x->stretches) s = take_stretches(x, t, s, last);
-        if (s == last) break;
-        take_segment(x, t, s, bf_place_at(x->rows, s), bf_place_at(x->rows, s + 1));
-        s++;
+        int64_t next = x->stretches ? take_stretches(x, t, s, last) : s;
+        if (next == s) {
+            take_segment(x, t, s, bf_place_at(x->rows, s), bf_place_at(x->rows, s + 1));
+            next++;
+        }
+        s = next;
     }
     return BF_OK;
 }
