@@ -24,7 +24,7 @@ enum {
     DIRECT_COLUMNS = 64,  /* or of a column; */
     TOLD_SEGMENTS = 16,   /* a mean of segments that it tells; */
     SPAN_ROWS = 1 << 15,  /* a length of rows, */
-    SPAN_SEGMENTS = 1024, /* or a mean of segments, */
+    SPAN_SEGMENTS = 2048, /* or a mean of segments, */
     SPAN_LEAST = 1 << 23, /* and elements of all, of which warps take equal spans */
     SPAN_WORDS = 6,       /* int64 that a warp leaves */
     TOLD = 512,           /* those of a result that a few doubles tell; */
