@@ -98,9 +98,9 @@ static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int t
     p->marks = (unsigned *)take(&s, &marks_part, marks ? p->at.results / 32 + 1 : 0, 4);
     p->tickets = (unsigned *)take(&s, &tickets_part,
                                   p->spans > 0 ? p->spans
-                                  : rows        ? giants * parts
-                                  : units > 0 ? p->tiles
-                                              : 0,
+                                  : rows       ? giants * parts
+                                  : units > 0  ? p->tiles
+                                               : 0,
                                   4);
     p->slots = (int64_t *)take(
         &s, &slots_part, p->spans > 0 ? p->spans * SPAN_WORDS : units * parts * total * p->columns,
@@ -519,8 +519,8 @@ static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k
     void *arguments[] = {p};
     cudaError_t error = p->spans > 0
                             ? bf_cuda_launch(cuda, k->spans, shape_of(k, k->spans, p), arguments)
-                        : rows       ? launch_rows(cuda, k, kernel, p)
-                                     : launch_main(cuda, k, kernel, p);
+                        : rows ? launch_rows(cuda, k, kernel, p)
+                               : launch_main(cuda, k, kernel, p);
     if (error == cudaSuccess && may_mark(p)) error = bf_cuda_axis_launch_words(cuda, *p);
     return error;
 }

@@ -1,7 +1,7 @@
 /* Sums of long rows and long segments that lie one behind another, in a few doubles (rough.cuh):
  * each warp takes as many neighbouring elements as any other, whatever segments they belong to, and
- * always has copies to shared memory under way. What warps have of a segment that several share, a second kernel
- * merges. */
+ * always has copies to shared memory under way. What warps have of a segment that several share,
+ * the last of them merges. */
 #ifndef BF_CUDA_AXIS_DOUBLES_SPANS_CUH
 #define BF_CUDA_AXIS_DOUBLES_SPANS_CUH
 
