@@ -29,10 +29,10 @@ bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operan
                                   const bf_rows *rows, const bf_results *results);
 
 enum {
-    BF_CUDA_AXIS_SPAN_END = 1024, /* elements that take as long as the end of a segment */
-    BF_CUDA_AXIS_THREADS = 256,   /* most of a block that reduces columns or pieces */
-    BF_CUDA_AXIS_PIECE = 1 << 17  /* most elements of a result that one block adds: their sums in a
-                                     window's level fit an int64 */
+    BF_CUDA_AXIS_SPAN_END = 512, /* elements that take as long as the end of a segment */
+    BF_CUDA_AXIS_THREADS = 256,  /* most of a block that reduces columns or pieces */
+    BF_CUDA_AXIS_PIECE = 1 << 17 /* most elements of a result that one block adds: their sums in a
+                                    window's level fit an int64 */
 };
 
 /* Where the elements of results are. Result r of rows is column r % width of slot r / width. */
@@ -54,6 +54,8 @@ struct bf_cuda_axis_board {
     unsigned long long units, giants, failed; /* see below; results marked */
     unsigned long long again;                 /* tiles, or chunks, on the list of these */
     int sum_bottom, product_bottom;           /* the windows */
+    unsigned long long found; /* ~(the first wrong offset) while blocks check; else 0, like */
+    unsigned checked;         /* the blocks that have checked theirs */
 };
 enum { BF_CUDA_AXIS_NAN, BF_CUDA_AXIS_EMPTY, BF_CUDA_AXIS_OVERFLOW };
 
@@ -84,6 +86,7 @@ struct bf_cuda_axis_params {
     uint64_t empty;
     void *values;
     uint8_t *fits;
+    int64_t *report; /* becomes the first wrong offset, or -1, in the end; NULL: nothing */
 
     /* schedule */
     int64_t giant;        /* longer segments are left to blocks */
@@ -136,7 +139,8 @@ struct bf_cuda_axis_kernels {
     int tile_capacity;              /* elements of a tile, */
     int tile_bytes;                 /* and its shared memory */
     const void *told_wide_segments; /* by offsets of i64 */
-    const void *spans, *span_ends;  /* of spans.cuh */
+    const void *spans;              /* of spans.cuh, */
+    int span_bytes;                 /* and the shared memory of its blocks */
 };
 
 enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };
@@ -185,6 +189,9 @@ bf_status bf_cuda_axis_end(bf_cuda_axis_call *call, bf_status status, int64_t co
 /* The first kernel, and the last: of exact sums that have been marked. */
 cudaError_t bf_cuda_axis_launch_plan(const bf_cuda *cuda, const bf_cuda_axis_params &p);
 cudaError_t bf_cuda_axis_launch_check(const bf_cuda *cuda, const bf_cuda_axis_params &p);
+/* Both, where segments need no window. */
+cudaError_t bf_cuda_axis_launch_opening(const bf_cuda *cuda, const bf_cuda_axis_params &p);
+cudaError_t bf_cuda_axis_launch_report(const bf_cuda *cuda, const bf_cuda_axis_params &p);
 cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_params &p);
 cudaError_t bf_cuda_axis_launch_trees(const bf_cuda *cuda, const bf_cuda_axis_params &p);
 

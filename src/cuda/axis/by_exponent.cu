@@ -189,6 +189,7 @@ __global__ void __launch_bounds__(BF_CUDA_WARP)
     compute_words(const __grid_constant__ bf_cuda_axis_params p) {
     extern __shared__ int64_t memory[];
     bf_cuda_wait_for_previous();
+    if (p.report != nullptr && blockIdx.x + threadIdx.x == 0) *p.report = (int64_t)p.board->wrong;
     if (p.board->failed == 0) return;
     const terms t(p, memory + sizeof(desk) / sizeof(int64_t), (desk *)memory);
     bf_cuda_bins_clear(t.sums, t.sum_bins + t.product_bins);

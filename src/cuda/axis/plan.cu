@@ -95,14 +95,17 @@ __device__ void join_warps(bf_extent *x, bf_extent *y) {
     *y = all[1][lane % (SAMPLES / BF_CUDA_WARP)];
 }
 
+__device__ void set_board(bf_cuda_axis_board *board, unsigned long long wrong) {
+    board->failure = ~0ull;
+    board->wrong = wrong;
+    board->units = board->giants = board->failed = board->again = 0;
+    board->sum_bottom = board->product_bottom = 0;
+}
+
 __global__ void __launch_bounds__(SAMPLES)
     plan_windows(const __grid_constant__ bf_cuda_axis_params p) {
     bf_cuda_wait_for_previous();
-    if (threadIdx.x == 0) {
-        p.board->failure = p.board->wrong = ~0ull;
-        p.board->units = p.board->giants = p.board->failed = p.board->again = 0;
-        p.board->sum_bottom = p.board->product_bottom = 0;
-    }
+    if (threadIdx.x == 0) set_board(p.board, ~0ull);
     if (!bf_kind_is_sum(p.kind) || !bf_dtype_is_float(p.dtype) || p.spans > 0) return;
     const bool rows = p.at.offsets != nullptr;
     const int64_t count = rows ? p.at.rows * p.at.width : p.at.results * p.at.length;
@@ -117,10 +120,8 @@ __global__ void __launch_bounds__(SAMPLES)
         place_kind<BF_F32>(p.kind, x, y, below, p.board);
 }
 
-/* Finds the first offset that is outside the rows, or less than the one before. */
-__global__ void __launch_bounds__(THREADS)
-    check_offsets(const __grid_constant__ bf_cuda_axis_params p) {
-    bf_cuda_wait_for_previous();
+/* The first offset of a thread that is outside the rows, or less than the one before; ~0: none. */
+__device__ unsigned long long find_wrong(const bf_cuda_axis_params &p) {
     const int64_t n = p.at.results / p.at.width + 1;
     unsigned long long wrong = ~0ull;
     int64_t s = (int64_t)blockIdx.x * (THREADS * CHECKED) + threadIdx.x;
@@ -132,7 +133,39 @@ __global__ void __launch_bounds__(THREADS)
         const bool good = x >= 0 && x <= p.at.rows && x >= before;
         if (!good && (unsigned long long)s < wrong) wrong = (unsigned long long)s;
     }
+    return wrong;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    check_offsets(const __grid_constant__ bf_cuda_axis_params p) {
+    bf_cuda_wait_for_previous();
+    const unsigned long long wrong = find_wrong(p);
     if (wrong != ~0ull) atomicMin(&p.board->wrong, wrong);
+}
+
+/* The last block sets the board. */
+__global__ void __launch_bounds__(THREADS)
+    open_segments(const __grid_constant__ bf_cuda_axis_params p) {
+    bf_cuda_wait_for_previous();
+    const unsigned long long wrong = find_wrong(p);
+    if (wrong != ~0ull) atomicMax(&p.board->found, ~wrong);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x != 0 || atomicAdd(&p.board->checked, 1u) != gridDim.x - 1) return;
+    __threadfence();
+    set_board(p.board, ~atomicExch(&p.board->found, 0ull));
+    p.board->checked = 0;
+}
+
+__global__ void report_wrong(const __grid_constant__ bf_cuda_axis_params p) {
+    bf_cuda_wait_for_previous();
+    *p.report = (int64_t)p.board->wrong; /* ~0 is -1 */
+}
+
+/* Blocks that check all offsets. */
+bf_cuda_shape shape_of_check(const bf_cuda_axis_params &p) {
+    const int64_t tile = THREADS * CHECKED, n = p.at.results / p.at.width + 1;
+    return {(n + tile - 1) / tile, THREADS, 0, true, false};
 }
 
 } // namespace
@@ -143,7 +176,14 @@ cudaError_t bf_cuda_axis_launch_plan(const bf_cuda *cuda, const bf_cuda_axis_par
 }
 
 cudaError_t bf_cuda_axis_launch_check(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
-    const int64_t tile = THREADS * CHECKED, n = p.at.results / p.at.width + 1;
-    const bf_cuda_shape shape = {(n + tile - 1) / tile, THREADS, 0, true, false};
-    return bf_cuda_launch(cuda, check_offsets, shape, p);
+    return bf_cuda_launch(cuda, check_offsets, shape_of_check(p), p);
+}
+
+cudaError_t bf_cuda_axis_launch_opening(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
+    return bf_cuda_launch(cuda, open_segments, shape_of_check(p), p);
+}
+
+cudaError_t bf_cuda_axis_launch_report(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
+    const bf_cuda_shape shape = {1, 1, 0, true, false};
+    return bf_cuda_launch(cuda, report_wrong, shape, p);
 }

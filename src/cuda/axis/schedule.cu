@@ -24,9 +24,9 @@ enum {
     DIRECT_COLUMNS = 64,  /* or of a column; */
     TOLD_SEGMENTS = 16,   /* a mean of segments that it tells; */
     SPAN_ROWS = 1 << 15,  /* a length of rows, */
-    SPAN_SEGMENTS = 8192, /* or a mean of segments, */
+    SPAN_SEGMENTS = 2048, /* or a mean of segments, */
     SPAN_LEAST = 1 << 23, /* and elements of all, of which warps take equal spans */
-    SPAN_WORDS = 8,       /* int64 that a warp leaves */
+    SPAN_WORDS = 6,       /* int64 that a warp leaves */
     TOLD = 512,           /* those of a result that a few doubles tell; */
     SCATTERED = 15        /* of short rows that threads read where they lie */
 };
@@ -97,9 +97,10 @@ static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int t
     p->board = (bf_cuda_axis_board *)take(&s, &board_part, 1, sizeof *p->board);
     p->marks = (unsigned *)take(&s, &marks_part, marks ? p->at.results / 32 + 1 : 0, 4);
     p->tickets = (unsigned *)take(&s, &tickets_part,
-                                  rows        ? giants * parts
-                                  : units > 0 ? p->tiles
-                                              : 0,
+                                  p->spans > 0 ? p->spans
+                                  : rows       ? giants * parts
+                                  : units > 0  ? p->tiles
+                                               : 0,
                                   4);
     p->slots = (int64_t *)take(
         &s, &slots_part, p->spans > 0 ? p->spans * SPAN_WORDS : units * parts * total * p->columns,
@@ -199,6 +200,10 @@ static bf_cuda_shape shape_of(const bf_cuda_axis_kernels *k, const void *kernel,
     if (kernel == k->tiles) {
         threads = BF_CUDA_AXIS_TILE_THREADS;
         shape.shared = (size_t)k->tile_bytes;
+        shape.spares_cache = true;
+    } else if (kernel == k->spans) {
+        shape.blocks = p->spans / (BF_CUDA_AXIS_WARP_THREADS / 32);
+        shape.shared = (size_t)k->span_bytes;
         shape.spares_cache = true;
     } else if (kernel == k->blocks || kernel == k->rough_blocks) {
         threads = (int64_t)p->columns * p->lanes;
@@ -326,13 +331,14 @@ static void set_scattered(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p)
  * another policy for NaNs, elements that are not finite are left to windows. */
 static bool set_spans(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p,
                       int64_t elements, int64_t mean) {
-    const bf_cuda_shape shape = {1, BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
+    const bf_cuda_shape shape = shape_of(k, k->spans, p);
     if (k->spans == NULL || !is_rough(k, p) || p->nan != BF_NAN_PROPAGATE ||
         elements < SPAN_LEAST || elements / p->at.results < mean)
         return false;
-    int resident = 1; /* if it fails, the launch does too */
+    int resident = 0; /* none, too, if there is too little shared memory */
     (void)bf_cuda_occupancy(cuda, k->spans, shape, &resident);
     p->spans = (int64_t)resident * cuda->multiprocessors * (BF_CUDA_AXIS_WARP_THREADS / 32);
+    if (p->spans == 0) return false;
     const int64_t ends = p->at.offsets != NULL ? p->at.results * BF_CUDA_AXIS_SPAN_END : 0;
     p->roundings = (double)((elements + ends) / p->spans / 32 + p->spans / 32 + 256);
     return true;
@@ -490,17 +496,6 @@ static cudaError_t launch_main(const bf_cuda *cuda, const bf_cuda_axis_kernels *
     return launch(cuda, k, kernel, &q);
 }
 
-/* All warps share the elements; then some merge what they have of the same segment. */
-static cudaError_t launch_spans(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
-                                const bf_cuda_axis_params *p) {
-    bf_cuda_axis_params q = *p;
-    void *arguments[] = {&q};
-    const bf_cuda_shape shape = {p->spans / (BF_CUDA_AXIS_WARP_THREADS / 32),
-                                 BF_CUDA_AXIS_WARP_THREADS, 0, true, false};
-    const cudaError_t error = bf_cuda_launch(cuda, k->spans, shape, arguments);
-    return error == cudaSuccess ? bf_cuda_launch(cuda, k->span_ends, shape, arguments) : error;
-}
-
 /* Tiles of the results themselves, for segments of several columns; then those of segments that are
  * too long. */
 static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
@@ -521,9 +516,11 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
 static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
                               const void *kernel, bf_cuda_axis_params *p) {
     const bool rows = p->at.offsets != NULL;
-    cudaError_t error = p->spans > 0 ? launch_spans(cuda, k, p)
-                        : rows       ? launch_rows(cuda, k, kernel, p)
-                                     : launch_main(cuda, k, kernel, p);
+    void *arguments[] = {p};
+    cudaError_t error = p->spans > 0
+                            ? bf_cuda_launch(cuda, k->spans, shape_of(k, k->spans, p), arguments)
+                        : rows ? launch_rows(cuda, k, kernel, p)
+                               : launch_main(cuda, k, kernel, p);
     if (error == cudaSuccess && may_mark(p)) error = bf_cuda_axis_launch_words(cuda, *p);
     return error;
 }
@@ -532,8 +529,10 @@ static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k
  * else where the kernels of segments have none of their own (segments.cuh). */
 static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p, int64_t *wrong) {
     const bool rows = p->at.offsets != NULL;
-    cudaError_t error = bf_cuda_axis_launch_plan(context->cuda, *p);
-    if (error == cudaSuccess && rows && (wrong != NULL || !p->told))
+    const bool opens = rows && p->spans > 0;
+    cudaError_t error = opens ? bf_cuda_axis_launch_opening(context->cuda, *p)
+                              : bf_cuda_axis_launch_plan(context->cuda, *p);
+    if (error == cudaSuccess && rows && !opens && (wrong != NULL || !p->told))
         error = bf_cuda_axis_launch_check(context->cuda, *p);
     if (wrong == NULL) return bf_cuda_check(context, error, "launching reductions");
     *wrong = -1;
@@ -588,5 +587,7 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;
     cudaError_t error =
         tree ? bf_cuda_axis_launch_trees(cuda, *p) : launch_all(cuda, &k, kernel, p);
+    if (error == cudaSuccess && p->report != NULL && !may_mark(p))
+        error = bf_cuda_axis_launch_report(cuda, *p);
     return bf_cuda_check(context, error, "launching reductions");
 }

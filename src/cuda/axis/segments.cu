@@ -1,15 +1,9 @@
 /* Reductions of segments: rows by offsets. */
 #include "cuda/axis/axis.cuh"
-#include "cuda/runtime/launch.cuh"
 
 extern "C" {
 #include "rules/number/dtype.h"
 #include "seam/memory.h"
-}
-
-static __global__ void report_wrong(const bf_cuda_axis_board *board, int64_t *wrong) {
-    bf_cuda_wait_for_previous();
-    *wrong = (int64_t)board->wrong; /* ~0 is -1 */
 }
 
 static void set_layout(bf_cuda_axis_layout *at, const bf_rows *rows) {
@@ -57,16 +51,11 @@ static bf_status reduce_rows(bf_cuda_axis_call *call, bf_rows *rows) {
     bf_status status = reach_inputs(call, rows);
     if (status != BF_OK) return status;
     set_layout(&call->params.at, rows);
+    call->params.report = results->queued ? results->wrong : NULL;
     status = bf_cuda_axis_enqueue(context, &call->params, results->queued ? NULL : &wrong);
     if (status != BF_OK) return status;
     if (wrong >= 0) return refuse_offset(context, rows, wrong);
-    if (!results->queued) return bf_cuda_axis_wait(call, 0);
-    if (results->wrong == NULL) return BF_OK;
-    const bf_cuda_shape shape = {1, 1, 0, true, false};
-    return bf_cuda_check(
-        context,
-        bf_cuda_launch(context->cuda, report_wrong, shape, call->params.board, results->wrong),
-        "launching reductions");
+    return results->queued ? BF_OK : bf_cuda_axis_wait(call, 0);
 }
 
 bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operands,

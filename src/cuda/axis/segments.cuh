@@ -4,6 +4,7 @@
 #ifndef BF_CUDA_AXIS_SEGMENTS_CUH
 #define BF_CUDA_AXIS_SEGMENTS_CUH
 
+#include "cuda/axis/copy.cuh"
 #include "cuda/axis/doubles/doubles.cuh"
 #include "cuda/axis/tiles.cuh"
 
@@ -12,25 +13,6 @@
 #include <type_traits>
 
 enum { BF_CUDA_AXIS_BATCH = 1024 /* elements of a warp at a time, at most */ };
-
-/* Begins to copy a vector to shared memory. */
-static __device__ __forceinline__ void bf_cuda_axis_begin_copy(void *to, const void *from) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-        "l"(from)
-        : "memory");
-#else
-    *(uint4 *)to = __ldcs((const uint4 *)from);
-#endif
-}
-
-/* The copies of this thread have ended. */
-static __device__ __forceinline__ void bf_cuda_axis_end_copies() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
 
 template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
     using Raw = typename C::Raw;
