@@ -2,6 +2,12 @@
 
 set(skip_code 77)
 
+# In the short form tests take less data and fewer cases (tests/support/sanitizer.h, SHORT in
+# tests/support/command.py), and some of them are left to scripts/test-long, which runs all in full.
+if(BITFOLD_SHORT)
+    add_compile_definitions(BITFOLD_SHORT)
+endif()
+
 function(bitfold_test name)
     add_test(NAME ${name} COMMAND ${ARGN})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE ${skip_code} TIMEOUT 600)
@@ -10,6 +16,22 @@ endfunction()
 function(bitfold_skip name reason)
     bitfold_test(${name} sh -c "echo 'skipped: ${reason}' && exit ${skip_code}")
 endfunction()
+
+# What the short form leaves to scripts/test-long, where other tests run the same code on less data.
+# Of ThreadSanitizer's tests, some tell it no more of threads than others do.
+set(long)
+if(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address")
+    set(long isa cli.axes cli.bench cli.by_memory cli.changing cli.checkpoint cli.join_memory
+        cli.ladder cli.machine cli.memory cli.order cli.passes cli.ranks cli.rows cli.sorted cli.view
+        unit.bins unit.comm_failing unit.describe unit.expression_gpu unit.julia unit.order
+        unit.pipeline unit.retract unit.verify)
+elseif(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
+    set(long cli.by_memory cli.checkpoint cli.join_memory cli.memory unit.comm_merge unit.comm_sum
+        unit.dot unit.expression unit.gpus unit.group_result unit.group_sorted unit.group_watch
+        unit.order unit.order_sort unit.pipeline)
+elseif(BITFOLD_SHORT)
+    set(long verify)
+endif()
 
 # What takes minutes under a sanitizer, where other tests do the same on less data.
 set(slow)
@@ -39,7 +61,9 @@ endif()
 # bitfold_left_out(NAME RESULT): is the test left out of this build, and reported so?
 function(bitfold_left_out name result)
     set(${result} ON PARENT_SCOPE)
-    if(name IN_LIST slow)
+    if(name IN_LIST long)
+        bitfold_skip(${name} "too long for the short form: scripts/test-long runs it")
+    elseif(name IN_LIST slow)
         bitfold_skip(${name} "too slow under this sanitizer")
     elseif(name IN_LIST threadless OR (threadless AND name MATCHES "^fuzz"))
         bitfold_skip(${name} "ThreadSanitizer: no threads, or those of another test")
@@ -95,7 +119,7 @@ endif()
 file(GLOB files CONFIGURE_DEPENDS tests/*/huge_*.c)
 foreach(file ${files})
     cmake_path(GET file STEM name)
-    if(CMOCKA AND MPFR AND GMP AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
+    if(CMOCKA AND MPFR AND GMP AND NOT BITFOLD_SHORT AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
         add_executable(${name} ${file})
         target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
         target_link_libraries(${name} PRIVATE bitfold_static ${CMOCKA} ${MPFR} ${GMP} m)
@@ -136,6 +160,13 @@ endforeach()
 bitfold_left_out(verify left_out)
 if(NOT left_out)
     bitfold_test(verify bitfold_command verify)
+elseif(BITFOLD_SHORT AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # of few elements, and reductions alone
+    file(READ LICENSE elements LIMIT 4096)
+    file(WRITE ${PROJECT_BINARY_DIR}/elements "${elements}")
+    foreach(dtype i8 u16 i32 u64 f16 bf16 f32 f64)
+        bitfold_test(verify.${dtype} bitfold_command verify --format raw --dtype ${dtype}
+                     ${PROJECT_BINARY_DIR}/elements)
+    endforeach()
 endif()
 bitfold_left_out(isa left_out)
 if(NOT left_out)
@@ -170,7 +201,9 @@ foreach(pair C:c CXX:cpp CUDA:cu)
 endforeach()
 
 # What the GPU's pipeline enqueues, on a fake runtime, and what the host's threads copy.
-if(CMAKE_CXX_COMPILER AND CMOCKA)
+bitfold_left_out(unit.pipeline left_out)
+if(left_out)
+elseif(CMAKE_CXX_COMPILER AND CMOCKA)
     set(pipeline_files seam/budget.c seam/environment.c seam/watch.c)
     foreach(name copy lead parallel pool strided thread)
         list(APPEND pipeline_files cpu/runtime/${name}.c)
@@ -261,6 +294,9 @@ function(bitfold_python_test name file)
                     BITFOLD_SHOW_ROWS=$<TARGET_FILE:show_rows>
                     BITFOLD_SHOW_SHEET=$<TARGET_FILE:show_sheet>
                     PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1)
+    if(BITFOLD_SHORT)
+        list(APPEND environment BITFOLD_SHORT=1)
+    endif()
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}")
 endfunction()
 

@@ -56,6 +56,8 @@ def left_out():
     if not cached("BITFOLD_CUDA") or not cached("CMAKE_CUDA_COMPILER"):
         patterns += ["src/cuda/*.cu", "src/cuda/*.cu.in", "ladder/cuda/*.cu", "tests/rules/compile.cu",
                      "tests/*/gpu_*.c"]
+    if cached("BITFOLD_SHORT"):
+        patterns += ["tests/*/huge_*.c"]
     if not cached("CAIRO_FOUND"):
         patterns += ["cli/plot/figure/*.c"]
     if not cached("SDL2_FOUND"):
