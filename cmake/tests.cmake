@@ -23,7 +23,7 @@ set(long)
 if(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address")
     set(long isa cli.axes cli.bench cli.by_memory cli.changing cli.checkpoint cli.join_memory
         cli.ladder cli.machine cli.memory cli.order cli.passes cli.ranks cli.rows cli.sorted cli.view
-        unit.bins unit.comm_failing unit.describe unit.expression_gpu unit.julia unit.order
+        unit.bins unit.comm_failing unit.describe unit.expression unit.expression_gpu unit.julia unit.order
         unit.pipeline unit.retract unit.verify)
 elseif(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
     set(long cli.by_memory cli.checkpoint cli.join_memory cli.memory unit.comm_merge unit.comm_sum
