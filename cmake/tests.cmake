@@ -2,12 +2,6 @@
 
 set(skip_code 77)
 
-# In the short form tests take less data and fewer cases (tests/support/sanitizer.h, SHORT in
-# tests/support/command.py), and some of them are left to scripts/test-long, which runs all in full.
-if(BITFOLD_SHORT)
-    add_compile_definitions(BITFOLD_SHORT)
-endif()
-
 function(bitfold_test name)
     add_test(NAME ${name} COMMAND ${ARGN})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE ${skip_code} TIMEOUT 600)
@@ -17,7 +11,10 @@ function(bitfold_skip name reason)
     bitfold_test(${name} sh -c "echo 'skipped: ${reason}' && exit ${skip_code}")
 endfunction()
 
-# What the short form leaves to scripts/test-long, where other tests run the same code on less data.
+# In the short form (BITFOLD_SHORT) tests take less data and fewer cases: tests/support/sanitizer.h,
+# SHORT in tests/support/command.py. scripts/test-long runs all in full.
+
+# What the short form leaves to it, where other tests run the same code on less data.
 # Of ThreadSanitizer's tests, some tell it no more of threads than others do.
 set(long)
 if(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address")
@@ -355,6 +352,14 @@ foreach(mpi openmpi mpich)
         endif()
     endforeach()
 endforeach()
+
+if(BITFOLD_SHORT)
+    get_directory_property(targets BUILDSYSTEM_TARGETS)
+    list(FILTER targets INCLUDE REGEX "^unit_")
+    foreach(target ${targets})
+        target_compile_definitions(${target} PRIVATE BITFOLD_SHORT)
+    endforeach()
+endif()
 
 # The longest begin first: at the end no core waits for one of them. They go by how long they take
 # under all of the builds of scripts/test.
