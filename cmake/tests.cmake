@@ -18,11 +18,11 @@ endfunction()
 # Of ThreadSanitizer's tests, some tell it no more of threads than others do.
 set(long)
 if(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address")
-    set(long isa cli.axes cli.bench cli.by_memory cli.changing cli.checkpoint cli.join_memory
-        cli.ladder cli.machine cli.memory cli.order cli.passes cli.ranks cli.rows cli.sorted cli.view
-        unit.bins unit.budget unit.comm_failing unit.describe unit.expression unit.expression_gpu
-        unit.group_retract unit.group_watch unit.histogram unit.julia unit.order unit.order_sort
-        unit.pipeline unit.retract unit.verify)
+    set(long isa cli.axes cli.bench cli.by cli.by_memory cli.changing cli.checkpoint cli.describe
+        cli.hist cli.join_memory cli.julia cli.ladder cli.machine cli.memory cli.order cli.passes
+        cli.ranks cli.rows cli.sorted cli.view unit.bins unit.budget unit.comm_failing unit.describe
+        unit.expression unit.expression_gpu unit.group_retract unit.group_sorted unit.group_watch
+        unit.histogram unit.julia unit.order unit.order_sort unit.pipeline unit.retract unit.verify)
 elseif(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
     set(long cli.by cli.by_memory cli.checkpoint cli.join_memory cli.join_on cli.memory cli.rows
         cli.sorted unit.comm_merge unit.comm_sum unit.dot unit.expression unit.gpus unit.group_result
