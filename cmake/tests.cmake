@@ -159,7 +159,8 @@ bitfold_left_out(verify left_out)
 if(NOT left_out)
     bitfold_test(verify bitfold_command verify)
 elseif(BITFOLD_SHORT AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # of few elements, and reductions alone
-    file(READ LICENSE elements LIMIT 4096)
+    file(READ LICENSE elements)
+    string(SUBSTRING "${elements}" 0 4096 elements)
     file(WRITE ${PROJECT_BINARY_DIR}/elements "${elements}")
     foreach(dtype i8 u16 i32 u64 f16 bf16 f32 f64)
         bitfold_test(verify.${dtype} bitfold_command verify --format raw --dtype ${dtype}
