@@ -14,21 +14,24 @@ endfunction()
 # In the short form (BITFOLD_SHORT) tests take less data and fewer cases: tests/support/sanitizer.h,
 # SHORT in tests/support/command.py. scripts/test-long runs all in full.
 
-# What the short form leaves to it, where other tests run the same code on less data.
-# Of ThreadSanitizer's tests, some tell it no more of threads than others do.
+# What the short form leaves to it: what takes longest, where other tests run most of the same code.
+# Under AddressSanitizer these are mostly commands whose parts have unit tests there; under
+# ThreadSanitizer what spills and saves, ranks, several GPUs, and watches but the one of the pool.
 set(long)
 if(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address")
     set(long isa cli.axes cli.bench cli.by cli.by_memory cli.changing cli.checkpoint cli.describe
         cli.hist cli.join_memory cli.julia cli.ladder cli.machine cli.memory cli.order cli.passes
-        cli.ranks cli.rows cli.sorted cli.view unit.bins unit.budget unit.comm_failing unit.describe
-        unit.expression unit.expression_gpu unit.group_retract unit.group_sorted unit.group_watch
-        unit.histogram unit.julia unit.order unit.order_sort unit.pipeline unit.retract unit.verify)
+        cli.ranks cli.rows cli.sorted cli.text cli.view unit.bins unit.budget unit.comm_failing
+        unit.describe unit.expression unit.expression_gpu unit.group_retract unit.group_sorted
+        unit.group_watch unit.histogram unit.julia unit.order unit.order_sort unit.pipeline
+        unit.retract unit.verify)
 elseif(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
     set(long cli.by cli.by_memory cli.checkpoint cli.join_memory cli.join_on cli.memory cli.rows
         cli.sorted unit.comm_merge unit.comm_sum unit.dot unit.expression unit.gpus unit.group_result
         unit.group_sorted unit.group_watch unit.order unit.order_sort unit.pipeline unit.table_watch)
 elseif(BITFOLD_SHORT)
-    set(long verify cli.join_memory cli.passes unit.bins mpi.comm.mpich.3)
+    set(long verify cli.join_memory cli.passes mpi.comm.mpich.3 unit.bins unit.comm_failing
+        unit.group_share)
 endif()
 
 # What takes minutes under a sanitizer, where other tests do the same on less data.
