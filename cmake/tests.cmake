@@ -24,14 +24,14 @@ if(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address")
         cli.ranks cli.rows cli.sorted cli.text cli.view unit.bins unit.budget unit.comm_failing
         unit.describe unit.expression unit.expression_gpu unit.group_retract unit.group_sorted
         unit.group_watch unit.histogram unit.julia unit.order unit.order_sort unit.pipeline
-        unit.retract unit.verify)
+        unit.retract unit.table_watch unit.verify)
 elseif(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
-    set(long cli.by cli.by_memory cli.checkpoint cli.join_memory cli.join_on cli.memory cli.rows
+    set(long cli.by cli.by_memory cli.checkpoint cli.csv cli.join_memory cli.join_on cli.memory cli.rows
         cli.sorted unit.comm_merge unit.comm_sum unit.dot unit.expression unit.gpus unit.group_result
         unit.group_sorted unit.group_watch unit.order unit.order_sort unit.pipeline unit.table_watch)
 elseif(BITFOLD_SHORT)
-    set(long verify cli.join_memory cli.passes mpi.comm.mpich.3 unit.bins unit.comm_failing
-        unit.group_share)
+    set(long verify cli.join_memory cli.passes mpi.comm.mpich.3 python.group python.table unit.bins
+        unit.comm_failing unit.group_share unit.group_watch)
 endif()
 
 # What takes minutes under a sanitizer, where other tests do the same on less data.
