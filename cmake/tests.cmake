@@ -11,6 +11,29 @@ function(bitfold_skip name reason)
     bitfold_test(${name} sh -c "echo 'skipped: ${reason}' && exit ${skip_code}")
 endfunction()
 
+# In the short form (BITFOLD_SHORT) tests take less data and fewer cases: tests/support/sanitizer.h,
+# SHORT in tests/support/command.py. scripts/test-long runs all in full.
+
+# What the short form leaves to it: what takes longest, where other tests run most of the same code.
+# Under AddressSanitizer these are mostly commands whose parts have unit tests there; under
+# ThreadSanitizer what spills and saves, ranks, several GPUs, and watches but the one of the pool.
+set(long)
+if(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address")
+    set(long isa cli.axes cli.bench cli.by cli.by_memory cli.changing cli.checkpoint cli.describe
+        cli.hist cli.join_memory cli.julia cli.ladder cli.machine cli.memory cli.order cli.passes
+        cli.ranks cli.rows cli.sorted cli.text cli.view unit.bins unit.budget unit.comm_failing
+        unit.describe unit.expression unit.expression_gpu unit.group_retract unit.group_sorted
+        unit.group_watch unit.histogram unit.julia unit.order unit.order_sort unit.pipeline
+        unit.retract unit.table_watch unit.verify)
+elseif(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
+    set(long cli.by cli.by_memory cli.checkpoint cli.csv cli.join_memory cli.join_on cli.memory cli.rows
+        cli.sorted unit.comm_merge unit.comm_sum unit.dot unit.expression unit.gpus unit.group_result
+        unit.group_sorted unit.group_watch unit.order unit.order_sort unit.pipeline unit.table_watch)
+elseif(BITFOLD_SHORT)
+    set(long verify cli.join_memory cli.passes mpi.comm.mpich.3 python.group python.table unit.bins
+        unit.comm_failing unit.group_share unit.group_watch)
+endif()
+
 # What takes minutes under a sanitizer, where other tests do the same on less data.
 set(slow)
 if(CMAKE_C_FLAGS MATCHES "-fsanitize=address")
@@ -39,7 +62,9 @@ endif()
 # bitfold_left_out(NAME RESULT): is the test left out of this build, and reported so?
 function(bitfold_left_out name result)
     set(${result} ON PARENT_SCOPE)
-    if(name IN_LIST slow)
+    if(name IN_LIST long)
+        bitfold_skip(${name} "too long for the short form: scripts/test-long runs it")
+    elseif(name IN_LIST slow)
         bitfold_skip(${name} "too slow under this sanitizer")
     elseif(name IN_LIST threadless OR (threadless AND name MATCHES "^fuzz"))
         bitfold_skip(${name} "ThreadSanitizer: no threads, or those of another test")
@@ -95,7 +120,7 @@ endif()
 file(GLOB files CONFIGURE_DEPENDS tests/*/huge_*.c)
 foreach(file ${files})
     cmake_path(GET file STEM name)
-    if(CMOCKA AND MPFR AND GMP AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
+    if(CMOCKA AND MPFR AND GMP AND NOT BITFOLD_SHORT AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
         add_executable(${name} ${file})
         target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
         target_link_libraries(${name} PRIVATE bitfold_static ${CMOCKA} ${MPFR} ${GMP} m)
@@ -136,6 +161,14 @@ endforeach()
 bitfold_left_out(verify left_out)
 if(NOT left_out)
     bitfold_test(verify bitfold_command verify)
+elseif(BITFOLD_SHORT AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # of few elements, and reductions alone
+    file(READ LICENSE elements)
+    string(SUBSTRING "${elements}" 0 4096 elements)
+    file(WRITE ${PROJECT_BINARY_DIR}/elements "${elements}")
+    foreach(dtype i8 u16 i32 u64 f16 bf16 f32 f64)
+        bitfold_test(verify.${dtype} bitfold_command verify --format raw --dtype ${dtype}
+                     ${PROJECT_BINARY_DIR}/elements)
+    endforeach()
 endif()
 bitfold_left_out(isa left_out)
 if(NOT left_out)
@@ -170,7 +203,9 @@ foreach(pair C:c CXX:cpp CUDA:cu)
 endforeach()
 
 # What the GPU's pipeline enqueues, on a fake runtime, and what the host's threads copy.
-if(CMAKE_CXX_COMPILER AND CMOCKA)
+bitfold_left_out(unit.pipeline left_out)
+if(left_out)
+elseif(CMAKE_CXX_COMPILER AND CMOCKA)
     set(pipeline_files seam/budget.c seam/environment.c seam/watch.c)
     foreach(name copy lead parallel pool strided thread)
         list(APPEND pipeline_files cpu/runtime/${name}.c)
@@ -261,6 +296,9 @@ function(bitfold_python_test name file)
                     BITFOLD_SHOW_ROWS=$<TARGET_FILE:show_rows>
                     BITFOLD_SHOW_SHEET=$<TARGET_FILE:show_sheet>
                     PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1)
+    if(BITFOLD_SHORT)
+        list(APPEND environment BITFOLD_SHORT=1)
+    endif()
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}")
 endfunction()
 
@@ -300,7 +338,10 @@ foreach(mpi openmpi mpich)
     endif()
     foreach(ranks ${numbers})
         set(name mpi.comm.${mpi}.${ranks})
-        if(CMAKE_C_FLAGS MATCHES "-fsanitize")
+        bitfold_left_out(${name} left_out)
+        if(left_out)
+            continue()
+        elseif(CMAKE_C_FLAGS MATCHES "-fsanitize")
             bitfold_skip(${name} "MPI itself is not sanitized")
         elseif(TARGET mpi_comm_${mpi} AND MPIEXEC_${mpi})
             set(oversubscribe)
@@ -315,6 +356,14 @@ foreach(mpi openmpi mpich)
         endif()
     endforeach()
 endforeach()
+
+if(BITFOLD_SHORT)
+    get_directory_property(targets BUILDSYSTEM_TARGETS)
+    list(FILTER targets INCLUDE REGEX "^unit_")
+    foreach(target ${targets})
+        target_compile_definitions(${target} PRIVATE BITFOLD_SHORT)
+    endforeach()
+endif()
 
 # The longest begin first: at the end no core waits for one of them. They go by how long they take
 # under all of the builds of scripts/test.

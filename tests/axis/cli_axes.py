@@ -6,10 +6,10 @@ import unittest
 
 import numpy as np
 
-from command import DTYPES, OPERATIONS, SANITIZED, CommandTest, exact, header, least_memory, run
+from command import DTYPES, OPERATIONS, SHORT, CommandTest, exact, header, least_memory, run
 
 FLOATS = ["mean", "var", "std", "norm"]
-SOME = slice(None, None, 4 if SANITIZED else 1)  # a process takes long to start then
+SOME = slice(None, None, 4 if SHORT else 1)  # a process takes long to start then
 
 
 def value(text, op, dtype):
@@ -71,10 +71,10 @@ class Axes(AxisTest):
             for k, op in enumerate(OPERATIONS):
                 axes = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)][(i + k) % 7]
                 text = ",".join(str(d - 3 * (k % 2)) for d in axes)
-                for name in [names[(i + k) % 3]] if SANITIZED else names:
+                for name in [names[(i + k) % 3]] if SHORT else names:
                     found = self.lines(op, "--axis", text, name)
                     self.check(op, dtype, fibres(x, list(axes)), found)
-                if (i + k) % 4 == 0 or not SANITIZED:
+                if (i + k) % 4 == 0 or not SHORT:
                     with open(names[k % 3], "rb") as f:
                         self.assertEqual(self.lines(op, "--axis", text, stdin=f.read()), found)
 
@@ -121,7 +121,7 @@ class Arrays(AxisTest):
         for i, dtype in enumerate(DTYPES):
             x = samples(dtype, (4, 3, 2), i)
             name, kind = self.save("x.npy", x), np.dtype(dtype)
-            for op in (OPERATIONS[i % 4:] if SANITIZED else OPERATIONS)[SOME]:
+            for op in (OPERATIONS[i % 4:] if SHORT else OPERATIONS)[SOME]:
                 self.assertEqual(self.result(op, "--axis", 1, "-o", out, name), "")
                 found, lines = np.load(out), self.lines(op, "--axis", 1, name)
                 self.assertEqual([value(t, op, dtype) for t in lines], found.ravel().tolist())

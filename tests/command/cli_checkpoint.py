@@ -12,9 +12,9 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, SANITIZED, THREADS_ALONE, CommandTest, run
+from command import BITFOLD, SHORT, THREADS_ALONE, CommandTest, run
 
-KILLS = int(os.environ.get("BITFOLD_KILLS", "4" if THREADS_ALONE else "8" if SANITIZED else "22"))
+KILLS = int(os.environ.get("BITFOLD_KILLS", "4" if THREADS_ALONE else "8" if SHORT else "22"))
 SOON = ["--checkpoint-interval", "0.0001"]
 SLOW = ["-j", 1, "--isa", "generic"]
 
@@ -30,7 +30,7 @@ COMMANDS = ["sum x.npy", "prod x.npy", "describe x.npy y.npy", "argmax --total y
             "argmin --axis 0 --column value,late t.csv", "describe --index k.npy --slots 3000 y.npy",
             "median" + 15 * " x.npy y.npy", "quantile --total -p 1,50,99.9" + 12 * " big.npy x.npy",
             "quantile --column value,late" + 9 * " t.csv", "describe --quantiles x.npy",
-            "max --offsets o.npy --empty 7 x.npy big.npy"][::3 if SANITIZED else 1]
+            "max --offsets o.npy --empty 7 x.npy big.npy"][::3 if SHORT else 1]
 
 
 def write_inputs(folder):
@@ -163,7 +163,7 @@ class Refusals(CheckpointTest):
         with open(self.file, "rb") as f:
             good = f.read()
         r = random.Random(3)
-        for i in range(10 if SANITIZED else 60):
+        for i in range(10 if SHORT else 60):
             bad = bytearray(good)
             if i % 2:
                 bad[r.randrange(len(bad))] ^= 1 << r.randrange(8)

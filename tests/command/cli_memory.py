@@ -6,7 +6,7 @@ import unittest
 
 import numpy as np
 
-from command import SANITIZED, THREADS_ALONE, run
+from command import SHORT, THREADS_ALONE, run
 from memory import LIMIT, LIMITED, MIB, SHARE, MemoryTest
 
 
@@ -35,7 +35,7 @@ class Arrays(MemoryTest):
         """Of 64 MiB, and of a pipe of as much, which is spilled."""
         whole = np.sort(self.x)  # the order of all kinds
         kinds = [np.copy, lambda x: (x * 1e6).astype("i8"), lambda x: np.repeat(x, 2).astype("f4")]
-        for kind in kinds[:1] if SANITIZED else kinds:
+        for kind in kinds[:1] if SHORT else kinds:
             x, ordered = kind(self.x), kind(whole)
             name = self.save("x.npy", x)
             want = [ordered[int(np.ceil(p * (len(x) - 1)))] for p in [0, 0.5, 0.999, 1]]
@@ -158,7 +158,7 @@ class Tables(MemoryTest):
         few = np.where(np.arange(n) < n // 3, np.arange(n) * 977, 977 * (np.arange(n) % 5))
         kinds = [np.arange(n) * 977, -np.arange(n), floats, floats.astype("f8"), few.astype("u4"),
                  floats.astype("f2"), r.permutation(n).astype("i4"), r.integers(0, n // 4, n)]
-        for keys in kinds[::6 if THREADS_ALONE else 3 if SANITIZED else 1]:
+        for keys in kinds[::6 if THREADS_ALONE else 3 if SHORT else 1]:
             name = self.save("k.npy", keys)
             want = self.same("group", name, *columns)
             with open(name, "rb") as f:

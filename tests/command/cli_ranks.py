@@ -16,7 +16,7 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, SANITIZED, CommandTest, run
+from command import BITFOLD, SHORT, CommandTest, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300"))
 ALL = CASES >= 1000
@@ -341,7 +341,7 @@ class Failures(RanksTest):
         raise AssertionError("ranks are left")
 
     def test_checkpoints_of_ranks(self):
-        share = 4 if SANITIZED else 1
+        share = 4 if SHORT else 1
         x = self.save("x.npy", np.arange(5_000_000.0 / share))
         y = self.save("y.npy", np.arange(4_500_000.0 / share))
         commands = [["sum", x, y], ["prod", "--total", x, y], ["hist", "--tsv", x, y],

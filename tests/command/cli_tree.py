@@ -56,6 +56,10 @@ def left_out():
     if not cached("BITFOLD_CUDA") or not cached("CMAKE_CUDA_COMPILER"):
         patterns += ["src/cuda/*.cu", "src/cuda/*.cu.in", "ladder/cuda/*.cu", "tests/rules/compile.cu",
                      "tests/*/gpu_*.c"]
+    if cached("BITFOLD_SHORT"):
+        with open(os.path.join(BUILD, "CTestTestfile.cmake")) as f:
+            long = re.findall(r"^add_test\(\W*unit\.(\w+).*too long for the short form", f.read(), re.M)
+        patterns += ["tests/*/huge_*.c", *("tests/*/unit_%s.c" % name for name in long)]
     if not cached("CAIRO_FOUND"):
         patterns += ["cli/plot/figure/*.c"]
     if not cached("SDL2_FOUND"):

@@ -4,11 +4,11 @@ import json
 import re
 import unittest
 
-from command import SANITIZED, CommandTest, run
+from command import SHORT, CommandTest, run
 
 LADDERS = ["reduce", "add", "dot", "constant", "atomics", "histogram", "julia", "table"]
 CPU = ["--quick", "--device", "cpu"]
-FEWER = {"table": ["--size", "64Ki"]} if SANITIZED else {}
+FEWER = {"table": ["--size", "64Ki"]} if SHORT else {}
 
 
 @functools.lru_cache
@@ -72,7 +72,7 @@ class Ladder(CommandTest):
                      "--size=3Gi", *CPU)
 
     def test_sizes_around_a_step(self):
-        for n in [1, 17, 4097] if SANITIZED else [1, 2, 15, 16, 17, 63, 64, 65, 129, 4097]:
+        for n in [1, 17, 4097] if SHORT else [1, 2, 15, 16, 17, 63, 64, 65, 129, 4097]:
             for ladder in LADDERS:
                 rows = self.rows(ladder, "--json", "--size", n, *CPU)
                 self.assertEqual({r["check"] for r in rows}, {"ok"}, (ladder, n))

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from command import DTYPES, RAW_NAMES, SANITIZED, CommandTest, least_memory, run
+from command import DTYPES, RAW_NAMES, SHORT, CommandTest, least_memory, run
 
 LIMITED = ["-j2", "--memory", "%dM" % (least_memory() + 6)]
 PERCENTS = [0, 0.1, 25, 50, 62.5, 99.9, 100]
@@ -80,7 +80,7 @@ class PassesTest(CommandTest):
 class Inputs(PassesTest):
     def test_every_dtype(self):
         for i, dtype in enumerate(DTYPES):
-            for n in [1, 2, 1000, 200_001][:3 if SANITIZED else 4]:
+            for n in [1, 2, 1000, 200_001][:3 if SHORT else 4]:
                 x = numbers(dtype, n, n + i)
                 want = lower(x.tolist())
                 name = self.save("x.npy", x)
@@ -123,7 +123,7 @@ class Inputs(PassesTest):
     def test_columns_of_text(self):
         """The last rows show that one column has floats, so all is read anew."""
         r = random.Random(1)
-        n = 30_000 if SANITIZED else 150_000
+        n = 30_000 if SHORT else 150_000
         a, b = [r.randrange(-10**12, 10**12) for _ in range(n)], [r.randrange(99) for _ in range(n)]
         b[-1] = 0.5
         text = b"a,b\n" + b"".join(b"%d,%s\n" % (x, str(y).encode()) for x, y in zip(a, b))
@@ -144,7 +144,7 @@ class Inputs(PassesTest):
             self.assertEqual(found, lower(x.tolist(), percents))
 
     def test_threads_and_widths(self):
-        x = numbers("f4", 1 << (18 if SANITIZED else 21), 5)
+        x = numbers("f4", 1 << (18 if SHORT else 21), 5)
         name = self.save("x.npy", x)
         want = self.quantiles("-j1", name)
         self.assertEqual(want, lower(x.tolist()))

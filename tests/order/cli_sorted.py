@@ -11,13 +11,13 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, DTYPES, RAW_NAMES, SANITIZED, THREADS_ALONE, run
+from command import BITFOLD, DTYPES, RAW_NAMES, SHORT, THREADS_ALONE, run
 from memory import MIB, SHARE, MemoryTest, least_memory
 
 SMALL = least_memory()
-SOME = 1 << (18 if SANITIZED else 19)  # numbers: more than memory sorts at once
+SOME = 1 << (18 if SHORT else 19)  # numbers: more than memory sorts at once
 KINDS = list(enumerate(DTYPES))
-if SANITIZED:
+if SHORT:
     KINDS = KINDS[4 if THREADS_ALONE else 1::3]  # of several widths
 
 

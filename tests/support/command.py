@@ -14,6 +14,7 @@ import numpy as np
 
 BITFOLD = os.environ.get("BITFOLD", "bitfold")
 SANITIZED = any(name in BITFOLD for name in ["asan", "tsan", "ubsan"])  # all is slow then
+SHORT = SANITIZED or "BITFOLD_SHORT" in os.environ  # less data and fewer cases
 THREADS_ALONE = "tsan" in BITFOLD  # are of interest; what one thread does is in the other builds
 OPERATIONS = ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "argmin", "argmax"]
 DTYPES = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]

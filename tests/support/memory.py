@@ -3,7 +3,7 @@ it."""
 import subprocess
 import sys
 
-from command import BITFOLD, SANITIZED, THREADS_ALONE, CommandTest, least_memory
+from command import BITFOLD, SANITIZED, SHORT, THREADS_ALONE, CommandTest, least_memory
 
 MIB = 1 << 20
 LIMIT = least_memory() + 6 # MiB, of two threads
@@ -21,8 +21,9 @@ open(sys.argv[1], "w").write(str(status[2].ru_maxrss))
 sys.exit(os.waitstatus_to_exitcode(status[1]))
 """
 
-# A sanitizer's own memory is not counted; it makes all slow, so inputs are a quarter as large.
-SHARE = 4 if SANITIZED else 1
+# A sanitizer's own memory is not counted; it makes all slow, so inputs are a quarter as large, as they
+# are in the short form.
+SHARE = 4 if SHORT else 1
 
 
 class MemoryTest(CommandTest):

@@ -19,16 +19,17 @@
 #define SANITIZED 1
 #endif
 
-/* Both make all slow: what is slow takes a fourth of its data then, or one case of each kind. */
-#ifdef SANITIZED
+/* Both make all slow: what is slow takes a fourth of its data then, or one case of each kind. So it
+ * does in the short form of scripts/test, BITFOLD_SHORT. */
+#if defined(SANITIZED) || defined(BITFOLD_SHORT)
 enum { DATA_SHARE = 4 };
 #else
 enum { DATA_SHARE = 1 };
 #endif
 
 /* Of enumerated cases ThreadSanitizer takes every eighth: it looks at threads, not at values, and
- * is many times as slow. */
-#ifdef THREAD_SANITIZER
+ * is many times as slow. So does AddressSanitizer in the short form. */
+#if defined(THREAD_SANITIZER) || (defined(ADDRESS_SANITIZER) && defined(BITFOLD_SHORT))
 enum { CASE_STEP = 8 };
 #else
 enum { CASE_STEP = 1 };
