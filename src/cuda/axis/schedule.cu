@@ -1,5 +1,6 @@
 /* Which kernels a call enqueues, and their scratch memory. */
 #include "cuda/axis/axis.cuh"
+#include "cuda/axis/doubles/batch.h"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/workspace.cuh"
@@ -16,6 +17,7 @@ enum {
     LISTED_PIECE = 32768,
     LONG_SEGMENTS = 1 << 18, /* a mean of those of which blocks take such pieces */
     TILE_EACH = 64,          /* most rows of columns of which a block takes one tile */
+    TURNS = 8,               /* blocks of rows that doubles tell, one after another */
     ROUGH_PIECE = 1 << 24,   /* most elements of a result that one block adds in doubles */
     WORD_PIECE = 1 << 16,
     WORD_SLOTS = 1 << 14,
@@ -205,6 +207,8 @@ static bf_cuda_shape shape_of(const bf_cuda_axis_kernels *k, const void *kernel,
         shape.blocks = p->spans / (BF_CUDA_AXIS_WARP_THREADS / 32);
         shape.shared = (size_t)k->span_bytes;
         shape.spares_cache = true;
+    } else if (kernel == k->told_rows && bf_cuda_axis_is_short(p->at.length / k->vector)) {
+        shape.shared = (size_t)(threads * bf_cuda_axis_batch_bytes((int)p->at.length / k->vector));
     } else if (kernel == k->blocks || kernel == k->rough_blocks) {
         threads = (int64_t)p->columns * p->lanes;
     } else if (kernel == k->columns || kernel == k->direct_columns) {
@@ -309,7 +313,7 @@ static bool set_told_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p)
     p->lanes = 1;
     while (p->lanes < 32 && (vectors % (2 * p->lanes) == 0 || vectors >= 16 * p->lanes))
         p->lanes *= 2;
-    p->chunk = (int)least(4, p->lanes);
+    p->chunk = bf_cuda_axis_is_short(vectors) ? p->lanes : (int)least(4, p->lanes);
     p->tiles = ratio(at->results, (int64_t)p->chunk * (32 / p->lanes));
     p->by_line = false;
     p->told = p->direct = true;
@@ -449,6 +453,12 @@ static cudaError_t set_warp_threads(const bf_cuda *cuda, const void *kernel, int
     return cudaSuccess;
 }
 
+/* Are rows read best by more blocks than there is room for? */
+static bool has_turns(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *p) {
+    return bf_cuda_axis_is_short(p->at.length / k->vector) || p->kind == BF_KIND_MOMENTS ||
+           p->dtype == BF_F64;
+}
+
 static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
                           bf_cuda_axis_params *p) {
     bf_cuda_shape shape = shape_of(k, kernel, p);
@@ -468,7 +478,8 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
     /* Few rows are read best by blocks that take a tile each. */
     const bool tile_each =
         kernel == k->told_columns && p->at.length > 2 && p->at.length <= TILE_EACH;
-    shape.blocks = tile_each ? useful : least(blocks, useful);
+    const bool turns = kernel == k->told_rows && has_turns(k, p);
+    shape.blocks = tile_each ? useful : least(turns ? TURNS * blocks : blocks, useful);
     void *arguments[] = {p};
     return bf_cuda_launch(cuda, kernel, shape, arguments);
 }

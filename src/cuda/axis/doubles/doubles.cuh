@@ -67,8 +67,9 @@ static __device__ __forceinline__ bool bf_cuda_axis_tell_mean(const bf_cuda_axis
 
 /* --- sums of f32, f16 and bf16 --- */
 
-/* Few: additions of some few elements are exact themselves, if magnitudes are alike. */
-template <bool Few> struct bf_cuda_axis_told_sum {
+/* Few: additions of some few elements are exact themselves, if magnitudes are alike. Rounds: where
+ * they are not, what they may lack is told to change nothing. */
+template <bool Few, bool Rounds = false> struct bf_cuda_axis_told_sum {
     /* Of several results. */
     struct Joint {
         float most;
@@ -93,6 +94,10 @@ template <bool Few> struct bf_cuda_axis_told_sum {
             const int top = (int)(__float_as_uint(most) >> 23), last = (int)((least + 1) >> 24);
             const int bits = Few ? 29 - t.chain : 80 - t.bits;
             return top < 255 && (top - max(last, 1) <= bits || most == 0);
+        }
+        /* May results be told? */
+        __device__ __forceinline__ bool is_good(const bf_cuda_axis_told &t) const {
+            return Rounds || is_exact(t);
         }
     };
     static constexpr bool has_origin = false;
@@ -124,8 +129,10 @@ template <bool Few> struct bf_cuda_axis_told_sum {
         return x;
     }
     __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, const bf_cuda_axis_told &t,
-                                         const Joint &, uint64_t *bits) const {
+                                         const Joint &joint, uint64_t *bits) const {
         double rest = 0, x = sum;
+        if (Rounds && !joint.is_exact(t)) /* n additions lack 2^-53 of n * most each, at most */
+            return tell_rounded(p, t, t.n * t.n * joint.most * 0x1p-53, bits);
         if (error != 0) x = bf_two_sum(sum, error, &rest);
         if (p.op == BF_MEAN && p.to == BF_F64)
             return bf_cuda_axis_tell_mean(p, t.count, {x, rest}, bits);
@@ -178,6 +185,7 @@ struct bf_cuda_axis_told_moments {
         __device__ __forceinline__ void reset() {}
         __device__ __forceinline__ void join_warp() {}
         __device__ __forceinline__ bool is_exact(const bf_cuda_axis_told &) const { return true; }
+        __device__ __forceinline__ bool is_good(const bf_cuda_axis_told &) const { return true; }
     };
     static constexpr bool has_origin = true;
     double sum, squares; /* of elements less the origin */
@@ -215,6 +223,7 @@ struct bf_cuda_axis_told_sum_f64 {
         __device__ __forceinline__ void reset() { exact = true; }
         __device__ __forceinline__ void join_warp() { exact = __all_sync(0xffffffffu, exact) != 0; }
         __device__ __forceinline__ bool is_exact(const bf_cuda_axis_told &) const { return exact; }
+        __device__ __forceinline__ bool is_good(const bf_cuda_axis_told &) const { return exact; }
     };
     static constexpr bool has_origin = false;
     double sum, error;
@@ -289,24 +298,36 @@ struct bf_cuda_axis_told_moments_f64 {
 };
 
 /* What tells a kind's results, if anything does. */
-template <bool is_double, bf_kind Kind, bool Few> struct bf_cuda_axis_told_of {
-    using Type = bf_cuda_axis_told_sum<Few>;
+template <bool is_double, bf_kind Kind, bool Few, bool Rounds = false> struct bf_cuda_axis_told_of {
+    using Type = bf_cuda_axis_told_sum<Few, Few && Rounds>;
 };
-template <bool Few> struct bf_cuda_axis_told_of<false, BF_KIND_MOMENTS, Few> {
+template <bool Few, bool Rounds> struct bf_cuda_axis_told_of<false, BF_KIND_MOMENTS, Few, Rounds> {
     using Type = bf_cuda_axis_told_moments;
 };
-template <bool Few> struct bf_cuda_axis_told_of<true, BF_KIND_SUM, Few> {
+template <bool Few, bool Rounds> struct bf_cuda_axis_told_of<true, BF_KIND_SUM, Few, Rounds> {
     using Type = bf_cuda_axis_told_sum_f64;
 };
-template <bool Few> struct bf_cuda_axis_told_of<true, BF_KIND_MOMENTS, Few> {
+template <bool Few, bool Rounds> struct bf_cuda_axis_told_of<true, BF_KIND_MOMENTS, Few, Rounds> {
     using Type = bf_cuda_axis_told_moments_f64;
 };
+
+/* Writes a result that leaves the cache as soon as elements do, which are loaded in the same way.
+ * If results stayed longer, memory would take longer to write them. */
+static __device__ __forceinline__ void bf_cuda_axis_store_once(const bf_cuda_axis_params &p,
+                                                               int64_t r, uint64_t bits) {
+    if (!p.aligned || p.bytes < 4)
+        bf_cuda_axis_store(p, r, bits);
+    else if (p.bytes == 4)
+        __stcs((unsigned *)p.values + r, (unsigned)bits);
+    else
+        __stcs((unsigned long long *)p.values + r, (unsigned long long)bits);
+}
 
 /* --- columns --- */
 
 template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
     using Raw = typename C::Raw;
-    using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, Few>::Type;
+    using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, Few, true>::Type;
     static constexpr int W = sizeof(Raw) > 4 ? 2 : 4, U = 4;
     using Columns = bf_cuda_axis_columns_at<C, W>;
 
@@ -373,7 +394,7 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
     __device__ __forceinline__ bool finish(const Tile &t, const Columns &at, const Told (&sums)[W],
                                            const typename Told::Joint &joint) const {
         uint64_t bits[W];
-        bool good = joint.is_exact(told);
+        bool good = joint.is_good(told);
 #pragma unroll
         for (int k = 0; k < W; k++) good = sums[k].tell(p, told, joint, &bits[k]) && good;
         if (!good) return false;
@@ -382,18 +403,18 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
             if (p.bytes == 8) {
 #pragma unroll
                 for (int k = 0; k < W; k += 2)
-                    ((ulonglong2 *)to)[k / 2] = make_ulonglong2(bits[k], bits[k + 1]);
+                    __stcs((ulonglong2 *)to + k / 2, make_ulonglong2(bits[k], bits[k + 1]));
             } else if (W == 4) {
-                *(uint4 *)to = make_uint4((unsigned)bits[0], (unsigned)bits[1],
-                                          (unsigned)bits[W - 2], (unsigned)bits[W - 1]);
+                __stcs((uint4 *)to, make_uint4((unsigned)bits[0], (unsigned)bits[1],
+                                               (unsigned)bits[W - 2], (unsigned)bits[W - 1]));
             } else {
-                *(uint2 *)to = make_uint2((unsigned)bits[0], (unsigned)bits[1]);
+                __stcs((uint2 *)to, make_uint2((unsigned)bits[0], (unsigned)bits[1]));
             }
             return true;
         }
 #pragma unroll
         for (int k = 0; k < W; k++) /* a column that is not there is the first once more */
-            bf_cuda_axis_store(p, t.first + at.column[k], bits[k]);
+            bf_cuda_axis_store_once(p, t.first + at.column[k], bits[k]);
         return true;
     }
     template <bool vector> __device__ __forceinline__ bool run(const Tile &t, int threads) const {
@@ -443,6 +464,9 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
     using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, true>::Type;
     using Value = typename C::Value;
     constexpr int N = C::N, R = 4;
+    /* Sums of f32 take longer if they leave the cache early (performance.md). */
+    constexpr auto store =
+        Kind == BF_KIND_SUM && !C::is_double ? bf_cuda_axis_store : bf_cuda_axis_store_once;
     const int lane = (int)threadIdx.x % p.lanes, groups = BF_CUDA_WARP / p.lanes;
     const int group = (int)threadIdx.x % BF_CUDA_WARP / p.lanes;
     const int vectors = (int)p.at.length / N;
@@ -510,7 +534,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
             if ((same > 1 && (lane & (same - 1)) != 0) || (mine + r) * groups >= left) continue;
             const bool told_it = good && sums[r].tell(p, told, joint, &bits);
             if (told_it)
-                bf_cuda_axis_store(p, first + (mine + r) * groups + group, bits);
+                store(p, first + (mine + r) * groups + group, bits);
             else
                 good = false;
         }

@@ -9,6 +9,7 @@
 #ifndef BF_CUDA_AXIS_DOUBLES_ROUGH_CUH
 #define BF_CUDA_AXIS_DOUBLES_ROUGH_CUH
 
+#include "cuda/axis/copy.cuh"
 #include "cuda/axis/doubles/doubles.cuh"
 #include "cuda/axis/taking.cuh"
 
@@ -184,14 +185,6 @@ struct bf_cuda_axis_column_stream<bf_cuda_axis_rough_sum<C, Ahead>, W, true> {
                          "n"(bytes)
                          : "memory");
     }
-    /* Copies since the last call are a group. */
-    static __device__ __forceinline__ void end_group() {
-        asm volatile("cp.async.commit_group;" ::: "memory");
-    }
-    /* No more than n groups are under way. */
-    template <int n> static __device__ __forceinline__ void wait_for_groups() {
-        asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
-    }
     __device__ __forceinline__ void take(A (&sums)[W], int count) {
         __shared__ __align__(16) char ring[Ahead][BF_CUDA_AXIS_THREADS][bytes];
         const char *at = (const char *)p.a + (a + columns.column[0]) * (int)sizeof(Raw);
@@ -200,7 +193,7 @@ struct bf_cuda_axis_column_stream<bf_cuda_axis_rough_sum<C, Ahead>, W, true> {
 #pragma unroll
         for (int k = 0; k < Ahead; k++, begun++, at += step) {
             if (begun < count) begin_copy(ring[k][threadIdx.x], at);
-            end_group();
+            bf_cuda_axis_end_group();
         }
         BF_ROLLED
         for (int i = 0; i < count; i += Ahead) {
@@ -208,15 +201,15 @@ struct bf_cuda_axis_column_stream<bf_cuda_axis_rough_sum<C, Ahead>, W, true> {
             for (int k = 0; k < Ahead; k++, begun++, at += step) {
                 if (i + k >= count) break;
                 Raw u[W];
-                wait_for_groups<Ahead - 1>();
+                bf_cuda_axis_wait_for_groups<Ahead - 1>();
                 memcpy(u, __builtin_assume_aligned(ring[k][threadIdx.x], bytes), bytes);
                 if (begun < count) begin_copy(ring[k][threadIdx.x], at);
-                end_group();
+                bf_cuda_axis_end_group();
 #pragma unroll
                 for (int w = 0; w < W; w++) sums[w].sums.take(C::value(p, u[w]), sums[w].joint);
             }
         }
-        wait_for_groups<0>();
+        bf_cuda_axis_wait_for_groups<0>();
     }
 };
 #endif
