@@ -172,7 +172,6 @@ class Contexts(unittest.TestCase):
             os._exit(0 if bitfold.sum(x) == 1 << 18 else 1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 
-
     def test_what_is_of_a_context_is_destroyed_before_it(self):
         """The garbage collector may take the context of a cycle first."""
         for device in ("cpu", *(gpu.device for gpu in devices.gpus())):

@@ -1,23 +1,26 @@
-/* Copies of vectors from memory to shared memory that go on while threads do something else
+/* Copies from memory to shared memory that go on while threads do something else
  * (cp.async, from compute capability 8.0 on). */
 #ifndef BF_CUDA_AXIS_COPY_CUH
 #define BF_CUDA_AXIS_COPY_CUH
 
 #include "cuda/axis/axis.cuh"
 
-/* Begins to copy a vector. */
+/* Begins to copy 4, 8 or 16 bytes, from and to multiples of them. */
+template <int bytes = 16>
 static __device__ __forceinline__ void bf_cuda_axis_begin_copy(void *to, const void *from) {
 #if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-        "l"(from)
-        : "memory");
+    const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes)
+                     : "memory");
 #else
-    *(uint4 *)to = __ldcs((const uint4 *)from);
+    memcpy(__builtin_assume_aligned(to, bytes), __builtin_assume_aligned(from, bytes), bytes);
 #endif
 }
 
-/* The same of a vector that is read once: the cache need not keep it. */
+/* Begins to copy 16 bytes that are read once: the cache need not keep them. */
 static __device__ __forceinline__ void bf_cuda_axis_begin_stream(void *to, const void *from) {
 #if __CUDA_ARCH__ >= 800
     uint64_t policy;
@@ -31,7 +34,7 @@ static __device__ __forceinline__ void bf_cuda_axis_begin_stream(void *to, const
 #endif
 }
 
-/* The same of its first bytes. */
+/* Begins to copy the first bytes of a vector. */
 static __device__ __forceinline__ void bf_cuda_axis_begin_some(void *to, const void *from,
                                                                int bytes) {
 #if __CUDA_ARCH__ >= 800

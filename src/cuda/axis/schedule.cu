@@ -335,10 +335,10 @@ static void set_scattered(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p)
  * another policy for NaNs, elements that are not finite are left to windows. */
 static bool set_spans(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p,
                       int64_t elements, int64_t mean) {
-    const bf_cuda_shape shape = shape_of(k, k->spans, p);
     if (k->spans == NULL || !is_rough(k, p) || p->nan != BF_NAN_PROPAGATE ||
         elements < SPAN_LEAST || elements / p->at.results < mean)
         return false;
+    const bf_cuda_shape shape = shape_of(k, k->spans, p);
     int resident = 0; /* none, too, if there is too little shared memory */
     (void)bf_cuda_occupancy(cuda, k->spans, shape, &resident);
     p->spans = (int64_t)resident * cuda->multiprocessors * (BF_CUDA_AXIS_WARP_THREADS / 32);

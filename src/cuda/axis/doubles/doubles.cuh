@@ -311,8 +311,7 @@ template <bool Few, bool Rounds> struct bf_cuda_axis_told_of<true, BF_KIND_MOMEN
     using Type = bf_cuda_axis_told_moments_f64;
 };
 
-/* Writes a result that leaves the cache as soon as elements do, which are loaded in the same way.
- * If results stayed longer, memory would take longer to write them. */
+/* Writes a result that leaves the cache as early as elements do. */
 static __device__ __forceinline__ void bf_cuda_axis_store_once(const bf_cuda_axis_params &p,
                                                                int64_t r, uint64_t bits) {
     if (!p.aligned || p.bytes < 4)

@@ -175,16 +175,6 @@ struct bf_cuda_axis_column_stream<bf_cuda_axis_rough_sum<C, Ahead>, W, true> {
     int apart;
     Raw x[1][W], y[1][W];
 
-    static __device__ __forceinline__ void begin_copy(void *to, const char *at) {
-        const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
-        if constexpr (bytes == 16)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(at)
-                         : "memory");
-        else
-            asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(at),
-                         "n"(bytes)
-                         : "memory");
-    }
     __device__ __forceinline__ void take(A (&sums)[W], int count) {
         __shared__ __align__(16) char ring[Ahead][BF_CUDA_AXIS_THREADS][bytes];
         const char *at = (const char *)p.a + (a + columns.column[0]) * (int)sizeof(Raw);
@@ -192,7 +182,7 @@ struct bf_cuda_axis_column_stream<bf_cuda_axis_rough_sum<C, Ahead>, W, true> {
         int begun = 0;
 #pragma unroll
         for (int k = 0; k < Ahead; k++, begun++, at += step) {
-            if (begun < count) begin_copy(ring[k][threadIdx.x], at);
+            if (begun < count) bf_cuda_axis_begin_copy<bytes>(ring[k][threadIdx.x], at);
             bf_cuda_axis_end_group();
         }
         BF_ROLLED
@@ -203,7 +193,7 @@ struct bf_cuda_axis_column_stream<bf_cuda_axis_rough_sum<C, Ahead>, W, true> {
                 Raw u[W];
                 bf_cuda_axis_wait_for_groups<Ahead - 1>();
                 memcpy(u, __builtin_assume_aligned(ring[k][threadIdx.x], bytes), bytes);
-                if (begun < count) begin_copy(ring[k][threadIdx.x], at);
+                if (begun < count) bf_cuda_axis_begin_copy<bytes>(ring[k][threadIdx.x], at);
                 bf_cuda_axis_end_group();
 #pragma unroll
                 for (int w = 0; w < W; w++) sums[w].sums.take(C::value(p, u[w]), sums[w].joint);

@@ -8,6 +8,7 @@
 #ifndef BF_CUDA_AXIS_INDEX_TILES_CUH
 #define BF_CUDA_AXIS_INDEX_TILES_CUH
 
+#include "cuda/axis/copy.cuh"
 #include "cuda/axis/index/index.cuh"
 #include "cuda/runtime/grid.cuh"
 #include "cuda/runtime/partition_tile.cuh"
@@ -108,27 +109,6 @@ using memory_of = tile_memory<typename Source::Value, Source::how != staging::NO
 static_assert(ROWS / (COUNTERS / DIGITS_MOST) < 1 << (32 - SLOT_BITS), "rank");
 static_assert((int64_t)DIGITS_MOST << BITS_MOST <= 1 << SLOT_BITS, "slots");
 
-/* Begins to copy 4, 8 or 16 bytes to shared memory, where the GPU can without a register. */
-template <int bytes> static __device__ __forceinline__ void copy_part(void *to, const void *from) {
-#if __CUDA_ARCH__ >= 800
-    const unsigned at = (unsigned)__cvta_generic_to_shared(to);
-    if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes)
-                     : "memory");
-#else
-    memcpy(__builtin_assume_aligned(to, bytes), __builtin_assume_aligned(from, bytes), bytes);
-#endif
-}
-
-/* The copies of this thread have ended. */
-static __device__ __forceinline__ void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 /* Begins to copy n values to shared memory. */
 template <class V>
 static __device__ __forceinline__ void copy_values(V *to, const V *from, uint32_t n) {
@@ -136,9 +116,10 @@ static __device__ __forceinline__ void copy_values(V *to, const V *from, uint32_
     if (n == ROWS && (uintptr_t)from % 16 == 0) {
 #pragma unroll
         for (uint32_t i = threadIdx.x; i < ROWS / EACH; i += THREADS)
-            copy_part<16>(to + i * EACH, from + i * EACH);
+            bf_cuda_axis_begin_copy<16>(to + i * EACH, from + i * EACH);
     } else {
-        for (uint32_t i = threadIdx.x; i < n; i += THREADS) copy_part<sizeof(V)>(to + i, from + i);
+        for (uint32_t i = threadIdx.x; i < n; i += THREADS)
+            bf_cuda_axis_begin_copy<sizeof(V)>(to + i, from + i);
     }
 }
 
@@ -235,7 +216,7 @@ __global__ void __launch_bounds__(THREADS, bf_cuda_blocks_held(THREADS, 2))
     for (int d = threadIdx.x; d <= t.digits; d += THREADS)
         t.starts[(size_t)d * t.count + blockIdx.x] =
             (uint16_t)m.counters[d < t.digits ? d * copies : COUNTERS];
-    wait_for_copies();
+    bf_cuda_axis_end_copies();
     __syncthreads();
     write_tile(source, m, t, first, rows);
 }
