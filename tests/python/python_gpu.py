@@ -17,6 +17,12 @@ from oracle import DTYPES, OPS, same
 
 CLASSIC = ("i8", "i16", "i32", "i64", "u8", "f16", "f32", "f64")  # those of PyTorch's first years
 GIB = 1 << 30
+SPIN = """
+extern "C" __global__ void spin(long long clocks) {
+    const long long start = clock64();
+    while (clock64() - start < clocks) {}
+}
+"""
 
 
 def outcome(function, *arguments, **options):
@@ -31,6 +37,13 @@ class Tensor:
 
     def __init__(self, x):
         self.__dlpack__, self.__dlpack_device__ = x.__dlpack__, x.__dlpack_device__
+
+
+class Interface:
+    """An object with nothing but the CUDA array interface."""
+
+    def __init__(self, x):
+        self.__cuda_array_interface__ = x.__cuda_array_interface__
 
 
 class OnGpu(unittest.TestCase):
@@ -114,6 +127,20 @@ class Cupy(OnGpu):
                 x = self.module.full(1 << 25, i, dtype="f8")
                 x += 1
                 self.assertEqual(bitfold.sum(x, context=self.gpu), (i + 1) << 25)
+
+    def test_memory_is_read_before_it_is_used_again(self):
+        spin = self.module.RawKernel(SPIN, "spin")
+        stream, n = self.module.cuda.Stream(non_blocking=True), 100_000
+        with stream:
+            for i in range(1000):
+                spin((1,), (1,), (300_000,))
+                x = self.module.full(n, i, dtype="f4")
+                found = bitfold.sum((Tensor, Interface)[i % 2](x), context=self.gpu)
+                address = x.data.ptr
+                del x  # CuPy's pool gives the memory to the next array
+                other = self.module.full(n, -1, dtype="f4")
+                self.assertEqual((found, other.data.ptr), (i * n, address))
+                del other
 
     def test_results_are_of_its_kind(self):
         self.check_kinds(self.module.asarray, self.module.ndarray)
@@ -200,6 +227,19 @@ class Torch(OnGpu):
                 x += 1
                 self.assertEqual(bitfold.sum(x, context=self.gpu), (i + 1) << 25)
 
+    def test_memory_is_read_before_it_is_used_again(self):
+        stream, n = self.module.cuda.Stream(), 100_000
+        with self.module.cuda.stream(stream):
+            for i in range(1000):
+                self.module.cuda._sleep(300_000)
+                x = self.module.full((n,), float(i), device="cuda")
+                found = bitfold.sum((Tensor, Interface)[i % 2](x), context=self.gpu)
+                address = x.data_ptr()
+                del x  # PyTorch's cache gives the memory to the next tensor of the stream
+                other = self.module.full((n,), -1.0, device="cuda")
+                self.assertEqual((found, other.data_ptr()), (i * n, address))
+                del other
+
     def test_a_context_takes_a_stream(self):
         stream = self.module.cuda.Stream()
         for device in ("cuda", "auto"):
@@ -207,6 +247,20 @@ class Torch(OnGpu):
             with self.module.cuda.stream(stream):
                 x = self.module.full((1 << 25,), 2.0, device="cuda")
                 self.assertEqual(bitfold.sum(x, context=context), 2 << 25)
+
+    def test_more_elements_than_32_bits_count(self):
+        if self.module.cuda.mem_get_info()[0] < 40 * GIB:
+            self.skipTest("too little memory on the GPU")
+        n = (1 << 32) + 1
+        x = self.module.zeros(n, device="cuda", dtype=self.module.uint8)
+        x[1] = x[n - 1] = 1
+        found = [getattr(bitfold, op)(x, context=self.gpu) for op in ("sum", "max", "argmax")]
+        self.assertEqual(found, [2, 1, 1])
+        counts, _ = bitfold.histogram(x, 2, range=(0, 1), context=self.gpu)
+        self.assertEqual(counts.tolist(), [n - 2, 2])
+        self.assertEqual(bitfold.index_add(2, x, x, context=self.gpu).tolist(), [0, 2])
+        ends = bitfold.sort(x, context=self.gpu)[-3:]
+        self.assertEqual(ends.tolist(), [0, 1, 1])
 
     def test_no_copy_is_made(self):
         if self.module.cuda.mem_get_info()[0] < 6 * GIB:
