@@ -37,7 +37,15 @@ typedef struct bf_reduce_options {
     bf_overflow_policy overflow; /* prod of integers: error (default), or wrap modulo 2^64 */
     const bf_value *empty; /* of many at once (axis.h): the min, max, argmin or argmax of nothing,
                               of the results' dtype; NULL: BF_E_EMPTY */
+    int scale; /* integers stand for themselves times 10^-scale, from 0 (default) to BF_SCALE_MOST:
+                  means, deviations, norms and what out_dtype asks for are divided before they are
+                  rounded, and other values have a scale (value.h): this one, or twice this one for
+                  sumsq and dot. Not for prod, for floats, for states (which have their own:
+                  bf_state_rescale), nor for many at once but groups */
 } bf_reduce_options;
+
+/* The greatest scale: 18 digits fit 64 bits. */
+#define BF_SCALE_MOST 18
 
 /* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP) (C only). */
 #define BF_REDUCE_OPTIONS(...) ((bf_reduce_options){.size = sizeof(bf_reduce_options), __VA_ARGS__})

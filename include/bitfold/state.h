@@ -56,9 +56,16 @@ BF_API bf_status bf_state_absorb_pair_shards(bf_state *state, const bf_array a[]
  * any index). Errors: BF_E_ARGUMENT (also for the other reductions, which have no indices). */
 BF_API bf_status bf_state_seek(bf_state *state, int64_t index);
 
+/* Says that integers stand for themselves times 10^-scale, as in bf_reduce_options: what the state
+ * holds keeps its value, and elements to come have the new scale, which is not below the old one
+ * (0 at first). Errors: BF_E_ARGUMENT (also for prod), BF_E_DTYPE (floats), and BF_E_OVERFLOW, the
+ * state as it was, if the state's dtype does not hold its elements in the new unit. */
+BF_API bf_status bf_state_rescale(bf_state *state, int scale);
+
 /* Adds what `from` holds to `into`; `from` is unchanged, and may belong to another context, which
  * is not used: but no other call may be changing it. Both have one op and dtype, else BF_E_STATE;
- * so have ordered states whose places do not fit. BF_E_OVERFLOW past 2^62 elements, BF_E_MEMORY. */
+ * so have ordered states whose places do not fit. The greater scale is that of both: BF_E_OVERFLOW
+ * as bf_state_rescale says. BF_E_OVERFLOW past 2^62 elements, BF_E_MEMORY. */
 BF_API bf_status bf_state_merge(bf_state *into, const bf_state *from);
 
 /* The same for data that follow: index i of `from` becomes the next index of `into` plus i. So
@@ -89,6 +96,7 @@ typedef struct bf_state_info {
     int64_t inf;   /* infinities; pairs with an infinite product for BF_DOT; -1 where this op does
                       not count them (min, max, argmin, argmax, prod of integers) */
     int64_t next;  /* ordered states: the index of the next element; otherwise count */
+    int scale;     /* bf_state_rescale */
 } bf_state_info;
 
 /* Errors: BF_E_ARGUMENT. */
@@ -100,7 +108,7 @@ BF_API bf_status bf_state_describe(const bf_state *state, bf_state_info *info);
  *
  * Version 1 did not count the -0 of sums and dot products of floats, but only said whether all
  * elements are. It is still read; a state with a part of which the count is not known is saved in
- * version 1, all others in version 2. */
+ * version 1, one with a scale in version 3, all others in version 2. */
 BF_API size_t bf_state_save_size(const bf_state *state);
 BF_API bf_status bf_state_save(const bf_state *state, void *buffer);
 BF_API bf_status bf_state_load(bf_context *context, const void *buffer, size_t size,

@@ -10,6 +10,7 @@ extern "C" {
 
 typedef struct bf_value {
     bf_dtype dtype; /* says which member holds the value */
+    int32_t scale;  /* of an integer: the value is it times 10^-scale; else 0 */
     union {
         int64_t i64;      /* BF_BOOL (0 or 1), BF_I8 ... BF_I64 */
         uint64_t u64;     /* BF_U8 ... BF_U64 */
@@ -23,17 +24,17 @@ typedef struct bf_value {
 /* The longest text that bf_value_format writes, with its NUL. */
 #define BF_VALUE_TEXT 64
 
-/* Writes the value as decimal text, whatever the locale: integers with every digit; floats as the
- * shortest decimal that reads back to the same bits, in the form of Python's repr without a final
- * ".0" (1, 0.1, 1e+22, -0, inf, nan). */
+/* Writes the value as decimal text, whatever the locale: integers with every digit, and of a scale
+ * without zeros at the end of their fraction; floats as the shortest decimal that reads back to the
+ * same bits, in the form of Python's repr without a final ".0" (1, 0.1, 1e+22, -0, inf, nan). */
 BF_API void bf_value_format(const bf_value *value, char text[BF_VALUE_TEXT]);
 
 /* Writes the value in hexadecimal: floats as C's %a prints them (f16 and bf16 as the double they
- * equal), integers as a sign, 0x and the digits of the magnitude. */
+ * equal), integers as a sign, 0x and the digits of the magnitude, whatever their scale. */
 BF_API void bf_value_format_hex(const bf_value *value, char text[BF_VALUE_TEXT]);
 
-/* The value as a C type. BF_E_OVERFLOW if an integer does not fit or a float is not a whole number
- * that does. bf_value_f64 rounds integers once, to nearest even, and always succeeds. */
+/* The value as a C type. BF_E_OVERFLOW if it is no whole number, or one that does not fit.
+ * bf_value_f64 rounds integers once, to nearest even, and always succeeds. */
 BF_API bf_status bf_value_i64(const bf_value *value, int64_t *out);
 BF_API bf_status bf_value_u64(const bf_value *value, uint64_t *out);
 BF_API double bf_value_f64(const bf_value *value);

@@ -429,6 +429,7 @@ static void states(void **unused) {
     REFUSED(bf_state_absorb_feed(NULL, &w->feed));
     REFUSED(bf_state_absorb_feed(w->state, NULL));
     REFUSED(bf_state_seek(NULL, 0));
+    REFUSED(bf_state_rescale(NULL, 1));
     REFUSED(bf_state_merge(NULL, w->state));
     REFUSED(bf_state_merge(w->state, NULL));
     REFUSED(bf_state_append(NULL, w->state));

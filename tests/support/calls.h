@@ -90,6 +90,7 @@ CALL(bf_state_clear, w->state)
 CALL(bf_state_absorb, w->state, &w->f64)
 CALL(bf_state_absorb_pair, w->pairs, &w->f64, &w->f64)
 CALL(bf_state_seek, w->ordered, (int64_t)1 << 40)
+CALL(bf_state_rescale, w->state, 0)
 CALL(bf_state_merge, w->state, w->other_state)
 CALL(bf_state_append, w->state, w->other_state)
 CALL(bf_state_retract, w->state, w->other_state)
@@ -618,6 +619,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_state_absorb_shards),
     ENTRY(bf_state_absorb_pair_shards),
     ENTRY(bf_state_seek),
+    ENTRY(bf_state_rescale),
     ENTRY(bf_state_merge),
     ENTRY(bf_state_append),
     ENTRY(bf_state_retract),

@@ -23,7 +23,7 @@ bf_dtype bf_reduce_dtype(bf_reduction op, bf_dtype dtype, const bf_reduce_option
     bf_reduce_options read;
     if (strcmp(bf_reduction_name(op), "?") == 0 || op == BF_DESCRIBE) return BF_NONE;
     if (bf_dtype_bytes(dtype) == 0) return BF_NONE;
-    if (bf_read_reduce_options(&messages, op, options, &read) != BF_OK) return BF_NONE;
+    if (bf_read_reduce_options(&messages, op, BF_NONE, options, &read) != BF_OK) return BF_NONE;
     return bf_element_dtype(op, dtype, read.out_dtype);
 }
 
@@ -42,7 +42,7 @@ static bf_status read_empty(bf_axis_call *call) {
 
 bf_status bf_axis_read_options(bf_axis_call *call, bf_reduction op, bf_dtype dtype,
                                const bf_reduce_options *options) {
-    bf_status status = bf_read_reduce_options(call->context, op, options, &call->options);
+    bf_status status = bf_read_reduce_options(call->context, op, BF_NONE, options, &call->options);
     if (status != BF_OK) return status;
     call->operands = (bf_operands){.op = op, .kind = bf_kind_of(op, dtype), .dtype = dtype};
     call->results.options = &call->options;

@@ -44,6 +44,7 @@ static uint64_t key_of(const merging *m) {
     for (int i = 0; i < m->n; i++) {
         key = bf_comm_key(key, (uint64_t)m->states[i]->op);
         key = bf_comm_key(key, (uint64_t)m->states[i]->dtype);
+        key = bf_comm_key(key, (uint64_t)m->states[i]->scale);
     }
     return key;
 }

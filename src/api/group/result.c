@@ -56,7 +56,8 @@ static bf_status read_request(const bf_groups *g, int which, const bf_reduce_opt
                               bf_reduce_options *options) {
     if (which < 0 || which >= g->count)
         return bf_fail(g->context, BF_E_ARGUMENT, "there is no aggregate %d", which);
-    return bf_read_reduce_options(g->context, g->aggregates[which].op, given, options);
+    return bf_read_reduce_options(g->context, g->aggregates[which].op, g->aggregates[which].dtype,
+                                  given, options);
 }
 
 /* Returns the dtype of an aggregate's results as bf_values. */
@@ -148,6 +149,9 @@ static bf_status put_values(bf_groups *g, int which, const bf_reduce_options *op
     bf_status status = finish_aggregate(g, which, options, dtype, elements, NULL);
     for (size_t i = 0; i < n && status == BF_OK; i++)
         values[i] = value_at(dtype, elements + i * bytes);
+    const int scale = bf_result_scale(g->aggregates[which].op, options->scale);
+    for (size_t i = 0; i < n && status == BF_OK && !bf_dtype_is_float(dtype); i++)
+        values[i].scale = scale;
     return status;
 }
 

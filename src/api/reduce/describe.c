@@ -41,8 +41,9 @@ static bf_status describe_state(const bf_state *state, const bf_reduce_options *
     if (state->kind != BF_KIND_DESCRIPTION || description == NULL)
         return bf_fail(state->context, BF_E_ARGUMENT, "no description of a state of %s",
                        bf_reduction_name(state->op));
-    bf_status status = bf_read_reduce_options(state->context, BF_SUM, given, &exact);
+    bf_status status = bf_read_reduce_options(state->context, BF_SUM, BF_NONE, given, &exact);
     if (status != BF_OK) return status;
+    exact.scale = state->scale;
     const int64_t *least = state->words + bf_extreme_at(state->kind, state->dtype);
     const int64_t *greatest = least + BF_EXTREME_WORDS;
     bf_reduce_options own = exact;

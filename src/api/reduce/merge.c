@@ -54,21 +54,20 @@ const char *bf_merge_words(bf_reduction op, bf_dtype dtype, int64_t *into, const
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-bf_status bf_state_match(const bf_state *into, const bf_state *from) {
-    if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no state to merge");
-    if (into->op == from->op && into->dtype == from->dtype) return BF_OK;
-    return bf_fail(into->context, BF_E_STATE, "%s of %s does not merge with %s of %s",
-                   bf_reduction_name(from->op), bf_dtype_name(from->dtype),
-                   bf_reduction_name(into->op), bf_dtype_name(into->dtype));
-}
-
-static bf_status merge_state(bf_state *into, const bf_state *from) {
-    bf_status status = bf_state_match(into, from);
-    if (status != BF_OK) return status;
+static bf_status merge_aligned(bf_state *into, const bf_state *from) {
+    bf_status status;
     const char *why = bf_merge_words(into->op, into->dtype, into->words, from->words, &status);
     if (why) return bf_fail(into->context, status, "%s", why);
     into->uncounted |= from->uncounted;
     return BF_OK;
+}
+
+static bf_status merge_state(bf_state *into, const bf_state *from) {
+    bf_state *copy;
+    bf_status status = bf_state_align(into, from, &copy, &from);
+    if (status == BF_OK) status = merge_aligned(into, from);
+    free(copy);
+    return status;
 }
 
 bf_status bf_state_merge(bf_state *into, const bf_state *from) {

@@ -32,7 +32,7 @@ static bf_status reduce_arrays(bf_context *context, bf_reduction op, const bf_ar
                                const bf_array *b, const bf_reduce_options *given, bf_value *value) {
     bf_reduce_options options;
     if (a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    bf_status status = bf_read_reduce_options(context, op, given, &options);
+    bf_status status = bf_read_reduce_options(context, op, a->dtype, given, &options);
     if (status != BF_OK) return status;
     bf_state *state;
     status = bf_state_make(context, op, a->dtype, &state);
@@ -111,8 +111,8 @@ static bf_status enqueue_arrays(bf_context *context, bf_reduction op, const bf_a
                                 bf_value *value) {
     bf_reduce_options options;
     int64_t count = 0;
-    bf_status status = bf_read_reduce_options(context, op, given, &options);
-    if (status == BF_OK) status = check_async(context, op, a, b, value, &count);
+    bf_status status = check_async(context, op, a, b, value, &count);
+    if (status == BF_OK) status = bf_read_reduce_options(context, op, a->dtype, given, &options);
     if (status != BF_OK) return status;
     bf_job job = {.op = op, .kind = bf_kind_of(op, a->dtype), .dtype = a->dtype, .a = a->data};
     job.b = b != NULL ? b->data : NULL;

@@ -8,9 +8,13 @@
 #include "seam/backend.h"
 #include "seam/reduce.h"
 
-/* Reads the caller's options (NULL: the defaults) for op. Errors: BF_E_ARGUMENT. */
-bf_status bf_read_reduce_options(bf_context *context, bf_reduction op,
+/* Reads the caller's options (NULL: the defaults) for op, and elements of dtype (BF_NONE: they take
+ * no scale). Errors: BF_E_ARGUMENT. */
+bf_status bf_read_reduce_options(bf_context *context, bf_reduction op, bf_dtype dtype,
                                  const bf_reduce_options *given, bf_reduce_options *options);
+
+/* Can results of op have this scale, of elements of dtype? Errors: BF_E_ARGUMENT. */
+bf_status bf_check_scale(bf_context *context, bf_reduction op, bf_dtype dtype, int scale);
 
 /* Check that the array is (both are) well formed, of this dtype and of one shape, and set *count to
  * the number of elements. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */

@@ -5,7 +5,15 @@
 #include "rules/reduce/result.h"
 #include "seam/environment.h"
 
-bf_status bf_read_reduce_options(bf_context *context, bf_reduction op,
+bf_status bf_check_scale(bf_context *context, bf_reduction op, bf_dtype dtype, int scale) {
+    bool integers = dtype != BF_NONE && dtype != BF_BOOL && !bf_dtype_is_float(dtype);
+    if (scale == 0 || (integers && op != BF_PROD && scale > 0 && scale <= BF_SCALE_MOST))
+        return BF_OK;
+    return bf_fail(context, BF_E_ARGUMENT, "%s of %s takes no scale of %d", bf_reduction_name(op),
+                   dtype == BF_NONE ? "many at once" : bf_dtype_name(dtype), scale);
+}
+
+bf_status bf_read_reduce_options(bf_context *context, bf_reduction op, bf_dtype dtype,
                                  const bf_reduce_options *given, bf_reduce_options *options) {
     *options = BF_REDUCE_OPTIONS(.ddof = 0);
     if (given == NULL) return BF_OK;
@@ -26,7 +34,7 @@ bf_status bf_read_reduce_options(bf_context *context, bf_reduction op,
     if (out != BF_NONE && op >= BF_MIN && op <= BF_ARGMAX)
         return bf_fail(context, BF_E_ARGUMENT, "%s keeps its type: no output dtype",
                        bf_reduction_name(op));
-    return BF_OK;
+    return bf_check_scale(context, op, dtype, options->scale);
 }
 
 static bf_status explain_failure(bf_context *context, bf_status status, int64_t nans) {

@@ -3,6 +3,8 @@
 #include "api/reduce/state.h"
 #include "api/runtime/enter.h"
 
+#include <stdlib.h>
+
 bf_status bf_explain_retraction(bf_context *context, bf_retraction retraction) {
     switch (retraction) {
     case BF_RETRACTED: return BF_OK;
@@ -15,9 +17,7 @@ bf_status bf_explain_retraction(bf_context *context, bf_retraction retraction) {
     }
 }
 
-static bf_status retract_state(bf_state *into, const bf_state *from) {
-    bf_status status = bf_state_match(into, from);
-    if (status != BF_OK) return status;
+static bf_status retract_aligned(bf_state *into, const bf_state *from) {
     if (!bf_kind_is_sum(into->kind))
         return bf_fail(into->context, BF_E_ARGUMENT, "nothing can be taken out of a state of %s",
                        bf_reduction_name(into->op));
@@ -25,6 +25,14 @@ static bf_status retract_state(bf_state *into, const bf_state *from) {
     bf_retraction r = bf_sum_retract(into->kind, into->dtype, counted, into->words, from->words);
     if (r == BF_RETRACTED) into->uncounted = !counted && bf_sum_flag(into->words) != 0;
     return bf_explain_retraction(into->context, r);
+}
+
+static bf_status retract_state(bf_state *into, const bf_state *from) {
+    bf_state *copy;
+    bf_status status = bf_state_align(into, from, &copy, &from);
+    if (status == BF_OK) status = retract_aligned(into, from);
+    free(copy);
+    return status;
 }
 
 bf_status bf_state_retract(bf_state *into, const bf_state *from) {

@@ -129,7 +129,7 @@ static bf_status reduce_shards(bf_context *context, bf_reduction op, const bf_ar
     bf_reduce_options options;
     bf_state *state;
     if (n < 1 || a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no shard");
-    bf_status status = bf_read_reduce_options(context, op, given, &options);
+    bf_status status = bf_read_reduce_options(context, op, a[0].dtype, given, &options);
     if (status == BF_OK) status = bf_state_make(context, op, a[0].dtype, &state);
     if (status != BF_OK) return status;
     status = b != NULL ? absorb_pairs_of_shards(state, a, b, n) : absorb_single_shards(state, a, n);

@@ -5,6 +5,7 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
+#include "rules/reduce/rescale.h"
 #include "seam/environment.h"
 
 #include <stdlib.h>
@@ -176,9 +177,57 @@ bf_status bf_state_seek(bf_state *state, int64_t index) {
     return bf_leave(state->context, seek_state(state, index));
 }
 
+static bf_status rescale_state(bf_state *s, int scale) {
+    int64_t *kept;
+    bf_status status = bf_check_scale(s->context, s->op, s->dtype, scale);
+    if (status == BF_OK && scale < s->scale)
+        status = bf_fail(s->context, BF_E_ARGUMENT, "scale %d is below that of the state, %d",
+                         scale, s->scale);
+    if (status == BF_OK && scale > s->scale) status = bf_state_keep(s, &kept);
+    if (status != BF_OK || scale == s->scale) return status;
+    if (!bf_state_rescale_words(s->op, s->dtype, s->words, scale - s->scale))
+        status = bf_fail(s->context, BF_E_OVERFLOW, "%s does not hold the elements at scale %d",
+                         bf_dtype_name(s->dtype), scale);
+    bf_state_settle(s, kept, status);
+    if (status == BF_OK) s->scale = scale;
+    return status;
+}
+
+bf_status bf_state_rescale(bf_state *state, int scale) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    return bf_leave(state->context, rescale_state(state, scale));
+}
+
+/* Copies a state, for use in another context. */
+static bf_state *copy_state(bf_context *context, const bf_state *from) {
+    bf_state *copy = malloc(sizeof *copy + bf_state_bytes(from));
+    if (copy == NULL) return NULL;
+    memcpy(copy, from, sizeof *copy + bf_state_bytes(from));
+    copy->context = context;
+    return copy;
+}
+
+bf_status bf_state_align(bf_state *into, const bf_state *from, bf_state **copy,
+                         const bf_state **aligned) {
+    *copy = NULL;
+    *aligned = from;
+    if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no state to merge");
+    if (into->op != from->op || into->dtype != from->dtype)
+        return bf_fail(into->context, BF_E_STATE, "%s of %s does not merge with %s of %s",
+                       bf_reduction_name(from->op), bf_dtype_name(from->dtype),
+                       bf_reduction_name(into->op), bf_dtype_name(into->dtype));
+    if (into->scale < from->scale) return rescale_state(into, from->scale);
+    if (into->scale == from->scale) return BF_OK;
+    *copy = copy_state(into->context, from);
+    if (*copy == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
+    *aligned = *copy;
+    return rescale_state(*copy, into->scale);
+}
+
 static bf_status finish_state(const bf_state *s, const bf_reduce_options *given, bf_value *value) {
     bf_reduce_options options;
-    bf_status status = bf_read_reduce_options(s->context, s->op, given, &options);
+    bf_status status = bf_read_reduce_options(s->context, s->op, BF_NONE, given, &options);
+    options.scale = s->scale;
     return status == BF_OK ? bf_result(s->context, s->op, s->dtype, s->words, &options, value)
                            : status;
 }
@@ -192,7 +241,11 @@ bf_status bf_state_result(const bf_state *state, const bf_reduce_options *option
 bf_status bf_state_describe(const bf_state *state, bf_state_info *info) {
     if (state == NULL || info == NULL) return BF_E_ARGUMENT;
     const int64_t *words = state->words, *extreme = words;
-    bf_state_info found = {.op = state->op, .dtype = state->dtype, .count = words[0], .inf = -1};
+    bf_state_info found = {.op = state->op,
+                           .dtype = state->dtype,
+                           .count = words[0],
+                           .inf = -1,
+                           .scale = state->scale};
     found.next = found.count;
     switch (state->kind) {
     case BF_KIND_PRODUCT: break;

@@ -12,6 +12,7 @@ struct bf_state {
     bf_dtype dtype;
     bf_kind kind;    /* follows from op and dtype */
     bool lasting;    /* the state may be merged and saved, so every -0 is counted */
+    int scale;       /* integers are in units of 10^-scale */
     bool uncounted;  /* a part came from version 1, which did not count -0: the count may be low */
     int64_t words[]; /* bf_state_room */
 };
@@ -33,8 +34,12 @@ size_t bf_state_bytes(const bf_state *state);
 /* Returns the word with the index of the next element, or NULL if the state is not ordered. */
 int64_t *bf_state_next(bf_state *state);
 
-/* Do both have the same op and dtype? Errors: BF_E_ARGUMENT (from is NULL), BF_E_STATE. */
-bf_status bf_state_match(const bf_state *into, const bf_state *from);
+/* Brings two states of one op and dtype to one scale: `into` itself, or a copy of `from`, which is
+ * *aligned then and in *copy, to be freed; else *aligned is `from` itself. Errors, `into` as it
+ * was: BF_E_ARGUMENT (from is NULL), BF_E_STATE (another op or dtype), BF_E_OVERFLOW, BF_E_MEMORY.
+ */
+bf_status bf_state_align(bf_state *into, const bf_state *from, bf_state **copy,
+                         const bf_state **aligned);
 
 /* Merges words of states of one op and dtype. Returns NULL, or the message of *status (BF_E_STATE,
  * BF_E_OVERFLOW, BF_E_MEMORY) and leaves `into` as it was. */

@@ -4,6 +4,7 @@
 
 #include "api/runtime/shortest.h"
 #include "rules/number/dtype.h"
+#include "rules/number/wide.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,16 +56,29 @@ static double f64_of_bits(uint64_t bits) {
     return x;
 }
 
-/* Returns the f64 nearest to a 192-bit magnitude. */
-static double integer_f64(bool negative, const uint64_t magnitude[3]) {
-    int top = 2;
-    while (top > 0 && magnitude[top] == 0) top--;
-    int shift = 64 - bf_bit_length(magnitude[top]);
-    uint64_t next = top > 0 ? magnitude[top - 1] : 0;
-    uint64_t m = shift == 64 ? 0 : magnitude[top] << shift;
-    if (shift > 0 && shift < 64) m |= next >> (64 - shift);
-    bool sticky = (shift < 64 && next << shift != 0) || (top == 2 && magnitude[0] != 0);
-    return f64_of_bits(bf_encode(bf_format_f64(), negative && m != 0, m, 64 * top - shift, sticky));
+/* Divides a magnitude in place. Returns the remainder. */
+static uint64_t divide_magnitude(uint64_t magnitude[3], uint64_t divisor) {
+    bf_u128 rest = 0;
+    for (int i = 2; i >= 0; i--) {
+        rest = rest << 64 | magnitude[i];
+        magnitude[i] = (uint64_t)(rest / divisor);
+        rest %= divisor;
+    }
+    return (uint64_t)rest;
+}
+
+/* Returns the f64 nearest to a 192-bit magnitude / 10^scale. */
+static double integer_f64(bool negative, const uint64_t magnitude[3], int scale) {
+    bf_wide x;
+    bf_wide_from_words(
+        &x,
+        (const int64_t[]){(int64_t)magnitude[0], (int64_t)magnitude[1], (int64_t)magnitude[2], 0},
+        4, 0);
+    if (x.length == 0) return 0;
+    const bool rest = bf_wide_unscale(&x, scale);
+    bf_leading leading = bf_wide_leading(&x);
+    leading.sticky |= rest;
+    return f64_of_bits(bf_leading_round(bf_format_f64(), negative, leading));
 }
 
 double bf_value_f64(const bf_value *value) {
@@ -73,7 +87,7 @@ double bf_value_f64(const bf_value *value) {
     if (value->dtype == BF_F64) return value->as.f64;
     if (is_integer(value->dtype)) {
         bool negative = integer_parts(value, magnitude);
-        return integer_f64(negative, magnitude);
+        return integer_f64(negative, magnitude, value->scale);
     }
     return f64_of_bits(f64_bits(value));
 }
@@ -94,10 +108,11 @@ static bool small_whole(const bf_value *v, bool *negative, uint64_t *magnitude) 
 /* Splits a value into sign and magnitude, if it is an integer below 2^64 in magnitude. */
 static bool small_integer(const bf_value *v, bool *negative, uint64_t *magnitude) {
     if (is_integer(v->dtype)) {
-        uint64_t parts[3];
+        uint64_t parts[3], rest = 0;
         *negative = integer_parts(v, parts);
+        for (int i = 0; i < v->scale && rest == 0; i++) rest = divide_magnitude(parts, 10);
         *magnitude = parts[0];
-        return parts[1] == 0 && parts[2] == 0;
+        return rest == 0 && parts[1] == 0 && parts[2] == 0;
     }
     return small_whole(v, negative, magnitude);
 }
@@ -150,17 +165,6 @@ static char *put_bytes(const char *bytes, int n, char *text) {
     return text + n;
 }
 
-/* Divides a magnitude in place. Returns the remainder. */
-static uint64_t divide_magnitude(uint64_t magnitude[3], uint64_t divisor) {
-    bf_u128 rest = 0;
-    for (int i = 2; i >= 0; i--) {
-        rest = rest << 64 | magnitude[i];
-        magnitude[i] = (uint64_t)(rest / divisor);
-        rest %= divisor;
-    }
-    return (uint64_t)rest;
-}
-
 static char *put_magnitude(uint64_t magnitude[3], char *text) {
     const uint64_t ten_to_19 = 10000000000000000000u;
     if (magnitude[0] < ten_to_19 && !magnitude[1] && !magnitude[2])
@@ -177,10 +181,25 @@ static char *put_magnitude_hex(const uint64_t magnitude[3], char *text) {
     return text;
 }
 
+/* Writes magnitude / 10^scale, without zeros at the end of its fraction. */
+static char *put_scaled(uint64_t magnitude[3], int scale, char *text) {
+    char digits[BF_VALUE_TEXT];
+    const int n = (int)(put_magnitude(magnitude, digits) - digits), whole = n - scale;
+    int end = n;
+    while (end > 0 && end > whole && digits[end - 1] == '0') end--;
+    text = whole > 0 ? put_bytes(digits, whole, text) : put_bytes("0", 1, text);
+    if (end <= 0 || end <= whole) return text;
+    *text++ = '.';
+    for (int i = whole; i < 0; i++) *text++ = '0';
+    const int first = whole > 0 ? whole : 0;
+    return put_bytes(digits + first, end - first, text);
+}
+
 static char *format_integer(const bf_value *v, bool hex, char *text) {
     uint64_t magnitude[3];
     if (integer_parts(v, magnitude)) *text++ = '-';
-    return hex ? put_magnitude_hex(magnitude, text) : put_magnitude(magnitude, text);
+    if (hex) return put_magnitude_hex(magnitude, text);
+    return v->scale > 0 ? put_scaled(magnitude, v->scale, text) : put_magnitude(magnitude, text);
 }
 
 static char *put_exponent(char letter, int exponent, int least, char *text) {

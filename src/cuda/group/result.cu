@@ -102,13 +102,15 @@ __global__ void __launch_bounds__(THREADS) finish_groups(const __grid_constant__
 
 /* --- all --- */
 
-bool needs_work(bf_reduction op) { return op == BF_VAR || op == BF_STD; }
+bool needs_work(const result_params &p) {
+    return p.op == BF_VAR || p.op == BF_STD || p.options.scale > 0;
+}
 
-unsigned blocks_of(const bf_context *context, bf_reduction op, int64_t n) {
-    unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
+unsigned blocks_of(const bf_context *context, const result_params &p) {
+    unsigned blocks = bf_cuda_group_blocks(context, p.aggregate.n, THREADS);
     unsigned most =
         (unsigned)context->cuda->multiprocessors; /* bf_work of more threads would be too large */
-    return needs_work(op) && blocks > most ? most : blocks;
+    return needs_work(p) && blocks > most ? most : blocks;
 }
 
 void (*kernel_of(bf_reduction op, bf_dtype result))(result_params) {
@@ -130,7 +132,7 @@ cudaError_t launch_finish(bf_context *context, const result_params &p, bf_dtype 
     if (error == cudaSuccess && p.fits != NULL)
         error = cudaMemsetAsync(p.fits, 1, (size_t)p.aggregate.n, stream);
     if (error != cudaSuccess) return error;
-    kernel_of(p.op, result)<<<blocks_of(context, p.op, p.aggregate.n), THREADS, 0, stream>>>(p);
+    kernel_of(p.op, result)<<<blocks_of(context, p), THREADS, 0, stream>>>(p);
     return cudaGetLastError();
 }
 
@@ -144,8 +146,8 @@ bf_status alloc_results(bf_context *context, bf_cuda_groups *g, result_params *p
     p->failed = (unsigned long long *)out;
     p->values = out + 16;
     p->fits = fits ? (uint8_t *)p->values + elements : NULL;
-    if (!needs_work(p->op)) return BF_OK;
-    size_t threads = (size_t)blocks_of(context, p->op, p->aggregate.n) * THREADS;
+    if (!needs_work(*p)) return BF_OK;
+    size_t threads = (size_t)blocks_of(context, *p) * THREADS;
     p->work = (bf_work *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_BATCHES,
                                                   threads * sizeof *p->work);
     return p->work != NULL ? BF_OK : BF_E_MEMORY;

@@ -282,6 +282,35 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
     return r;
 }
 
+/* x / divisor in place, cut off towards zero. Returns whether anything was cut off. */
+BF_RULE bool bf_wide_divide_whole(bf_wide *x, uint64_t divisor) {
+    uint64_t rest = 0;
+    for (int i = x->length - 1; i >= 0; i--) {
+        bf_u128 part = (bf_u128)rest << 32 | x->digit[i];
+        x->digit[i] = (uint32_t)(part / divisor);
+        rest = (uint64_t)(part % divisor);
+    }
+    bf_wide_trim(x);
+    return rest != 0;
+}
+
+/* x / 10^scale in place, cut off behind more than 254 bits, so that bf_wide_divide goes on without
+ * a digit below them. Returns whether anything was cut off. */
+BF_RULE bool bf_wide_unscale(bf_wide *x, int scale) {
+    bool rest = false;
+    if (x->length == 0) return false;
+    bf_wide_extend(x, scale > 0 ? (256 + 3 * scale) / 32 + 2 - x->length : 0);
+    x->exponent -= scale;
+    while (scale > 0) {
+        int step = scale < 27 ? scale : 27; /* 5^27 fits 64 bits */
+        uint64_t power = 1;
+        for (int i = 0; i < step; i++) power *= 5;
+        rest |= bf_wide_divide_whole(x, power);
+        scale -= step;
+    }
+    return rest;
+}
+
 /* x / divisor, with at least 64 bits left. The part below the 128 bits of x is less than one unit,
  * and cannot increase the whole part of the quotient. */
 BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {

@@ -20,12 +20,10 @@ BF_RULE_INLINE bf_leading bf_band_leading(const bf_band_sums *g, const int64_t *
                     : bf_leading_from_band(limbs, layout.limbs, layout.exponent, negative);
 }
 
-BF_RULE_INLINE void bf_band_wide(const bf_band_sums *g, const int64_t *limbs, bf_layout layout,
+BF_RULE_INLINE bool bf_band_wide(const bf_band_sums *g, const int64_t *limbs, bf_layout layout,
                                  bf_wide *x) {
-    if (g->words)
-        bf_wide_from_words(x, limbs, layout.limbs, layout.exponent);
-    else
-        bf_wide_from_band(x, limbs, layout.limbs, layout.exponent);
+    return g->words ? bf_wide_from_words(x, limbs, layout.limbs, layout.exponent)
+                    : bf_wide_from_band(x, limbs, layout.limbs, layout.exponent);
 }
 
 /* The dtype of the results of an aggregate: BF_I192 of integer sums, which always fit it. */
@@ -47,29 +45,44 @@ BF_RULE_INLINE uint64_t bf_band_round(const bf_band_sums *g, const int64_t *limb
 
 /* The variance or, of BF_STD, its square root: NaN unless more than ddof values are finite, and all
  * are. */
-BF_RULE uint64_t bf_band_variance(bf_reduction op, const bf_band_sums *g, int ddof, bool special,
-                                  bf_format f, bf_work *work) {
+BF_RULE uint64_t bf_band_variance(bf_reduction op, const bf_band_sums *g,
+                                  const bf_reduce_options *options, bool special, bf_format f,
+                                  bf_work *work) {
     int64_t n = bf_finish_count(g->counts);
-    if (special || n <= ddof) return bf_format_nan(f);
+    if (special || n <= options->ddof) return bf_format_nan(f);
     bf_band_wide(g, g->sum, g->sum_layout, &work->sum);
     bf_wide_square(&work->square, &work->sum);
     bf_band_wide(g, g->products, g->products_layout, &work->x);
-    return bf_finish_spread(n, ddof, op == BF_STD, f, work);
+    return bf_finish_spread(n, options->ddof, op == BF_STD, options->scale, f, work);
 }
 
-/* The bits of a result that is rounded. work is for BF_VAR and BF_STD. */
+/* bf_band_round of limbs / 10^scale. */
+BF_RULE uint64_t bf_band_scaled(const bf_band_sums *g, const int64_t *limbs, bf_layout layout,
+                                uint64_t divisor, bool root, int scale, bf_format f,
+                                bf_work *work) {
+    bool negative = bf_band_wide(g, limbs, layout, &work->x);
+    if (work->x.length == 0) return 0;
+    bf_leading x = bf_finish_divide(&work->x, divisor, scale);
+    return bf_leading_round(f, negative, root ? bf_leading_root(x) : x);
+}
+
+/* The bits of a result that is rounded. work is for BF_VAR, BF_STD and scales. */
 BF_RULE_INLINE uint64_t bf_band_bits(bf_reduction op, const bf_band_sums *g,
                                      const bf_reduce_options *options, bf_format f, bf_work *work) {
     uint64_t bits = 0;
     int64_t n = bf_finish_count(g->counts);
     bool special = bf_finish_special(g->counts, options->nan == BF_NAN_SKIP, f, &bits);
     bool mean = op == BF_MEAN, sum = op == BF_SUM || mean;
-    if (op == BF_VAR || op == BF_STD)
-        return bf_band_variance(op, g, options->ddof, special, f, work);
+    if (op == BF_VAR || op == BF_STD) return bf_band_variance(op, g, options, special, f, work);
     if (special) return bits;
     if (mean && n == 0) return bf_format_nan(f);
-    return bf_band_round(g, sum ? g->sum : g->products, sum ? g->sum_layout : g->products_layout,
-                         mean ? (uint64_t)n : 1, op == BF_NORM, f);
+    const int64_t *limbs = sum ? g->sum : g->products;
+    bf_layout layout = sum ? g->sum_layout : g->products_layout;
+    uint64_t divisor = mean ? (uint64_t)n : 1;
+    if (options->scale > 0)
+        return bf_band_scaled(g, limbs, layout, divisor, op == BF_NORM,
+                              sum ? options->scale : 2 * options->scale, f, work);
+    return bf_band_round(g, limbs, layout, divisor, op == BF_NORM, f);
 }
 
 /* The bits of a minimum or maximum: NaN too where all values are NaN and skipped. key is the least

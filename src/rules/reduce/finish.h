@@ -34,75 +34,84 @@ BF_RULE bool bf_finish_zero_is_negative(const int64_t *words) {
     return bf_finish_count(words) > 0 && words[BF_SUM_NEG_ZERO] == bf_finish_count(words);
 }
 
-/* limbs / divisor, rounded once. */
+/* x / (divisor * 10^scale), for x > 0 */
+BF_RULE bf_leading bf_finish_divide(bf_wide *x, bf_u128 divisor, int scale) {
+    bool rest = bf_wide_unscale(x, scale);
+    bf_leading q = divisor == 1 ? bf_wide_leading(x) : bf_wide_divide(x, divisor);
+    q.sticky |= rest;
+    return q;
+}
+
+/* limbs / (divisor * 10^scale), rounded once. */
 BF_RULE uint64_t bf_finish_quotient(const int64_t *words, const int64_t *limbs, bf_layout layout,
-                                    uint64_t divisor, bf_format f, bf_work *work) {
+                                    uint64_t divisor, int scale, bf_format f, bf_work *work) {
     bf_wide *x = &work->x;
     bool negative = bf_wide_from_limbs(x, limbs, layout.limbs, layout.exponent);
     if (x->length == 0) return bf_finish_zero_is_negative(words) ? bf_format_sign(f) : 0;
-    bf_leading q = divisor == 1 ? bf_wide_leading(x) : bf_wide_divide(x, divisor);
-    return bf_leading_round(f, negative, q);
+    return bf_leading_round(f, negative, bf_finish_divide(x, divisor, scale));
 }
 
-/* The sum, or the mean: NaN if nothing counts. */
+/* The sum / 10^scale, or the mean: NaN if nothing counts. */
 BF_RULE uint64_t bf_finish_sum(bf_dtype dtype, const int64_t *words, bool mean, bool skip,
-                               bf_format f, bf_work *work) {
+                               int scale, bf_format f, bf_work *work) {
     uint64_t bits;
     int64_t n = bf_finish_count(words);
     if (bf_finish_special(words, skip, f, &bits)) return bits;
     if (mean && n == 0) return bf_format_nan(f);
     return bf_finish_quotient(words, words + BF_SUM_LIMBS, bf_layout_sum(dtype),
-                              mean ? (uint64_t)n : 1, f, work);
+                              mean ? (uint64_t)n : 1, scale, f, work);
 }
 
-/* The square root of limbs that are not negative. */
-BF_RULE uint64_t bf_finish_root(const int64_t *limbs, bf_layout layout, bf_format f,
+/* The square root of limbs / 10^scale that are not negative. */
+BF_RULE uint64_t bf_finish_root(const int64_t *limbs, bf_layout layout, int scale, bf_format f,
                                 bf_work *work) {
     bf_wide_from_limbs(&work->x, limbs, layout.limbs, layout.exponent);
     if (work->x.length == 0) return 0;
-    return bf_leading_round(f, false, bf_leading_root(bf_wide_leading(&work->x)));
+    return bf_leading_round(f, false, bf_leading_root(bf_finish_divide(&work->x, 1, scale)));
 }
 
-/* The sum of squares or products; or its square root. */
+/* The sum of squares or products / 10^scale; or its square root. */
 BF_RULE uint64_t bf_finish_products(bf_dtype dtype, const int64_t *words, bool root, bool skip,
-                                    bf_format f, bf_work *work) {
+                                    int scale, bf_format f, bf_work *work) {
     uint64_t bits;
     bf_layout layout = bf_layout_products(dtype);
     if (bf_finish_special(words, skip, f, &bits)) return bits;
-    if (!root) return bf_finish_quotient(words, words + BF_SUM_LIMBS, layout, 1, f, work);
-    return bf_finish_root(words + BF_SUM_LIMBS, layout, f, work);
+    if (!root) return bf_finish_quotient(words, words + BF_SUM_LIMBS, layout, 1, scale, f, work);
+    return bf_finish_root(words + BF_SUM_LIMBS, layout, scale, f, work);
 }
 
-/* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof)), or its square root, of n > ddof finite
- * terms: work->x is the sum of squares, and work->square the square of the sum. */
-BF_RULE uint64_t bf_finish_spread(int64_t n, int ddof, bool root, bf_format f, bf_work *work) {
+/* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof) * 10^(2 * scale)), or its square root,
+ * of n > ddof finite terms: work->x is the sum of squares, and work->square the square of the sum.
+ */
+BF_RULE uint64_t bf_finish_spread(int64_t n, int ddof, bool root, int scale, bf_format f,
+                                  bf_work *work) {
     bf_wide *x = &work->x;
     bf_wide_multiply(x, (uint64_t)n);
     bf_wide_subtract(x, &work->square);
     if (x->length == 0) return 0;
-    bf_leading q = bf_wide_divide(x, (bf_u128)(uint64_t)n * (uint64_t)(n - ddof));
+    bf_leading q = bf_finish_divide(x, (bf_u128)(uint64_t)n * (uint64_t)(n - ddof), 2 * scale);
     return bf_leading_round(f, false, root ? bf_leading_root(q) : q);
 }
 
 /* The same from the limbs of both sums. */
 BF_RULE uint64_t bf_finish_moments(int64_t n, int ddof, const int64_t *sum_limbs, bf_layout sums,
                                    const int64_t *square_limbs, bf_layout squares, bool root,
-                                   bf_format f, bf_work *work) {
+                                   int scale, bf_format f, bf_work *work) {
     bf_wide_from_limbs(&work->sum, sum_limbs, sums.limbs, sums.exponent);
     bf_wide_square(&work->square, &work->sum);
     bf_wide_from_limbs(&work->x, square_limbs, squares.limbs, squares.exponent);
-    return bf_finish_spread(n, ddof, root, f, work);
+    return bf_finish_spread(n, ddof, root, scale, f, work);
 }
 
 /* The same from the words of a state: NaN if n <= ddof or if there is an infinity. */
 BF_RULE uint64_t bf_finish_variance(bf_dtype dtype, const int64_t *words, bool root, int ddof,
-                                    bool skip, bf_format f, bf_work *work) {
+                                    bool skip, int scale, bf_format f, bf_work *work) {
     bf_sum_shape s = bf_sum_shape_of(BF_KIND_MOMENTS, dtype);
     uint64_t bits;
     int64_t n = bf_finish_count(words);
     if (bf_finish_special(words, skip, f, &bits) || n <= ddof) return bf_format_nan(f);
     return bf_finish_moments(n, ddof, words + s.sum_at, s.sum, words + s.products_at, s.products,
-                             root, f, work);
+                             root, scale, f, work);
 }
 
 /* An integer sum or dot product as 192 bits of two's complement. */

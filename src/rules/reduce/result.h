@@ -52,15 +52,22 @@ BF_RULE bf_status bf_result_extreme(bf_reduction op, bf_dtype dtype, const int64
     return BF_OK;
 }
 
+/* The scale of a value that is an integer, of elements with this scale. */
+BF_RULE int bf_result_scale(bf_reduction op, int scale) {
+    if (op == BF_ARGMIN || op == BF_ARGMAX) return 0;
+    return op == BF_SUMSQ || op == BF_DOT ? 2 * scale : scale;
+}
+
 /* The bits of a result that is rounded, of an exact kind: f is its format. */
 BF_RULE uint64_t bf_result_bits(bf_kind kind, bf_reduction op, bf_dtype dtype, const int64_t *words,
                                 const bf_reduce_options *options, bf_format f, bf_work *work) {
     bool skip = options->nan == BF_NAN_SKIP;
+    int scale = options->scale;
     switch (kind) {
-    case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, f, work);
+    case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, scale, f, work);
     case BF_KIND_MOMENTS:
-        return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, f, work);
-    default: return bf_finish_products(dtype, words, op == BF_NORM, skip, f, work);
+        return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, scale, f, work);
+    default: return bf_finish_products(dtype, words, op == BF_NORM, skip, 2 * scale, f, work);
     }
 }
 
@@ -76,6 +83,7 @@ BF_RULE bf_value bf_result_sum(bf_kind kind, bf_reduction op, bf_dtype dtype, co
         bf_value v = bf_value_from_bits(BF_U64, 0);
         bf_layout layout = op == BF_SUM ? bf_layout_sum(dtype) : bf_layout_products(dtype);
         v.dtype = BF_I192;
+        v.scale = bf_result_scale(op, options->scale);
         bf_finish_integer(words + BF_SUM_LIMBS, layout.limbs, v.as.i192);
         return v;
     }
@@ -127,8 +135,11 @@ BF_RULE bf_status bf_result_of_kind(bf_kind kind, bf_reduction op, bf_dtype dtyp
                                     const int64_t *words, const bf_reduce_options *options,
                                     bf_value *value, bf_work *work) {
     if (options->nan == BF_NAN_ERROR && bf_result_nans(kind, words) > 0) return BF_E_NAN;
-    if (kind == BF_KIND_EXTREME)
-        return bf_result_extreme(op, dtype, words, options->nan != BF_NAN_SKIP, value);
+    if (kind == BF_KIND_EXTREME) {
+        bf_status status = bf_result_extreme(op, dtype, words, options->nan != BF_NAN_SKIP, value);
+        if (status == BF_OK) value->scale = bf_result_scale(op, options->scale);
+        return status;
+    }
     if (kind == BF_KIND_PRODUCT) return bf_result_product(dtype, words, options, value, work);
     *value = bf_result_sum(kind, op, dtype, words, options, work);
     return BF_OK;

@@ -1,0 +1,234 @@
+/* Scales: integers that stand for themselves times 10^-scale. Results are divided before the one
+ * rounding, states merge whatever their scales, and no integer is lost in silence. */
+#include "tests/reduce/states.h"
+
+enum { N = 200, PRECISION = 4000 };
+
+static const bf_dtype integers[] = {BF_I8, BF_I16, BF_I32, BF_I64, BF_U8, BF_U16, BF_U32, BF_U64};
+enum { INTEGERS = sizeof integers / sizeof *integers };
+
+static int64_t data[N];
+
+/* What op gives of exact sums, divided by the power of ten that the scale asks for. */
+static double expected(bf_reduction op, const exact_sums *s, int ddof, int scale) {
+    mpfr_t q, t;
+    mpfr_inits2(PRECISION, q, t, (mpfr_ptr)NULL);
+    if (op == BF_SUM || op == BF_MEAN) mpfr_set(q, s->x, MPFR_RNDN);
+    if (op == BF_SUMSQ || op == BF_NORM) mpfr_set(q, s->xx, MPFR_RNDN);
+    if (op == BF_VAR || op == BF_STD) {
+        mpfr_mul_si(q, s->xx, N, MPFR_RNDN);
+        mpfr_sqr(t, s->x, MPFR_RNDN);
+        mpfr_sub(q, q, t, MPFR_RNDN);
+        mpfr_div_si(q, q, N - ddof, MPFR_RNDN);
+    }
+    if (op == BF_MEAN || op == BF_VAR || op == BF_STD) mpfr_div_si(q, q, N, MPFR_RNDN);
+    for (int i = 0; i < (op == BF_SUM || op == BF_MEAN ? 1 : 2) * scale; i++)
+        mpfr_div_si(q, q, 10, MPFR_RNDN);
+    if (op == BF_STD || op == BF_NORM) mpfr_sqrt(q, q, MPFR_RNDN);
+    const double found = mpfr_get_d(q, MPFR_RNDN);
+    mpfr_clears(q, t, (mpfr_ptr)NULL);
+    return found;
+}
+
+static void results_are_divided_before_they_are_rounded(void **unused) {
+    (void)unused;
+    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM};
+    for (int c = 0; c < 40 * INTEGERS; c++) {
+        const int scale = c % (BF_SCALE_MOST + 1), ddof = c % 2;
+        const bf_dtype dtype = integers[c % INTEGERS];
+        fill(dtype, data, N, (data_kind)(c / INTEGERS % KIND_COUNT), (uint64_t)c);
+        const bf_array a = bf_array_of(dtype, data, N);
+        exact_sums s;
+        exact_init(&s);
+        exact_add(&s, dtype, data, NULL, N);
+        for (int i = 0; i < 6; i++) {
+            bf_value v;
+            const bf_reduce_options options =
+                BF_REDUCE_OPTIONS(.out_dtype = BF_F64, .ddof = ddof, .scale = scale);
+            assert_int_equal(bf_reduce(context, ops[i], &a, &options, &v), BF_OK);
+            const double e = expected(ops[i], &s, ddof, scale);
+            if (memcmp(&v.as.f64, &e, sizeof e) != 0)
+                fail_msg("%s of %s, scale %d: %a, not %a", bf_reduction_name(ops[i]),
+                         bf_dtype_name(dtype), scale, v.as.f64, e);
+        }
+        exact_clear(&s);
+    }
+}
+
+static void check_text(bf_value v, const char *text, double number) {
+    char found[BF_VALUE_TEXT];
+    bf_value_format(&v, found);
+    assert_string_equal(found, text);
+    assert_true(bf_value_f64(&v) == number);
+}
+
+static bf_value value_of(int64_t units, int scale) {
+    return (bf_value){.dtype = BF_I64, .scale = scale, .as.i64 = units};
+}
+
+static void values_are_written_as_decimals(void **unused) {
+    (void)unused;
+    int64_t whole;
+    check_text(value_of(0, 5), "0", 0);
+    check_text(value_of(1, 1), "0.1", 0.1);
+    check_text(value_of(-1, 18), "-0.000000000000000001", -1e-18);
+    check_text(value_of(1250, 2), "12.5", 12.5);
+    check_text(value_of(-1200, 2), "-12", -12);
+    check_text(value_of(INT64_MIN, 18), "-9.223372036854775808", -9.223372036854775808);
+    check_text(value_of(INT64_MAX, 1), "922337203685477580.7", 922337203685477580.7);
+    bf_value v = {.dtype = BF_I192, .scale = 36, .as.i192 = {0, 0, 1}}; /* 2^128 */
+    check_text(v, "340.282366920938463463374607431768211456", 0x1p128 / 1e36);
+    v = value_of(-1200, 2);
+    assert_int_equal(bf_value_i64(&v, &whole), BF_OK);
+    assert_int_equal(whole, -12);
+    v = value_of(125, 1);
+    assert_int_equal(bf_value_i64(&v, &whole), BF_E_OVERFLOW);
+}
+
+static void integers_have_the_scale_of_their_operation(void **unused) {
+    (void)unused;
+    static const int32_t x[] = {150, -25, 3};
+    const bf_array a = bf_array_of(BF_I32, x, 3);
+    const bf_reduce_options options = BF_REDUCE_OPTIONS(.scale = 2);
+    static const struct {
+        bf_reduction op;
+        const char *text;
+    } cases[] = {{BF_SUM, "1.28"},
+                 {BF_SUMSQ, "2.3134"},
+                 {BF_MIN, "-0.25"},
+                 {BF_MAX, "1.5"},
+                 {BF_ARGMIN, "1"},
+                 {BF_ARGMAX, "0"},
+                 {BF_MEAN, "0.4266666666666667"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bf_value v;
+        char text[BF_VALUE_TEXT];
+        assert_int_equal(bf_reduce(context, cases[i].op, &a, &options, &v), BF_OK);
+        bf_value_format(&v, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+/* The state of a third of the data, in units of its own scale. */
+static bf_state *third(bf_reduction op, int i, const int scales[3]) {
+    static int64_t x[N];
+    const int64_t first = i * (N / 3), n = N / 3;
+    int64_t unit = 1;
+    for (int s = scales[i]; s < 4; s++) unit *= 10;
+    for (int64_t k = 0; k < n; k++) x[k] = data[first + k] / unit;
+    bf_state *s = make_state(context, op, BF_I64);
+    const bf_array a = bf_array_of(BF_I64, x, n);
+    assert_int_equal(bf_state_rescale(s, scales[i]), BF_OK);
+    if (is_ordered(op, BF_I64)) assert_int_equal(bf_state_seek(s, first), BF_OK);
+    assert_int_equal(absorb(s, op, &a, &a), BF_OK);
+    return s;
+}
+
+static void states_merge_whatever_their_scales(void **unused) {
+    (void)unused;
+    static const int orders[3][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}};
+    static const int scales[3] = {1, 4, 2}, all[3] = {4, 4, 4};
+    uint64_t seed = 1;
+    for (int i = 0; i < N; i++) data[i] = (int64_t)(next_random(&seed) % 2000001 - 1000000) * 1000;
+    for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
+        if (op == BF_PROD) continue;
+        for (int o = 0; o < 3; o++) {
+            bf_state *whole = third((bf_reduction)op, 0, all);
+            bf_state *into = third((bf_reduction)op, orders[o][0], scales);
+            for (int i = 1; i < 3; i++) {
+                bf_state *same = third((bf_reduction)op, i, all);
+                bf_state *part = third((bf_reduction)op, orders[o][i], scales);
+                saved_state before = save(part);
+                assert_int_equal(bf_state_merge(whole, same), BF_OK);
+                assert_int_equal(bf_state_merge(into, part), BF_OK);
+                assert_saves_as(part, &before);
+                bf_state_destroy(same);
+                bf_state_destroy(part);
+            }
+            assert_same_state(into, whole);
+            bf_state_destroy(into);
+            bf_state_destroy(whole);
+        }
+    }
+}
+
+static void saved_states_keep_their_scale(void **unused) {
+    (void)unused;
+    static const int64_t x[] = {123, -7};
+    const bf_array a = bf_array_of(BF_I64, x, 2);
+    bf_state *s = make_state(context, BF_SUM, BF_I64), *back = NULL;
+    bf_state_info info = {.size = sizeof info};
+    bf_value v;
+    assert_int_equal(bf_state_rescale(s, 3), BF_OK);
+    assert_int_equal(bf_state_absorb(s, &a), BF_OK);
+    saved_state saved = save(s);
+    assert_int_equal(bf_state_load(context, saved.bytes, saved.size, &back), BF_OK);
+    assert_same_state(s, back);
+    assert_int_equal(bf_state_describe(back, &info), BF_OK);
+    assert_int_equal(info.scale, 3);
+    assert_int_equal(bf_state_result(back, NULL, &v), BF_OK);
+    check_text(v, "0.116", 0.116);
+    for (int scale = 0; scale < 256; scale += scale ? 60 : 19) { /* one that was never saved */
+        saved.bytes[15] = (unsigned char)scale;
+        sign(&saved);
+        bf_state *none = NULL;
+        assert_int_equal(bf_state_load(context, saved.bytes, saved.size, &none), BF_E_STATE);
+    }
+    bf_state_destroy(s);
+    bf_state_destroy(back);
+}
+
+static void what_does_not_fit_is_refused_and_changes_nothing(void **unused) {
+    (void)unused;
+    static const int64_t x[] = {INT64_MAX / 5};
+    const bf_array a = bf_array_of(BF_I64, x, 1);
+    for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
+        bf_state *s = make_state(context, (bf_reduction)op, BF_I64);
+        assert_int_equal(absorb(s, (bf_reduction)op, &a, &a), BF_OK);
+        if (op == BF_PROD) {
+            assert_int_equal(bf_state_rescale(s, 1), BF_E_ARGUMENT);
+        } else {
+            bf_state_info info = {.size = sizeof info};
+            saved_state before = save(s);
+            assert_int_equal(bf_state_rescale(s, 18), BF_E_OVERFLOW);
+            assert_saves_as(s, &before);
+            bf_state_describe(s, &info);
+            assert_int_equal(info.scale, 0);
+        }
+        bf_state_destroy(s);
+    }
+}
+
+static void scales_that_there_are_not_are_refused(void **unused) {
+    (void)unused;
+    static const double x[] = {1};
+    const bf_array floats = bf_array_of(BF_F64, x, 1), whole = bf_array_of(BF_I64, x, 1);
+    bf_reduce_options options = BF_REDUCE_OPTIONS(.scale = 1);
+    bf_value v;
+    assert_int_equal(bf_reduce(context, BF_SUM, &floats, &options, &v), BF_E_ARGUMENT);
+    assert_int_equal(bf_reduce(context, BF_PROD, &whole, &options, &v), BF_E_ARGUMENT);
+    options.scale = BF_SCALE_MOST + 1;
+    assert_int_equal(bf_reduce(context, BF_SUM, &whole, &options, &v), BF_E_ARGUMENT);
+    options.scale = -1;
+    assert_int_equal(bf_reduce(context, BF_SUM, &whole, &options, &v), BF_E_ARGUMENT);
+    bf_state *s = make_state(context, BF_SUM, BF_I64);
+    assert_int_equal(bf_state_rescale(s, 4), BF_OK);
+    assert_int_equal(bf_state_rescale(s, 3), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_rescale(s, BF_SCALE_MOST + 1), BF_E_ARGUMENT);
+    options.scale = 1;
+    assert_int_equal(bf_state_result(s, &options, &v), BF_E_ARGUMENT);
+    bf_state_destroy(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_divided_before_they_are_rounded),
+        cmocka_unit_test(values_are_written_as_decimals),
+        cmocka_unit_test(integers_have_the_scale_of_their_operation),
+        cmocka_unit_test(states_merge_whatever_their_scales),
+        cmocka_unit_test(saved_states_keep_their_scale),
+        cmocka_unit_test(what_does_not_fit_is_refused_and_changes_nothing),
+        cmocka_unit_test(scales_that_there_are_not_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
