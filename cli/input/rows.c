@@ -44,6 +44,14 @@ bf_dtype rows_dtype(const rows *r, int column) {
     return i < TEXT_CANDIDATES ? rows_candidate(r, i) : BF_NONE;
 }
 
+int rows_scale(const rows *r, int column) {
+    return rows_dtype(r, column) == BF_I64 && r->source.text ? r->scales[column] : 0;
+}
+
+void rows_raise_scale(rows *r, int column, int scale) {
+    if (scale > r->scales[column]) r->scales[column] = (unsigned char)scale;
+}
+
 bool rows_has_strings(const rows *r, int column) {
     const text_input *t = r->source.text;
     return t && (t->layout.kinds[column] & TEXT_STRINGS_TOO || rows_dtype(r, column) == BF_NONE);
@@ -100,13 +108,27 @@ static void set_forms(rows *r) {
     }
 }
 
+/* Reads some rows with the scales that the columns have so far. Returns whether one has a greater.
+ */
+static bool read_probe(rows *r, text_rows *some, const text_piece *first, int64_t most) {
+    const text_layout *l = &r->source.text->layout;
+    text_error error;
+    bool deeper = false;
+    for (int k = 0; k < r->columns; k++) some->columns[k].scale = r->scales[k];
+    text_rows_read(some, l, first->at, first->end, most, &error);
+    for (int k = 0; k < r->columns; k++) {
+        const text_column *c = &some->columns[k];
+        if (c->deepest > c->scale) deeper = r->scales[k] = (unsigned char)c->deepest;
+    }
+    return deeper;
+}
+
 /* Rules candidates out by the first rows, if these are wanted: then the chunks need not hold them.
  * A row that is refused will be refused again. */
 static bool probe_rows(rows *r) {
     const source *s = &r->source;
     text_input *t = s->text;
     text_rows some;
-    text_error error;
     int64_t most = text_count_lines(t->first.at, t->first.end);
     if (most > PROBED) most = PROBED;
     if (most > PROBED_FIELDS / r->columns + 1) most = PROBED_FIELDS / r->columns + 1;
@@ -117,7 +139,7 @@ static bool probe_rows(rows *r) {
     if (good && s->first == 0 && t->layout.dtype == BF_NONE && most > 0) {
         good = text_rows_reserve(&some, &t->layout, most);
         some.quoted = text_is_quoted(t, &t->first);
-        if (good) text_rows_read(&some, &t->layout, t->first.at, t->first.end, most, &error);
+        if (good && read_probe(r, &some, &t->first, most)) read_probe(r, &some, &t->first, most);
         for (int k = 0; good && k < r->columns; k++) r->can[k] &= some.columns[k].can;
     }
     text_rows_free(&some);
@@ -130,12 +152,13 @@ static bool allocate_columns(rows *r) {
     const size_t n = (size_t)r->columns;
     r->can = malloc(n * sizeof *r->can);
     r->forms = malloc(n);
+    r->scales = calloc(n, 1);
     r->chunk = calloc(n, sizeof *r->chunk);
     r->gathered = calloc(n, sizeof *r->gathered);
     const source *s = &r->source;
     for (int k = 0; r->can && k < r->columns; k++)
         r->can[k] = s->text ? text_column_can(&s->text->layout, k) : 1;
-    return r->can && r->forms && r->chunk && r->gathered;
+    return r->can && r->forms && r->scales && r->chunk && r->gathered;
 }
 
 static int open_columns(rows *r) {
@@ -162,6 +185,7 @@ int rows_open(rows *r, const char *name, const input *in, const rows_options *op
     int code = source_open(&r->source, name, in, options->keep);
     if (code != EXIT_DONE) return code;
     r->source.memory = options->memory;
+    if (r->source.text) r->source.text->layout.decimals = options->decimals;
     code = open_columns(r);
     if (code != EXIT_DONE) rows_close(r);
     return code;
@@ -178,10 +202,12 @@ int rows_open_column(rows *r, const char *name, const input *in, const rows_opti
 static void drop_columns(rows *r) {
     free(r->can);
     free(r->forms);
+    free(r->scales);
     free(r->chunk);
     free(r->gathered);
     r->can = NULL;
     r->forms = NULL;
+    r->scales = NULL;
     r->chunk = NULL;
     r->gathered = NULL;
 }
@@ -251,11 +277,19 @@ static bool has_place(const rows *r, const rows_place *p) {
            (all->left < 0 ? x->left == -1 : x->left >= 0 && x->left <= all->left);
 }
 
-bool rows_seek(rows *r, const rows_place *place, const unsigned *can) {
+rows_kind rows_kind_of(const rows *r, int column) {
+    return (rows_kind){r->can[column], r->scales[column]};
+}
+
+bool rows_seek(rows *r, const rows_place *place, const rows_kind kinds[]) {
     bool good = !r->crew && r->at == 0 && has_place(r, place);
-    for (int k = 0; good && k < r->columns; k++) good = can[k] && !(can[k] & ~r->can[k]);
+    for (int k = 0; good && k < r->columns; k++)
+        good = kinds[k].can && !(kinds[k].can & ~r->can[k]);
     if (!good) return false;
-    for (int k = 0; k < r->columns; k++) r->can[k] = can[k];
+    for (int k = 0; k < r->columns; k++) {
+        r->can[k] = kinds[k].can;
+        r->scales[k] = kinds[k].scale;
+    }
     r->start = *place;
     r->at = place->at;
     return true;
@@ -355,15 +389,34 @@ static int open_crew(rows *r) {
     int64_t row = -1;
     const text_status st = s->text && file ? text_find_part(s->text, first, &row) : TEXT_OK;
     if (st != TEXT_OK) return source_text_failed(s, st, NULL);
-    const chunk_plan plan = chunk_plan_of(
-        s, r->forms, s->text && is_selected(r) ? &r->selection : NULL, first, r->end, row);
+    const chunk_plan plan =
+        chunk_plan_of(s, r->forms, r->scales, s->text && is_selected(r) ? &r->selection : NULL,
+                      first, r->end, row);
     r->crew = crew_open(&plan, r->options.threads);
     return r->crew ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name);
 }
 
+/* Raises the scales of columns whose numbers have more digits behind the point. Returns whether the
+ * chunk was made with lower ones. */
+static bool raise_scales(rows *r, const chunk *c) {
+    bool raised = false;
+    for (int k = 0; k < r->columns; k++) {
+        const text_column *x = &c->rows.columns[k];
+        if (!(r->can[k] & x->can & 1)) continue;
+        if (x->deepest > r->scales[k]) r->scales[k] = (unsigned char)x->deepest;
+        raised = raised || x->scale < r->scales[k];
+    }
+    return raised;
+}
+
 /* Rules out what the numbers of a chunk are not. */
-static int settle_columns(rows *r, const chunk *c) {
+static int settle_columns(rows *r, chunk *c) {
     int code = EXIT_DONE;
+    if (c->n > 0 && raise_scales(r, c)) {
+        if (r->options.settled) return ROWS_RESETTLED;
+        chunk_make_again(c, &r->source, r->scales);
+        if (c->failed) return chunk_check(c, &r->source);
+    }
     for (int k = 0; k < r->columns && c->n > 0; k++) {
         const unsigned before = r->can[k];
         r->can[k] &= c->rows.columns[k].can;

@@ -12,6 +12,7 @@
 typedef struct rows_options {
     int threads;       /* that read and parse, the caller's among them */
     bool settled;      /* each column has one dtype from the first chunk on */
+    bool decimals;     /* a column of text may be integers with a scale: rows_scale */
     bool ordered;      /* elements of arrays come in C order, not in the file's */
     bool unchanging;   /* no other process can change a chunk */
     spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
@@ -42,15 +43,22 @@ typedef struct rows_place {
     text_selection selection; /* what was left of the selection before that part */
 } rows_place;
 
+/* What a column can be. */
+typedef struct rows_kind {
+    unsigned can;        /* candidates left */
+    unsigned char scale; /* of its integers */
+} rows_kind;
+
 typedef struct rows {
     source source;
     int columns;
     rows_options options;
-    bool ready;            /* to be read */
-    unsigned *can;         /* of each column: candidates that all fields so far are */
-    unsigned char *forms;  /* of each column of text: what the chunks hold */
-    rows_column *chunk;    /* of each column: what was handed out last */
-    rows_place origin;     /* where the wanted rows begin */
+    bool ready;                    /* to be read */
+    unsigned *can;                 /* of each column: candidates that all fields so far are */
+    unsigned char *forms;          /* of each column of text: what the chunks hold, */
+    _Atomic unsigned char *scales; /* and how many digits behind the point as integers */
+    rows_column *chunk;            /* of each column: what was handed out last */
+    rows_place origin;             /* where the wanted rows begin */
     int64_t end;           /* of text that is a file: its parts before this one are wanted */
     rows_place start;      /* where reading began: at the origin or further on */
     int64_t at;            /* rows handed out, and those before the start */
@@ -66,7 +74,8 @@ typedef struct rows {
     int64_t present_room;      /* so many */
 } rows;
 
-/* rows_next: numbers have shown that a settled column has another dtype than it seemed to have.
+/* rows_next: numbers have shown that a settled column has another dtype or scale than it seemed to
+ * have.
  * What was made of the rows so far does not count; rows_again begins anew. */
 enum { ROWS_RESETTLED = -1 };
 
@@ -86,6 +95,13 @@ void rows_close(rows *r);
 bf_dtype rows_candidate(const rows *r, int i);
 int rows_candidates(const rows *r);
 bf_dtype rows_dtype(const rows *r, int column);
+
+/* The scale of a column, if its dtype is i64 and decimals were asked for: its numbers are in units
+ * of 10^-scale. It rises as rows are read. */
+int rows_scale(const rows *r, int column);
+
+/* Before the first chunk: raises the scale of a column of integers. */
+void rows_raise_scale(rows *r, int column, int scale);
 
 /* Before the first chunk: text that was asked for in no dtype is read as this one; a number that is
  * none of it is refused. */
@@ -119,9 +135,11 @@ void rows_again(rows *r);
 void rows_forget(rows *r);
 
 /* Where the next row is. Of an input that is a file, reading may start there, if it has not begun;
- * can: of each column, the candidates left. False: there is no such place in it. */
+ * kinds: what each column can be. False: there is no such place in it. */
 rows_place rows_tell(const rows *r);
-bool rows_seek(rows *r, const rows_place *place, const unsigned *can);
+bool rows_seek(rows *r, const rows_place *place, const rows_kind kinds[]);
+
+rows_kind rows_kind_of(const rows *r, int column);
 
 /* Makes ready to read; the first rows_next does it too. Until then options.ordered may be set. */
 int rows_prepare(rows *r);

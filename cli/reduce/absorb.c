@@ -40,6 +40,12 @@ static int refuse_memory(const absorbing *x) {
     return EXIT_USAGE;
 }
 
+/* The candidates of a column that have states: of a settled one, its dtype. */
+static unsigned candidates_of(const absorbing *x, int k) {
+    const unsigned can = x->rows->can[k];
+    return x->rows->options.settled ? can & -can : can;
+}
+
 static int open_states(absorbing *x, bf_reduction op, int64_t start) {
     const memory_plan *plan = &x->task->options->memory;
     const int64_t columns = x->rows->columns, room = plan->library + plan->results;
@@ -47,7 +53,7 @@ static int open_states(absorbing *x, bf_reduction op, int64_t start) {
     bf_status st = BF_OK;
     for (int k = 0; k < x->rows->columns * x->candidates && st == BF_OK; k++) {
         const int i = k % x->candidates;
-        if (!(x->rows->can[k / x->candidates] & 1u << i)) continue;
+        if (!(candidates_of(x, k / x->candidates) & 1u << i)) continue;
         st = bf_state_create(x->task->context, op, rows_candidate(x->rows, i), &x->states[k]);
         if (st == BF_OK && reduce_is_ordered(op)) st = bf_state_seek(x->states[k], start);
         if (st == BF_OK) bytes += STATE_BYTES + (int64_t)bf_state_save_size(x->states[k]);
@@ -82,12 +88,24 @@ static bf_status absorb_runs(bf_state *state, const rows_column *c, bf_array num
     return st == BF_OK ? bf_state_seek(state, info.next + n) : st;
 }
 
+/* Gives the state of a column of integers the scale that the column has by now. If its elements are
+ * no integers of 64 bits then, it is a column of floats. */
+static bf_status rescale(const absorbing *x, int k) {
+    bf_state *const state = x->states[k * x->candidates];
+    const int scale = rows_scale(x->rows, k);
+    if (scale == 0) return BF_OK;
+    const bf_status st = bf_state_rescale(state, scale);
+    if (st == BF_E_OVERFLOW) x->rows->can[k] &= ~1u;
+    return st == BF_E_OVERFLOW ? BF_OK : st;
+}
+
 static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int k) {
     const rows_column *c = &chunk->columns[k];
     const bool indexed = x->op == BF_ARGMIN || x->op == BF_ARGMAX || x->op == BF_DESCRIBE;
-    bf_status st = BF_OK;
+    bf_status st = rescale(x, k);
+    const unsigned can = candidates_of(x, k);
     for (int i = 0; i < x->candidates && st == BF_OK; i++) {
-        if (!(c->can & 1u << i)) continue;
+        if (!(can & 1u << i)) continue;
         bf_state *const state = x->states[k * x->candidates + i];
         rows_numbers present;
         if (c->valid && indexed)
@@ -122,6 +140,14 @@ static int absorb_chunks(absorbing *x) {
     return code;
 }
 
+/* Brings states of all ranks to the scales of the columns. */
+static int settle_scales(const absorbing *x) {
+    bf_status st = BF_OK;
+    for (int k = 0; k < x->rows->columns && st == BF_OK; k++) st = rescale(x, k);
+    ranks_and(x->rows->can, x->rows->columns);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->rows->source.name);
+}
+
 /* Hands out the most exact state of each column, and drops the others. */
 static void choose_states(const absorbing *x, bf_state **states) {
     for (int k = 0; k < x->rows->columns; k++) {
@@ -148,12 +174,35 @@ static int walk_rows(absorbing *x, bf_reduction op, int64_t start, work_thing *t
     return code == EXIT_DONE ? absorb_chunks(x) : code;
 }
 
+/* Begins anew with what is known of the columns by now. */
+static int restart(absorbing *x, bf_reduction op, int64_t start, work_thing *things) {
+    int code;
+    do {
+        for (int k = 0; k < x->rows->columns * x->candidates; k++) {
+            bf_state_destroy(x->states[k]);
+            x->states[k] = NULL;
+        }
+        rows_again(x->rows);
+        code = walk_rows(x, op, start, things);
+    } while (code == ROWS_RESETTLED);
+    return code;
+}
+
+static int walk_all(absorbing *x, bf_reduction op, int64_t start, work_thing *things) {
+    const int code = walk_rows(x, op, start, things);
+    return code == ROWS_RESETTLED ? restart(x, op, start, things) : code;
+}
+
 static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state **states) {
     absorbing x = {.task = t, .rows = r, .candidates = rows_candidates(r), .op = op};
     const int n = r->columns * x.candidates;
     work_thing *things = calloc((size_t)n, sizeof *things);
     x.states = calloc((size_t)n, sizeof(bf_state *));
-    const int code = work_end(&t->work, walk_rows(&x, op, start, things), true);
+    r->options.settled =
+        !r->source.stream; /* a file is read anew if a column is not what it seemed */
+    int code = work_end(&t->work, walk_all(&x, op, start, things), true);
+    while (code == ROWS_RESETTLED) code = work_end(&t->work, restart(&x, op, start, things), true);
+    if (code == EXIT_DONE) code = settle_scales(&x);
     free(things);
     if (code == EXIT_DONE) choose_states(&x, states);
     for (int k = 0; x.states && k < n; k++) bf_state_destroy(x.states[k]);
@@ -172,7 +221,8 @@ static int refuse_lengths(const rows *a, const rows *b, bool fewer) {
                 bf_status_string(BF_E_SHAPE), fewer ? "fewer" : "more", a->source.name);
 }
 
-/* Text has the dtype of an array beside it; two texts, the most exact that is both's. */
+/* Text has the dtype of an array beside it; two texts, the most exact that is both's, and the
+ * greater scale. */
 static int match_dtypes(rows *a, rows *b) {
     const source *sa = &a->source, *sb = &b->source;
     if (!sa->text) rows_demand(b, rows_dtype(a, 0));
@@ -182,6 +232,11 @@ static int match_dtypes(rows *a, rows *b) {
         if (!rows_can_be(a, dtype) || !rows_can_be(b, dtype)) continue;
         rows_take_as(a, dtype);
         rows_take_as(b, dtype);
+    }
+    const int scale_a = rows_scale(a, 0), scale_b = rows_scale(b, 0);
+    if (rows_dtype(a, 0) == rows_dtype(b, 0)) {
+        rows_raise_scale(a, 0, scale_b);
+        rows_raise_scale(b, 0, scale_a);
     }
     if (!rows_may_resettle(a) && !rows_may_resettle(b)) {
         rows_forget(a);
@@ -224,7 +279,8 @@ static int walk_pairs(task *t, bf_reduction op, rows *a, rows *b, bf_state **sta
     if (code != EXIT_DONE) return code;
     bf_state_destroy(*state);
     *state = NULL;
-    const bf_status st = bf_state_create(t->context, op, rows_dtype(a, 0), state);
+    bf_status st = bf_state_create(t->context, op, rows_dtype(a, 0), state);
+    if (st == BF_OK && rows_scale(a, 0) > 0) st = bf_state_rescale(*state, rows_scale(a, 0));
     if (st != BF_OK) return fail_status(st, t->context, a->source.name);
     code = work_hold(&t->work, &thing, 1);
     return code == EXIT_DONE ? absorb_pairs(t, a, b, *state) : code;
@@ -248,7 +304,8 @@ static int absorb_two(task *t, bf_reduction op, rows *a, rows *b, bf_state **sta
         bf_state_info info = {.size = sizeof info};
         bf_state_describe(*state, &info);
         code = match_dtypes(a, b);
-        if (code == EXIT_DONE && info.dtype != rows_dtype(a, 0)) {
+        const bool same = info.dtype == rows_dtype(a, 0) && info.scale == rows_scale(a, 0);
+        if (code == EXIT_DONE && !same) {
             rows_again(a);
             rows_again(b);
             code = make_pairs(t, op, a, b, state);

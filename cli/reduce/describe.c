@@ -183,7 +183,7 @@ static void put_object(const output *out, const described *x, const char *device
         fputs(",\"column\":", f);
         json_string(f, x->column);
     }
-    fprintf(f, ",\"dtype\":\"%s\"", bf_dtype_name(x->dtype));
+    fprintf(f, ",\"dtype\":\"%s\"", x->dtype);
     for (int i = 0; i < VALUES; i++) {
         const bf_value v = value_of(x, i);
         fprintf(f, ",\"%s\":", names[i]);
@@ -221,7 +221,7 @@ static int add_column(const task *t, list *x, const rows *r, int k, const bf_sta
     bf_state_describe(state, &info);
     described *d = &x->all[x->n];
     *d = (described){.file = file,
-                     .dtype = info.dtype,
+                     .dtype = output_dtype(info.dtype, info.scale),
                      .column = rows_column_name(r, k),
                      .percents = t->options->quantiles,
                      .values = {.size = sizeof d->values}};
@@ -312,6 +312,7 @@ static int describe_file(task *t, const char *name, list *x) {
     input format = o->input;
     format.text.table = true;
     how.nulls = true;
+    how.decimals = o->quantiles.n == 0;
     if (o->quantiles.n > 0) how.keep = &x->limit;
     int code = ranks_agree(rows_open(&in.rows, name, &format, &how));
     if (code == EXIT_DONE) code = describe_columns(t, &in, x, began);

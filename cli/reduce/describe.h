@@ -7,7 +7,7 @@
 typedef struct described {
     const char *file;
     char *column; /* a name or a number; NULL: not of text */
-    bf_dtype dtype;
+    const char *dtype;
     bf_description values;
     struct wanted_percents percents; /* of quantiles */
     bf_value *quantiles;             /* NULL: there are none */

@@ -55,6 +55,7 @@ static int open_pair(const task *t, pair *p) {
     const options *o = t->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
+                              .decimals = true,
                               .keep = &p->limit,
                               .memory = o->memory.input / 2,
                               .slab = options_slab(o),

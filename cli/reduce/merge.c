@@ -64,9 +64,12 @@ static int check_part(const part *first, const part *p) {
     if (p->saved.states) return check_many(first, p);
     if (!p->saved.state || (p->info.op == first->info.op && p->info.dtype == first->info.dtype))
         return EXIT_DONE;
-    return fail(EXIT_DATA, p->file, "states do not match: this is of %s %s, %s of %s %s",
-                bf_reduction_name(p->info.op), bf_dtype_name(p->info.dtype), first->file,
-                bf_reduction_name(first->info.op), bf_dtype_name(first->info.dtype));
+    fail(EXIT_DATA, p->file, "states do not match: this is of %s %s, %s of %s %s",
+         bf_reduction_name(p->info.op), output_dtype(p->info.dtype, p->info.scale), first->file,
+         bf_reduction_name(first->info.op), output_dtype(first->info.dtype, first->info.scale));
+    if (p->info.scale > 0 || first->info.scale > 0)
+        hint("--dtype f64 saves states of decimals as those of doubles");
+    return EXIT_DATA;
 }
 
 static void tell_groups(const part *p) {

@@ -83,7 +83,7 @@ static int emit_description(task *t, const bf_state *state, const result *r) {
     const bf_status st = bf_state_description(state, &t->options->rules, &d.values);
     if (st != BF_OK) return fail_status(st, context, r->file);
     bf_state_describe(state, &info);
-    d.dtype = info.dtype;
+    d.dtype = output_dtype(info.dtype, info.scale);
     return describe_put(&t->output, &d, 1, bf_context_device(context));
 }
 

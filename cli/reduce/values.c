@@ -194,6 +194,7 @@ static int do_file(task *t, bf_reduction op, const char *name, running *total) {
     const double began = progress_clock();
     rows_options how = task_rows(t, op);
     how.nulls = true;
+    how.decimals = op != BF_PROD;
     int code = ranks_agree(rows_open(&x.rows, name, &t->options->input, &how));
     if (code == EXIT_DONE) code = emit_file(t, op, total, &x, began);
     drop_states(x.states, x.rows.columns);

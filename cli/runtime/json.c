@@ -72,7 +72,9 @@ char *json_put_value(char *text, const bf_value *value) {
         number = isfinite(x);
     } else {
         bf_value_format(value, at);
-        number = bf_value_i64(value, &integer) == BF_OK && integer >= -most && integer <= most;
+        const bool small =
+            bf_value_i64(value, &integer) == BF_OK && integer >= -most && integer <= most;
+        number = small || value->scale > 0;
     }
     const size_t n = strlen(at);
     if (number) memmove(text, at, n);

@@ -25,6 +25,10 @@ char *output_put_field(char *line, bool hex, const bf_value *value, char end) {
     return line + 1;
 }
 
+const char *output_dtype(bf_dtype dtype, int scale) {
+    return scale > 0 ? "decimal" : bf_dtype_name(dtype);
+}
+
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i) {
     const size_t bytes = bf_dtype_size(dtype);
     bf_value v = {.dtype = dtype};
@@ -153,8 +157,8 @@ static void put_object(FILE *f, const result *r, bool tells_nulls) {
         fputs(",\"expression\":", f);
         json_string(f, r->expression);
     }
-    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"value\":", bf_dtype_name(r->info.dtype),
-            r->info.count);
+    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"value\":",
+            output_dtype(r->info.dtype, r->info.scale), r->info.count);
     json_value(f, &r->value);
     fprintf(f, ",\"text\":\"%s\",\"hex\":\"%s\",\"nan\":%" PRId64, text, hex, r->info.nan);
     if (r->info.inf >= 0) fprintf(f, ",\"inf\":%" PRId64, r->info.inf);

@@ -61,6 +61,9 @@ char *output_copy_name(char *line, const char *name);
  * the second file. */
 void output_end_line(const output *out, const char *file, const char *other);
 
+/* The name of a dtype, "decimal" with a scale. */
+const char *output_dtype(bf_dtype dtype, int scale);
+
 /* Element i of an array in memory, as a value. */
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i);
 

@@ -284,12 +284,12 @@ static inline bool put_number(text_rows *rows, const text_layout *l, int k, cons
     if (s->kind == NUMBER) {
         if (text_read_short(rows, l, k, at, end - at)) return true;
         return (text_scan(at, &n) == end || text_parse_token(at, (size_t)(end - at), &n)) &&
-               text_store_number(l->dtype, c, rows->n, &n);
+               text_store_number(l, c, rows->n, &n);
     }
     if (s->kind == TRUE_VALUE || s->kind == FALSE_VALUE)
-        return text_store_number(l->dtype, c, rows->n, s->kind == TRUE_VALUE ? &one : &zero);
+        return text_store_number(l, c, rows->n, s->kind == TRUE_VALUE ? &one : &zero);
     return s->kind == STRING && (l->kinds[k] & TEXT_NUMBERS) &&
-           text_read_number(l, at, end, &n, plain) && text_store_number(l->dtype, c, rows->n, &n);
+           text_read_number(l, at, end, &n, plain) && text_store_number(l, c, rows->n, &n);
 }
 
 static const char *refuse_value(const text_layout *l, int k, const scalar *s, text_error *e) {

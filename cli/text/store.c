@@ -18,6 +18,35 @@ bool text_store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *
     }
 }
 
+/* Takes zeros off the end of a fraction. */
+static text_number shortened(const text_number *n) {
+    text_number x = *n;
+    for (; x.exponent < 0 && x.digits % 10 == 0 && x.digits > 0; x.digits /= 10) x.exponent++;
+    if (x.digits == 0) x.exponent = 0;
+    return x;
+}
+
+/* *x *= 10^power; false if 64 bits do not hold it. */
+static bool multiply(uint64_t *x, int power) {
+    for (; power > 0 && *x > 0; power--)
+        if (__builtin_mul_overflow(*x, 10u, x)) return false;
+    return true;
+}
+
+void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
+    const text_number x = shortened(n);
+    const int scale = x.exponent < 0 ? -x.exponent : 0;
+    uint64_t units = x.digits;
+    const bool is_float = x.other || x.longer || scale > BF_SCALE_MOST ||
+                          (scale > 0 && x.digits > TEXT_FRACTION_MOST);
+    const bool holds = !is_float && (scale > c->scale || multiply(&units, c->scale + x.exponent));
+    if (!holds || units > (uint64_t)INT64_MAX + x.negative) c->can &= ~(unsigned)CAN_I64;
+    if (!holds || scale > 0 || c->scale > 0 || (x.negative && units > 0))
+        c->can &= ~(unsigned)CAN_U64;
+    if (holds && scale > c->deepest) c->deepest = scale;
+    ((uint64_t *)c->integers)[i] = x.negative ? 0 - units : units;
+}
+
 /* The bits that a float has, its least exponent, and its greatest. */
 typedef struct float_range {
     int bits, least, most;
@@ -45,7 +74,7 @@ bool text_is_exact(bf_dtype dtype, const text_number *n) {
 void text_store_none(text_rows *rows, const text_layout *l, int k) {
     static const text_number zero = {.text = "0", .length = 1, .integer = true};
     text_column *c = &rows->columns[k];
-    if (text_has_numbers(rows, l, k)) text_store_number(l->dtype, c, rows->n, &zero);
+    if (text_has_numbers(rows, l, k)) text_store_number(l, c, rows->n, &zero);
 }
 
 bool text_read_number(const text_layout *l, const char *at, const char *end, text_number *n,

@@ -28,13 +28,27 @@ bool text_store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *
 /* Whether a dtype holds a number as it is read where none is asked for. */
 bool text_is_exact(bf_dtype dtype, const text_number *n);
 
+/* A fraction of more digits is a double's own print: its greatest without its point. */
+#define TEXT_FRACTION_MOST 999999999999999u
+
+/* Keeps a number as an integer in units of 10^-scale. */
+void text_store_decimal(text_column *c, int64_t i, const text_number *n);
+
 /* Keeps a number in the forms of its column. False if it is not of the dtype asked for. */
-static inline bool text_store_number(bf_dtype dtype, text_column *c, int64_t i,
+static inline bool text_store_number(const text_layout *l, text_column *c, int64_t i,
                                      const text_number *n) {
+    const bf_dtype dtype = l->dtype;
     if (c->exact && !text_is_exact(dtype, n)) return false;
     if (dtype != BF_NONE && dtype != BF_F64) return text_store_as(dtype, c->floats, i, n);
     if (c->floats) ((double *)c->floats)[i] = text_double(n);
     if (!c->integers) return true;
+    if (l->decimals && (c->scale > 0 || !n->integer)) {
+        if (c->scale == -n->exponent && n->digits <= TEXT_FRACTION_MOST && !n->longer && !n->other)
+            ((uint64_t *)c->integers)[i] = n->negative ? 0 - n->digits : n->digits;
+        else
+            text_store_decimal(c, i, n);
+        return true;
+    }
     const uint64_t most = (uint64_t)INT64_MAX + n->negative;
     ((uint64_t *)c->integers)[i] = n->negative ? 0 - n->digits : n->digits;
     if (!n->integer || n->digits > most || n->negative)
@@ -64,13 +78,36 @@ static inline double text_short_double(const text_short *n) {
     return digits * high[n->decimals] + digits * low[n->decimals];
 }
 
+/* text_store_decimal for a short number. */
+static inline void text_store_short_decimal(text_column *c, int64_t i, const text_short *n,
+                                            bool negative) {
+    static const uint64_t power[] = {1,       10,       100,       1000,       10000,      100000,
+                                     1000000, 10000000, 100000000, 1000000000, 10000000000};
+    const int digits = c->scale - n->decimals;
+    if (c->scale <= 10 && digits >= 0) {
+        const uint64_t units = n->digits * power[digits];
+        ((uint64_t *)c->integers)[i] = negative ? 0 - units : units;
+        if (negative && units > 0) c->can &= ~(unsigned)CAN_U64;
+        return;
+    }
+    const text_number long_way = {
+        .digits = n->digits, .exponent = -n->decimals, .negative = negative};
+    text_store_decimal(c, i, &long_way);
+}
+
 /* text_store_number for a short number. */
-static inline bool text_store_short(bf_dtype dtype, text_column *c, int64_t i, const text_short *n,
-                                    bool negative) {
-    if (dtype != BF_NONE && dtype != BF_F64) return false;
-    const double value = text_short_double(n);
-    if (c->floats) ((double *)c->floats)[i] = negative ? -value : value;
+static inline bool text_store_short(const text_layout *l, text_column *c, int64_t i,
+                                    const text_short *n, bool negative) {
+    if (l->dtype != BF_NONE && l->dtype != BF_F64) return false;
+    if (c->floats) {
+        const double value = text_short_double(n);
+        ((double *)c->floats)[i] = negative ? -value : value;
+    }
     if (!c->integers) return true;
+    if (l->decimals) {
+        text_store_short_decimal(c, i, n, negative);
+        return true;
+    }
     ((uint64_t *)c->integers)[i] = negative ? 0 - n->digits : n->digits;
     if (n->point || negative)
         c->can &= n->point ? CAN_F64 : CAN_F64 | CAN_I64 | (n->digits > 0 ? 0 : CAN_U64);
@@ -84,7 +121,7 @@ static inline bool text_read_short(text_rows *rows, const text_layout *l, int k,
     const bool negative = *p == '-';
     length -= negative;
     return length >= 1 && length <= 8 && text_scan_short(p + negative, (int)length, &n) &&
-           text_store_short(l->dtype, &rows->columns[k], rows->n, &n, negative);
+           text_store_short(l, &rows->columns[k], rows->n, &n, negative);
 }
 
 /* Column k has no number in this row, or one that does not count. */

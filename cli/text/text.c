@@ -163,7 +163,7 @@ static bool put_number(text_rows *rows, const text_layout *l, int k, text_field 
         return true;
     }
     return !null && text_read_number(l, f.at, f.end, &n, plain) &&
-           text_store_number(l->dtype, &rows->columns[k], rows->n, &n);
+           text_store_number(l, &rows->columns[k], rows->n, &n);
 }
 
 /* The text between p and the mark at `end` as a string of column k, blanks and all; `in` is the
@@ -258,7 +258,7 @@ static const char *read_lone(text_rows *rows, const text_layout *l, const char *
         }
         const char *const p = text_scan(at, &n);
         const bool ends = p && !rows->special && (*p == '\n' || (*p == '\r' && p[1] == '\n'));
-        if (ends && text_store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
+        if (ends && text_store_number(l, &rows->columns[0], rows->n, &n)) {
             rows->n++;
             at = p + (*p == '\n' ? 1 : 2);
         } else {
@@ -276,7 +276,7 @@ static inline const char *read_wanted(text_rows *rows, const text_layout *l, int
     const char *q = text_scan(p, &n);
     if (q && l->delimiter != ' ') q = text_skip_blanks(q, l->delimiter);
     if (q && text_ends_field(q, l->delimiter) &&
-        text_store_number(l->dtype, &rows->columns[k], rows->n, &n))
+        text_store_number(l, &rows->columns[k], rows->n, &n))
         return q;
     return read_field(rows, l, k, row, p, e);
 }
@@ -364,7 +364,7 @@ static const char *read_first(text_rows *rows, const text_layout *l, const char 
         }
         const char *const p = text_scan(at, &n);
         const bool ends = p && (*p == l->delimiter || *p == '\n');
-        if (ends && text_store_number(l->dtype, &rows->columns[0], rows->n, &n)) {
+        if (ends && text_store_number(l, &rows->columns[0], rows->n, &n)) {
             rows->n++;
             at = line_end(p, end);
         } else {
@@ -406,7 +406,7 @@ static bool read_quoted(text_rows *rows, const text_layout *l, int k, const char
     while (text_is_blank(end[-1], l->delimiter)) end--;
     if (end - p++ < 2 || *--end != '"') return false;
     return text_read_short(rows, l, k, p, end - p) ||
-           (text_scan(p, &n) == end && text_store_number(l->dtype, &rows->columns[k], rows->n, &n));
+           (text_scan(p, &n) == end && text_store_number(l, &rows->columns[k], rows->n, &n));
 }
 
 /* The number between p and the mark at `end`, as column k. False: not the short way. */
@@ -419,7 +419,7 @@ static inline bool read_between(text_rows *rows, const text_layout *l, int k, co
     const char *q = text_scan(p, &n);
     if (!q) return false;
     if (q != end) q = text_skip_blanks(q, l->delimiter);
-    return q == end && text_store_number(l->dtype, &rows->columns[k], rows->n, &n);
+    return q == end && text_store_number(l, &rows->columns[k], rows->n, &n);
 }
 
 /* Whether there is a quote among n bytes. */
@@ -547,9 +547,11 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         const unsigned forms = rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS);
         const unsigned numbers = layout->dtype != BF_NONE ? 1
                                  : forms == TEXT_FLOATS   ? CAN_F64
+                                 : c->scale > 0           ? CAN_I64 | CAN_F64
                                                           : CAN_ALL;
         c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
+        c->deepest = 0;
         c->exact = layout->dtype != BF_NONE && !layout->inferred && (layout->kinds[k] & TEXT_KEYS);
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
         c->both = c->strings.offsets && !c->only_strings && plain;

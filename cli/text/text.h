@@ -68,6 +68,7 @@ typedef struct text_layout {
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
     text_nulls nulls;
     bool skip_nulls, lax;
+    bool decimals;      /* integers of a column may be in units of 10^-scale */
     bool inferred;      /* keys that are none of the dtype asked for are strings, not refused */
     const char *option; /* as in the options */
     int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
@@ -133,9 +134,13 @@ unsigned text_column_can(const text_layout *layout, int column);
  * of integers. */
 enum { TEXT_INTEGERS = 1, TEXT_FLOATS = 2, TEXT_STRINGS = 4 };
 
-/* The fields of one column of some rows, in the forms wanted. */
+/* The fields of one column of some rows, in the forms wanted. With decimals, a number that is no
+ * integer is one in units of 10^-scale, as the candidate i64: unless it takes more than 15 digits,
+ * for then it was a double. */
 typedef struct text_column {
     void *integers; /* i64 and u64 have the same bits */
+    int scale;      /* of the integers: set by the caller; u64 has scale 0 */
+    int deepest;    /* the least scale that all of them have; above `scale`, some were not held */
     void *floats;   /* f64, or the dtype asked for */
     unsigned can;   /* bit i: all numbers are candidate i's */
     bool words;     /* some field is no number */

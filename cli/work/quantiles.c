@@ -26,17 +26,17 @@ int quantiles_open(quantiles_input *in, const char *name, const input *format,
 
 void quantiles_close(quantiles_input *in) {
     rows_close(&in->rows);
-    free(in->can);
-    in->can = NULL;
+    free(in->kinds);
+    in->kinds = NULL;
 }
 
 void quantiles_keep(quantiles_input *in) {
     rows *r = &in->rows;
     rows_again(r);
     if (r->source.stream) return;
-    if (!in->can) in->can = malloc((size_t)in->columns * sizeof *in->can);
-    if (!in->can) return; /* then it stays open */
-    memcpy(in->can, r->can, (size_t)in->columns * sizeof *in->can);
+    if (!in->kinds) in->kinds = malloc((size_t)in->columns * sizeof *in->kinds);
+    if (!in->kinds) return; /* then it stays open */
+    for (int k = 0; k < in->columns; k++) in->kinds[k] = rows_kind_of(r, k);
     rows_close(r);
 }
 
@@ -46,7 +46,7 @@ static int open_again(quantiles_input *in) {
     const int code = open_rows(in);
     if (code != EXIT_DONE) return code;
     const rows_place start = rows_tell(&in->rows);
-    const bool same = in->rows.columns == in->columns && rows_seek(&in->rows, &start, in->can);
+    const bool same = in->rows.columns == in->columns && rows_seek(&in->rows, &start, in->kinds);
     return ranks_agree(same ? EXIT_DONE
                             : fail(EXIT_DATA, in->name, "it is not the file that it was"));
 }

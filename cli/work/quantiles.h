@@ -22,8 +22,8 @@ typedef struct quantiles_input {
     const char *name;
     const input *format;
     rows_options how;
-    unsigned *can; /* what its columns can be, after it was closed; NULL: it was not */
-    int columns;   /* so many */
+    rows_kind *kinds; /* what its columns can be, after it was closed; NULL: it was not */
+    int columns;      /* so many */
 } quantiles_input;
 
 /* Opens an input; this rank has its part of the rows. Close it in either case. */

@@ -170,7 +170,11 @@ static void put_place(checkpoint_writer *to, const rows *r) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         checkpoint_put_number(to, numbers[i]);
     checkpoint_put_number(to, r->columns);
-    for (int k = 0; k < r->columns; k++) checkpoint_put_number(to, r->can[k]);
+    for (int k = 0; k < r->columns; k++) {
+        const rows_kind kind = rows_kind_of(r, k);
+        checkpoint_put_number(to, kind.can);
+        checkpoint_put_number(to, kind.scale);
+    }
 }
 
 /* Moves an input to its place. False: it cannot be there. */
@@ -181,10 +185,13 @@ static bool take_place(checkpoint_reader *from, rows *r) {
     p.selection.skip = checkpoint_number(from, 0, INT64_MAX);
     p.selection.left = checkpoint_number(from, -1, INT64_MAX);
     checkpoint_number(from, r->columns, r->columns);
-    unsigned *can = from->bad ? NULL : calloc((size_t)r->columns, sizeof *can);
-    for (int k = 0; can && k < r->columns; k++) can[k] = (unsigned)checkpoint_number(from, 1, 255);
-    const bool good = can && !from->bad && rows_seek(r, &p, can);
-    free(can);
+    rows_kind *kinds = from->bad ? NULL : calloc((size_t)r->columns, sizeof *kinds);
+    for (int k = 0; kinds && k < r->columns; k++) {
+        kinds[k].can = (unsigned)checkpoint_number(from, 1, 255);
+        kinds[k].scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST);
+    }
+    const bool good = kinds && !from->bad && rows_seek(r, &p, kinds);
+    free(kinds);
     return good;
 }
 
@@ -404,17 +411,26 @@ static int note_walk(work *w, int code, bool keep) {
     return st == BF_OK ? code : fail_status(st, w->context, w->name);
 }
 
-/* Rules out what the columns cannot be on all ranks. Returns whether this gives a settled column of
- * this rank another dtype. */
+/* Rules out what the columns cannot be on all ranks, and gives them the greatest scale of all.
+ * Returns whether a settled column of this rank has another dtype or scale then. */
 static bool settle_input(rows *r) {
+    const int n = r->columns;
     bool changed = false;
-    unsigned *can = malloc((size_t)r->columns * sizeof *can);
-    for (int k = 0; can && k < r->columns; k++) can[k] = r->can[k];
-    ranks_and(r->can, r->columns);
-    for (int k = 0; k < r->columns && r->options.settled; k++)
-        changed = changed || !can || __builtin_ctz(can[k]) != __builtin_ctz(r->can[k]);
-    free(can);
-    return changed;
+    unsigned *all = ranks_allocate(2 * (size_t)n * sizeof *all);
+    for (int k = 0; k < n; k++) all[k] = r->can[k];
+    for (int k = 0; k < n; k++)
+        all[n + k] = ~0u << r->scales[k]; /* what is set on all is that of
+                                             the greatest */
+    ranks_and(all, 2 * n);
+    for (int k = 0; k < n; k++) {
+        const bf_dtype dtype = rows_dtype(r, k);
+        const int scale = rows_scale(r, k);
+        r->can[k] = all[k];
+        r->scales[k] = (unsigned char)__builtin_ctz(all[n + k]);
+        changed = changed || rows_dtype(r, k) != dtype || rows_scale(r, k) != scale;
+    }
+    free(all);
+    return changed && r->options.settled;
 }
 
 int work_end(work *w, int code, bool keep) {

@@ -73,7 +73,7 @@ class Numbers(CommandTest):
         for i in range(CASES):
             token = midpoint(r) if i % 4 == 0 else random_token(r)
             if dtype_of([token]) == "f64":
-                got = float.fromhex(self.one(token))
+                got = float.fromhex(self.one(token, "--dtype", "f64"))
                 self.assertEqual(struct.pack("d", got), struct.pack("d", value(token)), token)
             else:
                 self.assertEqual(self.result("max", stdin=token.encode()), str(int(token)))
@@ -122,13 +122,15 @@ class Numbers(CommandTest):
 class Dtypes(CommandTest):
     def json_dtype(self, data):
         out = self.result("sum", "--json", stdin=data)
-        return out.split('"dtype":"')[1][:3]
+        return out.split('"dtype":"')[1].split('"')[0]
 
     def test_the_most_exact_dtype_that_holds_the_column(self):
         for tokens, want in [("1 -2", "i64"), ("9223372036854775807", "i64"), ("", "i64"),
                              ("9223372036854775808 1", "u64"), ("18446744073709551615 0", "u64"),
                              ("18446744073709551616", "f64"), ("18446744073709551615 -1", "f64"),
-                             ("1 2.0", "f64"), ("1e3", "f64"), ("-0", "i64"), ("5 nan", "f64")]:
+                             ("1 2.0", "i64"), ("1e3", "i64"), ("-0", "i64"), ("5 nan", "f64"),
+                             ("1 0.5", "decimal"), ("9223372036854775807 0.5", "f64"),
+                             ("0.1234567890123456", "f64"), ("1e-19", "f64")]:
             self.assertEqual(self.json_dtype("\n".join(tokens.split()).encode()), want, tokens)
 
     def test_a_late_token_decides_for_the_whole_column(self):
@@ -270,11 +272,12 @@ class Large(CommandTest):
         for op in OPERATIONS + ["prod"]:
             want = self.result(op, array)
             for j in [1, 2, 3, 8]:
-                self.assertEqual(self.result(op, "-j", j, text), want, op)
-                self.assertEqual(self.result(op, "-j", j, stdin=self.data), want, op)
+                how = op, "--dtype", "f64", "-j", j
+                self.assertEqual(self.result(*how, text), want, op)
+                self.assertEqual(self.result(*how, stdin=self.data), want, op)
         some = self.x[:2000]
         for op in OPERATIONS:
-            got = self.result(op, "--count", 2000, text)
+            got = self.result(op, "--dtype", "f64", "--count", 2000, text)
             self.assertEqual(float(got), float(exact(op, some)), op)
 
     def test_the_first_error_is_reported_with_its_line(self):

@@ -94,7 +94,7 @@ class Describe(CommandTest):
         objects = [json.loads(line) for line in
                    self.result("describe", "--json", csv, array).split("\n")]
         self.assertEqual([o.get("column") for o in objects], ["a", "b", None])
-        self.assertEqual([o["dtype"] for o in objects], ["i64", "f64", "i64"])
+        self.assertEqual([o["dtype"] for o in objects], ["i64", "decimal", "i64"])
         for o in objects:
             self.assertLessEqual({"schema", "command", "file", "dtype", "device", "seconds",
                                   *NAMES}, set(o))
