@@ -61,7 +61,7 @@ char *output_copy_name(char *line, const char *name);
  * the second file. */
 void output_end_line(const output *out, const char *file, const char *other);
 
-/* Element i of an array in memory, as a value. */
+/* Element i of an array in memory, as a value; of BF_PAIR: of tagged results (work/tagged.h). */
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i);
 
 /* Whether a name (it may be NULL) has the ending of an array, .npy; and whether -o has. */
