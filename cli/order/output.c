@@ -45,10 +45,12 @@ static int put_sheet(const answer *x, const question *q, output *out, const doub
     return output_sheet(out, form == SHEET_ALIGNED && !x->beside ? SHEET_TSV : form, &s, &of);
 }
 
-/* The percents are a column of --tsv and its like: then the file is only shown if there are
- * several. */
+/* The percents are a column of --tsv and its like, where the file is only shown if there are
+ * several; and beside names of columns or files, which would else name several lines alike. */
 static int put_rows(const answer *x, const question *q, output *out, bool many) {
-    const bool percents = q->kind == ORDER_QUANTILE && out->layout != LAYOUT_PLAIN;
+    const bool labelled = out->layout != LAYOUT_PLAIN || x->column || many,
+               several = out->layout != LAYOUT_PLAIN || answer_percents(q->options).n > 1;
+    const bool percents = q->kind == ORDER_QUANTILE && labelled && several;
     double *of = percents ? list_percents(q, answer_count(x)) : NULL;
     if (percents && !of) return fail_status(BF_E_MEMORY, NULL, x->file);
     const int code = put_sheet(x, q, out, of, many || (out->names && !percents));

@@ -232,6 +232,19 @@ class Statistics(OrderTest):
         self.assertEqual(self.lines("quantile", "-p", "50,75", x),
                          [repr(float(np.float32(0.2))), repr((float(np.float32(0.2)) + float(np.float32(0.3))) / 2)])
 
+    def test_lines_of_several_columns_have_percents(self):
+        for name, rows in (("f.csv", "1,2\n3,9\n"), ("g.csv", "5,6\n7,8\n")):
+            self.write(name, ("a,b\n" + rows).encode())
+        f, g = self.path("f.csv"), self.path("g.csv")
+        ask = ["quantile", "-p", "25,50"]
+        self.assertEqual(self.lines(*ask, "--column", "a", f), ["1.5", "2"])
+        self.assertEqual(self.lines(*ask, "--column", "a,b", f), ["a\t25\t1.5", "a\t50\t2", "b\t25\t3.75", "b\t50\t5.5"])
+        self.assertEqual(self.lines(*ask, "--column", "a", f, g),
+                         ["25\t1.5\t" + f, "50\t2\t" + f, "25\t5.5\t" + g, "50\t6\t" + g])
+        self.assertEqual(self.lines("quantile", "-p", "50", "--column", "a,b", f), ["a\t2", "b\t5.5"])
+        self.assertEqual(self.lines(*ask, "--column", "a,b", "--total", f),
+                         self.lines(*ask, "--column", "a,b", "--total", "--tsv", f))
+
     def test_dtypes_of_arrays(self):
         """That of the elements where all places are whole, whatever is equal beside others."""
         out = self.path("out.npy")
