@@ -1,5 +1,7 @@
 #include "group/ordered.h"
 
+#include "work/tagged.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +57,14 @@ typedef struct batch {
     int of[OPTIONS_AGGREGATES];
     double q[OPTIONS_AGGREGATES];
     bf_dtype to;
+    bool tagged;
 } batch;
+
+static bf_dtype results_of(const batch *b) { return b->tagged ? BF_PAIR : b->to; }
+
+static size_t bytes_of_results(const batch *b, int64_t groups) {
+    return (size_t)groups * (b->tagged ? sizeof(tagged) : bf_dtype_size(b->to));
+}
 
 static batch batch_of(const ordered *x, const options *o, int first) {
     batch b = {.first = first};
@@ -67,6 +76,7 @@ static batch batch_of(const ordered *x, const options *o, int first) {
         b.of[b.count++] = i;
     }
     b.to = order == ORDER_MEDIAN_OF ? bf_median_dtype(dtype) : bf_quantile_dtype(dtype, o->method);
+    b.tagged = tagged_wanted(dtype, b.to);
     return b;
 }
 
@@ -91,17 +101,17 @@ static bf_status find_batch(const ordered *x, const options *o, bf_context *cont
         .size = sizeof rules, .nan = o->rules.nan, .method = o->method, .empty = &empty};
     const bf_array keys = bf_array_of(x->of[0].dtype, x->of[0].data, x->n),
                    values = bf_array_of(c->dtype, c->data, x->n);
-    bf_array results = bf_array_of(b->to, to, groups);
+    bf_array results = bf_array_of(results_of(b), to, groups);
     int64_t n;
     if (medians) return bf_median_groups(context, &values, &keys, &rules, NULL, &results, &n);
-    results = (bf_array){to, b->to, 2, {b->count, groups}, {groups, 1}};
+    results = (bf_array){to, results_of(b), 2, {b->count, groups}, {groups, 1}};
     return bf_quantile_groups(context, &values, &keys, b->q, b->count, &rules, NULL, &results, &n);
 }
 
 static int add_batch(ordered *x, const options *o, bf_context *context, int first, int64_t groups) {
     const char *file = o->files[0];
     batch b = batch_of(x, o, first);
-    const size_t bytes = (size_t)groups * bf_dtype_size(b.to);
+    const size_t bytes = bytes_of_results(&b, groups);
     const int64_t n = o->aggregates[first].order == ORDER_MEDIAN_OF ? 1 : b.count;
     x->memory[first] = malloc((size_t)n * bytes + 1);
     if (!x->memory[first]) return no_memory(file);
@@ -109,7 +119,7 @@ static int add_batch(ordered *x, const options *o, bf_context *context, int firs
         groups > 0 ? find_batch(x, o, context, &b, groups, x->memory[first]) : BF_OK;
     for (int i = 0; i < b.count; i++)
         x->results[b.of[i]] =
-            bf_array_of(b.to, x->memory[first] + (n > 1 ? (size_t)i * bytes : 0), groups);
+            bf_array_of(results_of(&b), x->memory[first] + (n > 1 ? (size_t)i * bytes : 0), groups);
     return st == BF_OK ? EXIT_DONE : fail_status(st, context, file);
 }
 

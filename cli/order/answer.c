@@ -1,5 +1,7 @@
 #include "order/answer.h"
 
+#include "work/tagged.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,12 @@ void answer_free(answer *x) {
 
 static int no_memory(const subject *s) { return fail_status(BF_E_MEMORY, NULL, s->file); }
 
+int64_t answer_count(const answer *x) {
+    int64_t count = 1;
+    for (int d = 0; d < x->values.ndim; d++) count *= x->values.shape[d];
+    return count;
+}
+
 /* Sets the strides of a contiguous array. */
 static void make_contiguous(bf_array *a) {
     int64_t step = 1;
@@ -31,9 +39,9 @@ static void make_contiguous(bf_array *a) {
 /* Gives the values, whose shape and dtype are set, memory. */
 static int make_room(answer *x, const subject *s) {
     make_contiguous(&x->values);
-    int64_t count = 1;
-    for (int d = 0; d < x->values.ndim; d++) count *= x->values.shape[d];
-    x->memory = x->values.data = malloc((size_t)count * bf_dtype_size(x->values.dtype) + 1);
+    const bool pairs = x->values.dtype == BF_PAIR;
+    const size_t bytes = pairs ? sizeof(tagged) : bf_dtype_size(x->values.dtype);
+    x->memory = x->values.data = malloc((size_t)answer_count(x) * bytes + 1);
     return x->memory ? EXIT_DONE : no_memory(s);
 }
 
@@ -131,7 +139,7 @@ static int top_of_array(answer *x, const question *q, const subject *s) {
     x->values = s->array;
     x->values.shape[axis] = shown < q->options->first ? shown : q->options->first;
     code = make_room(x, s);
-    if (code == EXIT_DONE) code = make_beside(x, s, bf_array_count(&x->values));
+    if (code == EXIT_DONE) code = make_beside(x, s, answer_count(x));
     if (code != EXIT_DONE) return code;
     bf_array index = x->values;
     index.dtype = BF_I64;
@@ -179,40 +187,77 @@ static bf_status find_quantiles(const question *q, const bf_array *a, const doub
                : bf_quantile_index(q->context, a, &p->elements, of, n, rules, values);
 }
 
-/* The rules with --empty, as a result of the values' dtype. */
-static int read_empty(const answer *x, const question *q, bf_order_options *rules,
-                      bf_value *empty) {
+/* The rules with --empty, as a result of this dtype. */
+static int read_empty(bf_dtype dtype, const question *q, bf_order_options *rules, bf_value *empty) {
     *rules = answer_rules(q);
     if (q->options->empty) rules->empty = empty;
-    return places_read_empty(q->options, x->values.dtype, empty);
+    return places_read_empty(q->options, dtype, empty);
 }
 
-static int median_of_array(answer *x, const question *q, const subject *s) {
-    bf_order_options rules;
-    bf_value empty;
-    x->values.dtype = bf_median_dtype(s->array.dtype);
-    shape_kept(x, q, &s->array, 0);
-    int code = read_empty(x, q, &rules, &empty);
-    if (code == EXIT_DONE) code = make_room(x, s);
-    if (code != EXIT_DONE) return code;
-    return end_call(q, s, find_median(q, &s->array, &rules, &x->values));
-}
-
-static int quantiles_of_array(answer *x, const question *q, const subject *s) {
-    bf_order_options rules;
-    bf_value empty;
+/* The quantiles that are asked for, from 0 to 1; NULL: there is no memory. */
+static double *list_fractions(const question *q, int *n) {
     const struct wanted_percents percents = answer_percents(q->options);
-    x->values.dtype = bf_quantile_dtype(s->array.dtype, q->options->method);
-    x->values.shape[0] = percents.n;
-    shape_kept(x, q, &s->array, 1);
-    int code = read_empty(x, q, &rules, &empty);
+    double *of = malloc((size_t)percents.n * sizeof *of + 1);
+    for (int i = 0; i < percents.n && of; i++) of[i] = percents.at[i] / 100;
+    *n = percents.n;
+    return of;
+}
+
+static bf_status find_percents(const question *q, const bf_array *a, const bf_order_options *rules,
+                               const bf_array *values) {
+    int n;
+    double *of = list_fractions(q, &n);
+    const bf_status st = of ? find_quantiles(q, a, of, n, rules, values) : BF_E_MEMORY;
+    free(of);
+    return st;
+}
+
+/* Whether all results are elements by their places. */
+static bool is_whole(const question *q, int64_t length) {
+    int n = 0;
+    double *of = q->kind == ORDER_QUANTILE ? list_fractions(q, &n) : NULL;
+    const bool known = length > 0 && (of || q->kind == ORDER_MEDIAN);
+    const bool whole = known && bf_quantile_is_whole(q->options->method, length, of, n);
+    free(of);
+    return whole;
+}
+
+/* The dtype of an array depends on places, not on what is equal there. */
+void answer_settle(answer *x, const question *q, bf_dtype dtype, bf_dtype to, int64_t length) {
+    const int64_t n = answer_count(x);
+    const bool rounds =
+        output_names_array(q->options->output) && tagged_wanted(dtype, to) && !is_whole(q, length);
+    x->values.dtype =
+        rounds ? tagged_make(x->memory, n, to) : tagged_settle(x->memory, n, dtype, to);
+}
+
+/* The elements of each fibre. */
+static int64_t length_of(const question *q, const bf_array *a) {
+    const places *p = q->places;
+    int64_t length = 1;
+    if (p && p->kind != BY_AXES) return 0;
+    for (int d = 0; d < a->ndim; d++)
+        if (!p || p->reduced & 1u << d) length *= a->shape[d];
+    return length;
+}
+
+/* Results that are elements have their dtype. */
+static int statistics_of_array(answer *x, const question *q, const subject *s) {
+    bf_order_options rules;
+    bf_value empty;
+    const bool median = q->kind == ORDER_MEDIAN;
+    const bf_dtype dtype = s->array.dtype, to = median
+                                                    ? bf_median_dtype(dtype)
+                                                    : bf_quantile_dtype(dtype, q->options->method);
+    if (!median) x->values.shape[0] = answer_percents(q->options).n;
+    x->values.dtype = to == dtype ? to : BF_PAIR;
+    shape_kept(x, q, &s->array, !median);
+    int code = read_empty(to, q, &rules, &empty);
     if (code == EXIT_DONE) code = make_room(x, s);
     if (code != EXIT_DONE) return code;
-    double *of = malloc((size_t)percents.n * sizeof *of);
-    if (!of) return no_memory(s);
-    for (int i = 0; i < percents.n; i++) of[i] = percents.at[i] / 100;
-    const bf_status st = find_quantiles(q, &s->array, of, percents.n, &rules, &x->values);
-    free(of);
+    const bf_status st = median ? find_median(q, &s->array, &rules, &x->values)
+                                : find_percents(q, &s->array, &rules, &x->values);
+    if (st == BF_OK && to != dtype) answer_settle(x, q, dtype, to, length_of(q, &s->array));
     return end_call(q, s, st);
 }
 
@@ -227,8 +272,8 @@ int answer_make(answer *x, const question *q, const subject *s) {
     switch (q->kind) {
     case ORDER_SORT:
     case ORDER_ARGSORT: code = sort_array(x, q, s); break;
-    case ORDER_MEDIAN: code = median_of_array(x, q, s); break;
-    case ORDER_QUANTILE: code = quantiles_of_array(x, q, s); break;
+    case ORDER_MEDIAN:
+    case ORDER_QUANTILE: code = statistics_of_array(x, q, s); break;
     case ORDER_TOP: code = top_of_array(x, q, s); break;
     case ORDER_UNIQUE: code = unique_of_array(x, q, s); break;
     }

@@ -36,7 +36,7 @@ typedef struct subject {
 typedef struct answer {
     const char *file, *column;
     bf_state_info info; /* of the array: count; nan and inf if they are shown */
-    bf_array values;    /* contiguous */
+    bf_array values;    /* contiguous; BF_PAIR: tagged (work/tagged.h) */
     int64_t *beside;    /* of top, the indices; of unique, how often each occurs; NULL: none */
     void *memory;       /* of the values; NULL: the subject's */
     double seconds;
@@ -46,6 +46,9 @@ typedef struct answer {
 /* Answers. Free the answer in either case. */
 int answer_make(answer *x, const question *q, const subject *s);
 void answer_free(answer *x);
+
+/* How many values it has. */
+int64_t answer_count(const answer *x);
 
 /* Reports that a call about this file failed. Returns an exit code. */
 int answer_failed(const question *q, bf_status st, const char *file);
@@ -59,6 +62,10 @@ void answer_begin(const answer *x, const question *q, const output *out);
 int answer_part(const answer *part, const question *q, output *out, bool many, int64_t before,
                 const kept *behind);
 int answer_end(const answer *x, const question *q, const output *out, const kept *behind);
+
+/* Gives tagged values of quantiles of `dtype`, which have `to` between elements, the dtype that is
+ * shown or written; each is of `length` elements, or (0) of different numbers. */
+void answer_settle(answer *x, const question *q, bf_dtype dtype, bf_dtype to, int64_t length);
 
 /* The order that is asked for, and its other rules. */
 bf_order_options answer_rules(const question *q);

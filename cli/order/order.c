@@ -47,9 +47,9 @@ static const struct {
      {SYNOPSIS,
       "The quantiles of each FILE, one a line. The methods are NumPy's: linear, lower, higher,\n"
       "midpoint, nearest, inverted_cdf, averaged_inverted_cdf, closest_observation,\n"
-      "interpolated_inverted_cdf, hazen, weibull, median_unbiased and normal_unbiased. --tsv "
-      "shows\n"
-      "the percent, a tab and the quantile. '-' or no FILE is standard input.",
+      "interpolated_inverted_cdf, hazen, weibull, median_unbiased and normal_unbiased. A line of\n"
+      "--tsv, or of several columns or files, has the percent, a tab and the quantile. '-' or no\n"
+      "FILE is standard input.",
       TAKES_ORDER | TAKES_WORK | TAKES_MANY | TAKES_EMPTY | TAKES_PERCENTS,
       "bitfold quantile -p 5,50,99.9 x.npy"}},
     {"top",

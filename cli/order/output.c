@@ -39,17 +39,19 @@ static int put_sheet(const answer *x, const question *q, output *out, const doub
         columns[n++] = (sheet_column){
             .name = q->kind == ORDER_TOP ? "index" : "count", .dtype = BF_I64, .array = x->beside};
     if (file) columns[n++] = output_file_column(x->file);
-    const sheet s = {.columns = columns, .count = n, .rows = bf_array_count(&x->values)};
+    const sheet s = {.columns = columns, .count = n, .rows = answer_count(x)};
     const sheet_subject of = {report_command_name(), x->file, NULL, x->seconds};
     const enum sheet_form form = sheet_form_of(q->options);
     return output_sheet(out, form == SHEET_ALIGNED && !x->beside ? SHEET_TSV : form, &s, &of);
 }
 
-/* The percents are a column of --tsv and its like: then the file is only shown if there are
- * several. */
+/* The percents are a column of --tsv and its like, where the file is only shown if there are
+ * several; and beside names of columns or files, which would else name several lines alike. */
 static int put_rows(const answer *x, const question *q, output *out, bool many) {
-    const bool percents = q->kind == ORDER_QUANTILE && out->layout != LAYOUT_PLAIN;
-    double *of = percents ? list_percents(q, bf_array_count(&x->values)) : NULL;
+    const bool labelled = out->layout != LAYOUT_PLAIN || x->column || many,
+               several = out->layout != LAYOUT_PLAIN || answer_percents(q->options).n > 1;
+    const bool percents = q->kind == ORDER_QUANTILE && labelled && several;
+    double *of = percents ? list_percents(q, answer_count(x)) : NULL;
     if (percents && !of) return fail_status(BF_E_MEMORY, NULL, x->file);
     const int code = put_sheet(x, q, out, of, many || (out->names && !percents));
     free(of);
@@ -83,7 +85,7 @@ static int put_numbers(const answer *x, const question *q, FILE *f, int64_t befo
                        char *(*make)(const void *, int64_t, char *)) {
     const listed l = {x, before};
     const lines numbers = {make, &l, JSON_VALUE_TEXT + 1, NULL};
-    return lines_put(f, &numbers, bf_array_count(&x->values), q->options->threads);
+    return lines_put(f, &numbers, answer_count(x), q->options->threads);
 }
 
 static void put_percents(const question *q, FILE *f) {
@@ -178,7 +180,7 @@ int answer_part(const answer *part, const question *q, output *out, bool many, i
                 const kept *behind) {
     const bf_array *a = &part->values;
     if (output_is_array(out)) {
-        fwrite(a->data, bf_dtype_size(a->dtype), (size_t)bf_array_count(a), out->stream);
+        fwrite(a->data, bf_dtype_size(a->dtype), (size_t)answer_count(part), out->stream);
         return EXIT_DONE;
     }
     return out->layout == LAYOUT_JSON ? put_object_part(part, q, out->stream, before, behind)

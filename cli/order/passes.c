@@ -57,31 +57,27 @@ bool passes_would_load(const passes *x, const quantiles_input *in) {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Puts the values of a column behind each other. */
-static int make_answer(const passes *x, const quantiles_column *c, answer *a) {
+static void make_answer(const passes *x, const quantiles_column *c, answer *a) {
     const int n = x->search.percents.n;
-    const size_t bytes = bf_dtype_size(c->to), values = n > 0 ? (size_t)n : 1;
-    char *to = malloc(values * bytes);
-    if (!to) return fail_status(BF_E_MEMORY, NULL, a->file);
-    for (size_t i = 0; i < values; i++) memcpy(to + i * bytes, &c->values[i].as, bytes);
     a->info = c->info;
     a->nulls = c->nulls;
-    a->memory = to;
-    a->values = bf_array_of(c->to, to, n);
+    a->memory = c->values;
+    a->values = bf_array_of(BF_PAIR, c->values, n);
     if (n == 0) a->values.ndim = 0;
-    return EXIT_DONE;
+    answer_settle(a, x->question, c->info.dtype, c->to, c->info.count);
 }
 
 static int answer_column(const passes *x, const quantiles *q, int k, answer *a) {
     quantiles_column c;
     const bf_status st = quantiles_take(q, k, &c);
-    int code = st == BF_OK ? make_answer(x, &c, a) : answer_failed(x->question, st, a->file);
+    int code = st == BF_OK ? EXIT_DONE : answer_failed(x->question, st, a->file);
     if (code == EXIT_DONE) {
+        make_answer(x, &c, a);
         note_device(x->question->context, a->file);
         code = answer_put(a, x->question, x->output,
                           x->question->options->file_count > 1 || x->question->options->total);
     }
-    free(c.values);
+    if (st != BF_OK) free(c.values);
     answer_free(a);
     return code;
 }

@@ -2,8 +2,8 @@
 #include "reduce/describe.h"
 
 #include "command.h"
-#include "reduce/expression.h"
 #include "input/infer.h"
+#include "reduce/expression.h"
 #include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
@@ -41,7 +41,8 @@ static bf_value index_value(int64_t i) { return i < 0 ? (bf_value){.dtype = BF_N
 
 static bf_value value_of(const described *x, int i) {
     const bf_description *d = &x->values;
-    if (i >= VALUES) return x->quantiles ? x->quantiles[i - VALUES] : (bf_value){.dtype = BF_NONE};
+    if (i >= VALUES && !x->quantiles) return (bf_value){.dtype = BF_NONE};
+    if (i >= VALUES) return output_element(x->quantile, x->quantiles, i - VALUES);
     switch (i) {
     case 0: return number(d->n);
     case 1: return number(d->nan);
@@ -247,6 +248,7 @@ static int take_quantiles(const task *t, const quantiles *q, int k, described *d
     quantiles_column found;
     const bf_status st = quantiles_take(q, k, &found);
     if (st == BF_OK) {
+        d->quantile = tagged_settle(found.values, found.count, found.info.dtype, found.to);
         d->quantiles = found.values;
         return EXIT_DONE;
     }

@@ -10,7 +10,8 @@ typedef struct described {
     const char *dtype;
     bf_description values;
     struct wanted_percents percents; /* of quantiles */
-    bf_value *quantiles;             /* NULL: there are none */
+    void *quantiles;                 /* NULL: there are none */
+    bf_dtype quantile;               /* of them; BF_PAIR: tagged (work/tagged.h) */
     double seconds;
     int64_t nulls; /* rows that were left out, for they have no value */
 } described;

@@ -30,10 +30,12 @@ const char *output_dtype(bf_dtype dtype, int scale) {
 }
 
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i) {
-    const size_t bytes = bf_dtype_size(dtype);
-    bf_value v = {.dtype = dtype};
-    memcpy(&v.as, (const char *)array + (size_t)i * bytes, bytes);
-    switch (dtype) { /* integers are widened */
+    const uint64_t *const pair = dtype == BF_PAIR ? (const uint64_t *)array + 2 * i : NULL;
+    const bf_dtype own = pair ? (bf_dtype)pair[1] : dtype;
+    const size_t bytes = bf_dtype_size(own);
+    bf_value v = {.dtype = own};
+    memcpy(&v.as, pair ? (const void *)pair : (const char *)array + (size_t)i * bytes, bytes);
+    switch (own) { /* integers are widened */
     case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;
     case BF_I16: v.as.i64 = (int16_t)v.as.u64; break;
     case BF_I32: v.as.i64 = (int32_t)v.as.u64; break;

@@ -64,7 +64,7 @@ void output_end_line(const output *out, const char *file, const char *other);
 /* The name of a dtype, "decimal" with a scale. */
 const char *output_dtype(bf_dtype dtype, int scale);
 
-/* Element i of an array in memory, as a value. */
+/* Element i of an array in memory, as a value; of BF_PAIR: of tagged results (work/tagged.h). */
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i);
 
 /* Whether a name (it may be NULL) has the ending of an array, .npy; and whether -o has. */

@@ -272,6 +272,15 @@ int quantiles_find(quantiles *q, const quantiles_search *s, quantiles_input *inp
     return code == EXIT_DONE ? find_all(q, inputs, n) : code;
 }
 
+static bf_status take_part(const bf_quantiles *found, tagged *to) {
+    bf_value values[BF_QUANTILES_MAX];
+    bf_quantiles_info info = {.size = sizeof info};
+    const bf_status st = bf_quantiles_result(found, values);
+    bf_quantiles_describe(found, &info);
+    for (int i = 0; i < info.results && st == BF_OK; i++) to[i] = tagged_of(&values[i]);
+    return st;
+}
+
 bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_quantiles *const *found = &q->found[k * q->parts];
     bf_quantiles_info info = {.size = sizeof info};
@@ -282,9 +291,10 @@ bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
         .info = {.dtype = info.dtype, .count = info.all, .nan = info.nan, .inf = state.inf},
         .to = info.to,
         .nulls = q->seen - info.all,
+        .count = q->search->percents.n > 0 ? q->search->percents.n : 1,
         .values = malloc((size_t)(q->parts * BF_QUANTILES_MAX) * sizeof *column->values)};
     bf_status st = column->values ? BF_OK : BF_E_MEMORY;
     for (int p = 0; p < q->parts && st == BF_OK; p++)
-        st = bf_quantiles_result(found[p], column->values + (size_t)p * BF_QUANTILES_MAX);
+        st = take_part(found[p], column->values + (size_t)p * BF_QUANTILES_MAX);
     return st;
 }

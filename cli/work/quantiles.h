@@ -4,6 +4,7 @@
 #ifndef BITFOLD_CLI_WORK_QUANTILES_H
 #define BITFOLD_CLI_WORK_QUANTILES_H
 
+#include "work/tagged.h"
 #include "work/work.h"
 
 /* What is looked for, by whose work. */
@@ -54,8 +55,9 @@ void quantiles_free(quantiles *q);
 /* What was found of a column. */
 typedef struct quantiles_column {
     bf_state_info info; /* dtype, count, nan; inf if infinities were counted */
-    bf_dtype to;        /* of the values */
-    bf_value *values;   /* to be freed */
+    bf_dtype to;        /* of values between elements */
+    int count;          /* of values */
+    tagged *values;     /* to be freed */
     int64_t nulls;      /* rows that were left out, for they have no value */
 } quantiles_column;
 

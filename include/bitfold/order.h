@@ -50,7 +50,8 @@ typedef struct bf_order_options {
     bf_nan_policy nan; /* BF_NAN_SKIP: NaNs are last, also in descending order, and quantiles
                           are those of the others; BF_NAN_ERROR: BF_E_NAN if there is one */
     bf_quantile_method method; /* of quantiles */
-    const bf_value *empty; /* the quantile of nothing, of the results' dtype; NULL: BF_E_EMPTY */
+    const bf_value *empty; /* the quantile of nothing, of the results' dtype (the first that they
+                              may have, if they are BF_PAIR); NULL: BF_E_EMPTY */
 } bf_order_options;
 
 /* BF_ORDER_OPTIONS(.descending = true) (C only). Options may be NULL in every call. */
@@ -104,11 +105,21 @@ BF_API bf_status bf_top(bf_context *context, const bf_array *array, int axis, in
 /* ---- order statistics ------------------------------------------------------------------------
  */
 
-/* The dtype of quantiles: of the methods lower, higher, nearest, inverted_cdf and
- * closest_observation the array's, of all others BF_F64. Of a median: of floats the array's, of
- * integers and bools BF_F64. */
+/* A quantile is an element, or lies between two: the exact interpolation, rounded once. It has one
+ * of these dtypes, which the array of the results says:
+ * - bf_quantile_dtype: of the methods lower, higher, nearest, inverted_cdf and closest_observation
+ *   the array's, of all others BF_F64. A median has bf_median_dtype: of floats the array's, of
+ *   integers and bools BF_F64. It may round an integer of 64 bits.
+ * - The array's own dtype. Floats are rounded once, to it; but if an integer or bool lies between
+ *   two elements (bf_quantile_is_whole says it), the call fails: BF_E_DTYPE.
+ * - BF_PAIR: each result is its bits, and its dtype. That is the array's where the result is an
+ *   element, also one of two equal integers; else the first one. */
 BF_API bf_dtype bf_quantile_dtype(bf_dtype dtype, bf_quantile_method method);
 BF_API bf_dtype bf_median_dtype(bf_dtype dtype);
+
+/* Returns 1 if all quantiles q[0..m) of n elements, or (q NULL, m 0) their median, are elements by
+ * their places; else 0. Skipped NaNs do not count among the n. */
+BF_API int bf_quantile_is_whole(bf_quantile_method method, int64_t n, const double q[], int m);
 
 /* The quantiles q[0..m) (0 to 1) of each fibre along axes[0..n) (axis.h): values has the
  * shape (m, the array's extents without these axes, or with 1 in place of each). Errors: BF_E_NAN,
@@ -138,8 +149,9 @@ BF_API bf_status bf_quantile_groups(bf_context *context, const bf_array *array,
                                     const bf_order_options *options, const bf_array *groups,
                                     const bf_array *values, int64_t *n);
 
-/* The median: the exact mean of the two in the middle, rounded once (of an odd number, the one).
- * values has the shape of the kept axes, or of segments, or of slots. */
+/* The median: the exact mean of the two in the middle, rounded once (of an odd number, the one),
+ * which is the quantile 0.5 of the method linear. values has the shape of the kept axes, or of
+ * segments, or of slots. */
 BF_API bf_status bf_median_axes(bf_context *context, const bf_array *array, const int axes[], int n,
                                 const bf_order_options *options, const bf_array *values);
 BF_API bf_status bf_median_segments(bf_context *context, const bf_array *array,
@@ -225,15 +237,16 @@ BF_API bf_status bf_quantiles_merge(bf_quantiles *into, const bf_quantiles *from
  * BF_E_STATE (this pass had not the elements of the first); then the object is as it was. */
 BF_API bf_status bf_quantiles_next(bf_quantiles *quantiles, int *done);
 
-/* Writes the m quantiles, or the median, of the dtype that bf_quantile_dtype or bf_median_dtype
- * says. Errors: BF_E_STATE (not done), BF_E_NAN, BF_E_EMPTY. */
+/* Writes the m quantiles, or the median. One that is an element has dtype `dtype` of
+ * bf_quantiles_info, others have `to`: each value says which. Errors: BF_E_STATE (not done),
+ * BF_E_NAN, BF_E_EMPTY. */
 BF_API bf_status bf_quantiles_result(const bf_quantiles *quantiles, bf_value values[]);
 
 typedef struct bf_quantiles_info {
-    size_t size; /* sizeof(bf_quantiles_info): set before the call, see bitfold.h */
-    bf_dtype dtype, to;
-    int results; /* m, or 1 */
-    int pass;    /* from 1 */
+    size_t size;        /* sizeof(bf_quantiles_info): set before the call, see bitfold.h */
+    bf_dtype dtype, to; /* of elements; of results between them */
+    int results;        /* m, or 1 */
+    int pass;           /* from 1 */
     int done;
     int64_t count; /* elements absorbed in this pass, */
     int64_t all;   /* and in the first, when it has ended; else 0 */

@@ -70,7 +70,7 @@ typedef enum bf_dtype {
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
         BF_I192 = 32, /* results only: a 192-bit two's complement integer */
-    BF_PAIR = 33      /* keys and values of tables only: two uint64_t */
+    BF_PAIR = 33      /* two uint64_t: keys, values of tables, quantiles with their dtype */
 } bf_dtype;
 
 /* X(identifier, number, name) */

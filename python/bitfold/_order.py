@@ -1,6 +1,7 @@
 """Order (order.h): sorting, and what depends on the order of values."""
 
 import ctypes
+import math
 from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
@@ -45,6 +46,7 @@ _SIGNATURES = {
     "bf_rank": (c_int, c_void_p, _ARRAY, c_int, c_int, _OPTIONS, _ARRAY),
     "bf_top": (c_int, c_void_p, _ARRAY, c_int, c_int64, _OPTIONS, _ARRAY, _ARRAY),
     "bf_quantile_dtype": (c_int, c_int, c_int),
+    "bf_quantile_is_whole": (c_int, c_int, c_int64, POINTER(c_double), c_int),
     "bf_median_dtype": (c_int, c_int),
     "bf_quantile_axes": (c_int, c_void_p, _ARRAY, *_AXES, *_QUANTILES, *_SELECT),
     "bf_quantile_segments": (c_int, c_void_p, _ARRAY, _ARRAY, *_QUANTILES, *_SELECT),
@@ -299,6 +301,13 @@ def _kept(view, axis, keepdims):
     return (c_int * len(given))(*given), len(given), left
 
 
+def _are_elements(view, method, fractions, length, nan):
+    """Returns whether the quantiles (None: the median) of lines of this length are elements."""
+    known = length > 0 and (nan != "skip" or view.dtype not in ("f16", "bf16", "f32", "f64"))
+    n = 0 if fractions is None else len(fractions)
+    return known and bool(lib.bf_quantile_is_whole(method, length, fractions, n))
+
+
 def _select(x, name, shape, first, empty, options, context, call, number):
     """Calls the library for results of dtype `name`; first: the extent of several quantiles, or none.
     number: one result is a number, wherever x is."""
@@ -315,9 +324,11 @@ def _quantiles(
 ):
     view = views[0]
     fractions, first = _fractions(q, divisor)
-    to = lib.bf_quantile_dtype(DTYPES[view.dtype], _method(method))
+    name = NAMES[lib.bf_quantile_dtype(DTYPES[view.dtype], _method(method))]
     options = _options(nan=nan, method=method)
-    arguments, shape = shape_of(*views)
+    arguments, shape, length = shape_of(*views)
+    if _are_elements(view, _method(method), fractions, length, nan):
+        name, empty = view.dtype, None
 
     def call(context, target):
         _call(
@@ -325,13 +336,19 @@ def _quantiles(
             byref(options), byref(_with_first(target.array, first)),
         )  # fmt: skip
 
-    return _select(x, NAMES[to], shape, first, empty, options, context, call, number)
+    return _select(x, name, shape, first, empty, options, context, call, number)
+
+
+# What is asked of the axes, segments or slots: further arguments, the shape of results, and the number of
+# elements of each, if it is the same.
 
 
 def _of_axes(axis, keepdims):
     def shape_of(view):
         numbers, n, left = _kept(view, axis, keepdims)
-        return (numbers, n), left
+        extents = view.array.shape[: view.array.ndim]
+        _, reduced = _axes(axis, len(extents))
+        return (numbers, n), left, math.prod(e for d, e in enumerate(extents) if d in reduced)
 
     return shape_of
 
@@ -343,7 +360,7 @@ def _of_places(count):
         slots = places.array.shape[0] - 1 if count is None else whole(count)
         if slots < 0:
             raise ShapeError("no offsets" if count is None else f"{count} slots")
-        return (byref(places.array),), [slots]
+        return (byref(places.array),), [slots], 0
 
     return shape_of
 
@@ -361,10 +378,10 @@ def quantile(
     """Returns the quantiles q (a number from 0 to 1, or a sequence of them: then the first axis of the
     result) of x along axis (None: of all elements).
 
-    method: one of NumPy's, such as "linear", "lower" or "median_unbiased". Exact: the elements are
-    those of a sort, and the result has the bits of numpy.quantile with a list, save where that rounds
-    twice or wraps. nan="skip" leaves NaN out. The methods that choose an element give the dtype of x,
-    the others float64.
+    method: one of NumPy's, such as "linear", "lower" or "median_unbiased". The result is the exact
+    value between the two elements where numpy.quantile with a list looks, rounded once. nan="skip"
+    leaves NaN out. If every q is at an element, as with methods that choose one, the result has the
+    dtype of x, and every digit; else float64.
 
     Errors: EmptyError (no elements, and no empty=, the result of none), ArgumentError (q outside 0 to
     1; no such method or axis).
@@ -438,7 +455,7 @@ def index_quantile(
 def _median(x, views, context, nan, empty, shape_of, function, number=False):
     view = views[0]
     options = _options(nan=nan)
-    arguments, shape = shape_of(*views)
+    arguments, shape, length = shape_of(*views)
 
     def call(context, target):
         _call(
@@ -446,6 +463,8 @@ def _median(x, views, context, nan, empty, shape_of, function, number=False):
         )
 
     name = NAMES[lib.bf_median_dtype(DTYPES[view.dtype])]
+    if _are_elements(view, 0, None, length, nan):
+        name, empty = view.dtype, None
     return _select(x, name, shape, [], empty, options, context, call, number)
 
 
@@ -454,8 +473,8 @@ def median(
     context=None,
 ):  # fmt: skip
     """Returns the median of x along axis (None: of all elements): of an even number of elements the
-    exact mean of the two in the middle, rounded once. Of integers float64, of floats their dtype; the
-    shape is that of x without axis.
+    exact mean of the two in the middle, rounded once: of integers float64, of floats their dtype. Of an
+    odd number it is the one in the middle, of the dtype of x. The shape is that of x without axis.
 
     Errors: EmptyError (no elements, and no empty=, the result of none).
 

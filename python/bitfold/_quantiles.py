@@ -108,15 +108,17 @@ class Quantiles(Mergeable):
         return self.info().done
 
     def result(self):
-        """Returns the quantiles, a list if q was one; or the median."""
+        """Returns the quantiles, a list if q was one; or the median. One that is an element is what an
+        element of the dtype is: an integer has every digit."""
         values = (Value * self.info().results)()
         self._context._call(lib.bf_quantiles_result, self._handle, values)
         found = list(map(to_python, values))
         return found[0] if self._one else found
 
     def info(self):
-        """Returns a QuantilesInfo: the dtypes of elements and results, the number of results, the pass,
-        from 1, whether all is found, the elements of this pass, and those of the first and NaNs."""
+        """Returns a QuantilesInfo: the dtypes of elements and of results between them, the number of
+        results, the pass, from 1, whether all is found, the elements of this pass, and those of the
+        first and NaNs."""
         i = sized(_Info)
         self._context._call(lib.bf_quantiles_describe, self._handle, byref(i))
         return QuantilesInfo(

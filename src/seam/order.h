@@ -3,6 +3,7 @@
 #define BF_SEAM_ORDER_H
 
 #include "rules/key/order.h"
+#include "rules/order/quantile.h"
 #include "rules/order/ranges.h"
 #include "seam/backend.h"
 #include <bitfold/order.h>
@@ -33,8 +34,23 @@ typedef struct bf_selection {
     bf_quantile_method method;
     bf_nan_policy nan;
     const bf_value *empty; /* of dtype `to`, or NULL */
-    bf_dtype to;
+    bf_dtype to;           /* of results */
+    bool tagged;           /* they are pairs, and those that are elements have their own dtype */
 } bf_selection;
+
+static inline int bf_selection_bytes(const bf_selection *s) {
+    return bf_quantile_bytes(s->to, s->tagged);
+}
+
+/* Writes a result. */
+static inline void bf_selection_store(const bf_selection *s, void *to, bf_quantile_value value) {
+    bf_quantile_store(to, s->to, s->tagged, value);
+}
+
+/* What selection->empty stands for. */
+static inline bf_quantile_value bf_selection_empty(const bf_selection *s) {
+    return bf_quantile_value_make(s->to, bf_load_bits(&s->empty->as, bf_dtype_bytes(s->to)));
+}
 
 /* Errors of all: BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. Memory is such as the backend reaches,
  * of any alignment, unless a comment says more. After a failure outputs hold anything. */
@@ -56,8 +72,8 @@ typedef struct bf_order_backend {
      * offsets. */
     bf_status (*top)(bf_context *context, const bf_order_lines *lines, int64_t k, void *values,
                      void *index);
-    /* Writes results of dtype selection->to: result i of line l is element i * lines->count + l.
-     * Errors: BF_E_NAN, BF_E_EMPTY, with messages. */
+    /* Writes results as bf_selection_store does: result i of line l is element i * lines->count +
+     * l. Errors: BF_E_NAN, BF_E_EMPTY, with messages. */
     bf_status (*select)(bf_context *context, const bf_order_lines *lines,
                         const bf_selection *selection, void *results);
     /* Adds n > 0 elements to a tally, in host memory. Errors also: BF_E_STATE, with a message

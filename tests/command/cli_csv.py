@@ -16,6 +16,7 @@ import unittest
 import numpy as np
 
 from command import SANITIZED, SHORT, THREADS_ALONE, CommandTest, run
+from quantiles import place_of, value_at
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 6
 THREADS = [2, 8] if THREADS_ALONE else [1, 2, 3, 8]
@@ -404,10 +405,11 @@ class Nulls(CommandTest):
             for o, t, c in zip(ask("describe", "--quantiles"), there, columns):
                 self.assertEqual((o["min"], o["max"], o["sum"]), (t[0], t[-1], sum(t)))
                 self.assertEqual((o["argmin"], o["argmax"]), (c.index(t[0]), c.index(t[-1])))
-                self.assertEqual(o["quantiles"], list(np.percentile(t, [25, 50, 75])), seed)
+                places = [place_of("linear", len(t), q) for q in (0.25, 0.5, 0.75)]
+                self.assertEqual(o["quantiles"], [value_at(t, place) for place in places], seed)
             self.assertEqual([o["value"] for o in ask("median")], [np.median(t) for t in there])
             self.assertEqual([o["values"] for o in ask("quantile", "-p", "0,90")],
-                             [list(np.percentile(t, [0, 90])) for t in there])
+                             [[t[0], value_at(t, place_of("linear", len(t), 0.9))] for t in there])
             self.assertEqual([o["values"] for o in ask("sort")], there)
             self.assertEqual([(o["values"], o["counts"]) for o in ask("unique", "--count")],
                              [tuple(a.tolist() for a in np.unique(t, return_counts=True)) for t in there])

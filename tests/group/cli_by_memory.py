@@ -67,6 +67,32 @@ class Limited(MemoryTest):
         self.check(self.limited(*ask, "--sort", "-all"), by_sum + [last])
         self.check(self.limited(*ask, "--sort", "-key", "-n", 1000), by_key[:-1001:-1] + [last])
 
+    def test_medians_of_integers_have_every_digit(self):
+        """An integer beside f64, also where groups are sorted by them."""
+        r = random.Random(3)
+        keys = ["%05d" % r.randrange(KEYS // 2) + "k" for _ in range(ROWS // 2)]
+        near = [2**53, -(2**53), 2**63 - 4, -(2**63), 0]
+        values = [r.choice(near) + r.randrange(4) for _ in keys]
+        groups = collections.defaultdict(list)
+        for key, value in zip(keys, values):
+            groups[key].append(value)
+
+        def middle(of):
+            line = sorted(of)
+            a, b = line[(len(line) - 1) // 2], line[len(line) // 2]
+            return a if a == b else median(of)
+
+        want = sorted((middle(of), key) for key, of in groups.items())
+        path = self.table(("k", keys), ("v", map(str, values)))
+        ask = ["group", "--by", "k", "--median", "v=m", "--total", path, "--sort"]
+        last = ["\t" + show(middle(values))]
+        rising = ["%s\t%s" % (key, show(value)) for value, key in want]
+        want.sort(key=lambda of: (-Fraction(of[0]), of[1]))
+        falling = ["%s\t%s" % (key, show(value)) for value, key in want]
+        for found in (self.limited, self.result):
+            self.check(found(*ask, "m"), rising + last, found)
+            self.check(found(*ask, "-m"), falling + last, found)
+
     def test_counts_are_those_of_a_counter(self):
         """Of words that lie apart, of long ones, and of numbers."""
         r = random.Random(2)

@@ -4,11 +4,11 @@ import json
 import math
 import os
 import unittest
-from fractions import Fraction
 
 import numpy as np
 
 from command import CommandTest
+from quantiles import median_place, place_of, value_at
 
 METHODS = ("linear", "lower", "weibull", "inverted_cdf", "midpoint")
 
@@ -30,15 +30,15 @@ class GroupOrder(CommandTest):
         """A quantile of each key, or (percent None) the exact median, rounded once."""
         found = []
         for key in self.keys:
-            line = np.sort(x[self.k == key])
-            middle = Fraction(line[(len(line) - 1) // 2].item()) + Fraction(line[len(line) // 2].item())
-            found.append(float(middle / 2) if percent is None else np.percentile(line, [percent], method=method)[0])
+            line = np.sort(x[self.k == key]).tolist()
+            n = len(line)
+            found.append(value_at(line, median_place(n) if percent is None else place_of(method, n, percent / 100)))
         return found
 
     def check(self, rows, columns):
         self.assertEqual([int(row[0]) for row in rows], self.keys.tolist())
         for i, column in enumerate(columns):
-            self.assertEqual([float(row[i + 1]) for row in rows], [float(each) for each in column])
+            self.assertEqual([type(each)(row[i + 1]) for row, each in zip(rows, column, strict=True)], column)
 
     def test_they_are_those_of_each_key(self):
         k, v, w = (self.save(n + ".npy", x) for n, x in (("k", self.k), ("v", self.v), ("w", self.w)))

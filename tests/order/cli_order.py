@@ -10,11 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from command import DTYPES, SHORT, CommandTest, header, least_memory, run
+from quantiles import CHOOSING, METHODS, place_of, value_at
 
-METHODS = ["linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf",
-           "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen",
-           "weibull", "median_unbiased", "normal_unbiased"]
-CHOOSING = ["lower", "higher", "nearest", "inverted_cdf", "closest_observation"]
 COMMANDS = {"sort": [], "argsort": [], "median": [], "quantile": [], "top": ["-n", 3], "unique": []}
 
 
@@ -193,11 +190,63 @@ class Statistics(OrderTest):
         x = np.array([7, 1, 3, 10, 5.5])
         name = self.save("x.npy", x)
         for method in METHODS:
-            want = np.percentile(x, [0, 10, 37.5, 52, 81, 100], method=method)
-            found = self.lines("quantile", "-p", "0,10,37.5,52,81,100", "--method", method, name)
-            self.assertEqual(list(map(float, found)), want.tolist(), method)
+            percents, line = [0, 10, 37.5, 52, 81, 100], sorted(x.tolist())
+            want = [value_at(line, place_of(method, 5, p / 100)) for p in percents]
+            found = self.lines("quantile", "-p", ",".join(map(str, percents)), "--method", method, name)
+            self.assertEqual(list(map(float, found)), want, method)
+
+    def test_values_are_exact(self):
+        """Between two numbers, whatever lies there; at one, that number with every digit."""
+        top, large = "-1.7e308\n1.7e308\n", [10**18, 10**18 + 1, 10**18 + 2]
+        ends = "%d\n%d\n" % (-(2**63), 2**63 - 1)
+        for text, percents, want in [
+            (top, "25,50,75", ["-8.5e+307", "0", "8.5e+307"]),
+            ("1\n2\ninf\ninf\n", "50,75", ["inf", "inf"]),
+            ("-inf\n1\n2\ninf\n", "10,50,90", ["-inf", "1.5", "inf"]),
+            ("-inf\ninf\n", "0,50", ["-inf", "nan"]),
+            (ends, "50", ["-0.5"]),
+            (ends, "0,100", ends.split()),
+            ("%d\n%d\n%d\n" % tuple(large), "0,25,50,100", [str(large[0]), "1e+18", *map(str, large[1:])]),
+            ("%d\n" % large[1] * 2, "30", [str(large[1])]),
+            ("18446744073709551615\n", "7", ["18446744073709551615"]),
+        ]:
+            self.assertEqual(self.lines("quantile", "-p", percents, stdin=text.encode()), want)
+            found = json.loads(self.result("quantile", "-p", percents, "--json", stdin=text.encode()))
+            self.assertEqual([v if isinstance(v, str) else float(v) for v in found["values"]],
+                             [w if isinstance(v, str) else float(w) for v, w in zip(found["values"], want)])
+        x = self.save("x.npy", np.array(large))
+        matrix = self.save("y.npy", np.array([large, [1, 2, 4]]))
+        self.assertEqual(self.lines("median", x), [str(large[1])])
+        self.assertEqual(self.lines("median", "--axis", "1", matrix), [str(large[1]), "2"])
+        self.assertEqual(self.lines("median", "--axis", "0", matrix), ["5e+17", "5e+17", "5e+17"])
+        offsets = self.save("o.npy", np.array([0, 1, 3, 3]))
+        self.assertEqual(self.lines("median", "--offsets", offsets, "--empty", "-1", x), [str(large[0]), "1e+18", "-1"])
+        index = self.save("i.npy", np.array([1, 1, 0]))
+        self.assertEqual(self.lines("quantile", "-p", "50,100", "--index", index, "--slots", 2, x),
+                         [str(large[2]), "1e+18", str(large[2]), str(large[1])])
+
+    def test_floats_have_one_dtype(self):
+        x = self.save("x.npy", np.array([0.1, 0.2, 0.3], "f4"))
+        self.assertEqual(self.lines("quantile", "-p", "0,50", x), ["0.1", "0.2"])
+        self.assertEqual(self.lines("quantile", "-p", "50", "--method", "weibull", x), ["0.2"])
+        self.assertEqual(self.lines("quantile", "-p", "50,75", x),
+                         [repr(float(np.float32(0.2))), repr((float(np.float32(0.2)) + float(np.float32(0.3))) / 2)])
+
+    def test_lines_of_several_columns_have_percents(self):
+        for name, rows in (("f.csv", "1,2\n3,9\n"), ("g.csv", "5,6\n7,8\n")):
+            self.write(name, ("a,b\n" + rows).encode())
+        f, g = self.path("f.csv"), self.path("g.csv")
+        ask = ["quantile", "-p", "25,50"]
+        self.assertEqual(self.lines(*ask, "--column", "a", f), ["1.5", "2"])
+        self.assertEqual(self.lines(*ask, "--column", "a,b", f), ["a\t25\t1.5", "a\t50\t2", "b\t25\t3.75", "b\t50\t5.5"])
+        self.assertEqual(self.lines(*ask, "--column", "a", f, g),
+                         ["25\t1.5\t" + f, "50\t2\t" + f, "25\t5.5\t" + g, "50\t6\t" + g])
+        self.assertEqual(self.lines("quantile", "-p", "50", "--column", "a,b", f), ["a\t2", "b\t5.5"])
+        self.assertEqual(self.lines(*ask, "--column", "a,b", "--total", f),
+                         self.lines(*ask, "--column", "a,b", "--total", "--tsv", f))
 
     def test_dtypes_of_arrays(self):
+        """That of the elements where all places are whole, whatever is equal beside others."""
         out = self.path("out.npy")
         for dtype in DTYPES:
             x = samples(dtype, 30, 1)
@@ -207,9 +256,15 @@ class Statistics(OrderTest):
                 self.result("quantile", "-p", "5,95", "--method", method, name, "-o", out)
                 want = x.dtype if method in CHOOSING else np.dtype("f8")
                 self.assertEqual((np.load(out).dtype, np.load(out).shape), (want, (2,)))
-            self.result("median", name, "-o", out)
-            want = x.dtype if x.dtype.kind == "f" else np.dtype("f8")
-            self.assertEqual((np.load(out).dtype, np.load(out).shape), (want, ()))
+            for y in (x, x[:-1]):
+                name = self.save("x.npy", y)
+                self.result("median", name, "-o", out)
+                want = x.dtype if x.dtype.kind == "f" or len(y) % 2 else np.dtype("f8")
+                self.assertEqual((np.load(out).dtype, np.load(out).shape), (want, ()))
+                self.result("quantile", "-p", "0,100", name, "-o", out)
+                self.assertEqual(np.load(out).dtype, x.dtype)
+            self.result("median", "--axis", "0", self.save("y.npy", np.resize(y, (9, 3))), "-o", out)
+            self.assertEqual(np.load(out).dtype, x.dtype)
 
     def test_nan(self):
         name = self.save("x.npy", np.array([3, math.nan, 1, 2]))

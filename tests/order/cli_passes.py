@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from command import DTYPES, RAW_NAMES, SHORT, CommandTest, least_memory, run
+from quantiles import place_of, value_at
 
 LIMITED = ["-j2", "--memory", "%dM" % (least_memory() + 6)]
 PERCENTS = [0, 0.1, 25, 50, 62.5, 99.9, 100]
@@ -103,8 +104,9 @@ class Inputs(PassesTest):
                        "interpolated_inverted_cdf", "median_unbiased", "normal_unbiased"]:
             found = self.quantiles(*self.again, self.save("x.npy", x), method=method)
             self.assertEqual(found, self.quantiles(stdin=text, method=method), method) # it loads
-            want = np.percentile(x, PERCENTS, method=method)
-            self.assertEqual(list(map(float, found)), want.tolist(), method)
+            line = sorted(x.tolist())
+            want = [value_at(line, place_of(method, len(line), p / 100)) for p in PERCENTS]
+            self.assertEqual(list(map(float, found)), want, method)
 
     def test_orders_of_bytes_and_elements(self):
         x = numbers("i4", 6000, 3).reshape(60, 100)
@@ -127,8 +129,8 @@ class Inputs(PassesTest):
         a, b = [r.randrange(-10**12, 10**12) for _ in range(n)], [r.randrange(99) for _ in range(n)]
         b[-1] = 0.5
         text = b"a,b\n" + b"".join(b"%d,%s\n" % (x, str(y).encode()) for x, y in zip(a, b))
-        want = ["%s\t%s" % (name, v) for name, x in [("a", a), ("b", list(map(float, b)))]
-                for v in lower(x)]
+        want = ["%s\t%s\t%s" % (name, p, v) for name, x in [("a", a), ("b", list(map(float, b)))]
+                for p, v in zip(PERCENTS, lower(x))]
         ask = ["--column", "a,b"]
         name = self.write("t.csv", text)
         self.assertEqual(self.quantiles(*ask, name), want) # it loads
@@ -187,9 +189,9 @@ class Rules(PassesTest):
         x, y = numbers("i8", 1000, 1), numbers("i8", 77, 2)
         names = [self.save("x.npy", x), self.save("y.npy", y)]
         both = x.tolist() + y.tolist()
-        want = ["%s\t%s" % (v, name) for values, name in
+        want = ["%s\t%s\t%s" % (p, v, name) for values, name in
                 [(x.tolist(), names[0]), (y.tolist(), names[1]), (both, "total")]
-                for v in lower(values)]
+                for p, v in zip(PERCENTS, lower(values))]
         self.assertEqual(self.quantiles("--total", *names), want)
         self.assertEqual(self.quantiles("--total", *self.again, *names), want)
         pipe = [line.replace(names[1], "-") for line in want]

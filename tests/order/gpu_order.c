@@ -504,11 +504,12 @@ static void pick_selection(const problem *p, bf_selection *s, double q[], int64_
     *empty = (bf_value){.dtype = s->to};
     store_bits(&empty->as, bf_dtype_size(s->to), 0x4242424242424242u);
     if (pick(seed, 2)) s->empty = empty;
+    s->tagged = s->statistic != BF_STATISTIC_NTH && pick(seed, 3) == 0;
 }
 
 /* The result of a line in order, from its numbers, or BF_E_NAN or BF_E_EMPTY. */
 static bf_status expect_result(const problem *p, const bf_selection *s, int64_t line, int i,
-                               uint64_t *bits) {
+                               bf_quantile_value *value) {
     const size_t bytes = bf_dtype_size(p->lines.dtype);
     const int64_t n = begin_of(p, line + 1) - begin_of(p, line);
     const char *x = expected_values + (size_t)begin_of(p, line) * bytes;
@@ -523,26 +524,24 @@ static bf_status expect_result(const problem *p, const bf_selection *s, int64_t 
         }
     }
     if (nans > 0 && s->nan == BF_NAN_ERROR) return BF_E_NAN;
-    *bits = 0x4242424242424242u & (~(uint64_t)0 >> (64 - 8 * bf_dtype_size(s->to)));
+    value->dtype = s->to;
+    value->bits = 0x4242424242424242u & (~(uint64_t)0 >> (64 - 8 * bf_dtype_size(s->to)));
     if (n == (s->nan == BF_NAN_SKIP && !nth ? nans : 0)) return s->empty ? BF_OK : BF_E_EMPTY;
     if (nth) {
-        *bits = load_bits(x + (size_t)s->positions[i] * bytes, bytes);
+        value->bits = load_bits(x + (size_t)s->positions[i] * bytes, bytes);
         return BF_OK;
     }
-    *bits = infinity_bits(s->to) | infinity_bits(s->to) >> 1;
-    if (s->to == BF_F64) *bits = 0x7ff8000000000000u;
-    if (s->to == BF_F32) *bits = 0x7fc00000u;
-    if (s->to == BF_F16) *bits = 0x7e00u;
-    if (s->to == BF_BF16) *bits = 0x7fc0u;
+    if (s->to == BF_F64) value->bits = 0x7ff8000000000000u;
+    if (s->to == BF_F32) value->bits = 0x7fc00000u;
+    if (s->to == BF_F16) value->bits = 0x7e00u;
+    if (s->to == BF_BF16) value->bits = 0x7fc0u;
     if (nans > 0 && s->nan == BF_NAN_PROPAGATE) return BF_OK;
     const bf_between b = s->statistic == BF_STATISTIC_MEDIAN
                              ? bf_median_between(n - nans)
                              : bf_quantile_between(s->method, n - nans, s->q[i]);
     const uint64_t below = load_bits(x + (size_t)b.below * bytes, bytes);
     const uint64_t above = load_bits(x + (size_t)b.above * bytes, bytes);
-    *bits = s->statistic == BF_STATISTIC_MEDIAN
-                ? bf_median_bits(p->lines.dtype, below, above)
-                : bf_quantile_bits(p->lines.dtype, s->method, below, above, b.weight);
+    *value = bf_quantile_make(p->lines.dtype, s->to, below, above, b.weight);
     return BF_OK;
 }
 
@@ -556,11 +555,11 @@ static void check_selection(problem *p, uint64_t seed) {
     expect_sorted(p);
     bf_order_lines lines = lines_on_gpu(p);
     char *results = results_at(p, found_values, (size_t)p->offset);
-    const size_t bytes = bf_dtype_size(s.to);
+    const size_t bytes = (size_t)bf_selection_bytes(&s);
     bf_status expected = BF_OK, status;
     for (int64_t l = 0; l < p->lines.count && expected == BF_OK; l++) {
-        uint64_t bits;
-        expected = expect_result(p, &s, l, 0, &bits);
+        bf_quantile_value value;
+        expected = expect_result(p, &s, l, 0, &value);
     }
     status = by->select(gpu, &lines, &s, results);
     if (status != expected)
@@ -571,15 +570,17 @@ static void check_selection(problem *p, uint64_t seed) {
     fetch(p, found, results, (size_t)(p->lines.count * s.count) * bytes);
     for (int i = 0; i < s.count; i++)
         for (int64_t l = 0; l < p->lines.count; l++) {
-            uint64_t bits;
+            char wanted[16] = {0};
+            bf_quantile_value value;
             const char *at = found + (size_t)(i * p->lines.count + l) * bytes;
-            assert_int_equal(expect_result(p, &s, l, i, &bits), BF_OK);
-            if (load_bits(at, bytes) != bits)
+            assert_int_equal(expect_result(p, &s, l, i, &value), BF_OK);
+            bf_selection_store(&s, wanted, value);
+            if (memcmp(at, wanted, bytes) != 0)
                 fail_msg("select %d (method %d, nan %d, fraction %g, position %lld) of %s: result "
-                         "%d of line %lld is %llx, not %llx",
+                         "%d of line %lld is not %llx",
                          (int)s.statistic, (int)s.method, (int)s.nan, fractions[i],
                          (long long)positions[i], p->what, i, (long long)l,
-                         (unsigned long long)load_bits(at, bytes), (unsigned long long)bits);
+                         (unsigned long long)value.bits);
         }
 }
 
@@ -588,7 +589,7 @@ static void selections_agree(void **unused) {
     for (int i = 0; i < cases(400); i++) {
         problem p;
         make_problem(&p, 80000u + (unsigned)i, false);
-        if (p.lines.count * FRACTIONS * 8 < RESULTS_BYTES / 2)
+        if (p.lines.count * FRACTIONS * 16 < RESULTS_BYTES / 2)
             check_selection(&p, 90000u + (unsigned)i);
         free_problem(&p);
     }

@@ -195,8 +195,66 @@ static void strides_are_sorted_in_place(void **unused) {
     close_call(&c);
 }
 
+/* ---- dtypes of results ----------------------------------------------------------------------- */
+
+static const int64_t large[] = {5, INT64_C(1000000000000000003), INT64_C(1000000000000000001)};
+
+static bf_status select_large(bf_context *c, int64_t n, const double *of, int m, bf_dtype dtype,
+                              void *to) {
+    const bf_array x = bf_array_of(BF_I64, large, n);
+    bf_array results = bf_array_of(dtype, to, m);
+    results.ndim = m > 0;
+    if (m == 0) return bf_median_axes(c, &x, &axis, 1, NULL, &results);
+    return bf_quantile_axes(c, &x, &axis, 1, of, m, NULL, &results);
+}
+
+static void results_have_the_dtype_of_their_array(void **unused) {
+    (void)unused;
+    static const double ends[] = {0, 1, 0.5}, quarter[] = {0.25, 1};
+    int64_t found[3];
+    uint64_t pairs[4];
+    double rounded = 0;
+    bf_context *c = make_context(NULL, 1);
+    assert_int_equal(select_large(c, 3, ends, 3, BF_I64, found), BF_OK);
+    assert_true(found[0] == 5 && found[1] == large[1] && found[2] == large[2]);
+    assert_int_equal(select_large(c, 3, NULL, 0, BF_I64, found), BF_OK);
+    assert_true(found[0] == large[2]);
+    assert_int_equal(select_large(c, 3, NULL, 0, BF_F64, &rounded), BF_OK);
+    assert_true(rounded == 1e18);
+    assert_int_equal(select_large(c, 2, NULL, 0, BF_I64, found), BF_E_DTYPE);
+    assert_non_null(strstr(bf_context_message(c), "between two elements"));
+    assert_true(found[0] == large[2]);
+    assert_int_equal(select_large(c, 2, quarter, 2, BF_I64, found), BF_E_DTYPE);
+    assert_int_equal(select_large(c, 2, quarter, 2, BF_F32, found), BF_E_DTYPE);
+    assert_int_equal(select_large(c, 2, quarter, 2, BF_PAIR, pairs), BF_OK);
+    memcpy(&rounded, pairs, sizeof rounded);
+    assert_true(rounded == 2.5e17 && pairs[1] == BF_F64);
+    assert_true(pairs[2] == (uint64_t)large[1] && pairs[3] == BF_I64);
+    bf_context_destroy(c);
+}
+
+static void whole_places_are_known_beforehand(void **unused) {
+    (void)unused;
+    static const double of[] = {0, 0.5, 1, 0.25, 2, (double)NAN};
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 7, NULL, 0), 1);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 8, NULL, 0), 0);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 0, NULL, 0), 0);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 7, of, 3), 1);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 7, of, 4), 0);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 9, of, 4), 1);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LOWER, 7, of, 4), 1);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_AVERAGED_INVERTED_CDF, 7, of, 4), 1);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_AVERAGED_INVERTED_CDF, 8, of, 4), 0);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 9, of, 5), 0);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 9, of + 5, 1), 0);
+    assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 9, NULL, 1), 0);
+    assert_int_equal(bf_quantile_is_whole((bf_quantile_method)13, 9, of, 1), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_have_the_dtype_of_their_array),
+        cmocka_unit_test(whole_places_are_known_beforehand),
 #ifndef SANITIZED
         cmocka_unit_test(nothing_is_written_without_memory),
 #endif

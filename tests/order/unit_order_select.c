@@ -6,7 +6,7 @@
 
 #include "cpu/order/select.h"
 
-enum { MOST = 1 << 20, RESULTS = 30, BITS = 2300 /* hold any sum of two f64 */ };
+enum { MOST = 1 << 20, RESULTS = 30, BITS = 4400 /* hold any interpolation of two f64 */ };
 enum { THREADS_ALONE = CASE_STEP > 1 };
 
 static uint64_t sorted[MOST]; /* elements by their places; NaNs last, in order of their positions */
@@ -137,40 +137,36 @@ static uint64_t bits_of(double x) {
     return x == x ? bits : 0x7ff8000000000000;
 }
 
-static double rounded(const mpfr_t x) { return mpfr_get_d(x, MPFR_RNDN); }
-
-/* b - a, rounded to the dtype of floats, as a double. */
-static double difference(bf_dtype dtype, uint64_t a, uint64_t b) {
-    mpfr_t x, y;
-    mpfr_inits2(BITS, x, y, (mpfr_ptr)NULL);
-    get_element(x, dtype, &a, 0);
-    get_element(y, dtype, &b, 0);
-    mpfr_sub(x, y, x, MPFR_RNDN);
-    double result = rounded(x);
-    if (is_float(dtype)) result = wide_float(dtype, round_to(dtype, x));
-    mpfr_clears(x, y, (mpfr_ptr)NULL);
-    return result;
-}
-
-static double as_double(bf_dtype dtype, uint64_t bits) {
+static uint64_t as_double(bf_dtype dtype, uint64_t bits) {
     mpfr_t x;
     mpfr_init2(x, BITS);
     get_element(x, dtype, &bits, 0);
-    const double result = rounded(x);
+    const uint64_t result = bits_of(mpfr_get_d(x, MPFR_RNDN));
     mpfr_clear(x);
     return result;
 }
 
-static uint64_t mean_of(bf_dtype dtype, bf_dtype to, uint64_t a, uint64_t b) {
-    mpfr_t x, y;
-    mpfr_inits2(BITS, x, y, (mpfr_ptr)NULL);
+/* A result: an element, or what lies between two. */
+typedef struct expected {
+    uint64_t bits;
+    bf_dtype dtype;
+} expected;
+
+/* a (1 - t) + b t, exact, then rounded to a float dtype. */
+static expected between(bf_dtype dtype, bf_dtype to, uint64_t a, uint64_t b, double t) {
+    if (t == 0 || (!is_float(dtype) && a == b)) return (expected){a, dtype};
+    mpfr_t x, y, w;
+    mpfr_inits2(BITS, x, y, w, (mpfr_ptr)NULL);
     get_element(x, dtype, &a, 0);
     get_element(y, dtype, &b, 0);
+    mpfr_set_d(w, t, MPFR_RNDN);
+    mpfr_mul(y, y, w, MPFR_RNDN);
+    mpfr_ui_sub(w, 1, w, MPFR_RNDN);
+    mpfr_mul(x, x, w, MPFR_RNDN);
     mpfr_add(x, x, y, MPFR_RNDN);
-    mpfr_div_2ui(x, x, 1, MPFR_RNDN);
-    const uint64_t bits = round_to(to, x);
-    mpfr_clears(x, y, (mpfr_ptr)NULL);
-    return bits;
+    const expected result = {round_to(to, x), to};
+    mpfr_clears(x, y, w, (mpfr_ptr)NULL);
+    return result;
 }
 
 /* NumPy's virtual index, and what it makes of it. */
@@ -193,37 +189,51 @@ static int64_t clamp(double at, int64_t n) {
     return at < 0 ? 0 : at > (double)(n - 1) ? n - 1 : (int64_t)at;
 }
 
-static uint64_t quantile_of(bf_dtype dtype, bf_quantile_method method, int64_t n, double q) {
+static expected quantile_of(bf_dtype dtype, bf_dtype to, bf_quantile_method method, int64_t n,
+                            double q) {
     const double at = virtual_index(method, (double)n, q), low = floor(at);
+    const int64_t below = clamp(low, n), near = clamp(rint(at), n), above = clamp(ceil(at), n);
     double t = at - low;
     switch (method) {
-    case BF_QUANTILE_LOWER: return sorted[clamp(low, n)];
+    case BF_QUANTILE_LOWER: return (expected){sorted[below], dtype};
     case BF_QUANTILE_HIGHER:
-    case BF_QUANTILE_INVERTED_CDF: return sorted[clamp(ceil(at), n)];
-    case BF_QUANTILE_NEAREST: return sorted[clamp(rint(at), n)];
+    case BF_QUANTILE_INVERTED_CDF: return (expected){sorted[above], dtype};
+    case BF_QUANTILE_NEAREST: return (expected){sorted[near], dtype};
     case BF_QUANTILE_CLOSEST_OBSERVATION:
-        return sorted[clamp(t == 0 && fmod(low, 2) != 0 ? low : low + 1, n)];
+        return (expected){sorted[clamp(t == 0 && fmod(low, 2) != 0 ? low : low + 1, n)], dtype};
     case BF_QUANTILE_AVERAGED_INVERTED_CDF: t = t == 0 ? 0.5 : 1; break;
     default: break;
     }
-    if (at < 0 || at >= (double)(n - 1)) return bits_of(as_double(dtype, sorted[clamp(at, n)]));
-    const uint64_t a = sorted[(int64_t)low];
-    if (t == 0) return bits_of(as_double(dtype, a));
-    const uint64_t b = sorted[(int64_t)low + 1];
-    const double d = difference(dtype, a, b);
-    volatile double part = t < 0.5 ? d * t : d * (1 - t);
-    return bits_of(t < 0.5 ? as_double(dtype, a) + part : as_double(dtype, b) - part);
+    if (at < 0 || at >= (double)(n - 1)) return (expected){sorted[clamp(at, n)], dtype};
+    if (t == 1) return (expected){sorted[below + 1], dtype};
+    return between(dtype, to, sorted[below], sorted[t == 0 ? below : below + 1], t);
 }
 
-static uint64_t expected_result(const bf_selection *s, bf_dtype dtype, int64_t n, int64_t nans,
+static expected expected_result(const bf_selection *s, bf_dtype dtype, int64_t n, int64_t nans,
                                 int i) {
-    if (s->statistic == BF_STATISTIC_NTH) return sorted[s->positions[i]];
+    if (s->statistic == BF_STATISTIC_NTH) return (expected){sorted[s->positions[i]], dtype};
     if (nans > 0 && s->nan == BF_NAN_PROPAGATE)
-        return infinity_bits(s->to) | (uint64_t)1 << (fraction_bits(s->to) - 1);
+        return (expected){infinity_bits(s->to) | (uint64_t)1 << (fraction_bits(s->to) - 1), s->to};
     n -= nans;
-    if (s->statistic == BF_STATISTIC_QUANTILE) return quantile_of(dtype, s->method, n, s->q[i]);
-    if (n % 2 == 1 && s->to == dtype) return sorted[n / 2];
-    return mean_of(dtype, s->to, sorted[(n - 1) / 2], sorted[n / 2]);
+    if (s->statistic == BF_STATISTIC_QUANTILE)
+        return quantile_of(dtype, s->to, s->method, n, s->q[i]);
+    return between(dtype, s->to, sorted[(n - 1) / 2], sorted[n / 2], n % 2 == 1 ? 0 : 0.5);
+}
+
+/* The bits of result number i in memory: of what is selected, or the tag. */
+static uint64_t bits_at(const bf_selection *s, int64_t i) {
+    return load_bits(results + (size_t)i * (s->tagged ? 8 : bf_dtype_size(s->to)),
+                     s->tagged ? 8 : bf_dtype_size(s->to));
+}
+
+static void check_value(const bf_selection *s, bf_dtype dtype, int64_t i, expected wanted) {
+    uint64_t got = bits_at(s, s->tagged ? 2 * i : i), bits = wanted.bits;
+    if (!s->tagged && wanted.dtype != s->to) bits = as_double(wanted.dtype, bits);
+    bits &= ~(uint64_t)0 >> (64 - 8 * bf_dtype_size(s->tagged ? wanted.dtype : s->to));
+    if (got != bits || (s->tagged && bits_at(s, 2 * i + 1) != (uint64_t)wanted.dtype))
+        fail_msg("%s, statistic %d, method %s, result %lld: %llx and not %llx",
+                 bf_dtype_name(dtype), (int)s->statistic, bf_quantile_method_name(s->method),
+                 (long long)i, (unsigned long long)got, (unsigned long long)bits);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -242,24 +252,16 @@ static void check_line(bf_context *c, bf_dtype dtype, const char *x, int64_t n, 
                        const bf_selection *s) {
     const bf_order_lines lines = {
         .dtype = dtype, .values = x, .count = 1, .length = n, .order = order_now};
-    const size_t bytes = bf_dtype_size(s->to);
-    const bf_status expected = expected_status(s, n, nans);
+    const size_t bytes = (size_t)bf_selection_bytes(s);
+    const bf_status wanted = expected_status(s, n, nans);
     memset(results, 0x5a, (size_t)s->count * bytes + 8);
     const bf_status status = bf_cpu_select(c, &lines, s, results);
-    if (status != expected)
+    if (status != wanted)
         fail_msg("%s, n %lld: status %d and not %d", bf_dtype_name(dtype), (long long)n,
-                 (int)status, (int)expected);
+                 (int)status, (int)wanted);
     assert_int_equal(results[(size_t)s->count * bytes], 0x5a);
-    for (int i = 0; i < s->count && status == BF_OK; i++) {
-        const uint64_t got = load_bits(results + (size_t)i * bytes, bytes);
-        const uint64_t wanted =
-            expected_result(s, dtype, n, nans, i) & ~(uint64_t)0 >> (64 - 8 * bytes);
-        if (got != wanted)
-            fail_msg("%s, n %lld, statistic %d, method %s, result %d (%g): %llx and not %llx",
-                     bf_dtype_name(dtype), (long long)n, (int)s->statistic,
-                     bf_quantile_method_name(s->method), i, s->q != NULL ? s->q[i] : 0,
-                     (unsigned long long)got, (unsigned long long)wanted);
-    }
+    for (int i = 0; i < s->count && status == BF_OK; i++)
+        check_value(s, dtype, i, expected_result(s, dtype, n, nans, i));
 }
 
 static const double few_q[] = {0.5, 0.25, 0.75, 0, 1, 0.05, 0.95, 0.999, 0.5};
@@ -278,11 +280,14 @@ static void check_statistics(bf_context *c, bf_dtype dtype, const char *x, int64
     for (int i = 0; i < RESULTS; i++) {
         const uint64_t random = next_random(seed);
         q[i] = i % 3 == 0 ? (double)(random % 1001) / 1000 : (double)random * 0x1p-64;
+        if (i % 5 == 0) q[i] = ldexp(q[i], -(int)(random >> 20 & 1023)); /* a weight of many bits */
         positions[i] = (int64_t)(next_random(seed) % (uint64_t)(n + (n == 0)));
     }
     s.q = q;
     s.count = 1 + (int)(next_random(seed) % RESULTS);
+    s.tagged = next_random(seed) % 2 == 0;
     check_line(c, dtype, x, n, nans, &s);
+    s.tagged = false;
     s.q = NULL;
     s.positions = positions;
     s.statistic = BF_STATISTIC_NTH;
@@ -399,21 +404,17 @@ static void elements_of_other_orders_are_those_of_a_sort(void **unused) {
 enum { LINES = 300 };
 
 static void check_lines(bf_context *c, const bf_order_lines *lines, const bf_selection *s) {
-    const size_t bytes = bf_dtype_size(s->to), from = bf_dtype_size(lines->dtype);
+    const size_t from = bf_dtype_size(lines->dtype);
     assert_int_equal(bf_cpu_select(c, lines, s, results), BF_OK);
     for (int64_t l = 0; l < lines->count; l++) {
         const int64_t begin = bf_line_begin(lines, l), n = bf_line_length(lines, l);
         const char *x = (const char *)lines->values + (size_t)begin * from;
         const int64_t nans = sort_data(lines->dtype, BF_ASCENDING, x, n);
         for (int i = 0; i < s->count; i++) {
-            const uint64_t got = load_bits(results + (size_t)(i * lines->count + l) * bytes, bytes);
-            const uint64_t wanted = expected_status(s, n, nans) == BF_OK
-                                        ? expected_result(s, lines->dtype, n, nans, i)
-                                        : nothing.as.u64;
-            if (got != (wanted & ~(uint64_t)0 >> (64 - 8 * bytes)))
-                fail_msg("%s, line %lld of %lld elements, result %d: %llx and not %llx",
-                         bf_dtype_name(lines->dtype), (long long)l, (long long)n, i,
-                         (unsigned long long)got, (unsigned long long)wanted);
+            const bool some = expected_status(s, n, nans) == BF_OK;
+            const expected none = {nothing.as.u64, nothing.dtype};
+            check_value(s, lines->dtype, i * lines->count + l,
+                        some ? expected_result(s, lines->dtype, n, nans, i) : none);
         }
     }
 }
@@ -450,6 +451,9 @@ static void many_lines_are_each_on_their_own(void **unused) {
             const bf_order_lines segments = {
                 .dtype = dtype, .values = x, .count = LINES, .length = 400000, .offsets = offsets};
             check_lines(c, &segments, &s);
+            s.tagged = true;
+            check_lines(c, &segments, &s);
+            s.tagged = false;
             const bf_order_lines rows = {.dtype = dtype, .values = x, .count = 129, .length = 51};
             s.nan = BF_NAN_PROPAGATE;
             s.empty = NULL;

@@ -90,8 +90,9 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     out[2] += (uint64_t)(bf_mirror_row(&mirror, 1) + bf_mirrored_row(&mirror, 1));
     out[0] += bf_palette_color(BF_PALETTE_FIRE, (int)(bits & 7), 9);
     const bf_between between = bf_quantile_between(BF_QUANTILE_HAZEN, 9, x);
-    out[0] ^= bf_quantile_bits(dtype, BF_QUANTILE_HAZEN, bits, bits, between.weight);
-    out[1] ^= bf_median_bits(dtype, bits, bits ^ 1) ^ (uint64_t)bf_median_between(9).below;
+    bf_quantile_store(out, BF_F64, bf_quantile_whole(BF_QUANTILE_HAZEN, 9, &x, 1),
+                      bf_quantile_make(dtype, BF_F64, bits, bits ^ 1, between.weight));
+    out[1] ^= (uint64_t)bf_median_between(9).below;
     out[2] ^= (uint64_t)bf_quantile_to(dtype, BF_QUANTILE_LOWER) ^ (uint64_t)bf_median_to(dtype);
     double s = x, e = 0, g = 0;
     const void *in[] = {&bits};

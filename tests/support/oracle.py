@@ -24,7 +24,9 @@ HELD = {
 }  # fmt: skip
 OPS = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "argmin", "argmax", "dot")
 FEW = 30  # elements, which Python adds faster than NumPy does
-FORMATS = {"f64": (53, -1074, 1024), "f32": (24, -149, 128)}  # precision, least exponent, overflow
+FORMATS = {  # precision, least exponent, overflow
+    "f64": (53, -1074, 1024), "f32": (24, -149, 128), "f16": (11, -24, 16), "bf16": (8, -133, 128),
+}  # fmt: skip
 
 
 def round_to(q, form="f64"):

@@ -1,5 +1,7 @@
 #include "group/by/medians.h"
 
+#include "work/tagged.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,10 +109,17 @@ int medians_note_all(medians *m, const void *values, int64_t n) {
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-bf_dtype medians_dtype(const options *o, const struct wanted_aggregate *w, bf_dtype dtype) {
-    return w->order == ORDER_MEDIAN_OF ? bf_median_dtype(dtype)
-                                       : bf_quantile_dtype(dtype, o->method);
+void medians_aim(const medians *m, medians_wanted *w) {
+    const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
+    w->to = median ? bf_median_dtype(m->dtype) : bf_quantile_dtype(m->dtype, w->options->method);
+    w->tagged = tagged_wanted(m->dtype, w->to);
 }
+
+size_t medians_bytes(const medians_wanted *w) {
+    return w->tagged ? sizeof(tagged) : bf_dtype_size(w->to);
+}
+
+static bf_dtype results_of(const medians_wanted *w) { return w->tagged ? BF_PAIR : w->to; }
 
 /* The median or quantile of NaNs that are all skipped. */
 static bf_value nan_of(bf_dtype dtype) {
@@ -153,7 +162,7 @@ static bf_status find_in_memory(const medians *m, const medians_wanted *w, const
     int64_t some = 0;
     const bf_array of = bf_array_of(m->key, keys, n), all = bf_array_of(m->dtype, values, n),
                    groups = bf_array_of(m->key, f->keys + (size_t)f->n * key_bytes(m), room);
-    bf_array to = bf_array_of(w->to, f->results + (size_t)f->n * bf_dtype_size(w->to), room);
+    bf_array to = bf_array_of(results_of(w), f->results + (size_t)f->n * medians_bytes(w), room);
     bf_status st;
     if (w->aggregate->order == ORDER_MEDIAN_OF) {
         st = bf_median_groups(w->context, &all, &of, &rules, &groups, &to, &some);
@@ -171,7 +180,7 @@ static bf_status find_all_in_memory(const medians *m, const medians_wanted *w, c
     const double q = w->aggregate->percent / 100;
     const int axis = 0;
     const bf_array values = bf_array_of(m->dtype, m->values, m->n);
-    bf_array all = bf_array_of(w->to, result, 1);
+    bf_array all = bf_array_of(results_of(w), result, 1);
     if (w->aggregate->order == ORDER_MEDIAN_OF)
         return bf_median_axes(w->context, &values, &axis, 1, &rules, &all);
     all = (bf_array){all.data, all.dtype, 1, {1}, {1}};
@@ -216,7 +225,8 @@ static int find_by_passes(const piles *p, int i, int column, bf_dtype dtype,
     }
     if (st == BF_OK && code == EXIT_DONE) st = bf_quantiles_result(passes, &value);
     bf_quantiles_destroy(passes);
-    memcpy(result, &value.as, bf_dtype_size(w->to));
+    const tagged pair = tagged_of(&value);
+    memcpy(result, w->tagged ? (const void *)&pair : &value.as, medians_bytes(w));
     return code != EXIT_DONE || st == BF_OK ? code : failed(w, st);
 }
 
@@ -237,7 +247,7 @@ static int find_one(const search *s, piles *p, int i) {
     void *const key[COLUMNS] = {f->keys + (size_t)f->n * key_bytes(s->m)};
     const int code = piles_read(p, i, 0, 1, key);
     if (code != EXIT_DONE) return code;
-    char *result = f->results + (size_t)f->n++ * bf_dtype_size(s->wanted->to);
+    char *result = f->results + (size_t)f->n++ * medians_bytes(s->wanted);
     return find_by_passes(p, i, VALUES, s->m->dtype, s->wanted, result);
 }
 

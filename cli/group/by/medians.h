@@ -33,10 +33,14 @@ typedef struct medians_wanted {
     const options *options;
     const struct wanted_aggregate *aggregate;
     bf_dtype to;
+    bool tagged; /* results are (work/tagged.h) */
 } medians_wanted;
 
-/* The dtype of results of a V of some dtype. */
-bf_dtype medians_dtype(const options *o, const struct wanted_aggregate *w, bf_dtype dtype);
+/* Sets what results of m are. */
+void medians_aim(const medians *m, medians_wanted *w);
+
+/* The bytes of a result. */
+size_t medians_bytes(const medians_wanted *w);
 
 /* Finds the result of each group that has values, of `groups` numbers: writes *n of them, and the
  * key of each, for all of which there is room. */

@@ -83,16 +83,15 @@ static uint64_t rank_of(double x) {
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-static void put_ordered_value(part_text *t, const bf_value *v) {
-    uint64_t words[3];
-    if (shown_is_float(v->dtype)) {
+static void put_ordered_value(part_text *t, bf_dtype dtype, const bf_value *v) {
+    uint64_t words[SHOWN_WORDS];
+    if (shown_is_float(dtype)) {
         put_word(t, rank_of(bf_value_f64(v)));
         return;
     }
     shown_words(v, words);
     put_word(t, words[0] ^ UINT64_C(1) << 63);
-    put_word(t, words[1]);
-    put_word(t, words[2]);
+    for (int i = 1; i < SHOWN_WORDS; i++) put_word(t, words[i]);
 }
 
 static void reverse(part_text *t, size_t from) {
@@ -110,7 +109,7 @@ static void put_ordered(part_text *t, const shown_column *c, int64_t row, bool d
         const char *at = string_of(c, row, &n);
         put_ordered_string(t, at, n);
     } else if (!null) {
-        put_ordered_value(t, &v);
+        put_ordered_value(t, c->dtype, &v);
     }
     if (descending) reverse(t, from);
 }

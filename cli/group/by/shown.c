@@ -8,6 +8,7 @@
 #include "text/item.h"
 #include "work/threads.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,8 +195,10 @@ static bool fill_with_none(const shown *s, shown_column *c, const struct wanted_
     return true;
 }
 
-/* The dtype of results; of integers that need more than 64 bits, that of some. */
-static bf_dtype dtype_of(const found *f) {
+/* The dtype of results; of integers that need more than 64 bits, or are beside f64, that of some.
+ */
+static bf_dtype dtype_of(const struct wanted_aggregate *w, const found *f) {
+    if (w->order != ORDER_NONE) return f->groups.dtype;
     if (f->groups.array || f->total.array)
         return f->groups.array ? f->groups.dtype : f->total.dtype;
     int64_t i = 0;
@@ -216,7 +219,7 @@ static void take_whole(const shown *s, found *f, shown_column *c) {
 static bf_status spread(const shown *s, const struct wanted_aggregate *w, found *f,
                         shown_column *c) {
     const bool arrays = f->groups.array && (!f->has_total || f->total.array);
-    c->dtype = dtype_of(f);
+    c->dtype = dtype_of(w, f);
     if (arrays && !f->rows && f->has_total == s->asked->options->total) {
         take_whole(s, f, c);
         return BF_OK;
@@ -266,17 +269,28 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
 
 /* ---- medians and quantiles ------------------------------------------------------------------- */
 
+/* Turns n tagged results into values one by one. */
+static bool untag(results *r, int64_t n) {
+    r->values = malloc((size_t)n * sizeof *r->values + 1);
+    for (int64_t i = 0; i < n && r->values; i++)
+        r->values[i] = output_element(BF_PAIR, r->array, i);
+    free(r->memory);
+    r->array = r->memory = NULL;
+    r->dtype = BF_I64;
+    return r->values != NULL;
+}
+
 static int take_order(const shown *s, int i, shown_column *c) {
     numbered *x = s->groups;
     const struct wanted_aggregate *w = s->asked->result[i].aggregate;
     medians *m = &x->kept[x->place[i].kept];
     const options *o = s->asked->options;
-    const bf_dtype to = medians_dtype(o, w, m->dtype);
-    const medians_wanted wanted = {x->table->context, o, w, to};
+    medians_wanted wanted = {.context = x->table->context, .options = o, .aggregate = w};
+    medians_aim(m, &wanted);
     found f = {.n = 0};
-    f.groups.dtype = f.total.dtype = to;
-    f.groups.array = f.groups.memory = malloc(rows_of(s) * bf_dtype_size(to));
-    f.total.array = f.total.memory = malloc(sizeof(double));
+    f.groups.dtype = f.total.dtype = wanted.tagged ? BF_PAIR : wanted.to;
+    f.groups.array = f.groups.memory = malloc(rows_of(s) * medians_bytes(&wanted));
+    f.total.array = f.total.memory = malloc(medians_bytes(&wanted));
     f.rows = malloc(rows_of(s) * sizeof *f.rows);
     char *keys = malloc(rows_of(s) * bf_dtype_size(x->key));
     const bool made = f.groups.array && f.total.array && f.rows && keys;
@@ -288,7 +302,9 @@ static int take_order(const shown *s, int i, shown_column *c) {
         memcpy(f.rows, keys, (size_t)f.n * sizeof *f.rows);
     else if (code == EXIT_DONE)
         find_rows(s, keys, f.n, f.rows);
-    const bf_status st = code == EXIT_DONE ? spread(s, w, &f, c) : BF_OK;
+    const bool good = code != EXIT_DONE || !wanted.tagged ||
+                      (untag(&f.groups, f.n) && untag(&f.total, f.has_total));
+    const bf_status st = !good ? BF_E_MEMORY : code == EXIT_DONE ? spread(s, w, &f, c) : BF_OK;
     free(keys);
     free_found(&f);
     return st == BF_OK ? code : failed(s, st);
@@ -348,32 +364,44 @@ static bool is_signed(bf_dtype dtype) {
     return dtype == BF_BOOL || (dtype >= BF_I8 && dtype <= BF_I64);
 }
 
-void shown_words(const bf_value *v, uint64_t words[3]) {
+/* Between integers of 64 bits; the bits of its fraction are in the order of fractions. */
+static void words_of_float(double x, uint64_t words[SHOWN_WORDS]) {
+    const double whole = floor(x), fraction = x - whole;
+    const bool large = whole >= 0x1p64;
+    words[0] = whole < 0 ? UINT64_MAX : 0;
+    words[1] = whole < 0 ? UINT64_MAX : large;
+    words[2] = whole < 0 ? (uint64_t)(int64_t)whole : (uint64_t)(large ? 0 : whole);
+    memcpy(&words[3], &fraction, sizeof fraction);
+}
+
+void shown_words(const bf_value *v, uint64_t words[SHOWN_WORDS]) {
     const bool narrow = v->dtype != BF_I192;
     const uint64_t high = narrow && is_signed(v->dtype) && v->as.i64 < 0 ? UINT64_MAX : 0;
     words[0] = narrow ? high : v->as.i192[2];
     words[1] = narrow ? high : v->as.i192[1];
     words[2] = narrow ? v->as.u64 : v->as.i192[0];
+    words[3] = 0;
+    if (v->dtype == BF_F64) words_of_float(v->as.f64, words);
 }
 
 static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *ranks) {
-    static const bf_dtype kinds[] = {BF_I64, BF_U64, BF_U64};
-    uint64_t *words = malloc(rows_of(s) * 3 * sizeof *words);
-    bf_array arrays[3];
-    bf_column columns[3];
-    const bf_column *list[3];
+    static const bf_dtype kinds[SHOWN_WORDS] = {BF_I64, BF_U64, BF_U64, BF_U64};
+    uint64_t *words = malloc(rows_of(s) * SHOWN_WORDS * sizeof *words);
+    bf_array arrays[SHOWN_WORDS];
+    bf_column columns[SHOWN_WORDS];
+    const bf_column *list[SHOWN_WORDS];
     if (!words) return BF_E_MEMORY;
     for (int64_t i = 0; i < s->n; i++) {
-        uint64_t of[3];
+        uint64_t of[SHOWN_WORDS];
         shown_words(&values[i], of);
-        for (int k = 0; k < 3; k++) words[k * s->n + i] = of[k];
+        for (int k = 0; k < SHOWN_WORDS; k++) words[k * s->n + i] = of[k];
     }
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < SHOWN_WORDS; k++) {
         arrays[k] = bf_array_of(kinds[k], words + k * s->n, s->n);
         columns[k] = (bf_column){.size = sizeof columns[k], .numbers = &arrays[k]};
         list[k] = &columns[k];
     }
-    const bf_status st = rank_rows(s, 3, kinds, list, ranks);
+    const bf_status st = rank_rows(s, SHOWN_WORDS, kinds, list, ranks);
     free(words);
     return st;
 }

@@ -1,5 +1,6 @@
 /* Methods of quantiles: their names, and what they return. */
 #include "rules/order/quantile.h"
+#include "seam/environment.h"
 
 static const char *const names[] = {
     [BF_QUANTILE_LINEAR] = "linear",
@@ -33,3 +34,13 @@ bf_dtype bf_quantile_dtype(bf_dtype dtype, bf_quantile_method method) {
 }
 
 bf_dtype bf_median_dtype(bf_dtype dtype) { return bf_median_to(dtype); }
+
+int bf_quantile_is_whole(bf_quantile_method method, int64_t n, const double q[], int m) {
+    if (m < 0 || (m > 0 && q == NULL) || (unsigned)method >= METHODS) return 0;
+    for (int i = 0; i < m; i++)
+        if (!(q[i] >= 0 && q[i] <= 1)) return 0;
+    bf_environment environment = bf_environment_enter();
+    const bool whole = bf_quantile_whole(method, n, q, m);
+    bf_environment_leave(environment);
+    return whole;
+}

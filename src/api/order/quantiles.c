@@ -344,9 +344,8 @@ static void write_results(const bf_quantiles *q, bf_value values[]) {
         }
         const bf_between b = bf_quantiles_between(q, i);
         const uint64_t below = element_at(q, rank, b.below), above = element_at(q, rank, b.above);
-        values[i] = bf_value_from_bits(
-            q->to, q->m > 0 ? bf_quantile_bits(q->dtype, q->method, below, above, b.weight)
-                            : bf_median_bits(q->dtype, below, above));
+        const bf_quantile_value value = bf_quantile_make(q->dtype, q->to, below, above, b.weight);
+        values[i] = bf_value_from_bits(value.dtype, value.bits);
     }
 }
 

@@ -4,6 +4,8 @@
 #include "api/axis/axis.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "rules/key/rank.h"
+#include "seam/environment.h"
 #include "seam/memory.h"
 
 /* ---- what is asked --------------------------------------------------------------------------- */
@@ -35,13 +37,30 @@ bf_status bf_select_open(bf_selecting *s, bf_context *context, const bf_array *a
     if (x->statistic == BF_STATISTIC_MEDIAN) x->to = bf_median_dtype(array->dtype);
     s->lines = (bf_order_lines){.dtype = array->dtype, .order = s->call.order};
     if (x->statistic != BF_STATISTIC_NTH) s->lines.order = BF_ASCENDING;
-    if (o->empty == NULL || x->statistic == BF_STATISTIC_NTH) return BF_OK;
-    if (o->empty->dtype != x->to)
-        return bf_fail(context, BF_E_ARGUMENT, "the value for results of nothing is %s: %s",
-                       bf_dtype_name(o->empty->dtype), bf_dtype_name(x->to));
-    s->empty = *o->empty;
-    x->empty = &s->empty;
     return BF_OK;
+}
+
+bf_status bf_select_into(bf_selecting *s, const bf_array *results) {
+    bf_context *context = s->call.context;
+    bf_selection *x = &s->selection;
+    const bf_value *empty = s->call.options.empty;
+    if (results == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
+    const bool selects = x->statistic != BF_STATISTIC_NTH;
+    x->tagged = selects && results->dtype == BF_PAIR;
+    if (selects && results->dtype == s->lines.dtype) x->to = results->dtype;
+    s->results = results;
+    if (selects && empty != NULL) {
+        if (empty->dtype != x->to)
+            return bf_fail(context, BF_E_ARGUMENT, "the value for results of nothing is %s: %s",
+                           bf_dtype_name(empty->dtype), bf_dtype_name(x->to));
+        s->empty = *empty;
+        x->empty = &s->empty;
+    }
+    return bf_order_add_output(&s->call, results, x->tagged ? BF_PAIR : x->to, "values");
+}
+
+static int64_t count_results(const bf_array *results) {
+    return bf_array_elements(results, bf_key_bytes(results->dtype));
 }
 
 /* Checks the results: (count, kept[0..n)), without the first extent for a median. */
@@ -51,21 +70,42 @@ static bf_status check_results(bf_selecting *s, const bf_array *results, int n,
     int64_t shape[BF_MAX_DIMS + 1] = {s->selection.count};
     int first = s->selection.statistic == BF_STATISTIC_MEDIAN ? 1 : 0;
     for (int d = 0; d < n; d++) shape[1 + d] = kept[d];
-    if (results == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
-    if (!bf_array_has_shape(results, n + 1 - first, shape + first))
+    if (results != NULL && !bf_array_has_shape(results, n + 1 - first, shape + first))
         return bf_fail(context, BF_E_SHAPE, "the values have not the shape of the result");
-    s->results = results;
-    return bf_order_add_output(&s->call, results, s->selection.to, "values");
+    return bf_select_into(s, results);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
+
+static bool is_whole(const bf_selection *x, int64_t n) {
+    const bool median = x->statistic == BF_STATISTIC_MEDIAN;
+    return n == 0 || bf_quantile_whole(x->method, n, x->q, median ? 0 : x->count);
+}
+
+/* Integers between two elements are no results of the elements' dtype. */
+static bf_status check_whole(const bf_selecting *s) {
+    const bf_selection *x = &s->selection;
+    const bf_order_lines *lines = &s->lines;
+    if (x->tagged || x->statistic == BF_STATISTIC_NTH || bf_dtype_is_float(x->to)) return BF_OK;
+    if (x->statistic == BF_STATISTIC_QUANTILE && bf_quantile_chooses(x->method)) return BF_OK;
+    bf_environment environment = bf_environment_enter();
+    bool whole = lines->offsets != NULL || is_whole(x, lines->length);
+    for (int64_t l = 0; lines->offsets != NULL && whole && l < lines->count; l++)
+        whole = is_whole(x, lines->offsets[l + 1] - lines->offsets[l]);
+    bf_environment_leave(environment);
+    if (whole) return BF_OK;
+    return bf_fail(s->call.context, BF_E_DTYPE, "a value lies between two elements: %s holds it",
+                   bf_dtype_name(BF_F64));
+}
 
 bf_status bf_select_run(bf_selecting *s, int64_t elements) {
     bf_context *context = s->call.context;
     bf_flat results;
     int64_t bytes = bf_bytes_of(elements, bf_dtype_bytes(s->lines.dtype));
+    bf_status status = check_whole(s);
+    if (status != BF_OK) return status;
     /* a NaN, nothing, or a cancelled call: then nothing is written */
-    bf_status status = bf_flat_prepare(context, context->used, s->results, true, &results);
+    status = bf_flat_prepare(context, context->used, s->results, true, &results);
     if (status == BF_OK) status = bf_watch_begin(context, bytes);
     if (status == BF_OK) {
         status = context->used->order->select(context, &s->lines, &s->selection, results.data);
@@ -131,11 +171,10 @@ static bf_status select_axes(bf_selecting *s, const int axes[], int n, const bf_
     bf_array view;
     bf_flat flat;
     bf_status status = check_axes(s, axes, n, results, named);
-    if (status != BF_OK || bf_array_count(results) == 0) return status;
+    if (status != BF_OK || count_results(results) == 0) return status;
     status = bf_order_choose(&s->call, BF_ORDER_SELECTS);
     if (status != BF_OK) return status;
-    if (s->lines.length == 0)
-        return select_nothing(s, bf_array_count(results) / s->selection.count);
+    if (s->lines.length == 0) return select_nothing(s, count_results(results) / s->selection.count);
     bf_order_move_axes(array, named, &view);
     status = bf_flat_take(context, context->used, array->dtype, &view, &flat);
     s->lines.values = flat.data;
@@ -178,7 +217,7 @@ static bf_status select_segments(bf_selecting *s, const bf_array *offsets,
     if (status != BF_OK) return status;
     status = bf_order_read_offsets(context, offsets, array->shape[0], &host, &segments, &longest);
     if (status == BF_OK) status = bf_flat_take(context, context->used, array->dtype, array, &flat);
-    if (status == BF_OK && bf_array_count(results) > 0)
+    if (status == BF_OK && count_results(results) > 0)
         status = bf_select_offsets(s, flat.data, host, segments, longest);
     bf_flat_release(&flat);
     bf_free(host);
@@ -323,7 +362,7 @@ static bf_status select_index(bf_selecting *s, const bf_array *index, const bf_a
     if (x.count == 0 && x.n > 0)
         return bf_fail(context, BF_E_ARGUMENT, "there are indices, but no slots");
     status = check_results(s, results, 1, &x.count);
-    if (status != BF_OK || bf_array_count(results) == 0) return status;
+    if (status != BF_OK || count_results(results) == 0) return status;
     status = bf_order_choose(&s->call, BF_ORDER_SORTS);
     if (status == BF_OK)
         status = bf_flat_take(context, context->used, array->dtype, array, &values);

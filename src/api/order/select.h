@@ -23,6 +23,9 @@ static const bf_selection bf_select_median = {.statistic = BF_STATISTIC_MEDIAN, 
 bf_status bf_select_open(bf_selecting *s, bf_context *context, const bf_array *array,
                          const bf_order_options *options);
 
+/* Checks where the results go, whose dtype says what they are, and what stands for nothing. */
+bf_status bf_select_into(bf_selecting *s, const bf_array *results);
+
 /* Has the backend select from s->lines, which have so many elements, and writes s->results. */
 bf_status bf_select_run(bf_selecting *s, int64_t elements);
 /* The same from segments of contiguous values; their offsets are in host memory. */

@@ -49,8 +49,7 @@ static bf_status check_outputs(grouping *g) {
     bf_context *context = s->call.context;
     const int axis = s->selection.statistic == BF_STATISTIC_MEDIAN ? 0 : 1;
     const bf_array *results = g->results, *listed = g->listed;
-    if (results == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
-    bf_status status = bf_order_add_output(&s->call, results, s->selection.to, "values");
+    bf_status status = bf_select_into(s, results);
     if (status != BF_OK) return status;
     if (results->ndim != axis + 1 || (axis == 1 && results->shape[0] != s->selection.count))
         return bf_fail(context, BF_E_SHAPE, "the values have not the shape of the result");

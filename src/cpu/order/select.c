@@ -113,31 +113,26 @@ static uint64_t find_nan(const bf_plan *p, const char *line, int64_t number) {
     }
 }
 
-static uint64_t result_bits(const bf_plan *p, int64_t i, const char *line) {
-    const bf_selection *s = p->selection;
+static bf_quantile_value make_result(const bf_plan *p, int64_t i, const char *line) {
+    const bf_dtype to = p->selection->to;
     const bf_between b = p->between[i];
-    if (b.below < 0 && is_nth(p)) return find_nan(p, line, -1 - b.below);
-    if (b.below < 0) return bf_format_nan(bf_format_of(s->to));
+    if (b.below < 0 && is_nth(p))
+        return bf_quantile_value_make(to, find_nan(p, line, -1 - b.below));
+    if (b.below < 0) return bf_quantile_value_make(to, bf_format_nan(bf_format_of(to)));
     const uint64_t *place = p->place + p->at[i];
     const uint64_t below = bf_order_element(p->dtype, BF_ASCENDING, place[0]);
-    if (s->statistic == BF_STATISTIC_NTH) return below;
     const uint64_t above =
         b.above > b.below ? bf_order_element(p->dtype, BF_ASCENDING, place[1]) : below;
-    if (s->statistic == BF_STATISTIC_MEDIAN) return bf_median_bits(p->dtype, below, above);
-    return bf_quantile_bits(p->dtype, s->method, below, above, b.weight);
+    return bf_quantile_make(p->dtype, to, below, above, b.weight);
 }
 
 bf_status bf_plan_finish(const bf_plan *plan, const char *line, char *results, int64_t step) {
     const bf_selection *s = plan->selection;
-    const int bytes = bf_dtype_bytes(s->to);
     const bool is_empty = plan->status == BF_E_EMPTY && s->empty != NULL;
     if (plan->status != BF_OK && !is_empty) return plan->status;
-    for (int i = 0; i < s->count; i++, results += step * bytes) {
-        if (is_empty)
-            memcpy(results, &s->empty->as, (size_t)bytes);
-        else
-            bf_store_bits(results, bytes, result_bits(plan, i, line));
-    }
+    for (int i = 0; i < s->count; i++, results += step * bf_selection_bytes(s))
+        bf_selection_store(s, results,
+                           is_empty ? bf_selection_empty(s) : make_result(plan, i, line));
     return BF_OK;
 }
 
@@ -188,7 +183,7 @@ static bf_status select_line(void *arg, const bf_finder *finder, int worker, int
         (const char *)lines->values + bf_line_begin(lines, l) * bf_dtype_bytes(lines->dtype);
     bf_status status = bf_find_in_line(finder, lines->dtype, x, bf_line_length(lines, l), plan);
     if (status != BF_OK) return status;
-    char *results = s->results + l * bf_dtype_bytes(s->selection->to);
+    char *results = s->results + l * bf_selection_bytes(s->selection);
     status = bf_plan_finish(plan, x, results, lines->count);
     if (status != BF_OK) note_refused(s, l, status);
     return BF_OK;

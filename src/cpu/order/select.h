@@ -7,7 +7,6 @@
 
 #include "cpu/order/order.h"
 #include "cpu/runtime/sort.h"
-#include "rules/order/quantile.h"
 
 /* ---- the loops of an instruction set --------------------------------------------------------- */
 

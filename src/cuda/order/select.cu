@@ -20,6 +20,7 @@ static const unsigned long long NOTHING_REFUSED = ~0ull;
 
 struct select_params {
     bf_dtype dtype, to;
+    bool tagged;
     bf_order order;
     bf_cuda_order_lines lines;
     const void *sorted;
@@ -62,40 +63,42 @@ __device__ int64_t count_nans(const select_params &p, int64_t first, int64_t n) 
 }
 
 __device__ bf_between between_of(const select_params &p, int i, int64_t numbers) {
-    if (p.statistic == BF_STATISTIC_MEDIAN) return bf_median_between(numbers);
-    return bf_quantile_between(p.method, numbers, bf_number_of_bits(p.wanted[i]));
+    const bool nth = p.statistic == BF_STATISTIC_NTH,
+               quantile = p.statistic == BF_STATISTIC_QUANTILE;
+    double q = 0;
+    if (quantile) memcpy(&q, &p.wanted[i], sizeof q);
+    return bf_cuda_between(p.statistic, p.method, q, nth ? (int64_t)p.wanted[i] : 0, numbers);
 }
 
-/* Makes result i of a line whose elements are [first, first + n). Returns its bits. */
-__device__ uint64_t make_result(const select_params &p, int64_t line, int i) {
+/* Makes result i of a line whose elements are [first, first + n). */
+__device__ bf_quantile_value make_result(const select_params &p, int64_t line, int i) {
     const int64_t first = p.lines.begin(line), n = p.lines.begin(line + 1) - first;
     const bool nth = p.statistic == BF_STATISTIC_NTH;
     const int64_t nans = count_nans(p, first, n);
     const bool skipped = p.nan == BF_NAN_SKIP && !nth;
     if (nans > 0 && p.nan == BF_NAN_ERROR) {
         atomicMin(p.refused, 2 * (unsigned long long)line + REFUSED_NAN);
-        return 0;
+        return bf_quantile_value_make(p.to, 0);
     }
     if (n == (skipped ? nans : 0)) {
         if (!p.has_empty) atomicMin(p.refused, 2 * (unsigned long long)line + REFUSED_EMPTY);
-        return p.empty;
+        return bf_quantile_value_make(p.to, p.empty);
     }
-    if (nth) return bf_quantile_element(p.dtype, element_at(p, first + (int64_t)p.wanted[i]));
-    if (nans > 0 && !skipped) return bf_format_nan(bf_format_of(p.to));
-    const bf_between b = between_of(p, i, n - nans); /* the order is ascending */
+    if (!nth && nans > 0 && !skipped)
+        return bf_quantile_value_make(p.to, bf_format_nan(bf_format_of(p.to)));
+    const bf_between b = between_of(p, i, n - nans); /* the order of quantiles is ascending */
     const uint64_t below = element_at(p, first + b.below), above = element_at(p, first + b.above);
-    if (p.statistic == BF_STATISTIC_MEDIAN) return bf_median_bits(p.dtype, below, above);
-    return bf_quantile_bits(p.dtype, p.method, below, above, b.weight);
+    return bf_quantile_make(p.dtype, p.to, below, above, b.weight);
 }
 
 __global__ void __launch_bounds__(THREADS) make_results(const select_params p) {
     const int64_t all = p.lines.count * p.count;
-    const int bytes = bf_dtype_bytes(p.to);
+    const int bytes = bf_quantile_bytes(p.to, p.tagged);
     for (int64_t r = (int64_t)blockIdx.x * THREADS + threadIdx.x; r < all;
          r += (int64_t)gridDim.x * THREADS) {
         const int64_t line = r % p.lines.count;
-        bf_store_bits((char *)p.results + r * bytes, bytes,
-                      make_result(p, line, (int)(r / p.lines.count)));
+        bf_quantile_store((char *)p.results + r * bytes, p.to, p.tagged,
+                          make_result(p, line, (int)(r / p.lines.count)));
     }
 }
 
@@ -115,19 +118,19 @@ struct long_lines {
     bf_cuda_order_call *call;
     const bf_cuda_order_array *array;
     const bf_selection *selection;
-    char results[RESULTS_MOST * 8];
+    char results[RESULTS_MOST * 16];
 };
 
 /* Makes result i of a line from the places of its elements. */
-uint64_t make_from_places(const long_lines *s, int i, int64_t numbers, const uint64_t place[2]) {
+bf_quantile_value make_from_places(const long_lines *s, int i, int64_t numbers,
+                                   const uint64_t place[2]) {
     const bf_selection *x = s->selection;
     const bf_dtype dtype = s->array->dtype;
     const uint64_t below = bf_order_element(dtype, s->array->order, place[0]);
     const uint64_t above = bf_order_element(dtype, s->array->order, place[1]);
-    if (x->statistic == BF_STATISTIC_NTH) return below;
-    if (x->statistic == BF_STATISTIC_MEDIAN) return bf_median_bits(dtype, below, above);
-    const bf_between b = bf_quantile_between(x->method, numbers, x->q[i]);
-    return bf_quantile_bits(dtype, x->method, below, above, b.weight);
+    const double q = x->statistic == BF_STATISTIC_QUANTILE ? x->q[i] : 0;
+    const bf_between b = bf_cuda_between(x->statistic, x->method, q, 0, numbers);
+    return bf_quantile_make(dtype, x->to, below, above, b.weight);
 }
 
 bool is_nan_place(const bf_cuda_order_array *array, uint64_t place) {
@@ -143,7 +146,7 @@ bf_status store_results(long_lines *s, int64_t line, int first, int results,
                         const uint64_t places[][2], int64_t nans, bool *found) {
     const bf_selection *x = s->selection;
     const int64_t numbers = s->array->lines.length - nans;
-    const int bytes = bf_dtype_bytes(x->to);
+    const int bytes = bf_selection_bytes(x);
     const bool nth = x->statistic == BF_STATISTIC_NTH;
     bf_context *context = s->call->context;
     if (nans > 0 && x->nan == BF_NAN_ERROR)
@@ -151,17 +154,17 @@ bf_status store_results(long_lines *s, int64_t line, int first, int results,
     if (numbers == 0 && x->nan == BF_NAN_SKIP && !nth && x->empty == NULL)
         return refuse(context, x->statistic, 2 * (unsigned long long)line + REFUSED_EMPTY);
     for (int i = 0; i < results; i++) {
-        uint64_t bits = 0;
+        bf_quantile_value value = bf_quantile_value_make(x->to, 0);
         if (nth && is_nan_place(s->array, places[i][0]))
             *found = false;
         else if (nth || nans == 0 || (x->nan == BF_NAN_SKIP && numbers > 0))
-            bits = make_from_places(s, first + i, numbers, places[i]);
+            value = make_from_places(s, first + i, numbers, places[i]);
         else if (x->nan == BF_NAN_SKIP)
-            memcpy(&bits, &x->empty->as, (size_t)bytes);
+            value = bf_selection_empty(x);
         else
-            bits = bf_format_nan(bf_format_of(x->to));
-        bf_store_bits(s->results + ((first + i) * s->array->lines.count + line) * bytes, bytes,
-                      bits);
+            value.bits = bf_format_nan(bf_format_of(x->to));
+        bf_selection_store(x, s->results + ((first + i) * s->array->lines.count + line) * bytes,
+                           value);
     }
     return BF_OK;
 }
@@ -197,7 +200,7 @@ bf_status select_long(bf_cuda_order_call *call, const bf_cuda_order_array *array
     for (int64_t l = 0; l < lines && *found && status == BF_OK; l++)
         status = find_line(&s, l, found);
     if (status != BF_OK || !*found) return status;
-    const size_t bytes = (size_t)(all * bf_dtype_bytes(selection->to));
+    const size_t bytes = (size_t)(all * bf_selection_bytes(selection));
     if (bf_where_is(results, NULL) == BF_WHERE_HOST) {
         memcpy(results, s.results, bytes);
         return BF_OK;
@@ -243,6 +246,7 @@ bf_status set_params(bf_cuda_order_call *call, const bf_cuda_order_array *array,
     *p = {};
     p->dtype = array->dtype;
     p->to = selection->to;
+    p->tagged = selection->tagged;
     p->order = array->order;
     p->lines = array->lines;
     p->statistic = selection->statistic;
@@ -250,8 +254,7 @@ bf_status set_params(bf_cuda_order_call *call, const bf_cuda_order_array *array,
     p->method = selection->method;
     p->nan = selection->nan;
     p->has_empty = selection->empty != NULL;
-    if (p->has_empty)
-        memcpy(&p->empty, &selection->empty->as, (size_t)bf_dtype_bytes(selection->to));
+    if (p->has_empty) p->empty = bf_selection_empty(selection).bits;
     p->refused = (unsigned long long *)bf_cuda_order_alloc(call, sizeof *p->refused);
     if (p->refused == NULL) return BF_E_MEMORY;
     cudaError_t error =
@@ -264,7 +267,7 @@ bf_status set_params(bf_cuda_order_call *call, const bf_cuda_order_array *array,
 
 bf_status bf_cuda_select(bf_context *context, const bf_order_lines *lines,
                          const bf_selection *selection, void *results) {
-    const int bytes = bf_dtype_bytes(selection->to);
+    const int bytes = bf_selection_bytes(selection);
     bf_cuda_order_call call;
     bf_cuda_order_array array = {};
     select_params p = {};

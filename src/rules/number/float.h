@@ -41,7 +41,7 @@ BF_RULE uint64_t bf_exact_round(bf_format f, bf_exact_float x) {
     return bf_encode(f, x.negative, (uint64_t)(x.m >> 64), x.exponent + 64, sticky);
 }
 
-/* x + y for numbers other than 0, of at most 106 bits. Bits shifted out of the smaller one matter
+/* x + y for numbers other than 0, of at most 124 bits. Bits shifted out of the smaller one matter
  * only to the rounding: bits are shifted out only where at most one leading bit cancels. */
 BF_RULE bf_exact_float bf_exact_add(bf_exact_float x, bf_exact_float y) {
     x = bf_exact_normalize(x, 125);

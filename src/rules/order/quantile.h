@@ -1,12 +1,14 @@
-/* Quantiles: where a fraction lies among n elements in order, and the value there, as NumPy's
- * methods have them (docs/numerics.md); and medians. Each floating-point operation is rounded once
- * and none is contracted; the caller has set the usual environment. */
+/* Quantiles: where a fraction lies among n elements in order, as NumPy's methods have it, and the
+ * value there; and medians (docs/numerics.md). A place is made of floating-point operations, each
+ * rounded once and none contracted: the caller has set the usual environment. A value is made of
+ * integers: the exact one between two elements, rounded once. */
 #ifndef BF_RULES_ORDER_QUANTILE_H
 #define BF_RULES_ORDER_QUANTILE_H
 
 #include "rules/number/dtype.h"
 #include "rules/number/float.h"
 #include "rules/number/integer.h"
+#include "rules/number/wide.h"
 #include <bitfold/order.h>
 
 /* Between elements number `below` and `above` (0-based) of the order, by `weight` from the first to
@@ -23,7 +25,7 @@ BF_RULE bool bf_quantile_chooses(bf_quantile_method method) {
            method == BF_QUANTILE_CLOSEST_OBSERVATION;
 }
 
-/* The dtype of quantiles, and of medians. */
+/* The dtype of quantiles, and of medians, that lie between two elements. */
 BF_RULE bf_dtype bf_quantile_to(bf_dtype dtype, bf_quantile_method method) {
     return bf_quantile_chooses(method) ? dtype : BF_F64;
 }
@@ -74,7 +76,7 @@ BF_RULE int64_t bf_quantile_choose(bf_quantile_method method, int64_t below, dou
     }
 }
 
-/* Its weight otherwise. */
+/* Its weight otherwise: less than 1, but where the second element is chosen. */
 BF_RULE double bf_quantile_weight(bf_quantile_method method, double rest) {
     if (method == BF_QUANTILE_AVERAGED_INVERTED_CDF) return rest > 0 ? 1 : 0.5;
     if (method == BF_QUANTILE_MIDPOINT) return rest > 0 ? 0.5 : 0;
@@ -83,9 +85,9 @@ BF_RULE double bf_quantile_weight(bf_quantile_method method, double rest) {
 
 BF_RULE bf_between bf_between_make(int64_t below, double weight) {
     bf_between b;
-    b.below = below;
+    b.below = weight < 1 ? below : below + 1;
     b.above = weight > 0 ? below + 1 : below;
-    b.weight = weight;
+    b.weight = weight < 1 ? weight : 0;
     return b;
 }
 
@@ -106,86 +108,134 @@ BF_RULE bf_between bf_median_between(int64_t n) {
     return bf_between_make((n - 1) / 2, n % 2 == 0 ? 0.5 : 0);
 }
 
+/* Returns whether all of m quantiles of n elements, or (m 0) their median, lie on elements. */
+BF_RULE bool bf_quantile_whole(bf_quantile_method method, int64_t n, const double *q, int m) {
+    bool whole = n > 0;
+    if (m == 0) return whole && bf_median_between(n).weight == 0;
+    for (int i = 0; i < m && whole; i++) whole = bf_quantile_between(method, n, q[i]).weight == 0;
+    return whole;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
-
-BF_RULE double bf_number_of_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-BF_RULE uint64_t bf_bits_of_number(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return x == x ? bits : bf_format_nan(bf_format_f64());
-}
-
-/* An element as an f64, rounded once. */
-BF_RULE double bf_quantile_number(bf_dtype dtype, uint64_t element) {
-    if (dtype == BF_F64) return bf_number_of_bits(element);
-    if (bf_dtype_is_float(dtype))
-        return bf_number_of_bits(bf_float_convert(bf_format_of(dtype), bf_format_f64(), element));
-    if (dtype == BF_BOOL) return element != 0 ? 1 : 0;
-    if (!bf_dtype_is_signed(dtype)) return (double)element;
-    return (double)bf_sign_extend(element, 8 * bf_dtype_bytes(dtype));
-}
-
-/* b - a: of floats rounded to their dtype, of integers exact; then to f64. b is not below a. */
-BF_RULE double bf_quantile_difference(bf_dtype dtype, uint64_t a, uint64_t b) {
-    if (dtype == BF_F64) return bf_number_of_bits(b) - bf_number_of_bits(a);
-    if (bf_dtype_is_float(dtype)) {
-        const bf_format f = bf_format_of(dtype);
-        return bf_quantile_number(dtype, bf_float_add(f, b, a ^ bf_format_sign(f)));
-    }
-    return (double)(uint64_t)(bf_integer_decode(dtype, b) - bf_integer_decode(dtype, a));
-}
-
-/* Returns the bits of the f64 between elements a and b, which are no NaNs. */
-BF_RULE uint64_t bf_quantile_mix(bf_dtype dtype, uint64_t a, uint64_t b, double weight) {
-    if (weight == 0) return bf_bits_of_number(bf_quantile_number(dtype, a));
-    const double step = bf_quantile_difference(dtype, a, b);
-    if (weight < 0.5) {
-        const double part = step * weight;
-        return bf_bits_of_number(bf_quantile_number(dtype, a) + part);
-    }
-    const double part = step * (1 - weight);
-    return bf_bits_of_number(bf_quantile_number(dtype, b) - part);
-}
 
 /* A bool becomes 0 or 1. */
 BF_RULE uint64_t bf_quantile_element(bf_dtype dtype, uint64_t element) {
     return dtype == BF_BOOL ? (uint64_t)(element != 0) : element;
 }
 
-/* The bits, of bf_quantile_to, of a quantile between elements a and b. */
-BF_RULE uint64_t bf_quantile_bits(bf_dtype dtype, bf_quantile_method method, uint64_t a, uint64_t b,
-                                  double weight) {
-    if (bf_quantile_chooses(method)) return bf_quantile_element(dtype, a);
-    return bf_quantile_mix(dtype, a, b, weight);
+/* A finite element. */
+BF_RULE bf_exact_float bf_quantile_decode(bf_dtype dtype, uint64_t element) {
+    if (bf_dtype_is_float(dtype)) return bf_exact_decode(bf_format_of(dtype), element);
+    const bf_i128 x = bf_integer_decode(dtype, element);
+    return bf_exact_make(x < 0, (bf_u128)(x < 0 ? -x : x), 0);
 }
 
-/* The mean of two floats, rounded once. */
-BF_RULE uint64_t bf_median_of_floats(bf_format f, uint64_t a, uint64_t b) {
-    if (a == b) return a;
-    if (bf_is_nan(f, a) || bf_is_nan(f, b) || bf_is_inf(f, a) || bf_is_inf(f, b))
-        return bf_float_add(f, a, b);
-    bf_exact_float x = bf_exact_decode(f, a), y = bf_exact_decode(f, b);
-    if (x.m == 0 && y.m == 0) return 0;
-    if (x.m != 0 && y.m != 0)
-        x = bf_exact_add(x, y);
-    else if (x.m == 0)
-        x = y;
-    x.exponent--;
-    return bf_exact_round(f, x);
+/* The sum of numbers of at most 124 bits. */
+BF_RULE bf_exact_float bf_quantile_add(bf_exact_float x, bf_exact_float y) {
+    if (x.m == 0 && y.m == 0) return bf_exact_make(x.negative && y.negative, 0, 0);
+    if (x.m == 0) return y;
+    return y.m == 0 ? x : bf_exact_add(x, y);
 }
 
-/* The bits, of bf_median_to, of the mean of elements a and b. */
-BF_RULE uint64_t bf_median_bits(bf_dtype dtype, uint64_t a, uint64_t b) {
-    if (bf_dtype_is_float(dtype)) return bf_median_of_floats(bf_format_of(dtype), a, b);
-    const bf_i128 sum = bf_integer_decode(dtype, a) + bf_integer_decode(dtype, b);
-    const bool negative = sum < 0;
-    return bf_exact_round(bf_format_f64(),
-                          bf_exact_make(negative, (bf_u128)(negative ? -sum : sum), -1));
+/* Limbs in units of 2^-2148, that of a product of two subnormals; the greatest one has 3172 bits.
+ */
+enum { BF_QUANTILE_LEAST = -2148, BF_QUANTILE_LIMBS = 104 };
+
+/* x + y * w - x * w for any weight, rounded once to f. Numbers have at most 64 bits. */
+BF_RULE uint64_t bf_quantile_sum(bf_format f, bf_exact_float x, bf_exact_float y,
+                                 bf_exact_float w) {
+    int64_t limbs[BF_QUANTILE_LIMBS];
+    bool negative;
+    BF_ROLLED
+    for (int i = 0; i < BF_QUANTILE_LIMBS; i++) limbs[i] = 0;
+    const int at = x.exponent - BF_QUANTILE_LEAST;
+    bf_limbs_add(limbs, at, (uint64_t)x.m, x.negative);
+    bf_limbs_add_product(limbs, at + w.exponent, (uint64_t)x.m, (uint64_t)w.m, !x.negative);
+    bf_limbs_add_product(limbs, y.exponent + w.exponent - BF_QUANTILE_LEAST, (uint64_t)y.m,
+                         (uint64_t)w.m, y.negative);
+    const bf_leading sum =
+        bf_leading_from_band(limbs, BF_QUANTILE_LIMBS, BF_QUANTILE_LEAST, &negative);
+    return bf_leading_round(f, negative, sum);
+}
+
+/* A weight in (0, 1) that is a multiple of 2^-BF_QUANTILE_BITS makes products of at most 124 bits.
+ * Finer ones are those of places before the second element. */
+enum { BF_QUANTILE_BITS = 60 };
+
+/* x * (1 - weight) + y * weight for a weight in (0, 1), rounded once to f. */
+BF_RULE uint64_t bf_quantile_mix(bf_format f, bf_exact_float x, bf_exact_float y, double weight) {
+    uint64_t bits;
+    memcpy(&bits, &weight, sizeof bits);
+    bf_exact_float w = bf_exact_decode(bf_format_f64(), bits);
+    const int finer = -w.exponent - BF_QUANTILE_BITS;
+    if (finer > 63 || (finer > 0 && ((uint64_t)w.m & (((uint64_t)1 << finer) - 1)) != 0))
+        return bf_quantile_sum(f, x, y, w);
+    if (finer > 0) {
+        w.m >>= finer;
+        w.exponent += finer;
+    }
+    x.m *= ((bf_u128)1 << -w.exponent) - w.m;
+    y.m *= w.m;
+    x.exponent += w.exponent;
+    y.exponent += w.exponent;
+    return bf_exact_round(f, bf_quantile_add(x, y));
+}
+
+/* What lies between two infinities, or one and a number: neither weight is 0. */
+BF_RULE uint64_t bf_quantile_of_infinities(bf_format from, bf_format to, uint64_t a, uint64_t b) {
+    const bool opposite = bf_is_inf(from, a) && bf_is_inf(from, b) && a != b;
+    if (opposite) return bf_format_nan(to);
+    return bf_float_convert(from, to, bf_is_inf(from, a) ? a : b);
+}
+
+/* A result: an element, of its dtype, or what lies between two. */
+typedef struct bf_quantile_value {
+    uint64_t bits;
+    bf_dtype dtype;
+} bf_quantile_value;
+
+BF_RULE bf_quantile_value bf_quantile_value_make(bf_dtype dtype, uint64_t bits) {
+    bf_quantile_value value;
+    value.bits = bits;
+    value.dtype = dtype;
+    return value;
+}
+
+/* The bits of a value in `to`, its own dtype or f64, rounded once. */
+BF_RULE uint64_t bf_quantile_bits(bf_dtype to, bf_quantile_value value) {
+    if (value.dtype == to) return value.bits;
+    if (bf_dtype_is_float(value.dtype))
+        return bf_float_convert(bf_format_of(value.dtype), bf_format_of(to), value.bits);
+    return bf_exact_round(bf_format_of(to), bf_quantile_decode(value.dtype, value.bits));
+}
+
+/* What lies between elements a and b, which are no NaNs: an element, or of the float `to`. Two
+ * equal integers are that integer, for f64 may not hold it. */
+BF_RULE bf_quantile_value bf_quantile_make(bf_dtype dtype, bf_dtype to, uint64_t a, uint64_t b,
+                                           double weight) {
+    const bf_quantile_value element = bf_quantile_value_make(dtype, bf_quantile_element(dtype, a));
+    const bool is_float = bf_dtype_is_float(dtype), equal = a == b;
+    if (weight == 0 || (equal && !is_float)) return element;
+    if (equal) return bf_quantile_value_make(to, bf_quantile_bits(to, element));
+    const bf_format from = bf_format_of(dtype), f = bf_format_of(to);
+    if (is_float && (bf_is_inf(from, a) || bf_is_inf(from, b)))
+        return bf_quantile_value_make(to, bf_quantile_of_infinities(from, f, a, b));
+    return bf_quantile_value_make(
+        to, bf_quantile_mix(f, bf_quantile_decode(dtype, a), bf_quantile_decode(dtype, b), weight));
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* A result in memory, of dtype `to`; or tagged: a pair of its bits and its dtype. */
+BF_RULE int bf_quantile_bytes(bf_dtype to, bool tagged) { return tagged ? 16 : bf_dtype_bytes(to); }
+
+BF_RULE void bf_quantile_store(void *p, bf_dtype to, bool tagged, bf_quantile_value value) {
+    if (!tagged) {
+        bf_store_bits(p, bf_dtype_bytes(to), bf_quantile_bits(to, value));
+        return;
+    }
+    bf_store_bits(p, 8, value.bits);
+    bf_store_bits((char *)p + 8, 8, (uint64_t)value.dtype);
 }
 
 #endif
