@@ -110,7 +110,8 @@ BF_API const int64_t *bf_histogram_counts(const bf_histogram *histogram);
 BF_API bf_status bf_histogram_weights(const bf_histogram *histogram, double *sums);
 /* What integrates to 1 over the bins, as NumPy computes it: (value / width) / total, where the
  * values are the counts or the sums of weights, their total is that in all bins (of weights exact,
- * and rounded once), and a width is rounded to the dtype of the edges. bins of them; NaN where 0 is
+ * and rounded once), and a width is rounded to the dtype of the edges, unless it overflows there.
+ * bins of them; NaN where 0 is
  * divided by a total of 0. */
 BF_API bf_status bf_histogram_density(const bf_histogram *histogram, double *density);
 

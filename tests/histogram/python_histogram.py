@@ -74,6 +74,8 @@ def even_edges(x, dtype, bins, range):
     with np.errstate(all="ignore"):
         if first == last:
             first, last = first - computed(0.5), last + computed(0.5)
+        if not np.isfinite(last - first):
+            computed = np.float64
         edges = linspace(first, last, bins, computed).astype(kind)
         if not np.isfinite(edges).all() or (edges[:-1] >= edges[1:]).any():
             return None

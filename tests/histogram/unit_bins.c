@@ -46,10 +46,11 @@ static void even_edges_are_linspace(void **unused) {
         if (f32) b = (double)(float)b;
         if (!(a < b) || !isfinite(b)) continue;
         int64_t bins = 1 + (int64_t)(next_random(&rng) % 60);
-        if (f32)
+        if (f32 && isfinite((float)b - (float)a))
             linspace_f32((float)a, (float)b, bins, expected);
         else
             linspace_f64(a, b, bins, expected);
+        for (int64_t k = 0; f32 && k <= bins; k++) expected[k] = (double)(float)expected[k];
         bf_dtype t = f32 ? BF_F32 : BF_F64;
         const char *why = bf_even_edges(a, b, bins, t, t, found);
         if ((why == NULL) != increases(expected, bins)) fail_msg("%a to %a: %s", a, b, why);
@@ -77,11 +78,15 @@ static void one_value_is_in_the_middle(void **unused) {
     assert_null(bf_even_edges(0x1p30, 0x1p30, 1, BF_F64, BF_F64, found));
 }
 
-static void a_width_that_overflows_is_refused(void **unused) {
+static void only_a_width_that_overflows_in_f64_is_refused(void **unused) {
     (void)unused;
     assert_non_null(bf_even_edges(-1e308, 1e308, 10, BF_F64, BF_F64, found));
-    assert_non_null(bf_even_edges(-3e38, 3e38, 10, BF_F32, BF_F32, found));
-    assert_null(bf_even_edges(-3e38, 3e38, 10, BF_F64, BF_F32, found)); /* as NumPy has it */
+    linspace_f64(-3e38, 3e38, 10, expected); /* in f64, which holds it */
+    assert_null(bf_even_edges(-3e38, 3e38, 10, BF_F32, BF_F32, found));
+    for (int i = 0; i <= 10; i++) assert_same_float(found[i], (double)(float)expected[i]);
+    assert_null(bf_even_edges(-30000, 35520, 4, BF_F16, BF_F16, found));
+    assert_true(found[0] == -30000 && found[2] == 2760 && found[4] == 35520);
+    assert_true(bf_edges_width(BF_F16, -30000, 35520) == 65520);
 }
 
 /* ---- guesses --------------------------------------------------------------------------------- */
@@ -262,7 +267,7 @@ int main(void) {
         cmocka_unit_test(even_edges_are_linspace),
         cmocka_unit_test(edges_of_given_ranges_are_rounded_once_more),
         cmocka_unit_test(one_value_is_in_the_middle),
-        cmocka_unit_test(a_width_that_overflows_is_refused),
+        cmocka_unit_test(only_a_width_that_overflows_in_f64_is_refused),
         cmocka_unit_test(guesses_agree_with_the_edges),
         cmocka_unit_test(guesses_of_hard_ranges),
         cmocka_unit_test(integers_on_edges_are_beyond_doubt),

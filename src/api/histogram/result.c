@@ -64,7 +64,7 @@ static double total_of(const bf_histogram *h) {
 static void divide_counts(const bf_histogram *h, double *density) {
     double total = total_of(h);
     for (int64_t i = 0; i < h->bins.count; i++) {
-        double width = bf_round_to(h->edges_dtype, h->edges[i + 1] - h->edges[i]);
+        double width = bf_edges_width(h->edges_dtype, h->edges[i], h->edges[i + 1]);
         double value = h->sum_words > 0 ? density[i] : (double)h->counts[i];
         density[i] = value / width / total;
         if (isnan(density[i])) density[i] = (double)NAN;
