@@ -405,7 +405,7 @@ static int run_hist(hist *h) {
     bf_histogram_describe(h->histogram, &info);
     subject.nulls = h->seen - info.count;
     subject.seconds = progress_clock() - began;
-    subject.device = bf_context_device(h->context);
+    subject.context = h->context;
     note_device(h->context, subject.file);
     if (o->stats)
         inform(subject.file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", h->bytes, subject.seconds,

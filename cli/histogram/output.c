@@ -11,7 +11,6 @@
 #include "sheet/sheet.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -102,20 +101,17 @@ void hist_others(const bf_histogram_info *info, char text[HIST_OTHERS]) {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* The bits of an f16 that is x. */
-static uint16_t half_of(double x) {
-    int exponent;
-    const double mantissa = frexp(fabs(x), &exponent);
-    const unsigned sign = signbit(x) ? 0x8000 : 0;
-    if (exponent < -13) return (uint16_t)(sign | (unsigned)ldexp(fabs(x), 24));
-    return (uint16_t)(sign | (unsigned)((exponent + 14) << 10 | (int)((2 * mantissa - 1) * 1024)));
-}
-
-static bf_value edge_value(const shown *x, int64_t i) {
-    const double edge = x->edges[i];
-    if (x->info.edges == BF_F16) return (bf_value){.dtype = BF_F16, .as.bits = half_of(edge)};
-    if (x->info.edges == BF_F32) return (bf_value){.dtype = BF_F32, .as.f32 = (float)edge};
-    return (bf_value){.dtype = BF_F64, .as.f64 = edge};
+/* The edges, which are exact in their own dtype, as values of it. */
+static int take_edges(const shown *x, bf_value *edges) {
+    const int64_t n = x->info.bins + 1;
+    void *const own = malloc((size_t)n * bf_dtype_size(x->info.edges));
+    if (!own) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
+    const bf_array from = bf_array_of(BF_F64, x->edges, n), *const inputs[] = {&from},
+                   to = bf_array_of(x->info.edges, own, n);
+    const bf_status st = bf_map(x->subject->context, BF_MAP_CAST, inputs, 1, NULL, &to);
+    for (int64_t i = 0; i < n && st == BF_OK; i++) edges[i] = output_element(x->info.edges, own, i);
+    free(own);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->subject->context, x->subject->file);
 }
 
 static bf_value bin_value(const shown *x, int64_t i) {
@@ -133,13 +129,13 @@ static sheet_column value_column(const shown *x) {
 static int put_sheet(FILE *f, const shown *x) {
     bf_value *edges = malloc(((size_t)x->info.bins + 1) * sizeof *edges);
     if (!edges) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
-    for (int64_t i = 0; i <= x->info.bins; i++) edges[i] = edge_value(x, i);
+    int code = take_edges(x, edges);
     const sheet_column columns[] = {
         {.name = "lo", .values = edges}, {.name = "hi", .values = edges + 1}, value_column(x)};
     const sheet s = {.columns = columns, .count = 3, .rows = x->info.bins};
-    const sheet_subject subject = {report_command_name(), x->subject->file, x->subject->device,
-                                   x->subject->seconds};
-    const int code = sheet_put(f, &s, &subject, x->options);
+    const sheet_subject subject = {report_command_name(), x->subject->file,
+                                   bf_context_device(x->subject->context), x->subject->seconds};
+    if (code == EXIT_DONE) code = sheet_put(f, &s, &subject, x->options);
     free(edges);
     return code;
 }
@@ -193,7 +189,7 @@ static void put_json(FILE *f, const shown *x) {
     fprintf(f, ",\"nan\":%" PRId64 ",\"below\":%" PRId64 ",\"above\":%" PRId64, h->nan, h->below,
             h->above);
     if (x->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->subject->nulls);
-    json_end(f, x->subject->device, x->subject->seconds);
+    json_end(f, bf_context_device(x->subject->context), x->subject->seconds);
 }
 
 /* ---- plots ----------------------------------------------------------------------------------- */
@@ -284,9 +280,8 @@ int hist_put(output *out, const options *o, enum hist_form form, const bf_histog
 }
 
 int hist_show_saved(const saved_showing *x) {
-    const hist_subject subject = {.file = x->file,
-                                  .device = bf_context_device(x->context),
-                                  .seconds = progress_clock() - x->began};
+    const hist_subject subject = {
+        .file = x->file, .context = x->context, .seconds = progress_clock() - x->began};
     enum hist_form form;
     const int code = hist_form_of(x->options, &form);
     return code == EXIT_DONE ? hist_put(x->out, x->options, form, x->saved->histogram, &subject)

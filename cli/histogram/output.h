@@ -24,7 +24,7 @@ int hist_form_of(const options *o, enum hist_form *form);
 typedef struct hist_subject {
     const char *file;   /* "total" for several */
     const char *column; /* its name, or NULL */
-    const char *device;
+    bf_context *context;
     double seconds;
     int64_t nulls; /* rows that were left out, for they have no value */
 } hist_subject;

@@ -93,6 +93,36 @@ class Counts(HistTest):
         self.assertEqual(self.object(neighbours)["counts"], [1000])
         self.refused(3, "edges are equal", "hist", "--bins", 11, neighbours)
 
+    def test_edges_of_f16_are_the_numbers_that_they_are(self):
+        halves = np.arange(1 << 16, dtype="u2").view("f2")
+        seen = set()
+        spans = [(2.0**k, 2.0**(k + 1)) for k in range(-14, 15)] + [(0, 2.0**-14), (2.0**15, 65504)]
+        for lo, hi in spans + [(-hi, -lo) for lo, hi in spans]:
+            bins = np.unique(halves[(halves > lo) & (halves <= hi)]).size
+            text = self.result("hist", "--dtype", "f16", "--bins", bins, "--range",
+                               "%r:%r" % (float(lo), float(hi)), "--tsv", stdin=b"%r\n" % float(hi))
+            edges = [line.split("\t")[:2] for line in text.split("\n")]
+            shown = [low for low, _ in edges] + [edges[-1][1]]
+            wanted = np.linspace(lo, hi, bins + 1).astype("f2")
+            bits = [struct.pack("e", float(x)) for x in shown]
+            self.assertEqual(bits, [x.tobytes() for x in wanted], (lo, hi))
+            seen.update(bits)
+        finite = {x.tobytes() for x in halves[np.isfinite(halves)]}
+        self.assertEqual(finite - seen, {struct.pack("e", -0.0)})
+        self.assertEqual(self.result("hist", "--dtype", "f16", "--bins", 2, "--range", "0:1",
+                                     "--tsv", stdin=b"0\n1\n"), "0\t0.5\t1\n0.5\t1\t1")
+
+    def test_half_of_the_range_of_f16_is_no_limit(self):
+        name = self.save("x.npy", np.array([-30000, 0, 1, 35504], "f2"))
+        self.assertEqual(self.object("--bins", 4, name)["counts"], [1, 2, 0, 1])
+        for bins in [1, 3]:
+            found = self.object("--bins", bins, "--density", name)
+            edges = np.array(found["edges"])
+            self.assertEqual(found["density"],
+                             (np.array(found["counts"]) / np.diff(edges) / 4).tolist())
+        wide = self.save("w.npy", np.array([-3e38, 0, 3e38], "f4"))
+        self.assertEqual(self.object("--bins", 2, wide)["counts"], [1, 2])
+
     def test_edges_from_a_list_or_a_file(self):
         x = np.random.default_rng(3).normal(size=1000)
         name, edges = self.save("x.npy", x), [-1.5, -1, 0, .125, 2]
