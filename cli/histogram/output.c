@@ -63,6 +63,7 @@ typedef struct shown {
     const hist_subject *subject;
     bf_histogram_info info;
     const double *edges;
+    const void *integers; /* the edges as integers, of info.edges; NULL: they are floats */
     const int64_t *counts;
     double *sums, *density; /* NULL: none */
 } shown;
@@ -75,6 +76,7 @@ static int gather_shown(shown *x, const bf_histogram *histogram) {
     const size_t bytes = (size_t)x->info.bins * sizeof(double);
     bf_status st = BF_OK;
     x->edges = bf_histogram_edges(histogram);
+    x->integers = bf_histogram_integers(histogram);
     x->counts = bf_histogram_counts(histogram);
     if (x->info.weights != BF_NONE) {
         x->sums = malloc(bytes);
@@ -104,6 +106,10 @@ void hist_others(const bf_histogram_info *info, char text[HIST_OTHERS]) {
 /* The edges, which are exact in their own dtype, as values of it. */
 static int take_edges(const shown *x, bf_value *edges) {
     const int64_t n = x->info.bins + 1;
+    const bool integers = x->integers != NULL;
+    for (int64_t i = 0; i < n && integers; i++)
+        edges[i] = output_element(x->info.edges, x->integers, i);
+    if (integers) return EXIT_DONE;
     void *const own = malloc((size_t)n * bf_dtype_size(x->info.edges));
     if (!own) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
     const bf_array from = bf_array_of(BF_F64, x->edges, n), *const inputs[] = {&from},
@@ -140,36 +146,41 @@ static int put_sheet(FILE *f, const shown *x) {
     return code;
 }
 
-/* Rows of lower edge, upper edge and value, as the lines of TSV. */
+/* Rows of lower edge, upper edge and value, as the lines of TSV: f64, or the dtype of edges and
+ * counts that are integers. */
 static void put_npy(FILE *f, const shown *x) {
     char bytes[NPY_WRITE_MAX];
-    const npy_header h = {.dtype = BF_F64, .ndim = 2, .shape = {x->info.bins, 3}};
+    const bool whole = x->integers && !values_of(x);
+    const npy_header h = {
+        .dtype = whole ? x->info.edges : BF_F64, .ndim = 2, .shape = {x->info.bins, 3}};
     fwrite(bytes, 1, npy_write_header(&h, bytes), f);
     for (int64_t i = 0; i < x->info.bins && !ferror(f); i++) {
         const bf_value value = bin_value(x, i);
         const double row[3] = {x->edges[i], x->edges[i + 1], bf_value_f64(&value)};
-        fwrite(row, sizeof row, 1, f);
+        if (whole) {
+            fwrite((const uint64_t *)x->integers + i, sizeof(uint64_t), 2, f);
+            fwrite(&value.as.u64, sizeof(uint64_t), 1, f);
+        } else {
+            fwrite(row, sizeof row, 1, f);
+        }
     }
 }
 
-static void put_list(FILE *f, const char *name, const double *list, int64_t n) {
+static void put_list(FILE *f, const char *name, bf_dtype dtype, const void *list, int64_t n) {
     fprintf(f, ",\"%s\":[", name);
     for (int64_t i = 0; i < n && !ferror(f); i++) {
-        const bf_value value = {.dtype = BF_F64, .as.f64 = list[i]};
+        const bf_value value = output_element(dtype, list, i);
         if (i > 0) putc(',', f);
         json_value(f, &value);
     }
     putc(']', f);
 }
 
-static void put_counts(FILE *f, const int64_t *list, int64_t n) {
-    fputs(",\"counts\":[", f);
-    for (int64_t i = 0; i < n && !ferror(f); i++) {
-        const bf_value value = {.dtype = BF_I64, .as.i64 = list[i]};
-        if (i > 0) putc(',', f);
-        json_value(f, &value);
-    }
-    putc(']', f);
+static void put_edges(FILE *f, const shown *x) {
+    if (x->integers)
+        put_list(f, "edges", x->info.edges, x->integers, x->info.bins + 1);
+    else
+        put_list(f, "edges", BF_F64, x->edges, x->info.bins + 1);
 }
 
 static void put_json(FILE *f, const shown *x) {
@@ -182,10 +193,10 @@ static void put_json(FILE *f, const shown *x) {
     }
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"bins\":%" PRId64, bf_dtype_name(h->dtype),
             h->count, h->bins);
-    put_list(f, "edges", x->edges, h->bins + 1);
-    put_counts(f, x->counts, h->bins);
-    if (x->sums) put_list(f, "weights", x->sums, h->bins);
-    if (x->density) put_list(f, "density", x->density, h->bins);
+    put_edges(f, x);
+    put_list(f, "counts", BF_I64, x->counts, h->bins);
+    if (x->sums) put_list(f, "weights", BF_F64, x->sums, h->bins);
+    if (x->density) put_list(f, "density", BF_F64, x->density, h->bins);
     fprintf(f, ",\"nan\":%" PRId64 ",\"below\":%" PRId64 ",\"above\":%" PRId64, h->nan, h->below,
             h->above);
     if (x->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->subject->nulls);

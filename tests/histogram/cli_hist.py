@@ -137,6 +137,28 @@ class Counts(HistTest):
         self.refused(1, "cannot open", "hist", "--edges", "1,2,x", name)
         self.refused(2, "no --bins", "hist", "--edges", "1,2", "--bins", 3, name)
 
+    def test_integers_compare_with_integer_edges_as_integers(self):
+        first, now = 1 << 53, 1_700_000_000_000_000_000
+        cases = [(first + np.arange(4), [first + 1, first + 3]),
+                 (now + np.arange(0, 900, 7), [now + 100 * i for i in range(6)])]
+        for x, edges in cases:
+            counts = np.histogram(x, edges)[0].tolist()
+            listed = ",".join(map(str, edges))
+            rows = "\n".join("%d\t%d\t%d" % row for row in zip(edges, edges[1:], counts))
+            text = self.write("x.txt", "\n".join(map(str, x)).encode())
+            file = self.save("edges.npy", np.array(edges))
+            for operand in [listed, file, self.write("edges.txt", listed.replace(",", "\n").encode())]:
+                for name in [text, self.save("x.npy", x), self.save("u.npy", x.astype("u8"))]:
+                    self.assertEqual(self.result("hist", "-q", "--edges", operand, name), rows)
+            out = self.path("out.npy")
+            self.result("hist", "-q", "--edges", listed, "-o", out, text)
+            self.assertEqual(np.load(out).tolist(), [list(r) for r in zip(edges, edges[1:], counts)])
+            found = self.object("-q", "--edges", listed, text)
+            self.assertEqual([int(e) for e in found["edges"]], edges)
+        self.assertEqual(self.object("-q", "--bins", 1, "--range", "%d:%d" % (first + 1, first + 3),
+                                     self.save("x.npy", first + np.arange(4)))["counts"], [3])
+        self.refused(2, "equal as doubles", "hist", "--edges", listed, self.save("x.npy", np.ones(1)))
+
     def test_nan_infinity_and_what_is_outside_are_told_apart(self):
         name = self.save("x.npy", np.array([0, 1, 2, 3, 4, np.nan, np.inf, -np.inf, -np.inf]))
         found = self.object("--bins", 2, name)

@@ -130,7 +130,7 @@ static int even_bins, single_bins; /* so many were seen */
 static void check_range(double lo, double hi, int64_t bins, bf_dtype dtype) {
     bf_dtype t = bf_edges_dtype(dtype);
     if (bf_even_edges(lo, hi, bins, BF_F64, t, found) != NULL) return;
-    bf_bins b = bf_bins_make(dtype, found, bins);
+    bf_bins b = bf_bins_make(dtype, found, bins, NULL, 0);
     even_bins += b.even;
     single_bins += b.f32.scale != 0;
     assert_true(!b.even || (b.f64.above >= 0 && b.f64.above < 0.5 && b.f64.below < 0.5));
@@ -186,7 +186,7 @@ static void integers_on_edges_are_beyond_doubt(void **unused) {
                  {-32768, 32768, 32768, BF_I16}};
     for (int i = 0; i < 7; i++) {
         assert_null(bf_even_edges(cases[i].lo, cases[i].hi, cases[i].bins, BF_F64, BF_F64, found));
-        bf_bins b = bf_bins_make(cases[i].dtype, found, cases[i].bins);
+        bf_bins b = bf_bins_make(cases[i].dtype, found, cases[i].bins, NULL, 0);
         assert_true(b.even && b.f64.above == 0 && b.f64.below == 0);
         check_all_edges(&b, cases[i].dtype);
     }
@@ -210,7 +210,7 @@ static void no_guess_is_far_beyond_the_last_bin(void **unused) {
         const double *e = ends[i % 10];
         int64_t bins = 1 + i / 70;
         if (bf_even_edges(e[0], e[1], bins, BF_F64, BF_F64, found) != NULL) continue;
-        bf_bins b = bf_bins_make(dtypes[i / 10 % 7], found, bins);
+        bf_bins b = bf_bins_make(dtypes[i / 10 % 7], found, bins, NULL, 0);
         assert_true(!b.even || (b.f64.most >= 0 && b.f64.most < (double)bins + 1));
         assert_true(b.f32.scale == 0 || b.f32.most < (double)bins + 1);
         check_all_edges(&b, dtypes[i / 10 % 7]);
@@ -229,12 +229,12 @@ static void given_edges_are_searched_or_guessed(void **unused) {
             found[k] = found[k - 1] + (i % 3 == 2 ? width * ldexp(1, (int)k - 200) : step);
         }
         if (!bf_edges_increase(found, bins)) continue;
-        bf_bins b = bf_bins_make(BF_F64, found, bins);
+        bf_bins b = bf_bins_make(BF_F64, found, bins, NULL, 0);
         check_all_edges(&b, BF_F64);
     }
-    bf_bins narrow = bf_bins_make(BF_F32, (double[]){1, 1 + 0x1p-52, 2}, 2);
+    bf_bins narrow = bf_bins_make(BF_F32, (double[]){1, 1 + 0x1p-52, 2}, 2, NULL, 0);
     check_all_edges(&narrow, BF_F32);
-    bf_bins wide = bf_bins_make(BF_F32, (double[]){-1.7e308, 0, 1.7e308}, 2);
+    bf_bins wide = bf_bins_make(BF_F32, (double[]){-1.7e308, 0, 1.7e308}, 2, NULL, 0);
     assert_false(wide.even); /* the width overflows */
     check_all_edges(&wide, BF_F32);
 }
@@ -242,7 +242,8 @@ static void given_edges_are_searched_or_guessed(void **unused) {
 static void every_bins_have_a_serial_of_their_own(void **unused) {
     (void)unused;
     static const double edges[] = {0, 1};
-    bf_bins a = bf_bins_make(BF_F64, edges, 1), b = bf_bins_make(BF_F64, edges, 1);
+    bf_bins a = bf_bins_make(BF_F64, edges, 1, NULL, 0),
+            b = bf_bins_make(BF_F64, edges, 1, NULL, 0);
     assert_true(a.serial != 0 && a.serial != b.serial);
 }
 
