@@ -324,10 +324,18 @@ static int recognize_format(source *s, const input *in, int64_t file_size) {
     return code == EXIT_DONE ? refuse_text_options(s, in) : code;
 }
 
+static bool found_nothing;
+
+bool source_found_nothing(void) { return found_nothing; }
+
 int source_open(source *s, const char *name, const input *in, spool_limit *keep) {
     *s = (source){.name = name, .fd = -1, .keep = keep};
     struct stat st;
     int code = open_file(s, &st);
+    if (code == EXIT_DONE && in->implied) {
+        found_nothing = s->file && s->start >= st.st_size;
+        s->tape.empty = &found_nothing;
+    }
     if (code == EXIT_DONE)
         code = in->format == FORMAT_RAW ? layout_raw(s, in, st.st_size)
                                         : recognize_format(s, in, st.st_size);

@@ -560,6 +560,7 @@ static int take_files(options *o, int argc, char **argv, const usage *u) {
     if (o->file_count > 0 || !(u->takes & TAKES_STDIN)) return EXIT_DONE;
     o->files = standard_input;
     o->file_count = 1;
+    o->input.implied = true;
     if (isatty(STDIN_FILENO))
         return usage_error(argv[0], "no FILE given", "standard input is a terminal");
     return EXIT_DONE;

@@ -146,7 +146,7 @@ class RawAndPipes(CommandTest):
         self.refused(3, "not a whole number of elements", *raw, self.write("x", bytes(17)))
         self.refused(3, "not a whole number of elements", *raw, stdin=bytes(17))
         self.assertEqual(self.result(*raw, self.write("x", b"")), "0")
-        self.assertEqual(self.result(*raw, stdin=b""), "0")
+        self.assertEqual(self.result(*raw, "-", stdin=b""), "0")
 
     def test_offset_and_count_select_elements(self):
         x = np.arange(100.0)

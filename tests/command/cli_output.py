@@ -6,7 +6,7 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, CommandTest
+from command import BITFOLD, CommandTest, run
 
 
 class Pipes(CommandTest):
@@ -58,6 +58,27 @@ class Pipes(CommandTest):
                 error = child.communicate(timeout=60)[1]
             self.assertEqual(child.returncode, 1, command)
             self.assertIn(b"cannot write: No space left on device", error, command)
+
+
+class Nothing(CommandTest):
+    NOTE = "standard input: empty input"
+
+    def test_standard_input_that_nothing_named_and_holds_nothing_is_told(self):
+        for command in [["sum"], ["sum", "--format", "raw", "--dtype", "f32"], ["hist"], ["sort"],
+                        ["describe"], ["count"], ["unique"]]:
+            want = "bitfold %s: %s\n" % (command[0], self.NOTE)
+            done = run(*command, stdin=b"")
+            self.assertEqual((done.returncode, done.stderr.decode()), (0, want), command)
+            with open(os.devnull, "rb") as nothing, open(self.write("e", b""), "rb") as empty:
+                for stream in [nothing, empty]:
+                    child = subprocess.run([BITFOLD, *command], stdin=stream, stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE)
+                    self.assertEqual((child.returncode, child.stderr.decode()), (0, want), command)
+            self.result(*command, "-q", stdin=b"")
+            self.result(*command, "-", stdin=b"")
+        self.result("sum", stdin=b"\n")
+        self.result("hist", stdin=b"1\n2\n")
+        self.refused(3, "the input is empty", "max", stdin=b"")
 
 
 if __name__ == "__main__":

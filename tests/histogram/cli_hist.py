@@ -174,10 +174,10 @@ class Counts(HistTest):
         self.result("hist", "--strict", self.save("y.npy", np.arange(5)))
 
     def test_nothing_and_one_value(self):
-        self.assertEqual(self.result("hist", stdin=b""), "0\t1\t0")
+        self.assertEqual(self.result("hist", "-q", stdin=b""), "0\t1\t0")
         self.assertEqual(self.result("hist", stdin=b"7\n7\n"), "6.5\t7\t0\n7\t7.5\t2")
         self.assertEqual(self.result("hist", "--bins", 1, stdin=b"7\n"), "6.5\t7.5\t1")
-        self.assertEqual(self.object("--density", stdin=b"")["density"], ["nan"])
+        self.assertEqual(self.object("-q", "--density", stdin=b"")["density"], ["nan"])
 
     def test_weights_are_summed_exactly(self):
         r = np.random.default_rng(4)
