@@ -13,46 +13,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* ---- which form ------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *ending;
-    enum hist_form form;
-} endings[] = {{".png", HIST_PNG}, {".svg", HIST_SVG},     {".pdf", HIST_PDF},
-               {".npy", HIST_NPY}, {".tsv", HIST_TSV},     {".json", HIST_JSON},
-               {".csv", HIST_CSV}, {".md", HIST_MARKDOWN}, {".jsonl", HIST_JSON}};
-enum { ENDINGS = sizeof endings / sizeof *endings };
-
-/* False if the ending is none of these. */
-static bool form_by_name(const char *name, enum hist_form *form) {
-    const char *point = strrchr(name, '.');
-    for (int i = 0; point && i < ENDINGS; i++) {
-        if (strcasecmp(point, endings[i].ending) != 0) continue;
-        *form = endings[i].form;
-        return true;
-    }
-    return false;
-}
-
 int hist_form_of(const options *o, enum hist_form *form) {
-    static const enum hist_form tables[] = {HIST_TSV, HIST_TSV, HIST_JSON, HIST_CSV, HIST_MARKDOWN};
-    const bool table = o->layout != LAYOUT_PLAIN; /* --tsv, --json and so on */
-    const enum hist_form asked = tables[o->layout];
-    *form = stream_at_terminal() && !table ? HIST_PLOT : asked;
-    if (!o->output) return EXIT_DONE;
-    const bool named = form_by_name(o->output, form);
-    if (named && table && *form != asked)
-        return fail(EXIT_USAGE, o->output, "its ending is not that of --%s",
-                    options_layout(o->layout));
-    if (!named && !table) {
-        fail(EXIT_USAGE, o->output, "its ending does not tell what to write");
-        hint("the endings are .png .svg .pdf .npy .tsv .csv .md .json; or give --tsv or --json");
-        return EXIT_USAGE;
-    }
-    if (!named) *form = asked;
+    static const enum hist_form forms[] = {
+        [FORM_TEXT] = HIST_TSV,          [FORM_TSV] = HIST_TSV, [FORM_JSON] = HIST_JSON,
+        [FORM_CSV] = HIST_CSV,           [FORM_NPY] = HIST_NPY, [FORM_PNG] = HIST_PNG,
+        [FORM_MARKDOWN] = HIST_MARKDOWN, [FORM_SVG] = HIST_SVG, [FORM_PDF] = HIST_PDF};
+    const bool file = o->output && strcmp(o->output, "-") != 0;
+    *form = forms[o->form];
+    if (o->form == FORM_TEXT && !file && stream_at_terminal()) *form = HIST_PLOT;
+    if (o->layout == LAYOUT_JSON && *form != HIST_JSON)
+        return fail(EXIT_USAGE, o->output, "its ending is not that of --json");
     return *form >= HIST_PNG ? plot_figure_ready() : EXIT_DONE;
 }
 

@@ -16,8 +16,8 @@ enum hist_form {
     HIST_PDF
 };
 
-/* What the options ask for: a name's ending tells, and without one whether standard output is a
- * terminal. Return exit codes, having reported the failure. */
+/* What the options ask for; a plot, if nothing does and standard output is a terminal. Return exit
+ * codes, having reported the failure. */
 int hist_form_of(const options *o, enum hist_form *form);
 
 /* The data that a histogram is of. */

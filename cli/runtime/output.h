@@ -64,8 +64,7 @@ void output_end_line(const output *out, const char *file, const char *other);
 /* Element i of an array in memory, as a value. */
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i);
 
-/* Whether a name (it may be NULL) has the ending of an array, .npy; and whether -o has. */
-bool output_names_array(const char *name);
+/* Whether -o writes an array. */
 bool output_is_array(const output *out);
 
 /* Completes the output; output_abandon drops its file instead. */

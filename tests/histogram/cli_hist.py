@@ -394,8 +394,10 @@ class Files(HistTest):
         self.result("hist", "--bins", 5, "-o", self.path("h.json"), name)
         with open(self.path("h.json")) as f:
             self.assertEqual(json.load(f)["counts"], [20] * 5)
-        self.refused(2, "ending", "hist", "-o", self.path("h.xyz"), name)
-        self.refused(2, "ending", "hist", "-o", self.path("h"), name)
+        self.refused(2, "cannot write this as .xyz", "hist", "-o", self.path("h.xyz"), name)
+        self.result("hist", "--bins", 5, "-o", self.path("h"), name)
+        with open(self.path("h")) as f:
+            self.assertEqual([list(map(float, line.split())) for line in f], want)
         self.refused(2, "ending", "hist", "--json", "-o", self.path("h.png"), name)
         self.result("hist", "--tsv", "-o", self.path("h"), name)
         self.assertFalse(os.path.exists(self.path("h.xyz")))
