@@ -2,6 +2,7 @@
 #include "command.h"
 #include "help/completion.h"
 #include "input/guess.h"
+#include "input/source.h"
 #include "runtime/options.h"
 #include "runtime/output.h"
 #include "work/ranks.h"
@@ -149,5 +150,6 @@ static int dispatch(int argc, char **argv) {
 
 int run_bitfold(int argc, char **argv) {
     const int code = dispatch(argc, argv);
+    if (code == EXIT_DONE && source_found_nothing()) inform("standard input", "empty input");
     return ranks_end(code == EXIT_DONE ? output_flush(stdout, "standard output") : code);
 }

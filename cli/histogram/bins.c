@@ -1,6 +1,8 @@
 #include "histogram/bins.h"
 
 #include "input/rows.h"
+#include "runtime/json.h"
+#include "text/number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -36,6 +38,53 @@ static bool read_number(const char **at, double *x) {
     return some;
 }
 
+/* ---- integers -------------------------------------------------------------------------------- */
+
+/* Reads the numbers of a list, or the two of a range, as integers of dtype; false if one is none.
+ */
+static bool take_integers(const char *text, bf_dtype dtype, uint64_t *out) {
+    for (size_t length;; text += length + 1) {
+        text_number n;
+        length = strcspn(text, ",:");
+        if (!text_parse_token(text, length, &n) || !text_integer(&n, dtype, out++)) return false;
+        if (text[length] == '\0') return true;
+    }
+}
+
+/* Sets the integers of the options, if all `n` numbers of a text are integers. */
+static int read_integers(hist_bins *b, const char *text, size_t n) {
+    static const bf_dtype dtypes[] = {BF_I64, BF_U64};
+    b->integers = calloc(n, sizeof *b->integers);
+    if (!b->integers) return fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int i = 0; i < 2; i++) {
+        if (!take_integers(text, dtypes[i], b->integers)) continue;
+        b->wanted.integers = b->integers;
+        b->wanted.integers_dtype = dtypes[i];
+        b->wanted.edges = NULL;
+        break;
+    }
+    return EXIT_DONE;
+}
+
+/* Whether integer i is not above the one before. */
+static bool integer_falls(const hist_bins *b, int64_t i) {
+    const uint64_t x = b->integers[i], before = b->integers[i - 1];
+    return b->wanted.integers_dtype == BF_U64 ? x <= before : (int64_t)x <= (int64_t)before;
+}
+
+bool hist_bins_are_wide(const hist_bins *b) {
+    const int64_t n = b->wanted.range ? 2 : b->wanted.bins + 1;
+    bool wide = false;
+    for (int64_t i = 0; b->wanted.integers && i < n; i++) {
+        const int64_t x = (int64_t)b->integers[i];
+        wide = wide || x >= (int64_t)1 << 53 || x <= -((int64_t)1 << 53) ||
+               (x < 0 && b->wanted.integers_dtype == BF_U64);
+    }
+    return wide;
+}
+
+/* ---- range and edges ------------------------------------------------------------------------- */
+
 static int read_range(hist_bins *b, const char *text) {
     const char *at = text;
     if (!text) return EXIT_DONE;
@@ -44,7 +93,7 @@ static int read_range(hist_bins *b, const char *text) {
     if (!lo || !read_number(&at, &b->wanted.hi) || *at || !isfinite(b->wanted.lo) ||
         !isfinite(b->wanted.hi) || b->wanted.lo > b->wanted.hi)
         return refuse_operand("range", text, "LO:HI, two numbers, the lesser first");
-    return EXIT_DONE;
+    return read_integers(b, text, 2);
 }
 
 /* Numbers with commas between them; false if it is something else: a file's name. */
@@ -61,20 +110,30 @@ static bool read_list(hist_bins *b, const char *text) {
     return b->list != NULL && n > 1;
 }
 
-/* A file's numbers become doubles, as all edges are. */
+static bf_status cast(bf_context *context, const bf_array *from, bf_dtype dtype, void *to) {
+    const bf_array made = bf_array_of(dtype, to, from->shape[0]);
+    return bf_map(context, BF_MAP_CAST, &from, 1, NULL, &made);
+}
+
+/* A file's numbers become doubles; integers remain what they are, too. */
 static int take_edges(hist_bins *b, bf_context *context, rows *r) {
     const char *name = r->source.name;
     bf_array found;
-    rows_demand(r, BF_F64);
     const int code = rows_load(r, &found);
     if (code != EXIT_DONE) return code;
     const int64_t n = found.shape[0];
-    b->list = malloc((size_t)n * sizeof(double) + 1);
-    if (!b->list) return fail_status(BF_E_MEMORY, NULL, name);
-    const bf_array edges = bf_array_of(BF_F64, b->list, n), *const inputs[] = {&found};
-    const bf_status st = bf_map(context, BF_MAP_CAST, inputs, 1, NULL, &edges);
+    b->list = malloc((size_t)n * sizeof *b->list + 1);
+    b->integers = malloc((size_t)n * sizeof *b->integers + 1);
+    if (!b->list || !b->integers) return fail_status(BF_E_MEMORY, NULL, name);
+    bf_status st = cast(context, &found, BF_F64, b->list);
     b->wanted.edges = b->list;
     b->wanted.bins = n - 1;
+    if (st == BF_OK && !json_is_float(found.dtype)) {
+        b->wanted.integers_dtype = found.dtype == BF_U64 ? BF_U64 : BF_I64;
+        st = cast(context, &found, b->wanted.integers_dtype, b->integers);
+        b->wanted.integers = b->integers;
+        b->wanted.edges = NULL;
+    }
     return st == BF_OK ? EXIT_DONE : fail_status(st, context, name);
 }
 
@@ -89,9 +148,15 @@ static int read_edges_file(hist_bins *b, bf_context *context, const char *name) 
     return code;
 }
 
+/* Whether edge i is not above the one before, or not finite. */
+static bool edge_falls(const hist_bins *b, int64_t i) {
+    if (b->wanted.integers) return i > 0 && integer_falls(b, i);
+    return !isfinite(b->list[i]) || (i > 0 && b->list[i] <= b->list[i - 1]);
+}
+
 static int check_edges(const hist_bins *b, const char *text) {
     for (int64_t i = 0; i <= b->wanted.bins; i++)
-        if (!isfinite(b->list[i]) || (i > 0 && b->list[i] <= b->list[i - 1]))
+        if (edge_falls(b, i))
             return fail(EXIT_USAGE, NULL, "bad operand of --edges: %s: edges must ascend", text);
     return b->wanted.bins > 0 ? EXIT_DONE : refuse_operand("edges", text, "two numbers or more");
 }
@@ -100,10 +165,11 @@ static int read_edges(hist_bins *b, bf_context *context, const options *o) {
     if (!o->edges) return EXIT_DONE;
     if (o->bins || o->range)
         return fail(EXIT_USAGE, NULL, "--edges says it all: no --bins or --range with it");
-    int code = EXIT_DONE;
-    if (!read_list(b, o->edges)) {
-        free(b->list);
-        b->list = NULL;
+    int code;
+    if (read_list(b, o->edges)) {
+        code = read_integers(b, o->edges, (size_t)b->wanted.bins + 1);
+    } else {
+        hist_bins_free(b);
         code = read_edges_file(b, context, o->edges);
     }
     return code == EXIT_DONE ? check_edges(b, o->edges) : code;
@@ -118,11 +184,14 @@ int hist_bins_read(hist_bins *b, bf_context *context, const options *o) {
 
 void hist_bins_free(hist_bins *b) {
     free(b->list);
+    free(b->integers);
     b->list = NULL;
+    b->integers = NULL;
 }
 
 bool hist_bins_need_data(const hist_bins *b) {
-    return b->wanted.bins == BF_BINS_AUTO || (!b->wanted.range && !b->wanted.edges);
+    return b->wanted.bins == BF_BINS_AUTO ||
+           (!b->wanted.range && !b->wanted.edges && !b->wanted.integers);
 }
 
 /* ---- the data -------------------------------------------------------------------------------- */

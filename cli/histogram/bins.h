@@ -7,11 +7,16 @@
 typedef struct hist_bins {
     bf_histogram_options wanted; /* bins may be BF_BINS_AUTO */
     double *list;                /* wanted.edges; NULL: none */
+    uint64_t *integers;          /* wanted.integers, of edges or of the range; NULL: none */
 } hist_bins;
 
 /* Reads --bins, --range and --edges. Return exit codes, having reported the failure. */
 int hist_bins_read(hist_bins *b, bf_context *context, const options *o);
 void hist_bins_free(hist_bins *b);
+
+/* Whether some edge or end of the range is an integer that doubles may not hold: text is then read
+ * as the integers that it is. */
+bool hist_bins_are_wide(const hist_bins *b);
 
 /* Whether the data must be looked at before they can be counted. */
 bool hist_bins_need_data(const hist_bins *b);

@@ -79,8 +79,10 @@ static int check_dtype(hist *h, const rows *r) {
     return EXIT_DATA;
 }
 
-/* Bins count any number of text: as f64. again: the file will be walked once more. */
+/* Bins count any number of text: as f64, but for integers that they may tell apart. again: the file
+ * will be walked once more. */
 static int open_rows(hist *h, rows *r, const char *name, bool again) {
+    const bool weights = r == &h->weights;
     const rows_options how = {.threads = h->options->threads,
                               .settled = true,
                               .ordered = h->options->weights != NULL,
@@ -88,7 +90,7 @@ static int open_rows(hist *h, rows *r, const char *name, bool again) {
                               .memory = h->options->memory.input / 2,
                               .nulls = true};
     const int code = rows_open_column(r, name, &h->options->input, &how);
-    if (code == EXIT_DONE) rows_demand(r, BF_F64);
+    if (code == EXIT_DONE && (weights || !hist_bins_are_wide(&h->bins))) rows_demand(r, BF_F64);
     return code;
 }
 
@@ -118,7 +120,8 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
 /* Numbers of text are f64, as of files without an expression. */
 static int start_expression(hist *h) {
     expressed *x = &h->expressed;
-    for (int i = 0; i < x->file_count; i++) rows_demand(&x->inputs[i], BF_F64);
+    for (int i = 0; i < x->file_count && !hist_bins_are_wide(&h->bins); i++)
+        rows_demand(&x->inputs[i], BF_F64);
     int code = share_rows(x->input, x->file_count, NULL);
     if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));
     if (code == EXIT_DONE) code = expressed_settle(x);
@@ -405,7 +408,7 @@ static int run_hist(hist *h) {
     bf_histogram_describe(h->histogram, &info);
     subject.nulls = h->seen - info.count;
     subject.seconds = progress_clock() - began;
-    subject.device = bf_context_device(h->context);
+    subject.context = h->context;
     note_device(h->context, subject.file);
     if (o->stats)
         inform(subject.file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", h->bytes, subject.seconds,

@@ -11,49 +11,22 @@
 #include "sheet/sheet.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* ---- which form ------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *ending;
-    enum hist_form form;
-} endings[] = {{".png", HIST_PNG}, {".svg", HIST_SVG},     {".pdf", HIST_PDF},
-               {".npy", HIST_NPY}, {".tsv", HIST_TSV},     {".json", HIST_JSON},
-               {".csv", HIST_CSV}, {".md", HIST_MARKDOWN}, {".jsonl", HIST_JSON}};
-enum { ENDINGS = sizeof endings / sizeof *endings };
-
-/* False if the ending is none of these. */
-static bool form_by_name(const char *name, enum hist_form *form) {
-    const char *point = strrchr(name, '.');
-    for (int i = 0; point && i < ENDINGS; i++) {
-        if (strcasecmp(point, endings[i].ending) != 0) continue;
-        *form = endings[i].form;
-        return true;
-    }
-    return false;
-}
-
 int hist_form_of(const options *o, enum hist_form *form) {
-    static const enum hist_form tables[] = {HIST_TSV, HIST_TSV, HIST_JSON, HIST_CSV, HIST_MARKDOWN};
-    const bool table = o->layout != LAYOUT_PLAIN; /* --tsv, --json and so on */
-    const enum hist_form asked = tables[o->layout];
-    *form = stream_at_terminal() && !table ? HIST_PLOT : asked;
-    if (!o->output) return EXIT_DONE;
-    const bool named = form_by_name(o->output, form);
-    if (named && table && *form != asked)
-        return fail(EXIT_USAGE, o->output, "its ending is not that of --%s",
-                    options_layout(o->layout));
-    if (!named && !table) {
-        fail(EXIT_USAGE, o->output, "its ending does not tell what to write");
-        hint("the endings are .png .svg .pdf .npy .tsv .csv .md .json; or give --tsv or --json");
-        return EXIT_USAGE;
-    }
-    if (!named) *form = asked;
+    static const enum hist_form forms[] = {
+        [FORM_TEXT] = HIST_TSV,          [FORM_TSV] = HIST_TSV, [FORM_JSON] = HIST_JSON,
+        [FORM_CSV] = HIST_CSV,           [FORM_NPY] = HIST_NPY, [FORM_PNG] = HIST_PNG,
+        [FORM_MARKDOWN] = HIST_MARKDOWN, [FORM_SVG] = HIST_SVG, [FORM_PDF] = HIST_PDF};
+    const bool file = o->output && strcmp(o->output, "-") != 0;
+    *form = forms[o->form];
+    if (o->form == FORM_TEXT && !file && stream_at_terminal()) *form = HIST_PLOT;
+    if (o->layout == LAYOUT_JSON && *form != HIST_JSON)
+        return fail(EXIT_USAGE, o->output, "its ending is not that of --json");
     return *form >= HIST_PNG ? plot_figure_ready() : EXIT_DONE;
 }
 
@@ -64,6 +37,7 @@ typedef struct shown {
     const hist_subject *subject;
     bf_histogram_info info;
     const double *edges;
+    const void *integers; /* the edges as integers, of info.edges; NULL: they are floats */
     const int64_t *counts;
     double *sums, *density; /* NULL: none */
 } shown;
@@ -76,6 +50,7 @@ static int gather_shown(shown *x, const bf_histogram *histogram) {
     const size_t bytes = (size_t)x->info.bins * sizeof(double);
     bf_status st = BF_OK;
     x->edges = bf_histogram_edges(histogram);
+    x->integers = bf_histogram_integers(histogram);
     x->counts = bf_histogram_counts(histogram);
     if (x->info.weights != BF_NONE) {
         x->sums = malloc(bytes);
@@ -102,20 +77,21 @@ void hist_others(const bf_histogram_info *info, char text[HIST_OTHERS]) {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* The bits of an f16 that is x. */
-static uint16_t half_of(double x) {
-    int exponent;
-    const double mantissa = frexp(fabs(x), &exponent);
-    const unsigned sign = signbit(x) ? 0x8000 : 0;
-    if (exponent < -13) return (uint16_t)(sign | (unsigned)ldexp(fabs(x), 24));
-    return (uint16_t)(sign | (unsigned)((exponent + 14) << 10 | (int)((2 * mantissa - 1) * 1024)));
-}
-
-static bf_value edge_value(const shown *x, int64_t i) {
-    const double edge = x->edges[i];
-    if (x->info.edges == BF_F16) return (bf_value){.dtype = BF_F16, .as.bits = half_of(edge)};
-    if (x->info.edges == BF_F32) return (bf_value){.dtype = BF_F32, .as.f32 = (float)edge};
-    return (bf_value){.dtype = BF_F64, .as.f64 = edge};
+/* The edges, which are exact in their own dtype, as values of it. */
+static int take_edges(const shown *x, bf_value *edges) {
+    const int64_t n = x->info.bins + 1;
+    const bool integers = x->integers != NULL;
+    for (int64_t i = 0; i < n && integers; i++)
+        edges[i] = output_element(x->info.edges, x->integers, i);
+    if (integers) return EXIT_DONE;
+    void *const own = malloc((size_t)n * bf_dtype_size(x->info.edges));
+    if (!own) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
+    const bf_array from = bf_array_of(BF_F64, x->edges, n), *const inputs[] = {&from},
+                   to = bf_array_of(x->info.edges, own, n);
+    const bf_status st = bf_map(x->subject->context, BF_MAP_CAST, inputs, 1, NULL, &to);
+    for (int64_t i = 0; i < n && st == BF_OK; i++) edges[i] = output_element(x->info.edges, own, i);
+    free(own);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->subject->context, x->subject->file);
 }
 
 static bf_value bin_value(const shown *x, int64_t i) {
@@ -133,47 +109,52 @@ static sheet_column value_column(const shown *x) {
 static int put_sheet(FILE *f, const shown *x) {
     bf_value *edges = malloc(((size_t)x->info.bins + 1) * sizeof *edges);
     if (!edges) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
-    for (int64_t i = 0; i <= x->info.bins; i++) edges[i] = edge_value(x, i);
+    int code = take_edges(x, edges);
     const sheet_column columns[] = {
         {.name = "lo", .values = edges}, {.name = "hi", .values = edges + 1}, value_column(x)};
     const sheet s = {.columns = columns, .count = 3, .rows = x->info.bins};
-    const sheet_subject subject = {report_command_name(), x->subject->file, x->subject->device,
-                                   x->subject->seconds};
-    const int code = sheet_put(f, &s, &subject, x->options);
+    const sheet_subject subject = {report_command_name(), x->subject->file,
+                                   bf_context_device(x->subject->context), x->subject->seconds};
+    if (code == EXIT_DONE) code = sheet_put(f, &s, &subject, x->options);
     free(edges);
     return code;
 }
 
-/* Rows of lower edge, upper edge and value, as the lines of TSV. */
+/* Rows of lower edge, upper edge and value, as the lines of TSV: f64, or the dtype of edges and
+ * counts that are integers. */
 static void put_npy(FILE *f, const shown *x) {
     char bytes[NPY_WRITE_MAX];
-    const npy_header h = {.dtype = BF_F64, .ndim = 2, .shape = {x->info.bins, 3}};
+    const bool whole = x->integers && !values_of(x);
+    const npy_header h = {
+        .dtype = whole ? x->info.edges : BF_F64, .ndim = 2, .shape = {x->info.bins, 3}};
     fwrite(bytes, 1, npy_write_header(&h, bytes), f);
     for (int64_t i = 0; i < x->info.bins && !ferror(f); i++) {
         const bf_value value = bin_value(x, i);
         const double row[3] = {x->edges[i], x->edges[i + 1], bf_value_f64(&value)};
-        fwrite(row, sizeof row, 1, f);
+        if (whole) {
+            fwrite((const uint64_t *)x->integers + i, sizeof(uint64_t), 2, f);
+            fwrite(&value.as.u64, sizeof(uint64_t), 1, f);
+        } else {
+            fwrite(row, sizeof row, 1, f);
+        }
     }
 }
 
-static void put_list(FILE *f, const char *name, const double *list, int64_t n) {
+static void put_list(FILE *f, const char *name, bf_dtype dtype, const void *list, int64_t n) {
     fprintf(f, ",\"%s\":[", name);
     for (int64_t i = 0; i < n && !ferror(f); i++) {
-        const bf_value value = {.dtype = BF_F64, .as.f64 = list[i]};
+        const bf_value value = output_element(dtype, list, i);
         if (i > 0) putc(',', f);
         json_value(f, &value);
     }
     putc(']', f);
 }
 
-static void put_counts(FILE *f, const int64_t *list, int64_t n) {
-    fputs(",\"counts\":[", f);
-    for (int64_t i = 0; i < n && !ferror(f); i++) {
-        const bf_value value = {.dtype = BF_I64, .as.i64 = list[i]};
-        if (i > 0) putc(',', f);
-        json_value(f, &value);
-    }
-    putc(']', f);
+static void put_edges(FILE *f, const shown *x) {
+    if (x->integers)
+        put_list(f, "edges", x->info.edges, x->integers, x->info.bins + 1);
+    else
+        put_list(f, "edges", BF_F64, x->edges, x->info.bins + 1);
 }
 
 static void put_json(FILE *f, const shown *x) {
@@ -186,14 +167,14 @@ static void put_json(FILE *f, const shown *x) {
     }
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"bins\":%" PRId64, bf_dtype_name(h->dtype),
             h->count, h->bins);
-    put_list(f, "edges", x->edges, h->bins + 1);
-    put_counts(f, x->counts, h->bins);
-    if (x->sums) put_list(f, "weights", x->sums, h->bins);
-    if (x->density) put_list(f, "density", x->density, h->bins);
+    put_edges(f, x);
+    put_list(f, "counts", BF_I64, x->counts, h->bins);
+    if (x->sums) put_list(f, "weights", BF_F64, x->sums, h->bins);
+    if (x->density) put_list(f, "density", BF_F64, x->density, h->bins);
     fprintf(f, ",\"nan\":%" PRId64 ",\"below\":%" PRId64 ",\"above\":%" PRId64, h->nan, h->below,
             h->above);
     if (x->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->subject->nulls);
-    json_end(f, x->subject->device, x->subject->seconds);
+    json_end(f, bf_context_device(x->subject->context), x->subject->seconds);
 }
 
 /* ---- plots ----------------------------------------------------------------------------------- */
@@ -284,9 +265,8 @@ int hist_put(output *out, const options *o, enum hist_form form, const bf_histog
 }
 
 int hist_show_saved(const saved_showing *x) {
-    const hist_subject subject = {.file = x->file,
-                                  .device = bf_context_device(x->context),
-                                  .seconds = progress_clock() - x->began};
+    const hist_subject subject = {
+        .file = x->file, .context = x->context, .seconds = progress_clock() - x->began};
     enum hist_form form;
     const int code = hist_form_of(x->options, &form);
     return code == EXIT_DONE ? hist_put(x->out, x->options, form, x->saved->histogram, &subject)

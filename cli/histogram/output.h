@@ -16,15 +16,15 @@ enum hist_form {
     HIST_PDF
 };
 
-/* What the options ask for: a name's ending tells, and without one whether standard output is a
- * terminal. Return exit codes, having reported the failure. */
+/* What the options ask for; a plot, if nothing does and standard output is a terminal. Return exit
+ * codes, having reported the failure. */
 int hist_form_of(const options *o, enum hist_form *form);
 
 /* The data that a histogram is of. */
 typedef struct hist_subject {
     const char *file;   /* "total" for several */
     const char *column; /* its name, or NULL */
-    const char *device;
+    bf_context *context;
     double seconds;
     int64_t nulls; /* rows that were left out, for they have no value */
 } hist_subject;

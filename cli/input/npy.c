@@ -115,10 +115,11 @@ typedef struct code {
 } code;
 
 static const code codes[] = {
-    {"b1", "bool", BF_BOOL},   {"i1", "int8", BF_I8},     {"i2", "int16", BF_I16},
-    {"i4", "int32", BF_I32},   {"i8", "int64", BF_I64},   {"u1", "uint8", BF_U8},
-    {"u2", "uint16", BF_U16},  {"u4", "uint32", BF_U32},  {"u8", "uint64", BF_U64},
-    {"f2", "float16", BF_F16}, {"f4", "float32", BF_F32}, {"f8", "float64", BF_F64},
+    {"b1", "bool", BF_BOOL},     {"i1", "int8", BF_I8},     {"i2", "int16", BF_I16},
+    {"i4", "int32", BF_I32},     {"i8", "int64", BF_I64},   {"u1", "uint8", BF_U8},
+    {"u2", "uint16", BF_U16},    {"u4", "uint32", BF_U32},  {"u8", "uint64", BF_U64},
+    {"f2", "float16", BF_F16},   {"f4", "float32", BF_F32}, {"f8", "float64", BF_F64},
+    {"V2", "bfloat16", BF_BF16},
 };
 
 static const char *why_not(span type) {
@@ -134,13 +135,6 @@ static const char *why_not(span type) {
     case 'f': return "long double and other float widths are not supported";
     default: return "unknown dtype";
     }
-}
-
-static bool refuse_dtype(cursor *c, span descr, span type) {
-    if (span_is(type, "V2") || span_is(type, "bfloat16"))
-        c->error->hint = "if these are bfloat16 numbers, save them without a header and pass "
-                         "--format raw --dtype bf16";
-    return refuse_header(c->error, why_not(type), descr.at, descr.length);
 }
 
 static bool parse_descr(cursor *c, npy_header *h) {
@@ -162,10 +156,11 @@ static bool parse_descr(cursor *c, npy_header *h) {
         if (!named && !span_is(type, codes[i].code)) continue;
         const char other = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<';
         h->dtype = codes[i].dtype;
+        h->unnamed = h->dtype == BF_BF16 && !named;
         h->swap = order == other && type.at[1] != '1';
         return true;
     }
-    return refuse_dtype(c, descr, type);
+    return refuse_header(c->error, why_not(type), descr.at, descr.length);
 }
 
 /* ---- the other two keys ---------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 typedef struct npy_header {
     size_t size; /* of the header: where the data begin */
     bf_dtype dtype;
+    bool unnamed; /* 2 bytes without a name, as NumPy keeps bf16; dtype is that */
     bool swap;    /* the data are of the other byte order than this machine */
     bool fortran; /* first index fastest; false where the order makes no difference */
     int ndim;

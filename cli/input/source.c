@@ -264,23 +264,37 @@ static int refuse_columns(const source *s, const char *option) {
     return EXIT_USAGE;
 }
 
+/* --dtype bf16 says what two bytes are that NumPy has no name for, or that are integers to it. */
+static int name_elements(source *s, const input *in) {
+    const bool two = s->layout.unnamed || s->layout.dtype == BF_U16;
+    if (two && in->dtype == BF_BF16)
+        s->layout.dtype = BF_BF16;
+    else if (s->layout.unnamed) {
+        fail(EXIT_DATA, s->name, "structured and void dtypes are not supported: V2");
+        hint("--dtype bf16, if these are bfloat16 numbers");
+        return EXIT_DATA;
+    }
+    return EXIT_DONE;
+}
+
 /* An option that only text has. */
 static int refuse_text_options(const source *s, const input *in) {
     const text_options *t = &in->text;
-    const char *option = t->chooser             ? t->chooser->option
-                         : t->all               ? "--on"
-                         : names_columns(t)     ? t->option ? t->option : "--column"
-                         : t->delimiter         ? "--delimiter"
-                         : t->header            ? "--header"
-                         : t->no_header         ? "--no-header"
-                         : t->nulls             ? "--null"
-                         : t->skip_nulls        ? "--null-policy"
-                         : t->lax               ? "--lax"
-                         : t->style.thousands   ? "--thousands"
-                         : t->style.decimal     ? "--decimal"
-                         : t->style.currency    ? "--currency"
-                         : in->dtype != BF_NONE ? "--dtype"
-                                                : NULL;
+    const bool dtype = in->dtype != BF_NONE && in->dtype != s->layout.dtype;
+    const char *option = t->chooser           ? t->chooser->option
+                         : t->all             ? "--on"
+                         : names_columns(t)   ? t->option ? t->option : "--column"
+                         : t->delimiter       ? "--delimiter"
+                         : t->header          ? "--header"
+                         : t->no_header       ? "--no-header"
+                         : t->nulls           ? "--null"
+                         : t->skip_nulls      ? "--null-policy"
+                         : t->lax             ? "--lax"
+                         : t->style.thousands ? "--thousands"
+                         : t->style.decimal   ? "--decimal"
+                         : t->style.currency  ? "--currency"
+                         : dtype              ? "--dtype"
+                                              : NULL;
     if (!option) return EXIT_DONE;
     if (option == t->option) return refuse_columns(s, option);
     fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
@@ -320,14 +334,23 @@ static int recognize_format(source *s, const input *in, int64_t file_size) {
     }
     if (is_text(s, in, prefix, got)) return open_text(s, in, prefix, (size_t)got, file_size);
     int code = read_header(s, prefix, got);
+    if (code == EXIT_DONE) code = name_elements(s, in);
     if (code == EXIT_DONE) code = check_size(s, file_size);
     return code == EXIT_DONE ? refuse_text_options(s, in) : code;
 }
+
+static bool found_nothing;
+
+bool source_found_nothing(void) { return found_nothing; }
 
 int source_open(source *s, const char *name, const input *in, spool_limit *keep) {
     *s = (source){.name = name, .fd = -1, .keep = keep};
     struct stat st;
     int code = open_file(s, &st);
+    if (code == EXIT_DONE && in->implied) {
+        found_nothing = s->file && s->start >= st.st_size;
+        s->tape.empty = &found_nothing;
+    }
     if (code == EXIT_DONE)
         code = in->format == FORMAT_RAW ? layout_raw(s, in, st.st_size)
                                         : recognize_format(s, in, st.st_size);

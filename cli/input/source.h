@@ -21,6 +21,7 @@ typedef struct input {
     int64_t count;     /* --count; -1: to the end */
     text_options text; /* but for its dtype */
     int64_t unpack;    /* bytes of memory for decompressing; 0: no limit but the usual */
+    bool implied;      /* standard input is read because nothing is named */
 } input;
 
 typedef struct source {
@@ -58,6 +59,8 @@ int source_prepare(source *s, bool ordered);
 /* Passes over elements of a stream that is ready. */
 int source_skip(source *s, int64_t n);
 
+/* Whether standard input was read because nothing is named, and held nothing. */
+bool source_found_nothing(void);
 void source_close(source *s);
 
 /* Goes back to the start of a stream that was kept, or does nothing. */

@@ -59,6 +59,7 @@ int64_t tape_read(tape *t, void *buffer, size_t size) {
         const int64_t got = read_stream(t, (char *)buffer + n, size - (size_t)n);
         n = got < 0 ? -1 : n + got;
     }
+    if (n == 0 && size > 0 && t->at == 0 && t->empty) *t->empty = true;
     if (n > 0) t->at += n;
     return n;
 }

@@ -13,6 +13,7 @@ typedef struct tape {
     spool spool;     /* the first bytes of the stream */
     int64_t at;      /* the next byte to give */
     int spool_error; /* errno of the spool's failure; 0: none */
+    bool *empty;     /* becomes true if the stream holds nothing; NULL: nobody asks */
 } tape;
 
 /* limit: of the memory that the spool may take; NULL: the stream is read once. */

@@ -6,25 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool julia_file_is(const char *name, const char *ending) {
-    const size_t n = strlen(name), m = strlen(ending);
-    return n > m && strcmp(name + n - m, ending) == 0;
-}
-
 static int write_bytes(const outfile *f, const void *bytes, size_t size) {
     if (fwrite(bytes, 1, size, f->stream) == size) return EXIT_DONE;
     return fail(EXIT_IO, f->name, "cannot write: %s", strerror(stream_error()));
 }
 
-int julia_file_begin(julia_file *f, const char *name, const julia_request *request) {
+int julia_file_begin(julia_file *f, const char *name, enum form form,
+                     const julia_request *request) {
     const bf_julia_params *params = &request->params;
     char header[NPY_WRITE_MAX];
     npy_header h = {.dtype = BF_U16, .ndim = 2, .shape = {params->height, params->width}};
     *f = (julia_file){.request = request};
     int code = outfile_open(&f->file, name);
     if (code != EXIT_DONE) return code;
-    if (!julia_file_is(name, ".png"))
-        return write_bytes(&f->file, header, npy_write_header(&h, header));
+    if (form != FORM_PNG) return write_bytes(&f->file, header, npy_write_header(&h, header));
     f->row = malloc((size_t)params->width * 4);
     if (!f->row) return fail_status(BF_E_MEMORY, NULL, name);
     f->png = julia_png_begin(f->file.stream, f->file.name, params->width, params->height);

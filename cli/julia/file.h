@@ -13,12 +13,9 @@ typedef struct julia_file {
     uint8_t *row;   /* its colours */
 } julia_file;
 
-/* Does the name have this ending? */
-bool julia_file_is(const char *name, const char *ending);
-
-/* Opens a .png or .npy file of this name; a .png needs julia_png_ready. name and request must exist
- * until julia_file_end. All return exit codes. */
-int julia_file_begin(julia_file *f, const char *name, const julia_request *request);
+/* Opens a file of this name and form, FORM_PNG or FORM_NPY; a .png needs julia_png_ready. name and
+ * request must exist until julia_file_end. All return exit codes. */
+int julia_file_begin(julia_file *f, const char *name, enum form form, const julia_request *request);
 int julia_file_rows(julia_file *f, const uint16_t *counts, int64_t rows);
 
 /* Completes the file if `code` is EXIT_DONE, otherwise drops it and returns `code`. */

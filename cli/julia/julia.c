@@ -5,6 +5,7 @@
 #include "julia/terminal.h"
 #include "julia/view.h"
 #include "runtime/context.h"
+#include "runtime/form.h"
 #include "runtime/json.h"
 
 #include <inttypes.h>
@@ -84,7 +85,7 @@ static int draw_file(const drawing *d, const char *name) {
     const bf_julia_params *params = &d->request.params;
     julia_file f;
     const double began = progress_clock();
-    int code = julia_file_begin(&f, name, &d->request);
+    int code = julia_file_begin(&f, name, d->options->form, &d->request);
     progress_start(name, params->width * params->height * 2);
     if (code == EXIT_DONE) code = draw_bands(d, &f);
     progress_stop();
@@ -97,7 +98,8 @@ static int draw_file(const drawing *d, const char *name) {
 
 /* "a.png" becomes "a-0007.png"; the number has as many digits as the last one needs, or four. */
 static void name_frame(const drawing *d, int64_t frame, char name[PATH_MAX]) {
-    const char *output = d->options->output, *end = strrchr(output, '.');
+    const char *output = d->options->output, *end = form_ending(output);
+    if (!end) end = output + strlen(output);
     const int digits = d->request.frames > 10000 ? 7 : 4;
     snprintf(name, PATH_MAX, "%.*s-%0*" PRId64 "%s", (int)(end - output), output, digits, frame,
              end);
@@ -121,14 +123,6 @@ static int draw_frames(drawing *d) {
 }
 
 /* --- the whole --- */
-
-static int check_output(const char *name) {
-    if (!name || julia_file_is(name, ".npy")) return EXIT_DONE;
-    if (julia_file_is(name, ".png")) return julia_png_ready();
-    fail(EXIT_USAGE, name, "what to write is told by the name");
-    hint("FILE.png for a picture, FILE.npy for its counts");
-    return EXIT_USAGE;
-}
 
 static int prepare_drawing(drawing *d) {
     const options *o = d->options;
@@ -155,7 +149,7 @@ int cmd_julia(int argc, char **argv) {
     drawing d = {.options = &o};
     code = julia_request_read(&d.request, &o);
     if (code == EXIT_DONE && o.view) return julia_view_start(argv);
-    if (code == EXIT_DONE) code = check_output(o.output);
+    if (code == EXIT_DONE && o.form == FORM_PNG) code = julia_png_ready();
     if (code == EXIT_DONE && !o.output) julia_terminal_fit(&d.request.params);
     if (code == EXIT_DONE) code = prepare_drawing(&d);
     if (code == EXIT_DONE) code = draw_picture(&d);

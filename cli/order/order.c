@@ -14,7 +14,7 @@
 
 #define TAKES_ORDER                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT |         \
-     TAKES_SHEET | TAKES_TOTAL)
+     TAKES_SHEET | TAKES_ARRAY | TAKES_TOTAL)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define ORDERED                                                                                    \
@@ -334,9 +334,9 @@ static int check_line(const options *o, order_kind kind) {
         return fail(EXIT_USAGE, NULL, "one axis is sorted along, not %d", o->axes.n);
     if (o->checkpoint && is_parted(o))
         return fail(EXIT_USAGE, NULL, "--checkpoint does not go with --axis, --offsets or --index");
-    if (output_names_array(o->output) && is_many(o))
+    if (o->form == FORM_NPY && is_many(o))
         return fail(EXIT_USAGE, o->output, "one array holds the results of one FILE");
-    if (output_names_array(o->output) && o->times)
+    if (o->form == FORM_NPY && o->times)
         return fail(EXIT_USAGE, o->output, "--count does not fit an array of the numbers");
     return EXIT_DONE;
 }

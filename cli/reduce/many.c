@@ -17,8 +17,7 @@ bool many_asked(const options *o) {
 }
 
 static int check_output(const options *o, bf_reduction op) {
-    if (!output_names_array(o->output)) return EXIT_DONE;
-    if (op == BF_DESCRIBE) return fail(EXIT_USAGE, o->output, "a description is no array");
+    if (o->form != FORM_NPY) return EXIT_DONE;
     if (o->file_count > (op == BF_DOT ? 2 : 1))
         return fail(EXIT_USAGE, o->output, "one array holds the results of one FILE");
     return EXIT_DONE;

@@ -3,6 +3,7 @@
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
+#include "runtime/form.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
 
@@ -238,7 +239,8 @@ static int check_options(const options *o, const statefile *saved) {
     if ((o->density || o->log || o->title) && !saved->histogram)
         return fail(EXIT_USAGE, NULL, "--density, --log and --title belong to histograms");
     if (o->empty && !saved->states) return fail(EXIT_USAGE, NULL, "--empty belongs to many values");
-    return EXIT_DONE;
+    if (saved->histogram) return EXIT_DONE;
+    return form_check(o, saved->states ? FORMS_OF_TEXT | 1 << FORM_NPY : FORMS_OF_TEXT);
 }
 
 /* The state of a value is saved by task_close. */

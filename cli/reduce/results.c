@@ -2,6 +2,7 @@
 
 #include "input/npy_write.h"
 #include "memory/temporary.h"
+#include "runtime/form.h"
 #include "runtime/json.h"
 #include "work/ranks.h"
 
@@ -287,6 +288,7 @@ static int put_array(const results *r, output *out, const char *device) {
 
 int results_put(const results *r, output *out, const char *device) {
     int code;
+    if (output_is_array(out) && r->columns > 1) return form_check(out->options, FORMS_OF_TEXT);
     if (output_is_array(out))
         code = put_array(r, out, device);
     else if (out->layout == LAYOUT_JSON)

@@ -4,6 +4,7 @@
 #include "input/unpack.h"
 #include "memory/temporary.h"
 #include "runtime/clash.h"
+#include "runtime/form.h"
 #include "runtime/operand.h"
 #include "work/ranks.h"
 
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -286,6 +286,10 @@ static const option_spec shared[] = {
      .read = read_flag, .at = AT(total)},
     {"output", 'o', "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES,
      .read = read_text, .at = AT(output), .incidental = true},
+    {"format-out", 0, "auto|text|tsv|json|csv|markdown|npy|png|svg|pdf",
+     "the form of FILE (auto: as the ending of its name tells)",
+     TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES, .read = read_choice, .at = AT(form),
+     .incidental = true},
     {"json", 0, NULL, "show JSON, one object on each line", TAKES_OUTPUT | TAKES_JSON,
      .read = read_layout, .at = AT(layout), .value = LAYOUT_JSON, .incidental = true},
     {"tsv", 0, NULL, "show value, tab and file, even for one file; hist: show the table",
@@ -560,6 +564,7 @@ static int take_files(options *o, int argc, char **argv, const usage *u) {
     if (o->file_count > 0 || !(u->takes & TAKES_STDIN)) return EXIT_DONE;
     o->files = standard_input;
     o->file_count = 1;
+    o->input.implied = true;
     if (isatty(STDIN_FILENO))
         return usage_error(argv[0], "no FILE given", "standard input is a terminal");
     return EXIT_DONE;
@@ -607,20 +612,6 @@ static bool keeps_rows(const options *o) {
     return keeps;
 }
 
-/* The ending of -o says how a sheet is written, if nothing else does. */
-static void take_ending(options *o) {
-    static const struct {
-        const char *ending;
-        enum layout layout;
-    } endings[] = {{".csv", LAYOUT_CSV},
-                   {".json", LAYOUT_JSON},
-                   {".jsonl", LAYOUT_JSON},
-                   {".md", LAYOUT_MARKDOWN}};
-    const char *point = o->output && o->layout == LAYOUT_PLAIN ? strrchr(o->output, '.') : NULL;
-    for (size_t i = 0; point && i < sizeof endings / sizeof *endings; i++)
-        if (strcasecmp(point, endings[i].ending) == 0) o->layout = endings[i].layout;
-}
-
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
@@ -632,6 +623,7 @@ static bool join_ranks(options *o, const usage *u) {
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;
     if (o->output) o->output = "/dev/null";
+    if (o->form > FORM_MARKDOWN) o->form = FORM_TEXT;
     if (o->save) o->save = "/dev/null";
     o->progress = PROGRESS_OFF;
     report_style(o->color, true, false);
@@ -654,11 +646,11 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = take_files(o, argc, argv, u);
     if (*code == EXIT_DONE) *code = check_options(o);
     if (*code == EXIT_DONE) *code = clash_check(o, u);
+    if (*code == EXIT_DONE) *code = form_settle(o, u);
     if (*code == EXIT_DONE) *code = check_device(o->device);
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     *code = ranks_agree(*code);
     const bool asked = o->threads > 0;
-    if (u->takes & TAKES_SHEET) take_ending(o);
     if (*code == EXIT_DONE && !join_ranks(o, u)) return false;
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (!asked) o->threads = memory_plan_threads(&o->memory, o->threads);

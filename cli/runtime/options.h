@@ -46,13 +46,29 @@ enum option_group {
 /* These fit no enum. */
 #define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
 #define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
-#define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown, and their endings of -o */
+#define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown */
 #define TAKES_INFER (UINT64_C(1) << 34)      /* --infer */
 #define TAKES_JOIN (UINT64_C(1) << 35)       /* --on --how --take */
 #define TAKES_BY (UINT64_C(1) << 36)         /* --by --where --total -n; --sort by column */
 #define TAKES_KEYS (UINT64_C(1) << 37)       /* --by --where alone */
 
+#define TAKES_ARRAY (UINT64_C(1) << 38) /* -o FILE.npy */
+
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
+
+/* What -o writes: first the layouts, in their order. */
+enum form {
+    FORM_AUTO, /* as the name's ending tells; in the end: nothing is written to a file */
+    FORM_TEXT,
+    FORM_TSV,
+    FORM_JSON,
+    FORM_CSV,
+    FORM_MARKDOWN,
+    FORM_NPY,
+    FORM_PNG,
+    FORM_SVG,
+    FORM_PDF
+};
 
 enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 
@@ -94,6 +110,7 @@ typedef struct options {
     bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
     bool infer; /* show dtypes and their causes, not values */
     enum layout layout;
+    enum form form; /* runtime/form.h */
     enum progress_mode progress;
     enum color_mode color;
     int64_t seed, top;                         /* top 0: not given */

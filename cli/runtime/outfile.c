@@ -25,8 +25,8 @@ static void find_ending(sigset_t *set) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) sigdelset(set, others[i]);
 }
 
-/* Calls only what is safe in a signal handler: unlinks, and dies of the same signal. */
-static void on_ending(int number) {
+/* Calls only what is safe in a signal handler. */
+void outfile_end_process(int number) {
     for (int i = 0; i < MAX_OPEN; i++)
         if (pending[i]) unlink(pending[i]);
     signal(number, SIG_DFL);
@@ -34,7 +34,7 @@ static void on_ending(int number) {
 }
 
 static void catch_signals(const sigset_t *ending) {
-    struct sigaction action = {.sa_handler = on_ending}, old;
+    struct sigaction action = {.sa_handler = outfile_end_process}, old;
     sigemptyset(&action.sa_mask);
     for (int i = 1; i <= SIGRTMAX; i++)
         if (sigismember(ending, i) == 1 && sigaction(i, NULL, &old) == 0 &&

@@ -28,6 +28,9 @@ int outfile_commit(outfile *f);
 void outfile_guard(const char *path);
 void outfile_unguard(const char *path);
 
+/* Removes the files that are not complete, and ends the process by a signal. */
+void outfile_end_process(int number);
+
 /* Drops the file, if it is open. */
 void outfile_abandon(outfile *f);
 

@@ -62,14 +62,7 @@ int output_open(output *out, const options *o, bool names) {
     return code;
 }
 
-bool output_names_array(const char *name) {
-    const size_t n = name ? strlen(name) : 0;
-    return n >= 4 && strcmp(name + n - 4, ".npy") == 0;
-}
-
-bool output_is_array(const output *out) {
-    return out->to_file && output_names_array(out->file.name);
-}
+bool output_is_array(const output *out) { return out->to_file && out->options->form == FORM_NPY; }
 
 int output_close(output *out) {
     sheet_end(&out->sheet);

@@ -67,8 +67,7 @@ const char *output_dtype(bf_dtype dtype, int scale);
 /* Element i of an array in memory, as a value; of BF_PAIR: of tagged results (work/tagged.h). */
 bf_value output_element(bf_dtype dtype, const void *array, int64_t i);
 
-/* Whether a name (it may be NULL) has the ending of an array, .npy; and whether -o has. */
-bool output_names_array(const char *name);
+/* Whether -o writes an array. */
 bool output_is_array(const output *out);
 
 /* Completes the output; output_abandon drops its file instead. */

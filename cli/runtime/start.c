@@ -16,7 +16,5 @@ static void fill_standard_streams(void) {
 void start_process(void) {
     fill_standard_streams();
     stream_take_stdout();
-    /* Makes a closed pipe and a limit on file sizes errors of write, which are reported. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of write, which is reported */
 }

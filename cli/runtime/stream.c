@@ -1,18 +1,22 @@
 #define _GNU_SOURCE /* fopencookie */
 #include "runtime/stream.h"
 
+#include "runtime/outfile.h"
+
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <unistd.h>
 
 static int failure; /* errno; 0: none yet */
-static bool elsewhere;
+static bool elsewhere, pipes_end;
 
 static ssize_t write_stream(void *cookie, const char *bytes, size_t size) {
     size_t done = 0;
     while (done < size) {
         const ssize_t n = write((int)(intptr_t)cookie, bytes + done, size - done);
         if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EPIPE && pipes_end) outfile_end_process(SIGPIPE);
         if (n <= 0) {
             failure = n < 0 ? errno : ENOSPC;
             break;
@@ -41,6 +45,8 @@ FILE *stream_open(int fd) {
 
 void stream_take_stdout(void) {
     FILE *stream = stream_open(STDOUT_FILENO);
+    /* Pipes to programs that bench starts are not to end it. */
+    pipes_end = signal(SIGPIPE, SIG_IGN) == SIG_DFL;
     if (!stream) return;
     if (isatty(STDOUT_FILENO)) setvbuf(stream, NULL, _IOLBF, BUFSIZ);
     stdout = stream;

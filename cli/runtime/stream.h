@@ -10,7 +10,8 @@
  * set, and fd stays open. */
 FILE *stream_open(int fd);
 
-/* Makes standard output such a stream. */
+/* Makes standard output such a stream. Unless signals of closed pipes were ignored from the start,
+ * to write what nobody reads any more ends the process by that signal, in silence. */
 void stream_take_stdout(void);
 
 /* Whether results are shown at a terminal. Those of ranks are not, though launchers may give each

@@ -2,9 +2,10 @@
  *
  * n bins have n + 1 edges, which increase. The bin of x is the i with edges[i] <= x < edges[i + 1];
  * the last bin holds x == edges[n] as well. The edges alone decide, as in NumPy, whose edges these
- * are (its linspace, docs/numerics.md), whatever the backend. Integers count as the doubles nearest
- * to them; floats as they are. NaN, and what lies below edges[0] or above edges[n], is counted
- * apart, never dropped in silence. Counts are 64-bit.
+ * are (its linspace, docs/numerics.md), whatever the backend. Integers compare with integer edges
+ * as integers, at any size, and with other edges as the doubles nearest to them; floats as they
+ * are. NaN, and what lies below edges[0] or above edges[n], is counted apart, never dropped in
+ * silence. Counts are 64-bit.
  *
  * With weights a bin also holds the sum of its elements' weights: exact, rounded once, like every
  * sum (reduce.h), so that no order shows in it.
@@ -34,6 +35,9 @@ typedef struct bf_histogram_options {
     bf_dtype weights;    /* of the weights; BF_NONE: there are none */
     int64_t numbers; /* BF_BINS_AUTO: of an array that stands for a larger one (its least and its
                         greatest number), the numbers in that; 0: those in the array itself */
+    const void *integers;    /* NULL, or what stands in the place of edges or, if range is 1, of lo
+                                and hi: as many integers, */
+    bf_dtype integers_dtype; /* BF_I64 or BF_U64 */
 } bf_histogram_options;
 
 /* ceil(log2(elements that are no NaNs)) + 1, from 1 to 64; fewer where two edges would be equal. */
@@ -93,7 +97,8 @@ BF_API bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *arr
 typedef struct bf_histogram_info {
     size_t size; /* sizeof(bf_histogram_info): set before the call, see bitfold.h */
     bf_dtype dtype, weights;
-    bf_dtype edges; /* BF_F16, BF_F32 or BF_F64: what the edges were rounded to */
+    bf_dtype edges; /* BF_F16, BF_F32 or BF_F64: what the edges were rounded to. BF_I64 or BF_U64:
+                       they are integers, of which some are 2^53 or beyond */
     int64_t bins;
     int64_t count; /* elements in all: in bins, below, above and NaN */
     int64_t below, above, nan;
@@ -102,15 +107,19 @@ typedef struct bf_histogram_info {
 /* Errors: BF_E_ARGUMENT. */
 BF_API bf_status bf_histogram_describe(const bf_histogram *histogram, bf_histogram_info *info);
 
-/* bins + 1 edges; valid as long as the histogram. */
+/* bins + 1 edges, of integers the doubles nearest to them; valid as long as the histogram. */
 BF_API const double *bf_histogram_edges(const bf_histogram *histogram);
+/* The same as int64_t or uint64_t, where the info says that the edges are BF_I64 or BF_U64; else
+ * NULL. */
+BF_API const void *bf_histogram_integers(const bf_histogram *histogram);
 /* bins counts; valid until the histogram changes. */
 BF_API const int64_t *bf_histogram_counts(const bf_histogram *histogram);
 /* The sums of the bins' weights, bins of them. BF_E_ARGUMENT: there are no weights. */
 BF_API bf_status bf_histogram_weights(const bf_histogram *histogram, double *sums);
 /* What integrates to 1 over the bins, as NumPy computes it: (value / width) / total, where the
  * values are the counts or the sums of weights, their total is that in all bins (of weights exact,
- * and rounded once), and a width is rounded to the dtype of the edges. bins of them; NaN where 0 is
+ * and rounded once), and a width is rounded to the dtype of the edges, unless it overflows there.
+ * bins of them; NaN where 0 is
  * divided by a total of 0. */
 BF_API bf_status bf_histogram_density(const bf_histogram *histogram, double *density);
 

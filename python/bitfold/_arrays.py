@@ -82,7 +82,8 @@ class View:
     def __init__(self, x, dtype=None, null=None):
         self._buffer = self.valid = None
         self._object = x  # keeps the memory alive; an interface does not
-        wanted = None if dtype is None else dtype_name(dtype)
+        named = getattr(getattr(x, "dtype", None), "name", None)  # ml_dtypes' are void but for this
+        wanted = "bf16" if dtype is None and named == "bfloat16" else dtype and dtype_name(dtype)
         if null not in (None, "error", "skip", KEEP):
             raise ArgumentError(f"null is 'error' or 'skip', not {null!r}")
         refuse_hidden(x)

@@ -19,6 +19,7 @@ class _Options(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("bins", c_int64), ("range", c_int), ("lo", c_double),
         ("hi", c_double), ("edges", c_void_p), ("weights", c_int), ("numbers", c_int64),
+        ("integers", c_void_p), ("integers_dtype", c_int),
     ]  # fmt: skip
 
 
@@ -42,6 +43,7 @@ _SIGNATURES = {
     "retract": (c_int, c_void_p, c_void_p),
     "describe": (c_int, c_void_p, POINTER(_Info)),
     "edges": (c_void_p, c_void_p),
+    "integers": (c_void_p, c_void_p),
     "counts": (c_void_p, c_void_p),
     "weights": (c_int, c_void_p, c_void_p),
     "density": (c_int, c_void_p, c_void_p),
@@ -70,6 +72,29 @@ def _doubles(numbers):
     return made
 
 
+def _integers(numbers):
+    """Returns numbers as an array of int64, or uint64 if they need it; None: some is no integer."""
+    if not all(hasattr(x, "__index__") for x in numbers):
+        return None
+    for code in "qQ":
+        try:
+            return array.array(code, [x.__index__() for x in numbers])
+        except OverflowError:
+            continue
+        except TypeError:  # a float that is an array of one element
+            return None
+    return None
+
+
+def _set_integers(options, numbers):
+    """Lets options say the numbers as integers, if all are; returns what they point to, or None."""
+    integers = _integers(numbers)
+    if integers is not None:
+        options.integers = integers.buffer_info()[0]
+        options.integers_dtype = DTYPES["i64" if integers.typecode == "q" else "u64"]
+    return integers
+
+
 def _cleared(name, n):
     """Returns a new array of n zeros of 8 bytes, and where they are."""
     made = new_array(name, [n])
@@ -93,15 +118,16 @@ def _filled(context, function, handle, n):
 
 
 def _options(bins, range, weights):
-    """Returns the options, and the edges to which they point."""
+    """Returns the options, and the numbers to which they point."""
     options = _Options(ctypes.sizeof(_Options))
-    edges = None
+    numbers = None
     refuse_hidden(bins)
     if weights is not None:
         options.weights = DTYPES[weights]
     if range is not None:
         options.range = 1
-        options.lo, options.hi = (float(end) for end in range)
+        lo, hi = range
+        options.lo, options.hi = float(lo), float(hi)
     if isinstance(bins, str):
         if bins not in ("auto", "sturges"):
             raise ArgumentError(f"bins {bins!r} is no rule: 'auto' is")
@@ -111,12 +137,19 @@ def _options(bins, range, weights):
         if options.bins < 1:
             raise ArgumentError(f"{options.bins} bins")
     else:
-        edges = _doubles(bins)
-        options.bins, options.edges = len(edges) - 1, edges.buffer_info()[0]
+        range = None
         options.range = 0
-        if len(edges) < 2:
+        bins = bins if hasattr(bins, "__len__") else list(bins)
+        options.bins = len(bins) - 1
+        if len(bins) < 2:
             raise ArgumentError("a bin has two edges")
-    return options, edges
+        numbers = _set_integers(options, bins)
+        if numbers is None:
+            numbers = _doubles(bins)
+            options.edges = numbers.buffer_info()[0]
+    if range is not None:
+        numbers = _set_integers(options, (lo, hi))
+    return options, numbers
 
 
 def _views(x, weights, dtype, null):
@@ -250,8 +283,13 @@ class Histogram(Mergeable):
 
     @property
     def edges(self):
-        """A copy of the edges (one more than bins), an array of float64."""
-        return _copied("f64", lib.bf_histogram_edges(self._handle), self.info().bins + 1)
+        """A copy of the edges (one more than bins): an array of float64; of int64 or uint64 where they
+        are integers beyond 2**53."""
+        integers = lib.bf_histogram_integers(self._handle)
+        info = self.info()
+        if integers:
+            return _copied(info.edges, integers, info.bins + 1)
+        return _copied("f64", lib.bf_histogram_edges(self._handle), info.bins + 1)
 
     def weights(self):
         """Returns the exact sum of each bin's weights, rounded once: an array of float64."""
@@ -282,10 +320,12 @@ def histogram(
 ):
     """Returns (counts, edges) as numpy.histogram does: sums of weights instead of counts if there are
     weights, densities if density is true. n values (int64, of weights and densities float64) for n + 1
-    edges (float64). Both are arrays of the kind of a.
+    edges (float64; int64 or uint64 where they are integers beyond 2**53). Both are arrays of the kind
+    of a.
 
     bins: the number of bins, "auto" (by Sturges' rule), or ascending edges. range: a pair; by default
-    the least and the greatest finite element. NaNs and elements outside the range are in no bin;
+    the least and the greatest finite element. Integers compare with edges, and with the ends of a range,
+    that are integers as integers. NaNs and elements outside the range are in no bin;
     Histogram.of() counts them.
 
     Errors: ArgumentError (no bin, edges that do not increase, a range that is not finite, or too many
@@ -296,10 +336,8 @@ def histogram(
     """
     made = Histogram.of(a, bins, range, weights, dtype=dtype, null=null, context=context)
     values = made.density() if density else made.counts if weights is None else made.weights()
-    return tuple(
-        copied_like(a, name, [len(each)], View(each).array.data)
-        for name, each in (("f64" if density or weights is not None else "i64", values), ("f64", made.edges))
-    )
+    views = (View(values), View(made.edges))
+    return tuple(copied_like(a, v.dtype, [v.array.shape[0]], v.array.data) for v in views)
 
 
 def bincount(x, minlength=0, *, dtype=None, null="error", context=None):

@@ -474,7 +474,7 @@ class Refused(AxisTest):
                 ("--total does not go", "sum", "--total", *axis),
                 ("--offset does not go", "sum", "--offset", 1, *axis),
                 ("--count does not go", "sum", "--count", 1, *axis),
-                ("a description is no array", "describe", *axis)]:
+                ("describe cannot write this as .npy", "describe", *axis)]:
             self.nothing(2, message, *arguments, self.x)
         self.nothing(2, "--checkpoint needs axis 0", "sum", "--axis", 1, "--checkpoint", self.path("c"),
                      self.save("3.npy", np.zeros((2, 3, 4))))

@@ -371,11 +371,7 @@ class Writing(CommandTest):
         self.assertEqual(process.wait(timeout=60), 0)
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path("fifo")).st_mode))
 
-    def test_a_closed_pipe_is_reported(self):
-        read_end, write_end = os.pipe()
-        os.close(read_end)
-        with os.fdopen(write_end, "wb") as pipe:
-            self.refused(1, "Broken pipe", "sum", self.x, stdout=pipe)
+    def test_a_closed_output_is_reported(self):
         closed = subprocess.run([BITFOLD, "sum", self.x], stderr=subprocess.PIPE,
                                 preexec_fn=lambda: os.close(1))
         self.assertEqual(closed.returncode, 1)

@@ -63,9 +63,24 @@ class Npy(CommandTest):
         for descr, reason in REFUSED.items():
             name = self.write("x.npy", header(descr, "(1,)") + bytes(64))
             self.refused(3, reason, "sum", name)
-        for descr in ["'<V2'", "'bfloat16'"]:
-            name = self.write("x.npy", header(descr, "(1,)") + bytes(64))
-            self.assertIn("hint: if these are bfloat16", self.refused(3, "", "sum", name))
+
+    def test_bf16_is_what_dtype_says_it_is(self):
+        bits = np.array([1.5, -2.25, 0.25], "f4").view("u4") >> 16
+        for descr in ["<V2", "|V2", "<u2", ">u2", "bfloat16"]:
+            stored = bits.astype(">u2" if descr[0] == ">" else "<u2")
+            name = self.write("x.npy", header("'%s'" % descr, "(3,)") + stored.tobytes())
+            self.assertEqual(self.result("sum", "--dtype", "bf16", name), "-0.5")
+            with open(name, "rb") as f:
+                self.assertEqual(self.result("sort", "--dtype", "bf16", stdin=f.read()),
+                                 "-2.25\n0.25\n1.5")
+            if descr[1:] == "V2":
+                error = self.refused(3, "void dtypes are not supported", "sum", name)
+                self.assertIn("hint: --dtype bf16", error)
+                self.refused(3, "void dtypes", "sum", "--dtype", "f16", name)
+        self.assertEqual(self.result("sum", name), "-0.5") # whose name says it
+        for other in ["i2", "f2", "f4"]:
+            self.refused(2, "--dtype is for text", "sum", "--dtype", "bf16",
+                         self.save("o.npy", np.ones(2, other)))
 
     def test_bad_headers_are_refused(self):
         for text, reason in BAD_HEADERS.items():
@@ -146,7 +161,7 @@ class RawAndPipes(CommandTest):
         self.refused(3, "not a whole number of elements", *raw, self.write("x", bytes(17)))
         self.refused(3, "not a whole number of elements", *raw, stdin=bytes(17))
         self.assertEqual(self.result(*raw, self.write("x", b"")), "0")
-        self.assertEqual(self.result(*raw, stdin=b""), "0")
+        self.assertEqual(self.result(*raw, "-", stdin=b""), "0")
 
     def test_offset_and_count_select_elements(self):
         x = np.arange(100.0)

@@ -242,7 +242,10 @@ class Commands(CommandTest):
         with open(self.path("h.md")) as f:
             self.assertEqual(f.read(), "| lo | hi | count |\n| ---: | ---: | ---: |\n"
                              "| 0 | 4 | 2 |\n")
-        self.refused(2, "its ending is not that of --csv", "hist", "--csv", "-o", "h.md", self.text)
+        self.result("hist", "--range", "0:4", "--bins", 1, "--column", "id", self.text, "-q", "--csv",
+                    "-o", self.path("h.md"))
+        with open(self.path("h.md")) as f:
+            self.assertEqual(f.read(), "lo,hi,count\n0,4,2\n")
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(os.path.dirname(self.text))
         for name in ["t.csv", "./t.csv"]:

@@ -121,7 +121,7 @@ class Numbers(CommandTest):
 
 class Dtypes(CommandTest):
     def json_dtype(self, data):
-        out = self.result("sum", "--json", stdin=data)
+        out = self.result("sum", "-q", "--json", stdin=data)
         return out.split('"dtype":"')[1].split('"')[0]
 
     def test_the_most_exact_dtype_that_holds_the_column(self):
@@ -205,7 +205,7 @@ class Rows(CommandTest):
 
     def test_no_rows_are_an_empty_input(self):
         for data in [b"", b"\n", b" \r\n\n"]:
-            self.assertEqual(self.result("sum", stdin=data), "0")
+            self.assertEqual(self.result("sum", "-q", stdin=data), "0")
             self.assertEqual(self.result("sum", self.write("x", data)), "0")
         self.assertEqual(self.result("sum", "--header", stdin=b"x"), "0")
         self.assertEqual(self.result("sum", "--column", "x", self.write("x", b"x")), "0")

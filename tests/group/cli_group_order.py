@@ -92,7 +92,7 @@ class GroupOrder(CommandTest):
             {"op": "count", "of": None, "values": [2, 1]},
             {"op": "quantile", "of": v, "percent": 12.5, "values": [1.125, 0.5]},
         ])  # fmt: skip
-        empty = json.loads(self.result("group", "--json", "--median", os.devnull, stdin=b""))
+        empty = json.loads(self.result("group", "-q", "--json", "--median", os.devnull, stdin=b""))
         self.assertEqual((empty["keys"], empty["columns"][0]["values"]), ([], []))
 
     def test_errors(self):

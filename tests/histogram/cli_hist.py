@@ -93,6 +93,36 @@ class Counts(HistTest):
         self.assertEqual(self.object(neighbours)["counts"], [1000])
         self.refused(3, "edges are equal", "hist", "--bins", 11, neighbours)
 
+    def test_edges_of_f16_are_the_numbers_that_they_are(self):
+        halves = np.arange(1 << 16, dtype="u2").view("f2")
+        seen = set()
+        spans = [(2.0**k, 2.0**(k + 1)) for k in range(-14, 15)] + [(0, 2.0**-14), (2.0**15, 65504)]
+        for lo, hi in spans + [(-hi, -lo) for lo, hi in spans]:
+            bins = np.unique(halves[(halves > lo) & (halves <= hi)]).size
+            text = self.result("hist", "--dtype", "f16", "--bins", bins, "--range",
+                               "%r:%r" % (float(lo), float(hi)), "--tsv", stdin=b"%r\n" % float(hi))
+            edges = [line.split("\t")[:2] for line in text.split("\n")]
+            shown = [low for low, _ in edges] + [edges[-1][1]]
+            wanted = np.linspace(lo, hi, bins + 1).astype("f2")
+            bits = [struct.pack("e", float(x)) for x in shown]
+            self.assertEqual(bits, [x.tobytes() for x in wanted], (lo, hi))
+            seen.update(bits)
+        finite = {x.tobytes() for x in halves[np.isfinite(halves)]}
+        self.assertEqual(finite - seen, {struct.pack("e", -0.0)})
+        self.assertEqual(self.result("hist", "--dtype", "f16", "--bins", 2, "--range", "0:1",
+                                     "--tsv", stdin=b"0\n1\n"), "0\t0.5\t1\n0.5\t1\t1")
+
+    def test_half_of_the_range_of_f16_is_no_limit(self):
+        name = self.save("x.npy", np.array([-30000, 0, 1, 35504], "f2"))
+        self.assertEqual(self.object("--bins", 4, name)["counts"], [1, 2, 0, 1])
+        for bins in [1, 3]:
+            found = self.object("--bins", bins, "--density", name)
+            edges = np.array(found["edges"])
+            self.assertEqual(found["density"],
+                             (np.array(found["counts"]) / np.diff(edges) / 4).tolist())
+        wide = self.save("w.npy", np.array([-3e38, 0, 3e38], "f4"))
+        self.assertEqual(self.object("--bins", 2, wide)["counts"], [1, 2])
+
     def test_edges_from_a_list_or_a_file(self):
         x = np.random.default_rng(3).normal(size=1000)
         name, edges = self.save("x.npy", x), [-1.5, -1, 0, .125, 2]
@@ -106,6 +136,28 @@ class Counts(HistTest):
             self.refused(2, "edges" if "txt" not in bad else "two numbers", "hist", "--edges", bad, name)
         self.refused(1, "cannot open", "hist", "--edges", "1,2,x", name)
         self.refused(2, "no --bins", "hist", "--edges", "1,2", "--bins", 3, name)
+
+    def test_integers_compare_with_integer_edges_as_integers(self):
+        first, now = 1 << 53, 1_700_000_000_000_000_000
+        cases = [(first + np.arange(4), [first + 1, first + 3]),
+                 (now + np.arange(0, 900, 7), [now + 100 * i for i in range(6)])]
+        for x, edges in cases:
+            counts = np.histogram(x, edges)[0].tolist()
+            listed = ",".join(map(str, edges))
+            rows = "\n".join("%d\t%d\t%d" % row for row in zip(edges, edges[1:], counts))
+            text = self.write("x.txt", "\n".join(map(str, x)).encode())
+            file = self.save("edges.npy", np.array(edges))
+            for operand in [listed, file, self.write("edges.txt", listed.replace(",", "\n").encode())]:
+                for name in [text, self.save("x.npy", x), self.save("u.npy", x.astype("u8"))]:
+                    self.assertEqual(self.result("hist", "-q", "--edges", operand, name), rows)
+            out = self.path("out.npy")
+            self.result("hist", "-q", "--edges", listed, "-o", out, text)
+            self.assertEqual(np.load(out).tolist(), [list(r) for r in zip(edges, edges[1:], counts)])
+            found = self.object("-q", "--edges", listed, text)
+            self.assertEqual([int(e) for e in found["edges"]], edges)
+        self.assertEqual(self.object("-q", "--bins", 1, "--range", "%d:%d" % (first + 1, first + 3),
+                                     self.save("x.npy", first + np.arange(4)))["counts"], [3])
+        self.refused(2, "equal as doubles", "hist", "--edges", listed, self.save("x.npy", np.ones(1)))
 
     def test_nan_infinity_and_what_is_outside_are_told_apart(self):
         name = self.save("x.npy", np.array([0, 1, 2, 3, 4, np.nan, np.inf, -np.inf, -np.inf]))
@@ -122,10 +174,10 @@ class Counts(HistTest):
         self.result("hist", "--strict", self.save("y.npy", np.arange(5)))
 
     def test_nothing_and_one_value(self):
-        self.assertEqual(self.result("hist", stdin=b""), "0\t1\t0")
+        self.assertEqual(self.result("hist", "-q", stdin=b""), "0\t1\t0")
         self.assertEqual(self.result("hist", stdin=b"7\n7\n"), "6.5\t7\t0\n7\t7.5\t2")
         self.assertEqual(self.result("hist", "--bins", 1, stdin=b"7\n"), "6.5\t7.5\t1")
-        self.assertEqual(self.object("--density", stdin=b"")["density"], ["nan"])
+        self.assertEqual(self.object("-q", "--density", stdin=b"")["density"], ["nan"])
 
     def test_weights_are_summed_exactly(self):
         r = np.random.default_rng(4)
@@ -342,8 +394,10 @@ class Files(HistTest):
         self.result("hist", "--bins", 5, "-o", self.path("h.json"), name)
         with open(self.path("h.json")) as f:
             self.assertEqual(json.load(f)["counts"], [20] * 5)
-        self.refused(2, "ending", "hist", "-o", self.path("h.xyz"), name)
-        self.refused(2, "ending", "hist", "-o", self.path("h"), name)
+        self.refused(2, "cannot write this as .xyz", "hist", "-o", self.path("h.xyz"), name)
+        self.result("hist", "--bins", 5, "-o", self.path("h"), name)
+        with open(self.path("h")) as f:
+            self.assertEqual([list(map(float, line.split())) for line in f], want)
         self.refused(2, "ending", "hist", "--json", "-o", self.path("h.png"), name)
         self.result("hist", "--tsv", "-o", self.path("h"), name)
         self.assertFalse(os.path.exists(self.path("h.xyz")))

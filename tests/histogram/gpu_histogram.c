@@ -252,6 +252,24 @@ static void edges_of_any_spacing(void **unused) {
     }
 }
 
+/* Counts the same on both, twice, with weights. */
+static void check_weighted(const both *x, const both *w, const bf_histogram_options *options,
+                           bool in_place) {
+    bf_histogram *expected = histogram_on(cpu, x->host.dtype, options);
+    bf_histogram *found = histogram_on(gpu, x->host.dtype, options);
+    assert_non_null(expected);
+    assert_non_null(found);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bf_histogram_absorb(expected, &x->host, &w->host), BF_OK);
+        assert_int_equal(bf_histogram_absorb(found, in_place ? &x->device : &x->host,
+                                             in_place ? &w->device : &w->host),
+                         BF_OK);
+    }
+    assert_same(found, expected);
+    bf_histogram_destroy(expected);
+    bf_histogram_destroy(found);
+}
+
 /* Weights lie behind the elements. */
 static void check_weights(bf_dtype dtype, bf_dtype of_weights, int64_t n, int64_t bins, int kind,
                           bool in_place) {
@@ -264,19 +282,40 @@ static void check_weights(bf_dtype dtype, bf_dtype of_weights, int64_t n, int64_
     fill(of_weights, on_host + SECOND, n, (data_kind)kind, seed + 1);
     sprinkle(of_weights, on_host + SECOND, n, 1000, seed);
     both x = both_of(dtype, n, 0), w = both_of(of_weights, n, SECOND);
-    bf_histogram *expected = histogram_on(cpu, dtype, &options);
-    bf_histogram *found = histogram_on(gpu, dtype, &options);
-    assert_non_null(expected);
-    assert_non_null(found);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(bf_histogram_absorb(expected, &x.host, &w.host), BF_OK);
-        assert_int_equal(bf_histogram_absorb(found, in_place ? &x.device : &x.host,
-                                             in_place ? &w.device : &w.host),
-                         BF_OK);
+    check_weighted(&x, &w, &options, in_place);
+}
+
+/* Integers that doubles do not tell apart, around edges that are such. */
+static void edges_that_are_integers(void **unused) {
+    (void)unused;
+    static const int64_t bins[] = {1, 2, 3, 253, 254, 4094, 4095, 4096, 70000, 400000};
+    static const bf_dtype dtypes[] = {BF_I64, BF_U64, BF_I32};
+    int most = is_small() ? 8 : (int)(sizeof bins / sizeof *bins);
+    int64_t n = is_small() ? 999 : SAMPLE;
+    uint64_t *edges = malloc(400001 * sizeof *edges), seed = 5;
+    assert_non_null(edges);
+    for (int i = 0; i < 6 * most; i++) {
+        const bf_dtype dtype = dtypes[i % 3];
+        bf_histogram_options options =
+            BF_HISTOGRAM_OPTIONS(.bins = bins[i / 6], .integers = edges,
+                                 .integers_dtype = i % 2 ? BF_U64 : BF_I64);
+        const uint64_t gap = i % 5 ? 1 + seed % 50 : ((uint64_t)1 << 62) / (uint64_t)options.bins;
+        edges[0] = i % 2 ? ((uint64_t)1 << 63) - 99 : (uint64_t)INT64_MIN + seed % 9;
+        for (int64_t k = 0; k < options.bins; k++)
+            edges[k + 1] = edges[k] + 1 + next_random(&seed) % gap;
+        for (int64_t k = 0; k < n; k++) {
+            const uint64_t edge = edges[next_random(&seed) % (uint64_t)(options.bins + 1)];
+            store_bits(on_host + (size_t)k * bf_dtype_size(dtype), bf_dtype_size(dtype),
+                       edge + next_random(&seed) % 5 - 2);
+        }
+        both x = both_of(dtype, n, 0);
+        check(&x, &options);
+        options.weights = BF_F32;
+        fill(BF_F32, on_host + SECOND, n, KIND_NARROW, seed);
+        both w = both_of(BF_F32, n, SECOND);
+        check_weighted(&x, &w, &options, i % 4 < 2);
     }
-    assert_same(found, expected);
-    bf_histogram_destroy(expected);
-    bf_histogram_destroy(found);
+    free(edges);
 }
 
 static void weights_are_exact(void **unused) {
@@ -382,9 +421,9 @@ int main(void) {
         cmocka_unit_test(every_dtype_and_size), cmocka_unit_test(every_number_of_bins),
         cmocka_unit_test(ten_million_bins),     cmocka_unit_test(every_misalignment),
         cmocka_unit_test(nothing_at_all),       cmocka_unit_test(one_value),
-        cmocka_unit_test(edges_of_any_spacing), cmocka_unit_test(weights_are_exact),
-        cmocka_unit_test(data_on_the_host),     cmocka_unit_test(graphs_replay),
-        cmocka_unit_test(contexts_do_not_meet),
+        cmocka_unit_test(edges_of_any_spacing), cmocka_unit_test(edges_that_are_integers),
+        cmocka_unit_test(weights_are_exact),    cmocka_unit_test(data_on_the_host),
+        cmocka_unit_test(graphs_replay),        cmocka_unit_test(contexts_do_not_meet),
     };
     return RUN_ON_GPU_WITH(tests, get_counts, free_counts);
 }

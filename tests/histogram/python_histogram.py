@@ -74,6 +74,8 @@ def even_edges(x, dtype, bins, range):
     with np.errstate(all="ignore"):
         if first == last:
             first, last = first - computed(0.5), last + computed(0.5)
+        if not np.isfinite(last - first):
+            computed = np.float64
         edges = linspace(first, last, bins, computed).astype(kind)
         if not np.isfinite(edges).all() or (edges[:-1] >= edges[1:]).any():
             return None
@@ -374,6 +376,27 @@ class Module(unittest.TestCase):
             x[:7] += steps * np.finfo(float).eps
             counts, edges = bitfold.histogram(x, "auto")
             self.assertEqual((len(counts), sum(counts)), (steps, 1000))
+
+    def test_integers_compare_with_integer_edges_as_integers(self):
+        rng = np.random.default_rng(11)
+        for i in range(60):
+            dtype = ("i8", "u8")[i % 2]
+            limits = np.iinfo(dtype)
+            middle = int(rng.choice([2**53, 17 * 10**17, int(limits.max) - 999, int(limits.min) + 999]))
+            gap = int(rng.choice([1, 3, 100]))
+            edges = np.cumsum(rng.integers(1, gap + 1, rng.integers(2, 9))) - 400
+            edges = [middle + int(x) for x in edges]
+            x = np.array([e + int(d) for e in edges for d in rng.integers(-4, 5, 30)], dtype)
+            given = np.array(edges, dtype) if i % 3 else edges
+            counts, told = np.histogram(x, np.array(edges, dtype))
+            for context in devices.contexts((1, 2)):
+                found = bitfold.histogram(devices.placed(x, context), given, context=context)
+                self.assertEqual([f.tolist() for f in found], [counts.tolist(), told.tolist()])
+        x = np.arange(2**53, 2**53 + 4)
+        self.assertEqual(bitfold.histogram(x, 1, (2**53 + 1, 2**53 + 3))[0].tolist(), [3])
+        self.assertEqual(bitfold.histogram(x, [0, 5, 7])[1].dtype, np.float64)
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.histogram(x.astype("f8"), [2**53, 2**53 + 1])
 
     def test_infinities_do_not_stretch_the_range(self):
         for dtype in (np.float16, np.float32, np.float64):

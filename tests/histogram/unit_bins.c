@@ -46,10 +46,11 @@ static void even_edges_are_linspace(void **unused) {
         if (f32) b = (double)(float)b;
         if (!(a < b) || !isfinite(b)) continue;
         int64_t bins = 1 + (int64_t)(next_random(&rng) % 60);
-        if (f32)
+        if (f32 && isfinite((float)b - (float)a))
             linspace_f32((float)a, (float)b, bins, expected);
         else
             linspace_f64(a, b, bins, expected);
+        for (int64_t k = 0; f32 && k <= bins; k++) expected[k] = (double)(float)expected[k];
         bf_dtype t = f32 ? BF_F32 : BF_F64;
         const char *why = bf_even_edges(a, b, bins, t, t, found);
         if ((why == NULL) != increases(expected, bins)) fail_msg("%a to %a: %s", a, b, why);
@@ -77,11 +78,15 @@ static void one_value_is_in_the_middle(void **unused) {
     assert_null(bf_even_edges(0x1p30, 0x1p30, 1, BF_F64, BF_F64, found));
 }
 
-static void a_width_that_overflows_is_refused(void **unused) {
+static void only_a_width_that_overflows_in_f64_is_refused(void **unused) {
     (void)unused;
     assert_non_null(bf_even_edges(-1e308, 1e308, 10, BF_F64, BF_F64, found));
-    assert_non_null(bf_even_edges(-3e38, 3e38, 10, BF_F32, BF_F32, found));
-    assert_null(bf_even_edges(-3e38, 3e38, 10, BF_F64, BF_F32, found)); /* as NumPy has it */
+    linspace_f64(-3e38, 3e38, 10, expected); /* in f64, which holds it */
+    assert_null(bf_even_edges(-3e38, 3e38, 10, BF_F32, BF_F32, found));
+    for (int i = 0; i <= 10; i++) assert_same_float(found[i], (double)(float)expected[i]);
+    assert_null(bf_even_edges(-30000, 35520, 4, BF_F16, BF_F16, found));
+    assert_true(found[0] == -30000 && found[2] == 2760 && found[4] == 35520);
+    assert_true(bf_edges_width(BF_F16, -30000, 35520) == 65520);
 }
 
 /* ---- guesses --------------------------------------------------------------------------------- */
@@ -125,7 +130,7 @@ static int even_bins, single_bins; /* so many were seen */
 static void check_range(double lo, double hi, int64_t bins, bf_dtype dtype) {
     bf_dtype t = bf_edges_dtype(dtype);
     if (bf_even_edges(lo, hi, bins, BF_F64, t, found) != NULL) return;
-    bf_bins b = bf_bins_make(dtype, found, bins);
+    bf_bins b = bf_bins_make(dtype, found, bins, NULL, 0);
     even_bins += b.even;
     single_bins += b.f32.scale != 0;
     assert_true(!b.even || (b.f64.above >= 0 && b.f64.above < 0.5 && b.f64.below < 0.5));
@@ -181,7 +186,7 @@ static void integers_on_edges_are_beyond_doubt(void **unused) {
                  {-32768, 32768, 32768, BF_I16}};
     for (int i = 0; i < 7; i++) {
         assert_null(bf_even_edges(cases[i].lo, cases[i].hi, cases[i].bins, BF_F64, BF_F64, found));
-        bf_bins b = bf_bins_make(cases[i].dtype, found, cases[i].bins);
+        bf_bins b = bf_bins_make(cases[i].dtype, found, cases[i].bins, NULL, 0);
         assert_true(b.even && b.f64.above == 0 && b.f64.below == 0);
         check_all_edges(&b, cases[i].dtype);
     }
@@ -205,7 +210,7 @@ static void no_guess_is_far_beyond_the_last_bin(void **unused) {
         const double *e = ends[i % 10];
         int64_t bins = 1 + i / 70;
         if (bf_even_edges(e[0], e[1], bins, BF_F64, BF_F64, found) != NULL) continue;
-        bf_bins b = bf_bins_make(dtypes[i / 10 % 7], found, bins);
+        bf_bins b = bf_bins_make(dtypes[i / 10 % 7], found, bins, NULL, 0);
         assert_true(!b.even || (b.f64.most >= 0 && b.f64.most < (double)bins + 1));
         assert_true(b.f32.scale == 0 || b.f32.most < (double)bins + 1);
         check_all_edges(&b, dtypes[i / 10 % 7]);
@@ -224,12 +229,12 @@ static void given_edges_are_searched_or_guessed(void **unused) {
             found[k] = found[k - 1] + (i % 3 == 2 ? width * ldexp(1, (int)k - 200) : step);
         }
         if (!bf_edges_increase(found, bins)) continue;
-        bf_bins b = bf_bins_make(BF_F64, found, bins);
+        bf_bins b = bf_bins_make(BF_F64, found, bins, NULL, 0);
         check_all_edges(&b, BF_F64);
     }
-    bf_bins narrow = bf_bins_make(BF_F32, (double[]){1, 1 + 0x1p-52, 2}, 2);
+    bf_bins narrow = bf_bins_make(BF_F32, (double[]){1, 1 + 0x1p-52, 2}, 2, NULL, 0);
     check_all_edges(&narrow, BF_F32);
-    bf_bins wide = bf_bins_make(BF_F32, (double[]){-1.7e308, 0, 1.7e308}, 2);
+    bf_bins wide = bf_bins_make(BF_F32, (double[]){-1.7e308, 0, 1.7e308}, 2, NULL, 0);
     assert_false(wide.even); /* the width overflows */
     check_all_edges(&wide, BF_F32);
 }
@@ -237,7 +242,8 @@ static void given_edges_are_searched_or_guessed(void **unused) {
 static void every_bins_have_a_serial_of_their_own(void **unused) {
     (void)unused;
     static const double edges[] = {0, 1};
-    bf_bins a = bf_bins_make(BF_F64, edges, 1), b = bf_bins_make(BF_F64, edges, 1);
+    bf_bins a = bf_bins_make(BF_F64, edges, 1, NULL, 0),
+            b = bf_bins_make(BF_F64, edges, 1, NULL, 0);
     assert_true(a.serial != 0 && a.serial != b.serial);
 }
 
@@ -262,7 +268,7 @@ int main(void) {
         cmocka_unit_test(even_edges_are_linspace),
         cmocka_unit_test(edges_of_given_ranges_are_rounded_once_more),
         cmocka_unit_test(one_value_is_in_the_middle),
-        cmocka_unit_test(a_width_that_overflows_is_refused),
+        cmocka_unit_test(only_a_width_that_overflows_in_f64_is_refused),
         cmocka_unit_test(guesses_agree_with_the_edges),
         cmocka_unit_test(guesses_of_hard_ranges),
         cmocka_unit_test(integers_on_edges_are_beyond_doubt),

@@ -126,7 +126,8 @@ class Julia(CommandTest):
         for arguments in refusals:
             self.refused(2, "", "julia", *arguments, "-o", out)
             self.assertEqual(os.listdir(self.dir), [])
-        self.refused(2, "what to write is told by the name", "julia", "-o", self.path("x.jpg"))
+        self.refused(2, "cannot write this as .jpg", "julia", "-o", self.path("x.jpg"))
+        self.refused(2, "no ending of this name", "julia", "-o", self.path("x"))
         self.refused(1, "", "julia", "--size", "4x4", "-o", self.path("no/x.npy"))
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")

@@ -100,6 +100,12 @@ class Map(CommandTest):
         out = self.map("cast", a, "--to", "bf16")
         self.assertEqual(out.dtype.str, "|V2")
         self.assertEqual(out.view(np.uint16).tolist(), [0x3F80, 0x3FC0, 0x4380, 0x4040])
+        for more in [["map", "add", "o.npy", "o.npy"], ["sort", "o.npy"]]: # what is written is read
+            more = [self.path(word) if word == "o.npy" else word for word in more]
+            np.save(self.path("o.npy"), out)
+            self.result(*more, "--dtype", "bf16", "-o", self.path("p.npy"))
+            self.assertEqual(self.result("sum", "--dtype", "bf16", self.path("p.npy")),
+                             "523" if more[0] == "map" else "261.5")
         raw = self.write("raw", out.tobytes())
         back = self.map("cast", raw, "--to", "f32", "--format", "raw", "--dtype", "bf16")
         self.assertEqual(back.tolist(), [1, 1.5, 256, 3])

@@ -8,6 +8,7 @@ import math
 import pickle
 import subprocess
 import sys
+import types
 import unittest
 import weakref
 
@@ -110,6 +111,28 @@ def addresses(result):
     if np.asarray(result).dtype != bool or np.__version__ > "1.25":  # until then DLPack had no bools
         found.add(np.from_dlpack(result).__array_interface__["data"][0])
     return found
+
+
+class ByName(unittest.TestCase):
+    """bf16, which NumPy keeps as void of two bytes."""
+
+    BITS = (np.array([1.5, -2.25, 257], "f4").view("u4") >> 16).astype("u2")
+
+    def test_the_name_of_a_dtype_says_what_void_is(self):
+        class Named:
+            """What View sees of ml_dtypes' arrays."""
+
+            dtype = types.SimpleNamespace(name="bfloat16", kind="V")
+            __array_interface__ = {**self.BITS.__array_interface__, "typestr": "<V2", "descr": []}
+
+        self.assertEqual((View(Named()).dtype, bitfold.sum(Named())), ("bf16", 255.25))
+        self.assertEqual(bitfold.sum(self.BITS.view("V2"), dtype="bf16"), 255.25)
+        with self.assertRaises(bitfold.DtypeError):
+            bitfold.sum(self.BITS.view("V2"))
+
+    def test_arrays_of_ml_dtypes(self):
+        x = self.BITS.view(library("ml_dtypes").bfloat16)
+        self.assertEqual((View(x).dtype, bitfold.sum(x), bitfold.max(x)), ("bf16", 255.25, 256.0))
 
 
 class GivenBack(unittest.TestCase):

@@ -74,9 +74,9 @@ class Describe(CommandTest):
         got, = self.describe("--nan", "skip", stdin=data)
         self.assertEqual([got[k] for k in NAMES], "4 1 1 -2 2 inf 3 inf inf nan".split())
         self.refused(3, "NaN", "describe", "--nan", "error", stdin=data)
-        got, = self.describe(stdin=b"")
+        got, = self.describe("-q", stdin=b"")
         self.assertEqual([got[k] for k in NAMES], "0 0 0 - - - - 0 nan nan".split())
-        empty = json.loads(self.result("describe", "--json", stdin=b""))
+        empty = json.loads(self.result("describe", "-q", "--json", stdin=b""))
         self.assertEqual([empty[k] for k in NAMES[3:7]], [None] * 4)
 
     def test_layouts(self):

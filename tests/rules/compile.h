@@ -3,6 +3,7 @@
 #include "rules/expression/operation.h"
 #include "rules/histogram/bin.h"
 #include "rules/histogram/edges.h"
+#include "rules/histogram/step.h"
 #include "rules/julia/mirror.h"
 #include "rules/julia/palette.h"
 #include "rules/key/hash.h"
@@ -74,6 +75,11 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     bins.edges = edges;
     out[0] ^= (uint64_t)(bf_bin_of(&bins, x) + bf_bin_guessed(&bins, x));
     out[1] ^= (uint64_t)bf_bin_guessed_f32(&bins, (float)x) + bf_bin_is_single(dtype);
+    bins.step_count = bf_edge_step(BF_I64, bf_edge_from(x), valid, words) &&
+                      bf_edge_is_small(bf_edge_integer(BF_U64, bits)) &&
+                      bf_integers_increase(BF_I64, out, 2);
+    bins.steps = words;
+    out[0] ^= (uint64_t)bf_bin_of_bits(&bins, dtype, bits);
     bf_hash_seed seed = bf_hash_next_seed(bf_hash_seed_of(bits));
     out[0] ^= bf_hash_place(bf_hash_4(seed, (uint32_t)bits) ^ bf_hash_16(seed, bits, bits), 3);
     out[1] ^= bf_key_of_rank(dtype, bf_key_rank(dtype, bf_key_canonical(dtype, bits)));

@@ -590,6 +590,7 @@ static void histograms(void **unused) {
     REFUSED(bf_histogram_describe(NULL, &info));
     REFUSED(bf_histogram_describe(w->histogram, NULL));
     assert_null(bf_histogram_edges(NULL));
+    assert_null(bf_histogram_integers(NULL));
     assert_null(bf_histogram_counts(NULL));
     REFUSED(bf_histogram_weights(NULL, w->out_doubles));
     REFUSED(bf_histogram_weights(w->histogram, NULL));

@@ -99,12 +99,15 @@ static bool is_usable(const bf_guess *g, int64_t bins, double margin) {
            g->most < (double)bins + 1 && is_close(g, margin);
 }
 
-bf_bins bf_bins_make(bf_dtype dtype, const double *edges, int64_t bins) {
+bf_bins bf_bins_make(bf_dtype dtype, const double *edges, int64_t bins, const int64_t *steps,
+                     int64_t step_count) {
     static _Atomic uint64_t made;
     const measured m = measure(dtype, edges, bins);
-    bf_bins b = {.count = bins, .edges = edges, .f64 = guess_f64(&m)};
-    b.even = is_usable(&b.f64, bins, 0.5);
+    bf_bins b = {.count = bins, .edges = edges, .steps = steps, .step_count = step_count};
     b.serial = atomic_fetch_add(&made, 1) + 1;
+    if (steps != NULL) return b;
+    b.f64 = guess_f64(&m);
+    b.even = is_usable(&b.f64, bins, 0.5);
     if (!b.even || !bf_bin_is_single(dtype)) return b;
     bf_guess single = guess_f32(&m);
     if (is_usable(&single, bins, single_most)) b.f32 = single;

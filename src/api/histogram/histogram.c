@@ -63,13 +63,16 @@ bf_status bf_histogram_allocate(bf_context *context, bf_dtype dtype, bf_dtype we
 
 void bf_histogram_set_bins(bf_histogram *histogram) {
     bf_environment environment = bf_environment_enter();
-    histogram->bins = bf_bins_make(histogram->dtype, histogram->edges, histogram->bins.count);
+    histogram->bins = bf_bins_make(histogram->dtype, histogram->edges, histogram->bins.count,
+                                   histogram->steps, histogram->step_count);
     bf_environment_leave(environment);
 }
 
 void bf_histogram_destroy(bf_histogram *histogram) {
     if (histogram == NULL) return;
     bf_free(histogram->edges);
+    bf_free(histogram->integers);
+    bf_free(histogram->steps);
     bf_free(histogram->counts);
     bf_free(histogram->sums);
     bf_free(histogram);
@@ -86,6 +89,10 @@ bf_status bf_histogram_clear(bf_histogram *histogram) {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+static bool has_edges(const bf_histogram_options *o) {
+    return o->edges != NULL || (o->integers != NULL && o->range == 0);
+}
+
 static bf_status check_range(bf_context *context, const bf_histogram_options *o) {
     if (o->range != 0 && o->range != 1)
         return bf_fail(context, BF_E_ARGUMENT, "range is %d, not 0 or 1", o->range);
@@ -93,7 +100,7 @@ static bf_status check_range(bf_context *context, const bf_histogram_options *o)
         return bf_fail(context, BF_E_ARGUMENT,
                        "the range is not from a finite number to one that "
                        "is no less");
-    if (o->edges != NULL && (o->range == 1 || o->bins == BF_BINS_AUTO))
+    if ((o->edges != NULL && o->range == 1) || (has_edges(o) && o->bins == BF_BINS_AUTO))
         return bf_fail(context, BF_E_ARGUMENT, "edges leave no choice of a range or of bins");
     return BF_OK;
 }
@@ -114,7 +121,8 @@ static bf_status check_options(bf_context *context, const bf_histogram_options *
     if (checked->weights != BF_NONE && bf_dtype_bytes(checked->weights) == 0)
         return bf_fail(context, BF_E_DTYPE, "no weights have dtype number %d",
                        (int)checked->weights);
-    return check_range(context, checked);
+    bf_status status = bf_integers_check(context, checked);
+    return status == BF_OK ? check_range(context, checked) : status;
 }
 
 static bf_status check_dtype(bf_context *context, bf_dtype dtype) {
@@ -124,17 +132,28 @@ static bf_status check_dtype(bf_context *context, bf_dtype dtype) {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Writes the edges. computed: the dtype in which even edges are computed. Returns NULL, or why
- * there are no such edges. */
-static const char *write_edges(bf_histogram *h, const bf_histogram_options *o, bf_dtype computed) {
+static bf_status write_even_edges(bf_histogram *h, const bf_histogram_options *o,
+                                  bf_dtype computed) {
+    h->edges_dtype = bf_edges_dtype(h->dtype);
+    const char *why =
+        bf_even_edges(o->lo, o->hi, h->bins.count, computed, h->edges_dtype, h->edges);
+    if (why != NULL) return bf_fail(h->context, BF_E_ARGUMENT, "%s", why);
+    return o->integers != NULL ? bf_histogram_set_ends(h, o) : BF_OK;
+}
+
+/* Writes the edges. computed: the dtype in which even edges are computed. */
+static bf_status write_edges(bf_histogram *h, const bf_histogram_options *o, bf_dtype computed) {
     int64_t bins = h->bins.count;
-    if (o->edges == NULL) {
-        h->edges_dtype = bf_edges_dtype(h->dtype);
-        return bf_even_edges(o->lo, o->hi, bins, computed, h->edges_dtype, h->edges);
-    }
-    memcpy(h->edges, o->edges, ((size_t)bins + 1) * sizeof *h->edges);
-    return bf_edges_increase(h->edges, bins) ? NULL
-                                             : "the edges do not increase, or are not finite";
+    bf_status status = BF_OK;
+    if (!has_edges(o)) return write_even_edges(h, o, computed);
+    if (o->integers != NULL)
+        status = bf_histogram_set_integers(h, o->integers_dtype, o->integers);
+    else
+        memcpy(h->edges, o->edges, ((size_t)bins + 1) * sizeof *h->edges);
+    if (status != BF_OK || h->integers != NULL || bf_edges_increase(h->edges, bins)) return status;
+    return bf_fail(h->context, BF_E_ARGUMENT,
+                   o->integers != NULL ? "two edges are equal as doubles, with which floats compare"
+                                       : "the edges do not increase, or are not finite");
 }
 
 static bf_status make_histogram(bf_context *context, bf_dtype dtype, const bf_histogram_options *o,
@@ -143,11 +162,11 @@ static bf_status make_histogram(bf_context *context, bf_dtype dtype, const bf_hi
     bf_status status = bf_histogram_allocate(context, dtype, o->weights, o->bins, &h);
     if (status != BF_OK) return status;
     bf_environment environment = bf_environment_enter();
-    const char *why = write_edges(h, o, computed);
+    status = write_edges(h, o, computed);
     bf_environment_leave(environment);
-    if (why != NULL) {
+    if (status != BF_OK) {
         bf_histogram_destroy(h);
-        return bf_fail(context, BF_E_ARGUMENT, "%s", why);
+        return status;
     }
     bf_histogram_set_bins(h);
     *histogram = h;
@@ -161,7 +180,7 @@ static bf_status create_histogram(bf_context *context, bf_dtype dtype,
     bf_status status = check_dtype(context, dtype);
     if (status == BF_OK) status = check_options(context, options, &o);
     if (status != BF_OK) return status;
-    if (o.bins == BF_BINS_AUTO || (o.range == 0 && o.edges == NULL))
+    if (o.bins == BF_BINS_AUTO || (o.range == 0 && !has_edges(&o)))
         return bf_fail(context, BF_E_ARGUMENT, "without data, the bins and their range are needed");
     return make_histogram(context, dtype, &o, BF_F64, histogram);
 }
@@ -178,7 +197,7 @@ bf_status bf_histogram_create(bf_context *context, bf_dtype dtype,
 static bf_status look_at_data(bf_context *context, const bf_array *array, bf_histogram_options *o,
                               bf_dtype *computed) {
     bf_extent extent;
-    bool wants_range = o->range == 0 && o->edges == NULL;
+    bool wants_range = o->range == 0 && !has_edges(o);
     *computed = BF_F64;
     if (!wants_range && o->bins != BF_BINS_AUTO) return BF_OK;
     bf_status status = bf_array_extent(context, array, &extent);
@@ -387,7 +406,9 @@ static bool same_bins(const bf_histogram *a, const bf_histogram *b) {
     if (a->bins.count != b->bins.count) return false;
     for (int64_t i = 0; i <= a->bins.count; i++)
         if (a->edges[i] != b->edges[i]) return false;
-    return true;
+    if (a->integers == NULL || b->integers == NULL) return a->integers == b->integers;
+    return a->edges_dtype == b->edges_dtype &&
+           memcmp(a->integers, b->integers, ((size_t)a->bins.count + 1) * sizeof *a->integers) == 0;
 }
 
 bf_status bf_histogram_match(const bf_histogram *into, const bf_histogram *from) {

@@ -9,14 +9,17 @@
 struct bf_histogram {
     bf_context *context;
     bf_dtype dtype, weights;
-    bf_dtype edges_dtype; /* of the edges: the one they were computed in; BF_F64 if given */
+    bf_dtype edges_dtype; /* of the edges: the one they were computed in; BF_F64 if given, or
+                             BF_I64 or BF_U64 if they are integers that doubles do not hold */
     bf_bins bins;
-    int64_t total;   /* number of elements */
-    int sum_words;   /* words of a bin's sum; 0: no weights */
-    double *edges;   /* those of `bins` */
-    int64_t *counts; /* of the bins, then BF_BIN_OTHERS */
-    int64_t *sums;   /* sum_words for each bin; NULL: no weights */
-    bool uncounted;  /* some -0 of the sums are not counted (api/reduce/state.h) */
+    int64_t total;      /* number of elements */
+    int sum_words;      /* words of a bin's sum; 0: no weights */
+    double *edges;      /* those of `bins`; of integers the nearest */
+    uint64_t *integers; /* the edges, as bits of edges_dtype, where they are integers; else NULL */
+    int64_t *steps, step_count; /* those of `bins`; NULL: none */
+    int64_t *counts;            /* of the bins, then BF_BIN_OTHERS */
+    int64_t *sums;              /* sum_words for each bin; NULL: no weights */
+    bool uncounted;             /* some -0 of the sums are not counted (api/reduce/state.h) */
 };
 
 /* Allocates a histogram. The caller writes its edges, then calls bf_histogram_set_bins. Errors:
@@ -24,6 +27,20 @@ struct bf_histogram {
 bf_status bf_histogram_allocate(bf_context *context, bf_dtype dtype, bf_dtype weights, int64_t bins,
                                 bf_histogram **histogram);
 void bf_histogram_set_bins(bf_histogram *histogram);
+
+/* ---- integers.c -------------------------------------------------------------------- */
+
+/* Checks integers of the options, and sets the ends of a range from them. Errors: BF_E_ARGUMENT,
+ * BF_E_DTYPE. */
+bf_status bf_integers_check(bf_context *context, bf_histogram_options *options);
+
+/* Sets the edges to integers of dtype. Errors: BF_E_ARGUMENT, BF_E_MEMORY. */
+bf_status bf_histogram_set_integers(bf_histogram *histogram, bf_dtype dtype, const uint64_t *edges);
+
+/* Sets even edges, which are doubles, to integers if the ends of their range are. */
+bf_status bf_histogram_set_ends(bf_histogram *histogram, const bf_histogram_options *options);
+
+/* ---- histogram.c ------------------------------------------------------------------- */
 
 /* The share (seam/place.h) of counting, with and without weights. */
 enum { BF_HISTOGRAM_SHARE = 10 };

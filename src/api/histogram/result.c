@@ -27,6 +27,10 @@ const double *bf_histogram_edges(const bf_histogram *histogram) {
     return histogram == NULL ? NULL : histogram->edges;
 }
 
+const void *bf_histogram_integers(const bf_histogram *histogram) {
+    return histogram == NULL ? NULL : histogram->integers;
+}
+
 const int64_t *bf_histogram_counts(const bf_histogram *histogram) {
     return histogram == NULL ? NULL : histogram->counts;
 }
@@ -61,12 +65,17 @@ static double total_of(const bf_histogram *h) {
     return h->sum_words > 0 ? sum_of(h, words) : (double)count;
 }
 
+/* Returns the width of a bin, rounded once. */
+static double width_of(const bf_histogram *h, int64_t i) {
+    if (h->integers != NULL) return (double)(h->integers[i + 1] - h->integers[i]);
+    return bf_edges_width(h->edges_dtype, h->edges[i], h->edges[i + 1]);
+}
+
 static void divide_counts(const bf_histogram *h, double *density) {
     double total = total_of(h);
     for (int64_t i = 0; i < h->bins.count; i++) {
-        double width = bf_round_to(h->edges_dtype, h->edges[i + 1] - h->edges[i]);
         double value = h->sum_words > 0 ? density[i] : (double)h->counts[i];
-        density[i] = value / width / total;
+        density[i] = value / width_of(h, i) / total;
         if (isnan(density[i])) density[i] = (double)NAN;
     }
 }

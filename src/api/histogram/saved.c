@@ -2,7 +2,8 @@
  *
  *   0  "bfhisto" and a newline                16  dtype of the edges (u16), then zeros to
  *   8  version (u32), 1 or 2                  24  number of bins (i64)
- *  12  dtype, dtype of weights (u16 each)     32  bins + 1 edges (f64 each)
+ *  12  dtype, dtype of weights (u16 each)     32  bins + 1 edges (i64 or u64 each, if that is their
+ *                                                 dtype, else f64)
  *
  *      then the counts of the bins, below, above and NaN (i64 each)
  *      then for each bin the words of its sum of weights, if there are weights (i64 each)
@@ -15,8 +16,10 @@
 #include "api/histogram/bins.h"
 #include "api/histogram/histogram.h"
 #include "api/runtime/enter.h"
+#include "rules/histogram/step.h"
 #include "rules/reduce/state.h"
 #include "seam/environment.h"
+#include "seam/host.h"
 
 enum { HEADER_BYTES = 32, VERSION = 2 };
 static const char magic[8] = {'b', 'f', 'h', 'i', 's', 't', 'o', '\n'};
@@ -56,7 +59,8 @@ bf_status bf_histogram_save(const bf_histogram *histogram, void *buffer) {
     bf_saved_put(out + 14, (uint64_t)h->weights, 2);
     bf_saved_put(out + 16, (uint64_t)h->edges_dtype, 8);
     bf_saved_put(out + 24, (uint64_t)bins, 8);
-    out = put_words(out + HEADER_BYTES, h->edges, bins + 1);
+    const void *edges = h->integers != NULL ? (const void *)h->integers : h->edges;
+    out = put_words(out + HEADER_BYTES, edges, bins + 1);
     out = put_words(out, h->counts, bins + BF_BIN_OTHERS);
     put_words(out, h->sums, bins * h->sum_words);
     if (h->uncounted) put_flags(out, h);
@@ -65,6 +69,19 @@ bf_status bf_histogram_save(const bf_histogram *histogram, void *buffer) {
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
+
+/* Reads edges that are integers. Sets *valid to whether a histogram has such. */
+static bf_status read_integers(bf_histogram *h, const uint8_t *in, bool *valid) {
+    const bf_dtype dtype = h->edges_dtype;
+    uint64_t *edges = bf_alloc(((size_t)h->bins.count + 1) * sizeof *edges);
+    if (edges == NULL) return bf_fail(h->context, BF_E_MEMORY, "no memory for edges");
+    get_words(in, edges, h->bins.count + 1);
+    *valid = bf_integers_increase(dtype, edges, h->bins.count);
+    bf_status status = *valid ? bf_histogram_set_integers(h, dtype, edges) : BF_OK;
+    bf_free(edges);
+    *valid = *valid && h->integers != NULL && h->edges_dtype == dtype;
+    return status;
+}
 
 static bool edges_valid(const bf_histogram *h) {
     bool given = h->edges_dtype == BF_F64;
@@ -97,14 +114,23 @@ static bool sums_valid(bf_histogram *h, int version) {
     return true;
 }
 
-static bool read_contents(bf_histogram *h, const uint8_t *in, int version) {
-    in = get_words(in, h->edges, h->bins.count + 1);
-    in = get_words(in, h->counts, h->bins.count + BF_BIN_OTHERS);
-    get_words(in, h->sums, h->bins.count * h->sum_words);
+static bf_status read_edges(bf_histogram *h, const uint8_t *in, bool *valid) {
+    if (h->edges_dtype == BF_I64 || h->edges_dtype == BF_U64) return read_integers(h, in, valid);
+    get_words(in, h->edges, h->bins.count + 1);
+    *valid = edges_valid(h);
+    return BF_OK;
+}
+
+static bf_status read_contents(bf_histogram *h, const uint8_t *in, int version) {
+    bool valid = false;
     bf_environment environment = bf_environment_enter();
-    bool valid = edges_valid(h) && counts_valid(h) && sums_valid(h, version);
+    bf_status status = read_edges(h, in, &valid);
+    in = get_words(in + 8 * (h->bins.count + 1), h->counts, h->bins.count + BF_BIN_OTHERS);
+    get_words(in, h->sums, h->bins.count * h->sum_words);
+    valid = valid && counts_valid(h) && sums_valid(h, version);
     bf_environment_leave(environment);
-    return valid;
+    if (status != BF_OK || valid) return status;
+    return bf_saved_refuse(h->context, "impossible contents");
 }
 
 /* Reads the header into an empty histogram. */
@@ -138,9 +164,10 @@ static bf_status load_histogram(bf_context *context, const uint8_t *in, size_t s
     status = bf_histogram_allocate(context, header.dtype, header.weights, header.bins.count, &h);
     if (status != BF_OK) return status;
     h->edges_dtype = header.edges_dtype;
-    if (!read_contents(h, in + HEADER_BYTES, bf_saved_version(in))) {
+    status = read_contents(h, in + HEADER_BYTES, bf_saved_version(in));
+    if (status != BF_OK) {
         bf_histogram_destroy(h);
-        return bf_saved_refuse(context, "impossible contents");
+        return status;
     }
     bf_histogram_set_bins(h);
     *histogram = h;

@@ -21,7 +21,7 @@ uint64_t bf_histogram_key(const bf_histogram *h) {
     for (int64_t i = 0; i <= h->bins.count; i++) {
         uint64_t bits;
         double edge = h->edges[i] + 0.0; /* -0 is the edge +0 */
-        memcpy(&bits, &edge, 8);
+        memcpy(&bits, h->integers != NULL ? (const void *)&h->integers[i] : &edge, 8);
         key = mix(key, bits);
     }
     return key;

@@ -4,11 +4,6 @@
 
 enum { SEARCHES = 8 }; /* searches side by side, so that their fetches overlap */
 
-int64_t bf_bin_of_bits(const bf_bins *bins, bf_dtype dtype, uint64_t bits) {
-    double x = bf_bin_value(dtype, bits);
-    return bins->even ? bf_bin_guessed(bins, x) : bf_bin_of(bins, x);
-}
-
 static void find_by_rules(const bf_bin_job *job, const char *data, int64_t n, uint32_t *bin) {
     int bytes = bf_dtype_bytes(job->dtype);
     for (int64_t i = 0; i < n; i++)
@@ -59,7 +54,7 @@ void bf_bins_of(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t
     const bf_dtype dtype = guess_dtype(bins);
     bf_bin_loop loop = dtype == BF_F32 ? isa->histogram->bin_f32 : isa->histogram->bin_f64;
     uint64_t cast[BF_BIN_BLOCK];
-    if (loop == NULL) {
+    if (loop == NULL || bins->steps != NULL) {
         find_by_rules(job, (const char *)job->data + first * bf_dtype_bytes(job->dtype), n, bin);
         return;
     }

@@ -53,8 +53,6 @@ void bf_bins_of(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t
 /* As bytes, where there are up to 253 bins. */
 void bf_byte_bins_of(const bf_isa *isa, const bf_bin_job *job, int64_t first, int64_t n,
                      uint8_t *bin);
-/* Returns the bin of an element with these bits. */
-int64_t bf_bin_of_bits(const bf_bins *bins, bf_dtype dtype, uint64_t bits);
 
 /* --- weights.c --- */
 

@@ -64,21 +64,33 @@ static void write_floats(const bf_bins *bins, float *edges) {
     for (int64_t i = 0; i <= bins->count; i++) edges[i] = edge_as<float>(bins, i);
 }
 
-/* Writes a complete binary search tree of the edges between bins, level by level from node 1 on
+/* Writes a complete binary search tree of the bounds between leaves, level by level from node 1 on
  * (the children of node i are 2 i and 2 i + 1: Eytzinger's order), so that the lanes of a warp read
- * neighbours. It is padded with infinity. Node 0 is the first edge; the last edge comes after the
- * last node. */
-template <class T> static void write_tree(const bf_bins *bins, T *tree) {
-    int levels = bf_cuda_levels(bins->count);
+ * neighbours. bound(i) is that before leaf i. */
+template <class T, class Bound> static void write_nodes(int levels, const Bound &bound, T *tree) {
     for (int d = 0; d < levels; d++) {
         int64_t width = (int64_t)1 << (levels - d), nodes = (int64_t)1 << d;
-        for (int64_t k = 0; k < nodes; k++) {
-            int64_t edge = k * width + width / 2;
-            tree[nodes + k] = edge < bins->count ? edge_as<T>(bins, edge) : (T)INFINITY;
-        }
+        for (int64_t k = 0; k < nodes; k++) tree[nodes + k] = bound(k * width + width / 2);
     }
+}
+
+/* The leaves are bins; further ones are beyond infinity. Node 0 is the first edge; the last edge
+ * comes after the last node. */
+template <class T> static void write_tree(const bf_bins *bins, T *tree) {
+    int levels = bf_cuda_levels(bins);
+    auto bound = [&](int64_t i) { return i < bins->count ? edge_as<T>(bins, i) : (T)INFINITY; };
+    write_nodes(levels, bound, tree);
     tree[0] = edge_as<T>(bins, 0);
     tree[(int64_t)1 << levels] = edge_as<T>(bins, bins->count);
+}
+
+/* Leaf i is that of the ranks that i steps are not above. The greatest rank comes to leaves for
+ * which there is no step, and kernels take it back. */
+static void write_steps(const bf_bins *bins, int64_t *tree) {
+    int levels = bf_cuda_levels(bins);
+    auto bound = [&](int64_t i) { return i <= bins->step_count ? bins->steps[i - 1] : INT64_MAX; };
+    write_nodes(levels, bound, tree);
+    tree[0] = tree[(int64_t)1 << levels] = 0; /* unused */
 }
 
 /* --- upload --- */
@@ -87,13 +99,15 @@ template <class T> static void write_tree(const bf_bins *bins, T *tree) {
 static bf_dtype dtype_of(bf_cuda_count_method method, bf_dtype dtype) {
     if (method == BF_CUDA_PATTERNS) return dtype;
     if (method == BF_CUDA_SEARCH) return bf_bin_is_single(dtype) ? BF_F32 : BF_F64;
+    if (method == BF_CUDA_STEPS) return BF_I64;
     return method == BF_CUDA_GUESS_F32 ? BF_F32 : BF_F64;
 }
 
 static size_t bytes_of(const bf_bins *bins, bf_cuda_count_method method, bf_dtype dtype) {
     size_t edge = (size_t)bf_dtype_bytes(dtype);
     if (method == BF_CUDA_PATTERNS) return BF_CUDA_PATTERN_ROWS * sizeof(unsigned);
-    if (method == BF_CUDA_SEARCH) return (((size_t)1 << bf_cuda_levels(bins->count)) + 1) * edge;
+    if (method == BF_CUDA_SEARCH || method == BF_CUDA_STEPS)
+        return (((size_t)1 << bf_cuda_levels(bins)) + 1) * edge;
     return (size_t)(bins->count + 1) * edge;
 }
 
@@ -101,6 +115,8 @@ static void write_bins(const bf_bins *bins, bf_cuda_count_method method, bf_dtyp
     bf_environment environment = bf_environment_enter();
     if (method == BF_CUDA_PATTERNS)
         write_patterns(bins, dtype, (unsigned *)to);
+    else if (method == BF_CUDA_STEPS)
+        write_steps(bins, (int64_t *)to);
     else if (method == BF_CUDA_SEARCH && dtype == BF_F32)
         write_tree(bins, (float *)to);
     else if (method == BF_CUDA_SEARCH)
@@ -129,8 +145,11 @@ static cudaError_t upload_bytes(const bf_cuda *cuda, void *to, const void *from,
 static cudaError_t upload_bins(const bf_cuda *cuda, const bf_bins *bins,
                                const bf_cuda_cached_bins *held) {
     size_t bytes = bytes_of(bins, held->method, held->dtype);
-    if (held->method == BF_CUDA_GUESS_F64)
+    if (held->method == BF_CUDA_GUESS_F64 && bins->steps == NULL)
         return upload_bytes(cuda, held->memory, bins->edges, bytes);
+    if (held->method == BF_CUDA_GUESS_F64)
+        return upload_bytes(cuda, held->memory, bins->steps,
+                            (size_t)bins->step_count * sizeof *bins->steps);
     void *made = malloc(bytes);
     if (made == NULL) return cudaErrorMemoryAllocation;
     write_bins(bins, held->method, held->dtype, made);

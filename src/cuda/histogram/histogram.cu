@@ -47,10 +47,10 @@ static bf_status add_words(bf_context *context, const bf_bin_job *job, const int
 typedef struct count_work {
     bf_bin_job job;
     bf_cuda_count_plan plan;
-    const double *edges; /* on the device, if there are weights */
-    int64_t *words;      /* the words of the bins, likewise */
-    int64_t *pinned;     /* BF_CUDA_COUNTS_PINNED of them */
-    bool direct;         /* one launch has finished the counts there */
+    const void *edges; /* on the device, if there are weights */
+    int64_t *words;    /* the words of the bins, likewise */
+    int64_t *pinned;   /* BF_CUDA_COUNTS_PINNED of them */
+    bool direct;       /* one launch has finished the counts there */
 } count_work;
 
 static bool is_in_place(const bf_context *context, const bf_bin_job *job) {
@@ -168,8 +168,7 @@ static bf_status run_histogram(bf_context *context, const bf_bin_job *job, int64
     if (job->weights != NULL) {
         bf_cuda_workspace *w = bf_cuda_workspace_of(context);
         if (w == NULL) return BF_E_MEMORY;
-        work.edges = (const double *)bf_cuda_bins_on_device(context, w, job->bins,
-                                                            BF_CUDA_GUESS_F64, job->dtype);
+        work.edges = bf_cuda_bins_on_device(context, w, job->bins, BF_CUDA_GUESS_F64, job->dtype);
         if (work.edges == NULL) return BF_E_MEMORY;
         cudaError_t error = alloc_words(job, (void **)&work.words, &bytes);
         if (error != cudaSuccess) return bf_cuda_fail(context, error, "sums of weights");

@@ -28,7 +28,7 @@ struct bf_cuda_count_params {
     const void *data;
     int64_t count;
     const void *edges; /* as bf_cuda_bins_on_device says */
-    unsigned bins;
+    unsigned bins, steps;
     int levels; /* of the tree to search */
     bf_cuda_guess<float> f32;
     bf_cuda_guess<double> f64;
@@ -45,6 +45,7 @@ typedef enum bf_cuda_count_method {
     BF_CUDA_GUESS_F32,
     BF_CUDA_GUESS_F64,
     BF_CUDA_SEARCH,
+    BF_CUDA_STEPS, /* a search among integers */
     BF_CUDA_PATTERNS
 } bf_cuda_count_method;
 
@@ -63,6 +64,7 @@ enum {
 /* Return the kernel for elements of this dtype. cached: for more rows than shared memory holds. */
 const void *bf_cuda_count_guessed(bf_cuda_count_method method, bf_dtype dtype, bool cached);
 const void *bf_cuda_count_searched(bf_dtype dtype, bool cached);
+const void *bf_cuda_count_by_steps(bf_dtype dtype, bool cached);
 const void *bf_cuda_count_patterns();
 
 /* Moves the totals of patterns to those of their rows. */
@@ -99,20 +101,22 @@ cudaError_t bf_cuda_move_totals(const bf_cuda *cuda, const bf_cuda_count_plan *p
 /* --- bins.cu, weights.cu --- */
 
 /* Returns the device's copy of bins: the row of each pattern (unsigned); edges (floats for
- * BF_CUDA_GUESS_F32); or a search tree of them (floats if elements are exact as such). The
- * workspace keeps it for later calls, or as long as its graph lasts. NULL: no memory, with a
- * message. */
+ * BF_CUDA_GUESS_F32); or a search tree of them (floats if elements are exact as such) or of steps.
+ * BF_CUDA_GUESS_F64 of bins that have steps: these, in their order. The workspace keeps it for
+ * later calls, or as long as its graph lasts. NULL: no memory, with a message. */
 const void *bf_cuda_bins_on_device(bf_context *context, bf_cuda_workspace *w, const bf_bins *bins,
                                    bf_cuda_count_method method, bf_dtype dtype);
 
-/* Returns the levels of the tree: the comparisons that find one of so many bins. */
-static inline int bf_cuda_levels(int64_t bins) {
-    return bins > 1 ? bf_bit_length((uint64_t)(bins - 1)) : 0;
+/* Returns the levels of the tree: the comparisons that find one of so many bins; of steps, one of
+ * these and the two outsides. */
+static inline int bf_cuda_levels(const bf_bins *bins) {
+    const int64_t leaves = bins->steps != NULL ? bins->count + 2 : bins->count;
+    return leaves > 1 ? bf_bit_length((uint64_t)(leaves - 1)) : 0;
 }
 
 /* Enqueues the addition of a job's weights, which kernels reach, to the words of each bin, and
- * carries these. edges: on the device. */
-cudaError_t bf_cuda_absorb_weights(const bf_cuda *cuda, const bf_bin_job *job, const double *edges,
+ * carries these. edges: on the device, or the steps of bins that have some. */
+cudaError_t bf_cuda_absorb_weights(const bf_cuda *cuda, const bf_bin_job *job, const void *edges,
                                    int64_t *words);
 
 /* --- in a workspace --- */

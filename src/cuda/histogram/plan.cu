@@ -26,6 +26,7 @@ static bf_cuda_counters *get_counters(bf_context *context, bf_cuda_workspace *w,
 
 static bf_cuda_count_method choose_method(const bf_bin_job *job) {
     if (bf_dtype_bytes(job->dtype) == 1) return BF_CUDA_PATTERNS;
+    if (job->bins->steps != NULL) return BF_CUDA_STEPS;
     if (job->bins->f32.scale != 0 && job->bins->count < 1 << 22) return BF_CUDA_GUESS_F32;
     return job->bins->even ? BF_CUDA_GUESS_F64 : BF_CUDA_SEARCH;
 }
@@ -42,17 +43,25 @@ static void plan_patterns(bf_cuda_count_plan *plan) {
     plan->at_once = (unsigned)plan->rows;
 }
 
-static void plan_rows(const bf_cuda *cuda, bf_dtype dtype, bf_cuda_count_plan *plan) {
+static const void *find_kernel(bf_cuda_count_method method, bf_dtype dtype, bool cached) {
+    switch (method) {
+    case BF_CUDA_SEARCH: return bf_cuda_count_searched(dtype, cached);
+    case BF_CUDA_STEPS: return bf_cuda_count_by_steps(dtype, cached);
+    default: return bf_cuda_count_guessed(method, dtype, cached);
+    }
+}
+
+static void plan_rows(const bf_cuda *cuda, const bf_bins *bins, bf_dtype dtype,
+                      bf_cuda_count_plan *plan) {
     int64_t room = (cuda->shared - STATIC_SHARED) / 4 - 4, edges = 0; /* words */
-    bool search = plan->method == BF_CUDA_SEARCH;
-    plan->params.levels = bf_cuda_levels(plan->params.bins);
+    bool search = plan->method == BF_CUDA_SEARCH || plan->method == BF_CUDA_STEPS;
+    plan->params.levels = bf_cuda_levels(bins);
     plan->params.tree_in_shared = search && plan->params.levels <= BF_CUDA_LEVELS_SHARED;
     if (plan->params.tree_in_shared)
         edges = ((1 << plan->params.levels) + 1) * (bf_bin_is_single(dtype) ? 1 : 2);
     int64_t passes = (plan->rows + room - edges - 1) / (room - edges);
     bool cached = passes > MOST_PASSES;
-    plan->kernel = search ? bf_cuda_count_searched(dtype, cached)
-                          : bf_cuda_count_guessed(plan->method, dtype, cached);
+    plan->kernel = find_kernel(plan->method, dtype, cached);
     plan->threads = BF_CUDA_COUNT_THREADS;
     plan->at_once = (unsigned)(cached ? plan->rows : (plan->rows + passes - 1) / passes);
     plan->shared =
@@ -67,12 +76,13 @@ bf_status bf_cuda_plan_count(bf_context *context, const bf_bin_job *job, bf_cuda
     plan->method = choose_method(job);
     plan->element = bf_dtype_bytes(job->dtype);
     plan->params.bins = (unsigned)bins->count;
+    plan->params.steps = (unsigned)bins->step_count;
     plan->params.f32 = guess_from<float>(&bins->f32);
     plan->params.f64 = guess_from<double>(&bins->f64);
     if (plan->method == BF_CUDA_PATTERNS)
         plan_patterns(plan);
     else
-        plan_rows(context->cuda, job->dtype, plan);
+        plan_rows(context->cuda, bins, job->dtype, plan);
     plan->counters = get_counters(context, w, plan->rows);
     if (plan->counters == NULL) return BF_E_MEMORY;
     const void *bins_on_device = bf_cuda_bins_on_device(context, w, bins, plan->method, job->dtype);

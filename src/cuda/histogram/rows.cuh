@@ -230,7 +230,32 @@ template <class T> struct search_rule {
     }
 };
 
+/* bf_bin_of_rank of rules/histogram/bin.h, by a search down a tree of the steps. */
+struct step_rule : search_rule<int64_t> {
+    template <int N>
+    static __device__ __forceinline__ void find_rows(const bf_cuda_count_params &p,
+                                                     const int64_t (&x)[N], unsigned (&row)[N]) {
+        if (p.tree_in_shared)
+            descend_tree(shared_tree(p), p.levels, x, row);
+        else
+            descend_tree((const int64_t *)p.edges, p.levels, x, row);
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            const unsigned steps = min(row[k] - (1u << p.levels), p.steps); /* not above x */
+            row[k] = steps == 0        ? p.bins + BF_BIN_BELOW
+                     : steps <= p.bins ? steps - 1
+                                       : p.bins + BF_BIN_ABOVE;
+        }
+    }
+};
+
 /* --- the kernel --- */
+
+/* An element as a number that kernels compute with: of integers the rank. */
+template <class T, class X> static __device__ __forceinline__ T number_of(X x) { return (T)x; }
+template <> __device__ __forceinline__ int64_t number_of<int64_t>(uint64_t x) {
+    return (int64_t)(x ^ 1ull << 63);
+}
 
 template <bf_dtype D, class Rule, class Table> struct row_counter {
     typedef bf_cuda_element::stored_of<D> E;
@@ -242,7 +267,8 @@ template <bf_dtype D, class Rule, class Table> struct row_counter {
         Number x[n];
         unsigned row[n];
 #pragma unroll
-        for (int k = 0; k < n; k++) x[k] = (Number)bf_cuda_element::element<D>::decode(e[k]);
+        for (int k = 0; k < n; k++)
+            x[k] = number_of<Number>(bf_cuda_element::element<D>::decode(e[k]));
         Rule::find_rows(p, x, row);
 #pragma unroll
         for (int k = 0; k < n; k++) Table::add(p, row[k]);

@@ -10,7 +10,7 @@ enum { THREADS = 256, BLOCKS_EACH = 8 };
 
 struct weight_params {
     bf_bin_job job;
-    bf_bins bins; /* with edges on the device */
+    bf_bins bins; /* with edges, or steps, on the device */
     bf_sum_shape shape;
     int64_t *words;
 };
@@ -52,8 +52,7 @@ __global__ void __launch_bounds__(THREADS) absorb_weights(const weight_params p)
     int64_t stride = (int64_t)gridDim.x * THREADS;
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.job.count; i += stride) {
         uint64_t bits = load_bits((const char *)p.job.data + i * bytes, bytes);
-        double x = bf_bin_value(p.job.dtype, bits);
-        int64_t row = p.bins.even ? bf_bin_guessed(&p.bins, x) : bf_bin_of(&p.bins, x);
+        int64_t row = bf_bin_of_bits(&p.bins, p.job.dtype, bits);
         if (row >= p.bins.count) continue;
         bits = load_bits((const char *)p.job.weights + i * weight_bytes, weight_bytes);
         deposit_weight(p, p.words + row * p.shape.words, bits);
@@ -68,10 +67,11 @@ __global__ void __launch_bounds__(THREADS)
 
 } // namespace
 
-cudaError_t bf_cuda_absorb_weights(const bf_cuda *cuda, const bf_bin_job *job, const double *edges,
+cudaError_t bf_cuda_absorb_weights(const bf_cuda *cuda, const bf_bin_job *job, const void *edges,
                                    int64_t *words) {
     weight_params p = {*job, *job->bins, bf_sum_shape_of(BF_KIND_SUM, job->weights_dtype), words};
-    p.bins.edges = edges;
+    p.bins.edges = (const double *)edges;
+    if (p.bins.steps != NULL) p.bins.steps = (const int64_t *)edges;
     int64_t blocks = (job->count + THREADS - 1) / THREADS,
             most = cuda->multiprocessors * BLOCKS_EACH;
     absorb_weights<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, cuda->stream>>>(p);

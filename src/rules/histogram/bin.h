@@ -19,11 +19,14 @@
  * the former and `below` at the latter. For the guess in f32 these are the floats on either side of
  * an edge that lies between two. The last edge needs no margins if g separates the least element
  * above it from the greatest that is not above. Then a guess of up to `most` means the last bin,
- * even if it is count + rest. */
+ * even if it is count + rest.
+ *
+ * Doubles do not tell apart all 64-bit integers. Where edges are such integers, elements compare
+ * with steps (rules/histogram/step.h) as integers, and there is no guess. */
 #ifndef BF_RULES_HISTOGRAM_BIN_H
 #define BF_RULES_HISTOGRAM_BIN_H
 
-#include "rules/number/dtype.h"
+#include "rules/key/order.h"
 
 /* Counts that follow those of the bins: elements that are in no bin. */
 enum { BF_BIN_BELOW, BF_BIN_ABOVE, BF_BIN_NAN, BF_BIN_OTHERS };
@@ -36,13 +39,17 @@ typedef struct bf_guess {
 } bf_guess;
 
 typedef struct bf_bins {
-    int64_t count;       /* of bins */
-    const double *edges; /* count + 1 of them, finite, increasing */
-    bool even;           /* the guesses are used; else a search */
-    bf_guess f64;        /* computed in doubles; where even */
-    bf_guess f32;        /* computed in floats; scale 0: elements are not exact as floats, or
-                            the guess is not close enough */
-    uint64_t serial;     /* identifies these bins in this process; never 0 */
+    int64_t count;        /* of bins */
+    const double *edges;  /* count + 1 of them, finite, increasing */
+    bool even;            /* the guesses are used; else a search */
+    bf_guess f64;         /* computed in doubles; where even */
+    bf_guess f32;         /* computed in floats; scale 0: elements are not exact as floats, or
+                             the guess is not close enough */
+    uint64_t serial;      /* identifies these bins in this process; never 0 */
+    const int64_t *steps; /* NULL: elements compare with edges, as doubles. Else the ranks, which
+                             ascend, of the least element from each edge on, and of the least beyond
+                             the last edge */
+    int64_t step_count;   /* of steps: up to count + 1. There is no element for the others */
 } bf_bins;
 
 /* The element as a double, rounded to nearest. (Floats, and integers up to 2^53, are exact.) */
@@ -87,6 +94,20 @@ BF_RULE int64_t bf_bin_of(const bf_bins *bins, double x) {
     return low;
 }
 
+/* The bin of a 64-bit integer, by its rank: as many steps are not above it. */
+BF_RULE int64_t bf_bin_of_rank(const bf_bins *bins, int64_t rank) {
+    int64_t low = 0, high = bins->step_count;
+    while (low < high) { /* steps before low are not above the rank; those from high on are */
+        int64_t middle = low + (high - low) / 2;
+        if (rank < bins->steps[middle])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == 0) return bins->count + BF_BIN_BELOW;
+    return low > bins->count ? bins->count + BF_BIN_ABOVE : low - 1;
+}
+
 /* The bin of x, which is no NaN, searched from bin i. */
 BF_RULE int64_t bf_bin_near(const bf_bins *bins, double x, int64_t i) {
     const double *edges = bins->edges;
@@ -109,6 +130,13 @@ BF_RULE int64_t bf_bin_guessed(const bf_bins *bins, double x) {
     double rest = t - (double)i;
     if (rest <= g->above || rest >= 1 - g->below) return bf_bin_near(bins, x, i);
     return i < bins->count ? i : bins->count - 1;
+}
+
+/* The bin of an element with these bits. */
+BF_RULE int64_t bf_bin_of_bits(const bf_bins *bins, bf_dtype dtype, uint64_t bits) {
+    if (bins->steps) return bf_bin_of_rank(bins, bf_order_rank(dtype, bits));
+    double x = bf_bin_value(dtype, bits);
+    return bins->even ? bf_bin_guessed(bins, x) : bf_bin_of(bins, x);
 }
 
 /* The bin of x, by the guess in floats; if its scale is not 0. */

@@ -51,17 +51,25 @@ BF_RULE bool bf_edges_increase(const double *edges, int64_t bins) {
     return increase;
 }
 
+/* The width from lo to hi, rounded to the dtype of the edges; where that overflows, as a double. */
+BF_RULE double bf_edges_width(bf_dtype type, double lo, double hi) {
+    double width = bf_round_to(type, hi - lo);
+    return bf_is_finite(width) ? width : hi - lo;
+}
+
 /* Writes bins + 1 even edges from lo to hi, as NumPy's linspace does in dtype `computed`, rounded
- * to dtype `to`. lo and hi are finite, lo <= hi; lo == hi stands for a range of 1 around it.
- * Returns NULL, or the reason why there are no such edges. */
+ * to dtype `to`. Where the width overflows in `computed`, doubles, which hold it, take its place.
+ * lo and hi are finite, lo <= hi; lo == hi stands for a range of 1 around it. Returns NULL, or the
+ * reason why there are no such edges. */
 BF_RULE const char *bf_even_edges(double lo, double hi, int64_t bins, bf_dtype computed,
                                   bf_dtype to, double *edges) {
     if (lo == hi) {
         lo = bf_round_to(computed, lo - 0.5);
         hi = bf_round_to(computed, hi + 0.5);
     }
+    if (!bf_is_finite(bf_round_to(computed, hi - lo))) computed = BF_F64;
     if (!bf_is_finite(bf_round_to(to, lo)) || !bf_is_finite(bf_round_to(to, hi)) ||
-        !bf_is_finite(bf_round_to(computed, hi - lo)))
+        !bf_is_finite(hi - lo))
         return "the range is too wide";
     bf_edges_write(lo, hi, bins, computed, edges);
     for (int64_t i = 0; i <= bins; i++) edges[i] = bf_round_to(to, edges[i]);
