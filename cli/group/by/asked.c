@@ -98,8 +98,8 @@ static bool refuse_item(const first_fields *f, text_item item) {
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-/* Wants the columns that an expression names, as what they are there. A name that no column has is
- * left to its parser, and so is a text that is wrong. */
+/* Wants the columns that an expression names, as what they are there. A text that is wrong is left
+ * to its parser. */
 static bool want_names(const asked *a, first_fields *f, const char *text) {
     static const unsigned char wants[] = {[BF_NAME_EITHER] = WANTS_KEYS,
                                           [BF_NAME_NUMBER] = WANTS_NUMBERS,
@@ -112,8 +112,9 @@ static bool want_names(const asked *a, first_fields *f, const char *text) {
     if (bf_expression_names(a->context, text, names, kinds, &count, NULL) != BF_OK) count = 0;
     const char *name = names;
     for (int i = 0; i < count && good; i++, name += strlen(name) + 1) {
-        const int found = find_name(f, (text_item){.at = name, .length = strlen(name)});
-        good = found != REFUSED;
+        const text_item item = {.at = name, .length = strlen(name), .quoted = true};
+        const int found = find_name(f, item);
+        good = found >= 0 || (found == NOT_THERE && refuse_item(f, item));
         if (found >= 0) f->wanted[found] |= wants[kinds[i]];
     }
     f->named = f->named || count > 0;
