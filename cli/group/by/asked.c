@@ -2,7 +2,7 @@
 #include "group/by/asked.h"
 
 #include "runtime/output.h"
-#include "text/item.h"
+#include "text/names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 typedef struct first_fields {
     char *const *fields;
     int n;
+    text_names names;
     unsigned char *wanted; /* of each: bits of WANTS_NUMBERS and so on */
     bool named;            /* some field was meant by its name */
     char option[16];       /* which is read now */
@@ -56,16 +57,10 @@ static int shown_of(text_item item) { return item.length < 80 ? (int)item.length
 /* The field of this name: NOT_THERE, or REFUSED if there are two. */
 static int find_name(const first_fields *f, text_item name) {
     int found = NOT_THERE;
-    for (int i = 0; i < f->n; i++) {
-        if (!text_item_is(name, f->fields[i], strlen(f->fields[i]))) continue;
-        if (found >= 0) {
-            refuse(f, "more than one column is named '%.*s'", shown_of(name), name.at);
-            tell_names(f);
-            return REFUSED;
-        }
-        found = i;
-    }
-    return found;
+    if (text_names_find(&f->names, name, &found) < 2) return found;
+    refuse(f, "more than one column is named '%.*s'", shown_of(name), name.at);
+    tell_names(f);
+    return REFUSED;
 }
 
 static text_item behind_colon(text_item item) {
@@ -275,7 +270,10 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
 static bool choose_columns(void *arg, char *const fields[], int n, text_options *o, text_error *e) {
     first_fields f = {.fields = fields, .n = n, .option = "--by", .error = e};
     f.wanted = calloc((size_t)n + 1, 1);
-    const bool good = f.wanted ? choose(arg, &f, o) : no_memory(&f);
+    const bool room = text_names_open(&f.names, n) && f.wanted;
+    for (int i = 0; room && i < n; i++) text_names_set(&f.names, i, fields[i], strlen(fields[i]));
+    const bool good = room ? choose(arg, &f, o) : no_memory(&f);
+    text_names_close(&f.names);
     free(f.wanted);
     return good;
 }
