@@ -181,11 +181,6 @@ static bool add_value(asked *a, first_fields *f, char *text, int *at) {
     return find_meaning(a, f, &a->value[a->values++]);
 }
 
-const char *asked_operation(const struct wanted_aggregate *w) {
-    if (w->order == ORDER_MEDIAN_OF) return "median";
-    return w->order == ORDER_QUANTILE_OF ? "quantile" : bf_reduction_name(w->op);
-}
-
 /* sum(price), quantile(90:price) */
 static char *default_name(const struct wanted_aggregate *w, const char *text) {
     char *name = NULL, percent[BF_VALUE_TEXT + 1] = "";
@@ -195,7 +190,7 @@ static char *default_name(const struct wanted_aggregate *w, const char *text) {
         strcat(percent, ":");
     }
     text += *text == ':';
-    const int n = asprintf(&name, "%s(%s%s)", asked_operation(w), percent, text);
+    const int n = asprintf(&name, "%s(%s%s)", w->option, percent, text);
     return n < 0 ? NULL : name;
 }
 
@@ -207,7 +202,7 @@ static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate 
         return r->name || no_memory(f);
     }
     const char *equals = find_equals(w->values);
-    read_option(f, asked_operation(w));
+    read_option(f, w->option);
     const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
     if (!add_value(a, f, strndup(w->values, size), &r->value)) return false;
     r->name = equals ? strdup(equals + 1) : default_name(w, a->value[r->value].text);
@@ -283,7 +278,7 @@ int asked_check(const options *o) {
         const struct wanted_aggregate *w = &o->aggregates[i];
         const char *equals = w->values ? find_equals(w->values) : NULL;
         if (!equals || (equals > w->values && equals[1] != '\0')) continue;
-        return fail(EXIT_USAGE, NULL, "--%s: '%s' has no %s '='", asked_operation(w), w->values,
+        return fail(EXIT_USAGE, NULL, "--%s: '%s' has no %s '='", w->option, w->values,
                     equals > w->values ? "name behind" : "values before");
     }
     return EXIT_DONE;
