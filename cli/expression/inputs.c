@@ -136,10 +136,11 @@ static int open_letters(expressed *x, const names *n, const input *in, const row
     for (int i = 0; i < x->file_count && code == EXIT_DONE; i++) {
         const char name[] = {(char)('a' + i), '\0'};
         input own = *in;
-        if (kind_of(n, i) == BF_NAME_STRING) {
-            own.text.strings = in->text.columns ? in->text.columns : "1";
-            own.text.columns = NULL;
-        }
+        const bf_expression_name_kind kind = kind_of(n, i);
+        if (kind != BF_NAME_NUMBER) own.text.columns = NULL;
+        if (kind == BF_NAME_STRING) own.text.strings = in->text.columns ? in->text.columns : "1";
+        if (kind == BF_NAME_EITHER) own.text.keys = in->text.columns;
+        own.text.keyed = kind == BF_NAME_EITHER;
         code = rows_open_column(&x->inputs[i], x->files[i], &own, how);
         if (code == EXIT_DONE) code = add_operand(x, strdup(name), i, 0);
     }

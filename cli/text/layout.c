@@ -195,11 +195,11 @@ static void find_lists(const text_options *o, wanted_list lists[LISTS]) {
     static const unsigned char kinds[LISTS] = {TEXT_NUMBERS, TEXT_NUMBERS, TEXT_STRINGS_TOO,
                                                TEXT_KEYS};
     for (int i = 0; i < LISTS; i++) lists[i] = (wanted_list){given[i] ? given[i] : "", kinds[i]};
-    if (!o->columns && !o->strings && !o->keys) lists[0].columns = "1";
+    if (!o->columns && !o->strings && !o->keys) lists[o->keyed ? LISTS - 1 : 0].columns = "1";
 }
 
 static bool is_listed(const text_options *o) {
-    return o->columns || o->also || o->strings || o->keys;
+    return o->columns || o->also || o->strings || o->keys || o->keyed;
 }
 
 static bool lists_have_names(const text_options *o) {
