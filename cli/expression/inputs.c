@@ -64,18 +64,26 @@ static size_t put_quoted(char *to, const char *name) {
     return used;
 }
 
-/* Lists the names of one kind, as the options have them. */
-static char *list_names(const names *n, bf_expression_name_kind kind) {
-    size_t size = 1, used = 0;
+/* Adds the names of one kind to a list, those that are letters of inputs or those that are not. */
+static void put_names(const expressed *x, const names *n, int kind, bool letters, char *list) {
     const char *name = n->text;
-    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) size += 2 * strlen(name) + 3;
-    char *list = calloc(1, size);
-    name = n->text;
-    for (int k = 0; list && k < n->count; k++, name += strlen(name) + 1) {
-        if (n->kinds[k] != (int)kind) continue;
+    size_t used = strlen(list);
+    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) {
+        if (n->kinds[k] != kind || is_letter(x, name) != letters) continue;
         if (used > 0) list[used++] = ',';
         used += put_quoted(list + used, name);
     }
+}
+
+/* Lists the names of one kind, as the options have them. The letters are last: if no column has any
+ * of the names, the others are at fault. */
+static char *list_names(const expressed *x, const names *n, bf_expression_name_kind kind) {
+    size_t size = 1;
+    const char *name = n->text;
+    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) size += 2 * strlen(name) + 3;
+    char *list = calloc(1, size);
+    if (list) put_names(x, n, (int)kind, false, list);
+    if (list) put_names(x, n, (int)kind, true, list);
     return list;
 }
 
@@ -86,9 +94,9 @@ static int open_table(expressed *x, const names *n, input in, const rows_options
     if (in.text.columns)
         return fail(EXIT_USAGE, NULL, "--column does not go with -e '%s', which names columns",
                     x->options->expression);
-    x->numbers = list_names(n, BF_NAME_NUMBER);
-    x->strings = list_names(n, BF_NAME_STRING);
-    x->keys = list_names(n, BF_NAME_EITHER);
+    x->numbers = list_names(x, n, BF_NAME_NUMBER);
+    x->strings = list_names(x, n, BF_NAME_STRING);
+    x->keys = list_names(x, n, BF_NAME_EITHER);
     if (!x->numbers || !x->strings || !x->keys) return fail_status(BF_E_MEMORY, NULL, x->files[0]);
     in.text.columns = unless_empty(x->numbers);
     in.text.strings = unless_empty(x->strings);
@@ -109,16 +117,30 @@ static bf_expression_name_kind kind_of(const names *n, int i) {
     return BF_NAME_NUMBER;
 }
 
+static int refuse_letter(const expressed *x, const char *name) {
+    fail(EXIT_DATA, NULL, "-e: no array is named '%s'", name);
+    hint("the arrays are a to %c, in the order of the files", 'a' + x->file_count - 1);
+    return EXIT_DATA;
+}
+
+static int check_letters(const expressed *x, const names *n) {
+    const char *name = n->text;
+    for (int k = 0; k < n->count; k++, name += strlen(name) + 1)
+        if (!is_letter(x, name)) return refuse_letter(x, name);
+    return EXIT_DONE;
+}
+
 /* Opens inputs whose names are a, b, c, ... */
 static int open_letters(expressed *x, const names *n, const input *in, const rows_options *how) {
-    int code = EXIT_DONE;
+    int code = check_letters(x, n);
     for (int i = 0; i < x->file_count && code == EXIT_DONE; i++) {
         const char name[] = {(char)('a' + i), '\0'};
         input own = *in;
-        if (kind_of(n, i) == BF_NAME_STRING) {
-            own.text.strings = in->text.columns ? in->text.columns : "1";
-            own.text.columns = NULL;
-        }
+        const bf_expression_name_kind kind = kind_of(n, i);
+        if (kind != BF_NAME_NUMBER) own.text.columns = NULL;
+        if (kind == BF_NAME_STRING) own.text.strings = in->text.columns ? in->text.columns : "1";
+        if (kind == BF_NAME_EITHER) own.text.keys = in->text.columns;
+        own.text.keyed = kind == BF_NAME_EITHER;
         code = rows_open_column(&x->inputs[i], x->files[i], &own, how);
         if (code == EXIT_DONE) code = add_operand(x, strdup(name), i, 0);
     }
@@ -150,6 +172,7 @@ static int open_files(expressed *x, const rows_options *how) {
     in.text.judge_nulls = true;
     if (x->file_count == 1) in.text.option = "-e";
     int code = find_names(x, &n);
+    if (code == EXIT_DONE && n.count == 0) code = expressed_parse(x); /* 1/0 needs no input */
     if (code == EXIT_DONE)
         code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);
     free(n.text);

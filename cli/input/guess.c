@@ -28,8 +28,21 @@ static int distance(const char *a, const char *b) {
     return row[m];
 }
 
+/* What other tools call it. */
+static const char *other_name(const char *word) {
+    static const char *const names[][2] = {
+        {"avg", "mean"},       {"average", "mean"},    {"stddev", "std"},
+        {"stdev", "std"},      {"variance", "var"},    {"percentile", "quantile"},
+        {"histogram", "hist"}, {"distinct", "unique"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(word, names[i][0]) == 0) return names[i][1];
+    return word;
+}
+
 /* One slip in three characters, and one in a word that is shorter. */
 guess guess_begin(const char *word) {
+    word = other_name(word);
     const int slips = (int)strlen(word) / 3;
     return (guess){word, NULL, 1 + (slips > 0 ? slips : 1)};
 }

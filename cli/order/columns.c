@@ -99,10 +99,24 @@ static void drop_numbers(columns *c) {
     c->room = 0;
 }
 
+int columns_open(columns *c, int count, const char *file) {
+    *c = (columns){.count = count};
+    c->of = calloc((size_t)count, sizeof *c->of);
+    return c->of ? EXIT_DONE : no_memory(file);
+}
+
+int columns_add(columns *c, const bf_array *numbers, const columns_limit *limit, const char *file) {
+    const int64_t n = numbers->shape[0], all = c->of[0].n + n;
+    const int code = check_limit(c, limit, all, file);
+    if (code != EXIT_DONE) return code;
+    if (!reserve(c, all)) return no_memory(file);
+    append(&c->of[0], numbers->data, n);
+    return EXIT_DONE;
+}
+
 int columns_begin(columns *c, const rows *r) {
-    *c = (columns){.count = r->columns};
-    c->of = calloc((size_t)c->count, sizeof *c->of);
-    if (!c->of) return no_memory(r->source.name);
+    const int code = columns_open(c, r->columns, r->source.name);
+    if (code != EXIT_DONE) return code;
     for (int k = 0; k < c->count && r->source.text; k++)
         if (!(c->of[k].name = rows_column_name(r, k))) return no_memory(r->source.name);
     return EXIT_DONE;

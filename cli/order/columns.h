@@ -23,6 +23,12 @@ typedef struct columns_limit {
     int64_t beside; /* bytes that each number costs besides */
 } columns_limit;
 
+/* Begins with so many empty columns, whose dtypes are the caller's to set. file: of messages. */
+int columns_open(columns *c, int count, const char *file);
+
+/* Appends numbers to a single column. */
+int columns_add(columns *c, const bf_array *numbers, const columns_limit *limit, const char *file);
+
 /* Begins with empty columns: those of an input, by name. */
 int columns_begin(columns *c, const rows *r);
 

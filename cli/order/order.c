@@ -3,6 +3,7 @@
 #include "group/by/by.h"
 #include "order/answer.h"
 #include "order/columns.h"
+#include "order/expression.h"
 #include "order/passes.h"
 #include "order/sorted.h"
 #include "order/top.h"
@@ -13,8 +14,8 @@
 #include <string.h>
 
 #define TAKES_ORDER                                                                                \
-    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT |         \
-     TAKES_SHEET | TAKES_ARRAY | TAKES_TOTAL)
+    (TAKES_STDIN | TAKES_INPUT | TAKES_EXPRESSION | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY |     \
+     TAKES_OUTPUT | TAKES_SHEET | TAKES_ARRAY | TAKES_TOTAL)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
 #define ORDERED                                                                                    \
@@ -86,7 +87,7 @@ typedef struct order {
 /* Whether results are of parts of the elements. */
 static bool is_parted(const options *o) { return o->axes.n > 0 || o->offsets || o->index; }
 
-static bool is_many(const options *o) { return o->file_count > 1 || o->total; }
+static bool is_many(const options *o) { return !o->expression && (o->file_count > 1 || o->total); }
 
 static rows_options reading(order *x) {
     const options *o = x->question.options;
@@ -265,7 +266,13 @@ static int do_matrix(order *x, const char *name, double began) {
 /* Whether results are of all elements of a file, and come of a few of them. */
 static bool is_statistic(const order *x) {
     const order_kind kind = x->question.kind;
-    return (kind == ORDER_MEDIAN || kind == ORDER_QUANTILE) && !is_parted(x->question.options);
+    const options *o = x->question.options;
+    return (kind == ORDER_MEDIAN || kind == ORDER_QUANTILE) && !is_parted(o) && !o->expression;
+}
+
+static int do_expression(order *x) {
+    const columns_limit limit = limit_of(x);
+    return expression_answer(&x->question, &x->output, &limit);
 }
 
 static int do_total(order *x) {
@@ -312,7 +319,7 @@ static int run_order(order *x) {
     if (code == EXIT_DONE) code = check_ranks(x);
     if (code == EXIT_DONE && top_wanted(&x->question))
         code = top_open(&x->top, &x->question, &x->output);
-    if (code == EXIT_DONE) code = do_files(x);
+    if (code == EXIT_DONE) code = o->expression ? do_expression(x) : do_files(x);
     if (code == EXIT_DONE) code = output_close(&x->output);
     passes_close(&x->passes, code);
     top_close(&x->top, code);
@@ -324,6 +331,7 @@ static int check_line(const options *o, order_kind kind) {
     const int code = places_check_line(o);
     if (code != EXIT_DONE) return code;
     if (o->where) return fail(EXIT_USAGE, NULL, "--where needs --by");
+    if (o->expression && expression_check(o) != EXIT_DONE) return EXIT_USAGE;
     if (kind == ORDER_TOP && o->first == 0) {
         fail(EXIT_USAGE, NULL, "-n K is needed: how many are shown");
         return EXIT_USAGE;
@@ -350,7 +358,7 @@ int cmd_order(int argc, char **argv) {
     if (o.by) return ranks_agree(by_run(&o));
     code = check_line(&o, commands[i].kind);
     if (code != EXIT_DONE) return code;
-    if (is_parted(&o) && !ranks_alone()) return EXIT_DONE;
+    if ((is_parted(&o) || o.expression) && !ranks_alone()) return EXIT_DONE;
     order x = {.question = {.kind = commands[i].kind, .options = &o}, .places.rows.source.fd = -1};
     x.sorted.question = &x.question;
     x.sorted.output = &x.output;

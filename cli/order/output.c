@@ -107,6 +107,10 @@ static void put_head(const answer *x, const question *q, FILE *f) {
         fputs(",\"column\":", f);
         json_string(f, x->column);
     }
+    if (q->options->expression) {
+        fputs(",\"expression\":", f);
+        json_string(f, q->options->expression);
+    }
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(x->info.dtype), x->info.count);
     if (q->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->nulls);
     if (q->kind == ORDER_QUANTILE) put_percents(q, f);
@@ -157,6 +161,7 @@ static int end_array(const answer *x, const question *q, const output *out) {
 static int put_single(const answer *x, const question *q, output *out) {
     const result r = {.file = x->file,
                       .column = x->column,
+                      .expression = q->options->expression,
                       .info = x->info,
                       .value = value_at(x, 0),
                       .device = bf_context_device(q->context),

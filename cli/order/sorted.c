@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 bool sorted_wanted(const question *q) {
-    if (q->options->memory.limit == 0 || q->places) return false;
+    if (q->options->memory.limit == 0 || q->places || q->options->expression) return false;
     return q->kind == ORDER_SORT || q->kind == ORDER_ARGSORT || q->kind == ORDER_UNIQUE ||
            (q->kind == ORDER_TOP && !top_wanted(q));
 }

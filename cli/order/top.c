@@ -27,7 +27,7 @@ static int64_t share_of(const options *o) {
 
 bool top_wanted(const question *q) {
     const options *o = q->options;
-    return q->kind == ORDER_TOP && !q->places &&
+    return q->kind == ORDER_TOP && !q->places && !o->expression &&
            (o->memory.limit == 0 || o->first <= share_of(o) / COST);
 }
 

@@ -23,40 +23,6 @@ static const char formats[] = "auto|npy|raw|text|jsonl", policies[] = "propagate
                   overflows[] = "error|wrap|saturate", sorts[] = "count|key",
                   hows[] = "inner|left|outer|semi|anti";
 
-static bool add_aggregate(const option_spec *spec, options *o, struct wanted_aggregate wanted) {
-    if (wanted.values && *wanted.values == '\0')
-        return operand_bad(spec->name, wanted.values, "a file or a column");
-    if (o->aggregate_count == OPTIONS_AGGREGATES) {
-        fail(EXIT_USAGE, NULL, "more than %d aggregates", OPTIONS_AGGREGATES);
-        return false;
-    }
-    o->aggregates[o->aggregate_count++] = wanted;
-    return true;
-}
-
-/* Adds an aggregate: --sum V, --mean V and so on. */
-static bool read_aggregate(const option_spec *spec, const char *text, void *to) {
-    return add_aggregate(
-        spec, to, (struct wanted_aggregate){.op = (bf_reduction)spec->value, .values = text});
-}
-
-static bool read_median(const option_spec *spec, const char *text, void *to) {
-    return add_aggregate(spec, to,
-                         (struct wanted_aggregate){.values = text, .order = ORDER_MEDIAN_OF});
-}
-
-/* P:V */
-static bool read_quantile(const option_spec *spec, const char *text, void *to) {
-    const char *end;
-    const double percent = parse_percent(text, &end);
-    if (!(percent >= 0) || *end != ':' || end[1] == '\0')
-        return operand_bad(spec->name, text,
-                           "a percent from 0 to 100 and a file or a column, as in 95:x.npy");
-    return add_aggregate(spec, to,
-                         (struct wanted_aggregate){
-                             .values = end + 1, .order = ORDER_QUANTILE_OF, .percent = percent});
-}
-
 /* A column, or one of two words. */
 static bool read_sort(const option_spec *spec, const char *text, void *to) {
     options *o = to;
@@ -222,7 +188,8 @@ static const option_spec shared[] = {
      TAKES_MEMORY, .read = read_text, .at = AT(spill), .incidental = true},
     {"by", 0, "COLUMN[,COLUMN]",
      "of a table of text: the columns whose values, names or numbers, are the key; V is another "
-     "column, or an expression as in 'price*count', and =NAME behind it names the result",
+     "column, or an expression as in 'price*count', and =NAME behind it names the result; several "
+     "have commas between",
      TAKES_BY, .read = read_text, .at = AT(by)},
     {"by", 0, "COLUMN[,COLUMN]",
      "of a table of text: show the different names or numbers in these columns", TAKES_KEYS,
@@ -243,7 +210,8 @@ static const option_spec shared[] = {
      .value = BF_MAX, .repeats = true},
     {"median", 0, "V", "the median of each key's values", TAKES_GROUPS, .read = read_median,
      .repeats = true},
-    {"quantile", 0, "P:V", "the quantile of each key's values, P in percent, as in 95:x.npy",
+    {"quantile", 0, "P:V",
+     "the quantile of each key's values, P in percent, as in 95:x.npy; of several 5,95:x.npy",
      TAKES_GROUPS, .read = read_quantile, .repeats = true},
     {"count", 0, NULL, "also show how often each occurs", TAKES_TIMES, .read = read_flag,
      .at = AT(times)},
@@ -385,9 +353,14 @@ static int usage_error(const char *command, const char *what, const char *option
     return EXIT_USAGE;
 }
 
-static int option_error(const char *command, const char *what, const option_spec *spec) {
+/* letter: by which the option was given; 0: by its name. */
+static int option_error(const char *command, const char *what, const option_spec *spec,
+                        int letter) {
     char option[64];
-    snprintf(option, sizeof option, "--%s", spec->name);
+    if (letter)
+        snprintf(option, sizeof option, "-%c", letter);
+    else
+        snprintf(option, sizeof option, "--%s", spec->name);
     return usage_error(command, what, option);
 }
 
@@ -402,6 +375,8 @@ static int unknown_option(const char *command, const char *option, const candida
 /* getopt's number of option i, beyond all letters. */
 enum { NUMBERS = 256 };
 
+static int letter_of(int id) { return id < NUMBERS ? id : 0; }
+
 /* Returns the index of the option with this letter or number, or -1. */
 static int find_option(const candidates *c, int id) {
     if (id >= NUMBERS) return id - NUMBERS;
@@ -413,8 +388,10 @@ static int find_option(const candidates *c, int id) {
 /* Reports an error of getopt_long, which its result and optopt describe. */
 static int parse_error(int result, char **argv, const candidates *c) {
     const int i = find_option(c, optopt);
-    if (i >= 0 && result == ':') return option_error(argv[0], "an operand is missing", c->specs[i]);
-    if (i >= 0) return option_error(argv[0], "no operand belongs to", c->specs[i]);
+    if (i >= 0)
+        return option_error(argv[0],
+                            result == ':' ? "an operand is missing" : "no operand belongs to",
+                            c->specs[i], letter_of(optopt));
     const char letter[] = {'-', (char)optopt, '\0'};
     return unknown_option(argv[0], optopt ? letter : argv[optind - 1], c);
 }
@@ -475,7 +452,7 @@ static int read_options(options *o, const own_options *own, int argc, char **arg
         if (id == '?' || id == ':') return parse_error(id, argv, &c);
         const int i = find_option(&c, id);
         if (i >= c.belonging)
-            return option_error(argv[0], "this command has no option", c.specs[i]);
+            return option_error(argv[0], "this command has no option", c.specs[i], letter_of(id));
         if (!c.specs[i]->repeats && options_again(&given[i], c.specs[i], optarg)) return EXIT_USAGE;
         if (!read_option(o, own, c.specs[i])) return EXIT_USAGE;
         if (!note_option(c.specs[i])) return EXIT_USAGE;
@@ -644,6 +621,7 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     }
     report_style(o->color, o->quiet, o->verbose);
     if (*code == EXIT_DONE) *code = take_files(o, argc, argv, u);
+    if (*code == EXIT_DONE) *code = aggregates_list(o);
     if (*code == EXIT_DONE) *code = check_options(o);
     if (*code == EXIT_DONE) *code = clash_check(o, u);
     if (*code == EXIT_DONE) *code = form_settle(o, u);

@@ -74,6 +74,7 @@ enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 
 /* An aggregate that group shall compute: a reduction, or what depends on the order of values. */
 struct wanted_aggregate {
+    const char *option; /* its name */
     bf_reduction op;
     const char *values; /* whose; NULL: the number of rows */
     enum wanted_order { ORDER_NONE, ORDER_MEDIAN_OF, ORDER_QUANTILE_OF } order;

@@ -1,19 +1,19 @@
-#define _GNU_SOURCE /* strdup, qsort_r */
+#define _GNU_SOURCE /* strdup */
 #include "table/choice.h"
 
 #include "runtime/output.h"
-#include "text/item.h"
+#include "text/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of one text, and its fields in the order of their names. */
+/* The names of one text. */
 typedef struct heading {
     const char *file;
     char *const *names; /* NULL: none */
     int columns;
-    int *sorted;
+    text_names index;
 } heading;
 
 typedef struct chooser {
@@ -88,37 +88,20 @@ bool join_choice_has_names(const options *o) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static int compare_names(const void *x, const void *y, void *arg) {
-    const heading *h = arg;
-    const int a = *(const int *)x, b = *(const int *)y;
-    const int order = strcmp(h->names[a], h->names[b]);
-    return order != 0 ? order : (a > b) - (a < b);
-}
-
 static bool open_heading(heading *h, const rows *r) {
     const text_layout *l = &r->source.text->layout;
+    const int n = l->names ? l->columns : 0;
     *h = (heading){.file = r->source.name, .names = l->names, .columns = l->columns};
-    h->sorted = calloc((size_t)l->columns + 1, sizeof *h->sorted);
-    if (!h->sorted) return false;
-    for (int k = 0; k < l->columns; k++) h->sorted[k] = k;
-    if (l->names) qsort_r(h->sorted, (size_t)l->columns, sizeof *h->sorted, compare_names, h);
-    return true;
+    const bool room = text_names_open(&h->index, n);
+    for (int k = 0; room && k < n; k++)
+        text_names_set(&h->index, k, l->names[k], strlen(l->names[k]));
+    return room;
 }
 
 /* How many columns have a name; *field is the first of them. */
 static int find_name(const heading *h, const char *name, int *field) {
-    const int end = h->names ? h->columns : 0;
-    int first = 0, last = end, n = 0;
-    while (first < last) {
-        const int middle = first + (last - first) / 2;
-        if (strcmp(h->names[h->sorted[middle]], name) < 0)
-            first = middle + 1;
-        else
-            last = middle;
-    }
-    while (first + n < end && strcmp(h->names[h->sorted[first + n]], name) == 0) n++;
-    *field = n > 0 ? h->sorted[first] : -1;
-    return n;
+    *field = -1;
+    return text_names_find(&h->index, (text_item){.at = name, .length = strlen(name)}, field);
 }
 
 /* How many columns an item means; *field is the first of them. A number that no column has is a
@@ -340,7 +323,7 @@ int join_choice_make(join_choice *choice, const rows sides[SIDES], const options
     if (code == EXIT_DONE) code = take_keys(&c);
     if (code == EXIT_DONE && o->take) code = copy_text(&c, o->take);
     if (code == EXIT_DONE) code = o->take ? take_items(&c) : take_all(&c);
-    for (int s = 0; s < SIDES; s++) free(c.headings[s].sorted);
+    for (int s = 0; s < SIDES; s++) text_names_close(&c.headings[s].index);
     free(c.text);
     return code;
 }

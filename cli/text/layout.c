@@ -4,6 +4,7 @@
 #include "text/field.h"
 #include "text/item.h"
 #include "text/json.h"
+#include "text/names.h"
 #include "text/store.h"
 
 #include <stdio.h>
@@ -37,6 +38,7 @@ typedef struct first_row {
     int n;
     bool names;   /* every field looks like a name */
     char *copies; /* of fields that have quotes inside */
+    text_names index;
 } first_row;
 
 bool text_looks_like_name(const char *at, const char *end) {
@@ -110,16 +112,13 @@ static bool take_first_object(first_row *row, text_layout *l, const char *p, con
 
 /* ---- the columns asked for ------------------------------------------------------------------- */
 
-/* How many fields of the first row are the item's name; *field is the last of them. */
-static int count_names(const first_row *row, text_item x, int *field) {
-    int n = 0;
-    for (int i = 0; i < row->n; i++) {
+static bool index_names(first_row *row) {
+    const bool room = text_names_open(&row->index, row->n);
+    for (int i = 0; room && i < row->n; i++) {
         const text_field *f = &row->fields[i];
-        if (!text_item_is(x, f->at, (size_t)(f->end - f->at))) continue;
-        *field = i;
-        n++;
+        text_names_set(&row->index, i, f->at, (size_t)(f->end - f->at));
     }
-    return n;
+    return room;
 }
 
 static bool has_names(const char *list) {
@@ -142,7 +141,8 @@ static void tell_names(const first_row *row, text_error *e) {
 static int find_name(const first_row *row, const char *option, text_item x, text_error *e) {
     const char *const before = option ? option : "", *const colon = option ? ": " : "";
     int found = -1;
-    const int n = count_names(row, x, &found), shown = x.length < 80 ? (int)x.length : 80;
+    const int n = text_names_find(&row->index, x, &found),
+              shown = x.length < 80 ? (int)x.length : 80;
     if (n == 1) return found;
     if (row->n == 0) {
         snprintf(e->what, sizeof e->what, "%s%sno column is named '%.*s': it has no rows", before,
@@ -167,7 +167,7 @@ static int find_item(const text_layout *l, const first_row *row, bool header, te
     const int field = text_item_field(x);
     int named;
     const bool is_name =
-        field < 0 || (header && field >= row->n && count_names(row, x, &named) > 0);
+        field < 0 || (header && field >= row->n && text_names_find(&row->index, x, &named) > 0);
     return is_name ? find_name(row, l->option, x, e) : field;
 }
 
@@ -195,11 +195,11 @@ static void find_lists(const text_options *o, wanted_list lists[LISTS]) {
     static const unsigned char kinds[LISTS] = {TEXT_NUMBERS, TEXT_NUMBERS, TEXT_STRINGS_TOO,
                                                TEXT_KEYS};
     for (int i = 0; i < LISTS; i++) lists[i] = (wanted_list){given[i] ? given[i] : "", kinds[i]};
-    if (!o->columns && !o->strings && !o->keys) lists[0].columns = "1";
+    if (!o->columns && !o->strings && !o->keys) lists[o->keyed ? LISTS - 1 : 0].columns = "1";
 }
 
 static bool is_listed(const text_options *o) {
-    return o->columns || o->also || o->strings || o->keys;
+    return o->columns || o->also || o->strings || o->keys || o->keyed;
 }
 
 static bool lists_have_names(const text_options *o) {
@@ -365,6 +365,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     first_row first;
     bool done = options->json ? take_first_object(&first, layout, row, end, error)
                               : take_first_row(&first, layout, row, end, error);
+    done = done && index_names(&first);
     if (done && !options->json) done = check_guess(options, row, end, error);
     if (done && own.chooser) done = choose_columns(&first, &own, error);
     layout->option = own.option;
@@ -387,6 +388,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     }
     if (done && header && !options->json && row < end)
         *at = text_row_end(row, end, layout->delimiter);
+    text_names_close(&first.index);
     free(first.fields);
     free(first.copies);
     return done;

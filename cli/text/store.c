@@ -120,7 +120,8 @@ const char *text_refuse_number(const text_layout *l, int k, text_field f, text_e
     else
         snprintf(e->what, sizeof e->what, "%snot a number: '%s'", which, shown);
     if (!f.broken && l->style.thousands && memchr(f.at, l->style.thousands, (size_t)(f.end - f.at)))
-        snprintf(e->hint, sizeof e->hint, "between two '%c' stand three digits, as in 1%c234%c567",
+        snprintf(e->hint, sizeof e->hint,
+                 "between two '%c' stand three digits, and no zero is the first, as in 1%c234%c567",
                  l->style.thousands, l->style.thousands, l->style.thousands);
     if (l->dtype != BF_NONE && (l->kinds[k] & TEXT_KEYS))
         snprintf(e->hint, sizeof e->hint,

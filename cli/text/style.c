@@ -68,8 +68,10 @@ static bool put(token *t, char c) {
     return true;
 }
 
-/* The digits before the point, in groups or not. False: the groups are wrong. */
+/* The digits before the point, in groups or not. False: the groups are wrong. The first has one to
+ * three digits, and no zero before the others: 0,123 is more likely a decimal. */
 static bool take_whole(token *t, char thousands) {
+    const bool zero = t->at < t->end && *t->at == '0';
     int digits = 0; /* since the last separator */
     bool grouped = false;
     for (; t->at < t->end; t->at++) {
@@ -77,7 +79,7 @@ static bool take_whole(token *t, char thousands) {
             digits++;
             if (!put(t, *t->at)) return false;
         } else if (thousands && *t->at == thousands) {
-            if (digits == 0 || digits > 3 || (grouped && digits != 3)) return false;
+            if (zero || digits == 0 || digits > 3 || (grouped && digits != 3)) return false;
             grouped = true;
             digits = 0;
         } else {

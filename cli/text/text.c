@@ -183,11 +183,17 @@ static bool put_string(text_rows *rows, const text_layout *l, int k, const char 
     return !rows->no_memory;
 }
 
+/* An empty string is no value of a column of numbers: some programs quote all fields. */
+static bool stands_for_none(const text_layout *l, int k, text_field f) {
+    return (l->kinds[k] & (TEXT_NUMBERS | TEXT_STRINGS_TOO)) == TEXT_NUMBERS && f.at == f.end;
+}
+
 /* The field at p, which is behind the blanks that begin it at `raw`, in the forms of column k.
  * False: it is refused, or there is no memory. */
 static bool put_field(text_rows *rows, const text_layout *l, int k, const char *raw, const char *p,
                       text_field f) {
-    const bool quoted = *p == '"', null = !quoted && text_is_null(&l->nulls, f.at, f.end);
+    const bool quoted = *p == '"';
+    const bool null = quoted ? stands_for_none(l, k, f) : text_is_null(&l->nulls, f.at, f.end);
     text_column *c = &rows->columns[k];
     text_number n;
     text_styled plain;

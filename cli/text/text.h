@@ -35,6 +35,7 @@ typedef struct text_options {
     const char *also;    /* more of them, that a command wants beside these; NULL: none */
     const char *strings; /* columns that are held as strings; NULL: none */
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
+    bool keyed;          /* so is the only column, if none is chosen */
     const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
     bool judge_nulls;    /* the same, whatever was asked for: the caller judges them */

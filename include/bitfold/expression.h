@@ -37,11 +37,13 @@
  * Strings are compared with strings, by their bytes: each is less than what it begins. There are no
  * other operations on them but isnull, and the result is none.
  *
- * NULL: an operation on a NULL is NULL. && and || are Kleene's: false && NULL is false, true ||
- * NULL is true. A condition that is NULL is not met: x ? y : z is then z. isnull(x) is never NULL.
+ * NULL: an operation on a NULL is NULL, also x**0, and isnan of integers. && and || are Kleene's:
+ * false && NULL is false, true || NULL is true. A condition that is NULL is not met: x ? y : z is
+ * then z. isnull(x) is never NULL.
  *
  * What is not needed does not fail: y and z where they are not chosen; the right side of && where
- * the left is false, and of || where it is true. So n != 0 ? total / n : 0 divides by no 0. */
+ * the left is false, and of || where it is true. So n != 0 ? total / n : 0 divides by no 0. Numbers
+ * alone are no exception: n < 9 ? n : 1 / 0. But one that does not fit its dtype is refused. */
 #ifndef BITFOLD_EXPRESSION_H
 #define BITFOLD_EXPRESSION_H
 
@@ -81,8 +83,9 @@ BF_API bf_status bf_expression_parse(bf_context *context, const char *text,
                                      bf_expression **expression);
 BF_API void bf_expression_destroy(bf_expression *expression);
 
-/* What a name in a text stands for: strings, if it is compared with a string in quotes; either, if
- * it is compared with what may be strings, or isnull asks about it; else numbers. */
+/* What a name in a text stands for: strings, if it is compared with a string in quotes, or with a
+ * name that is; numbers, if there is another operation on it than isnull, or it is compared with a
+ * number; either, if nothing tells. */
 typedef enum bf_expression_name_kind {
     BF_NAME_EITHER,
     BF_NAME_NUMBER,
@@ -93,10 +96,9 @@ typedef enum bf_expression_name_kind {
 
 /* Writes the names of the columns in a text to `names`, each once and with a zero byte behind it,
  * in the order of their first places; their number to *count; and their kinds, unless NULL, to
- * `kinds`. There must be room for strlen(text) + 1 bytes and for BF_EXPRESSION_NAMES_MAX kinds. The
- * text need not be one that can be parsed, but for its names, numbers and strings. Errors:
- * BF_E_ARGUMENT (also too many names; *position is then set, unless NULL, as by
- * bf_expression_parse), BF_E_MEMORY. */
+ * `kinds`. There must be room for strlen(text) + 1 bytes and for BF_EXPRESSION_NAMES_MAX kinds. A
+ * text of the wrong form is refused; *position is then set, unless NULL, as by bf_expression_parse.
+ * Errors: BF_E_ARGUMENT (also too many names), BF_E_MEMORY. */
 BF_API bf_status bf_expression_names(bf_context *context, const char *text, char *names,
                                      unsigned char *kinds, int *count, int *position);
 

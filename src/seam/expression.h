@@ -9,7 +9,8 @@
 
 enum {
     BF_EXPRESSION_STEPS = 4096,
-    BF_EXPRESSION_REGISTERS = 256,
+    BF_EXPRESSION_NESTED = 1000, /* operations that wait for their operands */
+    BF_EXPRESSION_REGISTERS = 3 * BF_EXPRESSION_NESTED + 8, /* two values and a guard of each */
     BF_EXPRESSION_CONSTANTS = 256,
     BF_EXPRESSION_COLUMNS = 256,
     BF_EXPRESSION_STRINGS = 256
@@ -36,6 +37,7 @@ typedef struct bf_expression_step {
     int op; /* bf_map_op or bf_expression_op */
     int arity;
     bool refuse_zero; /* of integers: a divisor of 0 is an error */
+    bool beyond;      /* that error stands for a number of the text beyond 64 bits */
     bf_dtype work;    /* inputs are cast to this, and op computes in it; SELECT's first is a bool.
                          BF_NONE: it compares strings */
     bf_dtype to;      /* of the output */
@@ -103,6 +105,10 @@ static inline bf_status bf_expression_fail(bf_context *context, const bf_express
     if (step == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "the result at index %lld is NULL",
                        (long long)index);
+    if (step->beyond)
+        return bf_fail(context, BF_E_OVERFLOW,
+                       "character %d: the number is beyond 64 bits at index %lld",
+                       step->position + 1, (long long)index);
     if (step->refuse_zero)
         return bf_fail(context, BF_E_ARGUMENT,
                        "character %d: integer division by zero at index %lld", step->position + 1,

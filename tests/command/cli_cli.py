@@ -31,6 +31,8 @@ class Usage(CommandTest):
         self.refused(2, "unknown command: summ", "help", "summ")
         for message, *arguments in [
                 ("unknown option: --nope", "--nope"), ("unknown option: -x", "-x"),
+                ("this command has no option: -c", "-c", "1"), ("this command has no option: --c-path", "--c-path", "1"),
+                ("an operand is missing: -j", "-j"), ("this command has no option: -n", "-n", "3"),
                 ("an operand is missing: --nan", "--nan"), ("no operand belongs", "--json=1"),
                 ("'drop' is not propagate|skip|error", "--nan", "drop"),
                 ("'csv' is not auto|npy|raw|text", "--format", "csv"),
@@ -57,6 +59,7 @@ class Usage(CommandTest):
                 ("'bitfold count'", "help", "cuont"), ("'--column'", "sum", "--colmn", "2"),
                 ("'--json'", "sum", "--jsno"), ("'--delimiter'", "sum", "--delimitter=;"),
                 ("'--quick'", "bench", "--quik"), ("'--device'", "ladder", "--devise", "cpu"),
+                ("'bitfold mean'", "avg"), ("'--mean'", "group", "--avg", "2"), ("'--std'", "group", "--stddev=2"),
                 ("'sqrt'", "map", "sqr", "1", "-o", "-")]:
             self.assertIn("hint: did you mean %s?" % guess, self.refused(2, "unknown", *arguments))
         for arguments in [["frobnicate"], ["sum", "--frobnicate"], ["sum", "-x"], ["sum", "--ddf"],

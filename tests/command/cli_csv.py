@@ -465,6 +465,45 @@ def grouped(digits, mark):
     return mark.join([digits[:head]] + [digits[i:i + 3] for i in range(head, len(digits), 3)])
 
 
+class AllQuoted(CommandTest):
+    """A file whose fields are all quoted holds missing numbers as empty strings."""
+
+    def test_an_empty_string_is_no_value_of_a_column_of_numbers(self):
+        r = random.Random(11)
+        rows = [(str(r.randrange(40)), "" if r.random() < 0.2 else str(r.randrange(-99, 99)) + r.choice(["", ".5"]))
+                for _ in range(3000)]
+        data = "".join('"%s","%s"\n' % row for row in [("k", "v"), *rows]).encode()
+        path, skip = self.write("q.csv", data), ["--null-policy", "skip"]
+        there = [float(v) for _, v in rows if v]
+        alone = self.write("v.txt", "".join('"%s"\n' % v for _, v in rows).encode())
+        for j in THREADS:
+            self.assertEqual(float(self.result("sum", "--column", "v", *skip, "-j", j, path)), sum(there))
+            self.assertEqual(float(self.result("sum", *skip, "-j", j, alone)), sum(there))
+            self.assertEqual(float(self.result("sum", "-e", "v*2 + 0*k", *skip, "-j", j, path)), 2 * sum(there))
+            self.assertEqual(self.result("sum", "-e", "isnull(v) ? 1 : v*0", "-j", j, path), str(len(rows) - len(there)))
+        self.assertEqual(self.result("sort", "--column", "v", *skip, path).split(), ["%g" % v for v in sorted(there)])
+        want = {k: sum(float(v) for key, v in rows if key == k and v) for k, _ in rows}
+        found = self.result("group", "--by", "k", "--sum", "v", *skip, "--tsv", path).split("\n")
+        self.assertEqual({k: float(v) for k, v in (line.split("\t") for line in found)}, want)
+        found = self.result("count", "--by", "k", "--where", "isnull(v + 0)", "--tsv", path).split("\n")
+        self.assertEqual(sum(int(line.split("\t")[1]) for line in found), len(rows) - len(there))
+        line = 2 + [v for _, v in rows].index("")
+        for where, arguments in [(path, ["sum", "--column", "v"]), (path, ["group", "--by", "k", "--sum", "v"])]:
+            error = self.refused(3, "q.csv:%d: " % line, *arguments, where)
+            self.assertIn("an empty field, not a number\nhint: --null-policy skip", error)
+
+    def test_as_a_key_and_beside_strings_it_stays_the_empty_string(self):
+        path = self.write("q.csv", b'"k","v"\n"1","x"\n"","y"\n,"z"\n')
+        found = self.result("count", "--by", "k", "--json", path).split("\n")
+        self.assertEqual([json.loads(line)["row"]["k"] for line in found], ["", "1", None])
+        self.assertEqual(self.result("unique", "--by", "k", path).split("\n"), ['""', "1"])
+        self.assertEqual(self.result("sum", "-e", "k == ''", "--null-policy", "skip", path), "1")
+        self.assertEqual(self.result("sum", "--column", "k", "--null", "NA", "--null-policy", "skip",
+                                     stdin=b'"k","v"\nNA,1\n"2",1\n'), "2")
+        self.refused(3, "-:2: column 1 (k): not a number: 'NA'", "sum", "-e", "k", "--null", "NA", "--null-policy", "skip",
+                     stdin=b'"k","v"\n"NA",1\n"2",1\n')
+
+
 class Styles(CommandTest):
     """Separators of thousands, decimal points and currency signs."""
 
@@ -510,9 +549,14 @@ class Styles(CommandTest):
 
     def test_other_groups_and_marks_are_refused(self):
         for text in ["1,23", "1,2345", ",123", "1,234,", "12,34,567", "1234,567", "1,,234", "1,234.5,6",
-                     "0,1e5,000"]:
-            self.refused(3, '-:2: not a number: \'%s\'' % text, "sum", "--column", "1", "--delimiter", ";",
-                         "--thousands", ",", stdin=b"1;\n" + text.encode() + b";\n")
+                     "0,1e5,000", "0,123", "001,234", "-0,123", "00,000", "012,345.5"]:
+            for line in text, '"%s"' % text:
+                error = self.refused(3, '-:2: not a number: \'%s\'' % text, "sum", "--column", "1", "--delimiter", ";",
+                                     "--thousands", ",", stdin=b"1;\n" + line.encode() + b";\n")
+                if text[0] != ",":
+                    self.assertIn("between two ',' stand three digits, and no zero is the first", error)
+        self.assertEqual(self.result("sum", "--column", "1", "--delimiter", ";", "--thousands", ",",
+                                     stdin=b"007;\n0;\n0.5;\n100,000;\n"), "100007.5")
         for text in ["$", "$$5", "$5$", "(-5)", "(5", "5)", "5 USD", "\u00a25", "-$-5", "$ "]:
             self.refused(3, "-:2: ", "sum", "--column", "1", "--delimiter", ";", "--currency",
                          stdin=b"$1;\n" + text.encode() + b";\n")

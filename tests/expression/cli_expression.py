@@ -54,7 +54,14 @@ class Grammar:
                   ("*", lambda x, y: x * y)][self.rng.integers(3)]
         return self.one_of(lambda: ("(%s %s %s)" % (a, op, b), lambda r: lifted(of)(f(r), g(r))),
                            lambda: ("(%s ? %s : %s)" % (c, a, b), lambda r: (f if h(r) else g)(r)),
-                           lambda: ("abs(%s)" % a, lambda r: lifted(abs)(f(r))))
+                           lambda: ("abs(%s)" % a, lambda r: lifted(abs)(f(r))),
+                           lambda: ("(%s)**0" % a, lambda r: lifted(lambda x: 1)(f(r))),
+                           lambda: ("max(%s, 0)" % c, lambda r: lifted(int)(h(r))),
+                           lambda: ("(price > 99 ? 1/0 : %s)" % b, g),
+                           lambda: ("(`n, items` < 9 || isnull(price) || 1 ? %s : 1%%0)" % a, f))
+
+    def bracketed(self, text):
+        return self.one_of(lambda: text, lambda: "(%s)" % text)
 
     def comparison(self, depth):
         op, of = [("==", lambda x, y: x == y), ("!=", lambda x, y: x != y), ("<", lambda x, y: x < y),
@@ -62,16 +69,20 @@ class Grammar:
                   (">=", lambda x, y: x >= y)][self.rng.integers(6)]
         (a, f), (b, g) = self.number(depth), self.number(depth)
         text = CITIES[self.rng.integers(len(CITIES))]
-        column = ["city", "town"][self.rng.integers(2)]
+        name = ["city", "town"][self.rng.integers(2)]
+        column, city, town = self.bracketed(name), self.bracketed("city"), self.bracketed("town")
         return self.one_of(lambda: ("%s %s %s" % (a, op, b), lambda r: lifted(of)(f(r), g(r))),
-                           lambda: ("%s %s %s" % (column, op, quoted(text, self.rng)),
-                                    lambda r: lifted(of)(r[column], text.encode())),
-                           lambda: ("city %s town" % op, lambda r: lifted(of)(r["city"], r["town"])))
+                           lambda: ("%s %s %s" % (column, op, self.bracketed(quoted(text, self.rng))),
+                                    lambda r: lifted(of)(r[name], text.encode())),
+                           lambda: ("%s %s %s" % (city, op, town),
+                                    lambda r: lifted(of)(r["city"], r["town"])))
 
     def condition(self, depth):
         if depth == 0:
             return self.one_of(lambda: ("isnull(price)", lambda r: r["price"] is None),
                                lambda: ("isnull(city)", lambda r: r["city"] is None),
+                               lambda: ("isnan(`n, items`)", lambda r: None if r["n"] is None else False),
+                               lambda: ("isnan(price)", lambda r: None if r["price"] is None else False),
                                lambda: self.comparison(0))
         (a, f), (b, g) = self.condition(depth - 1), self.condition(depth - 1)
         return self.one_of(
@@ -180,7 +191,7 @@ class Expression(CommandTest):
     def test_random_expressions_of_strings_and_nulls(self):
         rng = np.random.default_rng(5)
         grammar = Grammar(rng)
-        for k in range(40):
+        for k in range(80):
             table, path = self.random_table(rng, int(rng.integers(1, 400)))
             text, value = [grammar.number, grammar.condition][k % 2](int(rng.integers(1, 4)))
             wanted = [value(row) for row in table]
@@ -216,6 +227,13 @@ class Expression(CommandTest):
         words = self.table("words", "a\nb\na\n")
         self.assertEqual(self.value("sum", "a == 'a'", words), "2")
         self.assertEqual(self.value("sum", "a == 'a'", words, "--column", "1"), "2")
+        others = self.table("others", "a\nc\na\n")
+        for text in "a == b", "max((a) == b, 0)", "isnull(a) ? 0 : (b) == (a)", "b == a && !isnull(b)":
+            self.assertEqual(self.value("sum", text, words, others), "2", text)
+            self.assertEqual(self.value("sum", text, words, others, "--column", "1"), "2", text)
+        self.assertEqual(self.value("sum", "a == b", self.save("n.npy", np.arange(3)), self.table("n", "0\n5\n2\n")), "2")
+        self.refused(3, "of strings there are only", "sum", "-e", "a == b", words, self.save("n.npy", np.arange(3)))
+        self.assertEqual(self.value("sum", "max(city == id, 0) + (city == 'x' ? 1 : 0)", t), "1")
         self.refused(3, "character 7: of strings there are only", "sum", "-e", "price == city", t)
         self.refused(3, "not a number: 'Lagos'", "sum", "-e", "city", t)
         self.refused(2, "the string has no closing '", "sum", "-e", "city == 'a", t)
@@ -284,28 +302,38 @@ class Expression(CommandTest):
                          self.value("sum", "(a-b)**2", *self.files))
 
     def test_a_wrong_text_is_shown_with_its_place(self):
-        for text, why in {"a*(b": "character 5: ')' expected", "a + c": "no column has the name 'c'",
+        for text, why in {"a*(b": "character 5: ')' expected", "a + )": "a column, a number or '(' expected",
                           "a = b": "'=' is no operator: '==' is",
                           "(" * 100000: "nested too deeply"}.items():
             self.refused(2, why, "sum", "-e", text, *self.files)
-        for text, shown in {"a + c * 2": "hint: a +  <here> c * 2", "a * (b": "hint: a * (b <here>",
+        for text, shown in {"a + ) * 2": "hint: a +  <here> ) * 2", "a * (b": "hint: a * (b <here>",
                             "(" * 2000: "hint: ..." + "(" * 30 + " <here> " + "(" * 30 + "..."}.items():
             error = run("sum", "-e", text, *self.files).stderr.decode()
             self.assertEqual(error.splitlines()[1], shown)
 
     def test_names_that_mean_nothing(self):
         array, table = self.files[0], self.table("t.csv", "price,city,n\n2.5,Lagos,3\n4,Paris,\n")
+        one = self.table("1.txt", "1\n2\n")
         for code, why, arguments, more in [
             (2, "-e names columns of text, and this is a .npy file", ["price", array], "hint: of arrays there are a, b"),
             (2, "-e names columns of text", ["city == 'x'", array, "--dtype", "f64"], ""),
             (2, "--column does not go with -e 'price*n', which names columns", ["price*n", table, "--column", "n"], ""),
             (3, "t.csv: -e: no column is named 'nope'", ["price*nope", table], "hint: the columns are price, city, n"),
+            (3, "t.csv: -e: no column is named 'nope'", ["a + nope", table], "hint: the columns are price, city, n"),
+            (3, "1.txt: -e: no column is named 'nope'", ["a + nope", one], ""),
+            (3, "-e: no array is named 'c'", ["a + c", array, array], "hint: the arrays are a to b"),
             (3, "t.csv:1: 3 fields in this row", ["a*2", table], "hint: with --header, names in -e are those of columns"),
             (3, "t.csv:2: column 2 (city): not a number: 'Lagos'", ["city", table], ""),
             (2, "-e: character 2: '.' is no operator: a name with a dot stands in backquotes", ["x.y", table],
              "hint: x <here> .y"),
         ]:
             self.assertIn(more, self.refused(code, why, "sum", "-e", *arguments))
+        for path in one, table, array: # what is wrong with the text itself comes before its names
+            for text, why in [("a b", "character 3: an operator expected"), ("nope (", "no function has the name 'nope'"),
+                              ("(", "character 2: a column, a number or '(' expected"),
+                              ("", "character 1: a column"), ("1/0", "character 2: integer division by zero")]:
+                for header in [], ["--header"]:
+                    self.refused(2, "-e: " + ("character 1: " if "nope" in text else "") + why, "sum", "-e", text, path, *header)
 
     def test_data_that_do_not_fit_are_refused(self):
         i = self.save("i.npy", np.arange(100, dtype=np.int8))

@@ -13,6 +13,7 @@ static const char *const texts[] = {
     "isnan(a) || a > b && !(c <= 2)",
     "a",
     "floor(a) + ceil(b) - min(b, c)",
+    "a > 3 && isnan(b) ? 1 % 0 : (b + c)**0",
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
 

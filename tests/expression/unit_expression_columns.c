@@ -167,6 +167,15 @@ static answer right_needed(const row *r) {
     return r->n_null ? null : of((((100 % r->n) + r->n) % r->n) == 0);
 }
 static answer nan_of(const row *r) { return test(r->p_null, isnan(r->p)); }
+static answer nan_of_whole(const row *r) { return test(r->n_null, false); }
+static answer nan_of_either(const row *r) {
+    return either(test(r->f_null, false), both(nan_of_whole(r), flag(r)));
+}
+static answer flag_zeroth(const row *r) { return test(r->f_null, true); }
+static answer zeroth(const row *r) { return test(r->p_null, true); }
+static answer zeroth_of_two(const row *r) { return test(r->n_null || r->p_null, true); }
+static answer zeroth_null(const row *r) { return of(r->n_null); }
+static answer unless_positive(const row *r) { return met(positive(r)) ? of(0) : default_of(r); }
 static answer constant(const row *r) {
     (void)r;
     return of(1);
@@ -203,6 +212,15 @@ static const struct {
     {"n != 0 && 100 % n == 0", right_needed},
     {"!(n == 0 || 100 % n != 0)", right_needed},
     {"isnan(p)", nan_of},
+    {"isnan(n)", nan_of_whole},
+    {"isnan(f) || isnan(n) && f", nan_of_either},
+    {"p**0", zeroth},
+    {"p**0 == 1", zeroth},
+    {"(n*1.0 + p)**0", zeroth_of_two},
+    {"1.0 * f**0", flag_zeroth},
+    {"isnull(n**0)", zeroth_null},
+    {"p > 0 ? 0 : p > 0 ? 1/0 + 1%0 : p <= 0 || 1 ? (isnull(n) ? 7 : n) : 9223372036854775807*3",
+     unless_positive},
     {"'a' < 'ab' && \"it's\" == 'it''s' && 'a\"b' != \"a\"\"c\"", constant},
 };
 
@@ -352,10 +370,15 @@ static void names_of_a_text(void **unused) {
         {"city == \"a b\" && town == 'it''s'", "city|town", "ss"},
         {"'a' < s && t >= 3 && -2 != u && v < -x", "s|t|u|v|x", "snnnn"},
         {"isnull(a) || b == c || isnan(d) ? e : max(f, g)", "a|b|c|d|e|f|g", "eeennnn"},
-        {"a == b || b == '1'", "a|b", "es"},
+        {"a == b || b == '1'", "a|b", "ss"},
         {"3 < 4", "", ""},
-        {"(((z", "z", "n"},
+        {"(((z)))", "z", "n"},
         {"(s) == t", "s|t", "ee"},
+        {"max(s == t, 0) + (isnull(u))", "s|t|u", "eee"},
+        {"(u) == \"7\" || 'x' < ((`u v`))", "u|u v", "ss"},
+        {"s == t && (t) != u && u == 'x' && v == w && w < -2", "s|t|u|v|w", "sssnn"},
+        {"(a == b) == (c != d) ? e : f == g", "a|b|c|d|e|f|g", "eeeenee"},
+        {"a**2 == b && (c) != (d) * 1", "a|b|c|d", "nnnn"},
     };
     bf_context *context = make_context(NULL, 1);
     char found[80], wanted[80];

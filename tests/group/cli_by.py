@@ -323,9 +323,11 @@ class By(CommandTest):
             (3, "n.csv:4: column 2 (v): an empty field", ["--by", "id", "--sum", "v", numbers]),
             (3, "n.csv:4: no value of v*2: it is NULL", ["--by", "id", "--sum", "v*2", numbers]),
             (3, "n.csv:4: no value of v: it is NULL", ["--by", "id", "--sum", "v", "--where", "id > 0", numbers]),
-            (2, "t.csv: --sum: character 1: no column has the name 'w'", ["--by", "id", "--sum", "w + 1", path]),
+            (3, "t.csv: --sum: no column is named 'w'", ["--by", "id", "--sum", "w + 1", path]),
+            (3, "t.csv: --where: no column is named 'w'", ["--by", "id", "--count", "--where", "id < w", path]),
+            (2, "t.csv: --sum: character 4: ')' expected", ["--by", "id", "--sum", "(id", path]),
             (2, "--where: 'id' is no condition", ["--by", "id", "--count", "--where", "id", path]),
-            (2, "--sort: no column is named 'x'", ["--by", "id", "--count", "--sort", "x", path]),
+            (3, "--sort: no column is named 'x'", ["--by", "id", "--count", "--sort", "x", path]),
             (2, "nothing is asked for", ["--by", "id", path]),
             (2, "--save does not go with --by", ["--by", "id", "--count", "--save", "s.bfs", path]),
             (2, "--checkpoint does not go with --by", ["--by", "id", "--count", "--checkpoint", "c", path]),
@@ -342,6 +344,27 @@ class By(CommandTest):
         ]:
             with self.subTest(message):
                 self.refused(code, message, "group", *arguments)
+
+    def test_several_values_of_one_option_are_as_many_options(self):
+        path = self.write("t.csv", b"k,amount,qty,\"a,b\"\n1,2,3,4\n2,5,6,7\n1,9,1,5\n1,4,8,0\n")
+        for listed, apart in [
+            (["--mean", "amount,qty", "--count"], ["--mean", "amount", "--mean", "qty", "--count"]),
+            (["--quantile", "50,95:amount"], ["--quantile", "50:amount", "--quantile", "95:amount"]),
+            (["--quantile", "0,12.5:qty,2*amount=d"], sum((["--quantile", p + v] for p in ("0:", "12.5:") for v in ("qty", "2*amount=d")), [])),
+            (["--median", "max(amount, qty)=m,`a,b`", "--sum", "qty,qty"], ["--median", "max(amount, qty)=m", "--median", "`a,b`", "--sum", "qty", "--sum", "qty"]),
+            (["--max", "(qty > 2 ? 1 : fma(qty, 2, 1)) + 0*2,:amount"], ["--max", "(qty > 2 ? 1 : fma(qty, 2, 1)) + 0*2", "--max", ":amount"]),
+            (["--sum", "2,3"], ["--sum", "2", "--sum", "3"]),
+        ]:
+            self.assertEqual(self.result("group", "--by", "k", "--csv", *listed, path),
+                             self.result("group", "--by", "k", "--csv", *apart, path), listed)
+        keys, a, b = self.save("k.npy", np.array([1, 2, 1])), self.save("a.npy", np.array([3, 4, 5])), self.save("b,c.npy", np.array([1.5, 2, 4]))
+        self.assertEqual(self.result("group", "--mean", a + "," + a, "--max", b, keys), "1\t4\t4\t4\n2\t4\t4\t2")
+        self.assertEqual(self.result("group", "--column", "k", "--sum", "amount,qty", path), "1\t15\t12\n2\t5\t6")
+        for text in "amount,", ",amount", "amount,,qty", "":
+            self.refused(2, "bad operand of --mean: '%s' is not a file or a column" % text, "group", "--by", "k", "--mean", text, path)
+        for text in "50", "50,:qty", ",5:qty", "5,x:qty", "5:", "101,5:qty", "5:qty,":
+            self.refused(2, "bad operand of --quantile: '", "group", "--by", "k", "--quantile", text, path)
+        self.refused(2, "more than 64 aggregates", "group", "--by", "k", "--sum", ",".join(["qty"] * 65), path)
 
     def test_names_in_backquotes(self):
         data = b'id,2015,"x,y","q`r","say ""hi""",1,count\n7,10,20,30,40,50,60\n5,11,20,30,40,51,61\n'

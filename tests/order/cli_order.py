@@ -457,6 +457,67 @@ class Inputs(OrderTest):
         self.refused(3, "x.npy", "median", "--nan", "skip", self.save("x.npy", np.array([math.nan])))
 
 
+class Expressions(OrderTest):
+    """-e: of results of several files, or of columns, some of which are NULL."""
+
+    def answers(self, values, percents="0,12.5,50,87.5,100"):
+        """What the commands show of numbers, each with its row."""
+        rows, x = [i for i, v in enumerate(values) if v is not None], [v for v in values if v is not None]
+        ascending = [x[i] for i in order(x)]
+        firsts = order(x, descending=True)[:7]
+        middle = (Fraction(ascending[(len(x) - 1) // 2]) + Fraction(ascending[len(x) // 2])) / 2
+        return {("sort",): [shown(v) for v in ascending],
+                ("sort", "--descending"): [shown(v) for v in ascending[::-1]],
+                ("median",): [shown(float(middle))],
+                ("quantile", "-p", percents): [shown(float(quantile(x, p))) for p in percents.split(",")],
+                ("top", "-n", 7): ["%s\t%d" % (shown(x[i]), rows[i]) for i in firsts],
+                ("unique", "--count"): ["%s\t%d" % (shown(v), ascending.count(v)) for v in sorted(set(x))]}
+
+    def test_columns_with_and_without_values(self):
+        r = random.Random(31)
+        for n, share in [(1, 0), (9, 0.5), (400, 0.2), (3000, 0.01)]:
+            a, b = [[None if r.random() < share else r.randint(-20, 20) for _ in range(n)] for _ in "ab"]
+            a[0], b[0] = 3, -2
+            text = "a,b\n" + "".join("%s,%s\n" % tuple("" if v is None else v for v in row) for row in zip(a, b))
+            path = self.write("t.csv", text.encode())
+            wanted = [None if None in row else row[0] * row[1] + row[0] for row in zip(a, b)]
+            for j in 1, 2, 8:
+                for command, lines in self.answers(wanted).items():
+                    self.assertEqual(self.lines(*command, "-e", "a*b + a", "--null-policy", "skip", "-j", j, path), lines, (command, n))
+            found = json.loads(self.result("top", "-n", 7, "-e", "a*b + a", "--null-policy", "skip", "--json", path))
+            self.assertEqual((found["expression"], found["n"], found["null"]),
+                             ("a*b + a", n - wanted.count(None), wanted.count(None)))
+            if None in wanted:
+                self.refused(3, "t.csv:%d: the result is NULL" % (2 + wanted.index(None)), "median", "-e", "a*b + a", path)
+
+    def test_arrays_in_any_order(self):
+        r = random.Random(32)
+        a, b = [np.array([r.randint(-9, 9) / 2 for _ in range(42 * 11)]).reshape(42, 11) for _ in "ab"]
+        wanted = (a - b).ravel().tolist()
+        answers = self.answers(wanted)
+        answers["argsort",] = ["%d" % i for i in order(wanted)]
+        for left, right in [(a, b), (np.asfortranarray(a), b), (np.asfortranarray(a), np.asfortranarray(b))]:
+            files = self.save("a.npy", left), self.save("b.npy", right)
+            for command, lines in answers.items():
+                self.assertEqual(self.lines(*command, "-e", "a - b", *files), lines, command)
+        self.lines("sort", "-e", "a > b", *files, "-o", self.path("o.npy"))
+        self.assertEqual(np.load(self.path("o.npy")).tolist(), sorted((a > b).ravel().tolist()))
+        self.assertEqual(self.lines("median", "-e", "2*a", stdin=b"1\n" * 3000 + b"0.5\n"), ["2"])
+
+    def test_refused(self):
+        x = self.save("x.npy", np.arange(100000.0))
+        for command, more in COMMANDS.items():
+            self.refused(3, "--memory is too small: '%s' needs all numbers" % command, command, *more, "-e", "a + 1", "-j1",
+                         "--memory", "%dM" % least_memory(), self.save("large.npy", np.zeros(1 << 20)))
+            self.refused(2, "-e: character 4: ')' expected", command, *more, "-e", "(a ", x)
+            self.refused(3, "at index 0", command, *more, "-e", "(a > 0 ? 7 : 1) % (a > 1 ? 7 : 0)", x)
+        self.refused(2, "-e does not go with --total", "median", "-e", "a", "--total", x)
+        self.refused(2, "-e does not go with --axis", "sort", "-e", "a", "--axis", 0, x)
+        self.refused(2, "-e does not go with --checkpoint", "median", "-e", "a", "--checkpoint", self.path("c"), x)
+        self.refused(2, "-e does not go with --by", "unique", "-e", "a", "--by", "a", x)
+        self.refused(2, "has no place", "argsort", "-e", "a", "--null-policy", "skip", stdin=b"1\n")
+
+
 class Refused(OrderTest):
     def test_methods_and_percents(self):
         error = self.refused(2, "unknown method: linaer", "quantile", "--method", "linaer", stdin=b"1")

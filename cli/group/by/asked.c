@@ -2,7 +2,7 @@
 #include "group/by/asked.h"
 
 #include "runtime/output.h"
-#include "text/item.h"
+#include "text/names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 typedef struct first_fields {
     char *const *fields;
     int n;
+    text_names names;
     unsigned char *wanted; /* of each: bits of WANTS_NUMBERS and so on */
     bool named;            /* some field was meant by its name */
     char option[16];       /* which is read now */
@@ -56,16 +57,10 @@ static int shown_of(text_item item) { return item.length < 80 ? (int)item.length
 /* The field of this name: NOT_THERE, or REFUSED if there are two. */
 static int find_name(const first_fields *f, text_item name) {
     int found = NOT_THERE;
-    for (int i = 0; i < f->n; i++) {
-        if (!text_item_is(name, f->fields[i], strlen(f->fields[i]))) continue;
-        if (found >= 0) {
-            refuse(f, "more than one column is named '%.*s'", shown_of(name), name.at);
-            tell_names(f);
-            return REFUSED;
-        }
-        found = i;
-    }
-    return found;
+    if (text_names_find(&f->names, name, &found) < 2) return found;
+    refuse(f, "more than one column is named '%.*s'", shown_of(name), name.at);
+    tell_names(f);
+    return REFUSED;
 }
 
 static text_item behind_colon(text_item item) {
@@ -98,8 +93,8 @@ static bool refuse_item(const first_fields *f, text_item item) {
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-/* Wants the columns that an expression names, as what they are there. A name that no column has is
- * left to its parser, and so is a text that is wrong. */
+/* Wants the columns that an expression names, as what they are there. A text that is wrong is left
+ * to its parser. */
 static bool want_names(const asked *a, first_fields *f, const char *text) {
     static const unsigned char wants[] = {[BF_NAME_EITHER] = WANTS_KEYS,
                                           [BF_NAME_NUMBER] = WANTS_NUMBERS,
@@ -112,8 +107,9 @@ static bool want_names(const asked *a, first_fields *f, const char *text) {
     if (bf_expression_names(a->context, text, names, kinds, &count, NULL) != BF_OK) count = 0;
     const char *name = names;
     for (int i = 0; i < count && good; i++, name += strlen(name) + 1) {
-        const int found = find_name(f, (text_item){.at = name, .length = strlen(name)});
-        good = found != REFUSED;
+        const text_item item = {.at = name, .length = strlen(name), .quoted = true};
+        const int found = find_name(f, item);
+        good = found >= 0 || (found == NOT_THERE && refuse_item(f, item));
         if (found >= 0) f->wanted[found] |= wants[kinds[i]];
     }
     f->named = f->named || count > 0;
@@ -185,11 +181,6 @@ static bool add_value(asked *a, first_fields *f, char *text, int *at) {
     return find_meaning(a, f, &a->value[a->values++]);
 }
 
-const char *asked_operation(const struct wanted_aggregate *w) {
-    if (w->order == ORDER_MEDIAN_OF) return "median";
-    return w->order == ORDER_QUANTILE_OF ? "quantile" : bf_reduction_name(w->op);
-}
-
 /* sum(price), quantile(90:price) */
 static char *default_name(const struct wanted_aggregate *w, const char *text) {
     char *name = NULL, percent[BF_VALUE_TEXT + 1] = "";
@@ -199,7 +190,7 @@ static char *default_name(const struct wanted_aggregate *w, const char *text) {
         strcat(percent, ":");
     }
     text += *text == ':';
-    const int n = asprintf(&name, "%s(%s%s)", asked_operation(w), percent, text);
+    const int n = asprintf(&name, "%s(%s%s)", w->option, percent, text);
     return n < 0 ? NULL : name;
 }
 
@@ -211,7 +202,7 @@ static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate 
         return r->name || no_memory(f);
     }
     const char *equals = find_equals(w->values);
-    read_option(f, asked_operation(w));
+    read_option(f, w->option);
     const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
     if (!add_value(a, f, strndup(w->values, size), &r->value)) return false;
     r->name = equals ? strdup(equals + 1) : default_name(w, a->value[r->value].text);
@@ -274,7 +265,10 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
 static bool choose_columns(void *arg, char *const fields[], int n, text_options *o, text_error *e) {
     first_fields f = {.fields = fields, .n = n, .option = "--by", .error = e};
     f.wanted = calloc((size_t)n + 1, 1);
-    const bool good = f.wanted ? choose(arg, &f, o) : no_memory(&f);
+    const bool room = text_names_open(&f.names, n) && f.wanted;
+    for (int i = 0; room && i < n; i++) text_names_set(&f.names, i, fields[i], strlen(fields[i]));
+    const bool good = room ? choose(arg, &f, o) : no_memory(&f);
+    text_names_close(&f.names);
     free(f.wanted);
     return good;
 }
@@ -284,7 +278,7 @@ int asked_check(const options *o) {
         const struct wanted_aggregate *w = &o->aggregates[i];
         const char *equals = w->values ? find_equals(w->values) : NULL;
         if (!equals || (equals > w->values && equals[1] != '\0')) continue;
-        return fail(EXIT_USAGE, NULL, "--%s: '%s' has no %s '='", asked_operation(w), w->values,
+        return fail(EXIT_USAGE, NULL, "--%s: '%s' has no %s '='", w->option, w->values,
                     equals > w->values ? "name behind" : "values before");
     }
     return EXIT_DONE;

@@ -40,9 +40,6 @@ int asked_check(const options *o);
 void asked_open(asked *a, const options *o, bf_context *context);
 void asked_close(asked *a);
 
-/* What an aggregate of values is called: sum, median. */
-const char *asked_operation(const struct wanted_aggregate *w);
-
 /* Whether a result is a reduction: it is no count of rows, and depends on no order. */
 static inline bool asked_reduces(const asked_result *r) {
     return r->aggregate && r->value >= 0 && r->aggregate->order == ORDER_NONE;

@@ -33,6 +33,7 @@ static int check_line(const options *o) {
     if (o->distinct && o->total) return refuse_with_by("--total", NULL);
     if (o->distinct && o->rules.nan != BF_NAN_PROPAGATE)
         return refuse_with_by("--nan", "NaN is a key, the last");
+    if (o->expression) return refuse_with_by("-e", NULL);
     if (o->save) return refuse_with_by("--save", NULL);
     if (o->checkpoint) return refuse_with_by("--checkpoint", NULL);
     if (o->input.format == FORMAT_NPY) return refuse_with_by("--format npy", text);

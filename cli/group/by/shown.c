@@ -482,11 +482,12 @@ static int refuse_sort(const shown *s, const char *name, bool twice) {
     for (int i = 0; i < s->count && used < 120; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", i ? ", " : "",
                                  s->names[i]);
-    fail(EXIT_USAGE, NULL, "--sort: %s column is named '%s'", twice ? "more than one" : "no", name);
+    const int code = twice ? EXIT_USAGE : EXIT_DATA;
+    fail(code, NULL, "--sort: %s column is named '%s'", twice ? "more than one" : "no", name);
     hint(twice ? "=NAME behind a V names its column: the columns are %s"
                : "the columns are %s; count and key go, too",
          names);
-    return EXIT_USAGE;
+    return code;
 }
 
 /* By key, if nothing else is asked for; counts by frequency. */

@@ -99,7 +99,7 @@ static int parse_value(table *t, int i) {
     char option[32];
     int r = 0;
     while (a->result[r].value != i) r++;
-    snprintf(option, sizeof option, "--%s", asked_operation(a->result[r].aggregate));
+    snprintf(option, sizeof option, "--%s", a->result[r].aggregate->option);
     return parse(t, option, a->value[i].text, &t->values[i].expression);
 }
 

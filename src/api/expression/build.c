@@ -40,6 +40,14 @@ static bool is_weak_integer(const bf_expression_value *x) {
     return is_constant(x) && x->weak && bf_dtype_is_integer(x->dtype);
 }
 
+/* Numbers of the text, or what becomes of them alone. */
+static bool are_numbers(const bf_expression_value *in, int count) {
+    bool numbers = true;
+    for (int i = 0; i < count; i++)
+        numbers = numbers && (in[i].weak || (is_constant(&in[i]) && in[i].dtype == BF_BOOL));
+    return numbers;
+}
+
 static bool is_whole(bf_dtype dtype) { return !bf_dtype_is_float(dtype); }
 
 /* Integers are divided: may a divisor be 0? */
@@ -89,71 +97,6 @@ static bf_status convert_constant(bf_expression_builder *b, bf_expression_value 
     }
     x->bits = bits;
     x->dtype = to;
-    return BF_OK;
-}
-
-/* ---- operations of numbers alone ------------------------------------------------------------- */
-
-/* Integers of the text are exact, and i64 where that holds them, otherwise u64. */
-static bf_status keep_integer(bf_expression_builder *b, bf_exact_integer x,
-                              bf_expression_value *out) {
-    bool beyond = x.value < bf_integer_least(BF_I64) || x.value > bf_integer_greatest(BF_U64);
-    if (beyond)
-        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the number is beyond 64 bits");
-    bf_dtype dtype = x.value > bf_integer_greatest(BF_I64) ? BF_U64 : BF_I64;
-    *out = bf_expression_number(dtype, x.wrapped);
-    return BF_OK;
-}
-
-static bf_status fold_integers(bf_expression_builder *b, int op, const bf_expression_value *in,
-                               int count, bf_expression_value *out) {
-    bf_i128 x[3] = {0, 0, 0};
-    for (int i = 0; i < count; i++) x[i] = bf_integer_decode(in[i].dtype, in[i].bits);
-    if (op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op)) {
-        *out = bf_expression_number(BF_BOOL, bf_map_compare_integers(op, x[0], x[1]));
-        return BF_OK;
-    }
-    if (op == BF_MAP_MIN || op == BF_MAP_MAX) {
-        bool first = op == BF_MAP_MIN ? x[0] < x[1] : x[0] > x[1];
-        return keep_integer(b, bf_integer_make(first ? x[0] : x[1]), out);
-    }
-    if (op == BF_EXPRESSION_MOD)
-        return keep_integer(b, bf_integer_make(bf_expression_integer_mod(x[0], x[1])), out);
-    return keep_integer(b, bf_map_integer((bf_map_op)op, x[0], x[1], x[2]), out);
-}
-
-/* The result of numbers is a number. */
-static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_expression_value *in,
-                              int count, bf_expression_value *out) {
-    bf_expression_value x[3] = {{.bits = 0}};
-    bool misfit = false, weak = true, whole = true;
-    bf_dtype work;
-    int first = op == BF_EXPRESSION_SELECT ? 1 : 0;
-    if (may_divide_by_zero(op, in))
-        return bf_expression_refuse(b, BF_E_ARGUMENT, b->position, "integer division by zero");
-    for (int i = first; i < count; i++) {
-        whole = whole && is_weak_integer(&in[i]);
-        weak = weak && (in[i].weak || in[i].dtype == BF_BOOL);
-    }
-    if (whole && op != BF_MAP_DIV && op != BF_MAP_SQRT && op != BF_EXPRESSION_SELECT)
-        return fold_integers(b, op, in, count, out);
-    bf_status status = find_work(b, op, in + first, count - first, &work);
-    for (int i = 0; i < count && status == BF_OK; i++) {
-        x[i] = in[i];
-        if (i >= first) status = convert_constant(b, &x[i], work);
-    }
-    if (status != BF_OK) return status;
-    uint64_t bits;
-    if (op == BF_EXPRESSION_SELECT)
-        bits = x[0].bits != 0 ? x[1].bits : x[2].bits;
-    else if (op > BF_MAP_CAST)
-        bits = bf_expression_element(op, work, x[0].bits, x[1].bits);
-    else
-        bits = bf_map_element((bf_map_op)op, work, x[0].bits, x[1].bits, x[2].bits, false, &misfit);
-    if (misfit)
-        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the number is beyond 64 bits");
-    *out = bf_expression_number(result_of(op, work), bits);
-    out->weak = weak && out->dtype != BF_BOOL;
     return BF_OK;
 }
 
@@ -228,7 +171,7 @@ static bf_status add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dt
     return BF_OK;
 }
 
-bf_status bf_expression_build_bool(bf_expression_builder *b, bf_expression_value *x) {
+static bf_status build_condition(bf_expression_builder *b, bf_expression_value *x) {
     if (x->dtype == BF_NONE) return bf_expression_refuse_string(b);
     if (x->dtype == BF_BOOL) return BF_OK;
     if (!is_constant(x)) return add_step(b, BF_MAP_CAST, BF_BOOL, BF_BOOL, x, 1, true, x);
@@ -277,7 +220,7 @@ static bf_status find_guard(bf_expression_builder *b, bf_expression_operand *gua
     return status;
 }
 
-/* ---- operations ------------------------------------------------------------------------------ */
+/* ---- steps of operations --------------------------------------------------------------------- */
 
 static bool can_overflow(const bf_expression_builder *b, int op, bf_dtype work) {
     bool arithmetic = op <= BF_MAP_ABS && op != BF_MAP_MIN && op != BF_MAP_MAX && op != BF_MAP_DIV;
@@ -297,28 +240,110 @@ static bf_status build_step(bf_expression_builder *b, int op, const bf_expressio
     if (status != BF_OK) return status;
     b->program->step[b->program->steps - 1].guard = guard;
     b->program->step[b->program->steps - 1].refuse_zero = zero;
+    out->weak = are_numbers(in, count) && out->dtype != BF_BOOL;
     return BF_OK;
 }
 
+/* ---- operations of numbers alone ------------------------------------------------------------- */
+
+/* There is no such number. It may not be needed: then a step fails where it is. */
+static bf_status refuse_number(bf_expression_builder *b, int op, bool beyond,
+                               bf_expression_value *out) {
+    const bf_expression_value zero = bf_expression_number(BF_I64, 0), in[2] = {zero, zero};
+    if (b->guard_count == 0)
+        return beyond ? bf_expression_refuse(b, BF_E_OVERFLOW, b->position,
+                                             "the number is beyond 64 bits")
+                      : bf_expression_refuse(b, BF_E_ARGUMENT, b->position,
+                                             "integer division by zero");
+    bf_status status = build_step(b, op, in, 2, true, out);
+    if (status == BF_OK) b->program->step[b->program->steps - 1].beyond = beyond;
+    return status;
+}
+
+/* Integers of the text are exact, and i64 where that holds them, otherwise u64. */
+static bf_status keep_integer(bf_expression_builder *b, bf_exact_integer x,
+                              bf_expression_value *out) {
+    bool beyond = x.value < bf_integer_least(BF_I64) || x.value > bf_integer_greatest(BF_U64);
+    if (beyond) return refuse_number(b, BF_EXPRESSION_MOD, true, out);
+    bf_dtype dtype = x.value > bf_integer_greatest(BF_I64) ? BF_U64 : BF_I64;
+    *out = bf_expression_number(dtype, x.wrapped);
+    return BF_OK;
+}
+
+static bf_status fold_integers(bf_expression_builder *b, int op, const bf_expression_value *in,
+                               int count, bf_expression_value *out) {
+    bf_i128 x[3] = {0, 0, 0};
+    for (int i = 0; i < count; i++) x[i] = bf_integer_decode(in[i].dtype, in[i].bits);
+    if (op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op)) {
+        *out = bf_expression_number(BF_BOOL, bf_map_compare_integers(op, x[0], x[1]));
+        return BF_OK;
+    }
+    if (op == BF_MAP_MIN || op == BF_MAP_MAX) {
+        bool first = op == BF_MAP_MIN ? x[0] < x[1] : x[0] > x[1];
+        return keep_integer(b, bf_integer_make(first ? x[0] : x[1]), out);
+    }
+    if (op == BF_EXPRESSION_MOD)
+        return keep_integer(b, bf_integer_make(bf_expression_integer_mod(x[0], x[1])), out);
+    return keep_integer(b, bf_map_integer((bf_map_op)op, x[0], x[1], x[2]), out);
+}
+
+/* The result of numbers is a number. */
+static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_expression_value *in,
+                              int count, bf_expression_value *out) {
+    bf_expression_value x[3] = {{.bits = 0}};
+    bool misfit = false, whole = true;
+    bf_dtype work;
+    int first = op == BF_EXPRESSION_SELECT ? 1 : 0;
+    if (may_divide_by_zero(op, in)) return refuse_number(b, op, false, out);
+    for (int i = first; i < count; i++) whole = whole && is_weak_integer(&in[i]);
+    if (whole && op != BF_MAP_DIV && op != BF_MAP_SQRT && op != BF_EXPRESSION_SELECT)
+        return fold_integers(b, op, in, count, out);
+    bf_status status = find_work(b, op, in + first, count - first, &work);
+    for (int i = 0; i < count && status == BF_OK; i++) {
+        x[i] = in[i];
+        if (i >= first) status = convert_constant(b, &x[i], work);
+    }
+    if (status != BF_OK) return status;
+    uint64_t bits;
+    if (op == BF_EXPRESSION_SELECT)
+        bits = x[0].bits != 0 ? x[1].bits : x[2].bits;
+    else if (op > BF_MAP_CAST)
+        bits = bf_expression_element(op, work, x[0].bits, x[1].bits);
+    else
+        bits = bf_map_element((bf_map_op)op, work, x[0].bits, x[1].bits, x[2].bits, false, &misfit);
+    if (misfit) return refuse_number(b, BF_EXPRESSION_MOD, true, out);
+    *out = bf_expression_number(result_of(op, work), bits);
+    out->weak = are_numbers(in + first, count - first) && out->dtype != BF_BOOL;
+    return BF_OK;
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+/* An operation that map has, or FLOOR, CEIL, MOD or SELECT, of numbers. */
+static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                  int count, bf_expression_value *out) {
+    bool numbers = true;
+    for (int i = 0; i < count; i++) numbers = numbers && is_constant(&in[i]);
+    return numbers ? fold_numbers(b, op, in, count, out) : build_step(b, op, in, count, true, out);
+}
+
+/* NaN alone is not itself. Of a NULL it is NULL, in a column of integers too. */
 static bf_status build_isnan(bf_expression_builder *b, const bf_expression_value *in,
                              bf_expression_value *out) {
     const bf_expression_value twice[2] = {*in, *in};
-    if (bf_dtype_is_float(in->dtype)) return bf_expression_build(b, BF_MAP_NE, twice, 2, out);
-    release_value(b, in);
-    *out = bf_expression_number(BF_BOOL, 0);
-    return BF_OK;
+    return build_arithmetic(b, BF_MAP_NE, twice, 2, out);
 }
 
 /* AND, OR and NOT, of bools. */
 static bf_status build_logic(bf_expression_builder *b, int op, const bf_expression_value *in,
                              int count, bf_expression_value *out) {
-    bf_expression_value x[3];
+    bf_expression_value x[3] = {{.bits = 0}};
     bf_status status = BF_OK;
     copy_inputs(x, in, count);
-    for (int i = 0; i < count && status == BF_OK; i++) status = bf_expression_build_bool(b, &x[i]);
+    for (int i = 0; i < count && status == BF_OK; i++) status = build_condition(b, &x[i]);
     if (status != BF_OK) return status;
     if (op == BF_EXPRESSION_NOT) x[1] = bf_expression_number(BF_BOOL, 0);
-    if (op == BF_EXPRESSION_NOT) return bf_expression_build(b, BF_MAP_EQ, x, 2, out);
+    if (op == BF_EXPRESSION_NOT) return build_arithmetic(b, BF_MAP_EQ, x, 2, out);
     if (is_constant(&x[0]) && is_constant(&x[1]))
         return fold_numbers(b, op == BF_EXPRESSION_AND ? BF_MAP_MUL : BF_MAP_ADD, x, 2, out);
     return add_step(b, op, BF_BOOL, BF_BOOL, x, 2, true, out);
@@ -354,13 +379,10 @@ static bf_status build_comparison(bf_expression_builder *b, int op, const bf_exp
     return BF_OK;
 }
 
-bf_status bf_expression_build(bf_expression_builder *b, int op, const bf_expression_value *in,
-                              int count, bf_expression_value *out) {
-    bool numbers = true, strings = false;
-    for (int i = 0; i < count; i++) {
-        numbers = numbers && is_constant(&in[i]);
-        strings = strings || in[i].dtype == BF_NONE;
-    }
+static bf_status build_operation(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                 int count, bf_expression_value *out) {
+    bool strings = false;
+    for (int i = 0; i < count; i++) strings = strings || in[i].dtype == BF_NONE;
     if (op == BF_EXPRESSION_ISNULL) return build_isnull(b, in, out);
     if (strings) return build_comparison(b, op, in, count, out);
     switch (op) {
@@ -375,7 +397,7 @@ bf_status bf_expression_build(bf_expression_builder *b, int op, const bf_express
         break;
     default: break;
     }
-    return numbers ? fold_numbers(b, op, in, count, out) : build_step(b, op, in, count, true, out);
+    return build_arithmetic(b, op, in, count, out);
 }
 
 /* x, times x so often; x has a dtype that has products. */
@@ -384,8 +406,9 @@ static bf_status multiply(bf_expression_builder *b, const bf_expression_value *x
     bf_expression_value product = *x;
     for (int i = 0; i < times; i++) {
         const bf_expression_value in[2] = {product, *x};
-        bf_status status = is_constant(x) ? fold_numbers(b, BF_MAP_MUL, in, 2, out)
-                                          : build_step(b, BF_MAP_MUL, in, 2, false, out);
+        bf_status status = is_constant(x) && is_constant(&product)
+                               ? fold_numbers(b, BF_MAP_MUL, in, 2, out)
+                               : build_step(b, BF_MAP_MUL, in, 2, false, out);
         if (status != BF_OK) return status;
         if (i > 0) release_value(b, &product);
         product = *out;
@@ -394,18 +417,27 @@ static bf_status multiply(bf_expression_builder *b, const bf_expression_value *x
     return BF_OK;
 }
 
-bf_status bf_expression_build_power(bf_expression_builder *b, bf_expression_value x, int exponent,
-                                    bf_expression_value *out) {
-    bf_status status = BF_OK;
-    bool truth = x.dtype == BF_BOOL;
-    if (exponent == 0) {
-        bool misfit = false;
-        bf_dtype dtype = truth ? BF_I64 : x.dtype;
-        release_value(b, &x);
+/* x**0: 1 of all but NULL. */
+static bf_status choose_one(bf_expression_builder *b, bf_expression_value x,
+                            bf_expression_value *out) {
+    bool misfit = false;
+    bf_dtype dtype = x.dtype == BF_BOOL ? BF_I64 : x.dtype;
+    bf_expression_value in[3] = {x, x, bf_expression_number(BF_I64, 1)};
+    if (is_constant(&x)) {
         *out = bf_expression_number(dtype, bf_cast(BF_I64, dtype, 1, false, &misfit));
         out->weak = x.weak;
         return BF_OK;
     }
+    bf_status status = add_step(b, BF_EXPRESSION_ISNULL, x.dtype, BF_BOOL, &x, 1, false, &in[0]);
+    return status == BF_OK ? build_step(b, BF_EXPRESSION_SELECT, in, 3, true, out) : status;
+}
+
+static bf_status build_power(bf_expression_builder *b, bf_expression_value x, int exponent,
+                             bf_expression_value *out) {
+    bf_status status = BF_OK;
+    bool truth = x.dtype == BF_BOOL;
+    if (x.dtype == BF_NONE) return bf_expression_refuse_string(b);
+    if (exponent == 0) return choose_one(b, x, out);
     if (truth && is_constant(&x))
         x.dtype = BF_I64;
     else if (truth)
@@ -415,7 +447,7 @@ bf_status bf_expression_build_power(bf_expression_builder *b, bf_expression_valu
     return multiply(b, &x, exponent - 1, out);
 }
 
-bf_status bf_expression_build_result(bf_expression_builder *b, bf_expression_value x) {
+static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
     bf_expression_program *p = b->program;
     if (x.dtype == BF_NONE)
         return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is a string, not a number");
@@ -428,3 +460,6 @@ bf_status bf_expression_build_result(bf_expression_builder *b, bf_expression_val
     p->step[p->steps - 1].out = (bf_expression_operand){BF_EXPRESSION_RESULT, 0};
     return BF_OK;
 }
+
+const bf_expression_maker bf_expression_steps = {build_operation, build_power, build_condition,
+                                                 build_result};

@@ -26,16 +26,35 @@ typedef struct bf_expression_guard {
     bf_expression_operand mask; /* of this guard and those around it */
 } bf_expression_guard;
 
-enum { BF_EXPRESSION_NESTED = 1000 /* operations that wait for their operands */ };
+typedef struct bf_expression_builder bf_expression_builder;
 
-typedef struct bf_expression_builder {
+/* What the parser makes of values: the steps of a program, or what kinds the columns are. Each
+ * fails with the context's message. */
+typedef struct bf_expression_maker {
+    /* Computes op of the values, which must not be used again. */
+    bf_status (*operation)(bf_expression_builder *b, int op, const bf_expression_value *in,
+                           int count, bf_expression_value *out);
+    /* x to a whole power from 0 to 64: products from the left. */
+    bf_status (*power)(bf_expression_builder *b, bf_expression_value x, int exponent,
+                       bf_expression_value *out);
+    /* Makes a condition of a value. */
+    bf_status (*condition)(bf_expression_builder *b, bf_expression_value *x);
+    /* Ends with this result. */
+    bf_status (*result)(bf_expression_builder *b, bf_expression_value x);
+} bf_expression_maker;
+
+extern const bf_expression_maker bf_expression_steps, bf_expression_judge;
+
+struct bf_expression_builder {
+    const bf_expression_maker *make;
     bf_context *context;
     bf_expression_program *program;
+    struct bf_expression_kinds *kinds; /* of the columns, for bf_expression_judge */
     bool busy[BF_EXPRESSION_REGISTERS];
     bf_expression_guard guards[BF_EXPRESSION_NESTED];
     int guard_count;
     int position; /* in the text, of what is being built */
-} bf_expression_builder;
+};
 
 /* Fails with the message "character N: ..." for this place of the text. */
 bf_status bf_expression_refuse(bf_expression_builder *b, bf_status status, int position,
@@ -44,26 +63,10 @@ bf_status bf_expression_refuse(bf_expression_builder *b, bf_status status, int p
 /* Fails with the message for a string where it has no place. */
 bf_status bf_expression_refuse_string(bf_expression_builder *b);
 
-/* The functions below have failed if they return another status, with the context's message. */
-
-/* Computes op of the values, which must not be used again. NULL for a result that nobody needs. */
-bf_status bf_expression_build(bf_expression_builder *b, int op, const bf_expression_value *in,
-                              int count, bf_expression_value *out);
-
-/* x to a whole power from 0 to 64: products from the left. */
-bf_status bf_expression_build_power(bf_expression_builder *b, bf_expression_value x, int exponent,
-                                    bf_expression_value *out);
-
-/* Makes a condition of a value. */
-bf_status bf_expression_build_bool(bf_expression_builder *b, bf_expression_value *x);
-
 /* What is built until the guard is dropped is needed where op (MET, UNMET or MAYBE) of the
  * condition is true. The condition must not be used up before. */
 void bf_expression_guard_begin(bf_expression_builder *b, bf_expression_value condition, int op);
 void bf_expression_guard_end(bf_expression_builder *b);
-
-/* Completes the program, whose result this is. */
-bf_status bf_expression_build_result(bf_expression_builder *b, bf_expression_value x);
 
 /* A plain number. */
 bf_expression_value bf_expression_number(bf_dtype dtype, uint64_t bits);

@@ -52,7 +52,8 @@ static bf_status parse_expression(bf_context *context, const bf_expression_sourc
     bf_expression *made = make_expression(context, source->count);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
     made->program->overflow = options.overflow;
-    status = bf_expression_compile(context, source, made->program, made->number, &place);
+    status = bf_expression_compile(context, source, &bf_expression_steps, NULL, made->program,
+                                   made->number, &place);
     if (status == BF_OK)
         *expression = made;
     else

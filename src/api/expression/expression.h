@@ -2,7 +2,7 @@
 #ifndef BF_API_EXPRESSION_EXPRESSION_H
 #define BF_API_EXPRESSION_EXPRESSION_H
 
-#include "seam/expression.h"
+#include "api/expression/build.h"
 #include <bitfold/expression.h>
 
 struct bf_expression {
@@ -20,8 +20,10 @@ typedef struct bf_expression_source {
     int count;
 } bf_expression_source;
 
-/* Makes the program. numbers: of each column. On failure *position is the place in the text. */
+/* Makes the program, or judges the kinds of its columns: then it has columns and strings alone.
+ * numbers: of each column. On failure *position is the place in the text. */
 bf_status bf_expression_compile(bf_context *context, const bf_expression_source *source,
+                                const bf_expression_maker *make, struct bf_expression_kinds *kinds,
                                 bf_expression_program *program, int *numbers, int *position);
 
 #endif

@@ -1,117 +1,156 @@
-/* The names of columns in a text, and what is next to them. */
+/* The names of columns in a text, and what the operations on them tell about their kinds. */
+#include "api/expression/expression.h"
 #include "api/expression/text.h"
 
 #include "api/runtime/enter.h"
+#include "rules/map/map.h"
 #include "seam/host.h"
-#include <bitfold/expression.h>
 
-/* Five tokens, a name in the middle. */
-enum { BEFORE = 2, TOKENS = 2 * BEFORE + 1 };
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
-typedef struct window {
-    bf_token token[TOKENS];
-    const char *text;
-} window;
+/* What is known of columns, by their numbers in the program. Those that are compared with each
+ * other are of one kind, which the first of them has. */
+struct bf_expression_kinds {
+    unsigned char kind[BF_EXPRESSION_COLUMNS];
+    int like[BF_EXPRESSION_COLUMNS]; /* a column before it, or itself */
+};
 
-static bool is_one_of(const bf_token *token, const char *const list[], int n) {
-    bool is = false;
-    for (int i = 0; i < n; i++) is = is || bf_token_is(token, list[i]);
-    return is;
+static int first_like(const struct bf_expression_kinds *k, int column) {
+    while (k->like[column] != column) column = k->like[column];
+    return column;
 }
 
-static bool is_comparison(const bf_token *token) {
-    static const char *const all[] = {"==", "!=", "<", "<=", ">", ">="};
-    return is_one_of(token, all, sizeof all / sizeof *all);
+static bool is_column(const bf_expression_value *x) { return x->at.kind == BF_EXPRESSION_COLUMN; }
+
+static void learn_kind(struct bf_expression_kinds *k, const bf_expression_value *x, int kind) {
+    if (!is_column(x)) return;
+    unsigned char *known = &k->kind[first_like(k, x->at.number)];
+    if (kind > *known) *known = (unsigned char)kind;
 }
 
-static bool is_arithmetic(const bf_token *token) {
-    static const char *const all[] = {"+", "-", "*", "/", "%", "**", "!", ","};
-    return is_one_of(token, all, sizeof all / sizeof *all);
-}
-
-static bool is_isnull(const window *w, const bf_token *token) {
-    static const char name[] = "isnull";
-    return token->end - token->begin == sizeof name - 1 &&
-           memcmp(w->text + token->begin, name, sizeof name - 1) == 0;
+static void learn_comparison(struct bf_expression_kinds *k, const bf_expression_value *x,
+                             const bf_expression_value *y) {
+    if (!is_column(y)) {
+        learn_kind(k, x, y->at.kind == BF_EXPRESSION_STRING ? BF_NAME_STRING : BF_NAME_NUMBER);
+        return;
+    }
+    int a = first_like(k, x->at.number), b = first_like(k, y->at.number);
+    int first = a < b ? a : b;
+    learn_kind(k, x, k->kind[b]);
+    learn_kind(k, y, k->kind[a]);
+    k->like[a] = k->like[b] = first;
 }
 
 /* Strings are only compared and asked about by isnull. */
-static bf_expression_name_kind kind_of(const window *w) {
-    const bf_token *a = w->token, *b = a + 1, *c = a + 3, *d = a + 4;
-    bool left = is_comparison(b), right = is_comparison(c);
-    if ((left && a->kind == BF_TOKEN_STRING) || (right && d->kind == BF_TOKEN_STRING))
-        return BF_NAME_STRING;
-    if (bf_token_is(b, "(") && bf_token_is(c, ")"))
-        return a->kind == BF_TOKEN_CALL && !is_isnull(w, a) ? BF_NAME_NUMBER : BF_NAME_EITHER;
-    bool number = is_arithmetic(b) || is_arithmetic(c) || (left && a->kind == BF_TOKEN_NUMBER);
-    if (right)
-        number =
-            number || d->kind == BF_TOKEN_NUMBER || d->kind == BF_TOKEN_CALL || bf_token_is(d, "-");
-    return number || (!left && !right) ? BF_NAME_NUMBER : BF_NAME_EITHER;
+static bf_status judge_operation(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                 int count, bf_expression_value *out) {
+    bool comparison = op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op);
+    if (comparison && is_column(&in[0]))
+        learn_comparison(b->kinds, &in[0], &in[1]);
+    else if (comparison)
+        learn_comparison(b->kinds, &in[1], &in[0]);
+    for (int i = 0; i < count && !comparison && op != BF_EXPRESSION_ISNULL; i++)
+        learn_kind(b->kinds, &in[i], BF_NAME_NUMBER);
+    *out = bf_expression_number(BF_BOOL, 0);
+    return BF_OK;
 }
 
-/* Moves on by a token. */
-static bf_status next_token(bf_expression_builder *b, window *w, int *at) {
-    memmove(w->token, w->token + 1, (TOKENS - 1) * sizeof *w->token);
-    return bf_token_next(b, w->text, at, &w->token[TOKENS - 1]);
+static bf_status judge_power(bf_expression_builder *b, bf_expression_value x, int exponent,
+                             bf_expression_value *out) {
+    (void)exponent;
+    return judge_operation(b, BF_MAP_MUL, &x, 1, out);
 }
+
+static bf_status judge_condition(bf_expression_builder *b, bf_expression_value *x) {
+    learn_kind(b->kinds, x, BF_NAME_NUMBER);
+    return BF_OK;
+}
+
+static bf_status judge_result(bf_expression_builder *b, bf_expression_value x) {
+    return judge_condition(b, &x);
+}
+
+const bf_expression_maker bf_expression_judge = {judge_operation, judge_power, judge_condition,
+                                                 judge_result};
+
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* The names so far: each has a zero byte behind it. */
 typedef struct list {
-    char *names, *end;
-    unsigned char *kinds;
+    const char *text;
+    char *end;
+    const char *name[BF_EXPRESSION_NAMES_MAX];
     int count;
 } list;
 
 /* Adds a name, unless it is one of them. */
-static void add_name(list *l, const window *w) {
-    const bf_token *token = &w->token[BEFORE];
-    const char *at = l->names;
-    unsigned char kind = (unsigned char)kind_of(w);
-    int i = 0;
-    l->end[bf_token_copy(token, w->text, l->end)] = '\0';
-    for (; i < l->count && strcmp(at, l->end) != 0; i++) at += strlen(at) + 1;
-    if (i == l->count) {
-        l->kinds[l->count++] = kind;
-        l->end += strlen(l->end) + 1;
-    } else if (kind > l->kinds[i]) {
-        l->kinds[i] = kind;
+static void add_name(list *l, const bf_token *token) {
+    l->end[bf_token_copy(token, l->text, l->end)] = '\0';
+    for (int i = 0; i < l->count; i++)
+        if (strcmp(l->name[i], l->end) == 0) return;
+    l->name[l->count++] = l->end;
+    l->end += strlen(l->end) + 1;
+}
+
+static bf_status add_names(bf_expression_builder *b, list *l) {
+    bf_token token;
+    int at = 0;
+    if (strlen(l->text) > BF_TOKEN_TEXT_MOST)
+        return bf_expression_refuse(b, BF_E_ARGUMENT, BF_TOKEN_TEXT_MOST,
+                                    "the expression is too long");
+    while (true) {
+        bf_status status = bf_token_next(b, l->text, &at, &token);
+        if (status != BF_OK || token.kind == BF_TOKEN_END) return status;
+        if (token.kind != BF_TOKEN_NAME) continue;
+        if (l->count == BF_EXPRESSION_NAMES_MAX)
+            return bf_expression_refuse(b, BF_E_ARGUMENT, token.position,
+                                        "the expression has too many names");
+        add_name(l, &token);
     }
 }
 
-static bf_status add_names(bf_expression_builder *b, window *w, list *l) {
-    const bf_token *token = &w->token[BEFORE];
-    bf_status status = BF_OK;
-    int at = 0;
-    if (strlen(w->text) > BF_TOKEN_TEXT_MOST)
-        return bf_expression_refuse(b, BF_E_ARGUMENT, BF_TOKEN_TEXT_MOST,
-                                    "the expression is too long");
-    for (int i = 0; i <= BEFORE && status == BF_OK; i++) status = next_token(b, w, &at);
-    for (; status == BF_OK && token->kind != BF_TOKEN_END; status = next_token(b, w, &at)) {
-        if (token->kind != BF_TOKEN_NAME) continue;
-        if (l->count == BF_EXPRESSION_NAMES_MAX)
-            return bf_expression_refuse(b, BF_E_ARGUMENT, token->position,
-                                        "the expression has too many names");
-        add_name(l, w);
-    }
+static bf_status list_names(bf_context *context, list *l, int *position) {
+    bf_expression_builder *b = bf_calloc(1, sizeof *b);
+    if (b == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
+    b->context = context;
+    bf_status status = add_names(b, l);
+    *position = b->position;
+    bf_free(b);
+    return status;
+}
+
+/* Parses the text for columns of these names. */
+static bf_status judge_names(bf_context *context, const list *l, unsigned char *kinds,
+                             int *position) {
+    struct bf_expression_kinds of = {.kind = {BF_NAME_EITHER}};
+    bf_dtype dtypes[BF_EXPRESSION_NAMES_MAX];
+    int numbers[BF_EXPRESSION_NAMES_MAX];
+    for (int i = 0; i < BF_EXPRESSION_COLUMNS; i++) of.like[i] = i;
+    for (int i = 0; i < l->count; i++) dtypes[i] = BF_F64;
+    const bf_expression_source source = {l->text, l->name, dtypes, l->count};
+    bf_expression_program *program = bf_calloc(1, sizeof *program);
+    if (program == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
+    bf_status status = bf_expression_compile(context, &source, &bf_expression_judge, &of, program,
+                                             numbers, position);
+    for (int i = 0; i < l->count && status == BF_OK; i++)
+        kinds[i] = of.kind[first_like(&of, numbers[i])];
+    bf_free(program->bytes);
+    bf_free(program);
     return status;
 }
 
 static bf_status find_names(bf_context *context, const char *text, char *names,
                             unsigned char *kinds, int *count, int *position) {
     unsigned char aside[BF_EXPRESSION_NAMES_MAX];
+    int place = 0;
     if (text == NULL || names == NULL || count == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no %s",
                        text == NULL ? "text" : "place for the names");
-    bf_expression_builder *b = bf_calloc(1, sizeof *b);
-    if (b == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
-    b->context = context;
-    window w = {.text = text};
-    list l = {names, names, kinds != NULL ? kinds : aside, 0};
-    bf_status status = add_names(b, &w, &l);
+    list l = {.text = text, .end = names};
+    bf_status status = list_names(context, &l, &place);
+    if (status == BF_OK) status = judge_names(context, &l, kinds != NULL ? kinds : aside, &place);
     *count = status == BF_OK ? l.count : 0;
-    if (status != BF_OK && position != NULL) *position = b->position;
-    bf_free(b);
+    if (status != BF_OK && position != NULL) *position = place;
     return status;
 }
 

@@ -169,8 +169,8 @@ static bf_status build_top(parser *p) {
     if (choice || logic) bf_expression_guard_end(&p->build);
     p->value_count -= w.arity;
     p->build.position = w.position;
-    bf_status status = bf_expression_build(&p->build, choice ? BF_EXPRESSION_SELECT : w.op,
-                                           p->values + p->value_count, w.arity, &out);
+    bf_status status = p->build.make->operation(&p->build, choice ? BF_EXPRESSION_SELECT : w.op,
+                                                p->values + p->value_count, w.arity, &out);
     push_value(p, out);
     return status;
 }
@@ -193,7 +193,7 @@ static bf_status take_operator(parser *p, int i) {
     if (status == BF_OK && comparison && w != NULL && w->level == LEVEL_COMPARISON)
         return refuse_token(p, "comparisons do not follow each other: join them by &&");
     p->build.position = p->token.position;
-    if (status == BF_OK && logic) status = bf_expression_build_bool(&p->build, last_value(p));
+    if (status == BF_OK && logic) status = p->build.make->condition(&p->build, last_value(p));
     if (status == BF_OK) status = push_waiting(p, of, binary_operators[i].op, 2);
     if (status == BF_OK && logic)
         bf_expression_guard_begin(&p->build, *last_value(p),
@@ -205,7 +205,7 @@ static bf_status take_operator(parser *p, int i) {
 static bf_status take_question(parser *p) {
     bf_status status = build_down_to(p, LEVEL_OR);
     p->build.position = p->token.position;
-    if (status == BF_OK) status = bf_expression_build_bool(&p->build, last_value(p));
+    if (status == BF_OK) status = p->build.make->condition(&p->build, last_value(p));
     if (status == BF_OK) status = push_waiting(p, LEVEL_CHOICE, CHOICE_FIRST, 3);
     if (status == BF_OK) bf_expression_guard_begin(&p->build, *last_value(p), BF_EXPRESSION_MET);
     return status;
@@ -264,8 +264,7 @@ static bf_status take_power(parser *p) {
     if (!whole || n->bits > EXPONENT_MOST)
         return refuse_token(p, "an exponent is a whole number from 0 to 64");
     p->build.position = position;
-    if (last_value(p)->dtype == BF_NONE) return bf_expression_refuse_string(&p->build);
-    return bf_expression_build_power(&p->build, *last_value(p), (int)n->bits, last_value(p));
+    return p->build.make->power(&p->build, *last_value(p), (int)n->bits, last_value(p));
 }
 
 /* ---- the two states -------------------------------------------------------------------------- */
@@ -319,7 +318,7 @@ static bf_status take_end(parser *p) {
     const waiting *w = top_of(p);
     if (status != BF_OK) return status;
     if (w != NULL) return refuse_token(p, w->op == CHOICE_FIRST ? "':' expected" : "')' expected");
-    return bf_expression_build_result(&p->build, *last_value(p));
+    return p->build.make->result(&p->build, *last_value(p));
 }
 
 static bf_status parse_text(parser *p) {
@@ -336,11 +335,14 @@ static bf_status parse_text(parser *p) {
 }
 
 bf_status bf_expression_compile(bf_context *context, const bf_expression_source *source,
+                                const bf_expression_maker *make, struct bf_expression_kinds *kinds,
                                 bf_expression_program *program, int *numbers, int *position) {
     parser *p = bf_calloc(1, sizeof *p);
     if (p == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
+    p->build.make = make;
     p->build.context = context;
     p->build.program = program;
+    p->build.kinds = kinds;
     p->source = source;
     p->numbers = numbers;
     for (int i = 0; i < source->count; i++) numbers[i] = -1;

@@ -49,7 +49,8 @@ int64_t bf_expression_operate(const bf_isa *isa, const bf_expression_step *step,
     if (loop == NULL) compute = step->work;
     const void *x[3] = {in[0], in[1], in[2]};
     for (int k = select ? 1 : 0; k < step->arity; k++) {
-        if (step->from[k] == compute) continue;
+        /* A bool may be any byte. */
+        if (step->from[k] == compute && compute != BF_BOOL) continue;
         bf_cast_block(isa, step->from[k], compute, in[k], room->in[k], n);
         x[k] = room->in[k];
     }

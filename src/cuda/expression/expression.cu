@@ -101,9 +101,11 @@ bf_status send_program(call *c) {
     return status;
 }
 
-/* The blocks that compute n elements. */
+/* The blocks that compute n elements: fewer where registers of theirs would take much memory. */
 int64_t blocks_of(const call *c, int64_t n) {
-    const int64_t most = (int64_t)c->context->cuda->multiprocessors * 8;
+    const int64_t registers = c->job->program->registers;
+    const int64_t all = (int64_t)c->context->cuda->multiprocessors * 8;
+    const int64_t most = registers > 256 ? (all * 256 + registers - 1) / registers : all;
     const int64_t blocks = (n + BF_CUDA_EXPRESSION_THREADS - 1) / BF_CUDA_EXPRESSION_THREADS;
     return blocks < most ? blocks : most;
 }

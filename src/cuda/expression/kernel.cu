@@ -146,12 +146,13 @@ __device__ __forceinline__ bf_expression_cell compute_cell(const bf_cuda_express
     return r;
 }
 
-/* The second input or the third, as it is if its dtype is the result's. */
+/* The second input or the third, as it is if its dtype is the result's; but a bool is 0 or 1. */
 __device__ __forceinline__ bf_expression_cell select_cell(const bf_cuda_step &s,
                                                           const bf_expression_cell in[3]) {
     const int k = in[0].valid && in[0].bits != 0 ? 1 : 2;
     bf_expression_cell r = in[k];
-    if (s.from[k] != s.work) r.bits = cast_input((bf_dtype)s.from[k], (bf_dtype)s.work, r.bits);
+    if (s.from[k] != s.work || s.work == BF_BOOL)
+        r.bits = cast_input((bf_dtype)s.from[k], (bf_dtype)s.work, r.bits);
     return r;
 }
 

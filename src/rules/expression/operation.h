@@ -11,7 +11,8 @@ typedef enum bf_expression_op {
     BF_EXPRESSION_FLOOR = 64, /* of floats */
     BF_EXPRESSION_CEIL,
     BF_EXPRESSION_MOD,    /* of integers or floats: the sign is the divisor's */
-    BF_EXPRESSION_SELECT, /* in[0] ? in[1] : in[2], the bits as they are; a NULL chooses in[2] */
+    BF_EXPRESSION_SELECT, /* in[0] ? in[1] : in[2], the bits as they are, but bools 0 or 1; a NULL
+                             chooses in[2] */
     /* Of bools, and where values may be NULL, of three truth values (Kleene). */
     BF_EXPRESSION_AND,
     BF_EXPRESSION_OR,
