@@ -350,7 +350,7 @@ foreach(mpi openmpi mpich)
             endif()
             bitfold_test(${name} ${MPIEXEC_${mpi}} ${oversubscribe} -n ${ranks} $<TARGET_FILE:mpi_comm_${mpi}>)
             set_tests_properties(${name} PROPERTIES RUN_SERIAL ON ENVIRONMENT
-                "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_mpi_yield_when_idle=1")
+                "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_mpi_yield_when_idle=1;HWLOC_HIDE_ERRORS=2;UCX_LOG_LEVEL=fatal")
         else()
             bitfold_skip(${name} "needs ${mpi}, cmocka, MPFR and GMP")
         endif()

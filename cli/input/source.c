@@ -2,6 +2,7 @@
 #include "input/source.h"
 
 #include "input/bytes.h"
+#include "input/container.h"
 #include "memory/plan.h"
 #include "memory/temporary.h"
 #include "runtime/report.h"
@@ -323,6 +324,15 @@ static int unpack_source(source *s, const input *in, unsigned char *prefix, int6
     return *got < 0 ? source_failed(s, *got, errno) : EXIT_DONE;
 }
 
+/* A format that is not read, by its name and by more of its first bytes. */
+static int refuse_container(source *s, const void *prefix, int64_t got) {
+    unsigned char head[CONTAINER_HEAD];
+    memcpy(head, prefix, (size_t)got);
+    const int64_t more = read_bytes(s, got, head + got, sizeof head - (size_t)got);
+    return container_refuse(s->name, s->tape.unpack ? NULL : s->name, head,
+                            (size_t)(more > 0 ? got + more : got));
+}
+
 /* Recognizes the format by the first bytes. */
 static int recognize_format(source *s, const input *in, int64_t file_size) {
     unsigned char prefix[NPY_PREFIX];
@@ -332,6 +342,7 @@ static int recognize_format(source *s, const input *in, int64_t file_size) {
         const int unpacked = unpack_source(s, in, prefix, &got);
         if (unpacked != EXIT_DONE) return unpacked;
     }
+    if (container_knows(prefix, (size_t)got)) return refuse_container(s, prefix, got);
     if (is_text(s, in, prefix, got)) return open_text(s, in, prefix, (size_t)got, file_size);
     int code = read_header(s, prefix, got);
     if (code == EXIT_DONE) code = name_elements(s, in);

@@ -248,6 +248,8 @@ static const option_spec shared[] = {
      .read = read_minus, .repeats = true},
     {"against", 0, "FILE", "compare with this saved state of the same data", TAKES_AGAINST,
      .read = read_text, .at = AT(against)},
+    {"full", 0, NULL, "take all elements of FILE, not the first 1048576", TAKES_AGAINST,
+     .read = read_flag, .at = AT(full)},
     {"total", 0, NULL, "also show the value of all files together", TAKES_TOTAL, .read = read_flag,
      .at = AT(total)},
     {"total", 0, NULL, "--by: also show the results of all rows, in a last line", TAKES_BY,

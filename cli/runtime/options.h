@@ -27,7 +27,7 @@ enum option_group {
     TAKES_TIMES = 1 << 13,    /* --count, in place of --count N */
     TAKES_WORK = 1 << 14,     /* --checkpoint --checkpoint-interval */
     TAKES_MINUS = 1 << 15,    /* --minus */
-    TAKES_AGAINST = 1 << 16,  /* --against */
+    TAKES_AGAINST = 1 << 16,  /* --against --full */
     TAKES_OVERFLOW = 1 << 17, /* --overflow */
     TAKES_MAP = 1 << 18,      /* --to -o */
     TAKES_DEVICE = 1 << 19,   /* --device alone */
@@ -109,6 +109,7 @@ typedef struct options {
     double checkpoint_interval; /* seconds */
     const char *spill;          /* a directory; NULL: not given */
     bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
+    bool full;  /* verify: all elements */
     bool infer; /* show dtypes and their causes, not values */
     enum layout layout;
     enum form form; /* runtime/form.h */

@@ -2,6 +2,7 @@
  */
 #include "runtime/json.h"
 #include "runtime/output.h"
+#include "runtime/progress.h"
 #include "verify/verify.h"
 
 #include <string.h>
@@ -31,17 +32,34 @@ static bool is_right(const subject *s, const outcome *r) {
     return !s->sum_is_1 || (r->status == BF_OK && bf_value_f64(&r->value) == 1);
 }
 
+/* Bytes that one way to compute takes, and how many ways there are. */
+static int64_t bytes_of(const subject *s) {
+    return s->a.shape[0] * (int64_t)bf_dtype_size(s->a.dtype) +
+           s->b.shape[0] * (int64_t)bf_dtype_size(s->b.dtype);
+}
+
+static int ways_of(const machine *m) { return m->isas * (m->counts + 1) + m->gpus * 2; }
+
+static outcome compute(outcome (*way)(bf_context *, const subject *), bf_context *context,
+                       const subject *s) {
+    const outcome r = way(context, s);
+    progress_add(bytes_of(s));
+    progress_tick();
+    return r;
+}
+
 static void compute_one(const machine *m, const subject *s, row *r) {
     r->agree = r->gpu_agrees = true;
     r->no_memory = false;
     for (int i = 0; i < m->isas; i++) {
-        for (int j = 0; j < m->counts; j++) r->results[i][j] = s->whole(m->context[i][j], s);
-        r->results[i][m->counts] = s->parts(m->context[i][0], s);
+        for (int j = 0; j < m->counts; j++)
+            r->results[i][j] = compute(s->whole, m->context[i][j], s);
+        r->results[i][m->counts] = compute(s->parts, m->context[i][0], s);
         for (int j = 0; j <= m->counts; j++) r->agree &= fits_column(r, &r->results[i][j]);
     }
     for (int i = 0; i < m->gpus; i++) {
-        r->gpu[i][0] = s->whole(m->gpu[i], s);
-        r->gpu[i][1] = s->parts(m->gpu[i], s);
+        r->gpu[i][0] = compute(s->whole, m->gpu[i], s);
+        r->gpu[i][1] = compute(s->parts, m->gpu[i], s);
         for (int j = 0; j < 2; j++) r->gpu_agrees &= fits_column(r, &r->gpu[i][j]);
     }
     r->right = is_right(s, &r->results[0][0]);
@@ -119,7 +137,12 @@ static void show_json(const machine *m, const subject *s, const row *r, double s
 int verify_row(const machine *m, const subject *s, verdict *v) {
     row r;
     const double began = progress_clock();
+    if (v->planning) {
+        v->planned += bytes_of(s) * ways_of(m);
+        return EXIT_DONE;
+    }
     compute_one(m, s, &r);
+    progress_clear();
     if (r.no_memory) return fail_status(BF_E_MEMORY, NULL, NULL);
     v->rows++;
     v->failures += !is_good(&r);

@@ -4,9 +4,11 @@
 #include "reduce/reduce.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
+#include "runtime/progress.h"
 #include "verify/data.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@ static const usage verify_usage = {
     "Runs every operation on every instruction set of this machine, with 1, 2, 3 and all\n"
     "threads, and on its GPUs, in one pass and in parts. The data are generated, in every\n"
     "dtype, or those of FILE (except for pictures, tables, groups, joins and keys of strings).\n"
+    "Of a FILE without --count, --full or --against it takes the first 1048576 elements.\n"
     "Shows the bits side by side (a checksum if there are many values), then PASS, or FAIL with\n"
     "exit code 5, and whether CPU and GPU agree.\n"
     "--against runs only the operation of a saved state, on the data of that state, and\n"
@@ -26,7 +29,7 @@ static const usage verify_usage = {
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold verify --against x.bfs x.npy"};
 
-enum { ELEMENTS = 65537 };
+enum { ELEMENTS = 65537, MOST = 1 << 20 };
 
 /* ---- one way of computing -------------------------------------------------------------------- */
 
@@ -221,7 +224,7 @@ static int do_dtype(const machine *m, bf_dtype dtype, void *buffer, verdict *v) 
     return code;
 }
 
-static int do_generated(const machine *m, verdict *v) {
+static int do_dtypes(const machine *m, verdict *v) {
     static const bf_dtype dtypes[] = {
 #define BF_X(id, number, name, bytes, type) BF_##id,
         BF_DTYPE_LIST(BF_X)
@@ -233,6 +236,11 @@ static int do_generated(const machine *m, verdict *v) {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes && code == EXIT_DONE; i++)
         code = do_dtype(m, dtypes[i], buffer, v);
     free(buffer);
+    return code;
+}
+
+static int do_generated(const machine *m, verdict *v) {
+    int code = do_dtypes(m, v);
     if (code == EXIT_DONE) code = verify_pictures(m, v);
     if (code == EXIT_DONE) code = verify_tables(m, v);
     if (code == EXIT_DONE) code = verify_groups(m, v);
@@ -242,9 +250,39 @@ static int do_generated(const machine *m, verdict *v) {
 int verify_open(rows *r, const char *name, const input *in, spool_limit *limit) {
     const rows_options how = {.threads = 1, .settled = true, .ordered = true, .keep = limit};
     const int code = rows_open_column(r, name, in, &how);
+    if (code == EXIT_DONE) progress_start(name, rows_bytes(r));
     if (code != EXIT_DONE || r->source.text || r->source.count >= 0) return code;
     rows_close(r);
     return fail(EXIT_DATA, name, "verify needs a file, or a stream with --count");
+}
+
+static int do_elements(const machine *m, const bf_array *a, verdict *v) {
+    const int64_t n = a->shape[0];
+    int code = do_data(m, "file", a->dtype, a->data, n, BF_NAN_PROPAGATE, v);
+    if (code == EXIT_DONE && data_is_float(a->dtype))
+        code = do_data(m, "file, skip", a->dtype, a->data, n, BF_NAN_SKIP, v);
+    return code;
+}
+
+/* All rows, of an array or (NULL) of generated data. They are gone through twice, at first to know
+ * how much there is to do. */
+static int do_with_progress(const machine *m, const char *name, const bf_array *a, verdict *v) {
+    int code = EXIT_DONE;
+    for (int pass = 0; pass < 2 && code == EXIT_DONE; pass++) {
+        v->planning = pass == 0;
+        if (pass == 1) progress_start(name, v->planned);
+        code = a ? do_elements(m, a, v) : do_generated(m, v);
+    }
+    progress_stop();
+    return code;
+}
+
+/* All ways together take some microseconds an element, so of a long file the start is taken. */
+static bf_array bound(const options *o, const bf_array *all) {
+    const int64_t n = all->shape[0];
+    if (o->full || o->input.count >= 0 || n <= MOST) return *all;
+    inform(o->files[0], "takes the first %d of %" PRId64 " elements; with --full, all", MOST, n);
+    return verify_slice(all, 0, MOST);
 }
 
 static int do_file(const machine *m, const options *o, verdict *v) {
@@ -255,10 +293,10 @@ static int do_file(const machine *m, const options *o, verdict *v) {
     int code = verify_open(&r, o->files[0], &o->input, &limit);
     if (code != EXIT_DONE) return code;
     code = rows_load(&r, &all);
-    const int64_t n = all.shape[0];
-    if (code == EXIT_DONE) code = do_data(m, "file", all.dtype, all.data, n, BF_NAN_PROPAGATE, v);
-    if (code == EXIT_DONE && data_is_float(all.dtype))
-        code = do_data(m, "file, skip", all.dtype, all.data, n, BF_NAN_SKIP, v);
+    if (code == EXIT_DONE) {
+        const bf_array some = bound(o, &all);
+        code = do_with_progress(m, o->files[0], &some, v);
+    }
     if (code == EXIT_DONE) code = source_check(&r.source);
     rows_close(&r);
     return code;
@@ -308,7 +346,7 @@ static void close_machine(machine *m) {
 
 static int do_operations(const machine *m, const options *o, verdict *v) {
     if (o->layout != LAYOUT_JSON && !o->quiet) verify_head(m);
-    return o->file_count ? do_file(m, o, v) : do_generated(m, v);
+    return o->file_count ? do_file(m, o, v) : do_with_progress(m, "generated data", NULL, v);
 }
 
 int cmd_verify(int argc, char **argv) {

@@ -24,6 +24,8 @@ typedef struct verdict {
     int rows, failures;
     int gpu_failures; /* failures in which a GPU differs */
     double began;
+    bool planning;   /* rows add to what is planned, and compute nothing */
+    int64_t planned; /* bytes that all rows take in every way, for the progress */
 } verdict;
 
 /* A result; status tells why there is none. */

@@ -4,6 +4,7 @@ for each public header and each man page.
     python3 docs/pages/collect.py FOLDER
 """
 
+import os
 import pathlib
 import re
 import shutil
@@ -15,16 +16,37 @@ import headers
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+def place_of(path):
+    """Where among the sources something of the tree is put."""
+    folder, name = os.path.split(path)
+    return {"docs/man": "man/" + name + ".rst", "docs/pages": name}.get(folder, path)
+
+
+def relink(text, path):
+    """A document whose links lead to where things are put, not to where they lie in the tree."""
+
+    def moved(found):
+        to, mark, part = found[1].partition("#")
+        if not to or ":" in to:
+            return found[0]
+        to = place_of(os.path.normpath(os.path.join(os.path.dirname(path), to)))
+        to = os.path.relpath(to, os.path.dirname(place_of(path)))
+        return "](" + to + mark + part + ")"
+
+    return re.sub(r"\]\(([^)\s]+)\)", moved, text)
+
+
 def copy(to):
     """The documents, and what they show or link to."""
     for pattern in ("CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "docs/pages/*.rst", "docs/*.png", "bench/README.md", "examples/*.py", "examples/*.c"):
         for file in ROOT.glob(pattern):
-            place = to / file.relative_to(ROOT)
+            path = str(file.relative_to(ROOT))
+            place = to / place_of(path)
             place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, place)
-    for file in (to / "docs/pages").iterdir():
-        file.rename(to / file.name)
-    (to / "docs/pages").rmdir()
+            if file.suffix == ".md":
+                place.write_text(relink(file.read_text(), path))
+            else:
+                shutil.copy(file, place)
 
 
 def write_headers(to):

@@ -1,4 +1,5 @@
 """The man pages and the help: complete, well formed, and with examples that work."""
+import glob
 import os
 import re
 import shutil
@@ -73,6 +74,31 @@ class Examples(CommandTest):
         program, = [b for b in literals(page(1)) if "int main" in b]
         compile_program(self, program, "sum")
         self.assertEqual(self.shell("./sum"), "1\n")
+
+
+def documents():
+    """The documents of the tree, and their text without examples. `build` may hold those of others."""
+    for name in sorted(found for pattern in ["*.md", "bench/*.md", "[!b]*/**/*.md"]
+                       for found in glob.glob(os.path.join(ROOT, pattern), recursive=True)):
+        with open(name) as f:
+            yield name, re.sub(r"^```.*?^```|`[^`\n]*`", "", f.read(), flags=re.M | re.S)
+
+
+class Links(unittest.TestCase):
+    def test_every_link_leads_to_a_file_and_a_heading(self):
+        """As the documents lie in the tree; scripts/docs puts them elsewhere, and their links with them."""
+        texts = dict(documents())
+        self.assertGreater(len(texts), 20)
+        dead = []
+        for name, text in texts.items():
+            for link in re.findall(r"\]\(([^)\s]+)\)", text):
+                to, _, part = link.partition("#")
+                to = os.path.normpath(os.path.join(os.path.dirname(name), to)) if to else name
+                headings = re.findall(r"^#+ (.*)$", texts.get(to, ""), re.M)
+                parts = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
+                if ":" not in link and not (os.path.exists(to) and (not part or part in parts)):
+                    dead.append("%s: %s" % (os.path.relpath(name, ROOT), link))
+        self.assertEqual(dead, [])
 
 
 class Pages(CommandTest):

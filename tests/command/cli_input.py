@@ -1,13 +1,21 @@
 """Inputs: .npy of every kind, raw data, pipes; and everything that is refused."""
+import bz2
+import gzip
+import io
 import os
+import shlex
+import shutil
+import sqlite3
 import subprocess
 import threading
 import time
 import unittest
+import zipfile
 
 import numpy as np
 
-from command import BITFOLD, DTYPES, RAW_NAMES, CommandTest, header, npy_prefix
+from command import BITFOLD, DTYPES, RAW_NAMES, CommandTest, header, npy_prefix, run
+from documents import shell
 
 REFUSED = {
     "'|O'": "object arrays", "'<U3'": "string", "'|S3'": "string", "'<M8[ns]'": "dates",
@@ -28,6 +36,107 @@ BAD_HEADERS = {
 }
 OVERFLOWS = ["(4611686018427387904,)", "(4294967296, 4294967296)", "(9" + "9" * 30 + ",)",
              "(1152921504606846976,)", "(4294967296, 0x0)"]
+
+
+def zipped(name):
+    """A zip archive of one file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        z.writestr(name, "1\n2\n")
+    return out.getvalue()
+
+
+def npz(**arrays):
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)
+    return out.getvalue()
+
+
+# Formats that are not read: the first bytes, as their own specifications have them, and the program
+# that the hint names.
+CONTAINERS = {
+    "a Parquet file": (b"PAR1\x15\x04\x15\x30\x15\x2e\x4c\x15\x06\x15\0", "duckdb"),
+    "an Arrow or Feather file": (b"ARROW1\0\0\xff\xff\xff\xff\x78\0\0\0", "python3"),
+    "a Feather file": (b"FEA1\0\0\0\0\1\0\0\0\0\0\0\0", "python3"),
+    "a stream of Arrow": (b"\xff\xff\xff\xff\x78\0\0\0\x10\0\0\0\0\0\x0a\0", "python3"),
+    "an Avro file": (b"Obj\1\4\x14avro.codec\x08null", "fastavro"),
+    "an SQLite database": (b"SQLite format 3\0\x10\0\1\1\0\x40", "sqlite3"),
+    "a DuckDB database": (b"\x82\xe8 &\xa6\xc0'\xcbDUCK\x43\0\0\0\0\0\0\0", "duckdb"),
+    "an old Office file (.xls)": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16), "in2csv"),
+    "an HDF5 file": (b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", "python3"),
+    "a MATLAB file of HDF5": (b"MATLAB 7.3 MAT-file, Platform: GLNXA64", "python3"),
+    "a MATLAB file": (b"MATLAB 5.0 MAT-file Platform: posix", "python3"),
+    "a NetCDF file": (b"CDF\2\0\0\0\0\0\0\0\x0a\0\0\0\1", "python3"),
+    "a FITS file": (b"SIMPLE  =                    T / conforms to FITS", "python3"),
+    "a safetensors file": (b'\x40\0\0\0\0\0\0\0{"a":{"dtype":"F64","shape":[4]', "python3"),
+    "compressed by bzip2": (bz2.compress(b"1\n2\n", 1), "bzip2"),
+    "compressed by lz4": (b"\x04\x22\x4d\x18\x64\x40\xa7\x04\0\0\x80" b"1\n2\n\0\0\0\0"
+                          b"\x5e\xf3\x4d\x7e", "lz4"),
+    "compressed by lzip": (b"LZIP\1\x0c" + bytes(20), "lzip"),
+    "compressed by compress": (b"\x1f\x9d\x90\x31\x14\xc8\x50\0", "gzip"),
+    "a 7z archive": (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(20), "7z"),
+    "a zip archive": (zipped("a.csv"), "unzip"),
+    "a .npz archive": (npz(x=np.arange(3)), "unzip"),
+    "an Office file (.xlsx)": (zipped("xl/workbook.xml"), "xlsx2csv"),
+    "an OpenDocument file (.ods)": (zipped("mimetype"), "python3"),
+}
+
+
+class Containers(CommandTest):
+    def hinted(self, what, *arguments, **more):
+        """The command that is said to read it, as words."""
+        error = self.refused(3, "it is %s" % what, *arguments, **more)
+        line = error.splitlines()[1][len("hint: "):]
+        self.assertIn(" | bitfold %s " % arguments[0], line)
+        self.assertNotIn("raw", line)
+        return shlex.split(line)
+
+    def test_are_named_with_a_command_that_reads_them(self):
+        for what, (head, program) in CONTAINERS.items():
+            for name in ["x", "x.npy"]:
+                words = self.hinted(what, "sum", self.write(name, head))
+                self.assertIn(self.path(name), " ".join(words))
+                self.assertEqual(words[0], program)
+                if program == "python3":
+                    compile(words[2], what, "exec")
+
+    def test_are_known_in_pipes_and_compressed_and_in_every_format_but_raw(self):
+        for what, (head, _) in CONTAINERS.items():
+            self.assertIn("FILE", " ".join(self.hinted(what, "sum", stdin=head)))
+            words = self.hinted(what, "count", self.write("x.gz", gzip.compress(head)))
+            self.assertIn("FILE", " ".join(words))
+            self.hinted(what, "describe", "--format", "text", self.write("x", head))
+            self.hinted(what, "group", "--by", "a", "--count", self.write("x", head))
+            self.assertEqual(self.result("sum", "--format", "raw", "--dtype", "u8", stdin=head),
+                             str(sum(head)))
+
+    def test_a_name_that_a_shell_would_not_take_as_it_is_stays_out_of_the_command(self):
+        for name in ["a b", "it's", '"', "$(x)", "a;b"]:
+            words = self.hinted("compressed by bzip2", "sum", self.write(name, bz2.compress(b"1")))
+            self.assertEqual(words[:3], ["bzip2", "-dc", "FILE"])
+        words = self.hinted("a zip archive", "sum", self.write("x", zipped("*$(x)")))
+        self.assertEqual(words[:4], ["unzip", "-p", self.path("x"), "|"])
+
+    def test_text_that_begins_like_them_is_text(self):
+        for name in ["PAR1", "ORC", "BZh9", "DUCK", "Obj", "CDF", "PK", "LZIP", "SIMPLE", "MATLAB"]:
+            for text in ["%s,b\n1,2\n3,4\n", "%s\n1\n2\n"]:
+                self.result("sum", "--column", name, stdin=(text % name).encode())
+
+    def test_the_commands_work(self):
+        database = sqlite3.connect(self.path("x.db"))
+        database.executescript("create table NAME(a); insert into NAME values (1), (2);")
+        database.close()
+        self.write("x.npz", npz(first=np.array([1, 2]), second=np.arange(9)))
+        for what, name in [("a zip archive", "x.zip"), ("compressed by bzip2", "x.bz2"),
+                           ("compressed by lz4", "x.lz4")]:
+            self.write(name, CONTAINERS[what][0])
+        os.symlink(os.path.abspath(shutil.which(BITFOLD)), self.path("bitfold"))
+        for name in ["x.db", "x.npz", "x.zip", "x.bz2", "x.lz4"]:
+            error = run("sum", name, cwd=self.dir).stderr.decode()
+            line = error.splitlines()[1][len("hint: "):]
+            if shutil.which(shlex.split(line)[0]):
+                done = shell(line, self.dir, stderr=subprocess.PIPE)
+                self.assertEqual((done.stdout, done.stderr), ("3\n", ""), line)
 
 
 class Npy(CommandTest):

@@ -11,6 +11,7 @@ import unittest
 import numpy as np
 
 from command import BITFOLD, CommandTest
+from ranks import ENVIRONMENT
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BUILD = os.path.dirname(os.path.abspath(shutil.which(BITFOLD) or ""))
@@ -69,6 +70,13 @@ class Installed(CommandTest):
         out = self.path(os.path.basename(source) + ".out")
         call(compiler, *WARNINGS, source, "-o", out, *flags)
         return out
+
+    def cmake(self, build, *options):
+        """Builds the project that is in the test's directory. Ninja is there, for bitfold's own build
+        takes it; make need not be."""
+        call("cmake", "-G", "Ninja", "-S", self.dir, "-B", build,
+             "-DCMAKE_PREFIX_PATH=" + self.prefix, *options)
+        call("cmake", "--build", build)
 
     def run_here(self, *arguments):
         return call(*arguments, env=self.environment, cwd=self.dir)
@@ -152,9 +160,7 @@ target_link_libraries(ranks PRIVATE bitfold::bitfold_mpi_%s)
 class Ranks(Installed):
     def start(self, name, program):
         starter = shutil.which("mpirun." + name) or shutil.which("mpirun")
-        return call(starter, *(["--oversubscribe"] if name == "openmpi" else []), "-n", "2", program,
-                    env={**self.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        return call(starter, "-n", "2", program, env={**self.environment, **ENVIRONMENT})
 
     def test_programs_over_mpi(self):
         self.need("pkg-config", "cc")
@@ -168,8 +174,7 @@ class Ranks(Installed):
             self.assertEqual(self.start(name, program), "0 2\n")
             self.write("CMakeLists.txt", CMAKE_MPI % (name.encode(), name.encode()))
             build = self.path("build-" + name)
-            call("cmake", "-S", self.dir, "-B", build, "-DCMAKE_PREFIX_PATH=" + self.prefix)
-            call("cmake", "--build", build)
+            self.cmake(build)
             self.assertEqual(self.start(name, build + "/ranks"), "0 2\n")
 
 
@@ -236,9 +241,7 @@ class CMakePackage(Installed):
                 target_link_libraries(with_${kind} PRIVATE bitfold::${kind})
             endforeach()
             """ % (version, ROOT)).encode())
-        call("cmake", "-G", "Ninja", "-S", self.dir, "-B", self.path("build"), "-DCMAKE_PREFIX_PATH=" +
-             self.prefix, "-DCMAKE_C_COMPILER=" + cached("CMAKE_C_COMPILER"))
-        call("cmake", "--build", self.path("build"))
+        self.cmake(self.path("build"), "-DCMAKE_C_COMPILER=" + cached("CMAKE_C_COMPILER"))
         for kind in ["bitfold", "bitfold_static"]:
             self.assertEqual(self.run_here(self.path("build/with_" + kind)), "1\n")
 

@@ -17,6 +17,7 @@ import unittest
 import numpy as np
 
 from command import BITFOLD, SHORT, CommandTest, run
+from ranks import ENVIRONMENT
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300"))
 ALL = CASES >= 1000
@@ -27,8 +28,6 @@ STARTERS = {"openmpi": ["--oversubscribe", "-q"], "mpich": []}
 NUMBERS = {"openmpi": [2, 3, 5], "mpich": [2, 3]}
 FOUND = [mpi for mpi in STARTERS if shutil.which("mpirun." + mpi) and
          os.path.exists(os.path.join(FOLDER, "bitfold-mpi." + mpi))]
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "ASAN_OPTIONS": "detect_leaks=0"}  # MPI's own
 
 COMMANDS = [
     "sum x.npy", "sum --hex tiny.npy", "prod x.npy", "argmin x.npy", "argmax --total x.npy y.npy",
@@ -146,7 +145,8 @@ class RanksTest(CommandTest):
         command = ["mpirun." + mpi, *STARTERS[mpi], "-n", str(ranks),
                    os.path.join(FOLDER, "bitfold-mpi." + mpi), *map(str, arguments)]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **more}
-        return subprocess.Popen(command, stderr=subprocess.PIPE, cwd=self.dir, env=ENVIRONMENT,
+        return subprocess.Popen(command, stderr=subprocess.PIPE, cwd=self.dir,
+                                env={**os.environ, **ENVIRONMENT, "ASAN_OPTIONS": "detect_leaks=0"},  # MPI's own
                                 start_new_session=True, **streams)
 
     def end(self, child, data=None):

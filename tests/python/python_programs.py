@@ -6,7 +6,8 @@ import subprocess
 import sys
 import unittest
 
-from documents import ENVIRONMENT, ROOT
+from documents import ROOT
+from ranks import ENVIRONMENT
 
 
 def run(*command):

@@ -2,12 +2,13 @@
 import json
 import math
 import os
+import re
 import unittest
 from fractions import Fraction
 
 import numpy as np
 
-from command import DTYPES, OPERATIONS, CommandTest, exact, run
+from command import DTYPES, OPERATIONS, SANITIZED, CommandTest, exact, run
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -300,6 +301,31 @@ class Verify(CommandTest):
         self.assertEqual(rows[-1]["rows"], len(rows) - 1)
         for row in rows[:-1]:
             self.assertTrue(row["ok"] and len(set(row["bits"].values())) == 1, row)
+
+    @unittest.skipIf(SANITIZED, "takes too long")
+    def test_of_a_long_file_the_start_is_taken_unless_all_is_asked_for(self):
+        x = np.zeros((1 << 20) + 5, "?")
+        x[-1] = True
+        name = self.save("x.npy", x)
+        left_out = "takes the first 1048576 of 1048581 elements"
+        for more, total, said in [([], "0", left_out), (["--full"], "1", None),
+                                  (["--count", len(x)], "1", None)]:
+            done = run("verify", "--json", *more, name)
+            rows = [json.loads(line) for line in done.stdout.decode().splitlines()]
+            bits, = [row["bits"] for row in rows[:-1] if row["op"] == "sum"]
+            self.assertEqual((set(bits.values()), rows[-1]["result"]), ({total}, "PASS"), more)
+            self.assertEqual(done.stderr.decode(),
+                             "bitfold verify: %s: %s; with --full, all\n" % (name, said) * bool(said))
+
+    @unittest.skipIf(SANITIZED, "takes too long")
+    def test_it_shows_its_progress(self):
+        name = self.save("x.npy", np.arange(1 << 19, dtype="f8"))
+        error = run("verify", "--progress", name).stderr.decode()
+        share = r"bitfold verify: %s: [\d.]+ [MG]B of [\d.]+ GB \((\d+)%%\), [\d.]+ [MG]B/s, \d+ s left\n"
+        self.assertRegex(error, "^(%s)+$" % share % re.escape(name))
+        shares = [int(each) for each in re.findall(share % re.escape(name), error)]
+        self.assertEqual(shares, sorted(shares))
+        self.assertLessEqual(shares[-1], 100)
 
 
 if __name__ == "__main__":
