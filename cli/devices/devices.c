@@ -1,7 +1,7 @@
 /* devices: the CPU, memory and GPUs of this machine, and which of them are used. */
 #include "command.h"
 #include "devices/gpu.h"
-#include "runtime/hardware.h"
+#include "memory/hardware.h"
 #include "runtime/json.h"
 #include "runtime/options.h"
 #include "runtime/progress.h"

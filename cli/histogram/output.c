@@ -7,7 +7,7 @@
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
 #include "runtime/stream.h"
-#include "runtime/utf8.h"
+#include "text/utf8.h"
 #include "sheet/sheet.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 
 #include "input/bytes.h"
 #include "memory/temporary.h"
-#include "runtime/hardware.h"
+#include "memory/hardware.h"
 
 #include <errno.h>
 #include <string.h>

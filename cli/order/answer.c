@@ -226,7 +226,7 @@ static bool is_whole(const question *q, int64_t length) {
 void answer_settle(answer *x, const question *q, bf_dtype dtype, bf_dtype to, int64_t length) {
     const int64_t n = answer_count(x);
     const bool rounds =
-        output_names_array(q->options->output) && tagged_wanted(dtype, to) && !is_whole(q, length);
+        q->options->form == FORM_NPY && tagged_wanted(dtype, to) && !is_whole(q, length);
     x->values.dtype =
         rounds ? tagged_make(x->memory, n, to) : tagged_settle(x->memory, n, dtype, to);
 }

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "order/passes.h"
 
-#include "runtime/hardware.h"
+#include "memory/hardware.h"
 #include "work/ranks.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "runtime/operand.h"
 
 #include "input/guess.h"
-#include "runtime/hardware.h"
+#include "memory/hardware.h"
 
 #include <ctype.h>
 #include <errno.h>

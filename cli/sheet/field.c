@@ -2,7 +2,7 @@
 
 #include "runtime/json.h"
 #include "runtime/output.h"
-#include "runtime/utf8.h"
+#include "text/utf8.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "table/pairs.h"
 
-#include "runtime/hardware.h"
+#include "memory/hardware.h"
 
 #include <stdlib.h>
 

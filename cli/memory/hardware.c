@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "runtime/hardware.h"
+#include "memory/hardware.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* The machine's hardware, as the kernel reports it. */
-#ifndef BITFOLD_CLI_RUNTIME_HARDWARE_H
-#define BITFOLD_CLI_RUNTIME_HARDWARE_H
+#ifndef BITFOLD_CLI_MEMORY_HARDWARE_H
+#define BITFOLD_CLI_MEMORY_HARDWARE_H
 
 #include <stdbool.h>
 #include <stdint.h>
