@@ -304,8 +304,17 @@ static int refuse_text_options(const source *s, const input *in) {
     return EXIT_USAGE;
 }
 
+/* Reads the first bytes: of an array no more than its header has at least, of all else a head. */
+static int64_t read_head(source *s, unsigned char head[CONTAINER_HEAD]) {
+    const int64_t got = read_bytes(s, 0, head, NPY_PREFIX);
+    if (got < NPY_PREFIX || npy_has_magic(head, (size_t)got)) return got;
+    const int64_t more = read_bytes(s, got, head + got, CONTAINER_HEAD - (size_t)got);
+    return more < 0 ? more : got + more;
+}
+
 /* What is compressed is a stream, whose first bytes have been read. */
-static int unpack_source(source *s, const input *in, unsigned char *prefix, int64_t *got) {
+static int unpack_source(source *s, const input *in, unsigned char head[CONTAINER_HEAD],
+                         int64_t *got) {
     unpack_error error;
     if (s->file) {
         tape_open(&s->tape, s->fd, s->keep);
@@ -315,36 +324,28 @@ static int unpack_source(source *s, const input *in, unsigned char *prefix, int6
     s->file = false;
     s->stream = true;
     s->start = 0;
-    if (!tape_unpack(&s->tape, prefix, (size_t)*got, s->keep, in->unpack, &error)) {
+    if (!tape_unpack(&s->tape, head, (size_t)*got, s->keep, in->unpack, &error)) {
         fail(EXIT_IO, s->name, "%s", error.what);
         if (error.hint) hint("%s", error.hint);
         return EXIT_IO;
     }
-    *got = tape_read(&s->tape, prefix, NPY_PREFIX);
+    *got = read_head(s, head);
     return *got < 0 ? source_failed(s, *got, errno) : EXIT_DONE;
-}
-
-/* A format that is not read, by its name and by more of its first bytes. */
-static int refuse_container(source *s, const void *prefix, int64_t got) {
-    unsigned char head[CONTAINER_HEAD];
-    memcpy(head, prefix, (size_t)got);
-    const int64_t more = read_bytes(s, got, head + got, sizeof head - (size_t)got);
-    return container_refuse(s->name, s->tape.unpack ? NULL : s->name, head,
-                            (size_t)(more > 0 ? got + more : got));
 }
 
 /* Recognizes the format by the first bytes. */
 static int recognize_format(source *s, const input *in, int64_t file_size) {
-    unsigned char prefix[NPY_PREFIX];
-    int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
+    unsigned char head[CONTAINER_HEAD];
+    int64_t got = read_head(s, head);
     if (got < 0) return source_failed(s, got, errno);
-    if (unpack_knows(prefix, (size_t)got)) {
-        const int unpacked = unpack_source(s, in, prefix, &got);
+    if (unpack_knows(head, (size_t)got)) {
+        const int unpacked = unpack_source(s, in, head, &got);
         if (unpacked != EXIT_DONE) return unpacked;
     }
-    if (container_knows(prefix, (size_t)got)) return refuse_container(s, prefix, got);
-    if (is_text(s, in, prefix, got)) return open_text(s, in, prefix, (size_t)got, file_size);
-    int code = read_header(s, prefix, got);
+    if (container_knows(head, (size_t)got))
+        return container_refuse(s->name, s->tape.unpack ? NULL : s->name, head, (size_t)got);
+    if (is_text(s, in, head, got)) return open_text(s, in, head, (size_t)got, file_size);
+    int code = read_header(s, head, got);
     if (code == EXIT_DONE) code = name_elements(s, in);
     if (code == EXIT_DONE) code = check_size(s, file_size);
     return code == EXIT_DONE ? refuse_text_options(s, in) : code;

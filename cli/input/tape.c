@@ -40,8 +40,10 @@ static int64_t read_spool(tape *t, void *buffer, size_t size) {
 
 /* Gives bytes of the stream itself. */
 static int64_t read_stream(tape *t, void *buffer, size_t size) {
+    if (t->ended) return 0;
     const int64_t got =
         t->unpack ? unpack_read(t->unpack, buffer, size) : bytes_read(t->fd, buffer, size);
+    t->ended = got >= 0 && got < (int64_t)size;
     if (got < 0 || !t->keeps) return got;
     if (!spool_write(&t->spool, buffer, (size_t)got)) {
         t->spool_error = errno;

@@ -9,6 +9,7 @@
 typedef struct tape {
     int fd;
     unpack *unpack;  /* what fd gives is compressed; NULL: it is not */
+    bool ended;      /* it gave less than was asked for; a terminal could go on after its end */
     bool keeps;      /* what is read from fd goes to the spool */
     spool spool;     /* the first bytes of the stream */
     int64_t at;      /* the next byte to give */
