@@ -234,7 +234,9 @@ def _number(table, what, name):
     return table[name]
 
 
-def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None):
+def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, **unknown):
+    if unknown:
+        _library.refuse_unknown(unknown)
     ddof = ddof if correction is None else correction
     options = _library.ReduceOptions(
         0, _number(NAN_POLICIES, "nan policy", nan),
@@ -285,7 +287,7 @@ def _is_plain(x):
     return False
 
 
-def _reduce(op, x, axis, keepdims, *, dtype=None, null="error", context=None, **options):
+def _reduce(op, x, axis, keepdims, /, *, dtype=None, null="error", context=None, **options):
     if op in ("argmin", "argmax"):
         refuse_positions(op, null)
     if axis is not None or keepdims:
@@ -494,7 +496,7 @@ def dot(a, b, axis=None, keepdims=False, **options):
     return _dot(a, b, **options)
 
 
-def _dot(a, b, *, dtype=None, null="error", context=None, **options):
+def _dot(a, b, /, *, dtype=None, null="error", context=None, **options):
     context = context or _default_context()
     views = views_of(null, (a, dtype), (b, dtype))
     value = _library.Value()
@@ -662,6 +664,10 @@ class State(Mergeable):
             lib.bf_state_load, state._context._handle, data, len(data), byref(state._handle)
         )
         return state
+
+
+def __dir__():
+    return [*__all__, "__version__"]
 
 
 for _name in __all__:  # shown, and pickled, by the names that users know

@@ -98,12 +98,6 @@ class _OfMany(_Options, total=False):
     fits: bool  # True: the result is a pair of arrays
     empty: _Number | None
 
-class _OfOrder(TypedDict, total=False):
-    nan: _Nan
-    dtype: _Dtype | None
-    null: _Null
-    context: Context | None
-
 # ---- reductions ----------------------------------------------------------------------------------
 
 @overload
@@ -654,8 +648,22 @@ class _UniqueCounts(NamedTuple):
     values: _Array
     counts: _Array
 
-def unique_counts(x: _ArrayLike, **options: Unpack[_OfOrder]) -> _UniqueCounts: ...
-def unique_values(x: _ArrayLike, **options: Unpack[_OfOrder]) -> _Array: ...
+def unique_counts(
+    x: _ArrayLike,
+    *,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _UniqueCounts: ...
+def unique_values(
+    x: _ArrayLike,
+    *,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
 def mode(
     x: _ArrayLike,
     *,
