@@ -73,7 +73,7 @@ from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._mergeable import Mergeable
-from ._nulls import views_of
+from ._nulls import absorb_valid, views_of, whole_views
 from ._order import *
 from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
@@ -461,19 +461,53 @@ def _description(d):
 
 def describe(x, *, dtype=None, null="error", context=None, **options):
     """Returns a Description, in one pass: counts, extremes and their indices, sum, mean and std.
-    Values that do not exist are None. Indices count the elements that are not NULL.
+    Values that do not exist are None. Indices are those in x, whose NULLs count there.
+
+    Of a table of pandas, Polars or pyarrow: a dict of the Description of each column of numbers, by name.
+
+    Errors: ArgumentError (two columns of one name).
 
     >>> bitfold.describe(numpy.array([1, 2, 3, 6]))
     Description(n=4, nan=0, inf=0, min=1, argmin=0, max=6, argmax=3, sum=12, mean=3.0, std=1.8708286933869707)
     """
+    columns = _columns_of(x)
+    if columns is not None:
+        return _descriptions(columns, dtype=dtype, null=null, context=context, **options)
     context = context or _default_context()
-    view = View(x, dtype, null)
+    rules = _options(**options)
+    (view,), valid = whole_views([(x, dtype)]) if null == "skip" else ([View(x, dtype, null)], None)
+    if valid is not None:
+        state = State("describe", view.dtype, context)
+        return absorb_valid(state, view, valid).result(**options)
     description = _library.sized(_library.Description)
     context._call(
-        lib.bf_describe, context._handle, byref(view.array), _options(**options),
-        byref(description),
-    )  # fmt: skip
+        lib.bf_describe, context._handle, byref(view.array), rules, byref(description)
+    )
     return _description(description)
+
+
+def _columns_of(x):
+    """Returns the names and the columns of a table of Polars, pyarrow or pandas; None: x is no table."""
+    if hasattr(x, "get_columns"):
+        return [(column.name, column) for column in x.get_columns()]
+    if hasattr(x, "column_names") and hasattr(x, "columns"):
+        return list(zip(x.column_names, x.columns))
+    return list(x.items()) if hasattr(x, "columns") and hasattr(x, "items") else None
+
+
+def _descriptions(columns, **options):
+    found = {}
+    for name, column in columns:
+        try:
+            made = describe(column, **options)
+        except DtypeError:  # no numbers
+            continue
+        except ArgumentError as error:
+            raise ArgumentError(f"column {name!r}: {error.message}") from None
+        if name in found:
+            raise ArgumentError(f"two columns are called {name!r}")
+        found[name] = made
+    return found
 
 
 def dot(a, b, axis=None, keepdims=False, **options):
@@ -554,11 +588,15 @@ class State(Mergeable):
 
     def absorb(self, x, y=None, *, dtype=None, null="error"):
         """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
-        null="skip" is refused by argmin and argmax; the indices of "describe" then count what is not
-        NULL. Returns the state."""
-        if null == "skip" and (op := self.info().op) in ("argmin", "argmax"):
+        null="skip" is refused by argmin and argmax; of "describe" a NULL counts in the indices.
+        Returns the state."""
+        op, dtype = self.info().op, self._dtype(dtype)
+        if op in ("argmin", "argmax"):
             refuse_positions(op, null)
-        dtype = self._dtype(dtype)
+        if null == "skip" and op == "describe" and y is None:
+            (view,), valid = whole_views([(x, dtype)])
+            if valid is not None:
+                return absorb_valid(self, view, valid)
         views = views_of(null, *((each, dtype) for each in (x, y) if each is not None))
         function = lib.bf_state_absorb if y is None else lib.bf_state_absorb_pair
         self._context._call(function, self._handle, *(byref(view.array) for view in views))

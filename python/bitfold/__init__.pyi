@@ -31,6 +31,9 @@ class _HasArrowArray(Protocol):
 class _HasArrowDeviceArray(Protocol):
     def __arrow_c_device_array__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+class _MakesArrowArray(Protocol):
+    def __arrow_array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 class _HasArrowStream(Protocol):
     def __arrow_c_stream__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -44,7 +47,15 @@ _ArrayLike: TypeAlias = (
     | _HasArrowArray
     | _HasArrowDeviceArray
     | _HasArrowStream
+    | _MakesArrowArray
 )
+
+# A table of pandas, Polars or pyarrow.
+class _Table(Protocol):
+    @property
+    def columns(self) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
 
 # A new array of the caller's kind: numpy.ndarray, torch.Tensor, cupy.ndarray or Result.
 _Array: TypeAlias = Any
@@ -53,7 +64,12 @@ class _NumpyDtype(Protocol):
     @property
     def str(self) -> builtins.str: ...
 
-_Dtype: TypeAlias = str | _NumpyDtype  # "f64", "float64", "<f8", numpy.dtype("f8")
+class _TorchDtype(Protocol):
+    @property
+    def is_floating_point(self) -> bool: ...
+
+# "f64", "float64", "f8", "<f8", numpy.dtype("f8"), numpy.float64, torch.float64
+_Dtype: TypeAlias = str | type | _NumpyDtype | _TorchDtype
 
 # ---- options -------------------------------------------------------------------------------------
 
@@ -220,6 +236,16 @@ class Description(NamedTuple):
     mean: float | None
     std: float | None
 
+@overload
+def describe(
+    x: _Table,
+    *,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+    **options: Unpack[_Rules],
+) -> dict[Any, Description]: ...
+@overload
 def describe(
     x: _ArrayLike,
     *,
