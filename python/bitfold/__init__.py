@@ -7,8 +7,9 @@
 An array is any object with the buffer protocol (array.array, memoryview, bytes, NumPy arrays),
 __array_interface__, __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), DLPack
 (PyTorch, JAX), or a column of Arrow (pyarrow, Polars, pandas, DuckDB), of any shape and strides. Its
-memory is read in place; only columns in several chunks, with NULLs, or of bools are copied. Masked
-arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only on the
+memory is read in place. Copied are columns in several chunks, with NULLs, or of bools; elements of the
+other byte order (">f8"), which takes several times as long as a sum; and those whose strides are not
+whole elements, such as a field of a packed record. Masked and sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only on the
 values, not on threads, instruction set, device or machine.
 
     >>> import numpy
@@ -31,7 +32,8 @@ Functions have these keyword arguments, where they apply:
     overflow   "error" (default): a product of integers beyond 128 bits is refused; "wrap": it is
                taken modulo 2^64
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
-               any dtype for contiguous bytes; no element is converted
+               any dtype for contiguous bytes; no element is converted. Every dtype is given as "f64",
+               "float64", "f8", "<f8", or by one of NumPy or PyTorch; "i8" and "u8" have 8 bits
     null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out;
                where several arrays go together, each row in which one is NULL. Reductions but reduce_runs,
                describe, medians, quantiles, nth, sort, unique, mode, is_sorted, histogram, bincount and

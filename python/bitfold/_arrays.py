@@ -3,11 +3,12 @@ Arrow C interfaces or, for memory on a GPU, __cuda_array_interface__."""
 
 import ctypes
 import functools
+import math
 import struct
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
-from ._exchange import CUDA, KEEP, LEGACY_STREAM, _call, read_arrow, read_dlpack
+from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_arrow, read_dlpack
 from ._result import TYPESTR, Result, new_result
 from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, lib, whole
 
@@ -27,6 +28,11 @@ _LONG_NAMES = {
     "uint32": "u32", "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
     "float64": "f64",
 }  # fmt: skip
+# What else the libraries call them. "i4" is not here: its kin "i8" has 8 bits for us and 8 bytes for NumPy.
+_OTHER_NAMES = {
+    "f2": "f16", "f4": "f32", "f8": "f64", "bool_": "bool", "float": "f64", "int": "i64",
+    "longlong": "i64", "ulonglong": "u64",
+}  # fmt: skip
 _KIND_OF_CODE = {
     **{"?": "b"}, **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("cBHILQN", "u"),
     **dict.fromkeys("efd", "f"),
@@ -35,24 +41,46 @@ _KIND_OF_CODE = {
 
 def dtype_name(dtype):
     """Returns bitfold's name of a dtype. dtype is such a name ("i8" has 8 bits), a long name
-    ("float64"), a string of NumPy's with its byte order ("<f8", "|b1") or a numpy.dtype."""
-    text = getattr(dtype, "str", dtype)
-    if not isinstance(text, str):
-        raise DtypeError(f"a dtype is a name such as 'f64', not {dtype!r}")
+    ("float64"), "f2", "f4" or "f8", a string of NumPy's with its byte order ("<f8", "|b1"), a dtype of
+    NumPy or PyTorch, or a type such as numpy.float32 or float."""
+    text = dtype if isinstance(dtype, str) else _text_of(dtype)
     if text in DTYPES:
         return text
     if text in _LONG_NAMES:
         return _LONG_NAMES[text]
-    if text[:1] in ("<", ">", "|", "=") and text[1:] in _BY_KIND:
-        _refuse_foreign_order(text[0], int(text[2:]), text)
+    if text in _OTHER_NAMES:
+        return _OTHER_NAMES[text]
+    if text[:1] in _ORDERS and text[1:] in _BY_KIND:
         return _BY_KIND[text[1:]]
-    raise DtypeError(f"dtype {text!r} is not supported")
+    meant = f": {_BY_KIND[text]!r} has {text[1:]} bytes" if text in _BY_KIND else ""
+    raise DtypeError(f"dtype {text!r} is not supported{meant}")
 
 
-def _refuse_foreign_order(order, size, text):
-    foreign = ">" if sys.byteorder == "little" else "<"
-    if order == foreign and size > 1:
-        raise DtypeError(f"{text!r} data have the other byte order: convert them first")
+_ORDERS = "<", ">", "|", "="
+
+
+def _text_of(dtype):
+    """Returns what NumPy or PyTorch calls a dtype, or Python a type."""
+    if isinstance(dtype, type):
+        return dtype.__name__
+    for attribute in ("name", "str"):
+        if isinstance(getattr(dtype, attribute, None), str):
+            return getattr(dtype, attribute)
+    text = str(dtype)
+    if not text.startswith("torch."):
+        raise DtypeError(f"a dtype is a name such as 'f64', not {dtype!r}")
+    return text[len("torch.") :]
+
+
+def _is_foreign(order, size):
+    """Whether elements of this size have another byte order than this machine's."""
+    return size > 1 and order == (">" if sys.byteorder == "little" else "<")
+
+
+def _names_foreign(dtype):
+    """Whether a dtype that the caller names has the other byte order."""
+    text = getattr(dtype, "str", dtype)
+    return isinstance(text, str) and text[1:] in _BY_KIND and _is_foreign(text[0], int(text[2:]))
 
 
 class _Buffer(ctypes.Structure):
@@ -75,8 +103,8 @@ _release_buffer.restype = None
 
 
 class View:
-    """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists.
-    null: what becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other
+    """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists. What
+    no bf_array can say, another byte order and strides of no whole elements, is copied. null: what becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other
     choice); of KEEP, `valid` is an array of bools, or None if there are no NULLs."""
 
     def __init__(self, x, dtype=None, null=None):
@@ -86,8 +114,11 @@ class View:
         if null not in (None, "error", "skip", KEEP):
             raise ArgumentError(f"null is 'error' or 'skip', not {null!r}")
         refuse_hidden(x)
+        if wanted is None and _is_bf16(x):
+            wanted = "bf16"
         interface = _cuda_interface(x)
-        if interface is not None:
+        on_gpu = interface is not None
+        if on_gpu:
             _wait_for(interface)
             read = self._from_interface
         elif self._acquire(x):
@@ -96,11 +127,18 @@ class View:
             read, interface = self._from_interface, x.__array_interface__
         else:
             read, interface = self._from_exchange, (x, null)
-        pointer, name, size, shape, strides = read(interface, wanted)
+        pointer, name, size, shape, strides, foreign = read(interface, wanted)
         if name != wanted and wanted is not None:
+            foreign = foreign or (size == 1 or name is None) and _names_foreign(dtype)
             name, size, shape, strides = _reinterpret(name, wanted, size, shape, strides)
         self.dtype = name
-        self.array = _array(pointer, name, size, shape, strides)
+        if foreign or not _are_whole(shape, strides, size):
+            if on_gpu:
+                raise DtypeError("data of another byte order, or of odd strides, on a GPU: copy them there")
+            self.array, self._owner = _copied(pointer, name, shape, strides, foreign)
+            self.readonly = True  # what is written to a copy is lost
+        else:
+            self.array = _array(pointer, name, size, shape, strides)
 
     def __del__(self):
         if self._buffer is not None:
@@ -127,20 +165,23 @@ class View:
         """Reads an object of pandas, whose __array__ keeps a NaN what it is; or one of Arrow; or of
         DLPack; or what else makes an array of itself."""
         x, null = source
-        if _is_plain_pandas(x):
-            return self._from_inner(x.__array__())
-        if any(hasattr(x, name) for name in _ARROW):
-            array, self._owner, self.valid = read_arrow(x, null, NAMES, SIZES)
+        if _library_of(x) == "pandas":
+            x = getattr(x, "array", x)  # where a Series or an Index has its values
+            refuse_mixed(x)
+        arrow = None if _is_plain(x) else arrow_of(x)
+        if arrow is not None:
+            array, self._owner, self.valid = read_arrow(arrow, null, NAMES, SIZES)
             self.readonly = True
         elif hasattr(x, "__dlpack__"):
             array, self.readonly, self._owner = read_dlpack(x)
             if x.__dlpack_device__()[0] == CUDA:
                 _wait_for({"stream": LEGACY_STREAM, "data": (array.data, False)})
         else:
+            refuse_missing(x)
             return self._from_inner(x.__array__())
         name = NAMES[array.dtype]
         strides = [step * SIZES[name] for step in array.strides[: array.ndim]]
-        return array.data, name, SIZES[name], array.shape[: array.ndim], strides
+        return array.data, name, SIZES[name], array.shape[: array.ndim], strides, False
 
     def _from_inner(self, inner):
         self._owner = inner
@@ -154,8 +195,8 @@ class View:
         strides = _contiguous(shape, buffer.itemsize)
         if buffer.strides:
             strides = buffer.strides[: buffer.ndim]
-        name = _format_name((buffer.format or b"B").decode(), buffer.itemsize, wanted)
-        return buffer.buf, name, buffer.itemsize, shape, strides
+        name, foreign = _format_name((buffer.format or b"B").decode(), buffer.itemsize, wanted)
+        return buffer.buf, name, buffer.itemsize, shape, strides, foreign
 
     def _from_interface(self, interface, wanted):
         self.readonly = interface["data"][1] if isinstance(interface.get("data"), tuple) else True
@@ -168,19 +209,49 @@ class View:
         strides = interface.get("strides") or _contiguous(shape, size)
         if len(strides) != len(shape):
             raise ArgumentError(f"an array interface of {len(shape)} extents and {len(strides)} strides")
-        return interface["data"][0], name, size, shape, list(strides)
+        foreign = _is_foreign(text[0], size)
+        return interface["data"][0], name, size, shape, list(strides), foreign
 
 
-_ARROW = "__arrow_c_device_array__", "__arrow_c_array__", "__arrow_c_stream__"
-_OTHER_WAYS = "__array_interface__", *_ARROW, "__dlpack__", "__array__"
+_OTHER_WAYS = "__array_interface__", *ARROW, "__arrow_array__", "__dlpack__", "__array__"
 
 
-def _is_plain_pandas(x):
-    """Whether x is an object of pandas whose values are those of NumPy: others may have NULLs."""
-    if _library_of(x) != "pandas":
-        return False
-    dtypes = [x.dtype] if hasattr(x, "dtype") else getattr(x, "dtypes", [None])
-    return all(hasattr(dtype, "str") for dtype in dtypes)  # only NumPy's have it
+def _is_bf16(x):
+    """Whether x is an array of NumPy of bfloat16, which its buffer does not name."""
+    return _library_of(x) == "numpy" and getattr(getattr(x, "dtype", None), "name", "") == "bfloat16"
+
+
+def _dtypes_of(x):
+    return [x.dtype] if hasattr(x, "dtype") else list(getattr(x, "dtypes", [None]))
+
+
+def _is_plain(x):
+    """Whether x is an object of pandas whose values are NumPy's: others may have NULLs."""
+    return _library_of(x) == "pandas" and all(map(_is_numpys_dtype, _dtypes_of(x)))
+
+
+def _is_numpys_dtype(dtype):
+    kind = type(dtype)
+    return kind.__module__.split(".")[0] == "numpy" or kind.__name__ in ("NumpyEADtype", "PandasDtype")
+
+
+def refuse_mixed(x):
+    """Refuses a table of pandas in whose one array integers of 64 bits would become floats."""
+    names = {str(dtype) for dtype in _dtypes_of(x)}
+    if len(names) > 1 and _is_plain(x) and names & {"int64", "uint64"}:
+        raise DtypeError(f"columns of {', '.join(sorted(names))}: no dtype holds them all, so give one of them")
+
+
+def refuse_missing(x):
+    """Refuses missing values of which __array__ makes NaNs, in a dtype that may not hold the others."""
+    if all(map(_is_numpys_dtype, _dtypes_of(x))) or not callable(getattr(x, "isna", None)):
+        return
+    missing = x.isna().__array__()
+    if missing.any():
+        raise ArgumentError(
+            f"{missing.sum()} of {missing.size} elements are missing, and {type(x).__name__!r} gives no Arrow"
+            " column that says which: give dropna()"
+        )
 
 
 def refuse_hidden(x):
@@ -188,8 +259,11 @@ def refuse_hidden(x):
     mask = getattr(x, "mask", None)
     if mask is not None and not callable(mask):  # pandas has a method of this name
         raise ArgumentError("a masked array: give compressed(), filled() or data, which have no mask")
-    if getattr(getattr(x, "dtype", None), "kind", None) in ("m", "M", "c"):
+    dtype = getattr(x, "dtype", None)
+    if getattr(dtype, "kind", None) in ("m", "M", "c"):
         raise DtypeError(f"data of dtype {x.dtype} are not supported")
+    if type(dtype).__name__ == "SparseDtype":  # pandas
+        raise DtypeError(f"sparse data ({dtype}): give their dense form, numpy.asarray()")
     if hasattr(x, "is_neg") and x.is_neg():  # PyTorch: a view that is negated when it is read
         raise ArgumentError("a tensor with its negative bit set: give resolve_neg()")
 
@@ -238,8 +312,7 @@ def _format_name(text, size, wanted):
     is_raw = code.lstrip("0123456789") == "x"
     if name is None and not (is_raw and wanted and SIZES[wanted] == size):
         raise DtypeError(f"data of format {text!r} are not supported")
-    _refuse_foreign_order(">" if order == "!" else order, size, text)
-    return name
+    return name, _is_foreign(">" if order == "!" else order, size)
 
 
 def _reinterpret(name, wanted, size, shape, strides):
@@ -265,15 +338,32 @@ def _contiguous(shape, size):
     return strides
 
 
+def _are_whole(shape, strides, size):
+    """Whether the strides, in bytes, are of whole elements, where there are several."""
+    return all(extent < 2 or stride % size == 0 for extent, stride in zip(shape, strides))
+
+
+def _copied(pointer, name, shape, strides, foreign):
+    """Returns a copy of elements of any strides and byte order, and its memory. Their bytes are an array
+    with one more dimension, which lies backwards if the order is the other one."""
+    from ._map import copy_array
+
+    size, count = SIZES[name], math.prod(shape)
+    start = pointer + size - 1 if foreign else pointer
+    given = _array(start, "u8", 1, [*shape, size], [*strides, -1 if foreign else 1])
+    memory = ctypes.create_string_buffer(max(count * size, 1))
+    address = ctypes.addressof(memory)
+    room = _array(address, "u8", 1, [*shape, size], _contiguous([*shape, size], 1))
+    copy_array(given, room)
+    return _array(address, name, size, shape, _contiguous(shape, size)), memory
+
+
 def _array(pointer, name, size, shape, strides):
     if len(shape) > MAX_DIMS:
         raise ShapeError(f"{len(shape)} dimensions; bitfold takes up to {MAX_DIMS}")
     array = Array(pointer, DTYPES[name], len(shape))
     for i, (extent, stride) in enumerate(zip(shape, strides)):
-        # The stride of fewer than two elements is never used, so any value will do.
-        step, rest = divmod(stride, size) if extent > 1 else (1, 0)
-        if rest:
-            raise ShapeError(f"a stride of {stride} bytes is not a whole number of {name} elements")
+        step = stride // size if extent > 1 else 1  # of fewer than two elements it is never used
         if not (-(1 << 63) <= step < 1 << 63 and extent < 1 << 63):  # ctypes takes it modulo 2^64
             raise ShapeError(f"{extent} elements, {stride} bytes apart: no memory is so large")
         array.shape[i] = extent
@@ -348,7 +438,7 @@ def _is_numpys(x):
     NumPy's and none of Arrow's, or there is no x."""
     if x is None or _library_of(x) in ("numpy", "pandas"):
         return True
-    is_arrow = any(hasattr(x, name) for name in _ARROW)
+    is_arrow = any(hasattr(x, name) for name in ARROW)
     return not is_arrow and any(hasattr(x, name) for name in _OF_NUMPY)
 
 

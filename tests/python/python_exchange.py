@@ -10,6 +10,7 @@ import subprocess
 import sys
 import unittest
 import weakref
+from unittest import mock
 
 import numpy as np
 
@@ -418,6 +419,86 @@ class ByArrow(unittest.TestCase):
         self.assertEqual(bitfold.sum(pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})), 10.0)
         with self.assertRaises(bitfold.DtypeError):
             bitfold.sum(pd.Series(["a"]))
+
+    def test_arrays_and_indices_of_pandas(self):
+        pd = library("pandas")
+        library("pyarrow")
+        wide = 2**53 + 1
+        for dtype in ("Int64", "UInt64", "int64[pyarrow]"):
+            made = pd.array([wide, None], dtype)
+            for x in (made, pd.Series(made), pd.Series(made).array, pd.Index(made), pd.DataFrame({"a": made})):
+                with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 2 elements are NULL", msg=type(x)):
+                    bitfold.sum(x)
+                self.assertEqual(bitfold.sum(x, null="skip"), wide)
+            self.assertEqual(bitfold.sum(pd.array([wide], dtype)), wide)
+        self.assertEqual(bitfold.sum(pd.array([True, None, True], "boolean"), null="skip"), 2)
+        self.assertEqual(bitfold.sum(pd.array([0.5, None], "Float64"), null="skip"), 0.5)
+        for x in (pd.Series([1.0, math.nan]), pd.Series([1.0, math.nan]).array, pd.Index([1.0, math.nan])):
+            self.assertTrue(math.isnan(bitfold.sum(x)))  # a NaN of NumPy is a value
+            self.assertEqual(bitfold.sum(x, nan="skip"), 1.0)
+        self.assertEqual(bitfold.sum(pd.RangeIndex(4)), 6)
+
+    def test_what_pandas_has_without_arrow(self):
+        pd = library("pandas")
+        wide = 2**53 + 1
+        for kind in (pd.Categorical, pd.CategoricalIndex, lambda x: pd.Series(pd.Categorical(x))):
+            self.assertEqual(bitfold.sum(kind([wide, 1])), wide + 1)
+            for null in ("error", "skip"):
+                with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 2 elements are missing"):
+                    bitfold.sum(kind([wide, None]), null=null)
+        sparse = pd.arrays.SparseArray([0, 1, 0])
+        for x in (sparse, pd.Series(sparse), pd.Index(sparse)):
+            with self.assertRaisesRegex(bitfold.DtypeError, "sparse data"):
+                bitfold.sum(x)
+        with self.assertRaisesRegex(bitfold.DtypeError, "(?i)sparse|no Arrow column"):
+            bitfold.sum(pd.DataFrame({"a": sparse}))
+        for x in (pd.period_range("2020", periods=2, freq="D"), pd.to_datetime(["2020-01-01"])):
+            with self.assertRaises(bitfold.DtypeError):
+                bitfold.sum(x)
+        with self.assertRaisesRegex(bitfold.DtypeError, "float64, int64"):
+            bitfold.sum(pd.DataFrame({"a": [wide], "b": [0.5]}))
+
+    def test_what_makes_an_arrow_column_of_itself(self):
+        x = np.array([2**53 + 1, 7, 3])
+        bits = np.array([0b101], "u1")
+        column = DeviceColumn(x.ctypes.data, 3, "i8", valid=bits.ctypes.data, owner=(x, bits))
+
+        class Extension:
+            def __arrow_array__(self, type=None):
+                return column
+
+            def __array__(self, dtype=None):
+                return np.array([2**53 + 1, math.nan, 3])
+
+        with mock.patch("bitfold._exchange._has_pyarrow", lambda: True):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 3 elements are NULL"):
+                bitfold.sum(Extension())
+            self.assertEqual(bitfold.sum(Extension(), null="skip"), 2**53 + 4)
+
+        class Failing(Extension):
+            def __arrow_array__(self, type=None):
+                raise NotImplementedError("not of this dtype")
+
+        with mock.patch("bitfold._exchange._has_pyarrow", lambda: True):
+            with self.assertRaisesRegex(bitfold.DtypeError, "'Failing' gives no Arrow column: not of this"):
+                bitfold.sum(Failing())
+
+        class Missing(Extension):
+            dtype = "of its own"
+
+            def isna(self):
+                return np.array([False, True, False])
+
+        with mock.patch("bitfold._exchange._has_pyarrow", lambda: False):
+            for null in ("error", "skip"):
+                with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 3 elements are missing"):
+                    bitfold.sum(Missing(), null=null)
+
+        class Sparse(Extension):
+            dtype = type("SparseDtype", (), {})()
+
+        with self.assertRaisesRegex(bitfold.DtypeError, "sparse data"):
+            bitfold.sum(Sparse())
 
     def test_descriptions_count_nulls_in_their_indices(self):
         """As if each stretch without a NULL had been absorbed where it lies, to the same saved bytes."""
