@@ -8,8 +8,8 @@ An array is any object with the buffer protocol (array.array, memoryview, bytes,
 __array_interface__, __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), DLPack
 (PyTorch, JAX), or a column of Arrow (pyarrow, Polars, pandas, DuckDB), of any shape and strides. Its
 memory is read in place. Copied are columns in several chunks, with NULLs, or of bools; elements of the
-other byte order (">f8"), which takes several times as long as a sum; and those whose strides are not
-whole elements, such as a field of a packed record. Masked and sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only on the
+other byte order (">f8") and those whose strides are not whole elements, such as a field of a packed
+record: that takes several times as long as a sum, and without NumPy ten times longer still. Masked and sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only on the
 values, not on threads, instruction set, device or machine.
 
     >>> import numpy

@@ -140,7 +140,8 @@ ARROW = "__arrow_c_device_array__", "__arrow_c_array__", "__arrow_c_stream__"
 def arrow_of(x):
     """Returns what has an Arrow C interface: x, or what it makes of itself with pyarrow; or None."""
     is_arrow = any(hasattr(x, name) for name in ARROW)
-    if not is_arrow and not (hasattr(x, "__arrow_array__") and _has_pyarrow()):
+    may_make = hasattr(x, "__arrow_array__") and (_has_pyarrow() or not hasattr(x, "__array__"))
+    if not is_arrow and not may_make:
         return None
     column = x if is_arrow else _given(x, "__arrow_array__")
     if hasattr(getattr(column, "type", None), "extension_name"):
