@@ -9,8 +9,9 @@ __array_interface__, __cuda_array_interface__ (CuPy arrays and PyTorch tensors o
 (PyTorch, JAX), or a column of Arrow (pyarrow, Polars, pandas, DuckDB), of any shape and strides. Its
 memory is read in place. Copied are columns in several chunks, with NULLs, or of bools; elements of the
 other byte order (">f8") and those whose strides are not whole elements, such as a field of a packed
-record: that takes several times as long as a sum, and without NumPy ten times longer still. Masked and sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only on the
-values, not on threads, instruction set, device or machine.
+record: that takes several times as long as a sum, and without NumPy ten times longer still. Masked and
+sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only
+on the values, not on threads, instruction set, device or machine.
 
     >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
@@ -490,11 +491,12 @@ def describe(x, *, dtype=None, null="error", context=None, **options):
 
 def _columns_of(x):
     """Returns the names and the columns of a table of Polars, pyarrow or pandas; None: x is no table."""
-    if hasattr(x, "get_columns"):
+    kind = type(x)  # a column of pandas is an attribute of its table
+    if hasattr(kind, "get_columns"):
         return [(column.name, column) for column in x.get_columns()]
-    if hasattr(x, "column_names") and hasattr(x, "columns"):
+    if hasattr(kind, "column_names") and hasattr(kind, "columns"):
         return list(zip(x.column_names, x.columns))
-    return list(x.items()) if hasattr(x, "columns") and hasattr(x, "items") else None
+    return list(x.items()) if hasattr(kind, "columns") and hasattr(kind, "items") else None
 
 
 def _descriptions(columns, **options):
@@ -592,14 +594,17 @@ class State(Mergeable):
         """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
         null="skip" is refused by argmin and argmax; of "describe" a NULL counts in the indices.
         Returns the state."""
-        op, dtype = self.info().op, self._dtype(dtype)
+        dtype = self._dtype(dtype)
+        given = [(each, dtype) for each in (x, y) if each is not None]
+        op = self.info().op if null == "skip" else None
         if op in ("argmin", "argmax"):
             refuse_positions(op, null)
-        if null == "skip" and op == "describe" and y is None:
-            (view,), valid = whole_views([(x, dtype)])
+        if op == "describe" and y is None:
+            views, valid = whole_views(given)
             if valid is not None:
-                return absorb_valid(self, view, valid)
-        views = views_of(null, *((each, dtype) for each in (x, y) if each is not None))
+                return absorb_valid(self, views[0], valid)
+        else:
+            views = views_of(null, *given)
         function = lib.bf_state_absorb if y is None else lib.bf_state_absorb_pair
         self._context._call(function, self._handle, *(byref(view.array) for view in views))
         return self

@@ -104,8 +104,9 @@ _release_buffer.restype = None
 
 class View:
     """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists. What
-    no bf_array can say, another byte order and strides of no whole elements, is copied. null: what becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other
-    choice); of KEEP, `valid` is an array of bools, or None if there are no NULLs."""
+    no bf_array can say, another byte order and strides of no whole elements, is copied. null: what
+    becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other choice); of
+    KEEP, `valid` is an array of bools, or None if there are no NULLs."""
 
     def __init__(self, x, dtype=None, null=None):
         self._buffer = self.valid = None
@@ -165,9 +166,8 @@ class View:
         """Reads an object of pandas, whose __array__ keeps a NaN what it is; or one of Arrow; or of
         DLPack; or what else makes an array of itself."""
         x, null = source
-        if _library_of(x) == "pandas":
-            x = getattr(x, "array", x)  # where a Series or an Index has its values
-            refuse_mixed(x)
+        if _library_of(x) == "pandas" and hasattr(type(x), "array"):
+            x = x.array  # where a Series or an Index has its values
         arrow = None if _is_plain(x) else arrow_of(x)
         if arrow is not None:
             array, self._owner, self.valid = read_arrow(arrow, null, NAMES, SIZES)
@@ -178,7 +178,9 @@ class View:
                 _wait_for({"stream": LEGACY_STREAM, "data": (array.data, False)})
         else:
             refuse_missing(x)
-            return self._from_inner(x.__array__())
+            made = x.__array__()
+            refuse_rounded(x, made)
+            return self._from_inner(made)
         name = NAMES[array.dtype]
         strides = [step * SIZES[name] for step in array.strides[: array.ndim]]
         return array.data, name, SIZES[name], array.shape[: array.ndim], strides, False
@@ -222,7 +224,7 @@ def _is_bf16(x):
 
 
 def _dtypes_of(x):
-    return [x.dtype] if hasattr(x, "dtype") else list(getattr(x, "dtypes", [None]))
+    return list(x.dtypes) if hasattr(type(x), "dtypes") else [getattr(x, "dtype", None)]
 
 
 def _is_plain(x):
@@ -235,11 +237,13 @@ def _is_numpys_dtype(dtype):
     return kind.__module__.split(".")[0] == "numpy" or kind.__name__ in ("NumpyEADtype", "PandasDtype")
 
 
-def refuse_mixed(x):
-    """Refuses a table of pandas in whose one array integers of 64 bits would become floats."""
-    names = {str(dtype) for dtype in _dtypes_of(x)}
-    if len(names) > 1 and _is_plain(x) and names & {"int64", "uint64"}:
-        raise DtypeError(f"columns of {', '.join(sorted(names))}: no dtype holds them all, so give one of them")
+def refuse_rounded(x, made):
+    """Refuses a table in whose one array integers of 64 bits have become floats."""
+    dtypes = _dtypes_of(x)
+    wide = any(getattr(dtype, "kind", "") in ("i", "u") and dtype.itemsize == 8 for dtype in dtypes)
+    if wide and made.dtype.kind == "f":
+        names = ", ".join(sorted({str(dtype) for dtype in dtypes}))
+        raise DtypeError(f"columns of {names}: no dtype holds them all, so give one of them")
 
 
 def refuse_missing(x):

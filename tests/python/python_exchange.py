@@ -322,6 +322,16 @@ class ByArrow(unittest.TestCase):
         self.assertTrue(math.isnan(bitfold.sum(nan, null="skip")))  # NaN is a value
         self.assertEqual(bitfold.sum(nan, null="skip", nan="skip"), 1.0)
 
+    def test_a_stream_is_read_once(self):
+        pa = library("pyarrow")
+        for values, kept in (([1.0, None, 3.0], 2), ([1.0, 2.0], 2)):
+            read = lambda: pa.RecordBatchReader.from_batches(
+                pa.schema({"x": pa.float64()}), [pa.record_batch({"x": pa.array(values)})]
+            )
+            for op in ("describe", "sum"):
+                self.assertEqual(bitfold.State(op, "f64").absorb(read(), null="skip").info().count, kept)
+            self.assertEqual(bitfold.describe(read(), null="skip").n, kept)
+
     def test_chunks(self):
         pa = library("pyarrow")
         chunks = pa.chunked_array([[1.5, -2.0], [], [1e20, 4.0, -1e20]])
@@ -457,6 +467,9 @@ class ByArrow(unittest.TestCase):
                 bitfold.sum(x)
         with self.assertRaisesRegex(bitfold.DtypeError, "float64, int64"):
             bitfold.sum(pd.DataFrame({"a": [wide], "b": [0.5]}))
+        self.assertEqual(bitfold.sum(pd.DataFrame({"a": [wide], "b": np.array([1], "i4")})), wide + 1)
+        named = pd.DataFrame({"array": [0.5], "dtype": [1.5], "columns": [2.0]})  # attributes, for pandas
+        self.assertEqual((bitfold.sum(named), len(bitfold.describe(named))), (4.0, 3))
 
     def test_what_makes_an_arrow_column_of_itself(self):
         x = np.array([2**53 + 1, 7, 3])
