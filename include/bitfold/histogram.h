@@ -16,6 +16,7 @@
 
 #include "array.h"
 #include "context.h"
+#include "options.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,9 +44,8 @@ typedef struct bf_histogram_options {
 /* ceil(log2(elements that are no NaNs)) + 1, from 1 to 64; fewer where two edges would be equal. */
 #define BF_BINS_AUTO (-1)
 
-/* BF_HISTOGRAM_OPTIONS(.bins = 100, .range = 1, .lo = 0, .hi = 1) (C only). */
-#define BF_HISTOGRAM_OPTIONS(...)                                                                  \
-    ((bf_histogram_options){.size = sizeof(bf_histogram_options), __VA_ARGS__})
+/* BF_HISTOGRAM_OPTIONS(.bins = 100, .range = 1, .lo = 0, .hi = 1). */
+#define BF_HISTOGRAM_OPTIONS(...) BF_OPTIONS_OF(bf_histogram_options, __VA_ARGS__)
 
 /* Counts array, whose size and range may decide the bins; weights (of options->weights and the
  * array's shape) or NULL. options may be NULL. lo == hi, and one value alone, make a range of 1
