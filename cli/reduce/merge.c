@@ -3,9 +3,9 @@
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
-#include "runtime/form.h"
 #include "runtime/progress.h"
 #include "runtime/statefile.h"
+#include "sheet/form.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "input/unpack.h"
 #include "memory/temporary.h"
 #include "runtime/clash.h"
-#include "runtime/form.h"
 #include "runtime/operand.h"
+#include "sheet/form.h"
 #include "work/ranks.h"
 
 #include <getopt.h>

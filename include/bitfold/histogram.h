@@ -119,8 +119,7 @@ BF_API bf_status bf_histogram_weights(const bf_histogram *histogram, double *sum
 /* What integrates to 1 over the bins, as NumPy computes it: (value / width) / total, where the
  * values are the counts or the sums of weights, their total is that in all bins (of weights exact,
  * and rounded once), and a width is rounded to the dtype of the edges, unless it overflows there.
- * bins of them; NaN where 0 is
- * divided by a total of 0. */
+ * bins of them; NaN where 0 is divided by a total of 0. */
 BF_API bf_status bf_histogram_density(const bf_histogram *histogram, double *density);
 
 /* Saved form, as bf_state_save's: portable, versioned, checksummed, trusted in nothing. Its
