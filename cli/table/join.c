@@ -173,7 +173,7 @@ static int limit_ranks(options *o) {
     if (ranks_count() == 1 || o->memory.limit > 0) return EXIT_DONE;
     ranks_neighbours(&sharing, &before);
     o->memory.limit = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4 / sharing;
-    return ranks_agree(memory_plan_make(&o->memory, o->threads));
+    return ranks_agree(memory_plan_make(&o->memory, &o->threads));
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
