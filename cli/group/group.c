@@ -403,7 +403,7 @@ static int put_groups(group *g, double began) {
                            .percent = quantile ? &w->percent : NULL};
     }
     const int n = o->aggregate_count;
-    const int code = spill_used(&g->spill)
+    const int code = spill_end(&g->spill)
                          ? group_put_spilled_columns(&g->output, o, &subject, &g->spill, columns, n)
                          : group_put_columns(&g->output, o, &subject, columns, n);
     free(key);
