@@ -372,9 +372,6 @@ static int check_line(const options *o) {
                                            : NULL;
         if (with) return refuse_order(with);
     }
-    for (int i = 0; i < o->aggregate_count && strcmp(o->files[0], "-") == 0; i++)
-        if (o->aggregates[i].values && strcmp(o->aggregates[i].values, "-") == 0)
-            return fail(EXIT_USAGE, NULL, "standard input is given more than once");
     return EXIT_DONE;
 }
 
