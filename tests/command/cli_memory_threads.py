@@ -44,6 +44,15 @@ class Threads(MemoryTest):
         for command in [["count"], ["group", "--max", keys]]:
             self.all_limits(*command, keys, steps=steps)
 
+    def test_states_of_many_results(self):
+        """Threads have states of their own only where these fit."""
+        n = 100_000 if SHORT else 1_000_000
+        r = np.random.default_rng(5)
+        name = self.save("x.npy", r.normal(size=n).astype("f4"))
+        index = self.save("i.npy", r.integers(0, 15_000, n).astype("i4"))
+        for op in ["sum", "std"]:
+            self.all_limits(op, "--index", index, "--slots", 15_000, name)
+
     def test_medians_of_groups(self):
         """Of a small table, of long keys, and of more rows than memory holds."""
         r = random.Random(4)
