@@ -17,12 +17,14 @@ static void fetch_text(chunk *c, const chunk_plan *plan) {
     c->end = c->status != TEXT_OK || t->ended;
 }
 
-static void make_text(chunk *c, const chunk_plan *plan, int64_t number, int64_t row) {
+static void make_text(chunk *c, const chunk_plan *plan, int64_t number, int64_t row, bool next) {
     const source *s = plan->source;
     const bool file = !plan->stream;
     c->n = c->bytes = 0;
     if (plan->selection) c->before = *plan->selection;
-    if (file) c->status = text_take_part(s->text, &c->piece, plan->first + number, row);
+    if (file)
+        c->status =
+            (next ? text_take_part : text_try_part)(s->text, &c->piece, plan->first + number, row);
     if (c->status == TEXT_OK) {
         c->bytes = c->piece.end - c->piece.begin;
         c->status = text_read_piece(s->text, &c->piece, plan->selection, &c->rows, &c->refused);
@@ -96,12 +98,20 @@ void chunk_fetch(chunk *c, const chunk_plan *plan, int64_t number) {
         view_elements(c, plan, number);
 }
 
-void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row) {
+void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row, bool next) {
     const source *s = plan->source;
     if (s->text)
-        make_text(c, plan, number, row);
+        make_text(c, plan, number, row, next);
     else if (!plan->stream)
         view_elements(c, plan, number);
+}
+
+bool chunk_is_long(const chunk *c, const chunk_plan *plan) {
+    return plan->source->text && text_is_long(plan->source->text, &c->piece);
+}
+
+void chunk_release(chunk *c, const chunk_plan *plan) {
+    if (plan->source->text) text_release(plan->source->text, &c->piece);
 }
 
 bool chunk_is_guess(const chunk_plan *plan, int64_t row) {

@@ -3,6 +3,7 @@
 #include "runtime/report.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -12,6 +13,10 @@
 /* What a thread needs: the text and numbers of a chunk, scratch memory, its stack; what two chunks
  * that wait to be used need, and code that is read later; and the least to be shared out. */
 enum { THREAD_MIB = 4, WAITING = 2, CODE_MIB = 2, LEAST_MIB = 12 };
+
+/* A line may take such a part of the memory of inputs: buffers grow twofold, and while one thread
+ * has a line that is too long for the others, these have lines of their own. */
+enum { LONGEST_SHARE = 4 };
 
 /* Freed blocks of this size go back to the system at once. */
 enum { RETURNED = 256 * 1024 };
@@ -66,13 +71,13 @@ int memory_plan_make(memory_plan *plan, int *threads) {
     plan->input = shared / 8;
     plan->pipes = shared / 8;
     plan->results = shared / 4;
+    plan->line = shared_bytes(plan, now, INT_MAX / THREAD_MIB) / 8 / LONGEST_SHARE;
     plan->library = shared - plan->input - plan->pipes - plan->results;
     return EXIT_DONE;
 }
 
-/* Buffers grow twofold. */
 size_t memory_plan_line(const memory_plan *plan, int threads) {
-    return (size_t)(plan->input / (2 * (threads + WAITING)));
+    return (size_t)(plan->input / (LONGEST_SHARE * (threads + WAITING)));
 }
 
 /* What is compressed is not mapped. */

@@ -12,6 +12,7 @@ typedef struct memory_plan {
     int64_t pipes;   /* of pipes that are kept; the rest goes to a file */
     int64_t library; /* of the library's objects and calls */
     int64_t results; /* of what is to be shown */
+    int64_t line;    /* of the longest line of text, however many threads there are */
 } memory_plan;
 
 /* Shares plan->limit out for a command of at most so many threads. Sets *threads to as many of them
@@ -19,7 +20,8 @@ typedef struct memory_plan {
  * reported that the limit is too small. */
 int memory_plan_make(memory_plan *plan, int *threads);
 
-/* The longest line of text that the readers of so many threads have room for; 0: no limit. */
+/* The longest line of text that each of so many threads has room for, beside the longest of all; 0:
+ * no limit. */
 size_t memory_plan_line(const memory_plan *plan, int threads);
 
 /* The bytes of memory that a compressed input may take to be decompressed; 0: no limit. */

@@ -662,7 +662,8 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (o->threads == 0) o->threads = bf_usable_threads();
     if (o->checkpoint_interval == 0) o->checkpoint_interval = 5;
     if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, &o->threads);
-    o->input.text.longest = memory_plan_line(&o->memory, o->threads);
+    o->input.text.longest = (size_t)o->memory.line;
+    o->input.text.share = memory_plan_line(&o->memory, o->threads);
     o->input.unpack = memory_plan_unpack(&o->memory);
     temporary_place(o->spill, o->output);
     *code = ranks_agree(*code);

@@ -85,8 +85,10 @@ static int take_elements(places *p, bf_context *context) {
 }
 
 static int load_elements(places *p, const options *o, bf_context *context, const char *name) {
-    const input in = {
-        .count = -1, .text.longest = o->input.text.longest, .unpack = o->input.unpack};
+    const input in = {.count = -1,
+                      .text.longest = o->input.text.longest,
+                      .text.share = o->input.text.share,
+                      .unpack = o->input.unpack};
     const rows_options how = {.threads = o->threads,
                               .settled = true,
                               .unchanging = true,
