@@ -156,8 +156,8 @@ static int count_rows_of(count *c, const char *name) {
 static int put_counts(count *c, const char *file, double began) {
     const options *o = c->options;
     group_subject subject = {c->context, c->groups, file, c->key, began, 0};
-    int code = spill_used(&c->spill) ? group_put_spilled_counts(&c->output, o, &subject, &c->spill)
-                                     : group_put_counts(&c->output, o, &subject);
+    int code = spill_end(&c->spill) ? group_put_spilled_counts(&c->output, o, &subject, &c->spill)
+                                    : group_put_counts(&c->output, o, &subject);
     if (code == EXIT_DONE && o->stats)
         inform(file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", c->bytes, subject.seconds,
                subject.seconds > 0 ? 1e-9 * (double)c->bytes / subject.seconds : 0);

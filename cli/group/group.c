@@ -372,9 +372,6 @@ static int check_line(const options *o) {
                                            : NULL;
         if (with) return refuse_order(with);
     }
-    for (int i = 0; i < o->aggregate_count && strcmp(o->files[0], "-") == 0; i++)
-        if (o->aggregates[i].values && strcmp(o->aggregates[i].values, "-") == 0)
-            return fail(EXIT_USAGE, NULL, "standard input is given more than once");
     return EXIT_DONE;
 }
 
@@ -403,7 +400,7 @@ static int put_groups(group *g, double began) {
                            .percent = quantile ? &w->percent : NULL};
     }
     const int n = o->aggregate_count;
-    const int code = spill_used(&g->spill)
+    const int code = spill_end(&g->spill)
                          ? group_put_spilled_columns(&g->output, o, &subject, &g->spill, columns, n)
                          : group_put_columns(&g->output, o, &subject, columns, n);
     free(key);

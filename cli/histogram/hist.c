@@ -370,11 +370,7 @@ static int check_strict(const hist *h, const char *file) {
 
 static int check_line(const options *o) {
     if (o->expression && o->weights) return fail(EXIT_USAGE, NULL, "-e does not go with --weights");
-    if (o->expression) return expressed_check(o->files, o->file_count);
-    int standard = o->weights && strcmp(o->weights, "-") == 0;
-    for (int i = 0; i < o->file_count; i++) standard += strcmp(o->files[i], "-") == 0;
-    return standard > 1 ? fail(EXIT_USAGE, NULL, "standard input is given more than once")
-                        : EXIT_DONE;
+    return o->expression ? expressed_check(o->file_count) : EXIT_DONE;
 }
 
 static int open_hist(hist *h) {

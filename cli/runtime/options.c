@@ -630,13 +630,12 @@ bool options_parse_own(options *o, const own_options *own, int argc, char **argv
     if (*code == EXIT_DONE) *code = check_device(o->device);
     if (*code == EXIT_DONE) *code = check_isa(o->isa);
     *code = ranks_agree(*code);
-    const bool asked = o->threads > 0;
     if (*code == EXIT_DONE && !join_ranks(o, u)) return false;
     if (o->threads == 0) o->threads = bf_usable_threads();
-    if (!asked) o->threads = memory_plan_threads(&o->memory, o->threads);
     if (o->checkpoint_interval == 0) o->checkpoint_interval = 5;
-    if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, o->threads);
-    o->input.text.longest = memory_plan_line(&o->memory, o->threads);
+    if (*code == EXIT_DONE) *code = memory_plan_make(&o->memory, &o->threads);
+    o->input.text.longest = (size_t)o->memory.line;
+    o->input.text.share = memory_plan_line(&o->memory, o->threads);
     o->input.unpack = memory_plan_unpack(&o->memory);
     temporary_place(o->spill, o->output);
     *code = ranks_agree(*code);

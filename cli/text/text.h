@@ -51,6 +51,7 @@ typedef struct text_options {
     bool no_header;      /* unless this says that it holds none */
     bf_dtype dtype;      /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
     size_t longest;      /* bytes of a line that memory allows; 0: no limit but that of all lines */
+    size_t share;        /* that it allows to several threads at once */
     const text_chooser *chooser; /* NULL: none */
 } text_options;
 

@@ -381,7 +381,7 @@ class Rules(CommandTest):
         self.refused(2, "--on is given twice", *join, "--on", "id", "--on", "name")
         self.refused(2, "--column does not go with --on", *join, "--on", "id", "--column", "1")
         self.refused(2, "two files are needed, not 1", "join", self.a, "--on", "id")
-        self.refused(2, "cannot be both files", "join", "-", "-", "--on", "id")
+        self.refused(2, "more than once", "join", "-", "-", "--on", "id")
         self.refused(1, "No such file", "join", self.a, self.path("c"), "--on", "id")
 
     def test_what_is_refused_of_the_data(self):

@@ -331,7 +331,7 @@ class Join(TablesTest):
         a, b = self.save("a.npy", np.zeros(3, "i4")), self.save("b.npy", np.zeros(3))
         self.refused(3, "no join of different dtypes", "join", a, b)
         self.refused(2, "two files", "join", a)
-        self.refused(2, "both files", "join", "-", "-", stdin=b"")
+        self.refused(2, "more than once", "join", "-", "-", stdin=b"")
 
 
 class Devices(TablesTest):
