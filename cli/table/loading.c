@@ -14,7 +14,7 @@ static int open_side(join_tables *t, int s) {
                               .keep = &t->limit,
                               .memory = o->memory.input / SIDES};
     input in = o->input;
-    in.text.all = true;
+    in.text.all = in.text.table = true;
     in.text.header = in.text.header || join_choice_has_names(o);
     return rows_open(&t->sides[s], o->files[s], &in, &how);
 }
