@@ -40,6 +40,7 @@ typedef struct text_options {
     bool judge_nulls;    /* the same, whatever was asked for: the caller judges them */
     bool lax;            /* rows may have fewer fields than the first, which are NULL, or more */
     bool json;           /* each line holds an object */
+    bool typed;          /* strings of JSON lines tell types apart (text/typed.h) */
     text_style style;    /* of numbers */
     char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
     const char *option;  /* that names columns, if it is not --column */
@@ -72,6 +73,7 @@ typedef struct text_layout {
     const char *option; /* as in the options */
     int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
     json_keys *keys;    /* of JSON lines; NULL: it is something else */
+    bool typed;         /* as in the options, of JSON lines */
     text_style style;   /* of numbers */
     bf_dtype dtype;
 } text_layout;

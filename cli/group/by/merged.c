@@ -213,7 +213,9 @@ static int open_part(const merged *x, part *p) {
         names[a->keys + i] = a->result[i].name;
         strings[a->keys + i] = false;
     }
-    return part_open(p, names, strings, a->keys + a->results, most_strings(x));
+    const int code = part_open(p, names, strings, a->keys + a->results, most_strings(x));
+    for (int i = 0; i < a->keys && code == EXIT_DONE; i++) p->columns[i].typed = table_is_typed(t);
+    return code;
 }
 
 static int put_rows(merged *x, part *p, FILE *f, double began) {

@@ -589,6 +589,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
                                     .array = c->array,
                                     .values = c->values,
                                     .strings = c->offsets ? &c->strings : NULL,
+                                    .typed = table_is_typed(s->groups->table),
                                     .valid = c->valid};
     }
     const sheet all = {columns, s->count, n + o->total, NULL, o->total};

@@ -42,6 +42,9 @@ typedef struct table {
 } table;
 
 /* Functions that return an exit code have reported the failure. Close the table in either case. */
+/* Whether strings of its columns are those of text/typed.h. */
+static inline bool table_is_typed(const table *t) { return t->input.source.text->layout.typed; }
+
 int table_open(table *t, asked *a, bf_context *context);
 void table_close(table *t);
 
