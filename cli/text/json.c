@@ -291,12 +291,18 @@ static bool put_marked(text_strings *to, int64_t row, const char *at, const char
     return good;
 }
 
+/* Whether strings of column k tell types apart. */
+static bool tells_types(const text_rows *rows, const text_layout *l, int k) {
+    const bool key = (l->kinds[k] & TEXT_KEYS) && !text_has_numbers(rows, l, k);
+    return l->typed == TEXT_TYPED || (l->typed == TEXT_TYPED_KEYS && key);
+}
+
 /* Makes a value string number rows->n of column k. False: there is no memory. */
 static bool put_string(text_rows *rows, const text_layout *l, int k, const scalar *s) {
     char typed[TYPED_MOST];
     text_strings *to = &rows->columns[k].strings;
     const char *const at = s->text.at, *const end = s->kind == NULL_VALUE ? at : s->text.end;
-    const size_t n = l->typed ? put_typed(s, typed) : 0;
+    const size_t n = tells_types(rows, l, k) ? put_typed(s, typed) : 0;
     const bool good = n > 0 ? text_strings_put(to, rows->n, typed, typed + n, false)
                       : l->typed && typed_wants_mark(at, end)
                           ? put_marked(to, rows->n, at, end, s->text.escapes)
@@ -506,15 +512,17 @@ static const char *take_line(json_keys *keys, const char *p, text_error *e) {
 
 /* A line that is wrong is refused when it is read, but for the first. */
 bool json_take_keys(json_keys *keys, const char *p, const char *end, text_error *e) {
-    text_error later;
+    text_error later = {.at = p};
     *keys = (json_keys){.n = 0};
     p = take_line(keys, p, e);
-    const bool good = p != NULL;
+    if (!p) return false;
     while (p && p < end && keys->n < TEXT_FIELDS_MOST) {
         p = skip(p);
         p = *p == '\n' ? p + 1 : take_line(keys, p, &later);
     }
-    return good;
+    const bool no_memory = !p && !later.at;
+    if (no_memory) *e = later;
+    return !no_memory;
 }
 
 bool json_want_keys(json_keys *keys, const int *fields, int columns) {

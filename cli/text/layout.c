@@ -389,7 +389,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     if (done && !options->json) done = check_guess(options, row, end, error);
     if (done && own.chooser) done = choose_columns(&first, &own, error);
     layout->option = own.option;
-    layout->typed = own.json && own.typed;
+    layout->typed = own.json && own.typed ? TEXT_TYPED : TEXT_UNTYPED;
     layout->skip_nulls = own.skip_nulls || own.judge_nulls;
     const bool named = options->json || options->header || lists_have_names(options);
     const bool header = named || (options->table && first.names && !options->no_header);

@@ -9,8 +9,8 @@ enum { TRAILER_EMPTY = 64, TRAILER_MOST = 8 + OPTIONS_AGGREGATES + TRAILER_EMPTY
 
 typedef struct trailer {
     bf_reduce_options rules;
-    int columns;                           /* shown of groups; 0: counts */
-    signed char which[OPTIONS_AGGREGATES]; /* aggregate each is; -1: the number of rows */
+    int columns;                           /* that groups are shown in; 0: they are counts */
+    signed char which[OPTIONS_AGGREGATES]; /* the aggregate that each is; -1: the number of rows */
     char empty[TRAILER_EMPTY];             /* the operand of --empty; "": none */
 } trailer;
 

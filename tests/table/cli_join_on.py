@@ -244,6 +244,29 @@ class Messy(CommandTest):
                 self.assertEqual((done.returncode, done.stderr), (0, b""), what)
                 self.assertEqual(read_tsv(done.stdout.decode()), expected, what)
 
+    def test_keys_of_json_lines_keep_their_types(self):
+        """A bool is no number and a string is neither, whatever else a column holds; of other texts none has a type."""
+        pools = [[True, False], ["true", "1", "2.0", "", "\0"], [0, 1, 2, 10], [1.0, 0.5, 2.0, -0.0], [None]]
+        identity = lambda k: k if isinstance(k, str) else (isinstance(k, bool), k)
+        for seed in range(CASES // 3):
+            r = random.Random(seed)
+            a, b = [[r.choice(sum(r.sample(pools, r.randint(1, 4)), [])) for _ in range(r.randrange(1, 20))] for _ in "ab"]
+            files = [self.write(name + ".jsonl", "".join(json.dumps({"k": k, name: i}) + "\n"
+                                                         for i, k in enumerate(keys)).encode())
+                     for name, keys in (("a", a), ("b", b))]
+            want = ["%d\t%d" % (i, j) for i, x in enumerate(a) for j, y in enumerate(b)
+                    if None not in (x, y) and identity(x) == identity(y)]
+            for more in ([], ["-j", 8], ["--memory", LIMIT]):
+                shown = self.result("join", *files, "--on", "k", "--take", "a,b", *more)
+                self.assertEqual(shown.split("\n") if shown else [], want, (seed, a, b))
+        mixed = self.write("a.jsonl", b'{"k":1.0}\n{"k":"1"}\n{"k":true}\n{"k":"\xffw"}\n')
+        for memory in ([], ["--memory", LIMIT]):
+            lines = self.result("join", mixed, mixed, "--on", "k", "--json", *memory).split("\n")
+            self.assertEqual([json.loads(line)["row"]["k"] for line in lines], [1, "1", True, "\ufffdw"])
+        numbers = self.write("b.jsonl", b'{"k":1.0}\n{"k":2e0}\n')
+        self.assertEqual(self.result("join", numbers, numbers, "--on", "k"), "1.0\n2e0")
+        self.assertEqual(self.result("join", mixed, self.write("c.csv", b"k\n1\n"), "--on", "k"), "1")
+
     def test_many_rows_in_chunks(self):
         r = random.Random(5)
         n, m = (3000, 500) if SANITIZED else (60000, 20000)
