@@ -6,9 +6,9 @@
 #include "group/rows.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
-#include "runtime/statefile.h"
 #include "work/ranks.h"
 #include "work/share.h"
+#include "work/statefile.h"
 #include "work/work.h"
 
 #include <stdlib.h>
@@ -383,6 +383,14 @@ static const char *name_of(const struct wanted_aggregate *w) {
     }
 }
 
+/* The columns as they are shown: reductions, and the number of rows. */
+static int save_groups(group *g, const group_column *columns, int n) {
+    statefile saved = {.groups = g->groups, .trailer = trailer_of(g->options)};
+    saved.trailer.columns = n;
+    for (int i = 0; i < n; i++) saved.trailer.which[i] = (signed char)columns[i].which;
+    return statefile_save(&g->save, &saved, g->context);
+}
+
 static int put_groups(group *g, double began) {
     const options *o = g->options;
     char *key = group_key_name(&g->inputs[0]);
@@ -404,8 +412,7 @@ static int put_groups(group *g, double began) {
                          ? group_put_spilled_columns(&g->output, o, &subject, &g->spill, columns, n)
                          : group_put_columns(&g->output, o, &subject, columns, n);
     free(key);
-    return code == EXIT_DONE && o->save ? statefile_save_groups(&g->save, g->groups, g->context)
-                                        : code;
+    return code == EXIT_DONE && o->save ? save_groups(g, columns, n) : code;
 }
 
 static int share_inputs(group *g) {

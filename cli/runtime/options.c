@@ -220,8 +220,8 @@ static const option_spec shared[] = {
     {"sort", 0, sorts, "show the most frequent first, or the least key first (count)", TAKES_TOP,
      .read = read_choice, .at = AT(by_key), .incidental = true},
     {"sort", 0, "[-]COL",
-     "count: the most frequent first; key: the least key first; --by: also by a column that is "
-     "shown, - for the greatest first",
+     "count and -count: the most frequent first; key: the least key first; --by: also by a column "
+     "that is shown, - for the greatest first; :count: the least frequent first",
      TAKES_BY, .read = read_sort, .incidental = true},
     {"top", 'n', "TOP", "show at most TOP lines", TAKES_TOP | TAKES_BY, .read = read_number,
      .at = AT(top), .least = 1, .most = ELEMENTS_MOST, .incidental = true},

@@ -41,6 +41,7 @@ typedef struct text_options {
     bool judge_nulls;    /* the same, whatever was asked for: the caller judges them */
     bool lax;            /* rows may have fewer fields than the first, which are NULL, or more */
     bool json;           /* each line holds an object */
+    bool typed;          /* strings of JSON lines tell types apart (text/typed.h) */
     text_style style;    /* of numbers */
     char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
     const char *option;  /* that names columns, if it is not --column */
@@ -59,6 +60,10 @@ typedef struct json_keys json_keys; /* text/json.h */
 
 enum { TEXT_ANY_FIELDS = INT_MAX };
 
+/* Of JSON lines: which strings tell types apart (text/typed.h): none; those of columns of keys that
+ * are not held as numbers, too; all. */
+enum text_typed { TEXT_UNTYPED, TEXT_TYPED_KEYS, TEXT_TYPED };
+
 /* How to read the rows of one text. */
 typedef struct text_layout {
     char delimiter;
@@ -75,7 +80,8 @@ typedef struct text_layout {
     const char *option; /* as in the options */
     int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
     json_keys *keys;    /* of JSON lines; NULL: it is something else */
-    text_style style;   /* of numbers */
+    enum text_typed typed;
+    text_style style; /* of numbers */
     bf_dtype dtype;
 } text_layout;
 

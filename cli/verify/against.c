@@ -2,8 +2,8 @@
 #include "reduce/reduce.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
-#include "runtime/statefile.h"
 #include "verify/verify.h"
+#include "work/statefile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -410,7 +410,7 @@ class States(AxisTest):
             self.refused(3, "damaged", "merge", self.write("bad", bad))
         self.lines("min", "--index", self.save("i.npy", np.array([0, 2])), "--slots", 3, "--empty", 5,
                    "--save", c, x)
-        self.refused(3, "no value", "merge", c)
+        self.assertEqual(self.lines("merge", c), ["1"] * 3 + ["5"] * 3 + ["1"] * 3)
         self.assertEqual(self.lines("merge", "--empty", 7, c), ["1"] * 3 + ["7"] * 3 + ["1"] * 3)
         self.refused(2, "--empty belongs to many values", "merge", "--empty", 7, one)
 

@@ -280,7 +280,7 @@ static bf_status load_quantiles(bf_context *context, const void *buffer, size_t 
     const uint8_t *in = buffer;
     bf_quantiles header = {.m = 0}, *q;
     if (in == NULL || quantiles == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic, VERSION);
+    bf_status status = bf_saved_check(context, in, &size, HEADER_BYTES, magic, VERSION);
     if (status != BF_OK) return status;
     header.dtype = (bf_dtype)bf_saved_get(in + 12, 2);
     header.method = (bf_quantile_method)bf_saved_get(in + 14, 2);
