@@ -278,6 +278,7 @@ static int refuse_text_options(const source *s, const input *in) {
                          : t->lax               ? "--lax"
                          : t->style.thousands   ? "--thousands"
                          : t->style.decimal     ? "--decimal"
+                         : t->style.exponent    ? "--exponent"
                          : t->style.currency    ? "--currency"
                          : in->dtype != BF_NONE ? "--dtype"
                                                 : NULL;

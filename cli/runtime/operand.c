@@ -2,6 +2,7 @@
 
 #include "input/guess.h"
 #include "runtime/hardware.h"
+#include "text/style.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -181,6 +182,32 @@ bool read_mark(const option_spec *spec, const char *text, void *to) {
                      !isalnum((unsigned char)*text) && !strchr("\"+-()$", *text);
     *(char *)to = *text;
     return fit || operand_bad(spec->name, text, "one character, such as ',' or '.'");
+}
+
+/* Bytes of the character that a text begins with; 0: it is not UTF-8. */
+static size_t character_bytes(const char *text) {
+    const unsigned char *u = (const unsigned char *)text;
+    const size_t n = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < n; i++)
+        if ((u[i] & 0xc0) != 0x80) return 0;
+    return u[0] > 0xf4 ? 0 : n;
+}
+
+bool read_character(const option_spec *spec, const char *text, void *to) {
+    char mark;
+    const size_t n = strlen(text);
+    if (n < 2) return read_mark(spec, text, &mark) && (*(const char **)to = text);
+    const bool fit = character_bytes(text) == n && !text_currency_sign(text, text + n) &&
+                     !text_minus_sign(text, text + n);
+    *(const char **)to = text;
+    return fit || operand_bad(spec->name, text, "one character, such as ',' or '.'");
+}
+
+bool read_letter(const option_spec *spec, const char *text, void *to) {
+    const char c = (char)tolower((unsigned char)text[0]);
+    const bool fit = isalpha((unsigned char)c) && text[1] == '\0' && !strchr("inpx", c);
+    *(char *)to = c;
+    return fit || operand_bad(spec->name, text, "a letter, such as D");
 }
 
 /* A percentage is one of hardware_memory(). */

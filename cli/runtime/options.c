@@ -139,12 +139,16 @@ static const option_spec shared[] = {
      "left out",
      TAKES_INPUT, .read = read_flag, .at = AT(input.text.lax)},
     {"thousands", 0, "C",
-     "text: what stands between groups of three digits, as in 1,234.5 (nothing)", TAKES_INPUT,
-     .read = read_mark, .at = AT(input.text.style.thousands)},
+     "text: the character between groups of three digits, as in 1,234.5 (none)", TAKES_INPUT,
+     .read = read_character, .at = AT(input.text.style.thousands)},
     {"decimal", 0, "C", "text: the decimal point, as in 1.234,5 (.)", TAKES_INPUT,
      .read = read_mark, .at = AT(input.text.style.decimal)},
+    {"exponent", 0, "C",
+     "text: a letter that begins an exponent as e does: D for Fortran's 1.5D+03 (none)",
+     TAKES_INPUT, .read = read_letter, .at = AT(input.text.style.exponent)},
     {"currency", 0, NULL,
-     "text: a currency sign may stand beside a number, and one in parentheses is negative",
+     "text: a currency sign may stand beside a number, and one in parentheses or with the minus "
+     "behind it is negative",
      TAKES_INPUT, .read = read_flag, .at = AT(input.text.style.currency)},
     {"expression", 'e', "EXPR",
      "of this expression, as in '(a-b)**2': a, b, c are the FILEs in turn, other names the columns "
@@ -482,7 +486,7 @@ static int read_options(options *o, const own_options *own, int argc, char **arg
 /* What a number is made of must be told apart. */
 static int check_style(const text_style *s) {
     const char point = s->decimal ? s->decimal : '.';
-    if (s->thousands != point) return EXIT_DONE;
+    if (!text_style_parts(s, point)) return EXIT_DONE;
     fail(EXIT_USAGE, NULL, "'%c' cannot stand for --thousands and for the decimal point", point);
     if (!s->decimal) hint("--decimal says what the decimal point is, as in --decimal ,");
     return EXIT_USAGE;
@@ -508,8 +512,7 @@ static int check_options(const options *o) {
          t->lax || !text_style_is_plain(&t->style)))
         return fail(EXIT_USAGE, NULL,
                     "--column, --delimiter, --header, --no-header, --null, --null-policy, --lax, "
-                    "--thousands, "
-                    "--decimal and --currency belong to text");
+                    "--thousands, --decimal, --exponent and --currency belong to text");
     if (t->header && t->no_header)
         return fail(EXIT_USAGE, NULL, "--header does not go with --no-header");
     return check_style(&t->style);

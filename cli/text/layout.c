@@ -29,7 +29,7 @@ char text_find_delimiter(const char *at, const char *end, const text_style *styl
     for (int i = 0; marks[i]; i++)
         if (found[i] && marks[i] != style->decimal) return marks[i];
     if (!table || several) return ' ';
-    return style->decimal == ',' || style->thousands == ',' ? ';' : ',';
+    return style->decimal == ',' || text_style_parts(style, ',') ? ';' : ',';
 }
 
 typedef struct first_row {
@@ -315,7 +315,7 @@ static bool check_guess(const text_options *o, const char *row, const char *end,
                *last = row < end ? memchr(row, '\n', (size_t)(end - row)) : row;
     while (last > row && text_is_blank(last[-1], mark)) last--;
     const bool both =
-        o->guessed && mark == o->style.thousands && memchr(row, mark, (size_t)(last - row));
+        o->guessed && text_style_parts(&o->style, mark) && memchr(row, mark, (size_t)(last - row));
     if (!both || !text_parse_styled(&o->style, row, last, plain, &n)) return true;
     text_quote(shown, row, last);
     e->at = row;
@@ -340,7 +340,7 @@ static const char *first_line(const char *p, const char *end, char delimiter) {
 static void limit_fields(text_layout *l, int n) {
     const bool any = l->keys || l->delimiter == ' ';
     l->fewest = any || l->lax ? 0 : n;
-    l->most = any || (l->lax && l->delimiter != l->style.thousands) ? TEXT_ANY_FIELDS : n;
+    l->most = any || (l->lax && !text_style_parts(&l->style, l->delimiter)) ? TEXT_ANY_FIELDS : n;
 }
 
 static bool refuse_names(text_error *e) {

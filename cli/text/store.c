@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "text/store.h"
 
 #include <stdio.h>
@@ -90,9 +91,10 @@ const char *text_refuse_number(const text_layout *l, int k, text_field f, text_e
                  shown);
     else
         snprintf(e->what, sizeof e->what, "%snot a number: '%s'", which, shown);
-    if (!f.broken && l->style.thousands && memchr(f.at, l->style.thousands, (size_t)(f.end - f.at)))
-        snprintf(e->hint, sizeof e->hint, "between two '%c' stand three digits, as in 1%c234%c567",
-                 l->style.thousands, l->style.thousands, l->style.thousands);
+    const char *const mark = l->style.thousands;
+    if (!f.broken && mark && memmem(f.at, (size_t)(f.end - f.at), mark, strlen(mark)))
+        snprintf(e->hint, sizeof e->hint, "between two '%s' stand three digits, as in 1%s234%s567",
+                 mark, mark, mark);
     if (l->dtype != BF_NONE && (l->kinds[k] & TEXT_KEYS))
         snprintf(e->hint, sizeof e->hint,
                  "--dtype is that of keys, too, which it must hold exactly");

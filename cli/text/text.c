@@ -312,7 +312,7 @@ static bool is_ragged(const text_layout *l, const char *at, text_error *e) {
     e->at = at;
     snprintf(e->what, sizeof e->what, "%d %s in this row, and %d in the first", n,
              n == 1 ? "field" : "fields", l->most);
-    if (n > l->most && l->delimiter == l->style.thousands)
+    if (n > l->most && text_style_parts(&l->style, l->delimiter))
         snprintf(e->hint, sizeof e->hint,
                  "a number with '%c' stands in quotes where '%c' parts fields", l->delimiter,
                  l->delimiter);

@@ -479,6 +479,10 @@ class Styles(CommandTest):
             sign, text = "", "(%s)" % text
             number = text[1:-1]
             return "(%s)" % r.choice([mark + number, (number + " " + mark).strip()])
+        if value < 0 and currency and r.random() < 0.5:
+            minus = r.choice(["-", "\u2212"])
+            return r.choice([minus + mark + text, mark + text + minus, text + minus + mark,
+                             (text + " " + mark).strip() + minus])
         return r.choice([mark + sign + text, sign + mark + text, sign + text + mark,
                          sign + text + " " + mark]).strip()
 
@@ -486,7 +490,8 @@ class Styles(CommandTest):
         for seed in range(CASES):
             r = random.Random(seed)
             thousands, point = r.choice([(",", "."), (".", ","), (" ", ","), ("'", "."), ("", ","),
-                                         ("_", "."), ("", ".")])
+                                         ("_", "."), ("", "."), ("\u00a0", ","), ("\u202f", "."), ("\u2019", "."),
+                                         ("\U00010000", ",")])
             currency = r.random() < 0.6
             values = [r.randrange(-10**r.randrange(1, 12), 10**12) / r.choice([1, 8])
                       for _ in range(r.choice([1, 20, 5000]))]
@@ -511,12 +516,15 @@ class Styles(CommandTest):
                      "0,1e5,000"]:
             self.refused(3, '-:2: not a number: \'%s\'' % text, "sum", "--column", "1", "--delimiter", ";",
                          "--thousands", ",", stdin=b"1;\n" + text.encode() + b";\n")
-        for text in ["$", "$$5", "$5$", "(-5)", "(5", "5)", "5 USD", "\u00a25", "-$-5", "$ "]:
+        for text in ["$", "$$5", "$5$", "(-5)", "(5", "5)", "5 USD", "\u00a25", "-$-5", "$ ",
+                     "-5-", "(5-)", "5--", "5+", "-", "\u2212", "$-", "\u22125-"]:
             self.refused(3, "-:2: ", "sum", "--column", "1", "--delimiter", ";", "--currency",
                          stdin=b"$1;\n" + text.encode() + b";\n")
         self.refused(3, "-:2: not a number: '1.5'", "sum", "--decimal", ",", stdin=b"1,5\n1.5\n")
         for options in [["--thousands", "."], ["--thousands", ",", "--decimal", ","],
-                        ["--thousands", "1"], ["--decimal", "ab"], ["--thousands", "-"]]:
+                        ["--thousands", "1"], ["--thousands", "\u00a0\u00a0"], ["--thousands", b"\xa0"],
+                        ["--thousands", "\u20ac"], ["--thousands", "\u2212"], ["--exponent", "3"],
+                        ["--exponent", "x"], ["--exponent", "dd"], ["--decimal", "ab"], ["--thousands", "-"]]:
             self.refused(2, "", "sum", *options, stdin=b"1\n")
         self.refused(2, "belong to text", "sum", "--format", "raw", "--dtype", "f64", "--currency")
 
@@ -536,6 +544,16 @@ class Styles(CommandTest):
             (b"id,v\n1\n1,5\n", "5", ["--column", "v", "--lax", "--null-policy", "skip"]),
         ]:
             self.assertEqual(self.result("sum", "--thousands", ",", *arguments, stdin=text), value, text)
+
+    def test_an_exponent_of_another_letter(self):
+        data = b"x,y\n1.5D+03,1\n-2d-1,1\n3E1,1\n0x1D,1\n4,1\n"
+        for j in THREADS:
+            self.assertEqual(self.result("sum", "--column", "x", "--exponent", "D", "-j", j, stdin=data), "1562.8")
+        self.refused(3, "-:2: not a number: '1.5D+03'", "sum", "--column", "x", stdin=data)
+        for text in [b"1D\n", b"D5\n", b"1D2D3\n", b"1D2E3\n", b"1Q5\n"]:
+            self.refused(3, "-:1: ", "sum", "--no-header", "--exponent", "D", stdin=text)
+        self.assertEqual(self.result("max", "--exponent", "d", "--thousands", ",", "--delimiter", ";",
+                                     stdin=b"1,000.5D2\n"), "100050")
 
     def test_integers_stay_exact_and_headers_names(self):
         data = '"9,223,372,036,854,775,807",\u20ac1\n-1,$2\n'.encode()

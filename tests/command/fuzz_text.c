@@ -186,18 +186,19 @@ static text_options options_of(uint8_t choice) {
     static const char delimiters[] = {'\0', ',', ' ', '\t'};
     static const bf_dtype dtypes[] = {BF_NONE, BF_F64, BF_F16, BF_I16};
     const bool strings = choice >= 128, json = strings && choice / 8 % 4 == 3;
-    return (text_options){.columns = columns[choice % 8],
-                          .strings = strings && choice / 8 % 2 ? "2,1" : NULL,
-                          .keys = strings && choice / 16 % 2 ? "1" : NULL,
-                          .nulls = strings ? "x,7" : NULL,
-                          .skip_nulls = strings && choice / 32 % 2,
-                          .lax = strings && choice / 64 % 2,
-                          .delimiter = delimiters[choice / 8 % 4],
-                          .header = choice % 8 == 6,
-                          .table = choice / 8 % 2 == 1,
-                          .json = json,
-                          .style = {strings && !json ? '_' : '\0', json ? ',' : '\0', strings},
-                          .dtype = dtypes[choice / 32 % 4]};
+    return (text_options){
+        .columns = columns[choice % 8],
+        .strings = strings && choice / 8 % 2 ? "2,1" : NULL,
+        .keys = strings && choice / 16 % 2 ? "1" : NULL,
+        .nulls = strings ? "x,7" : NULL,
+        .skip_nulls = strings && choice / 32 % 2,
+        .lax = strings && choice / 64 % 2,
+        .delimiter = delimiters[choice / 8 % 4],
+        .header = choice % 8 == 6,
+        .table = choice / 8 % 2 == 1,
+        .json = json,
+        .style = {strings && !json ? "_" : NULL, json ? ',' : '\0', strings ? 'd' : '\0', strings},
+        .dtype = dtypes[choice / 32 % 4]};
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

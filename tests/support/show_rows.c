@@ -28,7 +28,7 @@ static void read_option(const char *option, input *in, rows_options *how) {
     if ((value = value_of(option, "keys"))) t->keys = value;
     if ((value = value_of(option, "nulls"))) t->nulls = value;
     if ((value = value_of(option, "delimiter"))) t->delimiter = *value;
-    if ((value = value_of(option, "thousands"))) t->style.thousands = *value;
+    if ((value = value_of(option, "thousands"))) t->style.thousands = value;
     if ((value = value_of(option, "decimal"))) t->style.decimal = *value;
     if (value_of(option, "currency")) t->style.currency = true;
     if (value_of(option, "json")) in->format = FORMAT_JSONL;
