@@ -35,7 +35,7 @@ char text_find_delimiter(const char *at, const char *end, const text_style *styl
 typedef struct first_row {
     text_field *fields;
     int n;
-    bool names;   /* every field looks like a name */
+    bool names;   /* there are fields that are not empty, and they look like names */
     char *copies; /* of fields that have quotes inside */
 } first_row;
 
@@ -69,7 +69,8 @@ static bool take_first_row(first_row *row, const text_layout *l, const char *p, 
                            text_error *e) {
     const char delimiter = l->delimiter;
     const int n = p < end ? text_count_fields(p, delimiter) : 0;
-    *row = (first_row){.n = n, .names = n > 0};
+    bool others = false; /* no names */
+    *row = (first_row){.n = n};
     if (n > TEXT_FIELDS_MOST) {
         e->at = p;
         snprintf(e->what, sizeof e->what, "a row of %d fields: more than %d", n, TEXT_FIELDS_MOST);
@@ -80,11 +81,14 @@ static bool take_first_row(first_row *row, const text_layout *l, const char *p, 
     for (int i = 0; row->fields && to && i < n; i++) {
         text_field f = text_take_field(p, delimiter);
         const bool quoted = *p == '"' && !f.broken;
-        row->names = row->names && !f.broken && names_a_column(l, f);
+        const bool name = !f.broken && names_a_column(l, f);
+        row->names = row->names || name;
+        others = others || f.broken || (!name && f.at < f.end);
         p = f.broken ? p : text_next_field(f.next, delimiter);
         if (quoted && memchr(f.at, '"', (size_t)(f.end - f.at))) to = copy_field(&f, to);
         row->fields[i] = f;
     }
+    row->names = row->names && !others;
     return row->fields && to;
 }
 

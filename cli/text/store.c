@@ -66,9 +66,9 @@ void text_quote(char out[64], const char *at, const char *end) {
 
 void text_which(char out[80], const text_layout *l, int k) {
     *out = '\0';
-    if (l->names && (l->columns > 1 || l->option))
+    if (l->names && *l->names[k] && (l->columns > 1 || l->option))
         snprintf(out, 80, "column %d (%.40s): ", l->fields[k] + 1, l->names[k]);
-    else if (l->columns > 1)
+    else if (l->columns > 1 || (l->names && l->option))
         snprintf(out, 80, "column %d: ", l->fields[k] + 1);
 }
 

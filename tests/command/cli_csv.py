@@ -198,6 +198,13 @@ class Shapes(CommandTest):
         self.refused(3, "no column is named 'b'", "sum", "--column", "b", stdin=data)
         self.refused(3, "no column is named '8'", "sum", "--column", "`8`", stdin=data)
 
+    def test_a_name_that_is_empty_undoes_no_header(self):
+        for data, names in [(b"A,B,C,\n1,4,7,", ["A", "B", "C", "4"]), (b",x\n0,5", ["1", "x"]), (b"a,,\n1,2,3", ["a", "2", "3"])]:
+            got = self.result("describe", "--infer", stdin=data).split("\n")
+            self.assertEqual([x.split("\t")[1] for x in got], names)
+        got = self.result("describe", "--infer", stdin=b",,\n0,5,").split("\n")
+        self.assertEqual([x.split("\t")[1:4] for x in got[:2]], [["1", "i64", "2"], ["2", "i64", "2"]])
+
     def test_bytes_that_are_no_text_stay_as_they_are(self):
         words = [b"\xff\xfe", b"\xc3", b"caf\xe9", bytes(range(128, 256)), b"\xed\xa0\x80", b"\x01\x7f"]
         data = b"k,v\n" + b"".join(b'%s,1\n"%s",2\n' % (w, w) for w in words)
