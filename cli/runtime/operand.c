@@ -172,9 +172,9 @@ bool read_method(const option_spec *spec, const char *text, void *to) {
 bool read_delimiter(const option_spec *spec, const char *text, void *to) {
     const char c = strcmp(text, "\\t") == 0 ? '\t' : text[0];
     const bool one = text[0] != '\0' && (text[1] == '\0' || strcmp(text, "\\t") == 0);
-    const bool fit = one && !isalnum((unsigned char)c) && !strchr("\n\r\".+-", c);
     *(char *)to = c;
-    return fit || operand_bad(spec->name, text, "one character that is no part of a number");
+    return (one && text_may_part_fields(c)) ||
+           operand_bad(spec->name, text, "one character that is no part of a number");
 }
 
 bool read_mark(const option_spec *spec, const char *text, void *to) {
@@ -201,6 +201,13 @@ bool read_character(const option_spec *spec, const char *text, void *to) {
                      !text_minus_sign(text, text + n);
     *(const char **)to = text;
     return fit || operand_bad(spec->name, text, "one character, such as ',' or '.'");
+}
+
+bool read_sign(const option_spec *spec, const char *text, void *to) {
+    const bool fit = strlen(text) == 1 && isgraph((unsigned char)*text) &&
+                     !isalnum((unsigned char)*text) && *text != '"';
+    *(char *)to = *text;
+    return fit || operand_bad(spec->name, text, "one character that is no letter, digit or quote");
 }
 
 bool read_letter(const option_spec *spec, const char *text, void *to) {

@@ -362,6 +362,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     *layout = (text_layout){.delimiter = options->delimiter, .dtype = options->dtype};
     layout->nulls = text_nulls_of(options->nulls);
     layout->lax = options->lax;
+    layout->gaps = options->gaps;
     layout->style = options->style;
     *error = (text_error){.what = "out of memory"};
     const char *row = first_line(p, end, layout->delimiter);

@@ -104,6 +104,10 @@ static void take_part(text_input *t, text_piece *piece, int64_t part, int64_t *r
     free(guess.buffer);
 }
 
+static unsigned char form_of(const text_layout *l, int k) {
+    return TEXT_INTEGERS | TEXT_FLOATS | (l->kinds[k] != TEXT_NUMBERS ? TEXT_STRINGS : 0);
+}
+
 /* Reads all rows: of a file in parts of `step` bytes, of a stream (step 0) as they come. */
 static reading read_all(text_input *t, int64_t step, text_selection *selection, const char *text,
                         int64_t size) {
@@ -113,8 +117,7 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
     text_refusal refusal = {.line = 0};
     reading x = {malloc((size_t)(size + 1) * sizeof *x.numbers), 0, false};
     for (int k = 0; k < t->layout.columns && k < (int)sizeof forms; k++)
-        forms[k] =
-            TEXT_INTEGERS | TEXT_FLOATS | (t->layout.kinds[k] != TEXT_NUMBERS ? TEXT_STRINGS : 0);
+        forms[k] = form_of(&t->layout, k);
     require(x.numbers != NULL && text_rows_open(&rows, &t->layout, forms));
     if (step > 0) {
         free(t->first.buffer); /* it is of another size */
@@ -155,6 +158,43 @@ static void check_stream(const text_options *options, int file, const reading *a
     require(x.refused == all->refused && (x.n == all->n || x.refused));
     for (int64_t k = 0; k < x.n && !x.refused; k++) check_double(x.numbers[k], all->numbers[k]);
     free(x.numbers);
+    text_close(&input);
+    tape_close(&from);
+}
+
+/* The bytes as a text with comments and escapes, which is decoded. All of them can be read, or one
+ * row or byte is refused. */
+static void check_decoded(const text_options *plain, int file) {
+    text_options options = *plain;
+    text_input input = {.fd = -1};
+    text_refusal refusal = {.line = 0};
+    text_piece piece = {.buffer = NULL};
+    tape from;
+    options.gaps = true;
+    options.dialect = (text_dialect){.comment = '#', .escape = options.json ? '\0' : '\\'};
+    require(lseek(file, 0, SEEK_SET) == 0);
+    tape_open(&from, file, NULL);
+    require(tape_decode(&from, &options, "", 0, false, NULL));
+    options.delimiter = decode_delimiter(from.decode);
+    text_status st = options.delimiter
+                         ? text_open_stream(&input, &options, &from, "", 0, 4096, &refusal)
+                         : TEXT_FAILED;
+    while (st == TEXT_OK && !(input.ended && !input.first.buffer)) {
+        text_rows rows;
+        static unsigned char forms[1 << 17];
+        for (int k = 0; k < input.layout.columns && k < (int)sizeof forms; k++)
+            forms[k] = form_of(&input.layout, k);
+        require(text_rows_open(&rows, &input.layout, forms));
+        st = text_take_next(&input, &piece);
+        if (st == TEXT_OK) st = text_read_piece(&input, &piece, NULL, &rows, &refusal.error);
+        if (st == TEXT_REFUSED) text_place_refusal(&input, &piece, &refusal);
+        text_rows_free(&rows);
+    }
+    int64_t line;
+    require(st != TEXT_FAILED || decode_fault(from.decode, &line));
+    require(st != TEXT_REFUSED || *refusal.error.what);
+    require(st != TEXT_REFUSED || !refusal.error.at || refusal.line > 0);
+    free(piece.buffer);
     text_close(&input);
     tape_close(&from);
 }
@@ -218,6 +258,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     else
         check_refusal(&refusal, text, length);
     text_close(&input);
+    check_decoded(&options, file);
     close(file);
     return 0;
 }
