@@ -135,7 +135,8 @@ char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t
         return field_put_string(text, form, c->strings->bytes + first,
                                 (size_t)(offset_of(c->strings, row + 1) - first));
     }
-    const bf_value value = c->array ? output_element(c->dtype, c->array, row) : c->values[row];
+    const bf_value value =
+        c->array ? output_element(c->dtype, c->scale, c->array, row) : c->values[row];
     if (form == SHEET_JSON) return json_put_value(text, &value);
     output_format(&value, hex && !c->decimal, text);
     return text + strlen(text);
