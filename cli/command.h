@@ -5,7 +5,7 @@
 #ifndef BITFOLD_CLI_COMMAND_H
 #define BITFOLD_CLI_COMMAND_H
 
-struct saved_showing; /* runtime/statefile.h */
+struct saved_showing; /* work/statefile.h */
 
 /* Which of several ranks run a command: the first alone, all, or none: it is refused. */
 enum command_ranks { BY_FIRST, BY_ALL, BY_NONE };

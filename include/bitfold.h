@@ -43,6 +43,7 @@
 #include "bitfold/julia.h"
 #include "bitfold/map.h"
 #include "bitfold/memory.h"
+#include "bitfold/options.h"
 #include "bitfold/order.h"
 #include "bitfold/reduce.h"
 #include "bitfold/state.h"

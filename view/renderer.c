@@ -140,7 +140,7 @@ static int write_picture(const renderer *r) {
     julia_file f;
     int code = julia_png_ready();
     if (code != EXIT_DONE) return code;
-    code = julia_file_begin(&f, r->saving.name, request);
+    code = julia_file_begin(&f, r->saving.name, FORM_PNG, request);
     if (code == EXIT_DONE) code = julia_file_rows(&f, r->picture.counts, request->params.height);
     code = julia_file_end(&f, code);
     if (code == EXIT_DONE) note_device(r->context, r->saving.name);

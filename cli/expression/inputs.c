@@ -179,13 +179,11 @@ static int open_files(expressed *x, const rows_options *how) {
     return code == EXIT_DONE ? check_shapes(x) : code;
 }
 
-int expressed_check(char *const files[], int count) {
-    int standard = 0;
+int expressed_check(int count) {
     if (count > EXPRESSED_INPUTS)
         return fail(EXIT_USAGE, NULL, "an expression has at most %d files, a to z",
                     EXPRESSED_INPUTS);
-    for (int i = 0; i < count; i++) standard += strcmp(files[i], "-") == 0;
-    return standard > 1 ? fail(EXIT_USAGE, NULL, "standard input cannot be two files") : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 int expressed_open(expressed *x, const options *o, char **files, int count, bf_context *context,

@@ -54,8 +54,8 @@ typedef struct expressed_results {
     const uint8_t *valid; /* a byte for each row, 0 where the result is NULL; NULL: none is */
 } expressed_results;
 
-/* Checks how many files there are, of which one may be standard input. */
-int expressed_check(char *const files[], int count);
+/* Checks how many files there are. */
+int expressed_check(int count);
 
 /* Opens the files of the options, or these of them. how: but for `keep` and what depends on the
  * options. NULLs of columns are the expression's to judge. */

@@ -6,8 +6,8 @@
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
-#include "runtime/statefile.h"
 #include "sheet/sheet.h"
+#include "work/statefile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,21 +262,29 @@ int group_put_spilled_columns(const output *out, const options *o, group_subject
 
 /* ---- saved groups ---------------------------------------------------------------------------- */
 
-/* Shows their aggregates, whose names are not saved, and the number of rows. */
+/* Aggregate number `which`, or the number of rows (-1). Names of values are not saved. */
+static group_column saved_column(const bf_groups_options *kind, int which) {
+    const bool rows = which < 0;
+    return (group_column){.op = rows ? "count" : bf_reduction_name(kind->aggregates[which].op),
+                          .which = rows ? -1 : which};
+}
+
+/* Shows what was asked for. Where that was not saved, all aggregates and the number of rows. */
 static int put_saved_columns(const saved_showing *x, group_subject *subject) {
+    const trailer *asked = &x->saved->trailer;
     bf_groups_options kind = {.size = sizeof kind};
     group_column columns[BF_AGGREGATES_MAX + 1];
     bf_groups_describe(subject->groups, &kind);
-    for (int i = 0; i < kind.count; i++)
-        columns[i] = (group_column){.op = bf_reduction_name(kind.aggregates[i].op), .which = i};
-    columns[kind.count] = (group_column){.op = "count", .which = -1};
-    return group_put_columns(x->out, x->options, subject, columns, kind.count + 1);
+    const int n = asked->columns > 0 ? asked->columns : kind.count + 1;
+    for (int i = 0; i < n; i++)
+        columns[i] = saved_column(&kind, asked->columns > 0 ? asked->which[i]
+                                         : i < kind.count   ? i
+                                                            : -1);
+    return group_put_columns(x->out, x->options, subject, columns, n);
 }
 
 int group_show_saved(const saved_showing *x) {
-    const options *o = x->options;
-    bf_groups_options kind = {.size = sizeof kind};
     group_subject subject = {x->context, x->saved->groups, x->file, NULL, x->began, 0};
-    bf_groups_describe(subject.groups, &kind);
-    return kind.count > 0 ? put_saved_columns(x, &subject) : group_put_counts(x->out, o, &subject);
+    return statefile_is_counts(x->saved) ? group_put_counts(x->out, x->options, &subject)
+                                         : put_saved_columns(x, &subject);
 }

@@ -5,9 +5,9 @@
 #include "group/rows.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
-#include "runtime/statefile.h"
 #include "work/ranks.h"
 #include "work/share.h"
+#include "work/statefile.h"
 #include "work/work.h"
 
 #include <inttypes.h>
@@ -156,13 +156,13 @@ static int count_rows_of(count *c, const char *name) {
 static int put_counts(count *c, const char *file, double began) {
     const options *o = c->options;
     group_subject subject = {c->context, c->groups, file, c->key, began, 0};
-    int code = spill_used(&c->spill) ? group_put_spilled_counts(&c->output, o, &subject, &c->spill)
-                                     : group_put_counts(&c->output, o, &subject);
+    int code = spill_end(&c->spill) ? group_put_spilled_counts(&c->output, o, &subject, &c->spill)
+                                    : group_put_counts(&c->output, o, &subject);
     if (code == EXIT_DONE && o->stats)
         inform(file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", c->bytes, subject.seconds,
                subject.seconds > 0 ? 1e-9 * (double)c->bytes / subject.seconds : 0);
-    return code == EXIT_DONE && o->save ? statefile_save_groups(&c->save, c->groups, c->context)
-                                        : code;
+    const statefile saved = {.groups = c->groups, .trailer = trailer_of(o)};
+    return code == EXIT_DONE && o->save ? statefile_save(&c->save, &saved, c->context) : code;
 }
 
 static int run_count(count *c) {

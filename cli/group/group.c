@@ -6,9 +6,9 @@
 #include "group/rows.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
-#include "runtime/statefile.h"
 #include "work/ranks.h"
 #include "work/share.h"
+#include "work/statefile.h"
 #include "work/work.h"
 
 #include <stdlib.h>
@@ -372,9 +372,6 @@ static int check_line(const options *o) {
                                            : NULL;
         if (with) return refuse_order(with);
     }
-    for (int i = 0; i < o->aggregate_count && strcmp(o->files[0], "-") == 0; i++)
-        if (o->aggregates[i].values && strcmp(o->aggregates[i].values, "-") == 0)
-            return fail(EXIT_USAGE, NULL, "standard input is given more than once");
     return EXIT_DONE;
 }
 
@@ -384,6 +381,14 @@ static const char *name_of(const struct wanted_aggregate *w) {
     case ORDER_QUANTILE_OF: return "quantile";
     default: return w->values ? bf_reduction_name(w->op) : "count";
     }
+}
+
+/* The columns as they are shown: reductions, and the number of rows. */
+static int save_groups(group *g, const group_column *columns, int n) {
+    statefile saved = {.groups = g->groups, .trailer = trailer_of(g->options)};
+    saved.trailer.columns = n;
+    for (int i = 0; i < n; i++) saved.trailer.which[i] = (signed char)columns[i].which;
+    return statefile_save(&g->save, &saved, g->context);
 }
 
 static int put_groups(group *g, double began) {
@@ -403,12 +408,11 @@ static int put_groups(group *g, double began) {
                            .percent = quantile ? &w->percent : NULL};
     }
     const int n = o->aggregate_count;
-    const int code = spill_used(&g->spill)
+    const int code = spill_end(&g->spill)
                          ? group_put_spilled_columns(&g->output, o, &subject, &g->spill, columns, n)
                          : group_put_columns(&g->output, o, &subject, columns, n);
     free(key);
-    return code == EXIT_DONE && o->save ? statefile_save_groups(&g->save, g->groups, g->context)
-                                        : code;
+    return code == EXIT_DONE && o->save ? save_groups(g, columns, n) : code;
 }
 
 static int share_inputs(group *g) {

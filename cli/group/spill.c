@@ -231,6 +231,11 @@ int spill_groups(spill *s, bf_groups *groups, const char *file) {
     return code == EXIT_DONE && bf_groups_size(groups) > 0 ? write_run(s, groups, 0, file) : code;
 }
 
+bool spill_end(spill *s) {
+    if (!spill_used(s)) release_memory(s);
+    return spill_used(s);
+}
+
 /* ---- merging --------------------------------------------------------------------------------- */
 
 /* Whether the next piece of a run comes before that of another: the one with the least key, and a

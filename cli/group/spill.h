@@ -70,6 +70,10 @@ void spill_forget(spill *s, int n);
  * exit code. */
 typedef int spill_take(void *arg, bf_groups *groups, int64_t n);
 
+/* No rows follow. Returns whether some groups were written; if none were, gives back the memory
+ * that was reserved for that, so that there is room to show them. */
+bool spill_end(spill *s);
+
 /* Merges the runs and the groups, which are empty afterwards, and lets take have all of them. */
 int spill_merge(spill *s, bf_groups *groups, spill_take *take, void *arg, const char *file);
 

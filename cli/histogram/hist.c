@@ -4,9 +4,9 @@
 #include "histogram/bins.h"
 #include "histogram/output.h"
 #include "runtime/context.h"
-#include "runtime/statefile.h"
 #include "work/ranks.h"
 #include "work/share.h"
+#include "work/statefile.h"
 #include "work/work.h"
 
 #include <inttypes.h>
@@ -370,11 +370,7 @@ static int check_strict(const hist *h, const char *file) {
 
 static int check_line(const options *o) {
     if (o->expression && o->weights) return fail(EXIT_USAGE, NULL, "-e does not go with --weights");
-    if (o->expression) return expressed_check(o->files, o->file_count);
-    int standard = o->weights && strcmp(o->weights, "-") == 0;
-    for (int i = 0; i < o->file_count; i++) standard += strcmp(o->files[i], "-") == 0;
-    return standard > 1 ? fail(EXIT_USAGE, NULL, "standard input is given more than once")
-                        : EXIT_DONE;
+    return o->expression ? expressed_check(o->file_count) : EXIT_DONE;
 }
 
 static int open_hist(hist *h) {
@@ -414,7 +410,8 @@ static int run_hist(hist *h) {
         inform(subject.file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", h->bytes, subject.seconds,
                subject.seconds > 0 ? 1e-9 * (double)h->bytes / subject.seconds : 0);
     code = hist_put(&h->output, o, h->form, h->histogram, &subject);
-    if (code == EXIT_DONE && o->save) code = statefile_save_histogram(&h->save, h->histogram);
+    const statefile saved = {.histogram = h->histogram, .trailer = trailer_of(o)};
+    if (code == EXIT_DONE && o->save) code = statefile_save(&h->save, &saved, h->context);
     return code == EXIT_DONE ? output_close(&h->output) : code;
 }
 

@@ -5,10 +5,10 @@
 #include "plot/plot.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
-#include "runtime/statefile.h"
 #include "runtime/stream.h"
-#include "text/utf8.h"
+#include "runtime/utf8.h"
 #include "sheet/sheet.h"
+#include "work/statefile.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -24,12 +24,14 @@ static void read_text(chunk *c, const source *s, const _Atomic unsigned char *sc
     c->n = c->rows.n;
 }
 
-static void make_text(chunk *c, const chunk_plan *plan, int64_t number, int64_t row) {
+static void make_text(chunk *c, const chunk_plan *plan, int64_t number, int64_t row, bool next) {
     const source *s = plan->source;
     const bool file = !plan->stream;
     c->n = c->bytes = 0;
     if (plan->selection) c->before = *plan->selection;
-    if (file) c->status = text_take_part(s->text, &c->piece, plan->first + number, row);
+    if (file)
+        c->status =
+            (next ? text_take_part : text_try_part)(s->text, &c->piece, plan->first + number, row);
     if (c->status == TEXT_OK) {
         c->bytes = c->piece.end - c->piece.begin;
         read_text(c, s, plan->scales, plan->selection);
@@ -103,10 +105,10 @@ void chunk_fetch(chunk *c, const chunk_plan *plan, int64_t number) {
         view_elements(c, plan, number);
 }
 
-void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row) {
+void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row, bool next) {
     const source *s = plan->source;
     if (s->text)
-        make_text(c, plan, number, row);
+        make_text(c, plan, number, row, next);
     else if (!plan->stream)
         view_elements(c, plan, number);
 }
@@ -115,6 +117,14 @@ void chunk_make_again(chunk *c, const source *s, const _Atomic unsigned char *sc
     text_selection rows = {.left = c->before.left}; /* 0: all are wanted */
     read_text(c, s, scales, rows.left != 0 ? &rows : NULL);
     c->failed = c->status != TEXT_OK;
+}
+
+bool chunk_is_long(const chunk *c, const chunk_plan *plan) {
+    return plan->source->text && text_is_long(plan->source->text, &c->piece);
+}
+
+void chunk_release(chunk *c, const chunk_plan *plan) {
+    if (plan->source->text) text_release(plan->source->text, &c->piece);
 }
 
 bool chunk_is_guess(const chunk_plan *plan, int64_t row) {

@@ -50,9 +50,14 @@ void chunk_close(chunk *c);
 void chunk_fetch(chunk *c, const chunk_plan *plan, int64_t number);
 
 /* Makes the rows of a chunk; of a stream, from the bytes it has. row: where those of a part of a
- * file begin; -1: it is guessed. Several threads may make chunks, but only one if there is a
- * selection. */
-void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row);
+ * file begin; -1: it is guessed. next: it is the next one to be used, so that a row of it may be as
+ * long as memory allows; if one of another chunk is, that chunk is put off, and does not follow.
+ * Several threads may make chunks, but only one if there is a selection. */
+void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row, bool next);
+
+/* Whether a chunk has such a row; gives back what that took, after the chunk's use. */
+bool chunk_is_long(const chunk *c, const chunk_plan *plan);
+void chunk_release(chunk *c, const chunk_plan *plan);
 
 /* Makes the rows of a chunk of text again, with the scales of the plan. */
 void chunk_make_again(chunk *c, const source *s, const _Atomic unsigned char *scales);

@@ -59,6 +59,7 @@ static const container containers[] = {
     {"LZIP\1", 5, 0, "compressed by lzip", "lzip -dc ", "", ""},
     {"\x1f\x9d", 2, 0, "compressed by compress (.Z)", "gzip -dc ", "", ""},
     {"7z\xbc\xaf\x27\x1c", 6, 0, "a 7z archive", "7z x -so ", "", ""},
+    {"ustar", 5, 257, "a tar archive", "tar -xOf ", "", ""},
     {"PK\3\4", 4, 0, "a zip archive", "unzip -p ", "", ""}};
 
 /* The same for zip archives, by the name of the first file in them. */
@@ -80,12 +81,12 @@ static const container *find_among(const container *of, size_t n, const void *by
     return NULL;
 }
 
-static const container *find_container(const void *prefix, size_t length) {
-    return find_among(containers, sizeof containers / sizeof *containers, prefix, length);
+static const container *find_container(const void *head, size_t length) {
+    return find_among(containers, sizeof containers / sizeof *containers, head, length);
 }
 
-bool container_knows(const void *prefix, size_t length) {
-    return find_container(prefix, length) != NULL;
+bool container_knows(const void *head, size_t length) {
+    return find_container(head, length) != NULL;
 }
 
 /* Whether a shell, and a string in its quotes, take a name as it is. */

@@ -25,7 +25,8 @@ struct crew {
     int depth;     /* slots: chunk i is in slot i % depth */
     int64_t total; /* chunks; INT64_MAX: not known yet */
     int64_t claimed, used;
-    int64_t row; /* where the rows of chunk number `settled` begin; -1: unknown */
+    int64_t longest; /* of a stream: the last chunk with a row that is held alone; -1: none yet */
+    int64_t row;     /* where the rows of chunk number `settled` begin; -1: unknown */
     int64_t settled;
     bool held; /* the caller uses chunk number `used` */
     bool quit;
@@ -35,7 +36,8 @@ struct crew {
 
 /* With the lock held. */
 static bool may_claim(const crew *w) {
-    return !w->quit && w->claimed < w->total && w->claimed - w->used < w->depth;
+    return !w->quit && w->claimed < w->total && w->claimed - w->used < w->depth &&
+           w->longest < w->used;
 }
 
 /* Takes the number of a chunk that nobody makes, and where its rows begin, or -1. A helper waits
@@ -65,6 +67,7 @@ static bool fetch_next(crew *w, bool helper, int64_t *number) {
         chunk_fetch(c, &w->plan, *number);
         pthread_mutex_lock(&w->lock);
         note_end(w, c, *number);
+        if (chunk_is_long(c, &w->plan)) w->longest = *number;
         pthread_mutex_unlock(&w->lock);
     }
     pthread_mutex_unlock(&w->turn);
@@ -78,7 +81,7 @@ static bool make_next(crew *w, bool helper) {
         w->plan.stream ? fetch_next(w, helper, &number) : claim_chunk(w, helper, &number, &row);
     if (!there) return false;
     slot *s = &w->slots[number % w->depth];
-    chunk_make(&s->chunk, &w->plan, number, row);
+    chunk_make(&s->chunk, &w->plan, number, row, false);
     pthread_mutex_lock(&w->lock);
     if (!chunk_is_guess(&w->plan, row)) note_end(w, &s->chunk, number);
     s->made = true;
@@ -117,6 +120,7 @@ crew *crew_open(const chunk_plan *plan, int threads) {
     w->plan = *plan;
     w->total = plan->total;
     w->row = plan->row;
+    w->longest = -1;
     pthread_mutex_init(&w->turn, NULL);
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->made, NULL);
@@ -156,7 +160,9 @@ int crew_threads(const crew *w) { return w->helpers + w->works; }
 
 static void free_held(crew *w) {
     if (!w->held) return;
-    w->slots[w->used++ % w->depth].made = false;
+    slot *s = &w->slots[w->used++ % w->depth];
+    chunk_release(&s->chunk, &w->plan);
+    s->made = false;
     w->held = false;
     pthread_cond_signal(&w->freed);
 }
@@ -177,7 +183,7 @@ static void work_or_wait(crew *w) {
 static void settle_chunk(crew *w, chunk *c) {
     if (!chunk_follows(c, &w->plan, w->row)) {
         pthread_mutex_unlock(&w->lock);
-        chunk_make(c, &w->plan, w->used, w->row);
+        chunk_make(c, &w->plan, w->used, w->row, true);
         pthread_mutex_lock(&w->lock);
     }
     note_end(w, c, w->used);

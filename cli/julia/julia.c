@@ -5,8 +5,8 @@
 #include "julia/terminal.h"
 #include "julia/view.h"
 #include "runtime/context.h"
-#include "runtime/form.h"
 #include "runtime/json.h"
+#include "sheet/form.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -138,8 +138,10 @@ static void print_head(const request *r) {
     else if (bf_device_describe(r->ladder.device, &gpu) == BF_OK)
         printf("%s: %s. Times are medians of a call in a stream, by CUDA events.\n", r->device,
                gpu.name);
-    puts("The limit: reading as many bytes, and nothing else, measured in the same way. The same "
-         "memory\nis used again and again: what fits a cache stays in it.");
+    puts("The limit is the speed of reading as many bytes, and nothing else, measured in the same "
+         "way. It is\nmeasured, not a bound: calls of some microseconds, and data in a cache, can "
+         "be "
+         "above 100%.\nThe same memory is used again and again: what fits a cache stays in it.");
 }
 
 static void print_title(const ladder_row *row) {

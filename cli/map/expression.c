@@ -86,7 +86,7 @@ static int run_map(mapped *m, const options *o) {
 }
 
 int map_expression(const options *o) {
-    int code = expressed_check(o->files, o->file_count);
+    int code = expressed_check(o->file_count);
     if (code != EXIT_DONE) return code;
     mapped *m = calloc(1, sizeof *m); /* too large for a small stack */
     if (!m) return fail_status(BF_E_MEMORY, NULL, NULL);

@@ -78,10 +78,7 @@ static int check_line(const options *o, bf_map_op op) {
     if (code != EXIT_DONE) return code;
     if ((op == BF_MAP_CAST) != (o->to != BF_NONE))
         return fail(EXIT_USAGE, NULL, "cast needs --to, and nothing else has it");
-    int standard = 0;
-    for (int i = 1; i < o->file_count; i++) standard += strcmp(o->files[i], "-") == 0;
-    return standard > 1 ? fail(EXIT_USAGE, NULL, "standard input cannot be two operands")
-                        : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 /* ---- shapes and orders ----------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "runtime/report.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -12,6 +13,10 @@
 /* What a thread needs: the text and numbers of a chunk, scratch memory, its stack; what two chunks
  * that wait to be used need, and code that is read later; and the least to be shared out. */
 enum { THREAD_MIB = 4, WAITING = 2, CODE_MIB = 2, LEAST_MIB = 12 };
+
+/* A line may take such a part of the memory of inputs: buffers grow twofold, and while one thread
+ * has a line that is too long for the others, these have lines of their own. */
+enum { LONGEST_SHARE = 4 };
 
 /* Freed blocks of this size go back to the system at once. */
 enum { RETURNED = 256 * 1024 };
@@ -34,38 +39,45 @@ int64_t memory_of_files(void) {
     return files;
 }
 
-int memory_plan_threads(const memory_plan *plan, int most) {
-    if (plan->limit == 0) return most;
-    int64_t now, files;
-    find_resident(&now, &files);
-    const int64_t room = ((plan->limit / 2 - now) / MIB - CODE_MIB) / THREAD_MIB - WAITING;
+/* What is not shared out, if there are so many threads. */
+static int64_t fixed_bytes(int64_t now, int threads) {
+    return now + (CODE_MIB + (int64_t)THREAD_MIB * (threads + WAITING)) * MIB;
+}
+
+/* As many threads as leave half of the limit, from 1 to `most`. */
+static int find_threads(const memory_plan *plan, int64_t now, int most) {
+    const int64_t room = (plan->limit / 2 - fixed_bytes(now, 0)) / (THREAD_MIB * MIB);
     return room >= most ? most : room > 1 ? (int)room : 1;
 }
 
-int memory_plan_make(memory_plan *plan, int threads) {
+/* A larger limit never shares out less, though it may have one thread more: several leave half. */
+static int64_t shared_bytes(const memory_plan *plan, int64_t now, int most) {
+    const int64_t one = plan->limit - fixed_bytes(now, 1), half = plan->limit / 2;
+    const int64_t all = plan->limit - fixed_bytes(now, most), several = all > half ? all : half;
+    return one < several ? one : several;
+}
+
+int memory_plan_make(memory_plan *plan, int *threads) {
     if (plan->limit == 0) return EXIT_DONE;
     int64_t now, files;
     find_resident(&now, &files);
-    const int64_t fixed = now + (CODE_MIB + THREAD_MIB * (threads + WAITING)) * MIB;
-    const int64_t least = (fixed / MIB + 1 + LEAST_MIB) * MIB;
-    if (plan->limit < least) {
-        fail(EXIT_USAGE, NULL, "--memory is too small: %d thread%s %lld MiB", threads,
-             threads == 1 ? " needs" : "s need", (long long)(least / MIB));
-        if (threads > 1) hint("fewer threads (-j) need less");
-        return EXIT_USAGE;
-    }
+    const int64_t least = fixed_bytes(now, 1) / MIB + 1 + LEAST_MIB;
+    if (plan->limit < least * MIB)
+        return fail(EXIT_USAGE, NULL, "--memory is too small: at least %lld MiB are needed",
+                    (long long)least);
     mallopt(M_MMAP_THRESHOLD, RETURNED);
-    const int64_t shared = plan->limit - fixed;
+    const int64_t shared = shared_bytes(plan, now, *threads);
+    *threads = find_threads(plan, now, *threads);
     plan->input = shared / 8;
     plan->pipes = shared / 8;
     plan->results = shared / 4;
+    plan->line = shared_bytes(plan, now, INT_MAX / THREAD_MIB) / 8 / LONGEST_SHARE;
     plan->library = shared - plan->input - plan->pipes - plan->results;
     return EXIT_DONE;
 }
 
-/* Buffers grow twofold. */
 size_t memory_plan_line(const memory_plan *plan, int threads) {
-    return (size_t)(plan->input / (2 * (threads + WAITING)));
+    return (size_t)(plan->input / (LONGEST_SHARE * (threads + WAITING)));
 }
 
 /* What is compressed is not mapped. */

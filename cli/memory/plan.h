@@ -12,16 +12,16 @@ typedef struct memory_plan {
     int64_t pipes;   /* of pipes that are kept; the rest goes to a file */
     int64_t library; /* of the library's objects and calls */
     int64_t results; /* of what is to be shown */
+    int64_t line;    /* of the longest line of text, however many threads there are */
 } memory_plan;
 
-/* Returns how many threads, from 1 to `most`, leave half of the limit for other things. */
-int memory_plan_threads(const memory_plan *plan, int most);
+/* Shares plan->limit out for a command of at most so many threads. Sets *threads to as many of them
+ * as leave half of the limit for other things, but at least 1. Returns an exit code, having
+ * reported that the limit is too small. */
+int memory_plan_make(memory_plan *plan, int *threads);
 
-/* Shares plan->limit out for a command of so many threads. Returns an exit code, having reported
- * that the limit is too small. */
-int memory_plan_make(memory_plan *plan, int threads);
-
-/* The longest line of text that the readers of so many threads have room for; 0: no limit. */
+/* The longest line of text that each of so many threads has room for, beside the longest of all; 0:
+ * no limit. */
 size_t memory_plan_line(const memory_plan *plan, int threads);
 
 /* The bytes of memory that a compressed input may take to be decompressed; 0: no limit. */

@@ -124,7 +124,7 @@ int expression_check(const options *o) {
                         : o->checkpoint ? "--checkpoint"
                                         : NULL;
     if (other) return fail(EXIT_USAGE, NULL, "-e does not go with %s", other);
-    return expressed_check(o->files, o->file_count);
+    return expressed_check(o->file_count);
 }
 
 int expression_answer(const question *q, output *out, const columns_limit *limit) {

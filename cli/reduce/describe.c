@@ -76,20 +76,34 @@ static void put_name(const output *out, const described *x, int i) {
     fputs(name, out->stream);
 }
 
-static void put_value(const output *out, const described *x, int i) {
-    char text[BF_VALUE_TEXT] = "-";
+static void format_value(const output *out, const described *x, int i, char text[BF_VALUE_TEXT]) {
     const bf_value v = value_of(x, i);
+    strcpy(text, "-");
     if (v.dtype != BF_NONE) output_format(&v, out->hex, text);
+}
+
+static void put_value(const output *out, const described *x, int i) {
+    char text[BF_VALUE_TEXT];
+    format_value(out, x, i, text);
     fprintf(out->stream, "\t%s", text);
+}
+
+/* Whether files, or columns, tell descriptions apart. */
+static bool heads_files(const described *all, int n) {
+    bool files = false;
+    for (int k = 1; k < n; k++) files = files || strcmp(all[k].file, all[0].file) != 0;
+    return files;
+}
+
+static bool heads_columns(const described *all, int n) {
+    bool columns = false;
+    for (int k = 1; k < n; k++) columns = columns || all[k].column;
+    return columns;
 }
 
 /* A line for each value; lines that tell the files and columns apart come first. */
 static void put_lines(const output *out, const described *all, int n) {
-    bool files = false, columns = false;
-    for (int k = 1; k < n; k++) {
-        files = files || strcmp(all[k].file, all[0].file) != 0;
-        columns = columns || all[k].column;
-    }
+    const bool files = heads_files(all, n), columns = heads_columns(all, n);
     for (int line = files ? 0 : 1; n > 1 && line < (columns ? 2 : 1); line++) {
         fputs(line == 0 ? "file" : "column", out->stream);
         for (int k = 0; k < n; k++) {
@@ -104,6 +118,57 @@ static void put_lines(const output *out, const described *all, int n) {
         for (int k = 0; k < n; k++) put_value(out, &all[k], i);
         putc('\n', out->stream);
     }
+}
+
+/* A column of put_aligned: what its lines show. */
+enum { LINE = BF_VALUE_TEXT + NAME };
+typedef struct aligned_lines {
+    char (*texts)[LINE];
+    const char **lines;
+} aligned_lines;
+
+/* The names of values (x NULL), or the values of x; both: first the column. Returns the lines. */
+static int list_lines(const output *out, const described *all, const described *x, bool both,
+                      const aligned_lines *a) {
+    int n = 0;
+    if (both) a->lines[n++] = !x ? "column" : x->column ? x->column : "";
+    for (int i = 0; i < count_values(all); i++) {
+        if (x)
+            format_value(out, x, i, a->texts[i]);
+        else
+            name_value(all, i, a->texts[i]);
+        a->lines[n++] = a->texts[i];
+    }
+    return n;
+}
+
+static int put_columns(output *out, const described *all, int n, const aligned_lines *a,
+                       sheet_column *columns) {
+    const bool files = heads_files(all, n), both = files && heads_columns(all, n);
+    const int most = count_values(all) + 1;
+    sheet s = {.columns = columns, .count = n + 1};
+    const sheet_subject subject = {report_command_name(), all->file, NULL, 0};
+    for (int k = 0; k <= n; k++) {
+        const described *const x = k > 0 ? &all[k - 1] : NULL;
+        const aligned_lines own = {a->texts + k * most, a->lines + k * most};
+        s.rows = list_lines(out, all, x, both, &own);
+        columns[k] = (sheet_column){.name = files ? "file" : "column", .texts = own.lines};
+        if (x) columns[k].name = files || !x->column ? x->file : x->column;
+    }
+    return output_sheet(out, SHEET_ALIGNED, &s, &subject);
+}
+
+/* The same as lines, in aligned columns. */
+static int put_aligned(output *out, const described *all, int n) {
+    const size_t cells = ((size_t)n + 1) * ((size_t)count_values(all) + 1);
+    const aligned_lines a = {malloc(cells * sizeof *a.texts), malloc(cells * sizeof *a.lines)};
+    sheet_column *columns = malloc(((size_t)n + 1) * sizeof *columns);
+    const int code = a.texts && a.lines && columns ? put_columns(out, all, n, &a, columns)
+                                                   : fail_status(BF_E_MEMORY, NULL, NULL);
+    free(a.texts);
+    free(a.lines);
+    free(columns);
+    return code;
 }
 
 static void put_table(const output *out, const described *all, int n) {
@@ -197,9 +262,12 @@ static void put_object(const output *out, const described *x, const char *device
 
 int describe_put(output *out, const described *all, int n, const char *device) {
     if (out->layout == LAYOUT_TSV) put_table(out, all, n);
-    if (out->layout == LAYOUT_PLAIN) put_lines(out, all, n);
+    const bool aligned = output_aligns(out) && n > 1;
+    if (out->layout == LAYOUT_PLAIN && !aligned) put_lines(out, all, n);
     for (int k = 0; k < n && out->layout == LAYOUT_JSON; k++) put_object(out, &all[k], device);
-    const int code = output_has_sheet(out) ? put_sheet(out, all, n, device) : EXIT_DONE;
+    const int code = aligned                 ? put_aligned(out, all, n)
+                     : output_has_sheet(out) ? put_sheet(out, all, n, device)
+                                             : EXIT_DONE;
     const int flushed =
         output_flush(out->stream, out->to_file ? out->file.name : "standard output");
     return code == EXIT_DONE ? flushed : code;

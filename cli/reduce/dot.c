@@ -88,11 +88,9 @@ static int reduce_pair(task *t, bf_state **state, int64_t *nulls) {
 }
 
 static int check_files(const options *o) {
-    if (o->file_count != 2)
-        return fail(EXIT_USAGE, NULL, "two files are needed, not %d", o->file_count);
-    if (strcmp(o->files[0], "-") == 0 && strcmp(o->files[1], "-") == 0)
-        return fail(EXIT_USAGE, NULL, "standard input cannot be both files");
-    return EXIT_DONE;
+    return o->file_count == 2
+               ? EXIT_DONE
+               : fail(EXIT_USAGE, NULL, "two files are needed, not %d", o->file_count);
 }
 
 int cmd_dot(int argc, char **argv) {

@@ -101,7 +101,7 @@ static int check_line(const options *o) {
         return fail(EXIT_USAGE, NULL, "-e does not go with --axis, --offsets, --index or --empty");
     if (o->total || o->quantiles.n > 0)
         return fail(EXIT_USAGE, NULL, "-e does not go with --%s", o->total ? "total" : "quantiles");
-    return expressed_check(o->files, o->file_count);
+    return expressed_check(o->file_count);
 }
 
 static int run_task(reduction *r, const options *o) {

@@ -2,8 +2,8 @@
 
 #include "memory/temporary.h"
 #include "runtime/progress.h"
-#include "runtime/statefile.h"
 #include "work/ranks.h"
+#include "work/statefile.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -324,7 +324,8 @@ static int take_states(many *x, bf_states *states, int64_t n) {
     bf_array values = shape_values(x, n);
     const int code = many_take(x, states, &values);
     if (code != EXIT_DONE || !x->task->options->save) return code;
-    return statefile_save_states(&x->task->save, states, x->task->context);
+    const statefile saved = {.states = states, .trailer = trailer_of(x->task->options)};
+    return statefile_save(&x->task->save, &saved, x->task->context);
 }
 
 static bf_status create_states(const many *x, int64_t n, bf_states **states) {

@@ -3,9 +3,9 @@
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
-#include "runtime/form.h"
 #include "runtime/progress.h"
-#include "runtime/statefile.h"
+#include "sheet/form.h"
+#include "work/statefile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +14,20 @@ static const usage merge_usage = {
     "[OPTIONS] STATE...",
     "Combines states that --save wrote, in any order, and shows the value of all their data,\n"
     "with the bits of one pass over them. Histograms are shown as by hist, counts as by count,\n"
-    "and groups as by group: key, aggregates, number of rows; many values of --axis, --offsets\n"
-    "or --index one a line. --save saves the combined state.\n"
+    "and groups as by group: key, and the columns that the first STATE was saved with; many\n"
+    "values of --axis, --offsets or --index one a line. --save saves the combined state.\n"
     "--minus takes out a state that is part of the others, exactly: the result is that of the\n"
     "remaining data. Sums, means, variances, norms, dot products, histograms, counts and groups\n"
     "of these can be taken out; minima, maxima and products cannot.\n"
     "argmin, argmax, describe and prod of floats depend on the order of the data. Parts that\n"
     "were saved with --offset take their places. Whole files follow each other in the order of\n"
     "the STATEs: an index counts from the start of the first, and a message names the STATE\n"
-    "that holds it. For prod of floats only parts can be merged.",
-    TAKES_STDIN | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT | TAKES_TOP | TAKES_SAVE |
-        TAKES_OUTPUT | TAKES_SHEET | TAKES_DEVICE | TAKES_MINUS | TAKES_EMPTY,
+    "that holds it. For prod of floats only parts can be merged.\n"
+    "The value is by the options that the states were saved with, as --ddof 1, unless merge has\n"
+    "its own.",
+    TAKES_STDIN | TAKES_NAN | TAKES_OVERFLOW | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT |
+        TAKES_TOP | TAKES_SAVE | TAKES_OUTPUT | TAKES_SHEET | TAKES_DEVICE | TAKES_MINUS |
+        TAKES_EMPTY,
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold sum --save y.bfs y.npy\n"
     "bitfold merge --save xy.bfs x.bfs y.bfs\n"
@@ -197,6 +200,53 @@ static int retract_parts(task *t, const part *merged, const part *parts, int n) 
     return EXIT_DONE;
 }
 
+/* ---- what was asked for ---------------------------------------------------------------------- */
+
+static bool is_given(const char *name) {
+    int n;
+    const given_option *given = options_given(&n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(given[i].spec->name, name) == 0) return true;
+    return false;
+}
+
+/* Takes what a part was saved with, where the command has no option of its own. */
+static void take_trailer(options *o, const trailer *from) {
+    if (!is_given("nan")) o->rules.nan = from->rules.nan;
+    if (!is_given("out-dtype")) o->rules.out_dtype = from->rules.out_dtype;
+    if (!is_given("ddof")) o->rules.ddof = from->rules.ddof;
+    if (!is_given("overflow")) o->rules.overflow = from->rules.overflow;
+    if (!is_given("empty") && from->empty[0]) o->empty = from->empty;
+}
+
+/* The option of the result that two parts were saved with differently; NULL: none. */
+static const char *differing(const options *a, const options *b) {
+    const char *x = a->empty ? a->empty : "", *y = b->empty ? b->empty : "";
+    return a->rules.nan != b->rules.nan               ? "nan"
+           : a->rules.out_dtype != b->rules.out_dtype ? "out-dtype"
+           : a->rules.ddof != b->rules.ddof           ? "ddof"
+           : a->rules.overflow != b->rules.overflow   ? "overflow"
+           : strcmp(x, y) != 0                        ? "empty"
+                                                      : NULL;
+}
+
+/* The n parts are of one result: its options are theirs. */
+static int take_trailers(options *o, part *parts, int n) {
+    const options given = *o;
+    take_trailer(o, &parts[0].saved.trailer);
+    for (int i = 1; i < n; i++) {
+        options other = given;
+        take_trailer(&other, &parts[i].saved.trailer);
+        const char *name = differing(o, &other);
+        if (!name) continue;
+        fail(EXIT_DATA, parts[i].file, "it was saved with another --%s than %s", name,
+             parts[0].file);
+        hint("merge --%s says which one holds", name);
+        return EXIT_DATA;
+    }
+    return EXIT_DONE;
+}
+
 /* ---- where an index is ----------------------------------------------------------------------- */
 
 /* Tells which of several wholes the index is in. */
@@ -226,15 +276,9 @@ static void tell_indices(const task *t, const part *parts) {
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static bool is_counts(const statefile *saved) {
-    bf_groups_options kind = {.size = sizeof kind};
-    if (saved->groups) bf_groups_describe(saved->groups, &kind);
-    return saved->groups && kind.count == 0;
-}
-
 /* Options that the state has no use for. */
 static int check_options(const options *o, const statefile *saved) {
-    if ((o->top > 0 || o->by_key) && !is_counts(saved))
+    if ((o->top > 0 || o->by_key) && !statefile_is_counts(saved))
         return fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
     if ((o->density || o->log || o->title) && !saved->histogram)
         return fail(EXIT_USAGE, NULL, "--density, --log and --title belong to histograms");
@@ -246,9 +290,11 @@ static int check_options(const options *o, const statefile *saved) {
 /* The state of a value is saved by task_close. */
 static int save_others(task *t, const statefile *saved) {
     if (!t->options->save || saved->state) return EXIT_DONE;
-    if (saved->states) return statefile_save_states(&t->save, saved->states, t->context);
-    return saved->histogram ? statefile_save_histogram(&t->save, saved->histogram)
-                            : statefile_save_groups(&t->save, saved->groups, t->context);
+    statefile whole = *saved;
+    whole.trailer = trailer_of(t->options);
+    whole.trailer.columns = saved->trailer.columns;
+    memcpy(whole.trailer.which, saved->trailer.which, sizeof whole.trailer.which);
+    return statefile_save(&t->save, &whole, t->context);
 }
 
 static int emit_merged(task *t, const statefile *saved, const char *file, double began) {
@@ -263,10 +309,10 @@ static int emit_merged(task *t, const statefile *saved, const char *file, double
     return code == EXIT_DONE ? save_others(t, saved) : code;
 }
 
-static int run_merge(task *t, part *parts) {
-    const options *o = t->options;
+static int run_merge(task *t, options *o, part *parts) {
     const double began = progress_clock();
     int code = load_parts(t, parts);
+    if (code == EXIT_DONE) code = take_trailers(o, parts, o->file_count);
     const bool wholes = code == EXIT_DONE && are_wholes(parts, o->file_count);
     if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count, wholes);
     if (code == EXIT_DONE)
@@ -287,7 +333,7 @@ int cmd_merge(int argc, char **argv) {
     if (code == EXIT_DONE && !parts)
         code = task_close(&t, fail_status(BF_E_MEMORY, NULL, NULL), NULL);
     if (code == EXIT_DONE) {
-        code = run_merge(&t, parts);
+        code = run_merge(&t, &o, parts);
         code = task_close(&t, code, parts[0].saved.state);
     }
     for (int i = 0; parts && i < count_parts(&o); i++) statefile_free(&parts[i].saved);

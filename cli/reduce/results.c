@@ -2,8 +2,8 @@
 
 #include "input/npy_write.h"
 #include "memory/temporary.h"
-#include "runtime/form.h"
 #include "runtime/json.h"
+#include "sheet/form.h"
 #include "work/ranks.h"
 
 #include <errno.h>
@@ -204,14 +204,15 @@ static int put_described(const results *r, output *out, int64_t first, const blo
     static bf_value values[RESULTS_COLUMNS][BLOCK];
     sheet_column columns[RESULTS_COLUMNS + 2];
     const bf_strings places = name_places(r, first, b);
+    int n = 0;
     (void)column;
-    columns[0] = output_file_column(r->file);
-    columns[1] = (sheet_column){.name = "index", .strings = &places};
+    if (!output_aligns(out)) columns[n++] = output_file_column(r->file);
+    columns[n++] = (sheet_column){.name = "index", .strings = &places};
     for (int k = 0; k < r->columns; k++) {
         for (int64_t i = 0; i < b->n; i++) values[k][i] = described(r, b, i, k);
-        columns[k + 2] = (sheet_column){.name = names[k], .values = values[k]};
+        columns[n++] = (sheet_column){.name = names[k], .values = values[k]};
     }
-    return put_sheet(r, out, columns, r->columns + 2, b->n);
+    return put_sheet(r, out, columns, n, b->n);
 }
 
 /* No results have their header, too. */
@@ -293,7 +294,7 @@ int results_put(const results *r, output *out, const char *device) {
         code = put_array(r, out, device);
     else if (out->layout == LAYOUT_JSON)
         code = put_json(r, out, device);
-    else if (output_has_sheet(out))
+    else if (output_has_sheet(out) || (output_aligns(out) && (r->columns > 1 || out->names)))
         code = put_rows(r, out);
     else
         code = r->columns > 1 ? put_table(r, out) : put_blocks(r, out, put_lines, 0);

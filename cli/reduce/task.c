@@ -5,8 +5,8 @@
 #include "reduce/reduce.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
-#include "runtime/statefile.h"
 #include "work/ranks.h"
+#include "work/statefile.h"
 
 #include <inttypes.h>
 
@@ -98,8 +98,10 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base) {
     return output_result(&t->output, &r);
 }
 
-int task_close(task *t, int code, const bf_state *state) {
-    if (code == EXIT_DONE && t->options->save && state) code = statefile_save(&t->save, state);
+int task_close(task *t, int code, bf_state *state) {
+    const statefile saved = {.state = state, .trailer = trailer_of(t->options)};
+    if (code == EXIT_DONE && t->options->save && state)
+        code = statefile_save(&t->save, &saved, t->context);
     if (code == EXIT_DONE) code = output_close(&t->output);
     work_close(&t->work, code);
     if (code != EXIT_DONE) {

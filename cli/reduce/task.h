@@ -41,7 +41,7 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base);
 /* Ends the task, whose work ended with `code`. If it is EXIT_DONE, completes the output and saves
  * the state, if that was asked for and there is one; otherwise leaves no file. Returns the final
  * exit code. */
-int task_close(task *t, int code, const bf_state *state);
+int task_close(task *t, int code, bf_state *state);
 
 /* Frees the context, when its states are destroyed. */
 void task_free(task *t);

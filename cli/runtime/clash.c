@@ -59,34 +59,61 @@ typedef struct target {
     place place;
 } target;
 
+/* The inputs that were looked at, and the outputs that none of them may be. */
+typedef struct inputs {
+    const usage *usage;
+    const target *targets;
+    int targets_count, standard;
+} inputs;
+
+/* Standard input under any name. A regular file is opened anew by a name in /dev, so that it has
+ * all of it. */
+static bool is_standard(const char *name) {
+    static const char *const names[] = {"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"};
+    struct stat st;
+    bool is = false;
+    for (int i = 0; i < 3; i++) is = is || strcmp(name, names[i]) == 0;
+    return strcmp(name, "-") == 0 || (is && fstat(STDIN_FILENO, &st) == 0 && !S_ISREG(st.st_mode));
+}
+
 /* map may write its result over an input: it is renamed when all is read. */
-static int check_input(const target *targets, int n, const usage *u, const char *name) {
+static int check_input(inputs *in, const char *name) {
     if (!name) return EXIT_DONE;
     const place read = place_of_input(name);
-    for (int i = 0; i < n; i++) {
-        if (!is_same_place(&targets[i].place, &read)) continue;
-        if (u->takes & TAKES_MAP && targets[i].name) continue;
-        fail(EXIT_USAGE, name, "%s would write to this input", targets[i].option);
+    in->standard += is_standard(name);
+    if (in->standard > 1) return fail(EXIT_USAGE, NULL, "standard input is given more than once");
+    for (int i = 0; i < in->targets_count; i++) {
+        if (!is_same_place(&in->targets[i].place, &read)) continue;
+        if (in->usage->takes & TAKES_MAP && in->targets[i].name) continue;
+        fail(EXIT_USAGE, name, "%s would write to this input", in->targets[i].option);
         hint("give the output a name of its own");
         return EXIT_USAGE;
     }
     return EXIT_DONE;
 }
 
-static int check_inputs(const target *targets, int n, const options *o, const usage *u) {
+/* Whether an aggregate before has the same values, which are read once. */
+static bool is_shared(const options *o, int aggregate) {
+    const char *name = o->aggregates[aggregate].values;
+    bool is = false;
+    for (int i = 0; name && i < aggregate; i++)
+        is = is || (o->aggregates[i].values && strcmp(o->aggregates[i].values, name) == 0);
+    return is;
+}
+
+static int check_inputs(inputs *in, const options *o) {
     int code = EXIT_DONE;
-    const int first = u->takes & TAKES_MAP ? 1 : 0; /* behind the operation */
+    const int first = in->usage->takes & TAKES_MAP && !o->expression; /* behind the operation */
+    const char *const named[] = {o->offsets, o->index, o->weights, o->edges, o->against};
     for (int i = first; code == EXIT_DONE && i < o->file_count; i++)
-        code = check_input(targets, n, u, o->files[i]);
+        code = check_input(in, o->files[i]);
     for (int i = 0; code == EXIT_DONE && i < o->aggregate_count; i++)
-        code = check_input(targets, n, u, o->aggregates[i].values);
+        if (!is_shared(o, i)) code = check_input(in, o->aggregates[i].values);
     for (int i = 0; code == EXIT_DONE && i < o->minus_count; i++)
-        code = check_input(targets, n, u, o->minus[i]);
-    if (code == EXIT_DONE) code = check_input(targets, n, u, o->offsets);
-    if (code == EXIT_DONE) code = check_input(targets, n, u, o->index);
-    if (code == EXIT_DONE) code = check_input(targets, n, u, o->weights);
-    if (code == EXIT_DONE) code = check_input(targets, n, u, o->edges);
-    return code == EXIT_DONE ? check_input(targets, n, u, o->against) : code;
+        code = check_input(in, o->minus[i]);
+    for (size_t i = 0; code == EXIT_DONE && i < sizeof named / sizeof *named; i++)
+        code = check_input(in, named[i]);
+    return code;
 }
 
 int clash_check(const options *o, const usage *u) {
@@ -105,6 +132,6 @@ int clash_check(const options *o, const usage *u) {
             if (is_same_place(&targets[k].place, &targets[i].place))
                 return fail(EXIT_USAGE, targets[i].name, "%s and %s are the same file",
                             targets[i].option, targets[k].option);
-    return u->takes & (TAKES_INPUT | TAKES_SAVE | TAKES_AGAINST) ? check_inputs(targets, n, o, u)
-                                                                 : EXIT_DONE;
+    inputs in = {.usage = u, .targets = targets, .targets_count = n};
+    return u->takes & (TAKES_INPUT | TAKES_SAVE | TAKES_AGAINST) ? check_inputs(&in, o) : EXIT_DONE;
 }

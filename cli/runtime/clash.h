@@ -1,4 +1,5 @@
-/* Files that a command line names as an output and also as another output or as an input. */
+/* Files that a command line names as an output and also as another output or as an input; and
+ * standard input that is named more than once, for it can be read once. */
 #ifndef BITFOLD_CLI_RUNTIME_CLASH_H
 #define BITFOLD_CLI_RUNTIME_CLASH_H
 

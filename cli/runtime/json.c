@@ -1,6 +1,6 @@
 #include "runtime/json.h"
 
-#include "text/utf8.h"
+#include "runtime/utf8.h"
 
 #include <math.h>
 #include <string.h>

@@ -112,7 +112,7 @@ typedef struct options {
     bool full;  /* verify: all elements */
     bool infer; /* show dtypes and their causes, not values */
     enum layout layout;
-    enum form form; /* runtime/form.h */
+    enum form form; /* sheet/form.h */
     enum progress_mode progress;
     enum color_mode color;
     int64_t seed, top;                         /* top 0: not given */

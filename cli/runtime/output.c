@@ -4,7 +4,10 @@
 #include "runtime/stream.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+static int show_waiting(output *out);
 
 int output_flush(FILE *stream, const char *name) {
     const int error = stream_flush(stream);
@@ -65,11 +68,14 @@ int output_open(output *out, const options *o, bool names) {
 bool output_is_array(const output *out) { return out->to_file && out->options->form == FORM_NPY; }
 
 int output_close(output *out) {
+    const int code = show_waiting(out);
     sheet_end(&out->sheet);
+    if (code != EXIT_DONE) return code;
     return out->to_file ? outfile_commit(&out->file) : output_flush(stdout, output_name(out));
 }
 
 void output_abandon(output *out) {
+    show_waiting(out);
     sheet_end(&out->sheet);
     if (out->to_file) outfile_abandon(&out->file);
 }
@@ -161,8 +167,69 @@ static void put_object(FILE *f, const result *r, bool tells_nulls) {
     json_end(f, r->device, r->seconds);
 }
 
+/* ---- aligned at a terminal ------------------------------------------------------------------- */
+
+/* Work of more seconds is shown as it is done, not with what follows. */
+static const double slow = 1;
+
+bool output_aligns(const output *out) { return sheet_form_of(out->options) == SHEET_ALIGNED; }
+
+static int put_waiting(output *out, const char **texts) {
+    const int n = out->waits;
+    bf_value *const values = malloc((size_t)n * sizeof *values);
+    const char **columns = texts, **files = texts + n, **others = texts + 2 * n;
+    if (!values) return fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int i = 0; i < n; i++) {
+        const waiting_result *w = &out->waiting[i];
+        values[i] = w->value;
+        columns[i] = w->column;
+        files[i] = w->file;
+        others[i] = w->other;
+    }
+    sheet_column shown[4];
+    int count = 0;
+    if (columns[0]) shown[count++] = (sheet_column){.name = "column", .texts = columns};
+    shown[count++] = (sheet_column){.name = "value", .values = values};
+    if (out->names) shown[count++] = (sheet_column){.name = "file", .texts = files};
+    if (out->names && others[0]) shown[count++] = (sheet_column){.name = "other", .texts = others};
+    const sheet s = {.columns = shown, .count = count, .rows = n};
+    const sheet_subject subject = {report_command_name(), out->waiting->file, NULL, 0};
+    const int code = output_sheet(out, SHEET_ALIGNED, &s, &subject);
+    free(values);
+    return code;
+}
+
+static int show_waiting(output *out) {
+    if (out->waits == 0) return EXIT_DONE;
+    const char **const texts = malloc(3 * (size_t)out->waits * sizeof *texts);
+    const int code = texts ? put_waiting(out, texts) : fail_status(BF_E_MEMORY, NULL, NULL);
+    free(texts);
+    for (int i = 0; i < out->waits; i++) free(out->waiting[i].column);
+    free(out->waiting);
+    out->waiting = NULL;
+    out->waits = 0;
+    const int flushed = output_flush(out->stream, output_name(out));
+    return code == EXIT_DONE ? flushed : code;
+}
+
+static int let_wait(output *out, const result *r) {
+    const size_t n = (size_t)out->waits + 1;
+    waiting_result *const more = realloc(out->waiting, n * sizeof *more);
+    if (more) out->waiting = more;
+    char *const column = r->column ? strdup(r->column) : NULL;
+    if (!more || (r->column && !column)) {
+        free(column);
+        return fail_status(BF_E_MEMORY, NULL, r->file);
+    }
+    more[out->waits++] = (waiting_result){r->value, column, r->file, r->other};
+    return !r->column && r->seconds > slow ? show_waiting(out) : EXIT_DONE;
+}
+
+/* ---- a result -------------------------------------------------------------------------------- */
+
 int output_result(output *out, const result *r) {
     int code = EXIT_DONE;
+    if (output_aligns(out) && (out->names || r->column)) return let_wait(out, r);
     if (out->layout == LAYOUT_JSON)
         put_object(out->stream, r, out->tells_nulls);
     else if (output_has_sheet(out))

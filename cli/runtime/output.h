@@ -18,6 +18,13 @@ typedef struct result {
     int64_t nulls; /* rows that were left out, for they have no value */
 } result;
 
+/* A result that waits for others, with which it makes aligned columns. */
+typedef struct waiting_result {
+    bf_value value;
+    char *column;
+    const char *file, *other;
+} waiting_result;
+
 typedef struct output {
     FILE *stream;
     outfile file; /* with -o, but for -o - */
@@ -26,13 +33,18 @@ typedef struct output {
     bool hex;
     bool names; /* the file's name stands beside the value */
     const options *options;
-    sheet_writer sheet; /* of results, as --csv and --markdown show them */
+    sheet_writer sheet; /* of results, as --csv, --markdown and terminals show them */
+    waiting_result *waiting;
+    int waits;
     bool tells_nulls;
 } output;
 
 /* names: several results are to come. Returns an exit code, as the others do. */
 int output_open(output *out, const options *o, bool names);
 int output_result(output *out, const result *r);
+
+/* Whether several results are aligned columns: at a terminal. */
+bool output_aligns(const output *out);
 
 /* Whether results are rows of a sheet: --csv or --markdown. */
 bool output_has_sheet(const output *out);

@@ -2,18 +2,30 @@
 
 #include "runtime/json.h"
 #include "runtime/output.h"
-#include "text/utf8.h"
+#include "runtime/utf8.h"
+#include "text/typed.h"
 
 #include <ctype.h>
 #include <string.h>
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
+static char *put_text(char *text, const char *from) {
+    const size_t n = strlen(from);
+    return (char *)memcpy(text, from, n) + n;
+}
+
+/* No text holds a NUL, so a string's is written as JSON has it. */
+static const char nul_escape[] = "\\u0000";
+
 static char *put_quoted(char *text, const char *at, const char *end) {
     *text++ = '"';
     for (; at < end; at++) {
         if (*at == '"') *text++ = '"';
-        *text++ = *at;
+        if (*at == '\0')
+            text = put_text(text, nul_escape);
+        else
+            *text++ = *at;
     }
     *text++ = '"';
     return text;
@@ -26,7 +38,7 @@ static char *put_separated(char *text, char separator, const char *at, const cha
     while (c < end && *c == ' ') c++;
     bool quoted = c == end;
     for (; c < end && !quoted; c++)
-        quoted = *c == separator || *c == '"' || *c == '\n' || *c == '\r' || *c == '\t';
+        quoted = *c == separator || *c == '"' || *c == '\n' || *c == '\r' || *c == '\t' || !*c;
     if (quoted) return put_quoted(text, at, end);
     return (char *)memcpy(text, at, (size_t)(end - at)) + (end - at);
 }
@@ -41,11 +53,6 @@ static char *put_visible(char *text, const char *at, const char *end) {
         at += length ? length : 1;
     }
     return text;
-}
-
-static char *put_text(char *text, const char *from) {
-    const size_t n = strlen(from);
-    return (char *)memcpy(text, from, n) + n;
 }
 
 static bool is_letter(char c) { return isalnum((unsigned char)c) != 0; }
@@ -117,12 +124,43 @@ static size_t room_of(size_t bytes, enum sheet_form form) {
     return most[form] * bytes + FIELD_TEXT(0);
 }
 
+/* What the NULs of a string take in TSV and CSV beside the bytes that room_of counts. */
+static size_t room_of_nuls(const char *at, size_t n, enum sheet_form form) {
+    size_t nuls = 0;
+    const char *const end = at + n;
+    if (form != SHEET_TSV && form != SHEET_CSV) return 0;
+    for (; at < end && (at = memchr(at, '\0', (size_t)(end - at))); at++) nuls++;
+    return nuls * sizeof nul_escape;
+}
+
 size_t field_room(const sheet_column *c, int64_t row, enum sheet_form form) {
     if (is_null(c, row)) return FIELD_TEXT(0);
     const char *text = text_of(c, row);
     if (text) return room_of(strlen(text), form);
     if (!c->strings) return FIELD_TEXT(0);
-    return room_of((size_t)(offset_of(c->strings, row + 1) - offset_of(c->strings, row)), form);
+    const int64_t first = offset_of(c->strings, row);
+    const size_t n = (size_t)(offset_of(c->strings, row + 1) - first);
+    return room_of(n, form) + room_of_nuls(c->strings->bytes + first, n, form);
+}
+
+static char *put_value(char *text, enum sheet_form form, const bf_value *value, bool hex) {
+    if (form == SHEET_JSON) return json_put_value(text, value);
+    output_format(value, hex, text);
+    return text + strlen(text);
+}
+
+static char *put_string(char *text, enum sheet_form form, const sheet_column *c, int64_t row,
+                        bool hex) {
+    const int64_t first = offset_of(c->strings, row);
+    const char *const at = c->strings->bytes + first;
+    const size_t n = (size_t)(offset_of(c->strings, row + 1) - first);
+    if (!c->typed) return field_put_string(text, form, at, n);
+    const typed_value v = typed_take(at, n);
+    switch (v.kind) {
+    case TYPED_BOOL: return put_text(text, v.truth ? "true" : "false");
+    case TYPED_NUMBER: return put_value(text, form, &v.number, hex);
+    default: return field_put_string(text, form, v.at, v.length);
+    }
 }
 
 char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex) {
@@ -130,16 +168,10 @@ char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t
     if (c->title && form == SHEET_TSV) return output_copy_name(text, c->title);
     const char *const whole = text_of(c, row);
     if (whole) return field_put_string(text, form, whole, strlen(whole));
-    if (c->strings) {
-        const int64_t first = offset_of(c->strings, row);
-        return field_put_string(text, form, c->strings->bytes + first,
-                                (size_t)(offset_of(c->strings, row + 1) - first));
-    }
+    if (c->strings) return put_string(text, form, c, row, hex);
     const bf_value value =
         c->array ? output_element(c->dtype, c->scale, c->array, row) : c->values[row];
-    if (form == SHEET_JSON) return json_put_value(text, &value);
-    output_format(&value, hex && !c->decimal, text);
-    return text + strlen(text);
+    return put_value(text, form, &value, hex && !c->decimal);
 }
 
 int field_width(const char *text, const char *end) {

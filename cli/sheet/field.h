@@ -5,7 +5,7 @@
 #include "sheet/sheet.h"
 
 /* Bytes that a field may take: each byte of a string becomes six of JSON at most, five of Markdown,
- * and two of TSV and CSV. */
+ * and two of TSV and CSV, where a NUL becomes six. */
 #define FIELD_TEXT(bytes) (6 * (size_t)(bytes) + BF_VALUE_TEXT + 2)
 size_t field_room(const sheet_column *c, int64_t row, enum sheet_form form);
 

@@ -17,6 +17,7 @@ typedef struct sheet_column {
     const void *array;
     const bf_value *values;
     const bf_strings *strings;
+    bool typed; /* the strings are those of text/typed.h */
     const char *const *texts;
     const char *title;
     bool decimal;         /* --hex does not concern it */

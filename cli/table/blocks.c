@@ -503,6 +503,8 @@ static int put_sheet(blocks *x, FILE *f, double began) {
         strings[i] = true;
     }
     if (code == EXIT_DONE) code = part_open(&p, names, strings, c->count, share_of(x, SHOWN));
+    for (int i = 0; i < c->count && code == EXIT_DONE; i++)
+        p.columns[i].typed = join_tables_typed(x->tables);
     if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
     part_close(&p);
     free(names);

@@ -113,13 +113,23 @@ static int find_fields(const heading *h, choice_item item, int *field) {
     return 1;
 }
 
+static bool is_named(const heading *h, int field) { return h->names && *h->names[field]; }
+
 /* The name that a column is shown by; its number if it has none. */
 static char *name_of(const heading *h, int field, const char *prefix) {
     char *name = NULL;
-    const bool named = h->names && *h->names[field];
-    const int n = named ? asprintf(&name, "%s%s", prefix, h->names[field])
-                        : asprintf(&name, "%s%d", prefix, field + 1);
+    const int n = is_named(h, field) ? asprintf(&name, "%s%s", prefix, h->names[field])
+                                     : asprintf(&name, "%s%d", prefix, field + 1);
     return n < 0 ? NULL : name;
+}
+
+/* Whether some column is shown by this name. */
+static bool shows_name(const heading *h, const char *name) {
+    const choice_item item = {.text = name};
+    int field;
+    if (find_name(h, name, &field) > 0) return true;
+    return is_number(item) && *name != '0' && find_fields(h, item, &field) > 0 &&
+           !is_named(h, field);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -296,8 +306,7 @@ static int take_all(chooser *c) {
     for (int k = 0; k < b->columns && shows_b(c->options) && code == EXIT_DONE; k++) {
         if (is_shown_by_a(c, k)) continue;
         char *name = name_of(b, k, "");
-        int same;
-        if (name && find_name(a, name, &same) > 0) {
+        if (name && shows_name(a, name)) {
             free(name);
             name = name_of(b, k, "b.");
         }

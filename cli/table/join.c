@@ -173,7 +173,7 @@ static int limit_ranks(options *o) {
     if (ranks_count() == 1 || o->memory.limit > 0) return EXIT_DONE;
     ranks_neighbours(&sharing, &before);
     o->memory.limit = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4 / sharing;
-    return ranks_agree(memory_plan_make(&o->memory, o->threads));
+    return ranks_agree(memory_plan_make(&o->memory, &o->threads));
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
@@ -283,8 +283,6 @@ static int put_runs(join *j, double seconds) {
 static int check_line(const options *o) {
     if (o->file_count != 2)
         return fail(EXIT_USAGE, NULL, "two files are needed, not %d", o->file_count);
-    if (strcmp(o->files[0], "-") == 0 && strcmp(o->files[1], "-") == 0)
-        return fail(EXIT_USAGE, NULL, "standard input cannot be both files");
     if (!o->on && (o->take || o->how != HOW_INNER))
         return fail(EXIT_USAGE, NULL, "--%s needs --on", o->take ? "take" : "how");
     return EXIT_DONE;

@@ -14,7 +14,7 @@ static int open_side(join_tables *t, int s) {
                               .keep = &t->limit,
                               .memory = o->memory.input / SIDES};
     input in = o->input;
-    in.text.all = true;
+    in.text.all = in.text.table = true;
     in.text.header = in.text.header || join_choice_has_names(o);
     return rows_open(&t->sides[s], o->files[s], &in, &how);
 }
@@ -123,12 +123,23 @@ static int load_side(void *arg, int s) {
 
 int join_tables_load(join_tables *t) { return join_tables_read(t, load_side, t); }
 
+bool join_tables_typed(const join_tables *t) {
+    return t->sides[SIDE_A].source.text->layout.keys && t->sides[SIDE_B].source.text->layout.keys;
+}
+
+/* Keys of two texts of JSON lines keep their types; in other texts values have none. */
+static void keep_types(join_tables *t) {
+    for (int s = 0; s < SIDES && join_tables_typed(t); s++)
+        t->sides[s].source.text->layout.typed = TEXT_TYPED_KEYS;
+}
+
 int join_tables_open(join_tables *t, const options *o) {
     int code = EXIT_DONE;
     *t = (join_tables){.options = o};
     for (int s = 0; s < SIDES; s++) t->sides[s].source.fd = -1;
     spool_limit_set(&t->limit, o->memory.pipes);
     for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = open_side(t, s);
+    if (code == EXIT_DONE) keep_types(t);
     if (code == EXIT_DONE) code = join_choice_make(&t->choice, t->sides, o);
     for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = keep_side(t, s);
     return code;

@@ -25,6 +25,9 @@ typedef int join_read(void *arg, int side);
  * the end, or both numbers. */
 int join_tables_read(join_tables *t, join_read *read, void *arg);
 
+/* Whether both are JSON lines, so that strings are those of text/typed.h. */
+bool join_tables_typed(const join_tables *t);
+
 /* Reads both into memory. */
 int join_tables_load(join_tables *t);
 

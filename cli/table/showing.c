@@ -142,8 +142,10 @@ static bool open_columns(showing *x, const join_tables *t, int threads) {
     for (; x->count < c->count && good; x->count++) {
         gathered *g = &x->columns[x->count];
         good = open_column(g, t, &c->shown[x->count], x->part);
-        x->shown[x->count] = (sheet_column){
-            .name = c->shown[x->count].name, .strings = &g->strings, .valid = g->valid};
+        x->shown[x->count] = (sheet_column){.name = c->shown[x->count].name,
+                                            .strings = &g->strings,
+                                            .typed = join_tables_typed(t),
+                                            .valid = g->valid};
     }
     return good;
 }

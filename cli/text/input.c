@@ -15,9 +15,6 @@ enum { FIELDS_LEAST = 256 * 1024 };
  * are counted at a time; and parts that a guess may go on for in quotes. */
 enum { AHEAD = 4 * 1024, SEARCH = 16 * 1024, GUESSED = 4 };
 
-/* A row that is longer is no row. */
-#define LONGEST ((size_t)256 * 1024 * 1024)
-
 static const char too_long[] = "a line of more than 256 MiB", nul_byte[] = "a NUL byte",
                   too_large[] = "a line longer than --memory allows",
                   no_end[] = "a quoted field that does not end";
@@ -81,17 +78,18 @@ static void piece_set(const text_input *t, text_piece *p, size_t begin, size_t s
     p->lines = -1;
 }
 
-static size_t longest_of(const text_options *options) {
-    return options->longest > 0 && options->longest < LONGEST ? options->longest : LONGEST;
+static void set_longest(text_input *t, const text_options *options) {
+    t->longest = text_longest(options);
+    t->share = options->share > 0 && options->share < t->longest ? options->share : t->longest;
 }
 
 /* The fault of the row at `row`, of which the bytes up to `end` are too many. */
 static text_fault long_fault(const text_input *t, const char *row, const char *end, bool inside) {
     const char *const at = inside ? text_open_quote(row, end, t->delimiter) : row;
-    return (text_fault){t->longest < LONGEST ? too_large : inside ? no_end : too_long, at};
+    return (text_fault){t->longest < TEXT_LONGEST ? too_large : inside ? no_end : too_long, at};
 }
 
-static size_t twice(size_t n) { return n < LONGEST / 2 ? 2 * n : n + LONGEST; }
+static size_t twice(size_t n) { return n < TEXT_LONGEST / 2 ? 2 * n : n + TEXT_LONGEST; }
 
 /* Passes over a byte order mark, and finds the delimiter, by the first bytes of the text. Returns
  * where its rows begin. */
@@ -114,6 +112,7 @@ typedef struct window {
     int64_t from;
     size_t have, left; /* of the file, from there on */
     size_t own;        /* the rows before it are wanted */
+    size_t longest;    /* bytes of a row */
     bool guessed;      /* the first row may be none */
 } window;
 
@@ -172,7 +171,7 @@ static text_status find_line_end(const text_input *t, text_piece *p, window *w, 
     for (size_t searched = w->own - 1;;) {
         newline = memchr(p->buffer + searched, '\n', w->have - searched);
         x->end = newline ? (size_t)(newline + 1 - p->buffer) : w->have;
-        if (newline || w->have == w->left || w->have - w->own >= t->longest ||
+        if (newline || w->have == w->left || w->have - w->own >= w->longest ||
             memchr(p->buffer + searched, '\0', w->have - searched))
             return TEXT_OK;
         searched = w->have;
@@ -190,7 +189,7 @@ static text_status find_row_end(const text_input *t, text_piece *p, window *w, e
         x->last = (size_t)(b.last - p->buffer);
         x->end = b.first ? (size_t)(b.first - p->buffer) : w->have;
         if (b.first || memchr(b.last, '\0', length)) return TEXT_OK;
-        if (length > t->longest)
+        if (length > w->longest)
             x->fault = long_fault(t, b.last, end, b.inside);
         else if (w->have == w->left && b.inside)
             x->fault = (text_fault){no_end, text_open_quote(b.last, end, t->delimiter)};
@@ -215,7 +214,7 @@ static text_status find_extent(const text_input *t, text_piece *p, window *w, ex
     if (st == TEXT_OK && quoted) st = find_row_end(t, p, w, x);
     if (st != TEXT_OK || x->unknown) return st;
     const char *const row = p->buffer + x->last, *const end = p->buffer + x->end;
-    if (!x->fault.what && x->end - x->last > t->longest) x->fault = long_fault(t, row, end, false);
+    if (!x->fault.what && x->end - x->last > w->longest) x->fault = long_fault(t, row, end, false);
     if (x->fault.what) x->end = x->last;
     return TEXT_OK;
 }
@@ -228,11 +227,13 @@ static text_status take_none(const text_input *t, text_piece *p, int64_t row) {
 }
 
 /* Takes the rows that begin in [from, to), the first of them at `row`, or where it seems (-1). */
-static text_status take_rows(text_input *t, text_piece *p, int64_t from, int64_t to, int64_t row) {
+static text_status take_rows(text_input *t, text_piece *p, int64_t from, int64_t to, int64_t row,
+                             size_t longest) {
+    p->put_off = false;
     if (row < 0 && from <= t->begin) row = t->begin;
     if (to > t->size) to = t->size;
     if (row >= to) return take_none(t, p, row);
-    window w = {.from = from > 0 ? from - 1 : 0, .guessed = row < 0};
+    window w = {.from = from > 0 ? from - 1 : 0, .longest = longest, .guessed = row < 0};
     w.left = (size_t)(t->size - w.from);
     w.own = (size_t)(to - w.from);
     extent x = {.begin = (size_t)(row - w.from)};
@@ -241,6 +242,8 @@ static text_status take_rows(text_input *t, text_piece *p, int64_t from, int64_t
     if (st == TEXT_OK && row == 0) x.begin = begin_text(t, p->buffer, w.have);
     if (st == TEXT_OK && x.begin < w.own) st = find_extent(t, p, &w, &x);
     if (st != TEXT_OK) return st;
+    p->put_off = x.fault.what && longest < t->longest;
+    if (p->put_off) return take_none(t, p, -1);
     if (x.begin >= w.own || x.unknown) return take_none(t, p, row == 0 ? to : -1);
     piece_set(t, p, x.begin, x.surveyed, x.end, x.fault, w.from + (int64_t)x.begin);
     return TEXT_OK;
@@ -258,14 +261,34 @@ int64_t text_parts(const text_input *t) {
     return t->size / piece + (t->size % piece != 0);
 }
 
-text_status text_take_part(text_input *t, text_piece *p, int64_t part, int64_t row) {
+static text_status take_part(text_input *t, text_piece *p, int64_t part, int64_t row,
+                             size_t longest) {
     const int64_t piece = (int64_t)t->piece;
     if (part == 0 && t->first.buffer) return take_first(t, p);
-    return take_rows(t, p, part * piece, (part + 1) * piece, row);
+    return take_rows(t, p, part * piece, (part + 1) * piece, row, longest);
+}
+
+text_status text_take_part(text_input *t, text_piece *p, int64_t part, int64_t row) {
+    return take_part(t, p, part, row, t->longest);
+}
+
+text_status text_try_part(text_input *t, text_piece *p, int64_t part, int64_t row) {
+    return take_part(t, p, part, row, t->share);
 }
 
 bool text_follows(const text_piece *p, int64_t row) {
-    return row < 0 || (p->next >= 0 && p->offset == row);
+    return !p->put_off && (row < 0 || (p->next >= 0 && p->offset == row));
+}
+
+/* Buffers grow twofold. */
+bool text_is_long(const text_input *t, const text_piece *p) {
+    return t->share < t->longest && p->room > 2 * (t->piece + AHEAD + t->share);
+}
+
+void text_release(const text_input *t, text_piece *p) {
+    if (!text_is_long(t, p)) return;
+    free(p->buffer);
+    *p = (text_piece){.buffer = NULL};
 }
 
 text_status text_find_part(text_input *t, int64_t part, int64_t *row) {
@@ -386,19 +409,26 @@ static int64_t lines_before(const text_input *t, int64_t offset) {
     return lines;
 }
 
+int64_t text_lines_more(const text_input *t, int64_t offset) {
+    return t->file ? 0 : tape_lines_more(t->tape, offset);
+}
+
 void text_place_refusal(const text_input *t, const text_piece *p, text_refusal *refusal) {
     const char *at = refusal->error.at;
     refusal->offset = p->offset + (at - p->begin);
     const int64_t before = p->lines >= 0 ? p->lines : lines_before(t, p->offset);
     refusal->line = before + text_count_lines(p->begin, at) + 1;
+    refusal->line += text_lines_more(t, refusal->offset);
 }
 
 /* Refuses the row behind the piece. */
-static text_status refuse_fault(const text_piece *p, text_error *e) {
+static text_status refuse_fault(const text_piece *p, size_t longest, text_error *e) {
     const char *const what = p->fault.what;
     *e = (text_error){.at = p->fault.at};
     const bool is_text = what == too_large || what == no_end;
     snprintf(e->what, sizeof e->what, "%s%s", what, is_text ? "" : ": this is not text");
+    if (what == too_large)
+        snprintf(e->hint, sizeof e->hint, "lines of up to %zu bytes fit, whatever -j is", longest);
     if (!is_text)
         snprintf(e->hint, sizeof e->hint, "numbers without a header need --format raw --dtype T");
     return TEXT_REFUSED;
@@ -410,10 +440,10 @@ static text_status refuse_fault(const text_piece *p, text_error *e) {
 static text_status find_layout(text_input *t, const text_options *options, text_refusal *refusal) {
     text_piece *p = &t->first;
     text_options found = *options;
-    found.guessed = !options->delimiter;
+    found.guessed = options->guessed || !options->delimiter;
     found.delimiter = t->delimiter ? t->delimiter : ' ';
     if (p->fault.what && p->begin == p->end) {
-        refuse_fault(p, &refusal->error);
+        refuse_fault(p, t->longest, &refusal->error);
     } else if (text_layout_find(&t->layout, &found, &p->at, p->end, &refusal->error)) {
         t->begin = p->offset + (p->at - p->begin);
         t->second = p->next;
@@ -431,11 +461,11 @@ static text_status find_layout(text_input *t, const text_options *options, text_
 text_status text_open_file(text_input *t, const text_options *options, int fd, int64_t origin,
                            int64_t size, size_t piece, text_refusal *refusal) {
     *t = (text_input){.fd = fd, .file = true, .origin = origin, .size = size, .piece = piece};
-    t->longest = longest_of(options);
+    set_longest(t, options);
     t->delimiter = options->json ? ' ' : options->delimiter;
     t->style = options->style;
     t->table = text_asks_for_table(options);
-    text_status st = take_rows(t, &t->first, 0, (int64_t)piece, 0);
+    text_status st = take_rows(t, &t->first, 0, (int64_t)piece, 0, t->longest);
     if (st == TEXT_OK) st = find_layout(t, options, refusal);
     if (t->begin > size) t->begin = size; /* a header that no newline ends */
     return st;
@@ -445,7 +475,7 @@ text_status text_open_stream(text_input *t, const text_options *options, tape *f
                              const char *prefix, size_t length, size_t piece,
                              text_refusal *refusal) {
     *t = (text_input){.fd = -1, .tape = from, .piece = piece};
-    t->longest = longest_of(options);
+    set_longest(t, options);
     t->delimiter = options->json ? ' ' : options->delimiter;
     t->style = options->style;
     t->table = text_asks_for_table(options);
@@ -486,7 +516,7 @@ static int64_t most_rows(const text_input *t, const text_piece *p) {
 /* Refuses rows that are too short, and so many that their fields would take much more memory than
  * their bytes. */
 static bool has_room(const text_input *t, const text_piece *p, int64_t rows, text_error *error) {
-    const int64_t columns = t->layout.columns, share = (int64_t)t->longest / 8;
+    const int64_t columns = t->layout.columns, share = (int64_t)t->share / 8;
     const int64_t most = share > FIELDS_LEAST ? share : FIELDS_LEAST;
     if (rows <= most / columns || rows <= (p->end - p->at) / columns + 1) return true;
     *error = (text_error){.at = p->at};
@@ -511,6 +541,7 @@ text_status text_read_piece(const text_input *t, text_piece *p, text_selection *
         wanted == 0 ? p->end : text_rows_read(rows, &t->layout, p->at, p->end, wanted, error);
     if (!at) return rows->no_memory ? TEXT_NO_MEMORY : TEXT_REFUSED;
     if (selection && selection->left > 0) selection->left -= rows->n;
-    if (p->fault.what && !(selection && selection->left == 0)) return refuse_fault(p, error);
+    if (p->fault.what && !(selection && selection->left == 0))
+        return refuse_fault(p, t->longest, error);
     return TEXT_OK;
 }

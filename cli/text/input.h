@@ -22,6 +22,7 @@ typedef struct text_piece {
     int64_t lines;      /* before begin; -1: not counted */
     text_survey survey; /* of what is in it */
     text_fault fault;   /* in the row behind `end` */
+    bool put_off;       /* it has none of its rows, for one needs more memory than its share */
     char *buffer;       /* of `room` bytes and a few more; the pointers above point into it */
     size_t room;
 } text_piece;
@@ -45,7 +46,7 @@ typedef struct text_input {
     size_t rest_size;
     int64_t offset, lines; /* given out so far */
     int64_t header_lines;  /* before its rows */
-    size_t longest;        /* bytes of a row */
+    size_t longest, share; /* bytes of a row; of one that is held beside those of others */
     bool ended;
     text_piece first; /* the piece with the first row, until it is taken */
 } text_input;
@@ -87,6 +88,15 @@ int64_t text_parts(const text_input *t);
  * bytes of a piece and of the last row, however long rows are. Several threads may take parts. */
 text_status text_take_part(text_input *t, text_piece *p, int64_t part, int64_t row);
 
+/* The same, unless a row of it is too long to be held beside other pieces: then the piece is put
+ * off until nobody else has such a row, and does not follow any. */
+text_status text_try_part(text_input *t, text_piece *p, int64_t part, int64_t row);
+
+/* Whether a piece has a row that is too long to be held beside others; gives back what such a row
+ * took, with the piece. */
+bool text_is_long(const text_input *t, const text_piece *p);
+void text_release(const text_input *t, text_piece *p);
+
 /* Whether a piece, taken in any way, begins with this row. */
 bool text_follows(const text_piece *p, int64_t row);
 
@@ -113,6 +123,10 @@ typedef struct text_selection {
  * wanted). Room is made for them. What is refused is at error->at, in the piece. */
 text_status text_read_piece(const text_input *t, text_piece *p, text_selection *selection,
                             text_rows *rows, text_error *error);
+
+/* The lines of the file before an offset, less the newlines before it: 0, but where the text has
+ * been decoded. */
+int64_t text_lines_more(const text_input *t, int64_t offset);
 
 /* Sets the line and the byte of a refusal, whose error.at lies in the piece. Of a file, the time is
  * proportional to the bytes before it, so that this is for refusals that are reported. */

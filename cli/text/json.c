@@ -1,6 +1,7 @@
 #include "text/json.h"
 
 #include "text/store.h"
+#include "text/typed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,17 +261,54 @@ static const char *take_value(const char *p, scalar *s, text_error *e) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Makes a value string number rows->n of column k. False: there is no memory. */
-static bool put_string(text_rows *rows, int k, const scalar *s) {
-    text_strings *to = &rows->columns[k].strings;
-    const char *const end = s->kind == NULL_VALUE ? s->text.at : s->text.end;
-    rows->no_memory = !text_strings_put(to, rows->n, s->text.at, end, false);
-    if (rows->no_memory) return false;
-    if (s->text.escapes) {
-        char *const at = to->bytes + to->offsets[rows->n];
-        to->offsets[rows->n + 1] = unescape(at, (size_t)(end - s->text.at)) - to->bytes;
-    }
+/* A bool or number as typed.h has it; its bytes, or 0 if it is something else. */
+static size_t put_typed(const scalar *s, char to[TYPED_MOST]) {
+    text_number n;
+    if (s->kind == TRUE_VALUE || s->kind == FALSE_VALUE)
+        return typed_put_bool(to, s->kind == TRUE_VALUE);
+    const char *const at = s->text.at, *const end = s->text.end;
+    if (s->kind != NUMBER) return 0;
+    if (text_scan(at, &n) != end && !text_parse_token(at, (size_t)(end - at), &n)) return 0;
+    return typed_put_number(to, &n);
+}
+
+/* Makes [at, end) string number `row`, with what its escapes mean in their place. */
+static bool put_text(text_strings *to, int64_t row, const char *at, const char *end, bool escapes) {
+    if (!text_strings_put(to, row, at, end, false)) return false;
+    char *const copy = to->bytes + to->offsets[row];
+    if (escapes) to->offsets[row + 1] = unescape(copy, (size_t)(end - at)) - to->bytes;
     return true;
+}
+
+/* The same of a string that could be taken for a bool or number. */
+static bool put_marked(text_strings *to, int64_t row, const char *at, const char *end,
+                       bool escapes) {
+    const size_t n = (size_t)(end - at) + TYPED_MARK;
+    char *copy = malloc(n);
+    if (copy) typed_put_string(copy, at, end);
+    const bool good = copy && put_text(to, row, copy, copy + n, escapes);
+    free(copy);
+    return good;
+}
+
+/* Whether strings of column k tell types apart. */
+static bool tells_types(const text_rows *rows, const text_layout *l, int k) {
+    const bool key = (l->kinds[k] & TEXT_KEYS) && !text_has_numbers(rows, l, k);
+    return l->typed == TEXT_TYPED || (l->typed == TEXT_TYPED_KEYS && key);
+}
+
+/* Makes a value string number rows->n of column k. False: there is no memory. */
+static bool put_string(text_rows *rows, const text_layout *l, int k, const scalar *s) {
+    char typed[TYPED_MOST];
+    text_strings *to = &rows->columns[k].strings;
+    const char *const at = s->text.at, *const end = s->kind == NULL_VALUE ? at : s->text.end;
+    const size_t n = tells_types(rows, l, k) ? put_typed(s, typed) : 0;
+    const bool good = n > 0 ? text_strings_put(to, rows->n, typed, typed + n, false)
+                      : l->typed && typed_wants_mark(at, end)
+                          ? put_marked(to, rows->n, at, end, s->text.escapes)
+                          : put_text(to, rows->n, at, end, s->text.escapes);
+    rows->no_memory = !good;
+    return good;
 }
 
 /* Keeps a value that is no NULL as a number of column k. False: it is none. */
@@ -286,7 +324,8 @@ static inline bool put_number(text_rows *rows, const text_layout *l, int k, cons
         return (text_scan(at, &n) == end || text_parse_token(at, (size_t)(end - at), &n)) &&
                text_store_number(l, c, rows->n, &n);
     }
-    if (s->kind == TRUE_VALUE || s->kind == FALSE_VALUE)
+    const bool truth = s->kind == TRUE_VALUE || s->kind == FALSE_VALUE;
+    if (truth && !(l->kinds[k] & TEXT_KEYS))
         return text_store_number(l, c, rows->n, s->kind == TRUE_VALUE ? &one : &zero);
     return s->kind == STRING && (l->kinds[k] & TEXT_NUMBERS) &&
            text_read_number(l, at, end, &n, plain) && text_store_number(l, c, rows->n, &n);
@@ -315,7 +354,7 @@ static inline bool put_value(text_rows *rows, const text_layout *l, int k, const
     const bool null = s->kind == NULL_VALUE, numbers = text_has_numbers(rows, l, k);
     if (s->kind == NESTED || (null && numbers && !text_takes_nulls(l, k))) return false;
     if (null && c->valid) text_clear_bit(c->valid, rows->n);
-    if (c->strings.offsets && !put_string(rows, k, s)) return false;
+    if (c->strings.offsets && !put_string(rows, l, k, s)) return false;
     if (!numbers || (!null && put_number(rows, l, k, s))) return true;
     const bool number = c->exact && s->kind == NUMBER;
     if (!null && (number || (l->kinds[k] & TEXT_NUMBERS))) return false;
@@ -369,18 +408,59 @@ static int column_of_string(const json_keys *keys, int i, const string *s) {
     return column;
 }
 
-static bool add_key(json_keys *keys, const string *s) {
-    if ((keys->n & (keys->n - 1)) == 0) { /* no power of two is exceeded without room */
-        const size_t room = keys->n ? 2 * (size_t)keys->n : 1;
-        json_key *more = realloc(keys->all, room * sizeof *more);
-        if (!more) return false;
-        keys->all = more;
+/* FNV-1a. */
+static uint32_t hash_of(const char *name, size_t length) {
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+    return hash;
+}
+
+/* The slot of a name: that of its key, or the free one. */
+static int *slot_of(const json_keys *keys, const char *name, size_t length) {
+    size_t at = hash_of(name, length);
+    for (;; at++) {
+        int *const slot = &keys->slots[at & (keys->room * 2 - 1)];
+        if (*slot == 0) return slot;
+        const json_key *const key = &keys->all[*slot - 1];
+        if (compare_names(key->name, key->length, name, length) == 0) return slot;
     }
-    json_key *const key = &keys->all[keys->n];
-    *key = (json_key){.column = -1};
-    key->name = copy_string(s, &key->length);
-    if (key->name) keys->n++;
-    return key->name != NULL;
+}
+
+/* Makes room for twice as many keys. */
+static bool grow_keys(json_keys *keys) {
+    const size_t room = keys->room ? 2 * keys->room : 16;
+    json_key *all = realloc(keys->all, room * sizeof *all);
+    if (all) keys->all = all;
+    int *slots = all ? calloc(room * 2, sizeof *slots) : NULL;
+    if (!slots) return false;
+    free(keys->slots);
+    keys->slots = slots;
+    keys->room = room;
+    for (int i = 0; i < keys->n; i++) *slot_of(keys, all[i].name, all[i].length) = i + 1;
+    return true;
+}
+
+/* Adds a key, unless it is there. False: there is no memory. */
+static bool add_key(json_keys *keys, const string *s) {
+    if ((size_t)keys->n == keys->room && !grow_keys(keys)) return false;
+    json_key key = {.column = -1};
+    key.name = copy_string(s, &key.length);
+    if (!key.name) return false;
+    int *const slot = slot_of(keys, key.name, key.length);
+    if (*slot > 0) {
+        free(key.name);
+        return true;
+    }
+    keys->all[keys->n++] = key;
+    *slot = keys->n;
+    return true;
+}
+
+/* Whether key number i of a line is that of the list, as it is in most lines. */
+static bool is_listed(const json_keys *keys, int i, const string *s) {
+    const size_t length = (size_t)(s->end - s->at);
+    return i < keys->n && !s->escapes && keys->all[i].length == length &&
+           memcmp(keys->all[i].name, s->at, length) == 0;
 }
 
 /* Behind a value of the object of a line: the next key, or *end, which is behind the line. */
@@ -412,21 +492,37 @@ static const char *first_key(const char *p, const char **end, text_error *e) {
     return *p == '}' ? next_key(p, end, e) : p;
 }
 
-bool json_take_keys(json_keys *keys, const char *p, text_error *e) {
+/* Adds the keys of the object at p. Returns the start of the next line. */
+static const char *take_line(json_keys *keys, const char *p, text_error *e) {
     const char *end;
     string key;
     scalar value;
-    *keys = (json_keys){.n = 0};
-    for (p = first_key(p, &end, e); p && !end; p = p ? next_key(p, &end, e) : NULL) {
+    p = first_key(p, &end, e);
+    for (int i = 0; p && !end; i++, p = p ? next_key(p, &end, e) : NULL) {
         p = pass_key(p, &key, e);
         if (p) p = take_value(p, &value, e);
-        if (p && keys->n == TEXT_FIELDS_MOST) p = refuse_many(key.at, e);
-        if (p && !add_key(keys, &key)) {
+        if (p && i == TEXT_FIELDS_MOST) p = refuse_many(key.at, e);
+        if (p && !is_listed(keys, i, &key) && !add_key(keys, &key)) {
             *e = (text_error){.what = "out of memory"};
-            return false;
+            return NULL;
         }
     }
-    return p != NULL;
+    return p ? end : NULL;
+}
+
+/* A line that is wrong is refused when it is read, but for the first. */
+bool json_take_keys(json_keys *keys, const char *p, const char *end, text_error *e) {
+    text_error later = {.at = p};
+    *keys = (json_keys){.n = 0};
+    p = take_line(keys, p, e);
+    if (!p) return false;
+    while (p && p < end && keys->n < TEXT_FIELDS_MOST) {
+        p = skip(p);
+        p = *p == '\n' ? p + 1 : take_line(keys, p, &later);
+    }
+    const bool no_memory = !p && !later.at;
+    if (no_memory) *e = later;
+    return !no_memory;
 }
 
 bool json_want_keys(json_keys *keys, const int *fields, int columns) {
@@ -440,7 +536,7 @@ bool json_want_keys(json_keys *keys, const int *fields, int columns) {
         keys->columns++;
     }
     qsort(keys->wanted, (size_t)keys->columns, sizeof *keys->wanted, by_name);
-    for (int i = 0; i < keys->n; i++) /* the first line may have a key twice */
+    for (int i = 0; i < keys->n; i++)
         keys->all[i].column = find_column(keys, keys->all[i].name, keys->all[i].length);
     return true;
 }
@@ -448,6 +544,7 @@ bool json_want_keys(json_keys *keys, const int *fields, int columns) {
 void json_free_keys(json_keys *keys) {
     for (int i = 0; keys && i < keys->n; i++) free(keys->all[i].name);
     if (keys) free(keys->all);
+    if (keys) free(keys->slots);
     if (keys) free(keys->wanted);
     free(keys);
 }

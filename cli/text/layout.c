@@ -30,13 +30,13 @@ char text_find_delimiter(const char *at, const char *end, const text_style *styl
     for (int i = 0; marks[i]; i++)
         if (found[i] && marks[i] != style->decimal) return marks[i];
     if (!table || several) return ' ';
-    return style->decimal == ',' || style->thousands == ',' ? ';' : ',';
+    return style->decimal == ',' || text_style_parts(style, ',') ? ';' : ',';
 }
 
 typedef struct first_row {
     text_field *fields;
     int n;
-    bool names;   /* every field looks like a name */
+    bool names;   /* there are fields that are not empty, and they look like names */
     char *copies; /* of fields that have quotes inside */
     text_names index;
 } first_row;
@@ -71,7 +71,8 @@ static bool take_first_row(first_row *row, const text_layout *l, const char *p, 
                            text_error *e) {
     const char delimiter = l->delimiter;
     const int n = p < end ? text_count_fields(p, delimiter) : 0;
-    *row = (first_row){.n = n, .names = n > 0};
+    bool others = false; /* no names */
+    *row = (first_row){.n = n};
     if (n > TEXT_FIELDS_MOST) {
         e->at = p;
         snprintf(e->what, sizeof e->what, "a row of %d fields: more than %d", n, TEXT_FIELDS_MOST);
@@ -82,20 +83,43 @@ static bool take_first_row(first_row *row, const text_layout *l, const char *p, 
     for (int i = 0; row->fields && to && i < n; i++) {
         text_field f = text_take_field(p, delimiter);
         const bool quoted = *p == '"' && !f.broken;
-        row->names = row->names && !f.broken && names_a_column(l, f);
+        const bool name = !f.broken && names_a_column(l, f);
+        row->names = row->names || name;
+        others = others || f.broken || (!name && f.at < f.end);
         p = f.broken ? p : text_next_field(f.next, delimiter);
         if (quoted && memchr(f.at, '"', (size_t)(f.end - f.at))) to = copy_field(&f, to);
         row->fields[i] = f;
     }
+    row->names = row->names && !others;
     return row->fields && to;
 }
 
-/* The same of JSON lines: the keys of the first object. */
+/* A key as the name of a column, in which \u0000 stands for a NUL, which no name holds. A name that
+ * has some is written at *to, which then is behind it. */
+static text_field name_of_key(const json_key *key, char **to) {
+    const char *const end = key->name + key->length, *from = *to;
+    if (!memchr(key->name, '\0', key->length)) return (text_field){key->name, end, end, false};
+    for (const char *c = key->name; c < end; c++) {
+        if (*c) *(*to)++ = *c;
+        if (!*c) *to = (char *)memcpy(*to, "\\u0000", 6) + 6;
+    }
+    return (text_field){from, *to, *to, false};
+}
+
+/* The bytes that names take which are written anew. */
+static size_t room_of_names(const json_keys *keys) {
+    size_t room = 1;
+    for (int i = 0; i < keys->n; i++)
+        if (memchr(keys->all[i].name, '\0', keys->all[i].length)) room += 6 * keys->all[i].length;
+    return room;
+}
+
+/* The same of JSON lines: the keys of the objects. */
 static bool take_first_object(first_row *row, text_layout *l, const char *p, const char *end,
                               text_error *e) {
     l->keys = calloc(1, sizeof *l->keys);
     *row = (first_row){.names = true};
-    if (!l->keys || (p < end && !json_take_keys(l->keys, p, e))) return false;
+    if (!l->keys || (p < end && !json_take_keys(l->keys, p, end, e))) return false;
     row->n = l->keys->n;
     if (p < end && row->n == 0) {
         e->at = p;
@@ -103,11 +127,10 @@ static bool take_first_object(first_row *row, text_layout *l, const char *p, con
         return false;
     }
     row->fields = calloc((size_t)row->n + 1, sizeof *row->fields);
-    for (int i = 0; row->fields && i < row->n; i++) {
-        const json_key *key = &l->keys->all[i];
-        row->fields[i] = (text_field){key->name, key->name + key->length, key->name, false};
-    }
-    return row->fields != NULL;
+    char *to = row->copies = malloc(room_of_names(l->keys));
+    for (int i = 0; row->fields && to && i < row->n; i++)
+        row->fields[i] = name_of_key(&l->keys->all[i], &to);
+    return row->fields && row->copies;
 }
 
 /* ---- the columns asked for ------------------------------------------------------------------- */
@@ -128,8 +151,9 @@ static bool has_names(const char *list) {
 }
 
 /* The names there are, as a hint. */
-static void tell_names(const first_row *row, text_error *e) {
-    size_t used = (size_t)snprintf(e->hint, sizeof e->hint, "the columns are");
+static void tell_names(const text_layout *l, const first_row *row, text_error *e) {
+    size_t used = (size_t)snprintf(e->hint, sizeof e->hint, "the columns are%s",
+                                   l->keys ? " the keys of the first lines:" : "");
     for (int i = 0; i < row->n && used < 180; i++) {
         const text_field *f = &row->fields[i];
         const int length = f->end - f->at < 40 ? (int)(f->end - f->at) : 40;
@@ -138,7 +162,8 @@ static void tell_names(const first_row *row, text_error *e) {
     }
 }
 
-static int find_name(const first_row *row, const char *option, text_item x, text_error *e) {
+static int find_name(const text_layout *l, const first_row *row, text_item x, text_error *e) {
+    const char *const option = l->option;
     const char *const before = option ? option : "", *const colon = option ? ": " : "";
     int found = -1;
     const int n = text_names_find(&row->index, x, &found),
@@ -151,7 +176,7 @@ static int find_name(const first_row *row, const char *option, text_item x, text
     }
     snprintf(e->what, sizeof e->what, "%s%s%s column is named '%.*s'", before, colon,
              n == 0 ? "no" : "more than one", shown, x.at);
-    tell_names(row, e);
+    tell_names(l, row, e);
     return -1;
 }
 
@@ -168,7 +193,7 @@ static int find_item(const text_layout *l, const first_row *row, bool header, te
     int named;
     const bool is_name =
         field < 0 || (header && field >= row->n && text_names_find(&row->index, x, &named) > 0);
-    return is_name ? find_name(row, l->option, x, e) : field;
+    return is_name ? find_name(l, row, x, e) : field;
 }
 
 static bool add_columns(text_layout *l, const char *list, const first_row *row, bool header,
@@ -282,7 +307,7 @@ static bool find_layout(text_layout *l, const text_options *o, const first_row *
     if (is_listed(o) ? !find_columns(l, o, row, header, e) : !all_columns(l, all)) return false;
     l->lone = !o->columns && !o->strings && !o->keys && l->columns == 1;
     if (l->keys && row->n > 0 && l->fields[l->columns - 1] >= row->n) {
-        snprintf(e->what, sizeof e->what, "no column %d: the first line has %d %s",
+        snprintf(e->what, sizeof e->what, "no column %d: the first lines have %d %s",
                  l->fields[l->columns - 1] + 1, row->n, row->n == 1 ? "key" : "keys");
         return false;
     }
@@ -315,7 +340,7 @@ static bool check_guess(const text_options *o, const char *row, const char *end,
                *last = row < end ? memchr(row, '\n', (size_t)(end - row)) : row;
     while (last > row && text_is_blank(last[-1], mark)) last--;
     const bool both =
-        o->guessed && mark == o->style.thousands && memchr(row, mark, (size_t)(last - row));
+        o->guessed && text_style_parts(&o->style, mark) && memchr(row, mark, (size_t)(last - row));
     if (!both || !text_parse_styled(&o->style, row, last, plain, &n)) return true;
     text_quote(shown, row, last);
     e->at = row;
@@ -340,7 +365,7 @@ static const char *first_line(const char *p, const char *end, char delimiter) {
 static void limit_fields(text_layout *l, int n) {
     const bool any = l->keys || l->delimiter == ' ';
     l->fewest = any || l->lax ? 0 : n;
-    l->most = any || (l->lax && l->delimiter != l->style.thousands) ? TEXT_ANY_FIELDS : n;
+    l->most = any || (l->lax && !text_style_parts(&l->style, l->delimiter)) ? TEXT_ANY_FIELDS : n;
 }
 
 static bool refuse_names(text_error *e) {
@@ -358,6 +383,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     *layout = (text_layout){.delimiter = options->delimiter, .dtype = options->dtype};
     layout->nulls = text_nulls_of(options->nulls);
     layout->lax = options->lax;
+    layout->gaps = options->gaps;
     layout->style = options->style;
     *error = (text_error){.what = "out of memory"};
     const char *row = first_line(p, end, layout->delimiter);
@@ -369,6 +395,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     if (done && !options->json) done = check_guess(options, row, end, error);
     if (done && own.chooser) done = choose_columns(&first, &own, error);
     layout->option = own.option;
+    layout->typed = own.json && own.typed ? TEXT_TYPED : TEXT_UNTYPED;
     layout->skip_nulls = own.skip_nulls || own.judge_nulls;
     const bool named = options->json || options->header || lists_have_names(options);
     const bool header = named || (options->table && first.names && !options->no_header);
@@ -383,8 +410,11 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
         done = false;
         error->at = row;
         snprintf(error->what, sizeof error->what, "%d fields in the %s, and no --column says which",
-                 first.n, header && !options->json ? "header" : "first row");
-        tell_names(&first, error);
+                 first.n,
+                 options->json ? "first lines"
+                 : header      ? "header"
+                               : "first row");
+        tell_names(layout, &first, error);
     }
     if (done && header && !options->json && row < end)
         *at = text_row_end(row, end, layout->delimiter);

@@ -2,8 +2,8 @@
 #include "reduce/reduce.h"
 #include "runtime/json.h"
 #include "runtime/output.h"
-#include "runtime/statefile.h"
 #include "verify/verify.h"
+#include "work/statefile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static int load_one(check *c, const char *name) {
     int code = verify_open(&f->rows, name, &c->options->input, &c->limit);
     if (code != EXIT_DONE) return code;
     const bf_dtype wanted = dtype_of(c, c->opened++);
-    if (c->saved.histogram) rows_demand(&f->rows, BF_F64); /* as hist does */
+    if (c->saved.histogram) rows_demand(&f->rows, wanted == BF_NONE ? BF_F64 : wanted);
     code = rows_load(&f->rows, &f->elements);
     if (code != EXIT_DONE) return code;
     if (wanted != BF_NONE && f->elements.dtype != wanted)

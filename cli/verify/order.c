@@ -1,4 +1,5 @@
 /* verify: what depends on the order of values, compared by a checksum of the results. */
+#include "runtime/output.h"
 #include "verify/data.h"
 #include "verify/verify.h"
 
@@ -101,15 +102,17 @@ static bf_status tell_passes(work *w) {
     return st;
 }
 
-/* What tell_passes tells, of one call. */
+/* What tell_passes tells, of one call: its results are pairs of bits and dtype. */
 static bf_status tell_at_once(work *w) {
     const int axis = 0;
-    const bf_dtype to = bf_quantile_dtype(w->a->dtype, w->rules.method);
-    const bf_array values = bf_array_of(to, w->values, QUANTILES);
+    uint64_t found[QUANTILES][2];
+    const bf_array values = bf_array_of(BF_PAIR, found, QUANTILES);
     const bf_status st =
         bf_quantile_axes(w->context, w->a, &axis, 1, quantiles, QUANTILES, &w->rules, &values);
-    for (size_t i = 0; i < QUANTILES && st == BF_OK; i++)
-        w->sum = verify_checksum(w->sum, w->values + i * data_size(to), data_size(to));
+    for (int i = 0; i < QUANTILES && st == BF_OK; i++) {
+        const bf_value value = output_element(BF_PAIR, 0, found, i);
+        w->sum = verify_checksum(w->sum, &value.as, verify_value_size(value.dtype));
+    }
     return st;
 }
 

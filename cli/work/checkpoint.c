@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,9 +116,42 @@ const void *checkpoint_bytes(checkpoint_reader *r, size_t *size) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The file that is renamed when it is complete. */
-static bool name_beside(const char *path, char beside[PATH_MAX]) {
-    return snprintf(beside, PATH_MAX, "%s.new", path) < PATH_MAX;
+/* The file that is renamed when it is complete; that of the lock. */
+static const char unfinished[] = ".new", locked[] = ".lock";
+
+static bool name_beside(const char *path, const char *ending, char beside[PATH_MAX]) {
+    return snprintf(beside, PATH_MAX, "%s%s", path, ending) < PATH_MAX;
+}
+
+static bool is_at(int fd, const char *path) {
+    struct stat open, there;
+    return fstat(fd, &open) == 0 && stat(path, &there) == 0 && open.st_dev == there.st_dev &&
+           open.st_ino == there.st_ino;
+}
+
+/* A file system without locks has none to respect. Who had the lock may have removed its file since
+ * it was opened: then another file is the lock. */
+int checkpoint_lock(const char *path, int *lock) {
+    static char beside[PATH_MAX]; /* which a signal's handler may read */
+    if (!name_beside(path, locked, beside)) return ENAMETOOLONG;
+    for (;;) {
+        const int fd = open(beside, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0) return errno;
+        const bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        *lock = fd;
+        if (!taken && is_at(fd, beside)) break;
+        close(fd);
+        if (taken) return EWOULDBLOCK;
+    }
+    outfile_guard(beside);
+    return 0;
+}
+
+void checkpoint_unlock(const char *path, int lock) {
+    char beside[PATH_MAX];
+    if (name_beside(path, locked, beside)) unlink(beside);
+    outfile_unguard(beside);
+    close(lock);
 }
 
 static int write_all(int fd, const unsigned char *bytes, size_t size) {
@@ -134,7 +168,7 @@ static int write_all(int fd, const unsigned char *bytes, size_t size) {
 int checkpoint_write(const char *path, const checkpoint_writer *w) {
     static char beside[PATH_MAX]; /* which a signal's handler may read */
     if (w->failed) return ENOMEM;
-    if (!name_beside(path, beside)) return ENAMETOOLONG;
+    if (!name_beside(path, unfinished, beside)) return ENAMETOOLONG;
     outfile_guard(beside);
     const int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     int error = fd < 0 ? errno : write_all(fd, w->bytes, w->size);
@@ -162,5 +196,5 @@ int checkpoint_read(const char *path, unsigned char **bytes, size_t *size) {
 void checkpoint_remove(const char *path) {
     char beside[PATH_MAX];
     unlink(path);
-    if (name_beside(path, beside)) unlink(beside);
+    if (name_beside(path, unfinished, beside)) unlink(beside);
 }

@@ -44,6 +44,12 @@ bool checkpoint_open(checkpoint_reader *r, const void *bytes, size_t size);
 int64_t checkpoint_number(checkpoint_reader *r, int64_t least, int64_t most);
 const void *checkpoint_bytes(checkpoint_reader *r, size_t *size);
 
+/* Locks the path of a checkpoint, by a file beside it, so that no other process works with it; a
+ * process that is killed leaves the file, but no lock. Returns 0; EWOULDBLOCK: another process has
+ * it; or the errno of the failure. Unlock it once. */
+int checkpoint_lock(const char *path, int *lock);
+void checkpoint_unlock(const char *path, int lock);
+
 /* Writes a file under `path`, by another that is renamed when it is on the disk. Returns 0, or the
  * errno of the failure; then a former file is as it was. */
 int checkpoint_write(const char *path, const checkpoint_writer *w);

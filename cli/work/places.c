@@ -21,13 +21,6 @@ static const char *find_single(const options *o) {
                                  : NULL;
 }
 
-static int count_standard(const options *o) {
-    int n =
-        (o->offsets && strcmp(o->offsets, "-") == 0) || (o->index && strcmp(o->index, "-") == 0);
-    for (int i = 0; i < o->file_count; i++) n += strcmp(o->files[i], "-") == 0;
-    return n;
-}
-
 int places_check_line(const options *o) {
     const char *single = find_single(o);
     if ((o->index != NULL) != (o->slots >= 0))
@@ -40,8 +33,7 @@ int places_check_line(const options *o) {
                     o->axes.n > 0 ? "--axis"
                     : o->offsets  ? "--offsets"
                                   : "--index");
-    return count_standard(o) > 1 ? fail(EXIT_USAGE, NULL, "standard input cannot be two files")
-                                 : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 int places_read_empty(const options *o, bf_dtype dtype, int scale, bf_value *empty) {
@@ -95,8 +87,10 @@ static int take_elements(places *p, bf_context *context) {
 }
 
 static int load_elements(places *p, const options *o, bf_context *context, const char *name) {
-    const input in = {
-        .count = -1, .text.longest = o->input.text.longest, .unpack = o->input.unpack};
+    const input in = {.count = -1,
+                      .text.longest = o->input.text.longest,
+                      .text.share = o->input.text.share,
+                      .unpack = o->input.unpack};
     const rows_options how = {.threads = o->threads,
                               .settled = true,
                               .unchanging = true,

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* asprintf */
 #include "work/work.h"
 
-#include "input/unpack.h"
+#include "input/source.h"
 #include "runtime/outfile.h"
 #include "work/ranks.h"
 
@@ -27,8 +27,8 @@ static const char *put_file(FILE *f, const options *o, const char *name) {
     if (strcmp(name, "-") == 0) return none;
     const bool there = stat(name, &st) == 0;
     if (there && !S_ISREG(st.st_mode)) return none;
-    if (o->input.format != FORMAT_RAW && unpack_knows_file(name))
-        return "this is compressed, and cannot be read from the middle on";
+    if (source_reads_on(name, &o->input))
+        return "this is compressed, or text that is decoded: it cannot be read from the middle on";
     if (there)
         fprintf(f, "file %s: %" PRId64 " bytes, changed at %" PRId64 ".%09ld\n", name,
                 (int64_t)st.st_size, (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
@@ -114,20 +114,20 @@ static int find_path(work *w, const options *o) {
 }
 
 /* A place that cannot be written to is found before the work. */
-static int try_writing(const work *w) {
-    char *trial;
-    const checkpoint_writer nothing = {.size = 0};
-    if (asprintf(&trial, "%s.new", w->path) < 0) return fail_status(BF_E_MEMORY, NULL, w->name);
-    const int error = checkpoint_write(trial, &nothing);
-    if (error == 0) checkpoint_remove(trial);
-    free(trial);
-    return error == 0 ? EXIT_DONE : fail(EXIT_IO, w->name, "cannot write: %s", strerror(error));
+static int lock_path(work *w) {
+    const int error = checkpoint_lock(w->path, &w->lock);
+    w->locked = error == 0;
+    if (w->locked) return EXIT_DONE;
+    if (error != EWOULDBLOCK) return fail(EXIT_IO, w->name, "cannot write: %s", strerror(error));
+    fail(EXIT_IO, w->name, "the checkpoint is in use by another process");
+    hint("work that runs at the same time needs a checkpoint of its own");
+    return EXIT_IO;
 }
 
 static int load_checkpoint(work *w) {
     size_t size, length;
     const int error = checkpoint_read(w->path, &w->loaded, &size);
-    if (error == ENOENT) return try_writing(w);
+    if (error == ENOENT) return EXIT_DONE;
     if (error != 0) return fail(EXIT_IO, w->name, "cannot read: %s", strerror(error));
     if (!checkpoint_open(&w->reader, w->loaded, size)) return damaged(w);
     const char *found = checkpoint_bytes(&w->reader, &length);
@@ -145,6 +145,7 @@ int work_open(work *w, const options *o, bf_context *context) {
     if (o->checkpoint) {
         code = find_path(w, o);
         if (code == EXIT_DONE) code = identify(w, o);
+        if (code == EXIT_DONE) code = lock_path(w);
         if (code == EXIT_DONE) code = load_checkpoint(w);
     }
     return ranks_agree(code);
@@ -152,6 +153,7 @@ int work_open(work *w, const options *o, bf_context *context) {
 
 void work_close(work *w, int code) {
     if (w->path && code == EXIT_DONE) checkpoint_remove(w->path);
+    if (w->locked) checkpoint_unlock(w->path, w->lock);
     free(w->path);
     free(w->name);
     free(w->identity);

@@ -33,6 +33,8 @@ typedef struct work_thing {
 typedef struct work {
     bf_context *context;
     char *path, *name;        /* of the checkpoint: as a file, as it is shown; NULL: none */
+    bool locked;              /* its path, */
+    int lock;                 /* by this file */
     double interval;          /* seconds */
     double began, due;        /* when the work did; when to save next */
     bool saved;               /* once, so that the cost is known */

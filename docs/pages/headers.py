@@ -5,7 +5,7 @@ import re
 from prose import inline, to_rst
 
 NOISE = re.compile(
-    r"^#ifdef __cplusplus\n[^#]*#endif\n|^#ifndef BITFOLD_\w+\n#define BITFOLD_\w+\n"
+    r"^#ifdef __cplusplus\n[\s\S]*?^#endif\n|^#ifndef BITFOLD_\w+\n#define BITFOLD_\w+\n"
     r"|^#if [^\n]*\n#define [^\n]*\n#else\n#define [^\n]*\n#endif\n|^#endif\n"
     r"|^#include [^\n]*\n|^BF_\w+\(BF_\w+\)[^\n]*\n",
     re.M,

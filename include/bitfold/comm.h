@@ -15,6 +15,7 @@
 #include "axis.h"
 #include "group.h"
 #include "histogram.h"
+#include "options.h"
 #include "order.h"
 #include "state.h"
 
@@ -52,8 +53,8 @@ typedef struct bf_carrier {
  * which does not commute. */
 BF_API void bf_comm_merge_message(int64_t *into, const int64_t *from);
 
-/* BF_CARRIER(.rank = rank, .ranks = ranks, .exchange = exchange) (C only). */
-#define BF_CARRIER(...) ((bf_carrier){.size = sizeof(bf_carrier), __VA_ARGS__})
+/* BF_CARRIER(.rank = rank, .ranks = ranks, .exchange = exchange). */
+#define BF_CARRIER(...) BF_OPTIONS_OF(bf_carrier, __VA_ARGS__)
 
 /* Makes a communicator of a carrier, which is copied; NULL: of one rank. All ranks call this. The
  * calls of the communicator use the context, which must outlive it and belongs to one thread at a

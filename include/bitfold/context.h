@@ -6,6 +6,7 @@
 #ifndef BITFOLD_CONTEXT_H
 #define BITFOLD_CONTEXT_H
 
+#include "options.h"
 #include "types.h"
 
 #ifdef __cplusplus
@@ -25,8 +26,8 @@ typedef struct bf_options {
                            context, scratch memory of threads) and the caller's are not counted */
 } bf_options;
 
-/* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default (C only). */
-#define BF_OPTIONS(...) ((bf_options){.size = sizeof(bf_options), __VA_ARGS__})
+/* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default. */
+#define BF_OPTIONS(...) BF_OPTIONS_OF(bf_options, __VA_ARGS__)
 
 /* "cuda:all" is all GPUs of the machine as one device; if there is one, it is that one. A call runs
  * on the GPU whose memory its data are in. Large data in memory of the host (pageable, pinned or

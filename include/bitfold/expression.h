@@ -50,6 +50,7 @@
 #include "array.h"
 #include "column.h"
 #include "context.h"
+#include "options.h"
 #include "state.h"
 
 #ifdef __cplusplus
@@ -63,9 +64,8 @@ typedef struct bf_expression_options {
     bf_overflow_policy overflow; /* integer results that do not fit; default: error */
 } bf_expression_options;
 
-/* BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_WRAP) (C only). */
-#define BF_EXPRESSION_OPTIONS(...)                                                                 \
-    ((bf_expression_options){.size = sizeof(bf_expression_options), __VA_ARGS__})
+/* BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_WRAP). */
+#define BF_EXPRESSION_OPTIONS(...) BF_OPTIONS_OF(bf_expression_options, __VA_ARGS__)
 
 /* Parses text for `count` columns of these names and dtypes (BF_NONE: of strings); options may be
  * NULL. The expression uses the context whenever it is computed, and the context must outlive it.

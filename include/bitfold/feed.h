@@ -11,6 +11,7 @@
 #define BITFOLD_FEED_H
 
 #include "histogram.h"
+#include "options.h"
 #include "state.h"
 
 #ifdef __cplusplus
@@ -34,8 +35,8 @@ typedef struct bf_feed {
                        count is not -1. Such as for a mapped file in another byte order */
 } bf_feed;
 
-/* BF_FEED(.arrays = 1, .dtype = {BF_F64}, .count = n, .memory = {data}) (C only). */
-#define BF_FEED(...) ((bf_feed){.size = sizeof(bf_feed), __VA_ARGS__})
+/* BF_FEED(.arrays = 1, .dtype[0] = BF_F64, .count = n, .memory[0] = data). */
+#define BF_FEED(...) BF_OPTIONS_OF(bf_feed, __VA_ARGS__)
 
 /* Absorbs all elements of a feed, as bf_state_absorb (BF_DOT: bf_state_absorb_pair) would absorb
  * them from memory: ordered states too. Returns when read is not running any more, and calls it no

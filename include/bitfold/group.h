@@ -15,6 +15,7 @@
 #ifndef BITFOLD_GROUP_H
 #define BITFOLD_GROUP_H
 
+#include "options.h"
 #include "reduce.h"
 
 #ifdef __cplusplus
@@ -40,8 +41,8 @@ typedef struct bf_groups_options {
 
 #define BF_AGGREGATES_MAX 64
 
-/* BF_GROUPS_OPTIONS(.key = BF_U32) (C only). */
-#define BF_GROUPS_OPTIONS(...) ((bf_groups_options){.size = sizeof(bf_groups_options), __VA_ARGS__})
+/* BF_GROUPS_OPTIONS(.key = BF_U32). */
+#define BF_GROUPS_OPTIONS(...) BF_OPTIONS_OF(bf_groups_options, __VA_ARGS__)
 
 /* Creates groups in the memory of the context's device. In a context for "auto" they are in host
  * memory, but move to a GPU if their first rows are there (also the first after a clear). The

@@ -16,6 +16,7 @@
 
 #include "array.h"
 #include "context.h"
+#include "options.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,9 +44,8 @@ typedef struct bf_histogram_options {
 /* ceil(log2(elements that are no NaNs)) + 1, from 1 to 64; fewer where two edges would be equal. */
 #define BF_BINS_AUTO (-1)
 
-/* BF_HISTOGRAM_OPTIONS(.bins = 100, .range = 1, .lo = 0, .hi = 1) (C only). */
-#define BF_HISTOGRAM_OPTIONS(...)                                                                  \
-    ((bf_histogram_options){.size = sizeof(bf_histogram_options), __VA_ARGS__})
+/* BF_HISTOGRAM_OPTIONS(.bins = 100, .range = 1, .lo = 0, .hi = 1). */
+#define BF_HISTOGRAM_OPTIONS(...) BF_OPTIONS_OF(bf_histogram_options, __VA_ARGS__)
 
 /* Counts array, whose size and range may decide the bins; weights (of options->weights and the
  * array's shape) or NULL. options may be NULL. lo == hi, and one value alone, make a range of 1
@@ -119,8 +119,7 @@ BF_API bf_status bf_histogram_weights(const bf_histogram *histogram, double *sum
 /* What integrates to 1 over the bins, as NumPy computes it: (value / width) / total, where the
  * values are the counts or the sums of weights, their total is that in all bins (of weights exact,
  * and rounded once), and a width is rounded to the dtype of the edges, unless it overflows there.
- * bins of them; NaN where 0 is
- * divided by a total of 0. */
+ * bins of them; NaN where 0 is divided by a total of 0. */
 BF_API bf_status bf_histogram_density(const bf_histogram *histogram, double *density);
 
 /* Saved form, as bf_state_save's: portable, versioned, checksummed, trusted in nothing. Its

@@ -20,6 +20,7 @@
 
 #include "array.h"
 #include "context.h"
+#include "options.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,8 +33,8 @@ typedef struct bf_map_options {
     int64_t index;               /* added to the index in messages, for arrays done in parts */
 } bf_map_options;
 
-/* BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_WRAP) (C only). */
-#define BF_MAP_OPTIONS(...) ((bf_map_options){.size = sizeof(bf_map_options), __VA_ARGS__})
+/* BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_WRAP). */
+#define BF_MAP_OPTIONS(...) BF_OPTIONS_OF(bf_map_options, __VA_ARGS__)
 
 /* The name of an operation, such as "add"; "?" for an unknown number. The other returns 0 for an
  * unknown name. */

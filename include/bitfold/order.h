@@ -15,6 +15,7 @@
 
 #include "array.h"
 #include "context.h"
+#include "options.h"
 #include "value.h"
 
 #ifdef __cplusplus
@@ -58,8 +59,8 @@ typedef struct bf_order_options {
                   floats and bools */
 } bf_order_options;
 
-/* BF_ORDER_OPTIONS(.descending = true) (C only). Options may be NULL in every call. */
-#define BF_ORDER_OPTIONS(...) ((bf_order_options){.size = sizeof(bf_order_options), __VA_ARGS__})
+/* BF_ORDER_OPTIONS(.descending = true). Options may be NULL in every call. */
+#define BF_ORDER_OPTIONS(...) BF_OPTIONS_OF(bf_order_options, __VA_ARGS__)
 
 /* ---- sorting ---------------------------------------------------------------------------------
  */

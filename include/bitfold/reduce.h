@@ -22,6 +22,7 @@
 
 #include "array.h"
 #include "context.h"
+#include "options.h"
 #include "value.h"
 
 #ifdef __cplusplus
@@ -44,8 +45,8 @@ typedef struct bf_reduce_options {
                   bf_state_rescale), nor for many at once but groups */
 } bf_reduce_options;
 
-/* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP) (C only). */
-#define BF_REDUCE_OPTIONS(...) ((bf_reduce_options){.size = sizeof(bf_reduce_options), __VA_ARGS__})
+/* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP). */
+#define BF_REDUCE_OPTIONS(...) BF_OPTIONS_OF(bf_reduce_options, __VA_ARGS__)
 
 /* Reduces array by op: any but BF_DOT (dot.h) and BF_DESCRIBE (describe.h). options may be NULL.
  * The value's dtype is options->out_dtype if given. Otherwise it is BF_I192 for sum, sumsq and prod

@@ -114,6 +114,17 @@ BF_API bf_status bf_state_save(const bf_state *state, void *buffer);
 BF_API bf_status bf_state_load(bf_context *context, const void *buffer, size_t size,
                                bf_state **state);
 
+/* A trailer behind a saved form of any kind holds what its owner wants, as the options of the
+ * result that the command was asked for. Functions that load pass over a trailer that is whole.
+ *
+ * bf_trailer_save writes one of n bytes of content to bf_trailer_save_size(n) bytes, which belong
+ * directly behind the saved form. */
+BF_API size_t bf_trailer_save_size(size_t n);
+BF_API bf_status bf_trailer_save(const void *content, size_t n, void *buffer);
+
+/* Returns the content, of *n bytes, of the trailer in a buffer; NULL: it has none. */
+BF_API const void *bf_trailer_find(const void *buffer, size_t size, size_t *n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,6 +16,7 @@
 
 #include "array.h"
 #include "context.h"
+#include "options.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,8 +49,8 @@ typedef struct bf_table_options {
                       choosing keys that are slow. */
 } bf_table_options;
 
-/* BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_F32) (C only). */
-#define BF_TABLE_OPTIONS(...) ((bf_table_options){.size = sizeof(bf_table_options), __VA_ARGS__})
+/* BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_F32). */
+#define BF_TABLE_OPTIONS(...) BF_OPTIONS_OF(bf_table_options, __VA_ARGS__)
 
 /* Arrays may have any shape and strides. The arrays of one call have one shape, else BF_E_SHAPE,
  * and the table's dtypes, else BF_E_DTYPE. (A BF_PAIR array that is not contiguous has at most 7

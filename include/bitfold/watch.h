@@ -19,6 +19,7 @@
 #define BITFOLD_WATCH_H
 
 #include "context.h"
+#include "options.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,8 +38,8 @@ typedef struct bf_watch {
     void *arg;
 } bf_watch;
 
-/* BF_WATCH(.every_ns = 100000000, .tick = show) (C only). */
-#define BF_WATCH(...) ((bf_watch){.size = sizeof(bf_watch), __VA_ARGS__})
+/* BF_WATCH(.every_ns = 100000000, .tick = show). */
+#define BF_WATCH(...) BF_OPTIONS_OF(bf_watch, __VA_ARGS__)
 
 /* Sets the context's watch, which is copied, in place of the one before; NULL: none. A call that is
  * cancelled returns BF_E_CANCELLED, makes no object, and leaves states, histograms, tables and

@@ -111,6 +111,7 @@ const ladder_rung ladder_cpu_reduce[] = {
     {"unrolled", "four chains that do not wait for each other", run_unrolled, 0},
     {"SIMD", "sixteen elements a step, in four chains", run_simd, 0},
     {"threads", "the same on every core; threads started for each call", run_threads, 0},
-    {"ours", "bf_reduce", ladder_ours_reduce, LADDER_OURS},
+    {"ours", "bf_reduce: exact; a product in 128 bits, not modulo 2^32", ladder_ours_reduce,
+     LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

@@ -246,7 +246,7 @@ const ladder_rung ladder_gpu_reduce[] = {
     {"guard, 8 x SM", "8 blocks on each multiprocessor", run_guarded_8, 0},
     {"shuffles", "warps join in registers, not in shared memory", run_shuffled, 0},
     {"vector loads", "int4: 16 bytes a load, four loads on their way", run_vectors, 0},
-    {"ours", "bf_reduce_async", ladder_ours_reduce, LADDER_OURS},
+    {"ours", "bf_reduce_async: exact; a product in 128 bits", ladder_ours_reduce, LADDER_OURS},
     {"ours, to host", "bf_reduce: the host has the result", ladder_ours_reduce_to_host,
      LADDER_OURS | LADDER_ON_HOST},
     {NULL, NULL, NULL, 0},

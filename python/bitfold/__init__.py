@@ -7,9 +7,11 @@
 An array is any object with the buffer protocol (array.array, memoryview, bytes, NumPy arrays),
 __array_interface__, __cuda_array_interface__ (CuPy arrays and PyTorch tensors on a GPU), DLPack
 (PyTorch, JAX), or a column of Arrow (pyarrow, Polars, pandas, DuckDB), of any shape and strides. Its
-memory is read in place; only columns in several chunks, with NULLs, or of bools are copied. Masked
-arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only on the
-values, not on threads, instruction set, device or machine.
+memory is read in place. Copied are columns in several chunks, with NULLs, or of bools; elements of the
+other byte order (">f8") and those whose strides are not whole elements, such as a field of a packed
+record: that takes several times as long as a sum, and without NumPy ten times longer still. Masked and
+sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only
+on the values, not on threads, instruction set, device or machine.
 
     >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
@@ -31,7 +33,8 @@ Functions have these keyword arguments, where they apply:
     overflow   "error" (default): a product of integers beyond 128 bits is refused; "wrap": it is
                taken modulo 2^64
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
-               any dtype for contiguous bytes; no element is converted
+               any dtype for contiguous bytes; no element is converted. Every dtype is given as "f64",
+               "float64", "f8", "<f8", or by one of NumPy or PyTorch; "i8" and "u8" have 8 bits
     null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out;
                where several arrays go together, each row in which one is NULL. Reductions but reduce_runs,
                describe, medians, quantiles, nth, sort, unique, mode, is_sorted, histogram, bincount and
@@ -73,7 +76,7 @@ from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._mergeable import Mergeable
-from ._nulls import views_of
+from ._nulls import absorb_valid, views_of, whole_views
 from ._order import *
 from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
@@ -234,7 +237,9 @@ def _number(table, what, name):
     return table[name]
 
 
-def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None):
+def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, **unknown):
+    if unknown:
+        _library.refuse_unknown(unknown)
     ddof = ddof if correction is None else correction
     options = _library.ReduceOptions(
         0, _number(NAN_POLICIES, "nan policy", nan),
@@ -285,7 +290,7 @@ def _is_plain(x):
     return False
 
 
-def _reduce(op, x, axis, keepdims, *, dtype=None, null="error", context=None, **options):
+def _reduce(op, x, axis, keepdims, /, *, dtype=None, null="error", context=None, **options):
     if op in ("argmin", "argmax"):
         refuse_positions(op, null)
     if axis is not None or keepdims:
@@ -459,19 +464,54 @@ def _description(d):
 
 def describe(x, *, dtype=None, null="error", context=None, **options):
     """Returns a Description, in one pass: counts, extremes and their indices, sum, mean and std.
-    Values that do not exist are None. Indices count the elements that are not NULL.
+    Values that do not exist are None. Indices are those in x, whose NULLs count there.
+
+    Of a table of pandas, Polars or pyarrow: a dict of the Description of each column of numbers, by name.
+
+    Errors: ArgumentError (two columns of one name).
 
     >>> bitfold.describe(numpy.array([1, 2, 3, 6]))
     Description(n=4, nan=0, inf=0, min=1, argmin=0, max=6, argmax=3, sum=12, mean=3.0, std=1.8708286933869707)
     """
+    columns = _columns_of(x)
+    if columns is not None:
+        return _descriptions(columns, dtype=dtype, null=null, context=context, **options)
     context = context or _default_context()
-    view = View(x, dtype, null)
+    rules = _options(**options)
+    (view,), valid = whole_views([(x, dtype)]) if null == "skip" else ([View(x, dtype, null)], None)
+    if valid is not None:
+        state = State("describe", view.dtype, context)
+        return absorb_valid(state, view, valid).result(**options)
     description = _library.sized(_library.Description)
     context._call(
-        lib.bf_describe, context._handle, byref(view.array), _options(**options),
-        byref(description),
-    )  # fmt: skip
+        lib.bf_describe, context._handle, byref(view.array), rules, byref(description)
+    )
     return _description(description)
+
+
+def _columns_of(x):
+    """Returns the names and the columns of a table of Polars, pyarrow or pandas; None: x is no table."""
+    kind = type(x)  # a column of pandas is an attribute of its table
+    if hasattr(kind, "get_columns"):
+        return [(column.name, column) for column in x.get_columns()]
+    if hasattr(kind, "column_names") and hasattr(kind, "columns"):
+        return list(zip(x.column_names, x.columns))
+    return list(x.items()) if hasattr(kind, "columns") and hasattr(kind, "items") else None
+
+
+def _descriptions(columns, **options):
+    found = {}
+    for name, column in columns:
+        try:
+            made = describe(column, **options)
+        except DtypeError:  # no numbers
+            continue
+        except ArgumentError as error:
+            raise ArgumentError(f"column {name!r}: {error.message}") from None
+        if name in found:
+            raise ArgumentError(f"two columns are called {name!r}")
+        found[name] = made
+    return found
 
 
 def dot(a, b, axis=None, keepdims=False, **options):
@@ -494,7 +534,7 @@ def dot(a, b, axis=None, keepdims=False, **options):
     return _dot(a, b, **options)
 
 
-def _dot(a, b, *, dtype=None, null="error", context=None, **options):
+def _dot(a, b, /, *, dtype=None, null="error", context=None, **options):
     context = context or _default_context()
     views = views_of(null, (a, dtype), (b, dtype))
     value = _library.Value()
@@ -552,12 +592,19 @@ class State(Mergeable):
 
     def absorb(self, x, y=None, *, dtype=None, null="error"):
         """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
-        null="skip" is refused by argmin and argmax; the indices of "describe" then count what is not
-        NULL. Returns the state."""
-        if null == "skip" and (op := self.info().op) in ("argmin", "argmax"):
-            refuse_positions(op, null)
+        null="skip" is refused by argmin and argmax; of "describe" a NULL counts in the indices.
+        Returns the state."""
         dtype = self._dtype(dtype)
-        views = views_of(null, *((each, dtype) for each in (x, y) if each is not None))
+        given = [(each, dtype) for each in (x, y) if each is not None]
+        op = self.info().op if null == "skip" else None
+        if op in ("argmin", "argmax"):
+            refuse_positions(op, null)
+        if op == "describe" and y is None:
+            views, valid = whole_views(given)
+            if valid is not None:
+                return absorb_valid(self, views[0], valid)
+        else:
+            views = views_of(null, *given)
         function = lib.bf_state_absorb if y is None else lib.bf_state_absorb_pair
         self._context._call(function, self._handle, *(byref(view.array) for view in views))
         return self
@@ -662,6 +709,10 @@ class State(Mergeable):
             lib.bf_state_load, state._context._handle, data, len(data), byref(state._handle)
         )
         return state
+
+
+def __dir__():
+    return [*__all__, "__version__"]
 
 
 for _name in __all__:  # shown, and pickled, by the names that users know

@@ -31,6 +31,9 @@ class _HasArrowArray(Protocol):
 class _HasArrowDeviceArray(Protocol):
     def __arrow_c_device_array__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+class _MakesArrowArray(Protocol):
+    def __arrow_array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 class _HasArrowStream(Protocol):
     def __arrow_c_stream__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -44,7 +47,15 @@ _ArrayLike: TypeAlias = (
     | _HasArrowArray
     | _HasArrowDeviceArray
     | _HasArrowStream
+    | _MakesArrowArray
 )
+
+# A table of pandas, Polars or pyarrow.
+class _Table(Protocol):
+    @property
+    def columns(self) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
 
 # A new array of the caller's kind: numpy.ndarray, torch.Tensor, cupy.ndarray or Result.
 _Array: TypeAlias = Any
@@ -53,7 +64,12 @@ class _NumpyDtype(Protocol):
     @property
     def str(self) -> builtins.str: ...
 
-_Dtype: TypeAlias = str | _NumpyDtype  # "f64", "float64", "<f8", numpy.dtype("f8")
+class _TorchDtype(Protocol):
+    @property
+    def is_floating_point(self) -> bool: ...
+
+# "f64", "float64", "f8", "<f8", numpy.dtype("f8"), numpy.float64, torch.float64
+_Dtype: TypeAlias = str | type | _NumpyDtype | _TorchDtype
 
 # ---- options -------------------------------------------------------------------------------------
 
@@ -97,12 +113,6 @@ class _Options(_Rules, total=False):
 class _OfMany(_Options, total=False):
     fits: bool  # True: the result is a pair of arrays
     empty: _Number | None
-
-class _OfOrder(TypedDict, total=False):
-    nan: _Nan
-    dtype: _Dtype | None
-    null: _Null
-    context: Context | None
 
 # ---- reductions ----------------------------------------------------------------------------------
 
@@ -226,6 +236,16 @@ class Description(NamedTuple):
     mean: float | None
     std: float | None
 
+@overload
+def describe(
+    x: _Table,
+    *,
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+    **options: Unpack[_Rules],
+) -> dict[Any, Description]: ...
+@overload
 def describe(
     x: _ArrayLike,
     *,
@@ -654,8 +674,22 @@ class _UniqueCounts(NamedTuple):
     values: _Array
     counts: _Array
 
-def unique_counts(x: _ArrayLike, **options: Unpack[_OfOrder]) -> _UniqueCounts: ...
-def unique_values(x: _ArrayLike, **options: Unpack[_OfOrder]) -> _Array: ...
+def unique_counts(
+    x: _ArrayLike,
+    *,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _UniqueCounts: ...
+def unique_values(
+    x: _ArrayLike,
+    *,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    null: _Null = "error",
+    context: Context | None = None,
+) -> _Array: ...
 def mode(
     x: _ArrayLike,
     *,

@@ -3,56 +3,15 @@ Arrow C interfaces or, for memory on a GPU, __cuda_array_interface__."""
 
 import ctypes
 import functools
+import math
 import struct
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
-from ._exchange import CUDA, KEEP, LEGACY_STREAM, _call, read_arrow, read_dlpack
+from ._dtypes import BY_KIND, KIND_OF_CODE, NAMES, SIZES, dtype_name, is_foreign, names_foreign
+from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_arrow, read_dlpack
 from ._result import TYPESTR, Result, new_result
 from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, lib, whole
-
-SIZES = {
-    "bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
-    "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
-}  # fmt: skip
-NAMES = {number: name for name, number in DTYPES.items()}
-
-# By kind and size in bytes, to which NumPy's dtype strings and the struct module's codes reduce.
-_BY_KIND = {
-    "b1": "bool", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
-    "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64", "f2": "f16", "f4": "f32", "f8": "f64",
-}  # fmt: skip
-_LONG_NAMES = {
-    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
-    "uint32": "u32", "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
-    "float64": "f64",
-}  # fmt: skip
-_KIND_OF_CODE = {
-    **{"?": "b"}, **dict.fromkeys("bhilqn", "i"), **dict.fromkeys("cBHILQN", "u"),
-    **dict.fromkeys("efd", "f"),
-}  # fmt: skip
-
-
-def dtype_name(dtype):
-    """Returns bitfold's name of a dtype. dtype is such a name ("i8" has 8 bits), a long name
-    ("float64"), a string of NumPy's with its byte order ("<f8", "|b1") or a numpy.dtype."""
-    text = getattr(dtype, "str", dtype)
-    if not isinstance(text, str):
-        raise DtypeError(f"a dtype is a name such as 'f64', not {dtype!r}")
-    if text in DTYPES:
-        return text
-    if text in _LONG_NAMES:
-        return _LONG_NAMES[text]
-    if text[:1] in ("<", ">", "|", "=") and text[1:] in _BY_KIND:
-        _refuse_foreign_order(text[0], int(text[2:]), text)
-        return _BY_KIND[text[1:]]
-    raise DtypeError(f"dtype {text!r} is not supported")
-
-
-def _refuse_foreign_order(order, size, text):
-    foreign = ">" if sys.byteorder == "little" else "<"
-    if order == foreign and size > 1:
-        raise DtypeError(f"{text!r} data have the other byte order: convert them first")
 
 
 class _Buffer(ctypes.Structure):
@@ -75,9 +34,10 @@ _release_buffer.restype = None
 
 
 class View:
-    """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists.
-    null: what becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other
-    choice); of KEEP, `valid` is an array of bools, or None if there are no NULLs."""
+    """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists. What
+    no bf_array can say, another byte order and strides of no whole elements, is copied. null: what
+    becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other choice); of
+    KEEP, `valid` is an array of bools, or None if there are no NULLs."""
 
     def __init__(self, x, dtype=None, null=None):
         self._buffer = self.valid = None
@@ -87,8 +47,11 @@ class View:
         if null not in (None, "error", "skip", KEEP):
             raise ArgumentError(f"null is 'error' or 'skip', not {null!r}")
         refuse_hidden(x)
+        if wanted is None and _is_bf16(x):
+            wanted = "bf16"
         interface = _cuda_interface(x)
-        if interface is not None:
+        on_gpu = interface is not None
+        if on_gpu:
             _wait_for(interface)
             read = self._from_interface
         elif self._acquire(x):
@@ -97,11 +60,18 @@ class View:
             read, interface = self._from_interface, x.__array_interface__
         else:
             read, interface = self._from_exchange, (x, null)
-        pointer, name, size, shape, strides = read(interface, wanted)
+        pointer, name, size, shape, strides, foreign = read(interface, wanted)
         if name != wanted and wanted is not None:
+            foreign = foreign or (size == 1 or name is None) and names_foreign(dtype)
             name, size, shape, strides = _reinterpret(name, wanted, size, shape, strides)
         self.dtype = name
-        self.array = _array(pointer, name, size, shape, strides)
+        if foreign or not _are_whole(shape, strides, size):
+            if on_gpu:
+                raise DtypeError("data of another byte order, or of odd strides, on a GPU: copy them there")
+            self.array, self._owner = _copied(pointer, name, shape, strides, foreign)
+            self.readonly = True  # what is written to a copy is lost
+        else:
+            self.array = _array(pointer, name, size, shape, strides)
 
     def __del__(self):
         if self._buffer is not None:
@@ -128,20 +98,24 @@ class View:
         """Reads an object of pandas, whose __array__ keeps a NaN what it is; or one of Arrow; or of
         DLPack; or what else makes an array of itself."""
         x, null = source
-        if _is_plain_pandas(x):
-            return self._from_inner(x.__array__())
-        if any(hasattr(x, name) for name in _ARROW):
-            array, self._owner, self.valid = read_arrow(x, null, NAMES, SIZES)
+        if _library_of(x) == "pandas" and hasattr(type(x), "array"):
+            x = x.array  # where a Series or an Index has its values
+        arrow = None if _is_plain(x) else arrow_of(x)
+        if arrow is not None:
+            array, self._owner, self.valid = read_arrow(arrow, null, NAMES, SIZES)
             self.readonly = True
         elif hasattr(x, "__dlpack__"):
             array, self.readonly, self._owner = read_dlpack(x)
             if x.__dlpack_device__()[0] == CUDA:
                 _wait_for({"stream": LEGACY_STREAM, "data": (array.data, False)})
         else:
-            return self._from_inner(x.__array__())
+            refuse_missing(x)
+            made = x.__array__()
+            refuse_rounded(x, made)
+            return self._from_inner(made)
         name = NAMES[array.dtype]
         strides = [step * SIZES[name] for step in array.strides[: array.ndim]]
-        return array.data, name, SIZES[name], array.shape[: array.ndim], strides
+        return array.data, name, SIZES[name], array.shape[: array.ndim], strides, False
 
     def _from_inner(self, inner):
         self._owner = inner
@@ -155,8 +129,8 @@ class View:
         strides = _contiguous(shape, buffer.itemsize)
         if buffer.strides:
             strides = buffer.strides[: buffer.ndim]
-        name = _format_name((buffer.format or b"B").decode(), buffer.itemsize, wanted)
-        return buffer.buf, name, buffer.itemsize, shape, strides
+        name, foreign = _format_name((buffer.format or b"B").decode(), buffer.itemsize, wanted)
+        return buffer.buf, name, buffer.itemsize, shape, strides, foreign
 
     def _from_interface(self, interface, wanted):
         self.readonly = interface["data"][1] if isinstance(interface.get("data"), tuple) else True
@@ -169,19 +143,51 @@ class View:
         strides = interface.get("strides") or _contiguous(shape, size)
         if len(strides) != len(shape):
             raise ArgumentError(f"an array interface of {len(shape)} extents and {len(strides)} strides")
-        return interface["data"][0], name, size, shape, list(strides)
+        foreign = is_foreign(text[0], size)
+        return interface["data"][0], name, size, shape, list(strides), foreign
 
 
-_ARROW = "__arrow_c_device_array__", "__arrow_c_array__", "__arrow_c_stream__"
-_OTHER_WAYS = "__array_interface__", *_ARROW, "__dlpack__", "__array__"
+_OTHER_WAYS = "__array_interface__", *ARROW, "__arrow_array__", "__dlpack__", "__array__"
 
 
-def _is_plain_pandas(x):
-    """Whether x is an object of pandas whose values are those of NumPy: others may have NULLs."""
-    if _library_of(x) != "pandas":
-        return False
-    dtypes = [x.dtype] if hasattr(x, "dtype") else getattr(x, "dtypes", [None])
-    return all(hasattr(dtype, "str") for dtype in dtypes)  # only NumPy's have it
+def _is_bf16(x):
+    """Whether x is an array of NumPy of bfloat16, which its buffer does not name."""
+    return _library_of(x) == "numpy" and getattr(getattr(x, "dtype", None), "name", "") == "bfloat16"
+
+
+def _dtypes_of(x):
+    return list(x.dtypes) if hasattr(type(x), "dtypes") else [getattr(x, "dtype", None)]
+
+
+def _is_plain(x):
+    """Whether x is an object of pandas whose values are NumPy's: others may have NULLs."""
+    return _library_of(x) == "pandas" and all(map(_is_numpys_dtype, _dtypes_of(x)))
+
+
+def _is_numpys_dtype(dtype):
+    kind = type(dtype)
+    return kind.__module__.split(".")[0] == "numpy" or kind.__name__ in ("NumpyEADtype", "PandasDtype")
+
+
+def refuse_rounded(x, made):
+    """Refuses a table in whose one array integers of 64 bits have become floats."""
+    dtypes = _dtypes_of(x)
+    wide = any(getattr(dtype, "kind", "") in ("i", "u") and dtype.itemsize == 8 for dtype in dtypes)
+    if wide and made.dtype.kind == "f":
+        names = ", ".join(sorted({str(dtype) for dtype in dtypes}))
+        raise DtypeError(f"columns of {names}: no dtype holds them all, so give one of them")
+
+
+def refuse_missing(x):
+    """Refuses missing values of which __array__ makes NaNs, in a dtype that may not hold the others."""
+    if all(map(_is_numpys_dtype, _dtypes_of(x))) or not callable(getattr(x, "isna", None)):
+        return
+    missing = x.isna().__array__()
+    if missing.any():
+        raise ArgumentError(
+            f"{missing.sum()} of {missing.size} elements are missing, and {type(x).__name__!r} gives no Arrow"
+            " column that says which: give dropna()"
+        )
 
 
 def refuse_hidden(x):
@@ -189,8 +195,11 @@ def refuse_hidden(x):
     mask = getattr(x, "mask", None)
     if mask is not None and not callable(mask):  # pandas has a method of this name
         raise ArgumentError("a masked array: give compressed(), filled() or data, which have no mask")
-    if getattr(getattr(x, "dtype", None), "kind", None) in ("m", "M", "c"):
+    dtype = getattr(x, "dtype", None)
+    if getattr(dtype, "kind", None) in ("m", "M", "c"):
         raise DtypeError(f"data of dtype {x.dtype} are not supported")
+    if type(dtype).__name__ == "SparseDtype":  # pandas
+        raise DtypeError(f"sparse data ({dtype}): give their dense form, numpy.asarray()")
     if hasattr(x, "is_neg") and x.is_neg():  # PyTorch: a view that is negated when it is read
         raise ArgumentError("a tensor with its negative bit set: give resolve_neg()")
 
@@ -234,13 +243,12 @@ def _wait_for(interface):
 
 def _format_name(text, size, wanted):
     order, code = (text[0], text[1:]) if text[:1] in ("<", ">", "=", "!", "@") else ("@", text)
-    kind = _KIND_OF_CODE.get(code)
-    name = _BY_KIND.get(f"{kind}{size}")
+    kind = KIND_OF_CODE.get(code)
+    name = BY_KIND.get(f"{kind}{size}")
     is_raw = code.lstrip("0123456789") == "x"
     if name is None and not (is_raw and wanted and SIZES[wanted] == size):
         raise DtypeError(f"data of format {text!r} are not supported")
-    _refuse_foreign_order(">" if order == "!" else order, size, text)
-    return name
+    return name, is_foreign(">" if order == "!" else order, size)
 
 
 def _reinterpret(name, wanted, size, shape, strides):
@@ -266,15 +274,57 @@ def _contiguous(shape, size):
     return strides
 
 
+def _are_whole(shape, strides, size):
+    """Whether the strides, in bytes, are of whole elements, where there are several."""
+    return all(extent < 2 or stride % size == 0 for extent, stride in zip(shape, strides))
+
+
+def _copied(pointer, name, shape, strides, foreign):
+    """Returns a copy of elements of any strides and byte order, and its memory."""
+    size = SIZES[name]
+    how = _copied_by_numpy if _numpy() and pointer else _copied_by_bytes
+    address, memory = how(pointer or 0, name, shape, strides, foreign)
+    return _array(address, name, size, shape, _contiguous(shape, size)), memory
+
+
+class _Memory:
+    """Memory for NumPy."""
+
+    def __init__(self, **interface):
+        self.__array_interface__ = {"version": 3, **interface}
+
+
+def _copied_by_numpy(pointer, name, shape, strides, foreign):
+    kind, other = TYPESTR[name][1:], ">" if sys.byteorder == "little" else "<"
+    memory = _Memory(
+        data=(pointer, True), shape=tuple(shape), strides=tuple(strides),
+        typestr=(other if foreign else "=") + kind,
+    )  # fmt: skip
+    made = _numpy().array(memory, "=" + kind, order="C")
+    return made.__array_interface__["data"][0], made
+
+
+def _copied_by_bytes(pointer, name, shape, strides, foreign):
+    """Copies by the library, ten times slower: the bytes are an array with one more dimension, which lies
+    backwards if the order is the other one."""
+    from ._map import copy_array
+
+    size = SIZES[name]
+    memory = ctypes.create_string_buffer(max(math.prod(shape) * size, 1))
+    address, bytes_of = ctypes.addressof(memory), [*shape, size]
+    given = _array(
+        pointer + (size - 1 if foreign else 0), "u8", 1, bytes_of, [*strides, -1 if foreign else 1]
+    )
+    copy_array(given, _array(address, "u8", 1, bytes_of, _contiguous(bytes_of, 1)))
+    return address, memory
+
+
 def _array(pointer, name, size, shape, strides):
     if len(shape) > MAX_DIMS:
         raise ShapeError(f"{len(shape)} dimensions; bitfold takes up to {MAX_DIMS}")
     array = Array(pointer, DTYPES[name], len(shape))
     for i, (extent, stride) in enumerate(zip(shape, strides)):
-        # The stride of fewer than two elements is never used, so any value will do.
-        step, rest = divmod(stride, size) if extent > 1 else (1, 0)
-        if rest:
-            raise ShapeError(f"a stride of {stride} bytes is not a whole number of {name} elements")
+        step = stride // size if extent > 1 else 1  # of fewer than two elements it is never used
         if not (-(1 << 63) <= step < 1 << 63 and extent < 1 << 63):  # ctypes takes it modulo 2^64
             raise ShapeError(f"{extent} elements, {stride} bytes apart: no memory is so large")
         array.shape[i] = extent
@@ -349,7 +399,7 @@ def _is_numpys(x):
     NumPy's and none of Arrow's, or there is no x."""
     if x is None or _library_of(x) in ("numpy", "pandas"):
         return True
-    is_arrow = any(hasattr(x, name) for name in _ARROW)
+    is_arrow = any(hasattr(x, name) for name in ARROW)
     return not is_arrow and any(hasattr(x, name) for name in _OF_NUMPY)
 
 

@@ -96,7 +96,7 @@ def refuse_positions(op, null):
         raise ArgumentError(f"{op} with null='skip': positions would be those among the other elements")
 
 
-def _run(call, op, x, views, shape, *, context=None, fits=False, empty=None, **options):
+def _run(call, op, x, views, shape, /, *, context=None, fits=False, empty=None, **options):
     """Calls the library for results of this shape (a function of the shape of the views), of the kind of
     x."""
     context = context or _default_context()
@@ -122,7 +122,7 @@ def _axes(axis, ndim):
     return given, {each + ndim if each < 0 else each for each in given}
 
 
-def reduce_axes(op, arrays, axis, keepdims, *, dtype=None, null="error", **options):
+def reduce_axes(op, arrays, axis, keepdims, /, *, dtype=None, null="error", **options):
     views = views_of(null, *((x, dtype) for x in arrays))
     given, reduced = _axes(axis, views[0].array.ndim)
     numbers = (c_int * len(given))(*given)
@@ -145,7 +145,7 @@ def reduce_axes(op, arrays, axis, keepdims, *, dtype=None, null="error", **optio
 # ---- segments and slots ---------------------------------------------------------------------------
 
 
-def _by(kind, op, arrays, places, count, *, dtype=None, null="error", **options):
+def _by(kind, op, arrays, places, count, /, *, dtype=None, null="error", **options):
     """Reduces by "segments" or "index"."""
     if op in ("argmin", "argmax"):
         refuse_positions(op, null)
@@ -216,8 +216,7 @@ def _segment(op):
     >>> bitfold.segment_{op}(numpy.array([4.0, 3, 4]), numpy.array([0, 1, 3]))
     array({shown})
     """
-    function.__name__ = function.__qualname__ = f"segment_{op}"
-    return function
+    return _named(function, f"segment_{op}")
 
 
 def _index(op):
@@ -238,7 +237,13 @@ def _index(op):
     >>> bitfold.{name}(2, numpy.array([1, 0, 0]), numpy.array([4.0, 3, 4]))
     array({shown})
     """
+    return _named(function, name)
+
+
+def _named(function, name):
+    """Gives a function its name, also where errors are traced to it."""
     function.__name__ = function.__qualname__ = name
+    function.__code__ = function.__code__.replace(co_name=name)
     return function
 
 

@@ -2,9 +2,11 @@
 over capsules, which own what is in them: a view keeps them."""
 
 import ctypes
+import functools
+import importlib.util
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_void_p, py_object
 
-from ._library import DTYPES, Array, ArgumentError, lib
+from ._library import DTYPES, Array, ArgumentError, DtypeError, Error, lib
 
 _ARRAY, _COUNT = POINTER(Array), POINTER(c_int64)
 _SIGNATURES = {
@@ -132,20 +134,50 @@ def _read_stream(capsule):
         columns.append(owner.struct)
 
 
+ARROW = "__arrow_c_device_array__", "__arrow_c_array__", "__arrow_c_stream__"
+
+
+def arrow_of(x):
+    """Returns what has an Arrow C interface: x, or what it makes of itself with pyarrow; or None."""
+    is_arrow = any(hasattr(x, name) for name in ARROW)
+    may_make = hasattr(x, "__arrow_array__") and (_has_pyarrow() or not hasattr(x, "__array__"))
+    if not is_arrow and not may_make:
+        return None
+    column = x if is_arrow else _given(x, "__arrow_array__")
+    if hasattr(getattr(column, "type", None), "extension_name"):
+        raise DtypeError(f"data of type {column.type} are no numbers: give their storage if you mean that")
+    return column
+
+
+@functools.lru_cache(maxsize=None)
+def _has_pyarrow():
+    return importlib.util.find_spec("pyarrow") is not None
+
+
+def _given(x, name):
+    """Calls a method by which an object gives itself to Arrow, and which may say that there is no way."""
+    try:
+        return getattr(x, name)()
+    except Error:
+        raise
+    except (ImportError, NotImplementedError, TypeError, ValueError) as error:  # pyarrow's are of these
+        raise DtypeError(f"{type(x).__name__!r} gives no Arrow column: {error}") from error
+
+
 def _read_arrow(x):
     """Returns (schema, columns, device, owners): a column in chunks, its _DeviceColumn if it has one,
     and what owns it. The device's is asked for first: an object on a GPU may give the other, too, and
     copy."""
     device = None
     if hasattr(x, "__arrow_c_device_array__"):
-        capsules = x.__arrow_c_device_array__()
+        capsules = _given(x, "__arrow_c_device_array__")
         device = _DeviceColumn.from_address(_get_pointer(capsules[1], b"arrow_device_array"))
         column = device.column
     elif hasattr(x, "__arrow_c_array__"):
-        capsules = x.__arrow_c_array__()
+        capsules = _given(x, "__arrow_c_array__")
         column = _Column.from_address(_get_pointer(capsules[1], b"arrow_array"))
     else:
-        schema, columns, owners = _read_stream(x.__arrow_c_stream__())
+        schema, columns, owners = _read_stream(_given(x, "__arrow_c_stream__"))
         return schema, columns, None, owners
     schema = _Schema.from_address(_get_pointer(capsules[0], b"arrow_schema"))
     return schema, [column], device, [capsules]

@@ -61,6 +61,8 @@ class _Expression:
             raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")
         text = _encoded(text, "an expression")
         given = {**(arrays or {}), **named}
+        if twice := named.keys() & (arrays or {}).keys():
+            raise ArgumentError(f"{min(twice)!r} is given twice")
         views = [View(x) for x in given.values()]
         self._context = context or _default_context()
         names = (c_char_p * len(views))(*(_encoded(name, "a name") for name in given))

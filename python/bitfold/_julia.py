@@ -3,7 +3,7 @@
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import View, new_array, new_like
+from ._arrays import View, dtype_name, new_array, new_like
 from ._library import DTYPES, Array, ArgumentError, check, lib, sized, whole
 from ._map import _writable
 
@@ -47,10 +47,11 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
 
     params = sized(_Params)
     check(lib.bf_julia_params_fill(byref(params)))
-    if dtype not in ("f32", "f64"):
+    name = dtype_name(dtype)
+    if name not in ("f32", "f64"):
         raise ArgumentError(f"dtype is 'f32' or 'f64', not {dtype!r}")
     c, center = complex(c), complex(center)
-    params.dtype, params.mandelbrot = DTYPES[dtype], bool(mandelbrot)
+    params.dtype, params.mandelbrot = DTYPES[name], bool(mandelbrot)
     params.width, params.height, params.iterations = whole(width), whole(height), whole(iterations)
     params.c_re, params.c_im, params.center_re, params.center_im = c.real, c.imag, center.real, center.imag
     params.scale, params.escape = scale, escape

@@ -3,6 +3,7 @@
 import ctypes
 import operator
 import os
+import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
 # The numbers of include/bitfold/types.h.
@@ -257,6 +258,16 @@ def check(status, context=None):
     if status:
         detail = lib.bf_context_message(context) if context else b""
         raise ERRORS[status]((detail or lib.bf_status_string(status)).decode())
+
+
+def refuse_unknown(options):
+    """Raises the TypeError of keywords that no function takes. It names the function of the module that
+    the user called, whichever of ours looks at them."""
+    frame, package = sys._getframe(1), __name__.split(".")[0]
+    while frame.f_back and frame.f_back.f_globals.get("__name__", "").split(".")[0] == package:
+        frame = frame.f_back
+    called, name = frame.f_code.co_name, next(iter(options))
+    raise TypeError(f"{called}() got an unexpected keyword argument {name!r}")
 
 
 def whole(x, kind=c_int64):

@@ -142,6 +142,12 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
     return target.result() if out is None else out
 
 
+def copy_array(x, room):
+    """Copies a bf_array of any strides to another of its shape and dtype."""
+    context, inputs = _default_context(), (POINTER(Array) * 1)(ctypes.pointer(x))
+    context._call(lib.bf_map, context._handle, OPS["cast"], inputs, 1, None, byref(room))
+
+
 def _default_context():
     from . import _default_context as default
 

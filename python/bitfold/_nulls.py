@@ -6,8 +6,8 @@ import ctypes
 import itertools
 from ctypes import byref, c_int64, c_void_p
 
-from ._arrays import SIZES, View, _cuda_interface
-from ._exchange import KEEP, _call, _Column, _Schema, compact
+from ._arrays import NAMES, SIZES, View, _cuda_interface
+from ._exchange import KEEP, _call, _Column, _line, _Schema, compact
 from ._library import ArgumentError, ShapeError, lib
 from ._result import _RELEASE
 
@@ -16,8 +16,8 @@ def views_of(null, *given):
     """Returns views of arrays, given as pairs of one and its dtype or None, without the rows to skip."""
     if null != "skip" or len(given) == 1:
         return [View(x, dtype, null) for x, dtype in given]
-    views, valid = _whole_views(given)
-    return views if valid is None else _compacted(views, valid)
+    views, valid = whole_views(given)
+    return views if valid is None else compacted(views, valid)
 
 
 def segment_views_of(null, offsets, *given):
@@ -25,13 +25,13 @@ def segment_views_of(null, offsets, *given):
     the rows before them that are left out."""
     if null != "skip":
         return [View(x, dtype, null) for x, dtype in given], View(offsets)
-    views, valid = _whole_views(given)
+    views, valid = whole_views(given)
     if valid is None:
         return views, View(offsets)
-    return _compacted(views, valid), View(_moved(offsets, valid))
+    return compacted(views, valid), View(_moved(offsets, valid))
 
 
-def _whole_views(given):
+def whole_views(given):
     """Returns views with their NULLs, and an array of bools, true for the rows without any; None: all are
     so."""
     from . import map
@@ -51,7 +51,54 @@ def _whole_views(given):
     return views, valid
 
 
-def _compacted(views, valid):
+def absorb_valid(state, view, valid):
+    """Absorbs the valid rows of an array into a state of "describe"; their indices count all rows. Returns
+    the state. The index matters of few elements alone: from each of these on, the rows are absorbed
+    without those between them that are left out, which moves no later one of the few."""
+    from . import State
+
+    first, dtype = state.info().next, state.info().dtype
+    compacted([view], valid)
+    n, end = view.array.shape[0], first + len(valid)
+    part = State("describe", dtype, state._context)
+    ranks = _indexed_of(State("describe", dtype, state._context), view.array)
+    for (rank, row), after in zip(_rows_of(valid, ranks), [*ranks[1:], n]):
+        _absorb_slice(part.seek(first + row), view.array, rank, after)
+    part.seek(end)
+    return state.merge(part).seek(end)
+
+
+def _absorb_slice(state, x, begin, end):
+    at = x.data + begin * SIZES[NAMES[x.dtype]]
+    state._context._call(lib.bf_state_absorb, state._handle, byref(_line(at, x.dtype, end - begin)))
+    return state
+
+
+def _indexed_of(empty, x):
+    """Returns the elements whose indices a state of "describe" keeps: the first, NaN, least, greatest."""
+    _absorb_slice(empty, x, 0, x.shape[0])
+    plain, finite = empty.result(), empty.result(nan="skip")
+    return sorted({0, plain.argmin, finite.argmin, finite.argmax} - {None})
+
+
+def _rows_of(valid, ranks):
+    """Yields, for ascending numbers of valid rows, each with its place among all rows."""
+    from . import sum
+
+    flags, at, before = memoryview(valid), 0, 0
+    for rank in ranks:
+        end = len(flags)
+        while end - at > 1:  # row `rank` is in [at, end), behind `before` valid rows
+            middle = (at + end) // 2
+            count = sum(flags[at:middle])
+            if rank < before + count:
+                end = middle
+            else:
+                at, before = middle, before + count
+        yield rank, at
+
+
+def compacted(views, valid):
     """Replaces the arrays of views by copies of their valid rows. Returns the views."""
     schema, packed = _Schema(), _Column()
     mask = View(valid)

@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import operator
 from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
@@ -244,10 +245,10 @@ def rank(
 
 def top(x, k, axis=-1, *, largest=True, nan="propagate", dtype=None, context=None):
     """Returns the k largest (or least) elements of each line along axis, in order, and their positions
-    in the line (int64): two arrays with the shape of x but k along axis. NaN counts as greater than all
-    others; nan="skip": it is last.
+    in the line (int64): two arrays with the shape of x but k along axis, or all elements of a line that
+    has fewer. NaN counts as greater than all others; nan="skip": it is last.
 
-    Errors: ArgumentError (lines of less than k elements; no such axis).
+    Errors: ArgumentError (k below 0; no such axis).
 
     >>> bitfold.top(numpy.array([5.0, 3, 9, 3]), 2)
     (array([9., 5.]), array([2, 0]))
@@ -259,12 +260,13 @@ def top(x, k, axis=-1, *, largest=True, nan="propagate", dtype=None, context=Non
     ndim = len(shape)
     if not -ndim <= number < ndim:
         raise ArgumentError(f"axis {number} of an array of {ndim} dimensions")
-    shape[number] = whole(k)
-    if shape[number] < 0:
+    k = min(operator.index(k), shape[number])
+    if k < 0:
         raise ArgumentError(f"the first {k} elements")
+    shape[number] = k
     values, index = Target(x, view.dtype, shape), Target(x, "i64", shape)
     _call(
-        context, lib.bf_top, byref(view.array), number, whole(k), byref(_options(largest, nan)),
+        context, lib.bf_top, byref(view.array), number, k, byref(_options(largest, nan)),
         byref(values.array), byref(index.array),
     )  # fmt: skip
     return values.made, index.made
@@ -682,7 +684,7 @@ def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
 unique_counts_result = namedtuple("unique_counts_result", "values counts")
 
 
-def unique_counts(x, **options):
+def unique_counts(x, *, nan="propagate", dtype=None, null="error", context=None):
     """unique, by its name in the array API standard (where each NaN is different): a named tuple.
 
     Errors: those of unique.
@@ -690,10 +692,10 @@ def unique_counts(x, **options):
     >>> bitfold.unique_counts(numpy.array([5.0, 3, 9, 3])).counts
     array([2, 1, 1])
     """
-    return unique_counts_result(*unique(x, **options))
+    return unique_counts_result(*unique(x, nan=nan, dtype=dtype, null=null, context=context))
 
 
-def unique_values(x, **options):
+def unique_values(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the different elements of x, ascending, as unique does.
 
     Errors: those of unique.
@@ -701,7 +703,7 @@ def unique_values(x, **options):
     >>> bitfold.unique_values(numpy.array([5.0, 3, 9, 3]))
     array([3., 5., 9.])
     """
-    return unique(x, **options)[0]
+    return unique(x, nan=nan, dtype=dtype, null=null, context=context)[0]
 
 
 def _cut(made, n):

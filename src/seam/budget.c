@@ -26,6 +26,12 @@ bool bf_budget_take(bf_budget *budget, int64_t bytes) {
     return false;
 }
 
+int64_t bf_budget_left(const bf_budget *budget) {
+    if (budget == NULL) return INT64_MAX;
+    const int64_t used = __atomic_load_n(&budget->used, __ATOMIC_RELAXED);
+    return used < budget->limit ? budget->limit - used : 0;
+}
+
 void bf_budget_give(bf_budget *budget, int64_t bytes) {
     if (budget != NULL) __atomic_sub_fetch(&budget->used, bytes, __ATOMIC_RELAXED);
 }

@@ -29,4 +29,7 @@ void bf_budget_leave(bf_budget *budget);
 bool bf_budget_take(bf_budget *budget, int64_t bytes);
 void bf_budget_give(bf_budget *budget, int64_t bytes);
 
+/* The bytes that a budget has left (NULL: as many as there are). */
+int64_t bf_budget_left(const bf_budget *budget);
+
 #endif

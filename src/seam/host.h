@@ -22,6 +22,11 @@ bool bf_host_has_vectors(const bf_context *context);
  * each; at least 1. */
 int bf_workers(const bf_context *context, int64_t n, int64_t least);
 
+/* The same with scratch memory for each thread: no more of so many workers than have `bytes` each
+ * in half of what the budget of the present call has left; at least 1. So a call of many threads
+ * needs no more memory than one of few, and what a thread takes has this one limit. */
+int bf_workers_within(int workers, size_t bytes);
+
 /* Does items [first, first + n). Workers are numbered from 0, which is the calling thread. */
 typedef bf_status bf_host_work(void *arg, int worker, int64_t first, int64_t n);
 

@@ -410,7 +410,7 @@ class States(AxisTest):
             self.refused(3, "damaged", "merge", self.write("bad", bad))
         self.lines("min", "--index", self.save("i.npy", np.array([0, 2])), "--slots", 3, "--empty", 5,
                    "--save", c, x)
-        self.refused(3, "no value", "merge", c)
+        self.assertEqual(self.lines("merge", c), ["1"] * 3 + ["5"] * 3 + ["1"] * 3)
         self.assertEqual(self.lines("merge", "--empty", 7, c), ["1"] * 3 + ["7"] * 3 + ["1"] * 3)
         self.refused(2, "--empty belongs to many values", "merge", "--empty", 7, one)
 
@@ -479,7 +479,7 @@ class Refused(AxisTest):
         self.nothing(2, "--checkpoint needs axis 0", "sum", "--axis", 1, "--checkpoint", self.path("c"),
                      self.save("3.npy", np.zeros((2, 3, 4))))
         self.nothing(2, "one array holds", "sum", *axis, self.x, self.x)
-        self.nothing(2, "two files", "sum", "--index", "-", "--slots", 3, "-", stdin=b"1\n")
+        self.nothing(2, "more than once", "sum", "--index", "-", "--slots", 3, "-", stdin=b"1\n")
         self.refused(2, "no option: --axis", "hist", *axis, self.x)
         self.refused(2, "-o would write", "sum", *axis, "-o", self.x, self.x)
         self.refused(2, "-o would write", "sum", "--offsets", self.i, "-o", self.i, self.x)

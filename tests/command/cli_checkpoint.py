@@ -6,6 +6,7 @@ import gzip
 import os
 import random
 import resource
+import signal
 import subprocess
 import time
 import unittest
@@ -216,6 +217,24 @@ class Refusals(CheckpointTest):
         child.terminate()
         child.wait()
         self.assertLessEqual(set(os.listdir(self.dir)), {"x.npy", "work"})
+
+    def test_one_process_works_with_it(self):
+        """Others are refused, whatever their work is, until it ends or is killed."""
+        x = self.save("x.npy", np.arange(8_000_000.0))
+        for end in ["wait", "kill", "terminate"]:
+            child = self.begin("sum", x)
+            child.send_signal(signal.SIGSTOP)
+            for op in ["sum", "mean"]:
+                done = run(op, x, "--checkpoint", self.file)
+                if child.poll() is None: # it had not ended before it could be stopped
+                    self.assertEqual(done.returncode, 1)
+                    self.assertIn(b"the checkpoint is in use by another process\nhint: ", done.stderr)
+            if end != "wait":
+                getattr(child, end)()
+            child.send_signal(signal.SIGCONT)
+            child.wait(60)
+            self.assertEqual(self.result("sum", "-q", x, "--checkpoint", self.file), "31999996000000")
+            self.assertEqual(os.listdir(self.dir), ["x.npy"])
 
     def test_refused_data_leave_it(self):
         x = self.write("x", b"1\n" * 3_000_000 + b"oops\n")

@@ -50,8 +50,25 @@ class Usage(CommandTest):
             self.assertIn("hint: --device is auto, cpu, cuda, cuda:N", said)
         self.refused(2, "has no option: --out-dtype", "max", "--out-dtype", "f32", name)
         self.refused(2, "two files are needed", "dot", name)
-        self.refused(2, "cannot be both", "dot", "-", "-")
         self.refused(2, "one file at most", "verify", name, name)
+
+    def test_standard_input_is_read_once(self):
+        """By whatever names it is given, as operands and options of every command."""
+        name, out = self.write("x", b"1\n2\n"), ["-o", self.path("out.npy")]
+        for line in ["sum --total - -", "sum - /dev/stdin", "max /dev/fd/0 /dev/stdin", "dot - -",
+                     "describe - -", "prod -e a+b - -", "sum --index - --slots 3 -",
+                     "mean --offsets /dev/fd/0 -", "hist --weights - -", "hist --edges - -",
+                     "map add - -", "map -e a+b - -", "count - -", "group --sum - -", "join - -",
+                     "join --on 1 - /dev/stdin", "median - -", "sort - -", "unique - -",
+                     "top - -", "merge - -"]:
+            more = out if line.startswith("map") else []
+            self.refused(2, "standard input is given more than once", *line.split(), *more,
+                         stdin=b"1\n2\n")
+        self.assertEqual(self.result("group", name, "--sum", "-", "--max", "-", stdin=b"5\n7\n"),
+                         "1\t5\t5\n2\t7\t7")
+        with open(name, "rb") as f:  # a file has a beginning for each name
+            self.assertEqual(self.result("sum", "-", "/dev/stdin", stdin=f), "3\t-\n3\t/dev/stdin")
+        self.assertEqual(os.listdir(self.dir), ["x"])
 
     def test_a_slip_gets_a_guess(self):
         for guess, *arguments in [

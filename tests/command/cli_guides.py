@@ -61,15 +61,15 @@ class Command(CommandTest):
         self.assertGreater(ran, 6)
 
 
-def examples(text):
-    """Pairs of C code and what it prints: the fence of text that follows it, or nothing."""
+def examples(text, wanted="c"):
+    """Pairs of code in C ("cpp": in C++) and what it prints: the text that follows it, or nothing."""
     found = []
-    for language, block in fences(text, "c", "text"):
-        if language == "c":
-            found.append([block, ""])
+    for language, block in fences(text, "c", "cpp", "text"):
+        if language == "text":
+            found[-1][2] = block
         else:
-            found[-1][1] = block
-    return found
+            found.append([language, block, ""])
+    return [pair for language, *pair in found if language == wanted]
 
 
 def program(parts):
@@ -94,6 +94,12 @@ class C(CommandTest):
             self.assertEqual((done.returncode, done.stdout),
                              (0, said.group(1) + "\n" if said else shown), name)
 
+    def test_the_guides_program_in_cpp_prints_what_it_shows(self):
+        (text, shown), = examples(read("docs/guide/c.md"), "cpp")
+        compile_program(self, text, "sum", "cpp")
+        done = shell("./sum", self.dir)
+        self.assertEqual((done.returncode, done.stdout), (0, shown))
+
     def test_the_guides_parts_print_what_they_show(self):
         parts = [e for e in examples(read("docs/guide/c.md")) if "int main" not in e[0]]
         self.assertGreater(len(parts), 8)
@@ -116,7 +122,7 @@ class Reference(unittest.TestCase):
             for name in re.findall(r"^ *(?:BF_API|static inline)\b[^;{]*?\b(bf_\w+)(?:##\w+)?\(", text, re.M):
                 self.assertRegex(page, r"[ *]%s\w*\(" % name, path)
                 found += 1
-            for name in re.findall(r"^(?:typedef.*|\} ?)\b(bf_\w+);|^#define (BF_(?!API\b|X\b|\w+_CALLS\b)\w+)", text, re.M):
+            for name in re.findall(r"^(?:typedef.*|\} ?)\b(bf_\w+);|^#define (BF_(?!API\b|X\b|\w+_CALLS\b|OPTIONS_OF\b|SET)\w+)", text, re.M):
                 self.assertTrue("".join(name) in page, (path, name))
         self.assertGreater(found, 150)
 

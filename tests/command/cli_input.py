@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sqlite3
 import subprocess
+import tarfile
 import threading
 import time
 import unittest
@@ -46,6 +47,16 @@ def zipped(name):
     return out.getvalue()
 
 
+def tarred(name):
+    """A tar archive of one file."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as t:
+        info = tarfile.TarInfo(name)
+        info.size = 4
+        t.addfile(info, io.BytesIO(b"1\n2\n"))
+    return out.getvalue()
+
+
 def npz(**arrays):
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)
@@ -74,6 +85,7 @@ CONTAINERS = {
                           b"\x5e\xf3\x4d\x7e", "lz4"),
     "compressed by lzip": (b"LZIP\1\x0c" + bytes(20), "lzip"),
     "compressed by compress": (b"\x1f\x9d\x90\x31\x14\xc8\x50\0", "gzip"),
+    "a tar archive": (tarred("a.csv"), "tar"),
     "a 7z archive": (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(20), "7z"),
     "a zip archive": (zipped("a.csv"), "unzip"),
     "a .npz archive": (npz(x=np.arange(3)), "unzip"),
@@ -128,10 +140,10 @@ class Containers(CommandTest):
         database.close()
         self.write("x.npz", npz(first=np.array([1, 2]), second=np.arange(9)))
         for what, name in [("a zip archive", "x.zip"), ("compressed by bzip2", "x.bz2"),
-                           ("compressed by lz4", "x.lz4")]:
+                           ("a tar archive", "x.tar"), ("compressed by lz4", "x.lz4")]:
             self.write(name, CONTAINERS[what][0])
         os.symlink(os.path.abspath(shutil.which(BITFOLD)), self.path("bitfold"))
-        for name in ["x.db", "x.npz", "x.zip", "x.bz2", "x.lz4"]:
+        for name in ["x.db", "x.npz", "x.zip", "x.bz2", "x.tar", "x.lz4"]:
             error = run("sum", name, cwd=self.dir).stderr.decode()
             line = error.splitlines()[1][len("hint: "):]
             if shutil.which(shlex.split(line)[0]):
@@ -294,6 +306,17 @@ class RawAndPipes(CommandTest):
         self.refused(3, "shorter than its header says", "sum", stdin=data[:-1])
         with open(self.write("x.npy", data), "rb") as f:
             self.assertEqual(self.result("sum", stdin=f), str(x.sum()))
+
+    def test_a_terminal_ends_once(self):
+        for text, want in [(b"1\n2\n", "3"), (b"1\n" * 40, "40")]:
+            here, there = self.terminal()
+            child = subprocess.Popen([BITFOLD, "sum", "-"], stdin=there, stdout=subprocess.PIPE)
+            os.write(here, text + b"\x04")
+            self.addCleanup(child.kill)
+            out, _ = child.communicate(timeout=20)
+            self.assertEqual(out.decode(), want + "\n")
+            os.close(here)
+            os.close(there)
 
     def test_a_fifo_is_a_file(self):
         os.mkfifo(self.path("fifo"))

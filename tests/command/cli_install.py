@@ -17,7 +17,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 BUILD = os.path.dirname(os.path.abspath(shutil.which(BITFOLD) or ""))
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror"]
 STANDARDS = {"cc": ["c99", "c11", "c17"], "gcc": ["c99", "c17"], "clang": ["c99", "c17"],
-             "c++": ["c++17", "c++20"], "g++": ["c++17"], "clang++": ["c++17"]}
+             "c++": ["c++11", "c++20"], "g++": ["c++11", "c++20"], "clang++": ["c++11"]}
 
 
 def cached(name):
@@ -113,15 +113,75 @@ class Files(Installed):
             self.assertEqual(needed, set())
 
 
+# Each initializer, where options are written: as an argument, in a member, a template, a lambda.
+OPTIONS_PROGRAM = b"""#include <bitfold.h>
+#include <cstdio>
+static int called(void *, int64_t) { return 0; }
+struct holder {
+    int ddof = 1;
+    int mine() const { return BF_REDUCE_OPTIONS(.ddof = ddof).ddof; }
+};
+template <class T> int descending(T given) {
+    const bf_order_options *none = nullptr;
+    auto look = [=](const bf_order_options *o) { return o == none ? 0 : o->descending; };
+    return look(&BF_ORDER_OPTIONS(.nan = BF_NAN_SKIP, .descending = given));
+}
+int main() {
+    bf_context *context;
+    double value = 0, x[] = {1, 5, 3};
+    if (bf_context_create(&BF_OPTIONS(.threads = 1, .device = "cpu"), &context) != BF_OK) return 1;
+    const bf_array array = bf_array_of(BF_F64, x, 3);
+    bf_value var;
+    if (bf_reduce(context, BF_VAR, &array, &BF_REDUCE_OPTIONS(.ddof = 1), &var) != BF_OK) return 2;
+    bf_state *state;
+    if (bf_state_create(context, BF_SUM, BF_F64, &state) != BF_OK) return 3;
+    const bf_feed feed = BF_FEED(.arrays = 1, .dtype[0] = BF_F64, .count = 3, .memory[0] = x);
+    if (bf_state_absorb_feed(state, &feed) != BF_OK) return 4;
+    if (bf_state_result(state, &BF_REDUCE_OPTIONS(), &var) != BF_OK) return 5;
+    value = var.as.f64;
+    bf_aggregate sum = {BF_SUM, BF_F64};
+    bf_groups *groups;
+    bf_status status = bf_groups_create(
+        context, &BF_GROUPS_OPTIONS(.count = 1, .aggregates = &sum, .key = BF_U32), &groups);
+    if (status != BF_OK) return 6;
+    if (bf_context_watch(context, &BF_WATCH(.every_ns = 1000, .tick = called)) != BF_OK) return 7;
+    const bf_histogram_options bins = BF_HISTOGRAM_OPTIONS(.bins = 4, .range = 1, .lo = 0, .hi = 8);
+    const bf_map_options wrap = BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
+    const bf_expression_options errors = BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_ERROR);
+    const bf_table_options table = BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_F32);
+    const bf_carrier carrier = BF_CARRIER(.rank = 0, .ranks = 1);
+    const bool sized = bins.size == sizeof bins && wrap.size == sizeof wrap && carrier.ranks == 1 &&
+                       errors.size == sizeof errors && table.size == sizeof table;
+    std::printf("%g %d %d %d\\n", value, holder().mine(), descending(1), static_cast<int>(sized));
+    bf_groups_destroy(groups);
+    bf_state_destroy(state);
+    bf_context_destroy(context);
+}
+"""
+
+
 class Headers(Installed):
+    def compilers(self):
+        found = {os.path.realpath(found): name for name in reversed(STANDARDS)
+                 if (found := shutil.which(name))} # cc is often gcc
+        if not found:
+            self.skipTest("needs a compiler")
+        return found.values()
+
+    def test_options_are_written_in_cpp_as_in_c(self):
+        source, built = self.write("options.cpp", OPTIONS_PROGRAM), 0
+        for compiler in [name for name in self.compilers() if "++" in name]:
+            for standard in ["c++11", "c++14", "c++17", "c++20"]:
+                program = self.build(compiler, source, "-std=" + standard, *self.flags())
+                self.assertEqual(self.run_here(program), "9 1 1 1\n", (compiler, standard))
+                built += 1
+        if not built:
+            self.skipTest("needs a C++ compiler")
+
     def test_they_compile_as_c_and_cpp_without_a_warning(self):
         headers = ["bitfold.h"] + ["bitfold/" + n for n in os.listdir(self.prefix +
                                                                       "/include/bitfold")]
-        compilers = {os.path.realpath(found): name for name in reversed(STANDARDS)
-                     if (found := shutil.which(name))}.values() # cc is often gcc
-        if not compilers:
-            self.skipTest("needs a compiler")
-        for compiler in compilers:
+        for compiler in self.compilers():
             standards = STANDARDS[compiler]
             name = "each.cpp" if "++" in compiler else "each.c"
             for header in set(headers) - {"bitfold/mpi.h"}: # each alone, and twice

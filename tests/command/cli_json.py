@@ -1,4 +1,5 @@
 """JSON lines: against Python's json module."""
+import collections
 import gzip
 import json
 import os
@@ -6,11 +7,13 @@ import random
 import re
 import subprocess
 import unittest
+from fractions import Fraction
 
-from command import THREADS_ALONE, CommandTest
+from command import THREADS_ALONE, CommandTest, least_memory, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 6
 THREADS = [2, 8] if THREADS_ALONE else [1, 2, 3, 8]
+LIMIT = "%dM" % (least_memory() + 5)
 SHOW_ROWS = os.environ.get("BITFOLD_SHOW_ROWS", "show_rows")
 WORDS = ["", "a", "Tokyo", "New York", "Lagos, NG", 'say "no"', '"', "\\", "\\n", "two\nlines", "\t",
          "\u00e9t\u00e9", "\U0001f600", "\0", "\x1f", "/", "\u2028", "{}", "null", "12", "x" * 40]
@@ -96,7 +99,76 @@ class Json(CommandTest):
             self.assertEqual(self.show(data, "keys=k", "settled=1", j=j),
                              ["=" + b"7".hex(), "=" + b"007".hex(), "=" + b"7".hex(), "NULL", "NULL"])
 
-    def test_columns_are_the_keys_of_the_first_line(self):
+    def grouped(self, data, *arguments):
+        """The keys and sums that --json shows, as Python reads them; the same however it is done."""
+        found = set()
+        for more in [["-j", j] for j in THREADS] + [["-j", 2, "--memory", LIMIT]]:
+            lines = self.result("group", "--by", "k", "--sum", "v=v", "--format", "jsonl", "--json", *arguments, *more,
+                                stdin=data).split("\n")
+            found.add(tuple(re.search(r'"row":(\{.*\}),"device"', line)[1] for line in lines))
+        self.assertEqual(len(found), 1)
+        return [tuple(json.loads(row).values()) for row in found.pop()]
+
+    def test_keys_of_different_types_stay_apart(self):
+        """Numbers are one key if they are equal; a bool is no number, and a string is neither."""
+        pools = [[True, False], ["true", "1", "1.0", "", "false", "null", "x\0", "\u00ff"], [0, 1, -1, 10, 2, 2**53 - 1],
+                 [1.0, 0.5, -2.5, 1e300, -0.0, 10.0], [None]]
+        for seed in range(CASES // 2 + 1):
+            r = random.Random(seed)
+            pool = sum(r.sample(pools, r.randint(1, 5)), [])
+            keys = [r.choice(pool) for _ in range(r.choice([1, 5, 100]))]
+            sums = collections.defaultdict(int)
+            for v, k in enumerate(keys):
+                sums[self.identity(k)] += v
+            data = "".join(dump(r, {"v": v, "k": k}) + "\n" for v, k in enumerate(keys)).encode()
+            want = sorted(sums.items())
+            found = [(self.identity(k), v) for k, v in self.grouped(data)]
+            self.assertEqual(found, want, (seed, data))
+            last = [of for of in want[::-1] if of[0] != (3,)] + [of for of in want if of[0] == (3,)]
+            self.assertEqual([(self.identity(k), v) for k, v in self.grouped(data, "--sort=-key")], last, (seed, data))
+
+    @staticmethod
+    def identity(key):
+        """Strings by their bytes, false, true, numbers by value, then what is none."""
+        if key is None:
+            return (3,)
+        if isinstance(key, str):
+            return (0, key.encode())
+        return (1, key) if isinstance(key, bool) else (2, Fraction(key))
+
+    def test_keys_beyond_doubles_and_odd_ones(self):
+        """What --json shows as a string because readers would round it; bytes that are no UTF-8."""
+        big = ["9007199254740993", "9007199254740992", "9007199254740992.0", "18446744073709551615", "-9007199254740993",
+               "-9007199254740992", "-9223372036854775808", "NaN", "Infinity", "-Infinity", '"a"']
+        data = "".join('{"k":%s,"v":%d}\n' % (k, 2**i) for i, k in enumerate(big)).encode()
+        self.assertEqual(self.grouped(data), [
+            ("a", 1024), ("-inf", 512), ("-9223372036854775808", 64), ("-9007199254740993", 16), (-9007199254740992, 32),
+            (9007199254740992, 6), ("9007199254740993", 1), ("18446744073709551615", 8), ("inf", 256), ("nan", 128)])
+        data = b"".join(b'{"k":%s,"v":1}\n' % k for k in [b'"\xffw"', b"true", b'"\xff"', b'"\xffsx"', b'"\xffx"', b"1"])
+        for memory in ([], ["--memory", LIMIT]):
+            shown = run("count", "--by", "k", "--sort", "key", "--format", "jsonl", *memory, stdin=data).stdout
+            self.assertEqual(sorted(shown.split(b"\n")[:-1]),
+                             sorted(k + b"\t1" for k in [b"\xffw", b"true", b"\xff", b"\xffsx", b"\xffx", b"1"]))
+
+    def test_conditions_see_the_types_of_keys(self):
+        data = b'{"k":1,"v":1}\n{"k":"1","v":2}\n{"k":true,"v":4}\n{"k":"true","v":8}\n{"v":16}\n'
+        for where, want in [('k == "1"', [("1", 2)]), ('k == "true"', [("true", 8)]), ("isnull(k)", [(None, 16)]),
+                            ("v >= 2", [("1", 2), ("true", 8), (True, 4), (None, 16)])]:
+            self.assertEqual(self.grouped(data, "--where", where), want)
+        self.refused(3, "not a number: 'true'", "group", "--by", "k", "--sum", "k", "--format", "jsonl",
+                     stdin=b'{"k":1}\n{"k":true}\n')
+        self.assertEqual(self.result("sum", "--format", "jsonl", stdin=b'{"k":1}\n{"k":true}\n'), "2")
+
+    def test_a_nul_is_written_as_json_has_it(self):
+        data = b'{"k":"a\\u0000b","\\u0000":1}\n{"k":"%s","\\u0000":2}\n' % (b"\\u0000" * 50)
+        nuls = "\\u0000" * 50
+        for form, text in [("--tsv", '"%s"\t1\n"a\\u0000b"\t1' % nuls), ("--csv", 'k,count\n"%s",1\n"a\\u0000b",1' % nuls)]:
+            for memory in ([], ["--memory", LIMIT]):
+                self.assertEqual(self.result("count", "--by", "k", form, "--format", "jsonl", *memory, stdin=data), text)
+        self.assertEqual(self.result("group", "--by", "\\u0000", "--count", "--csv", "--format", "jsonl", stdin=data),
+                         '"\\u0000",count\n1,1\n2,1'.replace('"', ""))
+
+    def test_columns_are_the_keys_of_the_first_lines(self):
         data = b'{"id":1,"price":2.5,"\\u006ew":3}\n{"nw":30,"price":1,"id":2,"late":5}\n'
         for name, want in [("id", "3"), ("price", "3.5"), ("nw", "33"), ("2", "3.5")]:
             self.assertEqual(self.result("sum", "--column", name, self.write("x.jsonl", data)), want)
@@ -106,11 +178,22 @@ class Json(CommandTest):
         self.assertEqual(self.result("sum", self.write("y.ndjson", b'{"v":1}\n{"v":2}\n')), "3")
         self.assertEqual(self.result("sum", self.write("y.ndjson.gz", gzip.compress(b'{"v":1}\n'))), "1")
         self.assertEqual(self.result("sum", self.write("empty.jsonl", b"")), "0")
-        for options, what in [([], "3 fields in the first row, and no --column says which"),
-                              (["--column", "late"], "no column is named 'late'"),
-                              (["--column", "4"], "no column 4: the first line has 3 keys"),
+        for options, what in [([], "4 fields in the first lines, and no --column says which"),
+                              (["--column", "late"], "no key 'late' in this line"),
+                              (["--column", "5"], "no column 5: the first lines have 4 keys"),
                               (["--column", "id,nope"], "no column is named 'nope'")]:
             self.refused(3, what, "sum", *options, self.path("x.jsonl"))
+        self.assertEqual(self.result("sum", "--column", "late", "--null-policy", "skip", self.path("x.jsonl")), "5")
+        late = b'{"v":1}\n\n{"v":2,"k":"x"}\n{"v":4,"v":4}\n'
+        self.assertEqual(self.result("count", "--by", "k", "--format", "jsonl", stdin=late.replace(b',"v":4', b"")), "\t2\nx\t1")
+        self.refused(3, "-:4: the key 'v' twice", "group", "--by", "k", "--sum", "v", "--format", "jsonl", stdin=late)
+        for by in (["count", "--by", "z"], ["sum", "--column", "z"]):
+            error = self.refused(3, "no column is named 'z'", *by, "--format", "jsonl", stdin=late)
+            self.assertIn("hint: the columns are the keys of the first lines: v, k\n", error)
+        many = b'{"a":1}\n' * 100_000
+        self.assertEqual(self.result("sum", "--column", "a", "--format", "jsonl", stdin=many + b'{"b":1,"a":1}\n'), "100001")
+        self.refused(3, "no column is named 'b'", "count", "--by", "b", "--format", "jsonl", stdin=many + b'{"b":1,"a":1}\n')
+        self.assertEqual(self.result("count", "--by", "b", "--format", "jsonl", stdin=b'{}\n{"b":1}\n'), "1\t1\n\t1")
         for option in [["--delimiter", ","], ["--null", "x"], ["--lax"]]:
             self.refused(2, option[0] + " is not for JSON lines", "sum", *option, self.path("x.jsonl"))
         self.refused(3, "the first object has no keys", "sum", "--format", "jsonl", stdin=b"{}\n")

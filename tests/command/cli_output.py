@@ -185,5 +185,54 @@ class Nothing(CommandTest):
         self.refused(3, "the input is empty", "max", stdin=b"")
 
 
+class Terminal(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.dir)
+        self.write("t.csv", b"a,total\n1,200000\n3,4.333333333333333\n")
+        self.write("few", b"1\n2\n")
+        self.write("much", b"123456789\n")
+
+    def check(self, command, want, piped):
+        self.assertEqual(self.shown(*command), want)
+        self.assertEqual(self.result(*command), piped)
+
+    def test_several_values_are_aligned(self):
+        self.check(["sum", "few", "much", "--total"],
+                   "    value  file\n        3  few\n123456789  much\n123456792  total\n",
+                   "3\tfew\n123456789\tmuch\n123456792\ttotal")
+        self.check(["sum", "--column", "a,total", "t.csv"],
+                   "column               value\n" + "a" + "4".rjust(25) + "\n"
+                   "total   200004.33333333334\n", "a\t4\ntotal\t200004.33333333334")
+        self.check(["max", "--axis", 0, "much", "few"],
+                   "    value  file\n123456789  much\n        2  few\n", "123456789\tmuch\n2\tfew")
+        self.assertEqual(self.shown("sum", "few"), "3\n")
+        self.assertEqual(self.shown("sum", "--tsv", "few", "much"), "3\tfew\n123456789\tmuch\n")
+
+    def test_a_file_that_fails_keeps_no_value_back(self):
+        here, there = self.terminal()
+        child = subprocess.Popen([BITFOLD, "sum", "few", "none", "much"], stdout=there,
+                                 stderr=subprocess.PIPE)
+        self.assertIn(b"none: cannot open", child.communicate(timeout=60)[1])
+        self.assertEqual(child.returncode, 1)
+        self.assertEqual(os.read(here, 999), b"    value  file\r\n        3  few\r\n"
+                                             b"123456789  much\r\n")
+        os.close(there)
+        os.close(here)
+
+    def test_descriptions_are_aligned(self):
+        names = "n nan inf min argmin max argmax sum mean std".split()
+        for command in [["few", "much"], ["--column", "a,total", "t.csv"], ["few", "few"]]:
+            piped = [line.split("\t") for line in self.result("describe", *command).split("\n")]
+            lines = self.shown("describe", *command).splitlines()
+            self.assertEqual([line.split() for line in lines][-10:], piped[-10:])
+            self.assertEqual([line.split()[0] for line in lines][-10:], names)
+            self.assertEqual(len({len(line) for line in lines}), 1)
+        table = self.shown("describe", "--axis", 0, "--column", "total", "t.csv").splitlines()
+        self.assertEqual(table[0].split(), ["index", *names])
+        self.assertEqual(len(table[0]), len(table[1]))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -63,8 +63,13 @@ def separated(value, delimiter, more=()):
         return b""
     if not isinstance(value, bytes):
         return number(value)
-    quoted = value == b"" or any(c in value for c in [delimiter, b'"', b"\n", b"\r", b"\t", *more])
-    return b'"%s"' % value.replace(b'"', b'""') if quoted else value
+    quoted = value == b"" or any(c in value for c in [delimiter, b'"', b"\n", b"\r", b"\t", b"\0", *more])
+    return b'"%s"' % written(value).replace(b'"', b'""') if quoted else value
+
+
+def written(value):
+    """A text holds no NUL: it is written as JSON has it."""
+    return value.replace(b"\0", b"\\u0000")
 
 
 def characters(value):
@@ -117,10 +122,10 @@ class Sheets(CommandTest):
                                 b"\n" for i, row in enumerate(rows))
                 got = self.show(table, layout, *header, **how)
                 self.assertEqual(got, want)
-                text = got.decode("latin-1").replace("\0", "0")
+                text = got.decode("latin-1")
                 read = list(csv.reader(io.StringIO(text, newline=""),
                                        delimiter=delimiter.decode(), strict=True))
-                want = [["" if v is None else v.decode("latin-1").replace("\0", "0")
+                want = [["" if v is None else written(v).decode("latin-1")
                          if isinstance(v, bytes) else number(v).decode() for v in row]
                         for row in rows]
                 self.assertEqual(read, [[] if row == [""] and rows[i] == [None] else row

@@ -1,6 +1,6 @@
 /* Fields of sheets: how wide characters are, what may reach a terminal, what each form makes of a
  * string. */
-#include "cli/text/utf8.h"
+#include "cli/runtime/utf8.h"
 #include "cli/sheet/field.h"
 #include "tests/support/oracle.h"
 

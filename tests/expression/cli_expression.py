@@ -371,7 +371,7 @@ class Expression(CommandTest):
         self.refused(2, "-e does not go with --axis", "sum", "-e", "a", one, "--axis", "0")
         self.refused(2, "-e does not go with --quantiles", "describe", "-e", "a", one,
                      "--quantiles")
-        self.refused(2, "standard input cannot be two files", "sum", "-e", "a+b", "-", "-")
+        self.refused(2, "standard input is given more than once", "sum", "-e", "a+b", "-", "-")
         self.refused(2, "-e names columns of text", "sum", "-e", "price", one)
         self.refused(2, "at most 26 files", "sum", "-e", "a", *[one] * 27)
         self.refused(2, "--column does not go with", "sum", "-e", "x", one, "--column", "1")

@@ -63,6 +63,12 @@ class Expression(unittest.TestCase):
         self.assertRaises(bitfold.ShapeError, bitfold.evaluate, "a + b", a=np.ones(3), b=np.ones(4))
         self.assertEqual(bitfold.evaluate("a", a=np.ones(3), b=np.ones(4)).shape, (3,))
 
+    def test_a_name_given_twice_is_refused(self):
+        x, y = np.array([1.0]), np.array([2.0])
+        for call in (bitfold.evaluate, lambda *a, **o: bitfold.reduce_expression("sum", *a, **o)):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "'a' is given twice"):
+                call("a", {"a": x}, a=y)
+
     def test_names(self):
         x = np.arange(3.0)
         self.same(bitfold.evaluate("`unit price` + out", {"unit price": x, "out": x}), x + x, "dict")

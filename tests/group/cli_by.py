@@ -111,7 +111,7 @@ def reduce(op, values):
     """An aggregate of numbers, exact and rounded once; None: there is none."""
     n, special = len(values), [v for v in values if not math.isfinite(v)]
     if n == 0:
-        return {"sum": 0, "mean": math.nan, "var": math.nan, "std": math.nan}.get(op)
+        return {"sum": 0, "mean": math.nan}.get(op)
     if op in ("min", "max"):
         return math.nan if any(math.isnan(v) for v in special) else (min if op == "min" else max)(values)
     if op == "median":
@@ -207,8 +207,21 @@ class By(CommandTest):
             unique = ["unique", "--by", ",".join(keys)]
             self.check(table.text, unique, self.lines(row[:-1] for row in rows), seed)
             self.check(table.text, [*unique, "--count"], self.lines(rows), seed)
+            self.check(table.text, ["count", "--by", ",".join(keys), "--sort", "-count"], self.lines(common), seed)
             rare = sorted(rows, key=lambda row: row[-1])
-            self.check(table.text, ["count", "--by", ",".join(keys), "--sort", "-count"], self.lines(rare), seed)
+            self.check(table.text, ["count", "--by", ",".join(keys), "--sort", ":count"], self.lines(rare), seed)
+            last = self.greatest_first(rows, len(keys))
+            for more in ([], ["-n", 1]):
+                self.check(table.text, ["count", "--by", ",".join(keys), "--sort", "-key", *more],
+                           self.lines(last[:1] if more else last), seed)  # fmt: skip
+
+    def greatest_first(self, rows, keys):
+        """By each key from the greatest on, but NULL as the last; the sort is stable in either order."""
+        for at in range(keys - 1, -1, -1):
+            there = [row for row in rows if row[at] is not None]
+            there.sort(key=lambda row: order_of(row[at]), reverse=True)
+            rows = there + [row for row in rows if row[at] is None]
+        return rows
 
     def test_sorted_by_a_column(self):
         for seed in range(CASES // 4 + 1):

@@ -153,7 +153,9 @@ class Counts(HistTest):
             out = self.path("out.npy")
             self.result("hist", "-q", "--edges", listed, "-o", out, text)
             self.assertEqual(np.load(out).tolist(), [list(r) for r in zip(edges, edges[1:], counts)])
-            found = self.object("-q", "--edges", listed, text)
+            saved = self.path("h.bfs")
+            found = self.object("-q", "--edges", listed, text, "--save", saved)
+            self.assertIn("PASS", self.result("verify", "--against", saved, text))
             self.assertEqual([int(e) for e in found["edges"]], edges)
         self.assertEqual(self.object("-q", "--bins", 1, "--range", "%d:%d" % (first + 1, first + 3),
                                      self.save("x.npy", first + np.arange(4)))["counts"], [3])

@@ -2,6 +2,8 @@
  * whatever the instruction set, the threads, the weights and the parts. */
 #include "tests/histogram/binning.h"
 
+#include <fenv.h>
+
 enum { N = 4001, MOST = 3000 };
 static const int64_t two_53 = (int64_t)1 << 53;
 static uint64_t data[N], edges[MOST + 1];
@@ -181,6 +183,23 @@ static void ends_of_ranges_compare_as_integers(void **unused) {
     }
 }
 
+static void the_caller_s_rounding_does_not_matter(void **unused) {
+    (void)unused;
+    const int64_t ends[] = {two_53 + 1, two_53 + 1235};
+    const bf_histogram_options o =
+        BF_HISTOGRAM_OPTIONS(.bins = 7, .range = 1, .integers = ends, .integers_dtype = BF_I64);
+    bf_histogram *h = make_histogram(contexts[0], BF_I64, o);
+    static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    for (int i = 0; i < 3; i++) {
+        fesetround(modes[i]);
+        bf_histogram *other = make_histogram(contexts[0], BF_I64, o);
+        fesetround(FE_TONEAREST);
+        assert_same_histogram(h, other);
+        bf_histogram_destroy(other);
+    }
+    bf_histogram_destroy(h);
+}
+
 static void refuse(bf_status status, bf_dtype dtype, bf_histogram_options o) {
     bf_histogram *h = NULL;
     assert_int_equal(bf_histogram_create(contexts[0], dtype, &o, &h), status);
@@ -215,6 +234,7 @@ int main(void) {
         cmocka_unit_test(integers_compare_as_integers),
         cmocka_unit_test(the_edges_are_told_as_integers),
         cmocka_unit_test(ends_of_ranges_compare_as_integers),
+        cmocka_unit_test(the_caller_s_rounding_does_not_matter),
         cmocka_unit_test(what_does_not_increase_is_refused),
     };
     return cmocka_run_group_tests_name("histogram_integers", tests, make_contexts,

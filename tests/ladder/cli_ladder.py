@@ -89,6 +89,11 @@ class Ladder(CommandTest):
             self.assertRegex(text, r"(?m)^%s +%s .* ok" % (re.escape(row["rung"]),
                                                             re.escape(row["technique"])))
 
+    def test_it_says_what_can_surprise(self):
+        text = self.result("ladder", "reduce", *CPU)
+        self.assertRegex(text, "measured, not a bound: .* above 100%")
+        self.assertRegex(text, r"(?m)^ours +bf_reduce: exact; a product in 128 bits, not modulo 2\^32")
+
     def test_bad_usage(self):
         self.refused(2, "no such ladder: 'sum'", "ladder", "sum")
         self.refused(2, "one ladder at a time: 'dot'", "ladder", "add", "dot")

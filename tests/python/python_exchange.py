@@ -11,6 +11,7 @@ import sys
 import types
 import unittest
 import weakref
+from unittest import mock
 
 import numpy as np
 
@@ -344,6 +345,16 @@ class ByArrow(unittest.TestCase):
         self.assertTrue(math.isnan(bitfold.sum(nan, null="skip")))  # NaN is a value
         self.assertEqual(bitfold.sum(nan, null="skip", nan="skip"), 1.0)
 
+    def test_a_stream_is_read_once(self):
+        pa = library("pyarrow")
+        for values, kept in (([1.0, None, 3.0], 2), ([1.0, 2.0], 2)):
+            read = lambda: pa.RecordBatchReader.from_batches(
+                pa.schema({"x": pa.float64()}), [pa.record_batch({"x": pa.array(values)})]
+            )
+            for op in ("describe", "sum"):
+                self.assertEqual(bitfold.State(op, "f64").absorb(read(), null="skip").info().count, kept)
+            self.assertEqual(bitfold.describe(read(), null="skip").n, kept)
+
     def test_chunks(self):
         pa = library("pyarrow")
         chunks = pa.chunked_array([[1.5, -2.0], [], [1e20, 4.0, -1e20]])
@@ -441,6 +452,135 @@ class ByArrow(unittest.TestCase):
         self.assertEqual(bitfold.sum(pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})), 10.0)
         with self.assertRaises(bitfold.DtypeError):
             bitfold.sum(pd.Series(["a"]))
+
+    def test_arrays_and_indices_of_pandas(self):
+        pd = library("pandas")
+        library("pyarrow")
+        wide = 2**53 + 1
+        for dtype in ("Int64", "UInt64", "int64[pyarrow]"):
+            made = pd.array([wide, None], dtype)
+            for x in (made, pd.Series(made), pd.Series(made).array, pd.Index(made), pd.DataFrame({"a": made})):
+                with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 2 elements are NULL", msg=type(x)):
+                    bitfold.sum(x)
+                self.assertEqual(bitfold.sum(x, null="skip"), wide)
+            self.assertEqual(bitfold.sum(pd.array([wide], dtype)), wide)
+        self.assertEqual(bitfold.sum(pd.array([True, None, True], "boolean"), null="skip"), 2)
+        self.assertEqual(bitfold.sum(pd.array([0.5, None], "Float64"), null="skip"), 0.5)
+        for x in (pd.Series([1.0, math.nan]), pd.Series([1.0, math.nan]).array, pd.Index([1.0, math.nan])):
+            self.assertTrue(math.isnan(bitfold.sum(x)))  # a NaN of NumPy is a value
+            self.assertEqual(bitfold.sum(x, nan="skip"), 1.0)
+        self.assertEqual(bitfold.sum(pd.RangeIndex(4)), 6)
+
+    def test_what_pandas_has_without_arrow(self):
+        pd = library("pandas")
+        wide = 2**53 + 1
+        for kind in (pd.Categorical, pd.CategoricalIndex, lambda x: pd.Series(pd.Categorical(x))):
+            self.assertEqual(bitfold.sum(kind([wide, 1])), wide + 1)
+            for null in ("error", "skip"):
+                with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 2 elements are missing"):
+                    bitfold.sum(kind([wide, None]), null=null)
+        sparse = pd.arrays.SparseArray([0, 1, 0])
+        for x in (sparse, pd.Series(sparse), pd.Index(sparse)):
+            with self.assertRaisesRegex(bitfold.DtypeError, "sparse data"):
+                bitfold.sum(x)
+        with self.assertRaisesRegex(bitfold.DtypeError, "(?i)sparse|no Arrow column"):
+            bitfold.sum(pd.DataFrame({"a": sparse}))
+        for x in (pd.period_range("2020", periods=2, freq="D"), pd.to_datetime(["2020-01-01"])):
+            with self.assertRaises(bitfold.DtypeError):
+                bitfold.sum(x)
+        with self.assertRaisesRegex(bitfold.DtypeError, "float64, int64"):
+            bitfold.sum(pd.DataFrame({"a": [wide], "b": [0.5]}))
+        self.assertEqual(bitfold.sum(pd.DataFrame({"a": [wide], "b": np.array([1], "i4")})), wide + 1)
+        named = pd.DataFrame({"array": [0.5], "dtype": [1.5], "columns": [2.0]})  # attributes, for pandas
+        self.assertEqual((bitfold.sum(named), len(bitfold.describe(named))), (4.0, 3))
+
+    def test_what_makes_an_arrow_column_of_itself(self):
+        x = np.array([2**53 + 1, 7, 3])
+        bits = np.array([0b101], "u1")
+        column = DeviceColumn(x.ctypes.data, 3, "i8", valid=bits.ctypes.data, owner=(x, bits))
+
+        class Extension:
+            def __arrow_array__(self, type=None):
+                return column
+
+            def __array__(self, dtype=None):
+                return np.array([2**53 + 1, math.nan, 3])
+
+        with mock.patch("bitfold._exchange._has_pyarrow", lambda: True):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 3 elements are NULL"):
+                bitfold.sum(Extension())
+            self.assertEqual(bitfold.sum(Extension(), null="skip"), 2**53 + 4)
+
+        class Failing(Extension):
+            def __arrow_array__(self, type=None):
+                raise NotImplementedError("not of this dtype")
+
+        with mock.patch("bitfold._exchange._has_pyarrow", lambda: True):
+            with self.assertRaisesRegex(bitfold.DtypeError, "'Failing' gives no Arrow column: not of this"):
+                bitfold.sum(Failing())
+
+        class Missing(Extension):
+            dtype = "of its own"
+
+            def isna(self):
+                return np.array([False, True, False])
+
+        with mock.patch("bitfold._exchange._has_pyarrow", lambda: False):
+            for null in ("error", "skip"):
+                with self.assertRaisesRegex(bitfold.ArgumentError, "1 of 3 elements are missing"):
+                    bitfold.sum(Missing(), null=null)
+
+        class Sparse(Extension):
+            dtype = type("SparseDtype", (), {})()
+
+        with self.assertRaisesRegex(bitfold.DtypeError, "sparse data"):
+            bitfold.sum(Sparse())
+
+    def test_descriptions_count_nulls_in_their_indices(self):
+        """As if each stretch without a NULL had been absorbed where it lies, to the same saved bytes."""
+        rng = np.random.default_rng(7)
+        values = np.array([1.0, 2.0, -0.0, 0.0, math.nan, math.inf, 3.0])
+        for case in range(300):
+            x, valid = values[rng.integers(0, 7 if case % 2 else 3, case % 37)], rng.random(case % 37) < 0.6
+            bits = np.packbits(np.append(valid, False), bitorder="little")  # memory even for none
+            column = DeviceColumn(x.ctypes.data, len(x), valid=bits.ctypes.data, owner=(x, bits))
+            found, expected = (bitfold.State("describe", "f64").absorb(values[:2]) for _ in range(2))
+            found.absorb(column, null="skip")
+            for i in np.flatnonzero(valid).tolist():
+                expected.seek(2 + i).absorb(x[i : i + 1])
+            self.assertEqual(found, expected.seek(2 + len(x)), (x, valid))
+            described = bitfold.describe(column, null="skip", nan="skip")
+            some = [(value, i) for i, value in enumerate(x.tolist()) if valid[i] and not math.isnan(value)]
+            sign = lambda pair: (pair[0], math.copysign(1, pair[0]))
+            least = min(some, key=sign) if some else (None, None)
+            greatest = max(some, key=sign) if some else (None, None)
+            self.assertEqual((described.min, described.argmin), least)
+            self.assertEqual((described.max, described.argmax), greatest)
+        with self.assertRaises(bitfold.DtypeError):
+            column = DeviceColumn(x.ctypes.data, 1, "i8", valid=bits.ctypes.data, owner=(x, bits))
+            found.absorb(column, null="skip")
+        self.assertEqual(found, expected)
+
+    def test_tables_are_described_by_column(self):
+        expected = {"a": bitfold.describe(np.array([1, 5])), "c": bitfold.describe(np.array([0.5, 0.25]))}
+        columns = {"a": [1, 5], "b": ["x", "y"], "c": [0.5, 0.25]}
+        for name, kind in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")):
+            try:
+                table = getattr(library(name), kind)(columns)
+            except unittest.SkipTest:
+                continue
+            self.assertEqual(bitfold.describe(table), expected)
+
+        class Table:
+            columns = ["a", "b", "c"]
+
+            def items(self):
+                return [("a", np.array([1, 5])), ("b", np.array(["x", "y"])), ("c", np.array([0.5, 0.25]))]
+
+        self.assertEqual(bitfold.describe(Table()), expected)
+        Table.items = lambda self: [("a", np.ones(2))] * 2
+        with self.assertRaisesRegex(bitfold.ArgumentError, "two columns are called 'a'"):
+            bitfold.describe(Table())
 
     def test_duckdb(self):
         duckdb = library("duckdb")
@@ -627,7 +767,7 @@ class Nulls(unittest.TestCase):
             with self.assertRaisesRegex(bitfold.ArgumentError, "positions"):
                 bitfold.State(op, "f64").absorb(x, null="skip")
         found = bitfold.State("describe", "f64").absorb(x, null="skip").result()
-        self.assertEqual((found.n, found.argmax), (3, 2))
+        self.assertEqual((found.n, found.argmax), (3, 3))
         with self.assertRaisesRegex(bitfold.ArgumentError, "'error' or 'skip'"):
             bitfold.dot(x, x, null="keep")
         whole = pa.array([1.0, 2.0])  # nothing is copied where there are no NULLs

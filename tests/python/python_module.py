@@ -89,6 +89,28 @@ class Results(unittest.TestCase):
             self.assertEqual(caught.exception.status, status)
             self.assertTrue(caught.exception.message)
 
+    def test_an_unknown_keyword_names_what_was_called(self):
+        x, keys, places = array("d", [1, 2]), array("q", [0, 1]), array("q", [0, 2])
+        state, groups = bitfold.State("sum", "f64"), bitfold.Groups("i64", [("sum", "f64")]).absorb(keys, x)
+        states = bitfold.States("sum", "f64", 1)
+        calls = {
+            "sum": [(x,), (x, 0)], "argmin": [(x,)], "describe": [(x,)], "dot": [(x, x), (x, x, 0)],
+            "vecdot": [(x, x)], "segment_sum": [(x, places)], "index_add": [(2, keys, x)],
+            "segment_dot": [(x, x, places)], "reduce_runs": [("sum", keys, x)], "sort": [(x,)],
+            "quantile": [(x, 0.5)], "unique_counts": [(x,)], "histogram": [(x,)], "map": [("neg", x)],
+        }  # fmt: skip
+        given = [(getattr(bitfold, name), *each) for name, several in calls.items() for each in several]
+        for function, *arguments in [*given, (state.result,), (states.result,), (groups.result, 0)]:
+            for wrong in ("nans", "op", "views", "kind"):
+                name = function.__name__
+                if name in ("map",) and wrong == "op":
+                    continue  # its own
+                with self.assertRaisesRegex(TypeError, rf"\b{name}\(\) got .*'{wrong}'", msg=(name, wrong)):
+                    function(*arguments, **{wrong: 1})
+
+    def test_public_names_alone_are_shown(self):
+        self.assertEqual(sorted(dir(bitfold)), sorted([*bitfold.__all__, "__version__"]))
+
     def test_bad_options(self):
         x = array("d", [1, 2])
         for bad in ({"nan": "ignore"}, {"ddof": 2}, {"ddof": -1}):

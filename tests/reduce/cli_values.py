@@ -131,6 +131,49 @@ class States(CommandTest):
             for part in [*present, both]:
                 os.unlink(part)
 
+    def test_states_keep_the_options_of_their_result(self):
+        """The squares of 2, 6 and 8 from their mean add up to 56 / 3."""
+        x, y = self.write("x", b"2\n6\n8\n"), self.write("y", b"nan\n1\n2\n5\n")
+        s, t, all = self.path("s"), self.path("t"), self.path("all")
+        for options, values, override, other in [
+            (["var", "--ddof", 1], "9.333333333333334", ["--ddof", 0], "6.222222222222222"),
+            (["argmax", "--nan", "skip"], "2", [], "2"), (["mean", "--out-dtype", "f32"], "5.3333335", [], "5.3333335"),
+            (["prod", "--overflow", "wrap"], "96", ["--overflow", "error"], "96")]:
+            self.assertEqual(self.result(*options, "--save", s, x), values)
+            self.assertEqual(self.result("merge", s, "--save", all), values)
+            self.assertEqual(self.result("merge", all), values)
+            self.assertEqual(self.result("merge", s, *override), other)
+        self.assertEqual(self.result("argmax", "--nan", "skip", "--save", s, y), "3")
+        self.assertEqual(self.result("merge", s), "3")
+        self.assertEqual(self.result("merge", s, "--nan", "propagate"), "0")
+        self.refused(3, "NaN", "merge", s, "--nan", "error")
+        large = self.write("z", b"9223372036854775807\n" * 4)
+        self.assertEqual(self.result("prod", "--overflow", "wrap", "--save", s, large), "1")
+        self.assertEqual(self.result("merge", s), "1")
+        self.refused(3, "does not fit its type", "merge", s, "--overflow", "error")
+        for save, more in ((s, ["--ddof", 1]), (t, [])):
+            self.result("std", *more, "--save", save, x)
+        error = self.refused(3, "t: it was saved with another --ddof than", "merge", s, t)
+        self.assertIn("hint: merge --ddof says which one holds\n", error)
+        self.assertEqual(self.result("merge", s, t, "--ddof", 1), "2.7325202042558927")
+
+    def test_states_of_before_load_with_the_defaults(self):
+        """What has no other options is saved to the bytes that the library gives, without a trailer."""
+        s = self.path("s")
+        self.result("var", "--save", s, self.write("x", b"1\n"))
+        with open(s, "rb") as f:
+            data = f.read()
+        self.assertNotIn(b"bftrail\n", data)
+        self.result("var", "--ddof", 1, "--save", s, self.write("x", b"1\n2\n"))
+        with open(s, "rb") as f:
+            data = f.read()
+        end = data.index(b"bftrail\n") - 16
+        self.assertEqual(self.result("merge", "-", stdin=data), "0.5")
+        forged = data[:end - 6]
+        self.assertEqual(self.result("merge", "-", stdin=forged), "0.25")
+        for i in range(end - 6, len(data)):
+            self.refused(3, "", "merge", self.write("bad", data[:i] + bytes([data[i] ^ 1]) + data[i + 1:]))
+
     def test_states_of_every_dtype_and_of_dot(self):
         for dtype in DTYPES:
             x = samples(dtype, 100, 10)
@@ -138,7 +181,8 @@ class States(CommandTest):
             want = self.result("dot", "--save", state, name, name)
             self.assertEqual(self.result("merge", state), want)
             want = self.result("var", "--ddof=1", "--save", state, name)
-            self.assertEqual(self.result("merge", "--ddof=1", state), want)
+            self.assertEqual(self.result("merge", state), want)
+            self.assertEqual(self.result("merge", "--ddof=0", state), self.result("var", name))
 
     def test_saved_states_are_the_same_bytes_whatever_the_split(self):
         name = self.save("x.npy", samples("f8", 500_000, 11))

@@ -163,6 +163,47 @@ static void saved_states_come_back_and_damaged_ones_do_not(void **unused) {
     for_each_state(check_save);
 }
 
+static bool loads(const uint8_t *bytes, size_t size) {
+    bf_state *s = NULL;
+    const bf_status st = bf_state_load(context, bytes, size, &s);
+    bf_state_destroy(s);
+    assert_true(st == BF_OK || st == BF_E_STATE);
+    return st == BF_OK;
+}
+
+/* The trailer of a saved form comes back, and the form loads; with any bit or byte of either lost
+ * it does not. */
+static void a_trailer_is_passed_over(void **unused) {
+    (void)unused;
+    const double x[] = {1, 2, 3};
+    const char content[] = "divide by n - 1";
+    uint8_t bytes[512];
+    size_t form, n;
+    const bf_array a = bf_array_of(BF_F64, x, 3);
+    bf_state *s = part(context, BF_MAX, &a, &a, 0, 3);
+    form = bf_state_save_size(s);
+    assert_true(form + bf_trailer_save_size(sizeof content) <= sizeof bytes);
+    assert_int_equal(bf_state_save(s, bytes), BF_OK);
+    bf_state_destroy(s);
+    assert_null(bf_trailer_find(bytes, form, &n));
+    for (size_t length = 0; length <= sizeof content; length++) {
+        const size_t all = form + bf_trailer_save_size(length);
+        assert_int_equal(bf_trailer_save(length ? content : NULL, length, bytes + form), BF_OK);
+        assert_memory_equal(bf_trailer_find(bytes, all, &n), content, length);
+        assert_int_equal(n, length);
+        assert_true(loads(bytes, all));
+        for (size_t size = form + 1; size < all; size++) assert_false(loads(bytes, size));
+        for (size_t i = 0; i < 8 * all; i++) {
+            bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+            assert_false(loads(bytes, all));
+            bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+        }
+    }
+    assert_int_equal(bf_trailer_save(NULL, 1, bytes), BF_E_ARGUMENT);
+    assert_int_equal(bf_trailer_save(content, 1, NULL), BF_E_ARGUMENT);
+    assert_null(bf_trailer_find(NULL, 0, &n));
+}
+
 /* The layout of a saved state: a header of 24 bytes, words, checksum. */
 enum { VERSION_AT = 8, OP_AT = 12, DTYPE_AT = 14, WORDS_AT = 16, WORD_0_AT = 24 };
 
@@ -399,6 +440,7 @@ int main(void) {
         cmocka_unit_test(some_states_cannot_be_appended),
         cmocka_unit_test(chunks_give_the_state_of_one_pass),
         cmocka_unit_test(saved_states_come_back_and_damaged_ones_do_not),
+        cmocka_unit_test(a_trailer_is_passed_over),
         cmocka_unit_test(forged_headers_are_refused),
         cmocka_unit_test(impossible_sums_are_refused),
         cmocka_unit_test(impossible_extremes_are_refused),

@@ -407,6 +407,7 @@ static void simple_calls(void **unused) {
 
 static void states(void **unused) {
     (void)unused;
+    size_t size;
     bf_state *made = NULL;
     bf_state_info info = {.size = sizeof info};
     bf_value v;
@@ -456,6 +457,10 @@ static void states(void **unused) {
     REFUSED(bf_state_load(NULL, w->buffer, w->saved[0], &made));
     REFUSED(bf_state_load(c, NULL, 0, &made));
     REFUSED(bf_state_load(c, w->buffer, w->saved[0], NULL));
+    REFUSED(bf_trailer_save(NULL, 1, w->buffer));
+    REFUSED(bf_trailer_save(w->buffer, 1, NULL));
+    assert_null(bf_trailer_find(NULL, 8, &size));
+    assert_null(bf_trailer_find(w->buffer, 8, NULL));
     assert_null(made);
 }
 

@@ -39,8 +39,8 @@ def run(*arguments, stdin=b"", env=None, **more):
 
 
 def least_memory():
-    """The least limit of --memory for two threads, in MiB; a sanitizer takes some of it."""
-    error = run("sum", "-j2", "--memory", "1M", stdin=b"1").stderr.decode()
+    """The least limit of --memory, in MiB; a sanitizer takes some of it."""
+    error = run("sum", "--memory", "1M", stdin=b"1").stderr.decode()
     return int(error.split(" MiB")[0].split()[-1]) + 1
 
 

@@ -32,13 +32,15 @@ def shell(line, folder, **more):
                           env={**os.environ, **ENVIRONMENT, "PATH": path}, **more)
 
 
-def compile_program(test, text, name):
-    """Compiles a C program against the library in BITFOLD_LIBRARY into the test's directory."""
+def compile_program(test, text, name, language="c"):
+    """Compiles a program in C, or in C++ ("cpp"), against the library in BITFOLD_LIBRARY into the
+    test's directory."""
     library = os.environ.get("BITFOLD_LIBRARY")
-    if not library or not shutil.which("cc"):
-        test.skipTest("needs a C compiler and BITFOLD_LIBRARY")
-    source = test.write(name + ".c", text.encode())
-    built = subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", source, library,
+    compiler, standard = {"c": ("cc", "c17"), "cpp": ("c++", "c++11")}[language]
+    if not library or not shutil.which(compiler):
+        test.skipTest("needs %s and BITFOLD_LIBRARY" % compiler)
+    source = test.write(name + "." + language, text.encode())
+    built = subprocess.run([compiler, "-std=" + standard, "-Wall", "-Wextra", "-Werror", source, library,
                             "-I", os.path.join(ROOT, "include"), "-o", test.path(name),
                             "-Wl,-rpath," + os.path.dirname(library)], stderr=subprocess.PIPE)
     if re.search(rb"(__|lib)(a|t|ub)san", built.stderr):

@@ -6,7 +6,8 @@ import sys
 from command import BITFOLD, SANITIZED, SHORT, THREADS_ALONE, CommandTest, least_memory
 
 MIB = 1 << 20
-LIMIT = least_memory() + 6 # MiB, of two threads
+LEAST = least_memory() # MiB, of one thread
+LIMIT = 2 * LEAST - 18 # two threads leave half of it
 LIMITED = ["-j2", "--memory", "%dM" % LIMIT]
 
 # Runs a command and writes its peak of resident memory, in KiB, to a file: VmHWM begins anew with a
@@ -27,10 +28,10 @@ SHARE = 4 if SHORT else 1
 
 
 class MemoryTest(CommandTest):
-    def limited(self, *arguments, stdin=None, limit=LIMIT):
+    def limited(self, *arguments, stdin=None, limit=LIMIT, threads=2):
         """What a command writes to standard output, having kept to the limit."""
         peak = self.path("peak")
-        command = [BITFOLD, *map(str, arguments), "-j2", "--memory", "%dM" % limit]
+        command = [BITFOLD, *map(str, arguments), "-j%d" % threads, "--memory", "%dM" % limit]
         done = subprocess.run([sys.executable, "-S", "-c", PEAK, peak, *command], input=stdin,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (0, b""), arguments)

@@ -37,8 +37,11 @@ typedef void try_saved(bf_context *context, const uint8_t *data, size_t size);
 
 static inline int fuzz_saved(try_saved *try_to_load, const uint8_t *data, size_t size) {
     static bf_context *context;
+    size_t n;
     bf_options options = BF_OPTIONS(.threads = 1, .device = "cpu");
     if (!context) require(bf_context_create(&options, &context) == BF_OK);
+    if (bf_trailer_find(data, size, &n))
+        size -= bf_trailer_save_size(n); /* it is not saved again */
     try_to_load(context, data, size);
     if (size < 8 || size > 65536) return 0;
     uint8_t *sound = malloc(size);

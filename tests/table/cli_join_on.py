@@ -224,7 +224,8 @@ class Messy(CommandTest):
             on = [(r.randrange(len(a.names)), r.randrange(len(b.names)))
                   for _ in range(r.choice([1, 1, 1, 2, 3]))]
             # A name with a point in it may be meant for a side; numbers mean it, too.
-            items = ["%s=%s" % (a.names[ka], r.choice([b.names[kb], str(kb + 1)])) for ka, kb in on]
+            items = ["%s=%s" % (r.choice([a.names[ka], str(ka + 1)]), r.choice([b.names[kb], str(kb + 1)]))
+                     for ka, kb in on]
             how = r.choice(HOWS)
             arguments = ["join", "--delimiter", delimiter, "--on", ",".join(items), "--how", how]
             if nulls:
@@ -242,6 +243,29 @@ class Messy(CommandTest):
                 what = "BITFOLD_SEED=%d %s\n%r\n%r" % (seed, arguments, a.bytes, b.bytes)
                 self.assertEqual((done.returncode, done.stderr), (0, b""), what)
                 self.assertEqual(read_tsv(done.stdout.decode()), expected, what)
+
+    def test_keys_of_json_lines_keep_their_types(self):
+        """A bool is no number and a string is neither, whatever else a column holds; of other texts none has a type."""
+        pools = [[True, False], ["true", "1", "2.0", "", "\0"], [0, 1, 2, 10], [1.0, 0.5, 2.0, -0.0], [None]]
+        identity = lambda k: k if isinstance(k, str) else (isinstance(k, bool), k)
+        for seed in range(CASES // 3):
+            r = random.Random(seed)
+            a, b = [[r.choice(sum(r.sample(pools, r.randint(1, 4)), [])) for _ in range(r.randrange(1, 20))] for _ in "ab"]
+            files = [self.write(name + ".jsonl", "".join(json.dumps({"k": k, name: i}) + "\n"
+                                                         for i, k in enumerate(keys)).encode())
+                     for name, keys in (("a", a), ("b", b))]
+            want = ["%d\t%d" % (i, j) for i, x in enumerate(a) for j, y in enumerate(b)
+                    if None not in (x, y) and identity(x) == identity(y)]
+            for more in ([], ["-j", 8], ["--memory", LIMIT]):
+                shown = self.result("join", *files, "--on", "k", "--take", "a,b", *more)
+                self.assertEqual(shown.split("\n") if shown else [], want, (seed, a, b))
+        mixed = self.write("a.jsonl", b'{"k":1.0}\n{"k":"1"}\n{"k":true}\n{"k":"\xffw"}\n')
+        for memory in ([], ["--memory", LIMIT]):
+            lines = self.result("join", mixed, mixed, "--on", "k", "--json", *memory).split("\n")
+            self.assertEqual([json.loads(line)["row"]["k"] for line in lines], [1, "1", True, "\ufffdw"])
+        numbers = self.write("b.jsonl", b'{"k":1.0}\n{"k":2e0}\n')
+        self.assertEqual(self.result("join", numbers, numbers, "--on", "k"), "1.0\n2e0")
+        self.assertEqual(self.result("join", mixed, self.write("c.csv", b"k\n1\n"), "--on", "k"), "1")
 
     def test_many_rows_in_chunks(self):
         r = random.Random(5)
@@ -312,11 +336,33 @@ class Rules(CommandTest):
         self.assertEqual(shown.split("\n")[1:], ["1,x,1.50,1", '2,"y, z",,', ",w,3,", "2.0,v,4,", "7,,,8"])
 
     def test_numbers_for_columns_need_no_header(self):
-        rows = self.rows("--on", "1=1", "--take", "a.2,b.2")
+        rows = self.rows("--on", "1=1", "--take", "a.2,b.2", "--no-header")
         self.assertEqual(rows, [["y, z", "two"], ["y, z", "again"]]) # "id" makes words of the keys
         self.assertEqual(self.rows("--on", "2", "--how", "anti", "--take", "1"), [["1"], ["2"], [None], ["2.0"]])
-        shown = self.result("join", self.a, self.b, "--on", "1", "--header", "--csv")
-        self.assertEqual(shown.split("\n")[0], "id,name,price,b.name,b.id")
+        for more in ([], ["--header"]):
+            shown = self.result("join", self.a, self.b, "--on", "1", *more, "--csv")
+            self.assertEqual(shown.split("\n")[0], "id,name,price,b.name,b.id")
+
+    def test_numbers_see_a_header_as_names_do(self):
+        """As group --by 1 does: a first row of which every field looks like a name."""
+        a, b = self.write("c.csv", b"id,v\n1,x\n2,y\n"), self.write("d.csv", b"id,w\n1.0,p\n02,q\n")
+        for files, more, lines in [
+            ((a, b), [], "1\tx\tp\n2\ty\tq"), ((a, b), ["--no-header"], "id\tv\tw"),
+            ((a, self.write("e.csv", b"1,p\n02,q\n")), [], "1\tx\tp\n2\ty\tq"),
+        ]:
+            for memory in ([], ["--memory", LIMIT]):
+                self.assertEqual(self.result("join", "--on", "1", *more, *memory, *files), lines, (files, more))
+        self.assertEqual(self.result("join", "--on", "id", a, b), "1\tx\tp\n2\ty\tq")
+
+    def test_columns_without_a_name_have_names_apart(self):
+        """A column that has none is shown by its number, of B as b.NUMBER if A shows that."""
+        a = self.write("c.csv", b"id,,\n1,2,3\n")
+        for b, on, head in [(b"id,,\n1,4,5\n", "id", "id,2,3,b.2,b.3"), (b"id,,,\n1,4,5,6\n", "id", "id,2,3,b.2,b.3,4"),
+                            (b"id,3,x\n1,4,5\n", "id", "id,2,3,b.3,x"), (b"x,02,id\n4,5,1\n", "id", "id,2,3,x,02")]:
+            shown = self.result("join", a, self.write("d.csv", b), "--on", on, "--csv")
+            self.assertEqual(shown.split("\n")[0], head, b)
+        plain = self.write("d.csv", b"1,2\n")
+        self.assertEqual(self.result("join", plain, plain, "--on", "1", "--csv"), "1,2,b.2\n1,2,2")
 
     def test_names_in_backquotes(self):
         a = self.write("q.csv", b'id,2015,"x,y=z","q`r","say ""hi""",a.id,1\n7,10,20,30,40,50,60\n')
@@ -381,7 +427,7 @@ class Rules(CommandTest):
         self.refused(2, "--on is given twice", *join, "--on", "id", "--on", "name")
         self.refused(2, "--column does not go with --on", *join, "--on", "id", "--column", "1")
         self.refused(2, "two files are needed, not 1", "join", self.a, "--on", "id")
-        self.refused(2, "cannot be both files", "join", "-", "-", "--on", "id")
+        self.refused(2, "more than once", "join", "-", "-", "--on", "id")
         self.refused(1, "No such file", "join", self.a, self.path("c"), "--on", "id")
 
     def test_what_is_refused_of_the_data(self):

@@ -255,11 +255,26 @@ class Saved(TablesTest):
             self.rows("group", self.save("k.npy", k[i::3]), "--sum", self.save("v.npy", v[i::3]),
                       "--max", self.save("v.npy", v[i::3]), "--save", names[-1])
         k, v = self.save("k.npy", k), self.save("v.npy", v)
-        self.assertEqual(self.rows("merge", *names),
-                         self.rows("group", k, "--sum", v, "--max", v, "--count"))
-        self.assertEqual([c["op"] for c in self.object("merge", *names)["columns"]],
-                         ["sum", "max", "count"])
+        self.assertEqual(self.rows("merge", *names), self.rows("group", k, "--sum", v, "--max", v))
+        self.assertEqual([c["op"] for c in self.object("merge", *names)["columns"]], ["sum", "max"])
         self.refused(2, "--sort", "merge", "-n", "3", *names)
+
+    def test_saved_groups_know_what_was_asked_for(self):
+        """Columns in their order, rows by key, the options of the result; without them all columns."""
+        k, v, s = self.write("k", b"7\n7\n8\n7\n6\n"), self.write("v", b"1\n2\n3\nnan\n6\n"), self.path("s")
+        for asked in (["--count"], ["--count", "--count"], ["--sum", v], ["--count", "--sum", v, "--var", v, "--ddof", 1],
+                      ["--max", v, "--count", "--mean", v, "--nan", "skip"], ["--mean", v, "--out-dtype", "f32"]):
+            want = self.rows("group", k, *asked, "--save", s)
+            self.assertEqual(self.rows("merge", s, "--save", self.path("t")), want, asked)
+            self.assertEqual(self.rows("merge", self.path("t")), want, asked)
+        self.assertEqual(want, [["6", "6"], ["7", "nan"], ["8", "3"]])
+        self.assertEqual(self.rows("merge", s, "--nan", "skip"), [["6", "6"], ["7", "1.5"], ["8", "3"]])
+        with open(s, "rb") as f:
+            data = f.read()
+        trailer = data.index(b"bftrail\n") - 16 - 7  # its head and one column
+        self.assertEqual(self.result("merge", "-", stdin=data[:trailer]), "6\t6\t1\n7\tnan\t3\n8\t3\t1")
+        self.rows("count", k, "--save", s)
+        self.assertEqual(self.rows("merge", s), self.rows("count", k))
 
     def test_verify_groups_again(self):
         rng = np.random.default_rng(8)
@@ -331,7 +346,7 @@ class Join(TablesTest):
         a, b = self.save("a.npy", np.zeros(3, "i4")), self.save("b.npy", np.zeros(3))
         self.refused(3, "no join of different dtypes", "join", a, b)
         self.refused(2, "two files", "join", a)
-        self.refused(2, "both files", "join", "-", "-", stdin=b"")
+        self.refused(2, "more than once", "join", "-", "-", stdin=b"")
 
 
 class Devices(TablesTest):

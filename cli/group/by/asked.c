@@ -16,6 +16,7 @@ typedef struct first_fields {
     text_names names;
     unsigned char *wanted; /* of each: bits of WANTS_NUMBERS and so on */
     bool named;            /* some field was meant by its name */
+    bool json;             /* they are the keys of JSON lines */
     char option[16];       /* which is read now */
     text_error *error;
 } first_fields;
@@ -43,7 +44,8 @@ static void read_option(first_fields *f, const char *name) {
 /* The names there are, as a hint. */
 static void tell_names(const first_fields *f) {
     text_error *e = f->error;
-    size_t used = (size_t)snprintf(e->hint, sizeof e->hint, "the columns are");
+    size_t used = (size_t)snprintf(e->hint, sizeof e->hint, "the columns are%s",
+                                   f->json ? " the keys of the first lines:" : "");
     for (int i = 0; i < f->n && used < 180; i++)
         used += (size_t)snprintf(e->hint + used, sizeof e->hint - used, "%s %.40s", i ? "," : "",
                                  f->fields[i]);
@@ -256,14 +258,14 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
     if (!good) return false;
     o->skip_nulls = o->skip_nulls || a->nulls;
-    o->table = true;
+    o->table = o->typed = true;
     o->option = "--by";
     o->header = o->header || f->named;
     return true;
 }
 
 static bool choose_columns(void *arg, char *const fields[], int n, text_options *o, text_error *e) {
-    first_fields f = {.fields = fields, .n = n, .option = "--by", .error = e};
+    first_fields f = {.fields = fields, .n = n, .json = o->json, .option = "--by", .error = e};
     f.wanted = calloc((size_t)n + 1, 1);
     const bool room = text_names_open(&f.names, n) && f.wanted;
     for (int i = 0; room && i < n; i++) text_names_set(&f.names, i, fields[i], strlen(fields[i]));

@@ -57,18 +57,6 @@ int by_check_absent(const options *o, bool ordered) {
     return EXIT_USAGE;
 }
 
-/* Medians and quantiles need more than the least of --memory: what they keep for passes over files.
- */
-static int check_memory(const by *x) {
-    enum { LIBRARY_LEAST = 8 << 20, SHARED = 2 /* of what is shared out, the library has half */ };
-    const memory_plan *m = &x->options->memory;
-    const int64_t mib = (int64_t)1 << 20, more = SHARED * (LIBRARY_LEAST - m->library);
-    if (m->limit == 0 || x->groups.kept_count == 0 || more <= 0) return EXIT_DONE;
-    return fail(EXIT_USAGE, NULL,
-                "--memory is too small: medians and quantiles of groups need %" PRId64 " MiB",
-                (m->limit + more + mib - 1) / mib);
-}
-
 /* Absorbs all rows; anew, if a column turns out to hold something else than it seemed to. */
 static int absorb_all(by *x) {
     rows *r = &x->table.input;
@@ -100,8 +88,7 @@ static int run(by *x) {
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
     if (code != EXIT_DONE) return code;
     numbered_open(&x->groups, &x->table);
-    code = check_memory(x);
-    if (code == EXIT_DONE) code = absorb_all(x);
+    code = absorb_all(x);
     if (code == EXIT_DONE) note_device(x->context, o->files[0]);
     if (code == EXIT_DONE) tell_speed(x, progress_clock() - began);
     if (code == EXIT_DONE) code = show(x, began);

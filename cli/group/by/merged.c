@@ -55,24 +55,34 @@ static const char *string_of(const shown_column *c, int64_t row, size_t *n) {
     return c->bytes + c->offsets[row];
 }
 
-/* NULLs are the last. */
-static void put_key_field(part_text *t, const shown_column *c, int64_t row) {
-    size_t n;
-    uint64_t rank;
+static void reverse(part_text *t, size_t from) {
+    for (size_t i = from; i < t->n; i++) t->at[i] = (char)~t->at[i];
+}
+
+/* Says whether it is NULL; these are the last in either direction. */
+static bool put_null(part_text *t, const shown_column *c, int64_t row) {
     const bool null = c->valid && !c->valid[row];
     put_byte(t, null ? 2 : 1);
-    if (null) return;
+    return null;
+}
+
+static void put_key_field(part_text *t, const shown_column *c, int64_t row, bool descending) {
+    size_t n;
+    uint64_t rank;
+    if (put_null(t, c, row)) return;
+    const size_t from = t->n;
     if (c->offsets) {
         const char *at = string_of(c, row, &n);
         put_ordered_string(t, at, n);
-        return;
+    } else {
+        key_ranks(c->dtype, c->array + (size_t)row * bf_dtype_size(c->dtype), 1, &rank);
+        put_word(t, rank);
     }
-    key_ranks(c->dtype, c->array + (size_t)row * bf_dtype_size(c->dtype), 1, &rank);
-    put_word(t, rank);
+    if (descending) reverse(t, from);
 }
 
-static void put_keys(part_text *t, const shown *s, int64_t row) {
-    for (int i = 0; i < s->asked->keys; i++) put_key_field(t, &s->columns[i], row);
+static void put_keys(part_text *t, const shown *s, int64_t row, bool descending) {
+    for (int i = 0; i < s->asked->keys; i++) put_key_field(t, &s->columns[i], row, descending);
 }
 
 /* From -inf to inf, -0 before 0, NaN at last. */
@@ -94,21 +104,16 @@ static void put_ordered_value(part_text *t, bf_dtype dtype, const bf_value *v) {
     for (int i = 1; i < SHOWN_WORDS; i++) put_word(t, words[i]);
 }
 
-static void reverse(part_text *t, size_t from) {
-    for (size_t i = from; i < t->n; i++) t->at[i] = (char)~t->at[i];
-}
-
-/* What a column orders rows by; NULLs are the last in either direction. */
+/* What a column orders rows by. */
 static void put_ordered(part_text *t, const shown_column *c, int64_t row, bool descending) {
     size_t n;
-    const bool null = c->valid && !c->valid[row];
-    const bf_value v = null || c->offsets ? (bf_value){.dtype = BF_NONE} : shown_value(c, row);
-    put_byte(t, null ? 2 : 1);
+    if (put_null(t, c, row)) return;
     const size_t from = t->n;
-    if (!null && c->offsets) {
+    if (c->offsets) {
         const char *at = string_of(c, row, &n);
         put_ordered_string(t, at, n);
-    } else if (!null) {
+    } else {
+        const bf_value v = shown_value(c, row);
         put_ordered_value(t, c->dtype, &v);
     }
     if (descending) reverse(t, from);
@@ -123,8 +128,7 @@ static void make_key(merged *x, const shown *s, int64_t i, int64_t row) {
     if (o->by == SHOWN_BY_COLUMN)
         put_ordered(&x->key, &s->columns[o->column], o->column < s->asked->keys ? row : i,
                     o->descending);
-    put_keys(&x->key, s, row);
-    if (o->by == SHOWN_BY_KEY && o->descending) reverse(&x->key, 0);
+    put_keys(&x->key, s, row, o->by == SHOWN_BY_KEY && o->descending);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -208,7 +212,9 @@ static int open_part(const merged *x, part *p) {
         names[a->keys + i] = a->result[i].name;
         strings[a->keys + i] = false;
     }
-    return part_open(p, names, strings, a->keys + a->results, most_strings(x));
+    const int code = part_open(p, names, strings, a->keys + a->results, most_strings(x));
+    for (int i = 0; i < a->keys && code == EXIT_DONE; i++) p->columns[i].typed = table_is_typed(t);
+    return code;
 }
 
 static int put_rows(merged *x, part *p, FILE *f, double began) {

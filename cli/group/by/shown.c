@@ -156,10 +156,10 @@ static bf_value value_at(const results *r, int64_t i) {
     return r->array ? output_element(r->dtype, 0, r->array, i) : r->values[i];
 }
 
-/* A result without elements: 0 of sums, NaN of means; of others, as of extremes, there is none. */
+/* A result without elements: 0 of sums, NaN of means; of others there is none. */
 static bf_value value_of_none(bf_reduction op, bf_dtype dtype) {
     bf_value v = {.dtype = dtype};
-    if (op != BF_MEAN && op != BF_VAR && op != BF_STD) return v;
+    if (op != BF_MEAN) return v;
     if (dtype == BF_F32)
         v.as.f32 = __builtin_nanf("");
     else
@@ -168,7 +168,7 @@ static bf_value value_of_none(bf_reduction op, bf_dtype dtype) {
 }
 
 static bool has_none(const struct wanted_aggregate *w) {
-    return w->order != ORDER_NONE || w->op == BF_MIN || w->op == BF_MAX;
+    return w->order != ORDER_NONE || (w->op != BF_SUM && w->op != BF_MEAN);
 }
 
 static void put_element(shown_column *c, int64_t row, const bf_value *v) {
@@ -498,28 +498,53 @@ int shown_find_order(const shown *s, shown_order *order) {
     name += minus;
     *order = (shown_order){SHOWN_BY_KEY, -1, minus};
     if (strcmp(name, "key") == 0) return EXIT_DONE;
-    if (strcmp(name, "count") == 0) {
-        *order = (shown_order){SHOWN_BY_COUNT, -1, !minus};
+    if (strcmp(name, "count") == 0) { /* descending without a minus, too */
+        *order = (shown_order){SHOWN_BY_COUNT, -1, true};
         return EXIT_DONE;
     }
     *order = (shown_order){SHOWN_BY_COLUMN, find_column(s, name + (*name == ':')), minus};
     return order->column < 0 ? refuse_sort(s, name, order->column == TWICE) : EXIT_DONE;
 }
 
+static bool some_key_is_null(const shown *s) {
+    for (int i = 0; i < s->asked->keys; i++)
+        if (memchr(s->columns[i].valid, 0, (size_t)s->n)) return true;
+    return false;
+}
+
+/* By the last of the keys first, for equal ones stay in place. Of each, what is NULL is last. */
+static bf_status sort_descending(shown *s) {
+    bf_status st = BF_OK;
+    for (int i = s->asked->keys - 1; i >= 0 && st == BF_OK; i--) {
+        memcpy(s->by_key, s->order, rows_of(s) * sizeof *s->by_key);
+        st = sort_by(s, &s->columns[i], true);
+    }
+    return st;
+}
+
+/* The greatest key first. */
+static bf_status reverse_groups(shown *s) {
+    if (some_key_is_null(s)) return sort_descending(s);
+    for (int64_t i = 0; i < s->n; i++) s->order[i] = s->by_key[s->n - 1 - i];
+    return BF_OK;
+}
+
+static bf_status sort_as(shown *s, const shown_order *order) {
+    const shown_column counts = {.dtype = BF_I64, .array = (char *)s->counts};
+    switch (order->by) {
+    case SHOWN_BY_KEY: return order->descending ? reverse_groups(s) : BF_OK;
+    case SHOWN_BY_COUNT: return sort_by(s, &counts, order->descending);
+    default: return sort_by(s, &s->columns[order->column], order->descending);
+    }
+}
+
 /* Puts the groups in the order that is asked for. */
 static int order_groups(shown *s) {
-    const shown_column counts = {.dtype = BF_I64, .array = (char *)s->counts};
     shown_order order;
     const int code = shown_find_order(s, &order);
     if (code != EXIT_DONE) return code;
     memcpy(s->order, s->by_key, rows_of(s) * sizeof *s->order);
-    if (order.by == SHOWN_BY_KEY) {
-        for (int64_t i = 0; i < s->n && order.descending; i++)
-            s->order[i] = s->by_key[s->n - 1 - i];
-        return EXIT_DONE;
-    }
-    const shown_column *by = order.by == SHOWN_BY_COUNT ? &counts : &s->columns[order.column];
-    const bf_status st = sort_by(s, by, order.descending);
+    const bf_status st = sort_as(s, &order);
     return st == BF_OK ? EXIT_DONE : failed(s, st);
 }
 
@@ -593,6 +618,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
                                     .array = c->array,
                                     .values = c->values,
                                     .strings = c->offsets ? &c->strings : NULL,
+                                    .typed = table_is_typed(s->groups->table),
                                     .valid = c->valid};
     }
     const sheet all = {columns, s->count, n + o->total, NULL, o->total};

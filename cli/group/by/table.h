@@ -41,6 +41,11 @@ typedef struct table {
     buffer conditions, known, places;
 } table;
 
+/* Whether strings of its columns are those of text/typed.h. */
+static inline bool table_is_typed(const table *t) {
+    return t->input.source.text->layout.typed == TEXT_TYPED;
+}
+
 /* Functions that return an exit code have reported the failure. Close the table in either case. */
 int table_open(table *t, asked *a, bf_context *context);
 void table_close(table *t);

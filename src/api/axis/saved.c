@@ -262,7 +262,7 @@ static size_t least_bytes(const layout *x, size_t n) {
 /* Reads the layout and the number of saved states, and checks that their size is right. */
 static bf_status read_header(bf_context *context, const uint8_t *in, size_t size, reading *r,
                              int64_t *count) {
-    bf_status status = bf_saved_check(context, in, size, COUNTS_AT, magic, VERSION);
+    bf_status status = bf_saved_check(context, in, &size, COUNTS_AT, magic, VERSION);
     if (status != BF_OK) return status;
     const bf_aggregate a = bf_packed_aggregate(in + HEADER_BYTES);
     const uint64_t n = bf_saved_get(in + 16, 8);

@@ -440,7 +440,7 @@ bf_status bf_groups_load_from(bf_context *context, const void *buffer, size_t si
                               bf_groups **groups) {
     bf_groups *made = NULL;
     if (buffer == NULL || groups == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, buffer, size, HEADER_BYTES, magic, VERSION);
+    bf_status status = bf_saved_check(context, buffer, &size, HEADER_BYTES, magic, VERSION);
     if (status != BF_OK) return status;
     saved *s = bf_calloc(1, sizeof *s);
     if (s == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to load");

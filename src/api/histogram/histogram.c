@@ -135,8 +135,9 @@ static bf_status check_dtype(bf_context *context, bf_dtype dtype) {
 static bf_status write_even_edges(bf_histogram *h, const bf_histogram_options *o,
                                   bf_dtype computed) {
     h->edges_dtype = bf_edges_dtype(h->dtype);
-    const char *why =
-        bf_even_edges(o->lo, o->hi, h->bins.count, computed, h->edges_dtype, h->edges);
+    double lo, hi;
+    bf_integers_range(o, &lo, &hi);
+    const char *why = bf_even_edges(lo, hi, h->bins.count, computed, h->edges_dtype, h->edges);
     if (why != NULL) return bf_fail(h->context, BF_E_ARGUMENT, "%s", why);
     return o->integers != NULL ? bf_histogram_set_ends(h, o) : BF_OK;
 }

@@ -30,9 +30,12 @@ void bf_histogram_set_bins(bf_histogram *histogram);
 
 /* ---- integers.c -------------------------------------------------------------------- */
 
-/* Checks integers of the options, and sets the ends of a range from them. Errors: BF_E_ARGUMENT,
- * BF_E_DTYPE. */
-bf_status bf_integers_check(bf_context *context, bf_histogram_options *options);
+/* Checks integers of the options. Errors: BF_E_ARGUMENT, BF_E_DTYPE. */
+bf_status bf_integers_check(bf_context *context, const bf_histogram_options *options);
+
+/* Sets the ends of a range as doubles. This and the next two are called in the floating-point
+ * environment (seam/environment.h). */
+void bf_integers_range(const bf_histogram_options *options, double *lo, double *hi);
 
 /* Sets the edges to integers of dtype. Errors: BF_E_ARGUMENT, BF_E_MEMORY. */
 bf_status bf_histogram_set_integers(bf_histogram *histogram, bf_dtype dtype, const uint64_t *edges);

@@ -5,7 +5,7 @@
 #include "rules/histogram/step.h"
 #include "seam/host.h"
 
-bf_status bf_integers_check(bf_context *context, bf_histogram_options *o) {
+bf_status bf_integers_check(bf_context *context, const bf_histogram_options *o) {
     if (o->integers == NULL) return BF_OK;
     if (o->integers_dtype != BF_I64 && o->integers_dtype != BF_U64)
         return bf_fail(context, BF_E_DTYPE, "integers of edges are i64 or u64");
@@ -13,12 +13,15 @@ bf_status bf_integers_check(bf_context *context, bf_histogram_options *o) {
         return bf_fail(context, BF_E_ARGUMENT, "edges are given twice, as doubles and as integers");
     if (o->range != 1) return BF_OK;
     const uint64_t *ends = o->integers;
-    const bf_i128 lo = bf_edge_integer(o->integers_dtype, ends[0]),
-                  hi = bf_edge_integer(o->integers_dtype, ends[1]);
-    if (lo > hi) return bf_fail(context, BF_E_ARGUMENT, "the range ends before it begins");
-    o->lo = (double)lo;
-    o->hi = (double)hi;
+    if (bf_edge_integer(o->integers_dtype, ends[0]) > bf_edge_integer(o->integers_dtype, ends[1]))
+        return bf_fail(context, BF_E_ARGUMENT, "the range ends before it begins");
     return BF_OK;
+}
+
+void bf_integers_range(const bf_histogram_options *o, double *lo, double *hi) {
+    const uint64_t *ends = o->integers;
+    *lo = ends != NULL ? (double)bf_edge_integer(o->integers_dtype, ends[0]) : o->lo;
+    *hi = ends != NULL ? (double)bf_edge_integer(o->integers_dtype, ends[1]) : o->hi;
 }
 
 /* Do doubles do for these n edges of elements of dtype? */

@@ -158,7 +158,7 @@ static bf_status load_histogram(bf_context *context, const uint8_t *in, size_t s
                                 bf_histogram **histogram) {
     bf_histogram header = {0}, *h;
     if (in == NULL || histogram == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic, VERSION);
+    bf_status status = bf_saved_check(context, in, &size, HEADER_BYTES, magic, VERSION);
     if (status == BF_OK) status = read_header(context, in, size, &header);
     if (status != BF_OK) return status;
     status = bf_histogram_allocate(context, header.dtype, header.weights, header.bins.count, &h);

@@ -283,7 +283,7 @@ static bf_status load_quantiles(bf_context *context, const void *buffer, size_t 
     const uint8_t *in = buffer;
     bf_quantiles header = {.m = 0}, *q;
     if (in == NULL || quantiles == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic, SCALED);
+    bf_status status = bf_saved_check(context, in, &size, HEADER_BYTES, magic, SCALED);
     if (status != BF_OK) return status;
     header.dtype = (bf_dtype)bf_saved_get(in + 12, 1);
     header.scale = (int)bf_saved_get(in + 13, 1);

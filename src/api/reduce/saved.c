@@ -69,7 +69,7 @@ static bf_status load_words(bf_state *state, const uint8_t *in, size_t size) {
 
 static bf_status load_state(bf_context *context, const uint8_t *in, size_t size, bf_state **state) {
     if (in == NULL || state == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic, SCALED);
+    bf_status status = bf_saved_check(context, in, &size, HEADER_BYTES, magic, SCALED);
     if (status != BF_OK) return status;
     bf_state *made;
     bf_reduction op = (bf_reduction)bf_saved_get(in + 12, 2);

@@ -1,5 +1,6 @@
 /* The beginning and the end of all saved forms, and the checks of both. */
 #include "api/runtime/saved.h"
+#include <bitfold/state.h>
 
 /* CRC-64/XZ (ECMA-182's polynomial, reflected): finds every burst of errors up to 64 bits. */
 #define POLYNOMIAL 0xc96c5795d7870f42u
@@ -64,12 +65,55 @@ void bf_saved_end(uint8_t *out, size_t size) {
     bf_saved_put(out + size, crc64(out, size), BF_SAVED_CRC_BYTES);
 }
 
+/* ---- trailers ---------------------------------------------------------------------------------
+ */
+
+/* The content, its bytes (u64), CRC-64/XZ of all before (u64), a magic. */
+enum { TRAILER_BYTES = 24 };
+static const char trailer_magic[8] = {'b', 'f', 't', 'r', 'a', 'i', 'l', '\n'};
+
+size_t bf_trailer_save_size(size_t n) { return n + TRAILER_BYTES; }
+
+bf_status bf_trailer_save(const void *content, size_t n, void *buffer) {
+    uint8_t *out = buffer;
+    if (buffer == NULL || (content == NULL && n > 0)) return BF_E_ARGUMENT;
+    if (n > 0) memcpy(out, content, n);
+    bf_saved_put(out + n, n, 8);
+    bf_saved_end(out, n + 8 + BF_SAVED_CRC_BYTES);
+    memcpy(out + n + 8 + BF_SAVED_CRC_BYTES, trailer_magic, sizeof trailer_magic);
+    return BF_OK;
+}
+
+const void *bf_trailer_find(const void *buffer, size_t size, size_t *n) {
+    if (n != NULL) *n = 0;
+    if (buffer == NULL || n == NULL || size < TRAILER_BYTES) return NULL;
+    const uint8_t *end = (const uint8_t *)buffer + size;
+    if (memcmp(end - 8, trailer_magic, 8) != 0) return NULL;
+    const uint64_t bytes = bf_saved_get(end - TRAILER_BYTES, 8);
+    if (bytes > size - TRAILER_BYTES) return NULL;
+    const uint8_t *content = end - TRAILER_BYTES - bytes;
+    if (bf_saved_get(end - 16, BF_SAVED_CRC_BYTES) != crc64(content, (size_t)bytes + 8))
+        return NULL;
+    *n = (size_t)bytes;
+    return content;
+}
+
+/* The bytes of a saved form without its trailer. */
+static size_t size_without_trailer(const uint8_t *in, size_t size) {
+    size_t n;
+    return bf_trailer_find(in, size, &n) ? size - bf_trailer_save_size(n) : size;
+}
+
+/* ---- checks -----------------------------------------------------------------------------------
+ */
+
 bf_status bf_saved_refuse(bf_context *context, const char *why) {
     return bf_fail(context, BF_E_STATE, "%s", why);
 }
 
-bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t size, size_t header_bytes,
+bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t *all, size_t header_bytes,
                          const char magic[8], int newest) {
+    size_t size = *all = size_without_trailer(in, *all);
     if (size < header_bytes + BF_SAVED_CRC_BYTES || memcmp(in, magic, 8) != 0)
         return bf_saved_refuse(context, "not a saved state");
     uint64_t version = bf_saved_get(in + 8, 4);

@@ -24,8 +24,8 @@ static inline int bf_saved_version(const uint8_t *in) { return (int)bf_saved_get
 void bf_saved_end(uint8_t *out, size_t size);
 
 /* Checks magic, version (1 to `newest`), checksum, and that there are at least header_bytes and the
- * checksum. Errors: BF_E_STATE. */
-bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t size, size_t header_bytes,
+ * checksum. A trailer behind them is taken off *size. Errors: BF_E_STATE. */
+bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t *size, size_t header_bytes,
                          const char magic[8], int newest);
 
 /* Returns BF_E_STATE, with why as the context's message. */

@@ -106,7 +106,7 @@ static bf_status load_entries(bf_table *t, const uint8_t *in, size_t size) {
 
 static bf_status load_table(bf_context *context, const uint8_t *in, size_t size, bf_table **table) {
     if (in == NULL || table == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, in, size, HEADER_BYTES, magic, 1);
+    bf_status status = bf_saved_check(context, in, &size, HEADER_BYTES, magic, 1);
     if (status != BF_OK) return status;
     bf_table *made;
     bf_table_options options =

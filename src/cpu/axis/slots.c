@@ -210,15 +210,18 @@ static bf_status absorb_all(bf_context *context, make_job *m, int workers) {
     return status;
 }
 
+static int slots_workers(const bf_context *context, const bf_rows *rows) {
+    const int64_t slots = rows->slots * rows->width, n = rows->count * rows->width;
+    return bf_workers(context, n, slots > ELEMENTS_LEAST ? slots : ELEMENTS_LEAST);
+}
+
 /* As bf_slots_make, with no message. uncounted: without the counts of rows, which fails, like a
  * lack of memory, if there are specials. */
-static bf_status make_slots(bf_context *context, const bf_slots_job *job, bool uncounted,
-                            bf_accumulator_column *column, bf_accumulators *made) {
+static bf_status make_slots(bf_context *context, const bf_slots_job *job, int workers,
+                            bool uncounted, bf_accumulator_column *column, bf_accumulators *made) {
     const bf_rows *rows = job->rows;
-    const int64_t slots = rows->slots * rows->width, n = rows->count * rows->width;
-    const int workers = bf_workers(context, n, slots > ELEMENTS_LEAST ? slots : ELEMENTS_LEAST);
     make_job m = {.job = job, .isa = context->cpu->isa, .begin = first_row(rows) * rows->width};
-    m.room = (size_t)slots;
+    m.room = (size_t)(rows->slots * rows->width);
     m.columns = bf_calloc((size_t)workers, sizeof *m.columns);
     m.accumulators = bf_calloc((size_t)workers, sizeof *m.accumulators);
     bf_status status = m.columns != NULL && m.accumulators != NULL ? BF_OK : BF_E_MEMORY;
@@ -240,14 +243,19 @@ static bf_status make_slots(bf_context *context, const bf_slots_job *job, bool u
     return status;
 }
 
+/* How much memory a worker needs depends on the bits of the values, so one alone is the last try.
+ */
 bf_status bf_slots_make(bf_context *context, const bf_slots_job *job, bf_accumulator_column *column,
                         bf_accumulators *made) {
     const bf_accumulator_column kept = bf_slots_column(job->op, job->dtype);
     const int64_t n = job->rows->count * job->rows->width;
+    const int workers = slots_workers(context, job->rows);
     bf_status status = BF_E_MEMORY;
     if (job->uncounted && !bf_accumulator_column_expects_specials(&kept, job->values, n))
-        status = make_slots(context, job, true, column, made);
-    if (status == BF_E_MEMORY) status = make_slots(context, job, false, column, made);
+        status = make_slots(context, job, workers, true, column, made);
+    if (status == BF_E_MEMORY) status = make_slots(context, job, workers, false, column, made);
+    if (status == BF_E_MEMORY && workers > 1)
+        status = make_slots(context, job, 1, false, column, made);
     return status == BF_E_MEMORY ? bf_fail(context, status, "no memory for slots") : status;
 }
 

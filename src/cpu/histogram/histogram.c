@@ -175,6 +175,7 @@ static bool make_totals(bf_context *context, count_job *c) {
         c->values = c->method == COUNT_WORDS ? BF_WORD_VALUES : BF_BYTE_VALUES;
     if (c->method != COUNT_BINS && !bf_rooms_open(context, c->workers, sizeof(count_room)))
         return false;
+    c->workers = bf_workers_within(c->workers, (size_t)c->values * sizeof *c->totals);
     c->totals = bf_calloc((size_t)(c->workers * c->values), sizeof *c->totals);
     return c->totals != NULL;
 }

@@ -143,6 +143,7 @@ bf_status bf_weigh_bins(bf_context *context, int workers, const bf_bin_job *job,
     weigh_job shared = {.context = context, .job = job, .counts = counts, .sums = sums};
     shared.shape = bf_sum_shape_of(BF_KIND_SUM, job->weights_dtype);
     int64_t words = own_words(&shared);
+    workers = bf_workers_within(workers, (size_t)words * sizeof *shared.own);
     if (workers * words > PRIVATE_WORDS) workers = 1;
     bool made = bf_rooms_open(context, workers, sizeof(weigher));
     if (made && workers > 1) {

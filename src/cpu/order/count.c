@@ -145,7 +145,8 @@ static bf_status fill_long(bf_context *context, counting *c, int64_t n, int work
 
 bf_status bf_order_count_long(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
                               char *to) {
-    const int workers = bf_workers(context, n, BF_ORDER_LEAST), values = 1 << 8 * s->bytes;
+    const int values = 1 << 8 * s->bytes, most = bf_workers(context, n, BF_ORDER_LEAST);
+    const int workers = bf_workers_within(most, (size_t)values * sizeof(int64_t));
     int64_t *counts = bf_calloc((size_t)(workers + 1) * (size_t)values, sizeof *counts);
     counting c = {s, from, to, values, counts, counts + (int64_t)workers * values};
     if (counts == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");

@@ -60,9 +60,10 @@ static void find_counted(const int64_t *by_place, bf_plan *plan) {
 bf_status bf_find_small(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,
                         bf_plan *plan) {
     bf_context *context = finder->context;
-    const int workers = context == NULL ? 1 : bf_workers(context, n, PIECE_LEAST);
+    const int most = context == NULL ? 1 : bf_workers(context, n, PIECE_LEAST);
     const int bytes = bf_dtype_bytes(dtype);
     counting c = {dtype, x, (size_t)1 << (8 * bytes), NULL};
+    const int workers = bf_workers_within(most, c.values * sizeof *c.counts);
     c.counts = bf_calloc((size_t)(workers + 1) * c.values, sizeof *c.counts);
     if (c.counts == NULL) return BF_E_MEMORY;
     int64_t *by_place = c.counts + (size_t)workers * c.values;

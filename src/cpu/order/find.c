@@ -17,9 +17,10 @@ enum {
     BRACKETS_MOST = VALUES_MOST + GROUP,
     SHARE_LEAST = 512, /* sampled elements, for one rank, so that an eighth is kept */
     SAMPLE_MOST = 1 << 18,
-    PIECE = 1 << 18,       /* elements that a worker takes at a time */
-    PIECE_LEAST = 1 << 16, /* that are worth a thread */
-    SPARE = 1 << 16,       /* elements that may always be kept */
+    PIECE = 1 << 18,                /* elements that a worker takes at a time */
+    PIECE_LEAST = 1 << 16,          /* that are worth a thread */
+    ROOM_LEAST = 8 * BF_KEEP_BLOCK, /* bytes of what a worker keeps, of a few brackets */
+    SPARE = 1 << 16,                /* elements that may always be kept */
     TRIES = 2,
     DEPTH = 8
 };
@@ -437,8 +438,9 @@ static bf_status search_places(search *s) {
 }
 
 static bf_status find_in_many(const bf_finder *finder, bf_wanted *wanted, int depth) {
-    const int workers =
+    const int most =
         finder->context == NULL ? 1 : bf_workers(finder->context, wanted->n, PIECE_LEAST);
+    const int workers = bf_workers_within(most, sizeof(part) + ROOM_LEAST);
     search *s = bf_calloc(1, sizeof *s);
     part *parts = bf_calloc((size_t)workers, sizeof *parts);
     bf_status status = BF_E_MEMORY;

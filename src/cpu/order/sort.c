@@ -69,6 +69,17 @@ static bf_status sort_long(bf_context *context, const sorting *t, int64_t i) {
                                t->scratch);
 }
 
+/* May some lines be short? */
+static bool has_short(const sorting *t) {
+    return t->lines->offsets != NULL || t->lines->length <= t->most;
+}
+
+/* The threads that sort short lines, each in a room of its own. */
+static int short_workers(const bf_context *context, const sorting *t, int64_t all, size_t room) {
+    const int workers = bf_workers_within(bf_workers(context, all, BF_ORDER_LEAST), room);
+    return workers < t->lines->count ? workers : (int)t->lines->count;
+}
+
 /* Plans which lines are long: those that are worth two threads, and too long for one of them. */
 static void plan_sorting(bf_context *context, sorting *t, int64_t all) {
     int workers = bf_workers(context, all, BF_ORDER_LEAST);
@@ -85,7 +96,7 @@ static bf_status run_sorting(bf_context *context, const sorting *t, int64_t all,
     bf_status status = BF_OK;
     for (int64_t i = 0; i < lines->count && status == BF_OK && lines->length > t->most; i++)
         if (line_length(lines, i) > t->most) status = sort_long(context, t, i);
-    if (status != BF_OK || (lines->offsets == NULL && lines->length > t->most)) return status;
+    if (status != BF_OK || workers == 0) return status;
     int64_t piece = PIECE / (all / lines->count + 1) + 1;
     return bf_parallel_watched(context, workers, lines->count, piece, all * t->s.bytes, sort_shorts,
                                (void *)(uintptr_t)t);
@@ -100,15 +111,14 @@ bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *so
     int64_t all = line_begin(lines, lines->count) - line_begin(lines, 0);
     if (lines->length == 0 || (sorted == NULL && index == NULL)) return BF_OK;
     plan_sorting(context, &t, all);
-    int workers = bf_workers(context, all, BF_ORDER_LEAST);
-    int64_t most = lines->length < t.most ? lines->length : t.most;
-    size_t room =
+    const size_t of_long = lines->length > t.most ? scratch_bytes(context, &t, lines->length) : 0;
+    const int64_t most = lines->length < t.most ? lines->length : t.most;
+    const size_t room =
         (scratch_bytes(context, &t, most) + BF_CPU_APART - 1) / BF_CPU_APART * BF_CPU_APART;
-    size_t bytes = room * (size_t)workers;
-    if (lines->length > t.most && scratch_bytes(context, &t, lines->length) > bytes)
-        bytes = scratch_bytes(context, &t, lines->length);
+    const int workers = has_short(&t) ? short_workers(context, &t, all, room) : 0;
+    const size_t bytes = room * (size_t)workers;
     t.room = (int64_t)room;
-    t.scratch = bf_order_alloc(bytes);
+    t.scratch = bf_order_alloc(of_long > bytes ? of_long : bytes);
     if (t.scratch == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     bf_status status = run_sorting(context, &t, all, workers);
     bf_free(t.scratch);

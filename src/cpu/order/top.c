@@ -29,6 +29,7 @@ typedef struct topping {
     int64_t k;
     char *values, *index; /* NULL: not wanted */
     candidates *of;       /* of each worker */
+    int workers;
 } topping;
 
 /* A line. */
@@ -197,7 +198,8 @@ static void write_element(const line *l, int64_t number, int64_t i) {
 static bf_status top_few(const line *l) {
     bf_context *context = l->finder->context;
     const int64_t bytes = l->n * bf_dtype_bytes(l->top->lines->dtype);
-    const int workers = context == NULL ? 1 : bf_workers(context, l->n, PIECE_LEAST);
+    const int worth = context == NULL ? 1 : bf_workers(context, l->n, PIECE_LEAST);
+    const int workers = worth < l->top->workers ? worth : l->top->workers;
     candidates *of = &l->top->of[l->own];
     const uint64_t most = first_threshold(l, of);
     for (int w = 0; w < workers; w++) {
@@ -358,11 +360,11 @@ bf_status bf_cpu_top(bf_context *context, const bf_order_lines *lines, int64_t k
     bf_finder finder;
     topping t = {.lines = lines, .k = k, .values = values, .index = index};
     if (!bf_finder_open(&finder, context)) return BF_E_MEMORY;
-    const int workers = bf_line_workers(context, lines);
-    t.of = bf_alloc((size_t)workers * sizeof *t.of);
+    t.workers = bf_workers_within(bf_line_workers(context, lines), sizeof *t.of);
+    t.of = bf_alloc((size_t)t.workers * sizeof *t.of);
     bf_environment environment = bf_environment_enter();
     bf_status status =
-        t.of != NULL ? bf_each_line(&finder, lines, workers, top_line, &t) : BF_E_MEMORY;
+        t.of != NULL ? bf_each_line(&finder, lines, t.workers, top_line, &t) : BF_E_MEMORY;
     bf_environment_leave(environment);
     bf_free(t.of);
     if (status == BF_E_MEMORY) bf_fail(context, status, "no memory for the first elements");

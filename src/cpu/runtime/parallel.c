@@ -1,6 +1,7 @@
 /* The parallel loop: workers take pieces from one counter. */
 #include "cpu/runtime/context.h"
 #include "rules/number/rule.h"
+#include "seam/budget.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -93,6 +94,12 @@ int bf_workers(const bf_context *context, int64_t n, int64_t least) {
     int threads = bf_pool_threads(context->cpu->pool);
     int64_t worth = n / least;
     return worth < threads ? (int)worth : threads;
+}
+
+int bf_workers_within(int workers, size_t bytes) {
+    const uint64_t each = bytes > 0 ? bytes : 1;
+    const uint64_t within = (uint64_t)bf_budget_left(bf_budget_current()) / 2 / each;
+    return within >= (uint64_t)workers ? workers : within > 1 ? (int)within : 1;
 }
 
 int bf_host_threads(const bf_context *context) { return bf_pool_threads(context->cpu->pool); }

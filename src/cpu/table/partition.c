@@ -295,6 +295,7 @@ static bf_status build_table(bf_context *context, const partitions *p, bool *bui
         size_t bytes = (size_t)(p->end[g] - p->begin[g]) * bf_table_row_bytes(p->table);
         if (bytes > b.bytes) b.bytes = bytes;
     }
+    workers = bf_workers_within(workers, b.bytes);
     b.buffers = bf_zeros((size_t)workers * b.bytes);
     if (b.buffers == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to insert");
     bf_status status =

@@ -2,10 +2,10 @@
  * 3 of batch.cuh). If batches have few groups, there are several copies of each accumulator, up to
  * one for each lane, so that lanes do not wait for each other.
  *
- * Limbs were prepared by a sample of the values (band.cu). The first pass leaves values that do not
- * fit out, and notes this. Then a pass over all values prepares limbs for them, and another absorbs
- * those that were left out. So one value that no sample shows (a NaN, a -0, 1e300 among ones) costs
- * two more passes; the sums are the same bits. */
+ * Limbs were prepared by a sample of the values (cuda/reduce/aggregate_band.cu). The first pass
+ * leaves values that do not fit out, and notes this. Then a pass over all values prepares limbs for
+ * them, and another absorbs those that were left out. So one value that no sample shows (a NaN, a
+ * -0, 1e300 among ones) costs two more passes; the sums are the same bits. */
 #include "cuda/group/batch_sum.cuh"
 
 namespace {

@@ -1,5 +1,5 @@
 /* Aggregates of groups on a GPU. Values are absorbed by the numbers of their groups, as in
- * src/cpu/group/aggregate.c, by atomic additions of integers, which commute. */
+ * src/cpu/reduce/accumulate.c, by atomic additions of integers, which commute. */
 #include "cuda/reduce/aggregate_value.cuh"
 
 #include "rules/reduce/state.h"

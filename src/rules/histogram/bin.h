@@ -40,7 +40,8 @@ typedef struct bf_guess {
 
 typedef struct bf_bins {
     int64_t count;        /* of bins */
-    const double *edges;  /* count + 1 of them, finite, increasing */
+    const double *edges;  /* count + 1 of them, finite, increasing; equal where they are integers
+                             that doubles do not tell apart */
     bool even;            /* the guesses are used; else a search */
     bf_guess f64;         /* computed in doubles; where even */
     bf_guess f32;         /* computed in floats; scale 0: elements are not exact as floats, or

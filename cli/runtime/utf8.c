@@ -1,4 +1,4 @@
-#include "text/utf8.h"
+#include "runtime/utf8.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* UTF-8 that may not be any: names of files, operands. */
-#ifndef BITFOLD_CLI_TEXT_UTF8_H
-#define BITFOLD_CLI_TEXT_UTF8_H
+#ifndef BITFOLD_CLI_RUNTIME_UTF8_H
+#define BITFOLD_CLI_RUNTIME_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The form of what -o writes: the ending of its name tells, or --format-out. */
-#ifndef BITFOLD_CLI_RUNTIME_FORM_H
-#define BITFOLD_CLI_RUNTIME_FORM_H
+#ifndef BITFOLD_CLI_SHEET_FORM_H
+#define BITFOLD_CLI_SHEET_FORM_H
 
 #include "runtime/options.h"
 

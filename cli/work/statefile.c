@@ -1,4 +1,4 @@
-#include "runtime/statefile.h"
+#include "work/statefile.h"
 
 #include "input/bytes.h"
 #include "runtime/report.h"
@@ -13,56 +13,52 @@
 /* Far more than one state takes; what is many may take any number of bytes. */
 enum { MAX_STATE = 1 << 16 };
 
-static int write_saved(outfile *f, void *bytes, size_t size) {
-    fwrite(bytes, 1, size, f->stream);
-    free(bytes);
-    return outfile_commit(f);
-}
-
-int statefile_save(outfile *f, const bf_state *state) {
-    const size_t size = bf_state_save_size(state);
-    void *bytes = malloc(size);
-    if (!bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
-    bf_state_save(state, bytes);
-    return write_saved(f, bytes, size);
-}
-
-int statefile_save_histogram(outfile *f, const bf_histogram *histogram) {
-    const size_t size = bf_histogram_save_size(histogram);
-    void *bytes = malloc(size);
-    if (!bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
-    bf_histogram_save(histogram, bytes);
-    return write_saved(f, bytes, size);
-}
-
-int statefile_save_groups(outfile *f, bf_groups *groups, const bf_context *context) {
-    size_t size;
-    bf_status st = bf_groups_save_size(groups, &size);
-    void *bytes = st == BF_OK ? malloc(size) : NULL;
-    if (st == BF_OK && !bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
-    if (st == BF_OK) st = bf_groups_save(groups, bytes);
-    if (st == BF_OK) return write_saved(f, bytes, size);
-    free(bytes);
-    return fail_status(st, context, f->name);
-}
-
-int statefile_save_states(outfile *f, bf_states *states, const bf_context *context) {
-    size_t size;
-    bf_status st = bf_states_save_size(states, &size);
-    void *bytes = st == BF_OK ? malloc(size) : NULL;
-    if (st == BF_OK && !bytes) return fail_status(BF_E_MEMORY, NULL, f->name);
-    if (st == BF_OK) st = bf_states_save(states, bytes);
-    if (st == BF_OK) return write_saved(f, bytes, size);
-    free(bytes);
-    return fail_status(st, context, f->name);
-}
-
-/* ---- loading --------------------------------------------------------------------------------- */
+/* ---- saved forms in memory ------------------------------------------------------------------- */
 
 typedef struct contents {
     unsigned char *bytes;
     size_t size;
 } contents;
+
+static bf_status size_of(const statefile *from, size_t *size) {
+    if (from->groups) return bf_groups_save_size(from->groups, size);
+    if (from->states) return bf_states_save_size(from->states, size);
+    *size =
+        from->histogram ? bf_histogram_save_size(from->histogram) : bf_state_save_size(from->state);
+    return BF_OK;
+}
+
+static bf_status put_form(const statefile *from, void *bytes) {
+    if (from->groups) return bf_groups_save(from->groups, bytes);
+    if (from->states) return bf_states_save(from->states, bytes);
+    if (from->histogram) return bf_histogram_save(from->histogram, bytes);
+    return bf_state_save(from->state, bytes);
+}
+
+/* The saved form, and a trailer of n bytes of content if n is not 0. */
+static bf_status copy_contents(const statefile *from, const void *content, size_t n, contents *x) {
+    size_t size;
+    bf_status st = size_of(from, &size);
+    if (st != BF_OK) return st;
+    x->size = size + (n > 0 ? bf_trailer_save_size(n) : 0);
+    x->bytes = malloc(x->size);
+    if (!x->bytes) return BF_E_MEMORY;
+    st = put_form(from, x->bytes);
+    return st == BF_OK && n > 0 ? bf_trailer_save(content, n, x->bytes + size) : st;
+}
+
+/* ---- saving ---------------------------------------------------------------------------------- */
+
+int statefile_save(outfile *f, const statefile *saved, const bf_context *context) {
+    unsigned char content[TRAILER_MOST];
+    contents x = {.size = 0};
+    const bf_status st = copy_contents(saved, content, trailer_put(&saved->trailer, content), &x);
+    if (st == BF_OK) fwrite(x.bytes, 1, x.size, f->stream);
+    free(x.bytes);
+    return st == BF_OK ? outfile_commit(f) : fail_status(st, context, f->name);
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static bool begins_with(const contents *x, const char magic[8]) {
     return x->size >= 8 && memcmp(x->bytes, magic, 8) == 0;
@@ -103,38 +99,39 @@ static bf_status load_saved(bf_context *context, const contents *x, statefile *l
     return bf_state_load(context, x->bytes, x->size, &loaded->state);
 }
 
+/* Whether the groups have the columns of their trailer. */
+static bool has_columns(const statefile *loaded) {
+    bf_groups_options kind = {.size = sizeof kind};
+    if (loaded->groups) bf_groups_describe(loaded->groups, &kind);
+    bool has = loaded->groups || loaded->trailer.columns == 0;
+    for (int i = 0; i < loaded->trailer.columns; i++)
+        has = has && loaded->trailer.which[i] < kind.count;
+    return has;
+}
+
+static int load_trailer(const char *name, const contents *x, statefile *loaded) {
+    size_t n;
+    const unsigned char *bytes = bf_trailer_find(x->bytes, x->size, &n);
+    if (trailer_get(&loaded->trailer, bytes, n) && has_columns(loaded)) return EXIT_DONE;
+    return fail(EXIT_DATA, name, "its trailer is none that this version knows");
+}
+
 int statefile_load(bf_context *context, const char *name, statefile *loaded) {
     contents x = {.size = 0};
     *loaded = (statefile){.state = NULL};
     int code = read_contents(name, &x);
     if (code == EXIT_DONE) {
         const bf_status st = load_saved(context, &x, loaded);
-        if (st != BF_OK) code = fail_status(st, context, name);
+        code = st == BF_OK ? load_trailer(name, &x, loaded) : fail_status(st, context, name);
     }
     free(x.bytes);
     return code;
 }
 
-/* The saved form of a state, histogram or groups, in memory. */
-static bf_status copy_contents(const statefile *from, contents *x) {
-    bf_status st = BF_OK;
-    if (from->groups)
-        st = bf_groups_save_size(from->groups, &x->size);
-    else
-        x->size = from->histogram ? bf_histogram_save_size(from->histogram)
-                                  : bf_state_save_size(from->state);
-    if (st != BF_OK) return st;
-    x->bytes = malloc(x->size);
-    if (!x->bytes) return BF_E_MEMORY;
-    if (from->groups) return bf_groups_save(from->groups, x->bytes);
-    if (from->histogram) return bf_histogram_save(from->histogram, x->bytes);
-    return bf_state_save(from->state, x->bytes);
-}
-
 bf_status statefile_empty(bf_context *context, const statefile *from, statefile *empty) {
     contents x = {.size = 0};
     *empty = (statefile){.state = NULL};
-    bf_status st = copy_contents(from, &x);
+    bf_status st = copy_contents(from, NULL, 0, &x);
     if (st == BF_OK) st = load_saved(context, &x, empty);
     free(x.bytes);
     if (st != BF_OK) return st;
@@ -147,4 +144,11 @@ void statefile_free(statefile *loaded) {
     bf_histogram_destroy(loaded->histogram);
     bf_groups_destroy(loaded->groups);
     bf_states_destroy(loaded->states);
+}
+
+bool statefile_is_counts(const statefile *saved) {
+    bf_groups_options kind = {.size = sizeof kind};
+    if (!saved->groups || saved->trailer.columns > 0) return false;
+    bf_groups_describe(saved->groups, &kind);
+    return kind.count == 0;
 }

@@ -1,4 +1,4 @@
-#include "runtime/form.h"
+#include "sheet/form.h"
 
 #include <ctype.h>
 #include <string.h>
