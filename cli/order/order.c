@@ -258,8 +258,10 @@ static int do_matrix(order *x, const char *name, double began) {
         code = load_matrix(x, &m, &s.array);
         progress_stop();
     }
-    s.scale = matrix_scale(&m);
-    if (code == EXIT_DONE) code = answer_subject(x, &s, began);
+    if (code == EXIT_DONE) {
+        s.scale = matrix_scale(&m);
+        code = answer_subject(x, &s, began);
+    }
     matrix_close(&m);
     return code;
 }
