@@ -1,8 +1,8 @@
 #define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "input/source.h"
 
+#include "container/container.h"
 #include "input/bytes.h"
-#include "input/container.h"
 #include "memory/plan.h"
 #include "memory/temporary.h"
 #include "runtime/report.h"

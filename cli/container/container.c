@@ -1,4 +1,4 @@
-#include "input/container.h"
+#include "container/container.h"
 
 #include "runtime/report.h"
 
