@@ -2,6 +2,7 @@
 
 #include "container/archive.h"
 #include "container/crc.h"
+#include "container/hdf5.h"
 #include "input/bytes.h"
 #include "input/unpack.h"
 #include "runtime/report.h"
@@ -21,7 +22,10 @@ enum member_kind member_kind_of(const void *prefix, size_t length) {
         const char *magic;
         size_t size;
         enum member_kind kind;
-    } known[] = {{"PK\3\4", 4, MEMBER_ZIP}, {"PK\5\6", 4, MEMBER_ZIP}}; /* it holds nothing */
+    } known[] = {{"PK\3\4", 4, MEMBER_ZIP},
+                 {"PK\5\6", 4, MEMBER_ZIP}, /* it holds nothing */
+                 {"\x89HDF\r\n\x1a\n", 8, MEMBER_HDF5},
+                 {"MATLAB 7.3 M", 12, MEMBER_HDF5}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (length >= known[i].size && memcmp(prefix, known[i].magic, known[i].size) == 0)
             return known[i].kind;
@@ -79,7 +83,7 @@ bool member_is_packed(const char *name) {
     const int64_t got = read_prefix(fd, prefix);
     const enum member_kind kind = got > 0 ? member_kind_of(prefix, (size_t)got) : MEMBER_NONE;
     bool packed = got > 0 && unpack_knows(prefix, (size_t)got);
-    if (kind && member_open(&m, fd, 0, &split, &refused) == EXIT_DONE) {
+    if (kind && member_open(&m, kind, fd, 0, &split, 0, &refused) == EXIT_DONE) {
         packed = m.feed.of != NULL;
         if (m.feed.of) m.feed.close(m.feed.of);
     }
@@ -177,8 +181,23 @@ int member_check(const member *m, int fd) {
     return crc == m->crc;
 }
 
-int member_open(member *m, int fd, int64_t start, const member_name *name,
-                listing_refusal *refused) {
+/* ---- datasets -------------------------------------------------------------------------------- */
+
+static int open_dataset(member *m, const member_name *name, int64_t memory,
+                        listing_refusal *refused) {
+    hdf5_dataset d;
+    const int code = hdf5_open(&d, name->file, name->member, memory, refused);
+    m->headless = true;
+    m->layout = d.layout;
+    m->feed = d.feed;
+    m->at = d.at;
+    m->size = d.layout.count * (int64_t)bf_dtype_size(d.layout.dtype);
+    return code;
+}
+
+int member_open(member *m, enum member_kind kind, int fd, int64_t start, const member_name *name,
+                int64_t memory, listing_refusal *refused) {
     *m = (member){.at = 0};
-    return open_zip(m, fd, start, name, refused);
+    return kind == MEMBER_ZIP ? open_zip(m, fd, start, name, refused)
+                              : open_dataset(m, name, memory, refused);
 }

@@ -352,9 +352,13 @@ int source_check_rows(const source *s, const text_selection *left, int64_t n) {
 
 static bool names_columns(const text_options *t) { return t->columns || t->strings || t->keys; }
 
+static const char *array_of(const source *s) {
+    return s->kind == MEMBER_HDF5 ? "an HDF5 dataset" : "a .npy file";
+}
+
 /* An expression of columns. */
 static int refuse_columns(const source *s, const char *option) {
-    fail(EXIT_USAGE, s->name, "%s names columns of text, and this is a .npy file", option);
+    fail(EXIT_USAGE, s->name, "%s names columns of text, and this is %s", option, array_of(s));
     hint("of arrays there are a, b, c and so on, in the order of the files");
     return EXIT_USAGE;
 }
@@ -397,8 +401,8 @@ static int refuse_text_options(const source *s, const input *in) {
                                                : NULL;
     if (!option) return EXIT_DONE;
     if (option == t->option) return refuse_columns(s, option);
-    fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
-         strcmp(option, "--dtype") == 0 ? " and raw data" : "");
+    fail(EXIT_USAGE, s->name, "%s is for text%s: this is %s", option,
+         strcmp(option, "--dtype") == 0 ? " and raw data" : "", array_of(s));
     if (t->all) hint("without --on, join finds the rows of arrays that hold the same number");
     return EXIT_USAGE;
 }
@@ -466,7 +470,7 @@ static int unpack_source(source *s, const input *in, unsigned char head[CONTAINE
 /* The layout of an array, whose first bytes have been read. */
 static int open_array(source *s, const input *in, const unsigned char *prefix, int64_t got,
                       int64_t file_size) {
-    int code = read_header(s, prefix, got);
+    int code = s->member.headless ? EXIT_DONE : read_header(s, prefix, got);
     if (code == EXIT_DONE) code = name_elements(s, in);
     if (code == EXIT_DONE) code = check_size(s, file_size);
     return code == EXIT_DONE ? refuse_text_options(s, in) : code;
@@ -488,13 +492,16 @@ static int open_member(source *s, const input *in, const member_name *name, unsi
     listing_refusal refused;
     member *m = &s->member;
     if (!s->file) return refuse_container(s, head, got);
-    const int code = member_open(m, s->fd, s->start, name, &refused);
+    const int code = member_open(m, kind, s->fd, s->start, name, in->unpack, &refused);
     if (code == MEMBER_OTHER) return refuse_container(s, head, got);
     if (code != EXIT_DONE) return refuse_member(s, code, &refused);
     s->kind = kind;
     s->start = m->at;
     if (m->feed.of) take_feed(s, &m->feed);
-    if ((got = read_bytes(s, 0, head, NPY_PREFIX)) < 0) return source_failed(s, got, errno);
+    if (m->headless)
+        s->layout = m->layout;
+    else if ((got = read_bytes(s, 0, head, NPY_PREFIX)) < 0)
+        return source_failed(s, got, errno);
     return open_array(s, in, head, got, m->at + m->size);
 }
 

@@ -1,7 +1,8 @@
-"""Arrays in other files: members of .npz archives."""
+"""Arrays in other files: members of .npz archives, and datasets of HDF5."""
 import gzip
 import io
 import struct
+import tempfile
 import unittest
 import zipfile
 
@@ -10,6 +11,13 @@ import numpy as np
 from command import DTYPES, SHORT, CommandTest, header, run
 from memory import LIMIT, SHARE, MemoryTest
 
+try:
+    import h5py
+except ImportError:
+    h5py = None
+
+HDF5_NAMES = ["libhdf5%s.so%s" % (kind, version) for kind in ["", "_serial"]
+              for version in ["", ".103", ".200", ".310", ".320"]]
 COMMANDS = ["sum", "argmax", "median", "describe", "sort", "top -n 3", "count -n 4",
             "hist --bins 5 --tsv", "sum --axis 0", "max --axis 1", "prod --axis 0,1", "map neg -o -",
             "sum --offset 100 --count 217", "mean -j3", "sum --memory 64M -j2", "unique --count"]
@@ -17,6 +25,12 @@ COMMANDS = ["sum", "argmax", "median", "describe", "sort", "top -n 3", "count -n
 
 def random_array(shape=(40, 37), dtype="f8"):
     return (np.random.default_rng(5).normal(size=shape) * 100).astype(dtype)
+
+
+def library_is_missing():
+    with tempfile.NamedTemporaryFile(suffix=".h5") as f:
+        h5py.File(f.name, "w").close()
+        return b"libhdf5 is not on this machine" in run("sum", f.name).stderr
 
 
 def npy(array):
@@ -222,6 +236,135 @@ class Memory(MemoryTest):
             self.commands(self.path("x.npz"), LIMIT)
         np.savez_compressed(self.path("x.npz"), np.asfortranarray(self.x))
         self.same("sum", "--axis", "1", self.path("x.npz"))
+
+    def test_hdf5(self):
+        if h5py is None or library_is_missing():
+            self.skipTest("needs python3-h5py and libhdf5")
+        for options in [{}, dict(chunks=(64, 64), compression="gzip"), dict(chunks=(256, 16))]:
+            with h5py.File(self.path("x.h5"), "w") as f:
+                f.create_dataset("x", data=self.x, **options)
+            self.commands(self.path("x.h5"), LIMIT + 24)
+
+
+@unittest.skipIf(h5py is None, "needs python3-h5py")
+class Hdf5(Containers):
+    def make(self, name="x.h5", userblock=0, **datasets):
+        """A file of datasets: arrays, or arrays with the options of create_dataset."""
+        with h5py.File(self.path(name), "w", userblock_size=userblock) as f:
+            for path, data in datasets.items():
+                data, options = data if isinstance(data, tuple) else (data, {})
+                f.create_dataset(path.replace("__", "/"), data=data, **options)
+        return self.path(name)
+
+    def setUp(self):
+        super().setUp()
+        if library_is_missing():
+            self.skipTest("needs libhdf5")
+
+    def test_datasets_are_as_files_of_their_own(self):
+        a = random_array()
+        packed = dict(compression="gzip", shuffle=True)
+        name = self.make(a=a, g__h__c=(a, dict(chunks=(7, 5))), z=(a, dict(chunks=(11, 37), **packed)),
+                         f=(a, dict(chunks=(3, 4), fletcher32=True)))
+        for path in [":/a", ":a", ":/g/h/c", ":/z", ":f"]:
+            self.same(name + path, a, COMMANDS if path in [":/a", ":/z"] else ["sum", "sum --axis 0"])
+
+    def test_every_dtype_and_order(self):
+        for options in [{}, dict(chunks=(1, 5)), dict(chunks=(1, 43), compression="gzip")]:
+            arrays = {}
+            for dtype in DTYPES:
+                x = np.arange(-3, 40).astype(dtype).reshape(1, 43)
+                arrays.update({dtype: x, dtype + "big": x.astype(x.dtype.newbyteorder(">"))})
+            name = self.make(**{n: (x, options) for n, x in arrays.items()})
+            for path, x in arrays.items():
+                self.same("%s:/%s" % (name, path), x, ["sum"])
+
+    def test_every_shape_is_read_in_c_order(self):
+        for shape in [(1,), (1000,), (3, 1, 5), (4, 5, 6, 2), (2,) * 8, (300, 2), (2, 300)]:
+            x = np.arange(np.prod(shape)).reshape(shape).astype("i4")
+            chunks = tuple(max(1, n // 2 + n % 2) for n in shape)
+            name = self.make(x=(x, dict(chunks=chunks, compression="gzip")), y=x)
+            for axis in range(len(shape)):
+                self.same(name + ":x", x, ["sum --axis %d" % axis])
+            self.same(name + ":x", x, ["argmax", "sort"])
+            self.same(name + ":y", x, ["argmax", "map neg -o -"])
+        none = np.zeros((0, 3))
+        name = self.make(s=np.float32(2.5), e=none, c=(none, dict(chunks=(2, 2), maxshape=(None, 3))))
+        for path, want in [("s", "2.5"), ("e", "0"), ("c", "0")]:
+            self.assertEqual(self.result("sum", "%s:%s" % (name, path)), want)
+
+    def test_blocks_smaller_than_a_row_of_chunks(self):
+        x = np.arange(600 * 12000, dtype="i4").reshape(600, 12000)
+        name = self.make(x=(x, dict(chunks=(600, 100), compression="gzip", compression_opts=1)))
+        got = self.result("sum", "--axis", "1", "--memory", "64M", "-j2", name)
+        self.assertEqual(got.split(), [str(n) for n in x.sum(axis=1, dtype="i8")])
+        self.refused(3, "its chunks have 28800000 bytes: to read them takes more than its share of "
+                     "--memory", "sum", "--memory", "64M", "-j2", self.make(x=(x, dict(chunks=x.shape))))
+
+    def test_what_was_never_written_is_the_fill_value(self):
+        with h5py.File(self.path("x.h5"), "w") as f:
+            f.create_dataset("c", (100, 10), "i4", chunks=(10, 10), fillvalue=7)[3] = 1
+            f.create_dataset("u", (100, 10), "i4", fillvalue=7)
+        self.assertEqual(self.result("sum", self.path("x.h5:c")), str(7 * 990 + 10))
+        self.assertEqual(self.result("sum", self.path("x.h5:u")), "7000")
+
+    def test_a_dataset_of_numbers_alone_needs_no_name(self):
+        name = self.make(g__x=np.arange(5), note="text")
+        self.assertEqual(self.result("sum", name), "10")
+        with open(name, "rb") as f:
+            self.assertEqual(run("sum", stdin=f).stdout, b"10\n")
+            f.seek(0)
+            self.refused(3, "it is an HDF5 file, which bitfold reads as a file, not as a stream",
+                         "sum", stdin=f.read())
+
+    def test_of_several_one_must_be_named(self):
+        name = self.make(a=np.arange(5), g__b=np.arange(6))
+        error = self.refused(3, "it holds 2 datasets: /a, /g/b", "sum", name)
+        self.assertIn("hint: name one of them: bitfold sum %s:/a" % name, error)
+        for path in ["/c", "/g", "", "a/b"]:
+            self.refused(3, "there are /a, /g/b", "sum", "%s:%s" % (name, path))
+        self.assertEqual(self.result("dot", name + ":a", name + ":/a"), "30")
+
+    def test_matlab_files_of_hdf5(self):
+        name = self.make("x.mat", userblock=512, x=np.arange(5.0), y=(np.arange(6), dict(chunks=(2,))))
+        with open(name, "r+b") as f:
+            f.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64")
+        self.assertEqual(self.result("sum", name + ":x", name + ":y"),
+                         "10\t%s:x\n15\t%s:y" % (name, name))
+
+    def test_elements_that_are_no_numbers_are_refused(self):
+        kinds = {"strings": np.array([b"a", b"b"]), "compounds": np.zeros(3, "c16"),
+                 "floats of another format": np.zeros(3, np.longdouble)}
+        for why, data in kinds.items():
+            self.refused(3, "the elements are " + why, "sum", self.make(x=data) + ":x")
+        with h5py.File(self.path("x.h5"), "w") as f:
+            f.create_dataset("e", data=[0, 1], dtype=h5py.enum_dtype({"RED": 0, "BLUE": 1}, "i1"))
+            f.create_dataset("n", data=h5py.Empty("f8"))
+        self.refused(3, "the elements are enumerations", "sum", self.path("x.h5:e"))
+        self.refused(3, "has no elements and no shape", "sum", self.path("x.h5:n"))
+        name = self.make(x=np.arange(3), y=np.arange(3))
+        self.refused(2, "--column is for text: this is an HDF5 dataset", "sum", "--column", "a", name + ":x")
+
+    def test_a_missing_library_is_named_with_its_package(self):
+        name = self.make(x=np.arange(3))
+        for library in HDF5_NAMES:
+            self.write(library, b"")
+        done = run("sum", name, env={"LD_LIBRARY_PATH": self.path("")})
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"an HDF5 file, and libhdf5 is not on this machine\nhint: install", done.stderr)
+
+    def test_damaged_files_are_errors(self):
+        name = self.make(x=(np.arange(4000.0), dict(chunks=(1000,), compression="gzip", fletcher32=True)))
+        with open(name, "rb") as f:
+            data = f.read()
+        for at in range(0, len(data), 997 if SHORT else 211):
+            done = run("sum", self.write("bad.h5", data[:at]))
+            self.assertIn(done.returncode, [0, 3])
+            if at > 12:
+                self.assertEqual(done.returncode, 3, at)
+            done = run("sum", self.write("bad.h5", data[:at] + b"\xff\0\xff" + data[at + 3:]))
+            self.assertIn(done.returncode, [0, 3])
+        self.refused(3, "HDF5's library cannot read it: ", "sum", self.write("bad.h5", data[:-500]))
 
 
 if __name__ == "__main__":

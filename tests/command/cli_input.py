@@ -68,8 +68,6 @@ CONTAINERS = {
     "an SQLite database": (b"SQLite format 3\0\x10\0\1\1\0\x40", "sqlite3"),
     "a DuckDB database": (b"\x82\xe8 &\xa6\xc0'\xcbDUCK\x43\0\0\0\0\0\0\0", "duckdb"),
     "an old Office file (.xls)": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16), "in2csv"),
-    "an HDF5 file": (b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", "python3"),
-    "a MATLAB file of HDF5": (b"MATLAB 7.3 MAT-file, Platform: GLNXA64", "python3"),
     "a MATLAB file": (b"MATLAB 5.0 MAT-file Platform: posix", "python3"),
     "a NetCDF file": (b"CDF\2\0\0\0\0\0\0\0\x0a\0\0\0\1", "python3"),
     "a FITS file": (b"SIMPLE  =                    T / conforms to FITS", "python3"),

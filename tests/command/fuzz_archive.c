@@ -54,7 +54,7 @@ static int64_t read_member(int file, size_t size, size_t step, unsigned char *ou
     static const member_name name = {.file = "x.npz"};
     member m;
     listing_refusal refused = {.what = ""};
-    const int code = member_open(&m, file, 0, &name, &refused);
+    const int code = member_open(&m, MEMBER_ZIP, file, 0, &name, 0, &refused);
     require(code == 0 || code == MEMBER_OTHER || *refused.what);
     if (code != 0) return -1;
     if (!m.feed.of) {
