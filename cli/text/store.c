@@ -37,7 +37,7 @@ void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
     const text_number x = shortened(n);
     const int scale = x.exponent < 0 ? -x.exponent : 0;
     uint64_t units = x.digits;
-    const bool is_float = x.other || x.longer || scale > BF_SCALE_MOST ||
+    const bool is_float = x.other || x.longer || scale > TEXT_SCALE_MOST ||
                           (scale > 0 && x.digits > TEXT_FRACTION_MOST);
     const bool holds = !is_float && (scale > c->scale || multiply(&units, c->scale + x.exponent));
     if (!holds || units > (uint64_t)INT64_MAX + x.negative) c->can &= ~(unsigned)CAN_I64;

@@ -28,6 +28,9 @@ bool text_store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *
 /* Whether a dtype holds a number as it is read where none is asked for. */
 bool text_is_exact(bf_dtype dtype, const text_number *n);
 
+/* 18 digits fit 64 bits. */
+enum { TEXT_SCALE_MOST = 18 };
+
 /* A fraction of more digits is a double's own print: its greatest without its point. */
 #define TEXT_FRACTION_MOST 999999999999999u
 

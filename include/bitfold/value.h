@@ -22,7 +22,7 @@ typedef struct bf_value {
 } bf_value;
 
 /* The longest text that bf_value_format writes, with its NUL. */
-#define BF_VALUE_TEXT 64
+#define BF_VALUE_TEXT 96
 
 /* Writes the value as decimal text, whatever the locale: integers with every digit, and of a scale
  * without zeros at the end of their fraction; floats as the shortest decimal that reads back to the

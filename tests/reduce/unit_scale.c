@@ -168,7 +168,8 @@ static void saved_states_keep_their_scale(void **unused) {
     assert_int_equal(info.scale, 3);
     assert_int_equal(bf_state_result(back, NULL, &v), BF_OK);
     check_text(v, "0.116", 0.116);
-    for (int scale = 0; scale < 256; scale += scale ? 60 : 19) { /* one that was never saved */
+    for (int scale = 0; scale < 256;
+         scale += scale ? 60 : BF_SCALE_MOST + 1) { /* one that was never saved */
         saved.bytes[15] = (unsigned char)scale;
         sign(&saved);
         bf_state *none = NULL;

@@ -37,11 +37,14 @@ bf_status bf_read_reduce_options(bf_context *context, bf_reduction op, bf_dtype 
     return bf_check_scale(context, op, dtype, options->scale);
 }
 
-static bf_status explain_failure(bf_context *context, bf_status status, int64_t nans) {
+static bf_status explain_failure(bf_context *context, bf_kind kind, bf_status status,
+                                 int64_t nans) {
     if (status == BF_E_NAN)
         return bf_fail(context, status, "%lld NaN in the data", (long long)nans);
     if (status == BF_E_EMPTY) return bf_fail(context, status, "no element to choose from");
-    return bf_fail(context, status, "the product takes more than 128 bits");
+    if (kind == BF_KIND_PRODUCT)
+        return bf_fail(context, status, "the product takes more than 128 bits");
+    return bf_fail(context, status, "the integer takes more than 192 bits: ask for f64");
 }
 
 bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
@@ -57,5 +60,5 @@ bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const 
             ? bf_result_product_tree(words, bf_product_tree_root(words), options, value)
             : bf_result_plain(op, dtype, words, options, value, &work);
     bf_environment_leave(environment);
-    return status == BF_OK ? BF_OK : explain_failure(context, status, bf_result_nans(kind, words));
+    return status == BF_OK ? BF_OK : explain_failure(context, kind, status, bf_result_nans(kind, words));
 }

@@ -4,9 +4,9 @@
 
 #include "rules/number/rule.h"
 
-/* 10^n, for n from 0 to 19 */
-BF_RULE uint64_t bf_power_of_ten(int n) {
-    uint64_t power = 1;
+/* 10^n, for n from 0 to 38 */
+BF_RULE bf_i128 bf_power_of_ten(int n) {
+    bf_i128 power = 1;
     for (; n > 0; n--) power *= 10;
     return power;
 }
