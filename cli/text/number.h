@@ -38,6 +38,12 @@ uint64_t text_round(const text_number *n, bf_dtype dtype);
 /* The integer in the two's complement of 64 bits, if dtype (an integer one, or bool) holds it. */
 bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits);
 
+__extension__ typedef __int128 text_i128;
+
+/* The number in units of 10^-scale, if it is a whole number of them, below 10^38 in magnitude. A
+ * fraction of more digits than `digits` holds is none. */
+bool text_wide(const text_number *n, int scale, text_i128 *units);
+
 /* The same as text_round to f64, at once where one multiplication or division of two exact doubles
  * gives the answer (Clinger, 1990). */
 static inline double text_double(const text_number *n);

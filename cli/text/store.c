@@ -33,18 +33,37 @@ static bool multiply(uint64_t *x, int power) {
     return true;
 }
 
+/* The scale that a number needs; -1: it is a double's own print, or no decimal at all. */
+static int scale_of(const text_number *x) {
+    const int scale = x->exponent < 0 ? -x->exponent : 0;
+    const bool is_float = x->other || scale > BF_SCALE_MOST ||
+                          (scale > 0 && (x->longer || x->digits > TEXT_FRACTION_MOST));
+    return is_float ? -1 : scale;
+}
+
 void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
     const text_number x = shortened(n);
-    const int scale = x.exponent < 0 ? -x.exponent : 0;
+    const int scale = scale_of(&x);
     uint64_t units = x.digits;
-    const bool is_float = x.other || x.longer || scale > TEXT_SCALE_MOST ||
-                          (scale > 0 && x.digits > TEXT_FRACTION_MOST);
-    const bool holds = !is_float && (scale > c->scale || multiply(&units, c->scale + x.exponent));
+    text_i128 wide;
+    const bool holds =
+        scale >= 0 && !x.longer && (scale > c->scale || multiply(&units, c->scale + x.exponent));
     if (!holds || units > (uint64_t)INT64_MAX + x.negative) c->can &= ~(unsigned)CAN_I64;
     if (!holds || scale > 0 || c->scale > 0 || (x.negative && units > 0))
         c->can &= ~(unsigned)CAN_U64;
-    if (holds && scale > c->deepest) c->deepest = scale;
+    if (!holds && (scale < 0 || !text_wide(&x, c->scale, &wide))) c->can &= ~(unsigned)CAN_I128;
+    if (scale > c->deepest) c->deepest = scale;
     ((uint64_t *)c->integers)[i] = x.negative ? 0 - units : units;
+}
+
+void text_store_wide(text_column *c, int64_t i, const text_number *n) {
+    const text_number x = shortened(n);
+    const int scale = scale_of(&x);
+    text_i128 units = 0;
+    if (scale < 0 || (scale <= c->scale && !text_wide(&x, c->scale, &units)))
+        c->can &= ~(unsigned)CAN_I128;
+    if (scale > c->deepest) c->deepest = scale;
+    ((text_i128 *)c->wide)[i] = units;
 }
 
 /* The bits that a float has, its least exponent, and its greatest. */

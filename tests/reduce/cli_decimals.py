@@ -14,7 +14,7 @@ from command import SHORT, CommandTest, root, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "40"))
 FRACTION_DIGITS = 15  # of a longer one a double is the number
-SCALE = 18
+DIGITS = 38  # of a number, and of a scale
 VALUES = ["sum", "sumsq", "min", "max", "mean", "var", "std", "norm"]
 
 
@@ -31,11 +31,9 @@ def numbers_of(column):
     """The numbers that a column holds, and whether they are decimals."""
     split = [parts(text) for text in column]
     scale = max([0] + [-exponent for _, exponent in split])
-    doubles = scale > SCALE or any(e < 0 and d >= 10**FRACTION_DIGITS for d, e in split)
+    doubles = scale > DIGITS or any(e < 0 and d >= 10**FRACTION_DIGITS for d, e in split)
     units = [Fraction(text) * 10**scale for text in column]
-    signed = all(-2**63 <= x < 2**63 for x in units)
-    unsigned = scale == 0 and all(0 <= x < 2**64 for x in units)
-    if doubles or not (signed or unsigned):
+    if doubles or any(abs(x) >= 10**DIGITS for x in units):
         return [Fraction(float(text)) for text in column], False
     return [Fraction(text) for text in column], True
 
@@ -60,11 +58,14 @@ def expected(op, column):
     value = {"sum": total, "sumsq": squares, "min": min(x), "max": max(x), "mean": total / n,
              "var": variance, "std": root(variance), "norm": root(squares)}[op]
     exact = decimals and op in ("sum", "sumsq", "min", "max")
+    unit = Fraction(1, 10 ** max([0] + [-e for _, e in map(parts, column)]))
+    if exact and op == "sumsq" and squares / unit**2 >= 2**191:
+        return None  # no integer of 192 bits
     return plain(value) if exact else shortest(value)
 
 
 def some_column(rng):
-    kind, n = rng.randrange(8), rng.choice([1, 2, 5, 50, 3000, 3000 if SHORT else 20000])
+    kind, n = rng.randrange(12), rng.choice([1, 2, 5, 50, 3000, 3000 if SHORT else 20000])
     places = rng.randrange(9)
     odd = ["1e3", "1.5e-3", "2E5", "0.000", "12.50", "+7.", ".5", "7.0", "1e-18", "00.10"]
 
@@ -84,7 +85,19 @@ def some_column(rng):
             return str(rng.randrange(-2**63, 2**63))
         if kind == 6:
             return repr(rng.uniform(0, 1)) if rng.random() < 0.001 else "%.3f" % rng.uniform(0, 1)
-        return "%.*f" % (places, rng.uniform(-1, 1) * 10 ** rng.randrange(1, 8))
+        if kind == 7:
+            return "%.*f" % (places, rng.uniform(-1, 1) * 10 ** rng.randrange(1, 8))
+        if kind == 8:  # beyond 64 bits, sometimes beyond 38 digits
+            digits = rng.choice([19, 20, 30, 38]) if rng.random() < 0.9999 else 39
+            return str(rng.randrange(-10**digits, 10**digits))
+        if kind == 9:  # the same, and fractions
+            wide = rng.random() < 0.5
+            return str(rng.randrange(-10**31, 10**31)) if wide else "%.*f" % (places, i / 7 % 100)
+        if kind == 10:  # the first rows fit 64 bits
+            late = i > 1500 and rng.random() < 0.01
+            return str(rng.randrange(10**rng.choice([21, 36]))) if late else str(rng.randrange(10**9))
+        late = i > 1500 and rng.random() < 0.01  # they fit as long as the scale is small
+        return "0.%0*d" % (rng.choice([9, 12]), 7) if late else str(rng.randrange(-2**63, 2**63))
 
     return [text(i) for i in range(n)]
 
@@ -105,7 +118,11 @@ class Decimals(CommandTest):
                 want = expected(op, column)
                 for threads in 1, 3:
                     for how in {}, {"stdin": text}:
-                        got = self.value(op, f"-j{threads}", *([] if how else [name]), **how)
+                        arguments = op, f"-j{threads}", *([] if how else [name])
+                        if want is None:
+                            self.assertIn(b"192 bits", run(*arguments, **how).stderr)
+                            continue
+                        got = self.value(*arguments, **how)
                         same = got == want or (op not in ("sum", "sumsq", "min", "max")
                                                and float(got) == float(want))
                         self.assertTrue(same or {got, want} == {"0", "-0"},
@@ -121,6 +138,15 @@ class Decimals(CommandTest):
             ("0.1\n0.3", "var", "0.01"), ("0.3\n0.4", "norm", "0.5"), ("-0.0", "sum", "0"),
             ("0.30000000000000004\n0.1", "sum", "0.4"), ("1e300\n1", "max", "1e+300"),
             ("1.5e3\n0.25", "sum", "1500.25"), ("0.5\ninf", "sum", "inf"),
+            ("18446744073709551615\n-1", "sum", "18446744073709551614"),
+            ("18446744073709551615\n-1", "min", "-1"), ("9223372036854775808\n-1", "argmin", "1"),
+            ("1234567890123456789012\n1", "sum", "1234567890123456789013"),
+            ("9" * 38 + "\n1", "sum", "1" + 38 * "0"), ("9" * 38 + "\n-1", "max", "9" * 38),
+            ("-" + "9" * 38 + "\n" + "9" * 38, "sum", "0"), ("9" * 39 + "\n1", "sum", "1e+39"),
+            ("1e22\n1e-2", "sum", "1" + 22 * "0" + ".01"), ("1e36\n0.001", "sum", "1e+36"),
+            ("1e-38", "sum", "0." + 37 * "0" + "1"), ("1e-39", "sum", "1e-39"),
+            ("123456789012345678901234.5\n1", "max", "1.2345678901234569e+23"),
+            ("123456789012345678901234.000\n0.5", "sum", "123456789012345678901234.5"),
             ("0.1\n0.2\nnan", "max", "nan"), ("0x1p-1\n0.1", "sum", "0.6"),
         ]:  # fmt: skip
             self.assertEqual(self.value(op, stdin=text.encode()), want, (text, op))
@@ -163,6 +189,27 @@ class Decimals(CommandTest):
         self.value("merge", self.path("0.bfs"), "--save", all_of)
         self.assertEqual(self.value("merge", all_of, "--minus", self.path("1.bfs")), "5.1")
 
+    def test_states_of_all_integers_merge(self):
+        pieces = [["5", "-7"], ["18446744073709551615"], ["1" + 26 * "0", "0.5"], ["2.25"]]
+        for op in VALUES[:-1] + ["argmin", "argmax"]:
+            names = []
+            for i, piece in enumerate(pieces):
+                names.append(self.path(f"{i}.bfs"))
+                self.value(op, "--save", names[-1], stdin="\n".join(piece).encode())
+            want = self.value(op, stdin="\n".join(sum(pieces, [])).encode())
+            for order in names, names[::-1], names[2:] + names[:2]:
+                if op.startswith("arg") and order != names:
+                    continue
+                done = run("merge", "--save", self.path("all.bfs"), *order)
+                self.assertEqual((done.returncode, done.stdout.decode().strip()), (0, want))
+        self.value("sum", "--save", self.path("a.bfs"), stdin=b"18446744073709551616\n0.5")
+        self.value("sum", "--save", self.path("b.bfs"), stdin=b"3")
+        all_of = self.path("all.bfs")
+        self.value("merge", "--save", all_of, self.path("b.bfs"), self.path("a.bfs"))
+        self.assertEqual(self.value("merge", all_of, "--minus", self.path("a.bfs")), "3")
+        self.assertEqual(self.value("merge", all_of, "--minus", self.path("b.bfs")),
+                         "18446744073709551616.5")
+
     def test_states_of_floats_and_decimals_do_not_merge(self):
         self.value("sum", "--save", self.path("a.bfs"), stdin=b"0.1")
         self.value("sum", "--save", self.path("b.bfs"), "--dtype", "f64", stdin=b"0.1")
@@ -175,6 +222,35 @@ class Decimals(CommandTest):
         c = self.write("c", b"0.0625\n")
         self.assertEqual(self.value("sum", "--total", a, b, c).split()[-2:], ["7.3625", "total"])
         self.assertEqual(self.value("max", "--total", c, b, a).split()[-2:], ["4", "total"])
+        d, e = self.write("d", b"18446744073709551615"), self.write("e", b"1e30\n-0.5")
+        array = self.save("i32.npy", np.array([-3, 4], np.int32))
+        for order in (a, d, e, array), (array, e, d, a), (d, array, a, e):
+            self.assertEqual(self.value("sum", "--total", *order).split()[-2:],
+                             ["1000000000018446744073709551615.8", "total"])
+            self.assertEqual(self.value("min", "--total", *order).split()[-2:], ["-3", "total"])
+        self.assertEqual(self.value("argmax", "--total", a, d, b, e).split()[-2:], ["5", "total"])
+        done = run("sum", "--total", d, self.save("f.npy", np.ones(3)))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"no total of different dtypes: this is f64, ", done.stderr)
+
+    def test_many_columns_of_a_pipe(self):
+        """Rows of several chunks are gathered, but not across a change of units."""
+        columns, rows = 4200, 250
+        rng = random.Random(4)
+        table = [["%d" % rng.randrange(-9, 9) for _ in range(columns)] for _ in range(rows)]
+        for row in range(rows):
+            table[row][7] = "%.*f" % (row // 30, rng.uniform(-9, 9))
+            table[row][8] = str(rng.randrange(10 ** (1 + row // 9)))
+            table[row][9] = str(2**62 + row) if row < 200 else "0.25"
+        text = "\n".join(map(",".join, table)).encode()
+        every = ",".join(map(str, range(1, columns + 1)))
+        for op, exact in ("sum", sum), ("max", max):
+            want = [exact(Fraction(row[k]) for row in table) for k in range(columns)]
+            for how in [self.write("x.csv", text)], []:
+                got = self.value(op, "--column", every, *how,
+                                 **({} if how else {"stdin": text}))
+                got = [Fraction(line.split("\t")[1]) for line in got.split("\n")]
+                self.assertEqual(got, want, (op, how))
 
     def test_parts_and_selections(self):
         column = ["%d" % i for i in range(4000)] + ["0.125"] * 3
