@@ -210,6 +210,19 @@ class Decimals(CommandTest):
         self.assertEqual(self.value("merge", all_of, "--minus", self.path("b.bfs")),
                          "18446744073709551616.5")
 
+    def test_verify_computes_states_again(self):
+        state = self.path("s.bfs")
+        for column in ["0.5", "0.25", "7"], ["18446744073709551615", "-1"], ["1e25", "0.125"]:
+            name = self.write("x", "\n".join(column).encode())
+            other = self.write("y", "\n".join(["7.0625", *column]).encode())
+            for op in "sum", "argmax", "std":
+                self.value(op, "--save", state, name)
+                self.assertIn("PASS", self.value("verify", "--against", state, name))
+                self.assertEqual(run("verify", "--against", state, other).returncode, 3)
+        self.value("sum", "--save", state, self.write("x", b"0.5"))
+        done = run("verify", "--against", state, self.write("y", b"3"))
+        self.assertEqual(done.returncode, 5)
+
     def test_states_of_floats_and_decimals_do_not_merge(self):
         self.value("sum", "--save", self.path("a.bfs"), stdin=b"0.1")
         self.value("sum", "--save", self.path("b.bfs"), "--dtype", "f64", stdin=b"0.1")
