@@ -53,9 +53,10 @@ typedef struct bf_reduce_options {
 /* Reduces array by op: any but BF_DOT (dot.h) and BF_DESCRIBE (describe.h). options may be NULL.
  * The value's dtype is options->out_dtype if given. Otherwise it is BF_I192 for sum, sumsq and prod
  * of integers and bools (with BF_OVERFLOW_WRAP, BF_I64 or BF_U64 for prod), and for min and max of
- * BF_I128; BF_I64 for argmin and argmax; the array's for min and max; BF_F64 for all others. O(n). The array is read once, and not
- * copied if it is contiguous. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY,
- * BF_E_OVERFLOW (prod of integers past 128 bits, sumsq of BF_I128 past 192 bits), BF_E_MEMORY. */
+ * BF_I128; BF_I64 for argmin and argmax; the array's for min and max; BF_F64 for all others. O(n).
+ * The array is read once, and not copied if it is contiguous. Errors: BF_E_ARGUMENT, BF_E_DTYPE,
+ * BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW (prod of integers past 128 bits, sumsq of BF_I128
+ * past 192 bits), BF_E_MEMORY. */
 BF_API bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
                            const bf_reduce_options *options, bf_value *value);
 

@@ -148,9 +148,9 @@ bf_status bf_place(bf_context *context, const bf_demand *demand) {
     }
     if (context->fixed != NULL) {
         context->used = context->fixed;
-        return demand->follows ? BF_OK
-                               : check_reach(context, context->fixed, cpu_context, demand->memory,
-                                             demand->n);
+        return demand->follows
+                   ? BF_OK
+                   : check_reach(context, context->fixed, cpu_context, demand->memory, demand->n);
     }
     bf_machine machine = demand->follows ? (bf_machine){0} : machine_of(context);
     int device = look_at_memory(demand, operands);
@@ -170,8 +170,7 @@ bf_status bf_place_copy(bf_context *context, const void *to, const void *from,
     *by = open != NULL ? open : &bf_backend_cpu;
     if (!on_gpu || open != NULL) return BF_OK;
     const bf_memory memory[] = {{to, 1}, {from, 1}};
-    if (context->fixed != NULL)
-        return check_reach(context, context->fixed, cpu_context, memory, 2);
+    if (context->fixed != NULL) return check_reach(context, context->fixed, cpu_context, memory, 2);
     *by = bf_backend_gpu();
     return bf_backend_open_gpu(context, device);
 }

@@ -60,5 +60,6 @@ bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const 
             ? bf_result_product_tree(words, bf_product_tree_root(words), options, value)
             : bf_result_plain(op, dtype, words, options, value, &work);
     bf_environment_leave(environment);
-    return status == BF_OK ? BF_OK : explain_failure(context, kind, status, bf_result_nans(kind, words));
+    return status == BF_OK ? BF_OK
+                           : explain_failure(context, kind, status, bf_result_nans(kind, words));
 }

@@ -22,8 +22,7 @@ bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf
         return bf_fail(context, BF_E_ARGUMENT, "no reduction has number %d", (int)op);
     if (bf_number_bytes(dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
-    if (dtype == BF_I128 && op == BF_PROD)
-        return bf_fail(context, BF_E_DTYPE, "no prod of i128");
+    if (dtype == BF_I128 && op == BF_PROD) return bf_fail(context, BF_E_DTYPE, "no prod of i128");
     bf_kind kind = bf_kind_of(op, dtype);
     size_t words = (size_t)bf_state_room(kind, dtype);
     bf_state *made = malloc(sizeof *made + words * sizeof *made->words);
@@ -166,7 +165,8 @@ static bf_status seek_state(bf_state *state, int64_t index) {
     if (index < *next || index > BF_COUNT_MAX || (gap && !empty))
         return bf_fail(state->context, BF_E_ARGUMENT, "index %lld is out of range",
                        (long long)index);
-    int64_t *end[2] = {next, state->kind == BF_KIND_DESCRIPTION ? next + bf_extreme_words(state->dtype) : next};
+    int64_t *end[2] = {
+        next, state->kind == BF_KIND_DESCRIPTION ? next + bf_extreme_words(state->dtype) : next};
     for (int i = 0; i < 2; i++) {
         *end[i] = index;
         if (empty) end[i][-1] = index; /* the word before `end` is `begin` */

@@ -353,8 +353,7 @@ static void absorb_integers(bf_reducer *reducer, const bf_job *job, bf_dtype dty
     if (shape.products.limbs > 0) add_split(words + shape.products_at, dot(a, b ? b : a, n));
 }
 
-static void absorb_i128(const bf_job *job, const char *a, const char *b, size_t n,
-                        int64_t *words) {
+static void absorb_i128(const bf_job *job, const char *a, const char *b, size_t n, int64_t *words) {
     const bf_sum_shape shape = bf_sum_shape_of(job->kind, job->dtype);
     const int64_t count = words[BF_SUM_COUNT]; /* counted by the caller */
     for (size_t i = 0; i < n; i++) {

@@ -127,8 +127,7 @@ BF_RULE bool bf_extreme_valid(bf_reduction op, bf_dtype dtype, const int64_t *wo
     if (count > nan ? index < begin || index > last : index != -1) return false;
     if (nan > 0 ? nan_index < begin || nan_index > last : nan_index != -1) return false;
     if (bf_is_indexed(op) && count > 0 && index == nan_index) return false;
-    if (count == nan)
-        return key == INT64_MAX && (dtype != BF_I128 || words[BF_EXTREME_LOW] == -1);
+    if (count == nan) return key == INT64_MAX && (dtype != BF_I128 || words[BF_EXTREME_LOW] == -1);
     return dtype == BF_I128 || bf_order_valid(dtype, bf_is_greatest(op) ? ~key : key);
 }
 
