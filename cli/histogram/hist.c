@@ -92,7 +92,7 @@ static int open_rows(hist *h, rows *r, const char *name, bool again) {
     const bool wide = r != &h->weights && hist_bins_are_wide(&h->bins);
     const rows_options how = {.threads = h->options->threads,
                               .settled = true,
-                              .decimals = wide && h->options->edges,
+                              .digits = wide && h->options->edges ? BF_SCALE_MOST : 0,
                               .ordered = h->options->weights != NULL,
                               .keep = again || wide ? &h->limit : NULL,
                               .memory = h->options->memory.input / 2,

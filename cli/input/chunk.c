@@ -17,9 +17,12 @@ static void fetch_text(chunk *c, const chunk_plan *plan) {
     c->end = c->status != TEXT_OK || t->ended;
 }
 
-static void read_text(chunk *c, const source *s, const _Atomic unsigned char *scales,
+static void read_text(chunk *c, const source *s, const text_unit *units,
                       text_selection *selection) {
-    for (int k = 0; k < c->rows.count; k++) c->rows.columns[k].scale = scales[k];
+    for (int k = 0; k < c->rows.count; k++) {
+        c->rows.columns[k].scale = units[k].scale;
+        c->rows.columns[k].is_wide = units[k].wide;
+    }
     c->status = text_read_piece(s->text, &c->piece, selection, &c->rows, &c->refused);
     c->n = c->rows.n;
 }
@@ -34,7 +37,7 @@ static void make_text(chunk *c, const chunk_plan *plan, int64_t number, int64_t 
             (next ? text_take_part : text_try_part)(s->text, &c->piece, plan->first + number, row);
     if (c->status == TEXT_OK) {
         c->bytes = c->piece.end - c->piece.begin;
-        read_text(c, s, plan->scales, plan->selection);
+        read_text(c, s, plan->units, plan->selection);
     }
     if (file || c->status != TEXT_OK) c->error = errno;
     c->failed = c->status != TEXT_OK;
@@ -68,10 +71,10 @@ static void view_elements(chunk *c, const chunk_plan *plan, int64_t number) {
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-chunk_plan chunk_plan_of(source *s, const unsigned char *forms, _Atomic unsigned char *scales,
+chunk_plan chunk_plan_of(source *s, const unsigned char *forms, const text_unit *units,
                          text_selection *selection, int64_t first, int64_t end, int64_t row) {
     chunk_plan plan = {
-        .source = s, .forms = forms, .scales = scales, .selection = selection, .total = INT64_MAX};
+        .source = s, .forms = forms, .units = units, .selection = selection, .total = INT64_MAX};
     plan.first = first;
     plan.row = row;
     plan.stream = s->text ? !s->text->file : s->stream;
@@ -113,9 +116,9 @@ void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row, b
         view_elements(c, plan, number);
 }
 
-void chunk_make_again(chunk *c, const source *s, const _Atomic unsigned char *scales) {
+void chunk_make_again(chunk *c, const source *s, const text_unit *units) {
     text_selection rows = {.left = c->before.left}; /* 0: all are wanted */
-    read_text(c, s, scales, rows.left != 0 ? &rows : NULL);
+    read_text(c, s, units, rows.left != 0 ? &rows : NULL);
     c->failed = c->status != TEXT_OK;
 }
 

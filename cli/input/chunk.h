@@ -24,9 +24,9 @@ typedef struct chunk {
 /* How the chunks of an input are made. */
 typedef struct chunk_plan {
     source *source;
-    const unsigned char *forms;    /* of each column of text; and the scale of its integers, */
-    _Atomic unsigned char *scales; /* which may rise meanwhile */
-    text_selection *selection;     /* of text; NULL: all rows are wanted */
+    const unsigned char *forms; /* of each column of text; */
+    const text_unit *units;     /* and what its integers are held in, which may change meanwhile */
+    text_selection *selection;  /* of text; NULL: all rows are wanted */
     bool stream;
     int64_t first; /* the first part of a text, or element of an array, that is wanted */
     int64_t row;   /* of text that is a file: where its first wanted row begins; -1: as guessed */
@@ -36,7 +36,7 @@ typedef struct chunk_plan {
 
 /* Of a text that is a file, the parts in [first, end), whose rows begin at `row`; of others, all
  * from `first` on. */
-chunk_plan chunk_plan_of(source *s, const unsigned char *forms, _Atomic unsigned char *scales,
+chunk_plan chunk_plan_of(source *s, const unsigned char *forms, const text_unit *units,
                          text_selection *selection, int64_t first, int64_t end, int64_t row);
 
 /* Elements of an array that one holds. */
@@ -59,8 +59,8 @@ void chunk_make(chunk *c, const chunk_plan *plan, int64_t number, int64_t row, b
 bool chunk_is_long(const chunk *c, const chunk_plan *plan);
 void chunk_release(chunk *c, const chunk_plan *plan);
 
-/* Makes the rows of a chunk of text again, with the scales of the plan. */
-void chunk_make_again(chunk *c, const source *s, const _Atomic unsigned char *scales);
+/* Makes the rows of a chunk of text again, with the units of the plan. */
+void chunk_make_again(chunk *c, const source *s, const text_unit *units);
 
 /* Whether a chunk was made of a guess; and whether that is right, if its rows begin at `row`. */
 bool chunk_is_guess(const chunk_plan *plan, int64_t row);

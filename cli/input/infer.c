@@ -182,7 +182,7 @@ static int infer_file(infer *x, const char *file) {
     input in = x->options->input;
     const rows_options how = {.threads = x->options->threads,
                               .nulls = true,
-                              .decimals = true,
+                              .digits = BF_SCALE_MOST,
                               .memory = x->options->memory.input};
     in.text.table = true;
     in.text.chooser = x->chooser;

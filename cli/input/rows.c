@@ -15,8 +15,8 @@
  * recognizes one sequence. */
 #define SLAB_BYTES ((int64_t)256 * 1024 * 1024)
 
-/* Forms of numbers: integers, or all of an array; floats. */
-enum { FORMS = 2 };
+/* Forms of numbers: integers, or all of an array; floats; wide integers. */
+enum { INTEGERS, FLOATS, WIDE, FORMS };
 
 /* Rows of one column, of several chunks. */
 struct gathered {
@@ -45,11 +45,15 @@ bf_dtype rows_dtype(const rows *r, int column) {
 }
 
 int rows_scale(const rows *r, int column) {
-    return rows_dtype(r, column) == BF_I64 && r->source.text ? r->scales[column] : 0;
+    const bf_dtype dtype = rows_dtype(r, column);
+    const bool scaled = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
+    return scaled ? r->units[column].scale : 0;
 }
 
+bool rows_is_wide(const rows *r, int column) { return r->units[column].wide; }
+
 void rows_raise_scale(rows *r, int column, int scale) {
-    if (scale > r->scales[column]) r->scales[column] = (unsigned char)scale;
+    if (scale > r->units[column].scale) r->units[column].scale = (unsigned char)scale;
 }
 
 int rows_refuse_scale(const char *name) {
@@ -106,6 +110,7 @@ void rows_take_strings(rows *r, int column) { r->can[column] = TEXT_CAN_STRINGS;
 static void set_forms(rows *r) {
     const text_layout *l = &r->source.text->layout;
     for (int k = 0; k < r->columns; k++) {
+        r->units[k].wide = text_unit_is_wide(r->can[k]);
         const bool strings =
             rows_has_strings(r, k) || (!r->options.settled && r->can[k] & TEXT_CAN_STRINGS);
         r->forms[k] = strings ? TEXT_STRINGS : 0;
@@ -122,11 +127,11 @@ static bool read_probe(rows *r, text_rows *some, const text_piece *first, int64_
     const text_layout *l = &r->source.text->layout;
     text_error error;
     bool deeper = false;
-    for (int k = 0; k < r->columns; k++) some->columns[k].scale = r->scales[k];
+    for (int k = 0; k < r->columns; k++) some->columns[k].scale = r->units[k].scale;
     text_rows_read(some, l, first->at, first->end, most, &error);
     for (int k = 0; k < r->columns; k++) {
         const text_column *c = &some->columns[k];
-        if (c->deepest > c->scale) deeper = r->scales[k] = (unsigned char)c->deepest;
+        if (c->deepest > c->scale) deeper = r->units[k].scale = (unsigned char)c->deepest;
     }
     return deeper;
 }
@@ -160,13 +165,13 @@ static bool allocate_columns(rows *r) {
     const size_t n = (size_t)r->columns;
     r->can = malloc(n * sizeof *r->can);
     r->forms = malloc(n);
-    r->scales = calloc(n, 1);
+    r->units = calloc(n, sizeof *r->units);
     r->chunk = calloc(n, sizeof *r->chunk);
     r->gathered = calloc(n, sizeof *r->gathered);
     const source *s = &r->source;
     for (int k = 0; r->can && k < r->columns; k++)
         r->can[k] = s->text ? text_column_can(&s->text->layout, k) : 1;
-    return r->can && r->forms && r->scales && r->chunk && r->gathered;
+    return r->can && r->forms && r->units && r->chunk && r->gathered;
 }
 
 static int open_columns(rows *r) {
@@ -193,7 +198,7 @@ int rows_open(rows *r, const char *name, const input *in, const rows_options *op
     int code = source_open(&r->source, name, in, options->keep);
     if (code != EXIT_DONE) return code;
     r->source.memory = options->memory;
-    if (r->source.text) r->source.text->layout.decimals = options->decimals;
+    if (r->source.text) r->source.text->layout.digits = options->digits;
     code = open_columns(r);
     if (code != EXIT_DONE) rows_close(r);
     return code;
@@ -210,12 +215,12 @@ int rows_open_column(rows *r, const char *name, const input *in, const rows_opti
 static void drop_columns(rows *r) {
     free(r->can);
     free(r->forms);
-    free(r->scales);
+    free(r->units);
     free(r->chunk);
     free(r->gathered);
     r->can = NULL;
     r->forms = NULL;
-    r->scales = NULL;
+    r->units = NULL;
     r->chunk = NULL;
     r->gathered = NULL;
 }
@@ -286,7 +291,7 @@ static bool has_place(const rows *r, const rows_place *p) {
 }
 
 rows_kind rows_kind_of(const rows *r, int column) {
-    return (rows_kind){r->can[column], r->scales[column]};
+    return (rows_kind){r->can[column], r->units[column].scale};
 }
 
 bool rows_seek(rows *r, const rows_place *place, const rows_kind kinds[]) {
@@ -296,7 +301,7 @@ bool rows_seek(rows *r, const rows_place *place, const rows_kind kinds[]) {
     if (!good) return false;
     for (int k = 0; k < r->columns; k++) {
         r->can[k] = kinds[k].can;
-        r->scales[k] = kinds[k].scale;
+        r->units[k].scale = kinds[k].scale;
     }
     r->start = *place;
     r->at = place->at;
@@ -398,40 +403,49 @@ static int open_crew(rows *r) {
     const text_status st = s->text && file ? text_find_part(s->text, first, &row) : TEXT_OK;
     if (st != TEXT_OK) return source_text_failed(s, st, NULL);
     const chunk_plan plan =
-        chunk_plan_of(s, r->forms, r->scales, s->text && is_selected(r) ? &r->selection : NULL,
+        chunk_plan_of(s, r->forms, r->units, s->text && is_selected(r) ? &r->selection : NULL,
                       first, r->end, row);
     r->crew = crew_open(&plan, r->options.threads);
     return r->crew ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name);
 }
 
-/* Raises the scales of columns whose numbers have more digits behind the point. Returns whether the
- * chunk was made with lower ones. */
-static bool raise_scales(rows *r, const chunk *c) {
-    bool raised = false;
-    for (int k = 0; k < r->columns; k++) {
-        const text_column *x = &c->rows.columns[k];
-        if (!(r->can[k] & x->can & 1)) continue;
-        if (x->deepest > r->scales[k]) r->scales[k] = (unsigned char)x->deepest;
-        raised = raised || x->scale < r->scales[k];
-    }
-    return raised;
+/* Whether integers of the chunk change what those of all rows are in. */
+static bool changes_units(const rows *r, const chunk *c) {
+    bool changes = false;
+    for (int k = 0; k < r->columns && !changes; k++)
+        changes = text_unit_changes(&r->units[k], r->can[k], &c->rows.columns[k]);
+    return changes;
 }
 
-/* Rules out what the numbers of a chunk are not. */
+/* Rules out what the numbers of a chunk are not. *changed: the dtype of a column is another.
+ * Returns whether the chunk was made in other units. */
+static bool rule_out(rows *r, const chunk *c, bool *changed) {
+    bool others = false;
+    for (int k = 0; k < r->columns; k++) {
+        const unsigned before = r->can[k];
+        const bool wide = r->units[k].wide;
+        others |= text_unit_take(&r->units[k], &r->can[k], &c->rows.columns[k]);
+        *changed |= __builtin_ctz(before) != __builtin_ctz(r->can[k]);
+        if (wide != r->units[k].wide) drop_gathered(r); /* which has no room for these numbers */
+    }
+    return others;
+}
+
+/* Makes the chunk in the units that hold it and all before: of a settled column they are those from
+ * the first row on. Once a scale has risen, a number may need more bits, or be no integer. */
 static int settle_columns(rows *r, chunk *c) {
-    int code = EXIT_DONE;
-    if (c->n > 0 && raise_scales(r, c)) {
-        if (r->options.settled) return ROWS_RESETTLED;
-        chunk_make_again(c, &r->source, r->scales);
+    const bool settled = r->options.settled;
+    bool changed = false;
+    if (c->n == 0) return EXIT_DONE;
+    while (rule_out(r, c, &changed)) {
+        if (settled) return ROWS_RESETTLED;
+        chunk_make_again(c, &r->source, r->units);
         if (c->failed) return chunk_check(c, &r->source);
     }
-    for (int k = 0; k < r->columns && c->n > 0; k++) {
-        const unsigned before = r->can[k];
-        r->can[k] &= c->rows.columns[k].can;
-        if (r->options.settled && __builtin_ctz(before) != __builtin_ctz(r->can[k]))
-            code = ROWS_RESETTLED;
-    }
-    return code;
+    if (settled && changed) return ROWS_RESETTLED;
+    for (int k = 0; k < r->columns && !settled && r->options.digits; k++)
+        text_unit_note(&r->units[k], r->can[k], &c->rows.columns[k], c->n);
+    return EXIT_DONE;
 }
 
 static int check_end(rows *r) {
@@ -453,7 +467,14 @@ static int take_chunk(rows *r) {
         progress_add(r->current->bytes);
         progress_tick();
     } while (r->current->n == r->used);
-    return r->source.text ? settle_columns(r, r->current) : EXIT_DONE;
+    r->fresh = r->source.text != NULL;
+    return EXIT_DONE;
+}
+
+static int settle_chunk(rows *r) {
+    const bool fresh = r->current && r->fresh;
+    r->fresh = false;
+    return fresh ? settle_columns(r, r->current) : EXIT_DONE;
 }
 
 /* The numbers of a column that the present chunk has left, as candidate i. */
@@ -498,7 +519,9 @@ static bool reserve_array(void *array, size_t bytes) {
 
 static int form_of(const rows *r, int i) {
     const text_input *t = r->source.text;
-    return t && text_candidate_form(&t->layout, i) == TEXT_FLOATS;
+    if (!t) return INTEGERS;
+    if (text_candidate_form(&t->layout, i) == TEXT_FLOATS) return FLOATS;
+    return text_candidate(&t->layout, i) == BF_I128 ? WIDE : INTEGERS;
 }
 
 /* The candidates, as bits, whose numbers have a form. */
@@ -512,7 +535,8 @@ static unsigned of_form(const rows *r, int form) {
 /* The first of these candidates that column k is, a settled one only if it is its dtype; -1: none.
  */
 static inline int candidate_of_column(const rows *r, int k, unsigned candidates) {
-    const unsigned can = r->options.settled ? r->can[k] & -r->can[k] : r->can[k];
+    const unsigned left = r->units[k].wide ? r->can[k] : r->can[k] & ~(unsigned)CAN_I128;
+    const unsigned can = r->options.settled ? left & -left : left;
     return can & candidates ? __builtin_ctz(can & candidates) : -1;
 }
 
@@ -599,6 +623,10 @@ static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
         if (!gather_rows(r, n, some)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
         n += some;
         if (n < most) code = take_chunk(r);
+        if (code == EXIT_DONE && r->current && r->fresh && !r->options.settled &&
+            changes_units(r, r->current))
+            break; /* the next call begins with this chunk */
+        if (code == EXIT_DONE) code = settle_chunk(r);
         if (code != EXIT_DONE) return code;
     }
     hand_out_gathered(r, n, out);
@@ -614,6 +642,7 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
     const bool first = code == EXIT_DONE && !r->current && r->taken == 0;
     if (code == EXIT_DONE && (first || (r->current && r->used == r->current->n)))
         code = take_chunk(r);
+    if (code == EXIT_DONE) code = settle_chunk(r);
     if (code != EXIT_DONE || !r->current) return code;
     const int64_t left = r->current->n - r->used;
     if (most > left) return gather_chunk(r, most, out);
@@ -625,11 +654,14 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
 
 int64_t rows_seen(const rows *r) { return r->at; }
 
+/* Of the widest number. */
+enum { PRESENT_BYTES = 16 };
+
 static bool reserve_present(rows *r, int64_t n) {
     if (n <= r->present_room) return true;
     free(r->present);
     free(r->present_rows);
-    r->present = malloc((size_t)n * sizeof(double));
+    r->present = malloc((size_t)n * PRESENT_BYTES);
     r->present_rows = malloc((size_t)n * sizeof *r->present_rows);
     r->present_room = r->present && r->present_rows ? n : 0;
     return r->present_room > 0;

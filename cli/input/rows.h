@@ -10,11 +10,12 @@
 #include "input/source.h"
 
 typedef struct rows_options {
-    int threads;       /* that read and parse, the caller's among them */
-    bool settled;      /* each column has one dtype from the first chunk on */
-    bool decimals;     /* a column of text may be integers with a scale: rows_scale */
-    bool ordered;      /* elements of arrays come in C order, not in the file's */
-    bool unchanging;   /* no other process can change a chunk */
+    int threads;     /* that read and parse, the caller's among them */
+    bool settled;    /* each column has one dtype from the first chunk on */
+    int digits;      /* of integers with a scale (rows_scale) that a column of text may be: 0: none,
+                        BF_SCALE_MOST: i64, BF_SCALE_MOST_I128: i128, too */
+    bool ordered;    /* elements of arrays come in C order, not in the file's */
+    bool unchanging; /* no other process can change a chunk */
     spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
     int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
     int64_t slab;      /* bytes of an array that are handed out at a time; 0: the usual */
@@ -53,18 +54,19 @@ typedef struct rows {
     source source;
     int columns;
     rows_options options;
-    bool ready;                    /* to be read */
-    unsigned *can;                 /* of each column: candidates that all fields so far are */
-    unsigned char *forms;          /* of each column of text: what the chunks hold, */
-    _Atomic unsigned char *scales; /* and how many digits behind the point as integers */
-    rows_column *chunk;            /* of each column: what was handed out last */
-    rows_place origin;             /* where the wanted rows begin */
+    bool ready;            /* to be read */
+    unsigned *can;         /* of each column: candidates that all fields so far are */
+    unsigned char *forms;  /* of each column of text: what the chunks hold, */
+    text_unit *units;      /* and what their integers are in */
+    rows_column *chunk;    /* of each column: what was handed out last */
+    rows_place origin;     /* where the wanted rows begin */
     int64_t end;           /* of text that is a file: its parts before this one are wanted */
     rows_place start;      /* where reading began: at the origin or further on */
     int64_t at;            /* rows handed out, and those before the start */
     int64_t taken;         /* chunks */
     struct crew *crew;     /* who makes chunks; NULL: nobody yet, or the array lies in place */
     struct chunk *current; /* NULL: none */
+    bool fresh;            /* it is not settled yet */
     int64_t used;          /* rows of the current chunk, or in place, that were handed out last */
     text_selection selection;  /* of text: what is still to be passed over, and to be taken */
     struct gathered *gathered; /* of each column: room for rows of several chunks, */
@@ -96,9 +98,12 @@ bf_dtype rows_candidate(const rows *r, int i);
 int rows_candidates(const rows *r);
 bf_dtype rows_dtype(const rows *r, int column);
 
-/* The scale of a column, if its dtype is i64 and decimals were asked for: its numbers are in units
- * of 10^-scale. It rises as rows are read. */
+/* The scale of a column, if its dtype is i64 or i128 and decimals were asked for: its numbers are
+ * in units of 10^-scale. It rises as rows are read. */
 int rows_scale(const rows *r, int column);
+
+/* Whether its integers are i128: those of a column that is not settled become so. */
+bool rows_is_wide(const rows *r, int column);
 
 /* Before the first chunk: raises the scale of a column of integers. */
 void rows_raise_scale(rows *r, int column, int scale);
@@ -128,8 +133,10 @@ void rows_take_strings(rows *r, int column);
 /* Whether a settled column may still turn out to have another dtype. */
 bool rows_may_resettle(const rows *r);
 
-/* The next `most` rows, fewer only at the end; 0: as many as there are at hand. Valid until the
- * next call, which may drop them from memory. */
+/* The next `most` rows, fewer only at the end, or where a column that is not settled gets another
+ * scale or becomes i128; 0: as many as there are at hand. The numbers of a column as i128 are not
+ * held while it may be i64 or u64, and the other way around. Valid until the next call, which may
+ * drop them from memory. */
 int rows_next(rows *r, int64_t most, rows_chunk *chunk);
 
 /* Begins again at the first row. What is a stream must have been kept. */

@@ -34,7 +34,7 @@ int passes_open_file(passes *x, const char *name, quantiles_input **in) {
     const options *o = x->question->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
-                              .decimals = true,
+                              .digits = BF_SCALE_MOST,
                               .keep = &x->limit,
                               .memory = o->memory.input,
                               .slab = options_slab(o),

@@ -88,24 +88,58 @@ static bf_status absorb_runs(bf_state *state, const rows_column *c, bf_array num
     return st == BF_OK ? bf_state_seek(state, info.next + n) : st;
 }
 
-/* Gives the state of a column of integers the scale that the column has by now. If its elements are
- * no integers of 64 bits then, it is a column of floats. */
+/* Gives states of a column of integers the scale that the column has by now. What cannot hold the
+ * elements then, the column is not. */
 static bf_status rescale(const absorbing *x, int k) {
-    bf_state *const state = x->states[k * x->candidates];
     const int scale = rows_scale(x->rows, k);
-    if (scale == 0) return BF_OK;
-    const bf_status st = bf_state_rescale(state, scale);
-    if (st == BF_E_OVERFLOW) x->rows->can[k] &= ~1u;
-    return st == BF_E_OVERFLOW ? BF_OK : st;
+    bf_status st = BF_OK;
+    for (int i = 0; i < x->candidates && scale > 0 && st == BF_OK; i++) {
+        const bf_dtype dtype = rows_candidate(x->rows, i);
+        if (!(candidates_of(x, k) & 1u << i) || (dtype != BF_I64 && dtype != BF_I128)) continue;
+        st = bf_state_rescale(x->states[k * x->candidates + i], scale);
+        if (st != BF_E_OVERFLOW) continue;
+        x->rows->can[k] &= ~(1u << i);
+        st = BF_OK;
+    }
+    return st;
+}
+
+/* Of two states, one of which may be NULL, or have missed some element. */
+static bf_state *fuller(bf_state *a, bf_state *b) {
+    bf_state_info of_a = {.size = sizeof of_a}, of_b = {.size = sizeof of_b};
+    if (!a || !b) return a ? a : b;
+    bf_state_describe(a, &of_a);
+    bf_state_describe(b, &of_b);
+    return of_a.count >= of_b.count ? a : b;
+}
+
+/* The integers of a column do not fit 64 bits any longer: the state of i128 goes on from that of
+ * i64 or u64. */
+static bf_status widen(const absorbing *x, int k) {
+    enum { I64, U64, I128 }; /* as candidates */
+    bf_state **of = &x->states[k * x->candidates];
+    const bf_state *const all = fuller(of[I64], of[U64]);
+    bf_state_info info = {.size = sizeof info};
+    if (!all) return BF_OK;
+    bf_state_describe(all, &info);
+    bf_status st = bf_state_merge(of[I128], all);
+    if (st == BF_OK && reduce_is_ordered(x->op)) st = bf_state_seek(of[I128], info.next);
+    for (int i = I64; i <= U64 && st == BF_OK; i++) {
+        bf_state_destroy(of[i]);
+        of[i] = NULL;
+    }
+    return st;
 }
 
 static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int k) {
     const rows_column *c = &chunk->columns[k];
     const bool indexed = x->op == BF_ARGMIN || x->op == BF_ARGMAX || x->op == BF_DESCRIBE;
-    bf_status st = rescale(x, k);
+    const bool wide = x->candidates > 1 && rows_is_wide(x->rows, k);
+    bf_status st = wide && !x->rows->options.settled ? widen(x, k) : BF_OK;
+    if (st == BF_OK) st = rescale(x, k);
     const unsigned can = candidates_of(x, k);
     for (int i = 0; i < x->candidates && st == BF_OK; i++) {
-        if (!(can & 1u << i)) continue;
+        if (!(can & 1u << i) || !c->as[i]) continue;
         bf_state *const state = x->states[k * x->candidates + i];
         rows_numbers present;
         if (c->valid && indexed)

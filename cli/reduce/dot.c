@@ -55,7 +55,7 @@ static int open_pair(const task *t, pair *p) {
     const options *o = t->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
-                              .decimals = true,
+                              .digits = BF_SCALE_MOST_I128,
                               .keep = &p->limit,
                               .memory = o->memory.input / 2,
                               .slab = options_slab(o),

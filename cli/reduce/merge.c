@@ -66,7 +66,8 @@ static int check_part(const part *first, const part *p) {
         return fail(EXIT_DATA, p->file, "states do not match: this is of %s, %s of %s", kind_of(p),
                     first->file, kind_of(first));
     if (p->saved.states) return check_many(first, p);
-    if (!p->saved.state || (p->info.op == first->info.op && p->info.dtype == first->info.dtype))
+    if (!p->saved.state ||
+        (p->info.op == first->info.op && task_joins(first->saved.state, p->saved.state)))
         return EXIT_DONE;
     fail(EXIT_DATA, p->file, "states do not match: this is of %s %s, %s of %s %s",
          bf_reduction_name(p->info.op), output_dtype(p->info.dtype, p->info.scale), first->file,
@@ -160,9 +161,19 @@ static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) 
     return EXIT_DATA;
 }
 
+/* Makes the first state one that takes all others, also those that will be taken out. */
+static int widen_first(const task *t, part *parts) {
+    bf_status st = BF_OK;
+    for (int i = 1; i < count_parts(t->options) && parts[0].saved.state && st == BF_OK; i++)
+        st = task_widen(t->context, &parts[0].saved.state, parts[i].saved.state);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, t->context, parts[0].file);
+}
+
 /* Merges all parts into the first. */
 static int merge_parts(task *t, part *parts, int n, bool wholes) {
     if (parts[0].saved.state && !wholes) qsort(parts, (size_t)n, sizeof *parts, by_place);
+    const int code = widen_first(t, parts);
+    if (code != EXIT_DONE) return code;
     for (int i = 1; i < n; i++) {
         const bf_status st = merge_part(&parts[0].saved, &parts[i].saved, wholes);
         if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);

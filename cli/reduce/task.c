@@ -14,6 +14,34 @@ bool reduce_is_ordered(bf_reduction op) {
     return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_PROD || op == BF_DESCRIBE;
 }
 
+static bool is_integer(bf_dtype dtype) {
+    return dtype == BF_I128 || (dtype >= BF_I8 && dtype <= BF_U64);
+}
+
+static bf_state_info info_of(const bf_state *state) {
+    bf_state_info info = {.size = sizeof info};
+    bf_state_describe(state, &info);
+    return info;
+}
+
+bool task_joins(const bf_state *a, const bf_state *b) {
+    const bf_state_info x = info_of(a), y = info_of(b);
+    const bool integers = is_integer(x.dtype) && is_integer(y.dtype) && x.op != BF_PROD;
+    return x.dtype == y.dtype || integers;
+}
+
+bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other) {
+    const bf_state_info info = info_of(*state);
+    bf_state *wide = NULL;
+    if (info.dtype == BF_I128 || info.dtype == info_of(other).dtype) return BF_OK;
+    bf_status st = bf_state_create(context, info.op, BF_I128, &wide);
+    if (st == BF_OK) st = bf_state_merge(wide, *state);
+    if (st == BF_OK && reduce_is_ordered(info.op)) st = bf_state_seek(wide, info.next);
+    bf_state_destroy(st == BF_OK ? *state : wide);
+    if (st == BF_OK) *state = wide;
+    return st;
+}
+
 int task_open(task *t, const options *o, bool names) {
     *t = (task){.options = o};
     int code = context_open(&t->context, o);

@@ -22,6 +22,11 @@ typedef struct task {
  * written to is found before the work. */
 int task_open(task *t, const options *o, bool names);
 
+/* Whether two states of one op can be merged: their dtypes are one, or both of integers. Then
+ * task_widen makes the first one that takes the other: i128, if they are not one. */
+bool task_joins(const bf_state *a, const bf_state *b);
+bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other);
+
 /* How the commands of values read their inputs. */
 rows_options task_rows(const task *t, bf_reduction op);
 

@@ -91,17 +91,19 @@ static void drop_states(bf_state **states, int n) {
 }
 
 /* Adds one state to the total of its column. */
-static int add_column(const running *total, int k, const bf_state *state, const char *file) {
+static int add_column(const task *t, const running *total, int k, const bf_state *state,
+                      const char *file) {
     bf_state_info a = {.size = sizeof a}, b = {.size = sizeof b};
     bf_state_describe(total->states[k], &a);
     bf_state_describe(state, &b);
-    if (a.dtype != b.dtype) {
+    if (!task_joins(total->states[k], state)) {
         fail(EXIT_DATA, file, "no total of different dtypes: this is %s, %s is %s",
              bf_dtype_name(b.dtype), total->first_file, bf_dtype_name(a.dtype));
         hint("--dtype f64 reads all text as f64");
         return EXIT_DATA;
     }
-    const bf_status st = bf_state_merge(total->states[k], state);
+    bf_status st = task_widen(t->context, &total->states[k], state);
+    if (st == BF_OK) st = bf_state_merge(total->states[k], state);
     return st == BF_OK ? EXIT_DONE : fail_status(st, NULL, file);
 }
 
@@ -115,7 +117,7 @@ static int keep_names(running *total, const rows *r) {
 }
 
 /* Adds one file's states; the first file's become the total. */
-static int add_to_total(running *total, reduced *x) {
+static int add_to_total(const task *t, running *total, reduced *x) {
     const rows *r = &x->rows;
     const char *file = r->source.name;
     if (!total->states) {
@@ -130,7 +132,7 @@ static int add_to_total(running *total, reduced *x) {
                     r->columns, total->first_file, total->columns);
     int code = EXIT_DONE;
     for (int k = 0; k < r->columns && code == EXIT_DONE; k++)
-        code = add_column(total, k, x->states[k], file);
+        code = add_column(t, total, k, x->states[k], file);
     return code;
 }
 
@@ -184,7 +186,7 @@ static int emit_file(task *t, bf_reduction op, running *total, reduced *x, doubl
     code = ranks_agree(emit_columns(t, x, total->next));
     bf_state_describe(x->states[0], &info);
     if (!t->options->total && !t->options->save) return code;
-    const int added = ranks_agree(add_to_total(total, x));
+    const int added = ranks_agree(add_to_total(t, total, x));
     if (added == EXIT_DONE) total->next = info.next;
     return code == EXIT_DONE ? added : code;
 }
@@ -194,7 +196,7 @@ static int do_file(task *t, bf_reduction op, const char *name, running *total) {
     const double began = progress_clock();
     rows_options how = task_rows(t, op);
     how.nulls = true;
-    how.decimals = op != BF_PROD;
+    how.digits = op != BF_PROD ? BF_SCALE_MOST_I128 : 0;
     int code = ranks_agree(rows_open(&x.rows, name, &t->options->input, &how));
     if (code == EXIT_DONE) code = emit_file(t, op, total, &x, began);
     drop_states(x.states, x.rows.columns);

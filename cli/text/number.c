@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+__extension__ typedef unsigned __int128 u128;
+
 /* ---- tokens of every form -------------------------------------------------------------------- */
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -76,6 +78,13 @@ static bool take_decimal(const char *p, const char *end, decimal *d) {
 
 static int clamp(int64_t x) { return x > 100000 ? 100000 : x < -100000 ? -100000 : (int)x; }
 
+/* The decimal of a token. */
+static decimal decimal_of(const text_number *n) {
+    decimal d;
+    take_decimal(n->text + (*n->text == '-' || *n->text == '+'), n->text + n->length, &d);
+    return d;
+}
+
 /* As many digits as 64 bits hold. */
 static bool parse_decimal(const char *p, const char *end, text_number *n) {
     decimal d;
@@ -108,8 +117,6 @@ bool text_parse_token(const char *text, size_t length, text_number *n) {
 /* 5^q = (high, low) * 2^exponent: the leading 128 bits, cut off; exact for q from 0 to 55. Below
  * the least q, 19 digits make 0; above the greatest, infinity. */
 enum { LEAST = -342, GREATEST = 308, EXACT = 55, WORDS = 17 };
-
-__extension__ typedef unsigned __int128 u128;
 
 typedef struct power {
     uint64_t high, low;
@@ -261,9 +268,7 @@ static void spell(const text_number *n, char out[MOST + 32]) {
         out[n->length] = '\0';
         return;
     }
-    decimal d;
-    const char *const end = n->text + n->length;
-    take_decimal(n->text + (*n->text == '-' || *n->text == '+'), end, &d);
+    const decimal d = decimal_of(n);
     snprintf(out, MOST + 32, "%s0%.*se%d", n->negative ? "-" : "", d.count, d.digits,
              clamp(d.exponent));
 }
@@ -308,4 +313,29 @@ bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits) {
     *bits = n->negative ? 0 - n->digits : n->digits;
     if (!n->integer) return false;
     return n->negative ? n->digits <= (is_signed ? most + 1 : 0) : n->digits <= most;
+}
+
+/* *x *= 10^tens; false if it is 10^38 then, or more. */
+static bool scale_up(u128 *x, int64_t tens) {
+    static const u128 most = (u128)1000000000000000000u * 10000000000000000000u;
+    for (; tens > 0 && *x > 0 && *x < most; tens--) *x *= 10;
+    return tens <= 0 || *x == 0;
+}
+
+/* The digits of a decimal of at most 38, besides zeros at its end. */
+static bool take_digits(decimal d, u128 *x, int64_t *exponent) {
+    for (; d.count > 0 && d.digits[d.count - 1] == '0'; d.count--) d.exponent++;
+    *x = 0;
+    for (int i = 0; i < d.count && i < 38; i++) *x = 10 * *x + (unsigned)(d.digits[i] - '0');
+    *exponent = d.exponent;
+    return d.count <= 38;
+}
+
+bool text_wide(const text_number *n, int scale, text_i128 *units) {
+    u128 x = n->digits;
+    int64_t exponent = n->exponent;
+    if (n->longer && (!take_digits(decimal_of(n), &x, &exponent) || exponent < 0)) return false;
+    if (exponent < -scale || !scale_up(&x, exponent + scale)) return false;
+    *units = n->negative ? -(text_i128)x : (text_i128)x;
+    return true;
 }

@@ -41,6 +41,12 @@ bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits);
 /* The same in units of 10^-scale, as i64. */
 bool text_units(const text_number *n, int scale, uint64_t *bits);
 
+__extension__ typedef __int128 text_i128;
+
+/* The number in units of 10^-scale, if it is a whole number of them, below 10^38 in magnitude. A
+ * fraction of more digits than `digits` holds is none. */
+bool text_wide(const text_number *n, int scale, text_i128 *units);
+
 /* The same as text_round to f64, at once where one multiplication or division of two exact doubles
  * gives the answer (Clinger, 1990). */
 static inline double text_double(const text_number *n);

@@ -35,29 +35,45 @@ static bool multiply(uint64_t *x, int power) {
 }
 
 /* Why a number, without zeros at its end, is one of doubles; NULL: it may be an integer with this
- * scale. */
-static const char *why_double(const text_number *x, int scale) {
+ * scale, if so many digits are taken. */
+static const char *why_double(const text_number *x, int scale, int digits) {
     if (x->other) return "no decimal number";
-    if (scale > BF_SCALE_MOST) return "more than 18 digits behind the point";
+    if (scale > digits) return "too many digits behind the point";
     if (scale > 0 && (x->longer || x->digits > TEXT_FRACTION_MOST))
         return "a fraction of more than 15 digits";
-    return x->longer ? "too many digits" : NULL;
+    return NULL;
 }
 
 void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
     const text_number x = shortened(n);
     const int scale = x.exponent < 0 ? -x.exponent : 0;
     uint64_t units = x.digits;
-    const char *const why = why_double(&x, scale);
-    const bool holds = !why && (scale > c->scale || multiply(&units, c->scale + x.exponent));
+    const char *const why = why_double(&x, scale, c->digits);
+    text_i128 wide;
+    const bool holds =
+        !why && !x.longer && (scale > c->scale || multiply(&units, c->scale + x.exponent));
     if (!holds || units > (uint64_t)INT64_MAX + x.negative) {
         c->can &= ~(unsigned)CAN_I64;
         c->why = why ? why : "too many digits";
     }
     if (!holds || scale > 0 || c->scale > 0 || (x.negative && units > 0))
         c->can &= ~(unsigned)CAN_U64;
-    if (holds && scale > c->deepest) c->deepest = scale;
+    if (!holds && (why || !text_wide(&x, c->scale, &wide))) c->can &= ~(unsigned)CAN_I128;
+    if (!why && scale > c->deepest) c->deepest = scale;
     ((uint64_t *)c->integers)[i] = x.negative ? 0 - units : units;
+}
+
+void text_store_wide(text_column *c, int64_t i, const text_number *n) {
+    const text_number x = shortened(n);
+    const int scale = x.exponent < 0 ? -x.exponent : 0;
+    const char *const why = why_double(&x, scale, c->digits);
+    text_i128 units = 0;
+    if (why || (scale <= c->scale && !text_wide(&x, c->scale, &units))) {
+        c->can &= ~(unsigned)CAN_I128;
+        c->why = why ? why : "too many digits";
+    }
+    if (!why && scale > c->deepest) c->deepest = scale;
+    ((text_i128 *)c->wide)[i] = units;
 }
 
 /* The bits that a float has, its least exponent, and its greatest. */

@@ -5,9 +5,6 @@
 #include "text/field.h"
 #include "text/text.h"
 
-/* The bits of text_column.can, of a column without a dtype. */
-enum { CAN_I64 = 1, CAN_U64 = 2, CAN_F64 = 4, CAN_ALL = 7 };
-
 /* Whether column k holds numbers at all. */
 static inline bool text_has_numbers(const text_rows *rows, const text_layout *l, int k) {
     const bool may = l->kinds[k] & (TEXT_NUMBERS | TEXT_KEYS);
@@ -31,8 +28,9 @@ bool text_is_exact(bf_dtype dtype, const text_number *n);
 /* A fraction of more digits is a double's own print: its greatest without its point. */
 #define TEXT_FRACTION_MOST 999999999999999u
 
-/* Keeps a number as an integer in units of 10^-scale. */
+/* Keeps a number as an integer in units of 10^-scale, of 64 bits; and of 128 bits. */
 void text_store_decimal(text_column *c, int64_t i, const text_number *n);
+void text_store_wide(text_column *c, int64_t i, const text_number *n);
 
 /* Keeps a number in the forms of its column. False if it is not of the dtype asked for. */
 static inline bool text_store_number(const text_layout *l, text_column *c, int64_t i,
@@ -41,8 +39,11 @@ static inline bool text_store_number(const text_layout *l, text_column *c, int64
     if (c->exact && !text_is_exact(dtype, n)) return false;
     if (dtype != BF_NONE && dtype != BF_F64) return text_store_as(dtype, c->floats, i, n);
     if (c->floats) ((double *)c->floats)[i] = text_double(n);
-    if (!c->integers) return true;
-    if (l->decimals && (c->scale > 0 || !n->integer)) {
+    if (!c->integers) {
+        if (c->wide) text_store_wide(c, i, n);
+        return true;
+    }
+    if (l->digits && (c->scale > 0 || !n->integer)) {
         if (c->scale == -n->exponent && n->digits <= TEXT_FRACTION_MOST && !n->longer && !n->other)
             ((uint64_t *)c->integers)[i] = n->negative ? 0 - n->digits : n->digits;
         else
@@ -53,7 +54,7 @@ static inline bool text_store_number(const text_layout *l, text_column *c, int64
     ((uint64_t *)c->integers)[i] = n->negative ? 0 - n->digits : n->digits;
     if (!n->integer || n->digits > most || n->negative)
         c->can &= !n->integer ? CAN_F64
-                              : CAN_F64 | (n->digits <= most ? CAN_I64 : 0) |
+                              : CAN_F64 | CAN_I128 | (n->digits <= most ? CAN_I64 : 0) |
                                     (n->negative && n->digits > 0 ? 0 : CAN_U64);
     return true;
 }
@@ -95,6 +96,12 @@ static inline void text_store_short_decimal(text_column *c, int64_t i, const tex
     text_store_decimal(c, i, &long_way);
 }
 
+static inline void text_store_short_wide(text_column *c, int64_t i, const text_short *n,
+                                         bool negative) {
+    const text_number whole = {.digits = n->digits, .exponent = -n->decimals, .negative = negative};
+    text_store_wide(c, i, &whole);
+}
+
 /* text_store_number for a short number. */
 static inline bool text_store_short(const text_layout *l, text_column *c, int64_t i,
                                     const text_short *n, bool negative) {
@@ -103,8 +110,11 @@ static inline bool text_store_short(const text_layout *l, text_column *c, int64_
         const double value = text_short_double(n);
         ((double *)c->floats)[i] = negative ? -value : value;
     }
-    if (!c->integers) return true;
-    if (l->decimals) {
+    if (!c->integers) {
+        if (c->wide) text_store_short_wide(c, i, n, negative);
+        return true;
+    }
+    if (l->digits) {
         text_store_short_decimal(c, i, n, negative);
         return true;
     }

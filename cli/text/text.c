@@ -16,12 +16,14 @@ int text_candidates(const text_layout *layout) {
 }
 
 bf_dtype text_candidate(const text_layout *layout, int i) {
-    static const bf_dtype found[TEXT_CANDIDATES] = {BF_I64, BF_U64, BF_F64};
+    static const bf_dtype found[TEXT_CANDIDATES] = {BF_I64, BF_U64, BF_I128, BF_F64};
     return layout->dtype == BF_NONE ? found[i] : layout->dtype;
 }
 
 unsigned text_column_can(const text_layout *layout, int column) {
-    const unsigned numbers = (1u << text_candidates(layout)) - 1;
+    const unsigned all = (1u << text_candidates(layout)) - 1;
+    const bool wide = layout->dtype != BF_NONE || layout->digits > BF_SCALE_MOST;
+    const unsigned numbers = wide ? all : all & ~(unsigned)CAN_I128;
     const unsigned kinds = layout->kinds[column];
     if (kinds & TEXT_NUMBERS) return numbers;
     return kinds & TEXT_KEYS ? numbers | TEXT_CAN_STRINGS : TEXT_CAN_STRINGS;
@@ -51,6 +53,7 @@ void text_rows_free(text_rows *rows) {
         free(rows->columns[k].strings.bytes);
         free(rows->columns[k].strings.offsets);
         free(rows->columns[k].valid);
+        free(rows->columns[k].wide);
     }
     free(rows->columns);
     free(rows->memory);
@@ -85,10 +88,26 @@ static bool reserve_others(text_rows *rows, const text_layout *l, int k, size_t 
     return !text_tells_nulls(l, k) || c->valid;
 }
 
+/* Makes room for the integers of columns that are wide. */
+static bool reserve_wide(text_rows *rows, const text_layout *l, bool anew) {
+    bool good = true;
+    for (int k = 0; k < l->columns && good; k++) {
+        text_column *c = &rows->columns[k];
+        if (anew || !c->is_wide) {
+            free(c->wide);
+            c->wide = NULL;
+        }
+        if (!c->is_wide || c->wide || !has_form(rows, l, k, TEXT_INTEGERS)) continue;
+        c->wide = malloc((size_t)rows->room * sizeof(text_i128));
+        good = c->wide != NULL;
+    }
+    return good;
+}
+
 bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room) {
     const size_t floats = floats_bytes(layout);
     size_t bytes = 0, n = ((size_t)room / 8 + 1) * 8; /* so that every array is aligned */
-    if (room <= rows->room) return true;
+    if (room <= rows->room) return reserve_wide(rows, layout, false);
     for (int k = 0; k < layout->columns; k++) {
         if (has_form(rows, layout, k, TEXT_INTEGERS)) bytes += n * sizeof(int64_t);
         if (has_form(rows, layout, k, TEXT_FLOATS)) bytes += n * floats;
@@ -99,20 +118,22 @@ bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room)
     char *at = rows->memory;
     for (int k = 0; at && k < layout->columns; k++) {
         text_column *c = &rows->columns[k];
-        c->integers = has_form(rows, layout, k, TEXT_INTEGERS) ? at : NULL;
-        if (c->integers) at += n * sizeof(int64_t);
+        c->narrow = has_form(rows, layout, k, TEXT_INTEGERS) ? at : NULL;
+        if (c->narrow) at += n * sizeof(int64_t);
         c->floats = has_form(rows, layout, k, TEXT_FLOATS) ? at : NULL;
         if (c->floats) at += n * floats;
     }
     bool good = rows->memory != NULL;
     for (int k = 0; good && k < layout->columns; k++) good = reserve_others(rows, layout, k, n);
+    good = good && reserve_wide(rows, layout, true);
     if (!good) rows->room = 0;
     return good;
 }
 
 const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, int column, int i) {
     const text_column *c = &rows->columns[column];
-    return text_candidate_form(layout, i) == TEXT_FLOATS ? c->floats : c->integers;
+    if (text_candidate_form(layout, i) == TEXT_FLOATS) return c->floats;
+    return text_candidate(layout, i) == BF_I128 ? c->wide : c->integers;
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -553,11 +574,14 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         const unsigned forms = rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS);
         const unsigned numbers = layout->dtype != BF_NONE ? 1
                                  : forms == TEXT_FLOATS   ? CAN_F64
-                                 : c->scale > 0           ? CAN_I64 | CAN_F64
+                                 : c->is_wide             ? CAN_I128 | CAN_F64
+                                 : c->scale > 0           ? CAN_I64 | CAN_I128 | CAN_F64
                                                           : CAN_ALL;
-        c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
+        c->can = text_has_numbers(rows, layout, k) ? numbers & text_column_can(layout, k) : 0;
+        c->integers = c->is_wide ? NULL : c->narrow;
         c->words = false;
         c->deepest = 0;
+        c->digits = layout->digits;
         c->why = NULL;
         c->exact = layout->dtype != BF_NONE && !layout->inferred && (layout->kinds[k] & TEXT_KEYS);
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);

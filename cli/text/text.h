@@ -51,7 +51,7 @@ typedef struct text_options {
     bool header;         /* the first row holds names; as it does if a column has a name */
     bool table;          /* the same; and header not given: if all in it look like names, */
     bool no_header;      /* unless this says that it holds none */
-    bf_dtype dtype;      /* of the numbers; BF_NONE: the most exact of i64, u64 and f64 */
+    bf_dtype dtype;      /* of the numbers; BF_NONE: the most exact candidate */
     size_t longest;      /* bytes of a line that memory allows; 0: no limit but that of all lines */
     size_t share;        /* that it allows to several threads at once */
     const text_chooser *chooser; /* NULL: none */
@@ -87,7 +87,7 @@ typedef struct text_layout {
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
     text_nulls nulls;
     bool skip_nulls, lax;
-    bool decimals;      /* integers of a column may be in units of 10^-scale */
+    int digits;         /* those of integers in units of 10^-scale: rows_options.digits */
     bool inferred;      /* keys that are none of the dtype asked for are strings, not refused */
     const char *option; /* as in the options */
     int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
@@ -137,9 +137,10 @@ int text_layout_column(const text_layout *layout, const char *item);
 /* Whether a field is no number at all, nor a number with a slip in it. */
 bool text_looks_like_name(const char *at, const char *end);
 
-/* The types that a column may be held as, the most exact first: i64, u64, f64, or the dtype asked
- * for. */
-enum { TEXT_CANDIDATES = 3 };
+/* The types that a column may be held as, the most exact first: i64, u64, i128 (with decimals),
+ * f64, or the dtype asked for. */
+enum { TEXT_CANDIDATES = 4 };
+enum { CAN_I64 = 1, CAN_U64 = 2, CAN_I128 = 4, CAN_F64 = 8, CAN_ALL = 15 }; /* as bits */
 int text_candidates(const text_layout *layout);
 bf_dtype text_candidate(const text_layout *layout, int i);
 unsigned text_candidate_form(const text_layout *layout, int i);
@@ -155,11 +156,15 @@ unsigned text_column_can(const text_layout *layout, int column);
 enum { TEXT_INTEGERS = 1, TEXT_FLOATS = 2, TEXT_STRINGS = 4 };
 
 /* The fields of one column of some rows, in the forms wanted. With decimals, a number that is no
- * integer is one in units of 10^-scale, as the candidate i64: unless it takes more than 15 digits,
- * for then it was a double. */
+ * integer is one in units of 10^-scale, as the candidates i64 and i128: unless it takes more than
+ * 15 digits, for then it was a double. */
 typedef struct text_column {
-    void *integers;  /* i64 and u64 have the same bits */
-    int scale;       /* of the integers: set by the caller; u64 has scale 0 */
+    void *integers;  /* i64 and u64 have the same bits; NULL: there are none, or they are wide */
+    void *wide;      /* i128 in place of them */
+    void *narrow;    /* room for integers that are not wide */
+    int scale;       /* of the integers, and whether they are wide: set by the caller, */
+    bool is_wide;    /* before room is made */
+    int digits;      /* of the layout */
     int deepest;     /* the least scale that all of them have; above `scale`, some were not held */
     void *floats;    /* f64, or the dtype asked for */
     unsigned can;    /* bit i: all numbers are candidate i's */
@@ -171,6 +176,29 @@ typedef struct text_column {
     uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
 
+/* What the integers of a column are held in, with decimals: units of 10^-scale (of u64 always 1),
+ * in 64 or in 128 bits. Threads that read rows look at them meanwhile. Of the rows so far, the
+ * least integer and the greatest one; and 0. */
+typedef struct text_unit {
+    _Atomic unsigned char scale;
+    _Atomic bool wide;
+    text_i128 least, greatest;
+} text_unit;
+
+/* Whether the integers of a column that has these candidates left are those of 128 bits alone. */
+static inline bool text_unit_is_wide(unsigned can) {
+    return (can & (CAN_I64 | CAN_U64 | CAN_I128)) == CAN_I128;
+}
+
+/* Some rows of the column, which has the candidates `can`, have been read. Whether their numbers
+ * need another unit; and takes the unit that holds them and all rows before, and leaves the
+ * candidates that do. Returns whether the rows were read with another unit. */
+bool text_unit_changes(const text_unit *u, unsigned can, const text_column *c);
+bool text_unit_take(text_unit *u, unsigned *can, const text_column *c);
+
+/* Notes n rows that were read with this unit. */
+void text_unit_note(text_unit *u, unsigned can, const text_column *c, int64_t n);
+
 typedef struct text_rows {
     const unsigned char *forms; /* of each column, the caller's */
     text_column *columns;
@@ -180,7 +208,7 @@ typedef struct text_rows {
     bool quoted;      /* some fields are; set by the caller */
     bool special;     /* there is more to do than to read numbers */
     bool no_memory;   /* why reading failed */
-    void *memory;     /* where the numbers are */
+    void *memory;     /* where the numbers are, but for wide ones */
     text_marks marks; /* of a stretch of the text */
     uint64_t *seen;   /* of JSON: for each column, the stamp of the line that it was last in */
     uint64_t stamp;

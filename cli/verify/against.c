@@ -37,17 +37,28 @@ static bf_dtype dtype_of(const check *c, int file) {
     return c->info.dtype;
 }
 
+/* Reads decimals, and integers of 128 bits, in the units of the saved state. */
+static void take_units(const check *c, rows *r) {
+    rows_raise_scale(r, 0, c->info.scale);
+    if (c->info.dtype == BF_I128 && rows_can_be(r, BF_I128)) rows_take_as(r, BF_I128);
+}
+
 static int load_one(check *c, const char *name) {
     loaded *f = &c->files[c->opened];
-    int code = verify_open(&f->rows, name, &c->options->input, &c->limit);
+    const bool value = c->saved.state && c->info.op != BF_PROD;
+    int code = verify_open(&f->rows, name, &c->options->input, value, &c->limit);
     if (code != EXIT_DONE) return code;
     const bf_dtype wanted = dtype_of(c, c->opened++);
+    if (value) take_units(c, &f->rows);
     if (c->saved.histogram) rows_demand(&f->rows, wanted == BF_NONE ? BF_F64 : wanted);
     code = rows_load(&f->rows, &f->elements);
     if (code != EXIT_DONE) return code;
     if (wanted != BF_NONE && f->elements.dtype != wanted)
         return fail(EXIT_DATA, name, "this is %s, %s is a state of %s",
                     bf_dtype_name(f->elements.dtype), c->options->against, bf_dtype_name(wanted));
+    if (value && rows_scale(&f->rows, 0) != c->info.scale)
+        return fail(EXIT_DATA, name, "%d digits behind the point, and %s is a state of %d",
+                    rows_scale(&f->rows, 0), c->options->against, c->info.scale);
     const int64_t n = f->elements.shape[0], keys = c->files[0].elements.shape[0];
     if (c->kind.count > 0 && n != keys)
         return fail(EXIT_DATA, name, "it holds %lld values, and there are %lld keys", (long long)n,

@@ -247,8 +247,9 @@ static int do_generated(const machine *m, verdict *v) {
     return code == EXIT_DONE ? verify_dictionaries(m, v) : code;
 }
 
-int verify_open(rows *r, const char *name, const input *in, spool_limit *limit) {
-    const rows_options how = {.threads = 1, .settled = true, .ordered = true, .keep = limit};
+int verify_open(rows *r, const char *name, const input *in, bool decimals, spool_limit *limit) {
+    rows_options how = {.threads = 1, .settled = true, .ordered = true, .keep = limit};
+    how.digits = decimals ? BF_SCALE_MOST_I128 : 0;
     const int code = rows_open_column(r, name, in, &how);
     if (code == EXIT_DONE) progress_start(name, rows_bytes(r));
     if (code != EXIT_DONE || r->source.text || r->source.count >= 0) return code;
@@ -290,7 +291,7 @@ static int do_file(const machine *m, const options *o, verdict *v) {
     bf_array all;
     spool_limit limit;
     spool_limit_set(&limit, 0);
-    int code = verify_open(&r, o->files[0], &o->input, &limit);
+    int code = verify_open(&r, o->files[0], &o->input, false, &limit);
     if (code != EXIT_DONE) return code;
     code = rows_load(&r, &all);
     if (code == EXIT_DONE) {

@@ -65,9 +65,9 @@ outcome verify_saved_checksum(const void *bytes, size_t size);
 bool verify_same(const outcome *a, const outcome *b);
 void verify_text(const outcome *r, char text[BF_VALUE_TEXT]);
 
-/* Opens a file of one column, all of which can be loaded. Returns an exit code, having reported the
- * failure. */
-int verify_open(rows *r, const char *name, const input *in, spool_limit *limit);
+/* Opens a file of one column, all of which can be loaded; decimals: its numbers may have a scale.
+ * Returns an exit code, having reported the failure. */
+int verify_open(rows *r, const char *name, const input *in, bool decimals, spool_limit *limit);
 
 /* Returns elements [first, last) of a. */
 bf_array verify_slice(const bf_array *a, int64_t first, int64_t last);

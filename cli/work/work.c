@@ -191,7 +191,7 @@ static bool take_place(checkpoint_reader *from, rows *r) {
     rows_kind *kinds = from->bad ? NULL : calloc((size_t)r->columns, sizeof *kinds);
     for (int k = 0; kinds && k < r->columns; k++) {
         kinds[k].can = (unsigned)checkpoint_number(from, 1, 255);
-        kinds[k].scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST);
+        kinds[k].scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
     }
     const bool good = kinds && !from->bad && rows_seek(r, &p, kinds);
     free(kinds);
@@ -419,17 +419,20 @@ static int note_walk(work *w, int code, bool keep) {
 static bool settle_input(rows *r) {
     const int n = r->columns;
     bool changed = false;
-    unsigned *all = ranks_allocate(2 * (size_t)n * sizeof *all);
+    unsigned *all = ranks_allocate(3 * (size_t)n * sizeof *all);
     for (int k = 0; k < n; k++) all[k] = r->can[k];
-    for (int k = 0; k < n; k++)
-        all[n + k] = ~0u << r->scales[k]; /* what is set on all is that of
-                                             the greatest */
-    ranks_and(all, 2 * n);
+    for (int k = 0; k < n; k++) { /* what is set on all is that of the greatest */
+        const uint64_t scales = ~(uint64_t)0 << r->units[k].scale;
+        all[n + k] = (unsigned)scales;
+        all[2 * n + k] = (unsigned)(scales >> 32);
+    }
+    ranks_and(all, 3 * n);
     for (int k = 0; k < n; k++) {
         const bf_dtype dtype = rows_dtype(r, k);
         const int scale = rows_scale(r, k);
         r->can[k] = all[k];
-        r->scales[k] = (unsigned char)__builtin_ctz(all[n + k]);
+        const uint64_t scales = (uint64_t)all[2 * n + k] << 32 | all[n + k];
+        r->units[k].scale = (unsigned char)__builtin_ctzll(scales);
         changed = changed || rows_dtype(r, k) != dtype || rows_scale(r, k) != scale;
     }
     free(all);

@@ -38,11 +38,12 @@ typedef struct bf_reduce_options {
     bf_overflow_policy overflow; /* prod of integers: error (default), or wrap modulo 2^64 */
     const bf_value *empty; /* of many at once (axis.h): the min, max, argmin or argmax of nothing,
                               of the results' dtype; NULL: BF_E_EMPTY */
-    int scale; /* integers stand for themselves times 10^-scale, from 0 (default) to BF_SCALE_MOST:
-                  means, deviations, norms and what out_dtype asks for are divided before they are
-                  rounded, and other values have a scale (value.h): this one, or twice this one for
-                  sumsq and dot. Not for prod, for floats, for states (which have their own:
-                  bf_state_rescale), nor for many at once but groups */
+    int scale;             /* integers stand for themselves times 10^-scale, from 0 (default) to
+                              BF_SCALE_MOST_I128:
+                              means, deviations, norms and what out_dtype asks for are divided before they are
+                              rounded, and other values have a scale (value.h): this one, or twice this one for
+                              sumsq and dot. Not for prod, for floats, for states (which have their own:
+                              bf_state_rescale), nor for many at once but groups */
 } bf_reduce_options;
 
 /* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP). */
@@ -50,10 +51,11 @@ typedef struct bf_reduce_options {
 
 /* Reduces array by op: any but BF_DOT (dot.h) and BF_DESCRIBE (describe.h). options may be NULL.
  * The value's dtype is options->out_dtype if given. Otherwise it is BF_I192 for sum, sumsq and prod
- * of integers and bools (with BF_OVERFLOW_WRAP, BF_I64 or BF_U64 for prod); BF_I64 for argmin and
- * argmax; the array's for min and max; BF_F64 for all others. O(n). The array is read once, and not
- * copied if it is contiguous. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY,
- * BF_E_OVERFLOW (prod of integers past 128 bits), BF_E_MEMORY. */
+ * of integers and bools (with BF_OVERFLOW_WRAP, BF_I64 or BF_U64 for prod), and for min and max of
+ * BF_I128; BF_I64 for argmin and argmax; the array's for min and max; BF_F64 for all others. O(n).
+ * The array is read once, and not copied if it is contiguous. Errors: BF_E_ARGUMENT, BF_E_DTYPE,
+ * BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW (prod of integers past 128 bits, sumsq of BF_I128
+ * past 192 bits), BF_E_MEMORY. */
 BF_API bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
                            const bf_reduce_options *options, bf_value *value);
 

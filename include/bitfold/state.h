@@ -63,9 +63,10 @@ BF_API bf_status bf_state_seek(bf_state *state, int64_t index);
 BF_API bf_status bf_state_rescale(bf_state *state, int scale);
 
 /* Adds what `from` holds to `into`; `from` is unchanged, and may belong to another context, which
- * is not used: but no other call may be changing it. Both have one op and dtype, else BF_E_STATE;
- * so have ordered states whose places do not fit. The greater scale is that of both: BF_E_OVERFLOW
- * as bf_state_rescale says. BF_E_OVERFLOW past 2^62 elements, BF_E_MEMORY. */
+ * is not used: but no other call may be changing it. Both have one op and dtype (but a state of
+ * BF_I128 takes those of all integers but bool, exactly), else BF_E_STATE; so have ordered states
+ * whose places do not fit. The greater scale is that of both: BF_E_OVERFLOW as bf_state_rescale
+ * says. BF_E_OVERFLOW past 2^62 elements, BF_E_MEMORY. */
 BF_API bf_status bf_state_merge(bf_state *into, const bf_state *from);
 
 /* The same for data that follow: index i of `from` becomes the next index of `into` plus i. So

@@ -70,7 +70,11 @@ typedef enum bf_dtype {
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
         BF_I192 = 32, /* results only: a 192-bit two's complement integer */
-    BF_PAIR = 33      /* two uint64_t: keys, values of tables, quantiles with their dtype */
+    BF_PAIR = 33,     /* two uint64_t: keys, values of tables, quantiles with their dtype */
+    BF_I128 = 34 /* a 128-bit two's complement integer in this machine's byte order, as __int128:
+                    16 bytes, which need not be aligned. bf_reduce, bf_dot, their _shards,
+                    bf_describe and states take it, for all but prod, and compute on the CPU.
+                    Their results are BF_I192. Every other call returns BF_E_DTYPE */
 } bf_dtype;
 
 /* X(identifier, number, name) */

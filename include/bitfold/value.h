@@ -21,11 +21,13 @@ typedef struct bf_value {
     } as;
 } bf_value;
 
-/* The greatest scale of integers that calls take: 18 digits fit 64 bits. */
+/* The greatest scale that calls take: 18 digits fit 64 bits. Reductions, whose elements may be of
+ * BF_I128, take more: 38 digits fit 128 bits. */
 #define BF_SCALE_MOST 18
+#define BF_SCALE_MOST_I128 38
 
 /* The longest text that bf_value_format writes, with its NUL. */
-#define BF_VALUE_TEXT 64
+#define BF_VALUE_TEXT 96
 
 /* Writes the value as decimal text, whatever the locale: integers with every digit, and of a scale
  * without zeros at the end of their fraction; floats as the shortest decimal that reads back to the

@@ -19,7 +19,7 @@ OPS = {
 NAN_POLICIES = {"propagate": 0, "skip": 1, "error": 2}
 OVERFLOW_POLICIES = {"error": 0, "wrap": 1}
 MAX_DIMS = 8
-VALUE_TEXT = 64
+VALUE_TEXT = 96
 MESSAGE_TEXT = 160
 DEVICE_AUTO, DEVICE_CPU = -2, -1
 

@@ -126,23 +126,31 @@ static bf_status follow_choice(bf_context *context, bf_choice choice, int device
 }
 
 /* A GPU takes memory of any kind, the CPU only memory that the host can touch. */
-static bf_status check_reach(bf_context *context, const bf_memory *memory, int n) {
+static bf_status check_reach(bf_context *context, const bf_backend *by, const char *why,
+                             const bf_memory *memory, int n) {
     int device;
     char name[BF_DEVICE_TEXT];
-    for (int i = 0; i < n && context->fixed == &bf_backend_cpu; i++) {
+    for (int i = 0; i < n && by == &bf_backend_cpu; i++) {
         if (bf_where_is(memory[i].data, &device) != BF_WHERE_DEVICE) continue;
         bf_device_format(device, name);
-        return bf_fail(context, BF_E_DEVICE,
-                       "the data are in the memory of %s, and this context is the CPU's", name);
+        return bf_fail(context, BF_E_DEVICE, "the data are in the memory of %s, and %s", name, why);
     }
     return BF_OK;
 }
 
+static const char cpu_context[] = "this context is the CPU's";
+
 bf_status bf_place(bf_context *context, const bf_demand *demand) {
     bf_operand operands[BF_MEMORY_MOST];
+    if (demand->cpu) {
+        use_backend(context, &bf_backend_cpu, context->fixed == NULL ? demand->on_host : "");
+        return check_reach(context, &bf_backend_cpu, demand->on_host, demand->memory, demand->n);
+    }
     if (context->fixed != NULL) {
         context->used = context->fixed;
-        return demand->follows ? BF_OK : check_reach(context, demand->memory, demand->n);
+        return demand->follows
+                   ? BF_OK
+                   : check_reach(context, context->fixed, cpu_context, demand->memory, demand->n);
     }
     bf_machine machine = demand->follows ? (bf_machine){0} : machine_of(context);
     int device = look_at_memory(demand, operands);
@@ -162,7 +170,7 @@ bf_status bf_place_copy(bf_context *context, const void *to, const void *from,
     *by = open != NULL ? open : &bf_backend_cpu;
     if (!on_gpu || open != NULL) return BF_OK;
     const bf_memory memory[] = {{to, 1}, {from, 1}};
-    if (context->fixed != NULL) return check_reach(context, memory, 2);
+    if (context->fixed != NULL) return check_reach(context, context->fixed, cpu_context, memory, 2);
     *by = bf_backend_gpu();
     return bf_backend_open_gpu(context, device);
 }

@@ -22,6 +22,8 @@ typedef struct bf_demand {
     const bf_backend *home; /* where the object lives; NULL: nowhere yet, or it is empty */
     const char *on_host, *on_gpu;
 
+    bool cpu; /* the CPU alone can do it, for the reason on_host: whatever device was asked for */
+
     int n; /* at most BF_MEMORY_MOST */
     const bf_memory *memory;
 } bf_demand;

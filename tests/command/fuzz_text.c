@@ -74,10 +74,20 @@ static double digest(const text_rows *rows, int64_t i) {
     return hash;
 }
 
+/* Integers of 128 bits are the numbers that were read, if these have no fraction. */
+static void check_wide(const text_rows *rows) {
+    const text_column *c = &rows->columns[0];
+    const text_i128 *const wide = c->wide;
+    const bool held = wide && c->floats && c->can & CAN_I128 && c->scale == 0 && c->deepest == 0;
+    for (int64_t i = 0; held && i < rows->n; i++)
+        check_double((double)wide[i], ((const double *)c->floats)[i] + 0.0);
+}
+
 static void append(reading *x, const text_input *t, const text_rows *rows, int64_t size) {
     const int last = text_candidates(&t->layout) - 1;
     require(x->n + rows->n <= size);
     if (rows->n == 0) return;
+    check_wide(rows);
     if (rows->special)
         for (int64_t i = 0; i < rows->n; i++) x->numbers[x->n + i] = digest(rows, i);
     else if (text_candidate(&t->layout, last) == BF_F64)
@@ -119,6 +129,11 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
     for (int k = 0; k < t->layout.columns && k < (int)sizeof forms; k++)
         forms[k] = form_of(&t->layout, k);
     require(x.numbers != NULL && text_rows_open(&rows, &t->layout, forms));
+    t->layout.digits = BF_SCALE_MOST_I128;
+    for (int k = 0; k < t->layout.columns; k++) {
+        rows.columns[k].is_wide = size & 1;
+        rows.columns[k].scale = size & 2 ? (int)(size % (BF_SCALE_MOST_I128 + 1)) : 0;
+    }
     if (step > 0) {
         free(t->first.buffer); /* it is of another size */
         t->first = (text_piece){.buffer = NULL};

@@ -199,7 +199,7 @@ class Infer(CommandTest):
     LARGE = {"9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615"}
     WHYS = {"18446744073709551616": "too many digits", "nan": "no decimal number",
             "0x1p3": "no decimal number", "1.234567890123456": "a fraction of more than 15 digits",
-            "1e-19": "more than 18 digits behind the point"}
+            "1e-19": "too many digits behind the point"}
 
     def expected(self, rows, lines, k):
         """dtype, rows, nulls, line, field and cause of a column."""

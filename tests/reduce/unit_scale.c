@@ -34,7 +34,7 @@ static void results_are_divided_before_they_are_rounded(void **unused) {
     (void)unused;
     static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM};
     for (int c = 0; c < 40 * INTEGERS; c++) {
-        const int scale = c % (BF_SCALE_MOST + 1), ddof = c % 2;
+        const int scale = c % (BF_SCALE_MOST_I128 + 1), ddof = c % 2;
         const bf_dtype dtype = integers[c % INTEGERS];
         fill(dtype, data, N, (data_kind)(c / INTEGERS % KIND_COUNT), (uint64_t)c);
         const bf_array a = bf_array_of(dtype, data, N);
@@ -168,7 +168,8 @@ static void saved_states_keep_their_scale(void **unused) {
     assert_int_equal(info.scale, 3);
     assert_int_equal(bf_state_result(back, NULL, &v), BF_OK);
     check_text(v, "0.116", 0.116);
-    for (int scale = 0; scale < 256; scale += scale ? 60 : 19) { /* one that was never saved */
+    for (int scale = 0; scale < 256;
+         scale += scale ? 60 : BF_SCALE_MOST_I128 + 1) { /* one that was never saved */
         saved.bytes[15] = (unsigned char)scale;
         sign(&saved);
         bf_state *none = NULL;
@@ -207,14 +208,14 @@ static void scales_that_there_are_not_are_refused(void **unused) {
     bf_value v;
     assert_int_equal(bf_reduce(context, BF_SUM, &floats, &options, &v), BF_E_ARGUMENT);
     assert_int_equal(bf_reduce(context, BF_PROD, &whole, &options, &v), BF_E_ARGUMENT);
-    options.scale = BF_SCALE_MOST + 1;
+    options.scale = BF_SCALE_MOST_I128 + 1;
     assert_int_equal(bf_reduce(context, BF_SUM, &whole, &options, &v), BF_E_ARGUMENT);
     options.scale = -1;
     assert_int_equal(bf_reduce(context, BF_SUM, &whole, &options, &v), BF_E_ARGUMENT);
     bf_state *s = make_state(context, BF_SUM, BF_I64);
     assert_int_equal(bf_state_rescale(s, 4), BF_OK);
     assert_int_equal(bf_state_rescale(s, 3), BF_E_ARGUMENT);
-    assert_int_equal(bf_state_rescale(s, BF_SCALE_MOST + 1), BF_E_ARGUMENT);
+    assert_int_equal(bf_state_rescale(s, BF_SCALE_MOST_I128 + 1), BF_E_ARGUMENT);
     options.scale = 1;
     assert_int_equal(bf_state_result(s, &options, &v), BF_E_ARGUMENT);
     bf_state_destroy(s);

@@ -109,6 +109,81 @@ static void a_context_used_by_two_threads_gives_no_wrong_sum(void **unused) {
     free(x);
 }
 
+/* ---- a dtype that few calls take ---------------------------------------------------------------
+ */
+
+/* Whether a call that has no options for the dtype of its numbers takes those of 128 bits. */
+static bool takes_i128(const char *name) {
+    static const char *const taking[] = {"bf_reduce", "bf_reduce_shards", "bf_dot", "bf_dot_shards",
+                                         "bf_describe"};
+    for (size_t i = 0; i < sizeof taking / sizeof *taking; i++)
+        if (strcmp(name, taking[i]) == 0) return true;
+    return false;
+}
+
+/* Half as many elements of 16 bytes, or of an unknown dtype. */
+static void set_dtype(world *w, bf_dtype dtype) {
+    bf_array *const all[] = {&w->f64, &w->i64, &w->zeros, &w->out_f64, &w->out_i64};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        all[i]->dtype = dtype;
+        all[i]->shape[0] = WORLD_N / 2;
+    }
+    w->f32 = w->u16 = w->bools = w->f64;
+}
+
+static void integers_of_128_bits_are_refused_where_nothing_takes_them(void **unused) {
+    (void)unused;
+    enum { UNKNOWN = 99 };
+    world *unknown = make_world(NULL, 1), *wide = make_world(NULL, 1);
+    set_dtype(unknown, (bf_dtype)UNKNOWN);
+    set_dtype(wide, BF_I128);
+    for (int i = 0; i < CONTEXT_CALLS; i++) {
+        const char *name = context_calls[i].name;
+        const bf_status refused = context_calls[i].call(unknown);
+        const bf_status found = context_calls[i].call(wide);
+        const bool taken = found == BF_OK || found == BF_E_OVERFLOW;
+        if (refused != BF_OK &&
+            (takes_i128(name) ? !taken : found != refused && found != BF_E_DTYPE))
+            fail_msg("%s of i128: %d, of an unknown dtype: %d", name, found, refused);
+    }
+    world_destroy(unknown);
+    world_destroy(wide);
+}
+
+#define REFUSED(call) assert_int_equal(call, BF_E_DTYPE)
+
+static void objects_of_128_bits_are_refused_but_states(void **unused) {
+    (void)unused;
+    const bf_dtype key = BF_I128;
+    const bf_aggregate sums = {BF_SUM, BF_I128};
+    const bf_groups_options keyed = BF_GROUPS_OPTIONS(.key = BF_I128);
+    const bf_groups_options summed =
+        BF_GROUPS_OPTIONS(.key = BF_I64, .count = 1, .aggregates = &sums);
+    const bf_table_options table = BF_TABLE_OPTIONS(.key = BF_I128, .value = BF_F64);
+    const bf_table_options values = BF_TABLE_OPTIONS(.key = BF_I64, .value = BF_I128);
+    const bf_dtype three[] = {BF_I128, BF_I128, BF_I128};
+    bf_context *c = make_context(NULL, 1);
+    void *none = NULL;
+    bf_dtype result;
+    bf_state *state = NULL;
+    REFUSED(bf_states_create(c, BF_SUM, BF_I128, 1, (void *)&none));
+    REFUSED(bf_histogram_create(c, BF_I128, NULL, (void *)&none));
+    REFUSED(bf_groups_create(c, &keyed, (void *)&none));
+    REFUSED(bf_groups_create(c, &summed, (void *)&none));
+    REFUSED(bf_table_create(c, &table, (void *)&none));
+    REFUSED(bf_table_create(c, &values, (void *)&none));
+    REFUSED(bf_quantiles_create(c, BF_I128, NULL, 0, NULL, (void *)&none));
+    REFUSED(bf_dictionary_create(c, 1, &key, (void *)&none));
+    REFUSED(bf_state_create(c, BF_PROD, BF_I128, &state));
+    for (bf_map_op op = BF_MAP_ADD; op <= BF_MAP_CAST; op++)
+        assert_int_not_equal(bf_map_result_dtype(op, three, bf_map_arity(op), BF_F64, &result),
+                             BF_OK);
+    for (bf_reduction op = BF_SUM; op <= BF_PROD; op++)
+        assert_int_equal(bf_reduce_dtype(op, BF_I128, NULL), BF_NONE);
+    assert_null(none);
+    bf_context_destroy(c);
+}
+
 /* ---- a small stack --------------------------------------------------------------------------- */
 
 enum { SMALL_STACK = 64 << 10 };
@@ -220,6 +295,8 @@ int main(void) {
         cmocka_unit_test(a_context_in_use_refuses_every_call),
         cmocka_unit_test(both_contexts_are_entered),
         cmocka_unit_test(a_context_used_by_two_threads_gives_no_wrong_sum),
+        cmocka_unit_test(integers_of_128_bits_are_refused_where_nothing_takes_them),
+        cmocka_unit_test(objects_of_128_bits_are_refused_but_states),
         cmocka_unit_test(a_stack_of_64_kib_is_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

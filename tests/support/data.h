@@ -18,7 +18,7 @@ static const bf_dtype all_dtypes[] = {
 };
 #define DTYPE_COUNT ((int)(sizeof all_dtypes / sizeof *all_dtypes))
 
-static inline bool is_float(bf_dtype dtype) { return dtype >= BF_F16; }
+static inline bool is_float(bf_dtype dtype) { return dtype >= BF_F16 && dtype <= BF_F64; }
 static inline bool is_signed(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_I64; }
 
 /* splitmix64 */

@@ -46,7 +46,7 @@ static bf_status describe_state(const bf_state *state, bf_dtype scaled,
     if (status != BF_OK) return status;
     if (scaled == BF_NONE) exact.scale = state->scale;
     const int64_t *least = state->words + bf_extreme_at(state->kind, state->dtype);
-    const int64_t *greatest = least + BF_EXTREME_WORDS;
+    const int64_t *greatest = least + bf_extreme_words(state->dtype);
     bf_reduce_options own = exact;
     own.out_dtype = BF_NONE; /* extremes keep their type */
     int64_t sum[BF_SUM_WORDS_MAX];

@@ -85,7 +85,7 @@ static bf_status merge_behind(bf_state *into, const bf_state *from, int64_t next
     if (extreme[BF_EXTREME_END] > BF_COUNT_MAX - next)
         status = bf_fail(into->context, BF_E_OVERFLOW, "an index beyond 2^62");
     for (int i = 0; i <= (moved->kind == BF_KIND_DESCRIPTION) && status == BF_OK; i++)
-        bf_extreme_shift(extreme + i * BF_EXTREME_WORDS, next);
+        bf_extreme_shift(extreme + i * bf_extreme_words(moved->dtype), next);
     if (status == BF_OK) status = merge_state(into, moved);
     free(moved);
     return status;
@@ -93,7 +93,7 @@ static bf_status merge_behind(bf_state *into, const bf_state *from, int64_t next
 
 static bf_status append_state(bf_state *into, const bf_state *from) {
     const int64_t *next = bf_state_next(into);
-    bool alike = from != NULL && into->op == from->op && into->dtype == from->dtype;
+    bool alike = from != NULL && bf_state_takes(into, from);
     if (!alike || next == NULL || *next == 0 || from->words[0] == 0) return merge_state(into, from);
     if (into->kind == BF_KIND_PRODUCT_TREE)
         return bf_fail(into->context, BF_E_STATE,

@@ -20,9 +20,11 @@ int bf_reduce_share(bf_kind kind) {
 
 bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *const arrays[],
                           int arity, int64_t count) {
-    int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(arrays[0]->dtype));
+    int64_t bytes = bf_bytes_of(count, bf_number_bytes(arrays[0]->dtype));
     const bf_memory memory[] = {{arrays[0]->data, bytes}, {arrays[arity - 1]->data, bytes}};
-    const bf_demand demand = {.share = bf_reduce_share(kind), .n = arity, .memory = memory};
+    bf_demand demand = {.share = bf_reduce_share(kind), .n = arity, .memory = memory};
+    demand.cpu = arrays[0]->dtype == BF_I128;
+    demand.on_host = "the CPU reduces i128";
     return bf_place(context, &demand);
 }
 

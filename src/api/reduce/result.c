@@ -7,7 +7,9 @@
 #include "seam/environment.h"
 
 bf_status bf_check_scale(bf_context *context, bf_reduction op, bf_dtype dtype, int scale) {
-    if (bf_scale_valid(dtype, scale) && (scale == 0 || op != BF_PROD)) return BF_OK;
+    bool integers = dtype != BF_NONE && dtype != BF_BOOL && !bf_dtype_is_float(dtype);
+    if (scale == 0 || (integers && op != BF_PROD && scale > 0 && scale <= BF_SCALE_MOST_I128))
+        return BF_OK;
     return bf_fail(context, BF_E_ARGUMENT, "%s of %s takes no scale of %d", bf_reduction_name(op),
                    dtype == BF_NONE ? "many at once" : bf_dtype_name(dtype), scale);
 }
@@ -36,11 +38,14 @@ bf_status bf_read_reduce_options(bf_context *context, bf_reduction op, bf_dtype 
     return bf_check_scale(context, op, dtype, options->scale);
 }
 
-static bf_status explain_failure(bf_context *context, bf_status status, int64_t nans) {
+static bf_status explain_failure(bf_context *context, bf_kind kind, bf_status status,
+                                 int64_t nans) {
     if (status == BF_E_NAN)
         return bf_fail(context, status, "%lld NaN in the data", (long long)nans);
     if (status == BF_E_EMPTY) return bf_fail(context, status, "no element to choose from");
-    return bf_fail(context, status, "the product takes more than 128 bits");
+    if (kind == BF_KIND_PRODUCT)
+        return bf_fail(context, status, "the product takes more than 128 bits");
+    return bf_fail(context, status, "the integer takes more than 192 bits: ask for f64");
 }
 
 bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
@@ -56,5 +61,6 @@ bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const 
             ? bf_result_product_tree(words, bf_product_tree_root(words), options, value)
             : bf_result_plain(op, dtype, words, options, value, &work);
     bf_environment_leave(environment);
-    return status == BF_OK ? BF_OK : explain_failure(context, status, bf_result_nans(kind, words));
+    return status == BF_OK ? BF_OK
+                           : explain_failure(context, kind, status, bf_result_nans(kind, words));
 }

@@ -45,8 +45,10 @@ static bf_status absorb_in_turn(bf_state *s, const bf_array a[], const bf_array 
 }
 
 /* Does the backend take several jobs at once? Only one that was asked for by name does. */
-static bool takes_shards(const bf_context *context) {
-    return context->fixed != NULL && context->fixed->reduce->absorb_shards != NULL;
+static bool takes_shards(const bf_state *s) {
+    const bf_context *context = s->context;
+    return context->fixed != NULL && s->dtype != BF_I128 &&
+           context->fixed->reduce->absorb_shards != NULL;
 }
 
 /* Writes the jobs of the shards that are not empty. Returns how many there are. */
@@ -92,8 +94,8 @@ static bf_status absorb_shards(bf_state *s, const bf_array a[], const bf_array b
         return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
     status = bf_state_keep(s, &kept);
     if (status != BF_OK) return status;
-    status = flat && takes_shards(s->context) ? absorb_at_once(s, a, b, n, count)
-                                              : absorb_in_turn(s, a, b, n);
+    status =
+        flat && takes_shards(s) ? absorb_at_once(s, a, b, n, count) : absorb_in_turn(s, a, b, n);
     bf_state_settle(s, kept, status);
     return status;
 }

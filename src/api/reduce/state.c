@@ -20,8 +20,9 @@ bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf
     if (state == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the state");
     if (strcmp(bf_reduction_name(op), "?") == 0)
         return bf_fail(context, BF_E_ARGUMENT, "no reduction has number %d", (int)op);
-    if (bf_dtype_bytes(dtype) == 0)
+    if (bf_number_bytes(dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
+    if (dtype == BF_I128 && op == BF_PROD) return bf_fail(context, BF_E_DTYPE, "no prod of i128");
     bf_kind kind = bf_kind_of(op, dtype);
     size_t words = (size_t)bf_state_room(kind, dtype);
     bf_state *made = malloc(sizeof *made + words * sizeof *made->words);
@@ -56,7 +57,7 @@ int64_t *bf_state_next(bf_state *s) {
 bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
                          int64_t *count) {
     if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    *count = bf_array_count(array);
+    *count = bf_array_elements(array, bf_number_bytes(array->dtype));
     if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "the array is not well formed");
     if (array->dtype != dtype)
         return bf_fail(context, BF_E_DTYPE, "%s data in a reduction of %s",
@@ -164,7 +165,8 @@ static bf_status seek_state(bf_state *state, int64_t index) {
     if (index < *next || index > BF_COUNT_MAX || (gap && !empty))
         return bf_fail(state->context, BF_E_ARGUMENT, "index %lld is out of range",
                        (long long)index);
-    int64_t *end[2] = {next, state->kind == BF_KIND_DESCRIPTION ? next + BF_EXTREME_WORDS : next};
+    int64_t *end[2] = {
+        next, state->kind == BF_KIND_DESCRIPTION ? next + bf_extreme_words(state->dtype) : next};
     for (int i = 0; i < 2; i++) {
         *end[i] = index;
         if (empty) end[i][-1] = index; /* the word before `end` is `begin` */
@@ -198,13 +200,25 @@ bf_status bf_state_rescale(bf_state *state, int scale) {
     return bf_leave(state->context, rescale_state(state, scale));
 }
 
-/* Copies a state, for use in another context. */
-static bf_state *copy_state(bf_context *context, const bf_state *from) {
-    bf_state *copy = malloc(sizeof *copy + bf_state_bytes(from));
+/* Copies a state to be merged with `into`, whose context and dtype it gets. */
+static bf_state *copy_state(const bf_state *into, const bf_state *from) {
+    const int words = bf_state_words(from->kind, into->dtype, from->words);
+    bf_state *copy = malloc(sizeof *copy + (size_t)words * sizeof *copy->words);
     if (copy == NULL) return NULL;
-    memcpy(copy, from, sizeof *copy + bf_state_bytes(from));
-    copy->context = context;
+    *copy = *from;
+    copy->context = into->context;
+    copy->dtype = into->dtype;
+    if (into->dtype == from->dtype)
+        memcpy(copy->words, from->words, bf_state_bytes(from));
+    else
+        bf_state_widen_words(from->op, from->dtype, from->words, copy->words);
     return copy;
+}
+
+bool bf_state_takes(const bf_state *into, const bf_state *from) {
+    const bool integers = from->dtype >= BF_I8 && from->dtype <= BF_U64;
+    return into->op == from->op &&
+           (into->dtype == from->dtype || (into->dtype == BF_I128 && integers));
 }
 
 bf_status bf_state_align(bf_state *into, const bf_state *from, bf_state **copy,
@@ -212,16 +226,18 @@ bf_status bf_state_align(bf_state *into, const bf_state *from, bf_state **copy,
     *copy = NULL;
     *aligned = from;
     if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no state to merge");
-    if (into->op != from->op || into->dtype != from->dtype)
+    if (!bf_state_takes(into, from))
         return bf_fail(into->context, BF_E_STATE, "%s of %s does not merge with %s of %s",
                        bf_reduction_name(from->op), bf_dtype_name(from->dtype),
                        bf_reduction_name(into->op), bf_dtype_name(into->dtype));
-    if (into->scale < from->scale) return rescale_state(into, from->scale);
-    if (into->scale == from->scale) return BF_OK;
-    *copy = copy_state(into->context, from);
-    if (*copy == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
-    *aligned = *copy;
-    return rescale_state(*copy, into->scale);
+    const bool same = into->dtype == from->dtype;
+    if (into->scale > from->scale || !same) {
+        *copy = copy_state(into, from);
+        if (*copy == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
+        *aligned = *copy;
+    }
+    return into->scale > from->scale ? rescale_state(*copy, into->scale)
+                                     : rescale_state(into, from->scale);
 }
 
 static bf_status finish_state(const bf_state *s, const bf_reduce_options *given, bf_value *value) {

@@ -34,10 +34,13 @@ size_t bf_state_bytes(const bf_state *state);
 /* Returns the word with the index of the next element, or NULL if the state is not ordered. */
 int64_t *bf_state_next(bf_state *state);
 
-/* Brings two states of one op and dtype to one scale: `into` itself, or a copy of `from`, which is
- * *aligned then and in *copy, to be freed; else *aligned is `from` itself. Errors, `into` as it
- * was: BF_E_ARGUMENT (from is NULL), BF_E_STATE (another op or dtype), BF_E_OVERFLOW, BF_E_MEMORY.
- */
+/* Can `from` be merged into `into`, by their ops and dtypes? */
+bool bf_state_takes(const bf_state *into, const bf_state *from);
+
+/* Brings two states of one op to one scale and dtype: `into` itself to a greater scale, or a copy
+ * of `from`, which is *aligned then and in *copy, to be freed; else *aligned is `from` itself.
+ * Errors, `into` as it was: BF_E_ARGUMENT (from is NULL), BF_E_STATE (another op or dtype),
+ * BF_E_OVERFLOW, BF_E_MEMORY. */
 bf_status bf_state_align(bf_state *into, const bf_state *from, bf_state **copy,
                          const bf_state **aligned);
 

@@ -102,7 +102,7 @@ bf_status bf_state_set_words(bf_state *state, const int64_t *words, int64_t coun
 
 void bf_words_merge(bf_reduction op, bf_dtype dtype, int64_t *into, const int64_t *from) {
     bf_status status = BF_E_STATE;
-    bool known = strcmp(bf_reduction_name(op), "?") != 0 && bf_dtype_bytes(dtype) > 0;
+    bool known = strcmp(bf_reduction_name(op), "?") != 0 && bf_number_bytes(dtype) > 0;
     if (!known || into == NULL || from == NULL) return;
     if (is_state(op, dtype, into) && is_state(op, dtype, from))
         bf_merge_words(op, dtype, into, from, &status);

@@ -220,7 +220,7 @@ typedef struct copies {
 
 static bool prepare_copies(bf_context *context, const walk *w, const bf_array *array, int a,
                            copies *c) {
-    c->from = (bf_strided){array->data, bf_dtype_bytes(array->dtype), w->ndim, {0}, {0}};
+    c->from = (bf_strided){array->data, bf_number_bytes(array->dtype), w->ndim, {0}, {0}};
     memcpy(c->from.shape, w->shape, sizeof w->shape);
     memcpy(c->from.strides, w->strides[a], sizeof w->strides[a]);
     const bf_memory_backend *memory = context->used->memory;
@@ -263,8 +263,8 @@ int64_t bf_watched_piece(const bf_context *context, int64_t count, int64_t bytes
 /* Walks the memory itself: in one piece, unless the call is watched. */
 static bf_status walk_memory(bf_context *context, const bf_array *const arrays[], int arity,
                              int64_t count, bf_take_piece take, void *arg) {
-    int64_t bytes[2] = {bf_dtype_bytes(arrays[0]->dtype)};
-    if (arity > 1) bytes[1] = bf_dtype_bytes(arrays[1]->dtype);
+    int64_t bytes[2] = {bf_number_bytes(arrays[0]->dtype)};
+    if (arity > 1) bytes[1] = bf_number_bytes(arrays[1]->dtype);
     int64_t room = bf_watched_piece(context, count, bytes[0] + bytes[1]);
     bf_status status = BF_OK;
     for (int64_t done = 0; done < count && status == BF_OK; done += room) {

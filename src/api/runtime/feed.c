@@ -78,11 +78,11 @@ static bool open_reader(reader *r, const bf_feed *feed, int64_t bytes) {
     int64_t element = 0;
     *r = (reader){.feed = feed};
     for (int k = 0; k < feed->arrays; k++)
-        if (feed->memory[k] == NULL) element += bf_dtype_bytes(feed->dtype[k]);
+        if (feed->memory[k] == NULL) element += bf_number_bytes(feed->dtype[k]);
     r->room = bytes / element;
     if (feed->count >= 0 && feed->count < r->room) r->room = feed->count;
     for (int k = 0; k < feed->arrays; k++) {
-        size_t size = (size_t)r->room * (size_t)bf_dtype_bytes(feed->dtype[k]) + ALIGNMENT;
+        size_t size = (size_t)r->room * (size_t)bf_number_bytes(feed->dtype[k]) + ALIGNMENT;
         for (int i = 0; i < (feed->concurrent ? 1 : 2) && feed->memory[k] == NULL; i++) {
             r->buffers[i].data[k] = aligned_alloc(ALIGNMENT, size / ALIGNMENT * ALIGNMENT);
             if (r->buffers[i].data[k] == NULL) return false;
@@ -101,7 +101,7 @@ static bool read_some(reader *r, buffer *b) {
     b->end = feed->count == at;
     if (most == 0) return false;
     for (int k = 0; k < feed->arrays; k++)
-        if (b->data[k] != NULL) to[k] = b->data[k] + b->n * bf_dtype_bytes(feed->dtype[k]);
+        if (b->data[k] != NULL) to[k] = b->data[k] + b->n * bf_number_bytes(feed->dtype[k]);
     b->answer = feed->read(feed->arg, at, most, to);
     b->end = b->answer == 0;
     b->failed = b->answer < 0 || b->answer > most;
@@ -149,7 +149,7 @@ static void set_arrays(const bf_feed *feed, const buffer *b, int64_t at, int64_t
                        bf_array arrays[2]) {
     for (int k = 0; k < feed->arrays; k++) {
         const char *memory = feed->memory[k];
-        if (memory != NULL) memory += at * bf_dtype_bytes(feed->dtype[k]);
+        if (memory != NULL) memory += at * bf_number_bytes(feed->dtype[k]);
         bf_array_set(&arrays[k], feed->dtype[k], memory != NULL ? memory : b->data[k], n);
     }
 }
@@ -182,7 +182,7 @@ static bf_status read_part(void *arg, int worker, int64_t first, int64_t n) {
     for (int64_t end = first + n, got; first < end; first += got) {
         void *to[2] = {NULL, NULL};
         for (int k = 0; k < r->feed->arrays; k++)
-            if (b->data[k] != NULL) to[k] = b->data[k] + first * bf_dtype_bytes(r->feed->dtype[k]);
+            if (b->data[k] != NULL) to[k] = b->data[k] + first * bf_number_bytes(r->feed->dtype[k]);
         got = r->feed->read(r->feed->arg, b->at + first, end - first, to);
         if (got <= 0 || got > end - first) return BF_E_CANCELLED;
     }

@@ -26,6 +26,7 @@ const char *bf_dtype_name(bf_dtype dtype) {
 #undef BF_X
     case BF_I192: return "i192";
     case BF_PAIR: return "pair";
+    case BF_I128: return "i128";
     case BF_NONE: break;
     }
     return "?";
@@ -40,7 +41,7 @@ bf_dtype bf_dtype_from_name(const char *name) {
     return BF_NONE;
 }
 
-size_t bf_dtype_size(bf_dtype dtype) { return (size_t)bf_dtype_bytes(dtype); }
+size_t bf_dtype_size(bf_dtype dtype) { return (size_t)bf_number_bytes(dtype); }
 
 const char *bf_reduction_name(bf_reduction op) {
     switch (op) {

@@ -89,14 +89,14 @@ static int64_t *extreme_of(const bf_kept *k, int64_t *words, int e) {
 }
 
 /* Merges extremes. A range may hold indices of no element: rows that went to other slots. */
-static void merge_extreme(int64_t *into, const int64_t *from) {
+static void merge_extreme(const bf_kept *k, int64_t *into, const int64_t *from) {
     int64_t begin = from[BF_EXTREME_BEGIN], end = from[BF_EXTREME_END];
     if (begin == end) return;
     if (into[BF_EXTREME_BEGIN] < into[BF_EXTREME_END]) {
         if (into[BF_EXTREME_BEGIN] < begin) begin = into[BF_EXTREME_BEGIN];
         if (into[BF_EXTREME_END] > end) end = into[BF_EXTREME_END];
     }
-    bf_extreme_merge(into, from);
+    bf_extreme_merge(k->dtype, into, from);
     into[BF_EXTREME_BEGIN] = begin;
     into[BF_EXTREME_END] = end;
 }
@@ -109,7 +109,7 @@ static void merge_words(const bf_kept *k, int64_t *into, const int64_t *from) {
     }
     for (int e = 0; e < extremes_of(k); e++) {
         const int at = bf_extreme_at(k->kind, k->dtype) + e * BF_EXTREME_WORDS;
-        merge_extreme(into + at, from + at);
+        merge_extreme(k, into + at, from + at);
     }
 }
 

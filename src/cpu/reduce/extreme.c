@@ -143,6 +143,18 @@ static void absorb_bools(const block *b, bf_extreme_loop loop) {
     absorb_least(b, bf_is_greatest(b->job->op) ? ~key : key);
 }
 
+static void absorb_i128(const block *b) {
+    const bf_i128 flip = bf_is_greatest(b->job->op) ? -1 : 0;
+    bf_i128 least = bf_load_i128(b->data) ^ flip;
+    size_t at = 0;
+    for (size_t i = 1; i < b->n; i++) {
+        const bf_i128 rank = bf_load_i128(b->data + 16 * i) ^ flip;
+        at = rank < least ? i : at;
+        least = rank < least ? rank : least;
+    }
+    bf_extreme_take_i128(b->words, least, index_of(b, at));
+}
+
 /* Returns the dtype whose loop serves this one. */
 static bf_dtype loop_dtype(bf_dtype dtype) {
     if (dtype == BF_BOOL) return BF_U8;
@@ -151,6 +163,10 @@ static bf_dtype loop_dtype(bf_dtype dtype) {
 
 static void absorb_block(const bf_isa *isa, const block *b) {
     bf_dtype dtype = b->job->dtype, by = loop_dtype(dtype);
+    if (dtype == BF_I128) {
+        absorb_i128(b);
+        return;
+    }
     bf_extreme_loop loop =
         bf_is_greatest(b->job->op) ? isa->reduce->greatest[by] : isa->reduce->least[by];
     if (loop == NULL)
@@ -167,7 +183,7 @@ static void absorb_block(const bf_isa *isa, const block *b) {
 
 void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                        int64_t *words) {
-    size_t bytes = (size_t)bf_dtype_bytes(job->dtype);
+    size_t bytes = (size_t)bf_number_bytes(job->dtype);
     bool indexed = bf_is_indexed(job->op);
     int64_t begin = indexed ? job->index + first : 0, end = indexed ? begin + n : 0;
     block b = {.job = job, .words = words, .index = begin};

@@ -33,7 +33,7 @@ static void absorb_description(bf_reducer *reducer, const bf_job *job, int64_t f
         n = end - first < BF_SPAN ? end - first : BF_SPAN;
         bf_sum_absorb(reducer, &moments, first, n, words);
         bf_extreme_absorb(reducer, &least, first, n, words + at);
-        bf_extreme_absorb(reducer, &greatest, first, n, words + at + BF_EXTREME_WORDS);
+        bf_extreme_absorb(reducer, &greatest, first, n, words + at + bf_extreme_words(job->dtype));
     }
 }
 
@@ -63,7 +63,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 /* Elements of a piece, a multiple of BF_SPAN. */
 static int64_t piece_of(const bf_job *job, int workers) {
     int64_t spans = (job->count / workers + BF_SPAN - 1) / BF_SPAN;
-    int64_t most = (workers > 1 ? PIECE_BYTES : ALONE_BYTES) / bf_dtype_bytes(job->dtype);
+    int64_t most = (workers > 1 ? PIECE_BYTES : ALONE_BYTES) / bf_number_bytes(job->dtype);
     return least(spans * BF_SPAN, most);
 }
 
@@ -82,7 +82,7 @@ static bf_status absorb_in_pieces(bf_context *context, int workers, const bf_job
 }
 
 bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words) {
-    int64_t bytes = job->count * bf_dtype_bytes(job->dtype);
+    int64_t bytes = job->count * bf_number_bytes(job->dtype);
     int workers = bf_workers(context, bytes, BYTES_LEAST);
     bf_reducer reducer = {.isa = context->cpu->isa};
     bf_status status = BF_OK;

@@ -353,6 +353,16 @@ static void absorb_integers(bf_reducer *reducer, const bf_job *job, bf_dtype dty
     if (shape.products.limbs > 0) add_split(words + shape.products_at, dot(a, b ? b : a, n));
 }
 
+static void absorb_i128(const bf_job *job, const char *a, const char *b, size_t n, int64_t *words) {
+    const bf_sum_shape shape = bf_sum_shape_of(job->kind, job->dtype);
+    const int64_t count = words[BF_SUM_COUNT]; /* counted by the caller */
+    for (size_t i = 0; i < n; i++) {
+        const bf_i128 x = bf_load_i128(a + 16 * i);
+        bf_sum_take_i128(&shape, words, x, b ? bf_load_i128(b + 16 * i) : x);
+    }
+    words[BF_SUM_COUNT] = count;
+}
+
 static void to_truth(const char *from, uint8_t *to, size_t n) {
     for (size_t i = 0; i < n; i++) to[i] = from[i] != 0;
 }
@@ -378,6 +388,7 @@ static void absorb_span(bf_reducer *reducer, const bf_job *job, const char *a, c
     case BF_F16:
     case BF_BF16: absorb_halves(reducer, job, a, b, n, words); break;
     case BF_BOOL: absorb_bools(reducer, job, a, b, n, words); break;
+    case BF_I128: absorb_i128(job, a, b, n, words); break;
     default: absorb_integers(reducer, job, job->dtype, a, b, n, words); break;
     }
 }
@@ -403,7 +414,7 @@ bool bf_sum_absorb_computed(bf_reducer *reducer, const bf_computed *terms, int64
 
 void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                    int64_t *words) {
-    size_t bytes = (size_t)bf_dtype_bytes(job->dtype), left = (size_t)n;
+    size_t bytes = (size_t)bf_number_bytes(job->dtype), left = (size_t)n;
     const char *a = (const char *)job->a + (size_t)first * bytes;
     const char *b = job->b ? (const char *)job->b + (size_t)first * bytes : NULL;
     for (int spans = 1; left > 0; spans++) {

@@ -40,7 +40,8 @@ static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_s
     case 1: copy_strided(to, to_step, from, from_step, n, 1); break;
     case 2: copy_strided(to, to_step, from, from_step, n, 2); break;
     case 4: copy_strided(to, to_step, from, from_step, n, 4); break;
-    default: copy_strided(to, to_step, from, from_step, n, 8); break;
+    case 8: copy_strided(to, to_step, from, from_step, n, 8); break;
+    default: copy_strided(to, to_step, from, from_step, n, 16); break;
     }
 }
 

@@ -62,6 +62,12 @@ BF_RULE void bf_store_bits(void *p, int bytes, uint64_t bits) {
     }
 }
 
+BF_RULE bf_i128 bf_load_i128(const void *p) {
+    bf_i128 x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
 /* The low `bits` bits of x as a two's complement number. */
 BF_RULE int64_t bf_sign_extend(uint64_t x, int bits) {
     return (int64_t)(x << (64 - bits)) >> (64 - bits);

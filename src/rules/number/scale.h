@@ -12,9 +12,9 @@ BF_RULE bool bf_scale_valid(bf_dtype dtype, int scale) {
     return scale == 0 || (integers && scale > 0 && scale <= BF_SCALE_MOST);
 }
 
-/* 10^n, for n from 0 to 19 */
-BF_RULE uint64_t bf_power_of_ten(int n) {
-    uint64_t power = 1;
+/* 10^n, for n from 0 to 38 */
+BF_RULE bf_i128 bf_power_of_ten(int n) {
+    bf_i128 power = 1;
     for (; n > 0; n--) power *= 10;
     return power;
 }
@@ -22,7 +22,7 @@ BF_RULE uint64_t bf_power_of_ten(int n) {
 /* x / 10^scale, for a scale from 0 to 19: more than 64 bits are left. */
 BF_RULE bf_leading bf_leading_unscale(bf_leading x, int scale) {
     if (scale == 0 || x.bits == 0) return x;
-    bf_leading r = bf_leading_divide(x, bf_power_of_ten(scale) >> scale);
+    bf_leading r = bf_leading_divide(x, (uint64_t)(bf_power_of_ten(scale) >> scale));
     r.exponent -= scale;
     return r;
 }

@@ -3,6 +3,7 @@
 #define BF_RULES_REDUCE_EXTREME_H
 
 #include "rules/key/order.h"
+#include "rules/number/integer.h"
 #include "rules/reduce/kind.h"
 
 /* Words of KIND_EXTREME. */
@@ -14,14 +15,23 @@ enum {
     BF_EXTREME_NAN_INDEX, /* the first NaN's index (0 for min and max); -1: none */
     BF_EXTREME_BEGIN,     /* the elements' indices lie in [begin, end); 0 for min and max */
     BF_EXTREME_END,
-    BF_EXTREME_WORDS
+    BF_EXTREME_WORDS,
+    BF_EXTREME_LOW = BF_EXTREME_WORDS /* a word more of BF_I128: the low half of the rank, which is
+                                         the number itself */
 };
+
+BF_RULE int bf_extreme_words(bf_dtype dtype) { return BF_EXTREME_WORDS + (dtype == BF_I128); }
 
 BF_RULE void bf_extreme_init(int64_t *words) {
     for (int i = 0; i < BF_EXTREME_WORDS; i++) words[i] = 0;
     words[BF_EXTREME_RANK] = INT64_MAX;
     words[BF_EXTREME_INDEX] = -1;
     words[BF_EXTREME_NAN_INDEX] = -1;
+}
+
+BF_RULE void bf_extreme_init_of(bf_dtype dtype, int64_t *words) {
+    bf_extreme_init(words);
+    if (dtype == BF_I128) words[BF_EXTREME_LOW] = -1;
 }
 
 /* An element with this rank at this index. */
@@ -31,6 +41,38 @@ BF_RULE void bf_extreme_take(int64_t *words, int64_t key, int64_t index) {
     if (!less) return;
     words[BF_EXTREME_RANK] = key;
     words[BF_EXTREME_INDEX] = index;
+}
+
+BF_RULE bf_i128 bf_extreme_rank_i128(const int64_t *words) {
+    return (bf_i128)((bf_u128)(uint64_t)words[BF_EXTREME_RANK] << 64 |
+                     (uint64_t)words[BF_EXTREME_LOW]);
+}
+
+BF_RULE void bf_extreme_take_i128(int64_t *words, bf_i128 rank, int64_t index) {
+    bf_i128 least = bf_extreme_rank_i128(words);
+    bool less = words[BF_EXTREME_INDEX] < 0 || rank < least ||
+                (rank == least && index < words[BF_EXTREME_INDEX]);
+    if (!less) return;
+    words[BF_EXTREME_RANK] = (int64_t)(rank >> 64);
+    words[BF_EXTREME_LOW] = (int64_t)rank;
+    words[BF_EXTREME_INDEX] = index;
+}
+
+/* The integer that is the minimum or maximum; and another that takes its place. */
+BF_RULE bf_i128 bf_extreme_integer(bool greatest, bf_dtype dtype, const int64_t *words) {
+    int64_t flip = greatest ? -1 : 0;
+    if (dtype == BF_I128) return bf_extreme_rank_i128(words) ^ flip;
+    return bf_integer_decode(dtype, bf_order_bits(dtype, words[BF_EXTREME_RANK] ^ flip));
+}
+
+BF_RULE void bf_extreme_set_integer(bool greatest, bf_dtype dtype, int64_t *words, bf_i128 x) {
+    int64_t flip = greatest ? -1 : 0, index = words[BF_EXTREME_INDEX];
+    if (dtype != BF_I128) {
+        words[BF_EXTREME_RANK] = bf_order_rank(dtype, (uint64_t)x) ^ flip;
+        return;
+    }
+    words[BF_EXTREME_INDEX] = -1;
+    bf_extreme_take_i128(words, x ^ flip, index);
 }
 
 /* NaNs, the first of them at this index. */
@@ -48,9 +90,11 @@ BF_RULE void bf_extreme_cover(int64_t *words, int64_t count, int64_t begin, int6
     words[BF_EXTREME_COUNT] += count;
 }
 
-BF_RULE void bf_extreme_merge(int64_t *into, const int64_t *from) {
+BF_RULE void bf_extreme_merge(bf_dtype dtype, int64_t *into, const int64_t *from) {
     if (from[BF_EXTREME_COUNT] == 0) return;
-    if (from[BF_EXTREME_INDEX] >= 0)
+    if (from[BF_EXTREME_INDEX] >= 0 && dtype == BF_I128)
+        bf_extreme_take_i128(into, bf_extreme_rank_i128(from), from[BF_EXTREME_INDEX]);
+    else if (from[BF_EXTREME_INDEX] >= 0)
         bf_extreme_take(into, from[BF_EXTREME_RANK], from[BF_EXTREME_INDEX]);
     if (from[BF_EXTREME_NAN] > 0)
         bf_extreme_take_nan(into, from[BF_EXTREME_NAN], from[BF_EXTREME_NAN_INDEX]);
@@ -83,8 +127,8 @@ BF_RULE bool bf_extreme_valid(bf_reduction op, bf_dtype dtype, const int64_t *wo
     if (count > nan ? index < begin || index > last : index != -1) return false;
     if (nan > 0 ? nan_index < begin || nan_index > last : nan_index != -1) return false;
     if (bf_is_indexed(op) && count > 0 && index == nan_index) return false;
-    if (count == nan) return key == INT64_MAX;
-    return bf_order_valid(dtype, bf_is_greatest(op) ? ~key : key);
+    if (count == nan) return key == INT64_MAX && (dtype != BF_I128 || words[BF_EXTREME_LOW] == -1);
+    return dtype == BF_I128 || bf_order_valid(dtype, bf_is_greatest(op) ? ~key : key);
 }
 
 #endif

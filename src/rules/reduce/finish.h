@@ -114,7 +114,15 @@ BF_RULE uint64_t bf_finish_variance(bf_dtype dtype, const int64_t *words, bool r
                              root, scale, f, work);
 }
 
-/* An integer sum or dot product as 192 bits of two's complement. */
+/* Do 192 bits hold carried limbs of an integer? */
+BF_RULE bool bf_finish_fits(const int64_t *limbs, int count) {
+    int64_t above = count > 6 && (limbs[5] & 0x80000000) != 0 ? 0xffffffff : 0;
+    for (int i = 6; i < count; i++)
+        if ((limbs[i] & 0xffffffff) != above) return false;
+    return count <= 6 || (limbs[count - 1] < 0) == (above != 0);
+}
+
+/* An integer sum or dot product as 192 bits of two's complement, which hold it. */
 BF_RULE void bf_finish_integer(const int64_t *limbs, int count, uint64_t out[3]) {
     uint64_t sign = limbs[count - 1] < 0 ? ~(uint64_t)0 : 0;
     for (int i = 0; i < 3; i++) {

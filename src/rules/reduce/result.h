@@ -31,6 +31,15 @@ BF_RULE bool bf_integer_fits(bf_dtype dtype, const uint64_t integer[3]) {
     return dtype == BF_I192 || (integer[1] == above && integer[2] == above);
 }
 
+BF_RULE bf_value bf_value_from_i128(bf_i128 x) {
+    bf_value v = bf_value_from_bits(BF_U64, 0);
+    v.dtype = BF_I192;
+    v.as.i192[0] = (uint64_t)x;
+    v.as.i192[1] = (uint64_t)(x >> 64);
+    v.as.i192[2] = x < 0 ? ~(uint64_t)0 : 0;
+    return v;
+}
+
 BF_RULE bf_status bf_result_index(const int64_t *words, bool nan_counts, bf_value *value) {
     bool nan = nan_counts && words[BF_EXTREME_NAN] > 0;
     int64_t index = words[nan ? BF_EXTREME_NAN_INDEX : BF_EXTREME_INDEX];
@@ -48,7 +57,10 @@ BF_RULE bf_status bf_result_extreme(bf_reduction op, bf_dtype dtype, const int64
     }
     if (words[BF_EXTREME_INDEX] < 0) return BF_E_EMPTY;
     int64_t key = words[BF_EXTREME_RANK];
-    *value = bf_value_from_bits(dtype, bf_order_bits(dtype, bf_is_greatest(op) ? ~key : key));
+    if (dtype == BF_I128)
+        *value = bf_value_from_i128(bf_extreme_integer(bf_is_greatest(op), dtype, words));
+    else
+        *value = bf_value_from_bits(dtype, bf_order_bits(dtype, bf_is_greatest(op) ? ~key : key));
     return BF_OK;
 }
 
@@ -75,6 +87,12 @@ BF_RULE uint64_t bf_result_bits(bf_kind kind, bf_reduction op, bf_dtype dtype, c
 BF_RULE bool bf_result_is_integer(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
     bool sum = op == BF_SUM || op == BF_SUMSQ || op == BF_DOT;
     return sum && !bf_dtype_is_float(dtype) && out_dtype == BF_NONE;
+}
+
+/* Does the integer result of a sum or of products fit BF_I192? */
+BF_RULE bool bf_result_fits(bf_reduction op, bf_dtype dtype, const int64_t *words) {
+    bf_layout layout = op == BF_SUM ? bf_layout_sum(dtype) : bf_layout_products(dtype);
+    return bf_finish_fits(words + BF_SUM_LIMBS, layout.limbs);
 }
 
 BF_RULE bf_value bf_result_sum(bf_kind kind, bf_reduction op, bf_dtype dtype, const int64_t *words,
@@ -141,6 +159,8 @@ BF_RULE bf_status bf_result_of_kind(bf_kind kind, bf_reduction op, bf_dtype dtyp
         return status;
     }
     if (kind == BF_KIND_PRODUCT) return bf_result_product(dtype, words, options, value, work);
+    if (bf_result_is_integer(op, dtype, options->out_dtype) && !bf_result_fits(op, dtype, words))
+        return BF_E_OVERFLOW;
     *value = bf_result_sum(kind, op, dtype, words, options, work);
     return BF_OK;
 }

@@ -9,7 +9,7 @@
 #include "rules/reduce/sum.h"
 
 enum {
-    BF_DESCRIPTION_WORDS_MAX = BF_SUM_WORDS_MAX + 2 * BF_EXTREME_WORDS,
+    BF_DESCRIPTION_WORDS_MAX = BF_SUM_WORDS_MAX + 2 * (BF_EXTREME_WORDS + 1),
     BF_STATE_WORDS_SMALL = BF_DESCRIPTION_WORDS_MAX, /* of every kind but BF_KIND_PRODUCT_TREE */
     BF_STATE_WORDS_MAX = BF_PRODUCT_TREE_WORDS_MAX
 };
@@ -24,8 +24,8 @@ BF_RULE int bf_extreme_at(bf_kind kind, bf_dtype dtype) {
  */
 BF_RULE int bf_state_words(bf_kind kind, bf_dtype dtype, const int64_t *words) {
     switch (kind) {
-    case BF_KIND_EXTREME: return BF_EXTREME_WORDS;
-    case BF_KIND_DESCRIPTION: return bf_extreme_at(kind, dtype) + 2 * BF_EXTREME_WORDS;
+    case BF_KIND_EXTREME: return bf_extreme_words(dtype);
+    case BF_KIND_DESCRIPTION: return bf_extreme_at(kind, dtype) + 2 * bf_extreme_words(dtype);
     case BF_KIND_PRODUCT: return BF_PRODUCT_WORDS;
     case BF_KIND_PRODUCT_TREE: return bf_product_tree_words(words);
     default: return bf_sum_shape_of(kind, dtype).words;
@@ -45,12 +45,12 @@ BF_RULE bool bf_state_sized(bf_kind kind, bf_dtype dtype, const int64_t *words, 
 BF_RULE void bf_state_init(bf_kind kind, bf_dtype dtype, int64_t *words) {
     int exact = kind == BF_KIND_DESCRIPTION ? bf_extreme_at(kind, dtype) : 0;
     switch (kind) {
-    case BF_KIND_EXTREME: bf_extreme_init(words); return;
+    case BF_KIND_EXTREME: bf_extreme_init_of(dtype, words); return;
     case BF_KIND_PRODUCT: bf_product_init(words); return;
     case BF_KIND_PRODUCT_TREE: bf_product_tree_init(words); return;
     case BF_KIND_DESCRIPTION:
-        bf_extreme_init(words + exact);
-        bf_extreme_init(words + exact + BF_EXTREME_WORDS);
+        bf_extreme_init_of(dtype, words + exact);
+        bf_extreme_init_of(dtype, words + exact + bf_extreme_words(dtype));
         break;
     default: exact = bf_sum_shape_of(kind, dtype).words; break;
     }
@@ -60,14 +60,14 @@ BF_RULE void bf_state_init(bf_kind kind, bf_dtype dtype, int64_t *words) {
 /* Both are carried; so is the result. Of BF_KIND_PRODUCT_TREE, from starts where into ends. */
 BF_RULE void bf_state_merge_plain(bf_kind kind, bf_dtype dtype, int64_t *into,
                                   const int64_t *from) {
-    int at = bf_extreme_at(kind, dtype);
+    int at = bf_extreme_at(kind, dtype), next = at + bf_extreme_words(dtype);
     switch (kind) {
-    case BF_KIND_EXTREME: bf_extreme_merge(into, from); break;
+    case BF_KIND_EXTREME: bf_extreme_merge(dtype, into, from); break;
     case BF_KIND_PRODUCT: bf_product_merge(into, from); break;
     case BF_KIND_DESCRIPTION:
         bf_sum_merge(BF_KIND_MOMENTS, dtype, into, from);
-        bf_extreme_merge(into + at, from + at);
-        bf_extreme_merge(into + at + BF_EXTREME_WORDS, from + at + BF_EXTREME_WORDS);
+        bf_extreme_merge(dtype, into + at, from + at);
+        bf_extreme_merge(dtype, into + next, from + next);
         break;
     default: bf_sum_merge(kind, dtype, into, from); break;
     }
@@ -83,7 +83,7 @@ BF_RULE void bf_state_merge_words(bf_kind kind, bf_dtype dtype, int64_t *into,
 
 BF_RULE bool bf_description_valid(bf_dtype dtype, const int64_t *words) {
     const int64_t *least = words + bf_extreme_at(BF_KIND_DESCRIPTION, dtype);
-    const int64_t *greatest = least + BF_EXTREME_WORDS;
+    const int64_t *greatest = least + bf_extreme_words(dtype);
     static const int shared[] = {BF_EXTREME_COUNT, BF_EXTREME_NAN, BF_EXTREME_NAN_INDEX,
                                  BF_EXTREME_BEGIN, BF_EXTREME_END};
     for (int i = 0; i < 5; i++)

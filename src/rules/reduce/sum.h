@@ -37,11 +37,13 @@ BF_RULE bf_layout bf_layout_make(int limbs, int exponent) {
 /* f16 and bf16 sum as the f32 that they equal. */
 BF_RULE bf_layout bf_layout_sum(bf_dtype dtype) {
     if (dtype == BF_F64) return bf_layout_make(68, -1074);
+    if (dtype == BF_I128) return bf_layout_make(6, 0);
     return bf_dtype_is_float(dtype) ? bf_layout_make(11, -149) : bf_layout_make(4, 0);
 }
 
 BF_RULE bf_layout bf_layout_products(bf_dtype dtype) {
     if (dtype == BF_F64) return bf_layout_make(134, -2148);
+    if (dtype == BF_I128) return bf_layout_make(10, 0);
     return bf_dtype_is_float(dtype) ? bf_layout_make(20, -298) : bf_layout_make(6, 0);
 }
 
@@ -191,12 +193,43 @@ BF_RULE void bf_sum_take(bf_dtype dtype, const bf_sum_shape *s, int64_t *words, 
     }
 }
 
+/* Limbs += x, and limbs += x * y: integers of 128 bits are a high half with a sign, and a low one
+ * without. The bits of a product of halves lie at `position`. */
+BF_RULE void bf_sum_add_i128(int64_t *limbs, bf_i128 x) {
+    bf_limbs_add(limbs, 0, (uint64_t)x, false);
+    bf_limbs_add_signed(limbs, 64, (int64_t)(x >> 64));
+}
+
+BF_RULE void bf_sum_add_i128_product(int64_t *limbs, bf_i128 x, bf_i128 y) {
+    uint64_t low[2] = {(uint64_t)x, (uint64_t)y}, high[2];
+    bool negative[2] = {x < 0, y < 0};
+    high[0] = negative[0] ? 0 - (uint64_t)(x >> 64) : (uint64_t)(x >> 64);
+    high[1] = negative[1] ? 0 - (uint64_t)(y >> 64) : (uint64_t)(y >> 64);
+    bf_limbs_add_product(limbs, 0, low[0], low[1], false);
+    bf_limbs_add_product(limbs, 64, high[0], low[1], negative[0]);
+    bf_limbs_add_product(limbs, 64, low[0], high[1], negative[1]);
+    bf_limbs_add_product(limbs, 128, high[0], high[1], negative[0] != negative[1]);
+}
+
+/* One element of BF_I128 enters a state of KIND_SUM or KIND_MOMENTS; one pair one of KIND_SQUARES
+ * (x = y) or KIND_DOT. */
+BF_RULE void bf_sum_take_i128(const bf_sum_shape *s, int64_t *words, bf_i128 x, bf_i128 y) {
+    words[BF_SUM_COUNT]++;
+    if (s->sum.limbs > 0) bf_sum_add_i128(words + s->sum_at, x);
+    if (s->products.limbs > 0) bf_sum_add_i128_product(words + s->products_at, x, y);
+}
+
 /* --- words from outside --- */
 
 /* The largest magnitude that `terms` finite elements (factors 1), or products of two (2), can sum
  * to, as limbs of the layout. */
 BF_RULE void bf_layout_bound(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
                              int64_t *bound) {
+    for (int i = 0; i < layout.limbs; i++) bound[i] = 0;
+    if (dtype == BF_I128) {
+        bf_limbs_add(bound, 127 * factors, (uint64_t)terms, false);
+        return;
+    }
     uint64_t largest = ~(uint64_t)0 >> (64 - 8 * bf_dtype_bytes(dtype));
     int position = 0;
     if (bf_dtype_is_float(dtype)) {
@@ -209,7 +242,6 @@ BF_RULE void bf_layout_bound(bf_dtype dtype, bf_layout layout, int factors, int6
         largest = largest / 2 + 1;
     }
     bf_u128 term = factors == 2 ? (bf_u128)largest * largest : largest;
-    for (int i = 0; i < layout.limbs; i++) bound[i] = 0;
     bf_limbs_add_product(bound, position, (uint64_t)term, (uint64_t)terms, false);
     bf_limbs_add_product(bound, position + 64, (uint64_t)(term >> 64), (uint64_t)terms, false);
 }
