@@ -505,11 +505,10 @@ def describe(x, *, dtype=None, null="error", context=None, **options):
     if columns is not None:
         return _descriptions(columns, dtype=dtype, null=null, context=context, **options)
     context = context or _default_context()
-    skip, views, valid = null == "skip", None, None
-    if skip:
+    if null == "skip":
         views, valid = whole_views([(x, dtype)], decimals=True)
     else:
-        views = [View(x, dtype, null, decimals=True)]
+        views, valid = [View(x, dtype, null, decimals=True)], None
     if valid is not None:
         scale = _scale_of(views, options.pop("scale", None)) or 0
         state = State("describe", views[0].dtype, context, scale)
