@@ -271,7 +271,7 @@ def _scale_of(views, given=None):
     return scales.pop()
 
 
-def _options_of(views, *, scale=None, **options):
+def _options_of(views, /, *, scale=None, **options):
     """Returns the options of a call, with the scale of the decimals that it takes."""
     return _options(scale=_scale_of(views, scale) or 0, **options)
 
