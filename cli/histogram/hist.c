@@ -129,7 +129,7 @@ static int settle_rows(const hist *h, rows *r) {
     }
     code = ranks_agree(code);
     if (code != EXIT_DONE) return code;
-    ranks_and(r->can, r->columns);
+    work_settle_input(r);
     rows_again(r);
     return EXIT_DONE;
 }

@@ -1,6 +1,7 @@
 #include "input/infer.h"
 
 #include "input/cause.h"
+#include "runtime/json.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
 
@@ -52,12 +53,20 @@ static int64_t count_nulls(const rows_column *c, int64_t n) {
     return nulls;
 }
 
+/* The candidates that are not floats. */
+static unsigned integers_of(const rows *r) {
+    unsigned all = 0;
+    for (int i = 0; i < rows_candidates(r); i++)
+        all |= json_is_float(rows_candidate(r, i)) ? 0 : 1u << i;
+    return all;
+}
+
 static void note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x, causes *c) {
     const unsigned all = (1u << rows_candidates(r)) - 1, before = x->can & all, now = r->can[k];
     const bool scaled = rows_scale(r, k) > 0 && x->fraction.line == 0;
     ask_cause(c, k, scaled ? CAUSE_WHOLE : 0, 0, &x->fraction);
     ask_cause(c, k, before & 1, now & 1, &x->no_i64);
-    ask_cause(c, k, before & 3, now & 3, &x->no_integer);
+    ask_cause(c, k, before & integers_of(r), now & integers_of(r), &x->no_integer);
     ask_cause(c, k, before, now & all, &x->no_number);
     x->can = now;
     x->rows += chunk->n;

@@ -13,8 +13,8 @@ record: that takes several times as long as a sum, and without NumPy ten times l
 sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only
 on the values, not on threads, instruction set, device or machine.
 
-Columns of decimals, of a precision up to 18, are taken by whole reductions, describe and State: their
-results are decimal.Decimal, as with scale=. All else refuses them.
+Columns of decimals, of a precision up to 18, are taken by whole reductions, describe, State and Quantiles:
+their results are decimal.Decimal, as with scale=. All else refuses them.
 
     >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
@@ -505,11 +505,10 @@ def describe(x, *, dtype=None, null="error", context=None, **options):
     if columns is not None:
         return _descriptions(columns, dtype=dtype, null=null, context=context, **options)
     context = context or _default_context()
-    skip, views, valid = null == "skip", None, None
-    if skip:
+    if null == "skip":
         views, valid = whole_views([(x, dtype)], decimals=True)
     else:
-        views = [View(x, dtype, null, decimals=True)]
+        views, valid = [View(x, dtype, null, decimals=True)], None
     if valid is not None:
         scale = _scale_of(views, options.pop("scale", None)) or 0
         state = State("describe", views[0].dtype, context, scale)

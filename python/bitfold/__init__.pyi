@@ -715,6 +715,7 @@ class QuantilesInfo(NamedTuple):
     count: int  # type: ignore[assignment]
     all: int
     nan: int
+    scale: int
 
 class Quantiles(_Mergeable):
     def __init__(
@@ -725,6 +726,7 @@ class Quantiles(_Mergeable):
         method: _Method = "linear",
         nan: _Nan = "propagate",
         empty: _Number | None = None,
+        scale: int = 0,
         context: Context | None = None,
     ) -> None: ...
     def absorb(

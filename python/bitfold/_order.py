@@ -31,7 +31,7 @@ class _Options(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("descending", c_int), ("nan", c_int), ("method", c_int),
-        ("empty", POINTER(Value)),
+        ("empty", POINTER(Value)), ("scale", c_int),
     ]  # fmt: skip
 
 

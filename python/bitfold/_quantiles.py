@@ -5,7 +5,7 @@ from collections import namedtuple
 from ctypes import POINTER, byref, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, View, dtype_name, to_python, value_of
-from ._library import DTYPES, Array, Value, lib, sized
+from ._library import DTYPES, Array, ArgumentError, Value, lib, sized, whole
 from ._mergeable import Mergeable
 from ._order import _method, _Options, _options
 from ._table import _default_context
@@ -17,6 +17,7 @@ class _Info(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("dtype", c_int), ("to", c_int), ("results", c_int), ("pass_", c_int),
         ("done", c_int), ("count", c_int64), ("all", c_int64), ("nan", c_int64),
+        ("scale", c_int),
     ]  # fmt: skip
 
 
@@ -36,7 +37,7 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
     _function = getattr(lib, "bf_quantiles_" + _name)
     _function.restype, _function.argtypes = _result, _arguments
 
-QuantilesInfo = namedtuple("QuantilesInfo", "dtype to results pass_ done count all nan")
+QuantilesInfo = namedtuple("QuantilesInfo", "dtype to results pass_ done count all nan scale")
 
 
 class Quantiles(Mergeable):
@@ -53,19 +54,22 @@ class Quantiles(Mergeable):
     [4.0, 6.0]
 
     q: a number from 0 to 1, at most 32 of them, or None, the median. Elements of 1 or 2 bytes take one
-    pass, of 4 mostly two, of 8 two or three. method, nan and empty are as of quantile(). Errors:
-    ArgumentError (q outside 0 to 1, none, or more than 32), DtypeError (arrays of another dtype),
+    pass, of 4 mostly two, of 8 two or three. method, nan and empty are as of quantile(). scale: integers
+    stand for themselves times 10^-scale, also those of columns of decimals; a result that is an element is
+    a decimal.Decimal then. Errors: ArgumentError (q outside 0 to 1, none, or more than 32; decimals of
+    another scale), DtypeError (arrays of another dtype),
     StateError (merge: of another kind or pass; absorb: after the last pass, or not the elements of the
     first; result: before the end), EmptyError and NanError (result)."""
 
     def __init__(
-        self, dtype, q=None, *, method="linear", nan="propagate", empty=None, context=None
+        self, dtype, q=None, *, method="linear", nan="propagate", empty=None, scale=0, context=None
     ):
         self._context = context or _default_context()
         self._handle = c_void_p()
         name = dtype_name(dtype)
         numbers = [] if q is None else list(map(float, [q] if not hasattr(q, "__len__") else q))
         options = _options(nan=nan, method=method)
+        options.scale = whole(scale, c_int)
         if empty is not None:
             to = lib.bf_quantile_dtype(DTYPES[name], _method(method))
             to = lib.bf_median_dtype(DTYPES[name]) if q is None else to
@@ -83,7 +87,11 @@ class Quantiles(Mergeable):
 
     def absorb(self, x, *, dtype=None, null="error"):
         """Takes the elements of an array into this pass. Returns the object."""
-        view = View(x, "bf16" if dtype is None and self.info().dtype == "bf16" else dtype, null)
+        kind = self.info()
+        name = "bf16" if dtype is None and kind.dtype == "bf16" else dtype
+        view = View(x, name, null, decimals=True)
+        if view.scale not in (None, kind.scale):
+            raise ArgumentError(f"decimals of scale {view.scale}, not {kind.scale}")
         self._context._call(lib.bf_quantiles_absorb, self._handle, byref(view.array))
         return self
 
@@ -109,7 +117,7 @@ class Quantiles(Mergeable):
 
     def result(self):
         """Returns the quantiles, a list if q was one; or the median. One that is an element is what an
-        element of the dtype is: an integer has every digit."""
+        element of the dtype is: an integer has every digit, and of a scale it is a decimal."""
         values = (Value * self.info().results)()
         self._context._call(lib.bf_quantiles_result, self._handle, values)
         found = list(map(to_python, values))
@@ -117,13 +125,14 @@ class Quantiles(Mergeable):
 
     def info(self):
         """Returns a QuantilesInfo: the dtypes of elements and of results between them, the number of
-        results, the pass, from 1, whether all is found, the elements of this pass, and those of the
-        first and NaNs."""
+        results, the pass, from 1, whether all is found, the elements of this pass, those of the first
+        and NaNs, and the scale."""
         i = sized(_Info)
         self._context._call(lib.bf_quantiles_describe, self._handle, byref(i))
         return QuantilesInfo(
-            NAMES[i.dtype], NAMES[i.to], i.results, i.pass_, bool(i.done), i.count, i.all, i.nan
-        )
+            NAMES[i.dtype], NAMES[i.to], i.results, i.pass_, bool(i.done), i.count, i.all, i.nan,
+            i.scale,
+        )  # fmt: skip
 
     def save(self):
         """Returns the object as bytes: portable, with a version and a checksum."""

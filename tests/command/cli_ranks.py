@@ -41,7 +41,7 @@ COMMANDS = [
     "dot lines lines", "dot late lines", "dot x.npy short.npy", "dot short.npy x.npy",
     "dot k.npy fewer", "dot fewer k.npy", "hist --tsv x.npy", "hist --tsv x.npy y.npy odd.npy",
     "hist --bins 5 --range -2:2 --tsv x.npy", "hist --tsv --column value t.csv", "hist --tsv odd.npy",
-    "hist --weights y.npy --tsv x.npy", "count k.npy", "count k.npy k.npy", "count -n 5 late",
+    "hist --weights y.npy --tsv x.npy", "hist --tsv --edges 0,7,9007199254740993 late lines money", "count k.npy", "count k.npy k.npy", "count -n 5 late",
     "count --sort key --column key t.csv", "count lines late", "count empty.npy",
     "group k.npy --sum x.npy --count --max k.npy", "group k.npy --sum short.npy",
     "group k.npy --mean fewer", "group k.npy --mean lines --min x.npy", "group lines --sum lines",

@@ -69,7 +69,7 @@ class Quantiles(unittest.TestCase):
             self.assertEqual(whole.info().count, x.size)
             whole.next()
         self.assertEqual(whole.result(), bitfold.quantile(x, Q).tolist())
-        self.assertEqual(whole.info()[:3] + whole.info()[4:], ("f64", "f64", 4, True, 0, x.size, 0))
+        self.assertEqual(whole.info()[:3] + whole.info()[4:], ("f64", "f64", 4, True, 0, x.size, 0, 0))
 
     def test_copies_know_whether_one_was_asked_for(self):
         for q in (0.5, [0.5], None):

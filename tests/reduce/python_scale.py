@@ -169,6 +169,23 @@ class Columns(unittest.TestCase):
         with self.assertRaisesRegex(bitfold.ArgumentError, "scale=2"):
             bitfold.State("sum", "i64").absorb(column_of([110], 128))
 
+    def test_quantiles(self):
+        def found(scale, *chunks):
+            q = bitfold.Quantiles("i64", [0, 0.5, 0.75], scale=scale)
+            while not q.done:
+                for chunk in chunks:
+                    q.absorb(chunk)
+                q.next()
+            self.assertEqual(pickle.loads(pickle.dumps(q)).result(), q.result())
+            return q
+
+        q = found(2, np.array([300, 110]), column_of([-220, 505], 128))
+        self.assertEqual(q.result(), [Decimal("-2.2"), 2.05, 3.5125])
+        self.assertEqual(list(map(type, q.result())), [Decimal, float, float])
+        self.assertEqual((q.info().scale, q), (2, found(2, np.array([300, 110, -220, 505]))))
+        with self.assertRaisesRegex(bitfold.ArgumentError, "scale 2, not 0"):
+            bitfold.Quantiles("i64").absorb(column_of([1], 64))
+
     def test_what_is_refused(self):
         x = column_of([110, 220], 128)
         gpu = column_of([1], 64)
