@@ -677,14 +677,17 @@ int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice
     return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
 }
 
-int rows_refuse_result(const rows *r, const int64_t *places, const char *text,
+const char rows_as_doubles[] = "--dtype f64 computes with doubles";
+
+int rows_refuse_result(const rows *r, const int64_t *places, const char *text, bf_status status,
                        const char *message) {
+    const char *const advice = status == BF_E_OVERFLOW ? rows_as_doubles : "";
     text_error e;
     int64_t row;
     const char *behind, *const at = find_index(message, &row, &behind);
     if (!at) return fail(EXIT_DATA, r->source.name, "%.100s: %s", text, message);
     snprintf(e.what, sizeof e.what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
-    return rows_refuse(r, places ? places[row] : row, e.what, "");
+    return rows_refuse(r, places ? places[row] : row, e.what, advice);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -413,9 +413,7 @@ static int note_walk(work *w, int code, bool keep) {
     return st == BF_OK ? code : fail_status(st, w->context, w->name);
 }
 
-/* Rules out what the columns cannot be on all ranks, and gives them the greatest scale of all.
- * Returns whether a settled column of this rank has another dtype or scale then. */
-static bool settle_input(rows *r) {
+bool work_settle_input(rows *r) {
     const int n = r->columns;
     bool changed = false;
     unsigned *all = ranks_allocate(2 * (size_t)n * sizeof *all);
@@ -439,7 +437,7 @@ int work_end(work *w, int code, bool keep) {
     bool changed = false;
     code = ranks_agree(code);
     for (int i = 0; i < w->input_count && code == EXIT_DONE; i++)
-        changed = settle_input(w->inputs[i]) || changed;
+        changed = work_settle_input(w->inputs[i]) || changed;
     if (code == EXIT_DONE && ranks_any(changed)) return ROWS_RESETTLED;
     if (w->walking) code = note_walk(w, code, keep);
     w->walking = false;

@@ -73,6 +73,10 @@ void work_tick(work *w);
  * needs them. */
 int work_end(work *w, int code, bool keep);
 
+/* Rules out what the columns of an input cannot be on all ranks, and gives them the greatest scale
+ * of all. Returns whether a settled column of this rank has another dtype or scale then. */
+bool work_settle_input(rows *r);
+
 /* Ends the work; if `code` is EXIT_DONE there is nothing left to go on with. */
 void work_close(work *w, int code);
 
