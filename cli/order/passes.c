@@ -34,6 +34,7 @@ int passes_open_file(passes *x, const char *name, quantiles_input **in) {
     const options *o = x->question->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
+                              .decimals = true,
                               .keep = &x->limit,
                               .memory = o->memory.input,
                               .slab = options_slab(o),
@@ -60,6 +61,7 @@ bool passes_would_load(const passes *x, const quantiles_input *in) {
 static void make_answer(const passes *x, const quantiles_column *c, answer *a) {
     const int n = x->search.percents.n;
     a->info = c->info;
+    a->scale = c->info.scale;
     a->nulls = c->nulls;
     a->memory = c->values;
     a->values = bf_array_of(BF_PAIR, c->values, n);
@@ -180,6 +182,7 @@ int passes_answer(passes *x, quantiles_input *in, double began) {
 
 int passes_answer_total(passes *x, double began) {
     quantiles q = {.columns = 0};
+    quantiles_match_scales(x->inputs, x->count);
     int code = quantiles_find(&q, &x->search, x->inputs, x->count);
     if (code == EXIT_DONE) code = answer_columns(x, &q, "total", x->names, began);
     quantiles_free(&q);

@@ -40,6 +40,22 @@ void quantiles_keep(quantiles_input *in) {
     rows_close(r);
 }
 
+static int scale_of(const quantiles_input *in, int k) {
+    return in->kinds ? in->kinds[k].scale : in->rows.scales[k];
+}
+
+void quantiles_match_scales(quantiles_input *inputs, int n) {
+    for (int k = 0; k < inputs[0].columns; k++) {
+        int most = 0;
+        for (int i = 0; i < n; i++)
+            if (scale_of(&inputs[i], k) > most) most = scale_of(&inputs[i], k);
+        for (int i = 0; i < n; i++) {
+            if (inputs[i].kinds) inputs[i].kinds[k].scale = (unsigned char)most;
+            if (!inputs[i].kinds) rows_raise_scale(&inputs[i].rows, k, most);
+        }
+    }
+}
+
 /* Its columns are what they were. */
 static int open_again(quantiles_input *in) {
     if (in->rows.columns > 0) return EXIT_DONE;
@@ -108,13 +124,14 @@ void quantiles_free(quantiles *q) {
 }
 
 /* Makes the objects of column k. */
-static int make_column(quantiles *q, int k, bf_dtype dtype, const char *name) {
+static int make_column(quantiles *q, int k, bf_dtype dtype, int scale, const char *name) {
     const quantiles_search *s = q->search;
     const bool median = s->percents.n == 0;
     bf_value empty;
-    bf_order_options rules = BF_ORDER_OPTIONS(.nan = s->options->rules.nan, .method = s->method);
+    bf_order_options rules =
+        BF_ORDER_OPTIONS(.nan = s->options->rules.nan, .method = s->method, .scale = scale);
     if (s->options->empty) rules.empty = &empty;
-    const int code = places_read_empty(s->options, dtype_of_values(s, dtype), &empty);
+    const int code = places_read_empty(s->options, dtype_of_values(s, dtype), scale, &empty);
     bf_status st = BF_OK;
     if (code != EXIT_DONE) return code;
     for (int p = 0; p < q->parts && st == BF_OK; p++) {
@@ -130,7 +147,7 @@ static int make_objects(quantiles *q, const rows *r) {
     int code = EXIT_DONE;
     drop_objects(q);
     for (int k = 0; k < q->columns && code == EXIT_DONE; k++)
-        code = make_column(q, k, rows_dtype(r, k), r->source.name);
+        code = make_column(q, k, rows_dtype(r, k), rows_scale(r, k), r->source.name);
     return code;
 }
 
@@ -205,19 +222,20 @@ static int end_pass(const quantiles *q, const char *name) {
  * rank. last: of the pass, which ends before a checkpoint keeps it, for then it is small; but over
  * ranks it must first be merged. */
 static int read_input(quantiles *q, rows *r, bool makes, bool last) {
+    const bool may = makes && last; /* for the dtypes of several are known */
     int code;
     progress_start(r->source.name, rows_bytes(r));
     do {
-        while ((code = walk_rows(q, r, makes)) == ROWS_RESETTLED && makes) rows_again(r);
+        while ((code = walk_rows(q, r, makes)) == ROWS_RESETTLED && may) rows_again(r);
         if (code == EXIT_DONE && last && ranks_count() == 1) code = end_pass(q, r->source.name);
         code = work_end(q->search->work, code, last);
         if (code == ROWS_RESETTLED) rows_again(r);
-    } while (code == ROWS_RESETTLED && makes);
+    } while (code == ROWS_RESETTLED && may);
     progress_stop();
     if (q->pass == 0) q->seen += rows_seen(r);
-    return code == ROWS_RESETTLED
-               ? fail(EXIT_DATA, r->source.name, "it is not the file that it was")
-               : code;
+    if (code != ROWS_RESETTLED) return code;
+    return q->pass == 0 ? rows_refuse_scale(r->source.name)
+                        : fail(EXIT_DATA, r->source.name, "it is not the file that it was");
 }
 
 static int read_inputs(quantiles *q, quantiles_input *inputs, int n) {
@@ -288,7 +306,11 @@ bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_quantiles_describe(found[0], &info);
     if (q->sums[k]) bf_state_describe(q->sums[k], &state);
     *column = (quantiles_column){
-        .info = {.dtype = info.dtype, .count = info.all, .nan = info.nan, .inf = state.inf},
+        .info = {.dtype = info.dtype,
+                 .scale = info.scale,
+                 .count = info.all,
+                 .nan = info.nan,
+                 .inf = state.inf},
         .to = info.to,
         .nulls = q->seen - info.all,
         .count = q->search->percents.n > 0 ? q->search->percents.n : 1,

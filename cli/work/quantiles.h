@@ -32,6 +32,9 @@ int quantiles_open(quantiles_input *in, const char *name, const input *format,
                    const rows_options *how);
 void quantiles_close(quantiles_input *in);
 
+/* Before a search in several inputs: gives each column the greatest scale that it has in any. */
+void quantiles_match_scales(quantiles_input *inputs, int n);
+
 /* Keeps an input that was read until it is needed again. */
 void quantiles_keep(quantiles_input *in);
 
@@ -54,7 +57,7 @@ void quantiles_free(quantiles *q);
 
 /* What was found of a column. */
 typedef struct quantiles_column {
-    bf_state_info info; /* dtype, count, nan; inf if infinities were counted */
+    bf_state_info info; /* dtype, scale, count, nan; inf if infinities were counted */
     bf_dtype to;        /* of values between elements */
     int count;          /* of values */
     tagged *values;     /* to be freed */

@@ -66,7 +66,7 @@ COMMANDS = [
     "median empty.npy", "quantile --offset 777 --count 50001 --method lower k.npy", "median --axis 0 fortran.npy",
     "quantile --empty 3 empty.npy", "median x.npy k.npy missing.npy", "median --total x.npy k.npy", "median bad",
     "top -n 5 x.npy", "top -n 30000 --least odd.npy", "top -n 7 --total x.npy y.npy x.npy", "top -n 4 --nan skip odd.npy",
-    "top -n 9 --column value,late,key t.csv", "top -n 3 --total lines late", "top -n 3 late", "top -n 9 empty.npy",
+    "top -n 9 --column value,late,key t.csv", "top -n 3 --total lines late", "top -n 3 late", "top -n 3 --total money lines", "quantile -p 1,50,99 --total late money", "top -n 9 empty.npy",
     "top -n 500 --offset 777 --count 50001 k.npy", "top -n 2 --axis 0 fortran.npy", "top -n 12 fortran.npy",
     "top -n 3 --offset 17 --count 30 lines", "top -n 1 x.npy missing.npy", "top -n 1 --total x.npy k.npy", "top -n 1 bad",
     "top -n 2 --nan error odd.npy", "top -n 999999999999 tiny.npy", "top -n 40 --memory 128M x.npy",
@@ -129,6 +129,7 @@ def make_inputs(folder):
         lines.append("4")
     write("lines", "\n".join(lines))  # and the last one has no newline
     write("late", "".join("%d\n" % k for k in keys[:-1]) + "0.5\n")
+    write("money", "".join("%.2f\n" % v for v in x[:-1]) + "0.50625\n")
     write("fewer", "".join("%d\n" % k for k in keys[:-9]))
     write("one", "7\n")
     write("words.csv", 'key,word\n3,"a, b"\n,x\n3,\n7,""\n')
