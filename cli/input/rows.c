@@ -52,11 +52,13 @@ void rows_raise_scale(rows *r, int column, int scale) {
     if (scale > r->scales[column]) r->scales[column] = (unsigned char)scale;
 }
 
+const char rows_as_doubles[] = "--dtype f64 reads all text as f64";
+
 int rows_refuse_scale(const char *name) {
     fail(EXIT_DATA, name,
          "no total: 64 bits do not hold all numbers with as many digits behind the point as one "
          "has");
-    hint("--dtype f64 reads all text as f64");
+    hint("%s", rows_as_doubles);
     return EXIT_DATA;
 }
 
@@ -684,8 +686,6 @@ int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice
     text_place_refusal(t, p, &refusal);
     return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
 }
-
-const char rows_as_doubles[] = "--dtype f64 computes with doubles";
 
 int rows_refuse_result(const rows *r, const int64_t *places, const char *text, bf_status status,
                        const char *message) {
