@@ -127,15 +127,27 @@ static int refuse_type(const hdf5_library *h, hdf5_id type, listing_refusal *r) 
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* Groups within groups; and objects that are looked at, for links may go round in circles. */
-enum { DEPTH = 32, OBJECTS = 100000 };
+/* Groups within groups, and objects that are looked at. */
+enum { DEPTH = 32, OBJECTS = 10000 };
 
 typedef struct search {
     const hdf5_library *h;
     listing *found;
-    int64_t looked;
     char path[LISTING_NAME];
 } search;
+
+/* Where objects are in the file, so that none is listed twice: links may go round in circles. The
+ * library's lock is theirs, too. */
+static uint64_t seen[OBJECTS];
+static int seen_count;
+
+static bool is_new(const hdf5_library *h, hdf5_id object) {
+    uint64_t at;
+    bool new = seen_count < OBJECTS && h->address_of(&at, object, ".", 0, -1) >= 0;
+    for (int i = 0; i < seen_count && new; i++) new = seen[i] != at;
+    if (new) seen[seen_count++] = at;
+    return new;
+}
 
 static bool holds_numbers(const hdf5_library *h, hdf5_id dataset) {
     const hdf5_id type = h->type_of(dataset);
@@ -146,27 +158,29 @@ static bool holds_numbers(const hdf5_library *h, hdf5_id dataset) {
 
 static void list_group(search *s, hdf5_id group, size_t length, int depth);
 
+static void list_object(search *s, hdf5_id object, size_t length, int depth) {
+    const int kind = s->h->kind(object);
+    if (!is_new(s->h, object)) return;
+    if (kind == HDF5_DATASET && holds_numbers(s->h, object)) listing_add(s->found, s->path, length);
+    if (kind == HDF5_GROUP && depth < DEPTH) list_group(s, object, length, depth + 1);
+}
+
 static void list_link(search *s, hdf5_id group, hdf5_size i, size_t length, int depth) {
-    const hdf5_library *h = s->h;
     char *const name = s->path + length + 1;
     const size_t room = sizeof s->path - length - 1;
-    const ssize_t n = h->name_of(group, ".", 0, 0, i, name, room, HDF5_DEFAULT);
+    const ssize_t n = s->h->name_of(group, ".", 0, 0, i, name, room, HDF5_DEFAULT);
     if (n <= 0 || (size_t)n >= room) return;
     s->path[length] = '/';
-    const hdf5_id object = h->open_object(group, name, HDF5_DEFAULT);
+    const hdf5_id object = s->h->open_object(group, name, HDF5_DEFAULT);
     if (object < 0) return;
-    const int kind = h->kind(object);
-    const size_t whole = length + 1 + (size_t)n;
-    if (kind == HDF5_DATASET && holds_numbers(h, object)) listing_add(s->found, s->path, whole);
-    if (kind == HDF5_GROUP && depth < DEPTH) list_group(s, object, whole, depth + 1);
-    h->close_object(object);
+    list_object(s, object, length + 1 + (size_t)n, depth);
+    s->h->close_object(object);
 }
 
 static void list_group(search *s, hdf5_id group, size_t length, int depth) {
     hdf5_group about;
     if (s->h->describe_group(group, &about) < 0) return;
-    for (hdf5_size i = 0; i < about.links && s->looked < OBJECTS; i++) {
-        s->looked++;
+    for (hdf5_size i = 0; i < about.links && seen_count < OBJECTS; i++) {
         list_link(s, group, i, length, depth);
         s->path[length] = '\0';
     }
@@ -175,8 +189,9 @@ static void list_group(search *s, hdf5_id group, size_t length, int depth) {
 static void list_datasets(const hdf5_library *h, hdf5_id file, listing *found) {
     search s = {.h = h, .found = found};
     const hdf5_id root = h->open_object(file, "/", HDF5_DEFAULT);
+    seen_count = 0;
     if (root < 0) return;
-    list_group(&s, root, 0, 0);
+    list_object(&s, root, 0, 0);
     h->close_object(root);
 }
 

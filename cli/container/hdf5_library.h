@@ -42,6 +42,7 @@ typedef struct hdf5_library {
     int (*kind)(hdf5_id);
     int (*describe_group)(hdf5_id, hdf5_group *);
     ssize_t (*name_of)(hdf5_id, const char *, int, int, hdf5_size, char *, size_t, hdf5_id);
+    int (*address_of)(uint64_t *, hdf5_id, const char *, int, hdf5_id);
     hdf5_id (*space_of)(hdf5_id);
     hdf5_id (*type_of)(hdf5_id);
     hdf5_id (*properties_of)(hdf5_id);

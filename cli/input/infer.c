@@ -4,6 +4,7 @@
 #include "runtime/output.h"
 #include "runtime/progress.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +13,10 @@ typedef struct inferred {
     const char *file;
     char *name; /* NULL: of an array */
     const char *dtype;
-    char why[32];
+    char why[48];
     int64_t rows, nulls;
     unsigned can; /* candidates left */
-    cause no_i64, no_integer, no_number;
+    cause fraction, no_i64, no_integer, no_number;
     cause shown;
 } inferred;
 
@@ -37,7 +38,7 @@ typedef struct causes {
 } causes;
 
 /* At most so many of a column. */
-enum { CAUSES = 3 };
+enum { CAUSES = 4 };
 
 /* Asks for the cause if the last of these candidates, which the column had before, are ruled out.
  */
@@ -53,6 +54,8 @@ static int64_t count_nulls(const rows_column *c, int64_t n) {
 
 static void note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x, causes *c) {
     const unsigned all = (1u << rows_candidates(r)) - 1, before = x->can & all, now = r->can[k];
+    const bool scaled = rows_scale(r, k) > 0 && x->fraction.line == 0;
+    ask_cause(c, k, scaled ? CAUSE_WHOLE : 0, 0, &x->fraction);
     ask_cause(c, k, before & 1, now & 1, &x->no_i64);
     ask_cause(c, k, before & 3, now & 3, &x->no_integer);
     ask_cause(c, k, before, now & all, &x->no_number);
@@ -107,23 +110,35 @@ static int read_text(rows *r, inferred *of) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
+/* What is the cause of a dtype that nobody asked for. */
+static void judge_numbers(inferred *x, bf_dtype dtype, int scale) {
+    const char *why = "all are integers";
+    if (dtype == BF_U64) {
+        why = "more than i64 holds";
+        x->shown = x->no_i64;
+    } else if (dtype == BF_F64) {
+        why = x->no_integer.why ? x->no_integer.why : "no integer of 64 bits";
+        x->shown = x->no_integer;
+    }
+    snprintf(x->why, sizeof x->why, "%s", why);
+    if (scale == 0) return;
+    snprintf(x->why, sizeof x->why, "%d digit%s behind the point", scale, scale > 1 ? "s" : "");
+    x->shown = x->fraction;
+}
+
 static void judge(const rows *r, int k, inferred *x) {
     const bf_dtype dtype = rows_dtype(r, k);
+    const int scale = x->fraction.line > 0 ? rows_scale(r, k) : 0;
     const bool asked = rows_candidates(r) == 1;
-    x->dtype = dtype == BF_NONE ? "string" : bf_dtype_name(dtype);
-    const char *why = "all are integers";
-    if (dtype == BF_U64) why = "more than i64 holds";
-    if (dtype == BF_F64) why = "no integer of 64 bits";
-    if (asked) why = "--dtype says so";
+    const char *why = asked ? "--dtype says so" : NULL;
+    x->dtype = dtype == BF_NONE ? "string" : output_dtype(dtype, scale);
+    if (!asked && dtype != BF_NONE) judge_numbers(x, dtype, scale);
     if (x->rows == x->nulls) why = "there is no value";
     if (dtype == BF_NONE) why = asked ? "none of --dtype" : "no number";
     if (text_column_can(&r->source.text->layout, k) == TEXT_CAN_STRINGS)
         why = "compared with strings";
-    strcpy(x->why, why);
-    if (dtype == BF_NONE)
-        x->shown = x->no_number;
-    else if (!asked && dtype != BF_I64)
-        x->shown = dtype == BF_U64 ? x->no_i64 : x->no_integer;
+    if (why) strcpy(x->why, why);
+    if (dtype == BF_NONE) x->shown = x->no_number;
 }
 
 static int infer_text(rows *r, inferred *of) {
@@ -165,8 +180,10 @@ static int infer_rows(infer *x, rows *r, const char *file) {
 static int infer_file(infer *x, const char *file) {
     rows r;
     input in = x->options->input;
-    const rows_options how = {
-        .threads = x->options->threads, .nulls = true, .memory = x->options->memory.input};
+    const rows_options how = {.threads = x->options->threads,
+                              .nulls = true,
+                              .decimals = true,
+                              .memory = x->options->memory.input};
     in.text.table = true;
     in.text.chooser = x->chooser;
     in.text.skip_nulls = in.text.skip_nulls || x->chooser;

@@ -182,7 +182,6 @@ int passes_answer(passes *x, quantiles_input *in, double began) {
 
 int passes_answer_total(passes *x, double began) {
     quantiles q = {.columns = 0};
-    quantiles_match_scales(x->inputs, x->count);
     int code = quantiles_find(&q, &x->search, x->inputs, x->count);
     if (code == EXIT_DONE) code = answer_columns(x, &q, "total", x->names, began);
     quantiles_free(&q);

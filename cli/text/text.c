@@ -558,6 +558,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
         c->deepest = 0;
+        c->why = NULL;
         c->exact = layout->dtype != BF_NONE && !layout->inferred && (layout->kinds[k] & TEXT_KEYS);
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
         c->both = c->strings.offsets && !c->only_strings && plain;

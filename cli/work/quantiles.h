@@ -32,9 +32,6 @@ int quantiles_open(quantiles_input *in, const char *name, const input *format,
                    const rows_options *how);
 void quantiles_close(quantiles_input *in);
 
-/* Before a search in several inputs: gives each column the greatest scale that it has in any. */
-void quantiles_match_scales(quantiles_input *inputs, int n);
-
 /* Keeps an input that was read until it is needed again. */
 void quantiles_keep(quantiles_input *in);
 
@@ -43,6 +40,7 @@ typedef struct quantiles {
     const quantiles_search *search;
     int columns, parts;   /* parts: objects of each column */
     double *of;           /* what they look for, from 0 to 1 */
+    int *scales;          /* of each column, if it is of integers: the greatest of all inputs */
     bf_quantiles **found; /* [column][part] */
     bf_state **sums;      /* of each column, if infinities are counted */
     work_thing *things;   /* all of these objects */

@@ -50,6 +50,7 @@ COMMANDS = [
     "join --count 900 late k.npy", "join lines late --count 700", "join x.npy k.npy", "join bad one",
     "join fortran.npy x.npy", "join tiny.npy tiny.npy", "join empty.npy empty.npy",
     "join --memory 128M small.npy k.npy",
+    "prod stored.npz:x", "argmax --axis 0 stored.npz:k deflated.npz:k", "median deflated.npz:x", "sum stored.npz",
     "sum missing.npy", "sum --column nothing t.csv", "sum bad", "sum x.npy bad y.npy", "sum --nan no x",
     "sum --overflow wrap x.npy", "prod --overflow wrap k.npy", "prod k.npy", "mean --nan error odd.npy",
     "group bad --count", "count bad", "hist --tsv bad", "dot bad bad", "sum --format npy lines",
@@ -110,6 +111,8 @@ def make_inputs(folder):
     save("x", x)
     save("y", r.normal(size=n) * 10.0 ** r.integers(-200, 200, n))
     save("k", r.integers(0, 700, n).astype("i8") * 3)
+    for name, savez in [("stored", np.savez), ("deflated", np.savez_compressed)]:
+        savez(os.path.join(folder, name + ".npz"), x=x, k=np.arange(n))
     save("short", x[:-5])
     save("cuts", np.array([3, 3, 40_000, 100_000]))
     save("tiny", np.array([1e300, -0.0, 5e-324]))

@@ -242,6 +242,15 @@ class Totals(DecimalsTest):
                         self.lines(*command.split(), "--total", *names, stdin=b"0\n7.5\n")]
                 self.assertEqual(rows[-1][0], want, (names, command))
 
+    def test_an_array_of_integers_is_one_of_them(self):
+        names = [self.save("x.npy", np.array([3, -7])), self.write("a.txt", b"0.125\n-0.5\n1\n")]
+        for order, limit in itertools.product([1, -1], [[], LIMITED]):
+            files = [*limit, "--total", *names[::order]]
+            for command, want in [("median", "0.125"), ("sort", "3"), ("unique", "3"),
+                                  ("top -n 1", "3"), ("quantile -p 0", "-7")]:
+                rows = [line.split("\t") for line in self.lines(*command.split(), *files)]
+                self.assertEqual((rows[-1][0], rows[-1][-1]), (want, "total"), command)
+
     def test_what_64_bits_do_not_hold_is_refused(self):
         names = [self.write("a.txt", b"9223372036854775807\n"), self.write("b.txt", b"0.5\n")]
         for command, order in itertools.product(["sort", "top -n 1", "median", "unique"], [1, -1]):
