@@ -292,12 +292,6 @@ bool expressed_kinds_stay(const expressed *x) {
     return stay;
 }
 
-static int refuse_digits(const expressed *x) {
-    fail(EXIT_DATA, NULL, "-e: %s", bf_context_message(x->context));
-    hint("%s", rows_as_doubles);
-    return EXIT_DATA;
-}
-
 int expressed_parse(expressed *x) {
     const bf_expression_options how =
         BF_EXPRESSION_OPTIONS(.overflow = x->overflow, .rounded = x->rounded,
@@ -313,7 +307,7 @@ int expressed_parse(expressed *x) {
     forget_expression(x);
     const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
                                              x->operand_count, &how, &position, &x->expression);
-    if (st == BF_E_OVERFLOW && has_decimals(x)) return refuse_digits(x);
+    if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
     if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
     x->dtype = bf_expression_dtype(x->expression);
     x->scale = bf_expression_scale(x->expression);

@@ -62,6 +62,12 @@ int rows_refuse_scale(const char *name) {
     return EXIT_DATA;
 }
 
+int rows_refuse_digits(const char *name, const char *option, const bf_context *context) {
+    fail(EXIT_DATA, name, "%s: %s", option, bf_context_message(context));
+    hint("%s", rows_as_doubles);
+    return EXIT_DATA;
+}
+
 bool rows_has_strings(const rows *r, int column) {
     const text_input *t = r->source.text;
     return t && (t->layout.kinds[column] & TEXT_STRINGS_TOO || rows_dtype(r, column) == BF_NONE);

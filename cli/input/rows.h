@@ -195,7 +195,11 @@ int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice
 int rows_refuse_result(const rows *r, const int64_t *places, const char *text, bf_status status,
                        const char *message);
 
-/* What to do about numbers that integers of 64 bits do not hold. */
+/* Refuses the text of an option's expression: the context says why integers of 64 bits do not hold
+ * its numbers or results. */
+int rows_refuse_digits(const char *name, const char *option, const bf_context *context);
+
+/* What to do about such numbers. */
 extern const char rows_as_doubles[];
 
 /* All rows of a settled column at once, as rows_next gives them. */
