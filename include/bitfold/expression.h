@@ -37,8 +37,9 @@
  * Decimals, where options give scales: integers in units of a power of ten, and of the numbers in
  * the text those of at most 15 digits, such as 0.1, where they meet integers. + - * % min max abs
  * fma, whole powers, ?: and comparisons of these are exact: 0.1 + 0.2 == 0.3. A result that 64 bits
- * do not hold, or with more than BF_SCALE_MOST digits behind the point, is an error. / and other
- * functions take each value rounded once to f64, and so does an operation on a float or a u64.
+ * do not hold is an error, as of integers, and one with more than BF_SCALE_MOST digits behind the
+ * point, too. / and other functions take each value rounded once to f64, and so does an operation
+ * on a float or a u64.
  *
  * Strings are compared with strings, by their bytes: each is less than what it begins. There are no
  * other operations on them but isnull, and the result is none.
