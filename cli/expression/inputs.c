@@ -4,6 +4,7 @@
 #include "runtime/progress.h"
 #include "runtime/report.h"
 #include "work/ranks.h"
+#include "work/work.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -166,13 +167,25 @@ static int check_shapes(const expressed *x) {
     return EXIT_DONE;
 }
 
+static void forget_expression(expressed *x) {
+    bf_expression_destroy(x->expression);
+    x->expression = NULL;
+}
+
+/* 1/0 needs no input to be refused. */
+static int check_numbers(expressed *x) {
+    const int code = expressed_parse(x);
+    forget_expression(x);
+    return code;
+}
+
 static int open_files(expressed *x, const rows_options *how) {
     names n = {.text = NULL};
     input in = x->options->input;
     in.text.judge_nulls = true;
     if (x->file_count == 1) in.text.option = "-e";
     int code = find_names(x, &n);
-    if (code == EXIT_DONE && n.count == 0) code = expressed_parse(x); /* 1/0 needs no input */
+    if (code == EXIT_DONE && n.count == 0) code = check_numbers(x);
     if (code == EXIT_DONE)
         code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);
     free(n.text);
@@ -195,6 +208,8 @@ int expressed_open(expressed *x, const options *o, char **files, int count, bf_c
         x->input[i] = &x->inputs[i];
     }
     spool_limit_set(&x->limit, o->memory.pipes);
+    x->rounded = !how->decimals;
+    reading.decimals = o->rules.overflow == BF_OVERFLOW_ERROR;
     reading.settled = true;
     reading.nulls = true;
     reading.keep = &x->limit;
@@ -257,27 +272,45 @@ static bf_dtype dtype_of(const expressed *x, int k) {
     return rows_dtype(&x->inputs[of->input], of->column);
 }
 
-bool expressed_dtypes_stay(const expressed *x) {
+static int scale_of(const expressed *x, int k) {
+    const expressed_operand *of = &x->operands[k];
+    return rows_scale(&x->inputs[of->input], of->column);
+}
+
+/* Numbers of text, and beside it, are what is written. Arrays alone are computed as in NumPy. */
+static bool has_decimals(const expressed *x) {
+    bool some = false;
+    for (int i = 0; i < x->file_count; i++)
+        some = some || (x->inputs[i].source.text && x->inputs[i].options.decimals);
+    return some;
+}
+
+bool expressed_kinds_stay(const expressed *x) {
     bool stay = x->expression != NULL;
-    for (int k = 0; k < x->operand_count; k++) stay = stay && dtype_of(x, k) == x->dtypes[k];
+    for (int k = 0; k < x->operand_count; k++)
+        stay = stay && dtype_of(x, k) == x->dtypes[k] && scale_of(x, k) == x->scales[k];
     return stay;
 }
 
 int expressed_parse(expressed *x) {
-    const bf_expression_options how = BF_EXPRESSION_OPTIONS(.overflow = x->overflow);
+    const bf_expression_options how =
+        BF_EXPRESSION_OPTIONS(.overflow = x->overflow, .rounded = x->rounded,
+                              .scales = has_decimals(x) ? x->scales : NULL);
     const char *all[EXPRESSED_COLUMNS];
     int position = -1;
-    if (expressed_dtypes_stay(x)) return EXIT_DONE;
+    if (expressed_kinds_stay(x)) return EXIT_DONE;
     for (int k = 0; k < x->operand_count; k++) {
         all[k] = x->operands[k].name;
         x->dtypes[k] = dtype_of(x, k);
+        x->scales[k] = scale_of(x, k);
     }
-    bf_expression_destroy(x->expression);
-    x->expression = NULL;
+    forget_expression(x);
     const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
                                              x->operand_count, &how, &position, &x->expression);
+    if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
     if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
     x->dtype = bf_expression_dtype(x->expression);
+    x->scale = bf_expression_scale(x->expression);
     return EXIT_DONE;
 }
 
@@ -321,7 +354,7 @@ int expressed_settle(expressed *x) {
     } while (code == ROWS_RESETTLED || (code == EXIT_DONE && x->n > 0));
     code = ranks_agree(code);
     if (code != EXIT_DONE) return code;
-    for (int i = 0; i < x->file_count; i++) ranks_and(x->inputs[i].can, x->inputs[i].columns);
+    for (int i = 0; i < x->file_count; i++) work_settle_input(&x->inputs[i]);
     expressed_again(x);
     return EXIT_DONE;
 }
@@ -333,13 +366,15 @@ static int64_t first_index(const expressed *x) {
 }
 
 /* Names the index among all elements, not that among those at hand. */
-static int refuse_element(const expressed *x, const char *message) {
+static int refuse_element(const expressed *x, bf_status st, const char *message) {
     const char *file = x->inputs[0].source.name, *behind;
     int64_t index;
     const char *at = find_index(message, &index, &behind);
     if (!at) return fail(EXIT_DATA, file, "%s", message);
-    return fail(EXIT_DATA, file, "%.*s at index %" PRId64 "%s", (int)(at - message), message,
-                first_index(x) + index, behind);
+    fail(EXIT_DATA, file, "%.*s at index %" PRId64 "%s", (int)(at - message), message,
+         first_index(x) + index, behind);
+    if (st == BF_E_OVERFLOW && has_decimals(x)) hint("%s", rows_as_doubles);
+    return EXIT_DATA;
 }
 
 /* Data that changed meanwhile may be refused for that. What the expression refuses of the elements
@@ -352,8 +387,9 @@ static int compute_failed(const expressed *x, bf_status st) {
     const char *message = bf_context_message(x->context);
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, x->context, x->inputs[0].source.name);
-    return is_one_text(x) ? rows_refuse_result(&x->inputs[0], NULL, x->options->expression, message)
-                          : refuse_element(x, message);
+    return is_one_text(x)
+               ? rows_refuse_result(&x->inputs[0], NULL, x->options->expression, st, message)
+               : refuse_element(x, st, message);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */

@@ -35,9 +35,12 @@ typedef struct expressed {
     rows inputs[EXPRESSED_INPUTS], *input[EXPRESSED_INPUTS]; /* and where each is */
     expressed_operand operands[EXPRESSED_COLUMNS];
     int operand_count;
-    bf_dtype dtypes[EXPRESSED_COLUMNS]; /* of the operands, which it was parsed for */
+    bf_dtype dtypes[EXPRESSED_COLUMNS]; /* of the operands, which it was parsed for, */
+    int scales[EXPRESSED_COLUMNS];      /* and of those that are i64 */
     bf_expression *expression;          /* NULL: not parsed */
-    bf_dtype dtype;                     /* of the results */
+    bf_dtype dtype;                     /* of the results, */
+    int scale;                          /* and of those that are i64 */
+    bool rounded;                       /* results that have a scale become f64 */
     bf_overflow_policy overflow;        /* of integers; the caller's to set */
     spool_limit limit;
     char *numbers, *strings, *keys; /* columns of a text, as the options have them */
@@ -58,7 +61,8 @@ typedef struct expressed_results {
 int expressed_check(int count);
 
 /* Opens the files of the options, or these of them. how: but for `keep` and what depends on the
- * options. NULLs of columns are the expression's to judge. */
+ * options. Numbers of text are decimals; `decimals` says whether results may be. NULLs of columns
+ * are the expression's to judge. */
 int expressed_open(expressed *x, const options *o, char **files, int count, bf_context *context,
                    const rows_options *how);
 void expressed_close(expressed *x);
@@ -70,9 +74,9 @@ int expressed_prepare(expressed *x);
  * Every rank calls it. */
 int expressed_settle(expressed *x);
 
-/* Parses the expression, unless it was parsed for these dtypes. */
+/* Parses the expression, unless it was parsed for these dtypes and scales. */
 int expressed_parse(expressed *x);
-bool expressed_dtypes_stay(const expressed *x);
+bool expressed_kinds_stay(const expressed *x);
 
 /* Begins again at the first row. */
 void expressed_again(expressed *x);

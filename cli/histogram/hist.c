@@ -145,15 +145,20 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
     return code;
 }
 
-/* Numbers of text are f64, as of files without an expression. */
+/* Integers of text are f64, as of files without an expression. */
+static int parse_expression(expressed *x, bool wide) {
+    const int code = expressed_parse(x);
+    if (code != EXIT_DONE || wide || x->dtype == BF_F64 || x->dtype == BF_BOOL) return code;
+    for (int i = 0; i < x->file_count; i++) rows_demand(&x->inputs[i], BF_F64);
+    return expressed_parse(x);
+}
+
 static int start_expression(hist *h) {
     expressed *x = &h->expressed;
-    for (int i = 0; i < x->file_count && !hist_bins_are_wide(&h->bins); i++)
-        rows_demand(&x->inputs[i], BF_F64);
     int code = share_rows(x->input, x->file_count, NULL);
     if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));
     if (code == EXIT_DONE) code = expressed_settle(x);
-    if (code == EXIT_DONE) code = ranks_agree(expressed_parse(x));
+    if (code == EXIT_DONE) code = ranks_agree(parse_expression(x, hist_bins_are_wide(&h->bins)));
     if (code != EXIT_DONE) return code;
     h->dtype = x->dtype;
     h->column = strdup(h->options->expression);

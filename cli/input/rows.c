@@ -56,11 +56,19 @@ void rows_raise_scale(rows *r, int column, int scale) {
     if (scale > r->units[column].scale) r->units[column].scale = (unsigned char)scale;
 }
 
+const char rows_as_doubles[] = "--dtype f64 reads all text as f64";
+
 int rows_refuse_scale(const char *name) {
     fail(EXIT_DATA, name,
          "no total: 64 bits do not hold all numbers with as many digits behind the point as one "
          "has");
-    hint("--dtype f64 reads all text as f64");
+    hint("%s", rows_as_doubles);
+    return EXIT_DATA;
+}
+
+int rows_refuse_digits(const char *name, const char *option, const bf_context *context) {
+    fail(EXIT_DATA, name, "%s: %s", option, bf_context_message(context));
+    hint("%s", rows_as_doubles);
     return EXIT_DATA;
 }
 
@@ -717,14 +725,15 @@ int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice
     return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
 }
 
-int rows_refuse_result(const rows *r, const int64_t *places, const char *text,
+int rows_refuse_result(const rows *r, const int64_t *places, const char *text, bf_status status,
                        const char *message) {
+    const char *const advice = status == BF_E_OVERFLOW ? rows_as_doubles : "";
     text_error e;
     int64_t row;
     const char *behind, *const at = find_index(message, &row, &behind);
     if (!at) return fail(EXIT_DATA, r->source.name, "%.100s: %s", text, message);
     snprintf(e.what, sizeof e.what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
-    return rows_refuse(r, places ? places[row] : row, e.what, "");
+    return rows_refuse(r, places ? places[row] : row, e.what, advice);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

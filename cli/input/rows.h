@@ -197,9 +197,17 @@ void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view)
 /* Refuses a row of the chunk of text that was taken last, with most 0, and names its line. */
 int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice);
 
-/* The same for what the library says of an expression's text; it names the row by its number among
- * those at the places in the chunk (NULL: among all). */
-int rows_refuse_result(const rows *r, const int64_t *places, const char *text, const char *message);
+/* The same for what the library says of an expression's text with this status; it names the row by
+ * its number among those at the places in the chunk (NULL: among all). */
+int rows_refuse_result(const rows *r, const int64_t *places, const char *text, bf_status status,
+                       const char *message);
+
+/* Refuses the text of an option's expression: the context says why integers of 64 bits do not hold
+ * its numbers or results. */
+int rows_refuse_digits(const char *name, const char *option, const bf_context *context);
+
+/* What to do about such numbers. */
+extern const char rows_as_doubles[];
 
 /* All rows of a settled column at once, as rows_next gives them. */
 int rows_load(rows *r, bf_array *all);

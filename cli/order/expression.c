@@ -57,7 +57,10 @@ static int load_once(ordering *r) {
     int code = expressed_parse(x);
     columns_close(&r->results);
     if (code == EXIT_DONE) code = columns_open(&r->results, 1, x->files[0]);
-    if (code == EXIT_DONE) r->results.of[0].dtype = x->dtype;
+    if (code == EXIT_DONE) {
+        r->results.of[0].dtype = x->dtype;
+        r->results.of[0].scale = x->scale;
+    }
     while (code == EXIT_DONE && (code = expressed_next(x, most)) == EXIT_DONE && x->n > 0)
         code = add_results(r);
     return code;
@@ -78,6 +81,7 @@ static int open_inputs(ordering *r) {
     const options *o = r->question->options;
     const order_kind kind = r->question->kind;
     const rows_options how = {.threads = o->threads,
+                              .decimals = true,
                               .ordered = kind == ORDER_ARGSORT || kind == ORDER_TOP,
                               .memory = o->memory.input};
     const int code =
@@ -104,6 +108,7 @@ static int put_answer(const ordering *r, output *out, double began) {
     const question *q = r->question;
     const subject s = {.file = r->expressed.files[0],
                        .array = columns_array(&r->results, 0),
+                       .scale = r->results.of[0].scale,
                        .owned = true,
                        .nulls = r->results.of[0].nulls};
     answer a;

@@ -35,6 +35,7 @@ static int make_state(reduction *r, int64_t start) {
     bf_state_destroy(r->state);
     r->state = NULL;
     bf_status st = bf_state_create(r->task->context, r->op, r->expressed.dtype, &r->state);
+    if (st == BF_OK && r->expressed.scale > 0) st = bf_state_rescale(r->state, r->expressed.scale);
     if (st == BF_OK && reduce_is_ordered(r->op)) st = bf_state_seek(r->state, start);
     return st == BF_OK ? EXIT_DONE : fail_status(st, r->task->context, NULL);
 }
@@ -62,7 +63,7 @@ static int reduce_inputs(reduction *r, int64_t start) {
     int code = work_end(w, make_value(r, start), false);
     while (code == ROWS_RESETTLED) {
         code = EXIT_DONE;
-        if (!expressed_dtypes_stay(&r->expressed)) {
+        if (!expressed_kinds_stay(&r->expressed)) {
             expressed_again(&r->expressed);
             code = make_value(r, start);
         }
@@ -76,8 +77,9 @@ static int reduce_inputs(reduction *r, int64_t start) {
 static int find_value(reduction *r) {
     const options *o = r->task->options;
     expressed *x = &r->expressed;
-    const rows_options how = task_rows(r->task, r->op);
+    rows_options how = task_rows(r->task, r->op);
     int64_t first;
+    how.decimals = r->op != BF_PROD;
     int code = expressed_open(x, o, o->files, o->file_count, r->task->context, &how);
     if (code == EXIT_DONE) code = share_rows(x->input, x->file_count, &first);
     if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));

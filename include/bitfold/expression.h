@@ -34,6 +34,13 @@
  * unless they are of a higher kind. Operations of numbers alone give numbers: 1/3 times an f32 is
  * an f32. floor and ceil leave integers as they are. docs/numerics.md has the details.
  *
+ * Decimals, where options give scales: integers in units of a power of ten, and of the numbers in
+ * the text those of at most 15 digits, such as 0.1, where they meet integers. + - * % min max abs
+ * fma, whole powers, ?: and comparisons of these are exact: 0.1 + 0.2 == 0.3. A result that 64 bits
+ * do not hold is an error, as of integers, and one with more than BF_SCALE_MOST digits behind the
+ * point, too. / and other functions take each value rounded once to f64, and so does an operation
+ * on a float or a u64.
+ *
  * Strings are compared with strings, by their bytes: each is less than what it begins. There are no
  * other operations on them but isnull, and the result is none.
  *
@@ -62,6 +69,9 @@ typedef struct bf_expression bf_expression;
 typedef struct bf_expression_options {
     size_t size;                 /* sizeof(bf_expression_options): see bitfold.h */
     bf_overflow_policy overflow; /* integer results that do not fit; default: error */
+    const int *scales; /* of each column: an i64 stands for itself times 10^-scale, from 0 to
+                          BF_SCALE_MOST; others have 0. NULL: there are no decimals */
+    int rounded;       /* a result that has a scale is rounded once to f64; default: 0 */
 } bf_expression_options;
 
 /* BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_WRAP). */
@@ -75,8 +85,8 @@ typedef struct bf_expression_options {
  * operations, 256 columns, 256 different numbers, 256 strings and 1000 operations that wait for
  * others.
  * Errors: BF_E_ARGUMENT (also a name that no column has, or two have), BF_E_DTYPE (an operation
- * that these dtypes do not have), BF_E_OVERFLOW (a number does not fit the dtype that it takes),
- * BF_E_MEMORY. */
+ * that these dtypes do not have), BF_E_OVERFLOW (a number does not fit the dtype that it takes, or
+ * a result would have too great a scale), BF_E_MEMORY. */
 BF_API bf_status bf_expression_parse(bf_context *context, const char *text,
                                      const char *const names[], const bf_dtype dtypes[], int count,
                                      const bf_expression_options *options, int *position,
@@ -104,6 +114,9 @@ BF_API bf_status bf_expression_names(bf_context *context, const char *text, char
 
 /* The dtype of the results. BF_NONE of NULL. */
 BF_API bf_dtype bf_expression_dtype(const bf_expression *expression);
+
+/* The scale of the results: integers, they stand for themselves times 10^-scale. 0 of NULL. */
+BF_API int bf_expression_scale(const bf_expression *expression);
 
 /* Does the expression use this column (0 to count - 1)? 1 or 0. */
 BF_API int bf_expression_uses(const bf_expression *expression, int column);
@@ -133,7 +146,8 @@ BF_API bf_status bf_expression_eval_columns(bf_expression *expression,
                                             const bf_column *const columns[], const bf_array *out,
                                             uint8_t *valid);
 
-/* Absorbs the results as bf_state_absorb would, without storing them: the state has their dtype.
+/* Absorbs the results as bf_state_absorb would, without storing them: the state has their dtype
+ * and their scale (bf_state_rescale).
  * The columns that are used have one shape; if none is used, the results have the shape of the
  * columns given, or are one. Indices in messages go on from the elements absorbed before. On
  * failure the state is as it was. The expression may belong to another context, which is not used.

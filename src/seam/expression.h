@@ -58,6 +58,7 @@ typedef struct bf_expression_string {
 
 typedef struct bf_expression_program {
     bf_dtype dtype; /* of the result */
+    int scale;      /* of the result: integers in units of 10^-scale */
     bf_overflow_policy overflow;
     int columns, constants, strings, registers, steps;
     bf_dtype column[BF_EXPRESSION_COLUMNS]; /* BF_NONE: of strings */

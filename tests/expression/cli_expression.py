@@ -2,6 +2,7 @@
 import json
 import os
 import unittest
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,12 @@ def exact_sum(x):
 
 
 CITIES = ["Lagos", "Paris", "", "it's", 'say "so"', "a, b", "two\nlines", "Z\u00fcrich", "zz", "007"]
+
+
+def plain(x):
+    """An exact decimal, without an exponent and without zeros at its end."""
+    text = format(Decimal(x.numerator) / Decimal(x.denominator), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def quoted(text, rng):
@@ -38,8 +45,9 @@ def lifted(f):
 class Grammar:
     """Random expressions, each as its text and as a function of a row."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, literals=(("2.5", 2.5), ("3", 3))):
         self.rng = rng
+        self.literals = [(text, lambda r, x=x: x) for text, x in literals]
 
     def one_of(self, *makers):
         return makers[self.rng.integers(len(makers))]()
@@ -48,7 +56,7 @@ class Grammar:
         if depth == 0:
             return self.one_of(lambda: ("price", lambda r: r["price"]),
                                lambda: ("`n, items`", lambda r: r["n"]),
-                               lambda: ("2.5", lambda r: 2.5), lambda: ("3", lambda r: 3))
+                               *[lambda x=x: x for x in self.literals])
         (a, f), (b, g), (c, h) = self.number(depth - 1), self.number(depth - 1), self.condition(depth - 1)
         op, of = [("+", lambda x, y: x + y), ("-", lambda x, y: x - y),
                   ("*", lambda x, y: x * y)][self.rng.integers(3)]
@@ -218,6 +226,79 @@ class Expression(CommandTest):
                     self.refused(3, why, "sum", "-e", text, path)
                 else:
                     self.assertEqual(self.value("sum", text, path), total)
+
+    def decimal_table(self, rng, rows):
+        """Returns the rows, and their text; digits behind the points may show late."""
+        late, scales = rows * rng.integers(2) // 2, rng.integers(4, size=2)
+
+        def number(i, scale):
+            scale = 0 if i < late else int(scale)
+            return Decimal(int(rng.integers(-9 * 10**scale, 9 * 10**scale + 1))).scaleb(-scale)
+
+        table, lines = [], ['price,"n, items",city,town']
+        for i in range(rows):
+            fields = ["" if rng.random() < 0.1 else str(number(i, scale)) for scale in scales]
+            city = CITIES[rng.integers(2)]
+            lines.append(",".join(fields + [city, "Paris"]))
+            price, n = [Fraction(x) if x else None for x in fields]
+            table.append({"price": price, "n": n, "city": city.encode(), "town": b"Paris"})
+        return table, "\n".join(lines) + "\n"
+
+    def test_random_expressions_of_decimals(self):
+        rng = np.random.default_rng(11)
+        texts = ["0.1", "2.5", "3", "1.25e1", "0.125", "-0.30", "1e-3", "7e0"]
+        grammar = Grammar(rng, [(text, Fraction(text)) for text in texts])
+        for k in range(60):
+            table, lines = self.decimal_table(rng, int(rng.choice([1, 7, 300, 3000])))
+            path, skip = self.table("decimals.csv", lines), ("--null-policy", "skip")
+            text, value = [grammar.number, grammar.condition][k % 3 == 2](int(rng.integers(1, 3)))
+            there = [x for x in map(value, table) if x is not None]
+            if "price" not in text and "city" not in text or not there:
+                continue
+            with self.subTest(text):
+                total = plain(Fraction(sum(there)))
+                self.assertEqual(self.value("sum", text, path, *skip, "-j", 1 + k % 3), total)
+                self.assertEqual(self.value("sum", text, *skip, stdin=lines.encode()), total)
+                self.assertEqual(self.value("max", text, path, *skip), plain(Fraction(max(there))))
+                self.assertEqual(float(self.value("mean", text, path, *skip)),
+                                 float(Fraction(sum(there), len(there))))
+                self.value("map", text, path, *skip, "-o", self.path("o.npy"))
+                self.assertEqual(np.load(self.path("o.npy")).tolist(), list(map(float, there)))
+                if k % 3 < 2:
+                    self.assertEqual(self.value("sort", text, path, *skip).split(),
+                                     [plain(Fraction(x)) for x in sorted(there)])
+
+    def test_decimals_are_what_is_written(self):
+        a, b = self.table("a.txt", "0.1\n1.5\n"), self.table("b.txt", "0.2\n-3\n")
+        late = self.table("late.txt", "1\n" * 50_000 + "0.25\n")
+        x = self.save("x.npy", np.array([0.1, 1.5]))
+        for wanted, text, *files in [
+            ("-1.2", "a+b", a, b), ("0.3", "a+b == 0.3 ? a+b : 0", a, b), ("6.6", "1.1*3", a), ("-4.48", "a*b", a, b),
+            ("1", "a == 0.1", a), ("0", "a == 0.15", a), ("150000.75", "a*3", late), ("1.6", "a", a),
+            ("0.02", "(0.1 + 0.2 - 0.3) + a/10 > 0 ? 0.01 : 0", a), ("0.2", "a % 0.2 % 0.3", a),
+            # Floats stay floats, and so do arrays, whose numbers are not written.
+            ("0.30000000000000004", "b < 0.2 ? b*3 : a*0", a, x), ("0.30000000000000004", "a < 1 ? a*3 : 0", x),
+            ("0.6000000000000001", "0.1+0.2", x),
+        ]:
+            self.assertEqual(self.value("sum", text, *files), wanted, text)
+        self.assertEqual(self.value("prod", "a+b", a, b), repr(0.3 * -1.5))
+        self.value("max", "a+b", a, b, "--save", self.path("s.bfs"))
+        self.assertEqual(self.result("merge", self.path("s.bfs")).strip(), "0.3")
+        done = json.loads(self.value("min", "a*b", a, b, "--json"))
+        self.assertEqual((done["dtype"], done["text"]), ("decimal", "-4.5"))
+        done = json.loads(self.value("hist", "a+b", a, b, "--bins", "1", "--json"))
+        self.assertEqual(done["edges"], [-1.5, 0.3])
+
+    def test_decimals_that_do_not_fit_are_refused(self):
+        a = self.table("a.txt", "0.5\n3037000500.25\n")
+        for text, why in [("a**2", "a.txt:2: a**2: character 2: the result does not fit i64"),
+                          ("a**10", "-e: character 2: the result has 20 digits behind the point, more than 18"),
+                          ("a + 1e18", "-e: character 3: a number does not fit i64 with 2 digits behind the point")]:
+            self.assertIn("hint: --dtype f64 reads all text as f64", self.refused(3, why, "sum", "-e", text, a))
+            doubles = float(self.value("max", text, a, "--dtype", "f64"))
+            self.assertAlmostEqual(doubles / eval(text, {"a": 3037000500.25}), 1, 12)
+        self.assertIn("hint: --dtype f64", self.refused(
+            3, "character 2: the result at index 1 does not fit i64", "sum", "-e", "a*b", a, a))
 
     def test_strings(self):
         t = self.table("t.csv", "id,city,price\n1,Lagos,12\n2,\"Paris, F\",3\n3,Lagos,7\n007,x,20\n")

@@ -2,7 +2,8 @@
  * same bits by the rules and by loops, at once and in a state; and of columns with strings and
  * NULLs by loops and one row at a time. Its names can be listed, and are enough to parse it.
  *
- * The first byte chooses the dtypes of the columns and the overflow policy, the rest is the text.
+ * The first byte chooses the dtypes of the columns, the overflow policy and scales, the rest is the
+ * text.
  */
 #include <bitfold.h>
 #include <stdbool.h>
@@ -41,10 +42,26 @@ static void fill_column(bf_context *context, const bf_array *column, int seed) {
     require(bf_map(context, BF_MAP_CAST, &input, 1, &wrap, column) == BF_OK);
 }
 
+/* The options that the first byte chooses. */
+static bf_expression_options options_of(uint8_t byte) {
+    static const int scales[COLUMNS] = {0, 3};
+    const int how = byte / 12;
+    return BF_EXPRESSION_OPTIONS(.overflow = (bf_overflow_policy)(byte / 4 % 3),
+                                 .scales = how % 4 > 1 && byte % 4 == 3 ? scales : NULL,
+                                 .rounded = how % 4 == 3);
+}
+
+static bf_state *make_state(bf_context *context, const bf_expression *e) {
+    bf_state *state = NULL;
+    require(bf_state_create(context, BF_MAX, bf_expression_dtype(e), &state) == BF_OK);
+    if (bf_expression_scale(e) > 0)
+        require(bf_state_rescale(state, bf_expression_scale(e)) == BF_OK);
+    return state;
+}
+
 static bf_status compute(bf_context *context, const char *text, const bf_dtype *of,
-                         bf_overflow_policy overflow, void *results, bf_dtype *dtype) {
+                         const bf_expression_options *options, void *results, bf_dtype *dtype) {
     static uint64_t memory[COLUMNS][N];
-    const bf_expression_options options = BF_EXPRESSION_OPTIONS(.overflow = overflow);
     bf_array columns[COLUMNS];
     const bf_array *all[COLUMNS];
     bf_expression *e = NULL;
@@ -55,7 +72,7 @@ static bf_status compute(bf_context *context, const char *text, const bf_dtype *
         fill_column(context, &columns[k], k);
     }
     bf_status status =
-        bf_expression_parse(context, text, names, of, COLUMNS, &options, &position, &e);
+        bf_expression_parse(context, text, names, of, COLUMNS, options, &position, &e);
     require((status == BF_OK) == (e != NULL));
     if (e == NULL) {
         require(position >= 0 && (size_t)position <= strlen(text));
@@ -66,9 +83,7 @@ static bf_status compute(bf_context *context, const char *text, const bf_dtype *
     const bf_array out = bf_array_of(*dtype, results, N);
     status = bf_expression_eval(e, all, &out);
     require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_ARGUMENT);
-    bf_state *sum = NULL, *other = NULL;
-    require(bf_state_create(context, BF_MAX, *dtype, &sum) == BF_OK);
-    require(bf_state_create(context, BF_MAX, *dtype, &other) == BF_OK);
+    bf_state *sum = make_state(context, e), *other = make_state(context, e);
     require(bf_state_absorb_expression(sum, e, all) == status);
     if (status == BF_OK) {
         bf_value x, y;
@@ -207,13 +222,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         contexts[0] = context_of("generic");
         contexts[1] = context_of("auto");
     }
+    const bf_expression_options options = options_of(data[0]);
     char *text = malloc(size);
     require(text != NULL);
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     for (int i = 0; i < 2; i++)
-        status[i] = compute(contexts[i], text, dtypes[data[0] % 4],
-                            (bf_overflow_policy)(data[0] / 4 % 3), results[i], &dtype[i]);
+        status[i] =
+            compute(contexts[i], text, dtypes[data[0] % 4], &options, results[i], &dtype[i]);
     require(status[0] == status[1] && dtype[0] == dtype[1]);
     require(strcmp(bf_context_message(contexts[0]), bf_context_message(contexts[1])) == 0 ||
             status[0] == BF_OK);

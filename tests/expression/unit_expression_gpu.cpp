@@ -318,11 +318,19 @@ static void fill_columns(const bf_dtype dtypes[COLUMNS]) {
 static void check_program(const std::string &text) {
     static const char *const names[] = {"a", "b", "c"};
     bf_dtype dtypes[COLUMNS];
+    const bool decimals = below(4) == 0;
+    int scales[COLUMNS] = {};
     bf_expression *e = NULL;
     bf_expression_options options = {};
     bf_expression_column columns[COLUMNS] = {};
     bf_expression_job job = {};
     for (bf_dtype &d : dtypes) d = all_dtypes[below(3) == 0 ? below(DTYPES) : DTYPES - 1];
+    for (int i = 0; i < COLUMNS && decimals; i++) {
+        if (below(2) == 0) dtypes[i] = BF_I64;
+        if (dtypes[i] == BF_I64) scales[i] = (int)below(4);
+    }
+    if (decimals) options.scales = scales;
+    options.rounded = (int)below(2);
     options.size = sizeof options;
     options.overflow = (bf_overflow_policy)below(3);
     if (bf_expression_parse(context, text.c_str(), names, dtypes, COLUMNS, &options, NULL, &e) !=

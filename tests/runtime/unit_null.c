@@ -496,6 +496,7 @@ static void expressions(void **unused) {
     REFUSED(bf_state_absorb_expression(w->state, w->expression, NULL));
     REFUSED(bf_state_absorb_expression(w->state, w->expression, gap));
     assert_int_equal(bf_expression_dtype(NULL), BF_NONE);
+    assert_int_equal(bf_expression_scale(NULL), 0);
     assert_int_equal(bf_expression_uses(NULL, 0), 0);
     bf_expression_destroy(NULL);
 }

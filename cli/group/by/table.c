@@ -166,7 +166,7 @@ static int evaluate(table *t, const char *text, bf_expression *expression, buffe
     if (code != EXIT_DONE) return code;
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, t->context, t->input.source.name);
-    return rows_refuse_result(&t->input, t->picked, text, bf_context_message(t->context));
+    return rows_refuse_result(&t->input, t->picked, text, st, bf_context_message(t->context));
 }
 
 /* ---- the condition --------------------------------------------------------------------------- */

@@ -138,11 +138,9 @@ static void copy_inputs(bf_expression_value to[3], const bf_expression_value *in
     for (int i = 0; i < count; i++) to[i] = in[i];
 }
 
-/* Adds a step of op in the dtype `work`, with a new register. The inputs stay, except that those
- * with used set give their registers up. */
-static bf_status add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dtype to,
-                          const bf_expression_value *in, int count, bool used,
-                          bf_expression_value *out) {
+bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dtype to,
+                                 const bf_expression_value *in, int count, bool used,
+                                 bf_expression_value *out) {
     bf_expression_program *p = b->program;
     bf_expression_value x[3];
     bf_status status = BF_OK;
@@ -174,7 +172,8 @@ static bf_status add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dt
 static bf_status build_condition(bf_expression_builder *b, bf_expression_value *x) {
     if (x->dtype == BF_NONE) return bf_expression_refuse_string(b);
     if (x->dtype == BF_BOOL) return BF_OK;
-    if (!is_constant(x)) return add_step(b, BF_MAP_CAST, BF_BOOL, BF_BOOL, x, 1, true, x);
+    if (!is_constant(x))
+        return bf_expression_add_step(b, BF_MAP_CAST, BF_BOOL, BF_BOOL, x, 1, true, x);
     bf_status status = convert_constant(b, x, BF_BOOL);
     x->weak = false;
     return status;
@@ -197,11 +196,13 @@ static bf_status compute_mask(bf_expression_builder *b, int i) {
     bf_expression_value x = g->condition, mask;
     bf_status status = BF_OK;
     if (is_constant(&x)) status = place_constant(b, &x);
-    if (status == BF_OK) status = add_step(b, g->op, BF_BOOL, BF_BOOL, &x, 1, false, &mask);
+    if (status == BF_OK)
+        status = bf_expression_add_step(b, g->op, BF_BOOL, BF_BOOL, &x, 1, false, &mask);
     if (i > 0 && status == BF_OK) {
         const bf_expression_value in[2] = {mask, {.at = b->guards[i - 1].mask, .dtype = BF_BOOL}};
         release_value(b, &mask);
-        status = add_step(b, BF_EXPRESSION_AND, BF_BOOL, BF_BOOL, in, 2, false, &mask);
+        status =
+            bf_expression_add_step(b, BF_EXPRESSION_AND, BF_BOOL, BF_BOOL, in, 2, false, &mask);
     }
     if (status != BF_OK) return status;
     g->mask = mask.at;
@@ -227,17 +228,21 @@ static bool can_overflow(const bf_expression_builder *b, int op, bf_dtype work) 
     return arithmetic && bf_dtype_is_integer(work) && b->program->overflow == BF_OVERFLOW_ERROR;
 }
 
-static bf_status build_step(bf_expression_builder *b, int op, const bf_expression_value *in,
-                            int count, bool used, bf_expression_value *out) {
+bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                   int count, bool used, bf_expression_value *out) {
     int first = op == BF_EXPRESSION_SELECT ? 1 : 0;
+    int scale = 0;
     bf_expression_operand guard = {BF_EXPRESSION_NOTHING, 0};
     bf_dtype work;
     bf_status status = find_work(b, op, in + first, count - first, &work);
+    if (status == BF_OK && work == BF_I64) status = bf_expression_find_scale(b, op, in, &scale);
     if (status != BF_OK) return status;
     bool zero = may_divide_by_zero(op, in);
     if (zero || can_overflow(b, op, work)) status = find_guard(b, &guard);
-    if (status == BF_OK) status = add_step(b, op, work, result_of(op, work), in, count, used, out);
+    if (status == BF_OK)
+        status = bf_expression_add_step(b, op, work, result_of(op, work), in, count, used, out);
     if (status != BF_OK) return status;
+    out->scale = scale;
     b->program->step[b->program->steps - 1].guard = guard;
     b->program->step[b->program->steps - 1].refuse_zero = zero;
     out->weak = are_numbers(in, count) && out->dtype != BF_BOOL;
@@ -255,7 +260,7 @@ static bf_status refuse_number(bf_expression_builder *b, int op, bool beyond,
                                              "the number is beyond 64 bits")
                       : bf_expression_refuse(b, BF_E_ARGUMENT, b->position,
                                              "integer division by zero");
-    bf_status status = build_step(b, op, in, 2, true, out);
+    bf_status status = bf_expression_build_step(b, op, in, 2, true, out);
     if (status == BF_OK) b->program->step[b->program->steps - 1].beyond = beyond;
     return status;
 }
@@ -288,8 +293,8 @@ static bf_status fold_integers(bf_expression_builder *b, int op, const bf_expres
 }
 
 /* The result of numbers is a number. */
-static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_expression_value *in,
-                              int count, bf_expression_value *out) {
+static bf_status fold_plain(bf_expression_builder *b, int op, const bf_expression_value *in,
+                            int count, bf_expression_value *out) {
     bf_expression_value x[3] = {{.bits = 0}};
     bool misfit = false, whole = true;
     bf_dtype work;
@@ -317,6 +322,13 @@ static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_express
     return BF_OK;
 }
 
+static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_expression_value *in,
+                              int count, bf_expression_value *out) {
+    bf_status status = fold_plain(b, op, in, count, out);
+    if (status == BF_OK && is_constant(out)) bf_expression_fold_decimals(op, in, count, out);
+    return status;
+}
+
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /* An operation that map has, or FLOOR, CEIL, MOD or SELECT, of numbers. */
@@ -324,7 +336,10 @@ static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_exp
                                   int count, bf_expression_value *out) {
     bool numbers = true;
     for (int i = 0; i < count; i++) numbers = numbers && is_constant(&in[i]);
-    return numbers ? fold_numbers(b, op, in, count, out) : build_step(b, op, in, count, true, out);
+    if (numbers) return fold_numbers(b, op, in, count, out);
+    if (bf_expression_are_decimals(op, in, count))
+        return bf_expression_build_decimals(b, op, in, count, out);
+    return bf_expression_build_step(b, op, in, count, true, out);
 }
 
 /* NaN alone is not itself. Of a NULL it is NULL, in a column of integers too. */
@@ -346,13 +361,14 @@ static bf_status build_logic(bf_expression_builder *b, int op, const bf_expressi
     if (op == BF_EXPRESSION_NOT) return build_arithmetic(b, BF_MAP_EQ, x, 2, out);
     if (is_constant(&x[0]) && is_constant(&x[1]))
         return fold_numbers(b, op == BF_EXPRESSION_AND ? BF_MAP_MUL : BF_MAP_ADD, x, 2, out);
-    return add_step(b, op, BF_BOOL, BF_BOOL, x, 2, true, out);
+    return bf_expression_add_step(b, op, BF_BOOL, BF_BOOL, x, 2, true, out);
 }
 
 static bf_status build_isnull(bf_expression_builder *b, const bf_expression_value *in,
                               bf_expression_value *out) {
     if (in->at.kind == BF_EXPRESSION_COLUMN || is_register(in))
-        return add_step(b, BF_EXPRESSION_ISNULL, in->dtype, BF_BOOL, in, 1, true, out);
+        return bf_expression_add_step(b, BF_EXPRESSION_ISNULL, in->dtype, BF_BOOL, in, 1, true,
+                                      out);
     *out = bf_expression_number(BF_BOOL, 0);
     return BF_OK;
 }
@@ -372,7 +388,7 @@ static bf_status build_comparison(bf_expression_builder *b, int op, const bf_exp
     bool comparison = op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op);
     if (!comparison || in[0].dtype != in[1].dtype) return bf_expression_refuse_string(b);
     if (in[0].at.kind == BF_EXPRESSION_COLUMN || in[1].at.kind == BF_EXPRESSION_COLUMN)
-        return add_step(b, op, BF_NONE, BF_BOOL, in, count, false, out);
+        return bf_expression_add_step(b, op, BF_NONE, BF_BOOL, in, count, false, out);
     int64_t m, n;
     const char *x = string_of(b, &in[0], &m), *y = string_of(b, &in[1], &n);
     *out = bf_expression_number(BF_BOOL, bf_map_holds(op, bf_expression_string_order(x, m, y, n)));
@@ -393,7 +409,7 @@ static bf_status build_operation(bf_expression_builder *b, int op, const bf_expr
     case BF_EXPRESSION_FLOOR:
     case BF_EXPRESSION_CEIL:
         *out = *in;
-        if (is_whole(in->dtype)) return BF_OK;
+        if (is_whole(in->dtype) && in->scale == 0) return BF_OK;
         break;
     default: break;
     }
@@ -408,7 +424,7 @@ static bf_status multiply(bf_expression_builder *b, const bf_expression_value *x
         const bf_expression_value in[2] = {product, *x};
         bf_status status = is_constant(x) && is_constant(&product)
                                ? fold_numbers(b, BF_MAP_MUL, in, 2, out)
-                               : build_step(b, BF_MAP_MUL, in, 2, false, out);
+                               : bf_expression_build_step(b, BF_MAP_MUL, in, 2, false, out);
         if (status != BF_OK) return status;
         if (i > 0) release_value(b, &product);
         product = *out;
@@ -422,14 +438,19 @@ static bf_status choose_one(bf_expression_builder *b, bf_expression_value x,
                             bf_expression_value *out) {
     bool misfit = false;
     bf_dtype dtype = x.dtype == BF_BOOL ? BF_I64 : x.dtype;
+    x.scale = 0;
     bf_expression_value in[3] = {x, x, bf_expression_number(BF_I64, 1)};
     if (is_constant(&x)) {
         *out = bf_expression_number(dtype, bf_cast(BF_I64, dtype, 1, false, &misfit));
         out->weak = x.weak;
+        out->decimal = x.decimal;
+        out->units = 1;
         return BF_OK;
     }
-    bf_status status = add_step(b, BF_EXPRESSION_ISNULL, x.dtype, BF_BOOL, &x, 1, false, &in[0]);
-    return status == BF_OK ? build_step(b, BF_EXPRESSION_SELECT, in, 3, true, out) : status;
+    bf_status status =
+        bf_expression_add_step(b, BF_EXPRESSION_ISNULL, x.dtype, BF_BOOL, &x, 1, false, &in[0]);
+    return status == BF_OK ? bf_expression_build_step(b, BF_EXPRESSION_SELECT, in, 3, true, out)
+                           : status;
 }
 
 static bf_status build_power(bf_expression_builder *b, bf_expression_value x, int exponent,
@@ -441,7 +462,7 @@ static bf_status build_power(bf_expression_builder *b, bf_expression_value x, in
     if (truth && is_constant(&x))
         x.dtype = BF_I64;
     else if (truth)
-        status = add_step(b, BF_MAP_CAST, BF_I64, BF_I64, &x, 1, true, &x);
+        status = bf_expression_add_step(b, BF_MAP_CAST, BF_I64, BF_I64, &x, 1, true, &x);
     *out = x;
     if (status != BF_OK || exponent == 1) return status;
     return multiply(b, &x, exponent - 1, out);
@@ -451,9 +472,16 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
     bf_expression_program *p = b->program;
     if (x.dtype == BF_NONE)
         return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is a string, not a number");
+    if (x.decimal) bf_expression_to_units(&x);
+    if (b->rounded && x.scale > 0) {
+        bf_status status = bf_expression_unscale_value(b, &x);
+        if (status != BF_OK) return status;
+    }
+    p->scale = x.scale;
     bool last = p->steps > 0 && is_register(&x) && p->step[p->steps - 1].out.number == x.at.number;
     if (!last) {
-        bf_status status = add_step(b, BF_MAP_CAST, x.dtype, x.dtype, &x, 1, true, &x);
+        bf_status status =
+            bf_expression_add_step(b, BF_MAP_CAST, x.dtype, x.dtype, &x, 1, true, &x);
         if (status != BF_OK) return status;
     }
     p->dtype = x.dtype;

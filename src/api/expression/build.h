@@ -12,6 +12,9 @@ typedef struct bf_expression_value {
     bf_dtype dtype;           /* BF_NONE: of strings */
     bool weak;                /* a plain number, as in Python: bf_map_result_dtype */
     uint64_t bits;            /* of a constant */
+    int scale;                /* of an i64: it stands for itself times 10^-scale */
+    bool decimal; /* of a constant that is a weak f64: it is exactly units * 10^-scale, too */
+    int64_t units;
 } bf_expression_value;
 
 /* Operations of the language besides those of steps. */
@@ -53,7 +56,9 @@ struct bf_expression_builder {
     bool busy[BF_EXPRESSION_REGISTERS];
     bf_expression_guard guards[BF_EXPRESSION_NESTED];
     int guard_count;
-    int position; /* in the text, of what is being built */
+    int position;  /* in the text, of what is being built */
+    bool decimals; /* numbers of the text may be decimals */
+    bool rounded;  /* a result that has a scale becomes f64 */
 };
 
 /* Fails with the message "character N: ..." for this place of the text. */
@@ -70,5 +75,41 @@ void bf_expression_guard_end(bf_expression_builder *b);
 
 /* A plain number. */
 bf_expression_value bf_expression_number(bf_dtype dtype, uint64_t bits);
+
+/* ---- build.c, for decimal.c ---- */
+
+/* Adds a step of op in the dtype `work`, with a new register. The inputs stay, except that those
+ * with used set give their registers up. */
+bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dtype to,
+                                 const bf_expression_value *in, int count, bool used,
+                                 bf_expression_value *out);
+
+/* The same for an operation on numbers, in the dtype that it takes them to and with its guard. */
+bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                   int count, bool used, bf_expression_value *out);
+
+/* ---- decimal.c ---- */
+
+/* Is one of the inputs of op an integer with a scale, or a number that may become one? */
+bool bf_expression_are_decimals(int op, const bf_expression_value *in, int count);
+
+/* Computes op of them, of which some are no constants. */
+bf_status bf_expression_build_decimals(bf_expression_builder *b, int op,
+                                       const bf_expression_value *in, int count,
+                                       bf_expression_value *out);
+
+/* Makes *out, the number that op gives of numbers, the exact one where there is one. */
+void bf_expression_fold_decimals(int op, const bf_expression_value *in, int count,
+                                 bf_expression_value *out);
+
+/* The scale of what op gives of inputs whose scales fit each other. */
+bf_status bf_expression_find_scale(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                   int *scale);
+
+/* Makes a decimal number an integer with a scale. */
+void bf_expression_to_units(bf_expression_value *x);
+
+/* Rounds an integer with a scale to f64. */
+bf_status bf_expression_unscale_value(bf_expression_builder *b, bf_expression_value *x);
 
 #endif

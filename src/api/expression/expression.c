@@ -21,6 +21,10 @@ static bf_status check_columns(bf_context *context, const bf_expression_source *
         if (s->names[i] == NULL) return bf_fail(context, BF_E_ARGUMENT, "column %d: no name", i);
         if (s->dtypes[i] != BF_NONE && bf_dtype_bytes(s->dtypes[i]) == 0)
             return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)s->dtypes[i]);
+        const int scale = s->scales != NULL ? s->scales[i] : 0;
+        if (scale != 0 && (s->dtypes[i] != BF_I64 || !bf_scale_valid(BF_I64, scale)))
+            return bf_fail(context, BF_E_ARGUMENT, "column %d: %s takes no scale of %d", i,
+                           bf_dtype_name(s->dtypes[i]), scale);
     }
     return BF_OK;
 }
@@ -36,7 +40,7 @@ static bf_expression *make_expression(bf_context *context, int count) {
     return NULL;
 }
 
-static bf_status parse_expression(bf_context *context, const bf_expression_source *source,
+static bf_status parse_expression(bf_context *context, bf_expression_source *source,
                                   const bf_expression_options *given, int *position,
                                   bf_expression **expression) {
     bf_expression_options options = BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_ERROR);
@@ -47,6 +51,8 @@ static bf_status parse_expression(bf_context *context, const bf_expression_sourc
                        "bf_expression_options: size is not set, or from a newer version");
     if ((unsigned)options.overflow > BF_OVERFLOW_SATURATE)
         return bf_fail(context, BF_E_ARGUMENT, "unknown overflow policy %d", (int)options.overflow);
+    source->scales = options.scales;
+    source->rounded = options.rounded != 0;
     bf_status status = check_columns(context, source);
     if (status != BF_OK) return status;
     bf_expression *made = make_expression(context, source->count);
@@ -66,7 +72,7 @@ bf_status bf_expression_parse(bf_context *context, const char *text, const char 
                               const bf_dtype dtypes[], int count,
                               const bf_expression_options *options, int *position,
                               bf_expression **expression) {
-    const bf_expression_source source = {text, names, dtypes, count};
+    bf_expression_source source = {.text = text, .names = names, .dtypes = dtypes, .count = count};
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, parse_expression(context, &source, options, position, expression));
 }
@@ -82,6 +88,10 @@ void bf_expression_destroy(bf_expression *expression) {
 
 bf_dtype bf_expression_dtype(const bf_expression *expression) {
     return expression != NULL ? expression->program->dtype : BF_NONE;
+}
+
+int bf_expression_scale(const bf_expression *expression) {
+    return expression != NULL ? expression->program->scale : 0;
 }
 
 int bf_expression_uses(const bf_expression *expression, int column) {
@@ -317,6 +327,9 @@ static bf_status check_state(const bf_state *s, const bf_expression *e) {
     if (s->dtype != e->program->dtype)
         return bf_fail(s->context, BF_E_DTYPE, "%s results in a reduction of %s",
                        bf_dtype_name(e->program->dtype), bf_dtype_name(s->dtype));
+    if (s->scale != e->program->scale)
+        return bf_fail(s->context, BF_E_ARGUMENT, "results of scale %d in a reduction of scale %d",
+                       e->program->scale, s->scale);
     return BF_OK;
 }
 

@@ -18,6 +18,8 @@ typedef struct bf_expression_source {
     const char *const *names;
     const bf_dtype *dtypes;
     int count;
+    const int *scales; /* of the columns; NULL: there are no decimals */
+    bool rounded;      /* a result that has a scale becomes f64 */
 } bf_expression_source;
 
 /* Makes the program, or judges the kinds of its columns: then it has columns and strings alone.

@@ -127,7 +127,8 @@ static bf_status judge_names(bf_context *context, const list *l, unsigned char *
     int numbers[BF_EXPRESSION_NAMES_MAX];
     for (int i = 0; i < BF_EXPRESSION_COLUMNS; i++) of.like[i] = i;
     for (int i = 0; i < l->count; i++) dtypes[i] = BF_F64;
-    const bf_expression_source source = {l->text, l->name, dtypes, l->count};
+    const bf_expression_source source = {
+        .text = l->text, .names = l->name, .dtypes = dtypes, .count = l->count};
     bf_expression_program *program = bf_calloc(1, sizeof *program);
     if (program == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
     bf_status status = bf_expression_compile(context, &source, &bf_expression_judge, &of, program,

@@ -118,3 +118,37 @@ uint64_t bf_token_float(const char *at, const char *end) {
     return hex ? round_large(&d.x, (int)power, d.sticky)
                : round_decimal(&d.x, (int)power, d.sticky);
 }
+
+/* Digits of a decimal, without zeros before and behind them: units * 10^power. */
+static bool read_units(const char *at, const char *end, uint64_t *units, int64_t *power) {
+    enum { DECIMAL_DIGITS = 15 };
+    int count = 0, zeros = 0;
+    bool point = false;
+    for (*units = 0, *power = 0; at < end; at++) {
+        *power -= point && *at != '.';
+        point |= *at == '.';
+        zeros = *at == '0' ? zeros + 1 : zeros;
+        if (*at == '0' || *at == '.') continue;
+        count += count > 0 ? zeros + 1 : 1;
+        if (count > DECIMAL_DIGITS) return false;
+        *units = *units * bf_power_of_ten(*units > 0 ? zeros + 1 : 1) + (uint64_t)digit_of(*at);
+        zeros = 0;
+    }
+    *power += count > 0 ? zeros : 0;
+    return true;
+}
+
+bool bf_token_decimal(const char *at, const char *end, int64_t *units, int *scale) {
+    const char *exponent = at;
+    uint64_t x;
+    int64_t power;
+    if (at[0] == '0' && (at[1] | 32) == 'x') return false;
+    while (exponent < end && (*exponent | 32) != 'e') exponent++;
+    if (!read_units(at, exponent, &x, &power)) return false;
+    power = x == 0 ? 0 : power + (exponent < end ? read_exponent(exponent + 1, end) : 0);
+    if (power > BF_SCALE_MOST || power < -BF_SCALE_MOST) return false;
+    if (power > 0 && __builtin_mul_overflow(x, bf_power_of_ten((int)power), &x)) return false;
+    *units = (int64_t)x;
+    *scale = power < 0 ? (int)-power : 0;
+    return x <= INT64_MAX;
+}

@@ -130,7 +130,8 @@ static bf_status take_column(parser *p) {
         program->column[program->columns++] = s->dtypes[found];
     }
     push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_COLUMN, p->numbers[found]},
-                                        .dtype = s->dtypes[found]});
+                                        .dtype = s->dtypes[found],
+                                        .scale = s->scales != NULL ? s->scales[found] : 0});
     return BF_OK;
 }
 
@@ -343,6 +344,8 @@ bf_status bf_expression_compile(bf_context *context, const bf_expression_source 
     p->build.context = context;
     p->build.program = program;
     p->build.kinds = kinds;
+    p->build.decimals = source->scales != NULL;
+    p->build.rounded = source->rounded;
     p->source = source;
     p->numbers = numbers;
     for (int i = 0; i < source->count; i++) numbers[i] = -1;

@@ -66,7 +66,10 @@ static bf_status read_number(bf_expression_builder *b, const char *text, int *po
         return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "this is not a number");
     if (whole && !read_integer(at, end, &token->number))
         return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "the number is beyond 64 bits");
-    if (!whole) token->number = bf_expression_number(BF_F64, bf_token_float(at, end));
+    bf_expression_value *number = &token->number;
+    if (!whole) *number = bf_expression_number(BF_F64, bf_token_float(at, end));
+    number->decimal =
+        !whole && b->decimals && bf_token_decimal(at, end, &number->units, &number->scale);
     *position = (int)(end - text);
     return BF_OK;
 }

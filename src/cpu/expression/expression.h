@@ -12,7 +12,7 @@ enum { BF_TILE = BF_CAST_BLOCK }; /* elements that a step takes at a time */
 
 /* As bf_map_loop. True: some element needs the rules. */
 typedef struct bf_expression_loops {
-    bf_map_loop floor[BF_DTYPES], ceil[BF_DTYPES], mod[BF_DTYPES];
+    bf_map_loop floor[BF_DTYPES], ceil[BF_DTYPES], mod[BF_DTYPES], unscale;
     /* out[i] = a[i] ? b[i] : c[i], by the bytes of an element; a is of bools. */
     bf_map_loop select[9];
     /* Write n terms, a multiple of BF_COMPUTED_GROUP, at the beginning of a cache line. stream:

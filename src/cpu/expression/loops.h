@@ -21,6 +21,21 @@
 #define WHOLE 0x1p52
 #include "cpu/expression/float_loops.h"
 
+/* The quotient of two numbers that f64 holds is rounded once. */
+static bool expression_unscale(const void *a, const void *b, const void *c, void *out, size_t n) {
+    const i64_element *x = a;
+    const double power = (double)bf_power_of_ten((int)*(const i64_element *)b);
+    const int64_t most = (int64_t)1 << 53;
+    uint64_t beyond = 0;
+    f64_element *to = out;
+    (void)c;
+    for (size_t i = 0; i < n; i++) {
+        beyond |= (uint64_t)x[i] + (uint64_t)most > 2 * (uint64_t)most;
+        to[i] = (double)x[i] / power;
+    }
+    return beyond != 0;
+}
+
 #define SELECT_LOOP(bits)                                                                          \
     static bool expression_select_##bits(const void *a, const void *b, const void *c, void *out,   \
                                          size_t n) {                                               \
@@ -76,6 +91,7 @@ static const bf_expression_loops expression_loops = {
     .floor = {FLOAT_ENTRIES(expression_floor_)},
     .ceil = {FLOAT_ENTRIES(expression_ceil_)},
     .mod = {INTEGER_ENTRIES(expression_mod_), FLOAT_ENTRIES(expression_mod_)},
+    .unscale = expression_unscale,
     .select = {[1] = expression_select_8,
                [2] = expression_select_16,
                [4] = expression_select_32,

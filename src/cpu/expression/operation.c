@@ -11,6 +11,7 @@ static bf_map_loop find_loop(const bf_isa *isa, const bf_expression_step *step, 
     case BF_EXPRESSION_FLOOR: return loops->floor[compute];
     case BF_EXPRESSION_CEIL: return loops->ceil[compute];
     case BF_EXPRESSION_MOD: return loops->mod[compute];
+    case BF_EXPRESSION_UNSCALE: return loops->unscale;
     default: return loops->select[bf_dtype_bytes(compute)];
     }
 }
@@ -59,14 +60,15 @@ int64_t bf_expression_operate(const bf_isa *isa, const bf_expression_step *step,
         if (place >= 0) return place;
     }
     /* A loop that asks for the rules must leave the inputs, which may be the output. */
-    bool aside =
-        compute != step->to || (step->op == BF_EXPRESSION_MOD && bf_dtype_is_float(compute));
+    bf_dtype made = step->op == BF_EXPRESSION_UNSCALE ? BF_F64 : compute;
+    bool aside = made != step->to || made != compute ||
+                 (step->op == BF_EXPRESSION_MOD && bf_dtype_is_float(compute));
     void *to = aside ? (void *)room->out : out;
     if (loop == NULL || loop(x[0], x[1], x[2], to, (size_t)n))
         compute_by_rules(step, compute, x, to, n);
-    if (compute != step->to)
-        bf_cast_block(isa, compute, step->to, to, out, n);
+    if (made != step->to)
+        bf_cast_block(isa, made, step->to, to, out, n);
     else if (aside)
-        memcpy(out, to, (size_t)(n * bf_dtype_bytes(compute)));
+        memcpy(out, to, (size_t)(n * bf_dtype_bytes(made)));
     return -1;
 }

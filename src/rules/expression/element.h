@@ -39,8 +39,8 @@ BF_RULE uint64_t bf_expression_cast(bf_dtype from, bf_dtype work, uint64_t bits)
     return from == work && from != BF_BOOL ? bits : bf_cast(from, work, bits, false, &misfit);
 }
 
-/* An operation of map, or FLOOR, CEIL or MOD, on numbers of dtype `work`. Sets *misfit if the
- * result does not fit. */
+/* An operation of map, or FLOOR, CEIL, MOD or UNSCALE, on numbers of dtype `work`. Sets *misfit if
+ * the result does not fit. */
 BF_RULE uint64_t bf_expression_compute(int op, bf_dtype work, const uint64_t x[3], bool saturate,
                                        bool *misfit) {
     if (op > BF_MAP_CAST) return bf_expression_element(op, work, x[0], x[1]);

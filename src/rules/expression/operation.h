@@ -5,14 +5,16 @@
 
 #include "rules/number/float.h"
 #include "rules/number/integer.h"
+#include "rules/number/scale.h"
 
 /* Operations of a step: those of bf_map_op, and these. */
 typedef enum bf_expression_op {
     BF_EXPRESSION_FLOOR = 64, /* of floats */
     BF_EXPRESSION_CEIL,
-    BF_EXPRESSION_MOD,    /* of integers or floats: the sign is the divisor's */
-    BF_EXPRESSION_SELECT, /* in[0] ? in[1] : in[2], the bits as they are, but bools 0 or 1; a NULL
-                             chooses in[2] */
+    BF_EXPRESSION_MOD,     /* of integers or floats: the sign is the divisor's */
+    BF_EXPRESSION_UNSCALE, /* i64 to f64: in[0] / 10^in[1], rounded once */
+    BF_EXPRESSION_SELECT,  /* in[0] ? in[1] : in[2], the bits as they are, but bools 0 or 1; a NULL
+                              chooses in[2] */
     /* Of bools, and where values may be NULL, of three truth values (Kleene). */
     BF_EXPRESSION_AND,
     BF_EXPRESSION_OR,
@@ -72,10 +74,17 @@ BF_RULE bf_i128 bf_expression_integer_mod(bf_i128 a, bf_i128 b) {
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* FLOOR, CEIL or MOD of elements of dtype. */
+/* x / 10^scale, rounded once to f64 */
+BF_RULE uint64_t bf_expression_unscale(int64_t x, int scale) {
+    const uint64_t size = x < 0 ? -(uint64_t)x : (uint64_t)x;
+    return bf_exact_unscale(bf_format_f64(), bf_exact_make(x < 0, size, 0), scale);
+}
+
+/* FLOOR, CEIL or MOD of elements of dtype, or UNSCALE. */
 BF_RULE uint64_t bf_expression_element(int op, bf_dtype dtype, uint64_t a, uint64_t b) {
     bf_format f = bf_format_of(dtype);
     bool misfit = false;
+    if (op == BF_EXPRESSION_UNSCALE) return bf_expression_unscale((int64_t)a, (int)b);
     if (op != BF_EXPRESSION_MOD) return bf_expression_whole(f, a, op == BF_EXPRESSION_CEIL);
     if (bf_dtype_is_float(dtype)) return bf_expression_float_mod(f, a, b);
     return bf_integer_encode(dtype,
