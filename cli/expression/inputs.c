@@ -208,8 +208,8 @@ int expressed_open(expressed *x, const options *o, char **files, int count, bf_c
         x->input[i] = &x->inputs[i];
     }
     spool_limit_set(&x->limit, o->memory.pipes);
-    x->rounded = !how->decimals;
-    reading.decimals = o->rules.overflow == BF_OVERFLOW_ERROR;
+    x->rounded = !how->digits;
+    reading.digits = o->rules.overflow == BF_OVERFLOW_ERROR ? BF_SCALE_MOST : 0;
     reading.settled = true;
     reading.nulls = true;
     reading.keep = &x->limit;
@@ -281,7 +281,7 @@ static int scale_of(const expressed *x, int k) {
 static bool has_decimals(const expressed *x) {
     bool some = false;
     for (int i = 0; i < x->file_count; i++)
-        some = some || (x->inputs[i].source.text && x->inputs[i].options.decimals);
+        some = some || (x->inputs[i].source.text && x->inputs[i].options.digits);
     return some;
 }
 
@@ -290,6 +290,24 @@ bool expressed_kinds_stay(const expressed *x) {
     for (int k = 0; k < x->operand_count; k++)
         stay = stay && dtype_of(x, k) == x->dtypes[k] && scale_of(x, k) == x->scales[k];
     return stay;
+}
+
+/* Columns of decimals become doubles, if there are any: 64 bits do not hold what is made of them. A
+ * rank alone does not decide that. */
+static bool take_doubles(expressed *x) {
+    bool some = false;
+    if (x->fixed || ranks_count() > 1) return false;
+    for (int k = 0; k < x->operand_count; k++) {
+        const expressed_operand *of = &x->operands[k];
+        if (scale_of(x, k) == 0) continue;
+        rows_take_doubles(&x->inputs[of->input], of->column);
+        some = true;
+    }
+    if (some)
+        inform(x->inputs[0].source.name,
+               "%.100s: 64 bits do not hold its decimals, so it is computed with doubles",
+               x->options->expression);
+    return some;
 }
 
 int expressed_parse(expressed *x) {
@@ -307,6 +325,7 @@ int expressed_parse(expressed *x) {
     forget_expression(x);
     const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
                                              x->operand_count, &how, &position, &x->expression);
+    if (st == BF_E_OVERFLOW && has_decimals(x) && take_doubles(x)) return expressed_parse(x);
     if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
     if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
     x->dtype = bf_expression_dtype(x->expression);
@@ -379,11 +398,12 @@ static int refuse_element(const expressed *x, bf_status st, const char *message)
 
 /* Data that changed meanwhile may be refused for that. What the expression refuses of the elements
  * at hand is an error of the data. */
-static int compute_failed(const expressed *x, bf_status st) {
+static int compute_failed(expressed *x, bf_status st) {
     for (int i = 0; i < x->file_count; i++) {
         const int code = source_check(&x->inputs[i].source);
         if (code != EXIT_DONE) return code;
     }
+    if (st == BF_E_OVERFLOW && has_decimals(x) && take_doubles(x)) return ROWS_RESETTLED;
     const char *message = bf_context_message(x->context);
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, x->context, x->inputs[0].source.name);

@@ -41,6 +41,7 @@ typedef struct expressed {
     bf_dtype dtype;                     /* of the results, */
     int scale;                          /* and of those that are i64 */
     bool rounded;                       /* results that have a scale become f64 */
+    bool fixed; /* the caller does not begin again where 64 bits hold no decimal; its to set */
     bf_overflow_policy overflow;        /* of integers; the caller's to set */
     spool_limit limit;
     char *numbers, *strings, *keys; /* columns of a text, as the options have them */

@@ -145,20 +145,15 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
     return code;
 }
 
-/* Integers of text are f64, as of files without an expression. */
-static int parse_expression(expressed *x, bool wide) {
-    const int code = expressed_parse(x);
-    if (code != EXIT_DONE || wide || x->dtype == BF_F64 || x->dtype == BF_BOOL) return code;
-    for (int i = 0; i < x->file_count; i++) rows_demand(&x->inputs[i], BF_F64);
-    return expressed_parse(x);
-}
-
+/* Numbers of text are f64, as of files without an expression. */
 static int start_expression(hist *h) {
     expressed *x = &h->expressed;
+    for (int i = 0; i < x->file_count && !hist_bins_are_wide(&h->bins); i++)
+        rows_demand(&x->inputs[i], BF_F64);
     int code = share_rows(x->input, x->file_count, NULL);
     if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));
     if (code == EXIT_DONE) code = expressed_settle(x);
-    if (code == EXIT_DONE) code = ranks_agree(parse_expression(x, hist_bins_are_wide(&h->bins)));
+    if (code == EXIT_DONE) code = ranks_agree(expressed_parse(x));
     if (code != EXIT_DONE) return code;
     h->dtype = x->dtype;
     h->column = strdup(h->options->expression);
@@ -173,6 +168,7 @@ static int open_expression(hist *h) {
     int code = EXIT_DONE;
     if (!x->expression) {
         code = expressed_open(x, o, o->files, o->file_count, h->context, &how);
+        x->fixed = true;
         if (code == EXIT_DONE) code = start_expression(h);
     }
     if (code == EXIT_DONE) progress_start(o->files[0], expressed_bytes(x));

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BLOCK = 1 << 19 /* elements: what is written next is still in the cache */ };
 
@@ -66,17 +67,37 @@ static int open_inputs(mapped *m, const options *o) {
     return code == EXIT_DONE ? expressed_parse(x) : code;
 }
 
+/* Writes the file from its header on. */
+static int write_file(mapped *m, const options *o, int64_t *count) {
+    const npy_header header = header_of(&m->expressed);
+    *count = 0;
+    m->expressed.fixed = header.count >= 0 && strcmp(o->output, "-") == 0; /* it cannot go back */
+    const int code = map_output_open(&m->output, o->output, &header);
+    if (code != EXIT_DONE) return code;
+    progress_start(m->output.name, expressed_bytes(&m->expressed));
+    const int written = write_results(m, count);
+    progress_stop();
+    return written;
+}
+
+/* The same, anew with doubles where 64 bits do not hold the decimals. */
+static int write_again(mapped *m, const options *o, int64_t *count) {
+    int code = write_file(m, o, count);
+    while (code == ROWS_RESETTLED) {
+        map_output_abandon(&m->output);
+        expressed_again(&m->expressed);
+        code = expressed_parse(&m->expressed);
+        if (code == EXIT_DONE) code = write_file(m, o, count);
+    }
+    return code;
+}
+
 static int run_map(mapped *m, const options *o) {
     int64_t count = 0;
     int code = open_inputs(m, o);
     if (code != EXIT_DONE) return code;
-    const npy_header header = header_of(&m->expressed);
-    code = map_output_open(&m->output, o->output, &header);
-    if (code != EXIT_DONE) return code;
     const double began = progress_clock();
-    progress_start(m->output.name, expressed_bytes(&m->expressed));
-    code = write_results(m, &count);
-    progress_stop();
+    code = write_again(m, o, &count);
     if (code == EXIT_DONE) note_device(m->context, m->output.name);
     if (code == EXIT_DONE && o->stats)
         inform(m->output.name, "%" PRId64 " elements in %.6f s", count, progress_clock() - began);

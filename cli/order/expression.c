@@ -81,7 +81,7 @@ static int open_inputs(ordering *r) {
     const options *o = r->question->options;
     const order_kind kind = r->question->kind;
     const rows_options how = {.threads = o->threads,
-                              .decimals = true,
+                              .digits = BF_SCALE_MOST,
                               .ordered = kind == ORDER_ARGSORT || kind == ORDER_TOP,
                               .memory = o->memory.input};
     const int code =

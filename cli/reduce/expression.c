@@ -79,7 +79,7 @@ static int find_value(reduction *r) {
     expressed *x = &r->expressed;
     rows_options how = task_rows(r->task, r->op);
     int64_t first;
-    how.decimals = r->op != BF_PROD;
+    how.digits = r->op != BF_PROD ? BF_SCALE_MOST : 0;
     int code = expressed_open(x, o, o->files, o->file_count, r->task->context, &how);
     if (code == EXIT_DONE) code = share_rows(x->input, x->file_count, &first);
     if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));

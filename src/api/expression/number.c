@@ -131,7 +131,8 @@ static bool read_units(const char *at, const char *end, uint64_t *units, int64_t
         if (*at == '0' || *at == '.') continue;
         count += count > 0 ? zeros + 1 : 1;
         if (count > DECIMAL_DIGITS) return false;
-        *units = *units * bf_power_of_ten(*units > 0 ? zeros + 1 : 1) + (uint64_t)digit_of(*at);
+        *units = *units * (uint64_t)bf_power_of_ten(*units > 0 ? zeros + 1 : 1) +
+                 (uint64_t)digit_of(*at);
         zeros = 0;
     }
     *power += count > 0 ? zeros : 0;
