@@ -39,7 +39,7 @@ static int take_columns(table *t, const group_subject *s, const options *o) {
 
 static bf_value value_at(const table *t, int column, int64_t i) {
     const results *r = &t->results[column];
-    if (r->array) return output_element(r->dtype, r->array, i);
+    if (r->array) return output_element(r->dtype, 0, r->array, i);
     return r->values ? r->values[i] : list_count(&t->list, i);
 }
 

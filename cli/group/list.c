@@ -27,7 +27,7 @@ void list_free(list *l) {
     free(l->counts);
 }
 
-bf_value list_key(const list *l, int64_t i) { return output_element(l->key, l->keys, i); }
+bf_value list_key(const list *l, int64_t i) { return output_element(l->key, 0, l->keys, i); }
 
 bf_value list_count(const list *l, int64_t i) {
     return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};

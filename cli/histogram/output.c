@@ -82,14 +82,15 @@ static int take_edges(const shown *x, bf_value *edges) {
     const int64_t n = x->info.bins + 1;
     const bool integers = x->integers != NULL;
     for (int64_t i = 0; i < n && integers; i++)
-        edges[i] = output_element(x->info.edges, x->integers, i);
+        edges[i] = output_element(x->info.edges, 0, x->integers, i);
     if (integers) return EXIT_DONE;
     void *const own = malloc((size_t)n * bf_dtype_size(x->info.edges));
     if (!own) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
     const bf_array from = bf_array_of(BF_F64, x->edges, n), *const inputs[] = {&from},
                    to = bf_array_of(x->info.edges, own, n);
     const bf_status st = bf_map(x->subject->context, BF_MAP_CAST, inputs, 1, NULL, &to);
-    for (int64_t i = 0; i < n && st == BF_OK; i++) edges[i] = output_element(x->info.edges, own, i);
+    for (int64_t i = 0; i < n && st == BF_OK; i++)
+        edges[i] = output_element(x->info.edges, 0, own, i);
     free(own);
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->subject->context, x->subject->file);
 }
@@ -143,7 +144,7 @@ static void put_npy(FILE *f, const shown *x) {
 static void put_list(FILE *f, const char *name, bf_dtype dtype, const void *list, int64_t n) {
     fprintf(f, ",\"%s\":[", name);
     for (int64_t i = 0; i < n && !ferror(f); i++) {
-        const bf_value value = output_element(dtype, list, i);
+        const bf_value value = output_element(dtype, 0, list, i);
         if (i > 0) putc(',', f);
         json_value(f, &value);
     }

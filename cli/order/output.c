@@ -10,7 +10,7 @@
 #include <string.h>
 
 static bf_value value_at(const answer *x, int64_t i) {
-    return output_element(x->values.dtype, x->values.data, i);
+    return output_element(x->values.dtype, 0, x->values.data, i);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -42,7 +42,7 @@ static bf_value index_value(int64_t i) { return i < 0 ? (bf_value){.dtype = BF_N
 static bf_value value_of(const described *x, int i) {
     const bf_description *d = &x->values;
     if (i >= VALUES && !x->quantiles) return (bf_value){.dtype = BF_NONE};
-    if (i >= VALUES) return output_element(x->quantile, x->quantiles, i - VALUES);
+    if (i >= VALUES) return output_element(x->quantile, 0, x->quantiles, i - VALUES);
     switch (i) {
     case 0: return number(d->n);
     case 1: return number(d->nan);

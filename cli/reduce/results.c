@@ -113,7 +113,7 @@ static int put_lines(const results *r, output *out, int64_t first, const block *
     char text[BF_VALUE_TEXT];
     (void)first;
     for (int64_t i = 0; i < b->n; i++) {
-        const bf_value v = output_element(r->column[column].dtype, b->of[column], i);
+        const bf_value v = output_element(r->column[column].dtype, 0, b->of[column], i);
         output_format(&v, out->hex, text);
         fputs(text, out->stream);
         output_end_line(out, r->file, r->other);
@@ -138,11 +138,11 @@ static void name_place(const results *r, int64_t i, char text[PLACE]) {
 
 /* dtype BF_NONE: there is none, of no elements. */
 static bf_value described(const results *r, const block *b, int64_t i, int k) {
-    const bf_value n = output_element(BF_I64, b->of[RESULTS_N], i),
-                   nan = output_element(BF_I64, b->of[RESULTS_NAN], i);
+    const bf_value n = output_element(BF_I64, 0, b->of[RESULTS_N], i),
+                   nan = output_element(BF_I64, 0, b->of[RESULTS_NAN], i);
     const bool nothing = n.as.i64 - (r->skip ? nan.as.i64 : 0) == 0;
     if (nothing && k >= RESULTS_MIN && k < RESULTS_MIN + 4) return (bf_value){.dtype = BF_NONE};
-    return output_element(r->column[k].dtype, b->of[k], i);
+    return output_element(r->column[k].dtype, 0, b->of[k], i);
 }
 
 static int put_descriptions(const results *r, output *out, int64_t first, const block *b,
@@ -243,7 +243,7 @@ static int put_numbers(const results *r, output *out, int64_t first, const block
     FILE *f = out->stream;
     for (int64_t i = 0; i < b->n; i++) {
         const bf_value v = r->columns > 1 ? described(r, b, i, k)
-                                          : output_element(r->column[k].dtype, b->of[k], i);
+                                          : output_element(r->column[k].dtype, 0, b->of[k], i);
         if (first + i > 0) putc(',', f);
         if (v.dtype == BF_NONE)
             fputs("null", f);

@@ -32,11 +32,11 @@ const char *output_dtype(bf_dtype dtype, int scale) {
     return scale > 0 ? "decimal" : bf_dtype_name(dtype);
 }
 
-bf_value output_element(bf_dtype dtype, const void *array, int64_t i) {
+bf_value output_element(bf_dtype dtype, int scale, const void *array, int64_t i) {
     const uint64_t *const pair = dtype == BF_PAIR ? (const uint64_t *)array + 2 * i : NULL;
     const bf_dtype own = pair ? (bf_dtype)pair[1] : dtype;
     const size_t bytes = bf_dtype_size(own);
-    bf_value v = {.dtype = own};
+    bf_value v = {.dtype = own, .scale = json_is_float(own) ? 0 : scale};
     memcpy(&v.as, pair ? (const void *)pair : (const char *)array + (size_t)i * bytes, bytes);
     switch (own) { /* integers are widened */
     case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;

@@ -12,7 +12,8 @@
  */
 typedef struct sheet_column {
     const char *name;
-    bf_dtype dtype; /* of the array */
+    bf_dtype dtype; /* of the array; */
+    int scale;      /* its integers are in units of 10^-scale */
     const void *array;
     const bf_value *values;
     const bf_strings *strings;

@@ -21,7 +21,7 @@ static bool all_are(const tagged *results, int64_t n, bf_dtype dtype) {
 bf_dtype tagged_make(tagged *results, int64_t n, bf_dtype dtype) {
     const size_t bytes = bf_dtype_size(dtype);
     for (int64_t i = 0; i < n; i++) {
-        const bf_value value = output_element(BF_PAIR, results, i);
+        const bf_value value = output_element(BF_PAIR, 0, results, i);
         const bf_value rounded = {.dtype = BF_F64, .as.f64 = bf_value_f64(&value)};
         memcpy((char *)results + (size_t)i * bytes, value.dtype == dtype ? &value.as : &rounded.as,
                bytes);

@@ -53,6 +53,10 @@ typedef struct bf_order_options {
     bf_quantile_method method; /* of quantiles */
     const bf_value *empty; /* the quantile of nothing, of the results' dtype (the first that they
                               may have, if they are BF_PAIR); NULL: BF_E_EMPTY */
+    int scale; /* integers stand for themselves times 10^-scale, from 0 (default) to BF_SCALE_MOST:
+                  quantiles and medians of BF_F64 are divided before they are rounded; those of the
+                  array's dtype, and all that is sorted or chosen, are elements as they are. Not for
+                  floats and bools */
 } bf_order_options;
 
 /* BF_ORDER_OPTIONS(.descending = true). Options may be NULL in every call. */
@@ -238,7 +242,7 @@ BF_API bf_status bf_quantiles_merge(bf_quantiles *into, const bf_quantiles *from
  * BF_E_STATE (this pass had not the elements of the first); then the object is as it was. */
 BF_API bf_status bf_quantiles_next(bf_quantiles *quantiles, int *done);
 
-/* Writes the m quantiles, or the median. One that is an element has dtype `dtype` of
+/* Writes the m quantiles, or the median. One that is an element has dtype `dtype` and the scale of
  * bf_quantiles_info, others have `to`: each value says which. Errors: BF_E_STATE (not done),
  * BF_E_NAN, BF_E_EMPTY. */
 BF_API bf_status bf_quantiles_result(const bf_quantiles *quantiles, bf_value values[]);
@@ -252,6 +256,7 @@ typedef struct bf_quantiles_info {
     int64_t count; /* elements absorbed in this pass, */
     int64_t all;   /* and in the first, when it has ended; else 0 */
     int64_t nan;   /* of them */
+    int scale;     /* as in the options */
 } bf_quantiles_info;
 
 /* Errors: BF_E_ARGUMENT. */

@@ -45,9 +45,6 @@ typedef struct bf_reduce_options {
                   bf_state_rescale), nor for many at once but groups */
 } bf_reduce_options;
 
-/* The greatest scale: 18 digits fit 64 bits. */
-#define BF_SCALE_MOST 18
-
 /* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP). */
 #define BF_REDUCE_OPTIONS(...) BF_OPTIONS_OF(bf_reduce_options, __VA_ARGS__)
 

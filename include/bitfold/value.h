@@ -21,6 +21,9 @@ typedef struct bf_value {
     } as;
 } bf_value;
 
+/* The greatest scale of integers that calls take: 18 digits fit 64 bits. */
+#define BF_SCALE_MOST 18
+
 /* The longest text that bf_value_format writes, with its NUL. */
 #define BF_VALUE_TEXT 64
 

@@ -35,6 +35,7 @@ typedef struct bf_selection {
     bf_nan_policy nan;
     const bf_value *empty; /* of dtype `to`, or NULL */
     bf_dtype to;           /* of results */
+    int scale;             /* of elements that are integers */
     bool tagged;           /* they are pairs, and those that are elements have their own dtype */
 } bf_selection;
 
@@ -44,7 +45,7 @@ static inline int bf_selection_bytes(const bf_selection *s) {
 
 /* Writes a result. */
 static inline void bf_selection_store(const bf_selection *s, void *to, bf_quantile_value value) {
-    bf_quantile_store(to, s->to, s->tagged, value);
+    bf_quantile_store(to, s->to, s->scale, s->tagged, value);
 }
 
 /* What selection->empty stands for. */

@@ -4,6 +4,8 @@
 #include "cli/sheet/field.h"
 #include "tests/support/oracle.h"
 
+#include "cli/runtime/output.h"
+
 #include <string.h>
 
 static int width_of(const char *text) { return field_width(text, text + strlen(text)); }
@@ -71,12 +73,36 @@ static void null_is_no_string(void **unused) {
     }
 }
 
+/* Integers in units of 10^-scale are decimals in every form; floats beside them are not. */
+static void decimals_have_every_digit(void **unused) {
+    static const int64_t units[] = {-1250, 3, 0, INT64_MAX};
+    static const char *const want[] = {"-1.25", "0.003", "0", "9223372036854775.807"};
+    static const double half = 0.5;
+    const sheet_column column = {.name = "x", .dtype = BF_I64, .scale = 3, .array = units};
+    const uint64_t tagged[] = {25, BF_I64, 0x3fe0000000000000, BF_F64};
+    char text[FIELD_TEXT(64)];
+    (void)unused;
+    for (enum sheet_form form = SHEET_ALIGNED; form <= SHEET_MARKDOWN; form++) {
+        for (int i = 0; i < 4; i++) {
+            *field_put(text, form, &column, i, true) = '\0';
+            assert_string_equal(text, want[i]);
+        }
+    }
+    const bf_value element = output_element(BF_PAIR, 1, tagged, 0),
+                   between = output_element(BF_PAIR, 1, tagged, 1),
+                   other = output_element(BF_F64, 1, &half, 0);
+    assert_int_equal(element.scale, 1);
+    assert_int_equal(between.scale, 0);
+    assert_int_equal(other.scale, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_are_those_of_a_terminal),
         cmocka_unit_test(sequences_that_are_cut_off_are_none),
         cmocka_unit_test(strings_in_each_form),
         cmocka_unit_test(null_is_no_string),
+        cmocka_unit_test(decimals_have_every_digit),
     };
     return cmocka_run_group_tests_name("sheet", tests, NULL, NULL);
 }

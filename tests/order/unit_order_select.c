@@ -137,10 +137,16 @@ static uint64_t bits_of(double x) {
     return x == x ? bits : 0x7ff8000000000000;
 }
 
-static uint64_t as_double(bf_dtype dtype, uint64_t bits) {
+/* x /= 10^scale */
+static void unscale(mpfr_t x, int scale) {
+    for (int i = 0; i < scale; i++) mpfr_div_ui(x, x, 10, MPFR_RNDN);
+}
+
+static uint64_t as_double(bf_dtype dtype, int scale, uint64_t bits) {
     mpfr_t x;
     mpfr_init2(x, BITS);
     get_element(x, dtype, &bits, 0);
+    unscale(x, scale);
     const uint64_t result = bits_of(mpfr_get_d(x, MPFR_RNDN));
     mpfr_clear(x);
     return result;
@@ -152,8 +158,8 @@ typedef struct expected {
     bf_dtype dtype;
 } expected;
 
-/* a (1 - t) + b t, exact, then rounded to a float dtype. */
-static expected between(bf_dtype dtype, bf_dtype to, uint64_t a, uint64_t b, double t) {
+/* (a (1 - t) + b t) / 10^scale, exact, then rounded to a float dtype. */
+static expected between(bf_dtype dtype, const bf_selection *s, uint64_t a, uint64_t b, double t) {
     if (t == 0 || (!is_float(dtype) && a == b)) return (expected){a, dtype};
     mpfr_t x, y, w;
     mpfr_inits2(BITS, x, y, w, (mpfr_ptr)NULL);
@@ -164,7 +170,8 @@ static expected between(bf_dtype dtype, bf_dtype to, uint64_t a, uint64_t b, dou
     mpfr_ui_sub(w, 1, w, MPFR_RNDN);
     mpfr_mul(x, x, w, MPFR_RNDN);
     mpfr_add(x, x, y, MPFR_RNDN);
-    const expected result = {round_to(to, x), to};
+    unscale(x, s->scale);
+    const expected result = {round_to(s->to, x), s->to};
     mpfr_clears(x, y, w, (mpfr_ptr)NULL);
     return result;
 }
@@ -189,8 +196,8 @@ static int64_t clamp(double at, int64_t n) {
     return at < 0 ? 0 : at > (double)(n - 1) ? n - 1 : (int64_t)at;
 }
 
-static expected quantile_of(bf_dtype dtype, bf_dtype to, bf_quantile_method method, int64_t n,
-                            double q) {
+static expected quantile_of(bf_dtype dtype, const bf_selection *s, int64_t n, double q) {
+    const bf_quantile_method method = s->method;
     const double at = virtual_index(method, (double)n, q), low = floor(at);
     const int64_t below = clamp(low, n), near = clamp(rint(at), n), above = clamp(ceil(at), n);
     double t = at - low;
@@ -206,7 +213,7 @@ static expected quantile_of(bf_dtype dtype, bf_dtype to, bf_quantile_method meth
     }
     if (at < 0 || at >= (double)(n - 1)) return (expected){sorted[clamp(at, n)], dtype};
     if (t == 1) return (expected){sorted[below + 1], dtype};
-    return between(dtype, to, sorted[below], sorted[t == 0 ? below : below + 1], t);
+    return between(dtype, s, sorted[below], sorted[t == 0 ? below : below + 1], t);
 }
 
 static expected expected_result(const bf_selection *s, bf_dtype dtype, int64_t n, int64_t nans,
@@ -215,9 +222,8 @@ static expected expected_result(const bf_selection *s, bf_dtype dtype, int64_t n
     if (nans > 0 && s->nan == BF_NAN_PROPAGATE)
         return (expected){infinity_bits(s->to) | (uint64_t)1 << (fraction_bits(s->to) - 1), s->to};
     n -= nans;
-    if (s->statistic == BF_STATISTIC_QUANTILE)
-        return quantile_of(dtype, s->to, s->method, n, s->q[i]);
-    return between(dtype, s->to, sorted[(n - 1) / 2], sorted[n / 2], n % 2 == 1 ? 0 : 0.5);
+    if (s->statistic == BF_STATISTIC_QUANTILE) return quantile_of(dtype, s, n, s->q[i]);
+    return between(dtype, s, sorted[(n - 1) / 2], sorted[n / 2], n % 2 == 1 ? 0 : 0.5);
 }
 
 /* The bits of result number i in memory: of what is selected, or the tag. */
@@ -228,7 +234,7 @@ static uint64_t bits_at(const bf_selection *s, int64_t i) {
 
 static void check_value(const bf_selection *s, bf_dtype dtype, int64_t i, expected wanted) {
     uint64_t got = bits_at(s, s->tagged ? 2 * i : i), bits = wanted.bits;
-    if (!s->tagged && wanted.dtype != s->to) bits = as_double(wanted.dtype, bits);
+    if (!s->tagged && wanted.dtype != s->to) bits = as_double(wanted.dtype, s->scale, bits);
     bits &= ~(uint64_t)0 >> (64 - 8 * bf_dtype_size(s->tagged ? wanted.dtype : s->to));
     if (got != bits || (s->tagged && bits_at(s, 2 * i + 1) != (uint64_t)wanted.dtype))
         fail_msg("%s, statistic %d, method %s, result %lld: %llx and not %llx",
@@ -276,6 +282,8 @@ static void check_statistics(bf_context *c, bf_dtype dtype, const char *x, int64
                       .method = method,
                       .nan = nan,
                       .to = bf_quantile_dtype(dtype, method)};
+    if (!is_float(dtype) && dtype != BF_BOOL)
+        s.scale = (int)(next_random(seed) % (BF_SCALE_MOST + 1));
     check_line(c, dtype, x, n, nans, &s);
     for (int i = 0; i < RESULTS; i++) {
         const uint64_t random = next_random(seed);

@@ -125,6 +125,7 @@ static void check_search(bf_context *c[PARTS], const search *s, int64_t n, uint6
     assert_int_equal(bf_quantiles_result(q, values), status);
     for (int i = 0; status == BF_OK && i < results_of(s); i++) {
         const bf_dtype dtype = values[i].dtype;
+        assert_int_equal(values[i].scale, dtype == s->dtype ? s->options.scale : 0);
         assert_true(dtype == s->to || dtype == s->dtype);
         assert_int_equal(dtype, expected[2 * i + 1]);
         if (memcmp(&values[i].as, &expected[2 * i], bf_dtype_size(dtype)) != 0)
@@ -151,6 +152,8 @@ static void passes_find_what_a_selection_does(void **unused) {
             s.options = (bf_order_options){.size = sizeof s.options};
             s.options.nan = (bf_nan_policy)(next_random(&seed) % 3);
             s.options.method = (bf_quantile_method)(next_random(&seed) % 13);
+            if (!is_float(s.dtype) && s.dtype != BF_BOOL)
+                s.options.scale = (int)(next_random(&seed) % (BF_SCALE_MOST + 1));
             s.to =
                 s.m > 0 ? bf_quantile_dtype(s.dtype, s.options.method) : bf_median_dtype(s.dtype);
             make_data(s.dtype, (pattern)p, n, &seed);
@@ -181,6 +184,96 @@ static void large_arrays_are_shared_by_threads(void **unused) {
             check_search(c, &s, MOST, &seed);
         }
     for (int i = 0; i < PARTS; i++) bf_context_destroy(c[i]);
+}
+
+/* ---- scales ---------------------------------------------------------------------------------- */
+
+static void check_number(const bf_value *v, const char *text) {
+    char found[BF_VALUE_TEXT];
+    bf_value_format(v, found);
+    assert_string_equal(found, text);
+}
+
+static void integers_may_have_a_scale(void **unused) {
+    (void)unused;
+    static const int64_t x[] = {125, 20, 30, 110};
+    static const double q[] = {0, 0.5, 1};
+    static const int axis = 0;
+    bf_context *c = make_context(NULL, 1);
+    const bf_order_options options = BF_ORDER_OPTIONS(.scale = 2);
+    bf_quantiles *found;
+    bf_value values[3];
+    double numbers[3];
+    int done = 0;
+    assert_int_equal(bf_quantiles_create(c, BF_I64, q, 3, &options, &found), BF_OK);
+    const bf_array a = bf_array_of(BF_I64, x, 4), to = bf_array_of(BF_F64, numbers, 3);
+    while (!done) {
+        assert_int_equal(bf_quantiles_absorb(found, &a), BF_OK);
+        assert_int_equal(bf_quantiles_next(found, &done), BF_OK);
+    }
+    assert_int_equal(bf_quantiles_result(found, values), BF_OK);
+    check_number(&values[0], "0.2");
+    check_number(&values[1], "0.7");
+    check_number(&values[2], "1.25");
+    assert_int_equal(values[1].dtype, BF_F64);
+    bf_quantiles_info info = {.size = sizeof info};
+    assert_int_equal(bf_quantiles_describe(found, &info), BF_OK);
+    assert_int_equal(info.scale, 2);
+    assert_int_equal(bf_quantile_axes(c, &a, &axis, 1, q, 3, &options, &to), BF_OK);
+    assert_true(numbers[0] == 0.2 && numbers[1] == 0.7 && numbers[2] == 1.25);
+    bf_quantiles_destroy(found);
+    bf_context_destroy(c);
+}
+
+static void scales_that_there_are_not_are_refused(void **unused) {
+    (void)unused;
+    static const struct {
+        bf_dtype dtype;
+        int scale;
+        bf_status status;
+    } cases[] = {{BF_I64, BF_SCALE_MOST, BF_OK},
+                 {BF_U8, 3, BF_OK},
+                 {BF_F64, 0, BF_OK},
+                 {BF_F64, 1, BF_E_ARGUMENT},
+                 {BF_BOOL, 1, BF_E_ARGUMENT},
+                 {BF_I64, -1, BF_E_ARGUMENT},
+                 {BF_I64, BF_SCALE_MOST + 1, BF_E_ARGUMENT}};
+    bf_context *c = make_context(NULL, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bf_order_options options = BF_ORDER_OPTIONS(.scale = cases[i].scale);
+        const bf_array a = bf_array_of(cases[i].dtype, data, 1);
+        bf_quantiles *q = NULL;
+        assert_int_equal(bf_quantiles_create(c, cases[i].dtype, NULL, 0, &options, &q),
+                         cases[i].status);
+        assert_int_equal(bf_sort(c, &a, 0, &options, &a, NULL), cases[i].status);
+        bf_quantiles_destroy(q);
+    }
+    bf_context_destroy(c);
+}
+
+/* A merge needs one scale; a saved form has the version that its scale asks for. */
+static void scales_are_saved_and_do_not_mix(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 1);
+    bf_quantiles *of[2], *loaded = NULL;
+    for (int i = 0; i < 2; i++) {
+        const bf_order_options options = BF_ORDER_OPTIONS(.scale = i);
+        assert_int_equal(bf_quantiles_create(c, BF_I64, NULL, 0, &options, &of[i]), BF_OK);
+    }
+    assert_int_equal(bf_quantiles_merge(of[0], of[1]), BF_E_STATE);
+    for (int i = 0; i < 2; i++) {
+        const size_t size = save(of[i], saved);
+        assert_int_equal(saved[8], 1 + i);
+        for (int scale = 0; scale < 256; scale += 5) { /* of the other version, or too great */
+            if (i == 1 && scale > 0 && scale <= BF_SCALE_MOST) continue;
+            if (i == 0 && scale == 0) continue;
+            saved[13] = (char)scale;
+            store_bits(saved + size - 8, 8, crc64((const uint8_t *)saved, size - 8));
+            assert_int_equal(bf_quantiles_load(c, saved, size, &loaded), BF_E_STATE);
+        }
+        bf_quantiles_destroy(of[i]);
+    }
+    bf_context_destroy(c);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
@@ -316,6 +409,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_find_what_a_selection_does),
         cmocka_unit_test(large_arrays_are_shared_by_threads),
+        cmocka_unit_test(integers_may_have_a_scale),
+        cmocka_unit_test(scales_that_there_are_not_are_refused),
+        cmocka_unit_test(scales_are_saved_and_do_not_mix),
         cmocka_unit_test(wrong_passes_are_refused_and_change_nothing),
         cmocka_unit_test(other_data_in_a_later_pass_are_noticed),
         cmocka_unit_test(nothing_has_the_value_that_was_given),

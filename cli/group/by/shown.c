@@ -153,7 +153,7 @@ static void free_found(found *f) {
 }
 
 static bf_value value_at(const results *r, int64_t i) {
-    return r->array ? output_element(r->dtype, r->array, i) : r->values[i];
+    return r->array ? output_element(r->dtype, 0, r->array, i) : r->values[i];
 }
 
 /* A result without elements: 0 of sums, NaN of means; of others there is none. */
@@ -273,7 +273,7 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
 static bool untag(results *r, int64_t n) {
     r->values = malloc((size_t)n * sizeof *r->values + 1);
     for (int64_t i = 0; i < n && r->values; i++)
-        r->values[i] = output_element(BF_PAIR, r->array, i);
+        r->values[i] = output_element(BF_PAIR, 0, r->array, i);
     free(r->memory);
     r->array = r->memory = NULL;
     r->dtype = BF_I64;
@@ -412,7 +412,7 @@ static bf_status make_sortable(const shown *s, const shown_column *c, bf_dtype *
     if (c->offsets) return rank_strings(s, &c->strings, to);
     if (c->values && !shown_is_float(c->dtype)) return rank_integers(s, c->values, to);
     for (int64_t i = 0; i < s->n; i++) {
-        const bf_value v = c->array ? output_element(c->dtype, c->array, i) : c->values[i];
+        const bf_value v = c->array ? output_element(c->dtype, 0, c->array, i) : c->values[i];
         if (shown_is_float(v.dtype))
             ((double *)to)[i] = bf_value_f64(&v);
         else
@@ -633,7 +633,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
 bf_value shown_value(const shown_column *c, int64_t row) {
     const bf_value none = {.dtype = BF_NONE};
     if (c->valid && !c->valid[row]) return none;
-    return c->array ? output_element(c->dtype, c->array, row) : c->values[row];
+    return c->array ? output_element(c->dtype, 0, c->array, row) : c->values[row];
 }
 
 void shown_close(shown *s) {

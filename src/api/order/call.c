@@ -10,20 +10,25 @@
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bf_status read_options(bf_order_call *call, const bf_order_options *options) {
-    bf_order_options *o = &call->options;
+bf_status bf_order_read_options(bf_context *context, bf_dtype dtype,
+                                const bf_order_options *options, bf_order_options *o) {
     *o = (bf_order_options){.size = sizeof *o};
     if (options != NULL && !BF_READ(o, options, empty))
-        return bf_fail(call->context, BF_E_ARGUMENT,
+        return bf_fail(context, BF_E_ARGUMENT,
                        "bf_order_options: size is not set, or from a newer version");
     if ((int)o->nan < 0 || o->nan > BF_NAN_ERROR)
-        return bf_fail(call->context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
+        return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
     if (strcmp(bf_quantile_method_name(o->method), "?") == 0)
-        return bf_fail(call->context, BF_E_ARGUMENT, "no method has number %d", (int)o->method);
-    call->order = BF_ASCENDING;
-    if (o->descending != 0)
-        call->order = o->nan == BF_NAN_SKIP ? BF_DESCENDING_NAN_LAST : BF_DESCENDING;
+        return bf_fail(context, BF_E_ARGUMENT, "no method has number %d", (int)o->method);
+    if (!bf_scale_valid(dtype, o->scale))
+        return bf_fail(context, BF_E_ARGUMENT, "%s takes no scale of %d", bf_dtype_name(dtype),
+                       o->scale);
     return BF_OK;
+}
+
+static bf_order order_of(const bf_order_options *o) {
+    if (!o->descending) return BF_ASCENDING;
+    return o->nan == BF_NAN_SKIP ? BF_DESCENDING_NAN_LAST : BF_DESCENDING;
 }
 
 static bf_status check_input(bf_context *context, const bf_array *array) {
@@ -49,7 +54,9 @@ bf_status bf_order_open(bf_order_call *call, bf_context *context, const bf_array
     if (other != NULL && other->dtype != array->dtype)
         return bf_fail(context, BF_E_DTYPE, "arrays of %s and %s", bf_dtype_name(array->dtype),
                        bf_dtype_name(other->dtype));
-    return read_options(call, options);
+    status = bf_order_read_options(context, array->dtype, options, &call->options);
+    call->order = order_of(&call->options);
+    return status;
 }
 
 bf_status bf_order_check_line(bf_context *context, const bf_array *array, const char *name) {

@@ -16,6 +16,10 @@ typedef struct bf_order_call {
     const bf_array *outputs[BF_ORDER_ARRAYS]; /* NULL: none */
 } bf_order_call;
 
+/* Reads the options of a call on elements of a dtype. Errors: BF_E_ARGUMENT. */
+bf_status bf_order_read_options(bf_context *context, bf_dtype dtype,
+                                const bf_order_options *options, bf_order_options *o);
+
 /* Opens a call: checks the array (and other, unless it is NULL, of the same dtype) and reads the
  * options (NULL: the defaults). Errors: BF_E_ARGUMENT, BF_E_DTYPE. */
 bf_status bf_order_open(bf_order_call *call, bf_context *context, const bf_array *array,

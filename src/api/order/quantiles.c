@@ -35,19 +35,6 @@ bf_status bf_quantiles_allocate(bf_context *context, const bf_quantiles *like,
     return BF_OK;
 }
 
-static bf_status check_options(bf_context *context, const bf_order_options *options,
-                               bf_order_options *o) {
-    *o = (bf_order_options){.size = sizeof *o};
-    if (options != NULL && !BF_READ(o, options, empty))
-        return bf_fail(context, BF_E_ARGUMENT,
-                       "bf_order_options: size is not set, or from a newer version");
-    if ((int)o->nan < 0 || o->nan > BF_NAN_ERROR)
-        return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
-    if (strcmp(bf_quantile_method_name(o->method), "?") == 0)
-        return bf_fail(context, BF_E_ARGUMENT, "no method has number %d", (int)o->method);
-    return BF_OK;
-}
-
 static bf_status check_q(bf_context *context, const double q[], int m) {
     if (m < 0 || m > BF_QUANTILES_MAX || (m > 0) != (q != NULL))
         return bf_fail(context, BF_E_ARGUMENT, "%d quantiles: there may be 1 to %d", m,
@@ -65,9 +52,10 @@ static bf_status create_quantiles(bf_context *context, bf_dtype dtype, const dou
     if (bf_dtype_bytes(dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
     bf_status status = check_q(context, q, m);
-    if (status == BF_OK) status = check_options(context, options, &o);
+    if (status == BF_OK) status = bf_order_read_options(context, dtype, options, &o);
     if (status != BF_OK) return status;
-    bf_quantiles like = {.dtype = dtype, .method = o.method, .nan = o.nan, .m = m, .pass = 1};
+    bf_quantiles like = {
+        .dtype = dtype, .method = o.method, .nan = o.nan, .scale = o.scale, .m = m, .pass = 1};
     like.to = m > 0 ? bf_quantile_to(dtype, o.method) : bf_median_to(dtype);
     if (m > 0) memcpy(like.q, q, (size_t)m * sizeof *q);
     like.has_empty = o.empty != NULL;
@@ -186,8 +174,8 @@ bf_status bf_quantiles_absorb(bf_quantiles *quantiles, const bf_array *array) {
 /* ---- merging --------------------------------------------------------------------------------- */
 
 static bool same_search(const bf_quantiles *a, const bf_quantiles *b) {
-    return a->dtype == b->dtype && a->m == b->m && a->method == b->method && a->nan == b->nan &&
-           memcmp(a->q, b->q, sizeof a->q) == 0;
+    return a->dtype == b->dtype && a->scale == b->scale && a->m == b->m && a->method == b->method &&
+           a->nan == b->nan && memcmp(a->q, b->q, sizeof a->q) == 0;
 }
 
 static bool same_ranges(const bf_ranges *a, const bf_ranges *b) {
@@ -334,6 +322,12 @@ static uint64_t element_at(const bf_quantiles *q, const int64_t *rank, int64_t w
     return bf_order_element(q->dtype, BF_ASCENDING, q->wants.place[k]);
 }
 
+/* An element has the scale of them all. */
+static bf_value result_of(const bf_quantiles *q, bf_value value) {
+    value.scale = value.dtype == q->dtype ? q->scale : 0;
+    return value;
+}
+
 static void write_results(const bf_quantiles *q, bf_value values[]) {
     int64_t rank[BF_RANGES_MOST];
     (void)bf_quantiles_ranks(q, rank);
@@ -344,8 +338,9 @@ static void write_results(const bf_quantiles *q, bf_value values[]) {
         }
         const bf_between b = bf_quantiles_between(q, i);
         const uint64_t below = element_at(q, rank, b.below), above = element_at(q, rank, b.above);
-        const bf_quantile_value value = bf_quantile_make(q->dtype, q->to, below, above, b.weight);
-        values[i] = bf_value_from_bits(value.dtype, value.bits);
+        const bf_quantile_value value =
+            bf_quantile_make(q->dtype, q->to, q->scale, below, above, b.weight);
+        values[i] = result_of(q, bf_value_from_bits(value.dtype, value.bits));
     }
 }
 
@@ -359,7 +354,8 @@ static bf_status read_results(const bf_quantiles *q, bf_value values[]) {
         return bf_fail(context, status, "no value: the %s of no elements (result 0)",
                        q->m > 0 ? "quantile" : "median");
     if (status == BF_OK) write_results(q, values);
-    for (int i = 0; status != BF_OK && i < bf_quantiles_results(q); i++) values[i] = q->empty;
+    for (int i = 0; status != BF_OK && i < bf_quantiles_results(q); i++)
+        values[i] = result_of(q, q->empty);
     return BF_OK;
 }
 
@@ -382,6 +378,7 @@ bf_status bf_quantiles_describe(const bf_quantiles *quantiles, bf_quantiles_info
                                      .done = q->done,
                                      .count = q->tally.n,
                                      .all = q->all,
-                                     .nan = q->nans};
+                                     .nan = q->nans,
+                                     .scale = q->scale};
     return BF_WRITE(info, &known, nan) ? BF_OK : BF_E_ARGUMENT;
 }

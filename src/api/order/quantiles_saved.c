@@ -1,7 +1,7 @@
 /* Saved quantiles: a header, then numbers of 8 bytes, a checksum; all little-endian.
  *
- *   0  "bfquant" and a newline       12  dtype, method (u16 each)
- *   8  version (u32), 1              16  numbers:
+ *   0  "bfquant" and a newline       12  dtype, scale (u8 each), method (u16)
+ *   8  version (u32), 1 or 2         16  numbers:
  *
  *      NaN policy; whether there is a value for nothing, its bits; m, q[0..m) (f64)
  *      pass, done; elements and NaNs of the first pass; elements of this one
@@ -10,6 +10,8 @@
  *      if this pass has elements: words; of each range its least and its most place; the words
  *
  *      then CRC-64/XZ of all before (u64)
+ *
+ * Version 2 has a scale, which is 0 in version 1.
  */
 #include "api/order/quantiles.h"
 #include "api/runtime/enter.h"
@@ -17,7 +19,7 @@
 #include "rules/reduce/result.h"
 #include "seam/environment.h"
 
-enum { HEADER_BYTES = 16, VERSION = 1, PASSES_MOST = 64 };
+enum { HEADER_BYTES = 16, VERSION = 1, SCALED = 2, PASSES_MOST = 64 };
 static const char magic[8] = {'b', 'f', 'q', 'u', 'a', 'n', 't', '\n'};
 
 /* ---- saving ---------------------------------------------------------------------------------- */
@@ -95,8 +97,9 @@ bf_status bf_quantiles_save(const bf_quantiles *quantiles, void *buffer) {
     if (quantiles == NULL || buffer == NULL) return BF_E_ARGUMENT;
     uint8_t *out = buffer;
     bf_quantiles_order(quantiles);
-    bf_saved_begin(out, magic, VERSION);
-    bf_saved_put(out + 12, (uint64_t)quantiles->dtype, 2);
+    bf_saved_begin(out, magic, quantiles->scale > 0 ? SCALED : VERSION);
+    bf_saved_put(out + 12, (uint64_t)quantiles->dtype, 1);
+    bf_saved_put(out + 13, (uint64_t)quantiles->scale, 1);
     bf_saved_put(out + 14, (uint64_t)quantiles->method, 2);
     bf_saved_end(out, write_quantiles(quantiles, out));
     return BF_OK;
@@ -280,14 +283,18 @@ static bf_status load_quantiles(bf_context *context, const void *buffer, size_t 
     const uint8_t *in = buffer;
     bf_quantiles header = {.m = 0}, *q;
     if (in == NULL || quantiles == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, in, &size, HEADER_BYTES, magic, VERSION);
+    bf_status status = bf_saved_check(context, in, &size, HEADER_BYTES, magic, SCALED);
     if (status != BF_OK) return status;
-    header.dtype = (bf_dtype)bf_saved_get(in + 12, 2);
+    header.dtype = (bf_dtype)bf_saved_get(in + 12, 1);
+    header.scale = (int)bf_saved_get(in + 13, 1);
     header.method = (bf_quantile_method)bf_saved_get(in + 14, 2);
     if (bf_dtype_bytes(header.dtype) == 0)
         return bf_saved_refuse(context, "a dtype that this version does not know");
     if (strcmp(bf_quantile_method_name(header.method), "?") == 0)
         return bf_saved_refuse(context, "a method that this version does not know");
+    if ((bf_saved_version(in) == SCALED) != (header.scale > 0) ||
+        !bf_scale_valid(header.dtype, header.scale))
+        return bf_saved_refuse(context, "impossible scale");
     status = bf_quantiles_allocate(context, &header, &q);
     if (status != BF_OK) return status;
     bf_environment environment = bf_environment_enter();

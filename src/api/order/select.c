@@ -32,6 +32,7 @@ bf_status bf_select_open(bf_selecting *s, bf_context *context, const bf_array *a
     const bf_order_options *o = &s->call.options;
     x->method = o->method;
     x->nan = o->nan;
+    x->scale = o->scale;
     x->to = array->dtype;
     if (x->statistic == BF_STATISTIC_QUANTILE) x->to = bf_quantile_dtype(array->dtype, o->method);
     if (x->statistic == BF_STATISTIC_MEDIAN) x->to = bf_median_dtype(array->dtype);

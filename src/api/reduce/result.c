@@ -2,13 +2,12 @@
 #include "api/reduce/reduce.h"
 
 #include "api/runtime/sized.h"
+#include "rules/number/scale.h"
 #include "rules/reduce/result.h"
 #include "seam/environment.h"
 
 bf_status bf_check_scale(bf_context *context, bf_reduction op, bf_dtype dtype, int scale) {
-    bool integers = dtype != BF_NONE && dtype != BF_BOOL && !bf_dtype_is_float(dtype);
-    if (scale == 0 || (integers && op != BF_PROD && scale > 0 && scale <= BF_SCALE_MOST))
-        return BF_OK;
+    if (bf_scale_valid(dtype, scale) && (scale == 0 || op != BF_PROD)) return BF_OK;
     return bf_fail(context, BF_E_ARGUMENT, "%s of %s takes no scale of %d", bf_reduction_name(op),
                    dtype == BF_NONE ? "many at once" : bf_dtype_name(dtype), scale);
 }

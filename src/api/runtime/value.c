@@ -4,7 +4,7 @@
 
 #include "api/runtime/shortest.h"
 #include "rules/number/dtype.h"
-#include "rules/number/wide.h"
+#include "rules/number/scale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,6 +70,9 @@ static uint64_t divide_magnitude(uint64_t magnitude[3], uint64_t divisor) {
 /* Returns the f64 nearest to a 192-bit magnitude / 10^scale. */
 static double integer_f64(bool negative, const uint64_t magnitude[3], int scale) {
     bf_wide x;
+    if (magnitude[1] == 0 && magnitude[2] == 0 && scale <= BF_SCALE_MOST)
+        return f64_of_bits(
+            bf_exact_unscale(bf_format_f64(), bf_exact_make(negative, magnitude[0], 0), scale));
     bf_wide_from_words(
         &x,
         (const int64_t[]){(int64_t)magnitude[0], (int64_t)magnitude[1], (int64_t)magnitude[2], 0},

@@ -123,7 +123,7 @@ static bf_quantile_value make_result(const bf_plan *p, int64_t i, const char *li
     const uint64_t below = bf_order_element(p->dtype, BF_ASCENDING, place[0]);
     const uint64_t above =
         b.above > b.below ? bf_order_element(p->dtype, BF_ASCENDING, place[1]) : below;
-    return bf_quantile_make(p->dtype, to, below, above, b.weight);
+    return bf_quantile_make(p->dtype, to, p->selection->scale, below, above, b.weight);
 }
 
 bf_status bf_plan_finish(const bf_plan *plan, const char *line, char *results, int64_t step) {

@@ -20,6 +20,7 @@ static const unsigned long long NOTHING_REFUSED = ~0ull;
 
 struct select_params {
     bf_dtype dtype, to;
+    int scale;
     bool tagged;
     bf_order order;
     bf_cuda_order_lines lines;
@@ -88,7 +89,7 @@ __device__ bf_quantile_value make_result(const select_params &p, int64_t line, i
         return bf_quantile_value_make(p.to, bf_format_nan(bf_format_of(p.to)));
     const bf_between b = between_of(p, i, n - nans); /* the order of quantiles is ascending */
     const uint64_t below = element_at(p, first + b.below), above = element_at(p, first + b.above);
-    return bf_quantile_make(p.dtype, p.to, below, above, b.weight);
+    return bf_quantile_make(p.dtype, p.to, p.scale, below, above, b.weight);
 }
 
 __global__ void __launch_bounds__(THREADS) make_results(const select_params p) {
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(THREADS) make_results(const select_params p) {
     for (int64_t r = (int64_t)blockIdx.x * THREADS + threadIdx.x; r < all;
          r += (int64_t)gridDim.x * THREADS) {
         const int64_t line = r % p.lines.count;
-        bf_quantile_store((char *)p.results + r * bytes, p.to, p.tagged,
+        bf_quantile_store((char *)p.results + r * bytes, p.to, p.scale, p.tagged,
                           make_result(p, line, (int)(r / p.lines.count)));
     }
 }
@@ -130,7 +131,7 @@ bf_quantile_value make_from_places(const long_lines *s, int i, int64_t numbers,
     const uint64_t above = bf_order_element(dtype, s->array->order, place[1]);
     const double q = x->statistic == BF_STATISTIC_QUANTILE ? x->q[i] : 0;
     const bf_between b = bf_cuda_between(x->statistic, x->method, q, 0, numbers);
-    return bf_quantile_make(dtype, x->to, below, above, b.weight);
+    return bf_quantile_make(dtype, x->to, x->scale, below, above, b.weight);
 }
 
 bool is_nan_place(const bf_cuda_order_array *array, uint64_t place) {
@@ -246,6 +247,7 @@ bf_status set_params(bf_cuda_order_call *call, const bf_cuda_order_array *array,
     *p = {};
     p->dtype = array->dtype;
     p->to = selection->to;
+    p->scale = selection->scale;
     p->tagged = selection->tagged;
     p->order = array->order;
     p->lines = array->lines;

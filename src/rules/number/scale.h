@@ -2,13 +2,40 @@
 #ifndef BF_RULES_NUMBER_SCALE_H
 #define BF_RULES_NUMBER_SCALE_H
 
-#include "rules/number/rule.h"
+#include "rules/number/dtype.h"
+#include "rules/number/float.h"
+#include <bitfold/value.h>
+
+/* Whether elements of a dtype may have a scale. */
+BF_RULE bool bf_scale_valid(bf_dtype dtype, int scale) {
+    const bool integers = dtype >= BF_I8 && dtype <= BF_U64;
+    return scale == 0 || (integers && scale > 0 && scale <= BF_SCALE_MOST);
+}
 
 /* 10^n, for n from 0 to 19 */
 BF_RULE uint64_t bf_power_of_ten(int n) {
     uint64_t power = 1;
     for (; n > 0; n--) power *= 10;
     return power;
+}
+
+/* x / 10^scale, for a scale from 0 to 19: more than 64 bits are left. */
+BF_RULE bf_leading bf_leading_unscale(bf_leading x, int scale) {
+    if (scale == 0 || x.bits == 0) return x;
+    bf_leading r = bf_leading_divide(x, bf_power_of_ten(scale) >> scale);
+    r.exponent -= scale;
+    return r;
+}
+
+/* x / 10^scale, rounded once to format f; x is exact. */
+BF_RULE uint64_t bf_exact_unscale(bf_format f, bf_exact_float x, int scale) {
+    if (scale == 0 || x.m == 0) return bf_exact_round(f, x);
+    x = bf_exact_normalize(x, 127);
+    bf_leading leading;
+    leading.bits = x.m;
+    leading.exponent = x.exponent;
+    leading.sticky = false;
+    return bf_leading_round(f, x.negative, bf_leading_unscale(leading, scale));
 }
 
 #endif

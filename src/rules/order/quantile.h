@@ -1,13 +1,15 @@
 /* Quantiles: where a fraction lies among n elements in order, as NumPy's methods have it, and the
  * value there; and medians (docs/numerics.md). A place is made of floating-point operations, each
  * rounded once and none contracted: the caller has set the usual environment. A value is made of
- * integers: the exact one between two elements, rounded once. */
+ * integers: the exact one between two elements, rounded once. Integers may have a scale: what is
+ * rounded is divided by its power of ten before, and elements stay what they are. */
 #ifndef BF_RULES_ORDER_QUANTILE_H
 #define BF_RULES_ORDER_QUANTILE_H
 
 #include "rules/number/dtype.h"
 #include "rules/number/float.h"
 #include "rules/number/integer.h"
+#include "rules/number/scale.h"
 #include "rules/number/wide.h"
 #include <bitfold/order.h>
 
@@ -141,9 +143,10 @@ BF_RULE bf_exact_float bf_quantile_add(bf_exact_float x, bf_exact_float y) {
  */
 enum { BF_QUANTILE_LEAST = -2148, BF_QUANTILE_LIMBS = 104 };
 
-/* x + y * w - x * w for any weight, rounded once to f. Numbers have at most 64 bits. */
-BF_RULE uint64_t bf_quantile_sum(bf_format f, bf_exact_float x, bf_exact_float y,
-                                 bf_exact_float w) {
+/* (x + y * w - x * w) / 10^scale for any weight, rounded once to f. Numbers have at most 64 bits.
+ */
+BF_RULE uint64_t bf_quantile_sum(bf_format f, bf_exact_float x, bf_exact_float y, bf_exact_float w,
+                                 int scale) {
     int64_t limbs[BF_QUANTILE_LIMBS];
     bool negative;
     BF_ROLLED
@@ -155,21 +158,23 @@ BF_RULE uint64_t bf_quantile_sum(bf_format f, bf_exact_float x, bf_exact_float y
                          (uint64_t)w.m, y.negative);
     const bf_leading sum =
         bf_leading_from_band(limbs, BF_QUANTILE_LIMBS, BF_QUANTILE_LEAST, &negative);
-    return bf_leading_round(f, negative, sum);
+    return bf_leading_round(f, negative, bf_leading_unscale(sum, scale));
 }
 
 /* A weight in (0, 1) that is a multiple of 2^-BF_QUANTILE_BITS makes products of at most 124 bits.
  * Finer ones are those of places before the second element. */
 enum { BF_QUANTILE_BITS = 60 };
 
-/* x * (1 - weight) + y * weight for a weight in (0, 1), rounded once to f. */
-BF_RULE uint64_t bf_quantile_mix(bf_format f, bf_exact_float x, bf_exact_float y, double weight) {
+/* (x * (1 - weight) + y * weight) / 10^scale for a weight in (0, 1), rounded once to f. Numbers
+ * with a scale are integers: their products have one unit, and their sum is exact. */
+BF_RULE uint64_t bf_quantile_mix(bf_format f, bf_exact_float x, bf_exact_float y, double weight,
+                                 int scale) {
     uint64_t bits;
     memcpy(&bits, &weight, sizeof bits);
     bf_exact_float w = bf_exact_decode(bf_format_f64(), bits);
     const int finer = -w.exponent - BF_QUANTILE_BITS;
     if (finer > 63 || (finer > 0 && ((uint64_t)w.m & (((uint64_t)1 << finer) - 1)) != 0))
-        return bf_quantile_sum(f, x, y, w);
+        return bf_quantile_sum(f, x, y, w, scale);
     if (finer > 0) {
         w.m >>= finer;
         w.exponent += finer;
@@ -178,7 +183,8 @@ BF_RULE uint64_t bf_quantile_mix(bf_format f, bf_exact_float x, bf_exact_float y
     y.m *= w.m;
     x.exponent += w.exponent;
     y.exponent += w.exponent;
-    return bf_exact_round(f, bf_quantile_add(x, y));
+    x = bf_quantile_add(x, y);
+    return scale == 0 ? bf_exact_round(f, x) : bf_exact_unscale(f, x, scale);
 }
 
 /* What lies between two infinities, or one and a number: neither weight is 0. */
@@ -202,26 +208,26 @@ BF_RULE bf_quantile_value bf_quantile_value_make(bf_dtype dtype, uint64_t bits) 
 }
 
 /* The bits of a value in `to`, its own dtype or f64, rounded once. */
-BF_RULE uint64_t bf_quantile_bits(bf_dtype to, bf_quantile_value value) {
+BF_RULE uint64_t bf_quantile_bits(bf_dtype to, int scale, bf_quantile_value value) {
     if (value.dtype == to) return value.bits;
     if (bf_dtype_is_float(value.dtype))
         return bf_float_convert(bf_format_of(value.dtype), bf_format_of(to), value.bits);
-    return bf_exact_round(bf_format_of(to), bf_quantile_decode(value.dtype, value.bits));
+    return bf_exact_unscale(bf_format_of(to), bf_quantile_decode(value.dtype, value.bits), scale);
 }
 
 /* What lies between elements a and b, which are no NaNs: an element, or of the float `to`. Two
  * equal integers are that integer, for f64 may not hold it. */
-BF_RULE bf_quantile_value bf_quantile_make(bf_dtype dtype, bf_dtype to, uint64_t a, uint64_t b,
-                                           double weight) {
+BF_RULE bf_quantile_value bf_quantile_make(bf_dtype dtype, bf_dtype to, int scale, uint64_t a,
+                                           uint64_t b, double weight) {
     const bf_quantile_value element = bf_quantile_value_make(dtype, bf_quantile_element(dtype, a));
     const bool is_float = bf_dtype_is_float(dtype), equal = a == b;
     if (weight == 0 || (equal && !is_float)) return element;
-    if (equal) return bf_quantile_value_make(to, bf_quantile_bits(to, element));
+    if (equal) return bf_quantile_value_make(to, bf_quantile_bits(to, scale, element));
     const bf_format from = bf_format_of(dtype), f = bf_format_of(to);
     if (is_float && (bf_is_inf(from, a) || bf_is_inf(from, b)))
         return bf_quantile_value_make(to, bf_quantile_of_infinities(from, f, a, b));
-    return bf_quantile_value_make(
-        to, bf_quantile_mix(f, bf_quantile_decode(dtype, a), bf_quantile_decode(dtype, b), weight));
+    return bf_quantile_value_make(to, bf_quantile_mix(f, bf_quantile_decode(dtype, a),
+                                                      bf_quantile_decode(dtype, b), weight, scale));
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -229,9 +235,10 @@ BF_RULE bf_quantile_value bf_quantile_make(bf_dtype dtype, bf_dtype to, uint64_t
 /* A result in memory, of dtype `to`; or tagged: a pair of its bits and its dtype. */
 BF_RULE int bf_quantile_bytes(bf_dtype to, bool tagged) { return tagged ? 16 : bf_dtype_bytes(to); }
 
-BF_RULE void bf_quantile_store(void *p, bf_dtype to, bool tagged, bf_quantile_value value) {
+BF_RULE void bf_quantile_store(void *p, bf_dtype to, int scale, bool tagged,
+                               bf_quantile_value value) {
     if (!tagged) {
-        bf_store_bits(p, bf_dtype_bytes(to), bf_quantile_bits(to, value));
+        bf_store_bits(p, bf_dtype_bytes(to), bf_quantile_bits(to, scale, value));
         return;
     }
     bf_store_bits(p, 8, value.bits);
