@@ -11,7 +11,7 @@ typedef struct again {
     const text_input *text;
     const text_piece *piece;
     text_rows rows;
-    int64_t lines; /* before the piece */
+    int64_t lines; /* newlines before the piece */
     cause_wanted *wanted;
     int n; /* not found yet */
 } again;
@@ -36,7 +36,9 @@ static bool rules_out(const again *x) {
 /* The line of the row at `at`. */
 static int64_t line_of(const again *x, const char *at) {
     const char *const begin = text_pass_blank_lines(&x->text->layout, at);
-    return x->lines + text_count_lines(x->piece->begin, begin) + 1;
+    const int64_t offset = x->piece->offset + (begin - x->piece->begin);
+    return x->lines + text_count_lines(x->piece->begin, begin) + 1 +
+           text_lines_more(x->text, offset);
 }
 
 /* Notes the row in this line, the only one that was read, as a cause. */
@@ -84,12 +86,12 @@ static void find_causes(again *x, int64_t step) {
     }
 }
 
-/* The lines before the piece: known if it follows the one before. */
+/* The newlines before the piece: known if it follows the one before. */
 static int64_t lines_before(const text_input *t, const text_piece *p, cause_lines *known) {
     text_refusal begin = {.error.at = p->begin};
     if (known->offset != p->offset) {
         text_place_refusal(t, p, &begin);
-        known->lines = begin.line - 1;
+        known->lines = begin.line - 1 - text_lines_more(t, p->offset);
     }
     const int64_t lines = known->lines;
     *known = (cause_lines){p->next, lines + p->survey.lines};

@@ -16,7 +16,7 @@ typedef struct cause_wanted {
     cause *found;
 } cause_wanted;
 
-/* The lines before a place in the text, so that they are not counted again. */
+/* The newlines before a place in the text, so that they are not counted again. */
 typedef struct cause_lines {
     int64_t offset, lines; /* offset -1: not known */
 } cause_lines;

@@ -176,6 +176,14 @@ static int became_shorter(const source *s) {
 }
 
 static int read_failed(const source *s, int error) {
+    int64_t line;
+    char place[PATH_MAX + 32];
+    const char *const fault = s->tape.decode ? decode_fault(s->tape.decode, &line) : NULL;
+    if (fault && line > 0) {
+        snprintf(place, sizeof place, "%s:%" PRId64, s->name, line);
+        return fail(EXIT_DATA, place, "%s", fault);
+    }
+    if (fault) return fail(EXIT_DATA, s->name, "%s", fault);
     if (s->tape.unpack && unpack_fault(s->tape.unpack))
         return fail(EXIT_DATA, s->name, "%s", unpack_fault(s->tape.unpack));
     return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
@@ -200,37 +208,85 @@ int source_text_failed(const source *s, text_status st, const text_refusal *refu
 }
 
 /* Whether a text is JSON lines: as the options or, if they do not say, its name tells. */
-static bool is_json(const source *s, const input *in) {
+static bool is_json(const char *name, const input *in) {
     static const char *const ends[] = {".jsonl", ".ndjson"}, *const more[] = {"", ".gz", ".zst",
                                                                               ".xz"};
     bool json = in->format == FORMAT_JSONL;
     for (int i = 0; i < 8 && in->format == FORMAT_AUTO && !json; i++) {
         char end[16];
         snprintf(end, sizeof end, "%s%s", ends[i / 4], more[i % 4]);
-        json = ends_with(s->name, end);
+        json = ends_with(name, end);
     }
     return json;
 }
 
 /* An option that JSON lines have not. */
 static int refuse_json_options(const source *s, const text_options *t) {
-    const char *option = t->delimiter   ? "--delimiter"
-                         : t->nulls     ? "--null"
-                         : t->lax       ? "--lax"
-                         : t->no_header ? "--no-header"
-                                        : NULL;
+    const char *option = t->delimiter        ? "--delimiter"
+                         : t->nulls          ? "--null"
+                         : t->lax            ? "--lax"
+                         : t->no_header      ? "--no-header"
+                         : t->dialect.escape ? "--escape"
+                                             : NULL;
     if (!option) return EXIT_DONE;
     return fail(EXIT_USAGE, s->name, "%s is not for JSON lines, whose keys and nulls say it",
                 option);
 }
 
-static int open_text(source *s, const input *in, const void *prefix, size_t length,
-                     int64_t file_size) {
-    text_options options = in->text;
+/* The first bytes of a text. */
+typedef struct lead {
+    char *bytes;
+    size_t n;
+    bool ended; /* these are all */
+} lead;
+
+/* Reads more of them. A file is read by its offsets: a stream goes on. Returns the bytes that there
+ * are now, -1 if that failed. */
+static int64_t read_lead(source *s, lead *l, size_t want) {
+    char *const bytes = realloc(l->bytes, want);
+    if (!bytes) {
+        errno = ENOMEM;
+        return -1;
+    }
+    l->bytes = bytes;
+    const int64_t got = read_bytes(s, (int64_t)l->n, bytes + l->n, want - l->n);
+    if (got > 0) l->n += (size_t)got;
+    l->ended = l->n < want;
+    return got < 0 ? got : (int64_t)l->n;
+}
+
+/* Whether the text must be decoded, by as many of its bytes as that takes. Returns the same as
+ * read_lead. */
+static int64_t judge_lead(source *s, const text_options *options, lead *l, decode_need *need) {
+    *need = DECODE_UNKNOWN;
+    for (size_t want = DECODE_ENOUGH; *need == DECODE_UNKNOWN && l->n < DECODE_MOST; want *= 2) {
+        const int64_t got = read_lead(s, l, want);
+        if (got < 0) return got;
+        *need = decode_needs(options, l->bytes, l->n, l->ended);
+    }
+    return (int64_t)l->n;
+}
+
+/* What is decoded is a stream. */
+static int decode_source(source *s, text_options *options, const lead *l) {
+    if (s->file) {
+        tape_open(&s->tape, s->fd, s->keep);
+        if (lseek(s->fd, (off_t)(s->start + (int64_t)l->n), SEEK_SET) < 0)
+            return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
+    }
+    s->file = false;
+    s->stream = true;
+    s->start = 0;
+    if (!tape_decode(&s->tape, options, l->bytes, l->n, l->ended, s->keep))
+        return fail_status(BF_E_MEMORY, NULL, s->name);
+    options->gaps = true;
+    options->guessed = !options->delimiter;
+    options->delimiter = decode_delimiter(s->tape.decode);
+    return options->delimiter ? EXIT_DONE : source_failed(s, -1, errno);
+}
+
+static int open_lead(source *s, text_options *options, const lead *l, int64_t file_size) {
     text_refusal refusal = {.line = 0};
-    options.dtype = in->dtype;
-    options.json = is_json(s, in);
-    if (options.json && refuse_json_options(s, &options) != EXIT_DONE) return EXIT_USAGE;
     s->layout = (npy_header){.ndim = 1, .count = -1};
     s->size = file_size > s->start ? file_size - s->start : 0;
     if (s->file) tape_open(&s->tape, s->fd, s->keep);
@@ -238,10 +294,29 @@ static int open_text(source *s, const input *in, const void *prefix, size_t leng
     if (!s->text) return fail_status(BF_E_MEMORY, NULL, s->name);
     const text_status st =
         s->file && s->size > 0
-            ? text_open_file(s->text, &options, s->fd, s->start, s->size, TEXT_PIECE, &refusal)
-            : text_open_stream(s->text, &options, &s->tape, prefix, s->file ? 0 : length,
+            ? text_open_file(s->text, options, s->fd, s->start, s->size, TEXT_PIECE, &refusal)
+            : text_open_stream(s->text, options, &s->tape, l->bytes, s->tape.decode ? 0 : l->n,
                                TEXT_PIECE, &refusal);
     return st == TEXT_OK ? EXIT_DONE : source_text_failed(s, st, &refusal);
+}
+
+static int open_text(source *s, const input *in, const void *prefix, size_t length,
+                     int64_t file_size) {
+    text_options options = in->text;
+    lead l = {.bytes = malloc(DECODE_ENOUGH), .n = length};
+    decode_need need;
+    options.dtype = in->dtype;
+    options.json = is_json(s->name, in);
+    int code = EXIT_DONE;
+    if (options.json) code = refuse_json_options(s, &options);
+    if (code == EXIT_DONE && !l.bytes) code = fail_status(BF_E_MEMORY, NULL, s->name);
+    if (code == EXIT_DONE) memcpy(l.bytes, prefix, length);
+    if (code == EXIT_DONE && judge_lead(s, &options, &l, &need) < 0)
+        code = source_failed(s, -1, errno);
+    if (code == EXIT_DONE && need == DECODE_IS_NEEDED) code = decode_source(s, &options, &l);
+    if (code == EXIT_DONE) code = open_lead(s, &options, &l, file_size);
+    free(l.bytes);
+    return code;
 }
 
 int source_check_rows(const source *s, const text_selection *left, int64_t n) {
@@ -282,20 +357,25 @@ static int name_elements(source *s, const input *in) {
 static int refuse_text_options(const source *s, const input *in) {
     const text_options *t = &in->text;
     const bool dtype = in->dtype != BF_NONE && in->dtype != s->layout.dtype;
-    const char *option = t->chooser           ? t->chooser->option
-                         : t->all             ? "--on"
-                         : names_columns(t)   ? t->option ? t->option : "--column"
-                         : t->delimiter       ? "--delimiter"
-                         : t->header          ? "--header"
-                         : t->no_header       ? "--no-header"
-                         : t->nulls           ? "--null"
-                         : t->skip_nulls      ? "--null-policy"
-                         : t->lax             ? "--lax"
-                         : t->style.thousands ? "--thousands"
-                         : t->style.decimal   ? "--decimal"
-                         : t->style.currency  ? "--currency"
-                         : dtype              ? "--dtype"
-                                              : NULL;
+    const char *option = t->chooser            ? t->chooser->option
+                         : t->all              ? "--on"
+                         : names_columns(t)    ? t->option ? t->option : "--column"
+                         : t->delimiter        ? "--delimiter"
+                         : t->header           ? "--header"
+                         : t->no_header        ? "--no-header"
+                         : t->nulls            ? "--null"
+                         : t->skip_nulls       ? "--null-policy"
+                         : t->lax              ? "--lax"
+                         : t->dialect.encoding ? "--encoding"
+                         : t->dialect.skip > 0 ? "--skip-lines"
+                         : t->dialect.comment  ? "--comment"
+                         : t->dialect.escape   ? "--escape"
+                         : t->style.thousands  ? "--thousands"
+                         : t->style.decimal    ? "--decimal"
+                         : t->style.exponent   ? "--exponent"
+                         : t->style.currency   ? "--currency"
+                         : dtype               ? "--dtype"
+                                               : NULL;
     if (!option) return EXIT_DONE;
     if (option == t->option) return refuse_columns(s, option);
     fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
@@ -310,6 +390,30 @@ static int64_t read_head(source *s, unsigned char head[CONTAINER_HEAD]) {
     if (got < NPY_PREFIX || npy_has_magic(head, (size_t)got)) return got;
     const int64_t more = read_bytes(s, got, head + got, CONTAINER_HEAD - (size_t)got);
     return more < 0 ? more : got + more;
+}
+
+/* Whether the file at hand begins with a text that must be decoded. */
+static bool is_decoded(source *s, const input *in) {
+    text_options options = in->text;
+    lead l = {.bytes = NULL};
+    decode_need need;
+    unsigned char prefix[NPY_PREFIX];
+    const int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
+    options.json = is_json(s->name, in);
+    const bool is = got >= 0 && is_text(s, in, prefix, got) &&
+                    judge_lead(s, &options, &l, &need) >= 0 && need == DECODE_IS_NEEDED;
+    free(l.bytes);
+    return is;
+}
+
+bool source_reads_on(const char *name, const input *in) {
+    struct stat st;
+    if (in->format == FORMAT_RAW || stat(name, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+    if (unpack_knows_file(name)) return true;
+    source s = {.name = name, .fd = open(name, O_RDONLY | O_CLOEXEC)};
+    const bool is = s.fd >= 0 && is_decoded(&s, in);
+    if (s.fd >= 0) close(s.fd);
+    return is;
 }
 
 /* What is compressed is a stream, whose first bytes have been read. */

@@ -53,6 +53,9 @@ typedef struct source {
  * not. */
 int source_open(source *s, const char *name, const input *in, spool_limit *keep);
 
+/* Whether a file can only be read from its start on: it is compressed, or text that is decoded. */
+bool source_reads_on(const char *name, const input *in);
+
 /* Makes ready to read. ordered: elements are wanted in C order, not in the file's. */
 int source_prepare(source *s, bool ordered);
 

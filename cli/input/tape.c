@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <string.h>
 
+enum { DECODE_CHUNK = 128 * 1024 };
+
 void tape_open(tape *t, int fd, spool_limit *limit) {
     *t = (tape){.fd = fd, .keeps = limit != NULL};
     spool_open(&t->spool, limit);
 }
 
 void tape_close(tape *t) {
+    decode_close(t->decode);
+    t->decode = NULL;
     unpack_close(t->unpack);
     t->unpack = NULL;
     spool_close(&t->spool);
@@ -23,6 +27,29 @@ bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit,
     tape_open(t, fd, limit);
     t->unpack = unpack_open(fd, prefix, length, memory, error);
     return t->unpack != NULL;
+}
+
+/* Bytes as they were before they are decoded. */
+static int64_t read_packed(void *arg, void *buffer, size_t size) {
+    const tape *t = arg;
+    return t->unpack ? unpack_read(t->unpack, buffer, size) : bytes_read(t->fd, buffer, size);
+}
+
+bool tape_decode(tape *t, const text_options *options, const void *prefix, size_t length,
+                 bool ended, spool_limit *limit) {
+    const decode_input from = {read_packed, t, prefix, length, ended};
+    unpack *const u = t->unpack;
+    const int fd = t->fd;
+    t->unpack = NULL;
+    tape_close(t);
+    tape_open(t, fd, limit);
+    t->unpack = u;
+    t->decode = decode_open(options, &from, DECODE_CHUNK);
+    return t->decode != NULL;
+}
+
+int64_t tape_lines_more(const tape *t, int64_t offset) {
+    return t->decode ? decode_lines_more(t->decode, offset) : 0;
 }
 
 /* Gives bytes that the spool holds. */
@@ -42,7 +69,7 @@ static int64_t read_spool(tape *t, void *buffer, size_t size) {
 static int64_t read_stream(tape *t, void *buffer, size_t size) {
     if (t->ended) return 0;
     const int64_t got =
-        t->unpack ? unpack_read(t->unpack, buffer, size) : bytes_read(t->fd, buffer, size);
+        t->decode ? decode_read(t->decode, buffer, size) : read_packed(t, buffer, size);
     t->ended = got >= 0 && got < (int64_t)size;
     if (got < 0 || !t->keeps) return got;
     if (!spool_write(&t->spool, buffer, (size_t)got)) {

@@ -3,12 +3,14 @@
 #ifndef BITFOLD_CLI_INPUT_TAPE_H
 #define BITFOLD_CLI_INPUT_TAPE_H
 
+#include "decode/decode.h"
 #include "input/unpack.h"
 #include "memory/spool.h"
 
 typedef struct tape {
     int fd;
     unpack *unpack;  /* what fd gives is compressed; NULL: it is not */
+    decode *decode;  /* the same is text to be decoded; NULL: it is not */
     bool ended;      /* it gave less than was asked for; a terminal could go on after its end */
     bool keeps;      /* what is read from fd goes to the spool */
     spool spool;     /* the first bytes of the stream */
@@ -26,6 +28,14 @@ void tape_close(tape *t);
  * see error. */
 bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit, int64_t memory,
                  unpack_error *error);
+
+/* What comes is text that must be decoded, of which the first bytes have been read, or all (ended):
+ * the tape begins anew, with what they say. It may not be moved then. False: there is no memory. */
+bool tape_decode(tape *t, const text_options *options, const void *prefix, size_t length,
+                 bool ended, spool_limit *limit);
+
+/* What to add to a count of the newlines before an offset: 0, but of a text that is decoded. */
+int64_t tape_lines_more(const tape *t, int64_t offset);
 
 /* Reads until size bytes are there or the stream ends. Returns the bytes read, or -1 with errno
  * set. */

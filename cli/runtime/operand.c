@@ -2,6 +2,7 @@
 
 #include "input/guess.h"
 #include "memory/hardware.h"
+#include "text/style.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -171,9 +172,9 @@ bool read_method(const option_spec *spec, const char *text, void *to) {
 bool read_delimiter(const option_spec *spec, const char *text, void *to) {
     const char c = strcmp(text, "\\t") == 0 ? '\t' : text[0];
     const bool one = text[0] != '\0' && (text[1] == '\0' || strcmp(text, "\\t") == 0);
-    const bool fit = one && !isalnum((unsigned char)c) && !strchr("\n\r\".+-", c);
     *(char *)to = c;
-    return fit || operand_bad(spec->name, text, "one character that is no part of a number");
+    return (one && text_may_part_fields(c)) ||
+           operand_bad(spec->name, text, "one character that is no part of a number");
 }
 
 bool read_mark(const option_spec *spec, const char *text, void *to) {
@@ -181,6 +182,39 @@ bool read_mark(const option_spec *spec, const char *text, void *to) {
                      !isalnum((unsigned char)*text) && !strchr("\"+-()$", *text);
     *(char *)to = *text;
     return fit || operand_bad(spec->name, text, "one character, such as ',' or '.'");
+}
+
+/* Bytes of the character that a text begins with; 0: it is not UTF-8. */
+static size_t character_bytes(const char *text) {
+    const unsigned char *u = (const unsigned char *)text;
+    const size_t n = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < n; i++)
+        if ((u[i] & 0xc0) != 0x80) return 0;
+    return u[0] > 0xf4 ? 0 : n;
+}
+
+bool read_character(const option_spec *spec, const char *text, void *to) {
+    char mark;
+    const size_t n = strlen(text);
+    if (n < 2) return read_mark(spec, text, &mark) && (*(const char **)to = text);
+    const bool fit = character_bytes(text) == n && !text_currency_sign(text, text + n) &&
+                     !text_minus_sign(text, text + n);
+    *(const char **)to = text;
+    return fit || operand_bad(spec->name, text, "one character, such as ',' or '.'");
+}
+
+bool read_sign(const option_spec *spec, const char *text, void *to) {
+    const bool fit = strlen(text) == 1 && isgraph((unsigned char)*text) &&
+                     !isalnum((unsigned char)*text) && *text != '"';
+    *(char *)to = *text;
+    return fit || operand_bad(spec->name, text, "one character that is no letter, digit or quote");
+}
+
+bool read_letter(const option_spec *spec, const char *text, void *to) {
+    const char c = (char)tolower((unsigned char)text[0]);
+    const bool fit = isalpha((unsigned char)c) && text[1] == '\0' && !strchr("inpx", c);
+    *(char *)to = c;
+    return fit || operand_bad(spec->name, text, "a letter, such as D");
 }
 
 /* A percentage is one of hardware_memory(). */

@@ -24,6 +24,9 @@ double parse_percent(const char *text, const char **end);
 option_reader read_method;    /* bf_quantile_method */
 option_reader read_delimiter; /* char: one character; a tab also as \t */
 option_reader read_mark;      /* char: one character that may stand in a number */
+option_reader read_character; /* const char *: the same, or any that is not of ASCII */
+option_reader read_sign;      /* char: one that is no letter, digit or quote */
+option_reader read_letter;    /* char: a letter, as a small one */
 option_reader read_seconds;   /* double: more than 0 */
 option_reader read_memory;    /* int64_t: bytes, with K, KiB, ... T, TiB behind, or a percent */
 option_reader read_threads;   /* int: 1 to 1024 */

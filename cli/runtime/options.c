@@ -1,7 +1,7 @@
 #include "runtime/options.h"
 
 #include "input/guess.h"
-#include "input/unpack.h"
+#include "input/source.h"
 #include "memory/temporary.h"
 #include "runtime/clash.h"
 #include "runtime/operand.h"
@@ -21,7 +21,7 @@
 static const char formats[] = "auto|npy|raw|text|jsonl", policies[] = "propagate|skip|error",
                   out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
                   overflows[] = "error|wrap|saturate", sorts[] = "count|key",
-                  hows[] = "inner|left|outer|semi|anti";
+                  hows[] = "inner|left|outer|semi|anti", encodings[] = "auto|utf-8|utf-16|latin-1";
 
 /* A column, or one of two words. */
 static bool read_sort(const option_spec *spec, const char *text, void *to) {
@@ -104,13 +104,28 @@ static const option_spec shared[] = {
      "text: a field that a row is too short for holds no value; more than the first row has are "
      "left out",
      TAKES_INPUT, .read = read_flag, .at = AT(input.text.lax)},
+    {"skip-lines", 0, "N", "text: pass over N lines before it (0)", TAKES_INPUT,
+     .read = read_number, .at = AT(input.text.dialect.skip), .most = ELEMENTS_MOST},
+    {"comment", 0, "C", "text: a line that begins with C is none (each is one)", TAKES_INPUT,
+     .read = read_sign, .at = AT(input.text.dialect.comment)},
+    {"escape", 0, "C",
+     "text: takes the meaning from the quote, delimiter or newline behind it, as \\ of MySQL does "
+     "(nothing)",
+     TAKES_INPUT, .read = read_sign, .at = AT(input.text.dialect.escape)},
+    {"encoding", 0, encodings,
+     "text: how its characters are written (auto: UTF-16 by its byte order mark, else UTF-8)",
+     TAKES_INPUT, .read = read_choice, .at = AT(input.text.dialect.encoding)},
     {"thousands", 0, "C",
-     "text: what stands between groups of three digits, as in 1,234.5 (nothing)", TAKES_INPUT,
-     .read = read_mark, .at = AT(input.text.style.thousands)},
+     "text: the character between groups of three digits, as in 1,234.5 (none)", TAKES_INPUT,
+     .read = read_character, .at = AT(input.text.style.thousands)},
     {"decimal", 0, "C", "text: the decimal point, as in 1.234,5 (.)", TAKES_INPUT,
      .read = read_mark, .at = AT(input.text.style.decimal)},
+    {"exponent", 0, "C",
+     "text: a letter that begins an exponent as e does: D for Fortran's 1.5D+03 (none)",
+     TAKES_INPUT, .read = read_letter, .at = AT(input.text.style.exponent)},
     {"currency", 0, NULL,
-     "text: a currency sign may stand beside a number, and one in parentheses is negative",
+     "text: a currency sign may stand beside a number, and one in parentheses or with the minus "
+     "behind it is negative",
      TAKES_INPUT, .read = read_flag, .at = AT(input.text.style.currency)},
     {"expression", 'e', "EXPR",
      "of this expression, as in '(a-b)**2': a, b, c are the FILEs in turn, other names the columns "
@@ -465,10 +480,22 @@ static int read_options(options *o, const own_options *own, int argc, char **arg
 /* What a number is made of must be told apart. */
 static int check_style(const text_style *s) {
     const char point = s->decimal ? s->decimal : '.';
-    if (s->thousands != point) return EXIT_DONE;
+    if (!text_style_parts(s, point)) return EXIT_DONE;
     fail(EXIT_USAGE, NULL, "'%c' cannot stand for --thousands and for the decimal point", point);
     if (!s->decimal) hint("--decimal says what the decimal point is, as in --decimal ,");
     return EXIT_USAGE;
+}
+
+/* The same of what lines and fields are made of. */
+static int check_dialect(const text_options *t) {
+    const char escape = t->dialect.escape, comment = t->dialect.comment;
+    if (escape && (escape == t->delimiter || escape == comment))
+        return fail(EXIT_USAGE, NULL, "'%c' cannot stand for --escape and for %s", escape,
+                    escape == comment ? "--comment" : "--delimiter");
+    if (comment && comment == t->delimiter)
+        return fail(EXIT_USAGE, NULL, "'%c' cannot stand for --comment and for --delimiter",
+                    comment);
+    return EXIT_DONE;
 }
 
 /* Options that need or exclude each other. */
@@ -488,14 +515,15 @@ static int check_options(const options *o) {
     const text_options *t = &o->input.text;
     if ((o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW) &&
         (t->columns || t->delimiter || t->header || t->no_header || t->nulls || t->skip_nulls ||
-         t->lax || !text_style_is_plain(&t->style)))
+         t->lax || !text_style_is_plain(&t->style) || text_dialect_is_asked_for(&t->dialect)))
         return fail(EXIT_USAGE, NULL,
                     "--column, --delimiter, --header, --no-header, --null, --null-policy, --lax, "
-                    "--thousands, "
-                    "--decimal and --currency belong to text");
+                    "--skip-lines, --comment, --escape, --encoding, --thousands, --decimal, "
+                    "--exponent and --currency belong to text");
     if (t->header && t->no_header)
         return fail(EXIT_USAGE, NULL, "--header does not go with --no-header");
-    return check_style(&t->style);
+    const int code = check_dialect(t);
+    return code == EXIT_DONE ? check_style(&t->style) : code;
 }
 
 static int check_isa(const char *name) {
@@ -571,12 +599,11 @@ static bool has_parts(const options *o, const char *name) {
     if (!name) return true;
     if (strcmp(name, "-") == 0) return false;
     if (stat(name, &st) != 0) return true;
-    return S_ISREG(st.st_mode) && st.st_size > 0 &&
-           (o->input.format == FORMAT_RAW || !unpack_knows_file(name));
+    return S_ISREG(st.st_mode) && st.st_size > 0 && !source_reads_on(name, &o->input);
 }
 
-/* Files that every rank can read a part of; standard input, pipes and what is compressed only one
- * can. */
+/* Files that every rank can read a part of; standard input, pipes and what is compressed or decoded
+ * only one can. */
 static bool all_have_parts(const options *o) {
     bool all = !o->weights;
     for (int i = 0; i < o->file_count && all; i++) all = has_parts(o, o->files[i]);

@@ -1,5 +1,12 @@
 #include "text/field.h"
 
+#include <ctype.h>
+#include <string.h>
+
+bool text_may_part_fields(char c) {
+    return c != '\0' && !isalnum((unsigned char)c) && !strchr("\n\r\".+-", c);
+}
+
 /* The end of the quoted text that begins at p; two quotes stand for one. NULL: there is none, or,
  * where blanks part fields, not on this line. */
 static const char *closing_quote(const char *p, char delimiter) {

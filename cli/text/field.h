@@ -24,6 +24,9 @@ static inline const char *text_skip_blanks(const char *p, char delimiter) {
     return p;
 }
 
+/* Whether fields may be parted by it: it is no part of a number, nor a quote or newline. */
+bool text_may_part_fields(char c);
+
 /* Whether a quoted field may hold newlines. */
 static inline bool text_spans_lines(char delimiter) { return delimiter != ' '; }
 

@@ -15,9 +15,6 @@ enum { FIELDS_LEAST = 256 * 1024 };
  * are counted at a time; and parts that a guess may go on for in quotes. */
 enum { AHEAD = 4 * 1024, SEARCH = 16 * 1024, GUESSED = 4 };
 
-/* A row that is longer is no row. */
-#define LONGEST ((size_t)256 * 1024 * 1024)
-
 static const char too_long[] = "a line of more than 256 MiB", nul_byte[] = "a NUL byte",
                   too_large[] = "a line longer than --memory allows",
                   no_end[] = "a quoted field that does not end";
@@ -82,17 +79,17 @@ static void piece_set(const text_input *t, text_piece *p, size_t begin, size_t s
 }
 
 static void set_longest(text_input *t, const text_options *options) {
-    t->longest = options->longest > 0 && options->longest < LONGEST ? options->longest : LONGEST;
+    t->longest = text_longest(options);
     t->share = options->share > 0 && options->share < t->longest ? options->share : t->longest;
 }
 
 /* The fault of the row at `row`, of which the bytes up to `end` are too many. */
 static text_fault long_fault(const text_input *t, const char *row, const char *end, bool inside) {
     const char *const at = inside ? text_open_quote(row, end, t->delimiter) : row;
-    return (text_fault){t->longest < LONGEST ? too_large : inside ? no_end : too_long, at};
+    return (text_fault){t->longest < TEXT_LONGEST ? too_large : inside ? no_end : too_long, at};
 }
 
-static size_t twice(size_t n) { return n < LONGEST / 2 ? 2 * n : n + LONGEST; }
+static size_t twice(size_t n) { return n < TEXT_LONGEST / 2 ? 2 * n : n + TEXT_LONGEST; }
 
 /* Passes over a byte order mark, and finds the delimiter, by the first bytes of the text. Returns
  * where its rows begin. */
@@ -412,11 +409,16 @@ static int64_t lines_before(const text_input *t, int64_t offset) {
     return lines;
 }
 
+int64_t text_lines_more(const text_input *t, int64_t offset) {
+    return t->file ? 0 : tape_lines_more(t->tape, offset);
+}
+
 void text_place_refusal(const text_input *t, const text_piece *p, text_refusal *refusal) {
     const char *at = refusal->error.at;
     refusal->offset = p->offset + (at - p->begin);
     const int64_t before = p->lines >= 0 ? p->lines : lines_before(t, p->offset);
     refusal->line = before + text_count_lines(p->begin, at) + 1;
+    refusal->line += text_lines_more(t, refusal->offset);
 }
 
 /* Refuses the row behind the piece. */
@@ -438,7 +440,7 @@ static text_status refuse_fault(const text_piece *p, size_t longest, text_error 
 static text_status find_layout(text_input *t, const text_options *options, text_refusal *refusal) {
     text_piece *p = &t->first;
     text_options found = *options;
-    found.guessed = !options->delimiter;
+    found.guessed = options->guessed || !options->delimiter;
     found.delimiter = t->delimiter ? t->delimiter : ' ';
     if (p->fault.what && p->begin == p->end) {
         refuse_fault(p, t->longest, &refusal->error);

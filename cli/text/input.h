@@ -124,6 +124,10 @@ typedef struct text_selection {
 text_status text_read_piece(const text_input *t, text_piece *p, text_selection *selection,
                             text_rows *rows, text_error *error);
 
+/* The lines of the file before an offset, less the newlines before it: 0, but where the text has
+ * been decoded. */
+int64_t text_lines_more(const text_input *t, int64_t offset);
+
 /* Sets the line and the byte of a refusal, whose error.at lies in the piece. Of a file, the time is
  * proportional to the bytes before it, so that this is for refusals that are reported. */
 void text_place_refusal(const text_input *t, const text_piece *p, text_refusal *refusal);

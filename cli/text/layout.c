@@ -30,13 +30,13 @@ char text_find_delimiter(const char *at, const char *end, const text_style *styl
     for (int i = 0; marks[i]; i++)
         if (found[i] && marks[i] != style->decimal) return marks[i];
     if (!table || several) return ' ';
-    return style->decimal == ',' || style->thousands == ',' ? ';' : ',';
+    return style->decimal == ',' || text_style_parts(style, ',') ? ';' : ',';
 }
 
 typedef struct first_row {
     text_field *fields;
     int n;
-    bool names;   /* every field looks like a name */
+    bool names;   /* there are fields that are not empty, and they look like names */
     char *copies; /* of fields that have quotes inside */
     text_names index;
 } first_row;
@@ -71,7 +71,8 @@ static bool take_first_row(first_row *row, const text_layout *l, const char *p, 
                            text_error *e) {
     const char delimiter = l->delimiter;
     const int n = p < end ? text_count_fields(p, delimiter) : 0;
-    *row = (first_row){.n = n, .names = n > 0};
+    bool others = false; /* no names */
+    *row = (first_row){.n = n};
     if (n > TEXT_FIELDS_MOST) {
         e->at = p;
         snprintf(e->what, sizeof e->what, "a row of %d fields: more than %d", n, TEXT_FIELDS_MOST);
@@ -82,11 +83,14 @@ static bool take_first_row(first_row *row, const text_layout *l, const char *p, 
     for (int i = 0; row->fields && to && i < n; i++) {
         text_field f = text_take_field(p, delimiter);
         const bool quoted = *p == '"' && !f.broken;
-        row->names = row->names && !f.broken && names_a_column(l, f);
+        const bool name = !f.broken && names_a_column(l, f);
+        row->names = row->names || name;
+        others = others || f.broken || (!name && f.at < f.end);
         p = f.broken ? p : text_next_field(f.next, delimiter);
         if (quoted && memchr(f.at, '"', (size_t)(f.end - f.at))) to = copy_field(&f, to);
         row->fields[i] = f;
     }
+    row->names = row->names && !others;
     return row->fields && to;
 }
 
@@ -336,7 +340,7 @@ static bool check_guess(const text_options *o, const char *row, const char *end,
                *last = row < end ? memchr(row, '\n', (size_t)(end - row)) : row;
     while (last > row && text_is_blank(last[-1], mark)) last--;
     const bool both =
-        o->guessed && mark == o->style.thousands && memchr(row, mark, (size_t)(last - row));
+        o->guessed && text_style_parts(&o->style, mark) && memchr(row, mark, (size_t)(last - row));
     if (!both || !text_parse_styled(&o->style, row, last, plain, &n)) return true;
     text_quote(shown, row, last);
     e->at = row;
@@ -361,7 +365,7 @@ static const char *first_line(const char *p, const char *end, char delimiter) {
 static void limit_fields(text_layout *l, int n) {
     const bool any = l->keys || l->delimiter == ' ';
     l->fewest = any || l->lax ? 0 : n;
-    l->most = any || (l->lax && l->delimiter != l->style.thousands) ? TEXT_ANY_FIELDS : n;
+    l->most = any || (l->lax && !text_style_parts(&l->style, l->delimiter)) ? TEXT_ANY_FIELDS : n;
 }
 
 static bool refuse_names(text_error *e) {
@@ -379,6 +383,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     *layout = (text_layout){.delimiter = options->delimiter, .dtype = options->dtype};
     layout->nulls = text_nulls_of(options->nulls);
     layout->lax = options->lax;
+    layout->gaps = options->gaps;
     layout->style = options->style;
     *error = (text_error){.what = "out of memory"};
     const char *row = first_line(p, end, layout->delimiter);

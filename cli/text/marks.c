@@ -1,14 +1,8 @@
 #include "text/marks.h"
 
-#include "text/field.h"
-
 #include <string.h>
 
 /* ---- quotes ---------------------------------------------------------------------------------- */
-
-/* What stands before a byte: as text_state, or a quote that ends a quoted field unless another
- * follows. */
-enum { CLOSED = TEXT_QUOTED + 1 };
 
 typedef struct quoting {
     const char *begin; /* of the text */
@@ -18,13 +12,6 @@ typedef struct quoting {
 
 static quoting quoting_of(const char *begin, char delimiter, text_state before) {
     return (quoting){begin, delimiter, (int)before};
-}
-
-static inline int step(int state, char c, char delimiter) {
-    if (state == TEXT_QUOTED) return c == '"' ? CLOSED : TEXT_QUOTED;
-    if (c == '"' && state != TEXT_FIELD) return TEXT_QUOTED;
-    if (c == '\n' || c == delimiter) return TEXT_ROW;
-    return state == TEXT_ROW && text_is_blank(c, delimiter) ? TEXT_ROW : TEXT_FIELD;
 }
 
 /* Whether there are but blanks between the start of a field and p. */
@@ -39,7 +26,7 @@ static uint64_t outside_slowly(quoting *q, const char *p, unsigned n) {
     int state = q->state;
     if (state == TEXT_FIELD && p > q->begin && begins_field(q, p)) state = TEXT_ROW;
     for (unsigned i = 0; i < n; i++) {
-        state = step(state, p[i], q->delimiter);
+        state = text_step(state, p[i], q->delimiter);
         outside |= (uint64_t)(state != TEXT_QUOTED) << i;
     }
     q->state = state;
@@ -289,7 +276,7 @@ const char *text_open_quote(const char *at, const char *end, char delimiter) {
     int state = TEXT_ROW;
     for (const char *p = at; p < end; p++) {
         const int before = state;
-        state = step(before, *p, delimiter);
+        state = text_step(before, *p, delimiter);
         if (before == TEXT_ROW && state == TEXT_QUOTED) open = p;
     }
     return open;

@@ -2,6 +2,8 @@
 #ifndef BITFOLD_CLI_TEXT_MARKS_H
 #define BITFOLD_CLI_TEXT_MARKS_H
 
+#include "text/field.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,10 +38,19 @@ text_survey text_survey_of(const char *at, const char *end);
 
 /* What stands before a text: text_rows_find goes on from there. */
 typedef enum text_state {
-    TEXT_ROW,   /* the start of a field, or blanks behind that */
-    TEXT_FIELD, /* something else in a field */
-    TEXT_QUOTED /* something in quotes */
+    TEXT_ROW,    /* the start of a field, or blanks behind that */
+    TEXT_FIELD,  /* something else in a field */
+    TEXT_QUOTED, /* something in quotes */
+    TEXT_CLOSED  /* a quote that ends a quoted field unless another follows */
 } text_state;
+
+/* What stands before the byte behind c. */
+static inline int text_step(int state, char c, char delimiter) {
+    if (state == TEXT_QUOTED) return c == '"' ? TEXT_CLOSED : TEXT_QUOTED;
+    if (c == '"' && state != TEXT_FIELD) return TEXT_QUOTED;
+    if (c == '\n' || c == delimiter) return TEXT_ROW;
+    return state == TEXT_ROW && text_is_blank(c, delimiter) ? TEXT_ROW : TEXT_FIELD;
+}
 
 /* Where rows of a text begin. */
 typedef struct text_bounds {

@@ -53,10 +53,11 @@ TARGET static inline uint64_t NAME(outside_of)(quoting *q, const char *p, unsign
     const uint64_t inside =
         NAME(prefix_xor)(m->quote) ^ (q->state == TEXT_QUOTED ? ~(uint64_t)0 : 0);
     const uint64_t edges = (m->newline | m->delimiter) & ~inside, closes = m->quote & ~inside;
-    const uint64_t may_open = (edges | closes) << 1 | (q->state == TEXT_ROW || q->state == CLOSED);
+    const uint64_t may_open =
+        (edges | closes) << 1 | (q->state == TEXT_ROW || q->state == TEXT_CLOSED);
     if (m->quote & inside & ~may_open) return outside_slowly(q, p, n);
     q->state = inside & top   ? TEXT_QUOTED
-               : closes & top ? CLOSED
+               : closes & top ? TEXT_CLOSED
                : edges & top  ? TEXT_ROW
                               : TEXT_FIELD;
     return ~inside;

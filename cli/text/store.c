@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "text/store.h"
 
 #include <stdio.h>
@@ -94,9 +95,9 @@ void text_quote(char out[64], const char *at, const char *end) {
 
 void text_which(char out[80], const text_layout *l, int k) {
     *out = '\0';
-    if (l->names && (l->columns > 1 || l->option))
+    if (l->names && *l->names[k] && (l->columns > 1 || l->option))
         snprintf(out, 80, "column %d (%.40s): ", l->fields[k] + 1, l->names[k]);
-    else if (l->columns > 1)
+    else if (l->columns > 1 || (l->names && l->option))
         snprintf(out, 80, "column %d: ", l->fields[k] + 1);
 }
 
@@ -119,10 +120,11 @@ const char *text_refuse_number(const text_layout *l, int k, text_field f, text_e
                  shown);
     else
         snprintf(e->what, sizeof e->what, "%snot a number: '%s'", which, shown);
-    if (!f.broken && l->style.thousands && memchr(f.at, l->style.thousands, (size_t)(f.end - f.at)))
+    const char *const mark = l->style.thousands;
+    if (!f.broken && mark && memmem(f.at, (size_t)(f.end - f.at), mark, strlen(mark)))
         snprintf(e->hint, sizeof e->hint,
-                 "between two '%c' stand three digits, and no zero is the first, as in 1%c234%c567",
-                 l->style.thousands, l->style.thousands, l->style.thousands);
+                 "between two '%s' stand three digits, and no zero is the first, as in 1%s234%s567",
+                 mark, mark, mark);
     if (l->dtype != BF_NONE && (l->kinds[k] & TEXT_KEYS))
         snprintf(e->hint, sizeof e->hint,
                  "--dtype is that of keys, too, which it must hold exactly");

@@ -4,16 +4,19 @@
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Bytes of a currency sign at p; 0: there is none. They are $, those of Latin-1 but for the cent,
- * and the block of Unicode from U+20A0 to U+20CF. */
-static size_t currency_sign(const char *p, const char *end) {
-    const unsigned char *u = (const unsigned char *)p;
-    if (end - p >= 1 && *p == '$') return 1;
-    if (end - p >= 2 && u[0] == 0xc2 && u[1] >= 0xa3 && u[1] <= 0xa5) return 2;
-    if (end - p >= 3 && u[0] == 0xe2 &&
+size_t text_currency_sign(const char *at, const char *end) {
+    const unsigned char *u = (const unsigned char *)at;
+    if (end - at >= 1 && *at == '$') return 1;
+    if (end - at >= 2 && u[0] == 0xc2 && u[1] >= 0xa3 && u[1] <= 0xa5) return 2;
+    if (end - at >= 3 && u[0] == 0xe2 &&
         ((u[1] == 0x82 && u[2] >= 0xa0) || (u[1] == 0x83 && u[2] <= 0x8f)))
         return 3;
     return 0;
+}
+
+size_t text_minus_sign(const char *at, const char *end) {
+    if (end - at >= 1 && *at == '-') return 1;
+    return end - at >= 3 && memcmp(at, "\xe2\x88\x92", 3) == 0 ? 3 : 0;
 }
 
 /* A token that is being taken off its ends, and its plain form. */
@@ -27,18 +30,21 @@ static void skip_blanks(token *t) {
     while (t->end > t->at && t->end[-1] == ' ') t->end--;
 }
 
-/* Takes off the currency sign before the number, if there is one. */
-static bool take_sign_before(token *t) {
-    const size_t n = currency_sign(t->at, t->end);
+/* Tells a sign, as the functions above do. */
+typedef size_t sign(const char *at, const char *end);
+
+/* Takes off a sign before the number, if there is one. */
+static bool take_before(token *t, sign *is) {
+    const size_t n = is(t->at, t->end);
     t->at += n;
     skip_blanks(t);
     return n > 0;
 }
 
 /* The same behind the number. */
-static bool take_sign_behind(token *t) {
+static bool take_behind(token *t, sign *is) {
     for (size_t n = 1; n <= 3; n++) {
-        if ((size_t)(t->end - t->at) < n || currency_sign(t->end - n, t->end) != n) continue;
+        if ((size_t)(t->end - t->at) < n || is(t->end - n, t->end) != n) continue;
         t->end -= n;
         skip_blanks(t);
         return true;
@@ -46,20 +52,23 @@ static bool take_sign_behind(token *t) {
     return false;
 }
 
-/* Takes off currency signs and parentheses. False: there is more than one of them. */
+/* Takes off currency signs, parentheses and the sign, which may stand behind the number if it is a
+ * minus. False: there is more than one of them. */
 static bool take_currency(token *t, bool *negative) {
     skip_blanks(t);
-    *negative = t->end - t->at >= 2 && *t->at == '(' && t->end[-1] == ')';
-    t->at += *negative;
-    t->end -= *negative;
-    const bool before = take_sign_before(t);
-    const bool signs = t->at < t->end && (*t->at == '-' || *t->at == '+');
-    if (signs && *negative) return false;
-    if (signs) {
-        *negative = *t->at == '-';
-        t->at++;
-    }
-    return !((before + (signs && take_sign_before(t)) + take_sign_behind(t)) > 1);
+    const bool brackets = t->end - t->at >= 2 && *t->at == '(' && t->end[-1] == ')';
+    t->at += brackets;
+    t->end -= brackets;
+    int currencies = take_before(t, text_currency_sign);
+    const bool plus = t->at < t->end && *t->at == '+';
+    t->at += plus;
+    const bool minus = !plus && take_before(t, text_minus_sign);
+    if (plus || minus) currencies += take_before(t, text_currency_sign);
+    currencies += take_behind(t, text_currency_sign);
+    const bool behind = take_behind(t, text_minus_sign);
+    if (behind) currencies += take_behind(t, text_currency_sign);
+    *negative = brackets || minus || behind;
+    return currencies <= 1 && brackets + plus + minus + behind <= 1;
 }
 
 static bool put(token *t, char c) {
@@ -70,7 +79,8 @@ static bool put(token *t, char c) {
 
 /* The digits before the point, in groups or not. False: the groups are wrong. The first has one to
  * three digits, and no zero before the others: 0,123 is more likely a decimal. */
-static bool take_whole(token *t, char thousands) {
+static bool take_whole(token *t, const char *thousands) {
+    const size_t mark = thousands ? strlen(thousands) : 0;
     const bool zero = t->at < t->end && *t->at == '0';
     int digits = 0; /* since the last separator */
     bool grouped = false;
@@ -78,10 +88,12 @@ static bool take_whole(token *t, char thousands) {
         if (is_digit(*t->at)) {
             digits++;
             if (!put(t, *t->at)) return false;
-        } else if (thousands && *t->at == thousands) {
+        } else if (mark > 0 && (size_t)(t->end - t->at) >= mark &&
+                   memcmp(t->at, thousands, mark) == 0) {
             if (zero || digits == 0 || digits > 3 || (grouped && digits != 3)) return false;
             grouped = true;
             digits = 0;
+            t->at += mark - 1;
         } else {
             break;
         }
@@ -104,6 +116,12 @@ bool text_parse_styled(const text_style *s, const char *at, const char *end, tex
     if (!take_whole(&t, s->thousands)) return false;
     if (t.at < t.end && (*t.at == point || *t.at == '.')) {
         if (*t.at++ != point || !put(&t, '.')) return false;
+    }
+    for (; t.at < t.end && is_digit(*t.at); t.at++)
+        if (!put(&t, *t.at)) return false;
+    if (s->exponent && t.at < t.end && (*t.at | 0x20) == s->exponent) {
+        if (!put(&t, 'e')) return false;
+        t.at++;
     }
     for (; t.at < t.end; t.at++)
         if (*t.at == point || !put(&t, *t.at)) return false;

@@ -244,7 +244,7 @@ static const char *row_end(const text_rows *rows, const text_layout *l, const ch
 static const char *read_lone_field(text_rows *rows, const text_layout *l, const char *at,
                                    const char *end, text_error *e) {
     const char *p = text_skip_blanks(at, l->delimiter);
-    if (*p == '\n' && !l->single) return p + 1;
+    if (text_is_no_row(l, at)) return p + 1;
     const text_field f = text_take_field(p, l->delimiter);
     if (!f.broken && text_next_field(f.next, l->delimiter)) return refuse_fields(l, p, e);
     if (!read_field(rows, l, 0, at, p, e)) return NULL;
@@ -318,7 +318,7 @@ static bool is_ragged(const text_layout *l, const char *at, text_error *e) {
     e->at = at;
     snprintf(e->what, sizeof e->what, "%d %s in this row, and %d in the first", n,
              n == 1 ? "field" : "fields", l->most);
-    if (n > l->most && l->delimiter == l->style.thousands)
+    if (n > l->most && text_style_parts(&l->style, l->delimiter))
         snprintf(e->hint, sizeof e->hint,
                  "a number with '%c' stands in quotes where '%c' parts fields", l->delimiter,
                  l->delimiter);
@@ -351,7 +351,7 @@ static const char *read_line(text_rows *rows, const text_layout *l, const char *
                              text_error *e) {
     const char *const begin = at;
     at = text_skip_blanks(at, l->delimiter);
-    if (*at == '\n' && !l->single) return at + 1;
+    if (text_is_no_row(l, begin)) return at + 1;
     at = read_row(rows, l, begin, at, end, e);
     rows->n += at != NULL;
     return at;
@@ -492,7 +492,7 @@ static inline bool read_marked_row(text_rows *rows, const text_layout *l, const 
     const size_t fields = last - s->mark + 1;
     if (fields <= (size_t)l->fields[l->columns - 1]) return false;
     if (fields < (size_t)l->fewest || fields > (size_t)l->most) return false;
-    if (s->mark == last && !l->single && *text_skip_blanks(p, l->delimiter) == '\n') return false;
+    if (s->mark == last && text_is_no_row(l, p)) return false;
     for (int k = 0; k < l->columns; k++) {
         const int field = l->fields[k];
         const char *const at = field > 0 ? s->begin + mark[field - 1] + 1 : p;
@@ -581,9 +581,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
 }
 
 const char *text_pass_blank_lines(const text_layout *layout, const char *at) {
-    const char *end = text_skip_blanks(at, layout->delimiter);
-    for (; !layout->single && *end == '\n'; end = text_skip_blanks(at, layout->delimiter))
-        at = end + 1;
+    while (text_is_no_row(layout, at)) at = text_skip_blanks(at, layout->delimiter) + 1;
     return at;
 }
 
@@ -591,7 +589,7 @@ const char *text_rows_skip(const text_layout *layout, bool quoted, const char *a
                            int64_t most, int64_t *n) {
     int64_t rows = 0;
     while (at < end && rows != most) {
-        rows += layout->single || *text_skip_blanks(at, layout->delimiter) != '\n';
+        rows += !text_is_no_row(layout, at);
         at = quoted ? text_row_end(at, end, layout->delimiter) : line_end(at, end);
     }
     *n = rows;

@@ -8,6 +8,7 @@
 #ifndef BITFOLD_CLI_TEXT_TEXT_H
 #define BITFOLD_CLI_TEXT_TEXT_H
 
+#include "text/dialect.h"
 #include "text/marks.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -54,7 +55,17 @@ typedef struct text_options {
     size_t longest;      /* bytes of a line that memory allows; 0: no limit but that of all lines */
     size_t share;        /* that it allows to several threads at once */
     const text_chooser *chooser; /* NULL: none */
+    /* Of the bytes, before they are decoded (decode/decode.h): */
+    text_dialect dialect;
+    bool gaps; /* they have been: a line of one CR alone is none of the text's */
 } text_options;
+
+/* A row that is longer is no row; and the same with the options. */
+#define TEXT_LONGEST ((size_t)256 * 1024 * 1024)
+static inline size_t text_longest(const text_options *options) {
+    return options->longest > 0 && options->longest < TEXT_LONGEST ? options->longest
+                                                                   : TEXT_LONGEST;
+}
 
 typedef struct json_keys json_keys; /* text/json.h */
 
@@ -68,7 +79,8 @@ enum text_typed { TEXT_UNTYPED, TEXT_TYPED_KEYS, TEXT_TYPED };
 typedef struct text_layout {
     char delimiter;
     bool lone;            /* no column was chosen: rows have one field */
-    bool single;          /* a table of one column: an empty line is a row */
+    bool single;          /* a table of one column: an empty line is a row, */
+    bool gaps;            /* unless it is a gap: as in the options */
     int columns;          /* how many are wanted, */
     int *fields;          /* and which, from 0, ascending */
     char **names;         /* of these; NULL: there are none */
@@ -187,6 +199,13 @@ const void *text_rows_numbers(const text_rows *rows, const text_layout *layout, 
  * the last, or NULL if one is refused. */
 const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
                            const char *end, int64_t most, text_error *error);
+
+/* Whether the line at `at` is no row, for it is blank. */
+static inline bool text_is_no_row(const text_layout *l, const char *at) {
+    if (l->single && !l->gaps) return false;
+    const char *const p = text_skip_blanks(at, l->delimiter);
+    return *p == '\n' && (!l->single || (p == at + 1 && *at == '\r'));
+}
 
 /* Passes over lines of blanks that are no rows. */
 const char *text_pass_blank_lines(const text_layout *layout, const char *at);

@@ -1,4 +1,5 @@
 /* verify: what depends on the order of values, compared by a checksum of the results. */
+#include "runtime/output.h"
 #include "verify/data.h"
 #include "verify/verify.h"
 
@@ -108,8 +109,10 @@ static bf_status tell_at_once(work *w) {
     const bf_array values = bf_array_of(BF_PAIR, found, QUANTILES);
     const bf_status st =
         bf_quantile_axes(w->context, w->a, &axis, 1, quantiles, QUANTILES, &w->rules, &values);
-    for (int i = 0; i < QUANTILES && st == BF_OK; i++)
-        w->sum = verify_checksum(w->sum, found[i], verify_value_size((bf_dtype)found[i][1]));
+    for (int i = 0; i < QUANTILES && st == BF_OK; i++) {
+        const bf_value value = output_element(BF_PAIR, found, i);
+        w->sum = verify_checksum(w->sum, &value.as, verify_value_size(value.dtype));
+    }
     return st;
 }
 

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* asprintf */
 #include "work/work.h"
 
-#include "input/unpack.h"
+#include "input/source.h"
 #include "runtime/outfile.h"
 #include "work/ranks.h"
 
@@ -27,8 +27,8 @@ static const char *put_file(FILE *f, const options *o, const char *name) {
     if (strcmp(name, "-") == 0) return none;
     const bool there = stat(name, &st) == 0;
     if (there && !S_ISREG(st.st_mode)) return none;
-    if (o->input.format != FORMAT_RAW && unpack_knows_file(name))
-        return "this is compressed, and cannot be read from the middle on";
+    if (source_reads_on(name, &o->input))
+        return "this is compressed, or text that is decoded: it cannot be read from the middle on";
     if (there)
         fprintf(f, "file %s: %" PRId64 " bytes, changed at %" PRId64 ".%09ld\n", name,
                 (int64_t)st.st_size, (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);

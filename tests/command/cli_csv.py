@@ -199,6 +199,13 @@ class Shapes(CommandTest):
         self.refused(3, "no column is named 'b'", "sum", "--column", "b", stdin=data)
         self.refused(3, "no column is named '8'", "sum", "--column", "`8`", stdin=data)
 
+    def test_a_name_that_is_empty_undoes_no_header(self):
+        for data, names in [(b"A,B,C,\n1,4,7,", ["A", "B", "C", "4"]), (b",x\n0,5", ["1", "x"]), (b"a,,\n1,2,3", ["a", "2", "3"])]:
+            got = self.result("describe", "--infer", stdin=data).split("\n")
+            self.assertEqual([x.split("\t")[1] for x in got], names)
+        got = self.result("describe", "--infer", stdin=b",,\n0,5,").split("\n")
+        self.assertEqual([x.split("\t")[1:4] for x in got[:2]], [["1", "i64", "2"], ["2", "i64", "2"]])
+
     def test_bytes_that_are_no_text_stay_as_they_are(self):
         words = [b"\xff\xfe", b"\xc3", b"caf\xe9", bytes(range(128, 256)), b"\xed\xa0\x80", b"\x01\x7f"]
         data = b"k,v\n" + b"".join(b'%s,1\n"%s",2\n' % (w, w) for w in words)
@@ -520,6 +527,10 @@ class Styles(CommandTest):
             sign, text = "", "(%s)" % text
             number = text[1:-1]
             return "(%s)" % r.choice([mark + number, (number + " " + mark).strip()])
+        if value < 0 and currency and r.random() < 0.5:
+            minus = r.choice(["-", "\u2212"])
+            return r.choice([minus + mark + text, mark + text + minus, text + minus + mark,
+                             (text + " " + mark).strip() + minus])
         return r.choice([mark + sign + text, sign + mark + text, sign + text + mark,
                          sign + text + " " + mark]).strip()
 
@@ -527,7 +538,8 @@ class Styles(CommandTest):
         for seed in range(CASES):
             r = random.Random(seed)
             thousands, point = r.choice([(",", "."), (".", ","), (" ", ","), ("'", "."), ("", ","),
-                                         ("_", "."), ("", ".")])
+                                         ("_", "."), ("", "."), ("\u00a0", ","), ("\u202f", "."), ("\u2019", "."),
+                                         ("\U00010000", ",")])
             currency = r.random() < 0.6
             values = [r.randrange(-10**r.randrange(1, 12), 10**12) / r.choice([1, 8])
                       for _ in range(r.choice([1, 20, 5000]))]
@@ -557,12 +569,15 @@ class Styles(CommandTest):
                     self.assertIn("between two ',' stand three digits, and no zero is the first", error)
         self.assertEqual(self.result("sum", "--column", "1", "--delimiter", ";", "--thousands", ",",
                                      stdin=b"007;\n0;\n0.5;\n100,000;\n"), "100007.5")
-        for text in ["$", "$$5", "$5$", "(-5)", "(5", "5)", "5 USD", "\u00a25", "-$-5", "$ "]:
+        for text in ["$", "$$5", "$5$", "(-5)", "(5", "5)", "5 USD", "\u00a25", "-$-5", "$ ",
+                     "-5-", "(5-)", "5--", "5+", "-", "\u2212", "$-", "\u22125-"]:
             self.refused(3, "-:2: ", "sum", "--column", "1", "--delimiter", ";", "--currency",
                          stdin=b"$1;\n" + text.encode() + b";\n")
         self.refused(3, "-:2: not a number: '1.5'", "sum", "--decimal", ",", stdin=b"1,5\n1.5\n")
         for options in [["--thousands", "."], ["--thousands", ",", "--decimal", ","],
-                        ["--thousands", "1"], ["--decimal", "ab"], ["--thousands", "-"]]:
+                        ["--thousands", "1"], ["--thousands", "\u00a0\u00a0"], ["--thousands", b"\xa0"],
+                        ["--thousands", "\u20ac"], ["--thousands", "\u2212"], ["--exponent", "3"],
+                        ["--exponent", "x"], ["--exponent", "dd"], ["--decimal", "ab"], ["--thousands", "-"]]:
             self.refused(2, "", "sum", *options, stdin=b"1\n")
         self.refused(2, "belong to text", "sum", "--format", "raw", "--dtype", "f64", "--currency")
 
@@ -582,6 +597,16 @@ class Styles(CommandTest):
             (b"id,v\n1\n1,5\n", "5", ["--column", "v", "--lax", "--null-policy", "skip"]),
         ]:
             self.assertEqual(self.result("sum", "--thousands", ",", *arguments, stdin=text), value, text)
+
+    def test_an_exponent_of_another_letter(self):
+        data = b"x,y\n1.5D+03,1\n-2d-1,1\n3E1,1\n0x1D,1\n4,1\n"
+        for j in THREADS:
+            self.assertEqual(self.result("sum", "--column", "x", "--exponent", "D", "-j", j, stdin=data), "1562.8")
+        self.refused(3, "-:2: not a number: '1.5D+03'", "sum", "--column", "x", stdin=data)
+        for text in [b"1D\n", b"D5\n", b"1D2D3\n", b"1D2E3\n", b"1Q5\n"]:
+            self.refused(3, "-:1: ", "sum", "--no-header", "--exponent", "D", stdin=text)
+        self.assertEqual(self.result("max", "--exponent", "d", "--thousands", ",", "--delimiter", ";",
+                                     stdin=b"1,000.5D2\n"), "100050")
 
     def test_integers_stay_exact_and_headers_names(self):
         data = '"9,223,372,036,854,775,807",\u20ac1\n-1,$2\n'.encode()

@@ -104,6 +104,10 @@ static void take_part(text_input *t, text_piece *piece, int64_t part, int64_t *r
     free(guess.buffer);
 }
 
+static unsigned char form_of(const text_layout *l, int k) {
+    return TEXT_INTEGERS | TEXT_FLOATS | (l->kinds[k] != TEXT_NUMBERS ? TEXT_STRINGS : 0);
+}
+
 /* Reads all rows: of a file in parts of `step` bytes, of a stream (step 0) as they come. */
 static reading read_all(text_input *t, int64_t step, text_selection *selection, const char *text,
                         int64_t size) {
@@ -113,8 +117,7 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
     text_refusal refusal = {.line = 0};
     reading x = {malloc((size_t)(size + 1) * sizeof *x.numbers), 0, false};
     for (int k = 0; k < t->layout.columns && k < (int)sizeof forms; k++)
-        forms[k] =
-            TEXT_INTEGERS | TEXT_FLOATS | (t->layout.kinds[k] != TEXT_NUMBERS ? TEXT_STRINGS : 0);
+        forms[k] = form_of(&t->layout, k);
     require(x.numbers != NULL && text_rows_open(&rows, &t->layout, forms));
     if (step > 0) {
         free(t->first.buffer); /* it is of another size */
@@ -159,6 +162,43 @@ static void check_stream(const text_options *options, int file, const reading *a
     tape_close(&from);
 }
 
+/* The bytes as a text with comments and escapes, which is decoded. All of them can be read, or one
+ * row or byte is refused. */
+static void check_decoded(const text_options *plain, int file) {
+    text_options options = *plain;
+    text_input input = {.fd = -1};
+    text_refusal refusal = {.line = 0};
+    text_piece piece = {.buffer = NULL};
+    tape from;
+    options.gaps = true;
+    options.dialect = (text_dialect){.comment = '#', .escape = options.json ? '\0' : '\\'};
+    require(lseek(file, 0, SEEK_SET) == 0);
+    tape_open(&from, file, NULL);
+    require(tape_decode(&from, &options, "", 0, false, NULL));
+    options.delimiter = decode_delimiter(from.decode);
+    text_status st = options.delimiter
+                         ? text_open_stream(&input, &options, &from, "", 0, 4096, &refusal)
+                         : TEXT_FAILED;
+    while (st == TEXT_OK && !(input.ended && !input.first.buffer)) {
+        text_rows rows;
+        static unsigned char forms[1 << 17];
+        for (int k = 0; k < input.layout.columns && k < (int)sizeof forms; k++)
+            forms[k] = form_of(&input.layout, k);
+        require(text_rows_open(&rows, &input.layout, forms));
+        st = text_take_next(&input, &piece);
+        if (st == TEXT_OK) st = text_read_piece(&input, &piece, NULL, &rows, &refusal.error);
+        if (st == TEXT_REFUSED) text_place_refusal(&input, &piece, &refusal);
+        text_rows_free(&rows);
+    }
+    int64_t line;
+    require(st != TEXT_FAILED || decode_fault(from.decode, &line));
+    require(st != TEXT_REFUSED || *refusal.error.what);
+    require(st != TEXT_REFUSED || !refusal.error.at || refusal.line > 0);
+    free(piece.buffer);
+    text_close(&input);
+    tape_close(&from);
+}
+
 /* However it is cut, the text has the same rows; those selected are some of them. */
 static void check_parts(text_input *t, const text_options *options, const char *text,
                         int64_t size) {
@@ -186,18 +226,19 @@ static text_options options_of(uint8_t choice) {
     static const char delimiters[] = {'\0', ',', ' ', '\t'};
     static const bf_dtype dtypes[] = {BF_NONE, BF_F64, BF_F16, BF_I16};
     const bool strings = choice >= 128, json = strings && choice / 8 % 4 == 3;
-    return (text_options){.columns = columns[choice % 8],
-                          .strings = strings && choice / 8 % 2 ? "2,1" : NULL,
-                          .keys = strings && choice / 16 % 2 ? "1" : NULL,
-                          .nulls = strings ? "x,7" : NULL,
-                          .skip_nulls = strings && choice / 32 % 2,
-                          .lax = strings && choice / 64 % 2,
-                          .delimiter = delimiters[choice / 8 % 4],
-                          .header = choice % 8 == 6,
-                          .table = choice / 8 % 2 == 1,
-                          .json = json,
-                          .style = {strings && !json ? '_' : '\0', json ? ',' : '\0', strings},
-                          .dtype = dtypes[choice / 32 % 4]};
+    return (text_options){
+        .columns = columns[choice % 8],
+        .strings = strings && choice / 8 % 2 ? "2,1" : NULL,
+        .keys = strings && choice / 16 % 2 ? "1" : NULL,
+        .nulls = strings ? "x,7" : NULL,
+        .skip_nulls = strings && choice / 32 % 2,
+        .lax = strings && choice / 64 % 2,
+        .delimiter = delimiters[choice / 8 % 4],
+        .header = choice % 8 == 6,
+        .table = choice / 8 % 2 == 1,
+        .json = json,
+        .style = {strings && !json ? "_" : NULL, json ? ',' : '\0', strings ? 'd' : '\0', strings},
+        .dtype = dtypes[choice / 32 % 4]};
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -217,6 +258,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     else
         check_refusal(&refusal, text, length);
     text_close(&input);
+    check_decoded(&options, file);
     close(file);
     return 0;
 }

@@ -32,7 +32,7 @@ static void look(const char *text, uint32_t n, bool quotes, found *f) {
     int state = TEXT_ROW;
     begin(f);
     for (uint32_t i = 0; i < n; i++) {
-        if (quotes) state = step(state, text[i], ',');
+        if (quotes) state = text_step(state, text[i], ',');
         if (state == TEXT_QUOTED || (text[i] != ',' && text[i] != '\n')) continue;
         f->at[f->marks.n++] = i;
         if (text[i] == '\n') f->ends[f->marks.rows++] = i;

@@ -97,8 +97,8 @@ class GroupOrder(CommandTest):
 
     def test_errors(self):
         k, v = self.write("k", b"1\n2\n"), self.write("v", b"1\n2\n")
-        for operand in ("101:" + v, "-1:" + v, "5,95:" + v, "5", "5:", ":" + v, "nan:" + v, v):
-            self.refused(2, "a percent from 0 to 100", "group", k, "--quantile", operand)
+        for operand in ("101:" + v, "-1:" + v, "5,950:" + v, "5", "5:", ":" + v, "nan:" + v, v):
+            self.refused(2, "percents from 0 to 100", "group", k, "--quantile", operand)
         self.refused(2, "unknown method", "group", k, "--median", v, "--method", "best")
         self.refused(3, "fewer values", "group", k, "--median", self.write("short", b"1\n"))
         for option in (["--memory", "100M"], ["--save", self.path("s")], ["--checkpoint", self.path("c")]):

@@ -16,8 +16,8 @@ BELOW = {"src/rules": [], "src/seam": ["src/rules"], "src/api": ["src/seam", "sr
 SHARED = {"src/rules": {"number": 0, "key": 1}, "src/seam": {}, "src/api": {"runtime": 0},
           "src/cpu": {"runtime": 0}, "src/cuda": {"runtime": 0},
           "src/gpus": {"runtime": 0},
-          "cli": {"runtime": 0, "memory": 0, "input": 0, "text": 0, "work": 0, "sheet": 0,
-                  "expression": 0, "plot": 1}}
+          "cli": {"runtime": 0, "memory": 0, "input": 0, "decode": 0, "text": 0, "work": 0,
+                  "sheet": 0, "expression": 0, "plot": 1}}
 # Files that know every primitive of their floor.
 TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu",
           "src/gpus/gpus.c", "cli/commands.c")

@@ -4,8 +4,9 @@
  *
  * PART: bytes of the parts of a file (0: the usual). MOST: rows taken at a time (0: as many as
  * there are at hand). Options are columns, strings, keys, nulls, delimiter, lax, skip, settled,
- * json, thousands, decimal and currency. A line for each row, a field for each column: its number
- * (in hexadecimal if it is a float), '=' and the bytes of its string in hexadecimal, or "NULL". */
+ * json, thousands, decimal, currency, encoding (its number), skip-lines, comment and escape. A line
+ * for each row, a field for each column: its number (in hexadecimal if it is a float), '=' and the
+ * bytes of its string in hexadecimal, or "NULL". */
 #include "cli/input/rows.h"
 #include "cli/runtime/report.h"
 
@@ -28,9 +29,14 @@ static void read_option(const char *option, input *in, rows_options *how) {
     if ((value = value_of(option, "keys"))) t->keys = value;
     if ((value = value_of(option, "nulls"))) t->nulls = value;
     if ((value = value_of(option, "delimiter"))) t->delimiter = *value;
-    if ((value = value_of(option, "thousands"))) t->style.thousands = *value;
+    if ((value = value_of(option, "thousands"))) t->style.thousands = value;
     if ((value = value_of(option, "decimal"))) t->style.decimal = *value;
     if (value_of(option, "currency")) t->style.currency = true;
+    if ((value = value_of(option, "encoding")))
+        t->dialect.encoding = (enum text_encoding)atoi(value);
+    if ((value = value_of(option, "skip-lines"))) t->dialect.skip = atoi(value);
+    if ((value = value_of(option, "comment"))) t->dialect.comment = *value;
+    if ((value = value_of(option, "escape"))) t->dialect.escape = *value;
     if (value_of(option, "json")) in->format = FORMAT_JSONL;
     if (value_of(option, "lax")) t->lax = true;
     if (value_of(option, "skip")) t->skip_nulls = true;
