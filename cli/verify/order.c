@@ -110,7 +110,7 @@ static bf_status tell_at_once(work *w) {
     const bf_status st =
         bf_quantile_axes(w->context, w->a, &axis, 1, quantiles, QUANTILES, &w->rules, &values);
     for (int i = 0; i < QUANTILES && st == BF_OK; i++) {
-        const bf_value value = output_element(BF_PAIR, found, i);
+        const bf_value value = output_element(BF_PAIR, 0, found, i);
         w->sum = verify_checksum(w->sum, &value.as, verify_value_size(value.dtype));
     }
     return st;
