@@ -33,8 +33,8 @@ typedef struct bf_options {
  * on the GPU whose memory its data are in. Large data in memory of the host (pageable, pinned or
  * managed) are split, and all GPUs work at the same time; so do those of calls that take shards
  * (state.h). Tables and joins are on the first GPU; groups and states come together there when they
- * are looked at. _async calls are enqueued on the GPU of their data. Those of different GPUs are not
- * ordered, unless one touches memory that is not its own GPU's alone. */
+ * are looked at. _async calls are enqueued on the GPU of their data. Those of different GPUs are
+ * not ordered, unless one touches memory that is not its own GPU's alone. */
 
 /* Creates a context. options may be NULL: all defaults. "auto" chooses the device of each call, by
  * where the data are and what moving them would cost. Starts no thread. With "auto" no GPU is

@@ -3,6 +3,7 @@
 #ifndef BF_RULES_REDUCE_BAND_H
 #define BF_RULES_REDUCE_BAND_H
 
+#include "rules/number/scale.h"
 #include "rules/reduce/result.h"
 
 /* One exact sum, or two: limbs, which need not be carried, or words of 64 bits of a number in two's
@@ -78,7 +79,9 @@ BF_RULE_INLINE uint64_t bf_band_bits(bf_reduction op, const bf_band_sums *g,
     if (mean && n == 0) return bf_format_nan(f);
     const int64_t *limbs = sum ? g->sum : g->products;
     bf_layout layout = sum ? g->sum_layout : g->products_layout;
-    uint64_t divisor = mean ? (uint64_t)n : 1;
+    uint64_t divisor = mean ? (uint64_t)n : 1, unit = bf_power_of_ten(sum ? options->scale : 0);
+    if (sum && divisor <= UINT64_MAX / unit / 2) /* mostly, so that one division does it */
+        return bf_band_round(g, limbs, layout, divisor * unit, false, f);
     if (options->scale > 0)
         return bf_band_scaled(g, limbs, layout, divisor, op == BF_NORM,
                               sum ? options->scale : 2 * options->scale, f, work);
