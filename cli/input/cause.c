@@ -24,7 +24,9 @@ static const char *read_rows(again *x, const char *at, int64_t most) {
 
 /* The candidates that are left behind the rows read last. */
 static unsigned left_of(const again *x, const cause_wanted *w) {
-    return w->candidates & x->rows.columns[w->column].can;
+    const text_column *c = &x->rows.columns[w->column];
+    if (w->fraction) return c->deepest > 0 ? 0 : w->candidates;
+    return w->candidates & c->can;
 }
 
 static bool rules_out(const again *x) {
@@ -59,7 +61,7 @@ static void narrow(again *x, const char *at) {
         if (left == 0)
             take_cause(x, line, w);
         else
-            x->wanted[n++] = (cause_wanted){w->column, left, w->found};
+            x->wanted[n++] = (cause_wanted){w->column, left, w->fraction, w->found};
     }
     x->n = n;
 }

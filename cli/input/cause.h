@@ -9,10 +9,12 @@ typedef struct cause {
     char field[64]; /* in quotes, and not all of it if it is long */
 } cause;
 
-/* Candidates of a column, as bits, all of which some row of the chunk rules out. */
+/* Candidates of a column, as bits, all of which some row of the chunk rules out; or the first
+ * fraction. */
 typedef struct cause_wanted {
     int column;
     unsigned candidates;
+    bool fraction;
     cause *found;
 } cause_wanted;
 

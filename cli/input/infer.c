@@ -15,7 +15,8 @@ typedef struct inferred {
     char why[32];
     int64_t rows, nulls;
     unsigned can; /* candidates left */
-    cause no_i64, no_integer, no_number;
+    int scale;    /* of its integers so far */
+    cause no_i64, no_integer, no_number, fraction;
     cause shown;
 } inferred;
 
@@ -37,12 +38,12 @@ typedef struct causes {
 } causes;
 
 /* At most so many of a column. */
-enum { CAUSES = 3 };
+enum { CAUSES = 4 };
 
 /* Asks for the cause if the last of these candidates, which the column had before, are ruled out.
  */
 static void ask_cause(causes *x, int k, unsigned before, unsigned now, cause *found) {
-    if (before && !now) x->all[x->n++] = (cause_wanted){k, before, found};
+    if (before && !now) x->all[x->n++] = (cause_wanted){k, before, false, found};
 }
 
 static int64_t count_nulls(const rows_column *c, int64_t n) {
@@ -56,7 +57,10 @@ static void note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *
     ask_cause(c, k, before & 1, now & 1, &x->no_i64);
     ask_cause(c, k, before & 3, now & 3, &x->no_integer);
     ask_cause(c, k, before, now & all, &x->no_number);
+    if (x->scale == 0 && rows_scale(r, k) > 0)
+        c->all[c->n++] = (cause_wanted){k, 1, true, &x->fraction};
     x->can = now;
+    x->scale = rows_scale(r, k);
     x->rows += chunk->n;
     x->nulls += count_nulls(&chunk->columns[k], chunk->n);
 }
@@ -107,21 +111,32 @@ static int read_text(rows *r, inferred *of) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
+/* Why a column of keys is one of strings. */
+static const char *why_string(const char *field) {
+    text_number n;
+    const bool number = text_parse_token(field, strlen(field), &n);
+    if (!number && *field) return "no number";
+    return text_is_code(field) ? "as a key: a code" : "as a key: not held exactly";
+}
+
 static void judge(const rows *r, int k, inferred *x) {
     const bf_dtype dtype = rows_dtype(r, k);
     const bool asked = rows_candidates(r) == 1;
-    x->dtype = dtype == BF_NONE ? "string" : bf_dtype_name(dtype);
+    x->dtype = dtype == BF_NONE ? "string" : output_dtype(dtype, x->scale);
     const char *why = "all are integers";
+    if (x->scale > 0) why = "a fraction";
     if (dtype == BF_U64) why = "more than i64 holds";
     if (dtype == BF_F64) why = "no integer of 64 bits";
     if (asked) why = "--dtype says so";
     if (x->rows == x->nulls) why = "there is no value";
-    if (dtype == BF_NONE) why = asked ? "none of --dtype" : "no number";
+    if (dtype == BF_NONE) why = asked ? "none of --dtype" : why_string(x->no_number.field);
     if (text_column_can(&r->source.text->layout, k) == TEXT_CAN_STRINGS)
         why = "compared with strings";
     strcpy(x->why, why);
     if (dtype == BF_NONE)
         x->shown = x->no_number;
+    else if (x->scale > 0)
+        x->shown = x->fraction;
     else if (!asked && dtype != BF_I64)
         x->shown = dtype == BF_U64 ? x->no_i64 : x->no_integer;
 }
@@ -165,8 +180,10 @@ static int infer_rows(infer *x, rows *r, const char *file) {
 static int infer_file(infer *x, const char *file) {
     rows r;
     input in = x->options->input;
-    const rows_options how = {
-        .threads = x->options->threads, .nulls = true, .memory = x->options->memory.input};
+    const rows_options how = {.threads = x->options->threads,
+                              .decimals = true,
+                              .nulls = true,
+                              .memory = x->options->memory.input};
     in.text.table = true;
     in.text.chooser = x->chooser;
     in.text.skip_nulls = in.text.skip_nulls || x->chooser;

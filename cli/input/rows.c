@@ -140,7 +140,8 @@ static bool probe_rows(rows *r) {
         good = text_rows_reserve(&some, &t->layout, most);
         some.quoted = text_is_quoted(t, &t->first);
         if (good && read_probe(r, &some, &t->first, most)) read_probe(r, &some, &t->first, most);
-        for (int k = 0; good && k < r->columns; k++) r->can[k] &= some.columns[k].can;
+        for (int k = 0; good && k < r->columns; k++)
+            if (r->can[k] & some.columns[k].can) r->can[k] &= some.columns[k].can;
     }
     text_rows_free(&some);
     return good;
@@ -409,6 +410,15 @@ static bool raise_scales(rows *r, const chunk *c) {
     return raised;
 }
 
+/* A column of keys whose numbers no dtype holds exactly. */
+static int refuse_keys(const rows *r, int k) {
+    const char *const name = r->source.name;
+    fail(EXIT_DATA, name, "column %d: no dtype holds all of these keys exactly",
+         r->source.text->layout.fields[k] + 1);
+    hint("--by with --text takes them as they are written");
+    return EXIT_DATA;
+}
+
 /* Rules out what the numbers of a chunk are not. */
 static int settle_columns(rows *r, chunk *c) {
     int code = EXIT_DONE;
@@ -420,6 +430,10 @@ static int settle_columns(rows *r, chunk *c) {
     for (int k = 0; k < r->columns && c->n > 0; k++) {
         const unsigned before = r->can[k];
         r->can[k] &= c->rows.columns[k].can;
+        if (r->can[k] == 0) {
+            r->can[k] = before;
+            return refuse_keys(r, k);
+        }
         if (r->options.settled && __builtin_ctz(before) != __builtin_ctz(r->can[k]))
             code = ROWS_RESETTLED;
     }

@@ -191,9 +191,9 @@ class Describe(CommandTest):
 class Infer(CommandTest):
     """--infer: what columns are taken for, against the same rules in Python."""
 
-    SEEN = {"1": 7, "7": 7, "-1": 5, "0": 7, "-0": 7, "9223372036854775807": 7, "9223372036854775808": 6,
-            "-9223372036854775808": 5, "18446744073709551615": 6, "18446744073709551616": 4,
-            "1.5": 4, "1e3": 4, "nan": 4, "0x1p3": 4, "x": 0, "1,2": 0, "a\nb": 0, '"': 0, "": None}
+    SEEN = {"1": 7, "7": 7, "-1": 5, "0": 7, "-0": 7, "9223372036854775807": 3, "9223372036854775808": 6,
+            "-9223372036854775808": 5, "18446744073709551615": 2, "20000000000000000001": 0, "100000000000000000000": 4,
+            "1e3": 7, "nan": 4, "0x1p3": 4, "07": 0, "x": 0, "1,2": 0, "a\nb": 0, '"': 0, "": None}
 
     def expected(self, rows, lines, k):
         """dtype, rows, nulls, line, field and cause of a column."""
@@ -207,6 +207,8 @@ class Infer(CommandTest):
         dtype = "i64" if can & 1 else "u64" if can & 2 else "f64" if can else "string"
         why = {"i64": "all are integers", "u64": "more than i64 holds",
                "f64": "no integer of 64 bits", "string": "no number"}[dtype]
+        if dtype == "string" and field not in ("x", "1,2", "a?b", '"'):
+            why = "as a key: a code" if field == "07" else "as a key: not held exactly"
         nulls = sum(row[k] == "" for row in rows)
         if nulls == len(rows):
             why = "there is no value"
@@ -253,8 +255,15 @@ class Infer(CommandTest):
         got = list(csv.DictReader(io.StringIO(self.result("describe", "--infer", "--csv", stdin=text.encode()))))
         for k in range(columns):
             at = k % 7 + 5 if k % 7 + 5 != k % rows and k % 7 + 5 < rows else k % rows
-            want = ("string", "x") if at != k % rows else ("f64", "1.5")
+            want = ("string", "x") if at != k % rows else ("decimal", "1.5")
             self.assertEqual((got[k]["dtype"], got[k]["field"], got[k]["line"]), want + (str(at + 2),), k)
+
+    def test_decimals(self):
+        name = self.write("t.csv", b"a,b,c\n1,2.50,9223372036854775807\n3.1e-1,2,1\n2,0.125,0.5\n")
+        self.assertEqual(self.result("describe", "--infer", "--tsv", name).split("\n"),
+                         [name + "\ta\tdecimal\t3\t0\t3\t3.1e-1\ta fraction",
+                          name + "\tb\tdecimal\t3\t0\t2\t2.50\ta fraction",
+                          name + "\tc\tstring\t3\t0\t\t\tas a key: not held exactly"])
 
     def test_a_dtype_that_is_asked_for_and_arrays(self):
         name = self.write("t.csv", b"a,b\n1,2\n300,x\n")
