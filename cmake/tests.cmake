@@ -369,6 +369,7 @@ endif()
 # under all of the builds of scripts/test.
 set_tests_properties(
     cli.install cli.memory cli.memory_threads cli.ranks cli.csv cli.sorted cli.text cli.axes cli.order cli.changing
+    cli.containers
     cli.rows cli.values cli.checkpoint cli.passes cli.json cli.sheet cli.hist cli.cli cli.ladder
     cli.by cli.by_memory cli.join_memory cli.expression cli.describe unit.order_sort unit.order_select
     unit.table_watch unit.table_threads unit.group_watch unit.group_sorted unit.group_share unit.gpus

@@ -69,12 +69,12 @@ typedef struct group {
 
 static bool is_file(const char *name) {
     struct stat st;
-    return stat(name, &st) == 0 && !S_ISDIR(st.st_mode);
+    return member_stat(name, &st) && !S_ISDIR(st.st_mode);
 }
 
 static bool is_regular(const char *name) {
     struct stat st;
-    return strcmp(name, "-") != 0 && stat(name, &st) == 0 && S_ISREG(st.st_mode);
+    return strcmp(name, "-") != 0 && member_stat(name, &st) && S_ISREG(st.st_mode);
 }
 
 /* Whether KEYS, a file that can be read twice, has a column of this name or number. */

@@ -83,6 +83,16 @@ bool hist_bins_are_wide(const hist_bins *b) {
     return wide;
 }
 
+/* What is above the last edge, which the last bin holds, remains so. */
+int64_t hist_bins_whole(const hist_bins *b, int64_t units, int scale) {
+    const uint64_t last = b->integers[b->wanted.bins];
+    const bool huge = b->wanted.integers_dtype == BF_U64 && last > INT64_MAX;
+    int64_t power = 1;
+    for (int i = 0; i < scale; i++) power *= 10;
+    const int64_t below = units / power - (units % power < 0);
+    return units % power == 0 || huge || below < (int64_t)last ? below : below + 1;
+}
+
 /* ---- range and edges ------------------------------------------------------------------------- */
 
 static int read_range(hist_bins *b, const char *text) {

@@ -18,6 +18,10 @@ void hist_bins_free(hist_bins *b);
  * as the integers that it is. */
 bool hist_bins_are_wide(const hist_bins *b);
 
+/* The integer that lies between the same edges, all of them integers, as a number in units of
+ * 10^-scale. */
+int64_t hist_bins_whole(const hist_bins *b, int64_t units, int scale);
+
 /* Whether the data must be looked at before they can be counted. */
 bool hist_bins_need_data(const hist_bins *b);
 

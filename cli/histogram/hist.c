@@ -47,10 +47,12 @@ typedef struct hist {
     int subjects;        /* files that are counted in turn; one of an expression */
     bf_dtype dtype;
     bf_histogram *histogram;
-    char *column;  /* the first file's */
-    int64_t bytes; /* counted */
-    int64_t seen;  /* rows, with those that are NULL; in the end of all ranks */
-    rows weights;  /* if --weights is given */
+    char *column;   /* the first file's */
+    int64_t bytes;  /* counted */
+    int64_t seen;   /* rows, with those that are NULL; in the end of all ranks */
+    rows weights;   /* if --weights is given */
+    int64_t *whole; /* room for decimals that became integers: of so many */
+    int64_t room;
 } hist;
 
 static int fail_bins(const hist *h, bf_status st, const char *file) {
@@ -79,18 +81,24 @@ static int check_dtype(hist *h, const rows *r) {
     return EXIT_DATA;
 }
 
-/* Bins count any number of text: as f64, but for integers that they may tell apart. again: the file
+/* Whether text is read as the numbers that it is. */
+static bool is_exact(const hist *h, const rows *r) {
+    return r->source.text && r != &h->weights && hist_bins_are_wide(&h->bins);
+}
+
+/* Bins count any number of text: as f64, but for numbers that they may tell apart. again: the file
  * will be walked once more. */
 static int open_rows(hist *h, rows *r, const char *name, bool again) {
-    const bool weights = r == &h->weights;
+    const bool wide = r != &h->weights && hist_bins_are_wide(&h->bins);
     const rows_options how = {.threads = h->options->threads,
                               .settled = true,
+                              .decimals = wide && h->options->edges,
                               .ordered = h->options->weights != NULL,
-                              .keep = again ? &h->limit : NULL,
+                              .keep = again || wide ? &h->limit : NULL,
                               .memory = h->options->memory.input / 2,
                               .nulls = true};
     const int code = rows_open_column(r, name, &h->options->input, &how);
-    if (code == EXIT_DONE && (weights || !hist_bins_are_wide(&h->bins))) rows_demand(r, BF_F64);
+    if (code == EXIT_DONE && !is_exact(h, r)) rows_demand(r, BF_F64);
     return code;
 }
 
@@ -103,18 +111,38 @@ static int open_file(hist *h, rows *r, const char *name, bool again) {
              : r->source.stream ? "a stream"
                                 : "mapped",
              bf_context_isa(h->context), bf_context_threads(h->context));
-    code = check_dtype(h, r);
-    if (code == EXIT_DONE) code = note_column(h, r);
+    code = note_column(h, r);
     if (code != EXIT_DONE) rows_close(r);
     if (code == EXIT_DONE) progress_start(name, rows_bytes(r));
     return code;
 }
 
+/* Reads numbers that are not doubles once beforehand, so that they have one dtype from the first to
+ * the last, on all ranks. */
+static int settle_rows(const hist *h, rows *r) {
+    rows_chunk chunk = {.n = 1};
+    int code = EXIT_DONE;
+    if (!ranks_any(is_exact(h, r) && rows_may_resettle(r))) return EXIT_DONE;
+    while (code == ROWS_RESETTLED || (code == EXIT_DONE && chunk.n > 0)) {
+        code = rows_next(r, 0, &chunk);
+        if (code == ROWS_RESETTLED) rows_again(r);
+    }
+    code = ranks_agree(code);
+    if (code != EXIT_DONE) return code;
+    ranks_and(r->can, r->columns);
+    rows_again(r);
+    return EXIT_DONE;
+}
+
 /* The same, of which this rank has its part. */
 static int open_share(hist *h, rows *r, const char *name, bool again) {
     rows *const inputs[] = {r};
-    const int code = ranks_agree(open_file(h, r, name, again));
-    return code == EXIT_DONE ? share_rows(inputs, 1, NULL) : code;
+    int code = ranks_agree(open_file(h, r, name, again));
+    if (code == EXIT_DONE) code = share_rows(inputs, 1, NULL);
+    if (code == EXIT_DONE) code = settle_rows(h, r);
+    if (code == EXIT_DONE) code = ranks_agree(check_dtype(h, r));
+    if (code != EXIT_DONE) progress_stop();
+    return code;
 }
 
 /* Numbers of text are f64, as of files without an expression. */
@@ -190,17 +218,33 @@ static int next_rows(hist *h, rows *r, taken *t) {
     return code;
 }
 
+/* Decimals become integers that lie in the same bins: the edges are integers. */
+static bool make_whole(hist *h, int scale, bf_array *elements) {
+    const int64_t n = elements->shape[0], *const from = elements->data;
+    if (n > h->room) {
+        free(h->whole);
+        h->whole = malloc((size_t)n * sizeof *h->whole);
+        h->room = h->whole ? n : 0;
+    }
+    for (int64_t i = 0; i < n && h->whole; i++)
+        h->whole[i] = hist_bins_whole(&h->bins, from[i], scale);
+    elements->data = h->whole;
+    return h->whole || n == 0;
+}
+
 /* The numbers of a chunk that are not NULL, here and beside them. */
-static int take_present(rows *r, const rows_chunk *chunk, const rows_column *beside,
+static int take_present(hist *h, rows *r, const rows_chunk *chunk, const rows_column *beside,
                         bf_array *elements) {
     rows_numbers present;
-    const bool there = rows_present(r, chunk, 0, 0, beside, &present);
+    const int scale = rows_scale(r, 0);
+    bool there = rows_present(r, chunk, 0, __builtin_ctz(r->can[0]), beside, &present);
     *elements = present.numbers;
+    if (there && scale > 0) there = make_whole(h, scale, elements);
     return there ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
 }
 
 static int take_elements(hist *h, rows *r, const taken *t, bf_array *elements) {
-    if (!h->options->expression) return take_present(r, &t->chunk, NULL, elements);
+    if (!h->options->expression) return take_present(h, r, &t->chunk, NULL, elements);
     *elements = t->results;
     return EXIT_DONE;
 }
@@ -280,8 +324,8 @@ static int take_weights(hist *h, rows *r, const rows_chunk *chunk, bf_array *ele
     int code = rows_next(&h->weights, chunk->n, &beside);
     if (code != EXIT_DONE) return code;
     if (beside.n < chunk->n) return lengths_differ(h, "fewer");
-    code = take_present(r, chunk, &beside.columns[0], elements);
-    return code == EXIT_DONE ? take_present(&h->weights, &beside, &chunk->columns[0], weights)
+    code = take_present(h, r, chunk, &beside.columns[0], elements);
+    return code == EXIT_DONE ? take_present(h, &h->weights, &beside, &chunk->columns[0], weights)
                              : code;
 }
 
@@ -421,6 +465,7 @@ static void close_hist(hist *h) {
     rows_close(&h->weights);
     expressed_close(&h->expressed);
     hist_bins_free(&h->bins);
+    free(h->whole);
     bf_histogram_destroy(h->histogram);
     bf_context_destroy(h->context);
     free(h->column);

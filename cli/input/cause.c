@@ -24,9 +24,8 @@ static const char *read_rows(again *x, const char *at, int64_t most) {
 
 /* The candidates that are left behind the rows read last. */
 static unsigned left_of(const again *x, const cause_wanted *w) {
-    const text_column *c = &x->rows.columns[w->column];
-    if (w->fraction) return c->deepest > 0 ? 0 : w->candidates;
-    return w->candidates & c->can;
+    const text_column *const c = &x->rows.columns[w->column];
+    return w->candidates & (c->can | (c->deepest == 0 ? CAUSE_WHOLE : 0));
 }
 
 static bool rules_out(const again *x) {
@@ -45,8 +44,10 @@ static int64_t line_of(const again *x, const char *at) {
 
 /* Notes the row in this line, the only one that was read, as a cause. */
 static void take_cause(const again *x, int64_t line, const cause_wanted *w) {
-    const text_strings *s = &x->rows.columns[w->column].strings;
+    const text_column *const c = &x->rows.columns[w->column];
+    const text_strings *const s = &c->strings;
     w->found->line = line;
+    w->found->why = c->why;
     text_quote(w->found->field, s->bytes + s->offsets[0], s->bytes + s->offsets[1]);
 }
 
@@ -61,7 +62,7 @@ static void narrow(again *x, const char *at) {
         if (left == 0)
             take_cause(x, line, w);
         else
-            x->wanted[n++] = (cause_wanted){w->column, left, w->fraction, w->found};
+            x->wanted[n++] = (cause_wanted){w->column, left, w->found};
     }
     x->n = n;
 }
@@ -100,6 +101,12 @@ static int64_t lines_before(const text_input *t, const text_piece *p, cause_line
     return lines;
 }
 
+/* Finds those that are so with the scales that the columns of the chunk have. */
+static void find_scaled(again *x, const chunk *c, int64_t step) {
+    for (int k = 0; k < x->rows.count; k++) x->rows.columns[k].scale = c->rows.columns[k].scale;
+    find_causes(x, step);
+}
+
 static int64_t step_of(int64_t count) {
     int64_t step = 1;
     while (step * step < count) step++;
@@ -120,6 +127,7 @@ int cause_find(const rows *r, cause_wanted wanted[], int n, cause_lines *known) 
                       text_rows_reserve(&x.rows, &t->layout, step);
     x.rows.quoted = text_is_quoted(t, &c->piece);
     if (good) find_causes(&x, step);
+    if (good) find_scaled(&x, c, step);
     text_rows_free(&x.rows);
     free(forms);
     return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);

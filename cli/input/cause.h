@@ -5,16 +5,18 @@
 #include "input/rows.h"
 
 typedef struct cause {
-    int64_t line;   /* where the row begins, from 1; 0: no row is the cause */
-    char field[64]; /* in quotes, and not all of it if it is long */
+    int64_t line;    /* where the row begins, from 1; 0: no row is the cause */
+    char field[64];  /* in quotes, and not all of it if it is long */
+    const char *why; /* it is no decimal; NULL: it is one, or no number */
 } cause;
 
-/* Candidates of a column, as bits, all of which some row of the chunk rules out; or the first
- * fraction. */
+/* A candidate that fractions rule out. */
+enum { CAUSE_WHOLE = TEXT_CAN_STRINGS << 1 };
+
+/* Candidates of a column, as bits, all of which some row of the chunk rules out. */
 typedef struct cause_wanted {
     int column;
     unsigned candidates;
-    bool fraction;
     cause *found;
 } cause_wanted;
 
@@ -24,8 +26,9 @@ typedef struct cause_lines {
 } cause_lines;
 
 /* Finds the causes, which are n, in the chunk that rows_next gave last, whole (`most` 0): reads it
- * once more, or some of it twice, however many columns there are. To be called for each chunk, also
- * if n is 0. Counts lines from the start of a file. */
+ * once more, or some of it twice, however many columns there are; and again if a number is ruled
+ * out by the scale of the others alone. To be called for each chunk, also if n is 0. Counts lines
+ * from the start of a file. */
 int cause_find(const rows *r, cause_wanted wanted[], int n, cause_lines *known);
 
 #endif

@@ -4,6 +4,7 @@
 #include "runtime/output.h"
 #include "runtime/progress.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +13,10 @@ typedef struct inferred {
     const char *file;
     char *name; /* NULL: of an array */
     const char *dtype;
-    char why[32];
+    char why[48];
     int64_t rows, nulls;
     unsigned can; /* candidates left */
-    int scale;    /* of its integers so far */
-    cause no_i64, no_integer, no_number, fraction;
+    cause fraction, no_i64, no_integer, no_number;
     cause shown;
 } inferred;
 
@@ -43,7 +43,7 @@ enum { CAUSES = 4 };
 /* Asks for the cause if the last of these candidates, which the column had before, are ruled out.
  */
 static void ask_cause(causes *x, int k, unsigned before, unsigned now, cause *found) {
-    if (before && !now) x->all[x->n++] = (cause_wanted){k, before, false, found};
+    if (before && !now) x->all[x->n++] = (cause_wanted){k, before, found};
 }
 
 static int64_t count_nulls(const rows_column *c, int64_t n) {
@@ -54,13 +54,12 @@ static int64_t count_nulls(const rows_column *c, int64_t n) {
 
 static void note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x, causes *c) {
     const unsigned all = (1u << rows_candidates(r)) - 1, before = x->can & all, now = r->can[k];
+    const bool scaled = rows_scale(r, k) > 0 && x->fraction.line == 0;
+    ask_cause(c, k, scaled ? CAUSE_WHOLE : 0, 0, &x->fraction);
     ask_cause(c, k, before & 1, now & 1, &x->no_i64);
     ask_cause(c, k, before & 3, now & 3, &x->no_integer);
     ask_cause(c, k, before, now & all, &x->no_number);
-    if (x->scale == 0 && rows_scale(r, k) > 0)
-        c->all[c->n++] = (cause_wanted){k, 1, true, &x->fraction};
     x->can = now;
-    x->scale = rows_scale(r, k);
     x->rows += chunk->n;
     x->nulls += count_nulls(&chunk->columns[k], chunk->n);
 }
@@ -119,26 +118,35 @@ static const char *why_string(const char *field) {
     return text_is_code(field) ? "as a key: a code" : "as a key: not held exactly";
 }
 
+/* What is the cause of a dtype that nobody asked for. */
+static void judge_numbers(inferred *x, bf_dtype dtype, int scale) {
+    const char *why = "all are integers";
+    if (dtype == BF_U64) {
+        why = "more than i64 holds";
+        x->shown = x->no_i64;
+    } else if (dtype == BF_F64) {
+        why = x->no_integer.why ? x->no_integer.why : "no integer of 64 bits";
+        x->shown = x->no_integer;
+    }
+    snprintf(x->why, sizeof x->why, "%s", why);
+    if (scale == 0) return;
+    snprintf(x->why, sizeof x->why, "%d digit%s behind the point", scale, scale > 1 ? "s" : "");
+    x->shown = x->fraction;
+}
+
 static void judge(const rows *r, int k, inferred *x) {
     const bf_dtype dtype = rows_dtype(r, k);
+    const int scale = x->fraction.line > 0 ? rows_scale(r, k) : 0;
     const bool asked = rows_candidates(r) == 1;
-    x->dtype = dtype == BF_NONE ? "string" : output_dtype(dtype, x->scale);
-    const char *why = "all are integers";
-    if (x->scale > 0) why = "a fraction";
-    if (dtype == BF_U64) why = "more than i64 holds";
-    if (dtype == BF_F64) why = "no integer of 64 bits";
-    if (asked) why = "--dtype says so";
+    const char *why = asked ? "--dtype says so" : NULL;
+    x->dtype = dtype == BF_NONE ? "string" : output_dtype(dtype, scale);
+    if (!asked && dtype != BF_NONE) judge_numbers(x, dtype, scale);
     if (x->rows == x->nulls) why = "there is no value";
     if (dtype == BF_NONE) why = asked ? "none of --dtype" : why_string(x->no_number.field);
     if (text_column_can(&r->source.text->layout, k) == TEXT_CAN_STRINGS)
         why = "compared with strings";
-    strcpy(x->why, why);
-    if (dtype == BF_NONE)
-        x->shown = x->no_number;
-    else if (x->scale > 0)
-        x->shown = x->fraction;
-    else if (!asked && dtype != BF_I64)
-        x->shown = dtype == BF_U64 ? x->no_i64 : x->no_integer;
+    if (why) strcpy(x->why, why);
+    if (dtype == BF_NONE) x->shown = x->no_number;
 }
 
 static int infer_text(rows *r, inferred *of) {
@@ -181,8 +189,8 @@ static int infer_file(infer *x, const char *file) {
     rows r;
     input in = x->options->input;
     const rows_options how = {.threads = x->options->threads,
-                              .decimals = true,
                               .nulls = true,
+                              .decimals = true,
                               .memory = x->options->memory.input};
     in.text.table = true;
     in.text.chooser = x->chooser;

@@ -23,12 +23,14 @@ int matrix_open(matrix *m, const char *name, const input *in, const rows_options
 void matrix_close(matrix *m);
 
 /* Settles the one dtype of n matrices, before they are read: the most exact that all their texts
- * can be, or that of an array among them. */
+ * can be, or that of an array among them; of integers with the one scale that all of them need. */
 int matrix_settle(matrix *const of[], int n);
 bf_dtype matrix_dtype(const matrix *m);
+int matrix_scale(const matrix *m);
 
 /* The next `most` indices, fewer only at the end (0: as many as are at hand, where that is
- * quicker). ROWS_RESETTLED: the dtype became another; matrix_again and matrix_settle begin anew. */
+ * quicker). ROWS_RESETTLED: the dtype or scale became another; matrix_again and matrix_settle begin
+ * anew. */
 int matrix_next(matrix *m, int64_t most, bf_array *slab);
 void matrix_again(matrix *m);
 

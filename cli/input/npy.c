@@ -224,8 +224,7 @@ static bool parse_dict(cursor *c, npy_header *h) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* The number of elements, and whether their order in memory makes a difference. */
-static bool measure_shape(npy_header *h, npy_error *error) {
+bool npy_measure(npy_header *h, npy_error *error) {
     int wide = 0;
     bool empty = false;
     for (int d = 0; d < h->ndim; d++) {
@@ -281,7 +280,7 @@ bool npy_parse(const void *bytes, size_t length, npy_header *header, npy_error *
     const size_t fixed = text[6] == 1 ? 10 : 12;
     cursor c = {text + fixed, text + size, error};
     npy_header h = {.size = size};
-    if (!parse_dict(&c, &h) || !measure_shape(&h, error)) return false;
+    if (!parse_dict(&c, &h) || !npy_measure(&h, error)) return false;
     *header = h;
     return true;
 }

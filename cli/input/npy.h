@@ -39,4 +39,8 @@ size_t npy_header_size(const void *bytes, size_t length, npy_error *error);
 /* Reads the header at the start of bytes. False if it is refused, or not there in full. */
 bool npy_parse(const void *bytes, size_t length, npy_header *header, npy_error *error);
 
+/* Of a header with a shape, the number of elements, and whether their order in memory makes a
+ * difference. False if the size overflows. */
+bool npy_measure(npy_header *header, npy_error *error);
+
 #endif

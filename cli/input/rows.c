@@ -52,6 +52,14 @@ void rows_raise_scale(rows *r, int column, int scale) {
     if (scale > r->scales[column]) r->scales[column] = (unsigned char)scale;
 }
 
+int rows_refuse_scale(const char *name) {
+    fail(EXIT_DATA, name,
+         "no total: 64 bits do not hold all numbers with as many digits behind the point as one "
+         "has");
+    hint("--dtype f64 reads all text as f64");
+    return EXIT_DATA;
+}
+
 bool rows_has_strings(const rows *r, int column) {
     const text_input *t = r->source.text;
     return t && (t->layout.kinds[column] & TEXT_STRINGS_TOO || rows_dtype(r, column) == BF_NONE);

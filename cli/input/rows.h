@@ -103,6 +103,10 @@ int rows_scale(const rows *r, int column);
 /* Before the first chunk: raises the scale of a column of integers. */
 void rows_raise_scale(rows *r, int column, int scale);
 
+/* Reports that 64 bits do not hold the numbers of several files with one scale. Returns an exit
+ * code. */
+int rows_refuse_scale(const char *name);
+
 /* Before the first chunk: text that was asked for in no dtype is read as this one; a number that is
  * none of it is refused. */
 void rows_demand(rows *r, bf_dtype dtype);

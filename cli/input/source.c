@@ -1,8 +1,9 @@
 #define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "input/source.h"
 
+#include "container/container.h"
 #include "input/bytes.h"
-#include "input/container.h"
+#include "input/unpack.h"
 #include "memory/plan.h"
 #include "memory/temporary.h"
 #include "runtime/report.h"
@@ -31,11 +32,11 @@ static bool has_its_size(int fd, off_t size) {
     return size > 0 && pread(fd, &last, 1, size - 1) == 1;
 }
 
-static int open_file(source *s, struct stat *st) {
-    if (strcmp(s->name, "-") == 0) {
+static int open_file(source *s, const char *file, struct stat *st) {
+    if (strcmp(file, "-") == 0) {
         s->fd = STDIN_FILENO;
     } else {
-        s->fd = open(s->name, O_RDONLY | O_CLOEXEC);
+        s->fd = open(file, O_RDONLY | O_CLOEXEC);
         s->owned = s->fd >= 0;
     }
     if (s->fd < 0 || fstat(s->fd, st) != 0)
@@ -66,7 +67,10 @@ static bool ends_with(const char *text, const char *end) {
 
 static int refuse_format(const source *s, int64_t size) {
     if (size == 0) return fail(EXIT_DATA, s->name, "not a .npy file: it is empty");
-    return fail(EXIT_DATA, s->name, "not a .npy file: it does not begin with \\x93NUMPY");
+    fail(EXIT_DATA, s->name, "not a .npy file: it does not begin with \\x93NUMPY");
+    if (s->kind == MEMBER_ZIP)
+        hint("of zip archives only arrays are read; unzip -p gives other members to a pipe");
+    return EXIT_DATA;
 }
 
 /* Whether the options, or the first bytes, say that this is text. */
@@ -105,13 +109,18 @@ static int read_header(source *s, const unsigned char *prefix, int64_t got) {
     return parse_header(s, prefix, (size_t)got, size);
 }
 
-/* A regular file must hold what its header promises; bytes behind that are ignored, as in NumPy. */
+/* A regular file must hold what its header promises; bytes behind that are ignored, as in NumPy. A
+ * member has no others, whose CRC would be right. */
 static int check_size(source *s, int64_t file_size) {
     const int64_t data = s->layout.count * (int64_t)source_element(s);
-    const int64_t held = file_size - s->start;
+    const int64_t held = s->kind ? s->member.size : file_size - s->start;
     s->start += (int64_t)s->layout.size;
     s->size = data;
-    if (s->stream || held - (int64_t)s->layout.size >= data) return EXIT_DONE;
+    if (s->kind == MEMBER_ZIP && held - (int64_t)s->layout.size > data)
+        return fail(EXIT_DATA, s->name,
+                    "longer than its header says: %" PRId64 " bytes of data, not %" PRId64,
+                    held - (int64_t)s->layout.size, data);
+    if ((s->stream && !s->kind) || held - (int64_t)s->layout.size >= data) return EXIT_DONE;
     return fail(EXIT_DATA, s->name,
                 "shorter than its header says: %" PRId64 " bytes of data, not %" PRId64,
                 held - (int64_t)s->layout.size, data);
@@ -152,6 +161,20 @@ static int select_elements(source *s, const input *in) {
     return EXIT_DONE;
 }
 
+static int became_shorter(const source *s) {
+    return fail(EXIT_IO, s->name, "cannot read: the file became shorter meanwhile");
+}
+
+/* An archive says what the CRC of a member is. It is looked at where all of the member is wanted,
+ * before: a read of what is in the page cache then, or will be. */
+static int check_member(const source *s) {
+    const int right = s->member.has_crc && !s->part ? member_check(&s->member, s->fd) : 1;
+    if (right < 0) return became_shorter(s);
+    return right ? EXIT_DONE
+                 : fail(EXIT_DATA, s->name,
+                        "the data are damaged: they have not the CRC that is in the archive");
+}
+
 /* Puts a file in memory. What cannot be mapped (some file systems, a limit on memory) is read as a
  * stream instead. */
 static int map_file(source *s) {
@@ -171,10 +194,6 @@ static int map_file(source *s) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static int became_shorter(const source *s) {
-    return fail(EXIT_IO, s->name, "cannot read: the file became shorter meanwhile");
-}
-
 static int read_failed(const source *s, int error) {
     int64_t line;
     char place[PATH_MAX + 32];
@@ -184,8 +203,8 @@ static int read_failed(const source *s, int error) {
         return fail(EXIT_DATA, place, "%s", fault);
     }
     if (fault) return fail(EXIT_DATA, s->name, "%s", fault);
-    if (s->tape.unpack && unpack_fault(s->tape.unpack))
-        return fail(EXIT_DATA, s->name, "%s", unpack_fault(s->tape.unpack));
+    const feed *f = &s->tape.feed;
+    if (f->of && f->fault(f->of)) return fail(EXIT_DATA, s->name, "%s", f->fault(f->of));
     return fail(EXIT_IO, s->name, "cannot read: %s", strerror(error));
 }
 
@@ -333,9 +352,13 @@ int source_check_rows(const source *s, const text_selection *left, int64_t n) {
 
 static bool names_columns(const text_options *t) { return t->columns || t->strings || t->keys; }
 
+static const char *array_of(const source *s) {
+    return s->kind == MEMBER_HDF5 ? "an HDF5 dataset" : "a .npy file";
+}
+
 /* An expression of columns. */
 static int refuse_columns(const source *s, const char *option) {
-    fail(EXIT_USAGE, s->name, "%s names columns of text, and this is a .npy file", option);
+    fail(EXIT_USAGE, s->name, "%s names columns of text, and this is %s", option, array_of(s));
     hint("of arrays there are a, b, c and so on, in the order of the files");
     return EXIT_USAGE;
 }
@@ -378,8 +401,8 @@ static int refuse_text_options(const source *s, const input *in) {
                                                : NULL;
     if (!option) return EXIT_DONE;
     if (option == t->option) return refuse_columns(s, option);
-    fail(EXIT_USAGE, s->name, "%s is for text%s: this is a .npy file", option,
-         strcmp(option, "--dtype") == 0 ? " and raw data" : "");
+    fail(EXIT_USAGE, s->name, "%s is for text%s: this is %s", option,
+         strcmp(option, "--dtype") == 0 ? " and raw data" : "", array_of(s));
     if (t->all) hint("without --on, join finds the rows of arrays that hold the same number");
     return EXIT_USAGE;
 }
@@ -400,45 +423,91 @@ static bool is_decoded(source *s, const input *in) {
     unsigned char prefix[NPY_PREFIX];
     const int64_t got = read_bytes(s, 0, prefix, sizeof prefix);
     options.json = is_json(s->name, in);
-    const bool is = got >= 0 && is_text(s, in, prefix, got) &&
-                    judge_lead(s, &options, &l, &need) >= 0 && need == DECODE_IS_NEEDED;
+    const bool is = got >= 0 && !member_kind_of(prefix, (size_t)got) &&
+                    is_text(s, in, prefix, got) && judge_lead(s, &options, &l, &need) >= 0 &&
+                    need == DECODE_IS_NEEDED;
     free(l.bytes);
     return is;
 }
 
 bool source_reads_on(const char *name, const input *in) {
     struct stat st;
-    if (in->format == FORMAT_RAW || stat(name, &st) != 0 || !S_ISREG(st.st_mode)) return false;
-    if (unpack_knows_file(name)) return true;
+    if (in->format == FORMAT_RAW || !member_stat(name, &st) || !S_ISREG(st.st_mode)) return false;
+    if (member_is_packed(name)) return true;
     source s = {.name = name, .fd = open(name, O_RDONLY | O_CLOEXEC)};
     const bool is = s.fd >= 0 && is_decoded(&s, in);
     if (s.fd >= 0) close(s.fd);
     return is;
 }
 
+/* Reads from a feed, which is a stream, from now on. */
+static void take_feed(source *s, const feed *from) {
+    if (s->file) tape_open(&s->tape, s->fd, s->keep);
+    s->file = false;
+    s->stream = true;
+    s->start = 0;
+    tape_feed(&s->tape, from, s->keep);
+}
+
 /* What is compressed is a stream, whose first bytes have been read. */
 static int unpack_source(source *s, const input *in, unsigned char head[CONTAINER_HEAD],
                          int64_t *got) {
     unpack_error error;
-    if (s->file) {
-        tape_open(&s->tape, s->fd, s->keep);
-        if (lseek(s->fd, (off_t)(s->start + *got), SEEK_SET) < 0)
-            return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
-    }
-    s->file = false;
-    s->stream = true;
-    s->start = 0;
-    if (!tape_unpack(&s->tape, head, (size_t)*got, s->keep, in->unpack, &error)) {
+    if (s->file && lseek(s->fd, (off_t)(s->start + *got), SEEK_SET) < 0)
+        return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
+    unpack *u = unpack_open(s->fd, head, (size_t)*got, in->unpack, &error);
+    if (!u) {
         fail(EXIT_IO, s->name, "%s", error.what);
         if (error.hint) hint("%s", error.hint);
         return EXIT_IO;
     }
+    const feed from = unpack_feed(u);
+    take_feed(s, &from);
     *got = read_head(s, head);
     return *got < 0 ? source_failed(s, *got, errno) : EXIT_DONE;
 }
 
+/* The layout of an array, whose first bytes have been read. */
+static int open_array(source *s, const input *in, const unsigned char *prefix, int64_t got,
+                      int64_t file_size) {
+    int code = s->member.headless ? EXIT_DONE : read_header(s, prefix, got);
+    if (code == EXIT_DONE) code = name_elements(s, in);
+    if (code == EXIT_DONE) code = check_size(s, file_size);
+    return code == EXIT_DONE ? refuse_text_options(s, in) : code;
+}
+
+static int refuse_container(const source *s, const void *head, int64_t got) {
+    return container_refuse(s->name, s->tape.feed.of ? NULL : s->name, head, (size_t)got);
+}
+
+static int refuse_member(const source *s, int code, const listing_refusal *refused) {
+    fail(code, s->name, "%s", refused->what);
+    if (*refused->hint) hint("%s", refused->hint);
+    return code;
+}
+
+/* An array in a file of several. */
+static int open_member(source *s, const input *in, const member_name *name, unsigned char *head,
+                       int64_t got, enum member_kind kind) {
+    listing_refusal refused;
+    member *m = &s->member;
+    if (!s->file) return refuse_container(s, head, got);
+    const int code = member_open(m, kind, s->fd, s->start, name, in->unpack, &refused);
+    if (code == MEMBER_OTHER) return refuse_container(s, head, got);
+    if (code != EXIT_DONE) return refuse_member(s, code, &refused);
+    s->kind = kind;
+    s->start = m->at;
+    if (m->feed.of) take_feed(s, &m->feed);
+    if (m->headless)
+        s->layout = m->layout;
+    else if ((got = read_bytes(s, 0, head, NPY_PREFIX)) < 0)
+        return source_failed(s, got, errno);
+    return open_array(s, in, head, got, m->at + m->size);
+}
+
 /* Recognizes the format by the first bytes. */
-static int recognize_format(source *s, const input *in, int64_t file_size) {
+static int recognize_format(source *s, const input *in, const member_name *name,
+                            int64_t file_size) {
     unsigned char head[CONTAINER_HEAD];
     int64_t got = read_head(s, head);
     if (got < 0) return source_failed(s, got, errno);
@@ -446,13 +515,11 @@ static int recognize_format(source *s, const input *in, int64_t file_size) {
         const int unpacked = unpack_source(s, in, head, &got);
         if (unpacked != EXIT_DONE) return unpacked;
     }
-    if (container_knows(head, (size_t)got))
-        return container_refuse(s->name, s->tape.unpack ? NULL : s->name, head, (size_t)got);
+    const enum member_kind kind = member_kind_of(head, (size_t)got);
+    if (kind) return open_member(s, in, name, head, got, kind);
+    if (container_knows(head, (size_t)got)) return refuse_container(s, head, got);
     if (is_text(s, in, head, got)) return open_text(s, in, head, (size_t)got, file_size);
-    int code = read_header(s, head, got);
-    if (code == EXIT_DONE) code = name_elements(s, in);
-    if (code == EXIT_DONE) code = check_size(s, file_size);
-    return code == EXIT_DONE ? refuse_text_options(s, in) : code;
+    return open_array(s, in, head, got, file_size);
 }
 
 static bool found_nothing;
@@ -462,14 +529,17 @@ bool source_found_nothing(void) { return found_nothing; }
 int source_open(source *s, const char *name, const input *in, spool_limit *keep) {
     *s = (source){.name = name, .fd = -1, .keep = keep};
     struct stat st;
-    int code = open_file(s, &st);
+    member_name split;
+    member_split(&split, name);
+    const bool inside = split.member && in->format != FORMAT_RAW;
+    int code = open_file(s, inside ? split.file : name, &st);
     if (code == EXIT_DONE && in->implied) {
         found_nothing = s->file && s->start >= st.st_size;
         s->tape.empty = &found_nothing;
     }
     if (code == EXIT_DONE)
         code = in->format == FORMAT_RAW ? layout_raw(s, in, st.st_size)
-                                        : recognize_format(s, in, st.st_size);
+                                        : recognize_format(s, in, &split, st.st_size);
     if (code == EXIT_DONE) code = select_elements(s, in);
     if (code != EXIT_DONE) source_close(s);
     return code;
@@ -552,7 +622,8 @@ static int prepare_stream(source *s) {
 int source_prepare(source *s, bool ordered) {
     if (s->text) return EXIT_DONE;
     s->reorder = s->layout.fortran && (ordered || s->part);
-    const int code = s->stream ? EXIT_DONE : map_file(s);
+    int code = s->stream ? EXIT_DONE : check_member(s);
+    if (code == EXIT_DONE && !s->stream) code = map_file(s);
     return code == EXIT_DONE && s->stream ? prepare_stream(s) : code;
 }
 

@@ -4,6 +4,7 @@
 #ifndef BITFOLD_CLI_INPUT_SOURCE_H
 #define BITFOLD_CLI_INPUT_SOURCE_H
 
+#include "container/member.h"
 #include "input/mapping.h"
 #include "input/npy.h"
 #include "input/tape.h"
@@ -30,17 +31,19 @@ typedef struct source {
     bool owned; /* fd is ours to close */
     bool file;  /* of a known size */
     bool raw;
-    text_input *text;  /* text: no dtype, and count -1 unless --count was given */
-    bool stream;       /* read in order: a pipe, a terminal, a device */
-    spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
-    int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
-    tape tape;         /* of a stream */
-    npy_header layout; /* of raw data: one dimension */
-    int64_t start;     /* where in the file element 0 stands */
-    int64_t size;      /* of the data of a file, in bytes */
-    int64_t first;     /* the selected elements: [first, first + count) */
-    int64_t count;     /* -1: until the stream ends */
-    bool part;         /* of an array: the options select not all of it */
+    enum member_kind kind; /* of a file of several arrays */
+    member member;         /* the one that is read */
+    text_input *text;      /* text: no dtype, and count -1 unless --count was given */
+    bool stream;           /* read in order: a pipe, a terminal, a device */
+    spool_limit *keep;     /* memory for a stream that is to be read again; NULL: it is not */
+    int64_t memory;        /* bytes of the file that may be resident; 0: no limit */
+    tape tape;             /* of a stream */
+    npy_header layout;     /* of raw data: one dimension */
+    int64_t start;         /* where in the file element 0 stands */
+    int64_t size;          /* of the data of a file, in bytes */
+    int64_t first;         /* the selected elements: [first, first + count) */
+    int64_t count;         /* -1: until the stream ends */
+    bool part;             /* of an array: the options select not all of it */
     /* Set by source_prepare: */
     bool reorder;              /* C order must be made from Fortran order */
     const unsigned char *data; /* element 0, in memory; NULL of a stream, or of text */

@@ -15,35 +15,33 @@ void tape_open(tape *t, int fd, spool_limit *limit) {
 void tape_close(tape *t) {
     decode_close(t->decode);
     t->decode = NULL;
-    unpack_close(t->unpack);
-    t->unpack = NULL;
+    if (t->feed.of) t->feed.close(t->feed.of);
+    t->feed.of = NULL;
     spool_close(&t->spool);
 }
 
-bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit, int64_t memory,
-                 unpack_error *error) {
+void tape_feed(tape *t, const feed *from, spool_limit *limit) {
     const int fd = t->fd;
     tape_close(t);
     tape_open(t, fd, limit);
-    t->unpack = unpack_open(fd, prefix, length, memory, error);
-    return t->unpack != NULL;
+    t->feed = *from;
 }
 
 /* Bytes as they were before they are decoded. */
 static int64_t read_packed(void *arg, void *buffer, size_t size) {
     const tape *t = arg;
-    return t->unpack ? unpack_read(t->unpack, buffer, size) : bytes_read(t->fd, buffer, size);
+    return t->feed.of ? t->feed.read(t->feed.of, buffer, size) : bytes_read(t->fd, buffer, size);
 }
 
 bool tape_decode(tape *t, const text_options *options, const void *prefix, size_t length,
                  bool ended, spool_limit *limit) {
     const decode_input from = {read_packed, t, prefix, length, ended};
-    unpack *const u = t->unpack;
+    const feed packed = t->feed;
     const int fd = t->fd;
-    t->unpack = NULL;
+    t->feed.of = NULL;
     tape_close(t);
     tape_open(t, fd, limit);
-    t->unpack = u;
+    t->feed = packed;
     t->decode = decode_open(options, &from, DECODE_CHUNK);
     return t->decode != NULL;
 }

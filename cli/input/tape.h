@@ -4,15 +4,17 @@
 #define BITFOLD_CLI_INPUT_TAPE_H
 
 #include "decode/decode.h"
-#include "input/unpack.h"
+#include "input/feed.h"
 #include "memory/spool.h"
+
+#include <stdbool.h>
 
 typedef struct tape {
     int fd;
-    unpack *unpack;  /* what fd gives is compressed; NULL: it is not */
-    decode *decode;  /* the same is text to be decoded; NULL: it is not */
+    feed feed;       /* what is read instead of fd, if there is one */
+    decode *decode;  /* it is text to be decoded; NULL: it is not */
     bool ended;      /* it gave less than was asked for; a terminal could go on after its end */
-    bool keeps;      /* what is read from fd goes to the spool */
+    bool keeps;      /* what is read goes to the spool */
     spool spool;     /* the first bytes of the stream */
     int64_t at;      /* the next byte to give */
     int spool_error; /* errno of the spool's failure; 0: none */
@@ -23,11 +25,8 @@ typedef struct tape {
 void tape_open(tape *t, int fd, spool_limit *limit);
 void tape_close(tape *t);
 
-/* What comes is compressed, of which the first bytes have been read: the tape begins anew, with
- * what they decompress to, for which so much memory may be taken (0: as much as is usual). False:
- * see error. */
-bool tape_unpack(tape *t, const void *prefix, size_t length, spool_limit *limit, int64_t memory,
-                 unpack_error *error);
+/* The tape begins anew, with what the feed gives, which it closes in the end. */
+void tape_feed(tape *t, const feed *from, spool_limit *limit);
 
 /* What comes is text that must be decoded, of which the first bytes have been read, or all (ended):
  * the tape begins anew, with what they say. It may not be moved then. False: there is no memory. */

@@ -1,14 +1,12 @@
 #include "input/unpack.h"
 
+#include "container/crc.h"
 #include "input/bytes.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { INPUT_BYTES = 256 * 1024 };
 
@@ -82,20 +80,28 @@ struct unpack {
     bool midway;   /* in a frame of Zstandard */
     bool last;     /* all has been read from fd */
     const char *fault;
-    uint64_t limit;  /* of memory; 0: as is usual */
-    size_t at, have; /* bytes of input not yet decoded: [at, have) */
+    uint64_t limit;             /* of memory; 0: as is usual */
+    int64_t left;               /* bytes that may yet be read from fd */
+    bool member;                /* of a zip archive, which says what comes */
+    int64_t promised;           /* bytes that are still to come */
+    uint32_t crc, promised_crc; /* of those that came, and of all */
+    size_t at, have;            /* bytes of input not yet decoded: [at, have) */
     unsigned char input[INPUT_BYTES];
 };
 
 /* ---- gzip ------------------------------------------------------------------------------------ */
 
-enum { GZIP_ONLY = 15 + 16 }; /* windows of 32 KiB, and a gzip header */
+/* Windows of 32 KiB, and a gzip header, or none. */
+enum { GZIP_ONLY = 15 + 16, MEMBER = -15 };
 
-static bool gzip_begin(unpack *u) {
+static bool begin_inflating(unpack *u, int format) {
     int (*init)(zlib_stream *, int, const char *, int);
     memcpy(&init, &u->function[0], sizeof init);
-    return init(&u->stream.zlib, GZIP_ONLY, "1", (int)sizeof u->stream.zlib) == 0;
+    return init(&u->stream.zlib, format, "1", (int)sizeof u->stream.zlib) == 0;
 }
+
+static bool gzip_begin(unpack *u) { return begin_inflating(u, GZIP_ONLY); }
+static bool member_begin(unpack *u) { return begin_inflating(u, MEMBER); }
 
 static unsigned at_most(size_t n) { return n < 1u << 30 ? (unsigned)n : 1u << 30; }
 
@@ -107,11 +113,10 @@ static bool gzip_goes_on(unpack *u, flow *f) {
     return f->in_left > 0 && reset(&u->stream.zlib) == 0;
 }
 
-static enum outcome gzip_decode(unpack *u, flow *f) {
+static enum outcome inflate_some(unpack *u, flow *f) {
     int (*inflate)(zlib_stream *, int);
     zlib_stream *z = &u->stream.zlib;
     memcpy(&inflate, &u->function[1], sizeof inflate);
-    if (u->complete && !gzip_goes_on(u, f)) return DECODED;
     z->next_in = f->in;
     z->next_out = f->out;
     const unsigned in = z->avail_in = at_most(f->in_left);
@@ -125,6 +130,18 @@ static enum outcome gzip_decode(unpack *u, flow *f) {
            : status == 0 || status == -5 ? MORE /* -5: nothing could be done */
            : status == -4                ? NO_MEMORY
                                          : DAMAGED;
+}
+
+static enum outcome gzip_decode(unpack *u, flow *f) {
+    return u->complete && !gzip_goes_on(u, f) ? DECODED : inflate_some(u, f);
+}
+
+/* What is behind the end of a member's data is passed over. */
+static enum outcome member_decode(unpack *u, flow *f) {
+    if (!u->complete) return inflate_some(u, f);
+    f->in_left = 0;
+    u->left = 0;
+    return DECODED;
 }
 
 static void gzip_end(unpack *u) {
@@ -252,6 +269,16 @@ static const codec codecs[] = {{{0x1f, 0x8b, 8},
                                 xz_decode,
                                 xz_end}};
 
+static const codec member_codec = {{0},
+                                   0,
+                                   "libz.so.1",
+                                   "compressed by deflate, and libz.so.1 is not on this machine",
+                                   "install zlib (on Debian and Ubuntu: zlib1g)",
+                                   {"inflateInit2_", "inflate", "inflateReset", "inflateEnd"},
+                                   member_begin,
+                                   member_decode,
+                                   gzip_end};
+
 static const codec *find_codec(const void *prefix, size_t length) {
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
         if (length >= codecs[i].magic_size &&
@@ -261,16 +288,6 @@ static const codec *find_codec(const void *prefix, size_t length) {
 }
 
 bool unpack_knows(const void *prefix, size_t length) { return find_codec(prefix, length) != NULL; }
-
-bool unpack_knows_file(const char *name) {
-    unsigned char prefix[sizeof codecs->magic];
-    struct stat st;
-    if (stat(name, &st) != 0 || !S_ISREG(st.st_mode)) return false;
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    const int64_t got = fd < 0 ? -1 : bytes_pread(fd, prefix, sizeof prefix, 0);
-    if (fd >= 0) close(fd);
-    return got > 0 && unpack_knows(prefix, (size_t)got);
-}
 
 /* The library stays loaded. */
 static bool load_functions(unpack *u) {
@@ -283,21 +300,43 @@ static bool load_functions(unpack *u) {
     return library != NULL;
 }
 
-unpack *unpack_open(int fd, const void *prefix, size_t length, int64_t limit, unpack_error *error) {
+static unpack *open_codec(int fd, const codec *by, unpack_error *error) {
     unpack *u = calloc(1, sizeof *u);
     *error = (unpack_error){"out of memory", NULL};
     if (!u) return NULL;
     u->fd = fd;
-    u->limit = (uint64_t)limit;
-    u->codec = find_codec(prefix, length);
-    memcpy(u->input, prefix, length);
-    u->have = length;
+    u->codec = by;
+    u->left = INT64_MAX;
+    return u;
+}
+
+static unpack *begin_unpacking(unpack *u, unpack_error *error) {
     const bool loaded = load_functions(u);
     u->begun = loaded && u->codec->begin(u);
     if (u->begun) return u;
     if (!loaded) *error = (unpack_error){u->codec->missing, u->codec->hint};
     unpack_close(u);
     return NULL;
+}
+
+unpack *unpack_open(int fd, const void *prefix, size_t length, int64_t limit, unpack_error *error) {
+    unpack *u = open_codec(fd, find_codec(prefix, length), error);
+    if (!u) return NULL;
+    u->limit = (uint64_t)limit;
+    memcpy(u->input, prefix, length);
+    u->have = length;
+    return begin_unpacking(u, error);
+}
+
+unpack *unpack_open_member(int fd, int64_t packed, int64_t size, uint32_t crc,
+                           unpack_error *error) {
+    unpack *u = open_codec(fd, &member_codec, error);
+    if (!u) return NULL;
+    u->left = packed;
+    u->member = true;
+    u->promised = size;
+    u->promised_crc = crc;
+    return begin_unpacking(u, error);
 }
 
 void unpack_close(unpack *u) {
@@ -314,15 +353,30 @@ static int64_t fail_unpacking(unpack *u, const char *fault) {
 /* Reads more input, if all of it is decoded. */
 static bool refill(unpack *u) {
     if (u->at < u->have || u->last) return true;
-    const int64_t got = bytes_read(u->fd, u->input, sizeof u->input);
+    const int64_t most = (int64_t)sizeof u->input < u->left ? (int64_t)sizeof u->input : u->left;
+    const int64_t got = bytes_read(u->fd, u->input, (size_t)most);
     if (got < 0) return false;
     u->at = 0;
     u->have = (size_t)got;
+    u->left -= got;
     u->last = u->have < sizeof u->input;
     return true;
 }
 
-int64_t unpack_read(unpack *u, void *buffer, size_t size) {
+/* The bytes of a member are as many as were promised, and no more. */
+static int64_t check_member(unpack *u, const void *bytes, int64_t got, size_t size) {
+    if (got < 0 || !u->member) return got;
+    u->crc = crc_add(u->crc, bytes, (size_t)got);
+    u->promised -= got;
+    if (u->promised > 0 && got < (int64_t)size)
+        return fail_unpacking(u, "the member is shorter than the archive says");
+    if (u->promised == 0 && u->crc != u->promised_crc)
+        return fail_unpacking(u,
+                              "the data are damaged: they have not the CRC that is in the archive");
+    return got;
+}
+
+static int64_t decode(unpack *u, void *buffer, size_t size) {
     flow f = {.out = buffer, .out_left = size};
     while (f.out_left > 0) {
         if (!refill(u)) return -1;
@@ -351,4 +405,18 @@ int64_t unpack_read(unpack *u, void *buffer, size_t size) {
     return (int64_t)(size - f.out_left);
 }
 
+int64_t unpack_read(unpack *u, void *buffer, size_t size) {
+    const size_t n = u->member && (int64_t)size > u->promised ? (size_t)u->promised : size;
+    return check_member(u, buffer, decode(u, buffer, n), n);
+}
+
 const char *unpack_fault(const unpack *u) { return u->fault; }
+
+static int64_t feed_read(void *of, void *buffer, size_t size) {
+    return unpack_read(of, buffer, size);
+}
+
+static const char *feed_fault(const void *of) { return unpack_fault(of); }
+static void feed_close(void *of) { unpack_close(of); }
+
+feed unpack_feed(unpack *u) { return (feed){u, feed_read, feed_fault, feed_close}; }

@@ -1,17 +1,20 @@
 #include "memory/sorter.h"
 
 #include "input/bytes.h"
+#include "input/rows.h"
 #include "memory/key.h"
 #include "memory/temporary.h"
 #include "runtime/report.h"
+#include "work/units.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Runs that are merged at once, at most; and the bytes that each of them holds, at least. */
-enum { RUNS = 256, HELD_LEAST = 1 << 16 };
+/* Runs that are merged at once, at most; the bytes that each of them holds, at least; and elements
+ * that are refined at a time. */
+enum { RUNS = 256, HELD_LEAST = 1 << 16, REFINED = 1 << 10 };
 
 /* Bytes that the library needs for each element that it sorts: with what is beside, of a memory of
  * its own for results; and for the values alone. */
@@ -242,6 +245,27 @@ int sorter_append(sorter *s, const sorter_part *part) {
 }
 
 void sorter_cut(sorter *s) { s->appending = false; }
+
+static int refine_some(const sorter *s, int64_t first, int64_t n, int scale) {
+    int64_t units[REFINED];
+    const int fd = s->store.fd[0];
+    const int code = read_column(fd, units, first, n, 8);
+    if (code != EXIT_DONE) return code;
+    if (!units_refine(units, n, scale - s->plan.scale)) return rows_refuse_scale(s->plan.file);
+    return bytes_pwrite(fd, units, (size_t)n * 8, first * 8) ? EXIT_DONE : temporary_failed(errno);
+}
+
+int sorter_refine(sorter *s, int scale) {
+    const int64_t all = s->store.count;
+    int code = EXIT_DONE;
+    for (int64_t n, first = 0; scale > s->plan.scale && first < all && code == EXIT_DONE;
+         first += n) {
+        n = all - first < REFINED ? all - first : REFINED;
+        code = refine_some(s, first, n, scale);
+    }
+    s->plan.scale = scale;
+    return code;
+}
 
 /* ---- merging --------------------------------------------------------------------------------- */
 

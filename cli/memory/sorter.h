@@ -16,6 +16,7 @@ typedef struct sorter_plan {
     bf_context *context;
     const char *file; /* that errors name */
     bf_dtype dtype;
+    int scale;              /* of integers: they are in units of 10^-scale */
     bf_order_options rules; /* NaNs that are skipped are left out */
     bool distinct;          /* each different element once, as bf_unique has it */
     bool beside;            /* with each its index; if they are distinct, how often it occurs */
@@ -76,6 +77,9 @@ int sorter_add(sorter *s, const void *values, int64_t n);
  * after which they follow in another. */
 int sorter_append(sorter *s, const sorter_part *part);
 void sorter_cut(sorter *s);
+
+/* Between cuts: brings integers that were appended to a scale that is not below their own. */
+int sorter_refine(sorter *s, int scale);
 
 /* Ends adding. Then s->count elements are there to be given. */
 int sorter_end(sorter *s);

@@ -188,10 +188,12 @@ static bf_status find_quantiles(const question *q, const bf_array *a, const doub
 }
 
 /* The rules with --empty, as a result of this dtype. */
-static int read_empty(bf_dtype dtype, const question *q, bf_order_options *rules, bf_value *empty) {
+static int read_empty(bf_dtype dtype, int scale, const question *q, bf_order_options *rules,
+                      bf_value *empty) {
     *rules = answer_rules(q);
+    rules->scale = scale;
     if (q->options->empty) rules->empty = empty;
-    return places_read_empty(q->options, dtype, empty);
+    return places_read_empty(q->options, dtype, scale, empty);
 }
 
 /* The quantiles that are asked for, from 0 to 1; NULL: there is no memory. */
@@ -228,7 +230,7 @@ void answer_settle(answer *x, const question *q, bf_dtype dtype, bf_dtype to, in
     const bool rounds =
         q->options->form == FORM_NPY && tagged_wanted(dtype, to) && !is_whole(q, length);
     x->values.dtype =
-        rounds ? tagged_make(x->memory, n, to) : tagged_settle(x->memory, n, dtype, to);
+        rounds ? tagged_make(x->memory, n, to, x->scale) : tagged_settle(x->memory, n, dtype, to);
 }
 
 /* The elements of each fibre. */
@@ -252,7 +254,7 @@ static int statistics_of_array(answer *x, const question *q, const subject *s) {
     if (!median) x->values.shape[0] = answer_percents(q->options).n;
     x->values.dtype = to == dtype ? to : BF_PAIR;
     shape_kept(x, q, &s->array, !median);
-    int code = read_empty(to, q, &rules, &empty);
+    int code = read_empty(to, s->scale, q, &rules, &empty);
     if (code == EXIT_DONE) code = make_room(x, s);
     if (code != EXIT_DONE) return code;
     const bf_status st = median ? find_median(q, &s->array, &rules, &x->values)
@@ -269,6 +271,7 @@ static bool shows_special(const answer *x, const question *q) {
 int answer_make(answer *x, const question *q, const subject *s) {
     int code = EXIT_DONE;
     *x = (answer){.file = s->file, .column = s->column, .nulls = s->nulls};
+    x->scale = q->kind == ORDER_ARGSORT ? 0 : s->scale;
     switch (q->kind) {
     case ORDER_SORT:
     case ORDER_ARGSORT: code = sort_array(x, q, s); break;
@@ -279,6 +282,7 @@ int answer_make(answer *x, const question *q, const subject *s) {
     }
     if (code == EXIT_DONE && shows_special(x, q)) code = count_special(x, q, s);
     x->info.dtype = s->array.dtype;
+    x->info.scale = s->scale;
     x->info.count = bf_array_count(&s->array);
     return code;
 }

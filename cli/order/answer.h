@@ -29,6 +29,7 @@ typedef struct question {
 typedef struct subject {
     const char *file, *column; /* column: of several, or NULL */
     bf_array array;
+    int scale;     /* of its integers */
     bool owned;    /* its memory may be written to: a sort is in place */
     int64_t nulls; /* rows that were left out of it, for they have no value */
 } subject;
@@ -37,6 +38,7 @@ typedef struct answer {
     const char *file, *column;
     bf_state_info info; /* of the array: count; nan and inf if they are shown */
     bf_array values;    /* contiguous; BF_PAIR: tagged (work/tagged.h) */
+    int scale;          /* of values that are integers */
     int64_t *beside;    /* of top, the indices; of unique, how often each occurs; NULL: none */
     void *memory;       /* of the values; NULL: the subject's */
     double seconds;

@@ -2,6 +2,7 @@
 #include "order/columns.h"
 
 #include "runtime/report.h"
+#include "work/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -68,6 +69,13 @@ static int add_rows(columns *c, rows *r, const rows_chunk *chunk) {
     return EXIT_DONE;
 }
 
+void columns_settle(columns *c, const rows *r) {
+    for (int k = 0; k < c->count; k++) {
+        c->of[k].dtype = rows_dtype(r, k);
+        c->of[k].scale = rows_scale(r, k);
+    }
+}
+
 /* The rows that will come, as far as that is known. */
 static int64_t expected_rows(const rows *r) {
     return !r->source.text && r->source.count > 0 ? r->source.count : ROOM;
@@ -77,7 +85,7 @@ static int read_rows(columns *c, rows *r, const columns_limit *limit) {
     const char *name = r->source.name;
     rows_chunk chunk = {.n = 1};
     int code = rows_prepare(r);
-    for (int k = 0; k < c->count; k++) c->of[k].dtype = rows_dtype(r, k);
+    columns_settle(c, r);
     if (code == EXIT_DONE && r->source.count > 0)
         code = check_limit(c, limit, r->source.count, name);
     if (code == EXIT_DONE && !reserve(c, expected_rows(r))) code = no_memory(name);
@@ -146,6 +154,7 @@ static bool copy_columns(columns *c, const columns *from) {
     bool good = c->of != NULL;
     for (int k = 0; good && k < c->count; k++) {
         c->of[k].dtype = from->of[k].dtype;
+        c->of[k].scale = from->of[k].scale;
         if (from->of[k].name) good = (c->of[k].name = strdup(from->of[k].name)) != NULL;
     }
     return good;
@@ -166,15 +175,30 @@ static int check_columns(const columns *c, const columns *from, const char *name
     return EXIT_DONE;
 }
 
+/* Gives the last n numbers of a column this scale. */
+static bool refine(column *c, int64_t n, int from, int scale) {
+    return units_refine((int64_t *)(void *)c->numbers + c->n - n, n, scale - from);
+}
+
+static int append_column(column *c, const column *from, const char *name) {
+    const int scale = c->scale > from->scale ? c->scale : from->scale;
+    bool held = refine(c, c->n, c->scale, scale);
+    append(c, from->numbers, from->n);
+    held = held && refine(c, from->n, from->scale, scale);
+    c->scale = scale;
+    return held ? EXIT_DONE : rows_refuse_scale(name);
+}
+
 int columns_append(columns *c, const columns *from, const char *name, const char *first) {
     if (!c->of && !copy_columns(c, from)) return no_memory(name);
     const int code = check_columns(c, from, name, first);
     if (code != EXIT_DONE) return code;
     for (int k = 0; k < c->count; k++) c->of[k].nulls += from->of[k].nulls;
-    if (longest(from) == 0) return EXIT_DONE;
     if (!reserve(c, longest(c) + longest(from))) return no_memory(name);
-    for (int k = 0; k < c->count; k++) append(&c->of[k], from->of[k].numbers, from->of[k].n);
-    return EXIT_DONE;
+    int appended = EXIT_DONE;
+    for (int k = 0; k < c->count && appended == EXIT_DONE; k++)
+        appended = append_column(&c->of[k], &from->of[k], name);
+    return appended;
 }
 
 bf_array columns_array(const columns *c, int k) {

@@ -6,6 +6,7 @@
 
 typedef struct column {
     bf_dtype dtype;
+    int scale; /* of integers: they are in units of 10^-scale */
     char *numbers;
     int64_t n, nulls; /* numbers; rows that were left out, for they have no value */
     char *name;       /* of text; NULL: of an array */
@@ -26,6 +27,9 @@ typedef struct columns_limit {
 /* Begins with so many empty columns, whose dtypes are the caller's to set. file: of messages. */
 int columns_open(columns *c, int count, const char *file);
 
+/* Takes the dtypes and scales that the columns of an input have by now. */
+void columns_settle(columns *c, const rows *r);
+
 /* Appends numbers to a single column. */
 int columns_add(columns *c, const bf_array *numbers, const columns_limit *limit, const char *file);
 
@@ -38,7 +42,7 @@ int columns_load(columns *c, rows *r, const columns_limit *limit);
 void columns_close(columns *c);
 
 /* Appends the numbers of `from`, which a file of this name has, to c, which may be empty: its
- * columns are those of the file `first`. */
+ * columns are those of the file `first`. They have the greater scale then. */
 int columns_append(columns *c, const columns *from, const char *name, const char *first);
 
 bf_array columns_array(const columns *c, int k);

@@ -95,6 +95,7 @@ static rows_options reading(order *x) {
     spool_limit_set(&x->limit, o->memory.pipes / 2);
     return (rows_options){.threads = o->threads,
                           .settled = true,
+                          .decimals = true,
                           .ordered = kind == ORDER_SORT || kind == ORDER_ARGSORT ||
                                      kind == ORDER_TOP || o->axes.n > 0,
                           .unchanging = true,
@@ -135,6 +136,7 @@ static int answer_columns(order *x, const columns *c, const char *file, double b
         const subject s = {.file = file,
                            .column = c->count > 1 ? c->of[k].name : NULL,
                            .array = columns_array(c, k),
+                           .scale = c->of[k].scale,
                            .owned = true,
                            .nulls = c->of[k].nulls};
         code = answer_subject(x, &s, began);
@@ -256,7 +258,10 @@ static int do_matrix(order *x, const char *name, double began) {
         code = load_matrix(x, &m, &s.array);
         progress_stop();
     }
-    if (code == EXIT_DONE) code = answer_subject(x, &s, began);
+    if (code == EXIT_DONE) {
+        s.scale = matrix_scale(&m);
+        code = answer_subject(x, &s, began);
+    }
     matrix_close(&m);
     return code;
 }

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROUNDED = 1024 }; /* at a time */
+
 static bf_value value_at(const answer *x, int64_t i) {
-    return output_element(x->values.dtype, 0, x->values.data, i);
+    return output_element(x->values.dtype, x->scale, x->values.data, i);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -33,8 +35,8 @@ static int put_sheet(const answer *x, const question *q, output *out, const doub
     if (percents)
         columns[n++] =
             (sheet_column){.name = "percent", .dtype = BF_F64, .array = percents, .decimal = true};
-    columns[n++] =
-        (sheet_column){.name = "value", .dtype = x->values.dtype, .array = x->values.data};
+    columns[n++] = (sheet_column){
+        .name = "value", .dtype = x->values.dtype, .scale = x->scale, .array = x->values.data};
     if (x->beside)
         columns[n++] = (sheet_column){
             .name = q->kind == ORDER_TOP ? "index" : "count", .dtype = BF_I64, .array = x->beside};
@@ -111,7 +113,8 @@ static void put_head(const answer *x, const question *q, FILE *f) {
         fputs(",\"expression\":", f);
         json_string(f, q->options->expression);
     }
-    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(x->info.dtype), x->info.count);
+    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, output_dtype(x->info.dtype, x->info.scale),
+            x->info.count);
     if (q->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->nulls);
     if (q->kind == ORDER_QUANTILE) put_percents(q, f);
     fputs(",\"shape\":[", f);
@@ -143,11 +146,41 @@ static int end_object(const answer *x, const question *q, FILE *f, const kept *b
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
+static bool has_decimals(const answer *x) { return x->scale > 0 && x->values.dtype == BF_I64; }
+
 static void put_header(const answer *x, const output *out) {
     char header[NPY_WRITE_MAX];
-    npy_header h = {.dtype = x->values.dtype, .ndim = x->values.ndim};
+    npy_header h = {.dtype = has_decimals(x) ? BF_F64 : x->values.dtype, .ndim = x->values.ndim};
     memcpy(h.shape, x->values.shape, sizeof x->values.shape);
     fwrite(header, 1, npy_write_header(&h, header), out->stream);
+}
+
+/* units / 10^scale, rounded once: as a quotient of doubles, if these hold the units. */
+static double rounded_units(const int64_t *units, int scale, double power) {
+    const int64_t most = (int64_t)1 << 53;
+    if (*units >= -most && *units <= most) return (double)*units / power;
+    return bf_value_f64(&(bf_value){.dtype = BF_I64, .scale = scale, .as.i64 = *units});
+}
+
+/* Decimals are written as f64. */
+static void put_decimals(const answer *x, FILE *f) {
+    const int64_t *const units = x->values.data, n = answer_count(x);
+    double numbers[ROUNDED], power = 1;
+    for (int i = 0; i < x->scale; i++) power *= 10; /* exact, up to 10^22 */
+    for (int64_t first = 0; first < n; first += ROUNDED) {
+        const int64_t some = n - first < ROUNDED ? n - first : ROUNDED;
+        for (int64_t i = 0; i < some; i++)
+            numbers[i] = rounded_units(&units[first + i], x->scale, power);
+        fwrite(numbers, sizeof *numbers, (size_t)some, f);
+    }
+}
+
+static void put_elements(const answer *x, FILE *f) {
+    const bf_array *a = &x->values;
+    if (has_decimals(x))
+        put_decimals(x, f);
+    else
+        fwrite(a->data, bf_dtype_size(a->dtype), (size_t)answer_count(x), f);
 }
 
 /* With --json, the object that tells of an array goes to standard output. */
@@ -183,9 +216,8 @@ void answer_begin(const answer *x, const question *q, const output *out) {
 
 int answer_part(const answer *part, const question *q, output *out, bool many, int64_t before,
                 const kept *behind) {
-    const bf_array *a = &part->values;
     if (output_is_array(out)) {
-        fwrite(a->data, bf_dtype_size(a->dtype), (size_t)answer_count(part), out->stream);
+        put_elements(part, out->stream);
         return EXIT_DONE;
     }
     return out->layout == LAYOUT_JSON ? put_object_part(part, q, out->stream, before, behind)

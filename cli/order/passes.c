@@ -34,6 +34,7 @@ int passes_open_file(passes *x, const char *name, quantiles_input **in) {
     const options *o = x->question->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
+                              .decimals = true,
                               .keep = &x->limit,
                               .memory = o->memory.input,
                               .slab = options_slab(o),
@@ -60,6 +61,7 @@ bool passes_would_load(const passes *x, const quantiles_input *in) {
 static void make_answer(const passes *x, const quantiles_column *c, answer *a) {
     const int n = x->search.percents.n;
     a->info = c->info;
+    a->scale = c->info.scale;
     a->nulls = c->nulls;
     a->memory = c->values;
     a->values = bf_array_of(BF_PAIR, c->values, n);

@@ -2,6 +2,7 @@
 
 #include "order/top.h"
 #include "runtime/progress.h"
+#include "work/units.h"
 
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ static sorter_plan plan_of(const question *q, const columns *c, int k, const cha
     return (sorter_plan){.context = q->context,
                          .file = file,
                          .dtype = c->of[k].dtype,
+                         .scale = c->of[k].scale,
                          .rules = answer_rules(q),
                          .distinct = q->kind == ORDER_UNIQUE,
                          .beside =
@@ -58,7 +60,7 @@ static int add_numbers(sorted *x, rows *r, const rows_chunk *chunk, int k) {
 static int sort_rows(sorted *x, rows *r) {
     rows_chunk chunk = {.n = 1};
     int code = rows_prepare(r);
-    for (int k = 0; k < r->columns; k++) x->columns.of[k].dtype = rows_dtype(r, k);
+    columns_settle(&x->columns, r);
     for (int k = 0; k < r->columns; k++) x->columns.of[k].nulls = 0;
     x->n = 0;
     x->sorters = open_sorters(x->question, &x->columns, r->source.name);
@@ -98,7 +100,8 @@ static int64_t shown_of(const question *q, const sorter *s) {
 /* The part as an answer: indices that are asked for are its values. */
 static answer answer_of(const question *q, const sorter *s, const sorter_part *p) {
     const bool index = q->kind == ORDER_ARGSORT;
-    return (answer){.values = index ? bf_array_of(BF_I64, p->beside, p->n)
+    return (answer){.scale = index ? 0 : s->plan.scale,
+                    .values = index ? bf_array_of(BF_I64, p->beside, p->n)
                                     : bf_array_of(s->plan.dtype, p->values, p->n),
                     .beside = index ? NULL : p->beside};
 }
@@ -108,6 +111,9 @@ static int add_to_total(sorted *x, int k, sorter_part *p) {
     if (!x->totals) return EXIT_DONE;
     for (int64_t i = 0; i < p->n && p->beside && !x->totals[k].plan.distinct; i++)
         p->beside[i] += x->all;
+    const int by = x->totals[k].plan.scale - x->sorters[k].plan.scale;
+    if (!units_refine((int64_t *)(void *)p->values, p->n, by))
+        return rows_refuse_scale(x->sorters[k].plan.file);
     return sorter_append(&x->totals[k], p);
 }
 
@@ -185,6 +191,7 @@ static int put_columns(sorted *x, const columns *c, sorter *of, const char *file
         all.file = file;
         all.column = c->count > 1 ? c->of[k].name : NULL;
         all.info.dtype = c->of[k].dtype;
+        all.info.scale = c->of[k].scale;
         all.nulls = c->of[k].nulls;
         all.info.count = n - all.nulls;
         all.seconds = progress_clock() - began;
@@ -198,6 +205,8 @@ static int put_columns(sorted *x, const columns *c, sorter *of, const char *file
 static int open_total(sorted *x, const char *file) {
     const options *o = x->question->options;
     int code = columns_append(&x->total, &x->columns, file, o->files[0]);
+    for (int k = 0; x->totals && k < x->total.count && code == EXIT_DONE; k++)
+        code = sorter_refine(&x->totals[k], x->total.of[k].scale);
     if (code != EXIT_DONE || x->totals) return code;
     x->totals = open_sorters(x->question, &x->total, "total");
     return x->totals ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);

@@ -5,6 +5,7 @@
 #include "text/item.h"
 #include "work/ranks.h"
 #include "work/share.h"
+#include "work/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,18 @@ static bf_status add_numbers(top_column *c, const question *q, const rows_number
     return st;
 }
 
+/* Gives the last n numbers of those held the scale of the column. */
+static bool refine(top_column *c, int64_t n, int from) {
+    return units_refine((int64_t *)(void *)c->values + c->held - n, n, c->scale - from);
+}
+
+/* Brings the column to a scale that is not below its own. */
+static bool raise_scale(top_column *c, int scale) {
+    const int before = c->scale;
+    c->scale = scale > before ? scale : before;
+    return refine(c, c->held, before);
+}
+
 /* Adds the first numbers of a column, whose indices begin behind those of c. */
 static bf_status join_columns(top_column *c, const question *q, const top_column *from) {
     int64_t *index = malloc((size_t)from->first * sizeof *index + 1);
@@ -127,10 +140,12 @@ static bf_status join_columns(top_column *c, const question *q, const top_column
     for (int64_t i = 0; i < from->first; i++) index[i] = c->added + from->index[i];
     if (from->first > 0)
         memcpy(c->values + bytes_of(c, c->held), from->values, bytes_of(from, from->first));
+    bf_status st = raise_scale(c, from->scale) ? BF_OK : BF_E_OVERFLOW;
     c->held += from->first;
     c->added += from->added;
     c->nulls += from->nulls;
-    const bf_status st = find_first(c, q, index);
+    if (st == BF_OK && !refine(c, from->first, from->scale)) st = BF_E_OVERFLOW;
+    if (st == BF_OK) st = find_first(c, q, index);
     free(index);
     return st;
 }
@@ -157,7 +172,10 @@ static void free_columns(top_column **of, int n) {
 
 static int make_columns(top_column **of, const columns *c, const char *file) {
     *of = calloc((size_t)c->count, sizeof **of);
-    for (int k = 0; *of && k < c->count; k++) (*of)[k].dtype = c->of[k].dtype;
+    for (int k = 0; *of && k < c->count; k++) {
+        (*of)[k].dtype = c->of[k].dtype;
+        (*of)[k].scale = c->of[k].scale;
+    }
     return *of ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
 }
 
@@ -190,7 +208,7 @@ static int read_rows(top *x, rows *r) {
     rows_chunk chunk = {.n = 1};
     int code = work_begin(&x->work, inputs, 1);
     if (code == EXIT_DONE) code = rows_prepare(r);
-    for (int k = 0; k < r->columns; k++) x->columns.of[k].dtype = rows_dtype(r, k);
+    columns_settle(&x->columns, r);
     if (code == EXIT_DONE) code = make_columns(&x->of, &x->columns, r->source.name);
     while (code == EXIT_DONE && chunk.n > 0) {
         code = rows_next(r, 0, &chunk);
@@ -217,7 +235,8 @@ static int find_shared(top *x, rows *r) {
     int code = work_end(&x->work, find_columns(x, r), false);
     while (code == ROWS_RESETTLED) {
         bool same = true;
-        for (int k = 0; k < r->columns; k++) same = same && x->of[k].dtype == rows_dtype(r, k);
+        for (int k = 0; k < r->columns; k++)
+            same = same && x->of[k].dtype == rows_dtype(r, k) && x->of[k].scale == rows_scale(r, k);
         if (!same) free_columns(&x->of, r->columns);
         if (!same) rows_again(r);
         code = work_end(&x->work, same ? EXIT_DONE : find_columns(x, r), false);
@@ -279,7 +298,10 @@ static int put_columns(top *x, const columns *c, const top_column *of, const cha
     for (int k = 0; k < c->count && code == EXIT_DONE; k++) {
         const answer a = {.file = file,
                           .column = c->count > 1 ? c->of[k].name : NULL,
-                          .info = {.dtype = of[k].dtype, .count = of[k].added - of[k].nulls},
+                          .info = {.dtype = of[k].dtype,
+                                   .scale = of[k].scale,
+                                   .count = of[k].added - of[k].nulls},
+                          .scale = of[k].scale,
                           .nulls = of[k].nulls,
                           .values = bf_array_of(of[k].dtype, of[k].values, of[k].first),
                           .beside = of[k].index,
@@ -294,7 +316,9 @@ static int add_to_total(top *x, const char *file) {
     if (code == EXIT_DONE && !x->totals) code = make_columns(&x->totals, &x->total, file);
     for (int k = 0; k < x->total.count && code == EXIT_DONE; k++) {
         const bf_status st = join_columns(&x->totals[k], x->question, &x->of[k]);
-        if (st != BF_OK) code = fail_status(st, x->question->context, file);
+        if (st != BF_OK)
+            code = st == BF_E_OVERFLOW ? rows_refuse_scale(file)
+                                       : fail_status(st, x->question->context, file);
     }
     return code;
 }

@@ -11,6 +11,7 @@
 /* The first K numbers of a column, and those behind them that were added since they were found. */
 typedef struct top_column {
     bf_dtype dtype;
+    int scale; /* of integers */
     char *values;
     int64_t *index;  /* of the first ones */
     int64_t *behind; /* of those behind them; NULL: they are the last rows that were added */

@@ -42,7 +42,7 @@ static bf_value index_value(int64_t i) { return i < 0 ? (bf_value){.dtype = BF_N
 static bf_value value_of(const described *x, int i) {
     const bf_description *d = &x->values;
     if (i >= VALUES && !x->quantiles) return (bf_value){.dtype = BF_NONE};
-    if (i >= VALUES) return output_element(x->quantile, 0, x->quantiles, i - VALUES);
+    if (i >= VALUES) return output_element(x->quantile, x->scale, x->quantiles, i - VALUES);
     switch (i) {
     case 0: return number(d->n);
     case 1: return number(d->nan);
@@ -317,6 +317,7 @@ static int take_quantiles(const task *t, const quantiles *q, int k, described *d
     const bf_status st = quantiles_take(q, k, &found);
     if (st == BF_OK) {
         d->quantile = tagged_settle(found.values, found.count, found.info.dtype, found.to);
+        d->scale = found.info.scale;
         d->quantiles = found.values;
         return EXIT_DONE;
     }
@@ -382,7 +383,7 @@ static int describe_file(task *t, const char *name, list *x) {
     input format = o->input;
     format.text.table = true;
     how.nulls = true;
-    how.decimals = o->quantiles.n == 0;
+    how.decimals = true;
     if (o->quantiles.n > 0) how.keep = &x->limit;
     int code = ranks_agree(rows_open(&in.rows, name, &format, &how));
     if (code == EXIT_DONE) code = describe_columns(t, &in, x, began);

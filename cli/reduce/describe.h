@@ -11,7 +11,8 @@ typedef struct described {
     bf_description values;
     struct wanted_percents percents; /* of quantiles */
     void *quantiles;                 /* NULL: there are none */
-    bf_dtype quantile;               /* of them; BF_PAIR: tagged (work/tagged.h) */
+    bf_dtype quantile;               /* of them; BF_PAIR: tagged (work/tagged.h); */
+    int scale;                       /* of those that are integers */
     double seconds;
     int64_t nulls; /* rows that were left out, for they have no value */
 } described;

@@ -47,7 +47,7 @@ int many_open_results(many *x, bf_dtype dtype) {
     results_open(r, dtypes, all ? RESULTS_COLUMNS : 1, o->memory.results);
     r->skip = o->rules.nan == BF_NAN_SKIP;
     x->rules.empty = o->empty ? &x->empty : NULL;
-    return places_read_empty(o, dtypes[0], &x->empty);
+    return places_read_empty(o, dtypes[0], 0, &x->empty);
 }
 
 static int open_results(many *x) { return many_open_results(x, matrix_dtype(&x->input[0])); }

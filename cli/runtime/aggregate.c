@@ -1,10 +1,10 @@
 /* The options of group that ask for aggregates, and lists of what they are of. */
 #define _GNU_SOURCE /* strndup */
+#include "container/member.h"
 #include "runtime/operand.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool add_aggregate(options *o, struct wanted_aggregate wanted) {
     if (o->aggregate_count == OPTIONS_AGGREGATES) {
@@ -98,7 +98,8 @@ static bool add_items(options *o, const struct wanted_aggregate *list) {
 
 /* Without --by a V may be a file, whose name may have commas. */
 static bool is_one(const options *o, const char *values) {
-    return !values || (!o->by && access(values, F_OK) == 0);
+    struct stat st;
+    return !values || (!o->by && member_stat(values, &st));
 }
 
 int aggregates_list(options *o) {

@@ -1,5 +1,6 @@
 #include "runtime/clash.h"
 
+#include "container/member.h"
 #include "runtime/outfile.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static place place_of_stream(int fd) {
 static place place_of_input(const char *name) {
     struct stat st;
     if (strcmp(name, "-") == 0) return place_of_stream(STDIN_FILENO);
-    return stat(name, &st) == 0 ? place_of(&st) : (place){.known = false};
+    return member_stat(name, &st) ? place_of(&st) : (place){.known = false};
 }
 
 static place place_of_output(const char *name) {

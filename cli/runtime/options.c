@@ -1,5 +1,6 @@
 #include "runtime/options.h"
 
+#include "container/member.h"
 #include "input/guess.h"
 #include "input/source.h"
 #include "memory/temporary.h"
@@ -604,7 +605,7 @@ static bool has_parts(const options *o, const char *name) {
     struct stat st;
     if (!name) return true;
     if (strcmp(name, "-") == 0) return false;
-    if (stat(name, &st) != 0) return true;
+    if (!member_stat(name, &st)) return true;
     return S_ISREG(st.st_mode) && st.st_size > 0 && !source_reads_on(name, &o->input);
 }
 
@@ -629,6 +630,7 @@ static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
     const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_BY);
     const bool whole = o->on || o->by; /* rank 0 reads all */
+    if (ranks_count() == 1) return true;
     if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !whole) &&
         !ranks_alone())
         return false;

@@ -291,6 +291,16 @@ uint64_t text_round(const text_number *n, bf_dtype dtype) {
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
+bool text_units(const text_number *n, int scale, uint64_t *bits) {
+    text_number x = *n;
+    x.exponent = x.digits > 0 ? x.exponent + scale : 0;
+    for (; x.exponent < 0 && x.digits % 10 == 0; x.exponent++) x.digits /= 10;
+    for (; x.exponent > 0; x.exponent--)
+        if (__builtin_mul_overflow(x.digits, 10u, &x.digits)) return false;
+    x.integer = x.exponent == 0 && !x.other && !x.longer;
+    return text_integer(&x, BF_I64, bits);
+}
+
 bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits) {
     const bool is_signed = dtype >= BF_I8 && dtype <= BF_I64;
     const int width = dtype == BF_BOOL ? 1 : 8 * (int)bf_dtype_size(dtype) - is_signed;

@@ -44,6 +44,9 @@ uint64_t text_round(const text_number *n, bf_dtype dtype);
 /* The integer in the two's complement of 64 bits, if dtype (an integer one, or bool) holds it. */
 bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits);
 
+/* The same in units of 10^-scale, as i64. */
+bool text_units(const text_number *n, int scale, uint64_t *bits);
+
 /* The same as text_round to f64, at once where one multiplication or division of two exact doubles
  * gives the answer (Clinger, 1990). */
 static inline double text_double(const text_number *n);

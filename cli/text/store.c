@@ -34,14 +34,26 @@ static bool multiply(uint64_t *x, int power) {
     return true;
 }
 
+/* Why a number, without zeros at its end, is one of doubles; NULL: it may be an integer with this
+ * scale. */
+static const char *why_double(const text_number *x, int scale) {
+    if (x->other) return "no decimal number";
+    if (scale > BF_SCALE_MOST) return "more than 18 digits behind the point";
+    if (scale > 0 && (x->longer || x->digits > TEXT_FRACTION_MOST))
+        return "a fraction of more than 15 digits";
+    return x->longer ? "too many digits" : NULL;
+}
+
 void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
     const text_number x = shortened(n);
     const int scale = x.exponent < 0 ? -x.exponent : 0;
     uint64_t units = x.digits;
-    const bool is_float = x.other || x.longer || scale > BF_SCALE_MOST ||
-                          (scale > 0 && x.digits > TEXT_FRACTION_MOST);
-    const bool holds = !is_float && (scale > c->scale || multiply(&units, c->scale + x.exponent));
-    if (!holds || units > (uint64_t)INT64_MAX + x.negative) c->can &= ~(unsigned)CAN_I64;
+    const char *const why = why_double(&x, scale);
+    const bool holds = !why && (scale > c->scale || multiply(&units, c->scale + x.exponent));
+    if (!holds || units > (uint64_t)INT64_MAX + x.negative) {
+        c->can &= ~(unsigned)CAN_I64;
+        c->why = why ? why : "too many digits";
+    }
     if (!holds || scale > 0 || c->scale > 0 || (x.negative && units > 0))
         c->can &= ~(unsigned)CAN_U64;
     if (holds && scale > c->deepest) c->deepest = scale;

@@ -559,11 +559,13 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->can = text_has_numbers(rows, layout, k) ? numbers : 0;
         c->words = false;
         c->deepest = 0;
+        c->why = NULL;
         c->exact = layout->dtype != BF_NONE && !layout->inferred && (layout->kinds[k] & TEXT_KEYS);
         c->strict = k + 1 == layout->counted;
         c->key = layout->dtype == BF_NONE &&
                  (c->strict || (layout->kinds[k] & (TEXT_KEYS | TEXT_NUMBERS)) == TEXT_KEYS);
         c->codes = c->key && !(layout->kinds[k] & TEXT_ASKED);
+        if (layout->inferred) c->key = false; /* for it may be a value */
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
         c->both = c->strings.offsets && !c->only_strings && plain;
         c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;

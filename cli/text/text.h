@@ -176,12 +176,13 @@ enum { TEXT_INTEGERS = 1, TEXT_FLOATS = 2, TEXT_STRINGS = 4 };
  * integer is one in units of 10^-scale, as the candidate i64: unless it takes more than 15 digits,
  * for then it was a double. */
 typedef struct text_column {
-    void *integers; /* i64 and u64 have the same bits */
-    int scale;      /* of the integers: set by the caller; u64 has scale 0 */
-    int deepest;    /* the least scale that all of them have; above `scale`, some were not held */
-    void *floats;   /* f64, or the dtype asked for */
-    unsigned can;   /* bit i: all numbers are candidate i's */
-    bool words;     /* some field is no number */
+    void *integers;  /* i64 and u64 have the same bits */
+    int scale;       /* of the integers: set by the caller; u64 has scale 0 */
+    int deepest;     /* the least scale that all of them have; above `scale`, some were not held */
+    void *floats;    /* f64, or the dtype asked for */
+    unsigned can;    /* bit i: all numbers are candidate i's */
+    const char *why; /* the last number that is no such integer is none; NULL: there is none */
+    bool words;      /* some field is no number */
     text_strings strings;
     bool only_strings, only_numbers, both; /* may be read the short way */
     bool exact;     /* keys of the dtype asked for: what it does not hold is refused */

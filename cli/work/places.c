@@ -1,5 +1,6 @@
 #include "work/places.h"
 
+#include "runtime/output.h"
 #include "runtime/report.h"
 #include "text/number.h"
 
@@ -35,7 +36,7 @@ int places_check_line(const options *o) {
     return EXIT_DONE;
 }
 
-int places_read_empty(const options *o, bf_dtype dtype, bf_value *empty) {
+int places_read_empty(const options *o, bf_dtype dtype, int scale, bf_value *empty) {
     char text[EMPTY_TEXT + TEXT_SLACK] = "";
     const size_t n = o->empty ? strlen(o->empty) : 0;
     text_number number;
@@ -44,10 +45,11 @@ int places_read_empty(const options *o, bf_dtype dtype, bf_value *empty) {
     if (n < EMPTY_TEXT) memcpy(text, o->empty, n);
     bool good = n < EMPTY_TEXT && text_parse_token(text, n, &number);
     if (good && dtype >= BF_F16) bits = text_round(&number, dtype);
-    if (good && dtype < BF_F16) good = text_integer(&number, dtype, &bits);
+    if (good && dtype < BF_F16)
+        good = scale > 0 ? text_units(&number, scale, &bits) : text_integer(&number, dtype, &bits);
     if (!good)
         return fail(EXIT_USAGE, NULL, "bad operand of --empty: '%s' is no %s", o->empty,
-                    bf_dtype_name(dtype));
+                    output_dtype(dtype, scale));
     empty->dtype = dtype;
     memcpy(&empty->as, &bits, sizeof bits);
     return EXIT_DONE;

@@ -25,8 +25,8 @@ typedef struct places {
 /* Refuses options that do not go with each other, or with results of many. */
 int places_check_line(const options *o);
 
-/* Takes --empty, if it is given, as a result of this dtype. */
-int places_read_empty(const options *o, bf_dtype dtype, bf_value *empty);
+/* Takes --empty, if it is given, as a result of this dtype, and of an integer of this scale. */
+int places_read_empty(const options *o, bf_dtype dtype, int scale, bf_value *empty);
 
 /* Reads the offsets or the index. Close it in either case. */
 int places_open(places *p, const options *o, bf_context *context);

@@ -3,6 +3,7 @@
 #include "work/places.h"
 #include "work/ranks.h"
 #include "work/share.h"
+#include "work/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,9 +79,10 @@ static bool open_search(quantiles *q, const quantiles_search *s, int columns) {
     q->parts = n > 0 ? (n + BF_QUANTILES_MAX - 1) / BF_QUANTILES_MAX : 1;
     q->of = malloc((size_t)(n + 1) * sizeof *q->of);
     q->found = calloc((size_t)(columns * q->parts), sizeof(bf_quantiles *));
+    q->scales = calloc((size_t)columns, sizeof *q->scales);
     q->sums = calloc((size_t)columns, sizeof(bf_state *));
     q->things = calloc((size_t)count_things(q), sizeof *q->things);
-    if (!q->of || !q->found || !q->sums || !q->things) return false;
+    if (!q->of || !q->found || !q->scales || !q->sums || !q->things) return false;
     for (int i = 0; i < n; i++) q->of[i] = s->percents.at[i] / 100;
     for (int i = 0; i < columns * q->parts; i++) q->things[i].quantiles = &q->found[i];
     for (int k = 0; k < columns && s->infinities; k++)
@@ -103,18 +105,25 @@ void quantiles_free(quantiles *q) {
     drop_objects(q);
     free(q->of);
     free(q->found);
+    free(q->scales);
     free(q->sums);
     free(q->things);
 }
 
+static void raise_scale(quantiles *q, int k, int scale) {
+    if (scale > q->scales[k]) q->scales[k] = scale;
+}
+
 /* Makes the objects of column k. */
 static int make_column(quantiles *q, int k, bf_dtype dtype, const char *name) {
+    const int scale = dtype == BF_I64 ? q->scales[k] : 0;
     const quantiles_search *s = q->search;
     const bool median = s->percents.n == 0;
     bf_value empty;
-    bf_order_options rules = BF_ORDER_OPTIONS(.nan = s->options->rules.nan, .method = s->method);
+    bf_order_options rules =
+        BF_ORDER_OPTIONS(.nan = s->options->rules.nan, .method = s->method, .scale = scale);
     if (s->options->empty) rules.empty = &empty;
-    const int code = places_read_empty(s->options, dtype_of_values(s, dtype), &empty);
+    const int code = places_read_empty(s->options, dtype_of_values(s, dtype), scale, &empty);
     bf_status st = BF_OK;
     if (code != EXIT_DONE) return code;
     for (int p = 0; p < q->parts && st == BF_OK; p++) {
@@ -129,8 +138,10 @@ static int make_column(quantiles *q, int k, bf_dtype dtype, const char *name) {
 static int make_objects(quantiles *q, const rows *r) {
     int code = EXIT_DONE;
     drop_objects(q);
-    for (int k = 0; k < q->columns && code == EXIT_DONE; k++)
+    for (int k = 0; k < q->columns && code == EXIT_DONE; k++) {
+        raise_scale(q, k, rows_scale(r, k));
         code = make_column(q, k, rows_dtype(r, k), r->source.name);
+    }
     return code;
 }
 
@@ -152,15 +163,33 @@ static int pass_failed(const quantiles *q, bf_status st, const char *name) {
     return fail(EXIT_DATA, name, "it changed while it was read %d times", q->pass + 1);
 }
 
+/* Absorbs integers of a lower scale. */
+static bf_status absorb_refined(const quantiles *q, int k, const bf_array *numbers, int by) {
+    const int64_t n = numbers->shape[0];
+    int64_t *units = malloc((size_t)n * sizeof *units + 1);
+    if (!units) return BF_E_MEMORY;
+    memcpy(units, numbers->data, (size_t)n * sizeof *units);
+    const bf_array refined = bf_array_of(BF_I64, units, n);
+    const bf_status st = units_refine(units, n, by) ? absorb_column(q, k, &refined) : BF_E_OVERFLOW;
+    free(units);
+    return st;
+}
+
+static bf_status absorb_numbers(const quantiles *q, const rows *r, int k, const bf_array *numbers) {
+    const int by = rows_dtype(r, k) == BF_I64 ? q->scales[k] - rows_scale(r, k) : 0;
+    return by > 0 ? absorb_refined(q, k, numbers, by) : absorb_column(q, k, numbers);
+}
+
 static int absorb_chunk(const quantiles *q, rows *r, const rows_chunk *chunk) {
     bf_status st = BF_OK;
     for (int k = 0; k < q->columns && st == BF_OK; k++) {
         rows_numbers present;
         st = rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present)
-                 ? absorb_column(q, k, &present.numbers)
+                 ? absorb_numbers(q, r, k, &present.numbers)
                  : BF_E_MEMORY;
     }
     if (st == BF_OK) return EXIT_DONE;
+    if (st == BF_E_OVERFLOW) return rows_refuse_scale(r->source.name);
     const int code = source_check(&r->source);
     return code == EXIT_DONE ? pass_failed(q, st, r->source.name) : code;
 }
@@ -266,8 +295,17 @@ static int find_all(quantiles *q, quantiles_input *inputs, int n) {
     return code;
 }
 
+/* Of several inputs, it is known what their columns are. */
+static void match_scales(quantiles *q, const quantiles_input *inputs, int n) {
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < q->columns; k++)
+            raise_scale(
+                q, k, inputs[i].kinds ? inputs[i].kinds[k].scale : rows_scale(&inputs[i].rows, k));
+}
+
 int quantiles_find(quantiles *q, const quantiles_search *s, quantiles_input *inputs, int n) {
     const bool opened = open_search(q, s, inputs[0].columns);
+    if (opened && n > 1) match_scales(q, inputs, n);
     const int code = ranks_agree(opened ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL));
     return code == EXIT_DONE ? find_all(q, inputs, n) : code;
 }
@@ -288,7 +326,11 @@ bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_quantiles_describe(found[0], &info);
     if (q->sums[k]) bf_state_describe(q->sums[k], &state);
     *column = (quantiles_column){
-        .info = {.dtype = info.dtype, .count = info.all, .nan = info.nan, .inf = state.inf},
+        .info = {.dtype = info.dtype,
+                 .scale = info.scale,
+                 .count = info.all,
+                 .nan = info.nan,
+                 .inf = state.inf},
         .to = info.to,
         .nulls = q->seen - info.all,
         .count = q->search->percents.n > 0 ? q->search->percents.n : 1,

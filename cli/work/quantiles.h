@@ -40,6 +40,7 @@ typedef struct quantiles {
     const quantiles_search *search;
     int columns, parts;   /* parts: objects of each column */
     double *of;           /* what they look for, from 0 to 1 */
+    int *scales;          /* of each column, if it is of integers: the greatest of all inputs */
     bf_quantiles **found; /* [column][part] */
     bf_state **sums;      /* of each column, if infinities are counted */
     work_thing *things;   /* all of these objects */
@@ -54,7 +55,7 @@ void quantiles_free(quantiles *q);
 
 /* What was found of a column. */
 typedef struct quantiles_column {
-    bf_state_info info; /* dtype, count, nan; inf if infinities were counted */
+    bf_state_info info; /* dtype, scale, count, nan; inf if infinities were counted */
     bf_dtype to;        /* of values between elements */
     int count;          /* of values */
     tagged *values;     /* to be freed */

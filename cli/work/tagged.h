@@ -20,7 +20,8 @@ bool tagged_wanted(bf_dtype dtype, bf_dtype to);
  * stay tagged beside others. Returns the dtype; BF_PAIR: tagged. */
 bf_dtype tagged_settle(tagged *results, int64_t n, bf_dtype dtype, bf_dtype to);
 
-/* Gives n results this dtype, in place: their own, or BF_F64. Returns it. */
-bf_dtype tagged_make(tagged *results, int64_t n, bf_dtype dtype);
+/* Gives n results this dtype, in place: their own, or BF_F64, to which integers of that scale are
+ * rounded. Returns it. */
+bf_dtype tagged_make(tagged *results, int64_t n, bf_dtype dtype, int scale);
 
 #endif

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* asprintf */
 #include "work/work.h"
 
+#include "container/member.h"
 #include "input/source.h"
 #include "runtime/outfile.h"
 #include "work/ranks.h"
@@ -25,7 +26,7 @@ static const char *put_file(FILE *f, const options *o, const char *name) {
     static const char none[] = "this is none, and cannot be read again";
     struct stat st;
     if (strcmp(name, "-") == 0) return none;
-    const bool there = stat(name, &st) == 0;
+    const bool there = member_stat(name, &st);
     if (there && !S_ISREG(st.st_mode)) return none;
     if (source_reads_on(name, &o->input))
         return "this is compressed, or text that is decoded: it cannot be read from the middle on";

@@ -13,6 +13,9 @@ record: that takes several times as long as a sum, and without NumPy ten times l
 sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only
 on the values, not on threads, instruction set, device or machine.
 
+Columns of decimals, of a precision up to 18, are taken by whole reductions, describe and State: their
+results are decimal.Decimal, as with scale=. All else refuses them.
+
     >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
     array([2., 2., 2.])
@@ -32,6 +35,9 @@ Functions have these keyword arguments, where they apply:
                calls it
     overflow   "error" (default): a product of integers beyond 128 bits is refused; "wrap": it is
                taken modulo 2^64
+    scale      0 (default) to 18: integers stand for themselves times 10^-scale. Sums, extremes, squares and
+               dot products are an exact decimal.Decimal; means, deviations and norms are divided by the
+               power of ten before they are rounded, once. Not of prod and floats
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
                any dtype for contiguous bytes; no element is converted. Every dtype is given as "f64",
                "float64", "f8", "<f8", or by one of NumPy or PyTorch; "i8" and "u8" have 8 bits
@@ -237,17 +243,37 @@ def _number(table, what, name):
     return table[name]
 
 
-def _options(nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, **unknown):
+def _options(
+    nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, scale=0, **unknown
+):
     if unknown:
         _library.refuse_unknown(unknown)
     ddof = ddof if correction is None else correction
     options = _library.ReduceOptions(
         0, _number(NAN_POLICIES, "nan policy", nan),
         DTYPES[dtype_name(out_dtype)] if out_dtype is not None else 0, whole(ddof, c_int),
-        _number(OVERFLOW_POLICIES, "overflow policy", overflow),
+        _number(OVERFLOW_POLICIES, "overflow policy", overflow), None, whole(scale, c_int),
     )  # fmt: skip
     options.size = _library.ctypes.sizeof(options)
     return byref(options)
+
+
+def _scale_of(views, given=None):
+    """Returns the scale of decimals, which the caller may give, too; None: they are none."""
+    scales = {view.scale for view in views} - {None}
+    if not scales:
+        return given
+    if given is not None:
+        scales.add(given)
+    if len(scales) > 1 or any(view.scale is None for view in views):
+        found = ", ".join(str(view.scale or 0) for view in views)
+        raise ArgumentError(f"decimals of scale {found}" + (f", not {given}" if given is not None else ""))
+    return scales.pop()
+
+
+def _options_of(views, /, *, scale=None, **options):
+    """Returns the options of a call, with the scale of the decimals that it takes."""
+    return _options(scale=_scale_of(views, scale) or 0, **options)
 
 
 # ---- small calls ----------------------------------------------------------------------------------
@@ -301,11 +327,11 @@ def _reduce(op, x, axis, keepdims, /, *, dtype=None, null="error", context=None,
         if value is not None:
             return value
     context = context or _default_context()
-    view = View(x, dtype, null)
+    view = View(x, dtype, null, decimals=True)
     value = _library.Value()
     context._call(
         lib.bf_reduce, context._handle, OPS[op], byref(view.array),
-        _options(**options), byref(value),
+        _options_of([view], **options), byref(value),
     )  # fmt: skip
     return to_python(value)
 
@@ -319,6 +345,8 @@ def sum(x, axis=None, keepdims=False, **options):
 
     >>> bitfold.sum(numpy.array([1e20, 1, -1e20]))
     1.0
+    >>> bitfold.sum(numpy.array([110, 220]), scale=2)  # of 1.10 and 2.20
+    Decimal('3.3')
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)
     array([2., 2., 2.])
     """
@@ -477,15 +505,20 @@ def describe(x, *, dtype=None, null="error", context=None, **options):
     if columns is not None:
         return _descriptions(columns, dtype=dtype, null=null, context=context, **options)
     context = context or _default_context()
-    rules = _options(**options)
-    (view,), valid = whole_views([(x, dtype)]) if null == "skip" else ([View(x, dtype, null)], None)
+    skip, views, valid = null == "skip", None, None
+    if skip:
+        views, valid = whole_views([(x, dtype)], decimals=True)
+    else:
+        views = [View(x, dtype, null, decimals=True)]
     if valid is not None:
-        state = State("describe", view.dtype, context)
-        return absorb_valid(state, view, valid).result(**options)
+        scale = _scale_of(views, options.pop("scale", None)) or 0
+        state = State("describe", views[0].dtype, context, scale)
+        return absorb_valid(state, views[0], valid).result(**options)
     description = _library.sized(_library.Description)
     context._call(
-        lib.bf_describe, context._handle, byref(view.array), rules, byref(description)
-    )
+        lib.bf_describe, context._handle, byref(views[0].array), _options_of(views, **options),
+        byref(description),
+    )  # fmt: skip
     return _description(description)
 
 
@@ -536,11 +569,11 @@ def dot(a, b, axis=None, keepdims=False, **options):
 
 def _dot(a, b, /, *, dtype=None, null="error", context=None, **options):
     context = context or _default_context()
-    views = views_of(null, (a, dtype), (b, dtype))
+    views = views_of(null, (a, dtype), (b, dtype), decimals=True)
     value = _library.Value()
     context._call(
         lib.bf_dot, context._handle, byref(views[0].array), byref(views[1].array),
-        _options(**options), byref(value),
+        _options_of(views, **options), byref(value),
     )  # fmt: skip
     return to_python(value)
 
@@ -557,7 +590,7 @@ def vecdot(a, b, *, axis=-1, **options):
     return dot(a, b, axis=axis, **options)
 
 
-StateInfo = namedtuple("StateInfo", "op dtype count nan inf next")
+StateInfo = namedtuple("StateInfo", "op dtype count nan inf next scale")
 
 
 class State(Mergeable):
@@ -567,24 +600,32 @@ class State(Mergeable):
     describe and prod of floats depend on the index of each element: call seek() for a part that does
     not start at index 0.
 
-    op: any operation, or "describe". Errors: DtypeError and ShapeError (arrays that do not fit the state,
+    op: any operation, or "describe". scale: integers stand for themselves times 10^-scale, and results are
+    decimals; states of different scales merge exactly, and the greater scale is that of both. Columns of
+    decimals have their own scale, up to the state's. Errors: DtypeError and ShapeError (arrays that do not fit the state,
     or each other), StateError (merge and retract: of another op or dtype; indices that overlap; more than
-    there is to take out), ArgumentError (retract: a state of min, max, argmin, argmax, describe or prod),
-    EmptyError and RangeError (result: there is none, or it is too large).
+    there is to take out), ArgumentError (retract: a state of min, max, argmin, argmax, describe or prod;
+    decimals of a greater scale), EmptyError and RangeError (result: there is none, or it is too large; an
+    element that the dtype does not hold in the unit of a greater scale).
 
     >>> state = bitfold.State("sum", "f64").absorb(numpy.array([1e20, 1]))
     >>> state += bitfold.State("sum", "f64").absorb(numpy.array([-1e20]))
     >>> bitfold.State.load(state.save()).result()
     1.0
+    >>> cents = bitfold.State("sum", "i64", scale=2).absorb(numpy.array([110]))  # 1.10
+    >>> (cents + bitfold.State("sum", "i64").absorb(numpy.array([2]))).result()
+    Decimal('3.1')
     """
 
-    def __init__(self, op, dtype, context=None):
+    def __init__(self, op, dtype, context=None, scale=0):
         self._context = context or _default_context()
         self._handle = c_void_p()
         self._context._call(
             lib.bf_state_create, self._context._handle, _number(OPS, "operation", op),
             DTYPES[dtype_name(dtype)], byref(self._handle),
         )  # fmt: skip
+        if scale:
+            self._context._call(lib.bf_state_rescale, self._handle, whole(scale, c_int))
 
     def __del__(self):
         if getattr(self, "_handle", None):
@@ -597,17 +638,34 @@ class State(Mergeable):
         dtype = self._dtype(dtype)
         given = [(each, dtype) for each in (x, y) if each is not None]
         op = self.info().op if null == "skip" else None
+        valid = None
         if op in ("argmin", "argmax"):
             refuse_positions(op, null)
         if op == "describe" and y is None:
-            views, valid = whole_views(given)
-            if valid is not None:
-                return absorb_valid(self, views[0], valid)
+            views, valid = whole_views(given, decimals=True)
         else:
-            views = views_of(null, *given)
-        function = lib.bf_state_absorb if y is None else lib.bf_state_absorb_pair
+            views = views_of(null, *given, decimals=True)
+        scale = _scale_of(views)
+        if scale in (None, self.info().scale):
+            return self._absorb(views, valid)
+        return self.merge(self._part_of(scale)._absorb(views, valid))
+
+    def _absorb(self, views, valid):
+        if valid is not None:
+            return absorb_valid(self, views[0], valid)
+        function = lib.bf_state_absorb if len(views) == 1 else lib.bf_state_absorb_pair
         self._context._call(function, self._handle, *(byref(view.array) for view in views))
         return self
+
+    def _part_of(self, scale):
+        """Returns an empty state of a lower scale, for decimals that follow what this one holds."""
+        kind = self.info()
+        if scale > kind.scale:
+            raise ArgumentError(
+                f"decimals of scale {scale} in a state of scale {kind.scale}: State(..., scale={scale}) takes them"
+            )
+        part = State(kind.op, kind.dtype, self._context, scale)
+        return part.seek(kind.next) if kind.op in ("argmin", "argmax", "describe") else part
 
     def absorb_shards(self, x, y=None, *, dtype=None):
         """Absorbs a list of arrays in turn, the shards of one; for "dot", two lists. A shard may be in
@@ -671,7 +729,9 @@ class State(Mergeable):
         info = _library.sized(_library.StateInfo)
         self._context._call(lib.bf_state_describe, self._handle, byref(info))
         op = next(name for name, number in OPS.items() if number == info.op)
-        return StateInfo(op, NAMES[info.dtype], info.count, info.nan, info.inf, info.next)
+        return StateInfo(
+            op, NAMES[info.dtype], info.count, info.nan, info.inf, info.next, info.scale
+        )
 
     def words(self):
         """Returns the state as a new array of i64, for MPI and NCCL. For sum, mean, var, std, sumsq,

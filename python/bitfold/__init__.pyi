@@ -96,6 +96,7 @@ _Method: TypeAlias = Literal[
     "normal_unbiased",
 ]
 _Number: TypeAlias = int | float
+_Exact: TypeAlias = _Number | Any  # of a scale a decimal.Decimal: Any, so that others need no cast
 _Axis: TypeAlias = int | Sequence[int]
 
 class _Rules(TypedDict, total=False):
@@ -104,6 +105,7 @@ class _Rules(TypedDict, total=False):
     ddof: int
     correction: int | None
     overflow: _Overflow
+    scale: int
 
 class _Options(_Rules, total=False):
     dtype: _Dtype | None
@@ -119,7 +121,7 @@ class _OfMany(_Options, total=False):
 @overload
 def sum(
     x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> _Number: ...
+) -> _Exact: ...
 @overload
 def sum(
     x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
@@ -167,7 +169,7 @@ def norm(
 @overload
 def sumsq(
     x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> _Number: ...
+) -> _Exact: ...
 @overload
 def sumsq(
     x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
@@ -175,7 +177,7 @@ def sumsq(
 @overload
 def min(
     x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> _Number: ...
+) -> _Exact: ...
 @overload
 def min(
     x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
@@ -183,7 +185,7 @@ def min(
 @overload
 def max(
     x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> _Number: ...
+) -> _Exact: ...
 @overload
 def max(
     x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
@@ -211,7 +213,7 @@ def dot(
     axis: None = None,
     keepdims: Literal[False] = False,
     **options: Unpack[_Options],
-) -> _Number: ...
+) -> _Exact: ...
 @overload
 def dot(
     a: _ArrayLike,
@@ -228,11 +230,11 @@ class Description(NamedTuple):
     n: int
     nan: int
     inf: int
-    min: _Number | None
+    min: _Exact | None
     argmin: int | None
-    max: _Number | None
+    max: _Exact | None
     argmax: int | None
-    sum: _Number
+    sum: _Exact
     mean: float | None
     std: float | None
 
@@ -337,10 +339,15 @@ class StateInfo(NamedTuple):
     nan: int
     inf: int
     next: int
+    scale: int
 
 class State(_Mergeable):
     def __init__(
-        self, op: _StateOperation, dtype: _Dtype, context: Context | None = None
+        self,
+        op: _StateOperation,
+        dtype: _Dtype,
+        context: Context | None = None,
+        scale: int = 0,
     ) -> None: ...
     def absorb(
         self,
@@ -885,7 +892,7 @@ class Groups(_Mergeable):
     def clear(self) -> None: ...
     def list(self) -> tuple[_Array, _Array]: ...
     def result(self, which: int, *, fits: bool = False, **options: Unpack[_Rules]) -> _Array: ...
-    def result_list(self, which: int, **options: Unpack[_Rules]) -> builtins.list[_Number]: ...
+    def result_list(self, which: int, **options: Unpack[_Rules]) -> builtins.list[_Exact]: ...
 
 def join(
     a: _ArrayLike,

@@ -6,12 +6,13 @@ import functools
 import math
 import struct
 import sys
+from decimal import Decimal
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
 from ._dtypes import BY_KIND, KIND_OF_CODE, NAMES, SIZES, dtype_name, is_foreign, names_foreign
 from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_arrow, read_dlpack
 from ._result import TYPESTR, Result, new_result
-from ._library import DTYPES, I192, MAX_DIMS, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, lib, whole
+from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, lib, whole
 
 
 class _Buffer(ctypes.Structure):
@@ -37,10 +38,11 @@ class View:
     """An object's memory as a bf_array, in `array`. The memory stays valid while the view exists. What
     no bf_array can say, another byte order and strides of no whole elements, is copied. null: what
     becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other choice); of
-    KEEP, `valid` is an array of bools, or None if there are no NULLs."""
+    KEEP, `valid` is an array of bools, or None if there are no NULLs. decimals: Arrow's are taken, as i64
+    in units of 10^-scale; `scale` is None of all others."""
 
-    def __init__(self, x, dtype=None, null=None):
-        self._buffer = self.valid = None
+    def __init__(self, x, dtype=None, null=None, decimals=False):
+        self._buffer = self.valid = self.scale = None
         self._object = x  # keeps the memory alive; an interface does not
         named = getattr(getattr(x, "dtype", None), "name", None)  # ml_dtypes' are void but for this
         wanted = "bf16" if dtype is None and named == "bfloat16" else dtype and dtype_name(dtype)
@@ -59,7 +61,7 @@ class View:
         elif hasattr(x, "__array_interface__"):
             read, interface = self._from_interface, x.__array_interface__
         else:
-            read, interface = self._from_exchange, (x, null)
+            read, interface = self._from_exchange, (x, null, decimals)
         pointer, name, size, shape, strides, foreign = read(interface, wanted)
         if name != wanted and wanted is not None:
             foreign = foreign or (size == 1 or name is None) and names_foreign(dtype)
@@ -97,12 +99,14 @@ class View:
     def _from_exchange(self, source, _):
         """Reads an object of pandas, whose __array__ keeps a NaN what it is; or one of Arrow; or of
         DLPack; or what else makes an array of itself."""
-        x, null = source
+        x, null, decimals = source
         if _library_of(x) == "pandas" and hasattr(type(x), "array"):
             x = x.array  # where a Series or an Index has its values
         arrow = None if _is_plain(x) else arrow_of(x)
         if arrow is not None:
-            array, self._owner, self.valid = read_arrow(arrow, null, NAMES, SIZES)
+            array, self._owner, self.valid, self.scale = read_arrow(arrow, null, NAMES, SIZES)
+            if self.scale is not None and not decimals:
+                raise DtypeError("a column of decimals, which this call does not take: cast it")
             self.readonly = True
         elif hasattr(x, "__dlpack__"):
             array, self.readonly, self._owner = read_dlpack(x)
@@ -247,7 +251,8 @@ def _format_name(text, size, wanted):
     name = BY_KIND.get(f"{kind}{size}")
     is_raw = code.lstrip("0123456789") == "x"
     if name is None and not (is_raw and wanted and SIZES[wanted] == size):
-        raise DtypeError(f"data of format {text!r} are not supported")
+        hint = ": pyarrow.array() makes a column of objects that are decimals" if code == "O" else ""
+        raise DtypeError(f"data of format {text!r} are not supported{hint}")
     return name, is_foreign(">" if order == "!" else order, size)
 
 
@@ -333,8 +338,12 @@ def _array(pointer, name, size, shape, strides):
 
 
 def to_python(value):
-    """Returns a bf_value as bool, int or float."""
+    """Returns a bf_value as bool, int or float; of a scale as the decimal that it stands for."""
     held = value.as_
+    if value.scale:
+        text = ctypes.create_string_buffer(VALUE_TEXT)
+        lib.bf_value_format(byref(value), text)
+        return Decimal(text.value.decode())
     if value.dtype == I192:
         return int.from_bytes(bytes(held.i192), sys.byteorder, signed=True)
     name = NAMES[value.dtype]

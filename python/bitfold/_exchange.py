@@ -276,15 +276,65 @@ def compact(array, bits, size):
     return _line(ctypes.addressof(memory), array.dtype, n.value), memory
 
 
+_MOST_DIGITS = 18  # that 64 bits hold, whatever the digits
+
+
+def _decimals_of(schema):
+    """Returns the bits of a column's decimals and their scale; of others None twice."""
+    format = (schema.format or b"").decode(errors="replace")
+    if not format.startswith("d:"):
+        return None, None
+    digits, scale, *bits = map(int, format[2:].split(","))
+    if digits > _MOST_DIGITS:
+        raise DtypeError(
+            f"decimals of {digits} digits: bitfold takes {_MOST_DIGITS}, so cast to precision {_MOST_DIGITS}"
+        )
+    return bits[0] if bits else 128, scale
+
+
+def _units_of(column, bits):
+    """Returns a column with the decimals of another as i64: their low words, or the same memory."""
+    from ._map import copy_array
+
+    seen, nulls = Array(), c_int64()  # the library says whether it is well formed
+    _call(
+        lib.bf_array_from_arrow, byref(_schema_of(b"l")), byref(column), byref(seen), byref(nulls)
+    )
+    if bits == 64 or column.length == 0:
+        return column
+    values = (c_void_p * 2).from_address(column.buffers)[1]
+    first, valid = column.offset % 8, _bits_of(column)
+    given = _line(values + column.offset * bits // 8, DTYPES["i32" if bits == 32 else "i64"], column.length)
+    given.strides[0] = max(bits // 64, 1)
+    memory = ctypes.create_string_buffer(8 * (first + column.length))
+    copy_array(given, _line(ctypes.addressof(memory) + 8 * first, DTYPES["i64"], column.length))
+    made = _new_column(
+        column.length, first, valid and valid + column.offset // 8, ctypes.addressof(memory)
+    )
+    made._memory = memory
+    return made
+
+
 def read_arrow(x, null, names, sizes):
-    """Returns (array, owner, valid) of an object with an Arrow C interface. null: "error" refuses NULLs,
-    "skip" leaves them out, which copies the others; KEEP keeps them, and then valid is an array of
+    """Returns (array, owner, valid, scale) of an object with an Arrow C interface. null: "error" refuses
+    NULLs, "skip" leaves them out, which copies the others; KEEP keeps them, and then valid is an array of
     bools, or None if there are none. A column in one chunk without NULLs is not copied, unless it has
-    bools."""
+    bools or decimals. Decimals are i64 in units of 10^-scale; of others scale is None."""
     schema, columns, device, owners = _read_arrow(x)
     schema, columns = _only_column(schema, columns)
+    bits, scale = _decimals_of(schema)
     if device is not None and (device.device_type != CPU or device.sync_event):
-        return _read_on_device(schema, columns[0], device), owners, None
+        if bits:
+            raise DtypeError("decimals on a device: bring them to the host's memory")
+        return _read_on_device(schema, columns[0], device), owners, None, None
+    if bits:
+        schema, columns = _schema_of(b"l"), [_units_of(column, bits) for column in columns]
+        owners.append(columns)
+    return *_read_columns(schema, columns, owners, null, names, sizes), scale
+
+
+def _read_columns(schema, columns, owners, null, names, sizes):
+    """Returns (array, owner, valid) of a column in chunks."""
     array, nulls = Array(), c_int64()
     if schema.format == b"b":
         name = "bool"

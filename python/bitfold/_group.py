@@ -197,6 +197,7 @@ class Groups(Mergeable):
         Sums of integers are int64, or uint64 if the values are unsigned. If one does not fit,
         RangeError is raised. overflow="wrap" gives sums modulo 2^64 instead; fits=True also returns
         an array of bools that are true where the sum fits; out_dtype rounds sums to floats.
+        With scale= integers are in units of 10^-scale (of sumsq 10^-(2 * scale)), as the values are.
         result_list() returns integers of any size.
         """
         from . import _options
@@ -210,7 +211,13 @@ class Groups(Mergeable):
         return (values, fitting) if fits else values
 
     def result_list(self, which, **options):
-        """Returns the same as a list of numbers, which takes longer. Integers have any size."""
+        """Returns the same as a list of numbers, which takes longer. Integers have any size, and with
+        scale= they are decimals.
+
+        >>> cents = bitfold.Groups("i64", [("sum", "i64")])
+        >>> cents.absorb(numpy.array([7, 3, 7]), numpy.array([110, 5, 220])).result_list(0, scale=2)
+        [Decimal('0.05'), Decimal('3.3')]
+        """
         from . import _options
 
         with self._context._lock:

@@ -122,7 +122,7 @@ class _As(ctypes.Union):
 class Value(ctypes.Structure):
     """bf_value"""
 
-    _fields_ = [("dtype", c_int), ("as_", _As)]
+    _fields_ = [("dtype", c_int), ("scale", c_int32), ("as_", _As)]
 
 
 def sized(struct):
@@ -153,7 +153,7 @@ class ReduceOptions(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int),
-        ("overflow", c_int), ("empty", POINTER(Value)),
+        ("overflow", c_int), ("empty", POINTER(Value)), ("scale", c_int),
     ]  # fmt: skip
 
 
@@ -162,7 +162,7 @@ class StateInfo(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("op", c_int), ("dtype", c_int),
-        ("count", c_int64), ("nan", c_int64), ("inf", c_int64), ("next", c_int64),
+        ("count", c_int64), ("nan", c_int64), ("inf", c_int64), ("next", c_int64), ("scale", c_int),
     ]  # fmt: skip
 
 
@@ -213,6 +213,7 @@ _SIGNATURES = {
     "bf_state_absorb_shards": (c_int, c_void_p, POINTER(Array), c_int),
     "bf_state_absorb_pair_shards": (c_int, c_void_p, POINTER(Array), POINTER(Array), c_int),
     "bf_state_seek": (c_int, c_void_p, c_int64),
+    "bf_state_rescale": (c_int, c_void_p, c_int),
     "bf_state_merge": (c_int, c_void_p, c_void_p),
     "bf_state_retract": (c_int, c_void_p, c_void_p),
     "bf_state_words_info": (c_int, c_void_p, POINTER(WordsInfo)),

@@ -12,11 +12,11 @@ from ._library import ArgumentError, ShapeError, lib
 from ._result import _RELEASE
 
 
-def views_of(null, *given):
+def views_of(null, *given, decimals=False):
     """Returns views of arrays, given as pairs of one and its dtype or None, without the rows to skip."""
     if null != "skip" or len(given) == 1:
-        return [View(x, dtype, null) for x, dtype in given]
-    views, valid = whole_views(given)
+        return [View(x, dtype, null, decimals) for x, dtype in given]
+    views, valid = whole_views(given, decimals)
     return views if valid is None else compacted(views, valid)
 
 
@@ -31,12 +31,12 @@ def segment_views_of(null, offsets, *given):
     return compacted(views, valid), View(_moved(offsets, valid))
 
 
-def whole_views(given):
+def whole_views(given, decimals=False):
     """Returns views with their NULLs, and an array of bools, true for the rows without any; None: all are
     so."""
     from . import map
 
-    views = [View(x, dtype, KEEP) for x, dtype in given]
+    views = [View(x, dtype, KEEP, decimals) for x, dtype in given]
     masks = [view.valid for view in views if view.valid is not None]
     if not masks:
         return views, None
@@ -57,11 +57,11 @@ def absorb_valid(state, view, valid):
     without those between them that are left out, which moves no later one of the few."""
     from . import State
 
-    first, dtype = state.info().next, state.info().dtype
+    kind = state.info()
     compacted([view], valid)
-    n, end = view.array.shape[0], first + len(valid)
-    part = State("describe", dtype, state._context)
-    ranks = _indexed_of(State("describe", dtype, state._context), view.array)
+    n, first, end = view.array.shape[0], kind.next, kind.next + len(valid)
+    part = State("describe", kind.dtype, state._context, kind.scale)
+    ranks = _indexed_of(State("describe", kind.dtype, state._context), view.array)
     for (rank, row), after in zip(_rows_of(valid, ranks), [*ranks[1:], n]):
         _absorb_slice(part.seek(first + row), view.array, rank, after)
     part.seek(end)

@@ -50,6 +50,7 @@ COMMANDS = [
     "join --count 900 late k.npy", "join lines late --count 700", "join x.npy k.npy", "join bad one",
     "join fortran.npy x.npy", "join tiny.npy tiny.npy", "join empty.npy empty.npy",
     "join --memory 128M small.npy k.npy",
+    "prod stored.npz:x", "argmax --axis 0 stored.npz:k deflated.npz:k", "median deflated.npz:x", "sum stored.npz",
     "sum missing.npy", "sum --column nothing t.csv", "sum bad", "sum x.npy bad y.npy", "sum --nan no x",
     "sum --overflow wrap x.npy", "prod --overflow wrap k.npy", "prod k.npy", "mean --nan error odd.npy",
     "group bad --count", "count bad", "hist --tsv bad", "dot bad bad", "sum --format npy lines",
@@ -66,7 +67,7 @@ COMMANDS = [
     "median empty.npy", "quantile --offset 777 --count 50001 --method lower k.npy", "median --axis 0 fortran.npy",
     "quantile --empty 3 empty.npy", "median x.npy k.npy missing.npy", "median --total x.npy k.npy", "median bad",
     "top -n 5 x.npy", "top -n 30000 --least odd.npy", "top -n 7 --total x.npy y.npy x.npy", "top -n 4 --nan skip odd.npy",
-    "top -n 9 --column value,late,key t.csv", "top -n 3 --total lines late", "top -n 3 late", "top -n 9 empty.npy",
+    "top -n 9 --column value,late,key t.csv", "top -n 3 --total lines late", "top -n 3 late", "top -n 3 --total money lines", "quantile -p 1,50,99 --total late money", "top -n 9 empty.npy",
     "top -n 500 --offset 777 --count 50001 k.npy", "top -n 2 --axis 0 fortran.npy", "top -n 12 fortran.npy",
     "top -n 3 --offset 17 --count 30 lines", "top -n 1 x.npy missing.npy", "top -n 1 --total x.npy k.npy", "top -n 1 bad",
     "top -n 2 --nan error odd.npy", "top -n 999999999999 tiny.npy", "top -n 40 --memory 128M x.npy",
@@ -110,6 +111,8 @@ def make_inputs(folder):
     save("x", x)
     save("y", r.normal(size=n) * 10.0 ** r.integers(-200, 200, n))
     save("k", r.integers(0, 700, n).astype("i8") * 3)
+    for name, savez in [("stored", np.savez), ("deflated", np.savez_compressed)]:
+        savez(os.path.join(folder, name + ".npz"), x=x, k=np.arange(n))
     save("short", x[:-5])
     save("cuts", np.array([3, 3, 40_000, 100_000]))
     save("tiny", np.array([1e300, -0.0, 5e-324]))
@@ -129,6 +132,7 @@ def make_inputs(folder):
         lines.append("4")
     write("lines", "\n".join(lines))  # and the last one has no newline
     write("late", "".join("%d\n" % k for k in keys[:-1]) + "0.5\n")
+    write("money", "".join("%.2f\n" % v for v in x[:-1]) + "0.50625\n")
     write("fewer", "".join("%d\n" % k for k in keys[:-9]))
     write("one", "7\n")
     write("words.csv", 'key,word\n3,"a, b"\n,x\n3,\n7,""\n')

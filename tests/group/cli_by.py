@@ -509,7 +509,7 @@ class By(CommandTest):
         path, memory = self.write("t.csv", text), ["-j2", "--memory", LIMIT]
         city = "city,string,4,1,2,Lagos,no number"
         year = "year,u64,4,0,6,18446744073709551615,more than i64 holds"
-        price = "price,decimal,4,1,5,3.5,a fraction"
+        price = "price,decimal,4,1,5,3.5,1 digit behind the point"
         for arguments, columns in [
                 (["count", "--by", "year,city"], [city, year]),
                 (["group", "--by", "city", "--sum", "price*2=p", "--where", 'note == "x"'],

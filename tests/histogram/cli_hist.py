@@ -2,12 +2,14 @@
 import json
 import math
 import os
+import random
 import re
 import signal
 import struct
 import subprocess
 import time
 import unittest
+from decimal import Decimal
 
 import numpy as np
 
@@ -136,6 +138,57 @@ class Counts(HistTest):
             self.refused(2, "edges" if "txt" not in bad else "two numbers", "hist", "--edges", bad, name)
         self.refused(1, "cannot open", "hist", "--edges", "1,2,x", name)
         self.refused(2, "no --bins", "hist", "--edges", "1,2", "--bins", 3, name)
+
+    def check_exactly(self, numbers, edges, *options, **more):
+        """Edges as they were typed, and the counts of Decimals that are in each bin, below and above."""
+        x, e = list(map(Decimal, numbers)), list(map(Decimal, edges))
+        wanted = [sum(a <= y < b or y == b == e[-1] for y in x) for a, b in zip(e, e[1:])]
+        done = run("hist", "--tsv", "--edges", ",".join(edges), *options, **more)
+        lines = [line.split("\t") for line in done.stdout.decode().splitlines()]
+        self.assertEqual((done.returncode, [line[0] for line in lines] + [lines[-1][1]]), (0, edges), done.stderr)
+        self.assertEqual([int(line[2]) for line in lines], wanted, edges)
+        others = [(sum(y < e[0] for y in x), "below"), (sum(y > e[-1] for y in x), "above")]
+        said = ", ".join("%d %s" % other for other in others if other[0])
+        self.assertEqual(done.stderr.decode(), said and "bitfold hist: -: in no bin: %s\n" % said)
+
+    def test_edges_part_the_decimals_that_are_written(self):
+        """Different decimals of at most 15 digits are different doubles."""
+        r = random.Random(5)
+        for _ in range(60):
+            scale, digits = r.randrange(16), r.choice([1, 2, 15])
+            text = lambda: str(Decimal(r.randrange(-10**digits + 1, 10**digits)).scaleb(-scale).normalize() + 0)
+            numbers = [x for x in (text() for _ in range(60)) if "E" not in x]
+            edges = sorted(set(r.sample(numbers, min(len(numbers), 9))), key=Decimal)
+            if len(edges) > 1 and not any(abs(Decimal(e)) < Decimal("1e-4") and Decimal(e) for e in edges):
+                self.check_exactly(numbers, edges, stdin="\n".join(numbers).encode())
+
+    def test_large_integers_beside_fractions(self):
+        """Of a column in which some numbers are no integers, edges beyond 2^53 part the integers still."""
+        r = random.Random(6)
+        near = 2**53 + 1
+        for _ in range(30):
+            numbers = [str(near + r.randrange(-9, 9)) for _ in range(40)]
+            numbers += ["%d.%d" % (r.randrange(-9, 9), r.randrange(1, 9)) for _ in range(10)]
+            numbers += ["0.5", str(near + 9)]
+            edges = sorted(r.sample(range(near - 9, near + 9), 4)) + [near + 10]
+            edges = [str(e) for e in [r.randrange(-3, 3)] + edges]
+            self.check_exactly(numbers, edges, stdin="\n".join(r.sample(numbers, 52)).encode())
+        self.check_exactly(["10", "10.5", "3.5", "-0.5", "%d" % near], ["-%d" % near, "3", "10"],
+                           stdin=b"10\n10.5\n3.5\n-0.5\n%d\n" % near)
+
+    def test_large_integers_that_turn_out_to_be_others(self):
+        """What the first rows are guessed to be they need not be: files and pipes, and all of several."""
+        first = [2**53 + i for i in range(5000)]
+        edges = [str(e) for e in (2**53 - 1, 2**53 + 1, 2**53 + 2**12, 2**63, 2**64 - 1)]
+        for last in ["9007199254740993.0", "0.5", "18446744073709551615"]:
+            text = "".join("%d\n" % x for x in first).encode() + last.encode() + b"\n"
+            for threads in (1, 3):
+                self.check_exactly(first + [last], edges, "-j", threads, stdin=text)
+            name = self.write("t.txt", text)
+            found = self.object("--edges", ",".join(edges), name, name)
+            once = self.object("--edges", ",".join(edges), stdin=text)
+            self.assertEqual(found["counts"], [2 * n for n in once["counts"]])
+
 
     def test_integers_compare_with_integer_edges_as_integers(self):
         first, now = 1 << 53, 1_700_000_000_000_000_000

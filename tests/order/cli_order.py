@@ -434,8 +434,9 @@ class Inputs(OrderTest):
         self.assertEqual(np.load(self.path("out.npy")).shape, (4,))
 
     def test_hex(self):
-        self.assertEqual(self.lines("sort", "--hex", stdin=b"1.5\n-0.0\n"), ["-0x0p+0", "0x1.8p+0"])
-        self.assertEqual(self.result("median", "--hex", stdin=b"1.5\n"), "0x1.8p+0")
+        self.assertEqual(self.lines("sort", "--hex", "--dtype", "f64", stdin=b"1.5\n-0.0\n"),
+                         ["-0x0p+0", "0x1.8p+0"])
+        self.assertEqual(self.result("median", "--hex", stdin=b"1.5\n2\n"), "0x1.cp+0")
 
     def test_many_lines(self):
         x = np.random.default_rng(1).integers(0, 1 << 40, 100000)

@@ -505,6 +505,8 @@ static void pick_selection(const problem *p, bf_selection *s, double q[], int64_
     store_bits(&empty->as, bf_dtype_size(s->to), 0x4242424242424242u);
     if (pick(seed, 2)) s->empty = empty;
     s->tagged = s->statistic != BF_STATISTIC_NTH && pick(seed, 3) == 0;
+    if (bf_scale_valid(p->lines.dtype, 1) && pick(seed, 2))
+        s->scale = (int)pick(seed, BF_SCALE_MOST + 1);
 }
 
 /* The result of a line in order, from its numbers, or BF_E_NAN or BF_E_EMPTY. */
@@ -541,7 +543,7 @@ static bf_status expect_result(const problem *p, const bf_selection *s, int64_t 
                              : bf_quantile_between(s->method, n - nans, s->q[i]);
     const uint64_t below = load_bits(x + (size_t)b.below * bytes, bytes);
     const uint64_t above = load_bits(x + (size_t)b.above * bytes, bytes);
-    *value = bf_quantile_make(p->lines.dtype, s->to, below, above, b.weight);
+    *value = bf_quantile_make(p->lines.dtype, s->to, s->scale, below, above, b.weight);
     return BF_OK;
 }
 

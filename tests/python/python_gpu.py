@@ -258,7 +258,8 @@ class Torch(OnGpu):
         self.assertEqual(found, [2, 1, 1])
         counts, _ = bitfold.histogram(x, 2, range=(0, 1), context=self.gpu)
         self.assertEqual(counts.tolist(), [n - 2, 2])
-        self.assertEqual(bitfold.index_add(2, x, x, context=self.gpu).tolist(), [0, 2])
+        index = x.to(self.module.int32)
+        self.assertEqual(bitfold.index_add(2, index, x, context=self.gpu).tolist(), [0, 2])
         ends = bitfold.sort(x, context=self.gpu)[-3:]
         self.assertEqual(ends.tolist(), [0, 1, 1])
 

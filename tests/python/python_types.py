@@ -18,7 +18,7 @@ P = inspect.Parameter
 # What each option is if it is not given.
 DEFAULTS = {
     "nan": "propagate", "out_dtype": None, "ddof": 0, "correction": None, "overflow": "error",
-    "dtype": None, "context": None, "null": "error", "fits": False, "empty": None,
+    "dtype": None, "context": None, "null": "error", "fits": False, "empty": None, "scale": 0,
 }  # fmt: skip
 
 # Lines that a type checker takes; after each "# type: ignore" one that it must not.

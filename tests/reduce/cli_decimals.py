@@ -1,6 +1,5 @@
 """Numbers in text are the numbers that are written: sums of decimals are exact, in files and pipes,
 whatever the threads and the parts. The oracle is Python's Decimal and Fraction."""
-import decimal
 import json
 import os
 import random
@@ -11,46 +10,11 @@ from fractions import Fraction
 import numpy as np
 
 from command import SHORT, CommandTest, root, run
+from decimals import numbers_of, plain, shortest, some_column
 
 CASES = int(os.environ.get("BITFOLD_CASES", "40"))
-FRACTION_DIGITS = 15  # of a longer one a double is the number
-SCALE = 18
+SIZES = [1, 2, 5, 50, 3000, 3000 if SHORT else 20000]
 VALUES = ["sum", "sumsq", "min", "max", "mean", "var", "std", "norm"]
-
-
-def parts(text):
-    """A number as digits * 10^exponent, without zeros at the end of a fraction."""
-    _, digits, exponent = Decimal(text).as_tuple()
-    digits = int("".join(map(str, digits)))
-    while exponent < 0 and digits % 10 == 0 and digits > 0:
-        digits, exponent = digits // 10, exponent + 1
-    return digits, exponent if digits else 0
-
-
-def numbers_of(column):
-    """The numbers that a column holds, and whether they are decimals."""
-    split = [parts(text) for text in column]
-    scale = max([0] + [-exponent for _, exponent in split])
-    doubles = scale > SCALE or any(e < 0 and d >= 10**FRACTION_DIGITS for d, e in split)
-    units = [Fraction(text) * 10**scale for text in column]
-    signed = all(-2**63 <= x < 2**63 for x in units)
-    unsigned = scale == 0 and all(0 <= x < 2**64 for x in units)
-    if doubles or not (signed or unsigned):
-        return [Fraction(float(text)) for text in column], False
-    return [Fraction(text) for text in column], True
-
-
-def plain(x):
-    """An exact decimal, without an exponent and without zeros at its end."""
-    with decimal.localcontext() as context:
-        context.prec = 200
-        text = format(Decimal(x.numerator) / Decimal(x.denominator), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def shortest(x):
-    text = repr(float(x))
-    return text[:-2] if text.endswith(".0") else text
 
 
 def expected(op, column):
@@ -63,32 +27,6 @@ def expected(op, column):
     return plain(value) if exact else shortest(value)
 
 
-def some_column(rng):
-    kind, n = rng.randrange(8), rng.choice([1, 2, 5, 50, 3000, 3000 if SHORT else 20000])
-    places = rng.randrange(9)
-    odd = ["1e3", "1.5e-3", "2E5", "0.000", "12.50", "+7.", ".5", "7.0", "1e-18", "00.10"]
-
-    def text(i):
-        if kind == 0:
-            return str(rng.randrange(-10**6, 10**6))
-        if kind == 1:
-            return "%.*f" % (places, rng.uniform(-1000, 1000))
-        if kind == 2:
-            return "%.*f" % (rng.randrange(places + 1), rng.uniform(-1000, 1000))
-        if kind == 3:  # the first rows show no fraction
-            late = i > 1500 and rng.random() < 0.01
-            return "%.*f" % (places, rng.uniform(-9, 9)) if late else str(rng.randrange(-999, 999))
-        if kind == 4:
-            return rng.choice(odd)
-        if kind == 5:
-            return str(rng.randrange(-2**63, 2**63))
-        if kind == 6:
-            return repr(rng.uniform(0, 1)) if rng.random() < 0.001 else "%.3f" % rng.uniform(0, 1)
-        return "%.*f" % (places, rng.uniform(-1, 1) * 10 ** rng.randrange(1, 8))
-
-    return [text(i) for i in range(n)]
-
-
 class Decimals(CommandTest):
     def value(self, *arguments, **more):
         done = run(*arguments, **more)
@@ -98,7 +36,7 @@ class Decimals(CommandTest):
     def test_random_columns(self):
         for seed in range(CASES):
             rng = random.Random(seed)
-            column = some_column(rng)
+            column = some_column(rng, SIZES)
             text = "\n".join(column).encode() + b"\n"
             name = self.write("x.txt", text)
             for op in rng.sample(VALUES, 2):

@@ -191,34 +191,45 @@ class Describe(CommandTest):
 class Infer(CommandTest):
     """--infer: what columns are taken for, against the same rules in Python."""
 
-    SEEN = {"1": 7, "7": 7, "-1": 5, "0": 7, "-0": 7, "9223372036854775807": 3, "9223372036854775808": 6,
-            "-9223372036854775808": 5, "18446744073709551615": 2, "20000000000000000001": 0, "100000000000000000000": 4,
-            "1e3": 7, "nan": 4, "0x1p3": 4, "07": 0, "x": 0, "1,2": 0, "a\nb": 0, '"': 0, "": None}
+    SEEN = {"1": 7, "7": 7, "-1": 5, "0": 7, "-0": 7, "9223372036854775807": 7, "9223372036854775808": 6,
+            "-9223372036854775808": 5, "18446744073709551615": 6, "18446744073709551616": 4,
+            "1e3": 7, "nan": 4, "0x1p3": 4, "x": 0, "1,2": 0, "a\nb": 0, '"': 0, "": None,
+            "1.5": 5, "-0.25": 5, "1.50e-1": 5, "1.234567890123456": 4, "1e-19": 4}
+    SCALES = {"1.5": 1, "-0.25": 2, "1.50e-1": 2}
+    LARGE = {"9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615"}
+    WHYS = {"18446744073709551616": "too many digits", "nan": "no decimal number",
+            "0x1p3": "no decimal number", "1.234567890123456": "a fraction of more than 15 digits",
+            "1e-19": "more than 18 digits behind the point"}
 
     def expected(self, rows, lines, k):
         """dtype, rows, nulls, line, field and cause of a column."""
-        can, line, field = 7, "", ""
+        can, line, field, first, scale = 7, "", "", None, 0
         for row, at in zip(rows, lines):
             seen = self.SEEN[row[k]]
+            scale = max(scale, self.SCALES.get(row[k], 0))
+            if scale and not first:
+                first = str(at), row[k]
             if seen is not None and can != can & seen:
                 before, can = can, can & seen
                 if (before ^ can) & 1 and can or not can & 3 and before & 3 or not can:
                     line, field = str(at), row[k].replace("\n", "?")
         dtype = "i64" if can & 1 else "u64" if can & 2 else "f64" if can else "string"
         why = {"i64": "all are integers", "u64": "more than i64 holds",
-               "f64": "no integer of 64 bits", "string": "no number"}[dtype]
-        if dtype == "string" and field not in ("x", "1,2", "a?b", '"'):
-            why = "as a key: a code" if field == "07" else "as a key: not held exactly"
+               "f64": self.WHYS.get(field, "no integer of 64 bits"), "string": "no number"}[dtype]
         nulls = sum(row[k] == "" for row in rows)
-        if nulls == len(rows):
-            why = "there is no value"
         if dtype == "i64":
             line = field = ""
+        if dtype == "i64" and scale:
+            dtype, why = "decimal", "%d digit%s behind the point" % (scale, "s"[:scale > 1])
+            line, field = first
+        if nulls == len(rows):
+            why = "there is no value"
         return [dtype, str(len(rows)), str(nulls), line, field, why]
 
     def random_text(self, r, rows):
         """Rows, the lines that they begin in, and their text, with some empty lines."""
-        kinds = [r.sample(sorted(self.SEEN), r.choice([1, 2, 4, 9])) for _ in range(4)]
+        kinds = [r.sample(sorted(set(self.SEEN) - r.choice([self.LARGE, set(self.SCALES)])),
+                          r.choice([1, 2, 4, 9])) for _ in range(4)]
         rare = r.choice([1, 0.01])
         table, lines, text, line = [], [], "c0,c1,c2,c3\n", 2
         for _ in range(rows):
@@ -258,12 +269,21 @@ class Infer(CommandTest):
             want = ("string", "x") if at != k % rows else ("decimal", "1.5")
             self.assertEqual((got[k]["dtype"], got[k]["field"], got[k]["line"]), want + (str(at + 2),), k)
 
-    def test_decimals(self):
-        name = self.write("t.csv", b"a,b,c\n1,2.50,9223372036854775807\n3.1e-1,2,1\n2,0.125,0.5\n")
-        self.assertEqual(self.result("describe", "--infer", "--tsv", name).split("\n"),
-                         [name + "\ta\tdecimal\t3\t0\t3\t3.1e-1\ta fraction",
-                          name + "\tb\tdecimal\t3\t0\t2\t2.50\ta fraction",
-                          name + "\tc\tstring\t3\t0\t\t\tas a key: not held exactly"])
+    def test_a_number_that_the_scale_of_others_rules_out(self):
+        """The number with the digits in front of the point is the cause, wherever the others are."""
+        for rows in [["9007199254740993000", "0.001"], ["0.001", "9007199254740993000"]]:
+            text = "\n".join(["a", "1", *rows, "2", ""]).encode()
+            self.assertEqual(self.result("describe", "--infer", "--column", "a", stdin=text),
+                             "-\ta\tf64\t4\t0\t%d\t9007199254740993000\ttoo many digits"
+                             % (rows.index("9007199254740993000") + 3))
+
+    def test_codes_are_text_as_keys(self):
+        self.assertEqual(self.result("describe", "--infer", stdin=b"zip\n7\n07094\n"),
+                         "-\tzip\tstring\t2\t0\t3\t07094\tas a key: a code")
+
+    def test_a_fraction_that_is_not_wanted_decides_nothing(self):
+        self.assertEqual(self.result("describe", "--infer", "--count", 2, stdin=b"1\n2\n3.5\n"),
+                         "-\t1\ti64\t2\t0\t\t\tall are integers")
 
     def test_a_dtype_that_is_asked_for_and_arrays(self):
         name = self.write("t.csv", b"a,b\n1,2\n300,x\n")

@@ -15,7 +15,7 @@ class States(unittest.TestCase):
         second = bitfold.State.load(first.save()).absorb(array("d", [6, math.nan]))
         self.assertEqual(first.result(), 1.5)
         self.assertEqual(second.result(nan="skip"), 3.0)
-        self.assertEqual(second.info(), ("mean", "f64", 4, 1, 0, 4))
+        self.assertEqual(second.info(), ("mean", "f64", 4, 1, 0, 4, 0))
         first.merge(second)
         self.assertEqual(first.result(nan="skip", out_dtype="f32"), 2.4000000953674316)
         with self.assertRaises(bitfold.NanError):

@@ -49,12 +49,13 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     bf_sum_take(dtype, &shape, words, bits);
     bf_sum_take_pair(dtype, &shape, words, bits, bits);
     bf_state_merge_words(BF_KIND_MOMENTS, dtype, words, words);
-    out[0] = bf_finish_variance(dtype, words, true, 1, false, bf_format_f64(), &work);
-    out[1] = bf_finish_sum(dtype, words, true, false, bf_format_f32(), &work);
-    out[2] = bf_finish_products(dtype, words, true, false, bf_format_f64(), &work);
+    out[0] = bf_finish_variance(dtype, words, true, 1, false, 3, bf_format_f64(), &work);
+    out[1] = bf_finish_sum(dtype, words, true, false, 3, bf_format_f32(), &work);
+    out[2] = bf_finish_products(dtype, words, true, false, 3, bf_format_f64(), &work);
     bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
     bool valid = bf_state_valid(BF_VAR, dtype, words);
-    bf_reduce_options options = {sizeof options, BF_NAN_SKIP, BF_NONE, 0, BF_OVERFLOW_ERROR, NULL};
+    bf_reduce_options options = {sizeof options,    BF_NAN_SKIP, BF_NONE, 0,
+                                 BF_OVERFLOW_ERROR, NULL,        2};
     bf_band_sums group = {{2},       words + shape.sum_at, words + shape.products_at,
                           shape.sum, shape.products,       false};
     out[0] ^= bf_band_bits(BF_STD, &group, &options, bf_format_f64(), &work);
@@ -96,8 +97,8 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     out[2] += (uint64_t)(bf_mirror_row(&mirror, 1) + bf_mirrored_row(&mirror, 1));
     out[0] += bf_palette_color(BF_PALETTE_FIRE, (int)(bits & 7), 9);
     const bf_between between = bf_quantile_between(BF_QUANTILE_HAZEN, 9, x);
-    bf_quantile_store(out, BF_F64, bf_quantile_whole(BF_QUANTILE_HAZEN, 9, &x, 1),
-                      bf_quantile_make(dtype, BF_F64, bits, bits ^ 1, between.weight));
+    bf_quantile_store(out, BF_F64, 3, bf_quantile_whole(BF_QUANTILE_HAZEN, 9, &x, 1),
+                      bf_quantile_make(dtype, BF_F64, 3, bits, bits ^ 1, between.weight));
     out[1] ^= (uint64_t)bf_median_between(9).below;
     out[2] ^= (uint64_t)bf_quantile_to(dtype, BF_QUANTILE_LOWER) ^ (uint64_t)bf_median_to(dtype);
     double s = x, e = 0, g = 0;

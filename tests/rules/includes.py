@@ -16,8 +16,8 @@ BELOW = {"src/rules": [], "src/seam": ["src/rules"], "src/api": ["src/seam", "sr
 SHARED = {"src/rules": {"number": 0, "key": 1}, "src/seam": {}, "src/api": {"runtime": 0},
           "src/cpu": {"runtime": 0}, "src/cuda": {"runtime": 0},
           "src/gpus": {"runtime": 0},
-          "cli": {"runtime": 0, "memory": 0, "input": 0, "decode": 0, "text": 0, "work": 0,
-                  "sheet": 0, "expression": 0, "plot": 1}}
+          "cli": {"runtime": 0, "memory": 0, "input": 0, "container": 0, "decode": 0, "text": 0,
+                  "work": 0, "sheet": 0, "expression": 0, "plot": 1}}
 # Files that know every primitive of their floor.
 TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu",
           "src/gpus/gpus.c", "cli/commands.c")
@@ -45,7 +45,8 @@ LADDER = {"cli/ladder/ladder.c": "ladder/ladder.h"}
 INCLUDE = r"^[ \t]*#[ \t]*(?:include\b|define TEMPLATE\b)[ \t]*(\S*)"
 # System headers, by the start of their names, with the folders that may include them.
 SYSTEM = {"pthread.h": ("src/cpu/", "src/seam/where.c", "cli/", "ladder/", "view/", "examples/"),
-          "immintrin.h": ("src/cpu/", "cli/bench/", "cli/text/"), "emmintrin.h": ("src/cpu/", "cli/text/"),
+          "immintrin.h": ("src/cpu/", "cli/bench/", "cli/container/", "cli/text/"),
+          "emmintrin.h": ("src/cpu/", "cli/text/"),
           "arm_neon.h": ("src/cpu/",), "cuda": ("src/cuda/", "ladder/cuda/"),
           "bitfold/": ("src/", "cli/", "ladder/"), "cub/": (), "thrust/": ()}
 ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh", ".cu.in")

@@ -160,11 +160,11 @@ static double finish(bf_dtype dtype, bf_reduction op, const int64_t *words, int 
     bf_work work;
     uint64_t bits;
     if (op == BF_SUM || op == BF_MEAN)
-        bits = bf_finish_sum(dtype, words, op == BF_MEAN, false, f, &work);
+        bits = bf_finish_sum(dtype, words, op == BF_MEAN, false, 0, f, &work);
     else if (op == BF_VAR || op == BF_STD)
-        bits = bf_finish_variance(dtype, words, op == BF_STD, ddof, false, f, &work);
+        bits = bf_finish_variance(dtype, words, op == BF_STD, ddof, false, 0, f, &work);
     else
-        bits = bf_finish_products(dtype, words, op == BF_NORM, false, f, &work);
+        bits = bf_finish_products(dtype, words, op == BF_NORM, false, 0, f, &work);
     return wide_float(out, bits);
 }
 

@@ -13,12 +13,12 @@ _new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class DeviceColumn:
-    """A column of n elements at an address. event: that of a cudaEvent_t; valid: that of bits."""
+    """A column of n elements at an address, of a dtype or a format of Arrow. event: that of a cudaEvent_t; valid: that of bits."""
 
     def __init__(self, address, n, dtype="f8", device_type=CPU, event=None, valid=None, owner=None):
         self._owner, self._event = owner, ctypes.c_void_p(event)
         self._buffers = (ctypes.c_void_p * 2)(valid, address)
-        self._schema = _Schema(format=FORMATS[dtype], release=_release_schema)
+        self._schema = _Schema(format=FORMATS.get(dtype, dtype), release=_release_schema)
         column = _Column(
             length=n, null_count=-1 if valid else 0, n_buffers=2, release=_release_column,
             buffers=ctypes.addressof(self._buffers),

@@ -71,3 +71,9 @@ def value_at(line, place, rounded=float):
     """The value at a place among numbers in order: one of them, or a float."""
     i, t = place
     return line[i] if t == 0 else between(line[i], line[i + 1], t, rounded)
+
+
+def exact_at(line, place):
+    """The value at a place among exact numbers in order: one of them, or a float between two."""
+    i, t = place
+    return line[i] if t == 0 or line[i] == line[i + 1] else between(line[i], line[i + 1], t)

@@ -226,7 +226,7 @@ class Started(CommandTest):
 
     def test_what_is_refused(self):
         need_view()
-        self.refused(2, "no option: --output", "julia", "--view", "-o", self.path("x.png"))
+        self.refused(2, "no option: -o", "julia", "--view", "-o", self.path("x.png"))
         self.refused(2, "no option: --frames", "julia", "--vi", "--frames", 3, "--c-path", "0,0:1,1",
                      "-o", self.path("x.png"))
         self.refused(2, "bad operand of --scale", "julia", "--view", "--scale", "x")
@@ -254,7 +254,7 @@ class Started(CommandTest):
         self.assertTrue(text.startswith("bitfold julia --view [OPTIONS]\n"), text)
         shown = set(re.findall(r"^  .{3} (--[a-z0-9-]+)", text, re.M))
         julia = set(re.findall(r"^  .{3} (--[a-z0-9-]+)", self.result("help", "julia"), re.M))
-        self.assertEqual(julia - shown, {"--output", "--json", "--frames", "--c-path", "--view"})
+        self.assertEqual(julia - shown, {"--output", "--format-out", "--json", "--frames", "--c-path", "--view"})
         self.assertEqual(shown - julia, set())
 
 

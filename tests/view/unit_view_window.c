@@ -146,7 +146,7 @@ static void assert_file(const char *name, const julia_request *r) {
     static char found[1 << 20], expected[1 << 20];
     uint16_t *counts = counts_of(&r->params);
     julia_file f;
-    assert_int_equal(julia_file_begin(&f, "expected.png", r), EXIT_DONE);
+    assert_int_equal(julia_file_begin(&f, "expected.png", FORM_PNG, r), EXIT_DONE);
     assert_int_equal(julia_file_rows(&f, counts, r->params.height), EXIT_DONE);
     assert_int_equal(julia_file_end(&f, EXIT_DONE), EXIT_DONE);
     free(counts);

@@ -33,17 +33,18 @@ static bool all_neg_zero(const bf_state *s, const int64_t *least, const int64_t 
     return least[BF_EXTREME_RANK] == key && greatest[BF_EXTREME_RANK] == ~key;
 }
 
-static bf_status describe_state(const bf_state *state, const bf_reduce_options *given,
-                                bf_description *description) {
+/* The options take a scale for elements of `scaled`; BF_NONE: the state has its own. */
+static bf_status describe_state(const bf_state *state, bf_dtype scaled,
+                                const bf_reduce_options *given, bf_description *description) {
     bf_reduce_options exact;
     if (description != NULL && !bf_sized_fits(description, BF_SIZE_TO(bf_description, std)))
         return bf_fail(state->context, BF_E_ARGUMENT, "bf_description: size is not set");
     if (state->kind != BF_KIND_DESCRIPTION || description == NULL)
         return bf_fail(state->context, BF_E_ARGUMENT, "no description of a state of %s",
                        bf_reduction_name(state->op));
-    bf_status status = bf_read_reduce_options(state->context, BF_SUM, BF_NONE, given, &exact);
+    bf_status status = bf_read_reduce_options(state->context, BF_SUM, scaled, given, &exact);
     if (status != BF_OK) return status;
-    exact.scale = state->scale;
+    if (scaled == BF_NONE) exact.scale = state->scale;
     const int64_t *least = state->words + bf_extreme_at(state->kind, state->dtype);
     const int64_t *greatest = least + BF_EXTREME_WORDS;
     bf_reduce_options own = exact;
@@ -68,7 +69,7 @@ static bf_status describe_state(const bf_state *state, const bf_reduce_options *
 bf_status bf_state_description(const bf_state *state, const bf_reduce_options *options,
                                bf_description *description) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, describe_state(state, options, description));
+    return bf_leave(state->context, describe_state(state, BF_NONE, options, description));
 }
 
 static bf_status describe_array(bf_context *context, const bf_array *array,
@@ -78,7 +79,7 @@ static bf_status describe_array(bf_context *context, const bf_array *array,
     bf_status status = bf_state_make(context, BF_DESCRIBE, array->dtype, &state);
     if (status != BF_OK) return status;
     status = bf_state_absorb_array(state, array);
-    if (status == BF_OK) status = describe_state(state, options, description);
+    if (status == BF_OK) status = describe_state(state, array->dtype, options, description);
     bf_state_destroy(state);
     return status;
 }

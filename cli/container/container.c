@@ -1,4 +1,4 @@
-#include "input/container.h"
+#include "container/container.h"
 
 #include "runtime/report.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The file's name stands in the command between `before` and `behind`; `options` are those of
- * bitfold for what the command prints. */
+ * bitfold for what the command prints. before NULL: bitfold reads it, but not from a stream. */
 typedef struct container {
     const char *magic;
     size_t size, at;
@@ -41,10 +41,8 @@ static const container containers[] = {
     {"DUCK", 4, 8, "a DuckDB database", "duckdb ", " -c \"COPY NAME " DUCKDB_END, "--header "},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8, 0, "an old Office file (.xls)", "in2csv -f xls ", "",
      "--header "},
-    {"\x89HDF\r\n\x1a\n", 8, 0, "an HDF5 file", NUMPY("h5py", "File"), NUMPY_END("['NAME'][()]"),
-     ""},
-    {"MATLAB 7.3 M", 12, 0, "a MATLAB file of HDF5", NUMPY("h5py", "File"),
-     NUMPY_END("['NAME'][()]"), ""},
+    {"\x89HDF\r\n\x1a\n", 8, 0, "an HDF5 file", NULL, NULL, NULL},
+    {"MATLAB 7.3 M", 12, 0, "a MATLAB file of HDF5", NULL, NULL, NULL},
     {"MATLAB 5.0 M", 12, 0, "a MATLAB file", NUMPY("scipy.io", "loadmat"), NUMPY_END("['NAME']"),
      ""},
     {"CDF\1", 4, 0, "a NetCDF file", NUMPY("scipy.io", "netcdf_file"),
@@ -60,6 +58,7 @@ static const container containers[] = {
     {"\x1f\x9d", 2, 0, "compressed by compress (.Z)", "gzip -dc ", "", ""},
     {"7z\xbc\xaf\x27\x1c", 6, 0, "a 7z archive", "7z x -so ", "", ""},
     {"ustar", 5, 257, "a tar archive", "tar -xOf ", "", ""},
+    {"PK\5\6", 4, 0, "an empty zip archive", NULL, NULL, NULL},
     {"PK\3\4", 4, 0, "a zip archive", "unzip -p ", "", ""}};
 
 /* The same for zip archives, by the name of the first file in them. */
@@ -114,8 +113,14 @@ static container open_zip(const container *zip, const char *entry) {
     const size_t n = sizeof zips / sizeof *zips;
     const container *const office = find_among(zips, n, entry, strlen(entry));
     container found = office ? *office : *zip;
-    if (is_array(entry)) found.what = "a .npz archive";
+    if (is_array(entry)) found = (container){.what = "a .npz archive"};
     return found;
+}
+
+static int refuse_stream(const container *c, const char *input) {
+    fail(EXIT_DATA, input, "it is %s, which bitfold reads as a file, not as a stream", c->what);
+    hint("save it, and name the file: bitfold %s FILE", report_command_name());
+    return EXIT_DATA;
 }
 
 int container_refuse(const char *input, const char *name, const void *head, size_t length) {
@@ -125,6 +130,7 @@ int container_refuse(const char *input, const char *name, const void *head, size
         find_entry(entry, head, length);
         c = open_zip(&c, entry);
     }
+    if (!c.before) return refuse_stream(&c, input);
     const bool one = strcmp(c.before, "unzip -p ") == 0 && is_plain(entry);
     fail(EXIT_DATA, input, "it is %s, which bitfold does not read", c.what);
     hint("%s%s%s%s%s | bitfold %s %s-", c.before, name && is_plain(name) ? name : "FILE", c.behind,

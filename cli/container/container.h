@@ -1,7 +1,7 @@
 /* Files of other formats, known by their first bytes, which other programs turn into text or .npy.
  */
-#ifndef BITFOLD_CLI_INPUT_CONTAINER_H
-#define BITFOLD_CLI_INPUT_CONTAINER_H
+#ifndef BITFOLD_CLI_CONTAINER_CONTAINER_H
+#define BITFOLD_CLI_CONTAINER_CONTAINER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,76 @@
+"""Numbers in text as docs/numerics.md has them: decimals, or doubles. The oracle is Python's Decimal
+and Fraction."""
+import decimal
+from decimal import Decimal
+from fractions import Fraction
+
+FRACTION_DIGITS = 15  # of a longer one a double is the number
+SCALE = 18
+
+
+def parts(text):
+    """A number as digits * 10^exponent, without zeros at the end of a fraction."""
+    _, digits, exponent = Decimal(text).as_tuple()
+    digits = int("".join(map(str, digits)))
+    while exponent < 0 and digits % 10 == 0 and digits > 0:
+        digits, exponent = digits // 10, exponent + 1
+    return digits, exponent if digits else 0
+
+
+def scale_of(column):
+    """The digits behind the point that all numbers of a column fit."""
+    return max([0] + [-parts(text)[1] for text in column])
+
+
+def numbers_of(column):
+    """The numbers that a column holds, and whether they are decimals."""
+    split = [parts(text) for text in column]
+    scale = max([0] + [-exponent for _, exponent in split])
+    doubles = scale > SCALE or any(e < 0 and d >= 10**FRACTION_DIGITS for d, e in split)
+    units = [Fraction(text) * 10**scale for text in column]
+    signed = all(-2**63 <= x < 2**63 for x in units)
+    unsigned = scale == 0 and all(0 <= x < 2**64 for x in units)
+    if doubles or not (signed or unsigned):
+        return [Fraction(float(text)) for text in column], False
+    return [Fraction(text) for text in column], True
+
+
+def plain(x):
+    """An exact decimal, without an exponent and without zeros at its end."""
+    with decimal.localcontext() as context:
+        context.prec = 200
+        text = format(Decimal(x.numerator) / Decimal(x.denominator), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def shortest(x):
+    """A double as the command shows it."""
+    text = repr(float(x))
+    return text[:-2] if text.endswith(".0") else text
+
+
+def some_column(rng, sizes):
+    """A random column: of one scale or many, with odd forms, and with numbers that come late."""
+    kind, n = rng.randrange(8), rng.choice(sizes)
+    places = rng.randrange(9)
+    odd = ["1e3", "1.5e-3", "2E5", "0.000", "12.50", "+7.", ".5", "7.0", "1e-18", "00.10"]
+
+    def text(i):
+        if kind == 0:
+            return str(rng.randrange(-10**6, 10**6))
+        if kind == 1:
+            return "%.*f" % (places, rng.uniform(-1000, 1000))
+        if kind == 2:
+            return "%.*f" % (rng.randrange(places + 1), rng.uniform(-1000, 1000))
+        if kind == 3:  # the first rows show no fraction
+            late = i > 1500 and rng.random() < 0.01
+            return "%.*f" % (places, rng.uniform(-9, 9)) if late else str(rng.randrange(-999, 999))
+        if kind == 4:
+            return rng.choice(odd)
+        if kind == 5:
+            return str(rng.randrange(-2**63, 2**63))
+        if kind == 6:
+            return repr(rng.uniform(0, 1)) if rng.random() < 0.001 else "%.3f" % rng.uniform(0, 1)
+        return "%.*f" % (places, rng.uniform(-1, 1) * 10 ** rng.randrange(1, 8))
+
+    return [text(i) for i in range(n)]
