@@ -96,7 +96,7 @@ static const option_spec shared[] = {
     {"no-header", 0, NULL, "text: the first row holds no names, even if it looks like names",
      TAKES_INPUT, .read = read_flag, .at = AT(input.text.no_header)},
     {"text", 0, "COL[,COL]",
-     "--by, --on: keys that are text, so that 1.1 and 1.10 differ (as their fields show)",
+     "keys of --by and --on that are text: 1.1 and 1.10 differ (as their fields show)",
      TAKES_BY | TAKES_KEYS | TAKES_JOIN, .read = read_text, .at = AT(input.text.text)},
     {"number", 0, "COL[,COL]",
      "keys that are numbers, whatever zeros they begin with (as their fields show)",

@@ -105,6 +105,15 @@ class Count(TablesTest):
         self.rows("group", a, "--sum", self.path("v"), "--save", self.path("d"))
         self.refused(3, "does not go with the others", "merge", self.path("f"), self.path("d"))
 
+    def test_decimals_are_joined(self):
+        a, b = self.write("a", b"1\n2.5\n9007199254740993\n"), self.write("b", b"2.50\n1e0\n9007199254740992\n0.25\n")
+        for more in ([], ["--memory", "64M"]):
+            self.assertEqual(self.rows("join", a, b, *more), [["0", "1"], ["1", "0"]])
+            self.assertEqual(self.rows("join", b, a, *more), [["0", "1"], ["1", "0"]])
+            self.refused(3, "no join of different dtypes", "join", a, self.write("f", b"inf\n1\n"), *more)
+        self.refused(3, "zero before another digit", "join", a, self.write("z", b"01\n"))
+        self.refused(3, "no dtype holds all of these keys exactly", "join", b, self.write("l", b"9223372036854775807\n"))
+
     def test_codes_are_no_numbers(self):
         zips = self.write("z", b"07094\n7094\n")
         self.refused(3, "a key with a zero before another digit is text: '07094'", "count", zips)
