@@ -78,9 +78,10 @@ static bool is_double(const text_number *n) {
     __extension__ typedef unsigned __int128 u128;
     const double value = text_double(n), size = value < 0 ? -value : value;
     if (n->exponent < 0) return size > 0;
+    if (n->longer || n->exponent > TEXT_DIGITS_MOST) return false;
     u128 whole = n->digits;
     for (int i = 0; i < n->exponent; i++) whole *= 10;
-    return !n->longer && size < 0x1p127 && (u128)size == whole;
+    return size < 0x1p127 && (u128)size == whole;
 }
 
 /* Whether a number is neither too great nor too small for a double. */
