@@ -20,8 +20,9 @@ typedef struct table {
     results *results; /* of each column */
 } table;
 
-static int take_results(const group_subject *s, const options *o, int which, results *r) {
-    const bf_status st = results_take(s->groups, o, which, r);
+static int take_results(const group_subject *s, const options *o, const group_column *column,
+                        results *r) {
+    const bf_status st = results_take(s->groups, o, column->which, column->scale, r);
     return st == BF_OK ? EXIT_DONE : fail_status(st, s->context, s->file);
 }
 
@@ -30,16 +31,18 @@ static int take_columns(table *t, const group_subject *s, const options *o) {
     for (int i = 0; i < t->n && code == EXIT_DONE; i++) {
         const group_column *column = &t->columns[i];
         if (column->results)
-            t->results[i] = (results){column->results->dtype, column->results->data, NULL, NULL};
+            t->results[i] = (results){.dtype = column->results->dtype,
+                                      .scale = column->scale,
+                                      .array = column->results->data};
         else if (column->which >= 0)
-            code = take_results(s, o, column->which, &t->results[i]);
+            code = take_results(s, o, column, &t->results[i]);
     }
     return code;
 }
 
 static bf_value value_at(const table *t, int column, int64_t i) {
     const results *r = &t->results[column];
-    if (r->array) return output_element(r->dtype, 0, r->array, i);
+    if (r->array) return output_element(r->dtype, r->scale, r->array, i);
     return r->values ? r->values[i] : list_count(&t->list, i);
 }
 
@@ -67,7 +70,7 @@ static char *name_column(const group_column *column) {
 
 static sheet_column column_of(const table *t, int c) {
     const results *r = &t->results[c];
-    if (r->array) return (sheet_column){.dtype = r->dtype, .array = r->array};
+    if (r->array) return (sheet_column){.dtype = r->dtype, .scale = r->scale, .array = r->array};
     if (r->values) return (sheet_column){.values = r->values};
     return (sheet_column){.dtype = BF_I64, .array = t->list.counts};
 }
@@ -263,10 +266,12 @@ int group_put_spilled_columns(const output *out, const options *o, group_subject
 /* ---- saved groups ---------------------------------------------------------------------------- */
 
 /* Aggregate number `which`, or the number of rows (-1). Names of values are not saved. */
-static group_column saved_column(const bf_groups_options *kind, int which) {
+static group_column saved_column(const bf_groups_options *kind, const unsigned char scales[],
+                                 int which) {
     const bool rows = which < 0;
     return (group_column){.op = rows ? "count" : bf_reduction_name(kind->aggregates[which].op),
-                          .which = rows ? -1 : which};
+                          .which = rows ? -1 : which,
+                          .scale = rows ? 0 : scales[which]};
 }
 
 /* Shows what was asked for. Where that was not saved, all aggregates and the number of rows. */
@@ -277,14 +282,19 @@ static int put_saved_columns(const saved_showing *x, group_subject *subject) {
     bf_groups_describe(subject->groups, &kind);
     const int n = asked->columns > 0 ? asked->columns : kind.count + 1;
     for (int i = 0; i < n; i++)
-        columns[i] = saved_column(&kind, asked->columns > 0 ? asked->which[i]
-                                         : i < kind.count   ? i
-                                                            : -1);
+        columns[i] = saved_column(&kind, asked->scales,
+                                  asked->columns > 0 ? asked->which[i]
+                                  : i < kind.count   ? i
+                                                     : -1);
     return group_put_columns(x->out, x->options, subject, columns, n);
 }
 
 int group_show_saved(const saved_showing *x) {
-    group_subject subject = {x->context, x->saved->groups, x->file, NULL, x->began, 0};
+    group_subject subject = {.context = x->context,
+                             .groups = x->saved->groups,
+                             .file = x->file,
+                             .scale = x->saved->trailer.key_scale,
+                             .began = x->began};
     return statefile_is_counts(x->saved) ? group_put_counts(x->out, x->options, &subject)
                                          : put_saved_columns(x, &subject);
 }

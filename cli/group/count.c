@@ -33,6 +33,8 @@ typedef struct count {
     outfile save;
     work work;
     bf_dtype dtype;
+    int scale; /* of all files so far */
+    int made;  /* of the groups of the present one */
     bf_groups *groups;
     spill spill;
     char *key; /* the name of the first column that has one */
@@ -63,6 +65,7 @@ static int count_rows(count *c, rows *r, bf_groups **groups) {
     int code = work_begin(&c->work, inputs, 1);
     if (code != EXIT_DONE) return code;
     const bf_dtype dtype = rows_dtype(r, 0);
+    c->made = rows_scale(r, 0);
     const bf_groups_options wanted =
         BF_GROUPS_OPTIONS(.key = dtype, .seed = (uint64_t)c->options->seed);
     const bf_status st = bf_groups_create(c->context, &wanted, groups);
@@ -79,6 +82,23 @@ static int count_rows(count *c, rows *r, bf_groups **groups) {
         if (code == EXIT_DONE && !spill_used(&c->spill)) work_tick(&c->work);
     }
     return code;
+}
+
+/* Brings the groups of the files so far to the scale of one that has a greater. */
+static int match_scale(count *c, const rows *r) {
+    const int scale = rows_scale(r, 0), digits = scale - c->scale;
+    if (digits <= 0 || !c->groups) {
+        c->scale = digits > 0 ? scale : c->scale;
+        return EXIT_DONE;
+    }
+    if (spill_limited(&c->spill)) {
+        fail(EXIT_DATA, r->source.name, "it has more digits behind the point than files before it");
+        hint("with --memory, the file with the most of them is the first");
+        return EXIT_DATA;
+    }
+    c->scale = scale;
+    const bf_status st = bf_groups_rescale(c->groups, digits, NULL);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, c->context, r->source.name);
 }
 
 /* Adds the groups of a file, which are too many to be in memory beside the others if some were
@@ -112,7 +132,7 @@ static int make_groups(count *c, rows *r, bf_groups **groups) {
 static int count_shared(count *c, rows *r, bf_groups **groups) {
     int code = work_end(&c->work, make_groups(c, r, groups), false);
     while (code == ROWS_RESETTLED) {
-        const bool same = group_key(*groups) == rows_dtype(r, 0);
+        const bool same = group_key(*groups) == rows_dtype(r, 0) && c->made == rows_scale(r, 0);
         if (!same) rows_again(r);
         if (!same) bf_groups_destroy(*groups);
         if (!same) *groups = NULL;
@@ -131,6 +151,7 @@ static int count_file(count *c, rows *r) {
     code = count_shared(c, r, &groups);
     progress_stop();
     if (code == EXIT_DONE) code = check_dtype(c, r);
+    if (code == EXIT_DONE) code = match_scale(c, r);
     if (code == EXIT_DONE) code = add_groups(c, &groups, r->source.name);
     bf_groups_destroy(groups);
     return ranks_agree(code);
@@ -142,7 +163,10 @@ static int count_rows_of(count *c, const char *name) {
     spool_limit_set(&limit, c->options->memory.pipes);
     const rows_options how = group_rows(c->options, 1, &limit);
     rows *const inputs[] = {&r};
-    int code = ranks_agree(rows_open_column(&r, name, &c->options->input, &how));
+    input in = c->options->input;
+    in.text.counted = true;
+    int code = ranks_agree(rows_open_column(&r, name, &in, &how));
+    if (code == EXIT_DONE && c->scale > 0) rows_raise_scale(&r, 0, c->scale);
     if (code == EXIT_DONE && !rows_may_resettle(&r)) rows_forget(&r);
     if (code == EXIT_DONE) code = share_rows(inputs, 1, NULL);
     if (code == EXIT_DONE) code = count_file(c, &r);
@@ -155,13 +179,19 @@ static int count_rows_of(count *c, const char *name) {
 
 static int put_counts(count *c, const char *file, double began) {
     const options *o = c->options;
-    group_subject subject = {c->context, c->groups, file, c->key, began, 0};
+    group_subject subject = {.context = c->context,
+                             .groups = c->groups,
+                             .file = file,
+                             .key = c->key,
+                             .scale = c->scale,
+                             .began = began};
     int code = spill_end(&c->spill) ? group_put_spilled_counts(&c->output, o, &subject, &c->spill)
                                     : group_put_counts(&c->output, o, &subject);
     if (code == EXIT_DONE && o->stats)
         inform(file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", c->bytes, subject.seconds,
                subject.seconds > 0 ? 1e-9 * (double)c->bytes / subject.seconds : 0);
-    const statefile saved = {.groups = c->groups, .trailer = trailer_of(o)};
+    statefile saved = {.groups = c->groups, .trailer = trailer_of(o)};
+    saved.trailer.key_scale = (unsigned char)c->scale;
     return code == EXIT_DONE && o->save ? statefile_save(&c->save, &saved, c->context) : code;
 }
 

@@ -171,7 +171,7 @@ static int put_records(counts *x, const output *out, list *l, run_record *record
 }
 
 static int put_merged(counts *x, const output *out, const kept *behind) {
-    list l = {.key = x->key};
+    list l = {.key = x->key, .scale = x->subject->scale};
     l.keys = malloc(SOME * bf_dtype_size(x->key));
     l.counts = malloc(SOME * sizeof *l.counts);
     run_record *records = malloc(SOME * sizeof *records);

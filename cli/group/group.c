@@ -39,6 +39,7 @@ typedef struct values {
     bool file;
     const rows *rows;
     int column; /* of them */
+    int scale;  /* of those that are absorbed */
 } values;
 
 typedef struct group {
@@ -57,6 +58,7 @@ typedef struct group {
     int of[VALUES_MOST];     /* each aggregate's values; -1: rows are counted */
     int result[VALUES_MOST]; /* and its number among the library's aggregates */
     int count;               /* of the library's */
+    int scale;               /* of the keys */
     bf_groups *groups;
     ordered ordered;
     int kept[VALUES_MOST]; /* the values of each column of its rows but the first, the keys */
@@ -152,6 +154,7 @@ static int open_keys(group *g) {
     const options *o = g->options;
     input in = o->input;
     in.text.also = g->columns;
+    in.text.counted = true;
     const rows_options how = group_rows(o, 1 + g->count_values, &g->limit);
     const int code = g->columns ? rows_open(&g->inputs[0], o->files[0], &in, &how)
                                 : rows_open_column(&g->inputs[0], o->files[0], &in, &how);
@@ -229,7 +232,10 @@ static bool is_reduction(const group *g, int i) {
 /* Keeps rows of these keys and values. */
 static int keep_rows(group *g, const bf_array *keys, const bf_array arrays[]) {
     bf_array kept[VALUES_MOST + 1] = {*keys};
-    for (int c = 1; c < g->ordered.columns; c++) kept[c] = arrays[g->kept[c - 1]];
+    for (int c = 1; c < g->ordered.columns; c++) {
+        kept[c] = arrays[g->kept[c - 1]];
+        g->ordered.of[c].scale = g->values[g->kept[c - 1]].scale;
+    }
     return ordered_add(&g->ordered, kept, g->options->files[0]);
 }
 
@@ -257,11 +263,13 @@ static void list_inputs(group *g, rows *inputs[VALUES_MOST + 1]) {
 static bool has_dtypes(const group *g) {
     bf_groups_options kind = {.size = sizeof kind};
     bf_groups_describe(g->groups, &kind);
-    bool same = kind.key == rows_dtype(&g->inputs[0], key_column(g));
+    bool same = kind.key == rows_dtype(&g->inputs[0], key_column(g)) &&
+                g->scale == rows_scale(&g->inputs[0], key_column(g));
     for (int i = 0; i < g->options->aggregate_count && same; i++) {
         if (!is_reduction(g, i)) continue;
         const values *v = &g->values[g->of[i]];
-        same = kind.aggregates[g->result[i]].dtype == rows_dtype(v->rows, v->column);
+        same = kind.aggregates[g->result[i]].dtype == rows_dtype(v->rows, v->column) &&
+               v->scale == rows_scale(v->rows, v->column);
     }
     return same;
 }
@@ -269,6 +277,9 @@ static bool has_dtypes(const group *g) {
 static bf_status create_groups(group *g) {
     const options *o = g->options;
     bf_aggregate aggregates[VALUES_MOST];
+    g->scale = rows_scale(&g->inputs[0], key_column(g));
+    for (int i = 0; i < g->count_values; i++)
+        g->values[i].scale = rows_scale(g->values[i].rows, g->values[i].column);
     for (int i = 0; i < o->aggregate_count; i++) {
         if (!is_reduction(g, i)) continue;
         const values *v = &g->values[g->of[i]];
@@ -388,13 +399,22 @@ static int save_groups(group *g, const group_column *columns, int n) {
     statefile saved = {.groups = g->groups, .trailer = trailer_of(g->options)};
     saved.trailer.columns = n;
     for (int i = 0; i < n; i++) saved.trailer.which[i] = (signed char)columns[i].which;
+    saved.trailer.key_scale = (unsigned char)g->scale;
+    for (int i = 0; i < n; i++)
+        if (columns[i].which >= 0)
+            saved.trailer.scales[columns[i].which] = (unsigned char)columns[i].scale;
     return statefile_save(&g->save, &saved, g->context);
 }
 
 static int put_groups(group *g, double began) {
     const options *o = g->options;
     char *key = group_key_name(&g->inputs[0]);
-    group_subject subject = {g->context, g->groups, o->files[0], key, began, 0};
+    group_subject subject = {.context = g->context,
+                             .groups = g->groups,
+                             .file = o->files[0],
+                             .key = key,
+                             .scale = g->scale,
+                             .began = began};
     group_column columns[VALUES_MOST];
     for (int i = 0; i < o->aggregate_count; i++) {
         const struct wanted_aggregate *w = &o->aggregates[i];
@@ -404,6 +424,7 @@ static int put_groups(group *g, double began) {
             (group_column){.op = name_of(w),
                            .of = of,
                            .which = reduced ? g->result[i] : -1,
+                           .scale = g->of[i] >= 0 ? g->values[g->of[i]].scale : 0,
                            .results = g->ordered.column[i] > 0 ? &g->ordered.results[i] : NULL,
                            .percent = quantile ? &w->percent : NULL};
     }

@@ -12,7 +12,7 @@ int list_make(list *l, const group_subject *s) {
     bf_groups_options kind = {.size = sizeof kind};
     const int64_t n = bf_groups_size(s->groups);
     bf_groups_describe(s->groups, &kind);
-    *l = (list){.key = kind.key, .size = n};
+    *l = (list){.key = kind.key, .scale = s->scale, .size = n};
     l->keys = large_alloc(((size_t)n + 1) * bf_dtype_size(l->key));
     l->counts = large_alloc(((size_t)n + 1) * sizeof *l->counts);
     if (!l->keys || !l->counts) return fail_status(BF_E_MEMORY, NULL, s->file);
@@ -27,14 +27,15 @@ void list_free(list *l) {
     free(l->counts);
 }
 
-bf_value list_key(const list *l, int64_t i) { return output_element(l->key, 0, l->keys, i); }
+bf_value list_key(const list *l, int64_t i) { return output_element(l->key, l->scale, l->keys, i); }
 
 bf_value list_count(const list *l, int64_t i) {
     return (bf_value){.dtype = BF_I64, .as.i64 = l->counts[i]};
 }
 
 sheet_column list_key_column(const list *l, const group_subject *s) {
-    return (sheet_column){.name = s->key ? s->key : "key", .dtype = l->key, .array = l->keys};
+    return (sheet_column){
+        .name = s->key ? s->key : "key", .dtype = l->key, .scale = l->scale, .array = l->keys};
 }
 
 sheet_subject list_sheet_subject(const group_subject *s) {
@@ -46,7 +47,7 @@ void list_put_head(FILE *f, bf_dtype key, const group_subject *s, int64_t rows, 
     fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
     json_string(f, s->file);
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"groups\":%" PRId64 ",\"keys\":[",
-            bf_dtype_name(key), rows, groups);
+            output_dtype(key, s->scale), rows, groups);
 }
 
 void list_put_keys(FILE *f, const list *l, const int64_t *order, int64_t n, int64_t before) {

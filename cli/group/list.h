@@ -7,6 +7,7 @@
 
 typedef struct list {
     bf_dtype key;
+    int scale; /* of keys that are integers */
     int64_t size;
     char *keys;
     int64_t *counts;

@@ -97,8 +97,11 @@ static bf_status find_batch(const ordered *x, const options *o, bf_context *cont
     const struct ordered_column *c = &x->of[x->column[b->first]];
     const bool medians = o->aggregates[b->first].order == ORDER_MEDIAN_OF;
     const bf_value empty = nothing(b->to);
-    const bf_order_options rules = {
-        .size = sizeof rules, .nan = o->rules.nan, .method = o->method, .empty = &empty};
+    const bf_order_options rules = {.size = sizeof rules,
+                                    .nan = o->rules.nan,
+                                    .method = o->method,
+                                    .empty = &empty,
+                                    .scale = c->scale};
     const bf_array keys = bf_array_of(x->of[0].dtype, x->of[0].data, x->n),
                    values = bf_array_of(c->dtype, c->data, x->n);
     bf_array results = bf_array_of(results_of(b), to, groups);

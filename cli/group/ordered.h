@@ -9,6 +9,7 @@ typedef struct ordered {
     int64_t n, room;
     struct ordered_column {
         bf_dtype dtype;
+        int scale; /* set by whoever adds */
         char *data;
     } of[OPTIONS_AGGREGATES + 1];
     int column[OPTIONS_AGGREGATES]; /* whose values each aggregate is of; 0: of none of these */

@@ -11,6 +11,7 @@ typedef struct group_subject {
     bf_groups *groups;
     const char *file; /* "total" for several */
     const char *key;  /* the name of the keys' column; NULL: it has none */
+    int scale;        /* of keys that are integers */
     double began;
     double seconds; /* set by what follows */
 } group_subject;
@@ -19,6 +20,7 @@ typedef struct group_subject {
 typedef struct group_column {
     const char *op, *of;     /* of: a name, or NULL */
     int which;               /* of the groups' aggregates; -1: the number of rows */
+    int scale;               /* of the values, if they are integers */
     const bf_array *results; /* found already; NULL: the groups have them */
     const double *percent;   /* of a quantile; else NULL */
 } group_column;

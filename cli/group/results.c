@@ -26,9 +26,10 @@ static bf_status take_values(bf_groups *groups, const bf_reduce_options *rules, 
 }
 
 /* The extreme of NaNs that are all skipped is no element. */
-bf_status results_take(bf_groups *groups, const options *o, int which, results *r) {
+bf_status results_take(bf_groups *groups, const options *o, int which, int scale, results *r) {
     bf_groups_options kind = {.size = sizeof kind};
     bf_reduce_options rules = o->rules;
+    rules.scale = r->scale = scale;
     bf_groups_describe(groups, &kind);
     const bf_reduction op = kind.aggregates[which].op;
     const bool extreme = op == BF_MIN || op == BF_MAX;

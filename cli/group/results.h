@@ -8,12 +8,14 @@
  * all, values one by one. Neither: nothing was taken. */
 typedef struct results {
     bf_dtype dtype;
+    int scale;            /* of integers in the array */
     char *array, *memory; /* memory: its own, or NULL */
     bf_value *values;
 } results;
 
-/* Takes aggregate number `which` of all groups. Free them in either case. */
-bf_status results_take(bf_groups *groups, const options *o, int which, results *r);
+/* Takes aggregate number `which` of all groups, whose values have this scale. Free them in either
+ * case. */
+bf_status results_take(bf_groups *groups, const options *o, int which, int scale, results *r);
 void results_free(results *r);
 
 #endif

@@ -119,6 +119,14 @@ static int read_text(rows *r, inferred *of) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
+/* Why a column of keys is one of strings. */
+static const char *why_string(const char *field) {
+    text_number n;
+    const bool number = text_parse_token(field, strlen(field), &n);
+    if (!number && *field) return "no number";
+    return text_is_code(field) ? "as a key: a code" : "as a key: not held exactly";
+}
+
 /* What is the cause of a dtype that nobody asked for. */
 static void judge_numbers(inferred *x, bf_dtype dtype, int scale) {
     const char *why = "all are integers";
@@ -143,7 +151,7 @@ static void judge(const rows *r, int k, inferred *x) {
     x->dtype = dtype == BF_NONE ? "string" : output_dtype(dtype, scale);
     if (!asked && dtype != BF_NONE) judge_numbers(x, dtype, scale);
     if (x->rows == x->nulls) why = "there is no value";
-    if (dtype == BF_NONE) why = asked ? "none of --dtype" : "no number";
+    if (dtype == BF_NONE) why = asked ? "none of --dtype" : why_string(x->no_number.field);
     if (text_column_can(&r->source.text->layout, k) == TEXT_CAN_STRINGS)
         why = "compared with strings";
     if (why) strcpy(x->why, why);

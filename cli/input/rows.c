@@ -165,7 +165,8 @@ static bool probe_rows(rows *r) {
         good = text_rows_reserve(&some, &t->layout, most);
         some.quoted = text_is_quoted(t, &t->first);
         if (good && read_probe(r, &some, &t->first, most)) read_probe(r, &some, &t->first, most);
-        for (int k = 0; good && k < r->columns; k++) r->can[k] &= some.columns[k].can;
+        for (int k = 0; good && k < r->columns; k++)
+            if (r->can[k] & some.columns[k].can) r->can[k] &= some.columns[k].can;
     }
     text_rows_free(&some);
     return good;
@@ -429,18 +430,31 @@ static bool changes_units(const rows *r, const chunk *c) {
     return changes;
 }
 
-/* Rules out what the numbers of a chunk are not. *changed: the dtype of a column is another.
- * Returns whether the chunk was made in other units. */
-static bool rule_out(rows *r, const chunk *c, bool *changed) {
+/* Rules out what the numbers of a chunk are not. *changed: the dtype of a column is another; *none:
+ * a column that nothing is left for. Returns whether the chunk was made in other units. */
+static bool rule_out(rows *r, const chunk *c, bool *changed, int *none) {
     bool others = false;
     for (int k = 0; k < r->columns; k++) {
         const unsigned before = r->can[k];
         const bool wide = r->units[k].wide;
         others |= text_unit_take(&r->units[k], &r->can[k], &c->rows.columns[k]);
+        if (r->can[k] == 0) {
+            r->can[k] = before;
+            *none = k;
+        }
         *changed |= __builtin_ctz(before) != __builtin_ctz(r->can[k]);
         if (wide != r->units[k].wide) drop_gathered(r); /* which has no room for these numbers */
     }
     return others;
+}
+
+/* A column of keys whose numbers no dtype holds exactly. */
+static int refuse_keys(const rows *r, int k) {
+    const char *const name = r->source.name;
+    fail(EXIT_DATA, name, "column %d: no dtype holds all of these keys exactly",
+         r->source.text->layout.fields[k] + 1);
+    hint("--by with --text takes them as they are written");
+    return EXIT_DATA;
 }
 
 /* Makes the chunk in the units that hold it and all before: of a settled column they are those from
@@ -448,12 +462,14 @@ static bool rule_out(rows *r, const chunk *c, bool *changed) {
 static int settle_columns(rows *r, chunk *c) {
     const bool settled = r->options.settled;
     bool changed = false;
+    int none = -1;
     if (c->n == 0) return EXIT_DONE;
-    while (rule_out(r, c, &changed)) {
+    while (rule_out(r, c, &changed, &none) && none < 0) {
         if (settled) return ROWS_RESETTLED;
         chunk_make_again(c, &r->source, r->units);
         if (c->failed) return chunk_check(c, &r->source);
     }
+    if (none >= 0) return refuse_keys(r, none);
     if (settled && changed) return ROWS_RESETTLED;
     for (int k = 0; k < r->columns && !settled && r->options.digits; k++)
         text_unit_note(&r->units[k], r->can[k], &c->rows.columns[k], c->n);

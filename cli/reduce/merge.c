@@ -143,6 +143,30 @@ static bf_status merge_part(const statefile *into, const statefile *from, bool w
     return (wholes ? bf_state_append : bf_state_merge)(into->state, from->state);
 }
 
+static int finer(unsigned char *into, unsigned char *from, int *digits_into, int *digits_from) {
+    const unsigned char most = *into > *from ? *into : *from;
+    *digits_into = most - *into;
+    *digits_from = most - *from;
+    *into = *from = most;
+    return *digits_into + *digits_from;
+}
+
+/* Brings groups of decimals to one scale. */
+static bf_status match_scales(statefile *into, statefile *from) {
+    int key[2], digits[2][OPTIONS_AGGREGATES];
+    trailer *a = &into->trailer, *b = &from->trailer;
+    bf_groups_options kinds[2] = {{.size = sizeof *kinds}, {.size = sizeof *kinds}};
+    bf_groups_describe(into->groups, &kinds[0]);
+    bf_groups_describe(from->groups, &kinds[1]);
+    if (kinds[0].key != kinds[1].key || kinds[0].count != kinds[1].count) return BF_OK;
+    int all = finer(&a->key_scale, &b->key_scale, &key[0], &key[1]);
+    for (int i = 0; i < kinds[0].count; i++)
+        all += finer(&a->scales[i], &b->scales[i], &digits[0][i], &digits[1][i]);
+    if (all == 0) return BF_OK;
+    const bf_status st = bf_groups_rescale(into->groups, key[0], digits[0]);
+    return st == BF_OK ? bf_groups_rescale(from->groups, key[1], digits[1]) : st;
+}
+
 /* A state that was loaded is not damaged: it is not of the same whole as the others. */
 static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) {
     const bf_context *context = t->context;
@@ -156,6 +180,8 @@ static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) 
     fail(EXIT_DATA, p->file, "it does not go with the others: %s", bf_context_message(context));
     if (p->saved.histogram)
         hint("parts have the same bins by --bins and --range, or --edges");
+    else if (p->saved.groups)
+        hint("--dtype f64 saves groups of decimals as those of doubles");
     else if (p->saved.state)
         hint("--offset and --count save parts of one array, with each element in one of them");
     return EXIT_DATA;
@@ -175,7 +201,9 @@ static int merge_parts(task *t, part *parts, int n, bool wholes) {
     const int code = widen_first(t, parts);
     if (code != EXIT_DONE) return code;
     for (int i = 1; i < n; i++) {
-        const bf_status st = merge_part(&parts[0].saved, &parts[i].saved, wholes);
+        statefile *const into = &parts[0].saved, *const from = &parts[i].saved;
+        bf_status st = into->groups ? match_scales(into, from) : BF_OK;
+        if (st == BF_OK) st = merge_part(into, from, wholes);
         if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);
     }
     return EXIT_DONE;
@@ -201,11 +229,13 @@ static int refuse_minus(const task *t, bf_status st, const part *p) {
 }
 
 /* Takes n parts out of the merged one. */
-static int retract_parts(task *t, const part *merged, const part *parts, int n) {
+static int retract_parts(task *t, part *merged, part *parts, int n) {
     if (n > 0 && merged->saved.states)
         return fail(EXIT_DATA, parts->file, "it cannot be taken out: it is of many values");
     for (int i = 0; i < n; i++) {
-        const bf_status st = retract_part(&merged->saved, &parts[i].saved);
+        statefile *const into = &merged->saved, *const from = &parts[i].saved;
+        bf_status st = into->groups ? match_scales(into, from) : BF_OK;
+        if (st == BF_OK) st = retract_part(into, from);
         if (st != BF_OK) return refuse_minus(t, st, &parts[i]);
     }
     return EXIT_DONE;
@@ -304,6 +334,8 @@ static int save_others(task *t, const statefile *saved) {
     statefile whole = *saved;
     whole.trailer = trailer_of(t->options);
     whole.trailer.columns = saved->trailer.columns;
+    whole.trailer.key_scale = saved->trailer.key_scale;
+    memcpy(whole.trailer.scales, saved->trailer.scales, sizeof whole.trailer.scales);
     memcpy(whole.trailer.which, saved->trailer.which, sizeof whole.trailer.which);
     return statefile_save(&t->save, &whole, t->context);
 }

@@ -45,7 +45,9 @@ static size_t bytes_of(bf_dtype dtype) {
 
 void part_put_value(part_text *t, const bf_value *value) {
     put_kind(t, (int)value->dtype);
-    if (value->dtype != BF_NONE) part_put(t, &value->as, bytes_of(value->dtype));
+    if (value->dtype == BF_NONE) return;
+    put_kind(t, value->scale);
+    part_put(t, &value->as, bytes_of(value->dtype));
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -98,6 +100,7 @@ static const char *take_field(part *p, int column, const char *at) {
     size_t n = 0;
     if (of->values) {
         n = kind == FIELD_NULL ? 0 : bytes_of(v.dtype);
+        if (kind != FIELD_NULL) v.scale = *at++;
         memcpy(&v.as, at, n);
         of->values[row] = v;
         return at + n;

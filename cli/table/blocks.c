@@ -39,7 +39,8 @@ typedef struct block_side {
     loaded *loaded;
     int count;
     int keys[BF_KEY_COLUMNS_MAX]; /* the columns of keys, */
-    int *shown;                   /* and of each shown column; -1: none */
+    int scales[BF_KEY_COLUMNS_MAX];
+    int *shown; /* and of each shown column; -1: none */
 } block_side;
 
 typedef struct blocks {
@@ -116,16 +117,18 @@ static int open_side(blocks *x, int side) {
     for (int k = 0; k < s->count; k++)
         s->columns[COLUMN + k] =
             (packed_column){.dtype = rows_dtype(r, k), .strings = rows_has_strings(r, k)};
+    for (int k = 0; k < x->tables->choice.keys; k++)
+        s->scales[k] = join_tables_scale(x->tables, side, k);
     find_columns(x, side);
     s->rows = (packed_rows){.of = &s->packed};
     return packed_open(&s->packed, s->columns, COLUMN + s->count) ? EXIT_DONE : no_memory();
 }
 
 /* What numbers of one value have in common, whatever their dtypes. */
-static uint64_t bits_of(const packed_column *c, int64_t row) {
+static uint64_t bits_of(const packed_column *c, int scale, int64_t row) {
     const char *at = (const char *)c->numbers + (size_t)row * bf_dtype_size(c->dtype);
     uint64_t bits;
-    bf_value v = {.dtype = c->dtype};
+    bf_value v = {.dtype = c->dtype, .scale = scale};
     if (c->dtype == BF_I64 || c->dtype == BF_U64) {
         memcpy(&v.as, at, sizeof v.as.u64);
         const double x = bf_value_f64(&v);
@@ -136,8 +139,8 @@ static uint64_t bits_of(const packed_column *c, int64_t row) {
     return bits;
 }
 
-static uint64_t hash_key(uint64_t hash, const packed_column *c, int64_t row) {
-    if (c->dtype != BF_NONE) return key_mix(hash, bits_of(c, row));
+static uint64_t hash_key(uint64_t hash, const packed_column *c, int scale, int64_t row) {
+    if (c->dtype != BF_NONE) return key_mix(hash, bits_of(c, scale, row));
     return key_mix_string(hash, c->bytes + c->offsets[row],
                           (size_t)(c->offsets[row + 1] - c->offsets[row]));
 }
@@ -206,7 +209,7 @@ static int add_row(blocks *x, block_side *s, int level, int64_t row) {
     if (null)
         hash = key_mix(hash, (uint64_t)((const int64_t *)s->columns[ROW_NUMBER].numbers)[row]);
     for (int k = 0; k < keys && !null; k++)
-        hash = hash_key(hash, &s->columns[COLUMN + s->keys[k]], row);
+        hash = hash_key(hash, &s->columns[COLUMN + s->keys[k]], s->scales[k], row);
     if (!null && is_spare(x, s, hash, row)) return EXIT_DONE;
     return packed_add(&s->packed, p, key_share(hash, p->count), s->columns, row);
 }
@@ -395,13 +398,15 @@ static int join_blocks(blocks *x) {
     const int keys = x->tables->choice.keys;
     const block_side *const sides[SIDES] = {&x->sides[x->from], &x->sides[!x->from]};
     const int64_t n[SIDES] = {sides[0]->rows.n, sides[1]->rows.n};
-    const bf_column *columns[SIDES][BF_KEY_COLUMNS_MAX];
+    join_columns columns = {.keys = keys};
     join_numbers numbers;
     row_lists lists = {NULL, NULL};
     for (int s = 0; s < SIDES; s++)
-        for (int k = 0; k < keys; k++)
-            columns[s][k] = &sides[s]->loaded[sides[s]->keys[k]].view.column;
-    int code = join_numbers_make(&numbers, x->context, x->options->files[0], keys, columns, n);
+        for (int k = 0; k < keys; k++) {
+            columns.of[s][k] = &sides[s]->loaded[sides[s]->keys[k]].view.column;
+            columns.scales[s][k] = sides[s]->scales[k];
+        }
+    int code = join_numbers_make(&numbers, x->context, x->options->files[0], &columns, n);
     if (code == EXIT_DONE && !row_lists_make(&lists, &numbers)) code = no_memory();
     for (int64_t i = 0; i < n[0] && code == EXIT_DONE; i++) code = join_row(x, &numbers, &lists, i);
     row_lists_close(&lists);

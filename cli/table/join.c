@@ -46,11 +46,14 @@ static int open_side(join *j, rows *r, const char *name) {
     const options *o = j->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
+                              .digits = BF_SCALE_MOST,
                               .ordered = true,
                               .unchanging = true,
                               .keep = &j->limit,
                               .memory = o->memory.input / 2};
-    const int code = rows_open_column(r, name, &o->input, &how);
+    input in = o->input;
+    in.text.counted = true;
+    const int code = rows_open_column(r, name, &in, &how);
     if (code == EXIT_DONE && !rows_may_resettle(r)) rows_forget(r);
     return code;
 }
@@ -69,12 +72,21 @@ static int load_side(join *j, rows *r, bf_array *all) {
     return code;
 }
 
-/* Loads this rank's rows; anew if those of another show that their dtype is another. */
+/* Gives a column the greatest scale that it has on any rank. */
+static void agree_on_scale(rows *r) {
+    unsigned scales = ~0u << rows_kind_of(r, 0).scale;
+    ranks_and(&scales, 1);
+    rows_raise_scale(r, 0, __builtin_ctz(scales));
+}
+
+/* Loads this rank's rows; anew if those of another show that their dtype or scale is another. */
 static int load_settled(join *j, rows *r, bf_array *all) {
     int code = ranks_agree(load_side(j, r, all));
     while (code == EXIT_DONE) {
+        const int scale = rows_scale(r, 0);
         ranks_and(r->can, r->columns);
-        const bool changed = all->dtype != rows_dtype(r, 0);
+        agree_on_scale(r);
+        const bool changed = all->dtype != rows_dtype(r, 0) || scale != rows_scale(r, 0);
         if (!ranks_any(changed)) return EXIT_DONE;
         if (changed) rows_again(r);
         code = ranks_agree(changed ? load_side(j, r, all) : EXIT_DONE);
@@ -89,9 +101,23 @@ static int load_as(join *j, rows *r, bf_dtype dtype, bf_array *all) {
     return load_settled(j, r, all);
 }
 
+/* Loads one text once more, in the units of the other. */
+static int load_in_units(join *j, rows *r, int scale, bf_array *all) {
+    const bf_dtype dtype = all->dtype;
+    rows_again(r);
+    rows_raise_scale(r, 0, scale);
+    const int code = load_settled(j, r, all);
+    if (code != EXIT_DONE || all->dtype == dtype) return code;
+    return fail(EXIT_DATA, r->source.name,
+                "64 bits do not hold its numbers with %d digits behind the point", scale);
+}
+
 /* If one text holds floats, the integers of the other are taken as floats too. */
 static int match_dtypes(join *j) {
     const bf_dtype a = j->rows_a.dtype, b = j->rows_b.dtype;
+    const int scale_a = rows_scale(&j->a, 0), scale_b = rows_scale(&j->b, 0);
+    if (a == b && scale_a < scale_b) return load_in_units(j, &j->a, scale_b, &j->rows_a);
+    if (a == b && scale_b < scale_a) return load_in_units(j, &j->b, scale_a, &j->rows_b);
     if (a == b) return EXIT_DONE;
     if (rows_can_be(&j->a, b)) return load_as(j, &j->a, b, &j->rows_a);
     if (rows_can_be(&j->b, a)) return load_as(j, &j->b, a, &j->rows_b);
@@ -198,7 +224,8 @@ static void put_head(const join *j, int64_t n) {
     json_string(f, j->options->files[0]);
     fputs(",\"other\":", f);
     json_string(f, j->options->files[1]);
-    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, bf_dtype_name(j->rows_a.dtype), n);
+    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64,
+            output_dtype(j->rows_a.dtype, rows_scale(&j->a, 0)), n);
 }
 
 static void put_pairs_object(const join *j, double seconds) {

@@ -24,17 +24,17 @@ static int join_rows(keyed *j) {
     join_tables *t = &j->tables;
     const int64_t n[SIDES] = {t->all[SIDE_A].n, t->all[SIDE_B].n};
     const int keys = t->choice.keys;
-    const bf_column *columns[SIDES][BF_KEY_COLUMNS_MAX];
+    join_columns columns = {.keys = keys};
     rows_view *const views = calloc((size_t)(SIDES * keys), sizeof *views);
     if (!views) return fail_status(BF_E_MEMORY, NULL, NULL);
     for (int s = 0; s < SIDES && n[SIDE_A] > 0 && n[SIDE_B] > 0; s++)
         for (int k = 0; k < keys; k++) {
             rows_view *const v = &views[s * keys + k];
             join_tables_key(t, s, k, v);
-            columns[s][k] = &v->column;
+            columns.of[s][k] = &v->column;
+            columns.scales[s][k] = join_tables_scale(t, s, k);
         }
-    const int code =
-        join_numbers_make(&j->numbers, j->context, j->options.files[0], keys, columns, n);
+    const int code = join_numbers_make(&j->numbers, j->context, j->options.files[0], &columns, n);
     free(views);
     return code == EXIT_DONE ? join_pairs_make(&j->pairs, &j->numbers, j->options.how) : code;
 }

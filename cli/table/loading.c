@@ -11,6 +11,7 @@ static int open_side(join_tables *t, int s) {
     const options *o = t->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
+                              .digits = BF_SCALE_MOST,
                               .keep = &t->limit,
                               .memory = o->memory.input / SIDES};
     input in = o->input;
@@ -20,8 +21,13 @@ static int open_side(join_tables *t, int s) {
 }
 
 /* What the fields of a side hold; 0: nothing, for they are not wanted. */
-static void find_kinds(const join_choice *c, int s, unsigned char *kinds) {
-    for (int k = 0; k < c->keys; k++) kinds[c->key_fields[s][k]] |= TEXT_KEYS;
+static void find_kinds(const join_tables *t, int s, unsigned char *kinds) {
+    const join_choice *c = &t->choice;
+    for (int k = 0; k < c->keys; k++) {
+        const int field = c->key_fields[s][k];
+        kinds[field] |= text_layout_kind(&t->sides[s].source.text->layout, field,
+                                         &t->options->input.text, TEXT_KEYS);
+    }
     for (int k = 0; k < c->count; k++)
         if (c->shown[k].fields[s] >= 0) kinds[c->shown[k].fields[s]] |= TEXT_STRINGS_TOO;
 }
@@ -34,7 +40,7 @@ static int keep_side(join_tables *t, int s) {
     int *const fields = calloc((size_t)all, sizeof *fields), n = 0;
     int code = EXIT_IO;
     if (kinds && fields) {
-        find_kinds(&t->choice, s, kinds);
+        find_kinds(t, s, kinds);
         for (int k = 0; k < all; k++) {
             if (kinds[k] == 0) continue;
             kinds[n] = kinds[k];
@@ -63,9 +69,12 @@ int join_tables_column(const join_tables *t, int s, int field) {
 
 /* ---- keys of one kind ------------------------------------------------------------------------ */
 
+static int column_of(const join_tables *t, int s, int key) {
+    return join_tables_column(t, s, t->choice.key_fields[s][key]);
+}
+
 static bool is_strings(const join_tables *t, int s, int key) {
-    return rows_dtype(&t->sides[s], join_tables_column(t, s, t->choice.key_fields[s][key])) ==
-           BF_NONE;
+    return rows_dtype(&t->sides[s], column_of(t, s, key)) == BF_NONE;
 }
 
 /* What is compared with strings must be there as strings. Marks the sides that must be read for it,
@@ -76,9 +85,8 @@ static bool match_kinds(join_tables *t, bool stale[SIDES]) {
         if (is_strings(t, SIDE_A, k) == is_strings(t, SIDE_B, k)) continue;
         const int numbers = is_strings(t, SIDE_A, k) ? SIDE_B : SIDE_A;
         rows *r = &t->sides[numbers];
-        const int column = join_tables_column(t, numbers, t->choice.key_fields[numbers][k]);
         rows_again(r);
-        rows_take_strings(r, column);
+        rows_take_strings(r, column_of(t, numbers, k));
         any = stale[numbers] = true;
     }
     return any;
@@ -133,6 +141,24 @@ static void keep_types(join_tables *t) {
         t->sides[s].source.text->layout.typed = TEXT_TYPED_KEYS;
 }
 
+/* Whether every item of a list is a key of one of the texts. */
+static int check_keys(const join_tables *t, const char *option, const char *list) {
+    const join_choice *c = &t->choice;
+    while (list && *list) {
+        const text_item x = text_take_item(&list, ",");
+        const int length = (int)(x.length < 80 ? x.length : 80);
+        bool found = false;
+        for (int s = 0; s < SIDES; s++)
+            for (int k = 0; k < c->keys; k++)
+                found = found ||
+                        text_layout_is(&t->sides[s].source.text->layout, c->key_fields[s][k], x);
+        if (!found)
+            return fail(EXIT_DATA, NULL, "%s: no key of --on is named '%.*s'", option, length,
+                        x.at);
+    }
+    return EXIT_DONE;
+}
+
 int join_tables_open(join_tables *t, const options *o) {
     int code = EXIT_DONE;
     *t = (join_tables){.options = o};
@@ -141,6 +167,8 @@ int join_tables_open(join_tables *t, const options *o) {
     for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = open_side(t, s);
     if (code == EXIT_DONE) keep_types(t);
     if (code == EXIT_DONE) code = join_choice_make(&t->choice, t->sides, o);
+    if (code == EXIT_DONE) code = check_keys(t, "--text", o->input.text.text);
+    if (code == EXIT_DONE) code = check_keys(t, "--number", o->input.text.number);
     for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = keep_side(t, s);
     return code;
 }
@@ -153,6 +181,10 @@ void join_tables_close(join_tables *t) {
 void join_tables_key(const join_tables *t, int side, int key, rows_view *view) {
     const int column = join_tables_column(t, side, t->choice.key_fields[side][key]);
     rows_look(&t->sides[side], &t->all[side], column, view);
+}
+
+int join_tables_scale(const join_tables *t, int side, int key) {
+    return rows_scale(&t->sides[side], column_of(t, side, key));
 }
 
 const rows_column *join_tables_shown(const join_tables *t, int side, const shown_column *shown) {

@@ -34,9 +34,10 @@ int join_tables_load(join_tables *t);
 /* The column of a side's rows that holds a field. */
 int join_tables_column(const join_tables *t, int side, int field);
 
-/* Of tables that have rows: a key column, as it is compared; and what a shown column holds of one
- * side. */
+/* Of tables that have rows: a key column, as it is compared; its scale; and what a shown column
+ * holds of one side. */
 void join_tables_key(const join_tables *t, int side, int key, rows_view *view);
+int join_tables_scale(const join_tables *t, int side, int key);
 const rows_column *join_tables_shown(const join_tables *t, int side, const shown_column *shown);
 
 #endif

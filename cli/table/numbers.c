@@ -10,13 +10,13 @@ typedef struct key_side {
     const bf_column *columns[BF_KEY_COLUMNS_MAX];
     bf_column changed[BF_KEY_COLUMNS_MAX]; /* those that are not as they were read */
     bf_array arrays[BF_KEY_COLUMNS_MAX];
-    double *floats[BF_KEY_COLUMNS_MAX]; /* their memory */
+    void *memory[BF_KEY_COLUMNS_MAX]; /* theirs */
+    bool *alone[BF_KEY_COLUMNS_MAX];  /* of each row: it goes with none; NULL: nothing is known */
 } key_side;
 
 typedef struct key_sides {
     int keys;
     bf_dtype dtypes[BF_KEY_COLUMNS_MAX];
-    bool halves[BF_KEY_COLUMNS_MAX]; /* one side is i64, the other u64 */
     key_side sides[SIDES];
 } key_sides;
 
@@ -30,50 +30,90 @@ static void change_column(key_side *s, int k, bf_dtype dtype, const void *data) 
     s->columns[k] = &s->changed[k];
 }
 
-/* Integers as floats. */
-static bool take_as_floats(key_side *s, int k) {
+static int64_t power_of_ten(int n) {
+    int64_t power = 1;
+    for (; n > 0; n--) power *= 10;
+    return power;
+}
+
+/* Whether a double is the integer. */
+static bool is_double(bf_dtype dtype, uint64_t bits, double value) {
+    if (dtype == BF_U64) return value < 0x1p64 && (uint64_t)value == bits;
+    return value < 0x1p63 && (int64_t)value == (int64_t)bits;
+}
+
+/* Integers as floats: a fraction is the nearest, as it was read on the other side; an integer that
+ * is none goes with no row. */
+static bool take_as_floats(key_side *s, int k, int scale) {
     const bf_array *from = s->columns[k]->numbers;
-    const int64_t n = from->shape[0], *integers = from->data;
-    const uint64_t *naturals = from->data;
-    double *floats = malloc((size_t)n * sizeof *floats + 1);
-    if (!floats) return false;
-    for (int64_t i = 0; i < n; i++)
-        floats[i] = from->dtype == BF_U64 ? (double)naturals[i] : (double)integers[i];
-    s->floats[k] = floats;
+    const int64_t n = from->shape[0], power = power_of_ten(scale);
+    const uint64_t *units = from->data;
+    double *floats = s->memory[k] = malloc((size_t)n * sizeof *floats + 1);
+    bool *alone = s->alone[k] = calloc((size_t)n + 1, sizeof *alone);
+    if (!floats || !alone) return false;
+    for (int64_t i = 0; i < n; i++) {
+        const bf_value v = {.dtype = from->dtype, .scale = scale, .as.u64 = units[i]};
+        const bool whole = scale == 0 || (int64_t)units[i] % power == 0;
+        floats[i] = bf_value_f64(&v);
+        if (whole && scale == 0)
+            alone[i] = !is_double(from->dtype, units[i], floats[i]);
+        else if (whole)
+            alone[i] = !is_double(BF_I64, (uint64_t)((int64_t)units[i] / power), floats[i]);
+    }
     change_column(s, k, BF_F64, floats);
     return true;
 }
 
-/* Gives both columns one dtype. i64 and u64 are taken as i64: what has the highest bit has no equal
- * on the other side, which leave_out sees to. */
-static bool match_columns(key_sides *x, int k) {
+/* Integers in units of so many digits more, as i64; what these do not hold goes with no row. */
+static bool take_in_units(key_side *s, int k, int digits) {
+    const bf_array *from = s->columns[k]->numbers;
+    const bool natural = from->dtype == BF_U64;
+    const uint64_t *naturals = from->data;
+    const int64_t *integers = from->data, n = from->shape[0], power = power_of_ten(digits);
+    int64_t *units = s->memory[k] = malloc((size_t)n * sizeof *units + 1);
+    bool *alone = s->alone[k] = calloc((size_t)n + 1, sizeof *alone);
+    if (!units || !alone) return false;
+    for (int64_t i = 0; i < n; i++)
+        alone[i] = natural ? __builtin_mul_overflow(naturals[i], power, &units[i])
+                           : __builtin_mul_overflow(integers[i], power, &units[i]);
+    change_column(s, k, BF_I64, units);
+    return true;
+}
+
+/* Gives both columns one dtype and scale. i64 and u64 are taken as i64. */
+static bool match_columns(key_sides *x, int k, const join_columns *columns) {
     const bf_dtype a = dtype_of(x->sides[SIDE_A].columns[k]);
     const bf_dtype b = dtype_of(x->sides[SIDE_B].columns[k]);
     const bool floats = a == BF_F64 || b == BF_F64;
-    x->dtypes[k] = a == b ? a : floats ? BF_F64 : BF_I64;
-    x->halves[k] = a != b && !floats;
     bool good = true;
-    for (int s = 0; s < SIDES && a != b && good; s++) {
+    x->dtypes[k] = a == b ? a : floats ? BF_F64 : BF_I64;
+    for (int s = 0; s < SIDES && good; s++) {
         key_side *side = &x->sides[s];
-        if (dtype_of(side->columns[k]) == x->dtypes[k]) continue;
-        if (floats)
-            good = take_as_floats(side, k);
-        else
-            change_column(side, k, BF_I64, side->columns[k]->numbers->data);
+        const int scale = columns->scales[s][k], digits = columns->scales[!s][k] - scale;
+        const bool same = dtype_of(side->columns[k]) == x->dtypes[k];
+        if (!same && floats)
+            good = take_as_floats(side, k, scale);
+        else if (!same || (x->dtypes[k] == BF_I64 && digits > 0))
+            good = take_in_units(side, k, digits);
     }
     return good;
 }
 
 static void close_sides(key_sides *x) {
     for (int s = 0; s < SIDES; s++)
-        for (int k = 0; k < x->keys; k++) free(x->sides[s].floats[k]);
+        for (int k = 0; k < x->keys; k++) {
+            free(x->sides[s].memory[k]);
+            free(x->sides[s].alone[k]);
+        }
     free(x);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A row with a NULL, or with an integer that the other side's dtype has not, goes with none. */
-static void leave_out(int64_t *numbers, int64_t n, const bf_column *c, bool half) {
+/* A row with a NULL, or with a number that the other side cannot have, goes with none. */
+static void leave_out(int64_t *numbers, int64_t n, const bf_column *c, const bool *alone) {
+    for (int64_t i = 0; alone && i < n; i++)
+        if (alone[i]) numbers[i] = -1;
     for (int64_t i = 0; c->valid && i < n; i++) {
         const int64_t bit = c->first + i;
         if (bit % 8 == 0 && c->valid[bit / 8] == 0xff)
@@ -81,9 +121,6 @@ static void leave_out(int64_t *numbers, int64_t n, const bf_column *c, bool half
         else if (!(c->valid[bit / 8] >> bit % 8 & 1))
             numbers[i] = -1;
     }
-    const int64_t *integers = half ? c->numbers->data : NULL;
-    for (int64_t i = 0; half && i < n; i++)
-        if (integers[i] < 0) numbers[i] = -1;
 }
 
 /* Where one side has no rows, the other's go with none. */
@@ -109,14 +146,14 @@ static bf_status number_sides(join_numbers *numbers, bf_context *context, const 
     return st;
 }
 
-int join_numbers_make(join_numbers *numbers, bf_context *context, const char *file, int keys,
-                      const bf_column *const columns[SIDES][BF_KEY_COLUMNS_MAX],
-                      const int64_t counts[SIDES]) {
+int join_numbers_make(join_numbers *numbers, bf_context *context, const char *file,
+                      const join_columns *columns, const int64_t counts[SIDES]) {
     key_sides *x = calloc(1, sizeof *x);
+    int keys = columns->keys;
     bool good = x != NULL;
     *numbers = (join_numbers){.keys = 0};
     for (int s = 0; s < SIDES && good; s++) {
-        memcpy(x->sides[s].columns, columns[s], (size_t)keys * sizeof *columns[s]);
+        memcpy(x->sides[s].columns, columns->of[s], (size_t)keys * sizeof *columns->of[s]);
         numbers->rows[s] = counts[s];
         numbers->of[s] = malloc((size_t)counts[s] * sizeof *numbers->of[s] + 1);
         good = numbers->of[s] != NULL;
@@ -124,14 +161,14 @@ int join_numbers_make(join_numbers *numbers, bf_context *context, const char *fi
     if (good && (counts[SIDE_A] == 0 || counts[SIDE_B] == 0)) keys = 0;
     for (int k = 0; k < keys && good; k++) {
         x->keys++;
-        good = match_columns(x, k);
+        good = match_columns(x, k, columns);
     }
     const bf_status st = !good       ? BF_E_MEMORY
                          : keys == 0 ? number_none(numbers)
                                      : number_sides(numbers, context, x);
     for (int s = 0; s < SIDES && st == BF_OK; s++)
         for (int k = 0; k < keys; k++)
-            leave_out(numbers->of[s], counts[s], x->sides[s].columns[k], x->halves[k]);
+            leave_out(numbers->of[s], counts[s], x->sides[s].columns[k], x->sides[s].alone[k]);
     if (x) close_sides(x);
     return st == BF_OK ? EXIT_DONE : fail_status(st, good ? context : NULL, file);
 }

@@ -11,12 +11,18 @@ typedef struct join_numbers {
     int64_t keys; /* numbers are less than this */
 } join_numbers;
 
+/* The key columns of both sides; scales: of integers. */
+typedef struct join_columns {
+    int keys;
+    const bf_column *of[SIDES][BF_KEY_COLUMNS_MAX];
+    int scales[SIDES][BF_KEY_COLUMNS_MAX];
+} join_columns;
+
 /* Numbers rows by their key columns, of which each two are both strings or both numbers (if one
- * side has no rows, they are not looked at). Returns an exit code, having reported the failure.
- * Close it in either case. */
-int join_numbers_make(join_numbers *numbers, bf_context *context, const char *file, int keys,
-                      const bf_column *const columns[SIDES][BF_KEY_COLUMNS_MAX],
-                      const int64_t counts[SIDES]);
+ * side has no rows, they are not looked at). Returns an exit
+ * code, having reported the failure. Close it in either case. */
+int join_numbers_make(join_numbers *numbers, bf_context *context, const char *file,
+                      const join_columns *columns, const int64_t counts[SIDES]);
 void join_numbers_close(join_numbers *numbers);
 
 #endif

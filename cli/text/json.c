@@ -327,7 +327,7 @@ static inline bool put_number(text_rows *rows, const text_layout *l, int k, cons
     const bool truth = s->kind == TRUE_VALUE || s->kind == FALSE_VALUE;
     if (truth && !(l->kinds[k] & TEXT_KEYS))
         return text_store_number(l, c, rows->n, s->kind == TRUE_VALUE ? &one : &zero);
-    return s->kind == STRING && (l->kinds[k] & TEXT_NUMBERS) &&
+    return s->kind == STRING && (l->kinds[k] & (TEXT_NUMBERS | TEXT_ASKED)) &&
            text_read_number(l, at, end, &n, plain) && text_store_number(l, c, rows->n, &n);
 }
 
@@ -357,7 +357,7 @@ static inline bool put_value(text_rows *rows, const text_layout *l, int k, const
     if (c->strings.offsets && !put_string(rows, l, k, s)) return false;
     if (!numbers || (!null && put_number(rows, l, k, s))) return true;
     const bool number = c->exact && s->kind == NUMBER;
-    if (!null && (number || (l->kinds[k] & TEXT_NUMBERS))) return false;
+    if (!null && (number || (l->kinds[k] & (TEXT_NUMBERS | TEXT_ASKED)))) return false;
     c->words = c->words || !null;
     text_store_none(rows, l, k);
     return true;

@@ -232,7 +232,8 @@ static bool lists_have_names(const text_options *o) {
     find_lists(o, lists);
     bool have = false;
     for (int i = 0; i < LISTS; i++) have = have || has_names(lists[i].columns);
-    return have;
+    return have ||
+           (!o->all && ((o->text && has_names(o->text)) || (o->number && has_names(o->number))));
 }
 
 bool text_asks_for_table(const text_options *o) {
@@ -301,6 +302,54 @@ static bool take_names(text_layout *l, const first_row *row) {
     return there;
 }
 
+bool text_layout_is(const text_layout *l, int column, text_item item) {
+    return text_item_field(item) == l->fields[column] ||
+           (l->names && text_item_is(item, l->names[column], strlen(l->names[column])));
+}
+
+/* Whether a list names a column. */
+static bool lists_column(const text_layout *l, const char *list, int column) {
+    while (list && *list)
+        if (text_layout_is(l, column, text_take_item(&list, ","))) return true;
+    return false;
+}
+
+unsigned char text_layout_kind(const text_layout *l, int column, const text_options *o,
+                               unsigned char kind) {
+    const bool key = (kind & TEXT_KEYS) || column + 1 == l->counted;
+    if (key && lists_column(l, o->text, column))
+        return (unsigned char)((kind & ~TEXT_KEYS) | TEXT_STRINGS_TOO);
+    return key && lists_column(l, o->number, column) ? kind | TEXT_ASKED : kind;
+}
+
+static bool find_items(const text_layout *l, const char *list, const first_row *row, bool header,
+                       text_error *e) {
+    while (list && *list)
+        if (find_item(l, row, header, text_take_item(&list, ","), e) < 0) return false;
+    return true;
+}
+
+/* Applies what is said of keys; where all columns are wanted, the caller does, as it chooses them.
+ */
+static bool settle_keys(text_layout *l, const text_options *o, const first_row *row, bool header,
+                        text_error *e) {
+    if (o->all) return true;
+    if (!find_items(l, o->text, row, header, e) || !find_items(l, o->number, row, header, e))
+        return false;
+    l->counted =
+        o->counted && !o->keys ? 1 + (o->columns ? text_layout_column(l, o->columns) : 0) : 0;
+    for (int k = 0; k < l->columns; k++) {
+        l->kinds[k] = text_layout_kind(l, k, o, l->kinds[k]);
+        if (!(l->kinds[k] & TEXT_NUMBERS) || !lists_column(l, o->text, k)) continue;
+        e->at = NULL;
+        snprintf(e->what, sizeof e->what, "--text: the numbers of column %d are wanted",
+                 l->fields[k] + 1);
+        snprintf(e->hint, sizeof e->hint, "--text says of a key of --by or --on that it is text");
+        return false;
+    }
+    return true;
+}
+
 static bool find_layout(text_layout *l, const text_options *o, const first_row *row, bool header,
                         text_error *e) {
     const int all = (o->table || o->all) && row->n > 1 ? row->n : 1;
@@ -312,7 +361,7 @@ static bool find_layout(text_layout *l, const text_options *o, const first_row *
         return false;
     }
     if (l->keys && !json_want_keys(l->keys, l->fields, l->columns)) return false;
-    return !header || take_names(l, row);
+    return (!header || take_names(l, row)) && settle_keys(l, o, row, header, e);
 }
 
 /* Lets the chooser have the fields of the first row. */

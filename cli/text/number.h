@@ -32,6 +32,12 @@ static inline const char *text_scan(const char *text, text_number *n);
  * hexadecimal floats, inf, infinity, nan. False if it is no number. */
 bool text_parse_token(const char *text, size_t length, text_number *n);
 
+/* Whether a zero stands before another digit in a number that begins at p. */
+static inline bool text_is_code(const char *p) {
+    p += *p == '-' || *p == '+';
+    return p[0] == '0' && p[1] >= '0' && p[1] <= '9';
+}
+
 /* The nearest number (ties to even) of f16, bf16, f32 or f64, as its bits. */
 uint64_t text_round(const text_number *n, bf_dtype dtype);
 

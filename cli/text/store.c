@@ -76,6 +76,46 @@ void text_store_wide(text_column *c, int64_t i, const text_number *n) {
     ((text_i128 *)c->wide)[i] = units;
 }
 
+/* The digits of an integer, or of a fraction without its point. */
+static int count_digits(const text_number *n) {
+    int count = n->exponent > 0 ? n->exponent : 0;
+    for (uint64_t left = n->digits; left > 0; left /= 10) count++;
+    if (!n->longer) return count;
+    const char *p = n->text + (*n->text == '-' || *n->text == '+');
+    const char *const end = n->text + n->length;
+    int written = 0;
+    for (; p < end && (*p | 0x20) != 'e'; p++)
+        written += *p >= '0' && *p <= '9' && (written > 0 || *p != '0');
+    return written > count ? written : count;
+}
+
+/* Whether a double is the number, or the nearest to a fraction. */
+static bool is_double(const text_number *n) {
+    __extension__ typedef unsigned __int128 u128;
+    const double value = text_double(n), size = value < 0 ? -value : value;
+    if (n->exponent < 0) return size > 0;
+    if (n->longer || n->exponent > TEXT_DIGITS_MOST) return false;
+    u128 whole = n->digits;
+    for (int i = 0; i < n->exponent; i++) whole *= 10;
+    return size < 0x1p127 && (u128)size == whole;
+}
+
+/* Whether a number is neither too great nor too small for a double. */
+static bool is_finite(const text_number *n) {
+    const double value = text_double(n), size = value < 0 ? -value : value;
+    return size <= 0x1.fffffffffffffp1023 && (size > 0 || n->digits == 0);
+}
+
+/* One column alone cannot turn to text: there an exponent says that a double was written. */
+void text_judge_key(text_column *c, const text_number *n) {
+    const text_number x = shortened(n);
+    if (x.other || (x.digits <= TEXT_FRACTION_MOST && x.exponent <= 0 && x.exponent > -300)) return;
+    const bool print =
+        c->strict && (memchr(x.text, 'e', x.length) || memchr(x.text, 'E', x.length));
+    if (c->codes && !c->strict && count_digits(&x) > TEXT_DIGITS_MOST) c->words = true;
+    if (!(print ? is_finite(&x) : is_double(&x))) c->can &= ~(unsigned)CAN_F64;
+}
+
 /* The bits that a float has, its least exponent, and its greatest. */
 typedef struct float_range {
     int bits, least, most;
@@ -96,6 +136,7 @@ bool text_is_exact(bf_dtype dtype, const text_number *n) {
     uint64_t bits;
     if (dtype < BF_F16) return text_integer(n, dtype, &bits);
     const double value = text_double(n), size = value < 0 ? -value : value;
+    if (!n->other && (size > 0x1.fffffffffffffp1023 || (size == 0 && n->digits > 0))) return false;
     if (n->integer && (size >= 0x1p64 || (uint64_t)size != n->digits)) return false;
     return dtype == BF_F64 || holds(dtype == BF_F16 ? f16 : dtype == BF_BF16 ? bf16 : f32, value);
 }
@@ -153,6 +194,12 @@ const char *text_refuse_number(const text_layout *l, int k, text_field f, text_e
         snprintf(e->hint, sizeof e->hint,
                  "between two '%s' stand three digits, and no zero is the first, as in 1%s234%s567",
                  mark, mark, mark);
+    if (!f.broken && k + 1 == l->counted && text_is_code(f.at)) {
+        snprintf(e->what, sizeof e->what, "%sa key with a zero before another digit is text: '%s'",
+                 which, shown);
+        snprintf(e->hint, sizeof e->hint,
+                 "--by COLUMN takes it as text, --number COLUMN as a number");
+    }
     if (l->dtype != BF_NONE && (l->kinds[k] & TEXT_KEYS))
         snprintf(e->hint, sizeof e->hint,
                  "--dtype is that of keys, too, which it must hold exactly");

@@ -32,12 +32,20 @@ bool text_is_exact(bf_dtype dtype, const text_number *n);
 void text_store_decimal(text_column *c, int64_t i, const text_number *n);
 void text_store_wide(text_column *c, int64_t i, const text_number *n);
 
+/* Rules out what does not hold the number of a key exactly. */
+void text_judge_key(text_column *c, const text_number *n);
+
 /* Keeps a number in the forms of its column. False if it is not of the dtype asked for. */
 static inline bool text_store_number(const text_layout *l, text_column *c, int64_t i,
                                      const text_number *n) {
     const bf_dtype dtype = l->dtype;
     if (c->exact && !text_is_exact(dtype, n)) return false;
     if (dtype != BF_NONE && dtype != BF_F64) return text_store_as(dtype, c->floats, i, n);
+    if (c->codes && text_is_code(n->text)) {
+        if (c->strict) return false;
+        c->words = true;
+    }
+    if (c->key && (!n->integer || n->digits > TEXT_FRACTION_MOST)) text_judge_key(c, n);
     if (c->floats) ((double *)c->floats)[i] = text_double(n);
     if (!c->integers) {
         if (c->wide) text_store_wide(c, i, n);
@@ -129,6 +137,7 @@ static inline bool text_read_short(text_rows *rows, const text_layout *l, int k,
                                    int64_t length) {
     text_short n;
     const bool negative = *p == '-';
+    if (rows->columns[k].codes && length > 1 + negative && text_is_code(p)) return false;
     length -= negative;
     return length >= 1 && length <= 8 && text_scan_short(p + negative, (int)length, &n) &&
            text_store_short(l, &rows->columns[k], rows->n, &n, negative);

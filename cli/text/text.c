@@ -26,6 +26,7 @@ unsigned text_column_can(const text_layout *layout, int column) {
     const unsigned numbers = wide ? all : all & ~(unsigned)CAN_I128;
     const unsigned kinds = layout->kinds[column];
     if (kinds & TEXT_NUMBERS) return numbers;
+    if (kinds & TEXT_ASKED) return numbers;
     return kinds & TEXT_KEYS ? numbers | TEXT_CAN_STRINGS : TEXT_CAN_STRINGS;
 }
 
@@ -221,7 +222,7 @@ static bool put_field(text_rows *rows, const text_layout *l, int k, const char *
     if (f.broken) return false;
     if (c->strings.offsets && !put_string(rows, l, k, raw, f.next, f, quoted)) return false;
     if (!text_has_numbers(rows, l, k) || put_number(rows, l, k, f, null)) return true;
-    if (l->kinds[k] & TEXT_NUMBERS) return false;
+    if (l->kinds[k] & (TEXT_NUMBERS | TEXT_ASKED)) return false;
     if (c->exact && !null && text_read_number(l, f.at, f.end, &n, plain)) return false;
     c->words = true;
     text_store_none(rows, l, k);
@@ -584,6 +585,11 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->digits = layout->digits;
         c->why = NULL;
         c->exact = layout->dtype != BF_NONE && !layout->inferred && (layout->kinds[k] & TEXT_KEYS);
+        c->strict = k + 1 == layout->counted;
+        c->key = layout->dtype == BF_NONE &&
+                 (c->strict || (layout->kinds[k] & (TEXT_KEYS | TEXT_NUMBERS)) == TEXT_KEYS);
+        c->codes = c->key && !(layout->kinds[k] & TEXT_ASKED);
+        if (layout->inferred) c->key = false; /* for it may be a value */
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);
         c->both = c->strings.offsets && !c->only_strings && plain;
         c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;

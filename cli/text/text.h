@@ -9,6 +9,7 @@
 #define BITFOLD_CLI_TEXT_TEXT_H
 
 #include "text/dialect.h"
+#include "text/item.h"
 #include "text/marks.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -36,6 +37,9 @@ typedef struct text_options {
     const char *also;    /* more of them, that a command wants beside these; NULL: none */
     const char *strings; /* columns that are held as strings; NULL: none */
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
+    const char *text;    /* keys that are strings, whatever their fields are; NULL: none */
+    const char *number;  /* keys that are numbers; NULL: none */
+    bool counted;        /* the numbers of `columns` are keys */
     bool keyed;          /* so is the only column, if none is chosen */
     const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
@@ -85,6 +89,7 @@ typedef struct text_layout {
     int *fields;          /* and which, from 0, ascending */
     char **names;         /* of these; NULL: there are none */
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
+    int counted;          /* one more than the number of the one whose numbers are keys; 0: none */
     text_nulls nulls;
     bool skip_nulls, lax;
     int digits;         /* those of integers in units of 10^-scale: rows_options.digits */
@@ -97,8 +102,13 @@ typedef struct text_layout {
     bf_dtype dtype;
 } text_layout;
 
-/* What a column holds: numbers, strings, or numbers that turn to strings where one is none. */
-enum { TEXT_NUMBERS = 1, TEXT_STRINGS_TOO = 2, TEXT_KEYS = 4 };
+/* What a column holds: numbers, strings, or numbers that turn to strings where one is none, or is
+ * written as a code is, or cannot be held exactly; but those that were asked for are refused then.
+ */
+enum { TEXT_NUMBERS = 1, TEXT_STRINGS_TOO = 2, TEXT_KEYS = 4, TEXT_ASKED = 8 };
+
+/* Keys of more digits are codes. */
+enum { TEXT_DIGITS_MOST = 38 };
 
 /* An error: its place in the row, a message, and a hint, which may be empty. */
 typedef struct text_error {
@@ -130,6 +140,14 @@ void text_layout_free(text_layout *layout);
 /* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. False:
  * there is no memory. */
 bool text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
+
+/* Whether an item of the options means a column, by its number or name. */
+bool text_layout_is(const text_layout *layout, int column, text_item item);
+
+/* What a column of this kind holds where the options say of keys that they are strings, or numbers.
+ */
+unsigned char text_layout_kind(const text_layout *layout, int column, const text_options *options,
+                               unsigned char kind);
 
 /* The wanted column that an item of the options means, a number or a name; -1: none. */
 int text_layout_column(const text_layout *layout, const char *item);
@@ -173,6 +191,9 @@ typedef struct text_column {
     text_strings strings;
     bool only_strings, only_numbers, both; /* may be read the short way */
     bool exact;     /* keys of the dtype asked for: what it does not hold is refused */
+    bool key;       /* no number is rounded, and */
+    bool codes;     /* one with a zero before another digit is none: */
+    bool strict;    /* such a one is refused */
     uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
 

@@ -5,13 +5,15 @@
 
 #include "runtime/options.h"
 
-enum { TRAILER_EMPTY = 64, TRAILER_MOST = 8 + OPTIONS_AGGREGATES + TRAILER_EMPTY };
+enum { TRAILER_EMPTY = 64, TRAILER_MOST = 16 + 2 * OPTIONS_AGGREGATES + TRAILER_EMPTY };
 
 typedef struct trailer {
     bf_reduce_options rules;
     int columns;                           /* that groups are shown in; 0: they are counts */
     signed char which[OPTIONS_AGGREGATES]; /* the aggregate that each is; -1: the number of rows */
-    char empty[TRAILER_EMPTY];             /* the operand of --empty; "": none */
+    unsigned char key_scale;               /* of groups: that of their keys, */
+    unsigned char scales[OPTIONS_AGGREGATES]; /* and of each aggregate's values */
+    char empty[TRAILER_EMPTY];                /* the operand of --empty; "": none */
 } trailer;
 
 /* What the options ask for, without columns. */

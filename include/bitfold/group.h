@@ -75,6 +75,14 @@ BF_API bf_status bf_groups_merge(bf_groups *into, const bf_groups *from);
  * bf_state_retract), BF_E_DEVICE, BF_E_MEMORY. On failure both are unchanged. */
 BF_API bf_status bf_groups_retract(bf_groups *into, const bf_groups *from);
 
+/* Takes keys (of BF_I64) and values (of integers) that stand for themselves times 10^-scale, as in
+ * bf_reduce_options, to a finer unit: keys are multiplied by 10^key, and the values of each
+ * aggregate by 10 to the power of its digits (NULL: none has any), from 0 to BF_SCALE_MOST. So
+ * groups of decimals of several scales merge exactly. Errors: BF_E_ARGUMENT, BF_E_OVERFLOW (64 bits
+ * do not hold a key, a minimum or a maximum then), BF_E_DEVICE, BF_E_MEMORY. On failure the groups
+ * are unchanged. */
+BF_API bf_status bf_groups_rescale(bf_groups *groups, int key, const int digits[]);
+
 /* Shares the groups out by their keys: makes `parts` groups, 1 to BF_PARTS_MAX, in the same context
  * and on the same device. The part of a key depends on the key and `parts` alone: not on the seed,
  * the device or the process. Each part gets about 1 / parts of many keys. `groups` stay as they

@@ -1,10 +1,13 @@
 """group --by and count --by: tables of text, against Python's csv, collections and fractions."""
 import collections
 import csv
+import decimal
 import io
+import json
 import math
 import os
 import random
+import re
 import unittest
 from fractions import Fraction
 
@@ -16,6 +19,8 @@ CASES = max(1, int(os.environ.get("BITFOLD_CASES", "300")) // (24 if SANITIZED e
 WORDS = ["", "Lagos", "Tokyo", "Tok", "New York", " a b ", "a,b", 'say "no"', '"', "two\nlines", "\r\n", "\t", "12",
          "été", "été", "\udcff\udc80", "0", "nan", "\x01", "a" * 40, "a" * 40 + "b"]  # fmt: skip
 FLOATS = ["0.5", "-0", "0", "nan", "inf", "-inf", "1e3", "1000", "2", "-7.25", "1e-320"]
+CODES = ["1", "1.0", "1e0", "1.10", "1.1", "11e-1", "-0.5", "9007199254740993", "9007199254740992.0", "07094", "7094",
+         "001E46977290", "00080E579718", "407009E70322", "20000000000000000001", "20000000000000000002"]  # fmt: skip
 LIMIT = "%dM" % (least_memory() + 5) # medians need more than the least
 OPERATIONS = ["sum", "mean", "var", "std", "min", "max", "median"]
 
@@ -36,6 +41,15 @@ def is_integer(field):
     return field.lstrip("-").isdigit()
 
 
+def are_keys(fields):
+    """Whether numbers are no codes, and 64 bits hold them as integers with one scale."""
+    numbers = [decimal.Decimal(f) for f in fields]
+    if any(re.match("-?0[0-9]", f) for f in fields) or any(v.adjusted() > 37 for v in numbers):
+        return False
+    scale = max([0] + [-v.normalize().as_tuple().exponent for v in numbers])
+    return all(abs(v.scaleb(scale)) < 2**63 for v in numbers)
+
+
 class Table:
     """Random columns: of each its fields, of which None is NULL, and its values."""
 
@@ -44,6 +58,7 @@ class Table:
             return [None if r.random() < share else make() for _ in range(rows)]
 
         few = r.sample(WORDS, r.randint(2, len(WORDS)))
+        few_codes = r.sample(CODES, r.randint(2, len(CODES)))
         null = r.choice([0, 0, 0.1])
         self.columns = {
             "word": some(lambda: r.choice(few), null),
@@ -52,12 +67,19 @@ class Table:
             "mixed": some(lambda: r.choice(few + ["5", "6", "7"]), null),
             "price": some(lambda: repr(r.choice([r.random(), r.uniform(-1, 1) * 10.0 ** r.randint(-20, 20)])), nulls),
             "n": some(lambda: str(r.choice([r.randint(-9, 9), r.randint(-(2**62), 2**62)])), nulls),
+            "cost": some(lambda: self.decimal(r), nulls),
+            "code": some(lambda: r.choice(few_codes), null),
             "odd": some(lambda: r.choice(["0.25", "nan", "inf", "3", "-inf"] + ["1"] * 9), nulls),
         }
         if rows > 0:
             self.columns["price"][0] = "0.125"
         self.rows = rows
         self.text = self.write(r)
+
+    @staticmethod
+    def decimal(r):
+        digits = r.randint(0, 4)
+        return r.choice(["%.*f", "%.*fe0", "%.*fE-2"]) % (digits, r.uniform(-1, 1) * r.choice([1, 100, 1e9]))
 
     def write(self, r):
         end = r.choice(["\n", "\r\n"])
@@ -75,9 +97,9 @@ class Table:
     def values(self, name, words=False):
         fields = self.columns[name]
         there = [f for f in fields if f is not None]
-        if words or not all(is_number(f) for f in there):
+        if words or not all(is_number(f) for f in there) or (name == "code" and not are_keys(there)):
             return fields
-        number = int if all(is_integer(f) for f in there) else float
+        number = int if all(is_integer(f) for f in there) else decimal.Decimal if name in ("cost", "code") else float
         return [None if f is None else number(f) for f in fields]
 
 
@@ -103,6 +125,8 @@ def show(value):
         return ""
     if isinstance(value, str):
         return '"%s"' % value.replace('"', '""') if value == "" or any(c in value for c in '\t\n\r"') else value
+    if isinstance(value, decimal.Decimal):
+        return format(value.normalize() + 0, "f")
     text = repr(value)
     return text[:-2] if text.endswith(".0") else text
 
@@ -121,11 +145,15 @@ def reduce(op, values):
         low, high = line[(n - 1) // 2], line[n // 2]
         if math.isinf(low) or math.isinf(high):
             return low + high
+        if isinstance(low, (int, decimal.Decimal)) and n % 2 == 1:
+            return low
         return float((Fraction(low) + Fraction(high)) / 2)
     if special:
         return sum(special) if op in ("sum", "mean") else math.nan
     total = sum(Fraction(v) for v in values)
     if op == "sum":
+        if all(isinstance(v, decimal.Decimal) for v in values):
+            return sum(values)
         return int(total) if all(isinstance(v, int) for v in values) else float(total)
     if op == "mean":
         return float(total / n)
@@ -182,8 +210,8 @@ class By(CommandTest):
             r = random.Random(seed)
             nulls = r.choice([0, 0, 0.2])
             table = Table(r, r.choice([1, 5, 100, 1000, 20_000 if seed % 10 == 0 else 300]), nulls)
-            keys = r.sample(["word", "year", "level", "mixed"], r.choice([1, 1, 2, 3]))
-            asked = [(r.choice(OPERATIONS + ["count"]), r.choice(["price", "n", "odd", "price*3"])) for _ in range(r.randint(1, 5))]
+            keys = r.sample(["word", "year", "level", "mixed", "code", "code"], r.choice([1, 1, 2, 3]))
+            asked = [(r.choice(OPERATIONS + ["count"]), r.choice(["price", "n", "odd", "cost", "price*3"])) for _ in range(r.randint(1, 5))]
             where = r.choice([None, None] + list(CONDITIONS))
             total = r.random() < 0.5
             arguments = ["group", "--by", ",".join(keys)] + ["--total"] * total
@@ -436,6 +464,44 @@ class By(CommandTest):
         for sort, lines in [("count", b"b\t2\t2\na\t1\t5\n"), (":count", b"b\t2\t2\na\t1\t5\n"),
                             ("-:count", b"a\t1\t5\nb\t2\t2\n")]:
             self.check(data, ["group", "--by", "x", "--count", "--sum", "count=count", "--sort", sort], lines, sort)
+
+    def test_keys_are_what_is_written(self):
+        """Reports of other tools: ids of digits and an E, of 20 digits, codes with zeros, money."""
+        for text, arguments, want in [
+                ("mac,n\n001E46977290,1\n00080E579718,2\n407009E70322,3\n", ["group", "--by", "mac", "--sum", "n"],
+                 "00080E579718\t2\n001E46977290\t1\n407009E70322\t3"),
+                ("id,v\n20000000000000000001,1\n20000000000000000002,2\n", ["group", "--by", "id", "--sum", "v"],
+                 "20000000000000000001\t1\n20000000000000000002\t2"),
+                ("id\n20000000000000000001\n20000000000000000002\n", ["unique", "--by", "id"],
+                 "20000000000000000001\n20000000000000000002"),
+                ("k\n9007199254740993\n9007199254740992.0\n", ["count", "--by", "k"],
+                 "9007199254740992\t1\n9007199254740993\t1"),
+                ("k,v\nx,1.1\nx,2.2\ny,0.1\ny,0.2\ny,-0.3\n", ["group", "--by", "k", "--sum", "v"], "x\t3.3\ny\t0"),
+                ("zip\n07094\n7094\n", ["count", "--by", "zip"], "07094\t1\n7094\t1"),
+                ("zip\n07094\n7094\n", ["count", "--by", "zip", "--number", "zip"], "7094\t2"),
+                ("icd\n007.1\n7.1\n", ["count", "--by", "icd"], "007.1\t1\n7.1\t1"),
+                ("k\n1.1\n1.10\n", ["count", "--by", "k", "--text", "k"], "1.1\t1\n1.10\t1"),
+                ("k\n1.1\n1.10\n1\n1.0\n1e0\n", ["count", "--by", "1"], "1\t3\n1.1\t2"),
+                ("k\n1e400\n1\n", ["count", "--by", "k"], "1\t1\n1e400\t1"),
+                ("k\n1.25\n-0.5\n", ["unique", "--by", "k", "--json"], None)]:
+            path = self.write("t.csv", text.encode())
+            for more in ([], ["--memory", LIMIT]):
+                shown = self.result(*arguments, *more, path)
+                if want is None:
+                    self.assertEqual([json.loads(line)["row"]["k"] for line in shown.split("\n")], [-0.5, 1.25])
+                else:
+                    self.assertEqual(shown, want, (text, more))
+        path = self.write("t.csv", b"k,v\n1e400,1\n07,2\n")
+        for arguments, code, what in [
+                (["--by", "k", "--dtype", "f64"], 3, "not of dtype f64: '1e400'"),
+                (["--by", "k", "--number", "k"], 3, "no dtype holds all of these keys exactly"),
+                (["--by", "k", "--text", "w"], 3, "no column is named 'w'"),
+                (["--by", "k", "--text", "k", "--where", "k > 1"], 3, "--text: the numbers of column 1 are wanted")]:
+            self.refused(code, what, "count", *arguments, path)
+        infer = run("count", "--by", "k", "--infer", "--csv", path).stdout.decode()
+        self.assertIn("k,string,2,0,2,1e400,as a key: not held exactly", infer)
+        infer = run("count", "--by", "k", "--infer", "--csv", self.write("t.csv", b"k\n7\n07\n")).stdout.decode()
+        self.assertIn("k,string,2,0,3,07,as a key: a code", infer)
 
     def test_infer_says_what_columns_are_taken_for(self):
         """Those that the command uses, in the order of the file, and nothing is grouped."""

@@ -277,6 +277,10 @@ class Infer(CommandTest):
                              "-\ta\tf64\t4\t0\t%d\t9007199254740993000\ttoo many digits"
                              % (rows.index("9007199254740993000") + 3))
 
+    def test_codes_are_text_as_keys(self):
+        self.assertEqual(self.result("describe", "--infer", stdin=b"zip\n7\n07094\n"),
+                         "-\tzip\tstring\t2\t0\t3\t07094\tas a key: a code")
+
     def test_a_fraction_that_is_not_wanted_decides_nothing(self):
         self.assertEqual(self.result("describe", "--infer", "--count", 2, stdin=b"1\n2\n3.5\n"),
                          "-\t1\ti64\t2\t0\t\t\tall are integers")

@@ -221,6 +221,47 @@ static void scales_that_there_are_not_are_refused(void **unused) {
     bf_state_destroy(s);
 }
 
+/* Groups of 1.5 and of 2.25 by keys of one digit and of two: as groups of two digits all along. */
+static void groups_merge_in_a_finer_unit(void **unused) {
+    static const bf_aggregate aggregates[] = {{BF_SUM, BF_I64}, {BF_VAR, BF_I64}, {BF_MAX, BF_I64}};
+    static const int64_t keys[] = {5, -3, 5, 20}, values[] = {15, -7, 2, INT64_MAX / 100};
+    static const int digits[] = {2, 2, 2}, none[] = {0, 0, 0}, many[] = {3, 0, 3};
+    int64_t fine_keys[4], fine_values[4];
+    size_t sizes[2];
+    char *saved[2];
+    (void)unused;
+    for (int i = 0; i < 4; i++) {
+        fine_keys[i] = keys[i] * 10;
+        fine_values[i] = values[i] * 100;
+    }
+    bf_groups *g[2];
+    for (int k = 0; k < 2; k++) {
+        const bf_groups_options o =
+            BF_GROUPS_OPTIONS(.key = BF_I64, .count = 3, .aggregates = aggregates);
+        const bf_array of = bf_array_of(BF_I64, k ? fine_keys : keys, 4),
+                       v = bf_array_of(BF_I64, k ? fine_values : values, 4);
+        const bf_array *arrays[] = {&v, &v, &v};
+        assert_int_equal(bf_groups_create(context, &o, &g[k]), BF_OK);
+        assert_int_equal(bf_groups_absorb(g[k], &of, arrays), BF_OK);
+    }
+    assert_int_equal(bf_groups_rescale(g[0], 19, none), BF_E_ARGUMENT);
+    assert_int_equal(bf_groups_rescale(g[0], -1, none), BF_E_ARGUMENT);
+    assert_int_equal(bf_groups_rescale(g[0], 18, none), BF_E_OVERFLOW);
+    assert_int_equal(bf_groups_rescale(g[0], 1, many), BF_E_OVERFLOW);
+    assert_int_equal(bf_groups_rescale(g[0], 1, digits), BF_OK);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(bf_groups_save_size(g[k], &sizes[k]), BF_OK);
+        saved[k] = malloc(sizes[k]);
+        assert_int_equal(bf_groups_save(g[k], saved[k]), BF_OK);
+    }
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(saved[0], saved[1], sizes[0]);
+    for (int k = 0; k < 2; k++) {
+        free(saved[k]);
+        bf_groups_destroy(g[k]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_divided_before_they_are_rounded),
@@ -230,6 +271,7 @@ int main(void) {
         cmocka_unit_test(saved_states_keep_their_scale),
         cmocka_unit_test(what_does_not_fit_is_refused_and_changes_nothing),
         cmocka_unit_test(scales_that_there_are_not_are_refused),
+        cmocka_unit_test(groups_merge_in_a_finer_unit),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

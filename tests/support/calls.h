@@ -117,6 +117,7 @@ CALL_MAKING(bf_groups_create, bf_groups, bf_groups_destroy, w->context, &world_g
 CALL(bf_groups_clear, w->groups)
 CALL(bf_groups_merge, w->groups, w->other_groups)
 CALL(bf_groups_retract, w->groups, w->other_groups)
+CALL(bf_groups_rescale, w->groups, 0, NULL)
 CALL(bf_groups_result, w->groups, 0, NULL, w->values)
 CALL(bf_groups_save_size, w->groups, &w->saved[2])
 CALL(bf_groups_save, w->groups, world_quarter(w, 2))
@@ -644,6 +645,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_groups_absorb),
     ENTRY(bf_groups_merge),
     ENTRY(bf_groups_retract),
+    ENTRY(bf_groups_rescale),
     ENTRY(bf_groups_split),
     ENTRY(bf_comm_create),
     ENTRY(bf_comm_create_local),

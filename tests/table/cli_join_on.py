@@ -1,7 +1,9 @@
 """join --on: against loops over the rows in Python; messy tables, every --how, files and pipes."""
+import decimal
 import json
 import os
 import random
+import re
 import subprocess
 import unittest
 
@@ -17,6 +19,9 @@ WORDS = ["Tokyo", "New York", "Lagos, NG", 'say "no"', "two\nlines", "x\r\ny", "
          "\t", "a", "b", "1a", "NA", "-"]
 INTEGERS = ["0", "1", "2", "3", "-1", "-2", "007", "-0", "4", "5", " 6", "7 "]
 FLOATS = INTEGERS + ["1.0", "2.5", "1e0", "-1.0", "0.5", "5e-1", "nan", "NaN", "inf", "-inf", "0x1p1"]
+DECIMALS = INTEGERS[:6] + ["1.0", "1.10", "1.1", "11e-1", "0.1", "0.10", "-0.25", "2.5e0", "9007199254740993", "9007199254740992.0"]
+CODES = ["001E46977290", "00080E579718", "407009E70322", "07094", "7094", "007.1", "7.1", "20000000000000000001",
+         "20000000000000000002", "-01", "1"]
 LARGE = INTEGERS + ["18446744073709551615", "9223372036854775808", "9223372036854775807",
                     "-9223372036854775808", "9007199254740993"]
 
@@ -30,16 +35,20 @@ class Cell:
         self.none = not quoted and (text.strip(" \t") == "" or text.strip(" \t") in nulls)
 
     def value(self):
-        """The number that it is; None: it is none. Blanks do not count, but in quotes."""
+        """The number that it is, a Decimal or a float; None: it is none. Blanks do not count, but in quotes."""
         text = self.text if self.quoted else self.text.strip(" \t")
-        if text.strip() != text:
+        if text.strip() != text or re.match(r"[+-]?0[0-9]", text):
             return None
         try:
-            return int(text)
-        except ValueError:
+            number = decimal.Decimal(text)
+            digits = number.as_tuple().digits
+            if number.is_finite() and max(len(digits), number.adjusted() + 1) > 38:
+                return None
+            return number if number.is_finite() and (len(digits) <= 15 or number == number.to_integral()) else float(text)
+        except decimal.InvalidOperation:
             pass
         try:
-            return float.fromhex(text) if "x" in text else float(text)
+            return float.fromhex(text)
         except ValueError:
             return None
 
@@ -61,7 +70,7 @@ class Table:
 
     @staticmethod
     def column(r, rows, nulls, delimiter):
-        words = r.choice([WORDS, INTEGERS, INTEGERS, FLOATS, LARGE, WORDS + INTEGERS])
+        words = r.choice([WORDS, INTEGERS, INTEGERS, FLOATS, LARGE, WORDS + INTEGERS, DECIMALS, DECIMALS + FLOATS[-6:], CODES])
         few = r.sample(words, r.randrange(1, len(words) + 1))
         share = r.choice([0, 0.1, 0.5])
         cells = []
@@ -73,19 +82,26 @@ class Table:
         return cells
 
     def numbers(self, k):
-        """What the fields of a column are as numbers; None if some field is none."""
+        """What the fields of a column are as numbers; None if some field is none, or they cannot be held exactly."""
         values = [None if row[k].none else row[k].value() for row in self.rows]
         if any(v is None and not row[k].none for v, row in zip(values, self.rows)):
             return None
-        whole = [v for v in values if isinstance(v, int)]
-        real = len(whole) < sum(v is not None for v in values)
-        real = real or (whole and (max(whole) >= 2**64 or min(whole) < -(2**63) or
-                                   (max(whole) >= 2**63 and min(whole) < 0)))
-        return [None if v is None else float(v) if real else v for v in values], bool(real)
+        there = [v for v in values if v is not None]
+        if not any(isinstance(v, float) for v in there):
+            shortest = [v.normalize() for v in there]
+            units = [v.scaleb(-min([0] + [v.as_tuple().exponent for v in shortest])) for v in there]
+            if all(-(2**63) <= u < 2**63 for u in units) or all(0 <= u < 2**64 and u == v for u, v in zip(units, there)):
+                return values
+        if any(not isinstance(v, float) and v == v.to_integral() and int(float(v)) != v for v in there):
+            return None
+        return values
 
 
 def same_number(v):
-    return "nan" if v != v else v + 0
+    """Equal for equal numbers: a fraction stands for the nearest double, and that for it."""
+    if isinstance(v, float):
+        return "nan" if v != v else v + 0
+    return int(v) if v == v.to_integral() else float(v)
 
 
 def words_of(a, b, on):
@@ -103,10 +119,7 @@ def keys_of(a, b, ka, kb, words):
     """The keys of a column of each, None for NULL."""
     if (0, ka) in words:
         return [[None if row[k].null else row[k].text for row in t.rows] for t, k in ((a, ka), (b, kb))]
-    x, y = a.numbers(ka), b.numbers(kb)
-    real = x[1] or y[1]
-    return [[None if v is None else same_number(float(v) if real else v) for v in side[0]]
-            for side in (x, y)]
+    return [[None if v is None else same_number(v) for v in t.numbers(k)] for t, k in ((a, ka), (b, kb))]
 
 
 def pairs_of(a, b, on, how):
@@ -343,12 +356,30 @@ class Rules(CommandTest):
             shown = self.result("join", self.a, self.b, "--on", "1", *more, "--csv")
             self.assertEqual(shown.split("\n")[0], "id,name,price,b.name,b.id")
 
+    def test_keys_are_the_numbers_that_are_written(self):
+        for a, b, more, want in [
+                ("k\n9007199254740993\n", "k\n9007199254740992\n9007199254740993.0\n", [], "9007199254740993"),
+                ("k\n20000000000000000001\n", "k\n20000000000000000002\n", [], ""),
+                ("k\n20000000000000000001\n", "k\n20000000000000000002\n", ["--how", "anti"], "20000000000000000001"),
+                ("k\n01\n", "k\n1\n", [], ""), ("k\n01\n", "k\n1\n", ["--number", "k"], "01"),
+                ("k\n1.10\n1.1\n", "k\n1.1\n", ["--text", "1"], "1.1"),
+                ("k\n1.10\n1.1\n", "k\n1.100\n", [], "1.10\n1.1"),
+                ("k\n9223372036854775807\n1\n", "k\n2.5\n1.0\n", [], "1"),
+                ("k\n18446744073709551615\n5\n", "k\n5.0\n-0.25\n", [], "5"),
+                ("k\n9007199254740993\n0.1\n", "k\ninf\n9007199254740992\n0.10\n", [], "0.1")]:
+            files = [self.write("a.csv", a.encode()), self.write("b.csv", b.encode())]
+            for memory in ([], ["--memory", LIMIT]):
+                self.assertEqual(self.result("join", *files, "--on", "k", *more, *memory), want, (a, b, more))
+        mac = self.write("a.csv", b"mac\n001E46977290\n00080E579718\n407009E70322\n")
+        self.assertEqual(len(self.result("join", mac, mac, "--on", "mac").split("\n")), 3)
+        self.refused(3, "--text: no key of --on is named 'x'", "join", mac, mac, "--on", "mac", "--text", "x")
+
     def test_numbers_see_a_header_as_names_do(self):
         """As group --by 1 does: a first row of which every field looks like a name."""
-        a, b = self.write("c.csv", b"id,v\n1,x\n2,y\n"), self.write("d.csv", b"id,w\n1.0,p\n02,q\n")
+        a, b = self.write("c.csv", b"id,v\n1,x\n2,y\n"), self.write("d.csv", b"id,w\n1.0,p\n2,q\n")
         for files, more, lines in [
-            ((a, b), [], "1\tx\tp\n2\ty\tq"), ((a, b), ["--no-header"], "id\tv\tw"),
-            ((a, self.write("e.csv", b"1,p\n02,q\n")), [], "1\tx\tp\n2\ty\tq"),
+            ((a, b), [], "1\tx\tp\n2\ty\tq"), ((a, b), ["--no-header"], "id\tv\tw\n2\ty\tq"),
+            ((a, self.write("e.csv", b"1,p\n2,q\n")), [], "1\tx\tp\n2\ty\tq"),
         ]:
             for memory in ([], ["--memory", LIMIT]):
                 self.assertEqual(self.result("join", "--on", "1", *more, *memory, *files), lines, (files, more))

@@ -112,6 +112,7 @@ int medians_note_all(medians *m, const void *values, int64_t n) {
 void medians_aim(const medians *m, medians_wanted *w) {
     const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
     w->to = median ? bf_median_dtype(m->dtype) : bf_quantile_dtype(m->dtype, w->options->method);
+    w->scale = m->scale;
     w->tagged = tagged_wanted(m->dtype, w->to);
 }
 
@@ -137,6 +138,7 @@ static bf_order_options rules_of(const medians_wanted *w, const bf_value *empty)
     return (bf_order_options){.size = sizeof(bf_order_options),
                               .nan = w->options->rules.nan,
                               .method = w->options->method,
+                              .scale = w->scale,
                               .empty = empty};
 }
 

@@ -8,7 +8,8 @@
 
 typedef struct medians {
     int value;           /* the V */
-    bf_dtype key, dtype; /* of groups and values */
+    bf_dtype key, dtype; /* of groups and values, */
+    int scale;           /* and that of these */
     int64_t most;        /* rows in memory; 0: no limit */
     int64_t memory;      /* bytes of the buffers of piles */
     char *keys, *values;
@@ -33,6 +34,7 @@ typedef struct medians_wanted {
     const options *options;
     const struct wanted_aggregate *aggregate;
     bf_dtype to;
+    int scale;   /* of elements */
     bool tagged; /* results are (work/tagged.h) */
 } medians_wanted;
 

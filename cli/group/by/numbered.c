@@ -196,6 +196,7 @@ static bf_status make_turn(numbered *x) {
     for (int k = 0; k < x->kept_count; k++) {
         x->kept[k].key = x->key;
         x->kept[k].dtype = x->table->values[x->kept[k].value].array.dtype;
+        x->kept[k].scale = x->table->values[x->kept[k].value].scale;
     }
     return st == BF_OK ? reserve_memory(x) : st;
 }

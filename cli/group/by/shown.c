@@ -116,6 +116,7 @@ int shown_take_keys(shown *s, int64_t first, int64_t n) {
         shown_column *c = &s->columns[i];
         free_column(c);
         c->dtype = t->columns[t->key_columns[i]].dtype;
+        c->scale = t->columns[t->key_columns[i]].scale;
         if (!set_null(c, (size_t)n + 1, n)) return failed(s, BF_E_MEMORY);
         st =
             c->dtype == BF_NONE ? take_strings(s, i, first, n, c) : take_numbers(s, i, first, n, c);
@@ -153,7 +154,7 @@ static void free_found(found *f) {
 }
 
 static bf_value value_at(const results *r, int64_t i) {
-    return r->array ? output_element(r->dtype, 0, r->array, i) : r->values[i];
+    return r->array ? output_element(r->dtype, r->scale, r->array, i) : r->values[i];
 }
 
 /* A result without elements: 0 of sums, NaN of means; of others there is none. */
@@ -220,6 +221,7 @@ static bf_status spread(const shown *s, const struct wanted_aggregate *w, found 
                         shown_column *c) {
     const bool arrays = f->groups.array && (!f->has_total || f->total.array);
     c->dtype = dtype_of(w, f);
+    c->scale = f->groups.scale;
     if (arrays && !f->rows && f->has_total == s->asked->options->total) {
         take_whole(s, f, c);
         return BF_OK;
@@ -252,8 +254,9 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
     const options *o = s->asked->options;
     found f = {.n = bf_groups_size(p->groups)};
     f.has_total = p->total && bf_groups_size(p->total) > 0;
-    bf_status st = results_take(p->groups, o, which, &f.groups);
-    if (st == BF_OK && f.has_total) st = results_take(p->total, o, which, &f.total);
+    const int scale = x->table->values[s->asked->result[i].value].scale;
+    bf_status st = results_take(p->groups, o, which, scale, &f.groups);
+    if (st == BF_OK && f.has_total) st = results_take(p->total, o, which, scale, &f.total);
     if (st == BF_OK && f.n < s->n) {
         char *keys = malloc((size_t)f.n * bf_dtype_size(x->key) + 1);
         f.rows = malloc((size_t)f.n * sizeof *f.rows + 1);
@@ -273,7 +276,7 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
 static bool untag(results *r, int64_t n) {
     r->values = malloc((size_t)n * sizeof *r->values + 1);
     for (int64_t i = 0; i < n && r->values; i++)
-        r->values[i] = output_element(BF_PAIR, 0, r->array, i);
+        r->values[i] = output_element(BF_PAIR, r->scale, r->array, i);
     free(r->memory);
     r->array = r->memory = NULL;
     r->dtype = BF_I64;
@@ -289,6 +292,7 @@ static int take_order(const shown *s, int i, shown_column *c) {
     medians_aim(m, &wanted);
     found f = {.n = 0};
     f.groups.dtype = f.total.dtype = wanted.tagged ? BF_PAIR : wanted.to;
+    f.groups.scale = f.total.scale = wanted.scale;
     f.groups.array = f.groups.memory = malloc(rows_of(s) * medians_bytes(&wanted));
     f.total.array = f.total.memory = malloc(medians_bytes(&wanted));
     f.rows = malloc(rows_of(s) * sizeof *f.rows);
@@ -374,6 +378,17 @@ static void words_of_float(double x, uint64_t words[SHOWN_WORDS]) {
     memcpy(&words[3], &fraction, sizeof fraction);
 }
 
+/* A decimal of 64 bits, which may stand among floats. */
+static void words_of_decimal(const bf_value *v, uint64_t words[SHOWN_WORDS]) {
+    int64_t power = 1;
+    for (int i = 0; i < v->scale; i++) power *= 10;
+    const int64_t left = v->as.i64 % power, whole = v->as.i64 / power - (left < 0);
+    const double fraction = (double)(left < 0 ? left + power : left) / (double)power;
+    words[0] = words[1] = whole < 0 ? UINT64_MAX : 0;
+    words[2] = (uint64_t)whole;
+    memcpy(&words[3], &fraction, sizeof fraction);
+}
+
 void shown_words(const bf_value *v, uint64_t words[SHOWN_WORDS]) {
     const bool narrow = v->dtype != BF_I192;
     const uint64_t high = narrow && is_signed(v->dtype) && v->as.i64 < 0 ? UINT64_MAX : 0;
@@ -382,6 +397,7 @@ void shown_words(const bf_value *v, uint64_t words[SHOWN_WORDS]) {
     words[2] = narrow ? v->as.u64 : v->as.i192[0];
     words[3] = 0;
     if (v->dtype == BF_F64) words_of_float(v->as.f64, words);
+    if (v->dtype == BF_I64 && v->scale > 0) words_of_decimal(v, words);
 }
 
 static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *ranks) {
@@ -615,6 +631,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
         const shown_column *c = &s->columns[i];
         columns[i] = (sheet_column){.name = s->names[i],
                                     .dtype = c->dtype,
+                                    .scale = c->scale,
                                     .array = c->array,
                                     .values = c->values,
                                     .strings = c->offsets ? &c->strings : NULL,
@@ -633,7 +650,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
 bf_value shown_value(const shown_column *c, int64_t row) {
     const bf_value none = {.dtype = BF_NONE};
     if (c->valid && !c->valid[row]) return none;
-    return c->array ? output_element(c->dtype, 0, c->array, row) : c->values[row];
+    return c->array ? output_element(c->dtype, c->scale, c->array, row) : c->values[row];
 }
 
 void shown_close(shown *s) {

@@ -41,6 +41,7 @@ int table_open(table *t, asked *a, bf_context *context) {
     spool_limit_set(&t->limit, o->memory.pipes);
     const rows_options how = {.threads = o->threads,
                               .settled = true,
+                              .digits = BF_SCALE_MOST,
                               .keep = &t->limit,
                               .memory = o->memory.input,
                               .nulls = true};
@@ -58,6 +59,7 @@ void table_close(table *t) {
         free(c->offsets.at);
         free(c->bytes.at);
         free(c->valid.at);
+        free(c->reals.at);
     }
     free(t->columns);
     for (int i = 0; i < OPTIONS_AGGREGATES; i++) {
@@ -82,7 +84,7 @@ static int parse(table *t, const char *option, const char *text, bf_expression *
     bf_status st = names && dtypes ? BF_OK : BF_E_MEMORY;
     for (int k = 0; k < n && st == BF_OK; k++) {
         names[k] = t->columns[k].name;
-        dtypes[k] = t->columns[k].dtype;
+        dtypes[k] = t->columns[k].scale > 0 ? BF_F64 : t->columns[k].dtype;
     }
     bf_expression_destroy(*expression);
     *expression = NULL;
@@ -126,7 +128,10 @@ static bool passes(const table *t, int column) {
 int table_begin(table *t) {
     const asked *a = t->asked;
     int code = EXIT_DONE;
-    for (int k = 0; k < t->input.columns; k++) t->columns[k].dtype = rows_dtype(&t->input, k);
+    for (int k = 0; k < t->input.columns; k++) {
+        t->columns[k].dtype = rows_dtype(&t->input, k);
+        t->columns[k].scale = rows_scale(&t->input, k);
+    }
     if (a->options->where) {
         code = parse(t, "--where", a->options->where, &t->where);
         if (code == EXIT_DONE) code = check_condition(t);
@@ -135,11 +140,35 @@ int table_begin(table *t) {
         table_value *v = &t->values[i];
         if (v->column < 0) code = parse_value(t, i);
         v->array.dtype =
-            v->column < 0 ? bf_expression_dtype(v->expression) : rows_dtype(&t->input, v->column);
+            v->column < 0 ? bf_expression_dtype(v->expression) : t->columns[v->column].dtype;
+        v->scale = v->column < 0 ? 0 : t->columns[v->column].scale;
     }
     for (int k = 0; k < t->input.columns && code == EXIT_DONE; k++)
         t->columns[k].passes = passes(t, k);
     return code;
+}
+
+/* A column of decimals, each rounded once to a double. */
+typedef struct real_column {
+    bf_array numbers;
+    bf_column column;
+} real_column;
+
+static bool make_reals(table_column *c, int64_t n, real_column *real) {
+    double *to = buffer_take(&c->reals, (size_t)n * sizeof *to);
+    const int64_t *units = c->view.numbers.data;
+    const int64_t exact = (int64_t)1 << 53;
+    double power = 1; /* exact, so that one division rounds as it should */
+    for (int i = 0; i < c->scale; i++) power *= 10;
+    for (int64_t i = 0; to && i < n; i++) {
+        const bf_value v = {.dtype = BF_I64, .scale = c->scale, .as.i64 = units[i]};
+        const bool fits = units[i] >= -exact && units[i] <= exact;
+        to[i] = fits ? (double)units[i] / power : bf_value_f64(&v);
+    }
+    real->numbers = bf_array_of(BF_F64, to, n);
+    real->column = c->view.column;
+    real->column.numbers = &real->numbers;
+    return to != NULL;
 }
 
 /* Computes an expression of the rows. Where *valid is 0, a result is NULL; *valid becomes NULL if
@@ -148,18 +177,23 @@ static int evaluate(table *t, const char *text, bf_expression *expression, buffe
                     buffer *bytes, bf_array *out, const uint8_t **valid) {
     const int columns = t->input.columns;
     const bf_column **list = malloc((size_t)columns * sizeof *list);
+    real_column *reals = malloc((size_t)columns * sizeof *reals);
     const bf_dtype dtype = bf_expression_dtype(expression);
     void *to = buffer_take(results, (size_t)t->n * bf_dtype_size(dtype));
     uint8_t *there = buffer_take(bytes, (size_t)t->n);
-    if (!list || !to || !there) {
-        free(list);
-        return no_memory(t);
+    bool good = list && reals && to && there;
+    for (int k = 0; k < columns && good; k++) {
+        table_column *c = &t->columns[k];
+        const bool used = bf_expression_uses(expression, k), real = used && c->scale > 0;
+        list[k] = real ? &reals[k].column : used ? &c->view.column : NULL;
+        good = !real || make_reals(c, t->n, &reals[k]);
     }
-    for (int k = 0; k < columns; k++)
-        list[k] = bf_expression_uses(expression, k) ? &t->columns[k].view.column : NULL;
     *out = bf_array_of(dtype, to, t->n);
-    const bf_status st = bf_expression_eval_columns(expression, list, out, there);
+    const bf_status st =
+        good ? bf_expression_eval_columns(expression, list, out, there) : BF_E_MEMORY;
     free(list);
+    free(reals);
+    if (!good) return no_memory(t);
     *valid = st == BF_OK && memchr(there, 0, (size_t)t->n) ? there : NULL;
     if (st == BF_OK) return EXIT_DONE;
     const int code = source_check(&t->input.source);

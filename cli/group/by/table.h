@@ -11,9 +11,11 @@
 typedef struct table_column {
     char *name;
     bf_dtype dtype; /* BF_NONE: strings */
+    int scale;      /* of integers */
     bool passes;    /* keys and values need it: rows that are left out are taken out of it */
     rows_view view; /* of the chunk, or of what is left of it */
     buffer numbers, offsets, bytes, valid;
+    buffer reals; /* decimals as expressions take them */
 } table_column;
 
 /* The values of a V. */
@@ -21,6 +23,7 @@ typedef struct table_value {
     int column;                /* -1: an expression's */
     bf_expression *expression; /* NULL: a column's */
     bf_array array;
+    int scale;            /* of its integers */
     const uint8_t *valid; /* a byte for each row, 0 where it is NULL; NULL: no row is */
     buffer results, bytes;
 } table_value;

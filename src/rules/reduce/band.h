@@ -3,6 +3,7 @@
 #ifndef BF_RULES_REDUCE_BAND_H
 #define BF_RULES_REDUCE_BAND_H
 
+#include "rules/number/scale.h"
 #include "rules/reduce/result.h"
 
 /* One exact sum, or two: limbs, which need not be carried, or words of 64 bits of a number in two's
@@ -66,6 +67,15 @@ BF_RULE uint64_t bf_band_scaled(const bf_band_sums *g, const int64_t *limbs, bf_
     return bf_leading_round(f, negative, root ? bf_leading_root(x) : x);
 }
 
+/* *divisor *= 10^scale, if that is below 2^63: as it mostly is, so that one division does it. */
+BF_RULE_INLINE bool bf_band_unscale(uint64_t *divisor, int scale) {
+    if (scale > 18) return false;
+    uint64_t unit = (uint64_t)bf_power_of_ten(scale);
+    if (*divisor > UINT64_MAX / unit / 2) return false;
+    *divisor *= unit;
+    return true;
+}
+
 /* The bits of a result that is rounded. work is for BF_VAR, BF_STD and scales. */
 BF_RULE_INLINE uint64_t bf_band_bits(bf_reduction op, const bf_band_sums *g,
                                      const bf_reduce_options *options, bf_format f, bf_work *work) {
@@ -79,9 +89,9 @@ BF_RULE_INLINE uint64_t bf_band_bits(bf_reduction op, const bf_band_sums *g,
     const int64_t *limbs = sum ? g->sum : g->products;
     bf_layout layout = sum ? g->sum_layout : g->products_layout;
     uint64_t divisor = mean ? (uint64_t)n : 1;
-    if (options->scale > 0)
-        return bf_band_scaled(g, limbs, layout, divisor, op == BF_NORM,
-                              sum ? options->scale : 2 * options->scale, f, work);
+    int scale = sum ? options->scale : 2 * options->scale;
+    if (scale > 0 && !(sum && bf_band_unscale(&divisor, scale)))
+        return bf_band_scaled(g, limbs, layout, divisor, op == BF_NORM, scale, f, work);
     return bf_band_round(g, limbs, layout, divisor, op == BF_NORM, f);
 }
 
