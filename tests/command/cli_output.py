@@ -66,7 +66,7 @@ class Endings(CommandTest):
         for command, writes in self.writers.items():
             for ending in [*TEXT, ".npy", *PICTURES, *OTHERS]:
                 out = self.path("out" + ending)
-                done = run(*command, "-o", out)
+                done = run(*command, "-o", out, env=self.drawing())
                 if ending not in writes:
                     error = self.refused(2, "%s cannot write this as %s" % (command[0], ending),
                                          *command, "-o", out)

@@ -458,10 +458,7 @@ class Files(HistTest):
         self.assertFalse(os.path.exists(self.path("h.xyz")))
 
     def figure(self, name, *arguments):
-        # fontconfig keeps what it has found until the end.
-        leaks = self.write("leaks", b"leak:libfontconfig\n")
-        options = "suppressions=%s:print_suppressions=0" % leaks
-        done = run("hist", *arguments, "-o", self.path(name), env={"LSAN_OPTIONS": options})
+        done = run("hist", *arguments, "-o", self.path(name), env=self.drawing())
         if done.returncode == 4:
             self.assertRegex(done.stderr.decode(), "cannot draw figures: .*cairo")
             self.assertFalse(os.path.exists(self.path(name)))

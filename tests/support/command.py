@@ -112,6 +112,11 @@ class CommandTest(unittest.TestCase):
         np.save(self.path(name), array, **options)
         return self.path(name)
 
+    def drawing(self):
+        """The environment of a command that draws: fontconfig keeps what it has found until the end."""
+        leaks = self.write("leaks", b"leak:libfontconfig\n")
+        return {"LSAN_OPTIONS": "suppressions=%s:print_suppressions=0" % leaks}
+
     def terminal(self):
         """Both ends of a new terminal: what it shows is read from the first."""
         try:
