@@ -143,7 +143,9 @@ static bool read_probe(rows *r, text_rows *some, const text_piece *first, int64_
     text_rows_read(some, l, first->at, first->end, most, &error);
     for (int k = 0; k < r->columns; k++) {
         const text_column *c = &some->columns[k];
-        if (c->deepest > c->scale) deeper = r->units[k].scale = (unsigned char)c->deepest;
+        if (c->deepest <= c->scale) continue;
+        r->units[k].scale = (unsigned char)c->deepest;
+        deeper = true;
     }
     return deeper;
 }
