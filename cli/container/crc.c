@@ -30,7 +30,8 @@ static uint32_t add_bytes(uint32_t crc, const unsigned char *at, size_t n) {
 /* Eight bytes at a time. */
 static uint32_t add_words(uint32_t crc, const unsigned char *at, size_t n) {
     for (; n >= STEP; n -= STEP, at += STEP) {
-        const uint32_t low = crc ^ (at[0] | at[1] << 8 | at[2] << 16 | (uint32_t)at[3] << 24);
+        const uint32_t low = crc ^ ((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+                                    (uint32_t)at[3] << 24);
         crc = table[7][low & 255] ^ table[6][low >> 8 & 255] ^ table[5][low >> 16 & 255] ^
               table[4][low >> 24] ^ table[3][at[4]] ^ table[2][at[5]] ^ table[1][at[6]] ^
               table[0][at[7]];
