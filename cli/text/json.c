@@ -325,18 +325,22 @@ static inline bool put_number(text_rows *rows, const text_layout *l, int k, cons
                text_store_number(l, c, rows->n, &n);
     }
     const bool truth = s->kind == TRUE_VALUE || s->kind == FALSE_VALUE;
-    if (truth && !(l->kinds[k] & TEXT_KEYS))
+    if (truth && !(l->kinds[k] & TEXT_KEYS) && !c->strict)
         return text_store_number(l, c, rows->n, s->kind == TRUE_VALUE ? &one : &zero);
-    return s->kind == STRING && (l->kinds[k] & (TEXT_NUMBERS | TEXT_ASKED)) &&
-           text_read_number(l, at, end, &n, plain) && text_store_number(l, c, rows->n, &n);
+    const unsigned taken = c->strict ? TEXT_ASKED : TEXT_NUMBERS | TEXT_ASKED;
+    return s->kind == STRING && (l->kinds[k] & taken) && text_read_number(l, at, end, &n, plain) &&
+           text_store_number(l, c, rows->n, &n);
 }
 
 static const char *refuse_value(const text_layout *l, int k, const scalar *s, text_error *e) {
     char which[80];
     const bool null = s->kind == NULL_VALUE;
-    if (s->kind != NESTED && !null)
-        return text_refuse_number(l, k, (text_field){s->text.at, s->text.end, s->text.end, false},
-                                  e);
+    if (s->kind != NESTED && !null) {
+        text_refuse_number(l, k, (text_field){s->text.at, s->text.end, s->text.end, false}, e);
+        if (k + 1 == l->counted)
+            snprintf(e->hint, sizeof e->hint, "--by keeps strings, bools and numbers apart");
+        return NULL;
+    }
     text_which(which, l, k);
     e->at = s->text.at;
     snprintf(e->what, sizeof e->what, "%s%s", which,
