@@ -15,7 +15,7 @@ typedef struct archive {
     int fd;
     int64_t start; /* where in the file the archive begins */
     unsigned char *directory;
-    size_t size;  /* of the directory */
+    size_t size;  /* the bytes of the directory */
     int64_t data; /* bytes before it */
     size_t next;  /* in the directory */
 } archive;
@@ -26,7 +26,7 @@ typedef struct archive_member {
     int method;
     bool encrypted;
     uint32_t crc;
-    int64_t at; /* of its header, from the archive's start; archive_find_data: of its data */
+    int64_t at; /* where its header begins in the archive; after archive_find_data, its data */
     int64_t packed, size;
 } archive_member;
 

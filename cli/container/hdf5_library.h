@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 typedef int64_t hdf5_id;    /* less than 0: it failed */
-typedef uint64_t hdf5_size; /* of dimensions */
+typedef uint64_t hdf5_size; /* an extent */
 
 /* Of a group, as the library has it. */
 typedef struct hdf5_group {

@@ -29,20 +29,20 @@ struct decode {
     decode_input from;
     size_t chunk, longest;
     charset set;
-    unsigned char *raw; /* of another character set: what was read and is not converted */
+    unsigned char *raw; /* bytes in another character set that are not converted yet */
     size_t raw_n;
     buffer in, out;    /* text in UTF-8, and as it is given */
     int64_t given;     /* bytes before those in `out` */
     int64_t lines;     /* taken so far */
     bool ended, begun; /* all is read; what is before the rows is taken */
     bool spans;        /* fields in quotes may hold newlines */
-    int state;         /* of quotes, before the next line */
+    int state;         /* in which the next line begins: TEXT_ROW, TEXT_QUOTED, ... */
     char newline;
     escape_rules rules;
     bool bad_character; /* behind all that is in `in` */
     char fault[80];
     int64_t fault_line;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards what follows */
     parting *partings;
     size_t parting_count, parting_room;
 };
