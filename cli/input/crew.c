@@ -19,7 +19,7 @@ struct crew {
     bool works;  /* the caller makes chunks too */
     pthread_t *threads;
     pthread_mutex_t turn; /* to fetch from a stream */
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* This guards the fields below. */
     pthread_cond_t made, freed;
     slot *slots;
     int depth;     /* slots: chunk i is in slot i % depth */

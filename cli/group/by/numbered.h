@@ -40,7 +40,7 @@ typedef struct numbered {
         int kept;                /* -1: no row is kept for it */
     } place[OPTIONS_AGGREGATES]; /* of each result */
     buffer numbers, places;
-    bool limited;         /* of what follows, nothing is used without a limit of memory */
+    bool limited;         /* The fields below are used only under a limit of memory. */
     bool full;            /* no group is added any more: */
     bf_dictionary *known; /* keys that are taken as they are, and there; */
     const int64_t *found; /* of the rows at hand the number of the key; negative: not there */

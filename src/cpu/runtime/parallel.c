@@ -11,7 +11,7 @@ typedef struct loop {
     void *arg;
     int64_t n, piece;
     _Atomic int64_t next; /* first item that no worker has taken */
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* This guards the fields below. */
     int64_t failed;       /* first item of the first piece that failed so far */
     bf_status status;     /* its failure, or BF_OK */
     /* Of a loop that is watched: */
