@@ -81,6 +81,10 @@ typedef struct rows {
  * What was made of the rows so far does not count; rows_again begins anew. */
 enum { ROWS_RESETTLED = -1 };
 
+/* What a command returns, once the rows begin again, that takes numbers and finds a column of
+ * strings: keys of JSON lines that are not all numbers (text_options.mixed). */
+enum { ROWS_STRINGS = -3 };
+
 int rows_open(rows *r, const char *name, const input *in, const rows_options *options);
 
 /* The same for an input of one column. */

@@ -149,6 +149,13 @@ static char *put_value(char *text, enum sheet_form form, const bf_value *value, 
     return text + strlen(text);
 }
 
+/* Of JSON a number that readers of doubles would round is a string. */
+static char *put_number(char *text, enum sheet_form form, const typed_value *v, bool hex) {
+    const char *const quote = form == SHEET_JSON ? "\"" : "";
+    if (v->number.dtype != BF_NONE) return put_value(text, form, &v->number, hex);
+    return put_text(typed_write_digits(put_text(text, quote), v), quote);
+}
+
 static char *put_string(char *text, enum sheet_form form, const sheet_column *c, int64_t row,
                         bool hex) {
     const int64_t first = offset_of(c->strings, row);
@@ -158,7 +165,7 @@ static char *put_string(char *text, enum sheet_form form, const sheet_column *c,
     const typed_value v = typed_take(at, n);
     switch (v.kind) {
     case TYPED_BOOL: return put_text(text, v.truth ? "true" : "false");
-    case TYPED_NUMBER: return put_value(text, form, &v.number, hex);
+    case TYPED_NUMBER: return put_number(text, form, &v, hex);
     default: return field_put_string(text, form, v.at, v.length);
     }
 }

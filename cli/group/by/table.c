@@ -51,6 +51,12 @@ int table_open(table *t, asked *a, bf_context *context) {
     return code == EXIT_DONE ? note_columns(t) : code;
 }
 
+int table_take(table *t, asked *a, bf_context *context) {
+    t->asked = a;
+    t->context = context;
+    return note_columns(t);
+}
+
 void table_close(table *t) {
     for (int k = 0; t->columns && k < t->input.columns; k++) {
         table_column *c = &t->columns[k];
