@@ -111,9 +111,7 @@ static void put_line(const output *out, const result *r) {
     output_end_line(out, r->file, r->other);
 }
 
-bool output_has_sheet(const output *out) {
-    return out->layout == LAYOUT_CSV || out->layout == LAYOUT_MARKDOWN;
-}
+bool output_has_sheet(const output *out) { return out->layout >= LAYOUT_CSV; }
 
 int output_sheet(output *out, enum sheet_form form, const sheet *part,
                  const sheet_subject *subject) {

@@ -84,7 +84,8 @@ char *field_put_string(char *text, enum sheet_form form, const char *bytes, size
     switch (form) {
     case SHEET_TSV: return put_separated(text, '\t', bytes, bytes + n);
     case SHEET_CSV: return put_separated(text, ',', bytes, bytes + n);
-    case SHEET_JSON: return json_put_string(text, bytes, n);
+    case SHEET_JSON:
+    case SHEET_JSONL: return json_put_string(text, bytes, n);
     case SHEET_MARKDOWN: return put_markdown(text, bytes, bytes + n);
     default: return put_visible(text, bytes, bytes + n);
     }
@@ -120,7 +121,7 @@ static bool is_null(const sheet_column *c, int64_t row) {
 }
 
 static size_t room_of(size_t bytes, enum sheet_form form) {
-    static const size_t most[] = {1, 2, 2, 6, 5};
+    static const size_t most[] = {1, 2, 2, 6, 5, 6};
     return most[form] * bytes + FIELD_TEXT(0);
 }
 
@@ -145,6 +146,7 @@ size_t field_room(const sheet_column *c, int64_t row, enum sheet_form form) {
 
 static char *put_value(char *text, enum sheet_form form, const bf_value *value, bool hex) {
     if (form == SHEET_JSON) return json_put_value(text, value);
+    if (form == SHEET_JSONL) return json_put_number(text, value);
     output_format(value, hex, text);
     return text + strlen(text);
 }
@@ -171,7 +173,8 @@ static char *put_string(char *text, enum sheet_form form, const sheet_column *c,
 }
 
 char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex) {
-    if (is_null(c, row)) return form == SHEET_JSON ? put_text(text, "null") : text;
+    const bool json = form == SHEET_JSON || form == SHEET_JSONL;
+    if (is_null(c, row)) return json ? put_text(text, "null") : text;
     if (c->title && form == SHEET_TSV) return output_copy_name(text, c->title);
     const char *const whole = text_of(c, row);
     if (whole) return field_put_string(text, form, whole, strlen(whole));

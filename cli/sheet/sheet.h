@@ -45,7 +45,14 @@ int sheet_put(FILE *f, const sheet *s, const sheet_subject *subject, const optio
 /* ---- sheets in parts ------------------------------------------------------------------------- */
 
 /* How a sheet is written: columns in a line at a terminal; else TSV. */
-enum sheet_form { SHEET_ALIGNED, SHEET_TSV, SHEET_CSV, SHEET_JSON, SHEET_MARKDOWN };
+enum sheet_form {
+    SHEET_ALIGNED,
+    SHEET_TSV,
+    SHEET_CSV,
+    SHEET_JSON, /* objects that tell of the command, and have a row each */
+    SHEET_MARKDOWN,
+    SHEET_JSONL /* the rows alone */
+};
 
 /* What the options ask for. */
 enum sheet_form sheet_form_of(const options *o);

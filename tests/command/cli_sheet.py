@@ -321,8 +321,9 @@ class Commands(CommandTest):
         self.assertEqual(written("x.csv"), "id,count\n3,2\n-1,1\n")
         self.assertEqual(written("x.CSV", "--tsv"), lines)
         self.assertEqual(written("x.md").split("\n")[0], "| id | count |")
-        for name in ["x.json", "x.jsonl"]:
-            self.assertEqual(json.loads(written(name))["counts"], [2, 1])
+        self.assertEqual(json.loads(written("x.json"))["counts"], [2, 1])
+        for name in ["x.jsonl", "x.ndjson"]:
+            self.assertEqual(written(name), '{"id":3,"count":2}\n{"id":-1,"count":1}\n')
 
     def test_two_forms_are_refused(self):
         for pair in [("--csv", "--json"), ("--markdown", "--tsv"), ("--tsv", "--csv")]:
