@@ -32,8 +32,7 @@ input group_input(const options *o) {
 
 char *group_key_name(const rows *r, int column) {
     const text_input *t = r->source.text;
-    const char *const name = t && t->layout.names ? t->layout.names[column] : "";
-    return *name ? strdup(name) : NULL;
+    return t && t->layout.names ? strdup(t->layout.names[column]) : NULL;
 }
 
 bf_array group_array(const rows *r, const rows_chunk *chunk, int column) {

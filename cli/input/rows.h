@@ -173,6 +173,9 @@ int64_t rows_in_step(const rows *r, int64_t few);
  * caller's to free. */
 char *rows_column_name(const rows *r, int column);
 
+/* The same, and an empty name where a header has that. */
+char *rows_header_name(const rows *r, int column);
+
 /* The bytes of all rows, -1 if unknown; and the threads that read them. */
 int64_t rows_bytes(const rows *r);
 int rows_threads(const rows *r);

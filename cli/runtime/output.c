@@ -230,7 +230,7 @@ int output_result(output *out, const result *r) {
     if (output_aligns(out) && (out->names || r->column)) return let_wait(out, r);
     if (out->layout == LAYOUT_JSON)
         put_object(out->stream, r, out->tells_nulls);
-    else if (output_has_sheet(out))
+    else if (out->layout != LAYOUT_PLAIN)
         code = put_row(out, r);
     else
         put_line(out, r);

@@ -21,7 +21,7 @@ enum sheet_form sheet_form_of(const options *o) {
     case LAYOUT_CSV: return SHEET_CSV;
     case LAYOUT_MARKDOWN: return SHEET_MARKDOWN;
     case LAYOUT_JSONL: return SHEET_JSONL;
-    default: return !file && stream_at_terminal() ? SHEET_ALIGNED : SHEET_TSV;
+    default: return !file && stream_at_terminal() ? SHEET_ALIGNED : SHEET_PLAIN;
     }
 }
 
@@ -296,15 +296,21 @@ static bool make_objects(sheet_writer *w, const sheet *s, const sheet_subject *s
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Whether names stand above the rows. */
+static bool has_header(const sheet_writer *w, const options *o) {
+    const bool tsv = w->form == SHEET_TSV || w->form == SHEET_LONE;
+    return tsv ? o->input.text.header : w->form != SHEET_PLAIN && !has_objects(w);
+}
+
 int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *first,
                 const sheet_subject *subject, const options *o) {
     *w = (sheet_writer){
         .stream = f, .form = form, .hex = o->hex, .threads = o->threads, .count = first->count};
     bool good = true;
-    const bool header = o->layout == LAYOUT_TSV && o->input.text.header;
+    if (form == SHEET_TSV && first->count == 1) w->form = SHEET_LONE;
     if (w->form == SHEET_ALIGNED) good = find_widths(w, first);
     if (has_objects(w)) good = make_objects(w, first, subject);
-    if (good && !has_objects(w) && (w->form != SHEET_TSV || header)) good = put_header(w, first);
+    if (good && has_header(w, o)) good = put_header(w, first);
     return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, subject->file);
 }
 

@@ -23,7 +23,7 @@ static int note_columns(table *t) {
     t->columns = calloc((size_t)t->input.columns, sizeof *t->columns);
     if (!t->columns) return no_memory(t);
     for (int k = 0; k < t->input.columns; k++) {
-        t->columns[k].name = rows_column_name(&t->input, k);
+        t->columns[k].name = rows_header_name(&t->input, k);
         if (!t->columns[k].name) return no_memory(t);
     }
     for (int i = 0; i < a->keys; i++) t->key_columns[i] = column_of(t, a->key_fields[i]);
