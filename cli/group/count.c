@@ -32,6 +32,8 @@ typedef struct count {
     output output;
     outfile save;
     work work;
+    by *by; /* has the rows */
+    spool_limit limit;
     bf_dtype dtype;
     int scale; /* of all files so far */
     int made;  /* of the groups of the present one */
@@ -65,6 +67,7 @@ static int count_rows(count *c, rows *r, bf_groups **groups) {
     int code = work_begin(&c->work, inputs, 1);
     if (code != EXIT_DONE) return code;
     const bf_dtype dtype = rows_dtype(r, 0);
+    if (dtype == BF_NONE) return ROWS_STRINGS;
     c->made = rows_scale(r, 0);
     const bf_groups_options wanted =
         BF_GROUPS_OPTIONS(.key = dtype, .seed = (uint64_t)c->options->seed);
@@ -158,20 +161,17 @@ static int count_file(count *c, rows *r) {
 }
 
 static int count_rows_of(count *c, const char *name) {
-    rows r;
-    spool_limit limit;
-    spool_limit_set(&limit, c->options->memory.pipes);
-    const rows_options how = group_rows(c->options, 1, &limit);
-    rows *const inputs[] = {&r};
-    input in = c->options->input;
-    in.text.counted = true;
-    int code = ranks_agree(rows_open_column(&r, name, &in, &how));
-    if (code == EXIT_DONE && c->scale > 0) rows_raise_scale(&r, 0, c->scale);
-    if (code == EXIT_DONE && !rows_may_resettle(&r)) rows_forget(&r);
+    spool_limit_set(&c->limit, c->options->memory.pipes);
+    const rows_options how = group_rows(c->options, 1, &c->limit);
+    rows *const r = by_rows(c->by), *const inputs[] = {r};
+    const input in = group_input(c->options);
+    int code = ranks_agree(rows_open_column(r, name, &in, &how));
+    if (code == EXIT_DONE && c->scale > 0) rows_raise_scale(r, 0, c->scale);
+    if (code == EXIT_DONE && !rows_may_resettle(r)) rows_forget(r);
     if (code == EXIT_DONE) code = share_rows(inputs, 1, NULL);
-    if (code == EXIT_DONE) code = count_file(c, &r);
-    if (code == EXIT_DONE && !c->key) c->key = group_key_name(&r);
-    rows_close(&r);
+    if (code == EXIT_DONE) code = count_file(c, r);
+    if (code == EXIT_DONE && !c->key) c->key = group_key_name(r, 0);
+    if (code != ROWS_STRINGS) rows_close(r);
     return code;
 }
 
@@ -195,21 +195,41 @@ static int put_counts(count *c, const char *file, double began) {
     return code == EXIT_DONE && o->save ? statefile_save(&c->save, &saved, c->context) : code;
 }
 
+static void drop_counts(count *c) {
+    bf_groups_destroy(c->groups);
+    spill_close(&c->spill);
+    c->groups = NULL;
+}
+
+/* The counts of keys that are not all numbers. */
+static int count_others(count *c, double began) {
+    drop_counts(c);
+    return by_take(c->by, c->context, &c->output, 0, NULL, began);
+}
+
+/* The counts of all files. */
+static int count_all(count *c, double began) {
+    const options *o = c->options;
+    const char *file = o->file_count == 1 ? o->files[0] : "total";
+    int code = EXIT_DONE;
+    for (int i = 0; code == EXIT_DONE && i < o->file_count; i++)
+        code = count_rows_of(c, o->files[i]);
+    if (code == ROWS_STRINGS) return count_others(c, began);
+    if (code == EXIT_DONE) code = ranks_merge_groups(c->context, c->groups, file);
+    if (code == EXIT_DONE) note_device(c->context, file);
+    return code == EXIT_DONE ? put_counts(c, file, began) : code;
+}
+
 static int run_count(count *c) {
     const options *o = c->options;
     const double began = progress_clock();
-    const char *file = o->file_count == 1 ? o->files[0] : "total";
     int code = context_open(&c->context, o);
     if (code == EXIT_DONE) code = spill_open(&c->spill, o, c->context, 0);
     if (code == EXIT_DONE) code = output_open(&c->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&c->save, o->save);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = work_open(&c->work, o, c->context);
-    for (int i = 0; code == EXIT_DONE && i < o->file_count; i++)
-        code = count_rows_of(c, o->files[i]);
-    if (code == EXIT_DONE) code = ranks_merge_groups(c->context, c->groups, file);
-    if (code == EXIT_DONE) note_device(c->context, file);
-    if (code == EXIT_DONE) code = put_counts(c, file, began);
+    if (code == EXIT_DONE) code = count_all(c, began);
     return code == EXIT_DONE ? output_close(&c->output) : code;
 }
 
@@ -220,15 +240,15 @@ int cmd_count(int argc, char **argv) {
     if (o.by) return ranks_agree(by_run(&o));
     code = by_check_absent(&o, true);
     if (code != EXIT_DONE) return code;
-    count c = {.options = &o};
-    code = run_count(&c);
+    count c = {.options = &o, .by = by_open(&o)};
+    code = c.by ? run_count(&c) : EXIT_IO;
     if (code != EXIT_DONE) {
         outfile_abandon(&c.save);
         output_abandon(&c.output);
     }
     work_close(&c.work, code);
-    bf_groups_destroy(c.groups);
-    spill_close(&c.spill);
+    drop_counts(&c);
+    by_close(c.by);
     free(c.key);
     bf_context_destroy(c.context);
     return code;

@@ -37,8 +37,8 @@ enum { VALUES_MOST = OPTIONS_AGGREGATES };
 typedef struct values {
     const char *name;
     bool file;
-    const rows *rows;
-    int column; /* of them */
+    int input;  /* which of the inputs has them, */
+    int column; /* and which of its columns */
     int scale;  /* of those that are absorbed */
 } values;
 
@@ -49,7 +49,9 @@ typedef struct group {
     outfile save;
     work work;
     spool_limit limit;
-    rows inputs[VALUES_MOST + 1]; /* KEYS, and files of values; read in step */
+    by *by;                        /* has the rows of KEYS */
+    rows files[VALUES_MOST];       /* those of values */
+    rows *inputs[VALUES_MOST + 1]; /* all of these, read in step */
     rows_chunk chunks[VALUES_MOST + 1];
     int count_inputs;
     char *columns;              /* of KEYS beside the key: a list */
@@ -133,7 +135,7 @@ static int find_values(group *g, const char *name, int *at) {
 }
 
 static int refuse_column(const group *g, const char *name) {
-    const rows *keys = &g->inputs[0];
+    const rows *keys = g->inputs[0];
     if (keys->source.text)
         return fail(EXIT_USAGE, keys->source.name, "not one column: '%s'", column_of(name));
     return fail(EXIT_IO, name, "%s, and the keys are no text",
@@ -152,12 +154,11 @@ static void keep_values(group *g, int of, int i) {
 
 static int open_keys(group *g) {
     const options *o = g->options;
-    input in = o->input;
+    input in = group_input(o);
     in.text.also = g->columns;
-    in.text.counted = true;
     const rows_options how = group_rows(o, 1 + g->count_values, &g->limit);
-    const int code = g->columns ? rows_open(&g->inputs[0], o->files[0], &in, &how)
-                                : rows_open_column(&g->inputs[0], o->files[0], &in, &how);
+    const int code =
+        (g->columns ? rows_open : rows_open_column)(g->inputs[0], o->files[0], &in, &how);
     g->count_inputs = 1;
     return code;
 }
@@ -165,10 +166,9 @@ static int open_keys(group *g) {
 /* Opens values in a file of their own, or finds them among the columns of KEYS. */
 static int open_values(group *g, values *v) {
     const rows_options how = group_rows(g->options, 1 + g->count_values, &g->limit);
-    const text_input *t = g->inputs[0].source.text;
-    v->rows = &g->inputs[v->file ? g->count_inputs : 0];
-    if (v->file)
-        return rows_open_column(&g->inputs[g->count_inputs++], v->name, &g->options->input, &how);
+    const text_input *t = g->inputs[0]->source.text;
+    v->input = v->file ? g->count_inputs++ : 0;
+    if (v->file) return rows_open_column(g->inputs[v->input], v->name, &g->options->input, &how);
     v->column = t ? text_layout_column(&t->layout, column_of(v->name)) : -1;
     return v->column < 0 ? refuse_column(g, v->name) : EXIT_DONE;
 }
@@ -176,7 +176,7 @@ static int open_values(group *g, values *v) {
 /* The column of the keys: the one that --column names, or the only one. */
 static int key_column(const group *g) {
     const char *wanted = g->options->input.text.columns;
-    const text_input *t = g->inputs[0].source.text;
+    const text_input *t = g->inputs[0]->source.text;
     return t && wanted ? text_layout_column(&t->layout, wanted) : 0;
 }
 
@@ -203,9 +203,9 @@ static int open_inputs(group *g) {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static int refuse_lengths(const group *g, int i, bool fewer) {
-    const char *name = g->inputs[i].source.name;
+    const char *name = g->inputs[i]->source.name;
     for (int k = 0; k < g->count_inputs; k++) {
-        const int code = source_check(&g->inputs[k].source);
+        const int code = source_check(&g->inputs[k]->source);
         if (code != EXIT_DONE) return code;
     }
     return fail(EXIT_DATA, name, "%s: it holds %s values than there are keys",
@@ -217,7 +217,7 @@ static int take_rows(group *g) {
     const int64_t most = spill_batch(&g->spill, g->groups, g->count_inputs);
     int code = EXIT_DONE;
     for (int i = 0; i < g->count_inputs && code == EXIT_DONE; i++) {
-        code = rows_next(&g->inputs[i], most, &g->chunks[i]);
+        code = rows_next(g->inputs[i], most, &g->chunks[i]);
         if (code == EXIT_DONE && g->chunks[i].n != g->chunks[0].n)
             code = refuse_lengths(g, i, g->chunks[i].n < g->chunks[0].n);
     }
@@ -242,10 +242,10 @@ static int keep_rows(group *g, const bf_array *keys, const bf_array arrays[]) {
 static int absorb_rows(group *g) {
     bf_array arrays[VALUES_MOST];
     const bf_array *of_aggregates[VALUES_MOST];
-    const bf_array keys = group_array(&g->inputs[0], &g->chunks[0], key_column(g));
+    const bf_array keys = group_array(g->inputs[0], &g->chunks[0], key_column(g));
     for (int i = 0; i < g->count_values; i++) {
         const values *v = &g->values[i];
-        arrays[i] = group_array(v->rows, &g->chunks[v->rows - g->inputs], v->column);
+        arrays[i] = group_array(g->inputs[v->input], &g->chunks[v->input], v->column);
     }
     for (int i = 0; i < g->options->aggregate_count; i++)
         if (is_reduction(g, i)) of_aggregates[g->result[i]] = &arrays[g->of[i]];
@@ -255,21 +255,18 @@ static int absorb_rows(group *g) {
                : code;
 }
 
-static void list_inputs(group *g, rows *inputs[VALUES_MOST + 1]) {
-    for (int i = 0; i < g->count_inputs; i++) inputs[i] = &g->inputs[i];
-}
-
 /* Whether the columns have the dtypes that the groups were made for. */
 static bool has_dtypes(const group *g) {
     bf_groups_options kind = {.size = sizeof kind};
     bf_groups_describe(g->groups, &kind);
-    bool same = kind.key == rows_dtype(&g->inputs[0], key_column(g)) &&
-                g->scale == rows_scale(&g->inputs[0], key_column(g));
+    bool same = kind.key == rows_dtype(g->inputs[0], key_column(g)) &&
+                g->scale == rows_scale(g->inputs[0], key_column(g));
     for (int i = 0; i < g->options->aggregate_count && same; i++) {
         if (!is_reduction(g, i)) continue;
         const values *v = &g->values[g->of[i]];
-        same = kind.aggregates[g->result[i]].dtype == rows_dtype(v->rows, v->column) &&
-               v->scale == rows_scale(v->rows, v->column);
+        const rows *r = g->inputs[v->input];
+        same = kind.aggregates[g->result[i]].dtype == rows_dtype(r, v->column) &&
+               v->scale == rows_scale(r, v->column);
     }
     return same;
 }
@@ -277,17 +274,17 @@ static bool has_dtypes(const group *g) {
 static bf_status create_groups(group *g) {
     const options *o = g->options;
     bf_aggregate aggregates[VALUES_MOST];
-    g->scale = rows_scale(&g->inputs[0], key_column(g));
+    g->scale = rows_scale(g->inputs[0], key_column(g));
     for (int i = 0; i < g->count_values; i++)
-        g->values[i].scale = rows_scale(g->values[i].rows, g->values[i].column);
+        g->values[i].scale = rows_scale(g->inputs[g->values[i].input], g->values[i].column);
     for (int i = 0; i < o->aggregate_count; i++) {
         if (!is_reduction(g, i)) continue;
         const values *v = &g->values[g->of[i]];
         aggregates[g->result[i]] =
-            (bf_aggregate){o->aggregates[i].op, rows_dtype(v->rows, v->column)};
+            (bf_aggregate){o->aggregates[i].op, rows_dtype(g->inputs[v->input], v->column)};
     }
     const bf_groups_options wanted =
-        BF_GROUPS_OPTIONS(.key = rows_dtype(&g->inputs[0], key_column(g)), .count = g->count,
+        BF_GROUPS_OPTIONS(.key = rows_dtype(g->inputs[0], key_column(g)), .count = g->count,
                           .aggregates = aggregates, .seed = (uint64_t)o->seed);
     return bf_groups_create(g->context, &wanted, &g->groups);
 }
@@ -295,10 +292,9 @@ static bf_status create_groups(group *g) {
 /* ROWS_RESETTLED: a column turned out to have another dtype. */
 static int absorb_all(group *g) {
     const work_thing thing = {.groups = &g->groups};
-    rows *inputs[VALUES_MOST + 1];
-    list_inputs(g, inputs);
-    int code = work_begin(&g->work, inputs, g->count_inputs);
+    int code = work_begin(&g->work, g->inputs, g->count_inputs);
     if (code != EXIT_DONE) return code;
+    if (rows_dtype(g->inputs[0], key_column(g)) == BF_NONE) return ROWS_STRINGS;
     const bf_status st = create_groups(g);
     code = st == BF_OK ? work_hold(&g->work, &thing, 1)
                        : fail_status(st, g->context, g->options->files[0]);
@@ -314,8 +310,8 @@ static int absorb_all(group *g) {
 /* Streams are kept only while a dtype may change, with which all begins anew. */
 static void forget_streams(group *g) {
     bool may = false;
-    for (int i = 0; i < g->count_inputs; i++) may = may || rows_may_resettle(&g->inputs[i]);
-    for (int i = 0; i < g->count_inputs && !may; i++) rows_forget(&g->inputs[i]);
+    for (int i = 0; i < g->count_inputs; i++) may = may || rows_may_resettle(g->inputs[i]);
+    for (int i = 0; i < g->count_inputs && !may; i++) rows_forget(g->inputs[i]);
 }
 
 /* Begins anew with all inputs. */
@@ -324,7 +320,7 @@ static void begin_again(group *g) {
     g->groups = NULL;
     ordered_drop(&g->ordered);
     spill_forget(&g->spill, 0);
-    for (int i = 0; i < g->count_inputs; i++) rows_again(&g->inputs[i]);
+    for (int i = 0; i < g->count_inputs; i++) rows_again(g->inputs[i]);
     forget_streams(g);
 }
 
@@ -337,7 +333,7 @@ static int absorb_settled(group *g) {
 static int make_groups(group *g) {
     int64_t bytes = 0;
     for (int i = 0; i < g->count_inputs; i++) {
-        const int64_t more = rows_bytes(&g->inputs[i]);
+        const int64_t more = rows_bytes(g->inputs[i]);
         bytes = bytes < 0 || more < 0 ? -1 : bytes + more;
     }
     progress_start(g->options->files[0], bytes);
@@ -408,7 +404,7 @@ static int save_groups(group *g, const group_column *columns, int n) {
 
 static int put_groups(group *g, double began) {
     const options *o = g->options;
-    char *key = group_key_name(&g->inputs[0]);
+    char *key = group_key_name(g->inputs[0], key_column(g));
     group_subject subject = {.context = g->context,
                              .groups = g->groups,
                              .file = o->files[0],
@@ -436,10 +432,27 @@ static int put_groups(group *g, double began) {
     return code == EXIT_DONE && o->save ? save_groups(g, columns, n) : code;
 }
 
-static int share_inputs(group *g) {
-    rows *inputs[VALUES_MOST + 1];
-    list_inputs(g, inputs);
-    return share_rows(inputs, g->count_inputs, NULL);
+/* The groups of keys that are not all numbers. */
+static int group_others(group *g, double began) {
+    int fields[VALUES_MOST];
+    for (int i = 0; i < g->options->aggregate_count; i++) {
+        const values *v = g->of[i] >= 0 ? &g->values[g->of[i]] : NULL;
+        const bool column = v && !v->file;
+        fields[i] = column ? g->inputs[0]->source.text->layout.fields[v->column] : -1;
+    }
+    ordered_drop(&g->ordered);
+    spill_close(&g->spill);
+    return by_take(g->by, g->context, &g->output, key_column(g), fields, began);
+}
+
+/* The groups of keys that are numbers. */
+static int group_numbers(group *g, double began) {
+    const options *o = g->options;
+    int code = ranks_merge_groups(g->context, g->groups, o->files[0]);
+    if (code == EXIT_DONE)
+        code = ordered_find(&g->ordered, o, g->context, bf_groups_size(g->groups));
+    if (code == EXIT_DONE) note_device(g->context, o->files[0]);
+    return code == EXIT_DONE ? put_groups(g, began) : code;
 }
 
 static int run_group(group *g) {
@@ -453,13 +466,12 @@ static int run_group(group *g) {
     if (code == EXIT_DONE) code = open_inputs(g);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = work_open(&g->work, o, g->context);
-    if (code == EXIT_DONE) code = share_inputs(g);
+    if (code == EXIT_DONE) code = share_rows(g->inputs, g->count_inputs, NULL);
     if (code == EXIT_DONE) code = make_groups(g);
-    if (code == EXIT_DONE) code = ranks_merge_groups(g->context, g->groups, o->files[0]);
-    if (code == EXIT_DONE)
-        code = ordered_find(&g->ordered, o, g->context, bf_groups_size(g->groups));
-    if (code == EXIT_DONE) note_device(g->context, o->files[0]);
-    if (code == EXIT_DONE) code = put_groups(g, began);
+    if (code == ROWS_STRINGS)
+        code = group_others(g, began);
+    else if (code == EXIT_DONE)
+        code = group_numbers(g, began);
     return code == EXIT_DONE ? output_close(&g->output) : code;
 }
 
@@ -471,15 +483,21 @@ int cmd_group(int argc, char **argv) {
     group *g = calloc(1, sizeof *g); /* too large for a small stack */
     if (!g) return fail(EXIT_IO, NULL, "no memory for the columns");
     g->options = &o;
-    for (int i = 0; i <= VALUES_MOST; i++) g->inputs[i].source.fd = -1;
+    g->by = by_open(&o);
+    if (g->by) g->inputs[0] = by_rows(g->by);
+    for (int i = 0; i < VALUES_MOST; i++) {
+        g->files[i].source.fd = -1;
+        g->inputs[i + 1] = &g->files[i];
+    }
     spool_limit_set(&g->limit, o.memory.pipes);
-    code = run_group(g);
+    code = g->by ? run_group(g) : EXIT_IO;
     if (code != EXIT_DONE) {
         outfile_abandon(&g->save);
         output_abandon(&g->output);
     }
     work_close(&g->work, code);
-    for (int i = 0; i < g->count_inputs; i++) rows_close(&g->inputs[i]);
+    for (int i = 0; i < VALUES_MOST; i++) rows_close(&g->files[i]);
+    by_close(g->by);
     free(g->columns);
     ordered_close(&g->ordered);
     bf_groups_destroy(g->groups);

@@ -1,5 +1,7 @@
 #include "group/rows.h"
 
+#include "work/ranks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +23,16 @@ bf_dtype group_key(const bf_groups *groups) {
     return kind.key;
 }
 
-char *group_key_name(const rows *r) {
+input group_input(const options *o) {
+    input in = o->input;
+    in.text.counted = true;
+    in.text.mixed = ranks_count() == 1;
+    return in;
+}
+
+char *group_key_name(const rows *r, int column) {
     const text_input *t = r->source.text;
-    return t && t->layout.names && *t->layout.names[0] ? strdup(t->layout.names[0]) : NULL;
+    return t && t->layout.names ? strdup(t->layout.names[column]) : NULL;
 }
 
 bf_array group_array(const rows *r, const rows_chunk *chunk, int column) {

@@ -8,11 +8,15 @@
 /* inputs: read in step. keep: memory for pipes of text, whose dtype shows only at their end. */
 rows_options group_rows(const options *o, int inputs, spool_limit *keep);
 
+/* How they read the keys. Those of JSON lines may be no numbers (group/by/by.h), where one process
+ * sees all of them. */
+input group_input(const options *o);
+
 /* The dtype of the keys. */
 bf_dtype group_key(const bf_groups *groups);
 
 /* The name of the keys' column, to be freed; NULL: it has none. */
-char *group_key_name(const rows *r);
+char *group_key_name(const rows *r, int column);
 
 /* Whether a sample of an array in a file has hardly a key twice: its rows are best absorbed at
  * once.

@@ -19,9 +19,10 @@
 
 int hist_form_of(const options *o, enum hist_form *form) {
     static const enum hist_form forms[] = {
-        [FORM_TEXT] = HIST_TSV,          [FORM_TSV] = HIST_TSV, [FORM_JSON] = HIST_JSON,
-        [FORM_CSV] = HIST_CSV,           [FORM_NPY] = HIST_NPY, [FORM_PNG] = HIST_PNG,
-        [FORM_MARKDOWN] = HIST_MARKDOWN, [FORM_SVG] = HIST_SVG, [FORM_PDF] = HIST_PDF};
+        [FORM_TEXT] = HIST_SHEET,     [FORM_TSV] = HIST_SHEET,   [FORM_CSV] = HIST_SHEET,
+        [FORM_MARKDOWN] = HIST_SHEET, [FORM_JSONL] = HIST_SHEET, [FORM_JSON] = HIST_JSON,
+        [FORM_NPY] = HIST_NPY,        [FORM_PNG] = HIST_PNG,     [FORM_SVG] = HIST_SVG,
+        [FORM_PDF] = HIST_PDF};
     const bool file = o->output && strcmp(o->output, "-") != 0;
     *form = forms[o->form];
     if (o->form == FORM_TEXT && !file && stream_at_terminal()) *form = HIST_PLOT;
@@ -234,9 +235,7 @@ static int put_plot(const output *out, enum hist_form form, const shown *x) {
 
 static int put_form(output *out, enum hist_form form, const shown *x) {
     switch (form) {
-    case HIST_TSV:
-    case HIST_CSV:
-    case HIST_MARKDOWN: return put_sheet(out->stream, x);
+    case HIST_SHEET: return put_sheet(out->stream, x);
     case HIST_JSON: put_json(out->stream, x); break;
     case HIST_NPY: put_npy(out->stream, x); break;
     default: return put_plot(out, form, x);

@@ -4,17 +4,7 @@
 
 #include "runtime/output.h"
 
-enum hist_form {
-    HIST_PLOT,
-    HIST_TSV,
-    HIST_CSV,
-    HIST_MARKDOWN,
-    HIST_JSON,
-    HIST_NPY,
-    HIST_PNG,
-    HIST_SVG,
-    HIST_PDF
-};
+enum hist_form { HIST_PLOT, HIST_SHEET, HIST_JSON, HIST_NPY, HIST_PNG, HIST_SVG, HIST_PDF };
 
 /* What the options ask for; a plot, if nothing does and standard output is a terminal. Return exit
  * codes, having reported the failure. */

@@ -332,6 +332,11 @@ char *rows_column_name(const rows *r, int column) {
     return strdup(number);
 }
 
+char *rows_header_name(const rows *r, int column) {
+    char **const names = r->source.text ? r->source.text->layout.names : NULL;
+    return names ? strdup(names[column]) : rows_column_name(r, column);
+}
+
 int64_t rows_bytes(const rows *r) {
     const source *s = &r->source;
     if (s->text) return s->stream ? -1 : s->size;

@@ -81,6 +81,10 @@ typedef struct rows {
  * What was made of the rows so far does not count; rows_again begins anew. */
 enum { ROWS_RESETTLED = -1 };
 
+/* What a command returns, once the rows begin again, that takes numbers and finds a column of
+ * strings: keys of JSON lines that are not all numbers (text_options.mixed). */
+enum { ROWS_STRINGS = -3 };
+
 int rows_open(rows *r, const char *name, const input *in, const rows_options *options);
 
 /* The same for an input of one column. */
@@ -168,6 +172,9 @@ int64_t rows_in_step(const rows *r, int64_t few);
 /* The name of a column of text, or its number; NULL of an array, or if there is no memory. The
  * caller's to free. */
 char *rows_column_name(const rows *r, int column);
+
+/* The same, and an empty name where a header has that. */
+char *rows_header_name(const rows *r, int column);
 
 /* The bytes of all rows, -1 if unknown; and the threads that read them. */
 int64_t rows_bytes(const rows *r);

@@ -69,11 +69,14 @@ static int add_rows(columns *c, rows *r, const rows_chunk *chunk) {
     return EXIT_DONE;
 }
 
-void columns_settle(columns *c, const rows *r) {
+int columns_settle(columns *c, const rows *r) {
+    bool strings = false;
     for (int k = 0; k < c->count; k++) {
         c->of[k].dtype = rows_dtype(r, k);
         c->of[k].scale = rows_scale(r, k);
+        strings = strings || c->of[k].dtype == BF_NONE;
     }
+    return strings ? ROWS_STRINGS : EXIT_DONE;
 }
 
 /* The rows that will come, as far as that is known. */
@@ -85,7 +88,7 @@ static int read_rows(columns *c, rows *r, const columns_limit *limit) {
     const char *name = r->source.name;
     rows_chunk chunk = {.n = 1};
     int code = rows_prepare(r);
-    columns_settle(c, r);
+    if (code == EXIT_DONE) code = columns_settle(c, r);
     if (code == EXIT_DONE && r->source.count > 0)
         code = check_limit(c, limit, r->source.count, name);
     if (code == EXIT_DONE && !reserve(c, expected_rows(r))) code = no_memory(name);

@@ -27,8 +27,9 @@ typedef struct columns_limit {
 /* Begins with so many empty columns, whose dtypes are the caller's to set. file: of messages. */
 int columns_open(columns *c, int count, const char *file);
 
-/* Takes the dtypes and scales that the columns of an input have by now. */
-void columns_settle(columns *c, const rows *r);
+/* Takes the dtypes and scales that the columns of an input have by now. ROWS_STRINGS: some is none
+ * of numbers. */
+int columns_settle(columns *c, const rows *r);
 
 /* Appends numbers to a single column. */
 int columns_add(columns *c, const bf_array *numbers, const columns_limit *limit, const char *file);

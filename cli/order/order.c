@@ -78,6 +78,7 @@ typedef struct order {
     columns total;     /* of all files so far, if that is asked for */
     passes passes;     /* of median and quantile */
     sorted sorted;     /* of sort, argsort and unique within a limit of memory */
+    by *by;            /* has the rows of a file */
     top top;
     double seconds;
 } order;
@@ -170,13 +171,20 @@ static int load_rows(order *x, columns *c, rows *r) {
     return code == EXIT_DONE ? source_check(&r->source) : code;
 }
 
-static int load_columns(order *x, columns *c, const char *name) {
-    rows r;
+/* Different values of JSON lines may be no numbers. */
+static int open_rows(order *x, rows *r, const char *name) {
     const rows_options how = reading(x);
-    int code = rows_open(&r, name, &x->question.options->input, &how);
+    input in = x->question.options->input;
+    in.text.mixed = x->question.kind == ORDER_UNIQUE;
+    return rows_open(r, name, &in, &how);
+}
+
+static int load_columns(order *x, columns *c, const char *name) {
+    rows *const r = by_rows(x->by);
+    int code = open_rows(x, r, name);
     if (code != EXIT_DONE) return code;
-    code = load_rows(x, c, &r);
-    rows_close(&r);
+    code = load_rows(x, c, r);
+    if (code != ROWS_STRINGS) rows_close(r);
     return code;
 }
 
@@ -208,19 +216,18 @@ static int do_statistic(order *x, const char *name, double began) {
 /* ---- numbers that are not all in memory ------------------------------------------------------ */
 
 static int read_numbers(order *x, const char *name) {
-    rows r;
-    const rows_options how = reading(x);
-    int code = rows_open(&r, name, &x->question.options->input, &how);
+    rows *const r = by_rows(x->by);
+    int code = open_rows(x, r, name);
     const bool opened = code == EXIT_DONE;
-    if (opened && !rows_may_resettle(&r)) rows_forget(&r);
-    if (opened) code = check_column(x, r.columns, name);
+    if (opened && !rows_may_resettle(r)) rows_forget(r);
+    if (opened) code = check_column(x, r->columns, name);
     code = ranks_agree(code);
     if (!opened) return code;
-    progress_start(name, rows_bytes(&r));
+    progress_start(name, rows_bytes(r));
     if (code == EXIT_DONE)
-        code = top_wanted(&x->question) ? top_read(&x->top, &r) : sorted_read(&x->sorted, &r);
+        code = top_wanted(&x->question) ? top_read(&x->top, r) : sorted_read(&x->sorted, r);
     progress_stop();
-    rows_close(&r);
+    if (code != ROWS_STRINGS) rows_close(r);
     return code;
 }
 
@@ -293,8 +300,9 @@ static int do_file(order *x, const char *name, double began) {
     const question *q = &x->question;
     if (q->options->axes.n > 0) return do_matrix(x, name, began);
     if (is_statistic(x)) return do_statistic(x, name, began);
-    return sorted_wanted(q) || top_wanted(q) ? do_numbers(x, name, began)
-                                             : do_columns(x, name, began);
+    const bool parts = sorted_wanted(q) || top_wanted(q);
+    const int code = parts ? do_numbers(x, name, began) : do_columns(x, name, began);
+    return code == ROWS_STRINGS ? by_take(x->by, q->context, &x->output, 0, NULL, began) : code;
 }
 
 /* A file that fails does not keep the others from their values, but there is no total then. */
@@ -359,18 +367,21 @@ int cmd_order(int argc, char **argv) {
     int code, i = 0;
     while (strcmp(commands[i].name, argv[0]) != 0) i++;
     if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
-    o.distinct = o.by != NULL;
+    o.distinct = commands[i].kind == ORDER_UNIQUE;
     if (o.by) return ranks_agree(by_run(&o));
     code = check_line(&o, commands[i].kind);
     if (code != EXIT_DONE) return code;
     if ((is_parted(&o) || o.expression) && !ranks_alone()) return EXIT_DONE;
-    order x = {.question = {.kind = commands[i].kind, .options = &o}, .places.rows.source.fd = -1};
+    order x = {.question = {.kind = commands[i].kind, .options = &o},
+               .places.rows.source.fd = -1,
+               .by = by_open(&o)};
     x.sorted.question = &x.question;
     x.sorted.output = &x.output;
-    code = run_order(&x);
+    code = x.by ? run_order(&x) : EXIT_IO;
     columns_close(&x.total);
     sorted_close(&x.sorted);
     places_close(&x.places);
+    by_close(x.by);
     bf_context_destroy(x.question.context);
     return code;
 }

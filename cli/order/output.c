@@ -44,7 +44,7 @@ static int put_sheet(const answer *x, const question *q, output *out, const doub
     const sheet s = {.columns = columns, .count = n, .rows = answer_count(x)};
     const sheet_subject of = {report_command_name(), x->file, NULL, x->seconds};
     const enum sheet_form form = sheet_form_of(q->options);
-    return output_sheet(out, form == SHEET_ALIGNED && !x->beside ? SHEET_TSV : form, &s, &of);
+    return output_sheet(out, form == SHEET_ALIGNED && !x->beside ? SHEET_PLAIN : form, &s, &of);
 }
 
 /* The percents are a column of --tsv and its like, where the file is only shown if there are

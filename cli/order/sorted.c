@@ -60,7 +60,8 @@ static int add_numbers(sorted *x, rows *r, const rows_chunk *chunk, int k) {
 static int sort_rows(sorted *x, rows *r) {
     rows_chunk chunk = {.n = 1};
     int code = rows_prepare(r);
-    columns_settle(&x->columns, r);
+    if (code == EXIT_DONE) code = columns_settle(&x->columns, r);
+    if (code != EXIT_DONE) return code;
     for (int k = 0; k < r->columns; k++) x->columns.of[k].nulls = 0;
     x->n = 0;
     x->sorters = open_sorters(x->question, &x->columns, r->source.name);

@@ -59,28 +59,42 @@ bool json_is_float(bf_dtype dtype) {
 }
 
 /* An f32 is written as the double that it equals: its own shortest text is another double. */
-char *json_put_value(char *text, const bf_value *value) {
+static bf_value widened(const bf_value *value) {
+    if (!json_is_float(value->dtype)) return *value;
+    return (bf_value){.dtype = BF_F64, .as.f64 = bf_value_f64(value)};
+}
+
+/* Puts a number that is finite; "-0" is an integer to most readers. */
+static char *put_digits(char *text, const bf_value *value) {
+    const bool real = value->dtype == BF_F64;
+    bf_value_format(value, text);
+    if (real && value->as.f64 == 0 && signbit(value->as.f64)) strcpy(text, "-0.0");
+    return text + strlen(text);
+}
+
+/* Whether a reader of doubles reads it back exactly. */
+static bool is_plain(const bf_value *value) {
     static const int64_t most = (int64_t)1 << 53;
-    char *at = text + 1;
     int64_t integer = 0;
-    bool number;
-    if (json_is_float(value->dtype)) {
-        const double x = bf_value_f64(value);
-        const bf_value as_f64 = {.dtype = BF_F64, .as = {.f64 = x}};
-        bf_value_format(&as_f64, at);
-        if (x == 0 && signbit(x)) strcpy(at, "-0.0"); /* "-0" is an integer to most readers */
-        number = isfinite(x);
-    } else {
-        bf_value_format(value, at);
-        const bool small =
-            bf_value_i64(value, &integer) == BF_OK && integer >= -most && integer <= most;
-        number = small || value->scale > 0;
-    }
-    const size_t n = strlen(at);
-    if (number) memmove(text, at, n);
-    if (number) return text + n;
-    text[0] = at[n] = '"';
-    return at + n + 1;
+    if (value->dtype == BF_F64) return isfinite(value->as.f64);
+    return value->scale > 0 ||
+           (bf_value_i64(value, &integer) == BF_OK && integer >= -most && integer <= most);
+}
+
+char *json_put_value(char *text, const bf_value *value) {
+    const bf_value v = widened(value);
+    if (is_plain(&v)) return put_digits(text, &v);
+    *text = '"';
+    char *const end = put_digits(text + 1, &v);
+    *end = '"';
+    return end + 1;
+}
+
+char *json_put_number(char *text, const bf_value *value) {
+    const bf_value v = widened(value);
+    const double x = v.dtype == BF_F64 ? v.as.f64 : 0;
+    if (isfinite(x)) return put_digits(text, &v);
+    return text + sprintf(text, "%s", isnan(x) ? "NaN" : x < 0 ? "-Infinity" : "Infinity");
 }
 
 void json_value(FILE *f, const bf_value *value) {

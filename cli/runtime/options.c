@@ -53,7 +53,7 @@ static bool read_null_policy(const option_spec *spec, const char *text, void *to
 }
 
 const char *options_layout(enum layout layout) {
-    static const char *const names[] = {"plain", "tsv", "json", "csv", "markdown"};
+    static const char *const names[] = {"plain", "tsv", "json", "csv", "markdown", "jsonl"};
     return names[layout];
 }
 
@@ -278,7 +278,7 @@ static const option_spec shared[] = {
      .read = read_flag, .at = AT(total)},
     {"output", 'o', "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES,
      .read = read_text, .at = AT(output), .incidental = true},
-    {"format-out", 0, "auto|text|tsv|json|csv|markdown|npy|png|svg|pdf",
+    {"format-out", 0, "auto|text|tsv|json|csv|markdown|jsonl|npy|png|svg|pdf",
      "the form of FILE (auto: as the ending of its name tells)",
      TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES, .read = read_choice, .at = AT(form),
      .incidental = true},
@@ -290,6 +290,8 @@ static const option_spec shared[] = {
      .at = AT(layout), .value = LAYOUT_CSV, .incidental = true},
     {"markdown", 0, NULL, "show a table of Markdown", TAKES_SHEET, .read = read_layout,
      .at = AT(layout), .value = LAYOUT_MARKDOWN, .incidental = true},
+    {"jsonl", 0, NULL, "show JSON lines: each row is an object of its values alone", TAKES_SHEET,
+     .read = read_layout, .at = AT(layout), .value = LAYOUT_JSONL, .incidental = true},
     {"hex", 0, NULL, "show floats in hexadecimal, as %a prints them; integers stay decimal",
      TAKES_OUTPUT, .read = read_flag, .at = AT(hex), .incidental = true},
     {"size", 0, "WxH", "the width and height of the picture in pixels (1000x1000)", TAKES_JULIA,
@@ -637,7 +639,7 @@ static bool join_ranks(options *o, const usage *u) {
     if (ranks_count() > 1) find_share(o);
     if (ranks_rank() == 0) return true;
     if (o->output) o->output = "/dev/null";
-    if (o->form > FORM_MARKDOWN) o->form = FORM_TEXT;
+    if (o->form > FORM_JSONL) o->form = FORM_TEXT;
     if (o->save) o->save = "/dev/null";
     o->progress = PROGRESS_OFF;
     report_style(o->color, true, false);

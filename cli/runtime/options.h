@@ -54,7 +54,7 @@ enum option_group {
 
 #define TAKES_ARRAY (UINT64_C(1) << 38) /* -o FILE.npy */
 
-enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN };
+enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN, LAYOUT_JSONL };
 
 /* What -o writes: first the layouts, in their order. */
 enum form {
@@ -64,6 +64,7 @@ enum form {
     FORM_JSON,
     FORM_CSV,
     FORM_MARKDOWN,
+    FORM_JSONL,
     FORM_NPY,
     FORM_PNG,
     FORM_SVG,

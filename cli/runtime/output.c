@@ -111,9 +111,7 @@ static void put_line(const output *out, const result *r) {
     output_end_line(out, r->file, r->other);
 }
 
-bool output_has_sheet(const output *out) {
-    return out->layout == LAYOUT_CSV || out->layout == LAYOUT_MARKDOWN;
-}
+bool output_has_sheet(const output *out) { return out->layout >= LAYOUT_CSV; }
 
 int output_sheet(output *out, enum sheet_form form, const sheet *part,
                  const sheet_subject *subject) {
@@ -232,7 +230,7 @@ int output_result(output *out, const result *r) {
     if (output_aligns(out) && (out->names || r->column)) return let_wait(out, r);
     if (out->layout == LAYOUT_JSON)
         put_object(out->stream, r, out->tells_nulls);
-    else if (output_has_sheet(out))
+    else if (out->layout != LAYOUT_PLAIN)
         code = put_row(out, r);
     else
         put_line(out, r);

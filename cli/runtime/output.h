@@ -46,7 +46,7 @@ int output_result(output *out, const result *r);
 /* Whether several results are aligned columns: at a terminal. */
 bool output_aligns(const output *out);
 
-/* Whether results are rows of a sheet: --csv or --markdown. */
+/* Whether results are rows of a sheet: --csv, --markdown or --jsonl. */
 bool output_has_sheet(const output *out);
 
 /* Writes a part of the output's one sheet in this form. */

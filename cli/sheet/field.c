@@ -31,14 +31,36 @@ static char *put_quoted(char *text, const char *at, const char *end) {
     return text;
 }
 
+/* Bytes that begin a text and are no part of it. */
+static bool has_byte_order_mark(const char *at, const char *end) {
+    return end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0;
+}
+
+/* What parts fields, or is in quotes for another reason: of the only field in its row also what a
+ * reader may find there in the place of a tab. */
+static bool is_special(char c, enum sheet_form form) {
+    switch (c) {
+    case '"':
+    case '\n':
+    case '\r':
+    case '\t':
+    case '\0': return true;
+    case ',': return form == SHEET_CSV || form == SHEET_LONE;
+    case ' ':
+    case ';':
+    case '|':
+    case '=': return form == SHEET_LONE;
+    default: return false;
+    }
+}
+
 /* RFC 4180, with tabs as with commas. A string of nothing, or of blanks alone, is quoted: without
  * quotes it may be read as NULL. */
-static char *put_separated(char *text, char separator, const char *at, const char *end) {
+static char *put_separated(char *text, enum sheet_form form, const char *at, const char *end) {
     const char *c = at;
     while (c < end && *c == ' ') c++;
-    bool quoted = c == end;
-    for (; c < end && !quoted; c++)
-        quoted = *c == separator || *c == '"' || *c == '\n' || *c == '\r' || *c == '\t' || !*c;
+    bool quoted = c == end || has_byte_order_mark(at, end);
+    for (c = at; c < end && !quoted; c++) quoted = is_special(*c, form);
     if (quoted) return put_quoted(text, at, end);
     return (char *)memcpy(text, at, (size_t)(end - at)) + (end - at);
 }
@@ -82,21 +104,29 @@ static char *put_markdown(char *text, const char *at, const char *end) {
 
 char *field_put_string(char *text, enum sheet_form form, const char *bytes, size_t n) {
     switch (form) {
-    case SHEET_TSV: return put_separated(text, '\t', bytes, bytes + n);
-    case SHEET_CSV: return put_separated(text, ',', bytes, bytes + n);
-    case SHEET_JSON: return json_put_string(text, bytes, n);
+    case SHEET_PLAIN:
+    case SHEET_TSV:
+    case SHEET_LONE:
+    case SHEET_CSV: return put_separated(text, form, bytes, bytes + n);
+    case SHEET_JSON:
+    case SHEET_JSONL: return json_put_string(text, bytes, n);
     case SHEET_MARKDOWN: return put_markdown(text, bytes, bytes + n);
     default: return put_visible(text, bytes, bytes + n);
     }
 }
 
+static bool is_separated(enum sheet_form form) {
+    return form == SHEET_PLAIN || form == SHEET_TSV || form == SHEET_CSV || form == SHEET_LONE;
+}
+
 /* What could part fields in the place of the form's own separator is quoted: readers find that by
- * the first line. */
+ * the first line. They take blanks around a name off, unless it is quoted. */
 char *field_put_name(char *text, enum sheet_form form, const char *name, bool alone) {
-    const bool separated = form == SHEET_CSV || form == SHEET_TSV;
+    const bool separated = is_separated(form);
     const char *const marks = alone ? ",;| " : form == SHEET_CSV ? ";" : "";
     const size_t n = strlen(name);
-    if (separated && strpbrk(name, marks)) return put_quoted(text, name, name + n);
+    const bool blanks = n > 0 && (*name == ' ' || name[n - 1] == ' ');
+    if (separated && (blanks || strpbrk(name, marks))) return put_quoted(text, name, name + n);
     return field_put_string(text, form, name, n);
 }
 
@@ -120,7 +150,7 @@ static bool is_null(const sheet_column *c, int64_t row) {
 }
 
 static size_t room_of(size_t bytes, enum sheet_form form) {
-    static const size_t most[] = {1, 2, 2, 6, 5};
+    static const size_t most[] = {1, 2, 2, 2, 6, 5, 6, 2};
     return most[form] * bytes + FIELD_TEXT(0);
 }
 
@@ -128,7 +158,7 @@ static size_t room_of(size_t bytes, enum sheet_form form) {
 static size_t room_of_nuls(const char *at, size_t n, enum sheet_form form) {
     size_t nuls = 0;
     const char *const end = at + n;
-    if (form != SHEET_TSV && form != SHEET_CSV) return 0;
+    if (!is_separated(form)) return 0;
     for (; at < end && (at = memchr(at, '\0', (size_t)(end - at))); at++) nuls++;
     return nuls * sizeof nul_escape;
 }
@@ -145,8 +175,16 @@ size_t field_room(const sheet_column *c, int64_t row, enum sheet_form form) {
 
 static char *put_value(char *text, enum sheet_form form, const bf_value *value, bool hex) {
     if (form == SHEET_JSON) return json_put_value(text, value);
+    if (form == SHEET_JSONL) return json_put_number(text, value);
     output_format(value, hex, text);
     return text + strlen(text);
+}
+
+/* Of JSON a number that readers of doubles would round is a string. */
+static char *put_number(char *text, enum sheet_form form, const typed_value *v, bool hex) {
+    const char *const quote = form == SHEET_JSON ? "\"" : "";
+    if (v->number.dtype != BF_NONE) return put_value(text, form, &v->number, hex);
+    return put_text(typed_write_digits(put_text(text, quote), v), quote);
 }
 
 static char *put_string(char *text, enum sheet_form form, const sheet_column *c, int64_t row,
@@ -158,14 +196,15 @@ static char *put_string(char *text, enum sheet_form form, const sheet_column *c,
     const typed_value v = typed_take(at, n);
     switch (v.kind) {
     case TYPED_BOOL: return put_text(text, v.truth ? "true" : "false");
-    case TYPED_NUMBER: return put_value(text, form, &v.number, hex);
+    case TYPED_NUMBER: return put_number(text, form, &v, hex);
     default: return field_put_string(text, form, v.at, v.length);
     }
 }
 
 char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex) {
-    if (is_null(c, row)) return form == SHEET_JSON ? put_text(text, "null") : text;
-    if (c->title && form == SHEET_TSV) return output_copy_name(text, c->title);
+    const bool json = form == SHEET_JSON || form == SHEET_JSONL;
+    if (is_null(c, row)) return json ? put_text(text, "null") : text;
+    if (c->title && form == SHEET_PLAIN) return output_copy_name(text, c->title);
     const char *const whole = text_of(c, row);
     if (whole) return field_put_string(text, form, whole, strlen(whole));
     if (c->strings) return put_string(text, form, c, row, hex);

@@ -10,9 +10,9 @@
 static const struct {
     const char *ending;
     enum form form;
-} endings[] = {{".txt", FORM_TEXT},    {".tsv", FORM_TSV},    {".csv", FORM_CSV},
-               {".json", FORM_JSON},   {".jsonl", FORM_JSON}, {".ndjson", FORM_JSON},
-               {".md", FORM_MARKDOWN}, {".npy", FORM_NPY},    {".png", FORM_PNG},
+} endings[] = {{".txt", FORM_TEXT},    {".tsv", FORM_TSV},     {".csv", FORM_CSV},
+               {".json", FORM_JSON},   {".jsonl", FORM_JSONL}, {".ndjson", FORM_JSONL},
+               {".md", FORM_MARKDOWN}, {".npy", FORM_NPY},     {".png", FORM_PNG},
                {".svg", FORM_SVG},     {".pdf", FORM_PDF}};
 enum { ENDINGS = sizeof endings / sizeof *endings, ENDING_MOST = 8 };
 
@@ -46,7 +46,7 @@ static const struct {
     uint64_t takes;
     unsigned forms;
 } writers[] = {{TAKES_OUTPUT, 1 << FORM_TEXT | 1 << FORM_TSV | 1 << FORM_JSON},
-               {TAKES_SHEET, 1 << FORM_CSV | 1 << FORM_MARKDOWN},
+               {TAKES_SHEET, 1 << FORM_CSV | 1 << FORM_MARKDOWN | 1 << FORM_JSONL},
                {TAKES_ARRAY | TAKES_MAP, 1 << FORM_NPY},
                {TAKES_FRAMES, 1 << FORM_NPY | 1 << FORM_PNG},
                {TAKES_PLOT, 1 << FORM_NPY | 1 << FORM_PNG | 1 << FORM_SVG | 1 << FORM_PDF}};
@@ -90,7 +90,7 @@ static enum form usual_form(unsigned forms) {
 static enum form find_form(const options *o, const char *ending, unsigned forms) {
     if (o->form != FORM_AUTO) return o->form;
     const enum form named = ending ? form_named(ending) : FORM_AUTO;
-    if (named > FORM_MARKDOWN) return named;
+    if (named > FORM_JSONL) return named;
     if (o->layout != LAYOUT_PLAIN && forms >> FORM_TEXT & 1)
         return (enum form)(FORM_TEXT + (int)o->layout);
     return ending ? named : usual_form(forms);
@@ -101,7 +101,7 @@ static enum form find_form(const options *o, const char *ending, unsigned forms)
 static int check_layout(const options *o, enum form form) {
     const char *const layout = options_layout(o->layout);
     if (o->layout == LAYOUT_PLAIN || (int)form == FORM_TEXT + (int)o->layout) return EXIT_DONE;
-    if (form > FORM_MARKDOWN && o->layout == LAYOUT_JSON) return EXIT_DONE;
+    if (form > FORM_JSONL && o->layout == LAYOUT_JSON) return EXIT_DONE;
     if (o->form == FORM_AUTO)
         return fail(EXIT_USAGE, o->output, "its ending is not that of --%s", layout);
     return fail(EXIT_USAGE, NULL, "--format-out and --%s exclude each other", layout);
@@ -115,9 +115,9 @@ int form_settle(options *o, const usage *u) {
     if (form == FORM_AUTO) return file ? refuse(o, ending, forms) : EXIT_DONE;
     if (check_layout(o, form) != EXIT_DONE) return EXIT_USAGE;
     if (!(forms >> form & 1)) return refuse(o, o->form ? ending_for(form) : ending, forms);
-    if (!file && form > FORM_MARKDOWN && o->form != FORM_AUTO && !(u->takes & TAKES_MAP))
+    if (!file && form > FORM_JSONL && o->form != FORM_AUTO && !(u->takes & TAKES_MAP))
         return fail(EXIT_USAGE, NULL, "--format-out %s needs -o FILE", ending_for(form) + 1);
-    if (form <= FORM_MARKDOWN) o->layout = (enum layout)(form - FORM_TEXT);
+    if (form <= FORM_JSONL) o->layout = (enum layout)(form - FORM_TEXT);
     o->form = form;
     return EXIT_DONE;
 }

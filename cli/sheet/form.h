@@ -10,8 +10,8 @@ int form_settle(options *o, const usage *u);
 
 /* Refuses a form that is none of these: what is to be written turned out to be something else. */
 enum {
-    FORMS_OF_TEXT =
-        1 << FORM_TEXT | 1 << FORM_TSV | 1 << FORM_JSON | 1 << FORM_CSV | 1 << FORM_MARKDOWN
+    FORMS_OF_TEXT = 1 << FORM_TEXT | 1 << FORM_TSV | 1 << FORM_JSON | 1 << FORM_CSV |
+                    1 << FORM_MARKDOWN | 1 << FORM_JSONL
 };
 int form_check(const options *o, unsigned forms);
 

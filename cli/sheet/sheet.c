@@ -20,7 +20,8 @@ enum sheet_form sheet_form_of(const options *o) {
     case LAYOUT_JSON: return SHEET_JSON;
     case LAYOUT_CSV: return SHEET_CSV;
     case LAYOUT_MARKDOWN: return SHEET_MARKDOWN;
-    default: return !file && stream_at_terminal() ? SHEET_ALIGNED : SHEET_TSV;
+    case LAYOUT_JSONL: return SHEET_JSONL;
+    default: return !file && stream_at_terminal() ? SHEET_ALIGNED : SHEET_PLAIN;
     }
 }
 
@@ -84,17 +85,22 @@ static char *put_row(const void *arg, int64_t i, char *line) {
     return line;
 }
 
+static bool has_objects(const sheet_writer *w) {
+    return w->form == SHEET_JSON || w->form == SHEET_JSONL;
+}
+
 static char *put_object(const void *arg, int64_t i, char *line) {
-    static const char total[] = "},\"total\":true", row[] = "}";
+    static const char total[] = ",\"total\":true";
     const shown *x = arg;
     const sheet_writer *w = x->writer;
-    const bool last = x->part->total && i + 1 == x->part->rows;
+    const bool last = x->part->total && i + 1 == x->part->rows && w->form == SHEET_JSON;
     line = put_bytes(line, w->head, w->head_bytes);
     for (int c = 0; c < x->part->count; c++) {
         line = put_bytes(line, w->names[c], w->name_bytes[c]);
-        line = field_put(line, SHEET_JSON, &x->part->columns[c], row_of(x->part, i), false);
+        line = field_put(line, w->form, &x->part->columns[c], row_of(x->part, i), false);
     }
-    line = put_bytes(line, last ? total : row, last ? sizeof total - 1 : sizeof row - 1);
+    *line++ = '}';
+    if (last) line = put_bytes(line, total, sizeof total - 1);
     return put_bytes(line, w->tail, w->tail_bytes);
 }
 
@@ -103,7 +109,7 @@ int sheet_rows(const sheet_writer *w, const sheet *part) {
     const shown x = {w, part};
     bool numbers = true;
     for (int c = 0; c < part->count; c++) numbers &= field_is_number(&part->columns[c]);
-    const lines wanted = {.make = w->form == SHEET_JSON ? put_object : put_row,
+    const lines wanted = {.make = has_objects(w) ? put_object : put_row,
                           .arg = &x,
                           .most = numbers && part->rows > 0 ? row_room(&x, 0) : 0,
                           .room = numbers ? NULL : row_room};
@@ -260,18 +266,24 @@ static bool name_values(sheet_writer *w, const sheet *s) {
 static bool put_head(sheet_writer *w, const sheet_subject *subject) {
     FILE *f = open_memstream(&w->head, &w->head_bytes);
     if (!f) return false;
-    fputs("{\"schema\":1,\"command\":", f);
-    json_string(f, subject->command);
-    fputs(",\"file\":", f);
-    json_string(f, subject->file);
-    fputs(",\"row\":{", f);
+    if (w->form == SHEET_JSON) {
+        fputs("{\"schema\":1,\"command\":", f);
+        json_string(f, subject->command);
+        fputs(",\"file\":", f);
+        json_string(f, subject->file);
+        fputs(",\"row\":", f);
+    }
+    putc('{', f);
     return fclose(f) == 0;
 }
 
 static bool put_tail(sheet_writer *w, const sheet_subject *subject) {
     FILE *f = open_memstream(&w->tail, &w->tail_bytes);
     if (!f) return false;
-    json_end(f, subject->device, subject->seconds);
+    if (w->form == SHEET_JSON)
+        json_end(f, subject->device, subject->seconds);
+    else
+        putc('\n', f);
     return fclose(f) == 0;
 }
 
@@ -284,16 +296,21 @@ static bool make_objects(sheet_writer *w, const sheet *s, const sheet_subject *s
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Whether names stand above the rows. */
+static bool has_header(const sheet_writer *w, const options *o) {
+    const bool tsv = w->form == SHEET_TSV || w->form == SHEET_LONE;
+    return tsv ? o->input.text.header : w->form != SHEET_PLAIN && !has_objects(w);
+}
+
 int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *first,
                 const sheet_subject *subject, const options *o) {
     *w = (sheet_writer){
         .stream = f, .form = form, .hex = o->hex, .threads = o->threads, .count = first->count};
     bool good = true;
-    const bool header = o->layout == LAYOUT_TSV && o->input.text.header;
+    if (form == SHEET_TSV && first->count == 1) w->form = SHEET_LONE;
     if (w->form == SHEET_ALIGNED) good = find_widths(w, first);
-    if (w->form == SHEET_JSON) good = make_objects(w, first, subject);
-    if (good && w->form != SHEET_JSON && (w->form != SHEET_TSV || header))
-        good = put_header(w, first);
+    if (has_objects(w)) good = make_objects(w, first, subject);
+    if (good && has_header(w, o)) good = put_header(w, first);
     return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, subject->file);
 }
 

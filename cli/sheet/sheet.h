@@ -8,8 +8,7 @@
 
 /* A column has one of: an array, values one by one (numbers of more than 64 bits; those of dtype
  * BF_NONE are NULL), strings, texts that end with '\0' (those that are NULL are), a title (such as
- * the name of a file; in TSV it is shown as lines of results show it), which is that of every row.
- */
+ * the name of a file), which is that of every row. */
 typedef struct sheet_column {
     const char *name;
     bf_dtype dtype; /* of the array; */
@@ -44,8 +43,17 @@ int sheet_put(FILE *f, const sheet *s, const sheet_subject *subject, const optio
 
 /* ---- sheets in parts ------------------------------------------------------------------------- */
 
-/* How a sheet is written: columns in a line at a terminal; else TSV. */
-enum sheet_form { SHEET_ALIGNED, SHEET_TSV, SHEET_CSV, SHEET_JSON, SHEET_MARKDOWN };
+/* How a sheet is written. */
+enum sheet_form {
+    SHEET_ALIGNED,
+    SHEET_PLAIN, /* TSV without a word about the form: names of files are made safe to look at */
+    SHEET_TSV,
+    SHEET_CSV,
+    SHEET_JSON, /* objects that tell of the command, and have a row each */
+    SHEET_MARKDOWN,
+    SHEET_JSONL, /* the rows alone */
+    SHEET_LONE   /* TSV of one column */
+};
 
 /* What the options ask for. */
 enum sheet_form sheet_form_of(const options *o);

@@ -261,15 +261,27 @@ static const char *take_value(const char *p, scalar *s, text_error *e) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* A bool or number as typed.h has it; its bytes, or 0 if it is something else. */
-static size_t put_typed(const scalar *s, char to[TYPED_MOST]) {
+/* A bool or number as typed.h has it; its bytes. */
+static size_t put_typed(const scalar *s, char *to) {
     text_number n;
-    if (s->kind == TRUE_VALUE || s->kind == FALSE_VALUE)
-        return typed_put_bool(to, s->kind == TRUE_VALUE);
+    if (s->kind != NUMBER) return typed_put_bool(to, s->kind == TRUE_VALUE);
     const char *const at = s->text.at, *const end = s->text.end;
-    if (s->kind != NUMBER) return 0;
-    if (text_scan(at, &n) != end && !text_parse_token(at, (size_t)(end - at), &n)) return 0;
+    if (text_scan(at, &n) != end) text_parse_token(at, (size_t)(end - at), &n);
     return typed_put_number(to, &n);
+}
+
+enum { SHORT = 64 };
+
+/* Makes a bool or number string number `row`, as typed.h has it. */
+static bool put_other(text_strings *to, int64_t row, const scalar *s) {
+    char few[TYPED_MOST + SHORT];
+    const size_t length = (size_t)(s->text.end - s->text.at);
+    char *const typed = length <= SHORT ? few : malloc(TYPED_MOST + length);
+    if (!typed) return false;
+    const size_t n = put_typed(s, typed);
+    const bool good = text_strings_put(to, row, typed, typed + n, false);
+    if (typed != few) free(typed);
+    return good;
 }
 
 /* Makes [at, end) string number `row`, with what its escapes mean in their place. */
@@ -299,16 +311,14 @@ static bool tells_types(const text_rows *rows, const text_layout *l, int k) {
 
 /* Makes a value string number rows->n of column k. False: there is no memory. */
 static bool put_string(text_rows *rows, const text_layout *l, int k, const scalar *s) {
-    char typed[TYPED_MOST];
     text_strings *to = &rows->columns[k].strings;
     const char *const at = s->text.at, *const end = s->kind == NULL_VALUE ? at : s->text.end;
-    const size_t n = tells_types(rows, l, k) ? put_typed(s, typed) : 0;
-    const bool good = n > 0 ? text_strings_put(to, rows->n, typed, typed + n, false)
-                      : l->typed && typed_wants_mark(at, end)
-                          ? put_marked(to, rows->n, at, end, s->text.escapes)
-                          : put_text(to, rows->n, at, end, s->text.escapes);
-    rows->no_memory = !good;
-    return good;
+    const bool other = s->kind != STRING && s->kind != NULL_VALUE,
+               marked = typed_wants_mark(at, end);
+    rows->no_memory = !(other && tells_types(rows, l, k) ? put_other(to, rows->n, s)
+                        : l->typed && marked ? put_marked(to, rows->n, at, end, s->text.escapes)
+                                             : put_text(to, rows->n, at, end, s->text.escapes));
+    return !rows->no_memory;
 }
 
 /* Keeps a value that is no NULL as a number of column k. False: it is none. */
@@ -337,7 +347,7 @@ static const char *refuse_value(const text_layout *l, int k, const scalar *s, te
     const bool null = s->kind == NULL_VALUE;
     if (s->kind != NESTED && !null) {
         text_refuse_number(l, k, (text_field){s->text.at, s->text.end, s->text.end, false}, e);
-        if (k + 1 == l->counted)
+        if (k + 1 == l->counted && !l->mixed)
             snprintf(e->hint, sizeof e->hint, "--by keeps strings, bools and numbers apart");
         return NULL;
     }
@@ -360,9 +370,9 @@ static inline bool put_value(text_rows *rows, const text_layout *l, int k, const
     if (null && c->valid) text_clear_bit(c->valid, rows->n);
     if (c->strings.offsets && !put_string(rows, l, k, s)) return false;
     if (!numbers || (!null && put_number(rows, l, k, s))) return true;
-    const bool number = c->exact && s->kind == NUMBER;
+    const bool number = l->dtype != BF_NONE && !l->inferred && s->kind == NUMBER;
     if (!null && (number || (l->kinds[k] & (TEXT_NUMBERS | TEXT_ASKED)))) return false;
-    c->words = c->words || !null;
+    c->words = c->words || !null || (l->mixed && !l->skip_nulls);
     text_store_none(rows, l, k);
     return true;
 }

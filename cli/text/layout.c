@@ -214,11 +214,16 @@ typedef struct wanted_list {
 
 enum { LISTS = 4 };
 
+/* What numbers of `columns` are. */
+static unsigned char kind_of_columns(const text_options *o) {
+    return o->json && o->mixed ? TEXT_KEYS : TEXT_NUMBERS;
+}
+
 /* The lists of the options; those not given are empty. */
 static void find_lists(const text_options *o, wanted_list lists[LISTS]) {
     const char *const given[LISTS] = {o->columns, o->also, o->strings, o->keys};
-    static const unsigned char kinds[LISTS] = {TEXT_NUMBERS, TEXT_NUMBERS, TEXT_STRINGS_TOO,
-                                               TEXT_KEYS};
+    const unsigned char kinds[LISTS] = {kind_of_columns(o), TEXT_NUMBERS, TEXT_STRINGS_TOO,
+                                        TEXT_KEYS};
     for (int i = 0; i < LISTS; i++) lists[i] = (wanted_list){given[i] ? given[i] : "", kinds[i]};
     if (!o->columns && !o->strings && !o->keys) lists[o->keyed ? LISTS - 1 : 0].columns = "1";
 }
@@ -277,13 +282,13 @@ static bool find_columns(text_layout *l, const text_options *o, const first_row 
     return good;
 }
 
-static bool all_columns(text_layout *l, int n) {
+static bool all_columns(text_layout *l, unsigned char kind, int n) {
     l->fields = calloc((size_t)n, sizeof *l->fields);
     l->kinds = malloc((size_t)n);
     if (!l->fields || !l->kinds) return false;
     l->columns = n;
     for (int i = 0; i < n; i++) l->fields[i] = i;
-    memset(l->kinds, TEXT_NUMBERS, (size_t)n);
+    memset(l->kinds, kind, (size_t)n);
     return true;
 }
 
@@ -353,7 +358,9 @@ static bool settle_keys(text_layout *l, const text_options *o, const first_row *
 static bool find_layout(text_layout *l, const text_options *o, const first_row *row, bool header,
                         text_error *e) {
     const int all = (o->table || o->all) && row->n > 1 ? row->n : 1;
-    if (is_listed(o) ? !find_columns(l, o, row, header, e) : !all_columns(l, all)) return false;
+    if (is_listed(o) ? !find_columns(l, o, row, header, e)
+                     : !all_columns(l, kind_of_columns(o), all))
+        return false;
     l->lone = !o->columns && !o->strings && !o->keys && l->columns == 1;
     if (l->keys && row->n > 0 && l->fields[l->columns - 1] >= row->n) {
         snprintf(e->what, sizeof e->what, "no column %d: the first lines have %d %s",
@@ -444,7 +451,8 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     if (done && !options->json) done = check_guess(options, row, end, error);
     if (done && own.chooser) done = choose_columns(&first, &own, error);
     layout->option = own.option;
-    layout->typed = own.json && own.typed ? TEXT_TYPED : TEXT_UNTYPED;
+    layout->mixed = own.json && own.mixed;
+    layout->typed = layout->mixed || (own.json && own.typed) ? TEXT_TYPED : TEXT_UNTYPED;
     layout->skip_nulls = own.skip_nulls || own.judge_nulls;
     const bool named = options->json || options->header || lists_have_names(options);
     const bool header = named || (options->table && first.names && !options->no_header);

@@ -53,6 +53,14 @@ __extension__ typedef __int128 text_i128;
  * fraction of more digits than `digits` holds is none. */
 bool text_wide(const text_number *n, int scale, text_i128 *units);
 
+/* The same number without zeros at the end of a fraction. */
+static inline text_number text_shortened(const text_number *n) {
+    text_number x = *n;
+    for (; x.exponent < 0 && x.digits % 10 == 0 && x.digits > 0; x.digits /= 10) x.exponent++;
+    if (x.digits == 0) x.exponent = 0;
+    return x;
+}
+
 /* The same as text_round to f64, at once where one multiplication or division of two exact doubles
  * gives the answer (Clinger, 1990). */
 static inline double text_double(const text_number *n);

@@ -19,14 +19,6 @@ bool text_store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *
     }
 }
 
-/* Takes zeros off the end of a fraction. */
-static text_number shortened(const text_number *n) {
-    text_number x = *n;
-    for (; x.exponent < 0 && x.digits % 10 == 0 && x.digits > 0; x.digits /= 10) x.exponent++;
-    if (x.digits == 0) x.exponent = 0;
-    return x;
-}
-
 /* *x *= 10^power; false if 64 bits do not hold it. */
 static bool multiply(uint64_t *x, int power) {
     for (; power > 0 && *x > 0; power--)
@@ -45,7 +37,7 @@ static const char *why_double(const text_number *x, int scale, int digits) {
 }
 
 void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
-    const text_number x = shortened(n);
+    const text_number x = text_shortened(n);
     const int scale = x.exponent < 0 ? -x.exponent : 0;
     uint64_t units = x.digits;
     const char *const why = why_double(&x, scale, c->digits);
@@ -64,7 +56,7 @@ void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
 }
 
 void text_store_wide(text_column *c, int64_t i, const text_number *n) {
-    const text_number x = shortened(n);
+    const text_number x = text_shortened(n);
     const int scale = x.exponent < 0 ? -x.exponent : 0;
     const char *const why = why_double(&x, scale, c->digits);
     text_i128 units = 0;
@@ -108,7 +100,7 @@ static bool is_finite(const text_number *n) {
 
 /* One column alone cannot turn to text: there an exponent says that a double was written. */
 void text_judge_key(text_column *c, const text_number *n) {
-    const text_number x = shortened(n);
+    const text_number x = text_shortened(n);
     if (x.other || (x.digits <= TEXT_FRACTION_MOST && x.exponent <= 0 && x.exponent > -300)) return;
     const bool print =
         c->strict && (memchr(x.text, 'e', x.length) || memchr(x.text, 'E', x.length));

@@ -584,10 +584,12 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->deepest = 0;
         c->digits = layout->digits;
         c->why = NULL;
-        c->exact = layout->dtype != BF_NONE && !layout->inferred && (layout->kinds[k] & TEXT_KEYS);
+        c->exact = layout->dtype != BF_NONE && !layout->inferred && !layout->mixed &&
+                   (layout->kinds[k] & TEXT_KEYS);
         c->strict = k + 1 == layout->counted;
         c->key = layout->dtype == BF_NONE &&
-                 (c->strict || (layout->kinds[k] & (TEXT_KEYS | TEXT_NUMBERS)) == TEXT_KEYS);
+                 (c->strict ||
+                  (!layout->mixed && (layout->kinds[k] & (TEXT_KEYS | TEXT_NUMBERS)) == TEXT_KEYS));
         c->codes = c->key && !(layout->kinds[k] & TEXT_ASKED);
         if (layout->inferred) c->key = false; /* for it may be a value */
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);

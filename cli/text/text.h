@@ -40,6 +40,7 @@ typedef struct text_options {
     const char *text;    /* keys that are strings, whatever their fields are; NULL: none */
     const char *number;  /* keys that are numbers; NULL: none */
     bool counted;        /* the numbers of `columns` are keys */
+    bool mixed;          /* of JSON lines, `columns` are keys: strings, if not all are numbers */
     bool keyed;          /* so is the only column, if none is chosen */
     const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
@@ -90,6 +91,7 @@ typedef struct text_layout {
     char **names;         /* of these; NULL: there are none */
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
     int counted;          /* one more than the number of the one whose numbers are keys; 0: none */
+    bool mixed;           /* as in the options, of JSON lines: NULL is no number, either */
     text_nulls nulls;
     bool skip_nulls, lax;
     int digits;         /* those of integers in units of 10^-scale: rows_options.digits */

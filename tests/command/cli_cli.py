@@ -160,7 +160,10 @@ class Output(CommandTest):
         self.assertEqual(self.result("max", "--total", self.a, self.b),
                          "3\t%s\n0.1\t%s\n3\ttotal" % (self.a, self.b))
         odd = self.save("new\nline\t.npy", np.ones(2))
-        self.assertEqual(self.result("sum", "--tsv", odd).count("\n"), 0)
+        self.assertEqual(self.result("sum", odd, odd), "\n".join(["2\t" + odd.replace("\n", "?").replace("\t", "?")] * 2))
+        self.assertEqual(self.result("sum", "--tsv", odd), '2\t"%s"' % odd)
+        self.assertEqual(self.result("sum", "--tsv", "--column", "a,b", "--header", self.write("t.csv", b"a,b\n1,2\n")),
+                         "column\tvalue\tfile\na\t1\t{0}\nb\t2\t{0}".format(self.path("t.csv")))
         self.assertEqual(len(run("sum", "none\n.npy").stderr.splitlines()), 1)
 
     def test_one_bad_file_does_not_hide_the_others(self):

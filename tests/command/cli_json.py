@@ -93,16 +93,6 @@ class Json(CommandTest):
                                          float(v) if floats else int(v), seed)
                 self.assertEqual(len(got), len(rows))
 
-    def test_keys_of_one_column_alone_have_one_type(self):
-        for lines, word in [(b'{"k":1}\n{"k":true}\n', "true"), (b'{"k":1}\n{"k":"1"}\n', "1"),
-                            (b'{"k":"1"}\n{"k":1}\n', "1")]:
-            x = self.write("k.jsonl", lines)
-            error = self.refused(3, "not a number: '%s'" % word, "count", "--column", "k", x)
-            self.assertIn("--by keeps strings, bools and numbers apart", error)
-            self.assertEqual(len(self.result("count", "--by", "k", x).splitlines()), 2)
-        x = self.write("k.jsonl", b'{"k":1}\n{"k":1.0}\n{"k":10e-1}\n')
-        self.assertEqual(self.result("count", "--column", "k", x), "1\t3")
-
     def test_a_string_is_no_number_among_keys(self):
         data = b'{"k":7,"v":1}\n{"k":"007","v":2}\n{"k":"7","v":4}\n{"v":8}\n{"k":null,"v":16}\n'
         for j in THREADS:

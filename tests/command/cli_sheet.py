@@ -57,13 +57,14 @@ def number(value):
     return (repr(value)[:-2] if repr(value).endswith(".0") else repr(value)).encode()
 
 
-def separated(value, delimiter, more=()):
+def separated(value, delimiter, more=(), name=False):
     """A field of CSV or TSV; more: what else is quoted."""
     if value is None:
         return b""
     if not isinstance(value, bytes):
         return number(value)
     quoted = value == b"" or any(c in value for c in [delimiter, b'"', b"\n", b"\r", b"\t", b"\0", *more])
+    quoted = quoted or (name and value != value.strip(b" ")) or value[:3] == b"\xef\xbb\xbf"
     return b'"%s"' % written(value).replace(b'"', b'""') if quoted else value
 
 
@@ -118,8 +119,10 @@ class Sheets(CommandTest):
                 marks = [b";"] if layout == CSV else []
                 if header and len(rows[0]) == 1:
                     marks = [b",", b";", b"|", b" "]
-                want = b"".join(delimiter.join(separated(v, delimiter, () if i else marks) for v in row) +
-                                b"\n" for i, row in enumerate(rows))
+                lone = [b",", b";", b"|", b" ", b"="] if layout == TSV and len(table.columns) == 1 else []
+                want = b"".join(delimiter.join(separated(v, delimiter, marks + lone, True) if header and i == 0 else
+                                               separated(v, delimiter, lone) for v in row) + b"\n"
+                                for i, row in enumerate(rows))
                 got = self.show(table, layout, *header, **how)
                 self.assertEqual(got, want)
                 text = got.decode("latin-1")
@@ -321,8 +324,9 @@ class Commands(CommandTest):
         self.assertEqual(written("x.csv"), "id,count\n3,2\n-1,1\n")
         self.assertEqual(written("x.CSV", "--tsv"), lines)
         self.assertEqual(written("x.md").split("\n")[0], "| id | count |")
-        for name in ["x.json", "x.jsonl"]:
-            self.assertEqual(json.loads(written(name))["counts"], [2, 1])
+        self.assertEqual(json.loads(written("x.json"))["counts"], [2, 1])
+        for name in ["x.jsonl", "x.ndjson"]:
+            self.assertEqual(written(name), '{"id":3,"count":2}\n{"id":-1,"count":1}\n')
 
     def test_two_forms_are_refused(self):
         for pair in [("--csv", "--json"), ("--markdown", "--tsv"), ("--tsv", "--csv")]:

@@ -196,6 +196,20 @@ static char *default_name(const struct wanted_aggregate *w, const char *text) {
     return n < 0 ? NULL : name;
 }
 
+/* The value of a column, which becomes one unless it is there; -1: there is no memory. */
+static int value_of_field(asked *a, const char *text, int field) {
+    int at = 0;
+    while (at < a->values && a->value[at].field != field) at++;
+    if (at < a->values) return at;
+    a->value[at] = (asked_value){.text = strdup(text), .field = field};
+    return a->value[at].text ? a->values++ : -1;
+}
+
+/* Without aggregates, rows are counted, unless keys alone are asked for. */
+static bool counts_rows(const options *o) {
+    return o->distinct ? o->times : o->aggregate_count == 0;
+}
+
 static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate *w) {
     asked_result *r = &a->result[a->results++];
     *r = (asked_result){.aggregate = w, .value = -1};
@@ -251,8 +265,7 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     bool good = true;
     for (int i = 0; i < asks->aggregate_count && good; i++)
         good = add_result(a, f, &asks->aggregates[i]);
-    const bool counted = asks->distinct ? asks->times : asks->aggregate_count == 0;
-    if (good && counted) good = add_result(a, f, NULL);
+    if (good && counts_rows(asks)) good = add_result(a, f, NULL);
     settle_strings(f);
     const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings};
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
@@ -288,6 +301,23 @@ int asked_check(const options *o) {
 
 void asked_open(asked *a, const options *o, bf_context *context) {
     *a = (asked){.options = o, .context = context, .chooser = {"--by", choose_columns, a}};
+}
+
+int asked_take(asked *a, int key, const int fields[]) {
+    const options *o = a->options;
+    bool good = true;
+    a->keys = 1;
+    a->key_fields[0] = key;
+    for (int i = 0; i < o->aggregate_count + counts_rows(o) && good; i++) {
+        asked_result *r = &a->result[a->results++];
+        const struct wanted_aggregate *w = i < o->aggregate_count ? &o->aggregates[i] : NULL;
+        const bool values = w && w->values;
+        *r = (asked_result){.aggregate = w, .value = -1};
+        if (values) r->value = value_of_field(a, w->values, fields[i]);
+        r->name = values ? default_name(w, w->values) : strdup("count");
+        good = r->name && (!values || r->value >= 0);
+    }
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
 }
 
 void asked_close(asked *a) { forget(a); }

@@ -40,6 +40,10 @@ int asked_check(const options *o);
 void asked_open(asked *a, const options *o, bf_context *context);
 void asked_close(asked *a);
 
+/* Asks the same of one column of keys where --by is not given: fields[i] is that of aggregate
+ * number i, if it has values. Returns an exit code. */
+int asked_take(asked *a, int key, const int fields[]);
+
 /* Whether a result is a reduction: it is no count of rows, and depends on no order. */
 static inline bool asked_reduces(const asked_result *r) {
     return r->aggregate && r->value >= 0 && r->aggregate->order == ORDER_NONE;

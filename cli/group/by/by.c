@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct by {
+struct by {
     const options *options;
     bf_context *context;
-    output output;
+    output *output;
     asked asked;
     table table;
     numbered groups;
-} by;
+};
 
 static int refuse_with_by(const char *option, const char *advice) {
     fail(EXIT_USAGE, NULL, "%s does not go with --by", option);
@@ -75,7 +75,16 @@ static void tell_speed(const by *x, double seconds) {
 }
 
 static int show(by *x, double began) {
-    return (x->groups.limited ? merged_put : shown_put)(x->output.stream, &x->groups, began);
+    return (x->groups.limited ? merged_put : shown_put)(x->output->stream, &x->groups, began);
+}
+
+/* Makes the groups of the table, which is open. */
+static int work(by *x, double began) {
+    numbered_open(&x->groups, &x->table);
+    int code = absorb_all(x);
+    if (code == EXIT_DONE) note_device(x->context, x->options->files[0]);
+    if (code == EXIT_DONE) tell_speed(x, progress_clock() - began);
+    return code == EXIT_DONE ? show(x, began) : code;
 }
 
 static int run(by *x) {
@@ -84,30 +93,87 @@ static int run(by *x) {
     int code = context_open(&x->context, o);
     asked_open(&x->asked, o, x->context);
     if (code == EXIT_DONE && o->infer) return infer_run(o, &x->asked.chooser);
-    if (code == EXIT_DONE) code = output_open(&x->output, o, false);
+    if (code == EXIT_DONE) code = output_open(x->output, o, false);
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
-    if (code != EXIT_DONE) return code;
-    numbered_open(&x->groups, &x->table);
-    code = absorb_all(x);
-    if (code == EXIT_DONE) note_device(x->context, o->files[0]);
-    if (code == EXIT_DONE) tell_speed(x, progress_clock() - began);
-    if (code == EXIT_DONE) code = show(x, began);
-    return code == EXIT_DONE ? output_close(&x->output) : code;
+    if (code == EXIT_DONE) code = work(x, began);
+    return code == EXIT_DONE ? output_close(x->output) : code;
+}
+
+by *by_open(const options *o) {
+    by *x = calloc(1, sizeof *x); /* too large for a small stack */
+    if (x) {
+        x->options = o;
+        x->table.input.source.fd = -1;
+    } else {
+        fail_status(BF_E_MEMORY, NULL, NULL);
+    }
+    return x;
+}
+
+rows *by_rows(by *x) { return &x->table.input; }
+
+void by_close(by *x) {
+    if (!x) return;
+    numbered_close(&x->groups);
+    table_close(&x->table);
+    asked_close(&x->asked);
+    free(x);
 }
 
 int by_run(const options *o) {
     int code = check_line(o);
-    if (code != EXIT_DONE) return code;
-    by *x = calloc(1, sizeof *x); /* too large for a small stack */
-    if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
-    x->options = o;
-    x->table.input.source.fd = -1;
+    by *x = code == EXIT_DONE ? by_open(o) : NULL;
+    if (!x) return code == EXIT_DONE ? EXIT_IO : code;
+    output out = {.stream = NULL};
+    x->output = &out;
     code = run(x);
-    if (code != EXIT_DONE) output_abandon(&x->output);
-    numbered_close(&x->groups);
-    table_close(&x->table);
-    asked_close(&x->asked);
-    bf_context_destroy(x->context);
-    free(x);
+    if (code != EXIT_DONE) output_abandon(&out);
+    bf_context *const context = x->context;
+    by_close(x);
+    bf_context_destroy(context);
     return code;
+}
+
+/* ---- without --by ---------------------------------------------------------------------------- */
+
+/* What is for numbers alone. */
+static const char *option_of_numbers(const options *o) {
+    return o->save                                           ? "--save"
+           : o->checkpoint                                   ? "--checkpoint"
+           : o->total                                        ? "--total"
+           : o->form == FORM_NPY                             ? "-o FILE.npy"
+           : o->input.dtype != BF_NONE                       ? "--dtype"
+           : o->input.text.skip_nulls                        ? "--null-policy skip"
+           : o->distinct && o->rules.nan != BF_NAN_PROPAGATE ? "--nan"
+                                                             : NULL;
+}
+
+/* Refuses the keys with what was asked for beside them. */
+static int check_taken(const by *x, const int fields[]) {
+    static const char what[] = "keys that are not all numbers";
+    const options *o = x->options;
+    const char *const name = x->table.input.source.name, *const option = option_of_numbers(o);
+    if (option) return fail(EXIT_DATA, name, "%s: %s is for numbers", what, option);
+    if (o->file_count > 1)
+        return fail(EXIT_DATA, name, "%s: one file is read then, not %d", what, o->file_count);
+    if (o->distinct && x->table.input.columns > 1)
+        return fail(EXIT_DATA, name, "%s: one column is shown then, not %d", what,
+                    x->table.input.columns);
+    for (int i = 0; i < o->aggregate_count; i++)
+        if (o->aggregates[i].values && fields[i] < 0)
+            return fail(EXIT_DATA, name, "%s: their values are columns, not files as '%s'", what,
+                        o->aggregates[i].values);
+    return EXIT_DONE;
+}
+
+int by_take(by *x, bf_context *context, output *out, int key, const int fields[], double began) {
+    const int *const all = x->table.input.source.text->layout.fields;
+    int code = check_taken(x, fields);
+    if (code != EXIT_DONE) return code;
+    x->context = context;
+    x->output = out;
+    asked_open(&x->asked, x->options, context);
+    code = asked_take(&x->asked, all[key], fields);
+    if (code == EXIT_DONE) code = table_take(&x->table, &x->asked, context);
+    return code == EXIT_DONE ? work(x, began) : code;
 }

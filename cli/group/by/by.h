@@ -2,7 +2,9 @@
 #ifndef BITFOLD_CLI_GROUP_BY_BY_H
 #define BITFOLD_CLI_GROUP_BY_BY_H
 
+#include "input/rows.h"
 #include "runtime/options.h"
+#include "runtime/output.h"
 
 /* Runs the command; returns its exit code. */
 int by_run(const options *o);
@@ -10,5 +12,17 @@ int by_run(const options *o);
 /* Reports options that only --by has, where it is not given. ordered: the command knows an order by
  * count or key, and shows the first lines, without it. */
 int by_check_absent(const options *o, bool ordered);
+
+/* Keys that a command without --by takes as numbers. Those of JSON lines may turn out to be others,
+ * which --by can tell apart: it then takes the rows over. The command opens them, for text_options
+ * that say `mixed`. NULL: there is no memory, as was reported. */
+typedef struct by by;
+by *by_open(const options *o);
+rows *by_rows(by *x);
+void by_close(by *x);
+
+/* After ROWS_STRINGS: makes of the rows what --by would, by this column of them. fields: of each
+ * aggregate's values, if it has some. Returns an exit code. */
+int by_take(by *x, bf_context *context, output *out, int key, const int fields[], double began);
 
 #endif

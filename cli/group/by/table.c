@@ -23,7 +23,7 @@ static int note_columns(table *t) {
     t->columns = calloc((size_t)t->input.columns, sizeof *t->columns);
     if (!t->columns) return no_memory(t);
     for (int k = 0; k < t->input.columns; k++) {
-        t->columns[k].name = rows_column_name(&t->input, k);
+        t->columns[k].name = rows_header_name(&t->input, k);
         if (!t->columns[k].name) return no_memory(t);
     }
     for (int i = 0; i < a->keys; i++) t->key_columns[i] = column_of(t, a->key_fields[i]);
@@ -49,6 +49,12 @@ int table_open(table *t, asked *a, bf_context *context) {
     in.text.chooser = &a->chooser;
     const int code = rows_open(&t->input, o->files[0], &in, &how);
     return code == EXIT_DONE ? note_columns(t) : code;
+}
+
+int table_take(table *t, asked *a, bf_context *context) {
+    t->asked = a;
+    t->context = context;
+    return note_columns(t);
 }
 
 void table_close(table *t) {

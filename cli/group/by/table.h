@@ -53,6 +53,9 @@ static inline bool table_is_typed(const table *t) {
 int table_open(table *t, asked *a, bf_context *context);
 void table_close(table *t);
 
+/* Takes rows that are open in t->input, of the columns that are asked for. */
+int table_take(table *t, asked *a, bf_context *context);
+
 /* Parses the expressions for the columns' present dtypes, before the first rows. */
 int table_begin(table *t);
 
