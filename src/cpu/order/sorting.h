@@ -151,6 +151,19 @@ void bf_order_index(const bf_sorter *s, const char *from, int64_t n, char *to, c
 bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
                               char *to, char *index, char *scratch);
 
+/* --- pairs.c: pairs, which no word holds: they are sorted, and neighbours compared --- */
+
+/* Does a pair equal the one before it? */
+static inline bool bf_order_same_pair(const char *pair) { return memcmp(pair - 16, pair, 16) == 0; }
+
+bf_status bf_order_unique_pairs(bf_context *context, const void *values, int64_t n, void *keys,
+                                void *counts, int64_t room, int64_t *different);
+bf_status bf_order_top_pairs(bf_context *context, const bf_order_lines *lines, int64_t k,
+                             void *values, void *index);
+/* The results of quantiles and medians are those of BF_I128. */
+bf_status bf_order_select_pairs(bf_context *context, const bf_order_lines *lines,
+                                const bf_selection *selection, void *results);
+
 /* --- take.c --- */
 
 void bf_order_take(int bytes, const char *from, const char *index, int64_t n, char *to);
