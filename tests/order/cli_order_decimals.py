@@ -176,7 +176,7 @@ class Cases(DecimalsTest):
         objects = [json.loads(line) for line in
                    self.lines("sort", "--column", "a,b", "--json", name)]
         self.assertEqual([o["values"] for o in objects],
-                         [[-1, "36893488147419103232"], [3.5, "123456789012345678901"]])
+                         [[-1, "36893488147419103232"], [3.5, 123456789012345678901]])
         self.assertEqual([o["dtype"] for o in objects], ["i128", "decimal"])
         for form, separator in ("--csv", ","), ("--tsv", "\t"):
             text = self.result("quantile", "-p", "0,50,100", "--column", "a", form, name)
