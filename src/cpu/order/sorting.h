@@ -113,7 +113,7 @@ bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype);
 /* Scratch memory: large pages where that saves more than clearing them costs. */
 void *bf_order_alloc(size_t bytes);
 
-/* --- line.c: the values of one line, by one thread or by all of a context --- */
+/* --- sort.c: the values of one line, by one thread or by all of a context --- */
 
 /* Bytes of scratch memory for a line of n elements. */
 size_t bf_order_line_bytes(const bf_sorter *s, int64_t n);
