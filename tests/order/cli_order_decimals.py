@@ -1,5 +1,6 @@
 """Order of decimals: what sort, argsort, top, unique, median and quantile show of numbers in text is
 what is written there, in files and pipes, in memory and beyond. The oracle is Python's Fraction."""
+import collections
 import itertools
 import json
 import os
@@ -361,6 +362,25 @@ class Beyond(DecimalsTest):
             found = [row[:-6] for row in rows if row.endswith("\ttotal")]
             both = np.unique(np.append(units * 100, 1)).tolist()
             self.assertEqual(found, [plain(Fraction(u, 10**6)) for u in both])
+
+    def test_runs_of_128_bits(self):
+        n, rng = 1 << (17 if SHORT else 19), random.Random(2)
+        x = [rng.randrange(-10**4, 10**4) * 10**30 + i % 3 for i in range(n)]
+        text = "\n".join(map(str, x)).encode()
+        name, order, line = self.write("x.txt", text), ordered(x), sorted(x)
+        for how in [name], []:
+            more = {} if how else {"stdin": text}
+            self.assertEqual(self.lines("sort", *LIMITED, *how, **more), list(map(str, line)))
+            self.assertEqual(self.lines("argsort", *LIMITED, *how, **more), list(map(str, order)))
+            rows = self.lines("unique", "--count", *LIMITED, *how, **more)
+            times = collections.Counter(line)
+            self.assertEqual(rows, ["%d\t%d" % pair for pair in sorted(times.items())])
+            found = self.lines("quantile", "-p", "0,50,100", "--method", "lower", *LIMITED, *how,
+                               **more)
+            self.assertEqual(found, [str(line[i]) for i in (0, (n - 1) // 2, n - 1)])
+        out = self.path("out.npy")
+        self.result("sort", *LIMITED, name, "-o", out)
+        self.assertEqual(np.load(out).tolist(), list(map(float, line)))
 
 
 if __name__ == "__main__":
