@@ -177,6 +177,7 @@ static void get_ranges(reader *r, bf_quantiles *q) {
     bf_ranges_begin(&first, q->dtype);
     if (q->pass > 1 || q->done) {
         bf_ranges_divide(ranges, collect ? 0 : INT64_MAX);
+        if (ranges->collect != collect) r->failed = true; /* wide places never are */
         return;
     }
     if (collect || ranges->count != 1 || ranges->lo[0] != 0 || ranges->width[0] != first.width[0])
