@@ -368,7 +368,7 @@ endif()
 # The longest begin first: at the end no core waits for one of them. They go by how long they take
 # under all of the builds of scripts/test.
 set_tests_properties(
-    cli.install cli.memory cli.memory_threads cli.ranks cli.csv cli.sorted cli.text cli.axes cli.order cli.changing
+    cli.install cli.memory cli.memory_threads cli.ranks cli.csv cli.sorted cli.text cli.axes cli.order cli.order_decimals cli.changing
     cli.containers
     cli.rows cli.values cli.checkpoint cli.passes cli.json cli.sheet cli.hist cli.cli cli.ladder
     cli.by cli.by_memory cli.join_memory cli.expression cli.describe unit.order_sort unit.order_select

@@ -64,7 +64,7 @@ const char rows_as_doubles[] = "--dtype f64 reads all text as f64";
 
 int rows_refuse_scale(const char *name) {
     fail(EXIT_DATA, name,
-         "no total: 64 bits do not hold all numbers with as many digits behind the point as one "
+         "no total: 128 bits do not hold all numbers with as many digits behind the point as one "
          "has");
     hint("%s", rows_as_doubles);
     return EXIT_DATA;

@@ -115,7 +115,7 @@ void rows_raise_scale(rows *r, int column, int scale);
 /* Takes a column of integers as doubles. The rows must be read again: rows_again. */
 void rows_take_doubles(rows *r, int column);
 
-/* Reports that 64 bits do not hold the numbers of several files with one scale. Returns an exit
+/* Reports that 128 bits do not hold the numbers of several files with one scale. Returns an exit
  * code. */
 int rows_refuse_scale(const char *name);
 

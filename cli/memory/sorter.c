@@ -4,8 +4,8 @@
 #include "input/rows.h"
 #include "memory/key.h"
 #include "memory/temporary.h"
+#include "runtime/json.h"
 #include "runtime/report.h"
-#include "work/units.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -178,7 +178,7 @@ static int find_place(const sorter *s, const sorter_part *p, const void *wanted,
 /* Leaves the NaNs out, which are last, if they are skipped. */
 static int leave_nans(const sorter *s, sorter_part *p) {
     const uint64_t nan = key_nan(s->plan.dtype);
-    if (s->plan.rules.nan != BF_NAN_SKIP || s->plan.dtype < BF_F16) return EXIT_DONE;
+    if (s->plan.rules.nan != BF_NAN_SKIP || !json_is_float(s->plan.dtype)) return EXIT_DONE;
     return find_place(s, p, &nan, false, &p->n);
 }
 
@@ -246,24 +246,28 @@ int sorter_append(sorter *s, const sorter_part *part) {
 
 void sorter_cut(sorter *s) { s->appending = false; }
 
-static int refine_some(const sorter *s, int64_t first, int64_t n, int scale) {
-    int64_t units[REFINED];
-    const int fd = s->store.fd[0];
-    const int code = read_column(fd, units, first, n, 8);
+/* Appends some elements of the store to another file, as numbers of another form. */
+static int bring_some(const sorter *s, int64_t first, int64_t n, units_form to, int *fd) {
+    _Alignas(16) char units[REFINED * 16];
+    const units_form from = {s->plan.dtype, s->plan.scale};
+    const int code = read_column(s->store.fd[0], units, first, n, value_bytes(s));
     if (code != EXIT_DONE) return code;
-    if (!units_refine(units, n, scale - s->plan.scale)) return rows_refuse_scale(s->plan.file);
-    return bytes_pwrite(fd, units, (size_t)n * 8, first * 8) ? EXIT_DONE : temporary_failed(errno);
+    if (!units_bring(from, units, n, to, units)) return rows_refuse_scale(s->plan.file);
+    return write_column(fd, units, n * (int64_t)bf_dtype_size(to.dtype));
 }
 
-int sorter_refine(sorter *s, int scale) {
+int sorter_bring(sorter *s, units_form to) {
     const int64_t all = s->store.count;
-    int code = EXIT_DONE;
-    for (int64_t n, first = 0; scale > s->plan.scale && first < all && code == EXIT_DONE;
-         first += n) {
+    int code = EXIT_DONE, fd = -1;
+    if (to.dtype == s->plan.dtype && to.scale == s->plan.scale) return EXIT_DONE;
+    for (int64_t n, first = 0; first < all && code == EXIT_DONE; first += n) {
         n = all - first < REFINED ? all - first : REFINED;
-        code = refine_some(s, first, n, scale);
+        code = bring_some(s, first, n, to, &fd);
     }
-    s->plan.scale = scale;
+    if (s->store.fd[0] >= 0) close(s->store.fd[0]);
+    s->store.fd[0] = fd;
+    s->plan.dtype = to.dtype;
+    s->plan.scale = to.scale;
     return code;
 }
 

@@ -6,6 +6,7 @@
 #define BITFOLD_CLI_MEMORY_SORTER_H
 
 #include "memory/background.h"
+#include "work/units.h"
 
 #include <bitfold.h>
 #include <stdbool.h>
@@ -78,8 +79,8 @@ int sorter_add(sorter *s, const void *values, int64_t n);
 int sorter_append(sorter *s, const sorter_part *part);
 void sorter_cut(sorter *s);
 
-/* Between cuts: brings integers that were appended to a scale that is not below their own. */
-int sorter_refine(sorter *s, int scale);
+/* Between cuts: brings integers that were appended to a form that was joined from theirs. */
+int sorter_bring(sorter *s, units_form to);
 
 /* Ends adding. Then s->count elements are there to be given. */
 int sorter_end(sorter *s);

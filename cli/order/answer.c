@@ -21,11 +21,13 @@ void answer_free(answer *x) {
 
 static int no_memory(const subject *s) { return fail_status(BF_E_MEMORY, NULL, s->file); }
 
-int64_t answer_count(const answer *x) {
+static int64_t count_of(const bf_array *a) {
     int64_t count = 1;
-    for (int d = 0; d < x->values.ndim; d++) count *= x->values.shape[d];
+    for (int d = 0; d < a->ndim; d++) count *= a->shape[d];
     return count;
 }
+
+int64_t answer_count(const answer *x) { return count_of(&x->values); }
 
 /* Sets the strides of a contiguous array. */
 static void make_contiguous(bf_array *a) {
@@ -36,11 +38,10 @@ static void make_contiguous(bf_array *a) {
     }
 }
 
-/* Gives the values, whose shape and dtype are set, memory. */
-static int make_room(answer *x, const subject *s) {
+/* Gives the values, whose shape and dtype are set, memory; tagged: for tagged results. */
+static int make_room(answer *x, const subject *s, bool tags) {
     make_contiguous(&x->values);
-    const bool pairs = x->values.dtype == BF_PAIR;
-    const size_t bytes = pairs ? sizeof(tagged) : bf_dtype_size(x->values.dtype);
+    const size_t bytes = tags ? tagged_bytes(s->array.dtype) : bf_dtype_size(x->values.dtype);
     x->memory = x->values.data = malloc((size_t)answer_count(x) * bytes + 1);
     return x->memory ? EXIT_DONE : no_memory(s);
 }
@@ -119,7 +120,7 @@ static int sort_array(answer *x, const question *q, const subject *s) {
     x->values = *a;
     if (index) x->values.dtype = BF_I64;
     int code = count_shown(x, q, s, &shown);
-    if (code == EXIT_DONE && (index || !s->owned)) code = make_room(x, s);
+    if (code == EXIT_DONE && (index || !s->owned)) code = make_room(x, s, false);
     if (code != EXIT_DONE) return code;
     const bf_array *values = index ? NULL : &x->values, *indices = index ? &x->values : NULL;
     const bf_status st =
@@ -138,7 +139,7 @@ static int top_of_array(answer *x, const question *q, const subject *s) {
     if (code != EXIT_DONE) return code;
     x->values = s->array;
     x->values.shape[axis] = shown < q->options->first ? shown : q->options->first;
-    code = make_room(x, s);
+    code = make_room(x, s, false);
     if (code == EXIT_DONE) code = make_beside(x, s, answer_count(x));
     if (code != EXIT_DONE) return code;
     bf_array index = x->values;
@@ -154,7 +155,7 @@ static int unique_of_array(answer *x, const question *q, const subject *s) {
     const int64_t n = s->array.shape[0];
     int64_t found = 0;
     x->values = s->array;
-    int code = make_room(x, s);
+    int code = make_room(x, s, false);
     if (code == EXIT_DONE && q->options->times) code = make_beside(x, s, n);
     if (code != EXIT_DONE) return code;
     const bf_array counts = bf_array_of(BF_I64, x->beside, n);
@@ -229,8 +230,8 @@ void answer_settle(answer *x, const question *q, bf_dtype dtype, bf_dtype to, in
     const int64_t n = answer_count(x);
     const bool rounds =
         q->options->form == FORM_NPY && tagged_wanted(dtype, to) && !is_whole(q, length);
-    x->values.dtype =
-        rounds ? tagged_make(x->memory, n, to, x->scale) : tagged_settle(x->memory, n, dtype, to);
+    x->values.dtype = rounds ? tagged_make(x->memory, n, dtype, to, x->scale)
+                             : tagged_settle(x->memory, n, dtype, to);
 }
 
 /* The elements of each fibre. */
@@ -241,6 +242,14 @@ static int64_t length_of(const question *q, const bf_array *a) {
     for (int d = 0; d < a->ndim; d++)
         if (!p || p->reduced & 1u << d) length *= a->shape[d];
     return length;
+}
+
+/* The values as the library writes them: tagged ones of BF_I128 are two pairs each. */
+static bf_array results_of(const answer *x, bf_dtype dtype) {
+    bf_array results = x->values;
+    if (results.dtype == BF_PAIR && dtype == BF_I128) results.shape[results.ndim++] = 2;
+    make_contiguous(&results);
+    return results;
 }
 
 /* Results that are elements have their dtype. */
@@ -255,10 +264,11 @@ static int statistics_of_array(answer *x, const question *q, const subject *s) {
     x->values.dtype = to == dtype ? to : BF_PAIR;
     shape_kept(x, q, &s->array, !median);
     int code = read_empty(to, s->scale, q, &rules, &empty);
-    if (code == EXIT_DONE) code = make_room(x, s);
+    if (code == EXIT_DONE) code = make_room(x, s, to != dtype);
     if (code != EXIT_DONE) return code;
-    const bf_status st = median ? find_median(q, &s->array, &rules, &x->values)
-                                : find_percents(q, &s->array, &rules, &x->values);
+    const bf_array results = results_of(x, dtype);
+    const bf_status st = median ? find_median(q, &s->array, &rules, &results)
+                                : find_percents(q, &s->array, &rules, &results);
     if (st == BF_OK && to != dtype) answer_settle(x, q, dtype, to, length_of(q, &s->array));
     return end_call(q, s, st);
 }
@@ -283,6 +293,6 @@ int answer_make(answer *x, const question *q, const subject *s) {
     if (code == EXIT_DONE && shows_special(x, q)) code = count_special(x, q, s);
     x->info.dtype = s->array.dtype;
     x->info.scale = s->scale;
-    x->info.count = bf_array_count(&s->array);
+    x->info.count = count_of(&s->array);
     return code;
 }

@@ -37,7 +37,7 @@ typedef struct subject {
 typedef struct answer {
     const char *file, *column;
     bf_state_info info; /* of the array: count; nan and inf if they are shown */
-    bf_array values;    /* contiguous; BF_PAIR: tagged (work/tagged.h) */
+    bf_array values;    /* contiguous; BF_PAIR, BF_I192: tagged (work/tagged.h) */
     int scale;          /* of values that are integers */
     int64_t *beside;    /* of top, the indices; of unique, how often each occurs; NULL: none */
     void *memory;       /* of the values; NULL: the subject's */

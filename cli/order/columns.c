@@ -2,7 +2,6 @@
 #include "order/columns.h"
 
 #include "runtime/report.h"
-#include "work/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -163,13 +162,18 @@ static bool copy_columns(columns *c, const columns *from) {
     return good;
 }
 
+units_form columns_form(const columns *c, int k) {
+    return (units_form){c->of[k].dtype, c->of[k].scale};
+}
+
 static int check_columns(const columns *c, const columns *from, const char *name,
                          const char *first) {
     if (c->count != from->count)
         return fail(EXIT_DATA, name, "no total of different columns: this has %d, %s has %d",
                     from->count, first, c->count);
     for (int k = 0; k < c->count; k++) {
-        if (c->of[k].dtype == from->of[k].dtype) continue;
+        units_form both = columns_form(c, k);
+        if (units_join(&both, columns_form(from, k))) continue;
         fail(EXIT_DATA, name, "no total of different dtypes: this is %s, %s is %s",
              bf_dtype_name(from->of[k].dtype), first, bf_dtype_name(c->of[k].dtype));
         hint("--dtype f64 reads all text as f64");
@@ -178,30 +182,42 @@ static int check_columns(const columns *c, const columns *from, const char *name
     return EXIT_DONE;
 }
 
-/* Gives the last n numbers of a column this scale. */
-static bool refine(column *c, int64_t n, int from, int scale) {
-    return units_refine((int64_t *)(void *)c->numbers + c->n - n, n, scale - from);
+/* Brings the numbers of a column to a form that was joined from theirs, with room for so many. */
+static bf_status bring(column *c, units_form to, int64_t room) {
+    const units_form from = {c->dtype, c->scale};
+    char *more = realloc(c->numbers, (size_t)room * bf_dtype_size(to.dtype) + 1);
+    if (!more) return BF_E_MEMORY;
+    c->numbers = more;
+    if (!units_bring(from, more, c->n, to, more)) return BF_E_OVERFLOW;
+    c->dtype = to.dtype;
+    c->scale = to.scale;
+    return BF_OK;
 }
 
-static int append_column(column *c, const column *from, const char *name) {
-    const int scale = c->scale > from->scale ? c->scale : from->scale;
-    bool held = refine(c, c->n, c->scale, scale);
-    append(c, from->numbers, from->n);
-    held = held && refine(c, from->n, from->scale, scale);
-    c->scale = scale;
-    return held ? EXIT_DONE : rows_refuse_scale(name);
+static bf_status append_column(columns *c, int k, const columns *from) {
+    const column *other = &from->of[k];
+    column *into = &c->of[k];
+    units_form both = columns_form(c, k);
+    units_join(&both, columns_form(from, k));
+    const bf_status st = bring(into, both, c->room);
+    if (st != BF_OK) return st;
+    if (!units_bring(columns_form(from, k), other->numbers, other->n, both,
+                     into->numbers + bytes_of(into, into->n)))
+        return BF_E_OVERFLOW;
+    into->n += other->n;
+    into->nulls += other->nulls;
+    return BF_OK;
 }
 
 int columns_append(columns *c, const columns *from, const char *name, const char *first) {
     if (!c->of && !copy_columns(c, from)) return no_memory(name);
     const int code = check_columns(c, from, name, first);
     if (code != EXIT_DONE) return code;
-    for (int k = 0; k < c->count; k++) c->of[k].nulls += from->of[k].nulls;
     if (!reserve(c, longest(c) + longest(from))) return no_memory(name);
-    int appended = EXIT_DONE;
-    for (int k = 0; k < c->count && appended == EXIT_DONE; k++)
-        appended = append_column(&c->of[k], &from->of[k], name);
-    return appended;
+    bf_status st = BF_OK;
+    for (int k = 0; k < c->count && st == BF_OK; k++) st = append_column(c, k, from);
+    if (st == BF_E_OVERFLOW) return rows_refuse_scale(name);
+    return st == BF_OK ? EXIT_DONE : no_memory(name);
 }
 
 bf_array columns_array(const columns *c, int k) {

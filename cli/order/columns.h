@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_ORDER_COLUMNS_H
 
 #include "input/rows.h"
+#include "work/units.h"
 
 typedef struct column {
     bf_dtype dtype;
@@ -43,8 +44,10 @@ int columns_load(columns *c, rows *r, const columns_limit *limit);
 void columns_close(columns *c);
 
 /* Appends the numbers of `from`, which a file of this name has, to c, which may be empty: its
- * columns are those of the file `first`. They have the greater scale then. */
+ * columns are those of the file `first`. They have the form that holds both then. */
 int columns_append(columns *c, const columns *from, const char *name, const char *first);
+
+units_form columns_form(const columns *c, int k);
 
 bf_array columns_array(const columns *c, int k);
 

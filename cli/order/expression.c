@@ -114,7 +114,7 @@ static int put_answer(const ordering *r, output *out, double began) {
     answer a;
     int code = answer_make(&a, q, &s);
     a.seconds = progress_clock() - began;
-    for (int64_t i = 0; code == EXIT_DONE && r->gaps && i < bf_array_count(&a.values); i++)
+    for (int64_t i = 0; code == EXIT_DONE && r->gaps && i < answer_count(&a); i++)
         a.beside[i] = row_of(r, a.beside[i]);
     note_device(q->context, s.file);
     if (code == EXIT_DONE) code = answer_put(&a, q, out, false);

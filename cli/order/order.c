@@ -96,7 +96,7 @@ static rows_options reading(order *x) {
     spool_limit_set(&x->limit, o->memory.pipes / 2);
     return (rows_options){.threads = o->threads,
                           .settled = true,
-                          .digits = BF_SCALE_MOST,
+                          .digits = BF_SCALE_MOST_I128,
                           .ordered = kind == ORDER_SORT || kind == ORDER_ARGSORT ||
                                      kind == ORDER_TOP || o->axes.n > 0,
                           .unchanging = true,

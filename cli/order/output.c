@@ -146,7 +146,10 @@ static int end_object(const answer *x, const question *q, FILE *f, const kept *b
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static bool has_decimals(const answer *x) { return x->scale > 0 && x->values.dtype == BF_I64; }
+/* Whether no dtype of an array holds the elements: decimals, and integers beyond 64 bits. */
+static bool has_decimals(const answer *x) {
+    return (x->scale > 0 && x->values.dtype == BF_I64) || x->values.dtype == BF_I128;
+}
 
 static void put_header(const answer *x, const output *out) {
     char header[NPY_WRITE_MAX];
@@ -155,22 +158,24 @@ static void put_header(const answer *x, const output *out) {
     fwrite(header, 1, npy_write_header(&h, header), out->stream);
 }
 
-/* units / 10^scale, rounded once: as a quotient of doubles, if these hold the units. */
-static double rounded_units(const int64_t *units, int scale, double power) {
+/* units / 10^scale, rounded once: as a quotient of doubles, if these hold the units and the power.
+ */
+static double rounded_units(const answer *x, int64_t i, double power) {
     const int64_t most = (int64_t)1 << 53;
-    if (*units >= -most && *units <= most) return (double)*units / power;
-    return bf_value_f64(&(bf_value){.dtype = BF_I64, .scale = scale, .as.i64 = *units});
+    const bf_value value = value_at(x, i);
+    if (value.dtype == BF_I64 && value.as.i64 >= -most && value.as.i64 <= most)
+        return (double)value.as.i64 / power;
+    return bf_value_f64(&value);
 }
 
 /* Decimals are written as f64. */
 static void put_decimals(const answer *x, FILE *f) {
-    const int64_t *const units = x->values.data, n = answer_count(x);
+    const int64_t n = answer_count(x);
     double numbers[ROUNDED], power = 1;
     for (int i = 0; i < x->scale; i++) power *= 10; /* exact, up to 10^22 */
     for (int64_t first = 0; first < n; first += ROUNDED) {
         const int64_t some = n - first < ROUNDED ? n - first : ROUNDED;
-        for (int64_t i = 0; i < some; i++)
-            numbers[i] = rounded_units(&units[first + i], x->scale, power);
+        for (int64_t i = 0; i < some; i++) numbers[i] = rounded_units(x, first + i, power);
         fwrite(numbers, sizeof *numbers, (size_t)some, f);
     }
 }

@@ -34,7 +34,7 @@ int passes_open_file(passes *x, const char *name, quantiles_input **in) {
     const options *o = x->question->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
-                              .digits = BF_SCALE_MOST,
+                              .digits = BF_SCALE_MOST_I128,
                               .keep = &x->limit,
                               .memory = o->memory.input,
                               .slab = options_slab(o),
@@ -64,7 +64,7 @@ static void make_answer(const passes *x, const quantiles_column *c, answer *a) {
     a->scale = c->info.scale;
     a->nulls = c->nulls;
     a->memory = c->values;
-    a->values = bf_array_of(BF_PAIR, c->values, n);
+    a->values = bf_array_of(BF_NONE, c->values, n);
     if (n == 0) a->values.ndim = 0;
     answer_settle(a, x->question, c->info.dtype, c->to, c->info.count);
 }
@@ -122,10 +122,9 @@ static void tell_speed(const passes *x, const quantiles *q, const rows *r, doubl
 
 /* Of the first file: what the others must have, too. */
 static int begin_total(passes *x, const quantiles_input *in, char ***names) {
-    const rows *r = &in->rows;
-    x->dtypes = malloc((size_t)in->columns * sizeof *x->dtypes);
-    if (!x->dtypes) return fail_status(BF_E_MEMORY, NULL, in->name);
-    for (int k = 0; k < in->columns; k++) x->dtypes[k] = rows_dtype(r, k);
+    x->forms = malloc((size_t)in->columns * sizeof *x->forms);
+    if (!x->forms) return fail_status(BF_E_MEMORY, NULL, in->name);
+    for (int k = 0; k < in->columns; k++) x->forms[k] = quantiles_form(in, k);
     x->first = (int)(in - x->inputs);
     x->names = *names;
     *names = NULL;
@@ -138,10 +137,10 @@ static int match_total(const passes *x, const quantiles_input *in) {
         return fail(EXIT_DATA, in->name, "no total of different columns: this has %d, %s has %d",
                     in->columns, first->name, first->columns);
     for (int k = 0; k < in->columns; k++) {
-        const bf_dtype dtype = rows_dtype(&in->rows, k);
-        if (dtype == x->dtypes[k]) continue;
+        const units_form form = quantiles_form(in, k);
+        if (units_join(&x->forms[k], form)) continue;
         fail(EXIT_DATA, in->name, "no total of different dtypes: this is %s, %s is %s",
-             bf_dtype_name(dtype), first->name, bf_dtype_name(x->dtypes[k]));
+             bf_dtype_name(form.dtype), first->name, bf_dtype_name(x->forms[k].dtype));
         hint("--dtype f64 reads all text as f64");
         return EXIT_DATA;
     }
@@ -191,7 +190,7 @@ int passes_answer_total(passes *x, double began) {
 void passes_close(passes *x, int code) {
     for (int i = 0; i < x->count; i++) quantiles_close(&x->inputs[i]);
     drop_names(x->names, x->names ? x->inputs[x->first].columns : 0);
-    free(x->dtypes);
+    free(x->forms);
     free(x->inputs);
     work_close(&x->work, code);
 }

@@ -15,7 +15,7 @@ typedef struct passes {
     quantiles_input *inputs; /* of all FILEs; */
     int count;               /* so many were opened */
     int first;               /* of --total: the first one that was read, -1: none yet; */
-    bf_dtype *dtypes;        /* of its columns, */
+    units_form *forms;       /* of its columns, which hold those of the others so far, too, */
     char **names;            /* and their names, if there are several */
 } passes;
 

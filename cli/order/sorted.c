@@ -2,7 +2,6 @@
 
 #include "order/top.h"
 #include "runtime/progress.h"
-#include "work/units.h"
 
 #include <stdlib.h>
 
@@ -112,10 +111,15 @@ static int add_to_total(sorted *x, int k, sorter_part *p) {
     if (!x->totals) return EXIT_DONE;
     for (int64_t i = 0; i < p->n && p->beside && !x->totals[k].plan.distinct; i++)
         p->beside[i] += x->all;
-    const int by = x->totals[k].plan.scale - x->sorters[k].plan.scale;
-    if (!units_refine((int64_t *)(void *)p->values, p->n, by))
-        return rows_refuse_scale(x->sorters[k].plan.file);
-    return sorter_append(&x->totals[k], p);
+    const units_form from = columns_form(&x->columns, k), to = columns_form(&x->total, k);
+    sorter_part part = *p;
+    part.values = malloc((size_t)p->n * bf_dtype_size(to.dtype) + 1);
+    int code = part.values ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->sorters[k].plan.file);
+    if (code == EXIT_DONE && !units_bring(from, p->values, p->n, to, part.values))
+        code = rows_refuse_scale(x->sorters[k].plan.file);
+    if (code == EXIT_DONE) code = sorter_append(&x->totals[k], &part);
+    free(part.values);
+    return code;
 }
 
 /* How a column is shown. */
@@ -207,7 +211,7 @@ static int open_total(sorted *x, const char *file) {
     const options *o = x->question->options;
     int code = columns_append(&x->total, &x->columns, file, o->files[0]);
     for (int k = 0; x->totals && k < x->total.count && code == EXIT_DONE; k++)
-        code = sorter_refine(&x->totals[k], x->total.of[k].scale);
+        code = sorter_bring(&x->totals[k], columns_form(&x->total, k));
     if (code != EXIT_DONE || x->totals) return code;
     x->totals = open_sorters(x->question, &x->total, "total");
     return x->totals ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);

@@ -1,11 +1,11 @@
 #include "order/top.h"
 
 #include "memory/key.h"
+#include "runtime/json.h"
 #include "runtime/progress.h"
 #include "text/item.h"
 #include "work/ranks.h"
 #include "work/share.h"
-#include "work/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,33 +118,32 @@ static bf_status add_numbers(top_column *c, const question *q, const rows_number
     return st;
 }
 
-/* Gives the last n numbers of those held the scale of the column. */
-static bool refine(top_column *c, int64_t n, int from) {
-    return units_refine((int64_t *)(void *)c->values + c->held - n, n, c->scale - from);
-}
+static units_form form_of(const top_column *c) { return (units_form){c->dtype, c->scale}; }
 
-/* Brings the column to a scale that is not below its own. */
-static bool raise_scale(top_column *c, int scale) {
-    const int before = c->scale;
-    c->scale = scale > before ? scale : before;
-    return refine(c, c->held, before);
+/* Appends the first numbers of a column; both are brought to a form that was joined from theirs. */
+static bf_status append_numbers(top_column *c, const top_column *from, units_form to) {
+    const units_form before = form_of(c);
+    const int64_t held = c->held + from->first;
+    c->dtype = to.dtype;
+    c->scale = to.scale;
+    char *more = realloc(c->values, bytes_of(c, held) + 1);
+    if (!more) return BF_E_MEMORY;
+    c->values = more;
+    if (!units_bring(before, more, c->held, to, more) ||
+        !units_bring(form_of(from), from->values, from->first, to, more + bytes_of(c, c->held)))
+        return BF_E_OVERFLOW;
+    c->held = c->room = held;
+    return BF_OK;
 }
 
 /* Adds the first numbers of a column, whose indices begin behind those of c. */
-static bf_status join_columns(top_column *c, const question *q, const top_column *from) {
+static bf_status join_columns(top_column *c, const question *q, const top_column *from,
+                              units_form to) {
     int64_t *index = malloc((size_t)from->first * sizeof *index + 1);
-    if (!index || !reserve(c, c->held + from->first, c->held + from->first)) {
-        free(index);
-        return BF_E_MEMORY;
-    }
-    for (int64_t i = 0; i < from->first; i++) index[i] = c->added + from->index[i];
-    if (from->first > 0)
-        memcpy(c->values + bytes_of(c, c->held), from->values, bytes_of(from, from->first));
-    bf_status st = raise_scale(c, from->scale) ? BF_OK : BF_E_OVERFLOW;
-    c->held += from->first;
+    bf_status st = index ? append_numbers(c, from, to) : BF_E_MEMORY;
+    for (int64_t i = 0; i < from->first && st == BF_OK; i++) index[i] = c->added + from->index[i];
     c->added += from->added;
     c->nulls += from->nulls;
-    if (st == BF_OK && !refine(c, from->first, from->scale)) st = BF_E_OVERFLOW;
     if (st == BF_OK) st = find_first(c, q, index);
     free(index);
     return st;
@@ -153,7 +152,7 @@ static bf_status join_columns(top_column *c, const question *q, const top_column
 /* Leaves the NaNs out, which are last, if they are skipped. */
 static bf_status leave_nans(top_column *c, const question *q) {
     const bf_order_options rules = answer_rules(q);
-    if (rules.nan != BF_NAN_SKIP || c->dtype < BF_F16 || c->first == 0) return BF_OK;
+    if (rules.nan != BF_NAN_SKIP || !json_is_float(c->dtype) || c->first == 0) return BF_OK;
     uint64_t nan = key_nan(c->dtype);
     const bf_array values = bf_array_of(c->dtype, c->values, c->first),
                    wanted = bf_array_of(c->dtype, &nan, 1), to = bf_array_of(BF_I64, &c->first, 1);
@@ -315,7 +314,8 @@ static int add_to_total(top *x, const char *file) {
     int code = columns_append(&x->total, &x->columns, file, x->question->options->files[0]);
     if (code == EXIT_DONE && !x->totals) code = make_columns(&x->totals, &x->total, file);
     for (int k = 0; k < x->total.count && code == EXIT_DONE; k++) {
-        const bf_status st = join_columns(&x->totals[k], x->question, &x->of[k]);
+        const bf_status st =
+            join_columns(&x->totals[k], x->question, &x->of[k], columns_form(&x->total, k));
         if (st != BF_OK)
             code = st == BF_E_OVERFLOW ? rows_refuse_scale(file)
                                        : fail_status(st, x->question->context, file);

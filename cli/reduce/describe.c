@@ -383,7 +383,7 @@ static int describe_file(task *t, const char *name, list *x) {
     input format = o->input;
     format.text.table = true;
     how.nulls = true;
-    how.digits = o->quantiles.n > 0 ? BF_SCALE_MOST : BF_SCALE_MOST_I128;
+    how.digits = BF_SCALE_MOST_I128;
     if (o->quantiles.n > 0) how.keep = &x->limit;
     int code = ranks_agree(rows_open(&in.rows, name, &format, &how));
     if (code == EXIT_DONE) code = describe_columns(t, &in, x, began);

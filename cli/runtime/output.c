@@ -33,6 +33,7 @@ const char *output_dtype(bf_dtype dtype, int scale) {
 }
 
 bf_value output_element(bf_dtype dtype, int scale, const void *array, int64_t i) {
+    if (dtype == BF_I192) return ((const bf_value *)array)[i];
     const uint64_t *const pair = dtype == BF_PAIR ? (const uint64_t *)array + 2 * i : NULL;
     const bf_dtype own = pair ? (bf_dtype)pair[1] : dtype;
     const size_t bytes = bf_dtype_size(own);
@@ -42,6 +43,10 @@ bf_value output_element(bf_dtype dtype, int scale, const void *array, int64_t i)
     case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;
     case BF_I16: v.as.i64 = (int16_t)v.as.u64; break;
     case BF_I32: v.as.i64 = (int32_t)v.as.u64; break;
+    case BF_I128:
+        v.dtype = BF_I192;
+        v.as.i192[2] = (int64_t)v.as.i192[1] < 0 ? UINT64_MAX : 0;
+        break;
     default: break;
     }
     return v;

@@ -76,7 +76,8 @@ void output_end_line(const output *out, const char *file, const char *other);
 /* The name of a dtype, "decimal" with a scale. */
 const char *output_dtype(bf_dtype dtype, int scale);
 
-/* Element i of an array in memory, as a value; of BF_PAIR: of tagged results (work/tagged.h).
+/* Element i of an array in memory, as a value; of BF_PAIR and BF_I192: of
+ * tagged results (work/tagged.h).
  * scale: of integers. */
 bf_value output_element(bf_dtype dtype, int scale, const void *array, int64_t i);
 

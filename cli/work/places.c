@@ -41,17 +41,22 @@ int places_read_empty(const options *o, bf_dtype dtype, int scale, bf_value *emp
     const size_t n = o->empty ? strlen(o->empty) : 0;
     text_number number;
     uint64_t bits = 0;
+    text_i128 wide = 0;
     if (!o->empty) return EXIT_DONE;
     if (n < EMPTY_TEXT) memcpy(text, o->empty, n);
     bool good = n < EMPTY_TEXT && text_parse_token(text, n, &number);
-    if (good && dtype >= BF_F16) bits = text_round(&number, dtype);
-    if (good && dtype < BF_F16)
+    if (good && dtype == BF_I128)
+        good = text_wide(&number, scale, &wide);
+    else if (good && dtype >= BF_F16)
+        bits = text_round(&number, dtype);
+    else if (good)
         good = scale > 0 ? text_units(&number, scale, &bits) : text_integer(&number, dtype, &bits);
     if (!good)
         return fail(EXIT_USAGE, NULL, "bad operand of --empty: '%s' is no %s", o->empty,
                     output_dtype(dtype, scale));
     empty->dtype = dtype;
     memcpy(&empty->as, &bits, sizeof bits);
+    if (dtype == BF_I128) *empty = output_element(BF_I128, scale, &wide, 0);
     return EXIT_DONE;
 }
 

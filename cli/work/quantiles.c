@@ -3,12 +3,15 @@
 #include "work/places.h"
 #include "work/ranks.h"
 #include "work/share.h"
-#include "work/units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
+
+static units_form form_of(const rows *r, int k) {
+    return (units_form){rows_dtype(r, k), rows_scale(r, k)};
+}
 
 static int open_rows(quantiles_input *in) {
     rows *const inputs[] = {&in->rows};
@@ -28,17 +31,27 @@ int quantiles_open(quantiles_input *in, const char *name, const input *format,
 void quantiles_close(quantiles_input *in) {
     rows_close(&in->rows);
     free(in->kinds);
+    free(in->forms);
     in->kinds = NULL;
+    in->forms = NULL;
 }
 
 void quantiles_keep(quantiles_input *in) {
     rows *r = &in->rows;
     rows_again(r);
     if (r->source.stream) return;
-    if (!in->kinds) in->kinds = malloc((size_t)in->columns * sizeof *in->kinds);
+    if (!in->forms) in->forms = malloc((size_t)in->columns * sizeof *in->forms);
+    if (!in->kinds && in->forms) in->kinds = malloc((size_t)in->columns * sizeof *in->kinds);
     if (!in->kinds) return; /* then it stays open */
-    for (int k = 0; k < in->columns; k++) in->kinds[k] = rows_kind_of(r, k);
+    for (int k = 0; k < in->columns; k++) {
+        in->kinds[k] = rows_kind_of(r, k);
+        in->forms[k] = form_of(r, k);
+    }
     rows_close(r);
+}
+
+units_form quantiles_form(const quantiles_input *in, int k) {
+    return in->rows.columns == 0 ? in->forms[k] : form_of(&in->rows, k);
 }
 
 /* Its columns are what they were. */
@@ -79,10 +92,10 @@ static bool open_search(quantiles *q, const quantiles_search *s, int columns) {
     q->parts = n > 0 ? (n + BF_QUANTILES_MAX - 1) / BF_QUANTILES_MAX : 1;
     q->of = malloc((size_t)(n + 1) * sizeof *q->of);
     q->found = calloc((size_t)(columns * q->parts), sizeof(bf_quantiles *));
-    q->scales = calloc((size_t)columns, sizeof *q->scales);
+    q->forms = calloc((size_t)columns, sizeof *q->forms);
     q->sums = calloc((size_t)columns, sizeof(bf_state *));
     q->things = calloc((size_t)count_things(q), sizeof *q->things);
-    if (!q->of || !q->found || !q->scales || !q->sums || !q->things) return false;
+    if (!q->of || !q->found || !q->forms || !q->sums || !q->things) return false;
     for (int i = 0; i < n; i++) q->of[i] = s->percents.at[i] / 100;
     for (int i = 0; i < columns * q->parts; i++) q->things[i].quantiles = &q->found[i];
     for (int k = 0; k < columns && s->infinities; k++)
@@ -105,18 +118,15 @@ void quantiles_free(quantiles *q) {
     drop_objects(q);
     free(q->of);
     free(q->found);
-    free(q->scales);
+    free(q->forms);
     free(q->sums);
     free(q->things);
 }
 
-static void raise_scale(quantiles *q, int k, int scale) {
-    if (scale > q->scales[k]) q->scales[k] = scale;
-}
-
 /* Makes the objects of column k. */
-static int make_column(quantiles *q, int k, bf_dtype dtype, const char *name) {
-    const int scale = dtype == BF_I64 ? q->scales[k] : 0;
+static int make_column(quantiles *q, int k, const char *name) {
+    const bf_dtype dtype = q->forms[k].dtype;
+    const int scale = q->forms[k].scale;
     const quantiles_search *s = q->search;
     const bool median = s->percents.n == 0;
     bf_value empty;
@@ -139,8 +149,8 @@ static int make_objects(quantiles *q, const rows *r) {
     int code = EXIT_DONE;
     drop_objects(q);
     for (int k = 0; k < q->columns && code == EXIT_DONE; k++) {
-        raise_scale(q, k, rows_scale(r, k));
-        code = make_column(q, k, rows_dtype(r, k), r->source.name);
+        if (!q->joined) q->forms[k] = form_of(r, k);
+        code = make_column(q, k, r->source.name);
     }
     return code;
 }
@@ -163,21 +173,18 @@ static int pass_failed(const quantiles *q, bf_status st, const char *name) {
     return fail(EXIT_DATA, name, "it changed while it was read %d times", q->pass + 1);
 }
 
-/* Absorbs integers of a lower scale. */
-static bf_status absorb_refined(const quantiles *q, int k, const bf_array *numbers, int by) {
+/* Absorbs numbers, in the form of those of all inputs. */
+static bf_status absorb_numbers(const quantiles *q, const rows *r, int k, const bf_array *numbers) {
     const int64_t n = numbers->shape[0];
-    int64_t *units = malloc((size_t)n * sizeof *units + 1);
-    if (!units) return BF_E_MEMORY;
-    memcpy(units, numbers->data, (size_t)n * sizeof *units);
-    const bf_array refined = bf_array_of(BF_I64, units, n);
-    const bf_status st = units_refine(units, n, by) ? absorb_column(q, k, &refined) : BF_E_OVERFLOW;
+    const units_form from = form_of(r, k), to = q->forms[k];
+    if (from.dtype == to.dtype && from.scale == to.scale) return absorb_column(q, k, numbers);
+    void *units = malloc((size_t)n * bf_dtype_size(to.dtype) + 1);
+    const bf_array brought = bf_array_of(to.dtype, units, n);
+    bf_status st = units ? BF_OK : BF_E_MEMORY;
+    if (st == BF_OK && !units_bring(from, numbers->data, n, to, units)) st = BF_E_OVERFLOW;
+    if (st == BF_OK) st = absorb_column(q, k, &brought);
     free(units);
     return st;
-}
-
-static bf_status absorb_numbers(const quantiles *q, const rows *r, int k, const bf_array *numbers) {
-    const int by = rows_dtype(r, k) == BF_I64 ? q->scales[k] - rows_scale(r, k) : 0;
-    return by > 0 ? absorb_refined(q, k, numbers, by) : absorb_column(q, k, numbers);
 }
 
 static int absorb_chunk(const quantiles *q, rows *r, const rows_chunk *chunk) {
@@ -295,27 +302,29 @@ static int find_all(quantiles *q, quantiles_input *inputs, int n) {
     return code;
 }
 
-/* Of several inputs, it is known what their columns are. */
-static void match_scales(quantiles *q, const quantiles_input *inputs, int n) {
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < q->columns; k++)
-            raise_scale(
-                q, k, inputs[i].kinds ? inputs[i].kinds[k].scale : rows_scale(&inputs[i].rows, k));
+/* Of several inputs, it is known what their columns are, and that these go together. */
+static void join_forms(quantiles *q, const quantiles_input *inputs, int n) {
+    for (int k = 0; k < q->columns; k++) {
+        q->forms[k] = quantiles_form(&inputs[0], k);
+        for (int i = 1; i < n; i++) (void)units_join(&q->forms[k], quantiles_form(&inputs[i], k));
+    }
+    q->joined = true;
 }
 
 int quantiles_find(quantiles *q, const quantiles_search *s, quantiles_input *inputs, int n) {
     const bool opened = open_search(q, s, inputs[0].columns);
-    if (opened && n > 1) match_scales(q, inputs, n);
+    if (opened && n > 1) join_forms(q, inputs, n);
     const int code = ranks_agree(opened ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL));
     return code == EXIT_DONE ? find_all(q, inputs, n) : code;
 }
 
-static bf_status take_part(const bf_quantiles *found, tagged *to) {
+static bf_status take_part(const bf_quantiles *found, void *to, int64_t first) {
     bf_value values[BF_QUANTILES_MAX];
     bf_quantiles_info info = {.size = sizeof info};
     const bf_status st = bf_quantiles_result(found, values);
     bf_quantiles_describe(found, &info);
-    for (int i = 0; i < info.results && st == BF_OK; i++) to[i] = tagged_of(&values[i]);
+    for (int i = 0; i < info.results && st == BF_OK; i++)
+        tagged_put(to, first + i, info.dtype, &values[i]);
     return st;
 }
 
@@ -334,9 +343,9 @@ bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
         .to = info.to,
         .nulls = q->seen - info.all,
         .count = q->search->percents.n > 0 ? q->search->percents.n : 1,
-        .values = malloc((size_t)(q->parts * BF_QUANTILES_MAX) * sizeof *column->values)};
+        .values = malloc((size_t)(q->parts * BF_QUANTILES_MAX) * tagged_bytes(info.dtype))};
     bf_status st = column->values ? BF_OK : BF_E_MEMORY;
     for (int p = 0; p < q->parts && st == BF_OK; p++)
-        st = take_part(found[p], column->values + (size_t)p * BF_QUANTILES_MAX);
+        st = take_part(found[p], column->values, (int64_t)p * BF_QUANTILES_MAX);
     return st;
 }

@@ -5,6 +5,7 @@
 #define BITFOLD_CLI_WORK_QUANTILES_H
 
 #include "work/tagged.h"
+#include "work/units.h"
 #include "work/work.h"
 
 /* What is looked for, by whose work. */
@@ -23,8 +24,9 @@ typedef struct quantiles_input {
     const char *name;
     const input *format;
     rows_options how;
-    rows_kind *kinds; /* what its columns can be, after it was closed; NULL: it was not */
-    int columns;      /* so many */
+    rows_kind *kinds;  /* what its columns can be, after it was closed; NULL: it was not */
+    units_form *forms; /* and are, then */
+    int columns;       /* so many */
 } quantiles_input;
 
 /* Opens an input; this rank has its part of the rows. Close it in either case. */
@@ -35,12 +37,16 @@ void quantiles_close(quantiles_input *in);
 /* Keeps an input that was read until it is needed again. */
 void quantiles_keep(quantiles_input *in);
 
+/* How its numbers in column k are held. */
+units_form quantiles_form(const quantiles_input *in, int k);
+
 /* A search that was made: each object found up to BF_QUANTILES_MAX quantiles of a column. */
 typedef struct quantiles {
     const quantiles_search *search;
     int columns, parts;   /* parts: objects of each column */
     double *of;           /* what they look for, from 0 to 1 */
-    int *scales;          /* of each column, if it is of integers: the greatest of all inputs */
+    units_form *forms;    /* of each column: that which holds the numbers of all inputs */
+    bool joined;          /* these are several */
     bf_quantiles **found; /* [column][part] */
     bf_state **sums;      /* of each column, if infinities are counted */
     work_thing *things;   /* all of these objects */
@@ -58,7 +64,7 @@ typedef struct quantiles_column {
     bf_state_info info; /* dtype, scale, count, nan; inf if infinities were counted */
     bf_dtype to;        /* of values between elements */
     int count;          /* of values */
-    tagged *values;     /* to be freed */
+    void *values;       /* to be freed: tagged results (work/tagged.h) */
     int64_t nulls;      /* rows that were left out, for they have no value */
 } quantiles_column;
 

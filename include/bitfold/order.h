@@ -3,10 +3,12 @@
  * Values are ordered from -inf to inf, -0 before +0, false before true; NaNs, whatever their bits,
  * are equal and last. Equal values are in the order of their positions (stable). Descending is the
  * reverse, NaNs first, but equal values stay in the order of their positions. A pair (BF_PAIR) is
- * ordered by its first word, then by its second. Results depend on the values and their positions
- * alone: never on threads, chunks or the device.
+ * ordered by its first word, then by its second; it has no quantiles and no mode. Results depend on
+ * the values and their positions alone: never on threads, chunks or the device.
  *
- * Arrays have any strides, in host memory or in that of the GPU that works. No output may lie in
+ * Arrays have any strides, in host memory or in that of the GPU that works. Those of BF_I128 and of
+ * pairs, if they have strides, have at most 7 dimensions; the CPU selects from them, and sorts each
+ * line to do so, in O(n log n). No output may lie in
  * the memory of an input, unless the call says so: BF_E_ARGUMENT. On failure nothing is written.
  * Errors of all: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED.
  */
@@ -52,11 +54,12 @@ typedef struct bf_order_options {
                           are those of the others; BF_NAN_ERROR: BF_E_NAN if there is one */
     bf_quantile_method method; /* of quantiles */
     const bf_value *empty; /* the quantile of nothing, of the results' dtype (the first that they
-                              may have, if they are BF_PAIR); NULL: BF_E_EMPTY */
-    int scale; /* integers stand for themselves times 10^-scale, from 0 (default) to BF_SCALE_MOST:
-                  quantiles and medians of BF_F64 are divided before they are rounded; those of the
-                  array's dtype, and all that is sorted or chosen, are elements as they are. Not for
-                  floats and bools */
+                              may have, if they are BF_PAIR; of BF_I128 a BF_I192); NULL: BF_E_EMPTY
+                            */
+    int scale; /* integers stand for themselves times 10^-scale, from 0 (default) to BF_SCALE_MOST,
+                  of BF_I128 to BF_SCALE_MOST_I128: quantiles and medians of BF_F64 are divided
+                  before they are rounded; those of the array's dtype, and all that is sorted or
+                  chosen, are elements as they are. Not for floats and bools */
 } bf_order_options;
 
 /* BF_ORDER_OPTIONS(.descending = true). Options may be NULL in every call. */
@@ -118,7 +121,10 @@ BF_API bf_status bf_top(bf_context *context, const bf_array *array, int axis, in
  * - The array's own dtype. Floats are rounded once, to it; but if an integer or bool lies between
  *   two elements (bf_quantile_is_whole says it), the call fails: BF_E_DTYPE.
  * - BF_PAIR: each result is its bits, and its dtype. That is the array's where the result is an
- *   element, also one of two equal integers; else the first one. */
+ *   element, also one of two equal integers; else the first one. Of BF_I128 each result is two
+ *   pairs, in a last dimension of extent 2, which are the bytes of a bf_value: a BF_I192 with the
+ *   scale of the options where the result is an element, else a BF_F64. Groups have no such
+ *   results: BF_E_DTYPE. */
 BF_API bf_dtype bf_quantile_dtype(bf_dtype dtype, bf_quantile_method method);
 BF_API bf_dtype bf_median_dtype(bf_dtype dtype);
 
@@ -144,7 +150,7 @@ BF_API bf_status bf_quantile_index(bf_context *context, const bf_array *array,
                                    const bf_order_options *options, const bf_array *values);
 
 /* The same for groups: values[i] of a one-dimensional array belongs to the group of keys[i]. keys
- * has one dimension and any dtype but BF_PAIR; keys are equal as those of bf_groups are (group.h).
+ * has one dimension and any dtype; keys are equal as those of bf_groups are (group.h).
  * *n becomes the number of groups. values has the shape (m, groups) with room for n groups, or
  * more, which is left alone; so has the one-dimensional `groups`, which gets their keys, ascending
  * (of the keys' dtype; NULL: they are not wanted). Sorts all rows by their keys: it needs memory
@@ -205,7 +211,8 @@ BF_API bf_status bf_unique(bf_context *context, const bf_array *array,
                            const bf_array *counts, int64_t *n);
 
 /* The value that occurs most often, of several the first in order, and how often (NULL: not asked):
- * of the values that bf_unique gives. Errors: BF_E_EMPTY. */
+ * of the values that bf_unique gives; of BF_I128 it is a BF_I192. Errors: BF_E_EMPTY, BF_E_DTYPE
+ * (no value is a pair). */
 BF_API bf_status bf_mode(bf_context *context, const bf_array *array,
                          const bf_order_options *options, bf_value *value, int64_t *count);
 
@@ -215,8 +222,8 @@ BF_API bf_status bf_mode(bf_context *context, const bf_array *array,
 /* Quantiles, or the median, of data that are larger than memory, or come in parts: exact, in passes
  * over the same elements. A pass absorbs them all, in any order, into one object or into several
  * that are then merged; bf_quantiles_next ends it. Elements of 1 or 2 bytes take one pass, of 4
- * mostly two and at most four, of 8 two or three and at most six. An object has 3.7 MB, whatever
- * the data. */
+ * mostly two and at most four, of 8 two or three and at most six, of BF_I128 two or three and at
+ * most eleven. An object has 3.7 MB, whatever the data. */
 typedef struct bf_quantiles bf_quantiles;
 
 #define BF_QUANTILES_MAX 32
@@ -242,9 +249,9 @@ BF_API bf_status bf_quantiles_merge(bf_quantiles *into, const bf_quantiles *from
  * BF_E_STATE (this pass had not the elements of the first); then the object is as it was. */
 BF_API bf_status bf_quantiles_next(bf_quantiles *quantiles, int *done);
 
-/* Writes the m quantiles, or the median. One that is an element has dtype `dtype` and the scale of
- * bf_quantiles_info, others have `to`: each value says which. Errors: BF_E_STATE (not done),
- * BF_E_NAN, BF_E_EMPTY. */
+/* Writes the m quantiles, or the median. One that is an element has dtype `dtype` (of BF_I128, the
+ * value's BF_I192) and the scale of bf_quantiles_info, others have `to`: each value says which.
+ * Errors: BF_E_STATE (not done), BF_E_NAN, BF_E_EMPTY. */
 BF_API bf_status bf_quantiles_result(const bf_quantiles *quantiles, bf_value values[]);
 
 typedef struct bf_quantiles_info {

@@ -64,7 +64,8 @@ COMMANDS = [
     "prod --index k.npy --slots 2100 x.npy",
     "median x.npy", "median --total x.npy y.npy x.npy", "quantile -p 0,5,99.9 odd.npy", "median --nan skip odd.npy",
     "median --column value,late,key t.csv", "quantile --tsv --total lines late", "median lines", "median late",
-    "median empty.npy", "quantile --offset 777 --count 50001 --method lower k.npy", "median --axis 0 fortran.npy",
+    "quantile -p 0,25,50 wide", "top -n 3 --least wide", "median --total lines wide",
+    "describe --quantiles=0,50 wide", "median empty.npy", "quantile --offset 777 --count 50001 --method lower k.npy", "median --axis 0 fortran.npy",
     "quantile --empty 3 empty.npy", "median x.npy k.npy missing.npy", "median --total x.npy k.npy", "median bad",
     "top -n 5 x.npy", "top -n 30000 --least odd.npy", "top -n 7 --total x.npy y.npy x.npy", "top -n 4 --nan skip odd.npy",
     "top -n 9 --column value,late,key t.csv", "top -n 3 --total lines late", "top -n 3 late", "top -n 3 --total money lines", "quantile -p 1,50,99 --total late money", "top -n 9 empty.npy",
@@ -132,6 +133,7 @@ def make_inputs(folder):
         lines.append("4")
     write("lines", "\n".join(lines))  # and the last one has no newline
     write("late", "".join("%d\n" % k for k in keys[:-1]) + "0.5\n")
+    write("wide", "".join("%d\n" % k for k in keys[:-2]) + "0.5\n-%s\n" % ("7" * 37))
     write("money", "".join("%.2f\n" % v for v in x[:-1]) + "0.50625\n")
     write("fewer", "".join("%d\n" % k for k in keys[:-9]))
     write("one", "7\n")

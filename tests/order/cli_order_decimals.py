@@ -1,5 +1,6 @@
 """Order of decimals: what sort, argsort, top, unique, median and quantile show of numbers in text is
 what is written there, in files and pipes, in memory and beyond. The oracle is Python's Fraction."""
+import collections
 import itertools
 import json
 import os
@@ -52,8 +53,8 @@ class Columns(DecimalsTest):
     def columns(self, cases=CASES):
         for seed in range(cases):
             rng = random.Random(seed)
-            column = some_column(rng, SIZES)
-            yield seed, rng, column, *numbers_of(column)
+            column = some_column(rng, SIZES, wide=True)
+            yield seed, rng, column, *numbers_of(column, wide=True)
 
     def test_sort_and_argsort(self):
         for seed, rng, column, x, decimals in self.columns():
@@ -104,11 +105,13 @@ class Columns(DecimalsTest):
             places = [place_of(method, len(line), p / 100) for p in PERCENTS]
             quantiles = [float(exact_at(line, place)) for place in places]
             options = ["-p", ",".join(map(str, PERCENTS)), "--method", method]
-            whole = decimals and scale_of(column) == 0  # an array of integers, then
+            # an array of integers, then
+            whole = decimals and scale_of(column) == 0 and \
+                (min(line) >= 0 and max(line) < 2**64 or min(line) >= -2**63 and max(line) < 2**63)
             for how, more in rng.sample(list(self.ways(column)), 2):
                 self.result("sort", *how, "-o", out, **more)
                 found = np.load(out)
-                self.assertEqual(found.dtype.kind, "iu"[min(line) >= 2**63] if whole else "f")
+                self.assertEqual(found.dtype.kind, "iu"[max(line) >= 2**63] if whole else "f")
                 self.assertEqual(list(map(float, found.tolist())), list(map(float, line)), seed)
                 self.result("quantile", *options, *how, "-o", out, **more)
                 found = np.load(out)
@@ -139,6 +142,18 @@ class Cases(DecimalsTest):
             ("3\n0.5\n0.25", "sort --descending", "3\n0.5\n0.25"),
             ("0.1\n0.2", "median --empty 7.5", "0.15"),
             ("9007199254740992.5\n9007199254740993.5", "median --dtype f64", "9007199254740992"),
+            ("18446744073709551615\n-1", "sort", "-1\n18446744073709551615"),
+            ("18446744073709551615\n-1", "sort --descending", "18446744073709551615\n-1"),
+            ("18446744073709551615\n-1", "argsort", "1\n0"),
+            ("18446744073709551615\n-1", "top -n 1", "18446744073709551615\t0"),
+            ("18446744073709551615\n-1\n-1", "unique --count", "-1\t2\n18446744073709551615\t1"),
+            ("18446744073709551615\n-1\n18446744073709551614", "median", "18446744073709551614"),
+            ("18446744073709551615\n-1", "quantile -p 0,50,100",
+             "-1\n9.223372036854776e+18\n18446744073709551615"),
+            ("18446744073709551616\n18446744073709551616", "median", "18446744073709551616"),
+            ("1234567890123456789\n-1e-9", "sort", "-0.000000001\n1234567890123456789"),
+            ("9" * 38 + "\n-" + "9" * 38, "quantile -p 0,50,100", "-%s\n0\n%s" % ("9" * 38, "9" * 38)),
+            ("1" + "0" * 38 + "\n1", "sort", "1\n1e+38"),
         ]:  # fmt: skip
             self.assertEqual(self.result(*command.split(), stdin=text.encode()), want, command)
 
@@ -156,6 +171,20 @@ class Cases(DecimalsTest):
         found = json.loads(self.result("median", "--column", "a", "--json", name),
                            parse_float=Decimal)
         self.assertEqual((found["dtype"], found["value"]), ("decimal", 4503599627370496.625))
+
+    def test_forms_of_integers_of_128_bits(self):
+        name = self.write("x.csv", b"a,b\n36893488147419103232,3.5\n-1,123456789012345678901\n")
+        objects = [json.loads(line) for line in
+                   self.lines("sort", "--column", "a,b", "--json", name)]
+        self.assertEqual([o["values"] for o in objects],
+                         [[-1, "36893488147419103232"], [3.5, 123456789012345678901]])
+        self.assertEqual([o["dtype"] for o in objects], ["i128", "decimal"])
+        for form, separator in ("--csv", ","), ("--tsv", "\t"):
+            text = self.result("quantile", "-p", "0,50,100", "--column", "a", form, name)
+            values = [line.split(separator)[1] for line in text.split("\n")]
+            self.assertEqual(values[-3:], ["-1", "1.8446744073709552e+19", "36893488147419103232"])
+        found = json.loads(self.result("median", "--column", "b", "--json", name))
+        self.assertEqual((found["dtype"], found["value"]), ("decimal", 61728394506172839452.25))
 
     def test_axes_of_a_table(self):
         name = self.write("x.csv", b"a,b\n0.25,3\n9007199254740993,0.125\n1,-2.001\n")
@@ -177,6 +206,30 @@ class Cases(DecimalsTest):
         self.assertEqual((done.returncode, done.stdout), (2, b""))
         self.assertIn(b"decimal", done.stderr)
 
+    def test_parts_of_integers_of_128_bits(self):
+        name = self.write("x.txt", b"36893488147419103232\n-1\n5\n36893488147419103233\n")
+        offsets = self.save("o.npy", np.array([0, 2, 2, 4]))
+        index = self.save("i.npy", np.array([1, 0, 0, 1]))
+        self.assertEqual(self.lines("sort", "--offsets", offsets, name),
+                         ["-1", "36893488147419103232", "5", "36893488147419103233"])
+        large = str(10**37)
+        self.assertEqual(self.lines("quantile", "-p", "100", "--method", "lower", "--offsets",
+                                    offsets, name, "--empty", large),
+                         ["36893488147419103232", large, "36893488147419103233"])
+        some = ["quantile", "-p", "0,50,100", "--index", index, "--slots", 2, name]
+        self.assertEqual(self.lines(*some), ["-1", "36893488147419103232", "2",
+                                             "3.6893488147419103e+19", "5", "36893488147419103233"])
+        self.result(*some, "-o", self.path("q.npy"))
+        self.assertEqual(np.load(self.path("q.npy")).tolist(),
+                         [[-1, 2.0**65], [2, 2.0**65], [5, 2.0**65]])
+        table = self.write("t.csv", b"36893488147419103232,1\n-7,36893488147419103233\n")
+        self.assertEqual(self.lines("median", "--axis", 0, table),
+                         ["1.8446744073709552e+19"] * 2)
+        self.assertEqual(self.lines("sort", "--axis", 1, table),
+                         ["1", "36893488147419103232", "-7", "36893488147419103233"])
+        self.assertEqual(self.lines("top", "-n", 1, "--axis", 1, table),
+                         ["36893488147419103232\t0", "36893488147419103233\t1"])
+
     def test_describe(self):
         table = b"a,b\n0.1,1\n0.3,5\n0.30,9007199254740993\n"
         for how in [self.write("x.csv", table)], []:
@@ -187,6 +240,9 @@ class Cases(DecimalsTest):
                              ("decimal", "0.7", ["0.1", "0.2", "0.3"]))
         found = self.result("describe", "--quantiles=50,100", "--column", "b", stdin=table)
         self.assertEqual(found.split()[-3:], ["5", "p100", "9007199254740993"])
+        wide = b"36893488147419103232\n-5\n36893488147419103233\n"
+        found = self.result("describe", "--quantiles=0,50", stdin=wide)
+        self.assertEqual(found.split()[-4:], ["p0", "-5", "p50", "36893488147419103232"])
 
     def test_nulls_have_no_place(self):
         table = b"a,b\n0.1,1\n,2\n-0.25,3\n"
@@ -251,15 +307,32 @@ class Totals(DecimalsTest):
                 rows = [line.split("\t") for line in self.lines(*command.split(), *files)]
                 self.assertEqual((rows[-1][0], rows[-1][-1]), (want, "total"), command)
 
-    def test_what_64_bits_do_not_hold_is_refused(self):
-        names = [self.write("a.txt", b"9223372036854775807\n"), self.write("b.txt", b"0.5\n")]
+    def test_what_128_bits_do_not_hold_is_refused(self):
+        names = [self.write("a.txt", b"9" * 38 + b"\n"), self.write("b.txt", b"0.025\n")]
         for command, order in itertools.product(["sort", "top -n 1", "median", "unique"], [1, -1]):
             for limit in [], LIMITED:
                 done = run(*command.split(), *limit, "--total", *names[::order])
                 self.assertEqual(done.returncode, 3, (command, limit))
                 self.assertNotIn(b"total\n", done.stdout)
-                self.assertIn(b"64 bits do not hold all numbers", done.stderr)
+                self.assertIn(b"128 bits do not hold all numbers", done.stderr)
                 self.assertIn(b"hint: --dtype f64", done.stderr)
+
+    def test_what_64_bits_do_not_hold_takes_128(self):
+        texts = [b"9223372036854775807\n", b"0.5\n", b"18446744073709551615\n",
+                 b"-36893488147419103232\n36893488147419103232\n"]
+        names = [self.write("%d.txt" % i, text) for i, text in enumerate(texts)]
+        x = [Fraction(line) for text in texts for line in text.decode().split()]
+        for order, limit in itertools.product([1, -1], [[], LIMITED]):
+            some = [*limit, *names[::order]]
+            self.assertEqual([row[0] for row in self.total("sort", *some)],
+                             [plain(v) for v in sorted(x)])
+            self.assertEqual([row[0] for row in self.total("unique", *some)],
+                             [plain(v) for v in sorted(x)])
+            self.assertEqual([row[0] for row in self.total("top", "-n", 2, *some)],
+                             [plain(v) for v in sorted(x)[:2:-1]])
+            self.assertEqual(self.total("median", *some), [["9223372036854775807"]])
+            self.assertEqual([row[1] for row in self.total("quantile", "-p", "0,50,100", *some)],
+                             [plain(sorted(x)[i]) for i in (0, 2, 4)])
 
 
 class Beyond(DecimalsTest):
@@ -289,6 +362,25 @@ class Beyond(DecimalsTest):
             found = [row[:-6] for row in rows if row.endswith("\ttotal")]
             both = np.unique(np.append(units * 100, 1)).tolist()
             self.assertEqual(found, [plain(Fraction(u, 10**6)) for u in both])
+
+    def test_runs_of_128_bits(self):
+        n, rng = 1 << (17 if SHORT else 19), random.Random(2)
+        x = [rng.randrange(-10**4, 10**4) * 10**30 + i % 3 for i in range(n)]
+        text = "\n".join(map(str, x)).encode()
+        name, order, line = self.write("x.txt", text), ordered(x), sorted(x)
+        for how in [name], []:
+            more = {} if how else {"stdin": text}
+            self.assertEqual(self.lines("sort", *LIMITED, *how, **more), list(map(str, line)))
+            self.assertEqual(self.lines("argsort", *LIMITED, *how, **more), list(map(str, order)))
+            rows = self.lines("unique", "--count", *LIMITED, *how, **more)
+            times = collections.Counter(line)
+            self.assertEqual(rows, ["%d\t%d" % pair for pair in sorted(times.items())])
+            found = self.lines("quantile", "-p", "0,50,100", "--method", "lower", *LIMITED, *how,
+                               **more)
+            self.assertEqual(found, [str(line[i]) for i in (0, (n - 1) // 2, n - 1)])
+        out = self.path("out.npy")
+        self.result("sort", *LIMITED, name, "-o", out)
+        self.assertEqual(np.load(out).tolist(), list(map(float, line)))
 
 
 if __name__ == "__main__":

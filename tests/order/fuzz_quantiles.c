@@ -14,7 +14,7 @@ static uint8_t *save(const bf_quantiles *q, size_t *size) {
 /* Absorbs the elements that the pass lacks, or a few; at most `most`. Their bits are those of the
  * saved form, which has the bounds of ranges in it. */
 static void absorb(bf_quantiles *q, const uint8_t *data, size_t size, int64_t most) {
-    static uint8_t elements[1 << 15];
+    static uint8_t elements[1 << 16];
     bf_quantiles_info info = {.size = sizeof info};
     require(bf_quantiles_describe(q, &info) == BF_OK);
     int64_t n = info.pass > 1 ? info.all - info.count : 100;

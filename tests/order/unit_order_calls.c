@@ -7,7 +7,7 @@
 
 #include <bitfold/order.h>
 
-enum { N = 40000, WIDE = 2 * N, SEGMENTS = 3, KNOWN = 1000 };
+enum { N = 40000, APART = 2 * N, WIDE = 2 * APART /* of 128 bits */, SEGMENTS = 3, KNOWN = 1000 };
 
 static double values[WIDE], payload[WIDE], before[2 * WIDE], to_values[WIDE];
 static int64_t to_index[WIDE], offsets[SEGMENTS + 1] = {5, 10, 30000, N}, slots[N];
@@ -56,7 +56,8 @@ static bf_status top(call *c) {
     return bf_top(c->context, &c->x, 0, KNOWN, &c->options, &to, &index);
 }
 static bf_status quantile(call *c) {
-    const bf_array to = first_of(&c->values, 2);
+    bf_array to = first_of(&c->values, 2);
+    to.dtype = BF_F64;
     return bf_quantile_axes(c->context, &c->x, &axis, 1, q, 2, &c->options, &to);
 }
 static bf_status nth(call *c) {
@@ -65,7 +66,9 @@ static bf_status nth(call *c) {
     return bf_nth_axes(c->context, &c->x, &axis, 1, positions, 2, &c->options, &to);
 }
 static bf_status median_of_slots(call *c) {
-    const bf_array index = bf_array_of(BF_I64, slots, N), to = first_of(&c->values, 9);
+    const bf_array index = bf_array_of(BF_I64, slots, N);
+    bf_array to = first_of(&c->values, 9);
+    to.dtype = BF_F64;
     return bf_median_index(c->context, &c->x, &index, &c->options, &to);
 }
 static bf_status unique(call *c) {
@@ -112,14 +115,14 @@ static void check_nothing_is_written(const call *c, int number) {
         fail_msg("call %d has failed, and written", number);
 }
 
-static call open_call(int64_t step, bf_nan_policy nan) {
+static call open_call(bf_dtype dtype, int64_t step, bf_nan_policy nan) {
     call c = {.context = make_context(NULL, 2), .options = {.size = sizeof c.options, .nan = nan}};
     make_arrays();
-    c.x = line_of(BF_F64, values, N, step);
+    c.x = line_of(dtype, values, N, step);
     c.rows = line_of(BF_F64, payload, N, step);
-    c.values = line_of(BF_F64, to_values, N, step);
+    c.values = line_of(dtype, to_values, N, step);
     c.index = line_of(BF_I64, to_index, N, step);
-    assert_int_equal(bf_quantiles_create(c.context, BF_F64, NULL, 0, NULL, &c.quantiles), BF_OK);
+    assert_int_equal(bf_quantiles_create(c.context, dtype, NULL, 0, NULL, &c.quantiles), BF_OK);
     return c;
 }
 
@@ -132,8 +135,8 @@ static void close_call(call *c) {
 static void nothing_is_written_without_memory(void **unused) {
     (void)unused;
     for (int number = 0; number < CALLS; number++)
-        for (int64_t step = 1; step <= 2; step++) {
-            call c = open_call(step, BF_NAN_PROPAGATE);
+        for (int way = 0; way < 4; way++) {
+            call c = open_call(way < 2 ? BF_F64 : BF_I128, 1 + way % 2, BF_NAN_PROPAGATE);
             bf_status status = BF_E_MEMORY;
             for (int k = 0; status != BF_OK; k++) {
                 atomic_store(&until_failure, k);
@@ -152,7 +155,7 @@ static void nothing_is_written_for_a_nan_that_is_refused(void **unused) {
     (void)unused;
     for (int number = 0; number < CALLS; number++)
         for (int64_t step = 1; step <= 2; step++) {
-            call c = open_call(step, BF_NAN_ERROR);
+            call c = open_call(BF_F64, step, BF_NAN_ERROR);
             values[(N - 1) * step] = before[(N - 1) * step] = (double)NAN;
             assert_int_equal(calls[number](&c), BF_E_NAN);
             check_nothing_is_written(&c, number);
@@ -164,7 +167,7 @@ static void nothing_is_written_for_a_nan_that_is_refused(void **unused) {
 
 static void outputs_that_share_memory_are_refused(void **unused) {
     (void)unused;
-    call c = open_call(1, BF_NAN_PROPAGATE);
+    call c = open_call(BF_F64, 1, BF_NAN_PROPAGATE);
     bf_array next = line_of(BF_F64, values + 1, N, 1),
              back = line_of(BF_F64, values + N - 1, N, -1), words = line_of(BF_I64, values, N, 1),
              same = line_of(BF_I64, to_values, N, 1), once = line_of(BF_F64, to_values, N, 0);
@@ -187,11 +190,11 @@ static void outputs_that_share_memory_are_refused(void **unused) {
 /* What lies backwards and apart is sorted where it is. */
 static void strides_are_sorted_in_place(void **unused) {
     (void)unused;
-    call c = open_call(2, BF_NAN_PROPAGATE);
-    const bf_array back = line_of(BF_F64, values + WIDE - 2, N, -2);
+    call c = open_call(BF_F64, 2, BF_NAN_PROPAGATE);
+    const bf_array back = line_of(BF_F64, values + APART - 2, N, -2);
     assert_int_equal(bf_sort(c.context, &back, 0, NULL, &back, NULL), BF_OK);
-    for (int i = 2; i < WIDE; i += 2) assert_true(values[i] <= values[i - 2]);
-    for (int i = 1; i < WIDE; i += 2) assert_true(values[i] == before[i]);
+    for (int i = 2; i < APART; i += 2) assert_true(values[i] <= values[i - 2]);
+    for (int i = 1; i < APART; i += 2) assert_true(values[i] == before[i]);
     close_call(&c);
 }
 

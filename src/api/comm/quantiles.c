@@ -8,7 +8,7 @@
 
 /* What each rank tells first: its elements, its words, and the ends of what it met in each range.
  */
-enum { ELEMENTS, USED, ENDS, SUMMARY_MOST = ENDS + 2 * BF_RANGES_MOST };
+enum { ELEMENTS, USED, ENDS, SUMMARY_MOST = ENDS + 4 * BF_RANGES_MOST };
 
 typedef struct merging {
     bf_comm *comm;
@@ -18,7 +18,7 @@ typedef struct merging {
 } merging;
 
 static int64_t summary_words(const merging *m) {
-    return ENDS + 2 * (int64_t)m->quantiles->ranges.count;
+    return ENDS + 4 * (int64_t)m->quantiles->ranges.count;
 }
 
 static uint64_t key_of(const bf_quantiles *q) {
@@ -29,7 +29,11 @@ static uint64_t key_of(const bf_quantiles *q) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         key = bf_comm_key(key, (uint64_t)numbers[i]);
     for (int i = 0; i < q->m; i++) key = bf_comm_key(key, bf_load_bits(&q->q[i], 8));
-    for (int i = 0; i < r->count; i++) key = bf_comm_key(bf_comm_key(key, r->lo[i]), r->width[i]);
+    for (int i = 0; i < r->count; i++) {
+        const bf_u128 ends[] = {r->lo[i], r->width[i]};
+        for (int e = 0; e < 2; e++)
+            key = bf_comm_key(bf_comm_key(key, (uint64_t)ends[e]), (uint64_t)(ends[e] >> 64));
+    }
     return key;
 }
 
@@ -50,8 +54,8 @@ static void put_summary(const merging *m, int64_t *summary) {
     summary[ELEMENTS] = t->n;
     summary[USED] = t->used;
     for (int i = 0; i < m->quantiles->ranges.count; i++) {
-        summary[ENDS + 2 * i] = (int64_t)t->least[i];
-        summary[ENDS + 2 * i + 1] = (int64_t)t->most[i];
+        memcpy(summary + ENDS + 4 * i, &t->least[i], sizeof t->least[i]);
+        memcpy(summary + ENDS + 4 * i + 2, &t->most[i], sizeof t->most[i]);
     }
 }
 
@@ -63,8 +67,9 @@ static bool add_summary(merging *m, const int64_t *summary, int64_t words) {
     if (summary[ELEMENTS] > most - t->n || summary[USED] > BF_TALLY_WORDS - words) return false;
     t->n += summary[ELEMENTS];
     for (int i = 0; i < q->ranges.count; i++) {
-        const uint64_t least = (uint64_t)summary[ENDS + 2 * i],
-                       greatest = (uint64_t)summary[ENDS + 2 * i + 1];
+        bf_u128 least, greatest;
+        memcpy(&least, summary + ENDS + 4 * i, sizeof least);
+        memcpy(&greatest, summary + ENDS + 4 * i + 2, sizeof greatest);
         if (least < t->least[i]) t->least[i] = least;
         if (greatest > t->most[i]) t->most[i] = greatest;
     }

@@ -6,6 +6,7 @@
 #include "api/runtime/sized.h"
 #include "rules/key/rank.h"
 #include "rules/reduce/element.h"
+#include "rules/reduce/result.h"
 #include "seam/memory.h"
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -26,6 +27,21 @@ bf_status bf_order_read_options(bf_context *context, bf_dtype dtype,
     return BF_OK;
 }
 
+bf_status bf_order_take_empty(bf_context *context, bf_dtype to, const bf_value *given,
+                              bf_value *empty) {
+    const bf_dtype dtype = to == BF_I128 ? BF_I192 : to;
+    const uint64_t *words = given->as.i192;
+    if (given->dtype != dtype)
+        return bf_fail(context, BF_E_ARGUMENT, "the value for results of nothing is %s: %s",
+                       bf_dtype_name(given->dtype), bf_dtype_name(dtype));
+    if (dtype == BF_I192 && words[2] != (uint64_t)((int64_t)words[1] >> 63))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "the value for results of nothing takes more than 128 bits");
+    *empty = dtype == BF_I192 ? bf_value_from_i128((bf_i128)((bf_u128)words[1] << 64 | words[0]))
+                              : bf_value_from_bits(to, bf_load_bits(&given->as, sizeof(uint64_t)));
+    return BF_OK;
+}
+
 static bf_order order_of(const bf_order_options *o) {
     if (!o->descending) return BF_ASCENDING;
     return o->nan == BF_NAN_SKIP ? BF_DESCENDING_NAN_LAST : BF_DESCENDING;
@@ -33,7 +49,7 @@ static bf_order order_of(const bf_order_options *o) {
 
 static bf_status check_input(bf_context *context, const bf_array *array) {
     if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    int bytes = bf_key_bytes(array->dtype);
+    int bytes = bf_element_bytes(array->dtype);
     if (bytes == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)array->dtype);
     int64_t count = bf_array_elements(array, bytes);
@@ -64,11 +80,6 @@ bf_status bf_order_check_line(bf_context *context, const bf_array *array, const 
     return bf_fail(context, BF_E_SHAPE, "the %s have %d dimensions, not one", name, array->ndim);
 }
 
-bf_status bf_order_check_pairs(bf_context *context, const bf_array *array) {
-    if (array->dtype != BF_PAIR) return BF_OK;
-    return bf_fail(context, BF_E_DTYPE, "pairs are sorted, and no more");
-}
-
 bf_status bf_order_add_output(bf_order_call *call, const bf_array *array, bf_dtype dtype,
                               const char *name) {
     bf_context *context = call->context;
@@ -94,7 +105,11 @@ bf_status bf_order_choose(const bf_order_call *call, int share) {
         memory[i] = bf_flat_memory(call->inputs[i]);
         memory[BF_ORDER_ARRAYS + i] = bf_flat_memory(call->outputs[i]);
     }
-    const bf_demand demand = {.share = share, .n = 2 * BF_ORDER_ARRAYS, .memory = memory};
+    const bf_demand demand = {.share = share,
+                              .n = 2 * BF_ORDER_ARRAYS,
+                              .memory = memory,
+                              .cpu = call->on_cpu,
+                              .on_host = "the CPU selects from i128 and pairs"};
     return bf_place(call->context, &demand);
 }
 

@@ -14,19 +14,24 @@ typedef struct bf_order_call {
     bf_order order;
     const bf_array *inputs[BF_ORDER_ARRAYS];  /* NULL: none */
     const bf_array *outputs[BF_ORDER_ARRAYS]; /* NULL: none */
+    bool on_cpu;                              /* no GPU does it */
 } bf_order_call;
 
 /* Reads the options of a call on elements of a dtype. Errors: BF_E_ARGUMENT. */
 bf_status bf_order_read_options(bf_context *context, bf_dtype dtype,
                                 const bf_order_options *options, bf_order_options *o);
 
+/* Takes the value that stands for results of nothing, of dtype `to`; of BF_I128 it is a BF_I192.
+ * Errors: BF_E_ARGUMENT. */
+bf_status bf_order_take_empty(bf_context *context, bf_dtype to, const bf_value *given,
+                              bf_value *empty);
+
 /* Opens a call: checks the array (and other, unless it is NULL, of the same dtype) and reads the
  * options (NULL: the defaults). Errors: BF_E_ARGUMENT, BF_E_DTYPE. */
 bf_status bf_order_open(bf_order_call *call, bf_context *context, const bf_array *array,
                         const bf_array *other, const bf_order_options *options);
-/* Refuses an array that has not one dimension, and one of pairs. */
+/* Refuses an array that has not one dimension. */
 bf_status bf_order_check_line(bf_context *context, const bf_array *array, const char *name);
-bf_status bf_order_check_pairs(bf_context *context, const bf_array *array);
 /* Checks an output and adds it to the call's: its dtype, and that it shares no memory with inputs
  * and other outputs. Errors: BF_E_ARGUMENT, BF_E_DTYPE. */
 bf_status bf_order_add_output(bf_order_call *call, const bf_array *array, bf_dtype dtype,

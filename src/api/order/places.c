@@ -13,9 +13,9 @@ static bf_status search_flat(bf_order_call *call, bool right, const bf_flat flat
     if (status == BF_OK)
         status = bf_watch_begin(context, bf_bytes_of(flat[1].count, sizeof(int64_t)));
     if (status == BF_OK) {
-        status = context->used->order->search(context, call->inputs[0]->dtype, call->order,
-                                              flat[0].data, flat[0].count, flat[1].data,
-                                              flat[1].count, right, places.data);
+        status = context->used->order->search(context, bf_flat_dtype(call->inputs[0]->dtype),
+                                              call->order, flat[0].data, flat[0].count,
+                                              flat[1].data, flat[1].count, right, places.data);
         status = bf_watch_end(context, status);
     }
     if (status == BF_OK) status = bf_flat_return(context, &places);
@@ -31,14 +31,13 @@ static bf_status search_sorted(bf_context *context, const bf_array *sorted, cons
         return bf_fail(context, BF_E_ARGUMENT, "no values, or no place for their places");
     bf_status status = bf_order_open(&call, context, sorted, wanted, options);
     if (status == BF_OK) status = bf_order_check_line(context, sorted, "sorted values");
-    if (status == BF_OK) status = bf_order_check_pairs(context, sorted);
     if (status == BF_OK) status = bf_order_add_output(&call, places, BF_I64, "places");
     if (status == BF_OK && !bf_same_shape(wanted, places))
         status = bf_fail(context, BF_E_SHAPE, "the shapes of wanted and places differ");
-    if (status != BF_OK || bf_array_count(wanted) == 0) return status;
+    if (status != BF_OK || bf_array_count(places) == 0) return status;
     status = bf_order_choose(&call, BF_ORDER_SORTS);
     for (int i = 0; i < 2 && status == BF_OK; i++)
-        status = bf_flat_take(context, context->used, sorted->dtype, call.inputs[i], &flat[i]);
+        status = bf_flat_take_ordered(context, context->used, call.inputs[i], &flat[i]);
     if (status == BF_OK) status = search_flat(&call, right != 0, flat, places);
     bf_flat_release(&flat[0]);
     bf_flat_release(&flat[1]);
@@ -59,17 +58,16 @@ static bf_status look_at_order(bf_context *context, const bf_array *array,
     if (sorted == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the answer");
     bf_status status = bf_order_open(&call, context, array, NULL, options);
     if (status == BF_OK) status = bf_order_check_line(context, array, "values");
-    if (status == BF_OK) status = bf_order_check_pairs(context, array);
     if (status != BF_OK) return status;
     *sorted = 1;
     if (array->shape[0] == 0) return BF_OK;
     status = bf_order_choose(&call, BF_ORDER_SELECTS);
     if (status != BF_OK) return status;
-    status = bf_flat_take(context, context->used, array->dtype, array, &flat);
+    status = bf_flat_take_ordered(context, context->used, array, &flat);
     if (status == BF_OK) status = bf_order_refuse_nan(&call, array->dtype, flat.data, flat.count);
     if (status == BF_OK)
-        status = context->used->order->is_sorted(context, array->dtype, call.order, flat.data,
-                                                 flat.count, &in_order);
+        status = context->used->order->is_sorted(context, bf_flat_dtype(array->dtype), call.order,
+                                                 flat.data, flat.count, &in_order);
     bf_flat_release(&flat);
     *sorted = in_order;
     return status;

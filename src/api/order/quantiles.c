@@ -5,6 +5,7 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
+#include "rules/key/rank.h"
 #include "rules/reduce/result.h"
 #include "seam/environment.h"
 #include "seam/memory.h"
@@ -49,7 +50,7 @@ static bf_status create_quantiles(bf_context *context, bf_dtype dtype, const dou
                                   const bf_order_options *options, bf_quantiles **quantiles) {
     bf_order_options o;
     if (quantiles == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the quantiles");
-    if (bf_dtype_bytes(dtype) == 0)
+    if (bf_number_bytes(dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)dtype);
     bf_status status = check_q(context, q, m);
     if (status == BF_OK) status = bf_order_read_options(context, dtype, options, &o);
@@ -59,11 +60,8 @@ static bf_status create_quantiles(bf_context *context, bf_dtype dtype, const dou
     like.to = m > 0 ? bf_quantile_to(dtype, o.method) : bf_median_to(dtype);
     if (m > 0) memcpy(like.q, q, (size_t)m * sizeof *q);
     like.has_empty = o.empty != NULL;
-    if (like.has_empty && o.empty->dtype != like.to)
-        return bf_fail(context, BF_E_ARGUMENT, "the value for results of nothing is %s: %s",
-                       bf_dtype_name(o.empty->dtype), bf_dtype_name(like.to));
-    if (like.has_empty) /* as a saved form has it */
-        like.empty = bf_value_from_bits(like.to, bf_load_bits(&o.empty->as, sizeof(uint64_t)));
+    if (like.has_empty) status = bf_order_take_empty(context, like.to, o.empty, &like.empty);
+    if (status != BF_OK) return status;
     bf_ranges_begin(&like.ranges, dtype);
     bf_tally_begin(&like.ranges, &like.tally);
     return bf_quantiles_allocate(context, &like, quantiles);
@@ -86,7 +84,7 @@ void bf_quantiles_destroy(bf_quantiles *quantiles) {
 /* Copies a piece to host memory, part by part. */
 static bf_status tally_copies(bf_context *context, bf_quantiles *q, const char *data,
                               int64_t count) {
-    const int bytes = bf_dtype_bytes(q->dtype);
+    const int bytes = bf_number_bytes(q->dtype);
     const int64_t most = COPIED / bytes;
     char *copy = bf_alloc(COPIED);
     bf_status status = copy != NULL ? BF_OK : no_memory(context);
@@ -110,7 +108,7 @@ static bf_status tally_piece(bf_context *context, void *arg, const void *const d
 static bf_status check_elements(const bf_quantiles *q, const bf_array *array, int64_t *count) {
     bf_context *context = q->context;
     if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    *count = bf_array_count(array);
+    *count = bf_array_elements(array, bf_element_bytes(array->dtype));
     if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "the array is not well formed");
     if (array->dtype != q->dtype)
         return bf_fail(context, BF_E_DTYPE, "%s data for quantiles of %s",
@@ -156,9 +154,13 @@ static bf_status absorb_array(bf_quantiles *q, const bf_array *array) {
     bf_context *context = q->context;
     bf_status status = check_elements(q, array, &count);
     if (status != BF_OK || count == 0) return status;
-    const int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(q->dtype));
+    const int64_t bytes = bf_bytes_of(count, bf_number_bytes(q->dtype));
     const bf_memory memory[] = {{array->data, bytes}};
-    const bf_demand demand = {.share = 100, .n = 1, .memory = memory};
+    const bf_demand demand = {.share = 100,
+                              .n = 1,
+                              .memory = memory,
+                              .cpu = q->dtype == BF_I128,
+                              .on_host = "the CPU reads i128"};
     status = bf_place(context, &demand);
     if (status != BF_OK) return status;
     const bool is_one = context->used == &bf_backend_cpu && !bf_is_watched(context) &&
@@ -316,16 +318,27 @@ bf_status bf_quantiles_next(bf_quantiles *quantiles, int *done) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static uint64_t element_at(const bf_quantiles *q, const int64_t *rank, int64_t wanted) {
+static bf_u128 place_of(const bf_quantiles *q, const int64_t *rank, int64_t wanted) {
     int k = 0;
     while (rank[k] != wanted) k++;
-    return bf_order_element(q->dtype, BF_ASCENDING, q->wants.place[k]);
+    return q->wants.place[k];
 }
 
 /* An element has the scale of them all. */
 static bf_value result_of(const bf_quantiles *q, bf_value value) {
-    value.scale = value.dtype == q->dtype ? q->scale : 0;
+    value.scale = value.dtype == q->dtype || value.dtype == BF_I192 ? q->scale : 0;
     return value;
+}
+
+/* What lies between the elements at two places. */
+static bf_value value_between(const bf_quantiles *q, bf_u128 below, bf_u128 above, double weight) {
+    if (q->dtype == BF_I128)
+        return bf_quantile_make_i128(bf_i128_of_place(below), bf_i128_of_place(above), weight,
+                                     q->scale);
+    const bf_quantile_value value = bf_quantile_make(
+        q->dtype, q->to, q->scale, bf_order_element(q->dtype, BF_ASCENDING, (uint64_t)below),
+        bf_order_element(q->dtype, BF_ASCENDING, (uint64_t)above), weight);
+    return bf_value_from_bits(value.dtype, value.bits);
 }
 
 static void write_results(const bf_quantiles *q, bf_value values[]) {
@@ -337,10 +350,8 @@ static void write_results(const bf_quantiles *q, bf_value values[]) {
             continue;
         }
         const bf_between b = bf_quantiles_between(q, i);
-        const uint64_t below = element_at(q, rank, b.below), above = element_at(q, rank, b.above);
-        const bf_quantile_value value =
-            bf_quantile_make(q->dtype, q->to, q->scale, below, above, b.weight);
-        values[i] = result_of(q, bf_value_from_bits(value.dtype, value.bits));
+        values[i] = result_of(
+            q, value_between(q, place_of(q, rank, b.below), place_of(q, rank, b.above), b.weight));
     }
 }
 

@@ -11,7 +11,8 @@
  *
  *      then CRC-64/XZ of all before (u64)
  *
- * Version 2 has a scale, which is 0 in version 1.
+ * Version 2 has a scale, which is 0 in version 1. Of BF_I128 a place, a width and the bits of the
+ * value for nothing are two numbers, the low one first.
  */
 #include "api/order/quantiles.h"
 #include "api/runtime/enter.h"
@@ -35,16 +36,21 @@ static void put(writer *w, uint64_t number) {
     w->bytes += 8;
 }
 
-static uint64_t empty_bits(const bf_quantiles *q) {
-    uint64_t bits = 0;
-    if (q->has_empty) memcpy(&bits, &q->empty.as, sizeof bits);
-    return bits;
+/* A number of the width of places. */
+static void put_place(writer *w, const bf_quantiles *q, bf_u128 place) {
+    put(w, (uint64_t)place);
+    if (bf_ranges_are_wide(q->dtype)) put(w, (uint64_t)(place >> 64));
+}
+
+static bf_u128 empty_bits(const bf_quantiles *q) {
+    if (!q->has_empty) return 0;
+    return (bf_u128)q->empty.as.i192[1] << 64 | q->empty.as.i192[0];
 }
 
 static void put_search(writer *w, const bf_quantiles *q) {
     put(w, (uint64_t)q->nan);
     put(w, q->has_empty);
-    put(w, empty_bits(q));
+    put_place(w, q, empty_bits(q));
     put(w, (uint64_t)q->m);
     for (int i = 0; i < q->m; i++) put(w, bf_load_bits(&q->q[i], 8));
 }
@@ -59,14 +65,14 @@ static void put_pass(writer *w, const bf_quantiles *q) {
     put(w, (uint64_t)r->count);
     put(w, r->collect);
     for (int i = 0; i < r->count; i++) {
-        put(w, r->lo[i]);
-        put(w, r->width[i]);
+        put_place(w, q, r->lo[i]);
+        put_place(w, q, r->width[i]);
     }
     put(w, (uint64_t)q->wants.ranks);
     for (int k = 0; k < q->wants.ranks; k++) {
         put(w, (uint64_t)(int64_t)q->wants.range[k]);
         put(w, (uint64_t)q->wants.rank[k]);
-        put(w, q->wants.place[k]);
+        put_place(w, q, q->wants.place[k]);
     }
 }
 
@@ -75,8 +81,8 @@ static void put_tally(writer *w, const bf_quantiles *q) {
     if (t->n == 0) return;
     put(w, (uint64_t)t->used);
     for (int i = 0; i < q->ranges.count; i++) {
-        put(w, t->least[i]);
-        put(w, t->most[i]);
+        put_place(w, q, t->least[i]);
+        put_place(w, q, t->most[i]);
     }
     for (int64_t i = 0; i < t->used; i++) put(w, t->words[i]);
 }
@@ -123,6 +129,11 @@ static uint64_t get(reader *r) {
     return bf_saved_get(r->in - 8, 8);
 }
 
+static bf_u128 get_place(reader *r, const bf_quantiles *q) {
+    const uint64_t low = get(r);
+    return bf_ranges_are_wide(q->dtype) ? (bf_u128)get(r) << 64 | low : low;
+}
+
 /* A number from 0 to most. */
 static int64_t get_to(reader *r, int64_t most) {
     const uint64_t number = get(r);
@@ -134,26 +145,28 @@ static int64_t get_to(reader *r, int64_t most) {
 static void get_search(reader *r, bf_quantiles *q) {
     q->nan = (bf_nan_policy)get_to(r, BF_NAN_ERROR);
     q->has_empty = get_to(r, 1) != 0;
-    const uint64_t empty = get(r);
+    const bf_u128 empty = get_place(r, q);
     q->m = (int)get_to(r, BF_QUANTILES_MAX);
     for (int i = 0; i < q->m; i++) {
         bf_store_bits(&q->q[i], 8, get(r));
         if (!(q->q[i] >= 0 && q->q[i] <= 1)) r->failed = true;
     }
     q->to = q->m > 0 ? bf_quantile_to(q->dtype, q->method) : bf_median_to(q->dtype);
-    if (q->has_empty) q->empty = bf_value_from_bits(q->to, empty);
+    if (q->has_empty)
+        q->empty = q->to == BF_I128 ? bf_value_from_i128((bf_i128)empty)
+                                    : bf_value_from_bits(q->to, (uint64_t)empty);
     if (empty_bits(q) != empty) r->failed = true;
 }
 
 /* Ranges are ascending and apart. */
 static void get_ranges(reader *r, bf_quantiles *q) {
-    const uint64_t last = ~(uint64_t)0 >> (64 - 8 * bf_dtype_bytes(q->dtype));
+    const bf_u128 last = bf_ranges_last(q->dtype);
     bf_ranges *ranges = &q->ranges;
     ranges->dtype = q->dtype;
     ranges->count = (int)get_to(r, BF_RANGES_MOST);
     const bool collect = get_to(r, 1) != 0;
     for (int i = 0; i < ranges->count; i++) {
-        const uint64_t lo = get(r), width = get(r);
+        const bf_u128 lo = get_place(r, q), width = get_place(r, q);
         if (lo > last || width > last - lo) r->failed = true;
         if (i > 0 && lo - ranges->lo[i - 1] <= ranges->width[i - 1]) r->failed = true;
         if (i > 0 && lo <= ranges->lo[i - 1]) r->failed = true;
@@ -164,6 +177,7 @@ static void get_ranges(reader *r, bf_quantiles *q) {
     bf_ranges_begin(&first, q->dtype);
     if (q->pass > 1 || q->done) {
         bf_ranges_divide(ranges, collect ? 0 : INT64_MAX);
+        if (ranges->collect != collect) r->failed = true; /* wide places never are */
         return;
     }
     if (collect || ranges->count != 1 || ranges->lo[0] != 0 || ranges->width[0] != first.width[0])
@@ -173,7 +187,7 @@ static void get_ranges(reader *r, bf_quantiles *q) {
 
 /* Ranks that are not found ascend, and so do their ranges: the next pass's are made of them. */
 static void get_wants(reader *r, bf_quantiles *q) {
-    const uint64_t last = ~(uint64_t)0 >> (64 - 8 * bf_dtype_bytes(q->dtype));
+    const bf_u128 last = bf_ranges_last(q->dtype);
     bf_wants *w = &q->wants;
     int64_t range_before = -1, rank_before = -1;
     w->ranks = (int)get_to(r, BF_RANGES_MOST);
@@ -182,7 +196,7 @@ static void get_wants(reader *r, bf_quantiles *q) {
         if (range < -1 || range >= q->ranges.count) r->failed = true;
         w->range[k] = (int)range;
         w->rank[k] = get_to(r, BF_COUNT_MAX);
-        w->place[k] = get(r);
+        w->place[k] = get_place(r, q);
         if (w->place[k] > last) r->failed = true;
         if (range < 0) continue;
         if (range < range_before || (range == range_before && w->rank[k] <= rank_before))
@@ -215,7 +229,7 @@ static bool wants_valid(const bf_quantiles *q) {
     return true;
 }
 
-static bool is_in_range(const bf_ranges *r, int i, uint64_t place) {
+static bool is_in_range(const bf_ranges *r, int i, bf_u128 place) {
     return place - r->lo[i] <= r->width[i];
 }
 
@@ -228,7 +242,7 @@ static void get_steps(reader *r, bf_quantiles *q, int i, int64_t *elements) {
         *elements += (int64_t)words[s];
     }
     if (*elements == before) return;
-    const uint64_t least = q->tally.least[i], most = q->tally.most[i];
+    const bf_u128 least = q->tally.least[i], most = q->tally.most[i];
     if (!is_in_range(&q->ranges, i, least) || !is_in_range(&q->ranges, i, most) || least > most)
         r->failed = true;
 }
@@ -255,8 +269,8 @@ static void get_tally(reader *r, bf_quantiles *q) {
     if (q->ranges.collect ? used > n : used != t->used) r->failed = true;
     t->used = q->ranges.collect ? used : t->used;
     for (int i = 0; i < q->ranges.count; i++) {
-        t->least[i] = get(r);
-        t->most[i] = get(r);
+        t->least[i] = get_place(r, q);
+        t->most[i] = get_place(r, q);
     }
     int64_t elements = 0;
     if (q->ranges.collect)
@@ -288,7 +302,7 @@ static bf_status load_quantiles(bf_context *context, const void *buffer, size_t 
     header.dtype = (bf_dtype)bf_saved_get(in + 12, 1);
     header.scale = (int)bf_saved_get(in + 13, 1);
     header.method = (bf_quantile_method)bf_saved_get(in + 14, 2);
-    if (bf_dtype_bytes(header.dtype) == 0)
+    if (bf_number_bytes(header.dtype) == 0)
         return bf_saved_refuse(context, "a dtype that this version does not know");
     if (strcmp(bf_quantile_method_name(header.method), "?") == 0)
         return bf_saved_refuse(context, "a method that this version does not know");

@@ -3,6 +3,7 @@
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "rules/key/rank.h"
 #include "seam/memory.h"
 
 typedef struct ranking {
@@ -29,7 +30,7 @@ static bf_status rank_copies(ranking *r, size_t bytes) {
 
 static bf_status run_backend(ranking *r) {
     bf_context *context = r->call.context;
-    const size_t bytes = (size_t)bf_bytes_of(r->input.count, bf_dtype_bytes(r->lines.dtype));
+    const size_t bytes = (size_t)bf_bytes_of(r->input.count, bf_key_bytes(r->lines.dtype));
     bf_status status = bf_order_refuse_nan(&r->call, r->lines.dtype, r->input.data, r->input.count);
     if (status == BF_OK) status = bf_watch_begin(context, (int64_t)bytes);
     if (status != BF_OK) return status;
@@ -44,7 +45,7 @@ static bf_status run_backend(ranking *r) {
 static bf_status rank_views(ranking *r, const bf_array *input, const bf_array *ranks) {
     bf_context *context = r->call.context;
     const bf_backend *on = context->used;
-    bf_status status = bf_flat_take(context, on, input->dtype, input, &r->input);
+    bf_status status = bf_flat_take_ordered(context, on, input, &r->input);
     if (status == BF_OK)
         status = bf_flat_prepare(context, on, ranks, bf_is_watched(context), &r->ranks);
     if (status == BF_OK) status = run_backend(r);
@@ -65,14 +66,14 @@ static bf_status rank_axis(bf_context *context, const bf_array *array, int axis,
     if ((int)method < 0 || method > BF_RANK_ORDINAL)
         return bf_fail(context, BF_E_ARGUMENT, "no method of ranks has number %d", (int)method);
     bf_status status = bf_order_open(&r.call, context, array, NULL, options);
-    if (status == BF_OK) status = bf_order_check_pairs(context, array);
     if (status == BF_OK) status = bf_array_read_axes(context, array, &axis, 1, named);
     if (status == BF_OK) status = bf_order_add_output(&r.call, ranks, to, "ranks");
     if (status == BF_OK && !bf_same_shape(array, ranks))
         status = bf_fail(context, BF_E_SHAPE, "the ranks have not the shape of the array");
-    const int64_t count = status == BF_OK ? bf_array_count(array) : 0;
+    const int64_t count = status == BF_OK ? bf_array_count(ranks) : 0;
     if (count == 0) return status;
-    r.lines = (bf_order_lines){.dtype = array->dtype, .length = 1, .order = r.call.order};
+    r.lines =
+        (bf_order_lines){.dtype = bf_flat_dtype(array->dtype), .length = 1, .order = r.call.order};
     for (int d = 0; d < array->ndim; d++)
         if (named[d]) r.lines.length = array->shape[d];
     r.lines.count = count / r.lines.length;

@@ -22,7 +22,8 @@ bf_status bf_select_open(bf_selecting *s, bf_context *context, const bf_array *a
                          const bf_order_options *options) {
     bf_selection *x = &s->selection;
     bf_status status = bf_order_open(&s->call, context, array, NULL, options);
-    if (status == BF_OK) status = bf_order_check_pairs(context, array);
+    if (status == BF_OK && array->dtype == BF_PAIR && x->statistic != BF_STATISTIC_NTH)
+        status = bf_fail(context, BF_E_DTYPE, "pairs are no numbers: nothing lies between two");
     if (status == BF_OK && x->statistic == BF_STATISTIC_QUANTILE)
         status = check_quantiles(context, x->q, x->count);
     if (status == BF_OK && (x->count < 0 || (x->statistic == BF_STATISTIC_NTH && x->count > 0 &&
@@ -36,10 +37,21 @@ bf_status bf_select_open(bf_selecting *s, bf_context *context, const bf_array *a
     x->to = array->dtype;
     if (x->statistic == BF_STATISTIC_QUANTILE) x->to = bf_quantile_dtype(array->dtype, o->method);
     if (x->statistic == BF_STATISTIC_MEDIAN) x->to = bf_median_dtype(array->dtype);
-    s->lines = (bf_order_lines){.dtype = array->dtype, .order = s->call.order};
+    s->lines = (bf_order_lines){.dtype = bf_flat_dtype(array->dtype), .order = s->call.order};
     if (x->statistic != BF_STATISTIC_NTH) s->lines.order = BF_ASCENDING;
+    s->call.on_cpu = s->lines.dtype == BF_PAIR;
     return BF_OK;
 }
+
+/* Results that are told apart have a dtype each; of BF_I128 they are a bf_value, which is two
+ * pairs. */
+static bool is_tagged(const bf_selecting *s, const bf_array *results) {
+    return s->selection.statistic != BF_STATISTIC_NTH && results->dtype == BF_PAIR;
+}
+static bool is_wide(const bf_selecting *s, const bf_array *results) {
+    return is_tagged(s, results) && s->lines.dtype == BF_PAIR;
+}
+_Static_assert(sizeof(bf_value) == 32, "two pairs");
 
 bf_status bf_select_into(bf_selecting *s, const bf_array *results) {
     bf_context *context = s->call.context;
@@ -47,31 +59,36 @@ bf_status bf_select_into(bf_selecting *s, const bf_array *results) {
     const bf_value *empty = s->call.options.empty;
     if (results == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
     const bool selects = x->statistic != BF_STATISTIC_NTH;
-    x->tagged = selects && results->dtype == BF_PAIR;
-    if (selects && results->dtype == s->lines.dtype) x->to = results->dtype;
+    x->tagged = is_tagged(s, results);
+    if (selects && results->dtype == s->call.inputs[0]->dtype) x->to = results->dtype;
     s->results = results;
+    bf_status status = BF_OK;
     if (selects && empty != NULL) {
-        if (empty->dtype != x->to)
-            return bf_fail(context, BF_E_ARGUMENT, "the value for results of nothing is %s: %s",
-                           bf_dtype_name(empty->dtype), bf_dtype_name(x->to));
-        s->empty = *empty;
+        status = bf_order_take_empty(context, x->to, empty, &s->empty);
         x->empty = &s->empty;
     }
-    return bf_order_add_output(&s->call, results, x->tagged ? BF_PAIR : x->to, "values");
+    if (status == BF_OK)
+        status = bf_order_add_output(&s->call, results, x->tagged ? BF_PAIR : x->to, "values");
+    x->to = bf_flat_dtype(x->to);
+    return status;
 }
 
-static int64_t count_results(const bf_array *results) {
-    return bf_array_elements(results, bf_key_bytes(results->dtype));
+static int64_t count_results(const bf_selecting *s, const bf_array *results) {
+    const int64_t elements = bf_array_elements(results, bf_element_bytes(results->dtype));
+    return is_wide(s, results) ? elements / 2 : elements;
 }
 
-/* Checks the results: (count, kept[0..n)), without the first extent for a median. */
+/* Checks the results: (count, kept[0..n)), without the first extent for a median, and of two pairs
+ * each if they are wide. */
 static bf_status check_results(bf_selecting *s, const bf_array *results, int n,
                                const int64_t kept[]) {
     bf_context *context = s->call.context;
-    int64_t shape[BF_MAX_DIMS + 1] = {s->selection.count};
+    int64_t shape[BF_MAX_DIMS + 2] = {s->selection.count};
     int first = s->selection.statistic == BF_STATISTIC_MEDIAN ? 1 : 0;
+    int end = n + 1;
     for (int d = 0; d < n; d++) shape[1 + d] = kept[d];
-    if (results != NULL && !bf_array_has_shape(results, n + 1 - first, shape + first))
+    if (results != NULL && is_wide(s, results)) shape[end++] = 2;
+    if (results != NULL && !bf_array_has_shape(results, end - first, shape + first))
         return bf_fail(context, BF_E_SHAPE, "the values have not the shape of the result");
     return bf_select_into(s, results);
 }
@@ -102,7 +119,7 @@ static bf_status check_whole(const bf_selecting *s) {
 bf_status bf_select_run(bf_selecting *s, int64_t elements) {
     bf_context *context = s->call.context;
     bf_flat results;
-    int64_t bytes = bf_bytes_of(elements, bf_dtype_bytes(s->lines.dtype));
+    int64_t bytes = bf_bytes_of(elements, bf_key_bytes(s->lines.dtype));
     bf_status status = check_whole(s);
     if (status != BF_OK) return status;
     /* a NaN, nothing, or a cancelled call: then nothing is written */
@@ -112,7 +129,7 @@ bf_status bf_select_run(bf_selecting *s, int64_t elements) {
         status = context->used->order->select(context, &s->lines, &s->selection, results.data);
         status = bf_watch_end(context, status);
     }
-    if (status == BF_OK) status = bf_flat_return(context, &results);
+    if (status == BF_OK) status = bf_flat_return_ordered(context, &results);
     bf_flat_release(&results);
     return status;
 }
@@ -147,7 +164,8 @@ static bf_status check_axes(bf_selecting *s, const int axes[], int n, const bf_a
         if (__builtin_mul_overflow(*extent, array->shape[d], extent)) *extent = empty ? 1 : -1;
     }
     bool keeps = results != NULL && kept < array->ndim &&
-                 results->ndim == array->ndim + (s->selection.statistic != BF_STATISTIC_MEDIAN);
+                 results->ndim == array->ndim + (s->selection.statistic != BF_STATISTIC_MEDIAN) +
+                                      is_wide(s, results);
     status = keeps ? check_results(s, results, array->ndim, with)
                    : check_results(s, results, kept, without);
     return status == BF_OK ? check_positions(s) : status;
@@ -172,12 +190,13 @@ static bf_status select_axes(bf_selecting *s, const int axes[], int n, const bf_
     bf_array view;
     bf_flat flat;
     bf_status status = check_axes(s, axes, n, results, named);
-    if (status != BF_OK || count_results(results) == 0) return status;
+    const int64_t count = status == BF_OK ? count_results(s, results) : 0;
+    if (count == 0) return status;
     status = bf_order_choose(&s->call, BF_ORDER_SELECTS);
     if (status != BF_OK) return status;
-    if (s->lines.length == 0) return select_nothing(s, count_results(results) / s->selection.count);
+    if (s->lines.length == 0) return select_nothing(s, count / s->selection.count);
     bf_order_move_axes(array, named, &view);
-    status = bf_flat_take(context, context->used, array->dtype, &view, &flat);
+    status = bf_flat_take_ordered(context, context->used, &view, &flat);
     s->lines.values = flat.data;
     if (status == BF_OK) status = bf_select_run(s, flat.count);
     bf_flat_release(&flat);
@@ -217,8 +236,8 @@ static bf_status select_segments(bf_selecting *s, const bf_array *offsets,
     if (status == BF_OK) status = bf_order_choose(&s->call, BF_ORDER_SELECTS);
     if (status != BF_OK) return status;
     status = bf_order_read_offsets(context, offsets, array->shape[0], &host, &segments, &longest);
-    if (status == BF_OK) status = bf_flat_take(context, context->used, array->dtype, array, &flat);
-    if (status == BF_OK && count_results(results) > 0)
+    if (status == BF_OK) status = bf_flat_take_ordered(context, context->used, array, &flat);
+    if (status == BF_OK && count_results(s, results) > 0)
         status = bf_select_offsets(s, flat.data, host, segments, longest);
     bf_flat_release(&flat);
     bf_free(host);
@@ -322,7 +341,7 @@ static bf_status sort_slots(bf_selecting *s, slots *x, const char *values) {
     bf_status status = order->sort(context, &line, x->sorted, x->order);
     if (status == BF_OK) status = find_slots(context, x);
     if (status != BF_OK) return status;
-    return order->take(context, bf_dtype_bytes(s->lines.dtype), values, x->order, x->n, x->values);
+    return order->take(context, bf_key_bytes(s->lines.dtype), values, x->order, x->n, x->values);
 }
 
 static bf_status select_slots(bf_selecting *s, slots *x, const char *values) {
@@ -335,7 +354,7 @@ static bf_status select_slots(bf_selecting *s, slots *x, const char *values) {
         size_t n = (size_t)x->n;
         x->sorted = memory->allocate(context, n * (size_t)bf_dtype_bytes(x->dtype));
         x->order = memory->allocate(context, n * sizeof(int64_t));
-        x->values = memory->allocate(context, n * (size_t)bf_dtype_bytes(s->lines.dtype));
+        x->values = memory->allocate(context, n * (size_t)bf_key_bytes(s->lines.dtype));
         bool made = x->sorted != NULL && x->order != NULL && x->values != NULL;
         status = made ? sort_slots(s, x, values) : BF_E_MEMORY;
     }
@@ -355,7 +374,7 @@ static bf_status select_index(bf_selecting *s, const bf_array *index, const bf_a
     if (status != BF_OK) return status;
     int axis = s->selection.statistic == BF_STATISTIC_MEDIAN ? 0 : 1;
     if (results == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
-    if (results->ndim != axis + 1)
+    if (results->ndim != axis + 1 + is_wide(s, results))
         return bf_fail(context, BF_E_SHAPE, "the values have not the shape of the result");
     slots x = {.dtype = index->dtype, .n = index->shape[0], .count = results->shape[axis]};
     if (x.count < 0 || x.count > BF_SLOTS_MAX)
@@ -363,10 +382,9 @@ static bf_status select_index(bf_selecting *s, const bf_array *index, const bf_a
     if (x.count == 0 && x.n > 0)
         return bf_fail(context, BF_E_ARGUMENT, "there are indices, but no slots");
     status = check_results(s, results, 1, &x.count);
-    if (status != BF_OK || count_results(results) == 0) return status;
+    if (status != BF_OK || count_results(s, results) == 0) return status;
     status = bf_order_choose(&s->call, BF_ORDER_SORTS);
-    if (status == BF_OK)
-        status = bf_flat_take(context, context->used, array->dtype, array, &values);
+    if (status == BF_OK) status = bf_flat_take_ordered(context, context->used, array, &values);
     if (status == BF_OK)
         status = bf_flat_take(context, context->used, index->dtype, index, &places);
     x.index = places.data;

@@ -28,7 +28,7 @@ typedef struct grouping {
 static bf_status check_keys(grouping *g) {
     bf_order_call *call = &g->selecting->call;
     bf_context *context = call->context;
-    const int bytes = g->keys == NULL ? 0 : bf_dtype_bytes(g->keys->dtype);
+    const int bytes = g->keys == NULL ? 0 : bf_element_bytes(g->keys->dtype);
     if (g->keys == NULL) return bf_fail(context, BF_E_ARGUMENT, "no keys");
     if (bytes == 0)
         return bf_fail(context, BF_E_DTYPE, "no keys have dtype number %d", (int)g->keys->dtype);
@@ -51,6 +51,8 @@ static bf_status check_outputs(grouping *g) {
     const bf_array *results = g->results, *listed = g->listed;
     bf_status status = bf_select_into(s, results);
     if (status != BF_OK) return status;
+    if (s->selection.tagged && s->lines.dtype == BF_PAIR)
+        return bf_fail(context, BF_E_DTYPE, "results of groups of i128 are i128 or f64");
     if (results->ndim != axis + 1 || (axis == 1 && results->shape[0] != s->selection.count))
         return bf_fail(context, BF_E_SHAPE, "the values have not the shape of the result");
     g->room = results->shape[axis];
@@ -66,9 +68,9 @@ static bf_status check_outputs(grouping *g) {
 static bf_status allocate_grouping(grouping *g) {
     bf_context *context = g->selecting->call.context;
     const bf_memory_backend *memory = context->used->memory;
-    const size_t rows = (size_t)g->rows, key = (size_t)bf_dtype_bytes(g->keys->dtype);
+    const size_t rows = (size_t)g->rows, key = (size_t)bf_element_bytes(g->keys->dtype);
     const size_t room = (size_t)(g->room < g->rows ? g->room : g->rows) + 1;
-    const size_t value = (size_t)bf_dtype_bytes(g->selecting->lines.dtype);
+    const size_t value = (size_t)bf_key_bytes(g->selecting->lines.dtype);
     char **const parts[] = {&g->sorted, &g->order, &g->values, &g->found, &g->counts};
     const size_t bytes[] = {rows * key, rows * 8, rows * value, room * key, room * 8};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -90,7 +92,7 @@ static void release_grouping(const grouping *g) {
 static bf_status sort_groups(grouping *g, const char *keys, const char *values) {
     bf_context *context = g->selecting->call.context;
     const bf_order_backend *order = context->used->order;
-    const bf_dtype dtype = g->keys->dtype;
+    const bf_dtype dtype = bf_flat_dtype(g->keys->dtype);
     const bf_order_lines line = {.dtype = dtype, .values = keys, .count = 1, .length = g->rows};
     const int64_t room = g->room < g->rows ? g->room : g->rows;
     bf_status status = order->sort(context, &line, g->sorted, g->order);
@@ -101,8 +103,8 @@ static bf_status sort_groups(grouping *g, const char *keys, const char *values) 
         status = bf_fail(context, BF_E_SHAPE, "there are %lld groups, and room for %lld",
                          (long long)g->groups, (long long)g->room);
     if (status != BF_OK) return status;
-    return order->take(context, bf_dtype_bytes(g->selecting->lines.dtype), values, g->order,
-                       g->rows, g->values);
+    return order->take(context, bf_key_bytes(g->selecting->lines.dtype), values, g->order, g->rows,
+                       g->values);
 }
 
 /* Turns the counts into offsets. */
@@ -124,17 +126,17 @@ static bf_status find_offsets(grouping *g) {
 static bf_status write_groups(grouping *g) {
     bf_selecting *s = g->selecting;
     bf_context *context = s->call.context;
-    const size_t bytes = (size_t)(g->groups * bf_dtype_bytes(g->keys->dtype));
+    const size_t bytes = (size_t)(g->groups * bf_element_bytes(g->keys->dtype));
     bf_array results, keys;
     bf_flat listed;
     s->results = bf_order_cut(g->results, g->groups, &results);
-    bf_status status = bf_flat_prepare(context, context->used,
-                                       bf_order_cut(g->listed, g->groups, &keys), false, &listed);
+    bf_status status = bf_flat_prepare_ordered(
+        context, context->used, bf_order_cut(g->listed, g->groups, &keys), false, &listed);
     if (status == BF_OK && s->selection.count > 0)
         status = bf_select_offsets(s, g->values, g->offsets, g->groups, g->longest);
     if (status == BF_OK && listed.data != NULL)
         status = context->used->memory->copy(context, listed.data, g->found, bytes);
-    if (status == BF_OK) status = bf_flat_return(context, &listed);
+    if (status == BF_OK) status = bf_flat_return_ordered(context, &listed);
     bf_flat_release(&listed);
     return status;
 }
@@ -145,9 +147,8 @@ static bf_status select_groups(grouping *g) {
     bf_flat values = {.copy = NULL}, keys = {.copy = NULL};
     bf_status status = bf_order_choose(&s->call, BF_ORDER_SORTS);
     if (status != BF_OK) return status;
-    status = bf_flat_take(context, context->used, s->lines.dtype, s->call.inputs[0], &values);
-    if (status == BF_OK)
-        status = bf_flat_take(context, context->used, g->keys->dtype, g->keys, &keys);
+    status = bf_flat_take_ordered(context, context->used, s->call.inputs[0], &values);
+    if (status == BF_OK) status = bf_flat_take_ordered(context, context->used, g->keys, &keys);
     if (status == BF_OK) status = allocate_grouping(g);
     if (status == BF_OK) status = sort_groups(g, keys.data, values.data);
     if (status == BF_OK) status = find_offsets(g);

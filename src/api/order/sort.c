@@ -52,10 +52,10 @@ static bf_status take_arrays(sorting *s, const bf_array *input, const bf_array *
                              const bf_array *index) {
     bf_context *context = s->call.context;
     const bf_backend *on = context->used;
-    bf_status status = bf_flat_take(context, on, input->dtype, input, &s->input);
+    bf_status status = bf_flat_take_ordered(context, on, input, &s->input);
     bool apart = bf_is_watched(context); /* a call that is cancelled writes nothing */
     if (status == BF_OK && !sorts_copy(s))
-        status = bf_flat_prepare(context, on, values, apart, &s->sorted);
+        status = bf_flat_prepare_ordered(context, on, values, apart, &s->sorted);
     if (status == BF_OK) status = bf_flat_prepare(context, on, index, apart, &s->positions);
     return status;
 }
@@ -127,7 +127,8 @@ static bf_status sort_views(sorting *s, const bf_array *input, const bf_array *v
     if (status != BF_OK) return status;
     status = take_arrays(s, input, values, index);
     if (status == BF_OK) status = run_backend(s);
-    if (status == BF_OK) status = bf_flat_return(context, sorts_copy(s) ? &s->input : &s->sorted);
+    if (status == BF_OK)
+        status = bf_flat_return_ordered(context, sorts_copy(s) ? &s->input : &s->sorted);
     if (status == BF_OK) status = bf_flat_return(context, &s->positions);
     bf_flat_release(&s->input);
     bf_flat_release(&s->sorted);
@@ -153,7 +154,6 @@ static bf_status sort_axis(bf_context *context, const bf_array *array, int axis,
     bf_array views[3];
     bf_status status = bf_order_open(&s.call, context, array, NULL, options);
     if (status == BF_OK) status = bf_array_read_axes(context, array, &axis, 1, named);
-    if (status == BF_OK && k >= 0) status = bf_order_check_pairs(context, array);
     if (status != BF_OK) return status;
     for (int d = 0; d < array->ndim; d++) {
         shape[d] = array->shape[d];
@@ -166,7 +166,8 @@ static bf_status sort_axis(bf_context *context, const bf_array *array, int axis,
                        (long long)length);
     status = check_outputs(&s, array->ndim, shape);
     if (status != BF_OK || length == 0 || count == 0 || k == 0) return status;
-    s.lines = (bf_order_lines){.dtype = array->dtype, .count = count, .length = length};
+    s.lines =
+        (bf_order_lines){.dtype = bf_flat_dtype(array->dtype), .count = count, .length = length};
     s.lines.order = s.call.order;
     return sort_views(&s, view_of(array, named, &views[0]), view_of(values, named, &views[1]),
                       view_of(index, named, &views[2]));
@@ -203,7 +204,7 @@ static bf_status sort_offsets(sorting *s, const bf_array *offsets) {
         status =
             bf_order_read_offsets(context, offsets, array->shape[0], &host, &segments, &longest);
     if (status == BF_OK && array->shape[0] > 0) {
-        s->lines = (bf_order_lines){.dtype = array->dtype,
+        s->lines = (bf_order_lines){.dtype = bf_flat_dtype(array->dtype),
                                     .count = segments,
                                     .length = longest,
                                     .offsets = host,
@@ -273,7 +274,7 @@ static bf_status take_apart(bf_context *context, const bf_array *array, bf_flat 
     if (!bf_is_watched(context) || !bf_array_is_contiguous(array))
         return bf_flat_take(context, context->used, array->dtype, array, flat);
     bf_status status = bf_flat_prepare(context, context->used, array, true, flat);
-    size_t bytes = (size_t)bf_bytes_of(flat->count, bf_key_bytes(array->dtype));
+    size_t bytes = (size_t)bf_bytes_of(flat->count, bf_element_bytes(array->dtype));
     if (status != BF_OK || bytes == 0) return status;
     return context->used->memory->copy(context, flat->data, array->data, bytes);
 }
@@ -283,17 +284,19 @@ static bf_status run_rows(rows *r, const bf_array payloads[]) {
     const bf_array *keys = r->call.inputs[0];
     void *data[PAYLOADS];
     int bytes[PAYLOADS];
-    bf_status status = take_apart(context, keys, &r->keys);
+    bf_status status = keys->dtype == BF_I128
+                           ? bf_flat_take_ordered(context, context->used, keys, &r->keys)
+                           : take_apart(context, keys, &r->keys);
     for (int i = 0; i < r->payloads && status == BF_OK; i++) {
         status = take_apart(context, &payloads[i], &r->payload[i]);
         data[i] = r->payload[i].data;
-        bytes[i] = bf_key_bytes(payloads[i].dtype);
+        bytes[i] = bf_element_bytes(payloads[i].dtype);
     }
     if (status == BF_OK)
         status = bf_order_refuse_nan(&r->call, keys->dtype, r->keys.data, r->keys.count);
     if (status == BF_OK) status = bf_watch_begin(context, bf_bytes_of(r->keys.count, 1));
     if (status != BF_OK) return status;
-    const bf_order_lines line = {.dtype = keys->dtype,
+    const bf_order_lines line = {.dtype = bf_flat_dtype(keys->dtype),
                                  .values = r->keys.data,
                                  .count = 1,
                                  .length = r->keys.count,
@@ -312,7 +315,7 @@ static bf_status sort_rows(bf_context *context, const bf_array *keys, const bf_a
     if (status != BF_OK || keys->shape[0] == 0) return status;
     status = place_rows(&r, payloads);
     if (status == BF_OK) status = run_rows(&r, payloads);
-    if (status == BF_OK) status = bf_flat_return(context, &r.keys);
+    if (status == BF_OK) status = bf_flat_return_ordered(context, &r.keys);
     bf_flat_release(&r.keys);
     for (int i = 0; i < columns; i++) {
         if (status == BF_OK) status = bf_flat_return(context, &r.payload[i]);

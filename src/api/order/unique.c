@@ -10,11 +10,9 @@
 
 /* ---- different values ------------------------------------------------------------------------ */
 
-/* Opens a call for the different values of an array, which flat becomes. */
-static bf_status open_unique(bf_order_call *call, bf_context *context, const bf_array *array,
-                             const bf_order_options *options) {
-    bf_status status = bf_order_open(call, context, array, NULL, options);
-    return status == BF_OK ? bf_order_check_pairs(context, array) : status;
+/* The elements of a checked array. */
+static int64_t count_of(const bf_array *array) {
+    return bf_array_elements(array, bf_element_bytes(array->dtype));
 }
 
 /* Checks an output, and sets *room to the values that it has room for, if it is less. */
@@ -43,8 +41,8 @@ static bf_status run_backend(bf_context *context, const bf_flat *input, bf_flat 
                              int64_t room, int64_t *n) {
     bf_status status = bf_watch_begin(context, input->count);
     if (status != BF_OK) return status;
-    status = context->used->order->unique(context, input->array->dtype, input->data, input->count,
-                                          flat[0].data, flat[1].data, room, n);
+    status = context->used->order->unique(context, bf_flat_dtype(input->array->dtype), input->data,
+                                          input->count, flat[0].data, flat[1].data, room, n);
     return bf_watch_end(context, status);
 }
 
@@ -59,9 +57,9 @@ static bf_status find_unique(const bf_order_call *call, const bf_flat *input,
     /* nothing is written if the room is too small, nor behind what there is */
     const bool apart = room < input->count || skipped > 0 || bf_is_watched(context);
     for (int i = 0; i < 2 && status == BF_OK; i++)
-        status =
-            bf_flat_prepare(context, context->used,
-                            bf_order_cut(outputs[i], room + skipped, &cut[i]), apart, &flat[i]);
+        status = bf_flat_prepare_ordered(context, context->used,
+                                         bf_order_cut(outputs[i], room + skipped, &cut[i]), apart,
+                                         &flat[i]);
     if (status == BF_OK) status = run_backend(context, input, flat, room + skipped, n);
     if (status == BF_OK) *n -= skipped;
     if (status == BF_OK && (outputs[0] != NULL || outputs[1] != NULL) && *n > room)
@@ -70,7 +68,7 @@ static bf_status find_unique(const bf_order_call *call, const bf_flat *input,
     for (int i = 0; i < 2; i++) {
         flat[i].array = bf_order_cut(outputs[i], *n, &cut[i]);
         flat[i].count = *n;
-        if (status == BF_OK) status = bf_flat_return(context, &flat[i]);
+        if (status == BF_OK) status = bf_flat_return_ordered(context, &flat[i]);
         bf_flat_release(&flat[i]);
     }
     return status;
@@ -82,16 +80,17 @@ static bf_status list_unique(bf_context *context, const bf_array *array,
     bf_order_call call;
     bf_flat input;
     if (n == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the number of values");
-    bf_status status = open_unique(&call, context, array, options);
+    bf_status status = bf_order_open(&call, context, array, NULL, options);
     *n = 0;
-    int64_t room = status == BF_OK ? bf_array_count(array) : 0;
+    const int64_t count = status == BF_OK ? count_of(array) : 0;
+    int64_t room = count;
     if (status == BF_OK) status = check_room(&call, values, array->dtype, "values", &room);
     if (status == BF_OK) status = check_room(&call, counts, BF_I64, "counts", &room);
-    if (status != BF_OK || bf_array_count(array) == 0) return status;
+    if (status != BF_OK || count == 0) return status;
     status = bf_order_choose(&call, BF_ORDER_SORTS);
     if (status != BF_OK) return status;
     const bf_array *const outputs[2] = {values, counts};
-    status = bf_flat_take(context, context->used, array->dtype, array, &input);
+    status = bf_flat_take_ordered(context, context->used, array, &input);
     if (status == BF_OK) status = find_unique(&call, &input, outputs, room, n);
     bf_flat_release(&input);
     return status;
@@ -127,13 +126,14 @@ static bf_status read_mode(bf_context *context, bf_dtype dtype, const char *valu
                            const char *counts, int64_t n, bf_value *value, int64_t *count) {
     const bf_memory_backend *memory = context->used->memory;
     int64_t at = 0, most = 0;
-    uint64_t bits = 0;
-    size_t bytes = (size_t)bf_dtype_bytes(dtype);
+    uint64_t bits[2] = {0};
+    size_t bytes = (size_t)bf_element_bytes(dtype);
     bf_status status = find_greatest(context, counts, n, &at);
-    if (status == BF_OK) status = memory->copy(context, &bits, values + at * (int64_t)bytes, bytes);
+    if (status == BF_OK) status = memory->copy(context, bits, values + at * (int64_t)bytes, bytes);
     if (status == BF_OK) status = memory->copy(context, &most, counts + at * 8, sizeof most);
     if (status != BF_OK) return status;
-    *value = bf_value_from_bits(dtype, bits);
+    *value = dtype == BF_I128 ? bf_value_from_i128(bf_i128_of_pair(bits))
+                              : bf_value_from_bits(dtype, bits[0]);
     if (count != NULL) *count = most;
     return BF_OK;
 }
@@ -141,7 +141,7 @@ static bf_status read_mode(bf_context *context, bf_dtype dtype, const char *valu
 static bf_status find_mode(const bf_order_call *call, const bf_flat *input, bf_value *value,
                            int64_t *count) {
     bf_context *context = call->context;
-    bf_array arrays[2] = {bf_array_of(input->array->dtype, NULL, input->count),
+    bf_array arrays[2] = {bf_array_of(bf_flat_dtype(input->array->dtype), NULL, input->count),
                           bf_array_of(BF_I64, NULL, input->count)};
     bf_flat flat[2] = {{.copy = NULL}, {.copy = NULL}};
     int64_t n = 0, skipped;
@@ -166,13 +166,14 @@ static bf_status mode_of(bf_context *context, const bf_array *array,
     bf_order_call call;
     bf_flat input;
     if (value == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the value");
-    bf_status status = open_unique(&call, context, array, options);
+    bf_status status = bf_order_open(&call, context, array, NULL, options);
     if (status != BF_OK) return status;
-    if (bf_array_count(array) == 0)
+    if (array->dtype == BF_PAIR) return bf_fail(context, BF_E_DTYPE, "no value is a pair");
+    if (count_of(array) == 0)
         return bf_fail(context, BF_E_EMPTY, "no value: the mode of no elements");
     status = bf_order_choose(&call, BF_ORDER_SORTS);
     if (status != BF_OK) return status;
-    status = bf_flat_take(context, context->used, array->dtype, array, &input);
+    status = bf_flat_take_ordered(context, context->used, array, &input);
     if (status == BF_OK) status = bf_watch_begin(context, input.count);
     if (status == BF_OK) status = bf_watch_end(context, find_mode(&call, &input, value, count));
     bf_flat_release(&input);

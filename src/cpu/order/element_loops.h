@@ -113,6 +113,19 @@ static void LOOP(unpack)(const bf_order_code *c, const char *words, int64_t n, u
         elements[i] = LOOP(decode)(&code, (T)(least + (from[i] >> bits)));
 }
 
+typedef T LOOP(whole); /* the place of all of an element */
+
+INLINE T LOOP(whole_place)(const bf_order_code *code, const char *from, int64_t i) {
+    return LOOP(place)(code, LOOP(element)(code, from, i));
+}
+#else
+typedef bf_u128 LOOP(whole);
+
+INLINE bf_u128 LOOP(whole_place)(const bf_order_code *code, const char *from, int64_t i) {
+    return (bf_u128)LOOP(code)(code, AT(from, i)) << 64 | LOOP(code)(code, AT(from + 8, i));
+}
+#endif
+
 static bool LOOP(ordered)(const bf_order_code *c, const char *from, int64_t n) {
     const bf_order_code code = *c;
     for (int64_t at = 0; at + 1 < n; at += BLOCK) {
@@ -120,8 +133,8 @@ static bool LOOP(ordered)(const bf_order_code *c, const char *from, int64_t n) {
         int64_t m = n - 1 - at < BLOCK ? n - 1 - at : BLOCK;
         T falls = 0;
         for (int64_t i = 0; i < m; i++) {
-            T place = LOOP(place)(&code, LOOP(element)(&code, rest, i));
-            falls |= (T)(place > LOOP(place)(&code, LOOP(element)(&code, rest, i + 1)));
+            LOOP(whole) place = LOOP(whole_place)(&code, rest, i);
+            falls |= (T)(place > LOOP(whole_place)(&code, rest, i + 1));
         }
         if (falls != 0) return false;
     }
@@ -136,13 +149,12 @@ static void LOOP(search)(const bf_order_code *c, const char *sorted, int64_t n, 
     i64_element *to = (i64_element *)(void *)places;
     for (int64_t first = 0; first < m; first += GROUP) {
         int64_t group = m - first < GROUP ? m - first : GROUP, at[GROUP] = {0};
-        T place[GROUP] = {0};
-        for (int64_t i = 0; i < group; i++)
-            place[i] = LOOP(place)(&code, LOOP(element)(&code, wanted, first + i));
+        LOOP(whole) place[GROUP] = {0};
+        for (int64_t i = 0; i < group; i++) place[i] = LOOP(whole_place)(&code, wanted, first + i);
         for (int64_t left = n; left > 0; left -= (left + 1) / 2) {
             int64_t half = (left + 1) / 2; /* the element before at + half decides */
             for (int64_t i = 0; i < group; i++) {
-                T x = LOOP(place)(&code, LOOP(element)(&code, sorted, at[i] + half - 1));
+                LOOP(whole) x = LOOP(whole_place)(&code, sorted, at[i] + half - 1);
                 bool before = right ? x <= place[i] : x < place[i];
                 at[i] += before ? half : 0;
             }
@@ -150,7 +162,6 @@ static void LOOP(search)(const bf_order_code *c, const char *sorted, int64_t n, 
         for (int64_t i = 0; i < group; i++) to[first + i] = at[i];
     }
 }
-#endif
 
 #undef LOOP
 #undef AT

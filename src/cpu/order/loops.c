@@ -101,6 +101,6 @@ const bf_order_loops LOOPS = {
                 {ELEMENT_LOOPS(2)},
                 {ELEMENT_LOOPS(4), LINE_LOOPS(4, 256)},
                 {ELEMENT_LOOPS(8), LINE_LOOPS(8, 128)},
-                {.range = range_16, .pack = pack_16}},
+                {.range = range_16, .pack = pack_16, .ordered = ordered_16, .search = search_16}},
     .word = {WORD_LOOPS(4), WORD_LOOPS(8)},
 };

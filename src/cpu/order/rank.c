@@ -47,10 +47,26 @@ static void rank_line(const ranking *r, int64_t first) {
     write_run(r, index, begin, r->length, different, ranks);
 }
 
+/* The same of pairs, which are no words: one by one. */
+static void rank_pairs(const ranking *r, int64_t first) {
+    const char *sorted = r->sorted + first * r->s.bytes;
+    int64_t begin = 0, different = 1;
+    for (int64_t end = 1; end <= r->length; end++) {
+        if (end < r->length && bf_order_same_pair(sorted + 16 * end)) continue;
+        write_run(r, r->index + 8 * first, begin, end, different++, r->ranks + 8 * first);
+        begin = end;
+    }
+}
+
 static bf_status rank_lines(void *arg, int worker, int64_t first, int64_t n) {
     const ranking *r = arg;
     (void)worker;
-    for (int64_t i = first; i < first + n; i++) rank_line(r, i * r->length);
+    for (int64_t i = first; i < first + n; i++) {
+        if (r->s.bytes == 16)
+            rank_pairs(r, i * r->length);
+        else
+            rank_line(r, i * r->length);
+    }
     return BF_OK;
 }
 

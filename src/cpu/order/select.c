@@ -1,6 +1,7 @@
 /* Order statistics of lines: which elements the results of a line need (its plan), and what is
  * made of them. */
 #include "cpu/order/select.h"
+#include "cpu/order/sorting.h"
 
 #include <stdatomic.h>
 
@@ -189,13 +190,17 @@ static bf_status select_line(void *arg, const bf_finder *finder, int worker, int
     return BF_OK;
 }
 
+bf_status bf_select_refuse_empty(bf_context *context, const bf_selection *selection, int64_t line) {
+    return bf_fail(context, BF_E_EMPTY, "no value: the %s of no elements (result %lld)",
+                   selection->statistic == BF_STATISTIC_MEDIAN ? "median" : "quantile",
+                   (long long)line);
+}
+
 static bf_status refuse_line(bf_context *context, const selecting *s) {
     const bf_status status = (bf_status)(s->refused % 16);
     if (s->refused == INT64_MAX) return BF_OK;
     if (status == BF_E_NAN) return bf_fail(context, status, "NaN in the values");
-    return bf_fail(context, status, "no value: the %s of no elements (result %lld)",
-                   s->selection->statistic == BF_STATISTIC_MEDIAN ? "median" : "quantile",
-                   (long long)(s->refused / 16));
+    return bf_select_refuse_empty(context, s->selection, s->refused / 16);
 }
 
 static bf_status select_with_plans(const bf_finder *finder, selecting *s, const int64_t *by) {
@@ -217,6 +222,7 @@ bf_status bf_cpu_select(bf_context *context, const bf_order_lines *lines,
     selecting s = {
         .lines = lines, .selection = selection, .results = results, .refused = INT64_MAX};
     bf_finder finder;
+    if (lines->dtype == BF_PAIR) return bf_order_select_pairs(context, lines, selection, results);
     int64_t *by = bf_plan_order(context, selection, lines->order);
     if (by == NULL) return BF_E_MEMORY;
     bf_environment environment = bf_environment_enter();

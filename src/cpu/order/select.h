@@ -131,6 +131,9 @@ void bf_wanted_settle(bf_wanted *wanted, int64_t nans);
 
 /* ---- select.c, top.c ------------------------------------------------------------------------- */
 
+/* Reports BF_E_EMPTY: this line has no elements. */
+bf_status bf_select_refuse_empty(bf_context *context, const bf_selection *selection, int64_t line);
+
 /* The backend's functions. */
 bf_status bf_cpu_select(bf_context *context, const bf_order_lines *lines,
                         const bf_selection *selection, void *results);

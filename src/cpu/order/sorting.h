@@ -113,7 +113,7 @@ bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype);
 /* Scratch memory: large pages where that saves more than clearing them costs. */
 void *bf_order_alloc(size_t bytes);
 
-/* --- line.c: the values of one line, by one thread or by all of a context --- */
+/* --- sort.c: the values of one line, by one thread or by all of a context --- */
 
 /* Bytes of scratch memory for a line of n elements. */
 size_t bf_order_line_bytes(const bf_sorter *s, int64_t n);
@@ -150,6 +150,19 @@ void bf_order_index(const bf_sorter *s, const char *from, int64_t n, char *to, c
                     char *scratch);
 bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
                               char *to, char *index, char *scratch);
+
+/* --- pairs.c: pairs, which no word holds: they are sorted, and neighbours compared --- */
+
+/* Does a pair equal the one before it? */
+static inline bool bf_order_same_pair(const char *pair) { return memcmp(pair - 16, pair, 16) == 0; }
+
+bf_status bf_order_unique_pairs(bf_context *context, const void *values, int64_t n, void *keys,
+                                void *counts, int64_t room, int64_t *different);
+bf_status bf_order_top_pairs(bf_context *context, const bf_order_lines *lines, int64_t k,
+                             void *values, void *index);
+/* The results of quantiles and medians are those of BF_I128. */
+bf_status bf_order_select_pairs(bf_context *context, const bf_order_lines *lines,
+                                const bf_selection *selection, void *results);
 
 /* --- take.c --- */
 

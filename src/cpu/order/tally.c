@@ -18,7 +18,7 @@ typedef struct tallying {
 /* The first pass: every element is counted. */
 static void count_all(const tallying *t, bf_tally *tally, const char *places, int64_t n) {
     const int bytes = bf_place_bytes(t->ranges->dtype), shift = t->ranges->shift[0];
-    uint64_t least = tally->least[0], most = tally->most[0];
+    uint64_t least = (uint64_t)tally->least[0], most = (uint64_t)tally->most[0];
     for (int64_t i = 0; i < n; i++) {
         const uint64_t place = bf_place_at(places, bytes, i);
         tally->words[place >> shift]++;
@@ -65,16 +65,45 @@ static bool tally_block(const tallying *t, bf_tally *tally, const char *x, int64
     return true;
 }
 
+/* The range that a place lies in, or -1. */
+static int range_of(const bf_ranges *r, bf_u128 place) {
+    int first = 0, end = r->count;
+    while (first < end) {
+        const int middle = (first + end) / 2;
+        if (r->lo[middle] <= place)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first > 0 && place - r->lo[first - 1] <= r->width[first - 1] ? first - 1 : -1;
+}
+
+static void tally_wide(const bf_ranges *r, bf_tally *tally, const char *x, int64_t n) {
+    for (int64_t k = 0; k < n; k++) {
+        bf_i128 element;
+        memcpy(&element, x + 16 * k, sizeof element);
+        const bf_u128 place = bf_place_of_i128(element);
+        const int i = range_of(r, place);
+        if (i < 0) continue;
+        if (place < tally->least[i]) tally->least[i] = place;
+        if (place > tally->most[i]) tally->most[i] = place;
+        bf_tally_count(r, tally, i, place);
+    }
+}
+
 static bf_status tally_piece(void *arg, int worker, int64_t first, int64_t n) {
     const tallying *t = arg;
     bf_tally *tally = &t->tallies[worker];
     char room[8192 + BF_KEEP_SLACK];
-    const int bytes = bf_dtype_bytes(t->ranges->dtype);
+    const int bytes = bf_number_bytes(t->ranges->dtype);
     const int64_t block = (int64_t)(sizeof room - BF_KEEP_SLACK) / 8;
     const char *x = t->values + first * bytes;
     for (int64_t m; n > 0; n -= m, x += m * bytes) {
         m = n < block ? n : block;
-        if (!tally_block(t, tally, x, m, room)) return BF_E_STATE;
+        if (bf_ranges_are_wide(t->ranges->dtype))
+            tally_wide(t->ranges, tally, x, m);
+        else if (!tally_block(t, tally, x, m, room))
+            return BF_E_STATE;
         tally->n += m;
     }
     return BF_OK;
@@ -92,7 +121,7 @@ static int open_tallies(const tallying *t, int workers) {
 }
 
 static bf_status share_pieces(bf_context *context, tallying *t, int workers, int64_t n) {
-    const int64_t bytes = n * bf_dtype_bytes(t->ranges->dtype);
+    const int64_t bytes = n * bf_number_bytes(t->ranges->dtype);
     workers = open_tallies(t, workers);
     bf_status status = bf_parallel_watched(context, workers, n, PIECE, bytes, tally_piece, t);
     for (int w = 1; status == BF_OK && w < workers; w++)
@@ -105,7 +134,8 @@ bf_status bf_cpu_tally(bf_context *context, const bf_ranges *ranges, const void 
     const int workers = bf_workers(context, n, PIECE_LEAST);
     tallying t = {.loops = context->cpu->isa->select, .ranges = ranges, .values = values};
     for (int i = 0; i < ranges->count; i++)
-        t.brackets[i] = (bf_bracket){ranges->lo[i], ranges->lo[i] + ranges->width[i]};
+        t.brackets[i] =
+            (bf_bracket){(uint64_t)ranges->lo[i], (uint64_t)(ranges->lo[i] + ranges->width[i])};
     t.tallies = bf_calloc((size_t)workers, sizeof *t.tallies);
     bf_status status = BF_E_MEMORY;
     if (t.tallies != NULL) {

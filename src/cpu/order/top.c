@@ -2,6 +2,7 @@
  * a threshold, from a sample and then from the candidates, holds off the others. Of many, the last
  * one's place is found first. */
 #include "cpu/order/select.h"
+#include "cpu/order/sorting.h"
 
 enum {
     ROOM = 8192,          /* candidates */
@@ -359,6 +360,7 @@ bf_status bf_cpu_top(bf_context *context, const bf_order_lines *lines, int64_t k
                      void *index) {
     bf_finder finder;
     topping t = {.lines = lines, .k = k, .values = values, .index = index};
+    if (lines->dtype == BF_PAIR) return bf_order_top_pairs(context, lines, k, values, index);
     if (!bf_finder_open(&finder, context)) return BF_E_MEMORY;
     t.workers = bf_workers_within(bf_line_workers(context, lines), sizeof *t.of);
     t.of = bf_alloc((size_t)t.workers * sizeof *t.of);

@@ -138,6 +138,8 @@ static bf_status find_unique(bf_context *context, unique *u, int64_t *different)
 
 bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
                         void *keys, void *counts, int64_t room, int64_t *different) {
+    if (dtype == BF_PAIR)
+        return bf_order_unique_pairs(context, values, n, keys, counts, room, different);
     unique u = {.s = bf_sorter_of_keys(context, dtype),
                 .values = values,
                 .n = n,

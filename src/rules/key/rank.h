@@ -7,6 +7,8 @@
 
 /* The bytes of a dtype that may be a key or a value; 0 for any other. */
 BF_RULE int bf_key_bytes(bf_dtype dtype) { return dtype == BF_PAIR ? 16 : bf_dtype_bytes(dtype); }
+/* The bytes of an element of any array: BF_I128, too, which few calls take. */
+BF_RULE int bf_element_bytes(bf_dtype dtype) { return dtype == BF_I128 ? 16 : bf_key_bytes(dtype); }
 
 /* ---- a BF_I128 as the pair that orders as it does -------------------------------------------- */
 

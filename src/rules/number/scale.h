@@ -9,6 +9,7 @@
 /* Whether elements of a dtype may have a scale. */
 BF_RULE bool bf_scale_valid(bf_dtype dtype, int scale) {
     const bool integers = dtype >= BF_I8 && dtype <= BF_U64;
+    if (dtype == BF_I128) return scale >= 0 && scale <= BF_SCALE_MOST_I128;
     return scale == 0 || (integers && scale > 0 && scale <= BF_SCALE_MOST);
 }
 

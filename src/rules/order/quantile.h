@@ -187,6 +187,35 @@ BF_RULE uint64_t bf_quantile_mix(bf_format f, bf_exact_float x, bf_exact_float y
     return scale == 0 ? bf_exact_round(f, x) : bf_exact_unscale(f, x, scale);
 }
 
+/* limbs += x * y * 2^position, with the sign given apart. */
+BF_RULE void bf_quantile_add_product(int64_t *limbs, int position, bf_u128 x, uint64_t y,
+                                     bool negative) {
+    bf_limbs_add_product(limbs, position, (uint64_t)x, y, negative);
+    bf_limbs_add_product(limbs, position + 64, (uint64_t)(x >> 64), y, negative);
+}
+
+/* (a * (1 - weight) + b * weight) / 10^scale for integers of 128 bits and a weight in [0, 1),
+ * rounded once to f. */
+BF_RULE uint64_t bf_quantile_mix_i128(bf_format f, bf_i128 a, bf_i128 b, double weight, int scale) {
+    int64_t limbs[BF_QUANTILE_LIMBS];
+    const bf_u128 x = a < 0 ? 0 - (bf_u128)a : (bf_u128)a, y = b < 0 ? 0 - (bf_u128)b : (bf_u128)b;
+    uint64_t bits;
+    bf_wide sum;
+    memcpy(&bits, &weight, sizeof bits);
+    const bf_exact_float w = bf_exact_decode(bf_format_f64(), bits);
+    BF_ROLLED
+    for (int i = 0; i < BF_QUANTILE_LIMBS; i++) limbs[i] = 0;
+    bf_quantile_add_product(limbs, -BF_QUANTILE_LEAST, x, 1, a < 0);
+    bf_quantile_add_product(limbs, w.exponent - BF_QUANTILE_LEAST, x, (uint64_t)w.m, a >= 0);
+    bf_quantile_add_product(limbs, w.exponent - BF_QUANTILE_LEAST, y, (uint64_t)w.m, b < 0);
+    const bool negative = bf_wide_from_band(&sum, limbs, BF_QUANTILE_LIMBS, BF_QUANTILE_LEAST);
+    if (sum.length == 0) return 0;
+    const bool rest = bf_wide_unscale(&sum, scale);
+    bf_leading r = bf_wide_leading(&sum);
+    r.sticky |= rest;
+    return bf_leading_round(f, negative, r);
+}
+
 /* What lies between two infinities, or one and a number: neither weight is 0. */
 BF_RULE uint64_t bf_quantile_of_infinities(bf_format from, bf_format to, uint64_t a, uint64_t b) {
     const bool opposite = bf_is_inf(from, a) && bf_is_inf(from, b) && a != b;
@@ -228,6 +257,23 @@ BF_RULE bf_quantile_value bf_quantile_make(bf_dtype dtype, bf_dtype to, int scal
         return bf_quantile_value_make(to, bf_quantile_of_infinities(from, f, a, b));
     return bf_quantile_value_make(to, bf_quantile_mix(f, bf_quantile_decode(dtype, a),
                                                       bf_quantile_decode(dtype, b), weight, scale));
+}
+
+/* The same of integers of 128 bits: a BF_I192 with the scale, or a BF_F64. */
+BF_RULE bf_value bf_quantile_make_i128(bf_i128 a, bf_i128 b, double weight, int scale) {
+    bf_value value;
+    memset(&value, 0, sizeof value);
+    if (weight == 0 || a == b) {
+        value.dtype = BF_I192;
+        value.scale = scale;
+        value.as.i192[0] = (uint64_t)a;
+        value.as.i192[1] = (uint64_t)(a >> 64);
+        value.as.i192[2] = a < 0 ? ~(uint64_t)0 : 0;
+    } else {
+        value.dtype = BF_F64;
+        value.as.u64 = bf_quantile_mix_i128(bf_format_f64(), a, b, weight, scale);
+    }
+    return value;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #define BF_RULES_ORDER_RANGES_H
 
 #include "rules/key/order.h"
+#include "rules/number/wide.h"
 
 enum {
     BF_RANGES_MOST = 64,     /* and as many ranks */
@@ -19,49 +20,61 @@ typedef struct bf_ranges {
     int count; /* of ranges: disjoint, ascending */
     int bits;  /* a range has 2^bits steps */
     bool collect;
-    uint64_t lo[BF_RANGES_MOST], width[BF_RANGES_MOST]; /* places lo to lo + width */
-    int shift[BF_RANGES_MOST];                          /* a step has 2^shift places */
+    bf_u128 lo[BF_RANGES_MOST], width[BF_RANGES_MOST]; /* places lo to lo + width */
+    int shift[BF_RANGES_MOST];                         /* a step has 2^shift places */
 } bf_ranges;
 
 typedef struct bf_tally {
-    int64_t n;                                            /* elements, in ranges or not */
-    int64_t used;                                         /* of words */
-    uint64_t least[BF_RANGES_MOST], most[BF_RANGES_MOST]; /* places in each range */
+    int64_t n;                                           /* elements, in ranges or not */
+    int64_t used;                                        /* of words */
+    bf_u128 least[BF_RANGES_MOST], most[BF_RANGES_MOST]; /* places in each range */
     uint64_t *words; /* BF_TALLY_WORDS of them; behind those used they are 0 */
 } bf_tally;
 
 /* The ranks that are wanted, ascending. */
 typedef struct bf_wants {
     int ranks;
-    int range[BF_RANGES_MOST];      /* that holds it; -1: its place is known */
-    int64_t rank[BF_RANGES_MOST];   /* among the elements in that range */
-    uint64_t place[BF_RANGES_MOST]; /* when it is known */
+    int range[BF_RANGES_MOST];     /* that holds it; -1: its place is known */
+    int64_t rank[BF_RANGES_MOST];  /* among the elements in that range */
+    bf_u128 place[BF_RANGES_MOST]; /* when it is known */
 } bf_wants;
+
+/* Places have 64 bits, or those of BF_I128 128. These are counted, never collected. */
+BF_RULE bool bf_ranges_are_wide(bf_dtype dtype) { return dtype == BF_I128; }
+
+/* The last place of a dtype. */
+BF_RULE bf_u128 bf_ranges_last(bf_dtype dtype) {
+    return ~(bf_u128)0 >> (128 - 8 * bf_number_bytes(dtype));
+}
+
+/* The place of an element of BF_I128. The other returns the element at a place. */
+BF_RULE bf_u128 bf_place_of_i128(bf_i128 x) { return (bf_u128)x ^ (bf_u128)1 << 127; }
+BF_RULE bf_i128 bf_i128_of_place(bf_u128 place) { return (bf_i128)(place ^ (bf_u128)1 << 127); }
 
 /* Makes a tally empty, whose words are 0. */
 BF_RULE void bf_tally_begin(const bf_ranges *ranges, bf_tally *tally) {
     tally->n = 0;
     tally->used = ranges->collect ? 0 : (int64_t)ranges->count << ranges->bits;
     for (int i = 0; i < BF_RANGES_MOST; i++) {
-        tally->least[i] = ~(uint64_t)0;
+        tally->least[i] = ~(bf_u128)0;
         tally->most[i] = 0;
     }
 }
 
 /* The first pass: one range of all places. */
 BF_RULE void bf_ranges_begin(bf_ranges *ranges, bf_dtype dtype) {
-    const int bits = 8 * bf_dtype_bytes(dtype);
+    const int bits = 8 * bf_number_bytes(dtype);
     memset(ranges, 0, sizeof *ranges);
     ranges->dtype = dtype;
     ranges->count = 1;
     ranges->bits = bits < BF_TALLY_BITS ? bits : BF_TALLY_BITS;
-    ranges->width[0] = ~(uint64_t)0 >> (64 - bits);
+    ranges->width[0] = bf_ranges_last(dtype);
     ranges->shift[0] = bits - ranges->bits;
 }
 
 /* Adds an element in range i to a tally of steps. */
-BF_RULE void bf_tally_count(const bf_ranges *ranges, bf_tally *tally, int i, uint64_t place) {
-    const uint64_t step = (place - ranges->lo[i]) >> ranges->shift[i];
+BF_RULE void bf_tally_count(const bf_ranges *ranges, bf_tally *tally, int i, bf_u128 place) {
+    const uint64_t step = (uint64_t)((place - ranges->lo[i]) >> ranges->shift[i]);
     tally->words[((uint64_t)i << ranges->bits) + step]++;
 }
 
@@ -85,14 +98,14 @@ BF_RULE bool bf_tally_merge(const bf_ranges *ranges, bf_tally *into, const bf_ta
 /* Finds a rank by the tally: the step [lo, hi] that holds it and its elements, among which it is
  * number *rank. Returns false if the tally has no such rank. */
 BF_RULE bool bf_tally_find(const bf_ranges *ranges, const bf_tally *tally, int i, int64_t *rank,
-                           uint64_t *lo, uint64_t *hi, int64_t *elements) {
+                           bf_u128 *lo, bf_u128 *hi, int64_t *elements) {
     const uint64_t *steps = tally->words + ((uint64_t)i << ranges->bits);
-    const uint64_t last = ranges->width[i] >> ranges->shift[i];
+    const uint64_t last = (uint64_t)(ranges->width[i] >> ranges->shift[i]);
     uint64_t step = 0;
     while (step <= last && *rank >= (int64_t)steps[step]) *rank -= (int64_t)steps[step++];
     if (step > last) return false;
-    const uint64_t before = step << ranges->shift[i], rest = ranges->width[i] - before;
-    const uint64_t width = ((uint64_t)1 << ranges->shift[i]) - 1;
+    const bf_u128 before = (bf_u128)step << ranges->shift[i], rest = ranges->width[i] - before;
+    const bf_u128 width = ((bf_u128)1 << ranges->shift[i]) - 1;
     *elements = (int64_t)steps[step];
     *lo = ranges->lo[i] + before;
     *hi = *lo + (width < rest ? width : rest);
@@ -107,7 +120,7 @@ BF_RULE bool bf_tally_find_collected(const bf_ranges *ranges, const bf_tally *ta
     for (int k = 0; k < wants->ranks; k++) {
         int64_t first = 0, end = tally->used;
         if (wants->range[k] < 0) continue;
-        const uint64_t lo = ranges->lo[wants->range[k]], width = ranges->width[wants->range[k]];
+        const bf_u128 lo = ranges->lo[wants->range[k]], width = ranges->width[wants->range[k]];
         while (first < end) {
             const int64_t middle = first + (end - first) / 2;
             if (tally->words[middle] < lo)
@@ -125,11 +138,11 @@ BF_RULE bool bf_tally_find_collected(const bf_ranges *ranges, const bf_tally *ta
 
 /* Gives the ranges of a pass their steps, for so many elements in all. */
 BF_RULE void bf_ranges_divide(bf_ranges *ranges, int64_t elements) {
-    ranges->collect = elements <= BF_TALLY_WORDS;
+    ranges->collect = elements <= BF_TALLY_WORDS && !bf_ranges_are_wide(ranges->dtype);
     ranges->bits = BF_TALLY_BITS_MOST;
     while ((int64_t)ranges->count << ranges->bits > BF_TALLY_WORDS) ranges->bits--;
     for (int i = 0; i < ranges->count; i++) {
-        const int length = bf_bit_length(ranges->width[i]);
+        const int length = bf_bit_length128(ranges->width[i]);
         ranges->shift[i] = length > ranges->bits ? length - ranges->bits : 0;
     }
 }
@@ -142,7 +155,7 @@ BF_RULE bool bf_ranges_next(const bf_ranges *ranges, const bf_tally *tally, bf_w
     memset(next, 0, sizeof *next);
     next->dtype = ranges->dtype;
     for (int k = 0; k < wants->ranks; k++) {
-        uint64_t lo, hi;
+        bf_u128 lo, hi;
         int64_t elements;
         if (wants->range[k] < 0) continue;
         if (!bf_tally_find(ranges, tally, wants->range[k], &wants->rank[k], &lo, &hi, &elements))
