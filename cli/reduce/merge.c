@@ -72,8 +72,8 @@ static int check_part(const part *first, const part *p) {
     fail(EXIT_DATA, p->file, "states do not match: this is of %s %s, %s of %s %s",
          bf_reduction_name(p->info.op), output_dtype(p->info.dtype, p->info.scale), first->file,
          bf_reduction_name(first->info.op), output_dtype(first->info.dtype, first->info.scale));
-    if (p->info.scale > 0 || first->info.scale > 0)
-        hint("--dtype f64 saves states of decimals as those of doubles");
+    if (p->info.op == first->info.op && (p->info.dtype == BF_F64) != (first->info.dtype == BF_F64))
+        hint("--dtype f64 saves states of text as those of doubles");
     return EXIT_DATA;
 }
 
