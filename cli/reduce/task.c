@@ -126,8 +126,17 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base) {
     return output_result(&t->output, &r);
 }
 
+/* Whether a state's places are those of all rows, though it did not take each. */
+static bool is_whole(const options *o, const bf_state *state) {
+    bf_state_info info = {.size = sizeof info};
+    return state && o->input.text.skip_nulls && o->input.first == 0 && o->input.count < 0 &&
+           bf_state_describe(state, &info) == BF_OK && reduce_is_ordered(info.op) &&
+           info.next != info.count;
+}
+
 int task_close(task *t, int code, bf_state *state) {
-    const statefile saved = {.state = state, .trailer = trailer_of(t->options)};
+    statefile saved = {.state = state, .trailer = trailer_of(t->options)};
+    saved.trailer.whole = t->whole || is_whole(t->options, state);
     if (code == EXIT_DONE && t->options->save && state)
         code = statefile_save(&t->save, &saved, t->context);
     if (code == EXIT_DONE) code = output_close(&t->output);

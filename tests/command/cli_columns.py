@@ -19,7 +19,7 @@ from ranks import ENVIRONMENT
 CASES = int(os.environ.get("BITFOLD_CASES", "60" if SHORT else "150"))
 SEED = int(os.environ.get("BITFOLD_SEED", "1"))
 # What the command does not do as it should yet.
-GAPS = {"order", "keys", "groups", "expressions", "roles", "json", "places"}
+GAPS = {"order", "keys", "groups", "expressions", "roles", "json"}
 LIMIT = least_memory()
 FOLDER = os.path.dirname(os.path.abspath(BITFOLD))
 RANKS = shutil.which("mpirun.openmpi") and os.path.exists(os.path.join(FOLDER, "bitfold-mpi.openmpi"))
@@ -498,8 +498,6 @@ class Columns(CommandTest):
 
     def states(self, case):
         name, op = self.r.choice(case.names), self.r.choice(VALUES)
-        if "places" in GAPS and case.nulls and op.startswith("arg"):
-            return
         parts, files, _ = self.parts(case, name)
         states = []
         for k, (part, file) in enumerate(zip(parts, files)):

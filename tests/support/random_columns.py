@@ -1,4 +1,6 @@
 """Random columns of text: each kind that a column can be of, in the forms that programs write."""
+
+
 def _integer(r, digits):
     """Of so many digits at most, of any size."""
     return r.randrange(-(10**digits) + 1, 10**digits) // 10 ** r.choice([0, 0, r.randrange(digits)])
