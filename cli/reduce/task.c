@@ -31,9 +31,10 @@ bool task_joins(const bf_state *a, const bf_state *b) {
 }
 
 bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other) {
-    const bf_state_info info = info_of(*state);
+    const bf_state_info info = info_of(*state), added = info_of(other);
+    const bool same = info.dtype == added.dtype && info.scale == added.scale;
     bf_state *wide = NULL;
-    if (info.dtype == BF_I128 || info.dtype == info_of(other).dtype) return BF_OK;
+    if (same || info.dtype == BF_I128) return BF_OK;
     bf_status st = bf_state_create(context, info.op, BF_I128, &wide);
     if (st == BF_OK) st = bf_state_merge(wide, *state);
     if (st == BF_OK && reduce_is_ordered(info.op)) st = bf_state_seek(wide, info.next);
