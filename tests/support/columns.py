@@ -185,6 +185,10 @@ class Column:
         self.dtype = self._dtype(values)
         self.is_text = self._is_text(there, split)
 
+    def doubles(self):
+        """What --dtype f64 makes of it."""
+        return Numbers([double(self.fields[i]) for i in self.rows], None, self.rows)
+
     @staticmethod
     def _scale(split):
         """The digits behind the point that hold all numbers; None: they are doubles."""
