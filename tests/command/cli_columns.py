@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from columns import Column, Numbers, Refused, key_of, rounded
+from columns import Column, Numbers, Refused, joined_keys, key_of, rounded
 from command import BITFOLD, SHORT, CommandTest, least_memory
 from quantiles import METHODS
 from random_columns import some_column
@@ -19,7 +19,7 @@ from ranks import ENVIRONMENT
 CASES = int(os.environ.get("BITFOLD_CASES", "60" if SHORT else "150"))
 SEED = int(os.environ.get("BITFOLD_SEED", "1"))
 # What the command does not do as it should yet.
-GAPS = {"order", "keys", "groups", "expressions", "roles", "json", "prod"}
+GAPS = {"order", "keys", "groups", "expressions", "roles", "json", "prod", "fractions"}
 LIMIT = least_memory()
 FOLDER = os.path.dirname(os.path.abspath(BITFOLD))
 RANKS = shutil.which("mpirun.openmpi") and os.path.exists(os.path.join(FOLDER, "bitfold-mpi.openmpi"))
@@ -39,7 +39,7 @@ class Case:
         self.kinds, self.columns = {}, {}
         for name in "xyz"[:columns]:
             self.kinds[name], fields = some_column(r, n, self.nulls)
-            self.columns[name] = Column(fields)
+            self.columns[name] = column_of(fields)
         self.names = list(self.columns)
         self.delimiter = r.choice([",", ",", "\t", ";"])
         self.end = r.choice(["\n", "\n", "\r\n", "\r"])
@@ -82,7 +82,15 @@ class Case:
 
 def is_wide(column):
     """Whether 64 bits do not hold its exact numbers."""
-    return not column.small
+    return not column.numbers.is_small()
+
+
+def is_wide_key(column):
+    return not column.key_numbers.is_small()
+
+
+def column_of(fields):
+    return Column(fields, as_written="fractions" not in GAPS)
 
 
 class Columns(CommandTest):
@@ -118,7 +126,7 @@ class Columns(CommandTest):
         """Options that change no result."""
         options = r.choice([[], ["-j1"], ["-j2"], ["-j8"]])
         options = options + r.choice([[], [], ["--isa", "generic"], ["--isa", "avx2"]])
-        if r.random() < 0.1:
+        if r.random() < (0.5 if len(self.table) > 1 << 20 else 0.1):
             options = ["-j2", "--memory", "%dM" % (LIMIT + r.choice([5, 20]))]
         return options
 
@@ -204,7 +212,7 @@ class Columns(CommandTest):
         self.seed, self.r = seed, random.Random(seed)
         r = self.r
         n = r.choice([1, 2, 5, 30, 30, 100, 300] + [2500] * (r.random() < 0.3)
-                     + [20000] * (r.random() < 0.05))
+                     + [20000] * (r.random() < 0.05) + [100000] * (CASES >= 1000 and r.random() < 0.08))
         case = Case(r, r.choice([1, 2, 2, 3]), n)
         self.table = case.text()
         self.json = case.json() if case.is_json() else None
@@ -247,7 +255,7 @@ class Columns(CommandTest):
         if x.scale != 0 or ("prod" in GAPS and (is_wide(case.columns[name]) or not plain)):
             return
         product = math.prod(x.values)
-        fits = -(2**127) <= product < 2**127
+        fits = -(2**127) <= product < 2 ** (128 if x.dtype() == "u64" else 127)
         self.on_column(case, name, ["prod"], "%d\n" % product if fits else Refused("not fit"))
 
     def describe(self, case):
@@ -263,7 +271,7 @@ class Columns(CommandTest):
     def infer(self, case):
         if {"order", "keys"} & GAPS:
             return
-        rows = [(name, case.columns[name].dtype) for name in case.names]
+        rows = [(name, case.columns[name].numbers.dtype()) for name in case.names]
 
         def want(code, out, errors, what):
             found = [tuple(line.split("\t")[1:3]) for line in out.splitlines()[1:]]
@@ -330,7 +338,7 @@ class Columns(CommandTest):
                     else (1,) if k == "nan" else (0, k) for k, column in zip(key, columns)]
 
         def show(k, column):
-            return "" if k is None else k if column.is_text else column.numbers.show(
+            return "" if k is None else k if column.is_text else column.key_numbers.show(
                 math.nan if k == "nan" else k)
 
         return [([show(k, c) for k, c in zip(key, columns)], rows)
@@ -340,12 +348,12 @@ class Columns(CommandTest):
         if column.is_text:
             return column.fields
         found = [None] * len(column.fields)
-        for i, x in zip(column.numbers.rows, column.numbers.values):
+        for i, x in zip(column.key_numbers.rows, column.key_numbers.values):
             found[i] = key_of(x)
         return found
 
     def key_names(self, case):
-        names = [name for name in case.names if "keys" not in GAPS or not is_wide(case.columns[name])]
+        names = [name for name in case.names if "keys" not in GAPS or not is_wide_key(case.columns[name])]
         if "json" in GAPS and self.json:
             names = [name for name in names if not case.columns[name].is_text]
         return self.r.sample(names, self.r.randrange(1, len(names) + 1))[:2] if names else []
@@ -395,7 +403,7 @@ class Columns(CommandTest):
     def aggregate(self, case, op, name, of):
         if op == "count":
             return len(of)
-        x = case.columns[name].numbers.take(set(of))
+        x = case.columns[name].numbers.take(of)
         if not x.values and op not in ("sum", "mean"):
             return ""
         return x.median() if op == "median" else x.value(op)
@@ -415,14 +423,14 @@ class Columns(CommandTest):
         if "roles" in GAPS and column.is_text:
             return False
         small = all(abs(x) < 2**63 for x in column.numbers.values if x == x)
-        return "expressions" not in GAPS or (small and column.small)
+        return "expressions" not in GAPS or (small and not is_wide(column))
 
     def compare(self, op, u, v):
         return {"<": u < v, ">": u > v, "<=": u <= v, ">=": u >= v, "==": u == v, "!=": u != v}[op]
 
     def pairs(self, x, y):
         """Of each row without a NULL its number, and both values: exact, or both doubles."""
-        exact = x.scale is not None and y.scale is not None
+        exact = None not in (x.numbers.scale, y.numbers.scale)
         values = []
         for column in x, y:
             numbers = column.numbers.fractions()
@@ -435,12 +443,13 @@ class Columns(CommandTest):
         of = self.r.choice(["sum", "min", "max", "mean", "argmax"])
         if not self.can_compute(x) or not self.can_compute(y):
             return
-        exact = x.scale is not None and y.scale is not None
+        exact = None not in (x.numbers.scale, y.numbers.scale)
         pairs = self.pairs(x, y)
         results = [u + v if op == "+" else u - v if op == "-" else u * v for _, u, v in pairs]
         may = False
         if exact:
-            scale = x.scale + y.scale if op == "*" else max(x.scale, y.scale)
+            scales = x.numbers.scale, y.numbers.scale
+            scale = sum(scales) if op == "*" else max(scales)
             units = [int(z * 10**scale) for z in results]
             most = max(map(abs, units), default=0)
             least = min(p for p in range(scale + 1) if all(u % 10 ** (scale - p) == 0 for u in units))
@@ -470,21 +479,21 @@ class Columns(CommandTest):
         other = Case(r, 1, r.choice([1, 5, 40]))
         shared = [f for f in case.columns[a].fields if f is not None]
         fields = [r.choice(shared) if shared and r.random() < 0.5 else f for f in other.columns["x"].fields]
-        other.columns["x"] = Column(fields)
+        other.columns["x"] = column_of(fields)
         other.delimiter, other.end = case.delimiter, r.choice(["\n", "\r\n"])
         other.tokens = case.tokens
-        other.columns["x"] = Column([None if f is None and not case.nulls else f or "5" for f in fields]
+        other.columns["x"] = column_of([None if f is None and not case.nulls else f or "5" for f in fields]
                                     if not case.nulls else fields)
         x, y = case.columns[a], other.columns["x"]
-        if "keys" in GAPS and (is_wide(x) or is_wide(y)):
+        if "keys" in GAPS and (is_wide_key(x) or is_wide_key(y)):
             return
         how = r.choice(HOWS)
-        as_text = x.is_text or y.is_text
+        keys, others = joined_keys(x, y)
         where = {}
-        for j, key in enumerate(y.keys(as_text)):
+        for j, key in enumerate(others):
             where.setdefault(key, []).append(j)
         rows = []
-        for i, key in enumerate(x.keys(as_text)):
+        for i, key in enumerate(keys):
             found = where.get(key, []) if key is not None else []
             if how == "inner" or (how == "left" and found):
                 rows += [(i, j) for j in found]
@@ -511,23 +520,24 @@ class Columns(CommandTest):
         bounds = list(zip([0] + cuts, cuts + [case.n]))
         parts, names = [], []
         for k, (first, end) in enumerate(bounds):
-            parts.append(Column(case.columns[name].fields[first:end]))
+            parts.append(column_of(case.columns[name].fields[first:end]))
             names.append(self.write("p%d.csv" % k, case.text(first, end)))
         self.texts = [case.text(first, end) for first, end in bounds]
         return parts, names, bounds
 
     def together(self, parts):
         """What all parts hold, as Numbers: exact if all are; None: they do not go together."""
-        if len({p.scale is None for p in parts}) == 2:
+        scales = [p.numbers.scale for p in parts]
+        if len({scale is None for scale in scales}) == 2:
             return None
         rows, before = [], 0
         for p in parts:
-            rows += [before + i for i in p.rows]
+            rows += [before + i for i in p.numbers.rows]
             before += len(p.fields)
-        if parts[0].scale is None:
+        if scales[0] is None:
             return Numbers([v for p in parts for v in p.numbers.values], None, rows)
-        scale = max(p.scale for p in parts)
-        return Numbers([v * 10 ** (scale - p.scale) for p in parts for v in p.numbers.values], scale, rows)
+        values = [v * 10 ** (max(scales) - scale) for p, scale in zip(parts, scales) for v in p.numbers.values]
+        return Numbers(values, max(scales), rows)
 
     def states(self, case):
         name, op = self.r.choice(case.names), self.r.choice(VALUES)

@@ -53,11 +53,28 @@ class Numbers:
         self.values, self.scale = values, scale
         self.rows = range(len(values)) if rows is None else rows
         self.nan = scale is None and any(x != x for x in values)
+        self.at = None  # the values by their rows
 
     def take(self, rows):
         """Those that are in these rows."""
-        kept = [(x, i) for x, i in zip(self.values, self.rows) if i in rows]
-        return Numbers([x for x, _ in kept], self.scale, [i for _, i in kept])
+        if self.at is None:
+            self.at = dict(zip(self.rows, self.values))
+        kept = [i for i in rows if i in self.at]
+        return Numbers([self.at[i] for i in kept], self.scale, kept)
+
+    def is_small(self):
+        """Whether they are doubles, or 64 bits hold them."""
+        signed = self.scale is None or all(-(2**63) <= x < 2**63 for x in self.values)
+        unsigned = self.scale == 0 and all(0 <= x < 2**64 for x in self.values)
+        return (signed or unsigned) and (self.scale or 0) <= 18
+
+    def dtype(self):
+        if self.scale is None:
+            return "f64"
+        if self.scale > 0:
+            return "decimal"
+        signed = all(-(2**63) <= x < 2**63 for x in self.values)
+        return "i64" if signed else "u64" if self.is_small() else "i128"
 
     def without_nans(self):
         kept = [(x, i) for x, i in zip(self.values, self.rows) if x == x]
@@ -164,81 +181,65 @@ def key_of(x):
     return x if isinstance(x, int) else "nan" if x != x else x + 0.0
 
 
-class Column:
-    """A column of fields, its type and its numbers."""
+def hold(fields, rows, fraction):
+    """The numbers in these fields, and what holds them exactly; else doubles. fraction: the most digits
+    of one that is no double's own print."""
+    split = [None if OTHER.match(f) else parts(f) for f in fields]
+    if not any(s is None or (s[1] < 0 and s[0] >= 10**fraction) or s[1] > WIDE_DIGITS for s in split):
+        scale = max([0] + [-exponent for _, exponent in split])
+        signs = [-1 if f[0] == "-" else 1 for f in fields]
+        if scale <= WIDE_DIGITS:
+            units = [sign * d * 10 ** (scale + e) for sign, (d, e) in zip(signs, split)]
+            if all(abs(x) < 10**WIDE_DIGITS for x in units):
+                return Numbers(units, scale, rows)
+    return Numbers([double(f) for f in fields], None, rows)
 
-    def __init__(self, fields):
+
+def is_no_key(field, exact):
+    """Whether a field makes its column text when that is a key: a code, or what no key holds."""
+    if OTHER.match(field):
+        return False
+    digits, exponent = parts(field)
+    if CODE.match(field) or len(str(digits)) + max(exponent, 0) > WIDE_DIGITS:
+        return True
+    if exact:
+        return False
+    x = double(field)
+    return x == 0 < digits if exponent < 0 else int(x) != int(Decimal(field))
+
+
+class Column:
+    """A column of fields: its numbers as values and as keys, and whether it is text as a key."""
+
+    def __init__(self, fields, as_written=True):
+        """as_written: of keys, fractions are what is written, however many digits they have."""
         self.fields = fields
-        there = [(i, f) for i, f in enumerate(fields) if f is not None]
-        self.rows = [i for i, _ in there]
-        split = [None if OTHER.match(f) else parts(f) for _, f in there]
-        self.scale = self._scale(split)
-        self.dtype = "f64"
-        if self.scale is None:
-            values = [double(f) for _, f in there]
-        else:
-            values = [self._units(f, *s) for (_, f), s in zip(there, split)]
-            if any(abs(x) >= 10**WIDE_DIGITS for x in values):
-                self.scale, values = None, [double(f) for _, f in there]
-        self.numbers = Numbers(values, self.scale, self.rows)
-        self.small = self._is_small(values)
-        self.dtype = self._dtype(values)
-        self.is_text = self._is_text(there, split)
+        there = [f for f in fields if f is not None]
+        rows = [i for i, f in enumerate(fields) if f is not None]
+        self.numbers = hold(there, rows, FRACTION_DIGITS)
+        self.key_numbers = hold(there, rows, WIDE_DIGITS) if as_written else self.numbers
+        self.is_text = any(is_no_key(f, self.key_numbers.scale is not None) for f in there)
 
     def doubles(self):
         """What --dtype f64 makes of it."""
-        return Numbers([double(self.fields[i]) for i in self.rows], None, self.rows)
+        return Numbers([double(self.fields[i]) for i in self.numbers.rows], None, self.numbers.rows)
 
-    @staticmethod
-    def _scale(split):
-        """The digits behind the point that hold all numbers; None: they are doubles."""
-        if any(s is None or (s[1] < 0 and s[0] >= 10**FRACTION_DIGITS) for s in split):
-            return None
-        scale = max([0] + [-exponent for _, exponent in split])
-        large = any(d and e > WIDE_DIGITS for d, e in split)
-        return None if scale > WIDE_DIGITS or large else scale
 
-    def _units(self, field, digits, exponent):
-        return (-1 if field[0] == "-" else 1) * digits * 10 ** (self.scale + exponent)
+def joined_keys(a, b):
+    """The keys of two columns that are compared: equal for equal ones, None for NULL."""
+    if a.is_text or b.is_text:
+        return [list(column.fields) for column in (a, b)]
+    exact = None not in (a.key_numbers.scale, b.key_numbers.scale)
+    return [_keys(column, exact) for column in (a, b)]
 
-    def _is_small(self, values):
-        """Whether 64 bits hold the numbers."""
-        if self.scale is None or self.scale > 18:
-            return self.scale is None
-        signed = all(-(2**63) <= x < 2**63 for x in values)
-        return signed or (self.scale == 0 and all(0 <= x < 2**64 for x in values))
 
-    def _dtype(self, values):
-        if self.scale is None:
-            return "f64"
-        if self.scale > 0:
-            return "decimal"
-        if not self.small:
-            return "i128"
-        return "i64" if all(-(2**63) <= x < 2**63 for x in values) else "u64"
-
-    def _is_text(self, there, split):
-        """Whether it is text when it is a key."""
-        if any(CODE.match(f) for _, f in there):
-            return True
-        if any(s and len(str(s[0])) + max(s[1], 0) > WIDE_DIGITS for s in split):
-            return True
-        return self.scale is None and any(
-            s and (double(f) == 0 < s[0] if s[1] < 0 else int(double(f)) != int(Decimal(f)))
-            for (_, f), s in zip(there, split))
-
-    def keys(self, as_text):
-        """What is equal for equal keys, of each row; None for NULL."""
-        if as_text:
-            return list(self.fields)
-        found = [None] * len(self.fields)
-        for i, x in zip(self.rows, self.numbers.values):
-            found[i] = self._key(x)
-        return found
-
-    def _key(self, x):
-        """Integers are what they are, fractions the nearest double: equal across columns."""
-        if self.scale is not None:
-            whole, rest = divmod(x, 10**self.scale)
-            return whole if rest == 0 else x / 10**self.scale
-        return "nan" if x != x else int(x) if math.isfinite(x) and x == int(x) else x
+def _keys(column, exact):
+    found = [None] * len(column.fields)
+    for i, x in zip(column.key_numbers.rows, column.key_numbers.fractions()):
+        if x != x:
+            found[i] = "nan"
+        elif exact or x in (math.inf, -math.inf) or x == int(x):
+            found[i] = x
+        else:
+            found[i] = rounded(x)  # beside doubles a fraction is the nearest one
+    return found
