@@ -13,7 +13,7 @@ import unittest
 from columns import Column, Numbers, Refused, joined_keys, key_of, rounded
 from command import BITFOLD, SHORT, CommandTest, least_memory
 from quantiles import METHODS
-from random_columns import some_column
+from random_columns import STYLES, dressed, some_column
 from ranks import ENVIRONMENT
 
 CASES = int(os.environ.get("BITFOLD_CASES", "60" if SHORT else "150"))
@@ -32,21 +32,26 @@ HOWS = ["inner", "left", "semi", "anti"]
 class Case:
     """A table of random columns and the numbers of its rows, and how it is written."""
 
-    def __init__(self, r, columns, n):
-        self.r, self.n = r, n
+    def __init__(self, r, columns, n, style=None):
+        self.r, self.n, self.style = r, n, style
         self.nulls = r.choice([0, 0, 0.02, 0.3])
         self.tokens = r.sample(["NA", "null", "-"], r.randrange(3)) if self.nulls else []
         self.kinds, self.columns = {}, {}
         for name in "xyz"[:columns]:
             self.kinds[name], fields = some_column(r, n, self.nulls)
-            self.columns[name] = column_of(fields)
+            self.columns[name] = self.column_of(fields)
         self.names = list(self.columns)
-        self.delimiter = r.choice([",", ",", "\t", ";"])
+        self.delimiter = r.choice([";"] if style else [",", ",", "\t", ";"])
         self.end = r.choice(["\n", "\n", "\r\n", "\r"])
         self.coding = r.choice(["utf-8"] * 6 + ["utf-8-sig", "utf-16"])
-        self.quotes = r.choice([0, 0, 0.2])
-        self.options = (["--null", ",".join(self.tokens)] if self.tokens else []) + ["--null-policy", "skip"]
-        self.options = self.options if self.nulls else []
+        self.quotes = r.choice([0, 0, 0.2]) if style != "blanks" else 0
+        self.form = STYLES[style] + (["--null", ",".join(self.tokens)] if self.tokens else [])
+        self.skip = ["--null-policy", "skip"] if self.nulls else []
+        self.options = self.form + self.skip
+
+    def column_of(self, fields):
+        texts = [dressed(self.r, self.style, field) for field in fields]
+        return column_of(fields, texts)
 
     def _field(self, field):
         if field is None:
@@ -56,7 +61,7 @@ class Case:
     def text(self, first=0, end=None, header=True):
         """Rows [first, end), each with its number in column i."""
         lines = [self.delimiter.join(self.names + ["i"])] if header else []
-        columns = [self.columns[name].fields[first:end] for name in self.names]
+        columns = [self.columns[name].texts[first:end] for name in self.names]
         for i, row in enumerate(zip(*columns), first):
             lines.append(self.delimiter.join([self._field(f) for f in row] + [str(i)]))
         return (self.end.join(lines) + self.end).encode(self.coding)
@@ -70,6 +75,8 @@ class Case:
         return "".join(lines).encode()
 
     def is_json(self):
+        if self.style:
+            return False
         try:
             for column in self.columns.values():
                 for field in column.fields:
@@ -89,8 +96,8 @@ def is_wide_key(column):
     return not column.key_numbers.is_small()
 
 
-def column_of(fields):
-    return Column(fields, as_written="fractions" not in GAPS)
+def column_of(fields, texts=None):
+    return Column(fields, "fractions" not in GAPS, texts)
 
 
 class Columns(CommandTest):
@@ -157,7 +164,7 @@ class Columns(CommandTest):
         r = self.r
         if self.json and r.random() < 0.5:
             text, name, form = self.json, "t.jsonl", ["--format", "jsonl"]
-            options = case.options[-2:] if case.nulls else []
+            options = case.skip
         else:
             text, name, form, options = self.table, "t.csv", [], case.options
         if r.random() < 0.5:
@@ -175,14 +182,14 @@ class Columns(CommandTest):
 
     def on_column(self, case, name, arguments, want):
         """On a column of the table by its name or number, or on one in a file of its own."""
-        fields = case.columns[name].fields
-        if None not in fields and self.r.random() < 0.3:
+        fields = case.columns[name].texts
+        if None not in fields and case.style != "blanks" and self.r.random() < 0.3:
             text = case.end.join(map(case._field, fields)) + self.r.choice(["", case.end])
             self.texts = [text.encode(case.coding)]
             files, data = [self.write("c.txt", self.texts[0])], None
             if self.r.random() < 0.5:
                 files, data = [], self.texts[0]
-            self.check([*arguments, *self.running(self.r), *files], want, data)
+            self.check([*arguments, *case.form, *self.running(self.r), *files], want, data)
             self.texts = [self.table]
         else:
             column = self.r.choice([["--column", name], ["--header", "--column", case.names.index(name) + 1]])
@@ -213,7 +220,7 @@ class Columns(CommandTest):
         r = self.r
         n = r.choice([1, 2, 5, 30, 30, 100, 300] + [2500] * (r.random() < 0.3)
                      + [20000] * (r.random() < 0.05) + [100000] * (CASES >= 1000 and r.random() < 0.08))
-        case = Case(r, r.choice([1, 2, 2, 3]), n)
+        case = Case(r, r.choice([1, 2, 2, 3]), n, r.choice([*STYLES] + [None] * 9))
         self.table = case.text()
         self.json = case.json() if case.is_json() else None
         self.texts = [self.table]
@@ -252,7 +259,7 @@ class Columns(CommandTest):
         name = self.r.choice(case.names)
         x = case.columns[name].numbers
         plain = all(f is None or f.lstrip("+-").isdigit() for f in case.columns[name].fields)
-        if x.scale != 0 or ("prod" in GAPS and (is_wide(case.columns[name]) or not plain)):
+        if x.scale != 0 or case.nulls or ("prod" in GAPS and (is_wide(case.columns[name]) or not plain)):
             return
         product = math.prod(x.values)
         fits = -(2**127) <= product < 2 ** (128 if x.dtype() == "u64" else 127)
@@ -346,7 +353,7 @@ class Columns(CommandTest):
 
     def group_keys(self, column):
         if column.is_text:
-            return column.fields
+            return column.texts
         found = [None] * len(column.fields)
         for i, x in zip(column.key_numbers.rows, column.key_numbers.values):
             found[i] = key_of(x)
@@ -476,14 +483,12 @@ class Columns(CommandTest):
         """With a table of other columns, some of whose keys are those of this one."""
         r = self.r
         a = r.choice(case.names)
-        other = Case(r, 1, r.choice([1, 5, 40]))
+        other = Case(r, 1, r.choice([1, 5, 40]), case.style)
         shared = [f for f in case.columns[a].fields if f is not None]
         fields = [r.choice(shared) if shared and r.random() < 0.5 else f for f in other.columns["x"].fields]
-        other.columns["x"] = column_of(fields)
+        other.columns["x"] = other.column_of(fields if case.nulls else [f or "5" for f in fields])
         other.delimiter, other.end = case.delimiter, r.choice(["\n", "\r\n"])
         other.tokens = case.tokens
-        other.columns["x"] = column_of([None if f is None and not case.nulls else f or "5" for f in fields]
-                                    if not case.nulls else fields)
         x, y = case.columns[a], other.columns["x"]
         if "keys" in GAPS and (is_wide_key(x) or is_wide_key(y)):
             return
@@ -503,12 +508,11 @@ class Columns(CommandTest):
                 rows.append((i,))
         first, second = self.write("x.csv", self.table), self.write("y.csv", other.text())
         self.texts = [self.table, other.text()]
-        null = case.options[:-2]
         take = "a.i,b.i" if how in ("inner", "left") else "i"
         data = None
         if r.random() < 0.3:
             first, data = "-", self.table
-        self.check(["join", first, second, "--on", "%s=x" % a, "--how", how, "--take", take, *null,
+        self.check(["join", first, second, "--on", "%s=x" % a, "--how", how, "--take", take, *case.form,
                     *self.running(r)], self.lines(rows), data)
         self.texts = [self.table]
 
@@ -520,7 +524,7 @@ class Columns(CommandTest):
         bounds = list(zip([0] + cuts, cuts + [case.n]))
         parts, names = [], []
         for k, (first, end) in enumerate(bounds):
-            parts.append(column_of(case.columns[name].fields[first:end]))
+            parts.append(column_of(case.columns[name].fields[first:end]))  # of values alone
             names.append(self.write("p%d.csv" % k, case.text(first, end)))
         self.texts = [case.text(first, end) for first, end in bounds]
         return parts, names, bounds

@@ -211,9 +211,10 @@ def is_no_key(field, exact):
 class Column:
     """A column of fields: its numbers as values and as keys, and whether it is text as a key."""
 
-    def __init__(self, fields, as_written=True):
-        """as_written: of keys, fractions are what is written, however many digits they have."""
-        self.fields = fields
+    def __init__(self, fields, as_written=True, texts=None):
+        """as_written: of keys, fractions are what is written, however many digits they have. texts: the
+        fields as they are in the file, if the numbers have another form there."""
+        self.fields, self.texts = fields, texts or fields
         there = [f for f in fields if f is not None]
         rows = [i for i, f in enumerate(fields) if f is not None]
         self.numbers = hold(there, rows, FRACTION_DIGITS)
@@ -228,7 +229,7 @@ class Column:
 def joined_keys(a, b):
     """The keys of two columns that are compared: equal for equal ones, None for NULL."""
     if a.is_text or b.is_text:
-        return [list(column.fields) for column in (a, b)]
+        return [list(column.texts) for column in (a, b)]
     exact = None not in (a.key_numbers.scale, b.key_numbers.scale)
     return [_keys(column, exact) for column in (a, b)]
 

@@ -78,3 +78,20 @@ def some_column(r, n, nulls, leave_out=()):
     late = r.randrange(1000, n + 1) if early != name else 0
     fields = [_signed(r, kinds[name if i >= late else early]()) for i in range(n)]
     return name, [None if r.random() < nulls else f for f in fields]
+
+
+STYLES = {None: [], "comma": ["--decimal", ","], "thousands": ["--decimal", ",", "--thousands", "."],
+          "blanks": []}  # and the options for them
+
+
+def dressed(r, style, field):
+    """A field in another form."""
+    if field is None or style is None or "x" in field.lower():
+        return field
+    if style == "blanks":
+        return r.choice(["", "", " ", "  "]) + field + r.choice(["", "", " "])
+    whole, point, fraction = field.partition(".")
+    digits = whole.lstrip("+-")
+    if style == "thousands" and len(digits) > 3 and digits.isdigit() and digits[0] != "0" and r.random() < 0.7:
+        whole = whole[: len(whole) - len(digits)] + "{:,}".format(int(digits)).replace(",", ".")
+    return whole + ("," if point else "") + fraction
