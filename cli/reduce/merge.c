@@ -72,8 +72,8 @@ static int check_part(const part *first, const part *p) {
     fail(EXIT_DATA, p->file, "states do not match: this is of %s %s, %s of %s %s",
          bf_reduction_name(p->info.op), output_dtype(p->info.dtype, p->info.scale), first->file,
          bf_reduction_name(first->info.op), output_dtype(first->info.dtype, first->info.scale));
-    if (p->info.scale > 0 || first->info.scale > 0)
-        hint("--dtype f64 saves states of decimals as those of doubles");
+    if (p->info.op == first->info.op && (p->info.dtype == BF_F64) != (first->info.dtype == BF_F64))
+        hint("--dtype f64 saves states of text as those of doubles");
     return EXIT_DATA;
 }
 
@@ -123,14 +123,15 @@ static int load_parts(task *t, part *parts) {
     return EXIT_DONE;
 }
 
-/* Whether ordered states are of several wholes: all that are not empty begin at 0. */
+/* Whether ordered states are of several wholes: all that have places begin at 0. */
 static bool are_wholes(const part *parts, int n) {
     int some = 0;
     for (int i = 0; i < n; i++) {
         const bf_state_info *info = &parts[i].info;
+        const bool whole = info->next == info->count || parts[i].saved.trailer.whole;
         if (!parts[i].saved.state || !reduce_is_ordered(info->op)) return false;
-        if (info->count > 0 && info->next != info->count) return false;
-        some += info->count > 0;
+        if (info->count > 0 && !whole) return false;
+        some += whole && info->next > 0;
     }
     return some > 1;
 }
@@ -205,6 +206,7 @@ static int merge_parts(task *t, part *parts, int n, bool wholes) {
         bf_status st = into->groups ? match_scales(into, from) : BF_OK;
         if (st == BF_OK) st = merge_part(into, from, wholes);
         if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);
+        into->trailer.whole = wholes && (into->trailer.whole || from->trailer.whole);
     }
     return EXIT_DONE;
 }
@@ -294,7 +296,7 @@ static int take_trailers(options *o, part *parts, int n) {
 static void tell_index(const part *parts, int64_t index, const char *what) {
     int64_t at = index;
     if (index < 0) return;
-    for (; at >= parts->info.count; parts++) at -= parts->info.count;
+    for (; at >= parts->info.next; parts++) at -= parts->info.next;
     inform(parts->file, "its element %lld is the %s: element %lld of all", (long long)at, what,
            (long long)index);
 }
@@ -358,6 +360,7 @@ static int run_merge(task *t, options *o, part *parts) {
     if (code == EXIT_DONE) code = take_trailers(o, parts, o->file_count);
     const bool wholes = code == EXIT_DONE && are_wholes(parts, o->file_count);
     if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count, wholes);
+    t->whole = parts[0].saved.trailer.whole;
     if (code == EXIT_DONE)
         code = retract_parts(t, &parts[0], parts + o->file_count, o->minus_count);
     const char *file = count_parts(o) == 1 ? o->files[0] : "total";

@@ -31,9 +31,10 @@ bool task_joins(const bf_state *a, const bf_state *b) {
 }
 
 bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other) {
-    const bf_state_info info = info_of(*state);
+    const bf_state_info info = info_of(*state), added = info_of(other);
+    const bool same = info.dtype == added.dtype && info.scale == added.scale;
     bf_state *wide = NULL;
-    if (info.dtype == BF_I128 || info.dtype == info_of(other).dtype) return BF_OK;
+    if (same || info.dtype == BF_I128) return BF_OK;
     bf_status st = bf_state_create(context, info.op, BF_I128, &wide);
     if (st == BF_OK) st = bf_state_merge(wide, *state);
     if (st == BF_OK && reduce_is_ordered(info.op)) st = bf_state_seek(wide, info.next);
@@ -126,8 +127,17 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base) {
     return output_result(&t->output, &r);
 }
 
+/* Whether a state's places are those of all rows, though it did not take each. */
+static bool is_whole(const options *o, const bf_state *state) {
+    bf_state_info info = {.size = sizeof info};
+    return state && o->input.text.skip_nulls && o->input.first == 0 && o->input.count < 0 &&
+           bf_state_describe(state, &info) == BF_OK && reduce_is_ordered(info.op) &&
+           info.next != info.count;
+}
+
 int task_close(task *t, int code, bf_state *state) {
-    const statefile saved = {.state = state, .trailer = trailer_of(t->options)};
+    statefile saved = {.state = state, .trailer = trailer_of(t->options)};
+    saved.trailer.whole = t->whole || is_whole(t->options, state);
     if (code == EXIT_DONE && t->options->save && state)
         code = statefile_save(&t->save, &saved, t->context);
     if (code == EXIT_DONE) code = output_close(&t->output);

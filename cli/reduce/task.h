@@ -16,6 +16,7 @@ typedef struct task {
     work work;
     int64_t bytes; /* read by the last task_reduce, and the threads that it used */
     int threads;
+    bool whole; /* the state to save is, as a trailer says */
 } task;
 
 /* names: several results are to come. Output files are opened now, so that a place that cannot be
@@ -23,7 +24,8 @@ typedef struct task {
 int task_open(task *t, const options *o, bool names);
 
 /* Whether two states of one op can be merged: their dtypes are one, or both of integers. Then
- * task_widen makes the first one that takes the other: i128, if they are not one. */
+ * task_widen makes the first one that takes the other: i128, if they are not one, or not of one
+ * scale. */
 bool task_joins(const bf_state *a, const bf_state *b);
 bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other);
 

@@ -4,8 +4,9 @@
 
 /* Bytes: the version, the NaN policy, the output dtype, ddof, the overflow policy, how many columns
  * there are, the columns (255: the number of rows), the text of --empty. Of decimals, in version 2,
- * there are scales behind the columns: of the keys, and of each aggregate. */
-enum { VERSION = 1, SCALED = 2, COLUMNS_AT = 5, HEAD = 6, ROWS = 255 };
+ * there are scales behind the columns: of the keys, and of each aggregate. Version 3 says that the
+ * state is `whole`. */
+enum { VERSION = 1, SCALED = 2, WHOLE = 3, COLUMNS_AT = 5, HEAD = 6, ROWS = 255 };
 enum { SCALES = 1 + OPTIONS_AGGREGATES };
 
 trailer trailer_of(const options *o) {
@@ -24,7 +25,7 @@ static bool is_default(const trailer *t) {
     const bf_reduce_options *r = &t->rules;
     return r->nan == BF_NAN_PROPAGATE && r->out_dtype == BF_NONE && r->ddof == 0 &&
            r->overflow == BF_OVERFLOW_ERROR && t->columns == 0 && t->empty[0] == '\0' &&
-           !has_scales(t);
+           !has_scales(t) && !t->whole;
 }
 
 size_t trailer_put(const trailer *t, unsigned char bytes[TRAILER_MOST]) {
@@ -32,9 +33,10 @@ size_t trailer_put(const trailer *t, unsigned char bytes[TRAILER_MOST]) {
     const size_t text = strlen(t->empty);
     if (is_default(t)) return 0;
     const size_t scales = has_scales(t) ? SCALES : 0;
-    const unsigned char head[HEAD] = {scales > 0 ? SCALED : VERSION, (unsigned char)r->nan,
-                                      (unsigned char)r->out_dtype,   (unsigned char)r->ddof,
-                                      (unsigned char)r->overflow,    (unsigned char)t->columns};
+    const int version = scales > 0 ? SCALED : t->whole ? WHOLE : VERSION;
+    const unsigned char head[HEAD] = {(unsigned char)version,      (unsigned char)r->nan,
+                                      (unsigned char)r->out_dtype, (unsigned char)r->ddof,
+                                      (unsigned char)r->overflow,  (unsigned char)t->columns};
     memcpy(bytes, head, HEAD);
     for (int i = 0; i < t->columns; i++)
         bytes[HEAD + i] = t->which[i] < 0 ? ROWS : (unsigned char)t->which[i];
@@ -65,8 +67,9 @@ static bool get_scales(trailer *t, const unsigned char *bytes) {
 bool trailer_get(trailer *t, const unsigned char *bytes, size_t n) {
     *t = (trailer){.rules.size = sizeof t->rules};
     if (n == 0) return true;
-    if (n < HEAD || (bytes[0] != VERSION && bytes[0] != SCALED) || !get_rules(&t->rules, bytes))
+    if (n < HEAD || bytes[0] < VERSION || bytes[0] > WHOLE || !get_rules(&t->rules, bytes))
         return false;
+    t->whole = bytes[0] == WHOLE;
     const size_t scales = bytes[0] == SCALED ? SCALES : 0, columns = bytes[COLUMNS_AT];
     const size_t text = n - HEAD - columns - scales;
     if (columns > OPTIONS_AGGREGATES || columns + scales > n - HEAD || text >= TRAILER_EMPTY)

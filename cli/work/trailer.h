@@ -9,7 +9,8 @@ enum { TRAILER_EMPTY = 64, TRAILER_MOST = 16 + 2 * OPTIONS_AGGREGATES + TRAILER_
 
 typedef struct trailer {
     bf_reduce_options rules;
-    int columns;                           /* that groups are shown in; 0: they are counts */
+    bool whole;  /* the state has places from 0 on, of every row of its files: some are NULL */
+    int columns; /* that groups are shown in; 0: they are counts */
     signed char which[OPTIONS_AGGREGATES]; /* the aggregate that each is; -1: the number of rows */
     unsigned char key_scale;               /* of groups: that of their keys, */
     unsigned char scales[OPTIONS_AGGREGATES]; /* and of each aggregate's values */

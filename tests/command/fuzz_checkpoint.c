@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bf_context *context;
     rows r;
     const input in = {.count = -1, .dtype = BF_NONE};
-    const rows_options how = {.threads = 1};
+    const rows_options how = {.threads = 1, .digits = size % 2 ? BF_SCALE_MOST_I128 : 0};
     char name[] = "checkpoint";
     report_hold(true);
     if (checkpoint_open(&reader, data, size)) require(!reader.bad && reader.at <= reader.end);

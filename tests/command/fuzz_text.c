@@ -1,16 +1,21 @@
 /* Any bytes at all as text: the reader stays inside them, agrees with itself however the text is
  * cut, and with the C library on what the numbers are.
  *
- * The first byte chooses the options, the rest is the text. */
+ * The first bytes choose the options, the rest is the text. */
 #define _GNU_SOURCE /* memfd_create */
 #include "cli/text/input.h"
+#include "cli/text/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Bytes of options: of fields, of keys and the dialect, of how integers are held. */
+enum { FIELDS, DIALECT, UNITS, CHOICES };
 
 static void require(bool condition) {
     if (!condition) abort();
@@ -74,20 +79,35 @@ static double digest(const text_rows *rows, int64_t i) {
     return hash;
 }
 
-/* Integers of 128 bits are the numbers that were read, if these have no fraction. */
-static void check_wide(const text_rows *rows) {
-    const text_column *c = &rows->columns[0];
+/* units * 10^-scale, as the C library reads it. */
+static double number_of(text_i128 units, int scale) {
+    char text[64], *at = text + 48;
+    snprintf(at, 16, "e-%d", scale);
+    unsigned __int128 left = units < 0 ? 0 - (unsigned __int128)units : (unsigned __int128)units;
+    do *--at = (char)('0' + (int)(left % 10));
+    while ((left /= 10) > 0);
+    if (units < 0) *--at = '-';
+    return strtod(at, NULL);
+}
+
+/* Integers in units of 10^-scale are the numbers that were read, if all are held. */
+static void check_units(const text_column *c, int64_t n) {
     const text_i128 *const wide = c->wide;
-    const bool held = wide && c->floats && c->can & CAN_I128 && c->scale == 0 && c->deepest == 0;
-    for (int64_t i = 0; held && i < rows->n; i++)
-        check_double((double)wide[i], ((const double *)c->floats)[i] + 0.0);
+    const int64_t *const narrow = c->integers;
+    const unsigned can = c->is_wide ? CAN_I128 : CAN_I64;
+    const bool held =
+        (c->is_wide ? c->wide : c->integers) && c->can & can && c->deepest <= c->scale;
+    for (int64_t i = 0; held && c->floats && i < n; i++)
+        require(number_of(c->is_wide ? wide[i] : narrow[i], c->scale) ==
+                ((const double *)c->floats)[i]);
 }
 
 static void append(reading *x, const text_input *t, const text_rows *rows, int64_t size) {
     const int last = text_candidates(&t->layout) - 1;
     require(x->n + rows->n <= size);
     if (rows->n == 0) return;
-    check_wide(rows);
+    for (int k = 0; k < rows->count && t->layout.dtype == BF_NONE; k++)
+        if (text_has_numbers(rows, &t->layout, k)) check_units(&rows->columns[k], rows->n);
     if (rows->special)
         for (int64_t i = 0; i < rows->n; i++) x->numbers[x->n + i] = digest(rows, i);
     else if (text_candidate(&t->layout, last) == BF_F64)
@@ -119,8 +139,8 @@ static unsigned char form_of(const text_layout *l, int k) {
 }
 
 /* Reads all rows: of a file in parts of `step` bytes, of a stream (step 0) as they come. */
-static reading read_all(text_input *t, int64_t step, text_selection *selection, const char *text,
-                        int64_t size) {
+static reading read_all(text_input *t, int64_t step, text_selection *selection, uint8_t units,
+                        const char *text, int64_t size) {
     static unsigned char forms[1 << 17];
     text_rows rows;
     text_piece piece = {.buffer = NULL};
@@ -131,8 +151,8 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
     require(x.numbers != NULL && text_rows_open(&rows, &t->layout, forms));
     t->layout.digits = BF_SCALE_MOST_I128;
     for (int k = 0; k < t->layout.columns; k++) {
-        rows.columns[k].is_wide = size & 1;
-        rows.columns[k].scale = size & 2 ? (int)(size % (BF_SCALE_MOST_I128 + 1)) : 0;
+        rows.columns[k].is_wide = units >= 128;
+        rows.columns[k].scale = units % 64 % (BF_SCALE_MOST_I128 + 1);
     }
     if (step > 0) {
         free(t->first.buffer); /* it is of another size */
@@ -161,7 +181,7 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
 }
 
 /* The same text as a stream. */
-static void check_stream(const text_options *options, int file, const reading *all,
+static void check_stream(const text_options *options, int file, const reading *all, uint8_t units,
                          const char *text, int64_t size) {
     text_input input;
     text_refusal refusal = {.line = 0};
@@ -169,7 +189,7 @@ static void check_stream(const text_options *options, int file, const reading *a
     require(lseek(file, 0, SEEK_SET) == 0);
     tape_open(&from, file, NULL);
     require(text_open_stream(&input, options, &from, "", 0, 4096, &refusal) == TEXT_OK);
-    const reading x = read_all(&input, 0, NULL, text, size);
+    const reading x = read_all(&input, 0, NULL, units, text, size);
     require(x.refused == all->refused && (x.n == all->n || x.refused));
     for (int64_t k = 0; k < x.n && !x.refused; k++) check_double(x.numbers[k], all->numbers[k]);
     free(x.numbers);
@@ -177,16 +197,19 @@ static void check_stream(const text_options *options, int file, const reading *a
     tape_close(&from);
 }
 
-/* The bytes as a text with comments and escapes, which is decoded. All of them can be read, or one
- * row or byte is refused. */
-static void check_decoded(const text_options *plain, int file) {
+/* The bytes as a text in a dialect, which is decoded. All of them can be read, or one row or byte
+ * is refused. */
+static void check_decoded(const text_options *plain, uint8_t choice, int file) {
     text_options options = *plain;
     text_input input = {.fd = -1};
     text_refusal refusal = {.line = 0};
     text_piece piece = {.buffer = NULL};
     tape from;
     options.gaps = true;
-    options.dialect = (text_dialect){.comment = '#', .escape = options.json ? '\0' : '\\'};
+    options.dialect = (text_dialect){.encoding = (enum text_encoding)(choice % 4),
+                                     .skip = choice / 4 % 2,
+                                     .comment = choice / 8 % 2 ? '#' : '\0',
+                                     .escape = choice / 16 % 2 && !options.json ? '\\' : '\0'};
     require(lseek(file, 0, SEEK_SET) == 0);
     tape_open(&from, file, NULL);
     require(tape_decode(&from, &options, "", 0, false, NULL));
@@ -215,20 +238,20 @@ static void check_decoded(const text_options *plain, int file) {
 }
 
 /* However it is cut, the text has the same rows; those selected are some of them. */
-static void check_parts(text_input *t, const text_options *options, const char *text,
+static void check_parts(text_input *t, const text_options *options, uint8_t units, const char *text,
                         int64_t size) {
     const int64_t steps[] = {size + 1, size / 2 + 1, 1};
-    const reading all = read_all(t, steps[0], NULL, text, size);
+    const reading all = read_all(t, steps[0], NULL, units, text, size);
     for (int i = 1; i < (size < 4096 ? 3 : 2); i++) {
-        const reading x = read_all(t, steps[i], NULL, text, size);
+        const reading x = read_all(t, steps[i], NULL, units, text, size);
         require(x.refused == all.refused && (x.n == all.n || x.refused));
         for (int64_t k = 0; k < x.n && !x.refused; k++) check_double(x.numbers[k], all.numbers[k]);
         free(x.numbers);
     }
-    check_stream(options, t->fd, &all, text, size);
+    check_stream(options, t->fd, &all, units, text, size);
     if (!all.refused && all.n > 0) {
         text_selection some = {all.n / 2, 1};
-        const reading x = read_all(t, steps[1], &some, text, size);
+        const reading x = read_all(t, steps[1], &some, units, text, size);
         require(!x.refused && x.n == 1 && some.skip == 0 && some.left == 0);
         check_double(x.numbers[0], all.numbers[all.n / 2]);
         free(x.numbers);
@@ -236,7 +259,7 @@ static void check_parts(text_input *t, const text_options *options, const char *
     free(all.numbers);
 }
 
-static text_options options_of(uint8_t choice) {
+static text_options options_of(uint8_t choice, uint8_t keys) {
     static const char *const columns[] = {NULL, "1", "2", "a", "2,1", "3,b,1", NULL, "4"};
     static const char delimiters[] = {'\0', ',', ' ', '\t'};
     static const bf_dtype dtypes[] = {BF_NONE, BF_F64, BF_F16, BF_I16};
@@ -245,6 +268,10 @@ static text_options options_of(uint8_t choice) {
         .columns = columns[choice % 8],
         .strings = strings && choice / 8 % 2 ? "2,1" : NULL,
         .keys = strings && choice / 16 % 2 ? "1" : NULL,
+        .text = keys / 32 % 4 == 1 ? "1" : NULL,
+        .number = keys / 32 % 4 == 2 ? "1,2" : NULL,
+        .counted = keys / 32 % 4 >= 2,
+        .keyed = keys / 32 % 4 == 3,
         .nulls = strings ? "x,7" : NULL,
         .skip_nulls = strings && choice / 32 % 2,
         .lax = strings && choice / 64 % 2,
@@ -257,23 +284,23 @@ static text_options options_of(uint8_t choice) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size < 2 || size > 65536) return 0;
-    const text_options options = options_of(data[0]);
-    const int64_t length = (int64_t)size - 1;
-    const char *text = (const char *)data + 1;
+    if (size <= CHOICES || size > 65536) return 0;
+    const text_options options = options_of(data[FIELDS], data[DIALECT]);
+    const int64_t length = (int64_t)size - CHOICES;
+    const char *text = (const char *)data + CHOICES;
     const int file = memfd_create("text", MFD_CLOEXEC);
-    require(file >= 0 && write(file, text, size - 1) == (ssize_t)length);
-    check_token(text, size - 1);
+    require(file >= 0 && write(file, text, (size_t)length) == (ssize_t)length);
+    check_token(text, (size_t)length);
     text_input input;
     text_refusal refusal = {.line = 0};
     const text_status st = text_open_file(&input, &options, file, 0, length, 4096, &refusal);
     require(st == TEXT_OK || st == TEXT_REFUSED);
     if (st == TEXT_OK)
-        check_parts(&input, &options, text, length);
+        check_parts(&input, &options, data[UNITS], text, length);
     else
         check_refusal(&refusal, text, length);
     text_close(&input);
-    check_decoded(&options, file);
+    check_decoded(&options, data[DIALECT], file);
     close(file);
     return 0;
 }

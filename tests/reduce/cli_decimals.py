@@ -138,6 +138,34 @@ class Decimals(CommandTest):
         self.assertEqual(self.value("merge", all_of, "--minus", self.path("b.bfs")),
                          "18446744073709551616.5")
 
+    def test_scales_that_64_bits_do_not_hold_together(self):
+        names = [self.write("a", b"4.378\n"), self.write("b", b"-413e-21\n")]
+        states = [self.path("a.bfs"), self.path("b.bfs")]
+        for op, want in ("sum", "4.377999999999999999587"), ("max", "4.378"), ("argmin", "1"):
+            for name, state in zip(names, states):
+                self.value(op, "--save", state, name)
+            self.assertEqual(self.value(op, "--total", *names).split()[-2:], [want, "total"])
+            self.assertEqual(run("merge", *states).stdout.decode().strip(), want)
+            if op == "sum":
+                self.assertEqual(self.value("merge", *states[::-1]), want)
+
+    def test_rows_without_a_value_have_places_in_states(self):
+        pieces = ["x,y\n,1\n7,1\n5,1\n,1\n", "x,y\n,1\n,1\n", "x,y\n,1\n8,1\n9.5,1\n", "x,y\n3,1\n"]
+        files = [self.write("%d.csv" % i, piece.encode()) for i, piece in enumerate(pieces)]
+        states = [self.path("%d.bfs" % i) for i in range(4)]
+        skip = ["--column", "x", "--null-policy", "skip"]
+        for state, file in zip(states, files):
+            self.value("describe", *skip, "--save", state, file)
+        run("merge", "--save", self.path("some.bfs"), *states[:3])
+        for parts in states, [self.path("some.bfs"), states[3]]:
+            found = dict(map(str.split, run("merge", *parts).stdout.decode().splitlines()))
+            self.assertEqual((found["argmin"], found["argmax"], found["n"]), ("9", "8", "5"))
+        for state, file in zip(states[::2], files[::2]):
+            self.value("argmax", *skip, "--save", state, file)
+        done = run("merge", states[0], states[2])
+        self.assertEqual(done.stdout, b"6\n")
+        self.assertIn(b"its element 2 is the maximum", done.stderr)
+
     def test_verify_computes_states_again(self):
         state = self.path("s.bfs")
         for column in ["0.5", "0.25", "7"], ["18446744073709551615", "-1"], ["1e25", "0.125"]:

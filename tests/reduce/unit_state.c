@@ -69,6 +69,39 @@ static void appended_states_are_that_of_all_data_in_turn(void **unused) {
     }
 }
 
+static void places_without_elements_are_appended(void **unused) {
+    (void)unused;
+    static double x[10] = {3, 1, 2};
+    bf_array a = bf_array_of(BF_F64, x, 10);
+    for (int k = 0; k < 2; k++) {
+        const bf_reduction op = k == 0 ? BF_ARGMIN : BF_DESCRIBE;
+        bf_state *least = part(context, op, &a, &a, 0, 10), *all = make_state(context, op, BF_F64);
+        bf_state *places = make_state(context, op, BF_F64);
+        bf_state_info info = {.size = sizeof info};
+        bf_description d = {.size = sizeof d};
+        bf_value v;
+        assert_int_equal(bf_state_seek(places, 5), BF_OK);
+        assert_int_equal(bf_state_append(all, places), BF_OK);
+        assert_int_equal(bf_state_append(all, least), BF_OK);
+        assert_int_equal(bf_state_append(all, places), BF_OK);
+        assert_int_equal(bf_state_describe(all, &info), BF_OK);
+        assert_int_equal(info.next, 20);
+        assert_int_equal(info.count, 10);
+        if (k == 0) {
+            assert_int_equal(bf_state_result(all, NULL, &v), BF_OK);
+            assert_int_equal(v.as.i64, 8);
+        } else {
+            assert_int_equal(bf_state_description(all, NULL, &d), BF_OK);
+            assert_int_equal(d.argmin, 8);
+            assert_int_equal(d.argmax, 5);
+        }
+        assert_int_equal(bf_state_seek(places, 1ll << 62), BF_OK);
+        assert_int_equal(bf_state_append(all, places), BF_E_OVERFLOW);
+        bf_state *const states[] = {least, all, places};
+        for (int i = 0; i < 3; i++) bf_state_destroy(states[i]);
+    }
+}
+
 static void some_states_cannot_be_appended(void **unused) {
     (void)unused;
     static double x[10] = {3, 1, 2};
@@ -437,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merging_does_not_depend_on_the_order),
         cmocka_unit_test(appended_states_are_that_of_all_data_in_turn),
+        cmocka_unit_test(places_without_elements_are_appended),
         cmocka_unit_test(some_states_cannot_be_appended),
         cmocka_unit_test(chunks_give_the_state_of_one_pass),
         cmocka_unit_test(saved_states_come_back_and_damaged_ones_do_not),

@@ -91,10 +91,23 @@ static bf_status merge_behind(bf_state *into, const bf_state *from, int64_t next
     return status;
 }
 
+/* Appends a state without elements, which may have places. */
+static bf_status append_places(bf_state *into, const bf_state *from) {
+    bf_state_info info = {.size = sizeof info};
+    bf_status status = bf_state_describe(from, &info);
+    if (status == BF_OK && info.next > BF_COUNT_MAX - *bf_state_next(into))
+        status = bf_fail(into->context, BF_E_OVERFLOW, "an index beyond 2^62");
+    if (status == BF_OK) status = merge_state(into, from);
+    if (status != BF_OK || info.next == 0) return status;
+    return bf_state_move(into, *bf_state_next(into) + info.next);
+}
+
 static bf_status append_state(bf_state *into, const bf_state *from) {
     const int64_t *next = bf_state_next(into);
     bool alike = from != NULL && bf_state_takes(into, from);
-    if (!alike || next == NULL || *next == 0 || from->words[0] == 0) return merge_state(into, from);
+    bool empty = alike && from->words[0] == 0;
+    if (empty && bf_is_indexed(into->op)) return append_places(into, from);
+    if (!alike || next == NULL || *next == 0 || empty) return merge_state(into, from);
     if (into->kind == BF_KIND_PRODUCT_TREE)
         return bf_fail(into->context, BF_E_STATE,
                        "a product of floats depends on the index of each element");

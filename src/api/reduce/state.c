@@ -155,7 +155,7 @@ bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_arra
     return bf_leave(state->context, bf_state_absorb_arrays(state, a, b));
 }
 
-static bf_status seek_state(bf_state *state, int64_t index) {
+bf_status bf_state_move(bf_state *state, int64_t index) {
     if (state->kind == BF_KIND_PRODUCT) return BF_OK;
     int64_t *next = bf_state_next(state);
     if (next == NULL)
@@ -176,7 +176,7 @@ static bf_status seek_state(bf_state *state, int64_t index) {
 
 bf_status bf_state_seek(bf_state *state, int64_t index) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, seek_state(state, index));
+    return bf_leave(state->context, bf_state_move(state, index));
 }
 
 static bf_status rescale_state(bf_state *s, int scale) {

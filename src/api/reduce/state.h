@@ -27,6 +27,7 @@ static inline int bf_state_room(bf_kind kind, bf_dtype dtype) {
 bf_status bf_state_make(bf_context *context, bf_reduction op, bf_dtype dtype, bf_state **state);
 bf_status bf_state_absorb_array(bf_state *state, const bf_array *chunk);
 bf_status bf_state_absorb_arrays(bf_state *state, const bf_array *a, const bf_array *b);
+bf_status bf_state_move(bf_state *state, int64_t index); /* bf_state_seek */
 
 /* Returns the bytes of the words in use. */
 size_t bf_state_bytes(const bf_state *state);
