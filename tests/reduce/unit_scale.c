@@ -30,28 +30,45 @@ static double expected(bf_reduction op, const exact_sums *s, int ddof, int scale
     return found;
 }
 
+/* Reduces the data in all ways that round. */
+static void check_rounded(bf_dtype dtype, int ddof, int scale) {
+    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM};
+    const bf_array a = bf_array_of(dtype, data, N);
+    exact_sums s;
+    exact_init(&s);
+    exact_add(&s, dtype, data, NULL, N);
+    for (int i = 0; i < 6; i++) {
+        bf_value v;
+        const bf_reduce_options options =
+            BF_REDUCE_OPTIONS(.out_dtype = BF_F64, .ddof = ddof, .scale = scale);
+        assert_int_equal(bf_reduce(context, ops[i], &a, &options, &v), BF_OK);
+        const double e = expected(ops[i], &s, ddof, scale);
+        if (memcmp(&v.as.f64, &e, sizeof e) != 0)
+            fail_msg("%s of %s, scale %d: %a, not %a", bf_reduction_name(ops[i]),
+                     bf_dtype_name(dtype), scale, v.as.f64, e);
+    }
+    exact_clear(&s);
+}
+
 static void results_are_divided_before_they_are_rounded(void **unused) {
     (void)unused;
-    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM};
     for (int c = 0; c < 40 * INTEGERS; c++) {
         const int scale = c % (BF_SCALE_MOST_I128 + 1), ddof = c % 2;
         const bf_dtype dtype = integers[c % INTEGERS];
         fill(dtype, data, N, (data_kind)(c / INTEGERS % KIND_COUNT), (uint64_t)c);
-        const bf_array a = bf_array_of(dtype, data, N);
-        exact_sums s;
-        exact_init(&s);
-        exact_add(&s, dtype, data, NULL, N);
-        for (int i = 0; i < 6; i++) {
-            bf_value v;
-            const bf_reduce_options options =
-                BF_REDUCE_OPTIONS(.out_dtype = BF_F64, .ddof = ddof, .scale = scale);
-            assert_int_equal(bf_reduce(context, ops[i], &a, &options, &v), BF_OK);
-            const double e = expected(ops[i], &s, ddof, scale);
-            if (memcmp(&v.as.f64, &e, sizeof e) != 0)
-                fail_msg("%s of %s, scale %d: %a, not %a", bf_reduction_name(ops[i]),
-                         bf_dtype_name(dtype), scale, v.as.f64, e);
-        }
-        exact_clear(&s);
+        check_rounded(dtype, ddof, scale);
+    }
+}
+
+/* Some steps of the division by the power of ten have no rest, and the next ones have. */
+static void units_may_end_with_many_zeros(void **unused) {
+    (void)unused;
+    uint64_t seed = 2;
+    int64_t unit = 1;
+    for (int zeros = 0; zeros < 17; zeros++, unit *= 10) {
+        for (int i = 0; i < N; i++) data[i] = (int64_t)(next_random(&seed) % 90) * unit;
+        for (int scale = zeros; scale <= BF_SCALE_MOST_I128; scale += 3)
+            check_rounded(BF_I64, scale % 2, scale);
     }
 }
 
@@ -265,6 +282,7 @@ static void groups_merge_in_a_finer_unit(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_divided_before_they_are_rounded),
+        cmocka_unit_test(units_may_end_with_many_zeros),
         cmocka_unit_test(values_are_written_as_decimals),
         cmocka_unit_test(integers_have_the_scale_of_their_operation),
         cmocka_unit_test(states_merge_whatever_their_scales),
