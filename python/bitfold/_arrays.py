@@ -12,7 +12,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_obje
 from ._dtypes import BY_KIND, KIND_OF_CODE, NAMES, SIZES, dtype_name, is_foreign, names_foreign
 from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_arrow, read_dlpack
 from ._result import TYPESTR, Result, new_result
-from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, lib, whole
+from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, whole
 
 
 class _Buffer(ctypes.Structure):
@@ -39,7 +39,8 @@ class View:
     no bf_array can say, another byte order and strides of no whole elements, is copied. null: what
     becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other choice); of
     KEEP, `valid` is an array of bools, or None if there are no NULLs. decimals: Arrow's are taken, as i64
-    in units of 10^-scale; `scale` is None of all others."""
+    or i128 in units of 10^-scale; `scale` is None of all others. Objects of NumPy that are ints are copied,
+    as i128."""
 
     def __init__(self, x, dtype=None, null=None, decimals=False):
         self._buffer = self.valid = self.scale = None
@@ -130,11 +131,19 @@ class View:
     def _from_buffer(self, _, wanted):
         buffer = self._buffer
         shape = buffer.shape[: buffer.ndim] if buffer.ndim else []
+        if buffer.format == b"O":
+            return self._from_objects(shape)
         strides = _contiguous(shape, buffer.itemsize)
         if buffer.strides:
             strides = buffer.strides[: buffer.ndim]
         name, foreign = _format_name((buffer.format or b"B").decode(), buffer.itemsize, wanted)
         return buffer.buf, name, buffer.itemsize, shape, strides, foreign
+
+    def _from_objects(self, shape):
+        objects = _numpy().ravel(getattr(self, "_owner", self._object))  # their buffers are NumPy's alone
+        self._owner = _wide_ints(objects.tolist())
+        self.readonly = True
+        return ctypes.addressof(self._owner), "i128", 16, shape, _contiguous(shape, 16), False
 
     def _from_interface(self, interface, wanted):
         self.readonly = interface["data"][1] if isinstance(interface.get("data"), tuple) else True
@@ -142,13 +151,28 @@ class View:
         if not isinstance(interface.get("data"), tuple) or interface.get("mask") is not None:
             raise ArgumentError("an array interface without a plain data pointer, or with a mask")
         text, shape = interface["typestr"], list(interface["shape"])
-        name = None if text[1:] == "V2" and wanted else dtype_name(text)
-        size = SIZES[name or "bf16"]
+        name = None if wanted and text[1:] == f"V{SIZES[wanted]}" else dtype_name(text)
+        size = SIZES[name or wanted]
         strides = interface.get("strides") or _contiguous(shape, size)
         if len(strides) != len(shape):
             raise ArgumentError(f"an array interface of {len(shape)} extents and {len(strides)} strides")
         foreign = is_foreign(text[0], size)
         return interface["data"][0], name, size, shape, list(strides), foreign
+
+
+def _wide_ints(objects):
+    """Returns ints of Python as 128 bits each."""
+    for each in objects:
+        if type(each) is not int:
+            raise DtypeError(
+                f"objects of type {type(each).__name__!r} are no ints, and not supported: pyarrow.array() makes a"
+                " column of objects that are decimals"
+            )
+    try:
+        data = b"".join(each.to_bytes(16, sys.byteorder, signed=True) for each in objects)
+    except OverflowError:
+        raise RangeError("an int of the array is beyond 128 bits") from None
+    return ctypes.create_string_buffer(data, max(len(data), 1))
 
 
 _OTHER_WAYS = "__array_interface__", *ARROW, "__arrow_array__", "__dlpack__", "__array__"
@@ -251,8 +275,7 @@ def _format_name(text, size, wanted):
     name = BY_KIND.get(f"{kind}{size}")
     is_raw = code.lstrip("0123456789") == "x"
     if name is None and not (is_raw and wanted and SIZES[wanted] == size):
-        hint = ": pyarrow.array() makes a column of objects that are decimals" if code == "O" else ""
-        raise DtypeError(f"data of format {text!r} are not supported{hint}")
+        raise DtypeError(f"data of format {text!r} are not supported")
     return name, is_foreign(">" if order == "!" else order, size)
 
 
