@@ -13,9 +13,10 @@ record: that takes several times as long as a sum, and without NumPy ten times l
 sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only
 on the values, not on threads, instruction set, device or machine.
 
-Columns of decimals, of a precision up to 38, are taken by whole reductions, describe, State and Quantiles:
-their results are decimal.Decimal, as with scale=. Beyond 18 digits they are "i128", as are Int128 of Polars and
-arrays of NumPy whose objects are ints. All else refuses decimals.
+Columns of decimals, of a precision up to 38, are taken by whole reductions, describe, State, Quantiles, join and
+all that sorts or selects: results are decimal.Decimal, as with scale=. Beyond 18 digits they are "i128", as are
+Int128 of Polars and arrays of NumPy whose objects are ints. Arrays of decimals and of i128 are objects in NumPy, else
+a Result that Arrow takes. All else refuses decimals.
 
     >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
