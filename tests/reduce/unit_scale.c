@@ -2,33 +2,12 @@
  * rounding, states merge whatever their scales, and no integer is lost in silence. */
 #include "tests/reduce/states.h"
 
-enum { N = 200, PRECISION = 4000 };
+enum { N = 200 };
 
 static const bf_dtype integers[] = {BF_I8, BF_I16, BF_I32, BF_I64, BF_U8, BF_U16, BF_U32, BF_U64};
 enum { INTEGERS = sizeof integers / sizeof *integers };
 
 static int64_t data[N];
-
-/* What op gives of exact sums, divided by the power of ten that the scale asks for. */
-static double expected(bf_reduction op, const exact_sums *s, int ddof, int scale) {
-    mpfr_t q, t;
-    mpfr_inits2(PRECISION, q, t, (mpfr_ptr)NULL);
-    if (op == BF_SUM || op == BF_MEAN) mpfr_set(q, s->x, MPFR_RNDN);
-    if (op == BF_SUMSQ || op == BF_NORM) mpfr_set(q, s->xx, MPFR_RNDN);
-    if (op == BF_VAR || op == BF_STD) {
-        mpfr_mul_si(q, s->xx, N, MPFR_RNDN);
-        mpfr_sqr(t, s->x, MPFR_RNDN);
-        mpfr_sub(q, q, t, MPFR_RNDN);
-        mpfr_div_si(q, q, N - ddof, MPFR_RNDN);
-    }
-    if (op == BF_MEAN || op == BF_VAR || op == BF_STD) mpfr_div_si(q, q, N, MPFR_RNDN);
-    for (int i = 0; i < (op == BF_SUM || op == BF_MEAN ? 1 : 2) * scale; i++)
-        mpfr_div_si(q, q, 10, MPFR_RNDN);
-    if (op == BF_STD || op == BF_NORM) mpfr_sqrt(q, q, MPFR_RNDN);
-    const double found = mpfr_get_d(q, MPFR_RNDN);
-    mpfr_clears(q, t, (mpfr_ptr)NULL);
-    return found;
-}
 
 /* Reduces the data in all ways that round. */
 static void check_rounded(bf_dtype dtype, int ddof, int scale) {
@@ -42,7 +21,7 @@ static void check_rounded(bf_dtype dtype, int ddof, int scale) {
         const bf_reduce_options options =
             BF_REDUCE_OPTIONS(.out_dtype = BF_F64, .ddof = ddof, .scale = scale);
         assert_int_equal(bf_reduce(context, ops[i], &a, &options, &v), BF_OK);
-        const double e = expected(ops[i], &s, ddof, scale);
+        const double e = exact_scaled(&s, ops[i], ddof, scale, BF_F64);
         if (memcmp(&v.as.f64, &e, sizeof e) != 0)
             fail_msg("%s of %s, scale %d: %a, not %a", bf_reduction_name(ops[i]),
                      bf_dtype_name(dtype), scale, v.as.f64, e);
