@@ -2,6 +2,7 @@
 #include "reduce/many.h"
 
 #include "memory/temporary.h"
+#include "reduce/exact.h"
 #include "reduce/many_work.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
@@ -40,6 +41,7 @@ static int open_inputs(many *x, char *const names[]) {
     input in = o->input;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
+                              .digits = exact_digits(x->op),
                               .keep = &x->limit,
                               .memory = o->memory.input / x->inputs,
                               .slab = options_slab(o)};
@@ -86,6 +88,7 @@ static int reduce_files(many *x, char *const names[]) {
     const matrix *m = &x->input[0];
     const double began = progress_clock();
     x->by = &x->places;
+    x->overflows = false;
     int code = open_inputs(x, names);
     if (code == EXIT_DONE) code = check_pair(x);
     if (code == EXIT_DONE) code = places_fit(&x->places, m);

@@ -1,6 +1,7 @@
 #include "reduce/many_work.h"
 
 #include "memory/temporary.h"
+#include "reduce/exact.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
 #include "work/statefile.h"
@@ -38,19 +39,40 @@ int many_open_results(many *x, bf_dtype dtype) {
     results *r = &x->results;
     bf_dtype dtypes[RESULTS_COLUMNS] = {BF_I64, BF_I64, BF_I64};
     r->dtype = dtype;
-    if (!all) dtypes[0] = bf_reduce_dtype(x->op, r->dtype, &o->rules);
+    if (dtype == BF_I128) dtype = BF_I64; /* in arrays */
+    if (!all) dtypes[0] = bf_reduce_dtype(x->op, dtype, &o->rules);
     for (int k = RESULTS_MIN; k < RESULTS_COLUMNS; k++) {
         const bf_reduce_options rules = many_rules(o, described[k - RESULTS_MIN]);
-        dtypes[k] = bf_reduce_dtype(described[k - RESULTS_MIN], r->dtype, &rules);
+        dtypes[k] = bf_reduce_dtype(described[k - RESULTS_MIN], dtype, &rules);
     }
     results_close(r);
+    const bf_dtype own = dtypes[0];
+    const bool scaled = r->scale > 0 && x->op != BF_ARGMIN && x->op != BF_ARGMAX;
+    if (scaled && own == BF_I64 && !all) dtypes[0] = BF_F64; /* in an array */
     results_open(r, dtypes, all ? RESULTS_COLUMNS : 1, o->memory.results);
     r->skip = o->rules.nan == BF_NAN_SKIP;
     x->rules.empty = o->empty ? &x->empty : NULL;
-    return places_read_empty(o, dtypes[0], 0, &x->empty);
+    x->empty.scale = scaled ? r->scale : 0;
+    return places_read_empty(o, own, x->empty.scale, &x->empty);
 }
 
-static int open_results(many *x) { return many_open_results(x, matrix_dtype(&x->input[0])); }
+static int open_results(many *x) {
+    x->results.scale = matrix_scale(&x->input[0]);
+    x->results.exact = exact_wanted(x);
+    return many_open_results(x, matrix_dtype(&x->input[0]));
+}
+
+static bool some_text(const many *x) {
+    bool text = false;
+    for (int i = 0; i < x->inputs; i++) text = text || x->input[i].rows.source.text;
+    return text;
+}
+
+/* Whether the integers of a text, whose results take more than 64 bits, are done again: exact.h. */
+static bool may_do_again(const many *x) {
+    const options *o = x->task->options;
+    return some_text(x) && !x->overflows && x->op != BF_PROD && !o->save && !o->checkpoint;
+}
 
 int many_call_failed(many *x, bf_status st) {
     const char *name = x->input[0].rows.source.name;
@@ -64,6 +86,8 @@ int many_call_failed(many *x, bf_status st) {
         return fail(EXIT_DATA, x->by->kind == BY_AXES ? name : x->by->rows.source.name, "%s",
                     message);
     case BF_E_OVERFLOW:
+        x->overflows = may_do_again(x);
+        if (x->overflows) return ROWS_RESETTLED;
         fail(EXIT_DATA, name, "%s", message);
         hint("--out-dtype f64 rounds what 64 bits do not hold");
         return EXIT_DATA;
@@ -235,14 +259,7 @@ static bool all_in_place(const many *x) {
     return in_place;
 }
 
-static bool some_text(const many *x) {
-    bool text = false;
-    for (int i = 0; i < x->inputs; i++) text = text || x->input[i].rows.source.text;
-    return text;
-}
-
-/* The indices of the first axis in a slab; of one text, those at hand. */
-static int slab_indices(const many *x, int64_t *n) {
+int many_slab(const many *x, int64_t *n) {
     const matrix *m = &x->input[0];
     const options *o = x->task->options;
     const int64_t row = m->unit * (int64_t)bf_dtype_size(matrix_dtype(m));
@@ -257,15 +274,15 @@ static int slab_indices(const many *x, int64_t *n) {
     return EXIT_USAGE;
 }
 
-/* The next slab of each input; *more: there is one. Shapes that differ are refused by the library.
- */
-static int next_slabs(many *x, int64_t n, bf_array of[2], bool *more) {
+int many_next(many *x, int64_t n, bf_array of[2], bool *more) {
     int code = EXIT_DONE;
     *more = false;
     for (int i = 0; i < x->inputs && code == EXIT_DONE; i++) {
         code = matrix_next(&x->input[i], n, &of[i]);
         *more = *more || (code == EXIT_DONE && of[i].shape[0] > 0);
     }
+    const int64_t at = x->input[0].at;
+    if (code == EXIT_DONE && !places_reach(x->by, at)) code = places_check(x->by, at);
     *more = *more && code == EXIT_DONE;
     return code;
 }
@@ -274,9 +291,9 @@ static int reduce_slabs(many *x) {
     bf_array of[2];
     bool more = true;
     int64_t n;
-    int code = slab_indices(x, &n);
+    int code = many_slab(x, &n);
     while (code == EXIT_DONE && more) {
-        code = next_slabs(x, n, of, &more);
+        code = many_next(x, n, of, &more);
         if (more) code = reduce_slab(x, &of[0], second_of(x, of));
     }
     return code;
@@ -287,12 +304,11 @@ static int absorb_slabs(many *x, bf_states *states) {
     bool more = true;
     const matrix *m = &x->input[0];
     int64_t n;
-    int code = slab_indices(x, &n);
+    int code = many_slab(x, &n);
     if (code == EXIT_DONE) code = places_check(x->by, m->shape[0]);
     while (code == EXIT_DONE && more) {
-        code = next_slabs(x, n, of, &more);
-        if (more && !places_reach(x->by, m->at)) code = places_check(x->by, m->at);
-        if (code != EXIT_DONE || !more) break;
+        code = many_next(x, n, of, &more);
+        if (!more) break;
         const bf_status st =
             places_absorb(x->by, states, &of[0], second_of(x, of), m->at - of[0].shape[0]);
         if (st == BF_OK)
@@ -466,9 +482,12 @@ int many_work(many *x) {
     matrix *const of[] = {&x->input[0], &x->input[1]};
     int code = EXIT_DONE;
     for (bool more = true; code == EXIT_DONE && more;) {
+        const options *o = x->task->options;
         code = matrix_settle(of, x->inputs);
+        if (code == EXIT_DONE && exact_wanted(x) && (o->save || o->checkpoint))
+            code = exact_leave(x);
         if (code == EXIT_DONE) code = open_results(x);
-        if (code == EXIT_DONE) code = reduce_once(x);
+        if (code == EXIT_DONE) code = x->results.exact ? exact_work(x) : reduce_once(x);
         more = code == ROWS_RESETTLED;
         for (int i = 0; i < x->inputs && more; i++) matrix_again(of[i]);
         if (more) code = EXIT_DONE;

@@ -14,6 +14,7 @@ typedef struct many {
     places *by;      /* one of them */
     matrix input[2]; /* of dot both, else one */
     int inputs;
+    bool overflows;    /* integers of text have results of more than 64 bits */
     bool away;         /* rank 0 does the rest alone, and this is another one */
     spool_limit limit; /* of inputs that may be read again */
     bf_reduce_options rules;
@@ -41,6 +42,14 @@ int many_call_failed(many *x, bf_status st);
 
 /* Whether ranks can share the inputs, which are open and fit the places. */
 bool many_shares(const many *x);
+
+/* *n: the indices of the first axis in a slab; of one text, 0: those at hand. Returns an exit code.
+ */
+int many_slab(const many *x, int64_t *n);
+
+/* The next slab of each input, whose places are there and checked; *more: there is one. Shapes that
+ * differ are refused by the library. Returns an exit code. */
+int many_next(many *x, int64_t n, bf_array of[2], bool *more);
 
 /* Makes the results. Returns an exit code that all ranks agree on. */
 int many_work(many *x);

@@ -1,6 +1,7 @@
 #include "reduce/results.h"
 
 #include "input/npy_write.h"
+#include "input/rows.h"
 #include "memory/temporary.h"
 #include "runtime/json.h"
 #include "sheet/form.h"
@@ -16,6 +17,11 @@ enum { BLOCK = 512 };
 
 static const char *const names[RESULTS_COLUMNS] = {"n",   "nan",    "inf", "min",  "argmin",
                                                    "max", "argmax", "sum", "mean", "std"};
+
+/* The bytes of an element of a column. */
+static size_t element_bytes(const results *r, int k) {
+    return r->exact ? sizeof(bf_value) : bf_dtype_size(r->column[k].dtype);
+}
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
@@ -36,7 +42,7 @@ void results_close(results *r) {
 
 bool results_add(results *r, int column, const void *values, int64_t n) {
     results_column *c = &r->column[column];
-    return n == 0 || spool_write(&c->values, values, (size_t)n * bf_dtype_size(c->dtype));
+    return n == 0 || spool_write(&c->values, values, (size_t)n * element_bytes(r, column));
 }
 
 /* The bytes of a column, to be freed. */
@@ -55,7 +61,7 @@ static int collect_column(results *r, int k) {
     char *mine = copy_column(r, k);
     int code = ranks_agree(mine ? EXIT_DONE : temporary_failed(errno));
     char *all = code == EXIT_DONE ? ranks_collect(mine, r->column[k].values.size, sizes) : NULL;
-    const int64_t bytes = (int64_t)bf_dtype_size(r->column[k].dtype);
+    const int64_t bytes = (int64_t)element_bytes(r, k);
     int64_t others = 0;
     for (int i = 1; i < ranks_count(); i++) others += sizes[i];
     if (all && !results_add(r, k, all + sizes[0], others / bytes)) code = temporary_failed(errno);
@@ -77,7 +83,7 @@ int results_collect(results *r) {
 typedef struct block {
     int64_t n;
     const void *of[RESULTS_COLUMNS];
-    uint64_t room[RESULTS_COLUMNS][BLOCK];
+    bf_value room[RESULTS_COLUMNS][BLOCK];
 } block;
 
 /* False with errno set if it cannot be read back. */
@@ -86,11 +92,16 @@ static bool read_block(const results *r, int64_t first, block *b) {
     bool good = true;
     for (int k = 0; k < r->columns && good; k++) {
         const results_column *c = &r->column[k];
-        const size_t bytes = bf_dtype_size(c->dtype);
+        const size_t bytes = element_bytes(r, k);
         b->of[k] = spool_read(&c->values, first * (int64_t)bytes, b->room[k], (size_t)b->n * bytes);
         good = b->of[k] != NULL;
     }
     return good;
+}
+
+static bf_value element_of(const results *r, const block *b, int k, int64_t i) {
+    return r->exact ? ((const bf_value *)b->of[k])[i]
+                    : output_element(r->column[k].dtype, 0, b->of[k], i);
 }
 
 /* Writes the results of a block, which begin at `first`; of one column, where that is given.
@@ -113,7 +124,7 @@ static int put_lines(const results *r, output *out, int64_t first, const block *
     char text[BF_VALUE_TEXT];
     (void)first;
     for (int64_t i = 0; i < b->n; i++) {
-        const bf_value v = output_element(r->column[column].dtype, 0, b->of[column], i);
+        const bf_value v = element_of(r, b, column, i);
         output_format(&v, out->hex, text);
         fputs(text, out->stream);
         output_end_line(out, r->file, r->other);
@@ -138,11 +149,10 @@ static void name_place(const results *r, int64_t i, char text[PLACE]) {
 
 /* dtype BF_NONE: there is none, of no elements. */
 static bf_value described(const results *r, const block *b, int64_t i, int k) {
-    const bf_value n = output_element(BF_I64, 0, b->of[RESULTS_N], i),
-                   nan = output_element(BF_I64, 0, b->of[RESULTS_NAN], i);
+    const bf_value n = element_of(r, b, RESULTS_N, i), nan = element_of(r, b, RESULTS_NAN, i);
     const bool nothing = n.as.i64 - (r->skip ? nan.as.i64 : 0) == 0;
     if (nothing && k >= RESULTS_MIN && k < RESULTS_MIN + 4) return (bf_value){.dtype = BF_NONE};
-    return output_element(r->column[k].dtype, 0, b->of[k], i);
+    return element_of(r, b, k, i);
 }
 
 static int put_descriptions(const results *r, output *out, int64_t first, const block *b,
@@ -181,10 +191,12 @@ static int put_sheet(const results *r, output *out, const sheet_column *columns,
 }
 
 static int put_values(const results *r, output *out, int64_t first, const block *b, int column) {
-    const sheet_column columns[] = {
-        {.name = "value", .dtype = r->column[column].dtype, .array = b->of[column]},
-        output_file_column(r->file),
-        {.name = "other", .title = r->other}};
+    const sheet_column columns[] = {{.name = "value",
+                                     .dtype = r->column[column].dtype,
+                                     .array = r->exact ? NULL : b->of[column],
+                                     .values = r->exact ? b->of[column] : NULL},
+                                    output_file_column(r->file),
+                                    {.name = "other", .title = r->other}};
     (void)first;
     return put_sheet(r, out, columns, r->other ? 3 : 2, b->n);
 }
@@ -232,7 +244,7 @@ static void put_head(const results *r, FILE *f) {
         fputs(",\"other\":", f);
         json_string(f, r->other);
     }
-    fprintf(f, ",\"dtype\":\"%s\"", bf_dtype_name(r->dtype));
+    fprintf(f, ",\"dtype\":\"%s\"", output_dtype(r->dtype, r->scale));
     if (r->columns == 1) fprintf(f, ",\"n\":%" PRId64, r->n);
     fputs(",\"shape\":[", f);
     for (int d = 0; d < r->ndim; d++) fprintf(f, "%s%" PRId64, d > 0 ? "," : "", r->shape[d]);
@@ -242,8 +254,7 @@ static void put_head(const results *r, FILE *f) {
 static int put_numbers(const results *r, output *out, int64_t first, const block *b, int k) {
     FILE *f = out->stream;
     for (int64_t i = 0; i < b->n; i++) {
-        const bf_value v = r->columns > 1 ? described(r, b, i, k)
-                                          : output_element(r->column[k].dtype, 0, b->of[k], i);
+        const bf_value v = r->columns > 1 ? described(r, b, i, k) : element_of(r, b, k, i);
         if (first + i > 0) putc(',', f);
         if (v.dtype == BF_NONE)
             fputs("null", f);
@@ -268,10 +279,34 @@ static int put_json(const results *r, output *out, const char *device) {
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static int put_elements(const results *r, output *out, int64_t first, const block *b, int column) {
-    (void)first;
-    fwrite(b->of[column], bf_dtype_size(r->column[column].dtype), (size_t)b->n, out->stream);
+/* Writes a value as an element of an array. */
+static int put_exact(const results *r, FILE *f, const bf_value *v) {
+    const bf_dtype to = r->column[0].dtype;
+    const double rounded = bf_value_f64(v);
+    uint64_t whole = 0;
+    if (v->dtype == to) {
+        fwrite(&v->as, bf_dtype_size(to), 1, f);
+    } else if (to == BF_F64) {
+        fwrite(&rounded, sizeof rounded, 1, f);
+    } else if ((to == BF_U64 ? bf_value_u64(v, &whole) : bf_value_i64(v, (int64_t *)&whole)) ==
+               BF_OK) {
+        fwrite(&whole, sizeof whole, 1, f);
+    } else {
+        fail(EXIT_DATA, r->file, "64 bits do not hold all results");
+        hint("%s", rows_as_doubles);
+        return EXIT_DATA;
+    }
     return EXIT_DONE;
+}
+
+static int put_elements(const results *r, output *out, int64_t first, const block *b, int column) {
+    const bf_value *const exact = b->of[column];
+    int code = EXIT_DONE;
+    (void)first;
+    if (!r->exact) fwrite(exact, bf_dtype_size(r->column[column].dtype), (size_t)b->n, out->stream);
+    for (int64_t i = 0; i < b->n && r->exact && code == EXIT_DONE; i++)
+        code = put_exact(r, out->stream, &exact[i]);
+    return code;
 }
 
 /* With --json, the object that tells of it goes to standard output. */

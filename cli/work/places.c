@@ -252,6 +252,30 @@ bool places_reach(const places *p, int64_t n) {
     return p->kind != BY_INDEX || n <= p->elements.shape[0];
 }
 
+/* The segment of a row begins with the last offset that is not behind it. */
+static int64_t run_of_segment(const places *p, int64_t row, int64_t end, int64_t *slot) {
+    int64_t at = 0, behind = p->slots + 1; /* offsets from `behind` on are behind the row */
+    while (at < behind) {
+        const int64_t middle = at + (behind - at) / 2;
+        if (place_at(p, middle) <= row)
+            at = middle + 1;
+        else
+            behind = middle;
+    }
+    const bool last = at > p->slots;
+    *slot = last ? -1 : at - 1;
+    return last || place_at(p, at) > end ? end : place_at(p, at);
+}
+
+int64_t places_run(const places *p, int64_t row, int64_t end, int64_t *slot) {
+    *slot = 0;
+    if (p->kind == BY_AXES) return places_keep_first(p) ? row + 1 : end;
+    if (p->kind == BY_SEGMENTS) return run_of_segment(p, row, end, slot);
+    *slot = place_at(p, row);
+    while (++row < end && place_at(p, row) == *slot) continue;
+    return row;
+}
+
 /* The offsets that segments have in the slab; of those outside they are equal. */
 static bf_array clip_offsets(const places *p, int64_t first, int64_t n) {
     for (int64_t i = 0; i <= p->slots; i++) {

@@ -61,6 +61,11 @@ bool places_reach(const places *p, int64_t n);
  * index `first` along the first axis. */
 bf_status places_seek(const places *p, bf_states *states, const matrix *m, int64_t first);
 
+/* Of the rows from `row` on, before `end`, which have been checked: where those end that go to the
+ * same slot, and *slot, which is -1 if they go to none. Along axes, each row that has results of
+ * its own is alone, and the slot is 0. */
+int64_t places_run(const places *p, int64_t row, int64_t end, int64_t *slot);
+
 /* Absorbs a slab, whose first index along the first axis is `first`, into states of all results;
  * for BF_DOT, with b. */
 bf_status places_absorb(const places *p, bf_states *states, const bf_array *slab, const bf_array *b,

@@ -5,8 +5,9 @@
  * in host memory, but for those of an ArrowDeviceArray.
  *
  * A column is an array of one dimension: of integers of 8 to 64 bits (formats c, C, s, S, i, I, l,
- * L), floats (e, f, g) or bools (b). A NULL is no value, and not NaN: it never enters a result
- * unseen. Calls neither release nor keep the structures. */
+ * L), of 128 bits (d:38,0, which are whole decimals, and Polars' _pli128: BF_I128), floats (e, f,
+ * g) or bools (b). A NULL is no value, and not NaN: it never enters a result unseen. Calls neither
+ * release nor keep the structures. */
 #ifndef BITFOLD_ARROW_H
 #define BITFOLD_ARROW_H
 

@@ -13,8 +13,10 @@ record: that takes several times as long as a sum, and without NumPy ten times l
 sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only
 on the values, not on threads, instruction set, device or machine.
 
-Columns of decimals, of a precision up to 18, are taken by whole reductions, describe, State and Quantiles:
-their results are decimal.Decimal, as with scale=. All else refuses them.
+Columns of decimals, of a precision up to 38, are taken by whole reductions, describe, State, Quantiles, join and
+all that sorts or selects: results are decimal.Decimal, as with scale=. Beyond 18 digits they are "i128", as are
+Int128 of Polars and arrays of NumPy whose objects are ints. Arrays of decimals and of i128 are objects in NumPy, else
+a Result that Arrow takes. All else refuses decimals.
 
     >>> import numpy
     >>> bitfold.sum(numpy.ones((2, 3)), axis=0)  # of each fibre, to the same bits as alone
@@ -35,11 +37,11 @@ Functions have these keyword arguments, where they apply:
                calls it
     overflow   "error" (default): a product of integers beyond 128 bits is refused; "wrap": it is
                taken modulo 2^64
-    scale      0 (default) to 18: integers stand for themselves times 10^-scale. Sums, extremes, squares and
+    scale      0 (default) to 38: integers stand for themselves times 10^-scale. Sums, extremes, squares and
                dot products are an exact decimal.Decimal; means, deviations and norms are divided by the
                power of ten before they are rounded, once. Not of prod and floats
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
-               any dtype for contiguous bytes; no element is converted. Every dtype is given as "f64",
+               any dtype for contiguous bytes, "i128" too; no element is converted. Every dtype is given as "f64",
                "float64", "f8", "<f8", or by one of NumPy or PyTorch; "i8" and "u8" have 8 bits
     null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out;
                where several arrays go together, each row in which one is NULL. Reductions but reduce_runs,
@@ -599,7 +601,8 @@ class State(Mergeable):
     describe and prod of floats depend on the index of each element: call seek() for a part that does
     not start at index 0.
 
-    op: any operation, or "describe". scale: integers stand for themselves times 10^-scale, and results are
+    op: any operation, or "describe". dtype: "i128" takes decimals beyond 18 digits, and merges with states of
+    all integers. scale: integers stand for themselves times 10^-scale, and results are
     decimals; states of different scales merge exactly, and the greater scale is that of both. Columns of
     decimals have their own scale, up to the state's. Errors: DtypeError and ShapeError (arrays that do not fit the state,
     or each other), StateError (merge and retract: of another op or dtype; indices that overlap; more than
@@ -644,10 +647,10 @@ class State(Mergeable):
             views, valid = whole_views(given, decimals=True)
         else:
             views = views_of(null, *given, decimals=True)
-        scale = _scale_of(views)
-        if scale in (None, self.info().scale):
+        kind, scale = self.info(), _scale_of(views)
+        if scale is None or (scale, views[0].dtype) == (kind.scale, kind.dtype):
             return self._absorb(views, valid)
-        return self.merge(self._part_of(scale)._absorb(views, valid))
+        return self.merge(self._part_of(views[0].dtype, scale)._absorb(views, valid))
 
     def _absorb(self, views, valid):
         if valid is not None:
@@ -656,14 +659,14 @@ class State(Mergeable):
         self._context._call(function, self._handle, *(byref(view.array) for view in views))
         return self
 
-    def _part_of(self, scale):
-        """Returns an empty state of a lower scale, for decimals that follow what this one holds."""
+    def _part_of(self, dtype, scale):
+        """Returns an empty state of decimals that follow what this one holds."""
         kind = self.info()
         if scale > kind.scale:
             raise ArgumentError(
                 f"decimals of scale {scale} in a state of scale {kind.scale}: State(..., scale={scale}) takes them"
             )
-        part = State(kind.op, kind.dtype, self._context, scale)
+        part = State(kind.op, dtype, self._context, scale)
         return part.seek(kind.next) if kind.op in ("argmin", "argmax", "describe") else part
 
     def absorb_shards(self, x, y=None, *, dtype=None):

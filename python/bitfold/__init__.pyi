@@ -964,6 +964,7 @@ def palette_colors(
 class Result:
     dtype: str
     shape: tuple[int, ...]
+    scale: int
     @property
     def ndim(self) -> int: ...
     @property

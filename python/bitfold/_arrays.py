@@ -4,15 +4,17 @@ Arrow C interfaces or, for memory on a GPU, __cuda_array_interface__."""
 import ctypes
 import functools
 import math
+import operator
 import struct
 import sys
 from decimal import Decimal
+from fractions import Fraction
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
 from ._dtypes import BY_KIND, KIND_OF_CODE, NAMES, SIZES, dtype_name, is_foreign, names_foreign
 from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_arrow, read_dlpack
 from ._result import TYPESTR, Result, new_result
-from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, ShapeError, Value, lib, whole
+from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, whole
 
 
 class _Buffer(ctypes.Structure):
@@ -39,7 +41,8 @@ class View:
     no bf_array can say, another byte order and strides of no whole elements, is copied. null: what
     becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other choice); of
     KEEP, `valid` is an array of bools, or None if there are no NULLs. decimals: Arrow's are taken, as i64
-    in units of 10^-scale; `scale` is None of all others."""
+    or i128 in units of 10^-scale; `scale` is None of all others. Objects of NumPy that are ints are copied,
+    as i128."""
 
     def __init__(self, x, dtype=None, null=None, decimals=False):
         self._buffer = self.valid = self.scale = None
@@ -130,11 +133,19 @@ class View:
     def _from_buffer(self, _, wanted):
         buffer = self._buffer
         shape = buffer.shape[: buffer.ndim] if buffer.ndim else []
+        if buffer.format == b"O":
+            return self._from_objects(shape)
         strides = _contiguous(shape, buffer.itemsize)
         if buffer.strides:
             strides = buffer.strides[: buffer.ndim]
         name, foreign = _format_name((buffer.format or b"B").decode(), buffer.itemsize, wanted)
         return buffer.buf, name, buffer.itemsize, shape, strides, foreign
+
+    def _from_objects(self, shape):
+        objects = _numpy().ravel(getattr(self, "_owner", self._object))  # their buffers are NumPy's alone
+        self._owner = _wide_ints(objects.tolist())
+        self.readonly = True
+        return ctypes.addressof(self._owner), "i128", 16, shape, _contiguous(shape, 16), False
 
     def _from_interface(self, interface, wanted):
         self.readonly = interface["data"][1] if isinstance(interface.get("data"), tuple) else True
@@ -142,13 +153,28 @@ class View:
         if not isinstance(interface.get("data"), tuple) or interface.get("mask") is not None:
             raise ArgumentError("an array interface without a plain data pointer, or with a mask")
         text, shape = interface["typestr"], list(interface["shape"])
-        name = None if text[1:] == "V2" and wanted else dtype_name(text)
-        size = SIZES[name or "bf16"]
+        name = None if wanted and text[1:] == f"V{SIZES[wanted]}" else dtype_name(text)
+        size = SIZES[name or wanted]
         strides = interface.get("strides") or _contiguous(shape, size)
         if len(strides) != len(shape):
             raise ArgumentError(f"an array interface of {len(shape)} extents and {len(strides)} strides")
         foreign = is_foreign(text[0], size)
         return interface["data"][0], name, size, shape, list(strides), foreign
+
+
+def _wide_ints(objects):
+    """Returns ints of Python as 128 bits each."""
+    for each in objects:
+        if type(each) is not int:
+            raise DtypeError(
+                f"objects of type {type(each).__name__!r} are no ints, and not supported: pyarrow.array() makes a"
+                " column of objects that are decimals"
+            )
+    try:
+        data = b"".join(each.to_bytes(16, sys.byteorder, signed=True) for each in objects)
+    except OverflowError:
+        raise RangeError("an int of the array is beyond 128 bits") from None
+    return ctypes.create_string_buffer(data, max(len(data), 1))
 
 
 _OTHER_WAYS = "__array_interface__", *ARROW, "__arrow_array__", "__dlpack__", "__array__"
@@ -251,8 +277,7 @@ def _format_name(text, size, wanted):
     name = BY_KIND.get(f"{kind}{size}")
     is_raw = code.lstrip("0123456789") == "x"
     if name is None and not (is_raw and wanted and SIZES[wanted] == size):
-        hint = ": pyarrow.array() makes a column of objects that are decimals" if code == "O" else ""
-        raise DtypeError(f"data of format {text!r} are not supported{hint}")
+        raise DtypeError(f"data of format {text!r} are not supported")
     return name, is_foreign(">" if order == "!" else order, size)
 
 
@@ -441,27 +466,59 @@ def copied_like(x, name, shape, address):
     return target.made
 
 
-class Target:
-    """A new array for results, and its memory as a bf_array."""
+def objects_of(made):
+    """Returns an array of NumPy's of what the elements of a Result are; without NumPy, the Result."""
+    numpy = _numpy()
+    if numpy is None:
+        return made
+    objects = numpy.empty(made.shape, object)
+    objects[...] = made.tolist()
+    return objects
 
-    def __init__(self, x, name, shape):
-        self.made, self._name = new_like(x, name, shape), name
-        self._view = View(self.made, "bf16" if name == "bf16" else None)
-        array = self.array = Array(self._view.array.data, DTYPES[name], len(shape))
+
+class Target:
+    """A new array for results, and its memory as a bf_array. scale: that of decimals (None: they are none).
+    Decimals and i128 are a Result; for a caller of NumPy's, an array of objects is made of them."""
+
+    def __init__(self, x, name, shape, scale=None):
+        self._name, self._objects = name, False
+        if scale or name == "i128":
+            self._made = new_result(name, shape, scale=scale or 0)
+            self._objects = _is_numpys(x)
+            data = self._made._address
+        else:
+            self._made = new_like(x, name, shape)
+            self._view = View(self._made, "bf16" if name == "bf16" else None)
+            data = self._view.array.data
+        array = self.array = Array(data, DTYPES[name], len(shape))
         step = 1
         for d in reversed(range(len(shape))):
             array.shape[d], array.strides[d] = shape[d], step
             step *= shape[d]
 
+    @property
+    def made(self):
+        """The array, when it is filled."""
+        return self._for_caller(self._made)
+
+    def first(self, n):
+        """Its first n elements; of few, without the memory of the others."""
+        cut = self._made[:n]
+        copy = getattr(cut, "clone", None) or getattr(cut, "copy", None)  # of tensors; a memoryview has none
+        return self._for_caller(cut if 2 * n > len(self._made) or not copy else copy())
+
+    def _for_caller(self, made):
+        return objects_of(made) if self._objects else made
+
     def result(self, number=False):
         """The array. Of no dimensions and in the host's memory it is a number; a tensor of PyTorch or
         an array of CuPy, which may be on a GPU, only if `number`."""
-        on_host = _library_of(self.made) not in ("torch", "cupy")
+        on_host = _library_of(self._made) not in ("torch", "cupy")
         return self._number() if self.array.ndim == 0 and (on_host or number) else self.made
 
     def _number(self):
         """The only element as a bool, int or float."""
-        held = self.made.item() if hasattr(self.made, "item") else self.made[()]
+        held = self._made.item() if hasattr(self._made, "item") else self._made[()]
         if self._name in ("bf16", "f16") and isinstance(held, int):
             bits = Value(DTYPES[self._name])
             bits.as_.bits = held & 0xFFFF
@@ -469,10 +526,20 @@ class Target:
         return held
 
 
-def value_of(number, name):
-    """Returns a number as a bf_value of dtype `name`."""
+def value_of(number, name, scale=None):
+    """Returns a number as a bf_value of dtype `name`; of a scale, an integer in units of 10^-scale."""
     value = Value(DTYPES[name])
-    if name == "f64":
+    if scale and not name.startswith("f"):
+        units = Fraction(number) * 10**scale
+        if units.denominator != 1:
+            raise ArgumentError(f"{number} has more than {scale} digits behind the point")
+        number = units.numerator
+    if name == "i128":
+        value.dtype = I192
+        value.as_.i192 = (ctypes.c_uint64 * 3).from_buffer_copy(
+            operator.index(number).to_bytes(24, sys.byteorder, signed=True)
+        )
+    elif name == "f64":
         value.as_.f64 = number
     elif name == "f32":
         value.as_.f32 = number

@@ -6,7 +6,7 @@ from ._library import DTYPES, DtypeError
 
 SIZES = {
     "bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
-    "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
+    "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i128": 16,
 }  # fmt: skip
 NAMES = {number: name for name, number in DTYPES.items()}
 

@@ -261,7 +261,10 @@ def _without_nulls(column):
     return _new_column(column.length, column.offset, None, values)
 
 
-_FORMATS = {1: (b"C", "u8"), 2: (b"S", "u16"), 4: (b"I", "u32"), 8: (b"L", "u64")}
+_I128 = b"d:38,0"  # the format of BF_I128
+_FORMATS = {
+    1: (b"C", "u8"), 2: (b"S", "u16"), 4: (b"I", "u32"), 8: (b"L", "u64"), 16: (_I128, "i128"),
+}  # fmt: skip
 
 
 def compact(array, bits, size):
@@ -276,38 +279,41 @@ def compact(array, bits, size):
     return _line(ctypes.addressof(memory), array.dtype, n.value), memory
 
 
-_MOST_DIGITS = 18  # that 64 bits hold, whatever the digits
+_DIGITS, _MOST_DIGITS = 18, 38  # that 64 bits hold, and 128
 
 
 def _decimals_of(schema):
-    """Returns the bits of a column's decimals and their scale; of others None twice."""
+    """Returns the bits of a column's decimals, how many of these bits hold all of them, and their scale; of
+    others None thrice."""
     format = (schema.format or b"").decode(errors="replace")
     if not format.startswith("d:"):
-        return None, None
+        return None, None, None
     digits, scale, *bits = map(int, format[2:].split(","))
     if digits > _MOST_DIGITS:
         raise DtypeError(
             f"decimals of {digits} digits: bitfold takes {_MOST_DIGITS}, so cast to precision {_MOST_DIGITS}"
         )
-    return bits[0] if bits else 128, scale
+    bits = bits[0] if bits else 128
+    return bits, 128 if digits > _DIGITS and bits > 64 else 64, scale
 
 
-def _units_of(column, bits):
-    """Returns a column with the decimals of another as i64: their low words, or the same memory."""
+def _units_of(column, bits, schema, size):
+    """Returns a column with the decimals of another as integers of the size of a schema: their low words, or
+    the same memory."""
     from ._map import copy_array
 
     seen, nulls = Array(), c_int64()  # the library says whether it is well formed
-    _call(
-        lib.bf_array_from_arrow, byref(_schema_of(b"l")), byref(column), byref(seen), byref(nulls)
-    )
-    if bits == 64 or column.length == 0:
+    _call(lib.bf_array_from_arrow, byref(schema), byref(column), byref(seen), byref(nulls))
+    if bits == 8 * size or column.length == 0:
         return column
     values = (c_void_p * 2).from_address(column.buffers)[1]
     first, valid = column.offset % 8, _bits_of(column)
+    memory = ctypes.create_string_buffer(size * (first + column.length))
     given = _line(values + column.offset * bits // 8, DTYPES["i32" if bits == 32 else "i64"], column.length)
-    given.strides[0] = max(bits // 64, 1)
-    memory = ctypes.create_string_buffer(8 * (first + column.length))
-    copy_array(given, _line(ctypes.addressof(memory) + 8 * first, DTYPES["i64"], column.length))
+    units = _line(ctypes.addressof(memory) + size * first, DTYPES["i64"], column.length)
+    for words, step in (given, bits // 64), (units, size // 8):
+        words.ndim, words.shape[1], words.strides[0], words.strides[1] = 2, size // 8, max(step, 1), 1
+    copy_array(given, units)
     made = _new_column(
         column.length, first, valid and valid + column.offset // 8, ctypes.addressof(memory)
     )
@@ -319,16 +325,18 @@ def read_arrow(x, null, names, sizes):
     """Returns (array, owner, valid, scale) of an object with an Arrow C interface. null: "error" refuses
     NULLs, "skip" leaves them out, which copies the others; KEEP keeps them, and then valid is an array of
     bools, or None if there are none. A column in one chunk without NULLs is not copied, unless it has
-    bools or decimals. Decimals are i64 in units of 10^-scale; of others scale is None."""
+    bools or decimals of another size. Decimals are i64, or i128 beyond 18 digits, in units of 10^-scale; of
+    others scale is None."""
     schema, columns, device, owners = _read_arrow(x)
     schema, columns = _only_column(schema, columns)
-    bits, scale = _decimals_of(schema)
+    bits, held, scale = _decimals_of(schema)
     if device is not None and (device.device_type != CPU or device.sync_event):
         if bits:
             raise DtypeError("decimals on a device: bring them to the host's memory")
         return _read_on_device(schema, columns[0], device), owners, None, None
     if bits:
-        schema, columns = _schema_of(b"l"), [_units_of(column, bits) for column in columns]
+        schema = _schema_of(b"l" if held == 64 else _I128)
+        columns = [_units_of(column, bits, schema, held // 8) for column in columns]
         owners.append(columns)
     return *_read_columns(schema, columns, owners, null, names, sizes), scale
 

@@ -4,10 +4,10 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
-from ._arrays import NAMES, View, copied_like, maker_of, new_array, to_python
+from ._arrays import NAMES, View, copied_like, maker_of, new_array, new_result, objects_of, to_python
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, sized, whole
 from ._mergeable import Mergeable
-from ._nulls import views_of
+from ._nulls import refuse_scales, views_of
 from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
 
 
@@ -56,18 +56,23 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
     getattr(lib, _name).argtypes = _arguments
 
 
-def _elements(x, name, null=None):
+def _elements(x, name, null=None, decimals=False):
     """Returns an array of dtype `name`; 16-bit integers can be bf16."""
-    return View(x, name, null) if name == "bf16" else _Elements(x, name, null)
+    return View(x, name, null) if name == "bf16" else _Elements(x, name, null, decimals)
 
 
 def _new(make, name, n):
     """Makes n elements. Returns them as an array for the caller and as a bf_array."""
-    pair = name == "pair"
-    made = make("u64" if pair else name, [n, 2] if pair else [n])
-    array = View(made).array
+    pair, wide = name == "pair", name == "i128"
+    made = (new_result if wide else make)("u64" if pair else name, [n, 2] if pair else [n])
+    array = made._array() if wide else View(made).array
     array.dtype, array.ndim, array.shape[0], array.strides[0] = _number_of(name), 1, n, 1
     return made, array
+
+
+def _filled(make, name, made):
+    """Returns an array of _new for the caller, now that it is filled: NumPy has no i128, but objects."""
+    return objects_of(made) if name == "i128" and make is new_array else made
 
 
 def _destroy(handle, context):
@@ -80,7 +85,7 @@ class Groups(Mergeable):
     """The number of rows of each key, and exact aggregates of their values. Groups are a state: they
     absorb chunks and merge with others.
 
-    key: any dtype, or "pair" (arrays of u64 whose last dimension is 2). aggregates: pairs of an
+    key: any dtype, "i128" too, or "pair" (arrays of u64 whose last dimension is 2). aggregates: pairs of an
     operation (sum mean var std sumsq norm min max) and the dtype of its values. seed: of the hash; no
     result depends on it. Errors: ArgumentError (not an array of values for each aggregate; no such
     aggregate), DtypeError, ShapeError (arrays that do not fit), StateError (merge and retract: another
@@ -182,7 +187,7 @@ class Groups(Mergeable):
             keys, to_keys = _new(self._make, self.key, len(self))
             counts, to_counts = _new(self._make, "i64", len(self))
             self._call(lib.bf_groups_list, byref(to_keys), byref(to_counts))
-        return keys, counts
+        return _filled(self._make, self.key, keys), counts
 
     def _dtype(self, which, options):
         number = lib.bf_groups_aggregate_dtype(self._handle, which, options)
@@ -204,10 +209,12 @@ class Groups(Mergeable):
 
         which, options = whole(which, c_int), _options(**options)
         with self._context._lock:
-            values, to = _new(self._make, self._dtype(which, options), len(self))
+            name = self._dtype(which, options)
+            values, to = _new(self._make, name, len(self))
             fitting, to_fitting = _new(self._make, "bool", len(self)) if fits else (None, None)
             beside = byref(to_fitting) if fits else None
             self._call(lib.bf_groups_aggregate, which, options, byref(to), beside)
+        values = _filled(self._make, name, values)
         return (values, fitting) if fits else values
 
     def result_list(self, which, **options):
@@ -258,15 +265,16 @@ def join(a, b, seed=0, context=None, dtype=None):
     """Returns two arrays, i and j: all pairs of rows with a[i] == b[j], ordered by i, then by j.
     i and j are int64: rows in C order. seed: of the hash; no result depends on it.
 
-    Errors: DtypeError (keys of different dtypes).
+    Errors: DtypeError (keys of different dtypes), ArgumentError (decimals of different scales).
 
     >>> bitfold.join(numpy.array([7, 3, 7]), numpy.array([7, 8]))
     (array([0, 2]), array([0, 0]))
     """
     context = context or _default_context()
-    name = _name_of(dtype) if dtype else View(a).dtype
+    name = _name_of(dtype) if dtype else View(a, decimals=True).dtype
     handle = c_void_p()
-    views = _elements(a, name), _elements(b, name)
+    views = [_elements(x, name, decimals=True) for x in (a, b)]
+    refuse_scales(getattr(view, "_view", view) for view in views)
     context._call(
         lib.bf_join, context._handle, byref(views[0].array), byref(views[1].array), whole(seed, c_uint64),
         byref(handle),

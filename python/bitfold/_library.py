@@ -9,7 +9,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, 
 # The numbers of include/bitfold/types.h.
 DTYPES = {
     "bool": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "u8": 6, "u16": 7, "u32": 8, "u64": 9,
-    "f16": 10, "bf16": 11, "f32": 12, "f64": 13,
+    "f16": 10, "bf16": 11, "f32": 12, "f64": 13, "i128": 34,
 }  # fmt: skip
 I192 = 32
 OPS = {

@@ -20,12 +20,19 @@ def views_of(null, *given, decimals=False):
     return views if valid is None else compacted(views, valid)
 
 
-def segment_views_of(null, offsets, *given):
+def refuse_scales(views):
+    """Refuses arrays that are compared, but whose integers are in different units."""
+    scales = [view.scale or 0 for view in views]
+    if len(set(scales)) > 1:
+        raise ArgumentError(f"decimals of scale {', '.join(map(str, scales))}")
+
+
+def segment_views_of(null, offsets, *given, decimals=False):
     """Returns views of arrays as views_of does, and one of the offsets of their segments, which move by
     the rows before them that are left out."""
     if null != "skip":
-        return [View(x, dtype, null) for x, dtype in given], View(offsets)
-    views, valid = whole_views(given)
+        return [View(x, dtype, null, decimals) for x, dtype in given], View(offsets)
+    views, valid = whole_views(given, decimals)
     if valid is None:
         return views, View(offsets)
     return compacted(views, valid), View(_moved(offsets, valid))

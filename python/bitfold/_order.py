@@ -7,9 +7,9 @@ from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, Target, View, to_python, value_of
-from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, ShapeError, Value, lib, whole
+from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, DtypeError, ShapeError, Value, lib, whole
 from ._axis import _axes
-from ._nulls import segment_views_of, views_of
+from ._nulls import refuse_scales, segment_views_of, views_of
 from ._table import _default_context
 
 __all__ = [
@@ -90,12 +90,17 @@ def _call(context, function, *arguments):
     context._call(function, context._handle, *arguments)
 
 
+def _elements(x, view, shape):
+    """Returns a target for elements of x, whose view this is."""
+    return Target(x, view.dtype, shape, view.scale)
+
+
 # ---- sorting --------------------------------------------------------------------------------------
 
 
 def _as_line(x, dtype, null):
     """Returns a view of all elements of x in C order, as one dimension."""
-    view = View(x, dtype, null)
+    view = View(x, dtype, null, decimals=True)
     array, count = view.array, 1
     for d in reversed(range(array.ndim)):
         if array.shape[d] > 1 and array.strides[d] != count:
@@ -109,14 +114,14 @@ def _as_line(x, dtype, null):
 
 def _lines(x, axis, dtype, null=None):
     """Returns a view, the axis along which its lines lie, and its shape."""
-    view = _as_line(x, dtype, null) if axis is None else View(x, dtype, null)
+    view = _as_line(x, dtype, null) if axis is None else View(x, dtype, null, decimals=True)
     return view, 0 if axis is None else whole(axis, c_int), list(view.array.shape[: view.array.ndim])
 
 
 def _sort(x, axis, wants, dtype, context, null=None, **options):
     context = context or _default_context()
     view, number, shape = _lines(x, axis, dtype, null)
-    target = Target(x, view.dtype if wants == "values" else "i64", shape)
+    target = _elements(x, view, shape) if wants == "values" else Target(x, "i64", shape)
     outputs = [byref(target.array), None]
     _call(
         context, lib.bf_sort, byref(view.array), number, byref(_options(**options)),
@@ -182,9 +187,9 @@ def sort_rows(keys, *payloads, descending=False, nan="propagate", context=None):
 
 def _segment_sort(x, offsets, wants, dtype, context, **options):
     context = context or _default_context()
-    view, places = View(x, dtype), View(offsets)
+    view, places = View(x, dtype, decimals=True), View(offsets)
     shape = list(view.array.shape[: view.array.ndim])
-    target = Target(x, view.dtype if wants == "values" else "i64", shape)
+    target = _elements(x, view, shape) if wants == "values" else Target(x, "i64", shape)
     outputs = [byref(target.array), None]
     _call(
         context, lib.bf_sort_segments, byref(view.array), byref(places.array),
@@ -264,7 +269,7 @@ def top(x, k, axis=-1, *, largest=True, nan="propagate", dtype=None, context=Non
     if k < 0:
         raise ArgumentError(f"the first {k} elements")
     shape[number] = k
-    values, index = Target(x, view.dtype, shape), Target(x, "i64", shape)
+    values, index = _elements(x, view, shape), Target(x, "i64", shape)
     _call(
         context, lib.bf_top, byref(view.array), number, k, byref(_options(largest, nan)),
         byref(values.array), byref(index.array),
@@ -303,6 +308,14 @@ def _kept(view, axis, keepdims):
     return (c_int * len(given))(*given), len(given), left
 
 
+def _rounded(view, dtype_of, *method):
+    """Returns the dtype of quantiles of a view that need not be elements."""
+    number = dtype_of(DTYPES[view.dtype], *method)
+    if not number:
+        raise DtypeError(f"no quantiles of {view.dtype}")
+    return NAMES[number]
+
+
 def _are_elements(view, method, fractions, length, nan):
     """Returns whether the quantiles (None: the median) of lines of this length are elements."""
     known = length > 0 and (nan != "skip" or view.dtype not in ("f16", "bf16", "f32", "f64"))
@@ -310,13 +323,19 @@ def _are_elements(view, method, fractions, length, nan):
     return known and bool(lib.bf_quantile_is_whole(method, length, fractions, n))
 
 
-def _select(x, name, shape, first, empty, options, context, call, number):
-    """Calls the library for results of dtype `name`; first: the extent of several quantiles, or none.
-    number: one result is a number, wherever x is."""
-    context = context or _default_context()
+def _results(x, view, name, shape, empty, options):
+    """Returns a target for quantiles of dtype `name`, and completes the options: decimals that are rounded
+    are no decimals any more."""
+    options.scale = view.scale or 0
     if empty is not None:
-        options.empty = ctypes.pointer(value_of(empty, name))
-    target = Target(x, name, [*first, *shape])
+        options.empty = ctypes.pointer(value_of(empty, name, view.scale))
+    return _elements(x, view, shape) if name == view.dtype else Target(x, name, shape)
+
+
+def _select(x, view, name, shape, empty, options, context, call, number):
+    """Calls the library for results of dtype `name`. number: one result is a number, wherever x is."""
+    context = context or _default_context()
+    target = _results(x, view, name, shape, empty, options)
     call(context, target)
     return target.result(number)
 
@@ -326,7 +345,7 @@ def _quantiles(
 ):
     view = views[0]
     fractions, first = _fractions(q, divisor)
-    name = NAMES[lib.bf_quantile_dtype(DTYPES[view.dtype], _method(method))]
+    name = _rounded(view, lib.bf_quantile_dtype, _method(method))
     options = _options(nan=nan, method=method)
     arguments, shape, length = shape_of(*views)
     if _are_elements(view, _method(method), fractions, length, nan):
@@ -338,7 +357,7 @@ def _quantiles(
             byref(options), byref(_with_first(target.array, first)),
         )  # fmt: skip
 
-    return _select(x, name, shape, first, empty, options, context, call, number)
+    return _select(x, view, name, [*first, *shape], empty, options, context, call, number)
 
 
 # What is asked of the axes, segments or slots: further arguments, the shape of results, and the number of
@@ -359,6 +378,8 @@ def _of_places(count):
     def shape_of(view, places):
         if places.array.ndim != 1:
             raise ShapeError(f"offsets or an index of {places.array.ndim} dimensions, not one")
+        if places.scale is not None:
+            raise DtypeError("an index of decimals")
         slots = places.array.shape[0] - 1 if count is None else whole(count)
         if slots < 0:
             raise ShapeError("no offsets" if count is None else f"{count} slots")
@@ -369,7 +390,7 @@ def _of_places(count):
 
 def _in_segments(x, dtype, null, offsets):
     """Returns the views of an array and of its offsets."""
-    (view,), places = segment_views_of(null, offsets, (x, dtype))
+    (view,), places = segment_views_of(null, offsets, (x, dtype), decimals=True)
     return view, places
 
 
@@ -394,7 +415,7 @@ def quantile(
     array([5.])
     """
     return _quantiles(
-        x, q, 1, [View(x, dtype, null)], context, method, nan, empty, _of_axes(axis, keepdims),
+        x, q, 1, [View(x, dtype, null, decimals=True)], context, method, nan, empty, _of_axes(axis, keepdims),
         lib.bf_quantile_axes, axis is None,
     )  # fmt: skip
 
@@ -411,7 +432,7 @@ def percentile(
     array([4. , 7.8])
     """
     return _quantiles(
-        x, q, 100, [View(x, dtype, null)], context, method, nan, empty, _of_axes(axis, keepdims),
+        x, q, 100, [View(x, dtype, null, decimals=True)], context, method, nan, empty, _of_axes(axis, keepdims),
         lib.bf_quantile_axes, axis is None,
     )  # fmt: skip
 
@@ -449,7 +470,7 @@ def index_quantile(
     array([[3., 5.]])
     """
     return _quantiles(
-        values, q, 1, views_of(null, (values, dtype), (index, None)), context, method, nan, empty,
+        values, q, 1, views_of(null, (values, dtype), (index, None), decimals=True), context, method, nan, empty,
         _of_places(m), lib.bf_quantile_index,
     )  # fmt: skip
 
@@ -464,10 +485,10 @@ def _median(x, views, context, nan, empty, shape_of, function, number=False):
             context, function, byref(view.array), *arguments, byref(options), byref(target.array)
         )
 
-    name = NAMES[lib.bf_median_dtype(DTYPES[view.dtype])]
+    name = _rounded(view, lib.bf_median_dtype)
     if _are_elements(view, 0, None, length, nan):
         name, empty = view.dtype, None
-    return _select(x, name, shape, [], empty, options, context, call, number)
+    return _select(x, view, name, shape, empty, options, context, call, number)
 
 
 def median(
@@ -483,7 +504,7 @@ def median(
     >>> bitfold.median(numpy.array([[1, 2], [3, 5]]), axis=1)
     array([1.5, 4. ])
     """
-    views, of = [View(x, dtype, null)], _of_axes(axis, keepdims)
+    views, of = [View(x, dtype, null, decimals=True)], _of_axes(axis, keepdims)
     return _median(x, views, context, nan, empty, of, lib.bf_median_axes, axis is None)
 
 
@@ -514,7 +535,7 @@ def index_median(
     >>> bitfold.index_median(2, numpy.array([1, 0, 1, 1]), numpy.array([5.0, 3, 9, 3]))
     array([3., 5.])
     """
-    views = views_of(null, (values, dtype), (index, None))
+    views = views_of(null, (values, dtype), (index, None), decimals=True)
     return _median(values, views, context, nan, empty, _of_places(m), lib.bf_median_index)
 
 
@@ -528,11 +549,9 @@ def _of_groups(keys, values, select, context, first, name, empty, options, *quan
     """Calls the library for results of dtype `name`, behind an axis of `first`. Returns the keys of the
     groups, and the results."""
     context = context or _default_context()
-    if empty is not None:
-        options.empty = ctypes.pointer(value_of(empty, name))
     n = c_int64()
-    groups = Target(values._object, keys.dtype, [_count_different(keys, None, context)])
-    target = Target(values._object, name, [*first, len(groups.made)])
+    groups = _elements(values._object, keys, [_count_different(keys, None, context)])
+    target = _results(values._object, values, name, [*first, groups.array.shape[0]], empty, options)
     array = _with_first(target.array, first or not quantiles)
     _call(
         context, select, byref(values.array), byref(keys.array), *quantiles, byref(options),
@@ -552,8 +571,8 @@ def group_median(
     >>> bitfold.group_median(numpy.array([7, 3, 7]), numpy.array([1.0, 2, 4]))
     (array([3, 7]), array([2. , 2.5]))
     """
-    keys, values = views_of(null, (keys, None), (values, dtype))
-    name = NAMES[lib.bf_median_dtype(DTYPES[values.dtype])]
+    keys, values = views_of(null, (keys, None), (values, dtype), decimals=True)
+    name = _rounded(values, lib.bf_median_dtype)
     return _of_groups(
         keys, values, lib.bf_median_groups, context, [], name, empty, _options(nan=nan)
     )
@@ -573,9 +592,9 @@ def group_quantile(
     (array([3, 7]), array([[2. , 2.5],
            [2. , 3.7]]))
     """
-    keys, values = views_of(null, (keys, None), (values, dtype))
+    keys, values = views_of(null, (keys, None), (values, dtype), decimals=True)
     fractions, first = _fractions(q, 1)
-    name = NAMES[lib.bf_quantile_dtype(DTYPES[values.dtype], _method(method))]
+    name = _rounded(values, lib.bf_quantile_dtype, _method(method))
     return _of_groups(
         keys, values, lib.bf_quantile_groups, context, first, name, empty,
         _options(nan=nan, method=method), fractions, len(fractions),
@@ -595,14 +614,14 @@ def nth(
     >>> bitfold.nth(numpy.array([5.0, 3, 9, 3]), [0, 2])
     array([3., 5.])
     """
-    view = View(x, dtype, null)
+    view = View(x, dtype, null, decimals=True)
     options = _options(descending, nan)
     try:
         positions, first = [whole(each) for each in n], [len(n)]
     except TypeError:
         positions, first = [whole(n)], []
     numbers, count, left = _kept(view, axis, keepdims)
-    target = Target(x, view.dtype, [*first, *left])
+    target = _elements(x, view, [*first, *left])
     context = context or _default_context()
     _call(
         context, lib.bf_nth_axes, byref(view.array), numbers, count,
@@ -627,7 +646,8 @@ def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, contex
     """
     if side not in ("left", "right"):
         raise ArgumentError(f"side is 'left' or 'right', not {side!r}")
-    view, wanted = View(sorted, dtype), View(x, dtype)
+    view, wanted = View(sorted, dtype, decimals=True), View(x, dtype, decimals=True)
+    refuse_scales([view, wanted])
     target = Target(x, "i64", list(wanted.array.shape[: wanted.array.ndim]))
     context = context or _default_context()
     _call(
@@ -648,7 +668,7 @@ def is_sorted(
     True
     """
     context = context or _default_context()
-    view, answer = View(x, dtype, null), c_int()
+    view, answer = View(x, dtype, null, decimals=True), c_int()
     _call(
         context, lib.bf_is_sorted, byref(view.array), byref(_options(descending, nan)),
         byref(answer),
@@ -669,16 +689,16 @@ def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
     (array([3., 5., 9.]), array([2, 1, 1]))
     """
     context = context or _default_context()
-    view, n = View(x, dtype, null), c_int64()
+    view, n = View(x, dtype, null, decimals=True), c_int64()
     most = 1
     for extent in view.array.shape[: view.array.ndim]:
         most *= extent
-    values, counts = Target(x, view.dtype, [most]), Target(x, "i64", [most])
+    values, counts = _elements(x, view, [most]), Target(x, "i64", [most])
     _call(
         context, lib.bf_unique, byref(view.array), byref(_options(nan=nan)), byref(values.array),
         byref(counts.array), byref(n),
     )  # fmt: skip
-    return _cut(values.made, n.value), _cut(counts.made, n.value)
+    return values.first(n.value), counts.first(n.value)
 
 
 unique_counts_result = namedtuple("unique_counts_result", "values counts")
@@ -706,13 +726,6 @@ def unique_values(x, *, nan="propagate", dtype=None, null="error", context=None)
     return unique(x, nan=nan, dtype=dtype, null=null, context=context)[0]
 
 
-def _cut(made, n):
-    """Returns the first n elements of a new array; of few, without the memory of the others."""
-    cut = made[:n]
-    copy = getattr(cut, "clone", None) or getattr(cut, "copy", None)  # of tensors; a memoryview has none
-    return cut if 2 * n > len(made) or not copy else copy()
-
-
 def mode(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the element that occurs most often, of several the first in order, and how often.
 
@@ -722,9 +735,10 @@ def mode(x, *, nan="propagate", dtype=None, null="error", context=None):
     (3.0, 2)
     """
     context = context or _default_context()
-    view, value, count = View(x, dtype, null), Value(), c_int64()
+    view, value, count = View(x, dtype, null, decimals=True), Value(), c_int64()
     _call(
         context, lib.bf_mode, byref(view.array), byref(_options(nan=nan)), byref(value),
         byref(count),
     )  # fmt: skip
+    value.scale = view.scale or 0
     return to_python(value), count.value

@@ -7,6 +7,7 @@ import os
 import struct
 import sys
 import threading
+from decimal import Decimal
 from ctypes import POINTER, byref, c_char_p, c_int, c_void_p, py_object
 
 from ._exchange import CPU, _call, _Column, _get_pointer, _is_valid, _Schema
@@ -21,7 +22,7 @@ _ELEMENTS = {
     "bool": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32,
     "i64": ctypes.c_int64, "u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32,
     "u64": ctypes.c_uint64, "f16": ctypes.c_uint16, "bf16": ctypes.c_uint16,
-    "f32": ctypes.c_float, "f64": ctypes.c_double,
+    "f32": ctypes.c_float, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
 }  # fmt: skip
 _SHOWN = 6  # elements of an array's repr
 
@@ -145,24 +146,24 @@ def _give(pointer, name, struct=None):
 
 
 @functools.lru_cache(maxsize=256)
-def _kinds(name, shape):
+def _kinds(name, shape, scale):
     """Returns the class of an array and that of its memory. Both are one, so that the array has a
-    buffer, but of f16: the buffers of ctypes cannot name it."""
+    buffer, but of f16, i128 and decimals: the buffers of ctypes cannot name them."""
     memory = _ELEMENTS[name]
     for extent in reversed(shape):
         memory *= extent
-    members = {"dtype": name, "shape": shape}
-    if name == "f16":
+    members = {"dtype": name, "shape": shape, "scale": scale}
+    if name in ("f16", "i128") or scale:
         return type("Result", (Result,), {**members, "_memory": None}), memory
     kind = type("Result", (Result, memory), members)
     return kind, kind
 
 
-def new_result(name, shape, source=None, offset=0):
+def new_result(name, shape, source=None, offset=0, scale=0):
     """Returns a new array of zeros, or one of the memory of a source, from byte `offset` on."""
     if len(_given) > 1:
         _sweep()
-    kind, memory = _kinds(name, tuple(shape))
+    kind, memory = _kinds(name, tuple(shape), scale)
     made = memory() if source is None else memory.from_buffer(source, offset)
     if kind is not memory:
         inner, made = made, kind()
@@ -170,14 +171,25 @@ def new_result(name, shape, source=None, offset=0):
     return made
 
 
-def _restore(name, shape, data):
-    made = new_result(name, shape)
+def _restore(name, shape, data, scale=0):
+    made = new_result(name, shape, scale=scale)
     ctypes.memmove(made._address, data, len(data))
     return made
 
 
-def _to_number(name, held):
+def _decimal(units, scale):
+    """Returns units * 10^-scale, without zeros at the end of its fraction."""
+    while scale and units % 10 == 0:
+        units, scale = units // 10, scale - 1
+    return Decimal(f"{units}e-{scale}")
+
+
+def _to_number(name, held, scale=0):
     """Returns an element as ctypes holds it as a number."""
+    if name == "i128":
+        held = int.from_bytes(bytes(held), sys.byteorder, signed=True)
+    if scale:
+        return _decimal(held, scale)
     if name == "f16":
         return struct.unpack("e", struct.pack("H", held))[0]
     if name == "bf16":
@@ -185,12 +197,20 @@ def _to_number(name, held):
     return held
 
 
+@functools.lru_cache(maxsize=None)
+def _format_of(scale):
+    """Returns Arrow's format of decimals, which is kept for all who have it."""
+    return f"d:38,{scale}".encode()
+
+
 class Result:
     """An array of results, of which others take the memory without a copy: by the buffer protocol (f16
-    has none, and bf16 is u16 there), __array_interface__, DLPack and, of one dimension, Arrow.
+    has none, and bf16 is u16 there), __array_interface__, DLPack and, of one dimension, Arrow. Of i128 and of
+    decimals there is Arrow alone, for which those of i64 are copied.
 
-    dtype: bitfold's name of it. shape: a tuple. result[i] is a number or, of more dimensions, an array,
-    and result[i:j] is an array of the same memory.
+    dtype: bitfold's name of it. shape: a tuple. scale: elements are decimals in units of 10^-scale, if it is
+    above 0. result[i] is a number or, of more dimensions, an array, and result[i:j] is an array of the same
+    memory.
 
     >>> import array
     >>> bitfold.sort(array.array("d", [5.0, 3, 9, 3]))
@@ -221,7 +241,7 @@ class Result:
     def __getitem__(self, key):
         key = key if isinstance(key, tuple) else (key,)
         if not key:
-            return self if self.shape else _to_number(self.dtype, self._memory.value)
+            return self if self.shape else self._number(self._memory)
         if len(key) > self.ndim:
             raise IndexError(f"{len(key)} indices into {self.ndim} dimensions")
         first, rest = key[0], key[1:]
@@ -232,8 +252,12 @@ class Result:
             return self._part(start, [stop - start if stop > start else 0, *self.shape[1:]])
         i = range(len(self))[first]
         if self.ndim == 1:
-            return _to_number(self.dtype, ctypes.Array.__getitem__(self._memory, i))
+            return self._number(ctypes.Array.__getitem__(self._memory, i))
         return self._part(i, self.shape[1:])[rest]
+
+    def _number(self, held):
+        """Returns an element, or the memory of one, as a number."""
+        return _to_number(self.dtype, getattr(held, "value", held), self.scale)
 
     def __setitem__(self, key, value):
         raise TypeError("results are written through their buffer")
@@ -241,7 +265,7 @@ class Result:
     def _part(self, first, shape):
         """Returns the array of this shape that begins at an index of the first dimension."""
         row = ctypes.sizeof(self._memory) // len(self) if len(self) else 0
-        return new_result(self.dtype, shape, self._memory, first * row)
+        return new_result(self.dtype, shape, self._memory, first * row, self.scale)
 
     def tolist(self):
         """Returns the elements as a list, of lists if there are several dimensions; or a number."""
@@ -249,29 +273,38 @@ class Result:
             return self[()]
         if self.ndim > 1:
             return [row.tolist() for row in self]
-        return [_to_number(self.dtype, each) for each in ctypes.Array.__getitem__(self._memory, slice(None))]
+        return list(map(self._number, ctypes.Array.__getitem__(self._memory, slice(None))))
 
     def copy(self):
         """Returns an array of memory of its own."""
-        return _restore(self.dtype, self.shape, bytes(self._memory))
+        return _restore(self.dtype, self.shape, bytes(self._memory), self.scale)
 
     def __repr__(self):
+        kind = f"dtype={self.dtype!r}" + (f", scale={self.scale}" if self.scale else "")
         if self.ndim == 1 and len(self) > _SHOWN:
             shown = ", ".join(map(repr, self[:_SHOWN])) + ", ..."
-            return f"Result([{shown}], shape={self.shape}, dtype={self.dtype!r})"
-        return f"Result({self.tolist()!r}, dtype={self.dtype!r})"
+            return f"Result([{shown}], shape={self.shape}, {kind})"
+        return f"Result({self.tolist()!r}, {kind})"
 
     def __reduce__(self):
-        return _restore, (self.dtype, self.shape, bytes(self._memory))
+        return _restore, (self.dtype, self.shape, bytes(self._memory), self.scale)
 
     # ---- for others ----
 
     @property
     def __array_interface__(self):
+        if self.dtype == "i128" or self.scale:  # NumPy makes objects of the elements
+            raise AttributeError("decimals and i128 have no interface of NumPy's")
         return {
             "version": 3, "shape": self.shape, "typestr": TYPESTR[self.dtype],
             "data": (self._address, False),
         }  # fmt: skip
+
+    def _widened(self):
+        """Returns the same decimals in i128."""
+        units = ctypes.Array.__getitem__(self._memory, slice(None))
+        data = b"".join(each.to_bytes(16, sys.byteorder, signed=True) for each in units)
+        return _restore("i128", self.shape, data, self.scale)
 
     def _array(self):
         """Returns the memory as a bf_array."""
@@ -296,6 +329,8 @@ class Result:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device not in (None, (CPU, 0)):
             raise BufferError(f"the array is in the host's memory, not on device {dl_device}")
+        if self.scale:
+            raise BufferError("DLPack has no decimals")
         made, x = c_void_p(), self.copy() if copy else self
         if max_version is None or max_version[0] < 1:
             x._lend(lib.bf_array_to_dlpack_unversioned, [made])
@@ -304,8 +339,12 @@ class Result:
         return _give(made, b"dltensor_versioned")
 
     def __arrow_c_array__(self, requested_schema=None):
+        if self.scale and self.dtype != "i128":
+            return self._widened().__arrow_c_array__()
         schema, column = _Schema(), _Column()
         self._lend(lib.bf_array_to_arrow, [schema, column])
+        if self.scale:
+            schema.format = _format_of(self.scale)
         return tuple(
             _give(ctypes.addressof(struct), name, struct)
             for struct, name in ((schema, b"arrow_schema"), (column, b"arrow_array"))

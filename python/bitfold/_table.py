@@ -64,8 +64,8 @@ def _destroy(handle, context):
 class _Elements:
     """An array of keys or values. Pairs are u64 whose last dimension is the two words."""
 
-    def __init__(self, x, name, null=None):
-        self._view = View(x, "u64" if name == "pair" else None, null)
+    def __init__(self, x, name, null=None, decimals=False):
+        self._view = View(x, "u64" if name == "pair" else None, null, decimals)
         self.array = a = self._view.array
         self.readonly = self._view.readonly
         if name == "pair":

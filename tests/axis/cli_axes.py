@@ -180,11 +180,11 @@ class Text(AxisTest):
 
     def test_a_dtype_that_shows_late(self):
         rows = [b"%d,%d\n" % (i, -i) for i in range(60000)]
-        for last, dtype in [(b"1,0.5\n", "f64"), (b"18446744073709551615,0\n", "f64"),
-                            (b"7,8\n", "i64")]:
+        for last, dtype in [(b"1,0.5\n", "decimal"), (b"18446744073709551615,0\n", "i128"),
+                            (b"7,8\n", "i64"), (b"1,inf\n", "f64")]:
             data = b"".join(rows) + last
             name = self.write("t", data)
-            want = [self.result("sum", "--column", k, "--dtype", dtype, name) for k in (1, 2)]
+            want = [self.result("sum", "--column", k, name) for k in (1, 2)]
             self.assertEqual(self.lines("sum", "--axis", 0, name), want)
             self.assertEqual(self.lines("sum", "--axis", 0, stdin=data), want)
             found = json.loads(self.result("sum", "--axis", 1, "--json", stdin=data))
@@ -387,7 +387,7 @@ class States(AxisTest):
         self.refused(3, "a product of floats depends on the index", "merge", *saved)
 
     def test_each_index_of_the_first_axis_has_its_own(self):
-        x, text = self.save("x.npy", samples("i4", (7, 9), 5)), self.write("t", b"1,2\n3,4.5\n")
+        x, text = self.save("x.npy", samples("i4", (7, 9), 5)), self.write("t", b"1,2\n3,4\n")
         for name, op in [(x, "sum"), (text, "max")]:
             want = self.lines(op, "--axis", 1, name)
             self.assertEqual(self.lines(op, "--axis", 1, "--save", self.path("s"), name), want)

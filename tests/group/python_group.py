@@ -397,6 +397,32 @@ class Unique(unittest.TestCase):
             np.testing.assert_array_equal(found[1], expected[1])
 
 
+class Wide(unittest.TestCase):
+    """Integers of 128 bits as keys and values, and decimals as keys of joins."""
+
+    def setUp(self):
+        try:
+            self.groups = bitfold.Groups("i128", [("sum", "i128"), ("max", "i128")])
+        except bitfold.DtypeError:
+            self.skipTest("the library does not group i128")
+
+    def test_keys_and_values(self):
+        keys = np.array([2**100, -7, 2**100, 5], object)
+        values = np.array([2**90, 1, 2**90, -(2**126)], object)
+        self.groups.absorb(keys, values, values)
+        found, counts = self.groups.list()
+        self.assertEqual((found.dtype, found.tolist(), counts.tolist()), (np.dtype(object), [-7, 5, 2**100], [1, 1, 2]))
+        self.assertEqual(self.groups.result(0).tolist(), [1, -(2**126), 2**91])
+        self.assertEqual(self.groups.result(1).tolist(), [1, -(2**126), 2**90])
+        self.assertEqual(self.groups.result_list(0), [1, -(2**126), 2**91])
+        again = bitfold.Groups.load(self.groups.save())
+        self.assertEqual((again.key, again.list()[0].tolist()), ("i128", found.tolist()))
+
+    def test_join(self):
+        a, b = np.array([2**100, -7, 2**100], object), np.array([5, 2**100], object)
+        self.assertEqual([each.tolist() for each in bitfold.join(a, b)], [[0, 2], [1, 1]])
+
+
 class Saved(GroupsTest):
     def test_equal_groups_are_equal_bytes_and_come_back(self):
         """Parts of a script saved by several contexts, loaded and merged in another order."""

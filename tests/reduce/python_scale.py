@@ -6,6 +6,7 @@ import importlib
 import os
 import pickle
 import random
+import sys
 import tempfile
 import unittest
 from decimal import Decimal
@@ -136,15 +137,16 @@ class States(unittest.TestCase):
 
 def words_of(x, bits):
     """The memory of decimals of so many bits."""
-    if bits <= 64:
-        return np.array(x, f"i{bits // 8}")
-    return np.array([[each, *[-(each < 0)] * (bits // 64 - 1)] for each in x])
+    return np.frombuffer(b"".join(each.to_bytes(bits // 8, sys.byteorder, signed=True) for each in x), "u1")
 
 
-def column_of(x, bits, digits=9, scale=2):
-    made = words_of(x, bits)
-    format = f"d:{digits},{scale}" + (f",{bits}" if bits != 128 else "")
-    return DeviceColumn(made.ctypes.data, len(x), format.encode(), owner=made)
+def column_of(x, bits, digits=9, scale=2, format=None):
+    """Decimals, of which those that are None are NULL; of a format of integers, these."""
+    made = words_of([each or 0 for each in x], bits)
+    valid = np.packbits([each is not None for each in x], bitorder="little") if None in x else None
+    name = format or f"d:{digits},{scale}" + (f",{bits}" if bits != 128 else "")
+    at = None if valid is None else valid.ctypes.data
+    return DeviceColumn(made.ctypes.data, len(x), name.encode(), valid=at, owner=(made, valid))
 
 
 class Columns(unittest.TestCase):
@@ -159,6 +161,59 @@ class Columns(unittest.TestCase):
             described = bitfold.describe(column)
             self.assertEqual((described.sum, described.argmax), (expected("sum", decimals), 2))
             self.assertEqual(bitfold.argmin(column), 1)
+
+    def test_wide_decimals(self):
+        rng = random.Random(2)
+        for digits, scale in ((19, 2), (25, 25), (38, 0), (38, 38)):
+            x = units(rng, 9, min(digits, 28))  # squares of more do not fit 192 bits
+            decimals = [Fraction(each, 10**scale) for each in x]
+            for bits in (128, 256):
+                column = column_of(x, bits, digits, scale)
+                for op in VALUES:
+                    found, wanted = getattr(bitfold, op)(column), expected(op, decimals)
+                    self.assertEqual(found, wanted, (op, digits, scale, bits))
+                self.assertEqual(bitfold.dot(column, column), expected("sumsq", decimals))
+                described = bitfold.describe(column)
+                self.assertEqual((described.sum, described.max), (expected("sum", decimals), expected("max", decimals)))
+                self.assertEqual(bitfold.argmin(column), x.index(min(x)))
+        most = [10**38 - 1, 1 - 10**38, 10**38 - 1]
+        self.assertEqual(bitfold.sum(column_of(most, 128, 38, 2)), Decimal(10**38 - 1).scaleb(-2))
+        with self.assertRaises(bitfold.RangeError):
+            bitfold.sumsq(column_of(most, 128, 38))
+
+    def test_wide_nulls(self):
+        x = [None, 10**30, None, -(10**37), 5, None, 10**30]
+        kept = [Fraction(each, 1000) for each in x if each is not None]
+        for bits in (128, 256):
+            column = column_of(x, bits, 38, 3)
+            with self.assertRaisesRegex(bitfold.ArgumentError, "3 of 7 elements are NULL"):
+                bitfold.sum(column)
+            self.assertEqual(bitfold.sum(column, null="skip"), expected("sum", kept))
+            described = bitfold.describe(column, null="skip")
+            self.assertEqual((described.argmin, described.argmax, described.n), (3, 1, 4))
+            found = bitfold.dot(column, column_of([1, 2, None, 0, 7, 8, None], bits, 38, 3), null="skip")
+            self.assertEqual(found, Decimal(2 * 10**30 + 35).scaleb(-6))
+
+    def test_wide_states(self):
+        for op in ("sum", "max", "std", "argmin", "describe"):
+            parts = bitfold.State(op, "i128", scale=3)
+            parts.absorb(column_of([10**30], 128, 38, 3)).absorb(column_of([7, -5], 64, scale=0))
+            parts.absorb(column_of([10**20], 256, 38, 1))
+            whole = bitfold.State(op, "i128", scale=3)
+            whole.absorb(column_of([10**30, 7000, -5000, 10**22], 128, 38, 3))
+            self.assertEqual((parts.result(), parts), (whole.result(), whole))
+            self.assertEqual(pickle.loads(pickle.dumps(parts)), whole)
+        self.assertEqual(parts.info().dtype, "i128")
+        with self.assertRaisesRegex(bitfold.StateError, "i128"):
+            bitfold.State("sum", "i64", scale=3).absorb(column_of([1], 128, 38, 3))
+
+    def test_integers_of_polars(self):
+        x = [2**100, None, -(2**127), 2**127 - 1, -7]
+        kept = [each for each in x if each is not None]
+        column = column_of(x, 128, format="_pli128")
+        self.assertEqual(bitfold.sum(column, null="skip"), sum(kept))
+        self.assertEqual(bitfold.min(column, null="skip"), -(2**127))
+        self.assertEqual(type(bitfold.max(column_of(kept, 128, format="_pli128"))), int)
 
     def test_states_take_them(self):
         for op in ("sum", "max", "std", "argmin", "describe"):
@@ -191,14 +246,17 @@ class Columns(unittest.TestCase):
         gpu = column_of([1], 64)
         gpu._device.device_type = CUDA
         for call, error in (
-            (lambda: bitfold.sum(column_of([1], 128, 19)), "19 digits"),
+            (lambda: bitfold.sum(column_of([1], 256, 39)), "39 digits"),
+            (lambda: bitfold.dot(column_of([1], 128, 38), column_of([1], 128)), "i128"),
+            (lambda: bitfold.sum(column_of([1], 128, format="_plu128")), "holds no numbers"),
             (lambda: bitfold.sum(column_of([1], 128, scale=-2)), "scale of -2"),
             (lambda: bitfold.sum(column_of([1], 128, scale=39)), "scale of 39"),
             (lambda: bitfold.prod(x), "no scale"),
             (lambda: bitfold.sum(x, scale=3), "scale 2, not 3"),
             (lambda: bitfold.dot(x, column_of([1, 2], 128, scale=3)), "scale 2, 3"),
             (lambda: bitfold.dot(x, np.array([1, 2])), "scale 2, 0"),
-            (lambda: bitfold.sort(x), "decimals"),
+            (lambda: bitfold.searchsorted(x, column_of([1], 128, scale=3)), "scale 2, 3"),
+            (lambda: bitfold.index_median(2, x, x), "index of decimals"),
             (lambda: bitfold.sum(x, axis=0), "decimals"),
             (lambda: bitfold.Groups("i64").absorb(x), "decimals"),
             (lambda: bitfold.map("add", x, 1), "decimals"),
@@ -211,7 +269,9 @@ class Columns(unittest.TestCase):
     def test_columns_of_pyarrow(self):
         pa = library("pyarrow")
         x = [Decimal("9.99"), None, Decimal("-2.2"), None, Decimal("0.05"), Decimal("7")] * 9
-        for kind in (pa.decimal128(3, 2), pa.decimal128(18, 2), pa.decimal256(18, 5)):
+        for kind in (
+            pa.decimal128(3, 2), pa.decimal128(18, 2), pa.decimal256(18, 5), pa.decimal128(38, 20), pa.decimal256(38, 5),
+        ):  # fmt: skip
             for begin in (0, 1, 9):
                 column = pa.chunked_array([pa.array(x, kind)[begin:], pa.array(x[:0], kind), pa.array(x, kind)])
                 rows = column.to_pylist()
@@ -222,7 +282,8 @@ class Columns(unittest.TestCase):
                 described = bitfold.describe(column, null="skip")
                 self.assertEqual(described.argmin, rows.index(Decimal("-2.2")))
                 self.assertEqual(described.sum, expected("sum", kept))
-                state = bitfold.State("describe", "i64", scale=6).absorb(column, null="skip")
+                dtype = "i128" if kind.precision > 18 else "i64"
+                state = bitfold.State("describe", dtype, scale=kind.scale + 1).absorb(column, null="skip")
                 self.assertEqual(state.result(), described)
         self.assertEqual(bitfold.sum(pa.array([Decimal("1.10"), Decimal("2.20")])), Decimal("3.30"))
 
@@ -233,6 +294,39 @@ class Columns(unittest.TestCase):
         held = pd.Series(x, dtype=pd.ArrowDtype(pa.decimal128(5, 2)))
         self.assertEqual((bitfold.sum(series), bitfold.sum(held)), (Decimal("3.3"), Decimal("3.3")))
         self.assertEqual(bitfold.describe(series.to_frame("a"))["a"].max, Decimal("2.2"))
+        x = [Decimal("12345678901234567890123456789.125"), None, Decimal("-0.5")]
+        series = pl.Series(x, dtype=pl.Decimal(38, 3))
+        held = pd.Series(x, dtype=pd.ArrowDtype(pa.decimal128(38, 3)))
+        for column in (series, held, pl.concat([series[1:], series[:1]]), series.reverse(), held[::-1]):
+            self.assertEqual(bitfold.sum(column, null="skip"), Decimal("12345678901234567890123456788.625"))
+        integers = pl.Series([2**100, None, -1], dtype=pl.Int128)
+        self.assertEqual(bitfold.sum(integers, null="skip"), 2**100 - 1)
+        self.assertEqual(bitfold.describe(integers.to_frame("a")[:1])["a"].max, 2**100)
+
+
+class Integers(unittest.TestCase):
+    def test_python_ints_beyond_64_bits(self):
+        x = np.array([[2**70, -3], [2**126, 5]], object)
+        flat = [2**70, -3, 2**126, 5]
+        self.assertEqual(bitfold.sum(x), sum(flat))
+        self.assertEqual(bitfold.sum(x[::-1, 1]), 2)
+        self.assertEqual((bitfold.min(x), bitfold.argmax(x)), (-3, 2))
+        self.assertEqual(bitfold.mean(x), float(Fraction(sum(flat), 4)))
+        self.assertEqual(bitfold.sum(np.array([110, 2**80], object), scale=2), Decimal(110 + 2**80).scaleb(-2))
+        self.assertEqual(bitfold.State("sum", "i128").absorb(x).absorb(x).result(), 2 * sum(flat))
+        self.assertEqual(bitfold.sum(np.array([], object)), 0)
+        for wrong, error in (([2**127], "beyond 128 bits"), ([True], "'bool'"), ([1, None], "'NoneType'")):
+            with self.assertRaisesRegex(bitfold.Error, error):
+                bitfold.sum(np.array(wrong, object))
+
+    def test_memory_of_16_bytes(self):
+        x = [2**100, -7, 5]
+        data = words_of(x, 128)
+        for given in (bytes(data), data, data.view("V16"), data.view("V16")[::1]):
+            self.assertEqual(bitfold.sum(given, dtype="i128"), sum(x))
+        self.assertEqual(bitfold.max(data.view("V16")[::-2], dtype="i128"), 2**100)
+        with self.assertRaises(bitfold.ShapeError):
+            bitfold.sum(bytes(data)[:-1], dtype="i128")
 
 
 if __name__ == "__main__":

@@ -34,26 +34,6 @@ static void make(size_of_data size, int64_t n, uint64_t seed) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* What op gives of the sums, in units of 10^-scale, rounded once. */
-static double rounded(bf_reduction op, const exact_sums *s, int ddof, int scale) {
-    mpfr_t q, t;
-    mpfr_inits2(8000, q, t, (mpfr_ptr)NULL);
-    mpfr_set(q, op == BF_SUM || op == BF_MEAN ? s->x : op == BF_DOT ? s->xy : s->xx, MPFR_RNDN);
-    if (op == BF_VAR || op == BF_STD) {
-        mpfr_mul_si(q, q, s->n, MPFR_RNDN);
-        mpfr_sqr(t, s->x, MPFR_RNDN);
-        mpfr_sub(q, q, t, MPFR_RNDN);
-        mpfr_div_si(q, q, s->n - ddof, MPFR_RNDN);
-    }
-    if (op == BF_MEAN || op == BF_VAR || op == BF_STD) mpfr_div_si(q, q, s->n, MPFR_RNDN);
-    for (int i = 0; i < (op == BF_SUM || op == BF_MEAN ? 1 : 2) * scale; i++)
-        mpfr_div_si(q, q, 10, MPFR_RNDN);
-    if (op == BF_STD || op == BF_NORM) mpfr_sqrt(q, q, MPFR_RNDN);
-    const double found = mpfr_get_d(q, MPFR_RNDN);
-    mpfr_clears(q, t, (mpfr_ptr)NULL);
-    return found;
-}
-
 static bf_status reduce(bf_reduction op, const bf_array *a, const bf_array *b,
                         const bf_reduce_options *options, bf_value *v) {
     return op == BF_DOT ? bf_dot(context, a, b, options, v) : bf_reduce(context, op, a, options, v);
@@ -86,7 +66,7 @@ static void check_sums(const bf_array *a, const bf_array *b, int64_t n, int scal
             BF_REDUCE_OPTIONS(.out_dtype = BF_F64, .ddof = n > 1, .scale = scale);
         bf_value v;
         assert_int_equal(reduce(op, a, b, &options, &v), BF_OK);
-        assert_true(v.as.f64 == rounded(op, &s, n > 1, scale));
+        assert_true(v.as.f64 == exact_scaled(&s, op, n > 1, scale, BF_F64));
         if (op == BF_SUM || op == BF_SUMSQ || op == BF_DOT) check_integer(op, &s, a, b);
     }
     exact_clear(&s);

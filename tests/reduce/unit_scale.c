@@ -2,56 +2,52 @@
  * rounding, states merge whatever their scales, and no integer is lost in silence. */
 #include "tests/reduce/states.h"
 
-enum { N = 200, PRECISION = 4000 };
+enum { N = 200 };
 
 static const bf_dtype integers[] = {BF_I8, BF_I16, BF_I32, BF_I64, BF_U8, BF_U16, BF_U32, BF_U64};
 enum { INTEGERS = sizeof integers / sizeof *integers };
 
 static int64_t data[N];
 
-/* What op gives of exact sums, divided by the power of ten that the scale asks for. */
-static double expected(bf_reduction op, const exact_sums *s, int ddof, int scale) {
-    mpfr_t q, t;
-    mpfr_inits2(PRECISION, q, t, (mpfr_ptr)NULL);
-    if (op == BF_SUM || op == BF_MEAN) mpfr_set(q, s->x, MPFR_RNDN);
-    if (op == BF_SUMSQ || op == BF_NORM) mpfr_set(q, s->xx, MPFR_RNDN);
-    if (op == BF_VAR || op == BF_STD) {
-        mpfr_mul_si(q, s->xx, N, MPFR_RNDN);
-        mpfr_sqr(t, s->x, MPFR_RNDN);
-        mpfr_sub(q, q, t, MPFR_RNDN);
-        mpfr_div_si(q, q, N - ddof, MPFR_RNDN);
+/* Reduces the data in all ways that round. */
+static void check_rounded(bf_dtype dtype, int ddof, int scale) {
+    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM};
+    const bf_array a = bf_array_of(dtype, data, N);
+    exact_sums s;
+    exact_init(&s);
+    exact_add(&s, dtype, data, NULL, N);
+    for (int i = 0; i < 6; i++) {
+        bf_value v;
+        const bf_reduce_options options =
+            BF_REDUCE_OPTIONS(.out_dtype = BF_F64, .ddof = ddof, .scale = scale);
+        assert_int_equal(bf_reduce(context, ops[i], &a, &options, &v), BF_OK);
+        const double e = exact_scaled(&s, ops[i], ddof, scale, BF_F64);
+        if (memcmp(&v.as.f64, &e, sizeof e) != 0)
+            fail_msg("%s of %s, scale %d: %a, not %a", bf_reduction_name(ops[i]),
+                     bf_dtype_name(dtype), scale, v.as.f64, e);
     }
-    if (op == BF_MEAN || op == BF_VAR || op == BF_STD) mpfr_div_si(q, q, N, MPFR_RNDN);
-    for (int i = 0; i < (op == BF_SUM || op == BF_MEAN ? 1 : 2) * scale; i++)
-        mpfr_div_si(q, q, 10, MPFR_RNDN);
-    if (op == BF_STD || op == BF_NORM) mpfr_sqrt(q, q, MPFR_RNDN);
-    const double found = mpfr_get_d(q, MPFR_RNDN);
-    mpfr_clears(q, t, (mpfr_ptr)NULL);
-    return found;
+    exact_clear(&s);
 }
 
 static void results_are_divided_before_they_are_rounded(void **unused) {
     (void)unused;
-    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM};
     for (int c = 0; c < 40 * INTEGERS; c++) {
         const int scale = c % (BF_SCALE_MOST_I128 + 1), ddof = c % 2;
         const bf_dtype dtype = integers[c % INTEGERS];
         fill(dtype, data, N, (data_kind)(c / INTEGERS % KIND_COUNT), (uint64_t)c);
-        const bf_array a = bf_array_of(dtype, data, N);
-        exact_sums s;
-        exact_init(&s);
-        exact_add(&s, dtype, data, NULL, N);
-        for (int i = 0; i < 6; i++) {
-            bf_value v;
-            const bf_reduce_options options =
-                BF_REDUCE_OPTIONS(.out_dtype = BF_F64, .ddof = ddof, .scale = scale);
-            assert_int_equal(bf_reduce(context, ops[i], &a, &options, &v), BF_OK);
-            const double e = expected(ops[i], &s, ddof, scale);
-            if (memcmp(&v.as.f64, &e, sizeof e) != 0)
-                fail_msg("%s of %s, scale %d: %a, not %a", bf_reduction_name(ops[i]),
-                         bf_dtype_name(dtype), scale, v.as.f64, e);
-        }
-        exact_clear(&s);
+        check_rounded(dtype, ddof, scale);
+    }
+}
+
+/* Some steps of the division by the power of ten have no rest, and the next ones have. */
+static void units_may_end_with_many_zeros(void **unused) {
+    (void)unused;
+    uint64_t seed = 2;
+    int64_t unit = 1;
+    for (int zeros = 0; zeros < 17; zeros++, unit *= 10) {
+        for (int i = 0; i < N; i++) data[i] = (int64_t)(next_random(&seed) % 90) * unit;
+        for (int scale = zeros; scale <= BF_SCALE_MOST_I128; scale += 3)
+            check_rounded(BF_I64, scale % 2, scale);
     }
 }
 
@@ -265,6 +261,7 @@ static void groups_merge_in_a_finer_unit(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_divided_before_they_are_rounded),
+        cmocka_unit_test(units_may_end_with_many_zeros),
         cmocka_unit_test(values_are_written_as_decimals),
         cmocka_unit_test(integers_have_the_scale_of_their_operation),
         cmocka_unit_test(states_merge_whatever_their_scales),

@@ -123,6 +123,35 @@ static void bools_are_unpacked(void **unused) {
         }
 }
 
+static void integers_of_128_bits(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"d:38,0", "_pli128"};
+    static int64_t halves[2 * 40], found[2 * 40];
+    for (int i = 0; i < 2 * 40; i++) halves[i] = i % 2 ? -(i & 4) : i * 7919;
+    fill_bits(3);
+    for (int i = 0; i < 2; i++) {
+        column c;
+        bf_array a, out = bf_array_of(BF_I128, found, 30);
+        int64_t nulls = 77, n = 0, want = 0;
+        column_of(&c, names[i], halves, 30, valid)->array.offset = 7;
+        assert_int_equal(bf_array_from_arrow(w->context, &c.schema, &c.array, &a, &nulls), BF_OK);
+        assert_int_equal(a.dtype, BF_I128);
+        assert_ptr_equal(a.data, halves + 2 * 7);
+        assert_int_equal(bf_array_copy_arrow(w->context, &c.schema, &c.array, &out, &n), BF_OK);
+        for (int k = 7; k < 37; k++)
+            if (is_valid(k)) assert_memory_equal(found + 2 * want++, halves + 2 * k, 16);
+        assert_int_equal(n, want);
+        assert_int_equal(nulls, 30 - want);
+    }
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    const bf_array all = bf_array_of(BF_I128, halves, 40);
+    assert_int_equal(bf_array_to_arrow(w->context, &all, NULL, NULL, &schema, &array), BF_OK);
+    assert_string_equal(schema.format, "d:38,0");
+    assert_ptr_equal(array.buffers[1], halves);
+    array.release(&array);
+}
+
 static void check_refused(const column *c, bf_status status) {
     static double memory[4];
     bf_array a = {.ndim = 77}, out = bf_array_of(BF_F64, memory, 4);
@@ -137,7 +166,7 @@ static void check_refused(const column *c, bf_status status) {
 static void others_are_refused(void **unused) {
     (void)unused;
     static const char *const no_numbers[] = {"",        "n",  "u",    "U",       "z",  "tdD",
-                                             "tss:UTC", "+s", "+w:3", "d:19,10", "vu", "ll"};
+                                             "tss:UTC", "+s", "+w:3", "d:38,10", "vu", "ll"};
     column c;
     for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++)
         check_refused(column_of(&c, no_numbers[i], w->doubles, 4, NULL), BF_E_DTYPE);
@@ -291,6 +320,7 @@ int main(void) {
         cmocka_unit_test(a_column_is_its_memory),
         cmocka_unit_test(nulls_are_counted_and_left_out),
         cmocka_unit_test(bools_are_unpacked),
+        cmocka_unit_test(integers_of_128_bits),
         cmocka_unit_test(others_are_refused),
         cmocka_unit_test(a_column_on_a_device_is_its_memory),
         cmocka_unit_test(other_devices_are_refused),

@@ -112,7 +112,18 @@ static inline double quotient_once(const mpfr_t x, const mpfr_t divisor, bool ro
     return result;
 }
 
-static inline double exact_variance(const exact_sums *s, bool root, int ddof, bf_dtype out) {
+/* Multiplies by the power of ten that results of elements in units of 10^-scale are divided by. */
+static inline void scale_divisor(mpfr_t divisor, bf_reduction op, int scale) {
+    mpfr_t power;
+    mpfr_init2(power, 256);
+    mpfr_ui_pow_ui(power, 10, (unsigned long)(op == BF_SUM || op == BF_MEAN ? scale : 2 * scale),
+                   MPFR_RNDN);
+    mpfr_mul(divisor, divisor, power, MPFR_RNDN);
+    mpfr_clear(power);
+}
+
+static inline double exact_variance(const exact_sums *s, bf_reduction op, int ddof, int scale,
+                                    bf_dtype out) {
     mpfr_t spread, square, divisor;
     if (s->n <= ddof) return (double)NAN;
     mpfr_inits2(2 * EXACT_BITS, spread, square, divisor, (mpfr_ptr)NULL);
@@ -121,27 +132,35 @@ static inline double exact_variance(const exact_sums *s, bool root, int ddof, bf
     mpfr_sub(spread, spread, square, MPFR_RNDN);
     mpfr_set_si(divisor, (long)s->n, MPFR_RNDN);
     mpfr_mul_si(divisor, divisor, (long)(s->n - ddof), MPFR_RNDN);
-    double result = quotient_once(spread, divisor, root, out);
+    scale_divisor(divisor, op, scale);
+    double result = quotient_once(spread, divisor, op == BF_STD, out);
     mpfr_clears(spread, square, divisor, (mpfr_ptr)NULL);
     return result;
 }
 
-/* The answer as a float: of sum, mean, var, std, sumsq, norm and dot. */
-static inline double exact_float(const exact_sums *s, bf_reduction op, int ddof, bf_dtype out) {
+/* The answer as a float: of sum, mean, var, std, sumsq, norm and dot, of elements in units of
+ * 10^-scale. */
+static inline double exact_scaled(const exact_sums *s, bf_reduction op, int ddof, int scale,
+                                  bf_dtype out) {
     mpfr_t n;
     double result;
-    mpfr_init2(n, 64);
+    mpfr_init2(n, 512);
     mpfr_set_sj(n, op == BF_MEAN ? s->n : 1, MPFR_RNDN);
+    scale_divisor(n, op, scale);
     switch (op) {
-    case BF_SUM: result = round_once(s->x, out); break;
+    case BF_SUM: result = quotient_once(s->x, n, false, out); break;
     case BF_MEAN: result = s->n ? quotient_once(s->x, n, false, out) : (double)NAN; break;
-    case BF_SUMSQ: result = round_once(s->xx, out); break;
+    case BF_SUMSQ: result = quotient_once(s->xx, n, false, out); break;
     case BF_NORM: result = quotient_once(s->xx, n, true, out); break;
-    case BF_DOT: result = round_once(s->xy, out); break;
-    default: result = exact_variance(s, op == BF_STD, ddof, out);
+    case BF_DOT: result = quotient_once(s->xy, n, false, out); break;
+    default: result = exact_variance(s, op, ddof, scale, out);
     }
     mpfr_clear(n);
     return result == 0 ? copysign(0, mpfr_sgn(op == BF_DOT ? s->xy : s->x) < 0 ? -1 : 1) : result;
+}
+
+static inline double exact_float(const exact_sums *s, bf_reduction op, int ddof, bf_dtype out) {
+    return exact_scaled(s, op, ddof, 0, out);
 }
 
 /* The answer as text: an integer sum, sum of squares or dot product. */

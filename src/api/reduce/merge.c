@@ -63,11 +63,7 @@ static bf_status merge_aligned(bf_state *into, const bf_state *from) {
 }
 
 static bf_status merge_state(bf_state *into, const bf_state *from) {
-    bf_state *copy;
-    bf_status status = bf_state_align(into, from, &copy, &from);
-    if (status == BF_OK) status = merge_aligned(into, from);
-    free(copy);
-    return status;
+    return bf_state_align(into, from, merge_aligned);
 }
 
 bf_status bf_state_merge(bf_state *into, const bf_state *from) {

@@ -3,8 +3,6 @@
 #include "api/reduce/state.h"
 #include "api/runtime/enter.h"
 
-#include <stdlib.h>
-
 bf_status bf_explain_retraction(bf_context *context, bf_retraction retraction) {
     switch (retraction) {
     case BF_RETRACTED: return BF_OK;
@@ -27,15 +25,7 @@ static bf_status retract_aligned(bf_state *into, const bf_state *from) {
     return bf_explain_retraction(into->context, r);
 }
 
-static bf_status retract_state(bf_state *into, const bf_state *from) {
-    bf_state *copy;
-    bf_status status = bf_state_align(into, from, &copy, &from);
-    if (status == BF_OK) status = retract_aligned(into, from);
-    free(copy);
-    return status;
-}
-
 bf_status bf_state_retract(bf_state *into, const bf_state *from) {
     if (into == NULL || !bf_enter(into->context)) return BF_E_ARGUMENT;
-    return bf_leave(into->context, retract_state(into, from));
+    return bf_leave(into->context, bf_state_align(into, from, retract_aligned));
 }

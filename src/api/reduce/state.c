@@ -221,10 +221,10 @@ bool bf_state_takes(const bf_state *into, const bf_state *from) {
            (into->dtype == from->dtype || (into->dtype == BF_I128 && integers));
 }
 
-bf_status bf_state_align(bf_state *into, const bf_state *from, bf_state **copy,
-                         const bf_state **aligned) {
-    *copy = NULL;
-    *aligned = from;
+bf_status bf_state_align(bf_state *into, const bf_state *from,
+                         bf_status apply(bf_state *into, const bf_state *from)) {
+    bf_state *copy = NULL;
+    bf_status status;
     if (from == NULL) return bf_fail(into->context, BF_E_ARGUMENT, "no state to merge");
     if (!bf_state_takes(into, from))
         return bf_fail(into->context, BF_E_STATE, "%s of %s does not merge with %s of %s",
@@ -232,12 +232,14 @@ bf_status bf_state_align(bf_state *into, const bf_state *from, bf_state **copy,
                        bf_reduction_name(into->op), bf_dtype_name(into->dtype));
     const bool same = into->dtype == from->dtype;
     if (into->scale > from->scale || !same) {
-        *copy = copy_state(into, from);
-        if (*copy == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
-        *aligned = *copy;
+        copy = copy_state(into, from);
+        if (copy == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory to merge");
     }
-    return into->scale > from->scale ? rescale_state(*copy, into->scale)
-                                     : rescale_state(into, from->scale);
+    status = into->scale > from->scale ? rescale_state(copy, into->scale)
+                                       : rescale_state(into, from->scale);
+    if (status == BF_OK) status = apply(into, copy != NULL ? copy : from);
+    free(copy);
+    return status;
 }
 
 static bf_status finish_state(const bf_state *s, const bf_reduce_options *given, bf_value *value) {

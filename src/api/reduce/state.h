@@ -38,12 +38,11 @@ int64_t *bf_state_next(bf_state *state);
 /* Can `from` be merged into `into`, by their ops and dtypes? */
 bool bf_state_takes(const bf_state *into, const bf_state *from);
 
-/* Brings two states of one op to one scale and dtype: `into` itself to a greater scale, or a copy
- * of `from`, which is *aligned then and in *copy, to be freed; else *aligned is `from` itself.
- * Errors, `into` as it was: BF_E_ARGUMENT (from is NULL), BF_E_STATE (another op or dtype),
- * BF_E_OVERFLOW, BF_E_MEMORY. */
-bf_status bf_state_align(bf_state *into, const bf_state *from, bf_state **copy,
-                         const bf_state **aligned);
+/* Calls apply(into, from) for two states of one op when both have one scale and dtype: `into` gets
+ * a greater scale, or a copy of `from` does. Errors, `into` as it was: BF_E_ARGUMENT (from is
+ * NULL), BF_E_STATE (another op or dtype), BF_E_OVERFLOW, BF_E_MEMORY; and those of apply. */
+bf_status bf_state_align(bf_state *into, const bf_state *from,
+                         bf_status apply(bf_state *into, const bf_state *from));
 
 /* Merges words of states of one op and dtype. Returns NULL, or the message of *status (BF_E_STATE,
  * BF_E_OVERFLOW, BF_E_MEMORY) and leaves `into` as it was. */

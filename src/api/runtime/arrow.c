@@ -44,10 +44,11 @@ struct ArrowDeviceArray {
 
 static const struct {
     bf_dtype dtype;
-    char format[2];
+    const char *format;
 } formats[] = {
-    {BF_BOOL, "b"}, {BF_I8, "c"},  {BF_U8, "C"},  {BF_I16, "s"}, {BF_U16, "S"}, {BF_I32, "i"},
-    {BF_U32, "I"},  {BF_I64, "l"}, {BF_U64, "L"}, {BF_F16, "e"}, {BF_F32, "f"}, {BF_F64, "g"},
+    {BF_BOOL, "b"}, {BF_I8, "c"},  {BF_U8, "C"},        {BF_I16, "s"},        {BF_U16, "S"},
+    {BF_I32, "i"},  {BF_U32, "I"}, {BF_I64, "l"},       {BF_U64, "L"},        {BF_F16, "e"},
+    {BF_F32, "f"},  {BF_F64, "g"}, {BF_I128, "d:38,0"}, {BF_I128, "_pli128"}, /* of Polars */
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -99,7 +100,7 @@ static bool is_well_formed(const struct ArrowArray *array, bf_dtype dtype) {
         return false;
     if (__builtin_add_overflow(array->length, array->offset, &end)) return false;
     const bf_array all = bf_array_of(dtype, array->buffers[1], end);
-    return array->length == 0 || bf_array_count(&all) >= 0;
+    return array->length == 0 || bf_array_elements(&all, bf_number_bytes(dtype)) >= 0;
 }
 
 static bf_status read_column(bf_context *context, const struct ArrowSchema *schema,
@@ -180,7 +181,7 @@ static bf_status view_column(bf_context *context, const struct ArrowSchema *sche
     if (nulls == NULL && c.nulls > 0)
         return bf_fail(context, BF_E_ARGUMENT, "%lld of %lld elements are NULL", (long long)c.nulls,
                        (long long)c.n);
-    const int64_t at = c.n > 0 ? c.offset * bf_dtype_bytes(c.dtype) : 0;
+    const int64_t at = c.n > 0 ? c.offset * bf_number_bytes(c.dtype) : 0;
     *values = bf_array_of(c.dtype, c.n > 0 ? c.values + at : NULL, c.n);
     if (nulls != NULL) *nulls = c.nulls;
     return BF_OK;
@@ -213,7 +214,7 @@ bf_status bf_array_from_arrow_device(bf_context *context, const struct ArrowSche
 
 /* Copies n elements from element i of the buffers on. */
 static char *copy_run(const column *c, int64_t i, int64_t n, char *to) {
-    const int64_t bytes = bf_dtype_bytes(c->dtype);
+    const int64_t bytes = bf_number_bytes(c->dtype);
     if (c->dtype == BF_BOOL)
         for (int64_t k = 0; k < n; k++) to[k] = bit_at((const uint8_t *)c->values, i + k);
     else
@@ -255,7 +256,7 @@ static bf_status copy_column(bf_context *context, const struct ArrowSchema *sche
         status = bf_fail(context, BF_E_DEVICE, "an Arrow column of a GPU's memory is not copied");
     if (status == BF_OK) status = count_nulls(context, &c);
     if (status != BF_OK) return status;
-    const int64_t room = bf_array_count(values);
+    const int64_t room = bf_array_elements(values, bf_number_bytes(values->dtype));
     if (room < 0) return bf_fail(context, BF_E_ARGUMENT, "the values are not well formed");
     if (values->dtype != c.dtype)
         return bf_fail(context, BF_E_DTYPE, "the column is %s, the values are %s",
@@ -299,7 +300,7 @@ static void release_array(struct ArrowArray *array) {
 
 static bf_status check_column(bf_context *context, const bf_array *values, const char **format) {
     int i = 0;
-    if (values == NULL || bf_array_count(values) < 0)
+    if (values == NULL || bf_array_elements(values, bf_number_bytes(values->dtype)) < 0)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or one that is not well formed");
     while (i < FORMATS && formats[i].dtype != values->dtype) i++;
     if (i == FORMATS)

@@ -282,7 +282,8 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
     return r;
 }
 
-/* x / divisor in place, cut off towards zero. Returns whether anything was cut off. */
+/* x / divisor in place, cut off towards zero, but not trimmed. Returns whether anything was cut
+ * off. */
 BF_RULE bool bf_wide_divide_whole(bf_wide *x, uint64_t divisor) {
     uint64_t rest = 0;
     for (int i = x->length - 1; i >= 0; i--) {
@@ -290,7 +291,6 @@ BF_RULE bool bf_wide_divide_whole(bf_wide *x, uint64_t divisor) {
         x->digit[i] = (uint32_t)(part / divisor);
         rest = (uint64_t)(part % divisor);
     }
-    bf_wide_trim(x);
     return rest != 0;
 }
 
@@ -308,6 +308,7 @@ BF_RULE bool bf_wide_unscale(bf_wide *x, int scale) {
         rest |= bf_wide_divide_whole(x, power);
         scale -= step;
     }
+    bf_wide_trim(x); /* now: the next step needs the zero digits of one without a rest */
     return rest;
 }
 
