@@ -31,9 +31,12 @@ static bf_status check_array(bf_context *context, bf_dtype dtype, const bf_array
     return BF_OK;
 }
 
-/* Describes the array as strided memory. A pair is a dimension of two words. */
+/* Elements of 16 bytes are two words. */
+static int words_of(bf_dtype dtype) { return bf_key_bytes(dtype) == 16 ? 2 : 1; }
+
+/* Describes the array as strided memory. Two words are a dimension. */
 static bf_status describe_array(bf_context *context, const bf_array *a, bf_strided *s) {
-    int words = a->dtype == BF_PAIR ? 2 : 1;
+    int words = words_of(a->dtype);
     *s = (bf_strided){a->data, bf_key_bytes(a->dtype) / words, a->ndim, {0}, {0}};
     for (int d = 0; d < a->ndim; d++) {
         s->shape[d] = a->shape[d];
@@ -41,15 +44,14 @@ static bf_status describe_array(bf_context *context, const bf_array *a, bf_strid
     }
     if (words == 1) return BF_OK;
     if (a->ndim == BF_MAX_DIMS)
-        return bf_fail(context, BF_E_SHAPE, "pairs with strides have at most 7 dimensions");
+        return bf_fail(context, BF_E_SHAPE, "%s with strides has at most 7 dimensions",
+                       bf_dtype_name(a->dtype));
     s->shape[s->ndim] = words;
     s->strides[s->ndim++] = 1;
     return BF_OK;
 }
 
-static int64_t elements_of(const bf_flat *o) {
-    return o->array->dtype == BF_PAIR ? 2 * o->count : o->count;
-}
+static int64_t elements_of(const bf_flat *o) { return words_of(o->array->dtype) * o->count; }
 
 /* Copies the array's elements, in pieces if the call is watched. */
 static bf_status gather_elements(bf_context *context, const bf_flat *flat, const bf_strided *from) {
