@@ -66,6 +66,15 @@ void key_ranks(bf_dtype key, const void *keys, int64_t n, uint64_t ranks[]) {
     }
 }
 
+void key_pairs(const void *keys, int64_t n, uint64_t pairs[][2]) {
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t words[2];
+        memcpy(words, (const char *)keys + 16 * i, sizeof words);
+        pairs[i][0] = words[1] ^ (uint64_t)1 << 63;
+        pairs[i][1] = words[0];
+    }
+}
+
 void key_of_rank(bf_dtype key, uint64_t rank, void *at) {
     const uint64_t sign = sign_of(key);
     uint64_t x = is_unsigned(key) ? rank : is_float(key) && !(rank & sign) ? ~rank : rank ^ sign;
@@ -75,6 +84,17 @@ void key_of_rank(bf_dtype key, uint64_t rank, void *at) {
 uint64_t key_mix(uint64_t hash, uint64_t x) {
     hash = (hash ^ x) * 0x9e3779b97f4a7c15;
     return hash ^ hash >> 29;
+}
+
+uint64_t key_mix_number(uint64_t hash, bf_dtype dtype, const void *key) {
+    uint64_t ranks[1][2] = {{0}};
+    if (dtype == BF_I128) {
+        key_pairs(key, 1, ranks);
+        hash = key_mix(hash, ranks[0][1]);
+    } else {
+        key_ranks(dtype, key, 1, ranks[0]);
+    }
+    return key_mix(hash, ranks[0][0]);
 }
 
 uint64_t key_mix_string(uint64_t hash, const char *at, size_t n) {

@@ -42,6 +42,10 @@ bf_value output_element(bf_dtype dtype, int scale, const void *array, int64_t i)
     case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;
     case BF_I16: v.as.i64 = (int16_t)v.as.u64; break;
     case BF_I32: v.as.i64 = (int32_t)v.as.u64; break;
+    case BF_I128:
+        v.dtype = BF_I192;
+        v.as.i192[2] = (int64_t)v.as.i192[1] < 0 ? UINT64_MAX : 0;
+        break;
     default: break;
     }
     return v;

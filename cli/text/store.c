@@ -34,21 +34,26 @@ static bool multiply(uint64_t *x, int power) {
     return true;
 }
 
+/* The digits behind the point of a number without zeros at its end. */
+static int scale_of(const text_number *x) {
+    return x->longer ? text_decimals(x) : x->exponent < 0 ? -x->exponent : 0;
+}
+
 /* Why a number, without zeros at its end, is one of doubles; NULL: it may be an integer with this
- * scale, if so many digits are taken. */
-static const char *why_double(const text_number *x, int scale, int digits) {
+ * scale. So many digits of a fraction say that it was a double, but a key is what is written. */
+static const char *why_double(const text_column *c, const text_number *x, int scale) {
     if (x->other) return "no decimal number";
-    if (scale > digits) return "too many digits behind the point";
-    if (scale > 0 && (x->longer || x->digits > TEXT_FRACTION_MOST))
+    if (scale > c->digits) return "too many digits behind the point";
+    if (scale > 0 && !c->key && (x->longer || x->digits > TEXT_FRACTION_MOST))
         return "a fraction of more than 15 digits";
     return NULL;
 }
 
 void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
     const text_number x = shortened(n);
-    const int scale = x.exponent < 0 ? -x.exponent : 0;
+    const int scale = scale_of(&x);
     uint64_t units = x.digits;
-    const char *const why = why_double(&x, scale, c->digits);
+    const char *const why = why_double(c, &x, scale);
     text_i128 wide;
     const bool holds =
         !why && !x.longer && (scale > c->scale || multiply(&units, c->scale + x.exponent));
@@ -58,15 +63,16 @@ void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
     }
     if (!holds || scale > 0 || c->scale > 0 || (x.negative && units > 0))
         c->can &= ~(unsigned)CAN_U64;
-    if (!holds && (why || !text_wide(&x, c->scale, &wide))) c->can &= ~(unsigned)CAN_I128;
+    if (!holds && (why || (scale <= c->scale && !text_wide(&x, c->scale, &wide))))
+        c->can &= ~(unsigned)CAN_I128;
     if (!why && scale > c->deepest) c->deepest = scale;
     ((uint64_t *)c->integers)[i] = x.negative ? 0 - units : units;
 }
 
 void text_store_wide(text_column *c, int64_t i, const text_number *n) {
     const text_number x = shortened(n);
-    const int scale = x.exponent < 0 ? -x.exponent : 0;
-    const char *const why = why_double(&x, scale, c->digits);
+    const int scale = scale_of(&x);
+    const char *const why = why_double(c, &x, scale);
     text_i128 units = 0;
     if (why || (scale <= c->scale && !text_wide(&x, c->scale, &units))) {
         c->can &= ~(unsigned)CAN_I128;
