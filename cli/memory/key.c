@@ -66,12 +66,18 @@ void key_ranks(bf_dtype key, const void *keys, int64_t n, uint64_t ranks[]) {
     }
 }
 
-void key_pairs(const void *keys, int64_t n, uint64_t pairs[][2]) {
+void key_wide_ranks(bf_dtype dtype, const void *keys, int64_t n, key_rank ranks[]) {
+    const size_t bytes = bf_dtype_size(dtype);
     for (int64_t i = 0; i < n; i++) {
-        uint64_t words[2];
-        memcpy(words, (const char *)keys + 16 * i, sizeof words);
-        pairs[i][0] = words[1] ^ (uint64_t)1 << 63;
-        pairs[i][1] = words[0];
+        const char *const key = (const char *)keys + (size_t)i * bytes;
+        uint64_t rank;
+        if (dtype == BF_I128) {
+            memcpy(&ranks[i], key, bytes);
+            ranks[i] ^= (key_rank)1 << 127;
+        } else {
+            key_ranks(dtype, key, 1, &rank);
+            ranks[i] = rank;
+        }
     }
 }
 
@@ -87,14 +93,10 @@ uint64_t key_mix(uint64_t hash, uint64_t x) {
 }
 
 uint64_t key_mix_number(uint64_t hash, bf_dtype dtype, const void *key) {
-    uint64_t ranks[1][2] = {{0}};
-    if (dtype == BF_I128) {
-        key_pairs(key, 1, ranks);
-        hash = key_mix(hash, ranks[0][1]);
-    } else {
-        key_ranks(dtype, key, 1, ranks[0]);
-    }
-    return key_mix(hash, ranks[0][0]);
+    key_rank rank;
+    key_wide_ranks(dtype, key, 1, &rank);
+    if (dtype == BF_I128) hash = key_mix(hash, (uint64_t)(rank >> 64));
+    return key_mix(hash, (uint64_t)rank);
 }
 
 uint64_t key_mix_string(uint64_t hash, const char *at, size_t n) {

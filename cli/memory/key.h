@@ -10,8 +10,9 @@
  * is +0, all NaNs are one and the greatest, and a bool that is not 0 is true. */
 void key_ranks(bf_dtype dtype, const void *keys, int64_t n, uint64_t ranks[]);
 
-/* The same of BF_I128: two numbers each, the first of which counts most. */
-void key_pairs(const void *keys, int64_t n, uint64_t pairs[][2]);
+/* The same of any dtype. */
+__extension__ typedef unsigned __int128 key_rank;
+void key_wide_ranks(bf_dtype dtype, const void *keys, int64_t n, key_rank ranks[]);
 
 /* The bits of a NaN of a dtype of floats. */
 uint64_t key_nan(bf_dtype dtype);

@@ -99,16 +99,16 @@ static bool match_columns(key_sides *x, int k, const join_columns *columns) {
     const bf_dtype a = dtype_of(x->sides[SIDE_A].columns[k]);
     const bf_dtype b = dtype_of(x->sides[SIDE_B].columns[k]);
     const bool floats = a == BF_F64 || b == BF_F64;
-    bool good = true;
     const bool wide = a == BF_I128 || b == BF_I128;
     x->dtypes[k] = a == b ? a : floats ? BF_F64 : wide ? BF_I128 : BF_I64;
+    bool good = true;
     for (int s = 0; s < SIDES && good; s++) {
         key_side *side = &x->sides[s];
         const int scale = columns->scales[s][k], digits = columns->scales[!s][k] - scale;
         const bool same = dtype_of(side->columns[k]) == x->dtypes[k];
         if (!same && floats)
             good = take_as_floats(side, k, scale);
-        else if (!same || digits > 0)
+        else if (!floats && (!same || digits > 0))
             good = take_in_units(side, k, digits > 0 ? digits : 0, x->dtypes[k]);
     }
     return good;
