@@ -82,17 +82,21 @@ void text_store_wide(text_column *c, int64_t i, const text_number *n) {
     ((text_i128 *)c->wide)[i] = units;
 }
 
-/* The digits of an integer, or of a fraction without its point. */
+/* The digits of an integer, or of a fraction without its point and the zeros at its end. */
 static int count_digits(const text_number *n) {
     int count = n->exponent > 0 ? n->exponent : 0;
     for (uint64_t left = n->digits; left > 0; left /= 10) count++;
     if (!n->longer) return count;
     const char *p = n->text + (*n->text == '-' || *n->text == '+');
     const char *const end = n->text + n->length;
-    int written = 0;
-    for (; p < end && (*p | 0x20) != 'e'; p++)
-        written += *p >= '0' && *p <= '9' && (written > 0 || *p != '0');
-    return written > count ? written : count;
+    int written = 0, kept = 0;
+    bool point = false;
+    for (; p < end && (*p | 0x20) != 'e'; p++) {
+        point = point || *p == '.';
+        written += *p != '.' && (written > 0 || *p != '0');
+        if (!point || *p != '0') kept = written;
+    }
+    return kept > count ? kept : count;
 }
 
 /* Whether a double is the number, or the nearest to a fraction. */
