@@ -8,6 +8,7 @@
 #include "work/ranks.h"
 #include "work/share.h"
 #include "work/statefile.h"
+#include "work/wide.h"
 #include "work/work.h"
 
 #include <inttypes.h>
@@ -46,10 +47,16 @@ typedef struct count {
 static int check_dtype(count *c, const rows *r) {
     const char *name = r->source.name;
     const bf_dtype dtype = rows_dtype(r, 0);
-    if (c->dtype != BF_NONE && dtype != c->dtype)
+    if (c->dtype != BF_NONE && !wide_joins(dtype, c->dtype))
         return fail(EXIT_DATA, name, "no counts of different dtypes: this is %s, %s is %s",
                     bf_dtype_name(dtype), c->options->files[0], bf_dtype_name(c->dtype));
-    c->dtype = dtype;
+    if (c->dtype != BF_NONE && dtype != c->dtype && spill_limited(&c->spill)) {
+        fail(EXIT_DATA, name, "its numbers are %s, those of files before it %s",
+             bf_dtype_name(dtype), bf_dtype_name(c->dtype));
+        hint("without --memory, they are counted together");
+        return EXIT_DATA;
+    }
+    if (c->dtype == BF_NONE) c->dtype = dtype;
     return EXIT_DONE;
 }
 
@@ -100,7 +107,7 @@ static int match_scale(count *c, const rows *r) {
         return EXIT_DATA;
     }
     c->scale = scale;
-    const bf_status st = bf_groups_rescale(c->groups, digits, NULL);
+    const bf_status st = wide_rescale(c->context, &c->groups, digits, NULL);
     return st == BF_OK ? EXIT_DONE : fail_status(st, c->context, r->source.name);
 }
 
@@ -108,7 +115,12 @@ static int match_scale(count *c, const rows *r) {
  * spilled. */
 static int add_groups(count *c, bf_groups **groups, const char *name) {
     if (c->groups && spill_limited(&c->spill)) return spill_groups(&c->spill, *groups, name);
-    const bf_status st = c->groups ? bf_groups_merge(c->groups, *groups) : BF_OK;
+    bf_status st = BF_OK;
+    if (c->groups && group_key(c->groups) != group_key(*groups)) {
+        st = wide_groups(c->context, &c->groups);
+        if (st == BF_OK) st = wide_groups(c->context, groups);
+    }
+    if (c->groups && st == BF_OK) st = bf_groups_merge(c->groups, *groups);
     if (!c->groups) {
         c->groups = *groups;
         *groups = NULL;

@@ -1,14 +1,18 @@
 /* The counts of keys, by frequency or by key. */
 #include "group/list.h"
+#include "input/bytes.h"
 #include "memory/kept.h"
 #include "memory/key.h"
 #include "memory/runs.h"
+#include "memory/temporary.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "sheet/sheet.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Sets *order to the first n groups by count, descending, and then by key; to NULL if that is their
  * order already. */
@@ -77,7 +81,8 @@ int group_put_counts(const output *out, const options *o, group_subject *subject
 
 /* ---- counts that were spilled ---------------------------------------------------------------- */
 
-/* Records are (complement of the count, rank of the key), or by key (rank, count). */
+/* Records are (complement of the count, rank of the key), or by key (rank, count). The rank of a
+ * key of 128 bits is its place among all, by which it is found in a temporary file. */
 typedef struct counts {
     const options *options;
     group_subject *subject;
@@ -85,15 +90,35 @@ typedef struct counts {
     runs runs;
     bf_dtype key;
     int64_t rows, groups;
+    int keys; /* the file; -1: none */
 } counts;
 
 enum { SOME = 1 << 15 /* records that are shown at a time */ };
 
-static run_record record_of(const list *l, int64_t i, bool by_key) {
-    uint64_t rank;
-    key_ranks(l->key, l->keys + (size_t)i * bf_dtype_size(l->key), 1, &rank);
-    return by_key ? (run_record){rank, (uint64_t)l->counts[i]}
-                  : (run_record){~(uint64_t)l->counts[i], rank};
+static run_record record_of(const counts *x, const list *l, int64_t i) {
+    uint64_t rank = (uint64_t)(x->groups + i);
+    if (l->key != BF_I128) key_ranks(l->key, l->keys + (size_t)i * bf_dtype_size(l->key), 1, &rank);
+    return x->options->by_key ? (run_record){rank, (uint64_t)l->counts[i]}
+                              : (run_record){~(uint64_t)l->counts[i], rank};
+}
+
+/* Keys come in their order. */
+static int write_keys(counts *x, const list *l, int64_t n) {
+    if (l->key != BF_I128) return EXIT_DONE;
+    if (x->keys < 0) x->keys = temporary_open();
+    const bool good =
+        x->keys >= 0 && temporary_write(x->keys, l->keys, (size_t)n * bf_dtype_size(l->key));
+    return good ? EXIT_DONE : temporary_failed(errno);
+}
+
+static int read_key(const counts *x, uint64_t rank, char *key) {
+    const size_t bytes = bf_dtype_size(x->key);
+    errno = EIO;
+    if (x->key != BF_I128)
+        key_of_rank(x->key, rank, key);
+    else if (bytes_pread(x->keys, key, bytes, (int64_t)(rank * bytes)) != (int64_t)bytes)
+        return temporary_failed(errno);
+    return EXIT_DONE;
 }
 
 /* The first n groups become a run; of many, those that may be shown. */
@@ -102,13 +127,13 @@ static int add_counts(counts *x, const list *l, int64_t n) {
     run_record *records = malloc(2 * (size_t)n * sizeof *records);
     if (!records) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
     for (int64_t i = 0; i < n; i++) {
-        records[i] = record_of(l, i, x->options->by_key);
+        records[i] = record_of(x, l, i);
         x->rows += l->counts[i];
     }
     if (!x->options->by_key) runs_sort(records, n, records + n);
     const int code = runs_add(&x->runs, records, top > 0 && top < n ? top : n);
     free(records);
-    return code;
+    return code == EXIT_DONE ? write_keys(x, l, n) : code;
 }
 
 static int take_counts(void *arg, bf_groups *groups, int64_t n) {
@@ -125,15 +150,17 @@ static int take_counts(void *arg, bf_groups *groups, int64_t n) {
 }
 
 /* Records as a list: the keys and counts of n groups. */
-static void list_records(const counts *x, const run_record *records, int64_t n, list *l) {
+static int list_records(const counts *x, const run_record *records, int64_t n, list *l) {
     const size_t bytes = bf_dtype_size(x->key);
-    for (int64_t i = 0; i < n; i++) {
+    int code = EXIT_DONE;
+    for (int64_t i = 0; i < n && code == EXIT_DONE; i++) {
         const bool by_key = x->options->by_key;
         const uint64_t rank = by_key ? records[i].first : records[i].second;
-        key_of_rank(x->key, rank, l->keys + (size_t)i * bytes);
+        code = read_key(x, rank, l->keys + (size_t)i * bytes);
         l->counts[i] = (int64_t)(by_key ? records[i].second : ~records[i].first);
     }
     l->size = n;
+    return code;
 }
 
 static int put_lines(counts *x, const output *out, const list *l) {
@@ -164,8 +191,8 @@ static int put_records(counts *x, const output *out, list *l, run_record *record
         const int64_t most = all - done < SOME ? all - done : SOME;
         code = runs_next(&x->runs, records, most, &n);
         if (code != EXIT_DONE || n == 0) break;
-        list_records(x, records, n, l);
-        code = put_listed(x, out, l, done, behind);
+        code = list_records(x, records, n, l);
+        if (code == EXIT_DONE) code = put_listed(x, out, l, done, behind);
     }
     return code;
 }
@@ -200,7 +227,7 @@ static int put_merged_object(counts *x, const output *out) {
 
 int group_put_spilled_counts(const output *out, const options *o, group_subject *subject,
                              spill *s) {
-    counts x = {.options = o, .subject = subject};
+    counts x = {.options = o, .subject = subject, .keys = -1};
     runs_open(&x.runs, o->memory.results / 2);
     int code = spill_merge(s, subject->groups, take_counts, &x, subject->file);
     subject->seconds = progress_clock() - subject->began;
@@ -208,5 +235,6 @@ int group_put_spilled_counts(const output *out, const options *o, group_subject 
         code = o->layout == LAYOUT_JSON ? put_merged_object(&x, out) : put_merged(&x, out, NULL);
     sheet_end(&x.writer);
     runs_close(&x.runs);
+    if (x.keys >= 0) close(x.keys);
     return code;
 }

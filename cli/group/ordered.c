@@ -76,7 +76,7 @@ static batch batch_of(const ordered *x, const options *o, int first) {
         b.of[b.count++] = i;
     }
     b.to = order == ORDER_MEDIAN_OF ? bf_median_dtype(dtype) : bf_quantile_dtype(dtype, o->method);
-    b.tagged = tagged_wanted(dtype, b.to);
+    b.tagged = dtype != BF_I128 && tagged_wanted(dtype, b.to);
     return b;
 }
 

@@ -1,6 +1,5 @@
 #include "group/piled.h"
 
-#include "memory/key.h"
 #include "runtime/report.h"
 
 #include <stdlib.h>
@@ -16,7 +15,7 @@ static int find_column(const piled *p, const bf_array *const values[], int a) {
 }
 
 void piled_open(piled *p, const bf_array *keys, const bf_array *const values[], int aggregates,
-                const uint64_t bounds[], int n, int64_t memory) {
+                const key_rank bounds[], int n, int64_t memory) {
     int bytes[PILES_COLUMNS] = {(int)bf_dtype_size(keys->dtype)};
     *p = (piled){.aggregates = aggregates, .dtypes[0] = keys->dtype, .piles.columns = 1};
     for (int a = 0; a < aggregates; a++) {
@@ -46,18 +45,18 @@ void piled_close(piled *p) {
 /* ---- adding ---------------------------------------------------------------------------------- */
 
 /* The number of bounds, behind the first, that are at most `rank`. */
-static int pile_of(const piled *p, uint64_t rank) {
-    const uint64_t *from = p->bounds;
+static int pile_of(const piled *p, key_rank rank) {
+    const key_rank *from = p->bounds;
     for (int n = p->piles.count; n > 1; n -= n / 2) from += from[n / 2] <= rank ? n / 2 : 0;
     return (int)(from - p->bounds);
 }
 
 static void find_piles(const piled *p, const bf_array *keys, int64_t n, uint8_t which[]) {
-    uint64_t ranks[RANKED];
+    key_rank ranks[RANKED];
     const size_t bytes = bf_dtype_size(keys->dtype);
     for (int64_t at = 0; at < n; at += RANKED) {
         const int64_t some = n - at < RANKED ? n - at : RANKED;
-        key_ranks(keys->dtype, (const char *)keys->data + (size_t)at * bytes, some, ranks);
+        key_wide_ranks(keys->dtype, (const char *)keys->data + (size_t)at * bytes, some, ranks);
         for (int64_t k = 0; k < some; k++) which[at + k] = (uint8_t)pile_of(p, ranks[k]);
     }
 }
@@ -104,26 +103,35 @@ int piled_read(piled *p, int i, int64_t first, int64_t n, bf_array *keys, bf_arr
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    const key_rank x = *(const key_rank *)a, y = *(const key_rank *)b;
     return (x > y) - (x < y);
 }
 
-/* Bounds are different keys, so that one of many rows takes no more than a pile. */
-int piled_bounds(const piled *p, int i, int64_t first, uint64_t bounds[], int *n) {
-    uint64_t sample[SAMPLED], key = 0;
-    void *const columns[PILES_COLUMNS] = {&key};
-    const int64_t left = p->piles.all[i].rows - first, m = left < SAMPLED ? left : SAMPLED;
+/* Ranks of rows of pile i from `first` on, of which there are `left`. */
+static int take_sample(const piled *p, int i, int64_t first, int64_t left, key_rank sample[],
+                       int64_t m) {
+    char key[sizeof *sample];
+    void *const columns[PILES_COLUMNS] = {key};
     int code = EXIT_DONE;
-    int64_t found = 0;
     for (int64_t k = 0; k < m && code == EXIT_DONE; k++) {
         code = piles_read(&p->piles, i, first + left * k / m, 1, columns);
-        key_ranks(p->dtypes[0], &key, 1, &sample[k]);
+        key_wide_ranks(p->dtypes[0], key, 1, &sample[k]);
     }
-    if (code != EXIT_DONE) return code;
-    qsort(sample, (size_t)m, sizeof *sample, compare);
+    return code;
+}
+
+/* Bounds are different keys, so that one of many rows takes no more than a pile. */
+int piled_bounds(const piled *p, int i, int64_t first, key_rank bounds[], int *n) {
+    const int64_t left = p->piles.all[i].rows - first, m = left < SAMPLED ? left : SAMPLED;
+    key_rank *sample = malloc(SAMPLED * sizeof *sample);
+    int64_t found = 0;
+    if (!sample) return fail_status(BF_E_MEMORY, NULL, NULL);
+    const int code = take_sample(p, i, first, left, sample, m);
+    if (code == EXIT_DONE) qsort(sample, (size_t)m, sizeof *sample, compare);
     for (int64_t k = 0; k < m; k++)
         if (k == 0 || sample[k] != sample[found - 1]) sample[found++] = sample[k];
     if (*n > found) *n = (int)found;
     for (int k = 0; k < *n; k++) bounds[k] = sample[k * found / *n];
-    return EXIT_DONE;
+    free(sample);
+    return code;
 }

@@ -3,13 +3,14 @@
 #ifndef BITFOLD_CLI_GROUP_PILED_H
 #define BITFOLD_CLI_GROUP_PILED_H
 
+#include "memory/key.h"
 #include "memory/piles.h"
 
 #include <bitfold.h>
 
 typedef struct piled {
     piles piles;
-    uint64_t bounds[PILES_MOST]; /* the least rank of each pile; the first is below all keys */
+    key_rank bounds[PILES_MOST]; /* the least rank of each pile; the first is below all keys */
     int aggregates;
     int column[BF_AGGREGATES_MAX]; /* of each aggregate's values: the keys are column 0 */
     bf_dtype dtypes[PILES_COLUMNS];
@@ -22,7 +23,7 @@ typedef struct piled {
 /* Begins with n empty piles for rows like these: keys, and so many arrays of values, of which some
  * may be the same. memory: bytes of all buffers. */
 void piled_open(piled *p, const bf_array *keys, const bf_array *const values[], int aggregates,
-                const uint64_t bounds[], int n, int64_t memory);
+                const key_rank bounds[], int n, int64_t memory);
 void piled_close(piled *p);
 
 /* Puts such rows on the piles. */
@@ -35,6 +36,6 @@ int piled_read(piled *p, int i, int64_t first, int64_t n, bf_array *keys, bf_arr
 
 /* Finds bounds for the rows of pile i from `first` on, by a sample of them: at most *n, which
  * becomes their number. */
-int piled_bounds(const piled *p, int i, int64_t first, uint64_t bounds[], int *n);
+int piled_bounds(const piled *p, int i, int64_t first, key_rank bounds[], int *n);
 
 #endif

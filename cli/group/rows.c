@@ -10,7 +10,7 @@ enum { SAMPLED = 1 << 12, MET = 1 << 6, ROWS_LEAST = 1 << 20 };
 rows_options group_rows(const options *o, int inputs, spool_limit *keep) {
     return (rows_options){.threads = o->threads,
                           .settled = true,
-                          .digits = BF_SCALE_MOST,
+                          .digits = BF_SCALE_MOST_I128,
                           .ordered = true,
                           .unchanging = true,
                           .keep = keep,

@@ -3,7 +3,6 @@
 
 #include "group/piled.h"
 #include "input/bytes.h"
-#include "memory/key.h"
 #include "memory/temporary.h"
 #include "runtime/progress.h"
 
@@ -18,7 +17,7 @@
 enum { RUNS = 128, PIECES = 2 * RUNS };
 
 /* Rows that are absorbed at once, at least and at most. */
-enum { FEW_GROUPS = 1 << 15, BATCH_LEAST = 1 << 14, BATCH = 1 << 17, BATCH_OF_MANY = 1 << 24 };
+enum { FEW_GROUPS = 1 << 15, BATCH_LEAST = 1 << 13, BATCH = 1 << 17, BATCH_OF_MANY = 1 << 24 };
 
 /* Rows go on piles when groups have at most so many rows as they fill memory; and so many times the
  * rows that filled it, before groups take rows again: there may be few keys from now on. */
@@ -121,8 +120,8 @@ static int write_piece(void *arg, const void *bytes, size_t size, const void *ke
         r->pieces = more;
         r->room = room;
     }
-    uint64_t rank;
-    key_ranks(s->key, key, 1, &rank);
+    key_rank rank;
+    key_wide_ranks(s->key, key, 1, &rank);
     const int64_t at = lseek(s->fd, 0, SEEK_END);
     if (!temporary_write(s->fd, bytes, size)) return s->error = errno;
     r->pieces[r->n++] = (spill_piece){at, size, rank};
@@ -159,7 +158,7 @@ static int write_run(spill *s, bf_groups *groups, int64_t first, const char *fil
 
 /* Finds the bounds of up to *n piles for the rows to come: if these are known, by them; otherwise
  * between the pieces of the last run. */
-static int find_bounds(const spill *s, uint64_t bounds[], int *n) {
+static int find_bounds(const spill *s, key_rank bounds[], int *n) {
     const struct spill_source *from = &s->source;
     const spill_run *last = &s->runs[s->n - 1];
     if (from->rows) return piled_bounds(from->rows, from->pile, from->first, bounds, n);
@@ -171,7 +170,7 @@ static int find_bounds(const spill *s, uint64_t bounds[], int *n) {
 /* Makes piles for the rows to come. */
 static int begin_piles(spill *s, const bf_array *keys, const bf_array *const values[],
                        int aggregates) {
-    uint64_t bounds[PILES_MOST];
+    key_rank bounds[PILES_MOST];
     const int64_t memory = s->options->memory.results / 8, most = memory / BLOCK_LEAST;
     int n = most < PILES_LEAST ? PILES_LEAST : most > PILES_MOST ? PILES_MOST : (int)most;
     const int code = find_bounds(s, bounds, &n);
@@ -241,7 +240,7 @@ bool spill_end(spill *s) {
 /* Whether the next piece of a run comes before that of another: the one with the least key, and a
  * pile before groups from the same key on, for it is better absorbed into groups of its own. */
 static bool comes_before(const spill_run *a, const spill_run *b) {
-    const uint64_t x = a->pieces[a->next].rank, y = b->pieces[b->next].rank;
+    const key_rank x = a->pieces[a->next].rank, y = b->pieces[b->next].rank;
     return x != y ? x < y : a->rows && !b->rows;
 }
 
@@ -292,9 +291,9 @@ static int count_complete(const spill *s, bf_groups *groups, int64_t *n, const c
     const bf_status st = bf_groups_list(groups, &list, NULL);
     int64_t low = 0, high = all;
     while (st == BF_OK && low < high) {
-        uint64_t rank;
+        key_rank rank;
         const int64_t middle = low + (high - low) / 2;
-        key_ranks(s->key, keys + (size_t)middle * bytes, 1, &rank);
+        key_wide_ranks(s->key, keys + (size_t)middle * bytes, 1, &rank);
         if (rank < next->pieces[next->next].rank)
             low = middle + 1;
         else

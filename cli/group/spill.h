@@ -6,13 +6,14 @@
 #ifndef BITFOLD_CLI_GROUP_SPILL_H
 #define BITFOLD_CLI_GROUP_SPILL_H
 
+#include "memory/key.h"
 #include "runtime/options.h"
 
 /* Saved groups; of a run of rows, a pile. */
 typedef struct spill_piece {
     int64_t at; /* in the file */
     size_t size;
-    uint64_t rank; /* of its least key: ranks are in the order of keys */
+    key_rank rank; /* of its least key */
 } spill_piece;
 
 typedef struct spill_run {

@@ -66,6 +66,21 @@ void key_ranks(bf_dtype key, const void *keys, int64_t n, uint64_t ranks[]) {
     }
 }
 
+void key_wide_ranks(bf_dtype dtype, const void *keys, int64_t n, key_rank ranks[]) {
+    const size_t bytes = bf_dtype_size(dtype);
+    for (int64_t i = 0; i < n; i++) {
+        const char *const key = (const char *)keys + (size_t)i * bytes;
+        uint64_t rank;
+        if (dtype == BF_I128) {
+            memcpy(&ranks[i], key, bytes);
+            ranks[i] ^= (key_rank)1 << 127;
+        } else {
+            key_ranks(dtype, key, 1, &rank);
+            ranks[i] = rank;
+        }
+    }
+}
+
 void key_of_rank(bf_dtype key, uint64_t rank, void *at) {
     const uint64_t sign = sign_of(key);
     uint64_t x = is_unsigned(key) ? rank : is_float(key) && !(rank & sign) ? ~rank : rank ^ sign;
@@ -75,6 +90,13 @@ void key_of_rank(bf_dtype key, uint64_t rank, void *at) {
 uint64_t key_mix(uint64_t hash, uint64_t x) {
     hash = (hash ^ x) * 0x9e3779b97f4a7c15;
     return hash ^ hash >> 29;
+}
+
+uint64_t key_mix_number(uint64_t hash, bf_dtype dtype, const void *key) {
+    key_rank rank;
+    key_wide_ranks(dtype, key, 1, &rank);
+    if (dtype == BF_I128) hash = key_mix(hash, (uint64_t)(rank >> 64));
+    return key_mix(hash, (uint64_t)rank);
 }
 
 uint64_t key_mix_string(uint64_t hash, const char *at, size_t n) {

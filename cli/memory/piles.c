@@ -96,8 +96,11 @@ static void gather(char *to, const char *from, const uint16_t *order, int64_t n,
     case 4:
         for (int64_t k = 0; k < n; k++) memcpy(to + 4 * k, from + 4 * order[k], 4);
         break;
-    default:
+    case 8:
         for (int64_t k = 0; k < n; k++) memcpy(to + 8 * k, from + 8 * order[k], 8);
+        break;
+    default:
+        for (int64_t k = 0; k < n; k++) memcpy(to + 16 * k, from + 16 * order[k], 16);
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct piles {
     pile all[PILES_MOST];
 } piles;
 
-/* Begins with empty piles, of columns whose elements have so many bytes: 1, 2, 4 or 8. memory:
+/* Begins with empty piles, of columns whose elements have so many bytes: 1, 2, 4, 8 or 16. memory:
  * bytes of all buffers. */
 void piles_open(piles *p, int count, int columns, const int bytes[], int64_t memory);
 void piles_close(piles *p);

@@ -182,12 +182,12 @@ static int absorb_slabs(const exact *e) {
 
 int exact_work(many *x) {
     const matrix *m = &x->input[0];
-    const bool rows = places_keep_first(x->by);
+    const bool keeps_first = places_keep_first(x->by);
     exact e = {.x = x, .width = x->by->reduced & 2 ? 1 : m->unit};
     e.count = e.width * (x->by->kind == BY_AXES ? 1 : x->by->slots);
     int code = open_states(&e);
     if (code == EXIT_DONE) code = absorb_slabs(&e);
-    if (code == EXIT_DONE && !rows) code = take_states(&e);
+    if (code == EXIT_DONE && !keeps_first) code = take_states(&e);
     close_states(&e);
     return code;
 }

@@ -6,6 +6,7 @@
 #include "runtime/progress.h"
 #include "sheet/form.h"
 #include "work/statefile.h"
+#include "work/wide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,20 +153,39 @@ static int finer(unsigned char *into, unsigned char *from, int *digits_into, int
     return *digits_into + *digits_from;
 }
 
-/* Brings groups of decimals to one scale. */
-static bf_status match_scales(statefile *into, statefile *from) {
+/* Whether keys or values of both are integers of which one is i128, or what text has. */
+static bool differ(const bf_groups_options *a, const bf_groups_options *b) {
+    bool some = a->key != b->key && wide_joins(a->key, b->key);
+    for (int i = 0; i < a->count; i++) {
+        const bf_dtype x = a->aggregates[i].dtype, y = b->aggregates[i].dtype;
+        some = some || (x != y && wide_joins(x, y));
+    }
+    return some;
+}
+
+static bf_status widen_both(bf_context *context, statefile *into, statefile *from) {
+    const bf_status st = wide_groups(context, &into->groups);
+    return st == BF_OK ? wide_groups(context, &from->groups) : st;
+}
+
+/* Brings groups of decimals to one scale, and to dtypes that hold both. */
+static bf_status match_groups(bf_context *context, statefile *into, statefile *from) {
     int key[2], digits[2][OPTIONS_AGGREGATES];
     trailer *a = &into->trailer, *b = &from->trailer;
     bf_groups_options kinds[2] = {{.size = sizeof *kinds}, {.size = sizeof *kinds}};
     bf_groups_describe(into->groups, &kinds[0]);
     bf_groups_describe(from->groups, &kinds[1]);
-    if (kinds[0].key != kinds[1].key || kinds[0].count != kinds[1].count) return BF_OK;
+    if (!wide_joins(kinds[0].key, kinds[1].key) || kinds[0].count != kinds[1].count) return BF_OK;
+    bf_status st = differ(&kinds[0], &kinds[1]) ? widen_both(context, into, from) : BF_OK;
     int all = finer(&a->key_scale, &b->key_scale, &key[0], &key[1]);
     for (int i = 0; i < kinds[0].count; i++)
         all += finer(&a->scales[i], &b->scales[i], &digits[0][i], &digits[1][i]);
-    if (all == 0) return BF_OK;
-    const bf_status st = bf_groups_rescale(into->groups, key[0], digits[0]);
-    return st == BF_OK ? bf_groups_rescale(from->groups, key[1], digits[1]) : st;
+    if (all == 0 || st != BF_OK) return st;
+    st = wide_rescale(context, &into->groups, key[0], digits[0]);
+    if (st == BF_OK) st = wide_rescale(context, &from->groups, key[1], digits[1]);
+    bf_groups_describe(into->groups, &kinds[0]);
+    bf_groups_describe(from->groups, &kinds[1]);
+    return st == BF_OK && differ(&kinds[0], &kinds[1]) ? widen_both(context, into, from) : st;
 }
 
 /* A state that was loaded is not damaged: it is not of the same whole as the others. */
@@ -203,7 +223,7 @@ static int merge_parts(task *t, part *parts, int n, bool wholes) {
     if (code != EXIT_DONE) return code;
     for (int i = 1; i < n; i++) {
         statefile *const into = &parts[0].saved, *const from = &parts[i].saved;
-        bf_status st = into->groups ? match_scales(into, from) : BF_OK;
+        bf_status st = into->groups ? match_groups(t->context, into, from) : BF_OK;
         if (st == BF_OK) st = merge_part(into, from, wholes);
         if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);
         into->trailer.whole = wholes && (into->trailer.whole || from->trailer.whole);
@@ -236,7 +256,7 @@ static int retract_parts(task *t, part *merged, part *parts, int n) {
         return fail(EXIT_DATA, parts->file, "it cannot be taken out: it is of many values");
     for (int i = 0; i < n; i++) {
         statefile *const into = &merged->saved, *const from = &parts[i].saved;
-        bf_status st = into->groups ? match_scales(into, from) : BF_OK;
+        bf_status st = into->groups ? match_groups(t->context, into, from) : BF_OK;
         if (st == BF_OK) st = retract_part(into, from);
         if (st != BF_OK) return refuse_minus(t, st, &parts[i]);
     }

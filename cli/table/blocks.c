@@ -3,6 +3,7 @@
 #include "memory/key.h"
 #include "memory/packed.h"
 #include "memory/records.h"
+#include "runtime/output.h"
 #include "runtime/progress.h"
 #include "sheet/part.h"
 #include "table/pairs.h"
@@ -127,15 +128,10 @@ static int open_side(blocks *x, int side) {
 /* What numbers of one value have in common, whatever their dtypes. */
 static uint64_t bits_of(const packed_column *c, int scale, int64_t row) {
     const char *at = (const char *)c->numbers + (size_t)row * bf_dtype_size(c->dtype);
+    const bf_value v = output_element(c->dtype, scale, at, 0);
+    const double x = bf_value_f64(&v);
     uint64_t bits;
-    bf_value v = {.dtype = c->dtype, .scale = scale};
-    if (c->dtype == BF_I64 || c->dtype == BF_U64) {
-        memcpy(&v.as, at, sizeof v.as.u64);
-        const double x = bf_value_f64(&v);
-        key_ranks(BF_F64, &x, 1, &bits);
-    } else {
-        key_ranks(c->dtype, at, 1, &bits);
-    }
+    key_ranks(BF_F64, &x, 1, &bits);
     return bits;
 }
 

@@ -11,7 +11,7 @@ static int open_side(join_tables *t, int s) {
     const options *o = t->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
-                              .digits = BF_SCALE_MOST,
+                              .digits = BF_SCALE_MOST_I128,
                               .keep = &t->limit,
                               .memory = o->memory.input / SIDES};
     input in = o->input;

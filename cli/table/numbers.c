@@ -1,5 +1,8 @@
 #include "table/numbers.h"
 
+#include "runtime/output.h"
+#include "text/number.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,71 +33,83 @@ static void change_column(key_side *s, int k, bf_dtype dtype, const void *data) 
     s->columns[k] = &s->changed[k];
 }
 
-static int64_t power_of_ten(int n) {
-    int64_t power = 1;
+static text_i128 power_of_ten(int n) {
+    text_i128 power = 1;
     for (; n > 0; n--) power *= 10;
     return power;
 }
 
+/* Element i of an array of i64, u64 or i128. */
+static text_i128 integer_at(const bf_array *a, int64_t i) {
+    text_i128 wide;
+    switch (a->dtype) {
+    case BF_I64: return ((const int64_t *)a->data)[i];
+    case BF_U64: return ((const uint64_t *)a->data)[i];
+    default: memcpy(&wide, (const char *)a->data + 16 * i, sizeof wide); return wide;
+    }
+}
+
 /* Whether a double is the integer. */
-static bool is_double(bf_dtype dtype, uint64_t bits, double value) {
-    if (dtype == BF_U64) return value < 0x1p64 && (uint64_t)value == bits;
-    return value < 0x1p63 && (int64_t)value == (int64_t)bits;
+static bool is_double(text_i128 x, double value) {
+    return value >= -0x1p127 && value < 0x1p127 && (text_i128)value == x;
 }
 
 /* Integers as floats: a fraction is the nearest, as it was read on the other side; an integer that
  * is none goes with no row. */
 static bool take_as_floats(key_side *s, int k, int scale) {
     const bf_array *from = s->columns[k]->numbers;
-    const int64_t n = from->shape[0], power = power_of_ten(scale);
-    const uint64_t *units = from->data;
+    const int64_t n = from->shape[0];
+    const text_i128 power = power_of_ten(scale);
     double *floats = s->memory[k] = malloc((size_t)n * sizeof *floats + 1);
     bool *alone = s->alone[k] = calloc((size_t)n + 1, sizeof *alone);
     if (!floats || !alone) return false;
     for (int64_t i = 0; i < n; i++) {
-        const bf_value v = {.dtype = from->dtype, .scale = scale, .as.u64 = units[i]};
-        const bool whole = scale == 0 || (int64_t)units[i] % power == 0;
+        const bf_value v = output_element(from->dtype, scale, from->data, i);
+        const text_i128 units = integer_at(from, i);
         floats[i] = bf_value_f64(&v);
-        if (whole && scale == 0)
-            alone[i] = !is_double(from->dtype, units[i], floats[i]);
-        else if (whole)
-            alone[i] = !is_double(BF_I64, (uint64_t)((int64_t)units[i] / power), floats[i]);
+        alone[i] = units % power == 0 && !is_double(units / power, floats[i]);
     }
     change_column(s, k, BF_F64, floats);
     return true;
 }
 
-/* Integers in units of so many digits more, as i64; what these do not hold goes with no row. */
-static bool take_in_units(key_side *s, int k, int digits) {
+/* Integers in units of so many digits more, as i64 or i128; what these do not hold goes with no
+ * row, for the other side holds all that it has. */
+static bool take_in_units(key_side *s, int k, int digits, bf_dtype to) {
     const bf_array *from = s->columns[k]->numbers;
-    const bool natural = from->dtype == BF_U64;
-    const uint64_t *naturals = from->data;
-    const int64_t *integers = from->data, n = from->shape[0], power = power_of_ten(digits);
-    int64_t *units = s->memory[k] = malloc((size_t)n * sizeof *units + 1);
+    const int64_t n = from->shape[0];
+    const size_t bytes = bf_dtype_size(to);
+    const text_i128 power = power_of_ten(digits);
+    char *units = s->memory[k] = malloc((size_t)n * bytes + 1);
     bool *alone = s->alone[k] = calloc((size_t)n + 1, sizeof *alone);
     if (!units || !alone) return false;
-    for (int64_t i = 0; i < n; i++)
-        alone[i] = natural ? __builtin_mul_overflow(naturals[i], power, &units[i])
-                           : __builtin_mul_overflow(integers[i], power, &units[i]);
-    change_column(s, k, BF_I64, units);
+    for (int64_t i = 0; i < n; i++) {
+        text_i128 x;
+        alone[i] = __builtin_mul_overflow(integer_at(from, i), power, &x) ||
+                   (to == BF_I64 && (x < INT64_MIN || x > INT64_MAX));
+        memcpy(units + (size_t)i * bytes, &x, bytes); /* low bytes come first */
+    }
+    change_column(s, k, to, units);
     return true;
 }
 
-/* Gives both columns one dtype and scale. i64 and u64 are taken as i64. */
+/* Gives both columns one dtype and scale. i64 and u64 are taken as i64, and all as i128 if one is.
+ */
 static bool match_columns(key_sides *x, int k, const join_columns *columns) {
     const bf_dtype a = dtype_of(x->sides[SIDE_A].columns[k]);
     const bf_dtype b = dtype_of(x->sides[SIDE_B].columns[k]);
     const bool floats = a == BF_F64 || b == BF_F64;
+    const bool wide = a == BF_I128 || b == BF_I128;
+    x->dtypes[k] = a == b ? a : floats ? BF_F64 : wide ? BF_I128 : BF_I64;
     bool good = true;
-    x->dtypes[k] = a == b ? a : floats ? BF_F64 : BF_I64;
     for (int s = 0; s < SIDES && good; s++) {
         key_side *side = &x->sides[s];
         const int scale = columns->scales[s][k], digits = columns->scales[!s][k] - scale;
         const bool same = dtype_of(side->columns[k]) == x->dtypes[k];
         if (!same && floats)
             good = take_as_floats(side, k, scale);
-        else if (!same || (x->dtypes[k] == BF_I64 && digits > 0))
-            good = take_in_units(side, k, digits);
+        else if (!floats && (!same || digits > 0))
+            good = take_in_units(side, k, digits > 0 ? digits : 0, x->dtypes[k]);
     }
     return good;
 }

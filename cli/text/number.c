@@ -331,10 +331,17 @@ static bool take_digits(decimal d, u128 *x, int64_t *exponent) {
     return d.count <= 38;
 }
 
+int text_decimals(const text_number *n) {
+    u128 x;
+    int64_t exponent;
+    take_digits(decimal_of(n), &x, &exponent);
+    return exponent < 0 ? -clamp(exponent) : 0;
+}
+
 bool text_wide(const text_number *n, int scale, text_i128 *units) {
     u128 x = n->digits;
     int64_t exponent = n->exponent;
-    if (n->longer && (!take_digits(decimal_of(n), &x, &exponent) || exponent < 0)) return false;
+    if (n->longer && !take_digits(decimal_of(n), &x, &exponent)) return false;
     if (exponent < -scale || !scale_up(&x, exponent + scale)) return false;
     *units = n->negative ? -(text_i128)x : (text_i128)x;
     return true;

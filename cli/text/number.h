@@ -49,8 +49,7 @@ bool text_units(const text_number *n, int scale, uint64_t *bits);
 
 __extension__ typedef __int128 text_i128;
 
-/* The number in units of 10^-scale, if it is a whole number of them, below 10^38 in magnitude. A
- * fraction of more digits than `digits` holds is none. */
+/* The number in units of 10^-scale, if it is a whole number of them, below 10^38 in magnitude. */
 bool text_wide(const text_number *n, int scale, text_i128 *units);
 
 /* The same number without zeros at the end of a fraction. */
@@ -60,6 +59,9 @@ static inline text_number text_shortened(const text_number *n) {
     if (x.digits == 0) x.exponent = 0;
     return x;
 }
+
+/* The digits behind the point of a number that is longer, without zeros at the end. */
+int text_decimals(const text_number *n);
 
 /* The same as text_round to f64, at once where one multiplication or division of two exact doubles
  * gives the answer (Clinger, 1990). */

@@ -26,21 +26,26 @@ static bool multiply(uint64_t *x, int power) {
     return true;
 }
 
+/* The digits behind the point of a number without zeros at its end. */
+static int scale_of(const text_number *x) {
+    return x->longer ? text_decimals(x) : x->exponent < 0 ? -x->exponent : 0;
+}
+
 /* Why a number, without zeros at its end, is one of doubles; NULL: it may be an integer with this
- * scale, if so many digits are taken. */
-static const char *why_double(const text_number *x, int scale, int digits) {
+ * scale. So many digits of a fraction say that it was a double, but a key is what is written. */
+static const char *why_double(const text_column *c, const text_number *x, int scale) {
     if (x->other) return "no decimal number";
-    if (scale > digits) return "too many digits behind the point";
-    if (scale > 0 && (x->longer || x->digits > TEXT_FRACTION_MOST))
+    if (scale > c->digits) return "too many digits behind the point";
+    if (scale > 0 && !c->key && (x->longer || x->digits > TEXT_FRACTION_MOST))
         return "a fraction of more than 15 digits";
     return NULL;
 }
 
 void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
     const text_number x = text_shortened(n);
-    const int scale = x.exponent < 0 ? -x.exponent : 0;
+    const int scale = scale_of(&x);
     uint64_t units = x.digits;
-    const char *const why = why_double(&x, scale, c->digits);
+    const char *const why = why_double(c, &x, scale);
     text_i128 wide;
     const bool holds =
         !why && !x.longer && (scale > c->scale || multiply(&units, c->scale + x.exponent));
@@ -50,15 +55,16 @@ void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
     }
     if (!holds || scale > 0 || c->scale > 0 || (x.negative && units > 0))
         c->can &= ~(unsigned)CAN_U64;
-    if (!holds && (why || !text_wide(&x, c->scale, &wide))) c->can &= ~(unsigned)CAN_I128;
+    if (!holds && (why || (scale <= c->scale && !text_wide(&x, c->scale, &wide))))
+        c->can &= ~(unsigned)CAN_I128;
     if (!why && scale > c->deepest) c->deepest = scale;
     ((uint64_t *)c->integers)[i] = x.negative ? 0 - units : units;
 }
 
 void text_store_wide(text_column *c, int64_t i, const text_number *n) {
     const text_number x = text_shortened(n);
-    const int scale = x.exponent < 0 ? -x.exponent : 0;
-    const char *const why = why_double(&x, scale, c->digits);
+    const int scale = scale_of(&x);
+    const char *const why = why_double(c, &x, scale);
     text_i128 units = 0;
     if (why || (scale <= c->scale && !text_wide(&x, c->scale, &units))) {
         c->can &= ~(unsigned)CAN_I128;
@@ -68,17 +74,21 @@ void text_store_wide(text_column *c, int64_t i, const text_number *n) {
     ((text_i128 *)c->wide)[i] = units;
 }
 
-/* The digits of an integer, or of a fraction without its point. */
+/* The digits of an integer, or of a fraction without its point and the zeros at its end. */
 static int count_digits(const text_number *n) {
     int count = n->exponent > 0 ? n->exponent : 0;
     for (uint64_t left = n->digits; left > 0; left /= 10) count++;
     if (!n->longer) return count;
     const char *p = n->text + (*n->text == '-' || *n->text == '+');
     const char *const end = n->text + n->length;
-    int written = 0;
-    for (; p < end && (*p | 0x20) != 'e'; p++)
-        written += *p >= '0' && *p <= '9' && (written > 0 || *p != '0');
-    return written > count ? written : count;
+    int written = 0, kept = 0;
+    bool point = false;
+    for (; p < end && (*p | 0x20) != 'e'; p++) {
+        point = point || *p == '.';
+        written += *p != '.' && (written > 0 || *p != '0');
+        if (!point || *p != '0') kept = written;
+    }
+    return kept > count ? kept : count;
 }
 
 /* Whether a double is the number, or the nearest to a fraction. */

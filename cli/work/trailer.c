@@ -57,10 +57,10 @@ static bool get_rules(bf_reduce_options *r, const unsigned char *bytes) {
 }
 
 static bool get_scales(trailer *t, const unsigned char *bytes) {
-    bool good = bytes[0] <= BF_SCALE_MOST;
+    bool good = bytes[0] <= BF_SCALE_MOST_I128;
     t->key_scale = bytes[0];
     memcpy(t->scales, bytes + 1, sizeof t->scales);
-    for (int i = 0; i < OPTIONS_AGGREGATES; i++) good = good && t->scales[i] <= BF_SCALE_MOST;
+    for (int i = 0; i < OPTIONS_AGGREGATES; i++) good = good && t->scales[i] <= BF_SCALE_MOST_I128;
     return good;
 }
 

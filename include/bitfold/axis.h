@@ -88,11 +88,11 @@ BF_API bf_status bf_dot_index(bf_context *context, const bf_array *a, const bf_a
  */
 
 /* Reduces each run of equal neighbouring keys: *runs becomes their number, first[r] (BF_I64) the
- * row where run r begins, and values[r] its result. keys: one of any dtype, or BF_PAIR, for each
- * row; equal as keys of groups are (group.h). first and values (and fits) have room for one run a
- * row, or for as many as there are; the rest is left alone. values may be NULL, and then op is not
- * read: runs are only found. Errors: BF_E_SHAPE also if there is too little room; *runs is set even
- * then. */
+ * row where run r begins, and values[r] its result. keys: one of any dtype, BF_I128 or BF_PAIR,
+ * for each row; equal as keys of groups are (group.h). first and values (and fits) have room for
+ * one run a row, or for as many as there are; the rest is left alone. values may be NULL, and then
+ * op is not read: runs are only found. Errors: BF_E_SHAPE also if there is too little room; *runs
+ * is set even then. */
 BF_API bf_status bf_reduce_runs(bf_context *context, bf_reduction op, const bf_array *keys,
                                 const bf_array *array, const bf_reduce_options *options,
                                 const bf_array *first, const bf_array *values, const bf_array *fits,

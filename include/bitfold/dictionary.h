@@ -28,9 +28,9 @@ extern "C" {
 
 typedef struct bf_dictionary bf_dictionary;
 
-/* Makes an empty dictionary of keys of `count` columns, 1 to BF_KEY_COLUMNS_MAX. Each has a dtype,
- * or holds strings: BF_NONE. The context must outlive the dictionary, and belongs to one thread at
- * a time together with it. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_MEMORY. */
+/* Makes an empty dictionary of keys of `count` columns, 1 to BF_KEY_COLUMNS_MAX. Each has a dtype
+ * (BF_I128 too), or holds strings: BF_NONE. The context must outlive the dictionary, and belongs to
+ * one thread at a time together with it. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_MEMORY. */
 #define BF_KEY_COLUMNS_MAX 64
 BF_API bf_status bf_dictionary_create(bf_context *context, int count, const bf_dtype columns[],
                                       bf_dictionary **dictionary);

@@ -7,7 +7,8 @@
  * the number of threads change no bit. Memory grows with the number of groups, not of rows. The
  * context's watch (watch.h) may cancel a call on groups, or a join: BF_E_CANCELLED.
  *
- * Every dtype can be a key. Of floats, -0 and +0 are one key (shown as +0), and all NaNs are one
+ * Every dtype can be a key or a value, BF_I128 too; groups of BF_I128 are in host memory, whatever
+ * the context. Of floats, -0 and +0 are one key (shown as +0), and all NaNs are one
  * key (the default NaN, last in order). A bool is true if its byte is not 0 (shown as 1).
  *
  * Method: a hash table or a sort numbers the keys; each aggregate then absorbs the values by these
@@ -33,7 +34,7 @@ typedef struct bf_aggregate {
 
 typedef struct bf_groups_options {
     size_t size;                    /* sizeof(bf_groups_options): see bitfold.h */
-    bf_dtype key;                   /* any dtype, or BF_PAIR */
+    bf_dtype key;                   /* any dtype, BF_I128 or BF_PAIR */
     int count;                      /* of aggregates, 0 to BF_AGGREGATES_MAX; 0: rows are counted */
     const bf_aggregate *aggregates; /* copied */
     uint64_t seed;                  /* of the hash (table.h); no result depends on it */
@@ -64,7 +65,8 @@ BF_API bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
                                   const bf_array *const values[]);
 
 /* Adds the groups of `from`, which stay as they are. Both must have the same dtype of keys and the
- * same aggregates, else BF_E_STATE; their devices may differ. On failure both are unchanged. Errors
+ * same aggregates (but keys and values of BF_I128 take those of all integers but bool, exactly),
+ * else BF_E_STATE; their devices may differ. On failure both are unchanged. Errors
  * also: BF_E_OVERFLOW, BF_E_DEVICE, BF_E_MEMORY. */
 BF_API bf_status bf_groups_merge(bf_groups *into, const bf_groups *from);
 
@@ -75,12 +77,13 @@ BF_API bf_status bf_groups_merge(bf_groups *into, const bf_groups *from);
  * bf_state_retract), BF_E_DEVICE, BF_E_MEMORY. On failure both are unchanged. */
 BF_API bf_status bf_groups_retract(bf_groups *into, const bf_groups *from);
 
-/* Takes keys (of BF_I64) and values (of integers) that stand for themselves times 10^-scale, as in
- * bf_reduce_options, to a finer unit: keys are multiplied by 10^key, and the values of each
- * aggregate by 10 to the power of its digits (NULL: none has any), from 0 to BF_SCALE_MOST. So
- * groups of decimals of several scales merge exactly. Errors: BF_E_ARGUMENT, BF_E_OVERFLOW (64 bits
- * do not hold a key, a minimum or a maximum then), BF_E_DEVICE, BF_E_MEMORY. On failure the groups
- * are unchanged. */
+/* Takes keys (of BF_I64 or BF_I128) and values (of integers) that stand for themselves times
+ * 10^-scale, as in bf_reduce_options, to a finer unit: keys are multiplied by 10^key, and the
+ * values of each aggregate by 10 to the power of its digits (NULL: none has any), from 0 to
+ * BF_SCALE_MOST, or BF_SCALE_MOST_I128 where they are BF_I128. So groups of decimals of several
+ * scales merge exactly. Errors: BF_E_ARGUMENT, BF_E_OVERFLOW (the dtype does not hold a key, a
+ * minimum or a maximum then: groups of BF_I128 that merge these hold more), BF_E_DEVICE,
+ * BF_E_MEMORY. On failure the groups are unchanged. */
 BF_API bf_status bf_groups_rescale(bf_groups *groups, int key, const int digits[]);
 
 /* Shares the groups out by their keys: makes `parts` groups, 1 to BF_PARTS_MAX, in the same context
@@ -104,7 +107,7 @@ BF_API bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const b
 /* Returns the dtype that bf_groups_aggregate writes by these options (NULL: the defaults), or
  * BF_NONE if there is no such aggregate or the options are wrong. It is options->out_dtype if that
  * is given; else, of min and max, that of the values; of sum and sumsq of bools and signed
- * integers, BF_I64, of unsigned integers, BF_U64; of all others, BF_F64. */
+ * integers, BF_I64, of unsigned integers, BF_U64, of BF_I128, BF_I128; of all others, BF_F64. */
 BF_API bf_dtype bf_groups_aggregate_dtype(const bf_groups *groups, int which,
                                           const bf_reduce_options *options);
 
@@ -112,16 +115,18 @@ BF_API bf_dtype bf_groups_aggregate_dtype(const bf_groups *groups, int which,
  * bf_groups_size elements of bf_groups_aggregate_dtype. `fits`, which may be NULL, has as many of
  * BF_BOOL. Both may have any strides, and for groups on a GPU they may be in its memory.
  *
- * An integer that needs more than 64 bits is written modulo 2^64, and its element of fits is 0; all
- * others are 1. If fits is NULL, it is BF_E_OVERFLOW, with the number of the first such group in
- * the message, unless options->overflow is BF_OVERFLOW_WRAP. The minimum and maximum of values that
- * are all NaN and skipped are NaN. On failure nothing is written. Errors also: BF_E_ARGUMENT,
- * BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_DEVICE, BF_E_MEMORY. */
+ * An integer that needs more than 64 bits, or of BF_I128 more than 128, is written modulo 2^64 or
+ * 2^128, and its element of fits is 0; all others are 1. If fits is NULL, it is BF_E_OVERFLOW, with
+ * the number of the first such group in the message, unless options->overflow is BF_OVERFLOW_WRAP.
+ * The minimum and maximum of values that are all NaN and skipped are NaN. On failure nothing is
+ * written. Errors also: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_DEVICE, BF_E_MEMORY.
+ */
 BF_API bf_status bf_groups_aggregate(bf_groups *groups, int which, const bf_reduce_options *options,
                                      const bf_array *values, const bf_array *fits);
 
 /* Writes the same to bf_groups_size values in host memory, as bf_reduce does: integer sums have 192
- * bits. Errors: BF_E_ARGUMENT, BF_E_NAN, BF_E_DEVICE, BF_E_MEMORY. */
+ * bits. Errors: BF_E_ARGUMENT, BF_E_NAN, BF_E_OVERFLOW (sumsq of BF_I128 past 192 bits),
+ * BF_E_DEVICE, BF_E_MEMORY. */
 BF_API bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
                                   bf_value *values);
 
@@ -155,8 +160,8 @@ BF_API bf_status bf_groups_save_pieces(
 typedef struct bf_pairs bf_pairs;
 
 /* Makes the inner join: all (i, j) with a[i] == b[j] as keys (NaN equals NaN here), in the order of
- * i, then j. a and b have one dtype (any, or BF_PAIR), and any shapes; rows are numbered in C
- * order. In a context for "auto", keys in a GPU's memory are joined there. Pairs are in host
+ * i, then j. a and b have one dtype (any, BF_I128 or BF_PAIR), and any shapes; rows are numbered in
+ * C order. In a context for "auto", keys in a GPU's memory are joined there. Pairs are in host
  * memory. seed is that of a table. Takes O(rows + pairs). Errors: BF_E_ARGUMENT, BF_E_DTYPE (they
  * differ), BF_E_DEVICE, BF_E_MEMORY (also for more pairs than memory). */
 BF_API bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uint64_t seed,

@@ -37,10 +37,10 @@ bf_status bf_cpu_dictionary_merge(bf_context *context, bf_cpu_dictionary *into,
 bf_status bf_cpu_dictionary_rank(bf_context *context, bf_cpu_dictionary *dictionary,
                                  int64_t *ranks);
 
-/* Returns false if the column of this key is NULL; else sets *bits, or of strings *n to the number
- * of bytes, which it copies to `to` unless that is NULL. */
+/* Returns false if the column of this key is NULL; else writes its element, or of strings sets *n
+ * to the number of bytes, which it copies to `to` unless that is NULL. */
 bool bf_cpu_dictionary_value(const bf_cpu_dictionary *dictionary, int64_t number, int column,
-                             uint64_t *bits);
+                             void *element);
 bool bf_cpu_dictionary_string(const bf_cpu_dictionary *dictionary, int64_t number, int column,
                               char *to, int64_t *n);
 

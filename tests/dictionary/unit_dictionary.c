@@ -16,10 +16,13 @@ enum { ROWS = 6000 };
 #else
 enum { ROWS = 60000 };
 #endif
-enum { COLUMNS = 5 };
+enum { COLUMNS = 6 };
 
-/* Columns: strings by i32 offsets, f64, strings by i64 offsets, i16, u64. */
-static const bf_dtype dtypes[COLUMNS] = {BF_NONE, BF_F64, BF_NONE, BF_I16, BF_U64};
+__extension__ typedef __int128 i128;
+__extension__ typedef unsigned __int128 u128;
+
+/* Columns: strings by i32 offsets, f64, strings by i64 offsets, i16, u64, i128. */
+static const bf_dtype dtypes[COLUMNS] = {BF_NONE, BF_F64, BF_NONE, BF_I16, BF_U64, BF_I128};
 
 static char text[2][ROWS * 40];
 static int32_t narrow[ROWS + 1];
@@ -27,6 +30,7 @@ static int64_t wide[ROWS + 1];
 static double floats[ROWS];
 static int16_t shorts[ROWS];
 static uint64_t words[ROWS];
+static i128 wides[ROWS];
 static uint8_t valid[COLUMNS][ROWS / 8 + 2];
 static const int64_t first_bit = 3;
 
@@ -59,6 +63,7 @@ static int make_rows(void **state) {
         floats[i] = kind == 3 ? nan(kind % 2 ? "1" : "2") : specials[r % 7];
         shorts[i] = (int16_t)(r >> 40 & 3) - 2;
         words[i] = (r >> 50 & 1) << 63 | (r >> 51 & 1);
+        wides[i] = (i128)((u128)(r >> 52 & 1) << 127 | (u128)(r >> 53 & 1) << 64 | (r >> 54 & 3));
         for (int c = 0; c < COLUMNS; c++)
             if (next_random(&seed) % 8)
                 valid[c][(first_bit + i) / 8] |= (uint8_t)(1 << (first_bit + i) % 8);
@@ -77,7 +82,7 @@ typedef struct view {
 } view;
 
 static void take_view(view *v, unsigned used, int64_t first, int64_t n) {
-    const void *data[COLUMNS] = {narrow, floats, wide, shorts, words};
+    const void *data[COLUMNS] = {narrow, floats, wide, shorts, words, wides};
     int k = 0;
     for (int c = 0; c < COLUMNS; c++) {
         bf_column *x = &v->columns[c];
@@ -129,7 +134,8 @@ static int compare_column(int c, int64_t i, int64_t k) {
         return compare_strings(text[1] + wide[i], wide[i + 1] - wide[i], text[1] + wide[k],
                                wide[k + 1] - wide[k]);
     case 3: return (shorts[i] > shorts[k]) - (shorts[i] < shorts[k]);
-    default: return (words[i] > words[k]) - (words[i] < words[k]);
+    case 4: return (words[i] > words[k]) - (words[i] < words[k]);
+    default: return (wides[i] > wides[k]) - (wides[i] < wides[k]);
     }
 }
 
@@ -219,7 +225,7 @@ static void check_ranks(bf_dictionary *d) {
 
 static void every_key_has_its_number_and_rank(void **state) {
     (void)state;
-    for (unsigned used = 1; used < 1u << COLUMNS; used += used < 4 ? 1 : 3)
+    for (unsigned used = 1; used < 1u << COLUMNS; used += used < 4 ? 1 : 5)
         for (int threads = 1; threads <= 4; threads += 3) {
             const int64_t n = used % 2 ? ROWS : ROWS / 3;
             bf_context *context = context_of(threads);
@@ -302,7 +308,7 @@ static void check_strings(const bf_dictionary *d, int column, int c) {
 static void columns_are_given_back(void **state) {
     static int64_t found[ROWS], some[3] = {2, 0, 2};
     static char there[ROWS];
-    const unsigned used = 0x1d; /* without the floats, whose -0 becomes +0 */
+    const unsigned used = 0x3d; /* without the floats, whose -0 becomes +0 */
     bf_context *context = context_of(2);
     bf_dictionary *d = dictionary_of(context, used), *lone = dictionary_of(context, 1);
     (void)state;
@@ -317,6 +323,14 @@ static void columns_are_given_back(void **state) {
         const int64_t row = wanted.rows[k];
         assert_int_equal(there[k], is_valid(4, row));
         assert_true((uint64_t)found[k] == (is_valid(4, row) ? words[row] : 0));
+    }
+    static i128 large[2 * ROWS];
+    const bf_array spaced = {large, BF_I128, 1, {wanted.keys}, {2}};
+    assert_int_equal(bf_dictionary_values(d, 4, NULL, &spaced, &known), BF_OK);
+    for (int64_t k = 0; k < wanted.keys; k++) {
+        const int64_t row = wanted.rows[k];
+        assert_int_equal(there[k], is_valid(5, row));
+        assert_true(large[2 * k] == (is_valid(5, row) ? wides[row] : 0));
     }
     int16_t three[3];
     const bf_array which = bf_array_of(BF_I64, some, 3), few = bf_array_of(BF_I16, three, 3);
@@ -353,7 +367,7 @@ static void floats_are_given_back_as_keys(void **state) {
 static void finding_adds_nothing(void **state) {
     bf_context *context = context_of(2);
     (void)state;
-    for (unsigned used = 1; used < 8; used += 3) {
+    for (unsigned used = 1; used < 1u << COLUMNS; used += used < 8 ? 3 : 25) {
         bf_dictionary *d = dictionary_of(context, used);
         find_answer(used, ROWS);
         for (int half = 0; half < 2; half++) {
@@ -375,7 +389,7 @@ static void finding_adds_nothing(void **state) {
 static void merged_keys_have_both_numbers(void **state) {
     bf_context *context = context_of(2), *other = context_of(1);
     (void)state;
-    for (unsigned used = 1; used < 8; used += 2) {
+    for (unsigned used = 1; used < 1u << COLUMNS; used += used < 8 ? 2 : 24) {
         static int64_t both[ROWS];
         bf_dictionary *a = dictionary_of(context, used), *b = dictionary_of(other, used);
         find_answer(used, ROWS);

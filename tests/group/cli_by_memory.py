@@ -44,7 +44,7 @@ class Limited(MemoryTest):
         r = random.Random(1)
         names = ["name-%d" % (r.randrange(KEYS) * 7919 % 1_000_003) for _ in range(ROWS)]
         years = [r.choice(["", "7", "8"]) for _ in range(ROWS)]
-        prices = [r.choice(["", "%.3f" % r.random(), "%e" % (r.uniform(-1, 1) * 10.0 ** r.randint(-9, 20))])
+        prices = [r.choice(["", "%.3f" % r.random(), "%e" % (r.uniform(-1, 1) * 10.0 ** r.randint(-30, 20))])
                   for _ in range(ROWS)]
         prices[0] = "0.5"
         groups = collections.defaultdict(list)

@@ -11,7 +11,7 @@ static i128 data[MOST], other[MOST];
 
 static const i128 greatest = (i128)(~(u128)0 >> 1), least = -(i128)(~(u128)0 >> 1) - 1;
 
-typedef enum size_of_data { FULL, SMALL, DIGITS_38, ENDS, SIZES } size_of_data;
+typedef enum size_of_data { FULL, SMALL, DIGITS_38, ENDS, ROUND, SIZES } size_of_data;
 
 static i128 random_i128(size_of_data size, uint64_t *seed) {
     const i128 x = (i128)((u128)next_random(seed) << 64 | next_random(seed));
@@ -20,6 +20,7 @@ static i128 random_i128(size_of_data size, uint64_t *seed) {
     switch (size) {
     case SMALL: return (int64_t)x % 1000;
     case DIGITS_38: return x % digits;
+    case ROUND: return (int64_t)x % 100000 * (digits / 1000000000000);
     case ENDS: return x & 1 ? greatest - (x >> 1 & 1) : least + (x >> 1 & 1);
     default: return x;
     }

@@ -19,6 +19,9 @@ WORDS = ["Tokyo", "New York", "Lagos, NG", 'say "no"', "two\nlines", "x\r\ny", "
          "\t", "a", "b", "1a", "NA", "-"]
 INTEGERS = ["0", "1", "2", "3", "-1", "-2", "007", "-0", "4", "5", " 6", "7 "]
 FLOATS = INTEGERS + ["1.0", "2.5", "1e0", "-1.0", "0.5", "5e-1", "nan", "NaN", "inf", "-inf", "0x1p1"]
+LONG = INTEGERS + ["9" * 38, "9" * 38 + ".0", "-" + "9" * 38, "9" * 37 + ".5", "0." + "0" * 37 + "1", "5e-1", "0.50", "1e30",
+                   "20000000000000000001", "2.0000000000000000001e19", "0.1234567890123456789", "0.12345678901234567890", "0.1234567890123456788",
+                   "18446744073709551616", "-9223372036854775809", "123456789012345678.901", "10" + "0" * 38]
 DECIMALS = INTEGERS[:6] + ["1.0", "1.10", "1.1", "11e-1", "0.1", "0.10", "-0.25", "2.5e0", "9007199254740993", "9007199254740992.0"]
 CODES = ["001E46977290", "00080E579718", "407009E70322", "07094", "7094", "007.1", "7.1", "20000000000000000001",
          "20000000000000000002", "-01", "1"]
@@ -44,7 +47,7 @@ class Cell:
             digits = number.as_tuple().digits
             if number.is_finite() and max(len(digits), number.adjusted() + 1) > 38:
                 return None
-            return number if number.is_finite() and (len(digits) <= 15 or number == number.to_integral()) else float(text)
+            return number if number.is_finite() else float(text)
         except decimal.InvalidOperation:
             pass
         try:
@@ -70,7 +73,8 @@ class Table:
 
     @staticmethod
     def column(r, rows, nulls, delimiter):
-        words = r.choice([WORDS, INTEGERS, INTEGERS, FLOATS, LARGE, WORDS + INTEGERS, DECIMALS, DECIMALS + FLOATS[-6:], CODES])
+        words = r.choice([WORDS, INTEGERS, INTEGERS, FLOATS, LARGE, WORDS + INTEGERS, DECIMALS, DECIMALS + FLOATS[-6:], CODES,
+                          LONG, LONG[:-1], LONG[-3:] + FLOATS])
         few = r.sample(words, r.randrange(1, len(words) + 1))
         share = r.choice([0, 0.1, 0.5])
         cells = []
@@ -90,7 +94,7 @@ class Table:
         if not any(isinstance(v, float) for v in there):
             shortest = [v.normalize() for v in there]
             units = [v.scaleb(-min([0] + [v.as_tuple().exponent for v in shortest])) for v in there]
-            if all(-(2**63) <= u < 2**63 for u in units) or all(0 <= u < 2**64 and u == v for u, v in zip(units, there)):
+            if all(abs(u) < 10**38 for u in units):
                 return values
         if any(not isinstance(v, float) and v == v.to_integral() and int(float(v)) != v for v in there):
             return None
@@ -119,7 +123,10 @@ def keys_of(a, b, ka, kb, words):
     """The keys of a column of each, None for NULL."""
     if (0, ka) in words:
         return [[None if row[k].null else row[k].text for row in t.rows] for t, k in ((a, ka), (b, kb))]
-    return [[None if v is None else same_number(v) for v in t.numbers(k)] for t, k in ((a, ka), (b, kb))]
+    columns = [t.numbers(k) for t, k in ((a, ka), (b, kb))]
+    if any(isinstance(v, float) for c in columns for v in c):
+        return [[None if v is None else same_number(v) for v in c] for c in columns]
+    return columns
 
 
 def pairs_of(a, b, on, how):

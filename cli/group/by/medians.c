@@ -113,7 +113,7 @@ void medians_aim(const medians *m, medians_wanted *w) {
     const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
     w->to = median ? bf_median_dtype(m->dtype) : bf_quantile_dtype(m->dtype, w->options->method);
     w->scale = m->scale;
-    w->tagged = tagged_wanted(m->dtype, w->to);
+    w->tagged = m->dtype != BF_I128 && tagged_wanted(m->dtype, w->to);
 }
 
 size_t medians_bytes(const medians_wanted *w) {
@@ -228,6 +228,7 @@ static int find_by_passes(const piles *p, int i, int column, bf_dtype dtype,
     if (st == BF_OK && code == EXIT_DONE) st = bf_quantiles_result(passes, &value);
     bf_quantiles_destroy(passes);
     const tagged pair = tagged_of(&value);
+    if (value.dtype == BF_I192) value = (bf_value){.dtype = BF_F64, .as.f64 = bf_value_f64(&value)};
     memcpy(result, w->tagged ? (const void *)&pair : &value.as, medians_bytes(w));
     return code != EXIT_DONE || st == BF_OK ? code : failed(w, st);
 }

@@ -68,15 +68,16 @@ static bool put_null(part_text *t, const shown_column *c, int64_t row) {
 
 static void put_key_field(part_text *t, const shown_column *c, int64_t row, bool descending) {
     size_t n;
-    uint64_t rank;
+    key_rank rank;
     if (put_null(t, c, row)) return;
     const size_t from = t->n;
     if (c->offsets) {
         const char *at = string_of(c, row, &n);
         put_ordered_string(t, at, n);
     } else {
-        key_ranks(c->dtype, c->array + (size_t)row * bf_dtype_size(c->dtype), 1, &rank);
-        put_word(t, rank);
+        key_wide_ranks(c->dtype, c->array + (size_t)row * bf_dtype_size(c->dtype), 1, &rank);
+        if (c->dtype == BF_I128) put_word(t, (uint64_t)(rank >> 64));
+        put_word(t, (uint64_t)rank);
     }
     if (descending) reverse(t, from);
 }

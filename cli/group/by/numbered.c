@@ -155,8 +155,8 @@ static bf_status make_keys(numbered *x) {
     const table *t = x->table;
     bf_dtype dtypes[BF_KEY_COLUMNS_MAX];
     for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].dtype;
-    const bool piled = x->limited && x->kept_count > 0; /* by their number */
-    x->plain = x->plain && t->asked->keys == 1 && dtypes[0] != BF_NONE && !piled;
+    const bool numbers = x->kept_count > 0 && (x->limited || dtypes[0] == BF_I128); /* are kept */
+    x->plain = x->plain && t->asked->keys == 1 && dtypes[0] != BF_NONE && !numbers;
     x->key = x->plain ? dtypes[0] : x->limited ? BF_I64 : BF_I32;
     return x->plain ? BF_OK
                     : bf_dictionary_create(t->context, t->asked->keys, dtypes, &x->dictionary);

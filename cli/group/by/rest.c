@@ -67,14 +67,13 @@ void rest_close(rest *r) {
 
 /* Equal keys have one hash. */
 static uint64_t hash_key(uint64_t hash, const packed_column *c, int64_t row) {
-    uint64_t rank;
     const int64_t bit = c->first + row;
     if (c->valid && !text_has_bit(c->valid, bit)) return key_mix(hash, 1);
     if (c->strings)
         return key_mix_string(hash, c->bytes + c->offsets[row],
                               (size_t)(c->offsets[row + 1] - c->offsets[row]));
-    key_ranks(c->dtype, (const char *)c->numbers + (size_t)row * bf_dtype_size(c->dtype), 1, &rank);
-    return key_mix(hash, rank);
+    return key_mix_number(hash, c->dtype,
+                          (const char *)c->numbers + (size_t)row * bf_dtype_size(c->dtype));
 }
 
 static int pile_of(const rest *r, const packed_column columns[], int keys, int64_t row) {

@@ -159,7 +159,7 @@ static bf_value value_at(const results *r, int64_t i) {
 
 /* A result without elements: 0 of sums, NaN of means; of others there is none. */
 static bf_value value_of_none(bf_reduction op, bf_dtype dtype) {
-    bf_value v = {.dtype = dtype};
+    bf_value v = {.dtype = dtype == BF_I128 ? BF_I192 : dtype};
     if (op != BF_MEAN) return v;
     if (dtype == BF_F32)
         v.as.f32 = __builtin_nanf("");
@@ -368,25 +368,43 @@ static bool is_signed(bf_dtype dtype) {
     return dtype == BF_BOOL || (dtype >= BF_I8 && dtype <= BF_I64);
 }
 
-/* Between integers of 64 bits; the bits of its fraction are in the order of fractions. */
+/* Between integers of 64 bits. */
 static void words_of_float(double x, uint64_t words[SHOWN_WORDS]) {
-    const double whole = floor(x), fraction = x - whole;
+    const double whole = floor(x), fraction = (x - whole) * 0x1p64, first = floor(fraction);
     const bool large = whole >= 0x1p64;
     words[0] = whole < 0 ? UINT64_MAX : 0;
     words[1] = whole < 0 ? UINT64_MAX : large;
     words[2] = whole < 0 ? (uint64_t)(int64_t)whole : (uint64_t)(large ? 0 : whole);
-    memcpy(&words[3], &fraction, sizeof fraction);
+    words[3] = (uint64_t)first;
+    words[4] = (uint64_t)((fraction - first) * 0x1p64);
 }
 
-/* A decimal of 64 bits, which may stand among floats. */
-static void words_of_decimal(const bf_value *v, uint64_t words[SHOWN_WORDS]) {
-    int64_t power = 1;
-    for (int i = 0; i < v->scale; i++) power *= 10;
-    const int64_t left = v->as.i64 % power, whole = v->as.i64 / power - (left < 0);
-    const double fraction = (double)(left < 0 ? left + power : left) / (double)power;
-    words[0] = words[1] = whole < 0 ? UINT64_MAX : 0;
-    words[2] = (uint64_t)whole;
-    memcpy(&words[3], &fraction, sizeof fraction);
+/* The words of -x. */
+static void negate_words(uint64_t words[SHOWN_WORDS]) {
+    bool carry = true;
+    for (int i = SHOWN_WORDS - 1; i >= 0; i--) {
+        words[i] = ~words[i] + carry;
+        carry = carry && words[i] == 0;
+    }
+}
+
+/* words /= 10^scale. What is less than a unit is cut off: of up to 38 digits behind the point,
+ * different numbers stay different. */
+static void divide_words(uint64_t words[SHOWN_WORDS], int scale) {
+    __extension__ unsigned __int128 power = 1, left = 0;
+    const bool negative = words[0] >> 63;
+    for (int i = 0; i < scale; i++) power *= 10;
+    if (negative) negate_words(words);
+    for (int i = 0; i < SHOWN_WORDS; i++) {
+        uint64_t quotient = 0;
+        for (int bit = 63; bit >= 0; bit--) {
+            left = left << 1 | (words[i] >> bit & 1);
+            quotient = quotient << 1 | (left >= power);
+            if (left >= power) left -= power;
+        }
+        words[i] = quotient;
+    }
+    if (negative) negate_words(words);
 }
 
 void shown_words(const bf_value *v, uint64_t words[SHOWN_WORDS]) {
@@ -395,13 +413,15 @@ void shown_words(const bf_value *v, uint64_t words[SHOWN_WORDS]) {
     words[0] = narrow ? high : v->as.i192[2];
     words[1] = narrow ? high : v->as.i192[1];
     words[2] = narrow ? v->as.u64 : v->as.i192[0];
-    words[3] = 0;
-    if (v->dtype == BF_F64) words_of_float(v->as.f64, words);
-    if (v->dtype == BF_I64 && v->scale > 0) words_of_decimal(v, words);
+    words[3] = words[4] = 0;
+    if (v->dtype == BF_F64)
+        words_of_float(v->as.f64, words);
+    else if (v->scale > 0)
+        divide_words(words, v->scale);
 }
 
-static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *ranks) {
-    static const bf_dtype kinds[SHOWN_WORDS] = {BF_I64, BF_U64, BF_U64, BF_U64};
+static bf_status rank_integers(const shown *s, const shown_column *c, int64_t *ranks) {
+    static const bf_dtype kinds[SHOWN_WORDS] = {BF_I64, BF_U64, BF_U64, BF_U64, BF_U64};
     uint64_t *words = malloc(rows_of(s) * SHOWN_WORDS * sizeof *words);
     bf_array arrays[SHOWN_WORDS];
     bf_column columns[SHOWN_WORDS];
@@ -409,7 +429,8 @@ static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *
     if (!words) return BF_E_MEMORY;
     for (int64_t i = 0; i < s->n; i++) {
         uint64_t of[SHOWN_WORDS];
-        shown_words(&values[i], of);
+        const bf_value v = c->array ? output_element(c->dtype, 0, c->array, i) : c->values[i];
+        shown_words(&v, of);
         for (int k = 0; k < SHOWN_WORDS; k++) words[k * s->n + i] = of[k];
     }
     for (int k = 0; k < SHOWN_WORDS; k++) {
@@ -426,7 +447,8 @@ static bf_status rank_integers(const shown *s, const bf_value *values, int64_t *
 static bf_status make_sortable(const shown *s, const shown_column *c, bf_dtype *dtype, void *to) {
     *dtype = BF_I64;
     if (c->offsets) return rank_strings(s, &c->strings, to);
-    if (c->values && !shown_is_float(c->dtype)) return rank_integers(s, c->values, to);
+    if (c->dtype == BF_I128 || (c->values && !shown_is_float(c->dtype)))
+        return rank_integers(s, c, to);
     for (int64_t i = 0; i < s->n; i++) {
         const bf_value v = c->array ? output_element(c->dtype, 0, c->array, i) : c->values[i];
         if (shown_is_float(v.dtype))

@@ -58,9 +58,10 @@ int shown_find_order(const shown *s, shown_order *order);
 /* The value of a row of a column of numbers; of BF_NONE if it is NULL. */
 bf_value shown_value(const shown_column *c, int64_t row);
 
-/* An integer as 192 bits, of which word 0 is the highest, and a fraction: so are numbers of f64
- * between integers of 64 bits. Words are in the order of values, word 0 as that of an int64_t. */
-enum { SHOWN_WORDS = 4 };
+/* A number in units of 2^-128, of which word 0 is the highest: a decimal, an integer of 192 bits,
+ * or one of f64 between integers of 64 bits. Words are in the order of values, word 0 as that of an
+ * int64_t. */
+enum { SHOWN_WORDS = 5 };
 void shown_words(const bf_value *v, uint64_t words[SHOWN_WORDS]);
 
 bool shown_is_float(bf_dtype dtype);

@@ -1,5 +1,7 @@
 #include "group/by/table.h"
 
+#include "runtime/output.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +43,7 @@ int table_open(table *t, asked *a, bf_context *context) {
     spool_limit_set(&t->limit, o->memory.pipes);
     const rows_options how = {.threads = o->threads,
                               .settled = true,
-                              .digits = BF_SCALE_MOST,
+                              .digits = BF_SCALE_MOST_I128,
                               .keep = &t->limit,
                               .memory = o->memory.input,
                               .nulls = true};
@@ -82,6 +84,9 @@ void table_close(table *t) {
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
+/* Whether expressions take a column as doubles. */
+static bool is_real(const table_column *c) { return c->scale > 0 || c->dtype == BF_I128; }
+
 static int parse(table *t, const char *option, const char *text, bf_expression **expression) {
     const int n = t->input.columns;
     const char **names = malloc((size_t)n * sizeof *names);
@@ -90,7 +95,7 @@ static int parse(table *t, const char *option, const char *text, bf_expression *
     bf_status st = names && dtypes ? BF_OK : BF_E_MEMORY;
     for (int k = 0; k < n && st == BF_OK; k++) {
         names[k] = t->columns[k].name;
-        dtypes[k] = t->columns[k].scale > 0 ? BF_F64 : t->columns[k].dtype;
+        dtypes[k] = is_real(&t->columns[k]) ? BF_F64 : t->columns[k].dtype;
     }
     bf_expression_destroy(*expression);
     *expression = NULL;
@@ -154,7 +159,7 @@ int table_begin(table *t) {
     return code;
 }
 
-/* A column of decimals, each rounded once to a double. */
+/* A column of numbers, each rounded once to a double. */
 typedef struct real_column {
     bf_array numbers;
     bf_column column;
@@ -162,14 +167,13 @@ typedef struct real_column {
 
 static bool make_reals(table_column *c, int64_t n, real_column *real) {
     double *to = buffer_take(&c->reals, (size_t)n * sizeof *to);
-    const int64_t *units = c->view.numbers.data;
     const int64_t exact = (int64_t)1 << 53;
-    double power = 1; /* exact, so that one division rounds as it should */
+    double power = 1; /* exact up to 10^22, so that one division rounds as it should */
     for (int i = 0; i < c->scale; i++) power *= 10;
     for (int64_t i = 0; to && i < n; i++) {
-        const bf_value v = {.dtype = BF_I64, .scale = c->scale, .as.i64 = units[i]};
-        const bool fits = units[i] >= -exact && units[i] <= exact;
-        to[i] = fits ? (double)units[i] / power : bf_value_f64(&v);
+        const bf_value v = output_element(c->dtype, c->scale, c->view.numbers.data, i);
+        const bool fits = c->dtype == BF_I64 && v.as.i64 >= -exact && v.as.i64 <= exact;
+        to[i] = fits && c->scale <= 22 ? (double)v.as.i64 / power : bf_value_f64(&v);
     }
     real->numbers = bf_array_of(BF_F64, to, n);
     real->column = c->view.column;
@@ -190,7 +194,7 @@ static int evaluate(table *t, const char *text, bf_expression *expression, buffe
     bool good = list && reals && to && there;
     for (int k = 0; k < columns && good; k++) {
         table_column *c = &t->columns[k];
-        const bool used = bf_expression_uses(expression, k), real = used && c->scale > 0;
+        const bool used = bf_expression_uses(expression, k), real = used && is_real(c);
         list[k] = real ? &reals[k].column : used ? &c->view.column : NULL;
         good = !real || make_reals(c, t->n, &reals[k]);
     }
@@ -222,8 +226,13 @@ void table_pick(void *to, const void *from, size_t bytes, const int64_t *places,
     case 4:
         for (int64_t i = 0; i < n; i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[places[i]];
         break;
-    default:
+    case 8:
         for (int64_t i = 0; i < n; i++) ((uint64_t *)to)[i] = ((const uint64_t *)from)[places[i]];
+        break;
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)to + (size_t)i * bytes, (const char *)from + (size_t)places[i] * bytes,
+                   bytes);
     }
 }
 

@@ -128,7 +128,7 @@ static void release_columns(const bf_dictionary *d, rows *r) {
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 static bf_status check_vector(bf_context *context, const bf_array *a, int64_t n, const char *what) {
-    if (a == NULL || bf_array_count(a) < 0)
+    if (a == NULL || bf_array_elements(a, bf_number_bytes(a->dtype)) < 0)
         return bf_fail(context, BF_E_ARGUMENT, "%s are not well formed", what);
     if (a->ndim != 1 || a->shape[0] != n)
         return bf_fail(context, BF_E_SHAPE, "%s are %lld, in one dimension", what, (long long)n);
@@ -164,7 +164,7 @@ static bf_status open_output(bf_context *context, const bf_array *a, int64_t n, 
 }
 
 static char *element_of(const bf_array *a, int64_t i) {
-    return (char *)a->data + i * a->strides[0] * bf_dtype_bytes(a->dtype);
+    return (char *)a->data + i * a->strides[0] * bf_number_bytes(a->dtype);
 }
 
 static void put_numbers(const output *o) {
@@ -321,9 +321,9 @@ static bf_status write_values(wanted *w, const bf_array *values) {
     if (status == BF_OK) status = check_vector(context, values, w->count, "the values");
     if (status == BF_OK) status = bf_flat_check(context, values, w->d->dtypes[w->column], "values");
     for (int64_t i = 0; i < w->count && status == BF_OK; i++) {
-        uint64_t bits = 0;
-        put_valid(w, i, bf_cpu_dictionary_value(w->d->inside, number_of(w, i), w->column, &bits));
-        bf_store_bits(element_of(values, i), bf_dtype_bytes(values->dtype), bits);
+        char element[16] = {0};
+        put_valid(w, i, bf_cpu_dictionary_value(w->d->inside, number_of(w, i), w->column, element));
+        memcpy(element_of(values, i), element, (size_t)bf_number_bytes(values->dtype));
     }
     return status;
 }

@@ -27,7 +27,7 @@ static bf_status check_aggregate(bf_context *context, bf_aggregate a) {
         return bf_fail(context, BF_E_ARGUMENT, "%s is no aggregate of groups",
                        bf_reduction_name(a.op));
     }
-    if (bf_dtype_bytes(a.dtype) == 0)
+    if (bf_number_bytes(a.dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)a.dtype);
     return BF_OK;
 }
@@ -51,6 +51,13 @@ static bf_status read_options(bf_context *context, const bf_groups_options *give
 /* ---- placing ----------------------------------------------------------------------------------
  */
 
+/* Groups of i128 are in host memory in every context. */
+static bool is_wide(const bf_groups *g) {
+    bool wide = g->key == BF_I128;
+    for (int i = 0; i < g->count; i++) wide = wide || g->aggregates[i].dtype == BF_I128;
+    return wide;
+}
+
 /* Replaces the inside by an empty one of another backend. On failure it stays. */
 static bf_status make_inside(bf_groups *g, const bf_backend *on) {
     bf_group_kind kind = {g->key, g->count, g->aggregates, g->seed};
@@ -68,9 +75,12 @@ static bf_status make_inside(bf_groups *g, const bf_backend *on) {
  * them.
  */
 static bf_status place_call(const bf_groups *g, const bf_memory *rows, int n) {
+    const bool wide = is_wide(g);
     const bf_demand demand = {.follows = true,
+                              .cpu = wide,
                               .home = n == 0 || g->rows > 0 ? g->on : NULL,
-                              .on_host = "the groups are in host memory",
+                              .on_host =
+                                  wide ? "the CPU groups i128" : "the groups are in host memory",
                               .on_gpu = "the groups are in a GPU's memory",
                               .n = n,
                               .memory = rows};
@@ -103,7 +113,7 @@ bf_status bf_groups_make(bf_context *context, const bf_groups_options *given, bf
     bf_groups *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     *made = g;
-    status = make_inside(made, bf_place_home(context));
+    status = make_inside(made, is_wide(made) ? &bf_backend_cpu : bf_place_home(context));
     if (status == BF_OK) status = bf_groups_place(made);
     if (status == BF_OK)
         *groups = made;
@@ -179,7 +189,7 @@ static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
     int64_t n = rows->keys.count, row_bytes = bf_key_bytes(g->key);
     for (int i = 0; i < g->count; i++) {
         data[i] = rows->values[i].data;
-        row_bytes += bf_dtype_bytes(g->aggregates[i].dtype);
+        row_bytes += bf_number_bytes(g->aggregates[i].dtype);
     }
     if (n == 0) return BF_OK;
     bf_status status = bf_watch_begin(g->context, bf_bytes_of(n, row_bytes));

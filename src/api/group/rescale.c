@@ -4,20 +4,33 @@
 #include "api/runtime/enter.h"
 #include "rules/key/rank.h"
 
+static bool takes_digits(bf_dtype dtype, int digits) {
+    if (dtype == BF_I128) return digits >= 0 && digits <= BF_SCALE_MOST_I128;
+    return bf_scale_valid(dtype, digits);
+}
+
 static bool is_valid(const bf_groups *g, int key, const int digits[]) {
-    bool valid = key == 0 || (g->key == BF_I64 && bf_scale_valid(g->key, key));
+    bool valid = key == 0 || ((g->key == BF_I64 || g->key == BF_I128) && takes_digits(g->key, key));
     for (int i = 0; i < g->count && digits != NULL; i++)
-        valid = valid && bf_scale_valid(g->aggregates[i].dtype, digits[i]);
+        valid = valid && takes_digits(g->aggregates[i].dtype, digits[i]);
     return valid;
 }
 
-/* Their order stays as it is. False: 64 bits do not hold one. */
+/* Multiplies a key; false if its dtype does not hold the product. */
+static bool rescale_key(bf_dtype dtype, char *key, bf_i128 power) {
+    bf_i128 x = bf_group_integer(dtype, key);
+    if (__builtin_mul_overflow(x, power, &x)) return false;
+    memcpy(key, &x, (size_t)bf_key_bytes(dtype)); /* low bytes come first */
+    return bf_group_integer(dtype, key) == x;
+}
+
+/* Their order stays as it is. */
 static bool rescale_keys(bf_group_pages *pages, int digits) {
-    int64_t *keys = (int64_t *)(void *)pages->keys;
-    const int64_t power = (int64_t)bf_power_of_ten(digits);
+    const bf_dtype dtype = pages->groups->key;
+    const bf_i128 power = bf_power_of_ten(digits);
     bool good = true;
     for (int64_t i = 0; i < pages->n && digits > 0 && good; i++)
-        good = !__builtin_mul_overflow(keys[i], power, &keys[i]);
+        good = rescale_key(dtype, pages->keys + i * bf_key_bytes(dtype), power);
     return good;
 }
 
@@ -55,7 +68,7 @@ static bf_status rescale_groups(bf_groups *g, int key, const int digits[]) {
     void *copy = NULL;
     if (!is_valid(g, key, digits))
         return bf_fail(g->context, BF_E_ARGUMENT,
-                       "keys of i64 and values of integers alone have a scale");
+                       "keys of i64 or i128 and values of integers alone have a scale");
     bf_status status = bf_groups_place(g);
     if (status == BF_OK) status = g->by->create(g->context, &kind, &copy);
     if (status == BF_OK) status = copy_groups(g, key, digits, copy);

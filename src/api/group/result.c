@@ -69,6 +69,7 @@ static bf_dtype value_dtype(bf_aggregate a, const bf_reduce_options *options) {
 static bf_dtype element_dtype(bf_aggregate a, const bf_reduce_options *options) {
     bf_dtype dtype = value_dtype(a, options);
     if (dtype != BF_I192) return dtype;
+    if (a.dtype == BF_I128) return BF_I128;
     return bf_dtype_is_signed(a.dtype) || a.dtype == BF_BOOL ? BF_I64 : BF_U64;
 }
 
@@ -132,6 +133,7 @@ bf_status bf_groups_aggregate(bf_groups *groups, int which, const bf_reduce_opti
 /* Returns the element of dtype at p as a value. */
 static bf_value value_at(bf_dtype dtype, const char *p) {
     bf_value v = bf_value_from_bits(BF_U64, 0);
+    if (dtype == BF_I128) return bf_value_from_i128(bf_load_i128(p));
     if (dtype != BF_I192) return bf_value_from_bits(dtype, bf_load_bits(p, bf_dtype_bytes(dtype)));
     v.dtype = dtype;
     memcpy(v.as.i192, p, sizeof v.as.i192);

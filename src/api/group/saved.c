@@ -323,6 +323,10 @@ static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
         *rank = (bf_u128)bits << 64 | bf_saved_get(key + 8, 8);
         return true;
     }
+    if (dtype == BF_I128) {
+        *rank = ((bf_u128)bf_saved_get(key + 8, 8) << 64 | bits) ^ (bf_u128)1 << 127;
+        return true;
+    }
     *rank = bf_group_rank(dtype, bits);
     return bf_group_key(dtype, bits) == bits;
 }

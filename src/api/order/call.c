@@ -49,7 +49,7 @@ static bf_order order_of(const bf_order_options *o) {
 
 static bf_status check_input(bf_context *context, const bf_array *array) {
     if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    int bytes = bf_element_bytes(array->dtype);
+    int bytes = bf_key_bytes(array->dtype);
     if (bytes == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)array->dtype);
     int64_t count = bf_array_elements(array, bytes);

@@ -108,7 +108,7 @@ static bf_status tally_piece(bf_context *context, void *arg, const void *const d
 static bf_status check_elements(const bf_quantiles *q, const bf_array *array, int64_t *count) {
     bf_context *context = q->context;
     if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    *count = bf_array_elements(array, bf_element_bytes(array->dtype));
+    *count = bf_array_elements(array, bf_key_bytes(array->dtype));
     if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "the array is not well formed");
     if (array->dtype != q->dtype)
         return bf_fail(context, BF_E_DTYPE, "%s data for quantiles of %s",

@@ -74,7 +74,7 @@ bf_status bf_select_into(bf_selecting *s, const bf_array *results) {
 }
 
 static int64_t count_results(const bf_selecting *s, const bf_array *results) {
-    const int64_t elements = bf_array_elements(results, bf_element_bytes(results->dtype));
+    const int64_t elements = bf_array_elements(results, bf_key_bytes(results->dtype));
     return is_wide(s, results) ? elements / 2 : elements;
 }
 

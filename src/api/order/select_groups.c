@@ -28,7 +28,7 @@ typedef struct grouping {
 static bf_status check_keys(grouping *g) {
     bf_order_call *call = &g->selecting->call;
     bf_context *context = call->context;
-    const int bytes = g->keys == NULL ? 0 : bf_element_bytes(g->keys->dtype);
+    const int bytes = g->keys == NULL ? 0 : bf_key_bytes(g->keys->dtype);
     if (g->keys == NULL) return bf_fail(context, BF_E_ARGUMENT, "no keys");
     if (bytes == 0)
         return bf_fail(context, BF_E_DTYPE, "no keys have dtype number %d", (int)g->keys->dtype);
@@ -68,7 +68,7 @@ static bf_status check_outputs(grouping *g) {
 static bf_status allocate_grouping(grouping *g) {
     bf_context *context = g->selecting->call.context;
     const bf_memory_backend *memory = context->used->memory;
-    const size_t rows = (size_t)g->rows, key = (size_t)bf_element_bytes(g->keys->dtype);
+    const size_t rows = (size_t)g->rows, key = (size_t)bf_key_bytes(g->keys->dtype);
     const size_t room = (size_t)(g->room < g->rows ? g->room : g->rows) + 1;
     const size_t value = (size_t)bf_key_bytes(g->selecting->lines.dtype);
     char **const parts[] = {&g->sorted, &g->order, &g->values, &g->found, &g->counts};
@@ -126,7 +126,7 @@ static bf_status find_offsets(grouping *g) {
 static bf_status write_groups(grouping *g) {
     bf_selecting *s = g->selecting;
     bf_context *context = s->call.context;
-    const size_t bytes = (size_t)(g->groups * bf_element_bytes(g->keys->dtype));
+    const size_t bytes = (size_t)(g->groups * bf_key_bytes(g->keys->dtype));
     bf_array results, keys;
     bf_flat listed;
     s->results = bf_order_cut(g->results, g->groups, &results);

@@ -274,7 +274,7 @@ static bf_status take_apart(bf_context *context, const bf_array *array, bf_flat 
     if (!bf_is_watched(context) || !bf_array_is_contiguous(array))
         return bf_flat_take(context, context->used, array->dtype, array, flat);
     bf_status status = bf_flat_prepare(context, context->used, array, true, flat);
-    size_t bytes = (size_t)bf_bytes_of(flat->count, bf_element_bytes(array->dtype));
+    size_t bytes = (size_t)bf_bytes_of(flat->count, bf_key_bytes(array->dtype));
     if (status != BF_OK || bytes == 0) return status;
     return context->used->memory->copy(context, flat->data, array->data, bytes);
 }
@@ -290,7 +290,7 @@ static bf_status run_rows(rows *r, const bf_array payloads[]) {
     for (int i = 0; i < r->payloads && status == BF_OK; i++) {
         status = take_apart(context, &payloads[i], &r->payload[i]);
         data[i] = r->payload[i].data;
-        bytes[i] = bf_element_bytes(payloads[i].dtype);
+        bytes[i] = bf_key_bytes(payloads[i].dtype);
     }
     if (status == BF_OK)
         status = bf_order_refuse_nan(&r->call, keys->dtype, r->keys.data, r->keys.count);

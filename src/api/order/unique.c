@@ -12,7 +12,7 @@
 
 /* The elements of a checked array. */
 static int64_t count_of(const bf_array *array) {
-    return bf_array_elements(array, bf_element_bytes(array->dtype));
+    return bf_array_elements(array, bf_key_bytes(array->dtype));
 }
 
 /* Checks an output, and sets *room to the values that it has room for, if it is less. */
@@ -127,7 +127,7 @@ static bf_status read_mode(bf_context *context, bf_dtype dtype, const char *valu
     const bf_memory_backend *memory = context->used->memory;
     int64_t at = 0, most = 0;
     uint64_t bits[2] = {0};
-    size_t bytes = (size_t)bf_element_bytes(dtype);
+    size_t bytes = (size_t)bf_key_bytes(dtype);
     bf_status status = find_greatest(context, counts, n, &at);
     if (status == BF_OK) status = memory->copy(context, bits, values + at * (int64_t)bytes, bytes);
     if (status == BF_OK) status = memory->copy(context, &most, counts + at * 8, sizeof most);

@@ -56,11 +56,15 @@ static int64_t special_default(const bf_packed *c, int i) {
     return c->version == 1 && i == SPECIALS_MOST - 1;
 }
 
-static bool has_rank(const bf_packed *c) { return c->kind == BF_KIND_EXTREME; }
+/* The words of a rank that is saved. */
+static int rank_words(const bf_packed *c) {
+    if (c->kind != BF_KIND_EXTREME) return 0;
+    return c->aggregate.dtype == BF_I128 ? 2 : 1;
+}
 
 size_t bf_packed_bytes(const bf_packed *c) {
     int limbs = bf_packed_limbs(&c->bands[0]) + bf_packed_limbs(&c->bands[1]);
-    return 8 * (size_t)(c->specials + has_rank(c)) + 4 * (size_t)limbs;
+    return 8 * (size_t)(c->specials + rank_words(c)) + 4 * (size_t)limbs;
 }
 
 void bf_packed_cover(bf_packed *c, const int64_t *words) {
@@ -89,14 +93,17 @@ typedef struct places {
 static places places_of(const bf_packed *c, size_t n, size_t i) {
     size_t specials = 8 * (size_t)c->specials, sum = 4 * (size_t)bf_packed_limbs(&c->bands[0]);
     size_t squares = 4 * (size_t)bf_packed_limbs(&c->bands[1]), begin = n * specials;
-    return (places){i * specials, begin + 8 * i, {begin + i * sum, begin + n * sum + i * squares}};
+    return (places){i * specials,
+                    begin + 8 * (size_t)rank_words(c) * i,
+                    {begin + i * sum, begin + n * sum + i * squares}};
 }
 
 void bf_packed_put(const bf_packed *c, size_t n, size_t i, const int64_t *words, uint8_t *column) {
     places at = places_of(c, n, i);
     for (int k = 0; k < c->specials; k++)
         bf_saved_put(column + at.specials + 8 * k, (uint64_t)words[special_word(k)], 8);
-    if (has_rank(c)) bf_saved_put(column + at.rank, (uint64_t)words[BF_EXTREME_RANK], 8);
+    if (rank_words(c) > 0) bf_saved_put(column + at.rank, (uint64_t)words[BF_EXTREME_RANK], 8);
+    if (rank_words(c) > 1) bf_saved_put(column + at.rank + 8, (uint64_t)words[BF_EXTREME_LOW], 8);
     for (int b = 0; b < 2; b++) {
         const int64_t *from = words + c->bands[b].at + c->bands[b].first;
         for (int k = 0; k < bf_packed_limbs(&c->bands[b]); k++)
@@ -124,8 +131,9 @@ void bf_packed_get(const bf_packed *c, size_t n, size_t i, int64_t rows, const u
     for (int k = 0; k < c->specials; k++)
         words[special_word(k)] = (int64_t)bf_saved_get(column + at.specials + 8 * k, 8);
     for (int b = 0; b < 2; b++) get_band(&c->bands[b], column + at.bands[b], words);
-    if (!has_rank(c)) return;
+    if (rank_words(c) == 0) return;
     words[BF_EXTREME_RANK] = (int64_t)bf_saved_get(column + at.rank, 8);
+    if (rank_words(c) > 1) words[BF_EXTREME_LOW] = (int64_t)bf_saved_get(column + at.rank + 8, 8);
     words[BF_EXTREME_INDEX] = rows > words[BF_EXTREME_NAN] ? 0 : -1;
     words[BF_EXTREME_NAN_INDEX] = words[BF_EXTREME_NAN] > 0 ? 0 : -1;
 }

@@ -8,7 +8,7 @@
 
 bf_memory bf_flat_memory(const bf_array *array) {
     if (array == NULL) return (bf_memory){NULL, 0};
-    int64_t bytes = bf_element_bytes(array->dtype), count = bf_array_elements(array, bytes);
+    int64_t bytes = bf_key_bytes(array->dtype), count = bf_array_elements(array, bytes);
     return (bf_memory){array->data, count > 0 ? bf_bytes_of(count, bytes) : 0};
 }
 
@@ -24,7 +24,7 @@ static bf_status check_reach(bf_context *context, const bf_backend *on, const bf
 
 static bf_status check_array(bf_context *context, bf_dtype dtype, const bf_array *array,
                              int64_t *count) {
-    *count = bf_array_elements(array, bf_element_bytes(array->dtype));
+    *count = bf_array_elements(array, bf_key_bytes(array->dtype));
     if (*count < 0) return bf_fail(context, BF_E_ARGUMENT, "an array is not well formed");
     if (array->dtype != dtype)
         return bf_fail(context, BF_E_DTYPE, "an array of %s where %s is wanted",
@@ -33,12 +33,12 @@ static bf_status check_array(bf_context *context, bf_dtype dtype, const bf_array
 }
 
 /* The words that an element is copied in. */
-static int words_of(bf_dtype dtype) { return bf_element_bytes(dtype) == 16 ? 2 : 1; }
+static int words_of(bf_dtype dtype) { return bf_key_bytes(dtype) == 16 ? 2 : 1; }
 
 /* Describes the array as strided memory. Two words are a dimension. */
 static bf_status describe_array(bf_context *context, const bf_array *a, bf_strided *s) {
     int words = words_of(a->dtype);
-    *s = (bf_strided){a->data, bf_element_bytes(a->dtype) / words, a->ndim, {0}, {0}};
+    *s = (bf_strided){a->data, bf_key_bytes(a->dtype) / words, a->ndim, {0}, {0}};
     for (int d = 0; d < a->ndim; d++) {
         s->shape[d] = a->shape[d];
         s->strides[d] = a->shape[d] > 1 ? a->strides[d] * words : 0;
@@ -67,7 +67,7 @@ static bf_status gather_elements(bf_context *context, const bf_flat *flat, const
 }
 
 static bf_status make_copy(bf_flat *flat, const bf_backend *by) {
-    int64_t bytes = bf_bytes_of(flat->count, bf_element_bytes(flat->array->dtype));
+    int64_t bytes = bf_bytes_of(flat->count, bf_key_bytes(flat->array->dtype));
     flat->by = by;
     flat->copy = by->memory->allocate(flat->context, (size_t)bytes);
     flat->data = flat->copy;
@@ -92,7 +92,7 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
 
 bf_status bf_flat_check(bf_context *context, const bf_array *array, bf_dtype dtype,
                         const char *name) {
-    if (bf_array_elements(array, bf_element_bytes(array->dtype)) < 0)
+    if (bf_array_elements(array, bf_key_bytes(array->dtype)) < 0)
         return bf_fail(context, BF_E_ARGUMENT, "the array of the %s is not well formed", name);
     if (array->dtype != dtype)
         return bf_fail(context, BF_E_DTYPE, "the %s are %s, their array %s", name,
@@ -106,7 +106,7 @@ bf_status bf_flat_prepare(bf_context *context, const bf_backend *on, const bf_ar
                           bool apart, bf_flat *flat) {
     *flat = (bf_flat){.context = context, .array = array};
     if (array == NULL) return BF_OK;
-    flat->count = bf_array_elements(array, bf_element_bytes(array->dtype));
+    flat->count = bf_array_elements(array, bf_key_bytes(array->dtype));
     flat->data = array->data;
     bf_status status = check_reach(context, on, flat);
     if (status != BF_OK || flat->count == 0) return status;
@@ -119,7 +119,7 @@ bf_status bf_flat_return(bf_context *context, const bf_flat *flat) {
     bf_strided to;
     if (flat->copy == NULL) return BF_OK;
     if (bf_array_is_contiguous(flat->array)) {
-        int64_t bytes = flat->count * bf_element_bytes(flat->array->dtype);
+        int64_t bytes = flat->count * bf_key_bytes(flat->array->dtype);
         return flat->by->memory->copy(context, flat->array->data, flat->copy, (size_t)bytes);
     }
     bf_status status = describe_array(context, flat->array, &to);

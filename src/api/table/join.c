@@ -17,8 +17,10 @@ struct bf_pairs {
 /* ---- keys for tables --------------------------------------------------------------------------
  */
 
-/* Returns the dtype in which keys are looked up. Narrow ones are widened. */
+/* Returns the dtype in which keys are looked up: of equal keys, in any order. Narrow ones are
+ * widened. */
 static bf_dtype wide_dtype(bf_dtype dtype) {
+    if (dtype == BF_I128) return BF_PAIR;
     if (bf_key_bytes(dtype) >= 4) return dtype;
     return bf_dtype_is_float(dtype) ? BF_F32 : BF_I32;
 }

@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) bool begins_run(const search *s, bf
     if (i == 0) return true;
     int bytes = bf_key_bytes(key);
     const char *at = s->keys + i * bytes;
-    if (key == BF_PAIR) return memcmp(at, at - bytes, (size_t)bytes) != 0;
+    if (bytes == 16) return memcmp(at, at - bytes, (size_t)bytes) != 0;
     uint64_t a = bf_load_bits(at - bytes, bytes), b = bf_load_bits(at, bytes);
     return a != b && bf_group_key(key, a) != bf_group_key(key, b);
 }

@@ -292,9 +292,9 @@ static const char *column_of(const bf_cpu_dictionary *d, int64_t number, int col
 }
 
 bool bf_cpu_dictionary_value(const bf_cpu_dictionary *d, int64_t number, int column,
-                             uint64_t *bits) {
+                             void *element) {
     const char *at = column_of(d, number, column);
-    if (at != NULL) *bits = bf_string_number(at, d->dtypes[column]);
+    if (at != NULL) bf_string_take_number(at, d->dtypes[column], element);
     return at != NULL;
 }
 

@@ -70,8 +70,7 @@ static char *write_column(const bf_key_data *c, int64_t row, char *to) {
         const int64_t at = bf_key_offset(c, row);
         return bf_string_put(to, c->bytes + at, bf_key_offset(c, row + 1) - at);
     }
-    const int bytes = bf_dtype_bytes(c->dtype);
-    return bf_string_put_number(to, c->dtype, bf_load_bits(c->values + row * bytes, bytes));
+    return bf_string_put_number(to, c->dtype, c->values + row * bf_number_bytes(c->dtype));
 }
 
 /* Writes the key of row i of the batch to its place. */

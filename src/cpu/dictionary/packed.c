@@ -15,10 +15,12 @@ static size_t slot_bytes(const bf_packed_keys *k) {
     return (size_t)(k->words + 1) * sizeof *k->slots;
 }
 
+static int words_of(bf_dtype dtype) { return dtype == BF_NONE || dtype == BF_I128 ? 2 : 1; }
+
 bool bf_packed_open(bf_packed_keys *k, int columns, const bf_dtype dtypes[], bf_hash_seed seed) {
     int words = 0;
     *k = (bf_packed_keys){.columns = columns, .seed = seed, .slot_count = SLOTS_LEAST};
-    for (int c = 0; c < columns; c++) words += dtypes[c] == BF_NONE ? 2 : 1;
+    for (int c = 0; c < columns; c++) words += words_of(dtypes[c]);
     if (words > BF_PACKED_WORDS) return true;
     k->words = words;
     k->slots = bf_zeros(SLOTS_LEAST * slot_bytes(k));
@@ -35,21 +37,26 @@ void bf_packed_close(bf_packed_keys *k) {
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* The words of a number lie `stride` apart. */
+/* The words of numbers lie `stride` apart. */
 static ALWAYS_INLINE void pack_elements(const char *values, int64_t n, int bytes, uint64_t *words,
                                         int stride) {
     for (int64_t i = 0; i < n; i++) words[i * stride] = bf_load_bits(values + i * bytes, bytes);
 }
 
+static void pack_wide(const char *values, int64_t n, uint64_t *words, int stride) {
+    for (int64_t i = 0; i < n; i++) memcpy(words + i * stride, values + i * 16, 16);
+}
+
 static void pack_numbers(const bf_packed_rows *r, const bf_key_data *c, uint64_t *words,
                          int stride) {
-    const int bytes = bf_dtype_bytes(c->dtype);
+    const int bytes = bf_number_bytes(c->dtype);
     const char *values = c->values + r->first * bytes;
     switch (bytes) {
     case 1: pack_elements(values, r->n, 1, words, stride); break;
     case 2: pack_elements(values, r->n, 2, words, stride); break;
     case 4: pack_elements(values, r->n, 4, words, stride); break;
-    default: pack_elements(values, r->n, 8, words, stride);
+    case 8: pack_elements(values, r->n, 8, words, stride); break;
+    default: pack_wide(values, r->n, words, stride);
     }
 }
 
@@ -86,7 +93,7 @@ static void pack(const bf_packed_keys *k, const bf_packed_rows *r, packing *p) {
             pack_strings(r, c, p, p->words + at, k->words);
         else
             pack_numbers(r, c, p->words + at, k->words);
-        at += c->dtype == BF_NONE ? 2 : 1;
+        at += words_of(c->dtype);
     }
 }
 

@@ -1,9 +1,9 @@
 /* Short keys as words: a table beside a dictionary's, of the keys that were met first.
  *
  * A key is packed if all its strings have at most 15 bytes and no column of it is NULL: a number
- * takes one word, a string two, its length in the highest byte. To pack a key and to compare words
- * is faster than to write it as bytes, to hash these and to look at a record. A key that is not
- * found here may be in the dictionary all the same. */
+ * takes one word, one of 128 bits two, a string two, its length in the highest byte. To pack a key
+ * and to compare words is faster than to write it as bytes, to hash these and to look at a record.
+ * A key that is not found here may be in the dictionary all the same. */
 #ifndef BF_CPU_DICTIONARY_PACKED_H
 #define BF_CPU_DICTIONARY_PACKED_H
 

@@ -46,7 +46,7 @@ static bool absorb_few(const bf_group_rows *r, bf_group_partition *partition, in
         const bf_stream keys = {r->keys + at * bf_key_bytes(g->key), bf_key_bytes(g->key)};
         g->loops->rank(g->key, keys.at, some, ranks);
         for (int c = 0; c < g->count; c++)
-            values[c] = r->values[c] + at * bf_dtype_bytes(g->dtypes[c]);
+            values[c] = r->values[c] + at * bf_number_bytes(g->dtypes[c]);
         if (!bf_partition_absorb(g, partition, ranks, keys, values, some)) return false;
     }
     return true;
@@ -97,7 +97,7 @@ static bool absorb_partition(const block *b, int64_t partition) {
     const char *values[BF_AGGREGATES_MAX];
     int64_t first = b->parting.begin[partition], n = b->parting.begin[partition + 1] - first;
     for (int c = 0; c < g->count; c++)
-        values[c] = b->parting.values[c] + first * bf_dtype_bytes(g->dtypes[c]);
+        values[c] = b->parting.values[c] + first * bf_number_bytes(g->dtypes[c]);
     bf_group_partition *to = &b->set->partitions[partition];
     for (int c = 0; c < g->count && to->accumulators.room == 0; c++)
         if (!bf_accumulators_expect(&to->accumulators, c, values[c], n)) return false;
@@ -121,7 +121,8 @@ static bf_status estimate_groups(bf_context *context, const bf_group_rows *r, in
     size_t bytes = (size_t)bf_key_bytes(g->key);
     *groups = 0;
     if (bytes < 4) return BF_OK;
-    bf_status status = bf_estimate_keys(context, g->seed, g->key, r->keys + (size_t)first * bytes,
+    const bf_dtype key = bytes == 16 ? BF_PAIR : g->key;
+    bf_status status = bf_estimate_keys(context, g->seed, key, r->keys + (size_t)first * bytes,
                                         bytes, r->n - first, groups);
     return status == BF_E_CANCELLED ? status : BF_OK;
 }

@@ -68,13 +68,20 @@ static void loop8_unrank(bf_dtype key, const void *ranks, int64_t n, char *keys)
 
 /* Pairs are their own ranks: they are ordered by their words. */
 static void loop16_rank(bf_dtype key, const char *keys, int64_t n, void *ranks) {
-    (void)key;
-    memcpy(ranks, keys, (size_t)n * 16);
+    uint64_t *pairs = ranks;
+    if (key == BF_PAIR) memcpy(ranks, keys, (size_t)n * 16);
+    for (int64_t i = 0; i < n && key == BF_I128; i++)
+        bf_pair_of_i128(bf_load_i128(keys + i * 16), pairs + 2 * i);
 }
 
 static void loop16_unrank(bf_dtype key, const void *ranks, int64_t n, char *keys) {
-    (void)key;
-    memcpy(keys, ranks, (size_t)n * 16);
+    if (key == BF_PAIR) memcpy(keys, ranks, (size_t)n * 16);
+    for (int64_t i = 0; i < n && key == BF_I128; i++) {
+        uint64_t pair[2];
+        memcpy(pair, (const char *)ranks + i * 16, sizeof pair);
+        const bf_i128 x = bf_i128_of_pair(pair);
+        memcpy(keys + i * 16, &x, sizeof x);
+    }
 }
 
 /* ---- instances ------------------------------------------------------------------------------- */

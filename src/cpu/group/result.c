@@ -83,6 +83,7 @@ static bf_status order_piece(void *arg, int worker, int64_t first, int64_t n) {
     case 2: order_elements(job, job->found, job->values, 2, first, n); break;
     case 4: order_elements(job, job->found, job->values, 4, first, n); break;
     case 8: order_elements(job, job->found, job->values, 8, first, n); break;
+    case 16: order_elements(job, job->found, job->values, 16, first, n); break;
     default: order_elements(job, job->found, job->values, 24, first, n); break;
     }
     const char *fits = (const char *)job->found_fits;
@@ -97,7 +98,8 @@ static bf_status order_piece(void *arg, int worker, int64_t first, int64_t n) {
 
 /* Fails with the first group whose result does not fit, if one does not and that is an error. */
 static bf_status check_fits(bf_context *context, const result_job *job) {
-    bool allowed = job->fits != NULL || job->options->overflow == BF_OVERFLOW_WRAP;
+    bool allowed =
+        job->to != BF_I192 && (job->fits != NULL || job->options->overflow == BF_OVERFLOW_WRAP);
     int64_t i = 0;
     if (job->found_fits == NULL || allowed) return BF_OK;
     if (memchr(job->found_fits, 0, (size_t)job->n) == NULL) return BF_OK;
@@ -118,7 +120,9 @@ static bf_status make_results(bf_context *context, result_job *job) {
 /* Numbers the groups partition after partition, and makes room for their results. false: no memory.
  */
 static bool prepare_job(result_job *job) {
-    bool may_overflow = job->result == BF_I192 && job->to != BF_I192;
+    const bf_aggregate a = job->aggregate;
+    bool may_overflow =
+        job->result == BF_I192 && (job->to != BF_I192 || (a.op == BF_SUMSQ && a.dtype == BF_I128));
     job->n = bf_group_set_number(&job->groups->set, job->begin);
     job->found = bf_zeros((size_t)job->n * (size_t)(job->bytes + may_overflow));
     if (job->found != NULL && may_overflow)
@@ -137,7 +141,7 @@ bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
                       .options = options,
                       .result = bf_result_dtype(a.op, a.dtype, options->out_dtype),
                       .to = to,
-                      .bytes = to == BF_I192 ? 24 : bf_dtype_bytes(to),
+                      .bytes = to == BF_I192 ? 24 : bf_number_bytes(to),
                       .values = values,
                       .fits = fits};
     bf_status status = bf_cpu_groups_sort(context, g);

@@ -222,7 +222,7 @@ bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *s, con
         if (!bf_accumulators_open(a, groups->accumulate, numbers, some)) return false;
         for (int c = 0; c < groups->count; c++) {
             const bf_rows_batch b = {.slots = numbers,
-                                     .values = values[c] + at * bf_dtype_bytes(groups->dtypes[c]),
+                                     .values = values[c] + at * bf_number_bytes(groups->dtypes[c]),
                                      .n = some};
             if (!bf_accumulators_absorb(a, groups->accumulate, c, &b)) return false;
         }

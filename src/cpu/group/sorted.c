@@ -6,6 +6,7 @@
 
 enum {
     PIECE = 1 << 14,             /* rows whose ranks a worker makes at a time */
+    BATCH = BF_GROUP_BATCH / 2,  /* rows that are absorbed at a time */
     RUNS_BATCH = 512,            /* rows whose runs are found at a time */
     SAMPLED = 1 << 14,           /* rows that are looked at before they are sorted */
     SAMPLED_RANGE = SAMPLED / 8, /* of which so many are in one range, at most */
@@ -125,10 +126,10 @@ static void number_rows(int bytes, walk *w, const char *ranks, int64_t n, char *
 static bool absorb_values(const sorted_rows *r, bf_accumulators *a, int64_t first, int64_t n,
                           const uint32_t *numbers) {
     const bf_cpu_groups *g = r->groups;
-    char taken[8 * BF_GROUP_BATCH];
+    char taken[16 * BATCH];
     if (!bf_accumulators_open(a, g->accumulate, numbers, n)) return false;
     for (int c = 0; c < g->count; c++) {
-        const int bytes = bf_dtype_bytes(g->dtypes[c]);
+        const int bytes = bf_number_bytes(g->dtypes[c]);
         bf_rows_batch b = {.slots = numbers, .values = taken, .n = n};
         if (r->index != NULL)
             bf_order_take(bytes, r->values[c], r->index + 8 * first, n, taken);
@@ -140,10 +141,10 @@ static bool absorb_values(const sorted_rows *r, bf_accumulators *a, int64_t firs
 }
 
 static bool absorb_rows(const sorted_rows *r, bf_group_partition *s) {
-    uint32_t numbers[BF_GROUP_BATCH];
+    uint32_t numbers[BATCH];
     walk w = {.rank = bf_load_bits(r->ranks, r->sorter->bytes)};
-    for (int64_t at = 0; at < r->n; at += BF_GROUP_BATCH) {
-        const int64_t some = r->n - at < BF_GROUP_BATCH ? r->n - at : BF_GROUP_BATCH;
+    for (int64_t at = 0; at < r->n; at += BATCH) {
+        const int64_t some = r->n - at < BATCH ? r->n - at : BATCH;
         number_rows(r->sorter->bytes, &w, rank_at(r, at), some, s->ranks, numbers);
         if (!absorb_values(r, &s->accumulators, at, some, numbers)) return false;
     }
@@ -269,7 +270,7 @@ static bf_status sort_ranges(void *arg, int worker, int64_t first, int64_t n) {
                          .n = parting->begin[p + 1] - begin};
         if (r.n == 0) continue;
         for (int c = 0; c < g->count; c++)
-            r.values[c] = parting->values[c] + begin * bf_dtype_bytes(g->dtypes[c]);
+            r.values[c] = parting->values[c] + begin * bf_number_bytes(g->dtypes[c]);
         sort_range(&r, x->rooms + worker * x->room * ROW_BYTES);
         bf_group_partition *s = &x->set->partitions[p];
         if (!make_room(&r, s) || !absorb_rows(&r, s)) return BF_E_MEMORY;

@@ -123,7 +123,7 @@ typedef struct place {
 /* Bits of a term: of x, or of x^2. */
 static ALWAYS_INLINE int term_bits(bf_dtype dtype, int factors) {
     const bool is_float = bf_dtype_is_float(dtype);
-    return factors * (is_float ? bf_format_of(dtype).fraction + 1 : 8 * bf_dtype_bytes(dtype));
+    return factors * (is_float ? bf_format_of(dtype).fraction + 1 : 8 * bf_number_bytes(dtype));
 }
 
 static ALWAYS_INLINE place place_of(const bf_accumulators *a, const bf_accumulator_column *c,
@@ -160,9 +160,11 @@ static ALWAYS_INLINE void add_shifted(const place *p, size_t slot, uint64_t m, u
     add_number(p->sums + slot * p->stride, p->words, (unsigned)(position / 64), low, above);
 }
 
-static ALWAYS_INLINE void add_square(const place *p, size_t slot, uint64_t m, uint64_t position) {
+/* x * y * 2^position, without a sign. */
+static ALWAYS_INLINE void add_product(const place *p, size_t slot, uint64_t a, uint64_t b,
+                                      uint64_t position) {
     const unsigned shift = position % 64;
-    const bf_u128 x = (bf_u128)m * m;
+    const bf_u128 x = (bf_u128)a * b;
     const uint64_t x0 = (uint64_t)x, x1 = (uint64_t)(x >> 64);
     const uint64_t low[3] = {x0 << shift, x1 << shift | x0 >> 1 >> (63 - shift),
                              x1 >> 1 >> (63 - shift)};
@@ -199,9 +201,60 @@ static ALWAYS_INLINE int64_t add_terms(const place *p, const bf_accumulator_colu
         if (factors == 1)
             add_shifted(p, b->slots[i], (d.magnitude ^ sign) - sign, sign, position);
         else
-            add_square(p, b->slots[i], d.magnitude, position);
+            add_product(p, b->slots[i], d.magnitude, d.magnitude, position);
     }
     return i;
+}
+
+/* ---- integers of 128 bits -------------------------------------------------------------------- */
+
+static void add_wide_square(const place *p, size_t slot, bf_i128 x) {
+    const bf_u128 m = x < 0 ? 0 - (bf_u128)x : (bf_u128)x;
+    const uint64_t low = (uint64_t)m, high = (uint64_t)(m >> 64);
+    add_product(p, slot, low, low, 0);
+    add_product(p, slot, high, low, 65); /* twice */
+    add_product(p, slot, high, high, 128);
+}
+
+/* Adds values from i on: x, or (factors 2) x^2. */
+static int64_t add_wide(const bf_accumulators *a, const bf_accumulator_column *c, int factors,
+                        unsigned counts, const bf_rows_batch *b, int64_t i) {
+    const place p = place_of(a, c, factors, counts);
+    if (p.end == 0) return i;
+    for (; i < b->n; i++) {
+        const bf_i128 x = bf_load_i128(b->values + i * 16);
+        const uint64_t sign = x < 0 ? ~(uint64_t)0 : 0;
+        const uint64_t low[3] = {(uint64_t)x, (uint64_t)(x >> 64), sign};
+        if (p.counted) count_row(&p, b->slots[i]);
+        if (factors == 1)
+            add_number(p.sums + b->slots[i] * p.stride, p.words, 0, low, sign);
+        else
+            add_wide_square(&p, b->slots[i], x);
+    }
+    return i;
+}
+
+static int64_t compare_wide(const bf_accumulators *a, const bf_accumulator_column *c, bool greatest,
+                            unsigned counts, const bf_rows_batch *b, int64_t i) {
+    const int at = greatest ? c->greatest_at : c->least_at;
+    const bf_i128 flip = greatest ? -1 : 0;
+    for (; i < b->n; i++) {
+        int64_t *record = bf_record(a, b->slots[i]);
+        if (counts & BF_COUNT_ROWS) record[0]++;
+        bf_take_least_wide(record + at, bf_load_i128(b->values + i * 16) ^ flip);
+    }
+    return i;
+}
+
+static int64_t absorb_wide(const bf_accumulators *a, const bf_accumulator_column *c, unsigned part,
+                           unsigned counts, const bf_rows_batch *b, int64_t i) {
+    if (part == BF_PART_PRODUCTS) return add_wide(a, c, 2, counts, b, i);
+    if (part != BF_PART_SUM) return compare_wide(a, c, part == BF_PART_GREATEST, counts, b, i);
+    const int64_t stop = add_wide(a, c, 1, counts, b, i);
+    const bf_rows_batch done = {b->slots, b->values, stop, b->other};
+    if (c->parts & BF_PART_LEAST) compare_wide(a, c, false, 0, &done, i);
+    if (c->parts & BF_PART_GREATEST) compare_wide(a, c, true, 0, &done, i);
+    return stop;
 }
 
 /* ---- sums of few words: vectors of terms are made, and then added ---------------------------- */
@@ -451,6 +504,7 @@ static int64_t add_squares(const bf_accumulators *a, const bf_accumulator_column
 
 static int64_t absorb_part(const bf_accumulators *a, const bf_accumulator_column *c, unsigned part,
                            unsigned counts, const bf_rows_batch *b, int64_t i) {
+    if (c->dtype == BF_I128) return absorb_wide(a, c, part, counts, b, i);
     const dtype_loops *loops = &all_loops[c->dtype];
     switch (part) {
     case BF_PART_SUM: return add_sums(a, c, loops, counts, b, i);

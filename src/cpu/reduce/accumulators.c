@@ -22,9 +22,9 @@ static size_t lay_out(bf_accumulators *a) {
         column->products.at = at;
         at += column->products.words;
         column->least_at = at;
-        at += (column->parts & BF_PART_LEAST) != 0;
+        if (column->parts & BF_PART_LEAST) at += bf_key_words(column->dtype);
         column->greatest_at = at;
-        at += (column->parts & BF_PART_GREATEST) != 0;
+        if (column->parts & BF_PART_GREATEST) at += bf_key_words(column->dtype);
     }
     return (size_t)at;
 }
@@ -62,14 +62,20 @@ static bool make_records(bf_accumulators *a, size_t room) {
     return true;
 }
 
+/* The greatest key. */
+static void init_key(const bf_accumulator_column *column, int64_t *key) {
+    key[0] = INT64_MAX;
+    if (column->dtype == BF_I128) key[1] = -1;
+}
+
 /* Sets the keys of records that are 0. */
 static void init_keys(bf_accumulators *a, size_t first, size_t end) {
     for (int c = 0; c < a->count; c++) {
         const bf_accumulator_column *column = &a->columns[c];
         for (size_t i = first; i < end && (column->parts & BF_PART_LEAST); i++)
-            bf_record(a, i)[column->least_at] = INT64_MAX;
+            init_key(column, bf_record(a, i) + column->least_at);
         for (size_t i = first; i < end && (column->parts & BF_PART_GREATEST); i++)
-            bf_record(a, i)[column->greatest_at] = INT64_MAX;
+            init_key(column, bf_record(a, i) + column->greatest_at);
     }
 }
 
@@ -143,8 +149,9 @@ static void move_record(const bf_accumulators *from, const int64_t *old, const b
             add_number(new + y->products.at, y->products.words,
                        x->products.first - y->products.first, old + x->products.at,
                        x->products.words);
-        if (x->parts & BF_PART_LEAST) new[y->least_at] = old[x->least_at];
-        if (x->parts & BF_PART_GREATEST) new[y->greatest_at] = old[x->greatest_at];
+        const size_t bytes = (size_t)bf_key_words(x->dtype) * sizeof *old;
+        if (x->parts & BF_PART_LEAST) memcpy(new + y->least_at, old + x->least_at, bytes);
+        if (x->parts & BF_PART_GREATEST) memcpy(new + y->greatest_at, old + x->greatest_at, bytes);
     }
 }
 
@@ -227,17 +234,18 @@ bool bf_accumulators_open(bf_accumulators *a, const bf_accumulate_loops *loops,
     return true;
 }
 
-static bool adds_nothing(bf_dtype dtype, uint64_t x) {
+static bool adds_nothing(bf_dtype dtype, const char *value) {
+    if (!bf_dtype_is_float(dtype)) return false;
     const bf_format f = bf_format_of(dtype);
-    const uint64_t magnitude = x & ~bf_format_sign(f);
-    return bf_dtype_is_float(dtype) && (magnitude == 0 || magnitude >= bf_format_inf(f));
+    const uint64_t magnitude = bf_load_bits(value, bf_dtype_bytes(dtype)) & ~bf_format_sign(f);
+    return magnitude == 0 || magnitude >= bf_format_inf(f);
 }
 
 /* The bits that the terms of values [i, n) take; false: they take none, for the caller has changed
  * them meanwhile. */
 static bool measure(const bf_accumulator_column *c, int factors, const bf_rows_batch *b, int64_t i,
                     int *begin, int *end) {
-    const int bytes = bf_dtype_bytes(c->dtype);
+    const int bytes = bf_number_bytes(c->dtype);
     const bool is_float = bf_dtype_is_float(c->dtype);
     const bf_format f = bf_format_of(c->dtype);
     const int bits = factors * (is_float ? f.fraction + 1 : 8 * bytes);
@@ -245,9 +253,10 @@ static bool measure(const bf_accumulator_column *c, int factors, const bf_rows_b
     *begin = INT32_MAX;
     *end = 0;
     for (; i < b->n; i++) {
-        const uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
-        if (adds_nothing(c->dtype, x)) continue;
+        const char *value = b->values + i * bytes;
+        if (adds_nothing(c->dtype, value)) continue;
         int at = 0;
+        const uint64_t x = is_float ? bf_load_bits(value, bytes) : 0;
         if (is_float) at = bf_sum_position(f, layout, factors * bf_decode(f, x).position, factors);
         *begin = least(*begin, at);
         *end = most(*end, at + bits);
@@ -258,10 +267,10 @@ static bool measure(const bf_accumulator_column *c, int factors, const bf_rows_b
 /* Makes the memory that value i needs, at which a loop has stopped. */
 static bool make_room(bf_accumulators *a, bf_accumulator_column *c, unsigned part,
                       const bf_rows_batch *b, int64_t i) {
-    const int bytes = bf_dtype_bytes(c->dtype), factors = part == BF_PART_SUM ? 1 : 2;
+    const int bytes = bf_number_bytes(c->dtype), factors = part == BF_PART_SUM ? 1 : 2;
     int begin, end;
     if (part == BF_PART_LEAST || part == BF_PART_GREATEST ||
-        adds_nothing(c->dtype, bf_load_bits(b->values + i * bytes, bytes)))
+        adds_nothing(c->dtype, b->values + i * bytes))
         return !a->uncounted && bf_accumulator_column_hold_specials(c, a->room);
     if (!measure(c, factors, b, i, &begin, &end)) return true;
     return widen_band(a, factors == 1 ? &c->sum : &c->products, begin, end, a->deposits);
@@ -284,30 +293,30 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
 }
 
 /* Does a column count this value apart? */
-static bool is_special(const bf_accumulator_column *c, uint64_t x) {
-    const bf_format f = bf_format_of(c->dtype);
-    const bool sums = (c->parts & (BF_PART_SUM | BF_PART_PRODUCTS)) != 0;
+static bool is_special(const bf_accumulator_column *c, const char *value) {
     if (!bf_dtype_is_float(c->dtype)) return false;
+    const bf_format f = bf_format_of(c->dtype);
+    const uint64_t x = bf_load_bits(value, bf_dtype_bytes(c->dtype));
+    const bool sums = (c->parts & (BF_PART_SUM | BF_PART_PRODUCTS)) != 0;
     return bf_is_nan(f, x) || (sums && (x == bf_format_sign(f) || bf_is_inf(f, x)));
 }
 
 bool bf_accumulator_column_expects_specials(const bf_accumulator_column *c, const char *values,
                                             int64_t n) {
-    const int bytes = bf_dtype_bytes(c->dtype);
+    const int bytes = bf_number_bytes(c->dtype);
     for (int64_t i = 0; i < n; i += n / SAMPLE + 1)
-        if (is_special(c, bf_load_bits(values + i * bytes, bytes))) return true;
+        if (is_special(c, values + i * bytes)) return true;
     return false;
 }
 
 bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n) {
     bf_accumulator_column *c = &a->columns[column];
     const bf_rows_batch b = {.values = values, .n = n};
-    const int bytes = bf_dtype_bytes(c->dtype);
+    const int bytes = bf_number_bytes(c->dtype);
     const unsigned sums[2] = {BF_PART_SUM, BF_PART_PRODUCTS};
     bool special = false;
     int begin, end;
-    for (int64_t i = 0; i < n && !special; i++)
-        special = is_special(c, bf_load_bits(values + i * bytes, bytes));
+    for (int64_t i = 0; i < n && !special; i++) special = is_special(c, values + i * bytes);
     if (special && !bf_accumulator_column_hold_specials(c, a->room)) return false;
     for (int k = 0; k < 2; k++)
         if ((c->parts & sums[k]) && measure(c, k + 1, &b, 0, &begin, &end) &&
@@ -317,9 +326,9 @@ bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, i
 }
 
 bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, int64_t n) {
-    char sample[SAMPLE * 8];
+    char sample[SAMPLE * 16];
     const bf_accumulator_column *c = &a->columns[column];
-    const size_t bytes = (size_t)bf_dtype_bytes(c->dtype);
+    const size_t bytes = (size_t)bf_number_bytes(c->dtype);
     const int64_t step = n / SAMPLE + 1;
     bf_rows_batch b = {.values = sample};
     int begin, end;
@@ -366,8 +375,11 @@ static void add_band(const bf_band *to, int64_t *record, const bf_band *from,
                    from->words);
 }
 
-static void take_least(int64_t *key, int64_t other) {
-    if (other < *key) *key = other;
+static void take_least(bf_dtype dtype, int64_t *key, const int64_t *other) {
+    if (dtype == BF_I128)
+        bf_take_least_wide(key, bf_wide_key(other));
+    else if (*other < *key)
+        *key = *other;
 }
 
 void bf_accumulators_merge(const bf_accumulators *into, size_t i, const bf_accumulators *from,
@@ -379,9 +391,10 @@ void bf_accumulators_merge(const bf_accumulators *into, size_t i, const bf_accum
         const bf_accumulator_column *to = &into->columns[c], *x = column_of(from, map, c);
         if (to->parts & BF_PART_SUM) add_band(&to->sum, record, &x->sum, other);
         if (to->parts & BF_PART_PRODUCTS) add_band(&to->products, record, &x->products, other);
-        if (to->parts & BF_PART_LEAST) take_least(&record[to->least_at], other[x->least_at]);
+        if (to->parts & BF_PART_LEAST)
+            take_least(to->dtype, record + to->least_at, other + x->least_at);
         if (to->parts & BF_PART_GREATEST)
-            take_least(&record[to->greatest_at], other[x->greatest_at]);
+            take_least(to->dtype, record + to->greatest_at, other + x->greatest_at);
         for (size_t k = 0; k < BF_SPECIALS && x->specials != NULL; k++)
             to->specials[i * BF_SPECIALS + k] += x->specials[f * BF_SPECIALS + k];
     }
@@ -415,7 +428,7 @@ bool bf_accumulators_prepare_words(bf_accumulators *a, int column, bf_kind kind,
     static const int64_t none[BF_SPECIALS];
     bf_accumulator_column *c = &a->columns[column];
     const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
-    const size_t each = kind == BF_KIND_EXTREME ? BF_EXTREME_WORDS : (size_t)s.words;
+    const size_t each = (size_t)bf_state_words(kind, c->dtype, NULL);
     bool special = false;
     for (size_t i = 0; i < n && !special; i++) {
         int64_t specials[BF_SPECIALS];
@@ -456,8 +469,9 @@ void bf_accumulators_add_words(const bf_accumulators *a, int column, bf_reductio
     for (size_t k = 0; k < BF_SPECIALS && c->specials != NULL; k++)
         c->specials[slot * BF_SPECIALS + k] += specials[k];
     if (kind == BF_KIND_EXTREME) {
-        take_least(&record[bf_is_greatest(op) ? c->greatest_at : c->least_at],
-                   words[BF_EXTREME_RANK]);
+        const int64_t key[2] = {words[BF_EXTREME_RANK],
+                                c->dtype == BF_I128 ? words[BF_EXTREME_LOW] : 0};
+        take_least(c->dtype, record + (bf_is_greatest(op) ? c->greatest_at : c->least_at), key);
         return;
     }
     if (s.sum.limbs > 0) add_limbs(&c->sum, record, words + s.sum_at);
@@ -480,10 +494,13 @@ void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op
     if (kind == BF_KIND_EXTREME) {
         const int64_t nan =
             c->specials != NULL ? c->specials[slot * BF_SPECIALS + BF_SPECIAL_NAN] : 0;
-        bf_extreme_init(words);
+        const int64_t *key = record + (bf_is_greatest(op) ? c->greatest_at : c->least_at);
+        bf_extreme_init_of(c->dtype, words);
         if (nan > 0) bf_extreme_take_nan(words, nan, 0);
-        if (record[0] > nan)
-            bf_extreme_take(words, record[bf_is_greatest(op) ? c->greatest_at : c->least_at], 0);
+        if (record[0] > nan && c->dtype == BF_I128)
+            bf_extreme_take_i128(words, bf_wide_key(key), 0);
+        else if (record[0] > nan)
+            bf_extreme_take(words, *key, 0);
         words[BF_EXTREME_COUNT] = record[0];
         return;
     }

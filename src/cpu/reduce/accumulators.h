@@ -32,7 +32,8 @@ typedef struct bf_band {
 enum {
     BF_PART_SUM = 1,
     BF_PART_PRODUCTS = 2,
-    BF_PART_LEAST = 4,   /* as order keys: rules/key/order.h */
+    BF_PART_LEAST = 4,   /* as order keys: rules/key/order.h; of BF_I128 as two words, the high
+                            one first */
     BF_PART_GREATEST = 8 /* complemented */
 };
 
@@ -69,6 +70,20 @@ static inline unsigned bf_part_of(bf_reduction op) {
     case BF_STD: return BF_PART_SUM | BF_PART_PRODUCTS;
     default: return bf_is_greatest(op) ? BF_PART_GREATEST : BF_PART_LEAST;
     }
+}
+
+/* The words of an order key; and that of BF_I128, from its first word on. */
+static inline int bf_key_words(bf_dtype dtype) { return dtype == BF_I128 ? 2 : 1; }
+
+static inline bf_i128 bf_wide_key(const int64_t *key) {
+    return (bf_i128)((bf_u128)(uint64_t)key[0] << 64 | (uint64_t)key[1]);
+}
+
+/* Takes a key of BF_I128 if it is less. */
+static inline void bf_take_least_wide(int64_t *key, bf_i128 other) {
+    if (other >= bf_wide_key(key)) return;
+    key[0] = (int64_t)(other >> 64);
+    key[1] = (int64_t)other;
 }
 
 static inline int64_t *bf_record(const bf_accumulators *a, size_t slot) {

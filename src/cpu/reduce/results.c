@@ -34,18 +34,32 @@ static ALWAYS_INLINE void finish_floats(const bf_slot_results *r, bf_reduction o
 
 static void finish_integers(const bf_slot_results *r, size_t first, size_t n) {
     const bf_accumulator_column *c = &r->from->columns[r->column];
-    const size_t bytes = r->to == BF_I192 ? 24 : (size_t)bf_dtype_bytes(r->to);
+    const size_t bytes = r->to == BF_I192 ? 24 : (size_t)bf_number_bytes(r->to);
     uint64_t integer[3];
     for (size_t i = 0; i < n; i++) {
         const bf_band_sums g = sums_of(r->from, c, bf_kind_of(r->op, c->dtype), first + i);
         bf_band_integer(r->op, &g, integer);
         memcpy(r->values + i * bytes, integer, bytes);
-        if (r->fits != NULL) r->fits[i] = bf_integer_fits(r->to, integer);
+        if (r->fits != NULL)
+            r->fits[i] =
+                bf_integer_fits(r->to, integer) && bf_band_integer_fits(r->op, &g, integer);
     }
 }
 
 static int64_t nans_of(const bf_accumulator_column *c, size_t slot) {
     return c->specials == NULL ? 0 : c->specials[slot * BF_SPECIALS + BF_SPECIAL_NAN];
+}
+
+/* There is no NaN among integers. */
+static void finish_wide_extremes(const bf_slot_results *r, size_t first, size_t n) {
+    const bf_accumulator_column *c = &r->from->columns[r->column];
+    const bool greatest = bf_is_greatest(r->op);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t *record = bf_record(r->from, first + i);
+        const bf_i128 key = bf_wide_key(record + (greatest ? c->greatest_at : c->least_at));
+        const bf_i128 x = greatest ? ~key : key;
+        memcpy(r->values + i * sizeof x, &x, sizeof x);
+    }
 }
 
 static void finish_extremes(const bf_slot_results *r, size_t first, size_t n) {
@@ -71,7 +85,7 @@ bool bf_accumulators_finish(const bf_slot_results *r, size_t first, size_t n) {
     const bf_accumulator_column *c = &r->from->columns[r->column];
     if (r->options->nan == BF_NAN_ERROR && any_nan(c, first, n)) return false;
     if (bf_kind_of(r->op, c->dtype) == BF_KIND_EXTREME)
-        finish_extremes(r, first, n);
+        (c->dtype == BF_I128 ? finish_wide_extremes : finish_extremes)(r, first, n);
     else if (r->result == BF_I192)
         finish_integers(r, first, n);
     else if (r->op == BF_SUM && r->to == BF_F64) /* by constants: the usual ones */

@@ -4,11 +4,10 @@
 #define BF_RULES_KEY_RANK_H
 
 #include "rules/key/order.h"
+#include "rules/number/integer.h"
 
 /* The bytes of a dtype that may be a key or a value; 0 for any other. */
-BF_RULE int bf_key_bytes(bf_dtype dtype) { return dtype == BF_PAIR ? 16 : bf_dtype_bytes(dtype); }
-/* The bytes of an element of any array: BF_I128, too, which few calls take. */
-BF_RULE int bf_element_bytes(bf_dtype dtype) { return dtype == BF_I128 ? 16 : bf_key_bytes(dtype); }
+BF_RULE int bf_key_bytes(bf_dtype dtype) { return dtype == BF_PAIR ? 16 : bf_number_bytes(dtype); }
 
 /* ---- a BF_I128 as the pair that orders as it does -------------------------------------------- */
 
@@ -89,6 +88,12 @@ BF_RULE uint64_t bf_group_of_rank(bf_dtype dtype, uint64_t rank) {
     uint64_t key = rank ^ offset;
     return bf_order_bits(dtype, offset == 0 ? (int64_t)key
                                             : bf_sign_extend(key, 8 * bf_rank_bytes(dtype)));
+}
+
+/* The number that a key of an integer dtype is. */
+BF_RULE bf_i128 bf_group_integer(bf_dtype dtype, const void *key) {
+    if (dtype == BF_I128) return bf_load_i128(key);
+    return bf_integer_decode(dtype, bf_load_bits(key, bf_dtype_bytes(dtype)));
 }
 
 #endif

@@ -60,20 +60,34 @@ BF_RULE uint64_t bf_string_prefix(const char *p, int64_t n) {
 /* The bytes that a number of this dtype takes. */
 BF_RULE int64_t bf_string_number_bytes(bf_dtype dtype) { return 1 + bf_rank_bytes(dtype); }
 
-/* Writes a number, given by its bits; returns where it ends. */
-BF_RULE char *bf_string_put_number(char *to, bf_dtype dtype, uint64_t bits) {
-    const int bytes = bf_rank_bytes(dtype);
-    const uint64_t rank = bf_group_rank(dtype, bits) << (64 - 8 * bytes);
+/* Writes a number, which lies at `element`; returns where it ends. */
+BF_RULE char *bf_string_put_number(char *to, bf_dtype dtype, const void *element) {
     *to++ = BF_STRING_VALUE;
+    if (dtype == BF_I128) {
+        uint64_t pair[2];
+        bf_pair_of_i128(bf_load_i128(element), pair);
+        bf_store_bits(to, 8, __builtin_bswap64(pair[0]));
+        bf_store_bits(to + 8, 8, __builtin_bswap64(pair[1]));
+        return to + 16;
+    }
+    const int bytes = bf_rank_bytes(dtype);
+    const uint64_t bits = bf_load_bits(element, bf_dtype_bytes(dtype));
+    const uint64_t rank = bf_group_rank(dtype, bits) << (64 - 8 * bytes);
     bf_store_bits(to, bytes, __builtin_bswap64(rank));
     return to + bytes;
 }
 
-/* The bits of a number that is written behind its first byte. */
-BF_RULE uint64_t bf_string_number(const char *from, bf_dtype dtype) {
+/* Reads a number that is written behind its first byte. */
+BF_RULE void bf_string_take_number(const char *from, bf_dtype dtype, void *element) {
+    if (dtype == BF_I128) {
+        const uint64_t pair[2] = {bf_string_prefix(from, 8), bf_string_prefix(from + 8, 8)};
+        const bf_i128 x = bf_i128_of_pair(pair);
+        memcpy(element, &x, sizeof x);
+        return;
+    }
     uint64_t rank = 0;
     for (int i = 0; i < bf_rank_bytes(dtype); i++) rank = rank << 8 | (unsigned char)from[i];
-    return bf_group_of_rank(dtype, rank);
+    bf_store_bits(element, bf_dtype_bytes(dtype), bf_group_of_rank(dtype, rank));
 }
 
 /* The most bytes that a string of n bytes takes. */

@@ -299,9 +299,9 @@ BF_RULE bool bf_wide_divide_whole(bf_wide *x, uint64_t divisor) {
 BF_RULE bool bf_wide_unscale(bf_wide *x, int scale) {
     bool rest = false;
     if (x->length == 0) return false;
-    bf_wide_extend(x, scale > 0 ? (256 + 3 * scale) / 32 + 2 - x->length : 0);
     x->exponent -= scale;
     while (scale > 0) {
+        bf_wide_extend(x, (256 + 3 * scale) / 32 + 2 - x->length); /* a step may trim it */
         int step = scale < 27 ? scale : 27; /* 5^27 fits 64 bits */
         uint64_t power = 1;
         for (int i = 0; i < step; i++) power *= 5;

@@ -123,4 +123,15 @@ BF_RULE void bf_band_integer(bf_reduction op, const bf_band_sums *g, uint64_t ou
     }
 }
 
+/* Do 192 bits hold it? Words of BF_I128 may have more. */
+BF_RULE bool bf_band_integer_fits(bf_reduction op, const bf_band_sums *g, const uint64_t out[3]) {
+    const int64_t *limbs = op == BF_SUM ? g->sum : g->products;
+    bf_layout layout = op == BF_SUM ? g->sum_layout : g->products_layout;
+    const int first = layout.exponent / 32;
+    const int64_t sign = (int64_t)out[2] < 0 ? 0xffffffff : 0;
+    for (int i = 6; g->words && i < first + 2 * layout.limbs; i++)
+        if (bf_band_limb(limbs, layout.limbs, true, i - first) != sign) return false;
+    return true;
+}
+
 #endif

@@ -25,8 +25,9 @@ BF_RULE bf_value bf_value_from_bits(bf_dtype dtype, uint64_t bits) {
     return v;
 }
 
-/* Does a 192-bit integer fit BF_I64 or BF_U64? BF_I192 it always does. */
+/* Does a 192-bit integer fit BF_I64, BF_U64 or BF_I128? BF_I192 it always does. */
 BF_RULE bool bf_integer_fits(bf_dtype dtype, const uint64_t integer[3]) {
+    if (dtype == BF_I128) return integer[2] == (uint64_t)((int64_t)integer[1] >> 63);
     uint64_t above = dtype == BF_I64 ? (uint64_t)((int64_t)integer[0] >> 63) : 0;
     return dtype == BF_I192 || (integer[1] == above && integer[2] == above);
 }

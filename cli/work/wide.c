@@ -1,0 +1,42 @@
+#include "work/wide.h"
+
+static bool is_integer(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_U64; }
+
+static bool is_of_text(bf_dtype dtype) {
+    return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128;
+}
+
+bool wide_joins(bf_dtype a, bf_dtype b) { return a == b || (is_of_text(a) && is_of_text(b)); }
+
+bf_status wide_groups(bf_context *context, bf_groups **groups) {
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_aggregate aggregates[BF_AGGREGATES_MAX];
+    bf_groups *wide = NULL;
+    bf_groups_describe(*groups, &kind);
+    bool same = !is_integer(kind.key);
+    if (!same) kind.key = BF_I128;
+    for (int i = 0; i < kind.count; i++) {
+        aggregates[i] = kind.aggregates[i];
+        if (!is_integer(aggregates[i].dtype)) continue;
+        aggregates[i].dtype = BF_I128;
+        same = false;
+    }
+    kind.aggregates = aggregates;
+    if (same) return BF_OK;
+    bf_status st = bf_groups_create(context, &kind, &wide);
+    if (st == BF_OK) st = bf_groups_merge(wide, *groups);
+    bf_groups_destroy(st == BF_OK ? *groups : wide);
+    if (st == BF_OK) *groups = wide;
+    return st;
+}
+
+bf_status wide_rescale(bf_context *context, bf_groups **groups, int key, const int digits[]) {
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_groups_describe(*groups, &kind);
+    bool beyond = key > BF_SCALE_MOST;
+    for (int i = 0; i < kind.count && digits; i++) beyond = beyond || digits[i] > BF_SCALE_MOST;
+    bf_status st = beyond ? BF_E_OVERFLOW : bf_groups_rescale(*groups, key, digits);
+    if (st != BF_E_OVERFLOW) return st;
+    st = wide_groups(context, groups);
+    return st == BF_OK ? bf_groups_rescale(*groups, key, digits) : st;
+}
