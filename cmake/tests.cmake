@@ -20,14 +20,14 @@ endfunction()
 set(long)
 if(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address")
     set(long isa cli.axes cli.bench cli.by cli.by_memory cli.changing cli.checkpoint cli.describe
-        cli.hist cli.join_memory cli.julia cli.ladder cli.machine cli.memory cli.order cli.passes
+        cli.hist cli.join_memory cli.julia cli.ladder cli.long_keys cli.machine cli.memory cli.order cli.passes
         cli.ranks cli.rows cli.sorted cli.text cli.view unit.bins unit.budget unit.comm_failing
         unit.describe unit.expression unit.expression_gpu unit.group_retract unit.group_sorted
         unit.group_watch unit.histogram unit.julia unit.order unit.order_sort unit.pipeline
         unit.retract unit.table_watch unit.verify)
 elseif(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
-    set(long cli.by cli.by_memory cli.checkpoint cli.csv cli.join_memory cli.join_on cli.memory cli.rows
-        cli.sorted unit.comm_merge unit.comm_sum unit.dot unit.expression unit.gpus unit.group_result
+    set(long cli.by cli.by_memory cli.checkpoint cli.csv cli.join_memory cli.join_on cli.long_keys cli.memory
+        cli.rows cli.sorted unit.comm_merge unit.comm_sum unit.dot unit.expression unit.gpus unit.group_result
         unit.group_sorted unit.group_watch unit.order unit.order_sort unit.pipeline unit.table_watch)
 elseif(BITFOLD_SHORT)
     set(long verify cli.join_memory cli.passes mpi.comm.mpich.3 python.group python.table unit.bins
@@ -373,5 +373,6 @@ set_tests_properties(
     cli.rows cli.values cli.checkpoint cli.passes cli.json cli.sheet cli.hist cli.cli cli.ladder
     cli.by cli.by_memory cli.join_memory cli.expression cli.describe unit.order_sort unit.order_select
     unit.table_watch unit.table_threads unit.group_watch unit.group_sorted unit.group_share unit.gpus
+    unit.group_i128 cli.long_keys
     unit.axes unit.histogram unit.expression unit.comm_failing unit.pipeline python.order python.axes
     python.group python.table python.matrix verify PROPERTIES COST 100)

@@ -30,6 +30,7 @@ static unsigned find_unit(const text_unit *u, unsigned can, const text_column *c
     *scale = u->scale;
     if (can & INTEGERS && c->deepest > *scale) *scale = c->deepest;
     can &= left_at(u, *scale);
+    if (*scale > BF_SCALE_MOST) can &= ~(unsigned)CAN_I64; /* no order has such units in 64 bits */
     *wide = u->wide || text_unit_is_wide(can);
     return can;
 }

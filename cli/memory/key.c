@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { SOME = 128 }; /* keys whose ranks are widened at a time */
+
 static bool is_float(bf_dtype key) { return key >= BF_F16; }
 
 static bool is_unsigned(bf_dtype key) { return key == BF_BOOL || (key >= BF_U8 && key <= BF_U64); }
@@ -67,17 +69,17 @@ void key_ranks(bf_dtype key, const void *keys, int64_t n, uint64_t ranks[]) {
 }
 
 void key_wide_ranks(bf_dtype dtype, const void *keys, int64_t n, key_rank ranks[]) {
+    uint64_t some[SOME];
     const size_t bytes = bf_dtype_size(dtype);
-    for (int64_t i = 0; i < n; i++) {
-        const char *const key = (const char *)keys + (size_t)i * bytes;
-        uint64_t rank;
-        if (dtype == BF_I128) {
-            memcpy(&ranks[i], key, bytes);
-            ranks[i] ^= (key_rank)1 << 127;
-        } else {
-            key_ranks(dtype, key, 1, &rank);
-            ranks[i] = rank;
-        }
+    if (dtype == BF_I128) {
+        memcpy(ranks, keys, (size_t)n * bytes);
+        for (int64_t i = 0; i < n; i++) ranks[i] ^= (key_rank)1 << 127;
+        return;
+    }
+    for (int64_t at = 0; at < n; at += SOME) {
+        const int64_t k = n - at < SOME ? n - at : SOME;
+        key_ranks(dtype, (const char *)keys + (size_t)at * bytes, k, some);
+        for (int64_t i = 0; i < k; i++) ranks[at + i] = some[i];
     }
 }
 

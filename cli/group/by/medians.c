@@ -113,14 +113,23 @@ void medians_aim(const medians *m, medians_wanted *w) {
     const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
     w->to = median ? bf_median_dtype(m->dtype) : bf_quantile_dtype(m->dtype, w->options->method);
     w->scale = m->scale;
-    w->tagged = m->dtype != BF_I128 && tagged_wanted(m->dtype, w->to);
+    w->wide = m->dtype == BF_I128;
+    w->tagged = !w->wide && tagged_wanted(m->dtype, w->to);
 }
 
 size_t medians_bytes(const medians_wanted *w) {
-    return w->tagged ? sizeof(tagged) : bf_dtype_size(w->to);
+    return w->wide ? sizeof(bf_value) : w->tagged ? sizeof(tagged) : bf_dtype_size(w->to);
 }
 
-static bf_dtype results_of(const medians_wanted *w) { return w->tagged ? BF_PAIR : w->to; }
+static bf_dtype results_of(const medians_wanted *w) {
+    return w->tagged || w->wide ? BF_PAIR : w->to;
+}
+
+/* n results of elements of 128 bits, which are values: two pairs each. */
+static bf_array wide_results(void *to, int64_t n, bool quantile) {
+    if (!quantile) return (bf_array){to, BF_PAIR, 2, {n, 2}, {2, 1}};
+    return (bf_array){to, BF_PAIR, 3, {1, n, 2}, {2 * n, 2, 1}};
+}
 
 /* The median or quantile of NaNs that are all skipped. */
 static bf_value nan_of(bf_dtype dtype) {
@@ -139,7 +148,7 @@ static bf_order_options rules_of(const medians_wanted *w, const bf_value *empty)
                               .nan = w->options->rules.nan,
                               .method = w->options->method,
                               .scale = w->scale,
-                              .empty = empty};
+                              .empty = w->wide ? NULL : empty}; /* there is no NaN of i128 */
 }
 
 static int failed(const medians_wanted *w, bf_status st) {
@@ -154,6 +163,57 @@ typedef struct found {
     int64_t n, room;
 } found;
 
+/* Finds the results of segments, which are groups. */
+static bf_status find_segments(const medians_wanted *w, const bf_array *values,
+                               const bf_array *offsets, char *results) {
+    const bf_order_options rules = rules_of(w, NULL);
+    const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
+    const double q = w->aggregate->percent / 100;
+    const bf_array to = wide_results(results, offsets->shape[0] - 1, !median);
+    if (median) return bf_median_segments(w->context, values, offsets, &rules, &to);
+    return bf_quantile_segments(w->context, values, offsets, &q, 1, &rules, &to);
+}
+
+/* Writes the key of each group of n rows, which are sorted by it, and where it begins. Returns how
+ * many there are. */
+static int64_t find_begins(const char *keys, size_t bytes, int64_t n, char *groups,
+                           int64_t *begins) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const char *key = keys + (size_t)i * bytes;
+        if (i > 0 && memcmp(key, key - bytes, bytes) == 0) continue;
+        memcpy(groups + (size_t)count * bytes, key, bytes);
+        begins[count++] = i;
+    }
+    begins[count] = n;
+    return count;
+}
+
+/* Finds the results of the groups of n rows whose values have 128 bits. */
+static bf_status find_wide(const medians *m, const medians_wanted *w, const char *keys,
+                           const char *values, int64_t n, found *f) {
+    const size_t bytes = key_bytes(m);
+    char *sorted = malloc((size_t)n * bytes), *moved = malloc((size_t)n * value_bytes(m));
+    int64_t *begins = malloc((size_t)(n + 1) * sizeof *begins), groups = 0;
+    bf_status st = sorted && moved && begins ? BF_OK : BF_E_MEMORY;
+    const bf_array of = bf_array_of(m->key, sorted, n), all = bf_array_of(m->dtype, moved, n);
+    if (st == BF_OK) {
+        memcpy(sorted, keys, (size_t)n * bytes);
+        memcpy(moved, values, (size_t)n * value_bytes(m));
+        st = bf_sort_rows(w->context, &of, &all, 1, NULL);
+    }
+    if (st == BF_OK) {
+        groups = find_begins(sorted, bytes, n, f->keys + (size_t)f->n * bytes, begins);
+        const bf_array offsets = bf_array_of(BF_I64, begins, groups + 1);
+        st = find_segments(w, &all, &offsets, f->results + (size_t)f->n * medians_bytes(w));
+    }
+    if (st == BF_OK) f->n += groups;
+    free(sorted);
+    free(moved);
+    free(begins);
+    return st;
+}
+
 /* Finds the results of the groups of n rows. */
 static bf_status find_in_memory(const medians *m, const medians_wanted *w, const char *keys,
                                 const char *values, int64_t n, found *f) {
@@ -162,6 +222,7 @@ static bf_status find_in_memory(const medians *m, const medians_wanted *w, const
     const double q = w->aggregate->percent / 100;
     const int64_t room = f->room - f->n;
     int64_t some = 0;
+    if (w->wide) return find_wide(m, w, keys, values, n, f);
     const bf_array of = bf_array_of(m->key, keys, n), all = bf_array_of(m->dtype, values, n),
                    groups = bf_array_of(m->key, f->keys + (size_t)f->n * key_bytes(m), room);
     bf_array to = bf_array_of(results_of(w), f->results + (size_t)f->n * medians_bytes(w), room);
@@ -182,6 +243,9 @@ static bf_status find_all_in_memory(const medians *m, const medians_wanted *w, c
     const double q = w->aggregate->percent / 100;
     const int axis = 0;
     const bf_array values = bf_array_of(m->dtype, m->values, m->n);
+    const int64_t ends[] = {0, m->n};
+    const bf_array offsets = bf_array_of(BF_I64, ends, 2);
+    if (w->wide) return find_segments(w, &values, &offsets, result);
     bf_array all = bf_array_of(results_of(w), result, 1);
     if (w->aggregate->order == ORDER_MEDIAN_OF)
         return bf_median_axes(w->context, &values, &axis, 1, &rules, &all);
@@ -228,8 +292,11 @@ static int find_by_passes(const piles *p, int i, int column, bf_dtype dtype,
     if (st == BF_OK && code == EXIT_DONE) st = bf_quantiles_result(passes, &value);
     bf_quantiles_destroy(passes);
     const tagged pair = tagged_of(&value);
-    if (value.dtype == BF_I192) value = (bf_value){.dtype = BF_F64, .as.f64 = bf_value_f64(&value)};
-    memcpy(result, w->tagged ? (const void *)&pair : &value.as, medians_bytes(w));
+    memcpy(result,
+           w->wide     ? (const void *)&value
+           : w->tagged ? (const void *)&pair
+                       : &value.as,
+           medians_bytes(w));
     return code != EXIT_DONE || st == BF_OK ? code : failed(w, st);
 }
 

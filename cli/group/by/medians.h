@@ -36,6 +36,7 @@ typedef struct medians_wanted {
     bf_dtype to;
     int scale;   /* of elements */
     bool tagged; /* results are (work/tagged.h) */
+    bool wide;   /* results are values, for elements have 128 bits */
 } medians_wanted;
 
 /* Sets what results of m are. */

@@ -150,13 +150,22 @@ void numbered_close(numbered *x) {
     free(x->places.at);
 }
 
+/* Whether rows are kept for medians by the numbers of their groups: on piles, and of integers of
+ * 128 bits. */
+static bool keeps_numbers(const numbered *x) {
+    const table *t = x->table;
+    bool keeps = x->limited || t->columns[t->key_columns[0]].dtype == BF_I128;
+    for (int k = 0; k < x->kept_count; k++)
+        keeps = keeps || t->values[x->kept[k].value].array.dtype == BF_I128;
+    return keeps && x->kept_count > 0;
+}
+
 /* Chooses how keys are told apart: as numbers, if they are of one column of them. */
 static bf_status make_keys(numbered *x) {
     const table *t = x->table;
     bf_dtype dtypes[BF_KEY_COLUMNS_MAX];
     for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].dtype;
-    const bool numbers = x->kept_count > 0 && (x->limited || dtypes[0] == BF_I128); /* are kept */
-    x->plain = x->plain && t->asked->keys == 1 && dtypes[0] != BF_NONE && !numbers;
+    x->plain = x->plain && t->asked->keys == 1 && dtypes[0] != BF_NONE && !keeps_numbers(x);
     x->key = x->plain ? dtypes[0] : x->limited ? BF_I64 : BF_I32;
     return x->plain ? BF_OK
                     : bf_dictionary_create(t->context, t->asked->keys, dtypes, &x->dictionary);

@@ -273,9 +273,10 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
 /* ---- medians and quantiles ------------------------------------------------------------------- */
 
 /* Turns n tagged results into values one by one. */
-static bool untag(results *r, int64_t n) {
+static bool untag(results *r, int64_t n, bool wide) {
     r->values = malloc((size_t)n * sizeof *r->values + 1);
-    for (int64_t i = 0; i < n && r->values; i++)
+    if (r->values && wide) memcpy(r->values, r->array, (size_t)n * sizeof *r->values);
+    for (int64_t i = 0; i < n && r->values && !wide; i++)
         r->values[i] = output_element(BF_PAIR, r->scale, r->array, i);
     free(r->memory);
     r->array = r->memory = NULL;
@@ -306,8 +307,9 @@ static int take_order(const shown *s, int i, shown_column *c) {
         memcpy(f.rows, keys, (size_t)f.n * sizeof *f.rows);
     else if (code == EXIT_DONE)
         find_rows(s, keys, f.n, f.rows);
-    const bool good = code != EXIT_DONE || !wanted.tagged ||
-                      (untag(&f.groups, f.n) && untag(&f.total, f.has_total));
+    const bool good =
+        code != EXIT_DONE || !(wanted.tagged || wanted.wide) ||
+        (untag(&f.groups, f.n, wanted.wide) && untag(&f.total, f.has_total, wanted.wide));
     const bf_status st = !good ? BF_E_MEMORY : code == EXIT_DONE ? spread(s, w, &f, c) : BF_OK;
     free(keys);
     free_found(&f);
