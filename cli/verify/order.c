@@ -102,15 +102,22 @@ static bf_status tell_passes(work *w) {
     return st;
 }
 
-/* What tell_passes tells, of one call: its results are pairs of bits and dtype. */
+/* What tell_passes tells, of one call: its results are pairs of bits and dtype, or of i128 values,
+ * which are two pairs. */
 static bf_status tell_at_once(work *w) {
     const int axis = 0;
-    uint64_t found[QUANTILES][2];
-    const bf_array values = bf_array_of(BF_PAIR, found, QUANTILES);
+    const bool wide = w->a->dtype == BF_I128;
+    bf_value found[QUANTILES];
+    bf_array values = bf_array_of(BF_PAIR, found, QUANTILES);
+    if (wide) {
+        values.shape[values.ndim++] = 2;
+        values.strides[0] = 2;
+        values.strides[1] = 1;
+    }
     const bf_status st =
         bf_quantile_axes(w->context, w->a, &axis, 1, quantiles, QUANTILES, &w->rules, &values);
     for (int i = 0; i < QUANTILES && st == BF_OK; i++) {
-        const bf_value value = output_element(BF_PAIR, 0, found, i);
+        const bf_value value = output_element(wide ? BF_I192 : BF_PAIR, 0, found, i);
         w->sum = verify_checksum(w->sum, &value.as, verify_value_size(value.dtype));
     }
     return st;
@@ -148,7 +155,7 @@ static bf_status tell_kind(work *w, kind k, bool parts) {
 }
 
 static outcome tell(bf_context *context, const subject *s, const bf_array *a, bool parts) {
-    const size_t room = ((size_t)a->shape[0] + QUANTILES) * sizeof(int64_t);
+    const size_t room = ((size_t)a->shape[0] + QUANTILES) * 2 * sizeof(int64_t);
     work w = {.context = context, .a = a, .rules = {.size = sizeof w.rules, .nan = s->nan}};
     w.values = malloc(room);
     w.beside = malloc(room);
@@ -160,9 +167,11 @@ static outcome tell(bf_context *context, const subject *s, const bf_array *a, bo
     return r;
 }
 
-/* Takes an array in the memory of the device; results go to the host's. */
+/* Takes an array in the memory of the device, but for i128, from which the CPU selects; results go
+ * to the host's. */
 static outcome in_one_pass(bf_context *context, const subject *s) {
     bf_array a = s->a;
+    if (s->a.dtype == BF_I128) return tell(context, s, &s->a, false);
     outcome r = {.status = verify_move(context, &s->a, &a)};
     if (r.status == BF_OK) r = tell(context, s, &a, false);
     verify_unmove(context, &s->a, &a);
@@ -185,8 +194,8 @@ static outcome in_parts(bf_context *context, const subject *s) {
     return r;
 }
 
-int verify_orders(const machine *m, const char *name, const bf_array *all, bf_nan_policy nan,
-                  verdict *v) {
+static int do_kinds(const machine *m, const char *name, const bf_array *all, bf_nan_policy nan,
+                    verdict *v) {
     int code = EXIT_DONE;
     for (kind k = SORT; k < KINDS && code == EXIT_DONE; k++) {
         const subject s = {.op = kind_names[k],
@@ -199,4 +208,12 @@ int verify_orders(const machine *m, const char *name, const bf_array *all, bf_na
         code = verify_row(m, &s, v);
     }
     return code;
+}
+
+/* Two i64 are an i128, too. */
+int verify_orders(const machine *m, const char *name, const bf_array *all, bf_nan_policy nan,
+                  verdict *v) {
+    const bf_array wide = bf_array_of(BF_I128, all->data, all->shape[0] / 2);
+    const int code = do_kinds(m, name, all, nan, v);
+    return code == EXIT_DONE && all->dtype == BF_I64 ? do_kinds(m, name, &wide, nan, v) : code;
 }
