@@ -19,13 +19,20 @@ typedef struct exact {
 
 int exact_digits(bf_reduction op) { return op == BF_PROD ? 0 : BF_SCALE_MOST_I128; }
 
+/* Results that are in the units of the elements, or have none. */
+static bool are_units(const many *x) {
+    const bool extreme = x->op >= BF_MIN && x->op <= BF_ARGMAX;
+    return extreme || (x->op == BF_SUM && x->rules.out_dtype == BF_NONE);
+}
+
 bool exact_wanted(const many *x) {
     const matrix *m = &x->input[0];
-    return x->overflows || matrix_scale(m) > 0 || matrix_dtype(m) == BF_I128;
+    return x->overflows || matrix_dtype(m) == BF_I128 || (matrix_scale(m) > 0 && !are_units(x));
 }
 
 int exact_leave(many *x) {
     matrix *const of[] = {&x->input[0], &x->input[1]};
+    if (matrix_scale(of[0]) == 0 && matrix_dtype(of[0]) != BF_I128) return EXIT_DONE;
     for (int i = 0; i < x->inputs; i++)
         for (int k = 0; k < of[i]->rows.columns; k++) rows_take_doubles(&of[i]->rows, k);
     inform(of[0]->rows.source.name, "taken as f64: saved states of many values have no scale");

@@ -46,14 +46,13 @@ int many_open_results(many *x, bf_dtype dtype) {
         dtypes[k] = bf_reduce_dtype(described[k - RESULTS_MIN], dtype, &rules);
     }
     results_close(r);
-    const bf_dtype own = dtypes[0];
-    const bool scaled = r->scale > 0 && x->op != BF_ARGMIN && x->op != BF_ARGMAX;
-    if (scaled && own == BF_I64 && !all) dtypes[0] = BF_F64; /* in an array */
+    r->units = x->op == BF_ARGMIN || x->op == BF_ARGMAX ? 0 : r->scale;
+    r->array = r->units > 0 && dtypes[0] == BF_I64 ? BF_F64 : dtypes[0];
     results_open(r, dtypes, all ? RESULTS_COLUMNS : 1, o->memory.results);
     r->skip = o->rules.nan == BF_NAN_SKIP;
     x->rules.empty = o->empty ? &x->empty : NULL;
-    x->empty.scale = scaled ? r->scale : 0;
-    return places_read_empty(o, own, x->empty.scale, &x->empty);
+    x->empty.scale = r->units;
+    return places_read_empty(o, dtypes[0], r->units, &x->empty);
 }
 
 static int open_results(many *x) {
@@ -484,8 +483,7 @@ int many_work(many *x) {
     for (bool more = true; code == EXIT_DONE && more;) {
         const options *o = x->task->options;
         code = matrix_settle(of, x->inputs);
-        if (code == EXIT_DONE && exact_wanted(x) && (o->save || o->checkpoint))
-            code = exact_leave(x);
+        if (code == EXIT_DONE && (o->save || o->checkpoint)) code = exact_leave(x);
         if (code == EXIT_DONE) code = open_results(x);
         if (code == EXIT_DONE) code = x->results.exact ? exact_work(x) : reduce_once(x);
         more = code == ROWS_RESETTLED;

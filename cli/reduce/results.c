@@ -101,7 +101,7 @@ static bool read_block(const results *r, int64_t first, block *b) {
 
 static bf_value element_of(const results *r, const block *b, int k, int64_t i) {
     return r->exact ? ((const bf_value *)b->of[k])[i]
-                    : output_element(r->column[k].dtype, 0, b->of[k], i);
+                    : output_element(r->column[k].dtype, r->units, b->of[k], i);
 }
 
 /* Writes the results of a block, which begin at `first`; of one column, where that is given.
@@ -193,6 +193,7 @@ static int put_sheet(const results *r, output *out, const sheet_column *columns,
 static int put_values(const results *r, output *out, int64_t first, const block *b, int column) {
     const sheet_column columns[] = {{.name = "value",
                                      .dtype = r->column[column].dtype,
+                                     .scale = r->units,
                                      .array = r->exact ? NULL : b->of[column],
                                      .values = r->exact ? b->of[column] : NULL},
                                     output_file_column(r->file),
@@ -280,8 +281,8 @@ static int put_json(const results *r, output *out, const char *device) {
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* Writes a value as an element of an array. */
-static int put_exact(const results *r, FILE *f, const bf_value *v) {
-    const bf_dtype to = r->column[0].dtype;
+static int put_element(const results *r, FILE *f, const bf_value *v) {
+    const bf_dtype to = r->array;
     const double rounded = bf_value_f64(v);
     uint64_t whole = 0;
     if (v->dtype == to) {
@@ -300,19 +301,21 @@ static int put_exact(const results *r, FILE *f, const bf_value *v) {
 }
 
 static int put_elements(const results *r, output *out, int64_t first, const block *b, int column) {
-    const bf_value *const exact = b->of[column];
+    const bool ready = !r->exact && r->column[column].dtype == r->array;
     int code = EXIT_DONE;
     (void)first;
-    if (!r->exact) fwrite(exact, bf_dtype_size(r->column[column].dtype), (size_t)b->n, out->stream);
-    for (int64_t i = 0; i < b->n && r->exact && code == EXIT_DONE; i++)
-        code = put_exact(r, out->stream, &exact[i]);
+    if (ready) fwrite(b->of[column], bf_dtype_size(r->array), (size_t)b->n, out->stream);
+    for (int64_t i = 0; i < b->n && !ready && code == EXIT_DONE; i++) {
+        const bf_value v = element_of(r, b, column, i);
+        code = put_element(r, out->stream, &v);
+    }
     return code;
 }
 
 /* With --json, the object that tells of it goes to standard output. */
 static int put_array(const results *r, output *out, const char *device) {
     char header[NPY_WRITE_MAX];
-    npy_header h = {.dtype = r->column[0].dtype, .ndim = r->ndim};
+    npy_header h = {.dtype = r->array, .ndim = r->ndim};
     memcpy(h.shape, r->shape, sizeof r->shape);
     fwrite(header, 1, npy_write_header(&h, header), out->stream);
     const int code = put_blocks(r, out, put_elements, 0);

@@ -19,10 +19,12 @@ enum { RESULTS_N, RESULTS_NAN, RESULTS_INF, RESULTS_MIN, RESULTS_COLUMNS = 10 };
 typedef struct results {
     const char *file, *other; /* of the data; other may be NULL */
     bf_dtype dtype;
-    int scale;  /* of its integers */
-    bool exact; /* results are of bf_value; in an array they are of their column's dtype */
-    int64_t n;  /* elements that were read */
-    int ndim;   /* of the array of results */
+    int scale;      /* of its integers, */
+    int units;      /* and of results that are integers */
+    bool exact;     /* results are kept as bf_value */
+    bf_dtype array; /* of an array of the results of one column */
+    int64_t n;      /* elements that were read */
+    int ndim;       /* of the array of results */
     int64_t shape[BF_MAX_DIMS];
     int64_t count; /* its elements */
     bool skip;     /* of describe: NaNs do not count */
