@@ -150,8 +150,9 @@ class Numbers:
         for x in self.values:
             key = key_of(x)
             counts[key] = counts.get(key, 0) + 1
-        as_values = {key: math.nan if key == "nan" else key for key in counts}
-        return [(self.show(as_values[k]), counts[k]) for k in sorted(counts, key=lambda k: order_of(as_values[k]))]
+        found = [(math.nan if key == "nan" else key, count) for key, count in counts.items()]
+        found.sort(key=lambda row: order_of(row[0]))
+        return [(self.show(x), count) for x, count in found]
 
     def quantiles(self, places):
         """The values at places, as texts."""
@@ -224,6 +225,34 @@ class Column:
     def doubles(self):
         """What --dtype f64 makes of it."""
         return Numbers([double(self.fields[i]) for i in self.numbers.rows], None, self.numbers.rows)
+
+
+def grouped(columns):
+    """Keys of several columns, as they are shown, and the rows of each, in the order of the keys."""
+    groups = {}
+    for i, key in enumerate(zip(*map(_group_keys, columns))):
+        groups.setdefault(key, []).append(i)
+
+    def order(key):
+        return [(2,) if k is None else (0, k.encode()) if column.is_text
+                else (1,) if k == "nan" else (0, k) for k, column in zip(key, columns)]
+
+    def show(k, column):
+        if k is None or column.is_text:
+            return k or ""
+        return column.key_numbers.show(math.nan if k == "nan" else k)
+
+    return [([show(k, c) for k, c in zip(key, columns)], groups[key])
+            for key in sorted(groups, key=order)]
+
+
+def _group_keys(column):
+    if column.is_text:
+        return column.texts
+    found = [None] * len(column.fields)
+    for i, x in zip(column.key_numbers.rows, column.key_numbers.values):
+        found[i] = key_of(x)
+    return found
 
 
 def joined_keys(a, b):
