@@ -152,6 +152,14 @@ static int finer(unsigned char *into, unsigned char *from, int *digits_into, int
     return *digits_into + *digits_from;
 }
 
+/* Whether groups have keys and values of the same dtypes: others have no scale in common. */
+static bool are_alike(const bf_groups_options *a, const bf_groups_options *b) {
+    bool alike = a->key == b->key && a->count == b->count;
+    for (int i = 0; alike && i < a->count; i++)
+        alike = a->aggregates[i].dtype == b->aggregates[i].dtype;
+    return alike;
+}
+
 /* Brings groups of decimals to one scale. */
 static bf_status match_scales(statefile *into, statefile *from) {
     int key[2], digits[2][OPTIONS_AGGREGATES];
@@ -159,7 +167,7 @@ static bf_status match_scales(statefile *into, statefile *from) {
     bf_groups_options kinds[2] = {{.size = sizeof *kinds}, {.size = sizeof *kinds}};
     bf_groups_describe(into->groups, &kinds[0]);
     bf_groups_describe(from->groups, &kinds[1]);
-    if (kinds[0].key != kinds[1].key || kinds[0].count != kinds[1].count) return BF_OK;
+    if (!are_alike(&kinds[0], &kinds[1])) return BF_OK; /* they will be refused */
     int all = finer(&a->key_scale, &b->key_scale, &key[0], &key[1]);
     for (int i = 0; i < kinds[0].count; i++)
         all += finer(&a->scales[i], &b->scales[i], &digits[0][i], &digits[1][i]);

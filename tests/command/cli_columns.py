@@ -7,11 +7,11 @@ import os
 import random
 import unittest
 
-from columns import Column, Numbers, Refused, grouped, joined_keys, rounded
+from columns import Column, Numbers, Refused, grouped, joined_keys, rounded, together
 from command import SANITIZED, SHORT
 from quantiles import METHODS
 from random_columns import STYLES, Table
-from ways import WaysTest
+from ways import WaysTest, lines
 
 CASES = int(os.environ.get("BITFOLD_CASES", "24" if SANITIZED else "60" if SHORT else "150"))
 SEED = int(os.environ.get("BITFOLD_SEED", "1"))
@@ -66,9 +66,6 @@ class Columns(WaysTest):
             column = self.r.choice([["--column", name], ["--header", "--column", case.names.index(name) + 1]])
             self.on_table(case, [*arguments, *column], want)
 
-    def lines(self, rows):
-        return "".join("\t".join(map(str, row)) + "\n" for row in rows)
-
     def numbers(self, column, nan):
         return column.numbers.without_nans() if nan else column.numbers
 
@@ -121,7 +118,7 @@ class Columns(WaysTest):
             columns = [case.columns[name] for name in names]
             numbers = [column.doubles() if as_doubles else column.numbers for column in columns]
             found = [(x.without_nans() if nan else x).value(op, ddof) for x in numbers]
-            return found[0] + "\n" if len(names) == 1 else self.lines(zip(names, found))
+            return found[0] + "\n" if len(names) == 1 else lines(zip(names, found))
 
         if len(names) == 1:
             self.on_column(case, names[0], [op, *options], self.attempt(make))
@@ -147,7 +144,7 @@ class Columns(WaysTest):
                 ("inf", sum(math.isinf(v) for v in x.values) if x.scale is None else 0)]
         rows += [(op, x.value(op) if has else "-") for op in extremes]
         rows += [(op, x.value(op)) for op in ("sum", "mean", "std")]
-        self.on_column(case, name, ["describe"], self.lines(rows))
+        self.on_column(case, name, ["describe"], lines(rows))
 
     def infer(self, case):
         if {"order", "keys"} & GAPS:
@@ -165,7 +162,7 @@ class Columns(WaysTest):
         if name:
             nan, down = self.r.random() < 0.3, self.r.random() < 0.5
             x = self.numbers(case.columns[name], nan)
-            want = self.lines([x.show(x.values[i])] for i in x.ordered(down))
+            want = lines([x.show(x.values[i])] for i in x.ordered(down))
             self.on_column(case, name, ["sort", *["--nan", "skip"] * nan, *["--descending"] * down],
                            want)
 
@@ -173,7 +170,7 @@ class Columns(WaysTest):
         name = self.some(case, "order")
         if name and not case.nulls:
             x, down = case.columns[name].numbers, self.r.random() < 0.5
-            want = self.lines([x.rows[i]] for i in x.ordered(down))
+            want = lines([x.rows[i]] for i in x.ordered(down))
             self.on_column(case, name, ["argsort", *["--descending"] * down], want)
 
     def top(self, case):
@@ -181,7 +178,7 @@ class Columns(WaysTest):
         if name:
             nan, least = self.r.random() < 0.3, self.r.random() < 0.5
             x, k = self.numbers(case.columns[name], nan), self.r.choice([1, 3, 100])
-            want = self.lines((x.show(x.values[i]), x.rows[i]) for i in x.ordered(not least)[:k])
+            want = lines((x.show(x.values[i]), x.rows[i]) for i in x.ordered(not least)[:k])
             self.on_column(case, name, ["top", "-n", k, *["--nan", "skip"] * nan,
                                         *["--least"] * least], want)
 
@@ -190,7 +187,7 @@ class Columns(WaysTest):
         if name:
             counted = self.r.random() < 0.5
             rows = [row if counted else row[:1] for row in case.columns[name].numbers.unique()]
-            self.on_column(case, name, ["unique", *["--count"] * counted], self.lines(rows))
+            self.on_column(case, name, ["unique", *["--count"] * counted], lines(rows))
 
     def quantiles(self, case):
         name = self.some(case, "order")
@@ -199,7 +196,7 @@ class Columns(WaysTest):
             x = self.numbers(case.columns[name], nan)
             percents = self.r.sample([0, 1, 10, 25, 33.3, 50, 75, 99.9, 100], 3)
             options = ["--nan", "skip"] * nan
-            want = self.attempt(lambda: self.lines([v] for v in x.quantiles(x.places(method, percents))))
+            want = self.attempt(lambda: lines([v] for v in x.quantiles(x.places(method, percents))))
             self.on_column(case, name, ["quantile", "-p", ",".join(map(str, percents)), "--method",
                                         method, *options], want)
             self.on_column(case, name, ["median", *options], self.attempt(lambda: x.median() + "\n"))
@@ -224,14 +221,14 @@ class Columns(WaysTest):
         groups.sort(key=lambda row: -row[-1] if how == "count" else 0)
         top = self.r.choice([[], [], ["-n", 2]])
         options = ["count", "--by", ",".join(names), "--sort", how, *top]
-        self.on_table(case, options, self.lines(groups[:2] if top else groups))
+        self.on_table(case, options, lines(groups[:2] if top else groups))
 
     def unique_by(self, case):
         names = self.key_names(case)
         if names:
             counted = self.r.random() < 0.5
             rows = [[*key, len(rows)] if counted else key for key, rows in self.groups(case, names)]
-            self.on_table(case, ["unique", "--by", ",".join(names), *["--count"] * counted], self.lines(rows))
+            self.on_table(case, ["unique", "--by", ",".join(names), *["--count"] * counted], lines(rows))
 
     def group(self, case, where=None, kept=None):
         names = self.key_names(case)
@@ -251,7 +248,7 @@ class Columns(WaysTest):
                 rows.append([*key, *(self.aggregate(case, op, name, of) for op, name in asked)])
         options = [x for op, name in asked for x in (["--count"] if op == "count" else ["--" + op, name])]
         self.on_table(case, ["group", "--by", ",".join(names), *options,
-                             *(["--where", where] if where else [])], self.lines(rows))
+                             *(["--where", where] if where else [])], lines(rows))
 
     def is_both(self, case, name, keys):
         """Whether a column is text as a key and numbers as a value in one command."""
@@ -363,7 +360,7 @@ class Columns(WaysTest):
         if r.random() < 0.3:
             first, data = "-", self.table
         self.check(["join", first, second, "--on", "%s=x" % a, "--how", how, "--take", take, *case.form],
-                   self.lines(rows), data)
+                   lines(rows), data)
         self.texts = [self.table]
 
     # ---- parts ----
@@ -379,20 +376,6 @@ class Columns(WaysTest):
         self.texts = [case.text(first, end) for first, end in bounds]
         return parts, names
 
-    def together(self, parts):
-        """What all parts hold, as Numbers: exact if all are; None: they do not go together."""
-        scales = [p.numbers.scale for p in parts]
-        if len({scale is None for scale in scales}) == 2:
-            return None
-        rows, before = [], 0
-        for p in parts:
-            rows += [before + i for i in p.numbers.rows]
-            before += len(p.fields)
-        if scales[0] is None:
-            return Numbers([v for p in parts for v in p.numbers.values], None, rows)
-        values = [v * 10 ** (max(scales) - scale) for p, scale in zip(parts, scales) for v in p.numbers.values]
-        return Numbers(values, max(scales), rows)
-
     def states(self, case):
         name, op = self.r.choice(case.names), self.r.choice(VALUES)
         parts, files = self.parts(case, name)
@@ -404,27 +387,24 @@ class Columns(WaysTest):
                 self.texts = [self.table]
                 return
             self.check([op, "--column", name, "--save", states[-1], *case.options, file], want)
-        whole = self.together(parts)
+        whole = together([p.numbers for p in parts], [len(p.fields) for p in parts])
         if not op.startswith("arg"):
             self.r.shuffle(states)
         if whole is None:
             self.check(["merge", *states], Refused("--dtype f64"))
-        elif self.are_held(whole):
+        elif whole.is_held():
             self.check(["merge", *states], self.attempt(lambda: whole.value(op) + "\n"))
         self.texts = [self.table]
-
-    def are_held(self, numbers):
-        return numbers.scale is None or all(abs(x) < 10**38 for x in numbers.values)
 
     def totals(self, case):
         name, op = self.r.choice(case.names), self.r.choice(VALUES)
         parts, files = self.parts(case, name)
         try:
             rows = [(part.numbers.value(op), file) for part, file in zip(parts, files)]
-            whole = self.together(parts)
-            if whole is not None and self.are_held(whole):
+            whole = together([p.numbers for p in parts], [len(p.fields) for p in parts])
+            if whole is not None and whole.is_held():
                 rows.append((whole.value(op), "total"))
-                self.check([op, "--column", name, "--total", *case.options, *files], self.lines(rows))
+                self.check([op, "--column", name, "--total", *case.options, *files], lines(rows))
         except Refused:
             pass
         self.texts = [self.table]

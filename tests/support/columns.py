@@ -68,6 +68,15 @@ class Numbers:
         unsigned = self.scale == 0 and all(0 <= x < 2**64 for x in self.values)
         return (signed or unsigned) and (self.scale or 0) <= 18
 
+    def are_doubles(self):
+        """Whether doubles hold the integers among them."""
+        unit = 10 ** (self.scale or 0)
+        return all(x % unit or int(x / unit) == x // unit for x in self.values) if self.scale is not None else True
+
+    def is_held(self):
+        """Whether they are doubles, or 38 digits hold them."""
+        return self.scale is None or all(abs(x) < 10**WIDE_DIGITS for x in self.values)
+
     def dtype(self):
         if self.scale is None:
             return "f64"
@@ -175,6 +184,19 @@ class Numbers:
 
     def places(self, method, percents):
         return [place_of(method, len(self.values), p / 100) for p in percents] if self.values else []
+
+
+def together(all_of, lengths):
+    """Several columns in turn, of so many rows each: exact if all are; None: some are, some are not."""
+    scales = [x.scale for x in all_of]
+    starts = [sum(lengths[:k]) for k in range(len(lengths))]
+    rows = [start + i for x, start in zip(all_of, starts) for i in x.rows]
+    if len({scale is None for scale in scales}) == 2:
+        return None
+    if None in scales:
+        return Numbers([v for x in all_of for v in x.values], None, rows)
+    values = [v * 10 ** (max(scales) - x.scale) for x in all_of for v in x.values]
+    return Numbers(values, max(scales), rows)
 
 
 def key_of(x):

@@ -37,6 +37,10 @@ def running(r, size):
     return r.choice([[], ["-j1"], ["-j2"], ["-j8"]]) + r.choice([[], [], ["--isa", "generic"]])
 
 
+def lines(rows):
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+
+
 class WaysTest(CommandTest):
     """self.r: what chooses; self.seed: its seed; self.texts: the inputs, to be shown of a failure."""
 
