@@ -49,8 +49,8 @@ endif()
 set(threadless)
 if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
     set(threadless
-        cli.bench cli.bench_gpu cli.changing cli.cli cli.columns cli.describe cli.expression cli.guides
-        cli.headers cli.hist cli.input cli.install cli.julia cli.ladder cli.machine cli.map cli.order
+        cli.bench cli.bench_gpu cli.changing cli.cli cli.column_files cli.columns cli.describe
+        cli.expression cli.guides cli.headers cli.hist cli.input cli.install cli.julia cli.ladder cli.machine cli.map cli.order
         cli.passes cli.sheet cli.tables cli.tree rules.includes
         unit.accumulators unit.arrays unit.arrow unit.axis_refused unit.bench_keys unit.bins
         unit.calls unit.describe unit.dlpack unit.expression_gpu unit.group_pieces unit.group_saved

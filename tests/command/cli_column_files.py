@@ -7,8 +7,7 @@ import random
 import unittest
 from fractions import Fraction
 
-from cli_columns import AS_WRITTEN, GAPS
-from columns import Column, Numbers, Refused, grouped, joined_keys, rounded, together
+from columns import GAPS, Column, Numbers, Refused, grouped, joined_keys, rounded, together
 from command import SANITIZED, SHORT
 from decimals import shortest
 from quantiles import METHODS
@@ -45,7 +44,7 @@ class Files(WaysTest):
             fields = some_column(self.r, n if alike else self.r.choice([n, 1, 30]), 0)
             if columns and self.r.random() < 0.5:  # with some of the same numbers
                 fields = [self.r.choice(columns[0].fields) if self.r.random() < 0.5 else f for f in fields]
-            columns.append(Column(fields, AS_WRITTEN))
+            columns.append(Column(fields))
             self.texts.append("\n".join(fields).encode() + b"\n")
             names.append(self.write("%d.txt" % k, self.texts[-1]))
         return columns, names
@@ -111,13 +110,16 @@ class Files(WaysTest):
         return [[*key, *(len(rows) if op == "count" else values.take(rows).value(op)
                          for op in asked)] for key, rows in grouped([keys])]
 
+    def options(self, asked, name):
+        return [x for op in asked for x in (["--count"] if op == "count" else ["--" + op, name])]
+
     def groups(self):
         (keys, values), names = self.columns(2, alike=True)
         if keys.is_text or self.is_left_out("keys", [keys.key_numbers]) or \
                 self.is_left_out("groups", [values.numbers]):
             return 0
         asked = self.r.choices(SAVED + ["count"], k=3)
-        options = [x for op in asked for x in (["--count"] if op == "count" else ["--" + op, names[1]])]
+        options = self.options(asked, names[1])
         self.check(["group", names[0], *options], lines(self.aggregated(asked, keys, values.numbers)))
         return 2
 
@@ -126,16 +128,17 @@ class Files(WaysTest):
         asked = self.r.choices(SAVED + ["count"], k=3)
         cut = self.r.randrange(len(keys.fields) + 1)
         states, self.texts = [], []
-        parts = [[Column(c.fields[part], AS_WRITTEN) for c in (keys, values)]
+        parts = [[Column(c.fields[part]) for c in (keys, values)]
                  for part in (slice(0, cut), slice(cut, None))]
-        if keys.is_text or self.is_left_out("keys", [c.key_numbers for c in [keys] + [p[0] for p in parts]]) or \
-                self.is_left_out("groups", [c.numbers for c in [values] + [p[1] for p in parts]]):
+        all_keys = [c.key_numbers for c in [keys] + [part[0] for part in parts]]
+        all_values = [c.numbers for c in [values] + [part[1] for part in parts]]
+        if keys.is_text or self.is_left_out("keys", all_keys) or self.is_left_out("groups", all_values):
             return 0
         for k, columns in enumerate(parts):
             texts = ["".join(f + "\n" for f in c.fields).encode() for c in columns]
             names = [self.write("%s%d.txt" % (name, k), text) for name, text in zip("kv", texts)]
             self.texts += texts
-            options = [x for op in asked for x in (["--count"] if op == "count" else ["--" + op, names[1]])]
+            options = self.options(asked, names[1])
             states.append(self.path("%d.bfs" % k))
             self.check(["group", names[0], *options, "--save", states[-1]],
                        lines(self.aggregated(asked, columns[0], columns[1].numbers)))

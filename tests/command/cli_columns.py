@@ -7,7 +7,7 @@ import os
 import random
 import unittest
 
-from columns import Column, Numbers, Refused, grouped, joined_keys, rounded, together
+from columns import GAPS, Column, Numbers, Refused, grouped, joined_keys, rounded, together
 from command import SANITIZED, SHORT
 from quantiles import METHODS
 from random_columns import STYLES, Table
@@ -15,9 +15,6 @@ from ways import WaysTest, lines
 
 CASES = int(os.environ.get("BITFOLD_CASES", "24" if SANITIZED else "60" if SHORT else "150"))
 SEED = int(os.environ.get("BITFOLD_SEED", "1"))
-# What the command does not do as it should yet.
-GAPS = {"order", "keys", "groups", "expressions", "roles", "json", "prod", "fractions"}
-AS_WRITTEN = "fractions" not in GAPS
 VALUES = ["sum", "sumsq", "mean", "var", "std", "norm", "min", "max", "argmin", "argmax"]
 AGGREGATES = ["sum", "mean", "var", "std", "min", "max", "median"]
 HOWS = ["inner", "left", "semi", "anti"]
@@ -90,7 +87,7 @@ class Columns(WaysTest):
                      + [20000] * (r.random() < 0.05))
         if seed % 64 == 0 and seed > 500:
             n = 100_000
-        case = Table(r, r.choice([1, 2, 2, 3]), n, r.choice([*STYLES] + [None] * 9), AS_WRITTEN)
+        case = Table(r, r.choice([1, 2, 2, 3]), n, r.choice([*STYLES] + [None] * 9))
         self.table = case.text()
         self.json = case.json() if case.is_json() else None
         self.texts = [self.table]
@@ -147,15 +144,15 @@ class Columns(WaysTest):
         self.on_column(case, name, ["describe"], lines(rows))
 
     def infer(self, case):
-        if {"order", "keys"} & GAPS:
-            return
-        rows = [(name, case.columns[name].numbers.dtype()) for name in case.names]
+        rows = {name: case.columns[name].numbers.dtype() for name in case.names
+                if not case.columns[name].is_text and ("infer" not in GAPS or not is_wide(case.columns[name]))}
 
         def want(code, out, errors, what):
-            found = [tuple(line.split("\t")[1:3]) for line in out.splitlines()[1:]]
-            self.assertEqual(found[: len(rows)], rows, what)
+            self.assertEqual(code, 0, what)
+            found = dict(line.split("\t")[1:3] for line in out.splitlines())
+            self.assertEqual({name: found.get(name) for name in rows}, rows, what)
 
-        self.on_table(case, ["describe", "--infer", "--tsv", "--header"], want)
+        self.on_table(case, ["describe", "--infer", "--tsv"], want)
 
     def sort(self, case):
         name = self.some(case, "order")
@@ -330,7 +327,7 @@ class Columns(WaysTest):
         """With a table of other columns, some of whose keys are those of this one."""
         r = self.r
         a = r.choice(case.names)
-        other = Table(r, 1, r.choice([1, 5, 40]), case.style, AS_WRITTEN)
+        other = Table(r, 1, r.choice([1, 5, 40]), case.style)
         shared = [f for f in case.columns[a].fields if f is not None]
         fields = [r.choice(shared) if shared and r.random() < 0.5 else f for f in other.columns["x"].fields]
         other.columns["x"] = other.column_of(fields if case.nulls else [f or "5" for f in fields])

@@ -103,8 +103,8 @@ def dressed(r, style, field):
 class Table:
     """A table of random columns and the numbers of its rows, and how it is written."""
 
-    def __init__(self, r, columns, n, style, as_written):
-        self.r, self.n, self.style, self.as_written = r, n, style, as_written
+    def __init__(self, r, columns, n, style):
+        self.r, self.n, self.style = r, n, style
         self.nulls = r.choice([0, 0, 0.02, 0.3])
         self.tokens = r.sample(["NA", "null", "-"], r.randrange(3)) if self.nulls else []
         self.names = list("xyz"[:columns])
@@ -119,7 +119,7 @@ class Table:
 
     def column_of(self, fields):
         texts = [dressed(self.r, self.style, field) for field in fields]
-        return Column(fields, self.as_written, texts)
+        return Column(fields, texts)
 
     def quoted(self, field):
         if field is None:
