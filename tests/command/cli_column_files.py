@@ -144,8 +144,10 @@ class Files(WaysTest):
                        lines(self.aggregated(asked, columns[0], columns[1].numbers)))
         kinds = [len({getattr(p[i], of).scale is None for p in parts}) for i, of in
                  ((0, "key_numbers"), (1, "numbers"))]
-        self.check(["merge", *states], Refused("--dtype f64") if 2 in kinds else
-                   lines(self.aggregated(asked, keys, values.numbers)))
+        if 2 in kinds:
+            self.check(["merge", *states], Refused("--dtype f64"))
+        elif all(together(of, [0, 0]).is_held() for of in (all_keys[1:], all_values[1:])):
+            self.check(["merge", *states], lines(self.aggregated(asked, keys, values.numbers)))
         return 2
 
     def join(self):

@@ -248,8 +248,10 @@ class Columns(WaysTest):
                              *(["--where", where] if where else [])], lines(rows))
 
     def is_both(self, case, name, keys):
-        """Whether a column is text as a key and numbers as a value in one command."""
-        return "roles" in GAPS and name in keys and case.columns[name].is_text
+        """Whether a column is another one as a key than as a value, in one command."""
+        column = case.columns[name]
+        other = column.is_text or column.key_numbers.scale != column.numbers.scale
+        return "roles" in GAPS and name in keys and other
 
     def aggregate(self, case, op, name, of):
         if op == "count":

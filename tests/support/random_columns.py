@@ -74,12 +74,13 @@ EARLY = ["i64", "fixed", "few", "same", "zeros", "u64", "mixed"]
 
 
 def some_column(r, n, nulls):
-    """n fields of a random kind, or of one that another follows late; a share of NULLs."""
+    """n fields of a random kind, of a few, or of one that another follows late; a share of NULLs."""
     kinds = make_kinds(r)
-    name = r.choice(list(kinds))
-    early = r.choice(EARLY) if n > 1500 and r.random() < 0.5 else name
-    late = r.randrange(1000, n + 1) if early != name else 0
-    fields = [_signed(r, kinds[name if i >= late else early]()) for i in range(n)]
+    names = r.sample(list(kinds), r.choice([1, 1, 1, 2, 3]))
+    early, late = names, 0
+    if n > 1500 and r.random() < 0.5:
+        early, late = [r.choice(EARLY)], r.randrange(1000, n + 1)
+    fields = [_signed(r, kinds[r.choice(names if i >= late else early)]()) for i in range(n)]
     return [None if r.random() < nulls else f for f in fields]
 
 
