@@ -202,7 +202,7 @@ class Columns(WaysTest):
 
     def key_names(self, case):
         names = [name for name in case.names if "keys" not in GAPS or not is_wide_key(case.columns[name])]
-        if "json" in GAPS and self.json:
+        if self.json:  # where text is of a type, numbers among others
             names = [name for name in names if not case.columns[name].is_text]
         return self.r.sample(names, self.r.randrange(1, len(names) + 1))[:2] if names else []
 
@@ -411,7 +411,7 @@ class Columns(WaysTest):
     # ---- bins ----
 
     def hist(self, case):
-        name = self.some(case, "order")
+        name = self.some(case, "bins")
         if not name:
             return
         x = case.columns[name].numbers
