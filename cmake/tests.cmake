@@ -49,8 +49,8 @@ endif()
 set(threadless)
 if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
     set(threadless
-        cli.bench cli.bench_gpu cli.changing cli.cli cli.describe cli.expression cli.guides
-        cli.headers cli.hist cli.input cli.install cli.julia cli.ladder cli.machine cli.map cli.order
+        cli.bench cli.bench_gpu cli.changing cli.cli cli.column_files cli.columns cli.describe
+        cli.expression cli.guides cli.headers cli.hist cli.input cli.install cli.julia cli.ladder cli.machine cli.map cli.order
         cli.passes cli.sheet cli.tables cli.tree rules.includes
         unit.accumulators unit.arrays unit.arrow unit.axis_refused unit.bench_keys unit.bins
         unit.calls unit.describe unit.dlpack unit.expression_gpu unit.group_pieces unit.group_saved
@@ -369,7 +369,7 @@ endif()
 # under all of the builds of scripts/test.
 set_tests_properties(
     cli.install cli.memory cli.memory_threads cli.ranks cli.csv cli.sorted cli.text cli.axes cli.order cli.order_decimals cli.changing
-    cli.containers
+    cli.containers cli.columns
     cli.rows cli.values cli.checkpoint cli.passes cli.json cli.sheet cli.hist cli.cli cli.ladder
     cli.by cli.by_memory cli.join_memory cli.expression cli.describe unit.order_sort unit.order_select
     unit.table_watch unit.table_threads unit.group_watch unit.group_sorted unit.group_share unit.gpus

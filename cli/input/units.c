@@ -14,6 +14,7 @@ static unsigned left_at(const text_unit *u, int scale) {
     const text_i128 most = (text_i128)10000000000000000000u * 10000000000000000000u;
     text_i128 least = u->least, greatest = u->greatest;
     unsigned left = CAN_ALL | TEXT_CAN_STRINGS;
+    if (scale > BF_SCALE_MOST) left &= ~(unsigned)CAN_I64;
     if (scale == u->scale) return left;
     scale_up(&least, scale - u->scale);
     scale_up(&greatest, scale - u->scale);

@@ -153,13 +153,19 @@ static int finer(unsigned char *into, unsigned char *from, int *digits_into, int
     return *digits_into + *digits_from;
 }
 
-/* Whether keys or values of both are integers of which one is i128, or what text has. */
+/* Whether keys and values of both may have one dtype: others have no scale in common. */
+static bool may_join(const bf_groups_options *a, const bf_groups_options *b) {
+    bool may = wide_joins(a->key, b->key) && a->count == b->count;
+    for (int i = 0; may && i < a->count; i++)
+        may = wide_joins(a->aggregates[i].dtype, b->aggregates[i].dtype);
+    return may;
+}
+
+/* Whether keys or values of both have two dtypes. */
 static bool differ(const bf_groups_options *a, const bf_groups_options *b) {
-    bool some = a->key != b->key && wide_joins(a->key, b->key);
-    for (int i = 0; i < a->count; i++) {
-        const bf_dtype x = a->aggregates[i].dtype, y = b->aggregates[i].dtype;
-        some = some || (x != y && wide_joins(x, y));
-    }
+    bool some = a->key != b->key;
+    for (int i = 0; i < a->count; i++)
+        some = some || a->aggregates[i].dtype != b->aggregates[i].dtype;
     return some;
 }
 
@@ -175,7 +181,7 @@ static bf_status match_groups(bf_context *context, statefile *into, statefile *f
     bf_groups_options kinds[2] = {{.size = sizeof *kinds}, {.size = sizeof *kinds}};
     bf_groups_describe(into->groups, &kinds[0]);
     bf_groups_describe(from->groups, &kinds[1]);
-    if (!wide_joins(kinds[0].key, kinds[1].key) || kinds[0].count != kinds[1].count) return BF_OK;
+    if (!may_join(&kinds[0], &kinds[1])) return BF_OK; /* they will be refused */
     bf_status st = differ(&kinds[0], &kinds[1]) ? widen_both(context, into, from) : BF_OK;
     int all = finer(&a->key_scale, &b->key_scale, &key[0], &key[1]);
     for (int i = 0; i < kinds[0].count; i++)

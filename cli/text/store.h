@@ -52,7 +52,8 @@ static inline bool text_store_number(const text_layout *l, text_column *c, int64
         return true;
     }
     if (l->digits && (c->scale > 0 || !n->integer)) {
-        if (c->scale == -n->exponent && n->digits <= TEXT_FRACTION_MOST && !n->longer && !n->other)
+        if (c->scale > 0 && c->scale == -n->exponent && n->digits <= TEXT_FRACTION_MOST &&
+            !n->longer && !n->other)
             ((uint64_t *)c->integers)[i] = n->negative ? 0 - n->digits : n->digits;
         else
             text_store_decimal(c, i, n);

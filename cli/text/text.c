@@ -573,9 +573,10 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
     for (int k = 0; k < layout->columns; k++) {
         text_column *c = &rows->columns[k];
         const unsigned forms = rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS);
+        const bool wide = c->is_wide || c->scale > BF_SCALE_MOST; /* which i64 does not take */
         const unsigned numbers = layout->dtype != BF_NONE ? 1
                                  : forms == TEXT_FLOATS   ? CAN_F64
-                                 : c->is_wide             ? CAN_I128 | CAN_F64
+                                 : wide                   ? CAN_I128 | CAN_F64
                                  : c->scale > 0           ? CAN_I64 | CAN_I128 | CAN_F64
                                                           : CAN_ALL;
         c->can = text_has_numbers(rows, layout, k) ? numbers & text_column_can(layout, k) : 0;

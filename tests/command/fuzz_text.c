@@ -95,6 +95,9 @@ static void check_units(const text_column *c, int64_t n) {
     const text_i128 *const wide = c->wide;
     const int64_t *const narrow = c->integers;
     const unsigned can = c->is_wide ? CAN_I128 : CAN_I64;
+    const bool natural = c->integers && c->floats && c->can & CAN_U64;
+    for (int64_t i = 0; natural && i < n; i++)
+        require((double)((const uint64_t *)c->integers)[i] == ((const double *)c->floats)[i]);
     const bool held =
         (c->is_wide ? c->wide : c->integers) && c->can & can && c->deepest <= c->scale;
     for (int64_t i = 0; held && c->floats && i < n; i++)

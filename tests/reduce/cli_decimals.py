@@ -67,7 +67,8 @@ class Decimals(CommandTest):
             ("0.30000000000000004\n0.1", "sum", "0.4"), ("1e300\n1", "max", "1e+300"),
             ("1.5e3\n0.25", "sum", "1500.25"), ("0.5\ninf", "sum", "inf"),
             ("18446744073709551615\n-1", "sum", "18446744073709551614"),
-            ("18446744073709551615\n-1", "min", "-1"), ("9223372036854775808\n-1", "argmin", "1"),
+            ("18446744073709551615\n-1", "min", "-1"), ("18446744073709551615\n-1e0", "min", "-1"),
+            ("18446744073709551615\n-7.", "sum", "18446744073709551608"), ("9223372036854775808\n-1", "argmin", "1"),
             ("1234567890123456789012\n1", "sum", "1234567890123456789013"),
             ("9" * 38 + "\n1", "sum", "1" + 38 * "0"), ("9" * 38 + "\n-1", "max", "9" * 38),
             ("-" + "9" * 38 + "\n" + "9" * 38, "sum", "0"), ("9" * 39 + "\n1", "sum", "1e+39"),
@@ -149,6 +150,14 @@ class Decimals(CommandTest):
             if op == "sum":
                 self.assertEqual(self.value("merge", *states[::-1]), want)
 
+    def test_deep_scales_take_128_bits(self):
+        """Also where 64 hold the numbers in that unit: an i64 has a scale of 18 at most."""
+        i128 = 34
+        for text in b"1e-24\n3e-24", b"0.5\n" * 3000 + b"1e-19":
+            self.value("sum", "--save", self.path("s.bfs"), stdin=text)
+            with open(self.path("s.bfs"), "rb") as f:
+                self.assertEqual(f.read(16)[14], i128)
+
     def test_rows_without_a_value_have_places_in_states(self):
         pieces = ["x,y\n,1\n7,1\n5,1\n,1\n", "x,y\n,1\n,1\n", "x,y\n,1\n8,1\n9.5,1\n", "x,y\n3,1\n"]
         files = [self.write("%d.csv" % i, piece.encode()) for i, piece in enumerate(pieces)]
@@ -185,6 +194,16 @@ class Decimals(CommandTest):
         done = run("merge", self.path("a.bfs"), self.path("b.bfs"))
         self.assertEqual(done.returncode, 3)
         self.assertIn(b"--dtype f64", done.stderr)
+
+    def test_groups_of_floats_and_decimals_do_not_merge(self):
+        keys = self.write("k", b"1\n2\n"), self.write("l", b"1.5\n2\n")
+        values = self.write("v", b"0.25\n0.5\n"), self.write("w", b"0.5\ninf\n")
+        for k, (key, value) in enumerate(zip(keys, values)):
+            self.value("group", key, "--sum", value, "--save", self.path(f"{k}.bfs"))
+        for order in [0, 1], [1, 0]:
+            done = run("merge", *[self.path(f"{k}.bfs") for k in order])
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(b"--dtype f64", done.stderr)
 
     def test_totals_of_files_with_other_scales(self):
         a, b = self.write("a", b"0.1\n0.2"), self.write("b", b"3\n4")

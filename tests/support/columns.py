@@ -9,6 +9,12 @@ from command import root
 from decimals import FRACTION_DIGITS, WIDE_DIGITS, parts, shortest
 from quantiles import exact_at, median_place, place_of, value_at
 
+# What the command does not do as it should yet: integers beyond 64 bits are not sorted (order), keys,
+# values of groups, counted in bins, nor computed (expressions) exactly; a column is no text as a key where
+# it is a number in the same command (roles); prod is of plain integers of 64 bits; keys that are long
+# fractions are doubles (fractions); describe --infer tells the types of 64 bits (infer).
+GAPS = {"order", "keys", "groups", "bins", "expressions", "roles", "prod", "fractions", "infer"}
+
 OTHER = re.compile(r"[+-]?(inf(inity)?|nan|0x.*)$", re.IGNORECASE)  # what only a double is
 CODE = re.compile(r"[+-]?0[0-9]")
 
@@ -68,6 +74,15 @@ class Numbers:
         unsigned = self.scale == 0 and all(0 <= x < 2**64 for x in self.values)
         return (signed or unsigned) and (self.scale or 0) <= 18
 
+    def are_doubles(self):
+        """Whether doubles hold the integers among them."""
+        unit = 10 ** (self.scale or 0)
+        return self.scale is None or all(x % unit or int(x / unit) == x // unit for x in self.values)
+
+    def is_held(self):
+        """Whether they are doubles, or 38 digits hold them."""
+        return self.scale is None or all(abs(x) < 10**WIDE_DIGITS for x in self.values)
+
     def dtype(self):
         if self.scale is None:
             return "f64"
@@ -93,7 +108,8 @@ class Numbers:
         if op in ("min", "max", "argmin", "argmax"):
             return self._extreme(op)
         special = {x for x in self.values if math.isinf(x)} if self.scale is None else set()
-        if self.nan or (special and (op in ("var", "std") or len(special) == 2 and op in ("sum", "mean"))):
+        none = op in ("var", "std") or (op in ("sum", "mean") and len(special) == 2)
+        if self.nan or (special and none):
             return "nan"
         if special:
             return shortest(special.pop() if op in ("sum", "mean") else math.inf)
@@ -150,8 +166,9 @@ class Numbers:
         for x in self.values:
             key = key_of(x)
             counts[key] = counts.get(key, 0) + 1
-        as_values = {key: math.nan if key == "nan" else key for key in counts}
-        return [(self.show(as_values[k]), counts[k]) for k in sorted(counts, key=lambda k: order_of(as_values[k]))]
+        found = [(math.nan if key == "nan" else key, count) for key, count in counts.items()]
+        found.sort(key=lambda row: order_of(row[0]))
+        return [(self.show(x), count) for x, count in found]
 
     def quantiles(self, places):
         """The values at places, as texts."""
@@ -174,6 +191,19 @@ class Numbers:
 
     def places(self, method, percents):
         return [place_of(method, len(self.values), p / 100) for p in percents] if self.values else []
+
+
+def together(all_of, lengths):
+    """Several columns in turn, of so many rows each: exact if all are; None: some are, some are not."""
+    scales = [x.scale for x in all_of]
+    starts = [sum(lengths[:k]) for k in range(len(lengths))]
+    rows = [start + i for x, start in zip(all_of, starts) for i in x.rows]
+    if len({scale is None for scale in scales}) == 2:
+        return None
+    if None in scales:
+        return Numbers([v for x in all_of for v in x.values], None, rows)
+    values = [v * 10 ** (max(scales) - x.scale) for x in all_of for v in x.values]
+    return Numbers(values, max(scales), rows)
 
 
 def key_of(x):
@@ -211,19 +241,46 @@ def is_no_key(field, exact):
 class Column:
     """A column of fields: its numbers as values and as keys, and whether it is text as a key."""
 
-    def __init__(self, fields, as_written=True, texts=None):
-        """as_written: of keys, fractions are what is written, however many digits they have. texts: the
-        fields as they are in the file, if the numbers have another form there."""
+    def __init__(self, fields, texts=None):
+        """texts: the fields as they are in the file, if the numbers have another form there."""
         self.fields, self.texts = fields, texts or fields
         there = [f for f in fields if f is not None]
         rows = [i for i, f in enumerate(fields) if f is not None]
         self.numbers = hold(there, rows, FRACTION_DIGITS)
-        self.key_numbers = hold(there, rows, WIDE_DIGITS) if as_written else self.numbers
+        self.key_numbers = self.numbers if "fractions" in GAPS else hold(there, rows, WIDE_DIGITS)
         self.is_text = any(is_no_key(f, self.key_numbers.scale is not None) for f in there)
 
     def doubles(self):
         """What --dtype f64 makes of it."""
         return Numbers([double(self.fields[i]) for i in self.numbers.rows], None, self.numbers.rows)
+
+
+def grouped(columns):
+    """Keys of several columns, as they are shown, and the rows of each, in the order of the keys."""
+    groups = {}
+    for i, key in enumerate(zip(*map(_group_keys, columns))):
+        groups.setdefault(key, []).append(i)
+
+    def order(key):
+        return [(2,) if k is None else (0, k.encode()) if column.is_text
+                else (1,) if k == "nan" else (0, k) for k, column in zip(key, columns)]
+
+    def show(k, column):
+        if k is None or column.is_text:
+            return k or ""
+        return column.key_numbers.show(math.nan if k == "nan" else k)
+
+    return [([show(k, c) for k, c in zip(key, columns)], groups[key])
+            for key in sorted(groups, key=order)]
+
+
+def _group_keys(column):
+    if column.is_text:
+        return column.texts
+    found = [None] * len(column.fields)
+    for i, x in zip(column.key_numbers.rows, column.key_numbers.values):
+        found[i] = key_of(x)
+    return found
 
 
 def joined_keys(a, b):

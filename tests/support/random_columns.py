@@ -1,4 +1,9 @@
-"""Random columns of text: each kind that a column can be of, in the forms that programs write."""
+"""Random columns of text, of each kind that there is, in the forms that programs write; and tables of
+them."""
+import json
+import math
+
+from columns import Column
 
 
 def _integer(r, digits):
@@ -68,16 +73,15 @@ def make_kinds(r):
 EARLY = ["i64", "fixed", "few", "same", "zeros", "u64", "mixed"]
 
 
-def some_column(r, n, nulls, leave_out=()):
-    """n fields of a random kind, or of one that another follows late; a share of NULLs. The kind,
-    too."""
+def some_column(r, n, nulls):
+    """n fields of a random kind, of a few, or of one that another follows late; a share of NULLs."""
     kinds = make_kinds(r)
-    names = [name for name in kinds if name not in leave_out]
-    name = r.choice(names)
-    early = r.choice(EARLY) if n > 1500 and r.random() < 0.5 else name
-    late = r.randrange(1000, n + 1) if early != name else 0
-    fields = [_signed(r, kinds[name if i >= late else early]()) for i in range(n)]
-    return name, [None if r.random() < nulls else f for f in fields]
+    names = r.sample(list(kinds), r.choice([1, 1, 1, 2, 3]))
+    early, late = names, 0
+    if n > 1500 and r.random() < 0.5:
+        early, late = [r.choice(EARLY)], r.randrange(1000, n + 1)
+    fields = [_signed(r, kinds[r.choice(names if i >= late else early)]()) for i in range(n)]
+    return [None if r.random() < nulls else f for f in fields]
 
 
 STYLES = {None: [], "comma": ["--decimal", ","], "thousands": ["--decimal", ",", "--thousands", "."],
@@ -95,3 +99,58 @@ def dressed(r, style, field):
     if style == "thousands" and len(digits) > 3 and digits.isdigit() and digits[0] != "0" and r.random() < 0.7:
         whole = whole[: len(whole) - len(digits)] + "{:,}".format(int(digits)).replace(",", ".")
     return whole + ("," if point else "") + fraction
+
+
+class Table:
+    """A table of random columns and the numbers of its rows, and how it is written."""
+
+    def __init__(self, r, columns, n, style):
+        self.r, self.n, self.style = r, n, style
+        self.nulls = r.choice([0, 0, 0.02, 0.3])
+        self.tokens = r.sample(["NA", "null", "-"], r.randrange(3)) if self.nulls else []
+        self.names = list("xyz"[:columns])
+        self.columns = {name: self.column_of(some_column(r, n, self.nulls)) for name in self.names}
+        self.delimiter = r.choice([";"] if style else [",", ",", "\t", ";"])
+        self.end = r.choice(["\n", "\n", "\r\n", "\r"])
+        self.coding = r.choice(["utf-8"] * 6 + ["utf-8-sig", "utf-16"])
+        self.quotes = r.choice([0, 0, 0.2]) if style != "blanks" else 0
+        self.form = STYLES[style] + (["--null", ",".join(self.tokens)] if self.tokens else [])
+        self.skip = ["--null-policy", "skip"] if self.nulls else []
+        self.options = self.form + self.skip
+
+    def column_of(self, fields):
+        texts = [dressed(self.r, self.style, field) for field in fields]
+        return Column(fields, texts)
+
+    def quoted(self, field):
+        if field is None:
+            return self.r.choice([""] + self.tokens)
+        return '"%s"' % field if self.r.random() < self.quotes else field
+
+    def text(self, first=0, end=None, header=True):
+        """Rows [first, end), each with its number in column i."""
+        lines = [self.delimiter.join(self.names + ["i"])] if header else []
+        columns = [self.columns[name].texts[first:end] for name in self.names]
+        for i, row in enumerate(zip(*columns), first):
+            lines.append(self.delimiter.join([self.quoted(f) for f in row] + [str(i)]))
+        return (self.end.join(lines) + self.end).encode(self.coding)
+
+    def json(self):
+        """JSON lines; None: some number is none of JSON."""
+        lines = []
+        for i, row in enumerate(zip(*(self.columns[name].fields for name in self.names))):
+            members = ['"%s":%s' % (name, "null" if f is None else f) for name, f in zip(self.names, row)]
+            lines.append("{%s}\n" % ",".join(members + ['"i":%d' % i]))
+        return "".join(lines).encode()
+
+    def is_json(self):
+        if self.style:
+            return False
+        try:
+            for column in self.columns.values():
+                for field in column.fields:
+                    if field is not None and not math.isfinite(json.loads(field)):
+                        return False
+        except ValueError:
+            return False
+        return True
