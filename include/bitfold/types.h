@@ -74,7 +74,8 @@ typedef enum bf_dtype {
     BF_I128 = 34 /* a 128-bit two's complement integer in this machine's byte order, as __int128:
                     16 bytes, which need not be aligned. bf_reduce, bf_dot, their _shards,
                     bf_describe and states take it, for all but prod, and compute on the CPU.
-                    Their results are BF_I192. Every other call returns BF_E_DTYPE */
+                    Their results are BF_I192. Expressions take and give it, on the CPU. Every
+                    other call returns BF_E_DTYPE */
 } bf_dtype;
 
 /* X(identifier, number, name) */
