@@ -56,10 +56,6 @@ void rows_raise_scale(rows *r, int column, int scale) {
     if (scale > r->units[column].scale) r->units[column].scale = (unsigned char)scale;
 }
 
-void rows_take_doubles(rows *r, int column) {
-    r->can[column] &= ~(unsigned)(CAN_I64 | CAN_U64 | CAN_I128);
-}
-
 const char rows_as_doubles[] = "--dtype f64 reads all text as f64";
 
 int rows_refuse_scale(const char *name) {

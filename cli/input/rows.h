@@ -108,8 +108,6 @@ bool rows_is_wide(const rows *r, int column);
 /* Before the first chunk: raises the scale of a column of integers. */
 void rows_raise_scale(rows *r, int column, int scale);
 
-/* Takes a column of integers as doubles. The rows must be read again: rows_again. */
-void rows_take_doubles(rows *r, int column);
 
 /* Reports that 64 bits do not hold the numbers of several files with one scale. Returns an exit
  * code. */

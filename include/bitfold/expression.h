@@ -42,11 +42,12 @@
  * and so does an operation on a float.
  *
  * i128: an operation on a column of BF_I128 and other integers gives BF_I128, and with the option
- * `wide` so does every operation on integers. A result of more than 38 digits, which is one of 10^38
- * and beyond, or with more than BF_SCALE_MOST_I128 digits behind the point is an error; so is the
- * product in fma. Decimals come to one scale before they are added or compared, and must fit it.
- * BF_OVERFLOW_WRAP computes modulo 2^128. Beside i128 and decimals, and with `wide`, integers in the
- * text have up to 38 digits. The CPU computes: arrays in a GPU's memory are refused (BF_E_DEVICE).
+ * `wide` so does every operation on integers. A result of more than 38 digits, which is one of
+ * 10^38 and beyond, or with more than BF_SCALE_MOST_I128 digits behind the point is an error; so is
+ * the product in fma. Decimals come to one scale before they are added or compared, and must fit
+ * it. BF_OVERFLOW_WRAP computes modulo 2^128. Beside i128 and decimals, and with `wide`, integers
+ * in the text have up to 38 digits. The CPU computes: arrays in a GPU's memory are refused
+ * (BF_E_DEVICE).
  *
  * Strings are compared with strings, by their bytes: each is less than what it begins. There are no
  * other operations on them but isnull, and the result is none.
@@ -79,7 +80,7 @@ typedef struct bf_expression_options {
     const int *scales; /* of each column: an i64 or i128 stands for itself times 10^-scale, from
                           0 to BF_SCALE_MOST or BF_SCALE_MOST_I128; others have 0. NULL: there are
                           no decimals */
-    int rounded;       /* a result that has a scale is rounded once to f64; default: 0 */
+    int rounded;       /* a result that has a scale or is i128 is rounded once to f64; default: 0 */
     int wide;          /* integers are computed with 128 bits; default: 0, as their dtypes say */
 } bf_expression_options;
 

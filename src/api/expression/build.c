@@ -567,7 +567,9 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
     if (x.dtype == BF_NONE)
         return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is a string, not a number");
     if (x.decimal) bf_expression_to_units(&x);
-    if (b->rounded && x.scale > 0) {
+    if (is_constant(&x) && !b->wide && x.dtype == BF_I128)
+        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the result is beyond 64 bits");
+    if (b->rounded && (x.scale > 0 || x.dtype == BF_I128)) {
         bf_status status = bf_expression_unscale_value(b, &x);
         if (status != BF_OK) return status;
     }
@@ -575,8 +577,6 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
         bf_status status = convert_constant(b, &x, BF_I128);
         if (status != BF_OK) return status;
     }
-    if (is_constant(&x) && !b->wide && x.dtype == BF_I128)
-        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the result is beyond 64 bits");
     p->scale = x.scale;
     bool last = p->steps > 0 && is_register(&x) && p->step[p->steps - 1].out.number == x.at.number;
     if (!last) {
