@@ -298,6 +298,26 @@ static bool can_widen(const expressed *x) {
     return has_decimals(x) && !x->wide && x->options->input.dtype == BF_NONE;
 }
 
+static bool may_resettle(const expressed *x) {
+    bool may = false;
+    for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(&x->inputs[i]);
+    return may && !x->settled;
+}
+
+static int read_all(expressed *x) {
+    int code = EXIT_DONE;
+    x->settled = true;
+    for (int i = 0; i < x->file_count && code == EXIT_DONE; i++)
+        code = rows_read_all(&x->inputs[i]);
+    return code;
+}
+
+/* Columns may still turn out to be others, of which it holds. */
+static int settle_first(expressed *x) {
+    const int code = read_all(x);
+    return code == EXIT_DONE ? ROWS_RESETTLED : code;
+}
+
 int expressed_widen(expressed *x) {
     x->wide = true;
     forget_expression(x);
@@ -320,6 +340,7 @@ int expressed_parse(expressed *x) {
     const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
                                              x->operand_count, &how, &position, &x->expression);
     if (st == BF_E_OVERFLOW && can_widen(x)) return expressed_widen(x);
+    if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
     if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
     if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
     x->dtype = bf_expression_dtype(x->expression);
@@ -357,15 +378,8 @@ int expressed_next(expressed *x, int64_t most) {
 }
 
 int expressed_settle(expressed *x) {
-    bool may = false;
-    int code = EXIT_DONE;
-    for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(&x->inputs[i]);
-    if (!ranks_any(may)) return EXIT_DONE;
-    do {
-        code = expressed_next(x, expressed_step(x, STEP_ROWS));
-        if (code == ROWS_RESETTLED) expressed_again(x);
-    } while (code == ROWS_RESETTLED || (code == EXIT_DONE && x->n > 0));
-    code = ranks_agree(code);
+    if (!ranks_any(may_resettle(x))) return EXIT_DONE;
+    const int code = ranks_agree(read_all(x));
     if (code != EXIT_DONE) return code;
     for (int i = 0; i < x->file_count; i++) work_settle_input(&x->inputs[i]);
     expressed_again(x);
@@ -397,6 +411,7 @@ static int compute_failed(expressed *x, bf_status st) {
         const int code = source_check(&x->inputs[i].source);
         if (code != EXIT_DONE) return code;
     }
+    if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
     const char *message = bf_context_message(x->context);
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, x->context, x->inputs[0].source.name);

@@ -42,6 +42,7 @@ typedef struct expressed {
     int scale;                          /* and of those that are i64 or i128 */
     bool rounded;                       /* results that have a scale or are i128 become f64 */
     bool wide;                          /* 64 bits do not hold all of it: 128 do */
+    bool settled;                       /* all was read once: no dtype becomes another */
     bf_overflow_policy overflow;        /* of integers; the caller's to set */
     spool_limit limit;
     char *numbers, *strings, *keys; /* columns of a text, as the options have them */
@@ -76,7 +77,7 @@ int expressed_prepare(expressed *x);
 int expressed_settle(expressed *x);
 
 /* Parses the expression, unless it was parsed for these dtypes and scales; and again, where 64 bits
- * do not hold what is made of text, to go on with 128. */
+ * do not hold what is made of text, to go on with 128. ROWS_RESETTLED: as of expressed_next. */
 int expressed_parse(expressed *x);
 int expressed_widen(expressed *x);
 bool expressed_kinds_stay(const expressed *x);

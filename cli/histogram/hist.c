@@ -120,14 +120,8 @@ static int open_file(hist *h, rows *r, const char *name, bool again) {
 /* Reads numbers that are not doubles once beforehand, so that they have one dtype from the first to
  * the last, on all ranks. */
 static int settle_rows(const hist *h, rows *r) {
-    rows_chunk chunk = {.n = 1};
-    int code = EXIT_DONE;
     if (!ranks_any(is_exact(h, r) && rows_may_resettle(r))) return EXIT_DONE;
-    while (code == ROWS_RESETTLED || (code == EXIT_DONE && chunk.n > 0)) {
-        code = rows_next(r, 0, &chunk);
-        if (code == ROWS_RESETTLED) rows_again(r);
-    }
-    code = ranks_agree(code);
+    const int code = ranks_agree(rows_read_all(r));
     if (code != EXIT_DONE) return code;
     work_settle_input(r);
     rows_again(r);

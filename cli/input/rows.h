@@ -108,7 +108,6 @@ bool rows_is_wide(const rows *r, int column);
 /* Before the first chunk: raises the scale of a column of integers. */
 void rows_raise_scale(rows *r, int column, int scale);
 
-
 /* Reports that 64 bits do not hold the numbers of several files with one scale. Returns an exit
  * code. */
 int rows_refuse_scale(const char *name);
@@ -139,6 +138,9 @@ bool rows_may_resettle(const rows *r);
  * held while it may be i64 or u64, and the other way around. Valid until the next call, which may
  * drop them from memory. */
 int rows_next(rows *r, int64_t most, rows_chunk *chunk);
+
+/* Reads the rest, so that each settled column is what it will be; the rows must be read again. */
+int rows_read_all(rows *r);
 
 /* Begins again at the first row. What is a stream must have been kept. */
 void rows_again(rows *r);
