@@ -48,8 +48,7 @@ static bf_expression_options options_of(uint8_t byte) {
     const int how = byte / 12;
     return BF_EXPRESSION_OPTIONS(.overflow = (bf_overflow_policy)(byte / 4 % 3),
                                  .scales = how % 4 > 1 && byte % 4 == 3 ? scales : NULL,
-                                 .rounded = how % 4 == 3,
-                                 .wide = how / 4 % 2);
+                                 .rounded = how % 4 == 3, .wide = how / 4 % 2);
 }
 
 static bf_state *make_state(bf_context *context, const bf_expression *e) {
