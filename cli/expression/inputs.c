@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "expression/inputs.h"
 
+#include "reduce/reduce.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
 #include "work/ranks.h"
@@ -209,7 +210,7 @@ int expressed_open(expressed *x, const options *o, char **files, int count, bf_c
     }
     spool_limit_set(&x->limit, o->memory.pipes);
     x->rounded = !how->digits;
-    reading.digits = o->rules.overflow == BF_OVERFLOW_ERROR ? BF_SCALE_MOST : 0;
+    reading.digits = o->rules.overflow == BF_OVERFLOW_ERROR ? BF_SCALE_MOST_I128 : 0;
     reading.settled = true;
     reading.nulls = true;
     reading.keep = &x->limit;
@@ -292,27 +293,40 @@ bool expressed_kinds_stay(const expressed *x) {
     return stay;
 }
 
-/* Columns of decimals become doubles, if there are any: 64 bits do not hold what is made of them. A
- * rank alone does not decide that. */
-static bool take_doubles(expressed *x) {
-    bool some = false;
-    if (x->fixed || ranks_count() > 1) return false;
-    for (int k = 0; k < x->operand_count; k++) {
-        const expressed_operand *of = &x->operands[k];
-        if (scale_of(x, k) == 0) continue;
-        rows_take_doubles(&x->inputs[of->input], of->column);
-        some = true;
-    }
-    if (some)
-        inform(x->inputs[0].source.name,
-               "%.100s: 64 bits do not hold its decimals, so it is computed with doubles",
-               x->options->expression);
-    return some;
+/* Whether 128 bits may go on where 64 end. A dtype that was asked for decides instead. */
+static bool can_widen(const expressed *x) {
+    return has_decimals(x) && !x->wide && x->options->input.dtype == BF_NONE;
+}
+
+static bool may_resettle(const expressed *x) {
+    bool may = false;
+    for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(&x->inputs[i]);
+    return may && !x->settled;
+}
+
+static int read_all(expressed *x) {
+    int code = EXIT_DONE;
+    x->settled = true;
+    for (int i = 0; i < x->file_count && code == EXIT_DONE; i++)
+        code = rows_read_all(&x->inputs[i]);
+    return code;
+}
+
+/* Columns may still turn out to be others, of which it holds. */
+static int settle_first(expressed *x) {
+    const int code = read_all(x);
+    return code == EXIT_DONE ? ROWS_RESETTLED : code;
+}
+
+int expressed_widen(expressed *x) {
+    x->wide = true;
+    forget_expression(x);
+    return expressed_parse(x);
 }
 
 int expressed_parse(expressed *x) {
     const bf_expression_options how =
-        BF_EXPRESSION_OPTIONS(.overflow = x->overflow, .rounded = x->rounded,
+        BF_EXPRESSION_OPTIONS(.overflow = x->overflow, .rounded = x->rounded, .wide = x->wide,
                               .scales = has_decimals(x) ? x->scales : NULL);
     const char *all[EXPRESSED_COLUMNS];
     int position = -1;
@@ -325,7 +339,8 @@ int expressed_parse(expressed *x) {
     forget_expression(x);
     const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
                                              x->operand_count, &how, &position, &x->expression);
-    if (st == BF_E_OVERFLOW && has_decimals(x) && take_doubles(x)) return expressed_parse(x);
+    if (st == BF_E_OVERFLOW && can_widen(x)) return expressed_widen(x);
+    if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
     if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
     if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
     x->dtype = bf_expression_dtype(x->expression);
@@ -363,15 +378,8 @@ int expressed_next(expressed *x, int64_t most) {
 }
 
 int expressed_settle(expressed *x) {
-    bool may = false;
-    int code = EXIT_DONE;
-    for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(&x->inputs[i]);
-    if (!ranks_any(may)) return EXIT_DONE;
-    do {
-        code = expressed_next(x, expressed_step(x, STEP_ROWS));
-        if (code == ROWS_RESETTLED) expressed_again(x);
-    } while (code == ROWS_RESETTLED || (code == EXIT_DONE && x->n > 0));
-    code = ranks_agree(code);
+    if (!ranks_any(may_resettle(x))) return EXIT_DONE;
+    const int code = ranks_agree(read_all(x));
     if (code != EXIT_DONE) return code;
     for (int i = 0; i < x->file_count; i++) work_settle_input(&x->inputs[i]);
     expressed_again(x);
@@ -403,7 +411,7 @@ static int compute_failed(expressed *x, bf_status st) {
         const int code = source_check(&x->inputs[i].source);
         if (code != EXIT_DONE) return code;
     }
-    if (st == BF_E_OVERFLOW && has_decimals(x) && take_doubles(x)) return ROWS_RESETTLED;
+    if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
     const char *message = bf_context_message(x->context);
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, x->context, x->inputs[0].source.name);
@@ -415,12 +423,13 @@ static int compute_failed(expressed *x, bf_status st) {
 /* ---- results --------------------------------------------------------------------------------- */
 
 static bool make_room(expressed *x) {
-    if (x->n <= x->room) return true;
+    const int64_t bytes = x->n * (x->dtype == BF_I128 ? 16 : 8);
+    if (bytes <= x->room) return true;
     free(x->results);
     free(x->valid);
-    x->results = malloc((size_t)x->n * 8);
+    x->results = malloc((size_t)bytes);
     x->valid = malloc((size_t)x->n);
-    x->room = x->results && x->valid ? x->n : 0;
+    x->room = x->results && x->valid ? bytes : 0;
     return x->room > 0;
 }
 
@@ -480,6 +489,10 @@ static int compute_columns(expressed *x, const columns *c, expressed_results *to
     const bf_status st =
         plain ? bf_expression_eval(x->expression, c->arrays, &to->all)
               : bf_expression_eval_columns(x->expression, c->columns, &to->all, x->valid);
+    if (st == BF_E_OVERFLOW && can_widen(x)) {
+        const int code = expressed_widen(x);
+        return code == EXIT_DONE ? compute_columns(x, c, to) : code;
+    }
     if (st != BF_OK) return compute_failed(x, st);
     const uint8_t *null = plain ? NULL : memchr(x->valid, 0, (size_t)x->n);
     to->valid = null ? x->valid : NULL;
@@ -540,21 +553,27 @@ static bf_status absorb_results(bf_state *state, bf_reduction op, expressed_resu
 }
 
 /* Absorbs results that are computed beforehand. */
-static int absorb_computed(expressed *x, const columns *c, bf_state *state, bf_reduction op) {
+static int absorb_computed(expressed *x, const columns *c, bf_state **state, bf_reduction op) {
     expressed_results results;
+    bf_state_info info = {.size = sizeof info};
+    bf_status st = bf_state_describe(*state, &info);
     const int code = compute_columns(x, c, &results);
     if (code != EXIT_DONE) return code;
-    const bf_status st = absorb_results(state, op, results);
+    const bool becomes = results.all.dtype != info.dtype;
+    if (becomes && results.all.dtype != BF_I128) return ROWS_RESETTLED;
+    if (becomes) st = reduce_widen(x->context, state);
+    if (st == BF_OK) st = absorb_results(*state, op, results);
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->context, x->inputs[0].source.name);
 }
 
-/* What is refused is computed once more by itself: then the message names the row at hand. */
-int expressed_absorb(expressed *x, bf_state *state, bf_reduction op) {
+/* What is refused is computed once more by itself: then the message names the row at hand, or
+ * nothing is refused any more. */
+int expressed_absorb(expressed *x, bf_state **state, bf_reduction op) {
     columns *c = malloc(sizeof *c);
     if (!c) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
     look_at_columns(x, c);
     const bf_status st =
-        are_plain(x) ? bf_state_absorb_expression(state, x->expression, c->arrays) : BF_E_ARGUMENT;
+        are_plain(x) ? bf_state_absorb_expression(*state, x->expression, c->arrays) : BF_E_ARGUMENT;
     const bool again = st == BF_E_ARGUMENT || st == BF_E_OVERFLOW;
     const int code = again         ? absorb_computed(x, c, state, op)
                      : st != BF_OK ? compute_failed(x, st)

@@ -36,12 +36,13 @@ typedef struct expressed {
     expressed_operand operands[EXPRESSED_COLUMNS];
     int operand_count;
     bf_dtype dtypes[EXPRESSED_COLUMNS]; /* of the operands, which it was parsed for, */
-    int scales[EXPRESSED_COLUMNS];      /* and of those that are i64 */
+    int scales[EXPRESSED_COLUMNS];      /* and of those that are i64 or i128 */
     bf_expression *expression;          /* NULL: not parsed */
     bf_dtype dtype;                     /* of the results, */
-    int scale;                          /* and of those that are i64 */
-    bool rounded;                       /* results that have a scale become f64 */
-    bool fixed; /* the caller does not begin again where 64 bits hold no decimal; its to set */
+    int scale;                          /* and of those that are i64 or i128 */
+    bool rounded;                       /* results that have a scale or are i128 become f64 */
+    bool wide;                          /* 64 bits do not hold all of it: 128 do */
+    bool settled;                       /* all was read once: no dtype becomes another */
     bf_overflow_policy overflow;        /* of integers; the caller's to set */
     spool_limit limit;
     char *numbers, *strings, *keys; /* columns of a text, as the options have them */
@@ -49,7 +50,7 @@ typedef struct expressed {
     int64_t n, at; /* rows of the chunks, and before them */
     void *results; /* of the chunks */
     uint8_t *valid;
-    int64_t room; /* rows */
+    int64_t room; /* bytes of results; of `valid` fewer */
 } expressed;
 
 /* What the results of some rows are. */
@@ -75,8 +76,10 @@ int expressed_prepare(expressed *x);
  * Every rank calls it. */
 int expressed_settle(expressed *x);
 
-/* Parses the expression, unless it was parsed for these dtypes and scales. */
+/* Parses the expression, unless it was parsed for these dtypes and scales; and again, where 64 bits
+ * do not hold what is made of text, to go on with 128. ROWS_RESETTLED: as of expressed_next. */
 int expressed_parse(expressed *x);
+int expressed_widen(expressed *x);
 bool expressed_kinds_stay(const expressed *x);
 
 /* Begins again at the first row. */
@@ -90,15 +93,17 @@ int64_t expressed_step(const expressed *x, int64_t most);
 int expressed_next(expressed *x, int64_t most);
 
 /* Computes the results of the rows that were taken. If NULLs are an error by the options, there are
- * none. */
+ * none. Where 64 bits do not hold some, the results, and x->dtype, may be i128 from now on, or f64
+ * if they are rounded: those of the rows before are what they were. */
 int expressed_compute(expressed *x, expressed_results *results);
 
 /* Moves those that are not NULL to the front, and returns them. */
 bf_array expressed_present(expressed_results results);
 
-/* Absorbs them into a state, each at its index. Of a product, those behind a NULL follow those
- * before it. */
-int expressed_absorb(expressed *x, bf_state *state, bf_reduction op);
+/* Absorbs them into a state, each at its index, which becomes one of i128 if they are. Of a
+ * product, those behind a NULL follow those before it. ROWS_RESETTLED: the results have another
+ * dtype. */
+int expressed_absorb(expressed *x, bf_state **state, bf_reduction op);
 
 /* Bytes of all inputs; -1: not known. */
 int64_t expressed_bytes(const expressed *x);

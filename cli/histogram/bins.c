@@ -84,12 +84,12 @@ bool hist_bins_are_wide(const hist_bins *b) {
 }
 
 /* What is above the last edge, which the last bin holds, remains so. */
-int64_t hist_bins_whole(const hist_bins *b, int64_t units, int scale) {
+text_i128 hist_bins_whole(const hist_bins *b, text_i128 units, int scale) {
     const uint64_t last = b->integers[b->wanted.bins];
     const bool huge = b->wanted.integers_dtype == BF_U64 && last > INT64_MAX;
-    int64_t power = 1;
+    text_i128 power = 1;
     for (int i = 0; i < scale; i++) power *= 10;
-    const int64_t below = units / power - (units % power < 0);
+    const text_i128 below = units / power - (units % power < 0);
     return units % power == 0 || huge || below < (int64_t)last ? below : below + 1;
 }
 

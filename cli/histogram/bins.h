@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_HISTOGRAM_BINS_H
 
 #include "runtime/options.h"
+#include "text/number.h"
 
 typedef struct hist_bins {
     bf_histogram_options wanted; /* bins may be BF_BINS_AUTO */
@@ -20,7 +21,7 @@ bool hist_bins_are_wide(const hist_bins *b);
 
 /* The integer that lies between the same edges, all of them integers, as a number in units of
  * 10^-scale. */
-int64_t hist_bins_whole(const hist_bins *b, int64_t units, int scale);
+text_i128 hist_bins_whole(const hist_bins *b, text_i128 units, int scale);
 
 /* Whether the data must be looked at before they can be counted. */
 bool hist_bins_need_data(const hist_bins *b);

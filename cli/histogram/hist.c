@@ -51,7 +51,7 @@ typedef struct hist {
     int64_t bytes;  /* counted */
     int64_t seen;   /* rows, with those that are NULL; in the end of all ranks */
     rows weights;   /* if --weights is given */
-    int64_t *whole; /* room for decimals that became integers: of so many */
+    int64_t *whole; /* room for decimals that became integers, or integers doubles: of so many */
     int64_t room;
 } hist;
 
@@ -120,14 +120,8 @@ static int open_file(hist *h, rows *r, const char *name, bool again) {
 /* Reads numbers that are not doubles once beforehand, so that they have one dtype from the first to
  * the last, on all ranks. */
 static int settle_rows(const hist *h, rows *r) {
-    rows_chunk chunk = {.n = 1};
-    int code = EXIT_DONE;
     if (!ranks_any(is_exact(h, r) && rows_may_resettle(r))) return EXIT_DONE;
-    while (code == ROWS_RESETTLED || (code == EXIT_DONE && chunk.n > 0)) {
-        code = rows_next(r, 0, &chunk);
-        if (code == ROWS_RESETTLED) rows_again(r);
-    }
-    code = ranks_agree(code);
+    const int code = ranks_agree(rows_read_all(r));
     if (code != EXIT_DONE) return code;
     work_settle_input(r);
     rows_again(r);
@@ -145,17 +139,27 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
     return code;
 }
 
-/* Numbers of text are f64, as of files without an expression. */
+static bool is_integer(bf_dtype dtype) {
+    return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128;
+}
+
+/* Results of text are counted as f64, as files without an expression are. */
+static bf_dtype dtype_of(const hist *h) {
+    const expressed *x = &h->expressed;
+    bool text = false;
+    for (int i = 0; i < x->file_count; i++) text = text || x->inputs[i].source.text;
+    if (!text || !is_integer(x->dtype)) return x->dtype;
+    return !hist_bins_are_wide(&h->bins) ? BF_F64 : x->dtype == BF_I128 ? BF_I64 : x->dtype;
+}
+
 static int start_expression(hist *h) {
     expressed *x = &h->expressed;
-    for (int i = 0; i < x->file_count && !hist_bins_are_wide(&h->bins); i++)
-        rows_demand(&x->inputs[i], BF_F64);
     int code = share_rows(x->input, x->file_count, NULL);
     if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));
     if (code == EXIT_DONE) code = expressed_settle(x);
     if (code == EXIT_DONE) code = ranks_agree(expressed_parse(x));
     if (code != EXIT_DONE) return code;
-    h->dtype = x->dtype;
+    h->dtype = dtype_of(h);
     h->column = strdup(h->options->expression);
     return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
 }
@@ -163,12 +167,14 @@ static int start_expression(hist *h) {
 /* Opens the inputs of an expression, unless they are open. */
 static int open_expression(hist *h) {
     const options *o = h->options;
-    const rows_options how = {.threads = o->threads, .memory = o->memory.input / 2};
+    const bool exact = o->edges && hist_bins_are_wide(&h->bins);
+    const rows_options how = {.threads = o->threads,
+                              .digits = exact ? BF_SCALE_MOST_I128 : 0,
+                              .memory = o->memory.input / 2};
     expressed *x = &h->expressed;
     int code = EXIT_DONE;
     if (!x->expression) {
         code = expressed_open(x, o, o->files, o->file_count, h->context, &how);
-        x->fixed = true;
         if (code == EXIT_DONE) code = start_expression(h);
     }
     if (code == EXIT_DONE) progress_start(o->files[0], expressed_bytes(x));
@@ -200,14 +206,51 @@ typedef struct taken {
     bf_array results;
 } taken;
 
+static bool make_room(hist *h, int64_t n) {
+    if (n <= h->room) return true;
+    free(h->whole);
+    h->whole = malloc((size_t)n * sizeof *h->whole);
+    h->room = h->whole ? n : 0;
+    return h->whole != NULL;
+}
+
+static text_i128 integer_at(const bf_array *a, int64_t i) {
+    text_i128 x;
+    if (a->dtype == BF_I64) return ((const int64_t *)a->data)[i];
+    if (a->dtype == BF_U64) return ((const uint64_t *)a->data)[i];
+    memcpy(&x, (const char *)a->data + (size_t)i * sizeof x, sizeof x);
+    return x;
+}
+
+/* Integers become doubles, or if integers are counted, those that lie in the same bins: the edges
+ * are integers. */
+static int convert(hist *h, int scale, bf_array *elements) {
+    const int64_t n = elements->shape[0];
+    if (!make_room(h, n)) return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
+    for (int64_t i = 0; i < n; i++) {
+        const text_i128 x = integer_at(elements, i);
+        const double real = (double)x;
+        const text_i128 whole = h->dtype == BF_F64 ? 0 : hist_bins_whole(&h->bins, x, scale);
+        if (whole < INT64_MIN || whole > INT64_MAX)
+            return fail(EXIT_DATA, h->options->files[0],
+                        "64 bits do not hold a number beside edges that are integers");
+        h->whole[i] = (int64_t)whole;
+        if (h->dtype == BF_F64) memcpy(&h->whole[i], &real, sizeof real);
+    }
+    *elements = bf_array_of(h->dtype, h->whole, n);
+    return EXIT_DONE;
+}
+
 static int next_results(hist *h, taken *t) {
     expressed *x = &h->expressed;
     expressed_results results;
     int code = expressed_next(x, expressed_step(x, RESULTS));
     t->n = code == EXIT_DONE ? x->n : 0;
     if (t->n > 0) code = expressed_compute(x, &results);
-    if (code == EXIT_DONE && t->n > 0) t->results = expressed_present(results);
-    return code;
+    if (code != EXIT_DONE || t->n == 0) return code;
+    t->results = expressed_present(results);
+    const bool same = results.all.dtype == h->dtype && x->scale == 0;
+    return same ? EXIT_DONE : convert(h, x->scale, &t->results);
 }
 
 static int next_rows(hist *h, rows *r, taken *t) {
@@ -219,29 +262,15 @@ static int next_rows(hist *h, rows *r, taken *t) {
     return code;
 }
 
-/* Decimals become integers that lie in the same bins: the edges are integers. */
-static bool make_whole(hist *h, int scale, bf_array *elements) {
-    const int64_t n = elements->shape[0], *const from = elements->data;
-    if (n > h->room) {
-        free(h->whole);
-        h->whole = malloc((size_t)n * sizeof *h->whole);
-        h->room = h->whole ? n : 0;
-    }
-    for (int64_t i = 0; i < n && h->whole; i++)
-        h->whole[i] = hist_bins_whole(&h->bins, from[i], scale);
-    elements->data = h->whole;
-    return h->whole || n == 0;
-}
-
 /* The numbers of a chunk that are not NULL, here and beside them. */
 static int take_present(hist *h, rows *r, const rows_chunk *chunk, const rows_column *beside,
                         bf_array *elements) {
     rows_numbers present;
     const int scale = rows_scale(r, 0);
-    bool there = rows_present(r, chunk, 0, __builtin_ctz(r->can[0]), beside, &present);
+    if (!rows_present(r, chunk, 0, __builtin_ctz(r->can[0]), beside, &present))
+        return fail_status(BF_E_MEMORY, NULL, r->source.name);
     *elements = present.numbers;
-    if (there && scale > 0) there = make_whole(h, scale, elements);
-    return there ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
+    return scale > 0 ? convert(h, scale, elements) : EXIT_DONE;
 }
 
 static int take_elements(hist *h, rows *r, const taken *t, bf_array *elements) {

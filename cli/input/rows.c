@@ -765,6 +765,16 @@ int rows_refuse_result(const rows *r, const int64_t *places, const char *text, b
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+int rows_read_all(rows *r) {
+    rows_chunk rest = {.n = 1};
+    int code = EXIT_DONE;
+    while (code == ROWS_RESETTLED || (code == EXIT_DONE && rest.n > 0)) {
+        code = rows_next(r, 0, &rest);
+        if (code == ROWS_RESETTLED) rows_again(r);
+    }
+    return code;
+}
+
 int rows_load(rows *r, bf_array *all) {
     rows_chunk whole;
     int code;

@@ -146,6 +146,9 @@ bool rows_may_resettle(const rows *r);
  * drop them from memory. */
 int rows_next(rows *r, int64_t most, rows_chunk *chunk);
 
+/* Reads the rest, so that each settled column is what it will be; the rows must be read again. */
+int rows_read_all(rows *r);
+
 /* Begins again at the first row. What is a stream must have been kept. */
 void rows_again(rows *r);
 

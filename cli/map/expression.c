@@ -15,6 +15,8 @@ typedef struct mapped {
     expressed expressed;
     bf_context *context;
     map_output output;
+    bf_dtype dtype; /* of the output */
+    bool fixed;     /* it cannot begin again */
 } mapped;
 
 /* The shape of the results is that of the first input that has one. Results that are NULL may be
@@ -40,6 +42,15 @@ static npy_header header_of(const expressed *x) {
     return header;
 }
 
+/* 64 bits do not hold the results: they are f64 then. */
+static int change_dtype(const mapped *m) {
+    if (!m->fixed) return ROWS_RESETTLED;
+    fail(EXIT_DATA, m->output.name, "%s: 64 bits do not hold the results, which were written as %s",
+         m->expressed.options->expression, bf_dtype_name(m->dtype));
+    hint("%s", rows_as_doubles);
+    return EXIT_DATA;
+}
+
 static int write_results(mapped *m, int64_t *count) {
     expressed *x = &m->expressed;
     const int64_t most = expressed_step(x, BLOCK);
@@ -47,6 +58,7 @@ static int write_results(mapped *m, int64_t *count) {
     while ((code = expressed_next(x, most)) == EXIT_DONE && x->n > 0) {
         expressed_results results;
         code = expressed_compute(x, &results);
+        if (code == EXIT_DONE && x->dtype != m->dtype) code = change_dtype(m);
         if (code != EXIT_DONE) return code;
         const bf_array present = expressed_present(results);
         code = map_output_write(&m->output, present.data, present.shape[0]);
@@ -71,7 +83,8 @@ static int open_inputs(mapped *m, const options *o) {
 static int write_file(mapped *m, const options *o, int64_t *count) {
     const npy_header header = header_of(&m->expressed);
     *count = 0;
-    m->expressed.fixed = header.count >= 0 && strcmp(o->output, "-") == 0; /* it cannot go back */
+    m->dtype = header.dtype;
+    m->fixed = header.count >= 0 && strcmp(o->output, "-") == 0;
     const int code = map_output_open(&m->output, o->output, &header);
     if (code != EXIT_DONE) return code;
     progress_start(m->output.name, expressed_bytes(&m->expressed));
@@ -80,7 +93,7 @@ static int write_file(mapped *m, const options *o, int64_t *count) {
     return written;
 }
 
-/* The same, anew with doubles where 64 bits do not hold the decimals. */
+/* The same, anew with doubles where 64 bits do not hold the results. */
 static int write_again(mapped *m, const options *o, int64_t *count) {
     int code = write_file(m, o, count);
     while (code == ROWS_RESETTLED) {

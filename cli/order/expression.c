@@ -44,6 +44,7 @@ static int add_gaps(ordering *r, const uint8_t *valid) {
 static int add_results(ordering *r) {
     expressed_results results;
     int code = expressed_compute(&r->expressed, &results);
+    if (code == EXIT_DONE && results.all.dtype != r->results.of[0].dtype) return ROWS_RESETTLED;
     if (code == EXIT_DONE) code = add_gaps(r, results.valid);
     if (code != EXIT_DONE) return code;
     const bf_array present = expressed_present(results);
@@ -81,7 +82,7 @@ static int open_inputs(ordering *r) {
     const options *o = r->question->options;
     const order_kind kind = r->question->kind;
     const rows_options how = {.threads = o->threads,
-                              .digits = BF_SCALE_MOST,
+                              .digits = BF_SCALE_MOST_I128,
                               .ordered = kind == ORDER_ARGSORT || kind == ORDER_TOP,
                               .memory = o->memory.input};
     const int code =

@@ -24,7 +24,7 @@ static int absorb_all(reduction *r) {
     const int64_t most = expressed_step(x, INT64_MAX);
     int code = EXIT_DONE;
     while ((code = expressed_next(x, most)) == EXIT_DONE && x->n > 0) {
-        code = expressed_absorb(x, r->state, r->op);
+        code = expressed_absorb(x, &r->state, r->op);
         if (code != EXIT_DONE) return code;
         work_tick(&r->task->work);
     }
@@ -40,6 +40,24 @@ static int make_state(reduction *r, int64_t start) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, r->task->context, NULL);
 }
 
+/* An earlier run, or another rank, may have found that 64 bits do not hold the results. */
+static int match_state(reduction *r, bool wide) {
+    expressed *x = &r->expressed;
+    bf_state_info info = {.size = sizeof info};
+    bf_status st = bf_state_describe(r->state, &info);
+    int code = EXIT_DONE;
+    if (wide && !x->wide) code = expressed_widen(x);
+    if (code == EXIT_DONE && x->dtype == BF_I128 && info.dtype != BF_I128)
+        st = reduce_widen(r->task->context, &r->state);
+    return st == BF_OK ? code : fail_status(st, r->task->context, NULL);
+}
+
+static bool is_wide(const reduction *r) {
+    bf_state_info info = {.size = sizeof info};
+    bf_state_describe(r->state, &info);
+    return info.dtype == BF_I128;
+}
+
 static int walk_inputs(reduction *r, int64_t start) {
     work *w = &r->task->work;
     const work_thing thing = {.state = &r->state};
@@ -47,6 +65,7 @@ static int walk_inputs(reduction *r, int64_t start) {
     if (code == EXIT_DONE) code = expressed_parse(&r->expressed);
     if (code == EXIT_DONE) code = make_state(r, start);
     if (code == EXIT_DONE) code = work_hold(w, &thing, 1);
+    if (code == EXIT_DONE) code = match_state(r, is_wide(r) && r->expressed.dtype != BF_I128);
     return code == EXIT_DONE ? absorb_all(r) : code;
 }
 
@@ -69,6 +88,7 @@ static int reduce_inputs(reduction *r, int64_t start) {
         }
         code = work_end(w, code, false);
     }
+    if (code == EXIT_DONE) code = ranks_agree(match_state(r, ranks_any(is_wide(r))));
     return code == EXIT_DONE ? ranks_merge_states(r->task->context, &r->state, 1,
                                                   r->expressed.inputs[0].source.name)
                              : code;
@@ -79,7 +99,7 @@ static int find_value(reduction *r) {
     expressed *x = &r->expressed;
     rows_options how = task_rows(r->task, r->op);
     int64_t first;
-    how.digits = r->op != BF_PROD ? BF_SCALE_MOST : 0;
+    how.digits = r->op != BF_PROD ? BF_SCALE_MOST_I128 : 0;
     int code = expressed_open(x, o, o->files, o->file_count, r->task->context, &how);
     if (code == EXIT_DONE) code = share_rows(x->input, x->file_count, &first);
     if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));

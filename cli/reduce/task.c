@@ -30,17 +30,21 @@ bool task_joins(const bf_state *a, const bf_state *b) {
     return x.dtype == y.dtype || integers;
 }
 
-bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other) {
-    const bf_state_info info = info_of(*state), added = info_of(other);
-    const bool same = info.dtype == added.dtype && info.scale == added.scale;
+bf_status reduce_widen(bf_context *context, bf_state **state) {
+    const bf_state_info info = info_of(*state);
     bf_state *wide = NULL;
-    if (same || info.dtype == BF_I128) return BF_OK;
     bf_status st = bf_state_create(context, info.op, BF_I128, &wide);
     if (st == BF_OK) st = bf_state_merge(wide, *state);
     if (st == BF_OK && reduce_is_ordered(info.op)) st = bf_state_seek(wide, info.next);
     bf_state_destroy(st == BF_OK ? *state : wide);
     if (st == BF_OK) *state = wide;
     return st;
+}
+
+bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other) {
+    const bf_state_info info = info_of(*state), added = info_of(other);
+    const bool same = info.dtype == added.dtype && info.scale == added.scale;
+    return same || info.dtype == BF_I128 ? BF_OK : reduce_widen(context, state);
 }
 
 int task_open(task *t, const options *o, bool names) {

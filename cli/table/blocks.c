@@ -7,6 +7,7 @@
 #include "runtime/progress.h"
 #include "sheet/part.h"
 #include "table/pairs.h"
+#include "table/where.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ enum { PILES_LEAST = 8, BLOCK_LEAST = 1 << 14, PILED = 8, JOINED = 12, SORTED = 
 /* Piles of so few blocks are not parted again, and others so often, at most; keys of B that are
  * remembered. */
 enum { BLOCKS_FEW = 4, LEVELS = 8, SEEN = 1 << 12 };
+
+enum { ASKED = 1 << 12 /* pairs that the condition is asked of at a time */ };
 
 /* The first column of packed rows is the row's number. */
 enum { ROW_NUMBER, COLUMN };
@@ -59,6 +62,9 @@ typedef struct blocks {
     buffer met;        /* a byte for each row of its block: it has met one */
     records shown;
     part_text row;
+    join_where where;
+    int64_t asked[SIDES][ASKED]; /* pairs that wait for the condition, */
+    int64_t asked_count;         /* so many */
 } blocks;
 
 static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
@@ -365,11 +371,37 @@ static int show_pair(blocks *x, int64_t a, int64_t b) {
     return records_add(&x->shown, key, sizeof key, x->row.at, x->row.n);
 }
 
+static const rows_view *look_at(void *arg, int side, int column) {
+    const blocks *x = arg;
+    return &x->sides[side].loaded[column].view;
+}
+
+/* Shows the pairs that wait, if they meet the condition. */
+static int show_asked(blocks *x) {
+    where_side from = {.look = look_at, .arg = x};
+    int64_t *const of[SIDES] = {x->asked[SIDE_A], x->asked[SIDE_B]};
+    if (x->asked_count == 0) return EXIT_DONE;
+    for (int s = 0; s < SIDES; s++)
+        from.numbers[s] = (const int64_t *)(const void *)x->sides[s].numbers.at;
+    int code = join_where_keep(&x->where, &from, of, &x->asked_count);
+    for (int64_t i = 0; i < x->asked_count && code == EXIT_DONE; i++)
+        code = show_pair(x, of[SIDE_A][i], of[SIDE_B][i]);
+    x->asked_count = 0;
+    return code;
+}
+
+static int ask_pair(blocks *x, int64_t a, int64_t b) {
+    if (!x->options->where) return show_pair(x, a, b);
+    x->asked[SIDE_A][x->asked_count] = a;
+    x->asked[SIDE_B][x->asked_count++] = b;
+    return x->asked_count == ASKED ? show_asked(x) : EXIT_DONE;
+}
+
 /* ---- joining --------------------------------------------------------------------------------- */
 
 /* Shows a row of the side at hand, with one of the other; -1: with none. */
 static int show_row(blocks *x, int64_t row, int64_t other) {
-    return x->from == SIDE_A ? show_pair(x, row, other) : show_pair(x, other, row);
+    return x->from == SIDE_A ? ask_pair(x, row, other) : ask_pair(x, other, row);
 }
 
 /* Shows what goes with row i in the other side's block. */
@@ -405,6 +437,7 @@ static int join_blocks(blocks *x) {
     int code = join_numbers_make(&numbers, x->context, x->options->files[0], &columns, n);
     if (code == EXIT_DONE && !row_lists_make(&lists, &numbers)) code = no_memory();
     for (int64_t i = 0; i < n[0] && code == EXIT_DONE; i++) code = join_row(x, &numbers, &lists, i);
+    if (code == EXIT_DONE) code = show_asked(x); /* of these blocks */
     row_lists_close(&lists);
     join_numbers_close(&numbers);
     return code;
@@ -429,7 +462,7 @@ static int join_block(blocks *x, int level, int i) {
     if (x->how == HOW_INNER || x->how == HOW_SEMI) return code;
     for (int64_t k = 0; k < n && code == EXIT_DONE; k++)
         if (!met[k]) code = show_row(x, k, -1);
-    return code;
+    return code == EXIT_DONE ? show_asked(x) : code;
 }
 
 /* Joins the piles of a number, block by block. */
@@ -519,6 +552,7 @@ static void close_blocks(blocks *x) {
     for (int s = 0; s < SIDES; s++) close_side(&x->sides[s]);
     buffer_free(&x->met);
     records_close(&x->shown);
+    join_where_close(&x->where);
     free(x->row.at);
     free(x);
 }
@@ -532,6 +566,7 @@ int join_in_blocks(FILE *f, join_tables *tables, bf_context *context, double beg
     if (getrandom(&x->seed, sizeof x->seed, GRND_NONBLOCK) < 0) x->seed = (uintptr_t)x;
     records_open(&x->shown, share_of(x, SORTED), 0);
     int code = join_tables_read(tables, read_side, x);
+    if (code == EXIT_DONE) code = join_where_open(&x->where, tables, context);
     const int n = code == EXIT_DONE ? x->sides[SIDE_A].piles[0].count : 0;
     for (int i = 0; i < n && code == EXIT_DONE; i++) code = join_piles(x, 0, i, INFINITY);
     progress_stop();

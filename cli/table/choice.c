@@ -20,7 +20,10 @@ typedef struct chooser {
     join_choice *choice;
     const options *options;
     heading headings[SIDES];
-    char *text; /* a copy of an option's operand, in pieces */
+    char *text;         /* a copy of an option's operand, in pieces */
+    const char *option; /* --take or --where, whose columns are chosen: */
+    shown_column **shown;
+    int *count;
 } chooser;
 
 /* ---- items of the options -------------------------------------------------------------------- */
@@ -57,9 +60,11 @@ static choice_item next_taken(char **list) {
     return item;
 }
 
-static bool is_number(choice_item item) {
-    return !item.quoted && *item.text && item.text[strspn(item.text, "0123456789")] == '\0';
+static bool is_digits(const char *text) {
+    return *text && text[strspn(text, "0123456789")] == '\0';
 }
+
+static bool is_number(choice_item item) { return !item.quoted && is_digits(item.text); }
 
 /* If the item is a.NAME or b.NAME, takes the side off it. */
 static bool take_prefix(choice_item *item) {
@@ -82,8 +87,12 @@ static bool list_has_names(const char *list, const char *separators) {
     return false;
 }
 
-bool join_choice_has_names(const options *o) {
-    return list_has_names(o->on, ",=") || list_has_names(o->take, ",");
+bool join_choice_has_names(const options *o, const join_names *names) {
+    bool some = list_has_names(o->on, ",=") || list_has_names(o->take, ",");
+    const char *name = names->text;
+    for (int k = 0; k < names->count; k++, name += strlen(name) + 1)
+        some = some || !is_digits(begins_side(name) ? name + 2 : name);
+    return some;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -174,14 +183,18 @@ static int refuse_item(const chooser *c, choice_item item) {
     char told[SIDES][TOLD_ALL + TOLD + 8], shown[4 * TOLD];
     snprintf(shown, sizeof shown, "%.*s", TOLD, item.text);
     for (int s = 0; s < SIDES; s++) *tell_names(told[s], told[s], &c->headings[s]) = '\0';
-    fail(EXIT_DATA, NULL, "--take: no column is named '%s', in A or B", shown);
+    fail(EXIT_DATA, NULL, "%s: no column is named '%s', in A or B", c->option, shown);
     hint("the columns are, of A: %s; of B: %s", told[SIDE_A], told[SIDE_B]);
     return EXIT_DATA;
 }
 
-static int refuse_both(choice_item item) {
+static int refuse_both(const chooser *c, choice_item item) {
     const char *const mark = item.quoted ? "`" : "";
-    fail(EXIT_DATA, NULL, "--take: A and B have a column '%s'", item.text);
+    fail(EXIT_DATA, NULL, "%s: A and B have a column '%s'", c->option, item.text);
+    if (c->shown == &c->choice->conditions) {
+        hint("`a.%s` is that of A, `b.%s` that of B", item.text, item.text);
+        return EXIT_DATA;
+    }
     hint("a.%s%s%s is that of A, b.%s%s%s that of B", mark, item.text, mark, mark, item.text, mark);
     return EXIT_DATA;
 }
@@ -234,19 +247,18 @@ static int partner_of(const join_choice *choice, int side, int field) {
 static bool shows_b(const options *o) { return o->how <= HOW_OUTER; }
 
 static int add_shown(chooser *c, char *name, int side, int field, bool key) {
-    join_choice *choice = c->choice;
-    const int n = choice->count;
+    const int n = *c->count;
     if ((n & (n - 1)) == 0) { /* room for twice as many */
-        shown_column *more = realloc(choice->shown, (size_t)(n + (n == 0) + n) * sizeof *more);
-        if (more) choice->shown = more;
+        shown_column *more = realloc(*c->shown, (size_t)(n + (n == 0) + n) * sizeof *more);
+        if (more) *c->shown = more;
         if (!more) free(name);
         if (!more) return fail_status(BF_E_MEMORY, NULL, NULL);
     }
     if (!name) return fail_status(BF_E_MEMORY, NULL, NULL);
-    shown_column *s = &choice->shown[choice->count++];
+    shown_column *s = &(*c->shown)[(*c->count)++];
     *s = (shown_column){.name = name, .first = side};
     s->fields[side] = field;
-    s->fields[!side] = key && shows_b(c->options) ? partner_of(choice, side, field) : -1;
+    s->fields[!side] = key && shows_b(c->options) ? partner_of(c->choice, side, field) : -1;
     return EXIT_DONE;
 }
 
@@ -258,7 +270,7 @@ static int take_side(chooser *c, choice_item item) {
     int field;
     if (side == SIDE_B && !shows_b(c->options)) return refuse_side(item, c->options);
     const int found = find_fields(h, item, &field);
-    if (found != 1) return refuse_column(h, "--take", item, found);
+    if (found != 1) return refuse_column(h, c->option, item, found);
     return add_shown(c, name_of(h, field, prefix), side, field, false);
 }
 
@@ -272,9 +284,9 @@ static int take_either(chooser *c, choice_item item) {
     if (found[SIDE_A] + found[SIDE_B] == 0) return refuse_side(item, c->options);
     const int side = found[SIDE_A] > 0 ? SIDE_A : SIDE_B;
     const heading *h = &c->headings[side];
-    if (found[side] > 1) return refuse_column(h, "--take", item, found[side]);
+    if (found[side] > 1) return refuse_column(h, c->option, item, found[side]);
     const bool one_key = partner_of(c->choice, SIDE_A, fields[SIDE_A]) == fields[SIDE_B];
-    if (found[SIDE_A] > 0 && found[SIDE_B] > 0 && !one_key) return refuse_both(item);
+    if (found[SIDE_A] > 0 && found[SIDE_B] > 0 && !one_key) return refuse_both(c, item);
     return add_shown(c, name_of(h, fields[side], ""), side, fields[side], true);
 }
 
@@ -315,6 +327,45 @@ static int take_all(chooser *c) {
     return code;
 }
 
+/* ---- the condition --------------------------------------------------------------------------- */
+
+int join_names_find(join_names *n, const options *o, bf_context *context) {
+    int position = -1;
+    *n = (join_names){.text = NULL};
+    if (!o->where) return EXIT_DONE;
+    n->text = malloc(strlen(o->where) + 1);
+    if (!n->text) return fail_status(BF_E_MEMORY, NULL, NULL);
+    const bf_status st =
+        bf_expression_names(context, o->where, n->text, n->kinds, &n->count, &position);
+    return st == BF_OK ? EXIT_DONE : fail_text(st, context, NULL, "--where", o->where, position);
+}
+
+static bool is_heading(const chooser *c, const char *name) {
+    int field;
+    return is_digits(name) && (find_name(&c->headings[SIDE_A], name, &field) > 0 ||
+                               find_name(&c->headings[SIDE_B], name, &field) > 0);
+}
+
+/* Each name is that of a column as in --take, and stands for itself in the condition. */
+static int take_names(chooser *c, const join_names *names) {
+    join_choice *choice = c->choice;
+    char *name = names->text;
+    int code = EXIT_DONE;
+    c->option = "--where";
+    c->shown = &choice->conditions;
+    c->count = &choice->condition_count;
+    for (int k = 0; k < names->count && code == EXIT_DONE; k++, name += strlen(name) + 1) {
+        code =
+            take_either(c, (choice_item){.text = name, .quoted = is_heading(c, name), .side = -1});
+        if (code != EXIT_DONE) break;
+        free(choice->conditions[k].name);
+        choice->conditions[k].name = strdup(name);
+        choice->condition_kinds[k] = names->kinds[k];
+        if (!choice->conditions[k].name) code = fail_status(BF_E_MEMORY, NULL, NULL);
+    }
+    return code;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static int copy_text(chooser *c, const char *text) {
@@ -323,8 +374,13 @@ static int copy_text(chooser *c, const char *text) {
     return c->text ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
 }
 
-int join_choice_make(join_choice *choice, const rows sides[SIDES], const options *o) {
-    chooser c = {.choice = choice, .options = o};
+int join_choice_make(join_choice *choice, const rows sides[SIDES], const options *o,
+                     const join_names *names) {
+    chooser c = {.choice = choice,
+                 .options = o,
+                 .option = "--take",
+                 .shown = &choice->shown,
+                 .count = &choice->count};
     bool good = true;
     *choice = (join_choice){.keys = 0};
     for (int s = 0; s < SIDES; s++) good = open_heading(&c.headings[s], &sides[s]) && good;
@@ -332,6 +388,7 @@ int join_choice_make(join_choice *choice, const rows sides[SIDES], const options
     if (code == EXIT_DONE) code = take_keys(&c);
     if (code == EXIT_DONE && o->take) code = copy_text(&c, o->take);
     if (code == EXIT_DONE) code = o->take ? take_items(&c) : take_all(&c);
+    if (code == EXIT_DONE) code = take_names(&c, names);
     for (int s = 0; s < SIDES; s++) text_names_close(&c.headings[s].index);
     free(c.text);
     return code;
@@ -339,5 +396,7 @@ int join_choice_make(join_choice *choice, const rows sides[SIDES], const options
 
 void join_choice_close(join_choice *choice) {
     for (int i = 0; i < choice->count; i++) free(choice->shown[i].name);
+    for (int i = 0; i < choice->condition_count; i++) free(choice->conditions[i].name);
     free(choice->shown);
+    free(choice->conditions);
 }

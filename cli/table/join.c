@@ -24,7 +24,8 @@ static const usage join_usage = {
     "With --on, A and B are texts whose columns have names, and rows are joined that have the "
     "same\n"
     "keys: numbers, or words where either text has some. Each line has the columns of --take,\n"
-    "written as they are in the file. A key without a value has no partner.",
+    "written as they are in the file. A key without a value has no partner. --where leaves out\n"
+    "joined rows: its names mean what they mean in --take, `a.NAME` and `b.NAME` too.",
     TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED |
         TAKES_JOIN,
     "bitfold join x.npy x.npy\nbitfold join table.csv table.csv --on name --take name,b.height"};
@@ -310,8 +311,11 @@ static int put_runs(join *j, double seconds) {
 static int check_line(const options *o) {
     if (o->file_count != 2)
         return fail(EXIT_USAGE, NULL, "two files are needed, not %d", o->file_count);
-    if (!o->on && (o->take || o->how != HOW_INNER))
-        return fail(EXIT_USAGE, NULL, "--%s needs --on", o->take ? "take" : "how");
+    if (!o->on && (o->take || o->where || o->how != HOW_INNER))
+        return fail(EXIT_USAGE, NULL, "--%s needs --on",
+                    o->take    ? "take"
+                    : o->where ? "where"
+                               : "how");
     return EXIT_DONE;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/progress.h"
 #include "table/blocks.h"
 #include "table/showing.h"
+#include "table/where.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,11 @@ typedef struct keyed {
     join_tables tables;
     join_numbers numbers;
     join_pairs pairs;
+    join_where where;
+    rows_view views[SIDES]; /* of a column of the condition */
 } keyed;
+
+enum { KEPT = 1 << 16 /* pairs that the condition is asked of at a time */ };
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
@@ -39,10 +44,36 @@ static int join_rows(keyed *j) {
     return code == EXIT_DONE ? join_pairs_make(&j->pairs, &j->numbers, j->options.how) : code;
 }
 
+static const rows_view *look_at(void *arg, int side, int column) {
+    keyed *j = arg;
+    rows_look(&j->tables.sides[side], &j->tables.all[side], column, &j->views[side]);
+    return &j->views[side];
+}
+
+/* Leaves out the pairs that do not meet the condition. */
+static int filter_pairs(keyed *j) {
+    join_pairs *p = &j->pairs;
+    const where_side from = {.look = look_at, .arg = j};
+    int64_t kept = 0;
+    int code = join_where_open(&j->where, &j->tables, j->context);
+    for (int64_t at = 0, n; at < p->count && code == EXIT_DONE; at += KEPT) {
+        const int64_t some = p->count - at < KEPT ? p->count - at : KEPT;
+        int64_t *of[SIDES] = {p->of[SIDE_A] + at, p->of[SIDE_B] ? p->of[SIDE_B] + at : NULL};
+        n = some;
+        code = join_where_keep(&j->where, &from, of, &n);
+        for (int s = 0; s < SIDES && code == EXIT_DONE; s++)
+            if (of[s]) memmove(p->of[s] + kept, of[s], (size_t)n * sizeof *of[s]);
+        kept += n;
+    }
+    p->count = kept;
+    return code;
+}
+
 static int join_in_memory(keyed *j, double began) {
     const options *o = &j->options;
     int code = join_tables_load(&j->tables);
     if (code == EXIT_DONE) code = join_rows(j);
+    if (code == EXIT_DONE && o->where) code = filter_pairs(j);
     const sheet_subject subject = {"join", o->files[0], bf_context_device(j->context),
                                    progress_clock() - began};
     return code == EXIT_DONE ? join_show(j->output.stream, &j->tables, &j->pairs, &subject, o)
@@ -65,7 +96,7 @@ static int run_join(keyed *j) {
     int code = check_line(o);
     if (code == EXIT_DONE) code = context_open(&j->context, o);
     if (code == EXIT_DONE) code = output_open(&j->output, o, false);
-    if (code == EXIT_DONE) code = join_tables_open(&j->tables, o);
+    if (code == EXIT_DONE) code = join_tables_open(&j->tables, o, j->context);
     if (code == EXIT_DONE && o->memory.limit == 0) code = join_in_memory(j, began);
     if (code == EXIT_DONE && o->memory.limit > 0)
         code = join_in_blocks(j->output.stream, &j->tables, j->context, began);
@@ -82,6 +113,7 @@ int keyed_join(const options *o) {
     join_tables_close(&j->tables);
     join_numbers_close(&j->numbers);
     join_pairs_close(&j->pairs);
+    join_where_close(&j->where);
     bf_context_destroy(j->context);
     free(j);
     return code;

@@ -13,11 +13,22 @@ static int open_side(join_tables *t, int s) {
                               .settled = true,
                               .digits = BF_SCALE_MOST_I128,
                               .keep = &t->limit,
-                              .memory = o->memory.input / SIDES};
+                              .memory = o->memory.input / SIDES,
+                              .nulls = o->where != NULL};
     input in = o->input;
     in.text.all = in.text.table = true;
-    in.text.header = in.text.header || join_choice_has_names(o);
+    in.text.header = in.text.header || join_choice_has_names(o, &t->names);
+    in.text.judge_nulls = o->where != NULL;
     return rows_open(&t->sides[s], o->files[s], &in, &how);
+}
+
+/* What the condition needs of a column. A key may turn out to hold strings. */
+static unsigned char find_condition_kind(const join_tables *t, int k, bool key) {
+    switch (t->choice.condition_kinds[k]) {
+    case BF_NAME_STRING: return TEXT_STRINGS_TOO;
+    case BF_NAME_NUMBER: return key ? 0 : TEXT_NUMBERS;
+    default: return key ? 0 : TEXT_KEYS;
+    }
 }
 
 /* What the fields of a side hold; 0: nothing, for they are not wanted. */
@@ -30,6 +41,12 @@ static void find_kinds(const join_tables *t, int s, unsigned char *kinds) {
     }
     for (int k = 0; k < c->count; k++)
         if (c->shown[k].fields[s] >= 0) kinds[c->shown[k].fields[s]] |= TEXT_STRINGS_TOO;
+    for (int k = 0; k < c->condition_count; k++) {
+        const int field = c->conditions[k].fields[s];
+        bool key = false;
+        for (int i = 0; i < c->keys; i++) key = key || c->key_fields[s][i] == field;
+        if (field >= 0) kinds[field] |= find_condition_kind(t, k, key);
+    }
 }
 
 /* Of the columns of a side, keeps those that are compared or shown. */
@@ -159,14 +176,14 @@ static int check_keys(const join_tables *t, const char *option, const char *list
     return EXIT_DONE;
 }
 
-int join_tables_open(join_tables *t, const options *o) {
-    int code = EXIT_DONE;
+int join_tables_open(join_tables *t, const options *o, bf_context *context) {
     *t = (join_tables){.options = o};
     for (int s = 0; s < SIDES; s++) t->sides[s].source.fd = -1;
     spool_limit_set(&t->limit, o->memory.pipes);
+    int code = join_names_find(&t->names, o, context);
     for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = open_side(t, s);
     if (code == EXIT_DONE) keep_types(t);
-    if (code == EXIT_DONE) code = join_choice_make(&t->choice, t->sides, o);
+    if (code == EXIT_DONE) code = join_choice_make(&t->choice, t->sides, o, &t->names);
     if (code == EXIT_DONE) code = check_keys(t, "--text", o->input.text.text);
     if (code == EXIT_DONE) code = check_keys(t, "--number", o->input.text.number);
     for (int s = 0; s < SIDES && code == EXIT_DONE; s++) code = keep_side(t, s);
@@ -176,6 +193,7 @@ int join_tables_open(join_tables *t, const options *o) {
 void join_tables_close(join_tables *t) {
     for (int s = 0; s < SIDES; s++) rows_close(&t->sides[s]);
     join_choice_close(&t->choice);
+    free(t->names.text);
 }
 
 void join_tables_key(const join_tables *t, int side, int key, rows_view *view) {

@@ -8,6 +8,7 @@ typedef struct join_tables {
     const options *options;
     spool_limit limit;
     join_choice choice;
+    join_names names; /* of the condition */
     rows sides[SIDES];
     rows_chunk all[SIDES]; /* their rows */
 } join_tables;
@@ -15,7 +16,7 @@ typedef struct join_tables {
 /* Functions that return an exit code have reported the failure. */
 
 /* Opens both texts, and chooses their columns. Close them in either case. */
-int join_tables_open(join_tables *t, const options *o);
+int join_tables_open(join_tables *t, const options *o, bf_context *context);
 void join_tables_close(join_tables *t);
 
 /* Reads all rows of a side. ROWS_RESETTLED: it is to be called again. */

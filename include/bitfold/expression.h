@@ -12,7 +12,7 @@
  *
  *     a, `unit price`    a column. A name is of letters, digits, _ and bytes beyond ASCII, and does
  *                        not begin with a digit; any others stand between ` and `
- *     1, 0x1f, 2.5e-3    plain numbers: integers up to 64 bits, and floats (also 0x1.8p3)
+ *     1, 0x1f, 2.5e-3    plain numbers: integers up to 64 bits, or 38 digits, and floats (0x1.8p3)
  *     "Lagos", 'Lagos'   strings
  *     f(x, ...)          abs sqrt floor ceil isnan isnull of one, min max of two, fma of three
  *     x**3               a whole power from 0 to 64, as products from the left
@@ -38,8 +38,16 @@
  * the text those of at most 15 digits, such as 0.1, where they meet integers. + - * % min max abs
  * fma, whole powers, ?: and comparisons of these are exact: 0.1 + 0.2 == 0.3. A result that 64 bits
  * do not hold is an error, as of integers, and one with more than BF_SCALE_MOST digits behind the
- * point, too. / and other functions take each value rounded once to f64, and so does an operation
- * on a float or a u64.
+ * point, too. i64 with u64 gives i128. / and other functions take each value rounded once to f64,
+ * and so does an operation on a float.
+ *
+ * i128: an operation on a column of BF_I128 and other integers gives BF_I128, and with the option
+ * `wide` so does every operation on integers. A result of more than 38 digits, which is one of
+ * 10^38 and beyond, or with more than BF_SCALE_MOST_I128 digits behind the point is an error; so is
+ * the product in fma. Decimals come to one scale before they are added or compared, and must fit
+ * it. BF_OVERFLOW_WRAP computes modulo 2^128. Beside i128 and decimals, and with `wide`, integers
+ * in the text have up to 38 digits. The CPU computes: arrays in a GPU's memory are refused
+ * (BF_E_DEVICE).
  *
  * Strings are compared with strings, by their bytes: each is less than what it begins. There are no
  * other operations on them but isnull, and the result is none.
@@ -69,9 +77,11 @@ typedef struct bf_expression bf_expression;
 typedef struct bf_expression_options {
     size_t size;                 /* sizeof(bf_expression_options): see bitfold.h */
     bf_overflow_policy overflow; /* integer results that do not fit; default: error */
-    const int *scales; /* of each column: an i64 stands for itself times 10^-scale, from 0 to
-                          BF_SCALE_MOST; others have 0. NULL: there are no decimals */
-    int rounded;       /* a result that has a scale is rounded once to f64; default: 0 */
+    const int *scales; /* of each column: an i64 or i128 stands for itself times 10^-scale, from
+                          0 to BF_SCALE_MOST or BF_SCALE_MOST_I128; others have 0. NULL: there are
+                          no decimals */
+    int rounded;       /* a result that has a scale or is i128 is rounded once to f64; default: 0 */
+    int wide;          /* integers are computed with 128 bits; default: 0, as their dtypes say */
 } bf_expression_options;
 
 /* BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_WRAP). */

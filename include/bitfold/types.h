@@ -75,8 +75,9 @@ typedef enum bf_dtype {
                     16 bytes, which need not be aligned. bf_reduce, bf_dot, their _shards,
                     bf_describe and states take it, for all but prod, and compute on the CPU.
                     Their results are BF_I192. The calls of order.h take it, too; groups, joins,
-                    dictionaries and runs take it as keys, groups as values. Every other call
-                    returns BF_E_DTYPE */
+                    dictionaries and runs take it as keys, groups as values; expressions take and
+                    give it, on the CPU; Arrow's calls convert it. Every other call returns
+                    BF_E_DTYPE */
 } bf_dtype;
 
 /* X(identifier, number, name) */

@@ -37,9 +37,10 @@ typedef struct bf_expression_step {
     int op; /* bf_map_op or bf_expression_op */
     int arity;
     bool refuse_zero; /* of integers: a divisor of 0 is an error */
-    bool beyond;      /* that error stands for a number of the text beyond 64 bits */
+    bool beyond;      /* that error stands for a number of the text that is too long */
     bf_dtype work;    /* inputs are cast to this, and op computes in it; SELECT's first is a bool.
-                         BF_NONE: it compares strings */
+                         BF_NONE: it compares strings. BF_I128: all inputs are integers, and op is
+                         none of FMA, DIV and SQRT */
     bf_dtype to;      /* of the output */
     bf_dtype from[3];
     bf_expression_operand in[3], out;
@@ -49,7 +50,7 @@ typedef struct bf_expression_step {
 
 typedef struct bf_expression_constant {
     bf_dtype dtype;
-    uint64_t bits;
+    uint64_t bits, high; /* high: of BF_I128 */
 } bf_expression_constant;
 
 typedef struct bf_expression_string {
@@ -60,6 +61,7 @@ typedef struct bf_expression_program {
     bf_dtype dtype; /* of the result */
     int scale;      /* of the result: integers in units of 10^-scale */
     bf_overflow_policy overflow;
+    bool wide; /* some step computes with integers of 128 bits: on the CPU */
     int columns, constants, strings, registers, steps;
     bf_dtype column[BF_EXPRESSION_COLUMNS]; /* BF_NONE: of strings */
     bf_expression_constant constant[BF_EXPRESSION_CONSTANTS];
@@ -108,12 +110,16 @@ static inline bf_status bf_expression_fail(bf_context *context, const bf_express
                        (long long)index);
     if (step->beyond)
         return bf_fail(context, BF_E_OVERFLOW,
-                       "character %d: the number is beyond 64 bits at index %lld",
-                       step->position + 1, (long long)index);
+                       "character %d: the number is beyond %s at index %lld", step->position + 1,
+                       step->work == BF_I128 ? "38 digits" : "64 bits", (long long)index);
     if (step->refuse_zero)
         return bf_fail(context, BF_E_ARGUMENT,
                        "character %d: integer division by zero at index %lld", step->position + 1,
                        (long long)index);
+    if (step->to == BF_I128)
+        return bf_fail(context, BF_E_OVERFLOW,
+                       "character %d: the result at index %lld is beyond 38 digits",
+                       step->position + 1, (long long)index);
     return bf_fail(context, BF_E_OVERFLOW, "character %d: the result at index %lld does not fit %s",
                    step->position + 1, (long long)index, bf_dtype_name(step->to));
 }

@@ -2,8 +2,8 @@
  * same bits by the rules and by loops, at once and in a state; and of columns with strings and
  * NULLs by loops and one row at a time. Its names can be listed, and are enough to parse it.
  *
- * The first byte chooses the dtypes of the columns, the overflow policy and scales, the rest is the
- * text.
+ * The first byte chooses the dtypes of the columns, the overflow policy, scales and 128 bits, the
+ * rest is the text.
  */
 #include <bitfold.h>
 #include <stdbool.h>
@@ -48,7 +48,7 @@ static bf_expression_options options_of(uint8_t byte) {
     const int how = byte / 12;
     return BF_EXPRESSION_OPTIONS(.overflow = (bf_overflow_policy)(byte / 4 % 3),
                                  .scales = how % 4 > 1 && byte % 4 == 3 ? scales : NULL,
-                                 .rounded = how % 4 == 3);
+                                 .rounded = how % 4 == 3, .wide = how / 4 % 2);
 }
 
 static bf_state *make_state(bf_context *context, const bf_expression *e) {
@@ -214,7 +214,7 @@ static void check_columns(bf_context *context, const char *text) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static bf_context *contexts[2];
-    static uint64_t results[2][N];
+    static uint64_t results[2][2 * N];
     bf_dtype dtype[2] = {BF_NONE, BF_NONE};
     bf_status status[2];
     if (size == 0) return 0;

@@ -336,6 +336,10 @@ static void check_program(const std::string &text) {
     if (bf_expression_parse(context, text.c_str(), names, dtypes, COLUMNS, &options, NULL, &e) !=
         BF_OK)
         return;
+    if (e->program->wide) { /* the CPU's alone */
+        bf_expression_destroy(e);
+        return;
+    }
     fill_columns(dtypes);
     const int step = below(4) == 0 ? 2 : 1;
     const bool nulls = below(2) == 0;

@@ -28,17 +28,19 @@ static void evaluate(bf_context *context, const char *text, const int *given, in
     const void *const data[] = {a_units, b_units, n_whole, u_whole, f_number};
     bf_array arrays[COLUMNS];
     const bf_array *columns[COLUMNS];
-    uint64_t room = 0;
+    int64_t room[2] = {0};
     for (int i = 0; i < COLUMNS; i++) {
         arrays[i] = bf_array_of(dtypes[i], data[i], 1);
         columns[i] = &arrays[i];
     }
     bf_expression *e = parse(context, text, given, rounded);
-    const bf_array out = bf_array_of(bf_expression_dtype(e), &room, 1);
+    const bf_array out = bf_array_of(bf_expression_dtype(e), room, 1);
     if (bf_expression_eval(e, columns, &out) != BF_OK)
         fail_msg("%s: %s", text, bf_context_message(context));
-    bf_value value = {.dtype = out.dtype, .scale = bf_expression_scale(e)};
-    memcpy(&value.as, &room, sizeof room);
+    const bool wide = out.dtype == BF_I128;
+    bf_value value = {.dtype = wide ? BF_I192 : out.dtype, .scale = bf_expression_scale(e)};
+    memcpy(&value.as, room, sizeof room);
+    if (wide) value.as.i192[2] = room[1] < 0 ? ~UINT64_C(0) : 0;
     bf_value_format(&value, found);
     bf_expression_destroy(e);
 }
@@ -109,6 +111,10 @@ static const char *const exact[][2] = {
     {"isnan(a)", "0"},
     {"!a", "0"},
     {"a && b", "1"},
+    {"a + u", "18446744073709551616.05"}, /* i128 */
+    {"u * 0.5", "9223372036854775807.5"},
+    {"u > n", "1"},
+    {"u - n == 18446744073709551611", "1"},
 };
 
 static const char *const rounded_once[][2] = {
@@ -120,13 +126,11 @@ static const char *const rounded_once[][2] = {
     {"a + f", "1.55"},
     {"a * f", "0.525"},
     {"f * 0.1", "0.05"},
-    {"a + u", "1.8446744073709552e+19"},
-    {"u * 0.5", "9.223372036854776e+18"},
     {"a == f", "0"},
     {"a * (1 / 3)", "0.35"},
     {"n * 0.1234567890123456", "0.4938271560493824"}, /* 16 digits: a double */
-    {"n * 1e-19", "4e-19"},
-    {"n * 1e19", "4e+19"},
+    {"n * 1e-39", "4e-39"},
+    {"n * 1e39", "4e+39"},
     {"n * 0x1p-1", "2"},
 };
 
@@ -255,6 +259,10 @@ static void what_does_not_fit_is_refused(void **unused) {
                   "character 6: the result has 20 digits behind the point, more than 18");
     check_refused(context, "a + 1e17", BF_E_OVERFLOW,
                   "character 3: a number does not fit i64 with 2 digits behind the point");
+    check_refused(context, "n * 1e-19", BF_E_OVERFLOW,
+                  "character 3: the result has 19 digits behind the point, more than 18");
+    check_refused(context, "n * 1e19", BF_E_OVERFLOW,
+                  "character 3: the number 10000000000000000000 does not fit i64");
     check_failure(context, "n + b", "character 3: the result at index 1 does not fit i64");
     check_failure(context, "n < b", "character 3: the result at index 1 does not fit i64");
     check_failure(context, "n > 9 ? n : b", "character 7: the result at index 1 does not fit i64");

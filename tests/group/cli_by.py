@@ -421,6 +421,35 @@ class By(CommandTest):
         ]:
             self.check(data, arguments, lines.encode(), arguments)
 
+    def test_expressions_of_decimals_are_exact(self):
+        r = random.Random(7)
+        rows = [(r.choice("xyz"), r.randint(-10**6, 10**6), r.randint(-999, 999)) for _ in range(3000)]
+        rows += [("x", 30, 1), ("y", 10**9 + 1, 40)] # one is 0.3, some products are beyond 64 bits
+        text = "k,a,b,c\n" + "".join("%s,%s,%s,%d\n" % (k, decimal.Decimal(a) / 100, decimal.Decimal(b) / 10, r.randint(1, 9)) for k, a, b in rows)
+        text_of_table = text.encode()
+        path = self.write("u.csv", text_of_table)
+        values = [(k, Fraction(a, 100), Fraction(b, 10)) for k, a, b in rows]
+        def show(x):
+            shown = format(decimal.Context(prec=80).divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator)), "f")
+            return shown.rstrip("0").rstrip(".") if "." in shown else shown
+        def lines(of, meets, result):
+            found = {}
+            for k, a, b in values:
+                if meets(a, b):
+                    found.setdefault(k, []).append(of(a, b))
+            return "".join("%s\t%s\n" % (k, show(Fraction(result(x)))) for k, x in sorted(found.items())).encode()
+        for of, text, meets, where in [
+            (lambda a, b: a + b, "a+b", lambda a, b: True, None),
+            (lambda a, b: a * b, "a*b", lambda a, b: abs(a) < 1000, "abs(a) < 1e3"),
+            (lambda a, b: a - 3 * b, "a - 3*b", lambda a, b: a == Fraction(3, 10), "a == 0.3"),
+            (lambda a, b: a % 7, "a % 7", lambda a, b: a * a * a * b < 10, "a*a*a*b < 10"),
+            (lambda a, b: int(a * a * a > b), "max(a*a*a > b, 0)", lambda a, b: True, None),
+        ]:
+            for aggregate, result in ("--sum", sum), ("--max", max):
+                self.check(text_of_table, ["group", "--by", "k", aggregate, text, *(["--where", where] if where else [])],
+                           lines(of, meets, result), text)
+        self.refused(3, "64 bits do not hold the result", "group", "--by", "k", "--sum", "a*a*a", path)
+
     def test_what_an_expression_refuses_has_its_line(self):
         rows = ["%d,%d" % (i % 3, i != 150_000) for i in range(200_000)] + ["3,%d" % 2**62]
         path = self.write("t.csv", ("k,v\n" + "\n".join(rows) + "\n").encode())
@@ -428,7 +457,7 @@ class By(CommandTest):
             (150_002, "7%v: character 2: integer division by zero", ["--sum", "7%v"]),
             (150_002, "k < 3 && 7%v == 0: character 11: integer division by zero",
              ["--count", "--where", "k < 3 && 7%v == 0"]),
-            (200_002, "v*4: character 2: the result does not fit i64", ["--sum", "v*4", "--where", "k == 3"]),
+            (200_002, "v*4: 64 bits do not hold the result", ["--sum", "v*4", "--where", "k == 3"]),
         ]:
             for j in (1, 2, 8):
                 self.refused(3, "t.csv:%d: %s" % (line, what), "group", "-j", j, "--by", "k", *arguments, path)

@@ -129,10 +129,10 @@ static bool take_key(const packed_rows *r, int i, table_column *c) {
 static bool take_value(const packed_rows *r, int column, table_value *v) {
     const bf_dtype dtype = v->array.dtype;
     uint8_t *known = buffer_take(&v->bytes, (size_t)r->n);
-    if (!known || !packed_numbers(r, column, &v->results)) return false;
+    if (!known || !packed_numbers(r, column, &v->numbers)) return false;
     for (int64_t i = 0; i < r->n; i++) known[i] = !packed_is_null(r, column, i);
     v->valid = memchr(known, 0, (size_t)r->n) ? known : NULL;
-    v->array = bf_array_of(dtype, v->results.at, r->n);
+    v->array = bf_array_of(dtype, v->numbers.at, r->n);
     return true;
 }
 

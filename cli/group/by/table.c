@@ -67,61 +67,64 @@ void table_close(table *t) {
         free(c->offsets.at);
         free(c->bytes.at);
         free(c->valid.at);
-        free(c->reals.at);
     }
     free(t->columns);
     for (int i = 0; i < OPTIONS_AGGREGATES; i++) {
-        bf_expression_destroy(t->values[i].expression);
-        free(t->values[i].results.at);
+        formula_close(&t->values[i].formula);
+        free(t->values[i].numbers.at);
         free(t->values[i].bytes.at);
     }
-    bf_expression_destroy(t->where);
-    free(t->conditions.at);
-    free(t->known.at);
+    formula_close(&t->where);
     free(t->places.at);
     rows_close(&t->input);
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-/* Whether expressions take a column as doubles. */
-static bool is_real(const table_column *c) { return c->scale > 0 || c->dtype == BF_I128; }
+static bool may_resettle(const table *t) { return !t->settled && rows_may_resettle(&t->input); }
 
-static int parse(table *t, const char *option, const char *text, bf_expression **expression) {
-    const int n = t->input.columns;
-    const char **names = malloc((size_t)n * sizeof *names);
-    bf_dtype *dtypes = malloc((size_t)n * sizeof *dtypes);
-    int position = -1;
-    bf_status st = names && dtypes ? BF_OK : BF_E_MEMORY;
-    for (int k = 0; k < n && st == BF_OK; k++) {
-        names[k] = t->columns[k].name;
-        dtypes[k] = is_real(&t->columns[k]) ? BF_F64 : t->columns[k].dtype;
+/* Columns may still turn out to be others, of which an expression holds. */
+static int settle_first(table *t) {
+    t->settled = true;
+    const int code = rows_read_all(&t->input);
+    return code == EXIT_DONE ? ROWS_RESETTLED : code;
+}
+
+static int parse(table *t, formula *x, const char *option, const char *text) {
+    int code = EXIT_DONE;
+    x->context = t->context;
+    x->options = t->asked->options;
+    x->file = t->input.source.name;
+    x->option = option;
+    x->text = text;
+    if (!x->names) code = formula_open(x, t->input.columns);
+    for (int k = 0; k < t->input.columns && code == EXIT_DONE; k++) {
+        x->names[k] = t->columns[k].name;
+        x->dtypes[k] = t->columns[k].dtype;
+        x->scales[k] = t->columns[k].scale;
     }
-    bf_expression_destroy(*expression);
-    *expression = NULL;
-    if (st == BF_OK)
-        st = bf_expression_parse(t->context, text, names, dtypes, n, NULL, &position, expression);
-    free(names);
-    free(dtypes);
-    return st == BF_OK ? EXIT_DONE
-                       : fail_text(st, t->context, t->input.source.name, option, text, position);
+    x->patient = may_resettle(t);
+    if (code == EXIT_DONE) code = formula_parse(x);
+    return code == ROWS_RESETTLED ? settle_first(t) : code;
+}
+
+/* Keeps the option that asks for value i. */
+static const char *option_of(table *t, int i) {
+    const asked *a = t->asked;
+    char *const option = t->values[i].option;
+    int r = 0;
+    while (a->result[r].value != i) r++;
+    snprintf(option, sizeof t->values[i].option, "--%s", a->result[r].aggregate->option);
+    return option;
 }
 
 static int parse_value(table *t, int i) {
-    const asked *a = t->asked;
-    char option[32];
-    int r = 0;
-    while (a->result[r].value != i) r++;
-    snprintf(option, sizeof option, "--%s", a->result[r].aggregate->option);
-    return parse(t, option, a->value[i].text, &t->values[i].expression);
-}
-
-static int check_condition(const table *t) {
-    if (bf_expression_dtype(t->where) == BF_BOOL) return EXIT_DONE;
-    fail(EXIT_USAGE, NULL, "--where: '%s' is no condition: its values are %s",
-         t->asked->options->where, bf_dtype_name(bf_expression_dtype(t->where)));
-    hint("compare them, as in 'price > 10'");
-    return EXIT_USAGE;
+    table_value *v = &t->values[i];
+    const int code = parse(t, &v->formula, option_of(t, i), t->asked->value[i].text);
+    if (code != EXIT_DONE) return code;
+    v->array.dtype = bf_expression_dtype(v->formula.parsed);
+    v->scale = bf_expression_scale(v->formula.parsed);
+    return EXIT_DONE;
 }
 
 /* Whether keys or values need a column. */
@@ -131,7 +134,7 @@ static bool passes(const table *t, int column) {
     for (int i = 0; i < a->keys; i++) does |= t->key_columns[i] == column;
     for (int i = 0; i < a->values; i++) {
         const table_value *v = &t->values[i];
-        does |= v->column == column || (v->column < 0 && bf_expression_uses(v->expression, column));
+        does |= v->column == column || (v->column < 0 && formula_uses(&v->formula, column));
     }
     return does;
 }
@@ -144,73 +147,39 @@ int table_begin(table *t) {
         t->columns[k].scale = rows_scale(&t->input, k);
     }
     if (a->options->where) {
-        code = parse(t, "--where", a->options->where, &t->where);
-        if (code == EXIT_DONE) code = check_condition(t);
+        code = parse(t, &t->where, "--where", a->options->where);
+        if (code == EXIT_DONE) code = formula_check_condition(&t->where);
     }
     for (int i = 0; i < a->values && code == EXIT_DONE; i++) {
         table_value *v = &t->values[i];
-        if (v->column < 0) code = parse_value(t, i);
-        v->array.dtype =
-            v->column < 0 ? bf_expression_dtype(v->expression) : t->columns[v->column].dtype;
-        v->scale = v->column < 0 ? 0 : t->columns[v->column].scale;
+        if (v->column < 0) {
+            code = parse_value(t, i);
+        } else {
+            v->array.dtype = t->columns[v->column].dtype;
+            v->scale = t->columns[v->column].scale;
+        }
     }
     for (int k = 0; k < t->input.columns && code == EXIT_DONE; k++)
         t->columns[k].passes = passes(t, k);
     return code;
 }
 
-/* A column of numbers, each rounded once to a double. */
-typedef struct real_column {
-    bf_array numbers;
-    bf_column column;
-} real_column;
-
-static bool make_reals(table_column *c, int64_t n, real_column *real) {
-    double *to = buffer_take(&c->reals, (size_t)n * sizeof *to);
-    const int64_t exact = (int64_t)1 << 53;
-    double power = 1; /* exact up to 10^22, so that one division rounds as it should */
-    for (int i = 0; i < c->scale; i++) power *= 10;
-    for (int64_t i = 0; to && i < n; i++) {
-        const bf_value v = output_element(c->dtype, c->scale, c->view.numbers.data, i);
-        const bool fits = c->dtype == BF_I64 && v.as.i64 >= -exact && v.as.i64 <= exact;
-        to[i] = fits && c->scale <= 22 ? (double)v.as.i64 / power : bf_value_f64(&v);
-    }
-    real->numbers = bf_array_of(BF_F64, to, n);
-    real->column = c->view.column;
-    real->column.numbers = &real->numbers;
-    return to != NULL;
-}
-
-/* Computes an expression of the rows. Where *valid is 0, a result is NULL; *valid becomes NULL if
- * none is. */
-static int evaluate(table *t, const char *text, bf_expression *expression, buffer *results,
-                    buffer *bytes, bf_array *out, const uint8_t **valid) {
-    const int columns = t->input.columns;
-    const bf_column **list = malloc((size_t)columns * sizeof *list);
-    real_column *reals = malloc((size_t)columns * sizeof *reals);
-    const bf_dtype dtype = bf_expression_dtype(expression);
-    void *to = buffer_take(results, (size_t)t->n * bf_dtype_size(dtype));
-    uint8_t *there = buffer_take(bytes, (size_t)t->n);
-    bool good = list && reals && to && there;
-    for (int k = 0; k < columns && good; k++) {
-        table_column *c = &t->columns[k];
-        const bool used = bf_expression_uses(expression, k), real = used && is_real(c);
-        list[k] = real ? &reals[k].column : used ? &c->view.column : NULL;
-        good = !real || make_reals(c, t->n, &reals[k]);
-    }
-    *out = bf_array_of(dtype, to, t->n);
-    const bf_status st =
-        good ? bf_expression_eval_columns(expression, list, out, there) : BF_E_MEMORY;
+/* Computes an expression of the rows. */
+static int evaluate(table *t, formula *x, bf_array *out, const uint8_t **valid) {
+    const bf_column **list = malloc((size_t)t->input.columns * sizeof *list);
+    bf_status st = BF_OK;
+    if (!list) return no_memory(t);
+    for (int k = 0; k < t->input.columns; k++)
+        list[k] = formula_uses(x, k) ? &t->columns[k].view.column : NULL;
+    int code = formula_compute(x, list, t->n, out, valid, &st);
     free(list);
-    free(reals);
-    if (!good) return no_memory(t);
-    *valid = st == BF_OK && memchr(there, 0, (size_t)t->n) ? there : NULL;
-    if (st == BF_OK) return EXIT_DONE;
-    const int code = source_check(&t->input.source);
+    if (code == ROWS_RESETTLED || (st == BF_E_OVERFLOW && may_resettle(t))) return settle_first(t);
+    if (code != EXIT_DONE || st == BF_OK) return code;
+    code = source_check(&t->input.source);
     if (code != EXIT_DONE) return code;
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, t->context, t->input.source.name);
-    return rows_refuse_result(&t->input, t->picked, text, st, bf_context_message(t->context));
+    return rows_refuse_result(&t->input, t->picked, x->text, st, bf_context_message(t->context));
 }
 
 /* ---- the condition --------------------------------------------------------------------------- */
@@ -294,8 +263,7 @@ static int pick_rows(table *t, int64_t n) {
 static int filter_rows(table *t) {
     bf_array met;
     const uint8_t *valid;
-    int code =
-        evaluate(t, t->asked->options->where, t->where, &t->conditions, &t->known, &met, &valid);
+    int code = evaluate(t, &t->where, &met, &valid);
     int64_t *places =
         code == EXIT_DONE ? buffer_take(&t->places, (size_t)t->n * sizeof *places) : NULL;
     int64_t n = 0;
@@ -356,12 +324,19 @@ static int refuse_null(const table *t, int i) {
                        "--null-policy skip leaves such rows out of its aggregates");
 }
 
+/* Where 64 bits hold the results no longer, the groups begin anew, with those of 128. */
+static int compute_values(table *t, int i) {
+    table_value *v = &t->values[i];
+    const bf_dtype dtype = v->array.dtype;
+    const int code = evaluate(t, &v->formula, &v->array, &v->valid);
+    return code == EXIT_DONE && v->array.dtype != dtype ? ROWS_RESETTLED : code;
+}
+
 static int find_values(table *t, int i) {
     table_value *v = &t->values[i];
     int code;
     if (v->column < 0) {
-        code = evaluate(t, t->asked->value[i].text, v->expression, &v->results, &v->bytes,
-                        &v->array, &v->valid);
+        code = compute_values(t, i);
     } else {
         v->array = t->columns[v->column].view.numbers;
         code = spread_valid(t, v, &t->columns[v->column].view.column);
@@ -433,7 +408,7 @@ int table_next(table *t, bool *end) {
     if (code != EXIT_DONE || *end) return code;
     look_at_columns(t, &chunk);
     t->picked = NULL;
-    if (t->where) code = filter_rows(t);
+    if (t->where.parsed) code = filter_rows(t);
     for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
         code = find_values(t, i);
     if (code == EXIT_DONE) table_hand_out(t);

@@ -3,6 +3,7 @@
 #ifndef BITFOLD_CLI_GROUP_BY_TABLE_H
 #define BITFOLD_CLI_GROUP_BY_TABLE_H
 
+#include "expression/formula.h"
 #include "group/by/asked.h"
 #include "input/rows.h"
 #include "memory/buffer.h"
@@ -15,17 +16,17 @@ typedef struct table_column {
     bool passes;    /* keys and values need it: rows that are left out are taken out of it */
     rows_view view; /* of the chunk, or of what is left of it */
     buffer numbers, offsets, bytes, valid;
-    buffer reals; /* decimals as expressions take them */
 } table_column;
 
 /* The values of a V. */
 typedef struct table_value {
-    int column;                /* -1: an expression's */
-    bf_expression *expression; /* NULL: a column's */
+    int column; /* -1: an expression's */
+    formula formula;
+    char option[16]; /* that asks for it */
     bf_array array;
-    int scale;            /* of its integers */
-    const uint8_t *valid; /* a byte for each row, 0 where it is NULL; NULL: no row is */
-    buffer results, bytes;
+    int scale;             /* of its integers */
+    const uint8_t *valid;  /* a byte for each row, 0 where it is NULL; NULL: no row is */
+    buffer numbers, bytes; /* numbers: where the array is elsewhere no longer */
 } table_value;
 
 typedef struct table {
@@ -33,15 +34,16 @@ typedef struct table {
     bf_context *context;
     spool_limit limit;
     rows input;
+    bool settled;          /* all was read once: no dtype becomes another */
     table_column *columns; /* of the input */
-    bf_expression *where;
+    formula where;
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
     int64_t n;       /* rows that were taken, */
     int64_t most;    /* so many at once; 0: no limit */
     int64_t behind;  /* rows that are at hand and come next */
     int64_t *picked; /* which of the chunk they are; NULL: all */
-    buffer conditions, known, places;
+    buffer places;
 } table;
 
 /* Whether strings of its columns are those of text/typed.h. */

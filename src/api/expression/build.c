@@ -2,7 +2,9 @@
 
 #include "api/map/map.h"
 #include "rules/expression/string.h"
+#include "rules/expression/wide.h"
 #include "rules/map/map.h"
+#include "rules/reduce/result.h"
 #include <bitfold/value.h>
 
 #include <stdio.h>
@@ -23,9 +25,30 @@ bf_status bf_expression_refuse_string(bf_expression_builder *b) {
                                 "of strings there are only comparisons with strings, and isnull");
 }
 
+bool bf_expression_holds(const bf_expression_builder *b, bf_i128 x) {
+    return b->digits ? bf_expression_wide_fits(x) : x >= INT64_MIN && x <= UINT64_MAX;
+}
+
+bf_status bf_expression_refuse_long(bf_expression_builder *b, bf_status status, int position) {
+    return bf_expression_refuse(b, status, position, "the number is beyond %s",
+                                b->digits ? "38 digits" : "64 bits");
+}
+
 bf_expression_value bf_expression_number(bf_dtype dtype, uint64_t bits) {
     return (bf_expression_value){
         .at = {BF_EXPRESSION_CONSTANT, -1}, .dtype = dtype, .weak = dtype != BF_BOOL, .bits = bits};
+}
+
+bf_expression_value bf_expression_integer(bf_i128 x) {
+    const bool narrow = x >= INT64_MIN && x <= UINT64_MAX;
+    const bf_dtype dtype = !narrow ? BF_I128 : x > INT64_MAX ? BF_U64 : BF_I64;
+    bf_expression_value number = bf_expression_number(dtype, (uint64_t)x);
+    number.units = x;
+    return number;
+}
+
+bf_i128 bf_expression_whole_value(const bf_expression_value *x) {
+    return x->dtype == BF_I128 ? x->units : bf_integer_decode(x->dtype, x->bits);
 }
 
 static bool is_constant(const bf_expression_value *x) {
@@ -37,7 +60,7 @@ static bool is_register(const bf_expression_value *x) {
 }
 
 static bool is_weak_integer(const bf_expression_value *x) {
-    return is_constant(x) && x->weak && bf_dtype_is_integer(x->dtype);
+    return is_constant(x) && x->weak && (bf_dtype_is_integer(x->dtype) || x->dtype == BF_I128);
 }
 
 /* Numbers of the text, or what becomes of them alone. */
@@ -54,7 +77,7 @@ static bool is_whole(bf_dtype dtype) { return !bf_dtype_is_float(dtype); }
 static bool may_divide_by_zero(int op, const bf_expression_value *in) {
     bool divides = op == BF_MAP_DIV || op == BF_EXPRESSION_MOD;
     if (!divides || !is_whole(in[0].dtype) || !is_whole(in[1].dtype)) return false;
-    return !is_constant(&in[1]) || in[1].bits == 0;
+    return !is_constant(&in[1]) || bf_expression_whole_value(&in[1]) == 0;
 }
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
@@ -62,14 +85,35 @@ static bool may_divide_by_zero(int op, const bf_expression_value *in) {
 /* An operation of map that takes the inputs of this one to the same dtype. */
 static bf_map_op like_map(int op) { return op > BF_MAP_CAST ? BF_MAP_MIN : (bf_map_op)op; }
 
+/* i64 meets u64 among decimals, which are what is written. */
+bool bf_expression_is_wide(const bf_expression_builder *b, const bf_expression_value *in,
+                           int count) {
+    bool whole = true, wide = b->wide, plain = false, sign = false;
+    for (int i = 0; i < count; i++) {
+        const bf_dtype dtype = in[i].dtype;
+        whole = whole && (in[i].decimal || is_whole(dtype));
+        wide = wide || (!is_constant(&in[i]) && dtype == BF_I128);
+        plain = plain || (!in[i].weak && dtype == BF_U64);
+        sign = sign || in[i].decimal ||
+               (!in[i].weak && (bf_dtype_is_signed(dtype) || dtype == BF_I128));
+    }
+    return whole && (wide || (b->decimals && plain && sign));
+}
+
+/* The dtype that promotes as this one does. */
+static bf_dtype like_dtype(bf_dtype dtype, bool wide) {
+    return dtype == BF_I128 || (wide && dtype == BF_U64) ? BF_I64 : dtype;
+}
+
 /* Finds the dtype that op computes in. SELECT's condition is not among the values. */
 static bf_status find_work(bf_expression_builder *b, int op, const bf_expression_value *in,
                            int count, bf_dtype *work) {
     bf_dtype dtypes[3];
     unsigned weak = 0;
     const char *why;
+    const bool wide = bf_expression_is_wide(b, in, count);
     for (int i = 0; i < count; i++) {
-        dtypes[i] = in[i].dtype;
+        dtypes[i] = like_dtype(in[i].dtype, wide);
         weak |= (in[i].weak ? 1u : 0) << i;
     }
     bf_status status = bf_map_find_work(like_map(op), dtypes, count, weak, work, &why);
@@ -77,24 +121,45 @@ static bf_status find_work(bf_expression_builder *b, int op, const bf_expression
         status = BF_E_DTYPE;
         why = "bools have no such operation: cast them first";
     }
-    return status == BF_OK ? BF_OK : bf_expression_refuse(b, status, b->position, "%s", why);
+    if (status != BF_OK) return bf_expression_refuse(b, status, b->position, "%s", why);
+    if (wide && bf_dtype_is_integer(*work)) *work = BF_I128;
+    return BF_OK;
 }
 
 static bf_dtype result_of(int op, bf_dtype work) {
     return op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op) ? BF_BOOL : work;
 }
 
+static bf_status refuse_misfit(bf_expression_builder *b, const bf_expression_value *x,
+                               bf_dtype to) {
+    char text[BF_VALUE_TEXT];
+    const bool whole = is_whole(x->dtype);
+    const bf_value value = whole ? bf_value_from_i128(bf_expression_whole_value(x))
+                                 : (bf_value){.dtype = x->dtype, .as.u64 = x->bits};
+    bf_value_format(&value, text);
+    return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the number %s does not fit %s",
+                                text, bf_dtype_name(to));
+}
+
+/* The bits of x in a dtype of at most 64 bits. */
+static uint64_t cast_wide(bf_i128 x, bf_dtype to, bool *misfit) {
+    const bf_u128 size = x < 0 ? -(bf_u128)x : (bf_u128)x;
+    if (bf_dtype_is_float(to))
+        return bf_exact_round(bf_format_of(to), bf_exact_make(x < 0, size, 0));
+    return bf_integer_encode(to, bf_integer_make(x), false, misfit);
+}
+
 /* Makes a constant one of this dtype. */
 static bf_status convert_constant(bf_expression_builder *b, bf_expression_value *x, bf_dtype to) {
     bool misfit = false;
-    uint64_t bits = bf_cast(x->dtype, to, x->bits, false, &misfit);
-    if (misfit) {
-        char text[BF_VALUE_TEXT];
-        bf_value value = {.dtype = x->dtype, .as.u64 = x->bits};
-        bf_value_format(&value, text);
-        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the number %s does not fit %s",
-                                    text, bf_dtype_name(to));
-    }
+    uint64_t bits = 0;
+    if (to == BF_I128)
+        x->units = bf_expression_whole_value(x);
+    else if (x->dtype == BF_I128)
+        bits = cast_wide(x->units, to, &misfit);
+    else
+        bits = bf_cast(x->dtype, to, x->bits, false, &misfit);
+    if (misfit) return refuse_misfit(b, x, to);
     x->bits = bits;
     x->dtype = to;
     return BF_OK;
@@ -118,17 +183,23 @@ static bf_status take_register(bf_expression_builder *b, bf_expression_operand *
     return BF_OK;
 }
 
+static bool is_same_constant(const bf_expression_constant *a, const bf_expression_constant *b) {
+    return a->dtype == b->dtype && a->bits == b->bits && a->high == b->high;
+}
+
 /* Gives a constant its number. */
 static bf_status place_constant(bf_expression_builder *b, bf_expression_value *x) {
     bf_expression_program *p = b->program;
+    bf_expression_constant c = {x->dtype, x->bits, 0};
+    if (x->dtype == BF_I128)
+        c = (bf_expression_constant){BF_I128, (uint64_t)x->units, (uint64_t)(x->units >> 64)};
     int i = 0;
-    while (i < p->constants && (p->constant[i].dtype != x->dtype || p->constant[i].bits != x->bits))
-        i++;
+    while (i < p->constants && !is_same_constant(&p->constant[i], &c)) i++;
     if (i == BF_EXPRESSION_CONSTANTS)
         return bf_expression_refuse(b, BF_E_ARGUMENT, b->position,
                                     "the expression has more than %d different numbers",
                                     BF_EXPRESSION_CONSTANTS);
-    p->constant[i] = (bf_expression_constant){x->dtype, x->bits};
+    p->constant[i] = c;
     if (i == p->constants) p->constants++;
     x->at.number = i;
     return BF_OK;
@@ -157,14 +228,15 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
         if (is_constant(&x[i]) && status == BF_OK) status = place_constant(b, &x[i]);
         s.from[i] = x[i].dtype;
         s.in[i] = x[i].at;
-        bool as_wide = bf_dtype_bytes(x[i].dtype) == bf_dtype_bytes(to);
+        bool as_wide = bf_number_bytes(x[i].dtype) == bf_number_bytes(to);
         if (used && as_wide) release_value(b, &x[i]);
     }
     if (status == BF_OK) status = take_register(b, &s.out);
     if (status != BF_OK) return status;
     for (int i = 0; i < count; i++)
-        if (used && bf_dtype_bytes(x[i].dtype) != bf_dtype_bytes(to)) release_value(b, &x[i]);
+        if (used && bf_number_bytes(x[i].dtype) != bf_number_bytes(to)) release_value(b, &x[i]);
     p->step[p->steps++] = s;
+    p->wide = p->wide || work == BF_I128;
     *out = (bf_expression_value){.at = s.out, .dtype = to};
     return BF_OK;
 }
@@ -172,6 +244,10 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
 static bf_status build_condition(bf_expression_builder *b, bf_expression_value *x) {
     if (x->dtype == BF_NONE) return bf_expression_refuse_string(b);
     if (x->dtype == BF_BOOL) return BF_OK;
+    if (!is_constant(x) && x->dtype == BF_I128) {
+        const bf_expression_value in[2] = {*x, bf_expression_number(BF_I64, 0)};
+        return bf_expression_add_step(b, BF_MAP_NE, BF_I128, BF_BOOL, in, 2, true, x);
+    }
     if (!is_constant(x))
         return bf_expression_add_step(b, BF_MAP_CAST, BF_BOOL, BF_BOOL, x, 1, true, x);
     bf_status status = convert_constant(b, x, BF_BOOL);
@@ -225,7 +301,18 @@ static bf_status find_guard(bf_expression_builder *b, bf_expression_operand *gua
 
 static bool can_overflow(const bf_expression_builder *b, int op, bf_dtype work) {
     bool arithmetic = op <= BF_MAP_ABS && op != BF_MAP_MIN && op != BF_MAP_MAX && op != BF_MAP_DIV;
-    return arithmetic && bf_dtype_is_integer(work) && b->program->overflow == BF_OVERFLOW_ERROR;
+    return arithmetic && (bf_dtype_is_integer(work) || work == BF_I128) &&
+           b->program->overflow == BF_OVERFLOW_ERROR;
+}
+
+/* Rounds the inputs from `first` on that are integers of 128 bits to f64. */
+static bf_status round_wide(bf_expression_builder *b, int first, bf_expression_value *x,
+                            int count) {
+    bf_status status = BF_OK;
+    for (int i = first; i < count && status == BF_OK; i++)
+        if (!is_constant(&x[i]) && x[i].dtype == BF_I128)
+            status = bf_expression_unscale_value(b, &x[i]);
+    return status;
 }
 
 bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_expression_value *in,
@@ -233,14 +320,18 @@ bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_ex
     int first = op == BF_EXPRESSION_SELECT ? 1 : 0;
     int scale = 0;
     bf_expression_operand guard = {BF_EXPRESSION_NOTHING, 0};
+    bf_expression_value x[3];
     bf_dtype work;
+    copy_inputs(x, in, count);
     bf_status status = find_work(b, op, in + first, count - first, &work);
-    if (status == BF_OK && work == BF_I64) status = bf_expression_find_scale(b, op, in, &scale);
+    if (status == BF_OK && (work == BF_I64 || work == BF_I128))
+        status = bf_expression_find_scale(b, op, work, in, &scale);
+    if (status == BF_OK && bf_dtype_is_float(work)) status = round_wide(b, first, x, count);
     if (status != BF_OK) return status;
     bool zero = may_divide_by_zero(op, in);
     if (zero || can_overflow(b, op, work)) status = find_guard(b, &guard);
     if (status == BF_OK)
-        status = bf_expression_add_step(b, op, work, result_of(op, work), in, count, used, out);
+        status = bf_expression_add_step(b, op, work, result_of(op, work), x, count, used, out);
     if (status != BF_OK) return status;
     out->scale = scale;
     b->program->step[b->program->steps - 1].guard = guard;
@@ -252,44 +343,32 @@ bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_ex
 /* ---- operations of numbers alone ------------------------------------------------------------- */
 
 /* There is no such number. It may not be needed: then a step fails where it is. */
-static bf_status refuse_number(bf_expression_builder *b, int op, bool beyond,
-                               bf_expression_value *out) {
+static bf_status refuse_number(bf_expression_builder *b, bool beyond, bf_expression_value *out) {
     const bf_expression_value zero = bf_expression_number(BF_I64, 0), in[2] = {zero, zero};
     if (b->guard_count == 0)
-        return beyond ? bf_expression_refuse(b, BF_E_OVERFLOW, b->position,
-                                             "the number is beyond 64 bits")
+        return beyond ? bf_expression_refuse_long(b, BF_E_OVERFLOW, b->position)
                       : bf_expression_refuse(b, BF_E_ARGUMENT, b->position,
                                              "integer division by zero");
-    bf_status status = bf_expression_build_step(b, op, in, 2, true, out);
+    bf_status status = bf_expression_build_step(b, BF_EXPRESSION_MOD, in, 2, true, out);
     if (status == BF_OK) b->program->step[b->program->steps - 1].beyond = beyond;
     return status;
 }
 
-/* Integers of the text are exact, and i64 where that holds them, otherwise u64. */
-static bf_status keep_integer(bf_expression_builder *b, bf_exact_integer x,
-                              bf_expression_value *out) {
-    bool beyond = x.value < bf_integer_least(BF_I64) || x.value > bf_integer_greatest(BF_U64);
-    if (beyond) return refuse_number(b, BF_EXPRESSION_MOD, true, out);
-    bf_dtype dtype = x.value > bf_integer_greatest(BF_I64) ? BF_U64 : BF_I64;
-    *out = bf_expression_number(dtype, x.wrapped);
-    return BF_OK;
-}
-
+/* Integers of the text are exact, as long as they may be. */
 static bf_status fold_integers(bf_expression_builder *b, int op, const bf_expression_value *in,
                                int count, bf_expression_value *out) {
     bf_i128 x[3] = {0, 0, 0};
-    for (int i = 0; i < count; i++) x[i] = bf_integer_decode(in[i].dtype, in[i].bits);
+    for (int i = 0; i < count; i++) x[i] = bf_expression_whole_value(&in[i]);
     if (op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op)) {
         *out = bf_expression_number(BF_BOOL, bf_map_compare_integers(op, x[0], x[1]));
         return BF_OK;
     }
-    if (op == BF_MAP_MIN || op == BF_MAP_MAX) {
-        bool first = op == BF_MAP_MIN ? x[0] < x[1] : x[0] > x[1];
-        return keep_integer(b, bf_integer_make(first ? x[0] : x[1]), out);
-    }
-    if (op == BF_EXPRESSION_MOD)
-        return keep_integer(b, bf_integer_make(bf_expression_integer_mod(x[0], x[1])), out);
-    return keep_integer(b, bf_map_integer((bf_map_op)op, x[0], x[1], x[2]), out);
+    const bool fused = op == BF_MAP_FMA;
+    bf_expression_wide_result r = bf_expression_wide(fused ? BF_MAP_MUL : op, x[0], x[1]);
+    if (fused && r.beyond == 0) r = bf_expression_wide(BF_MAP_ADD, r.value, x[2]);
+    if (r.beyond != 0 || !bf_expression_holds(b, r.value)) return refuse_number(b, true, out);
+    *out = bf_expression_integer(r.value);
+    return BF_OK;
 }
 
 /* The result of numbers is a number. */
@@ -299,10 +378,13 @@ static bf_status fold_plain(bf_expression_builder *b, int op, const bf_expressio
     bool misfit = false, whole = true;
     bf_dtype work;
     int first = op == BF_EXPRESSION_SELECT ? 1 : 0;
-    if (may_divide_by_zero(op, in)) return refuse_number(b, op, false, out);
+    if (may_divide_by_zero(op, in)) return refuse_number(b, false, out);
     for (int i = first; i < count; i++) whole = whole && is_weak_integer(&in[i]);
-    if (whole && op != BF_MAP_DIV && op != BF_MAP_SQRT && op != BF_EXPRESSION_SELECT)
-        return fold_integers(b, op, in, count, out);
+    if (whole && op == BF_EXPRESSION_SELECT) {
+        *out = in[0].bits != 0 ? in[1] : in[2];
+        return BF_OK;
+    }
+    if (whole && op != BF_MAP_DIV && op != BF_MAP_SQRT) return fold_integers(b, op, in, count, out);
     bf_status status = find_work(b, op, in + first, count - first, &work);
     for (int i = 0; i < count && status == BF_OK; i++) {
         x[i] = in[i];
@@ -316,7 +398,7 @@ static bf_status fold_plain(bf_expression_builder *b, int op, const bf_expressio
         bits = bf_expression_element(op, work, x[0].bits, x[1].bits);
     else
         bits = bf_map_element((bf_map_op)op, work, x[0].bits, x[1].bits, x[2].bits, false, &misfit);
-    if (misfit) return refuse_number(b, BF_EXPRESSION_MOD, true, out);
+    if (misfit) return refuse_number(b, true, out);
     *out = bf_expression_number(result_of(op, work), bits);
     out->weak = are_numbers(in + first, count - first) && out->dtype != BF_BOOL;
     return BF_OK;
@@ -331,12 +413,24 @@ static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_express
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
+static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                  int count, bf_expression_value *out);
+
+/* x * y + z of integers of 128 bits, which may be decimals: the product is one, too. */
+static bf_status build_wide_sum(bf_expression_builder *b, const bf_expression_value *in,
+                                bf_expression_value *out) {
+    bf_expression_value x[2] = {{.bits = 0}, in[2]};
+    bf_status status = build_arithmetic(b, BF_MAP_MUL, in, 2, &x[0]);
+    return status == BF_OK ? build_arithmetic(b, BF_MAP_ADD, x, 2, out) : status;
+}
+
 /* An operation that map has, or FLOOR, CEIL, MOD or SELECT, of numbers. */
 static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_expression_value *in,
                                   int count, bf_expression_value *out) {
     bool numbers = true;
     for (int i = 0; i < count; i++) numbers = numbers && is_constant(&in[i]);
     if (numbers) return fold_numbers(b, op, in, count, out);
+    if (op == BF_MAP_FMA && bf_expression_is_wide(b, in, count)) return build_wide_sum(b, in, out);
     if (bf_expression_are_decimals(op, in, count))
         return bf_expression_build_decimals(b, op, in, count, out);
     return bf_expression_build_step(b, op, in, count, true, out);
@@ -437,7 +531,7 @@ static bf_status multiply(bf_expression_builder *b, const bf_expression_value *x
 static bf_status choose_one(bf_expression_builder *b, bf_expression_value x,
                             bf_expression_value *out) {
     bool misfit = false;
-    bf_dtype dtype = x.dtype == BF_BOOL ? BF_I64 : x.dtype;
+    bf_dtype dtype = x.dtype == BF_BOOL || x.dtype == BF_I128 ? BF_I64 : x.dtype;
     x.scale = 0;
     bf_expression_value in[3] = {x, x, bf_expression_number(BF_I64, 1)};
     if (is_constant(&x)) {
@@ -473,8 +567,14 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
     if (x.dtype == BF_NONE)
         return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is a string, not a number");
     if (x.decimal) bf_expression_to_units(&x);
-    if (b->rounded && x.scale > 0) {
+    if (is_constant(&x) && !b->wide && x.dtype == BF_I128)
+        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the result is beyond 64 bits");
+    if (b->rounded && (x.scale > 0 || x.dtype == BF_I128)) {
         bf_status status = bf_expression_unscale_value(b, &x);
+        if (status != BF_OK) return status;
+    }
+    if (is_constant(&x) && b->wide && x.scale > BF_SCALE_MOST) {
+        bf_status status = convert_constant(b, &x, BF_I128);
         if (status != BF_OK) return status;
     }
     p->scale = x.scale;

@@ -11,10 +11,10 @@ typedef struct bf_expression_value {
     bf_expression_operand at; /* a constant has no number until a step takes it */
     bf_dtype dtype;           /* BF_NONE: of strings */
     bool weak;                /* a plain number, as in Python: bf_map_result_dtype */
-    uint64_t bits;            /* of a constant */
-    int scale;                /* of an i64: it stands for itself times 10^-scale */
-    bool decimal; /* of a constant that is a weak f64: it is exactly units * 10^-scale, too */
-    int64_t units;
+    uint64_t bits;            /* of a constant, but for those of i128 */
+    int scale;                /* of an i64 or i128: it stands for itself times 10^-scale */
+    bool decimal;  /* of a constant that is a weak f64: it is exactly units * 10^-scale, too */
+    bf_i128 units; /* also of a constant of i128 */
 } bf_expression_value;
 
 /* Operations of the language besides those of steps. */
@@ -59,7 +59,15 @@ struct bf_expression_builder {
     int position;  /* in the text, of what is being built */
     bool decimals; /* numbers of the text may be decimals */
     bool rounded;  /* a result that has a scale becomes f64 */
+    bool wide;     /* integers are computed with 128 bits */
+    bool digits;   /* integers in the text have up to 38 digits, not 64 bits alone */
 };
+
+/* Is this an integer that the text may have? */
+bool bf_expression_holds(const bf_expression_builder *b, bf_i128 x);
+
+/* Fails with the message for one that is not. */
+bf_status bf_expression_refuse_long(bf_expression_builder *b, bf_status status, int position);
 
 /* Fails with the message "character N: ..." for this place of the text. */
 bf_status bf_expression_refuse(bf_expression_builder *b, bf_status status, int position,
@@ -73,8 +81,16 @@ bf_status bf_expression_refuse_string(bf_expression_builder *b);
 void bf_expression_guard_begin(bf_expression_builder *b, bf_expression_value condition, int op);
 void bf_expression_guard_end(bf_expression_builder *b);
 
-/* A plain number. */
+/* A plain number, and an integer of at most 38 digits, which is i64, u64 or i128. */
 bf_expression_value bf_expression_number(bf_dtype dtype, uint64_t bits);
+bf_expression_value bf_expression_integer(bf_i128 x);
+
+/* The integer that a constant of an integer's or bool's dtype is. */
+bf_i128 bf_expression_whole_value(const bf_expression_value *x);
+
+/* Is an operation on these computed with integers of 128 bits? */
+bool bf_expression_is_wide(const bf_expression_builder *b, const bf_expression_value *in,
+                           int count);
 
 /* ---- build.c, for decimal.c ---- */
 
@@ -102,9 +118,9 @@ bf_status bf_expression_build_decimals(bf_expression_builder *b, int op,
 void bf_expression_fold_decimals(int op, const bf_expression_value *in, int count,
                                  bf_expression_value *out);
 
-/* The scale of what op gives of inputs whose scales fit each other. */
-bf_status bf_expression_find_scale(bf_expression_builder *b, int op, const bf_expression_value *in,
-                                   int *scale);
+/* The scale of what op gives in the dtype `work`, of inputs whose scales fit each other. */
+bf_status bf_expression_find_scale(bf_expression_builder *b, int op, bf_dtype work,
+                                   const bf_expression_value *in, int *scale);
 
 /* Makes a decimal number an integer with a scale. */
 void bf_expression_to_units(bf_expression_value *x);

@@ -1,7 +1,8 @@
-/* Decimals: integers of 64 bits in units of a power of ten. What is exact of integers is exact of
- * decimals of one scale; other operations take each rounded once to f64. */
+/* Decimals: integers of 64 or 128 bits in units of a power of ten. What is exact of integers is
+ * exact of decimals of one scale; other operations take each rounded once to f64. */
 #include "api/expression/build.h"
 
+#include "rules/expression/wide.h"
 #include "rules/map/map.h"
 
 #include <bitfold/value.h>
@@ -40,9 +41,8 @@ static bool is_exact(int op) {
     }
 }
 
-/* Does i64, with a scale, hold all that this may be? */
 static bool has_units(const bf_expression_value *x) {
-    return x->decimal || (!bf_dtype_is_float(x->dtype) && x->dtype != BF_U64);
+    return x->decimal || !bf_dtype_is_float(x->dtype);
 }
 
 static bool have_units(int op, const bf_expression_value *in, int count) {
@@ -51,69 +51,83 @@ static bool have_units(int op, const bf_expression_value *in, int count) {
     return all;
 }
 
-static bf_expression_value units_of(int64_t units, int scale) {
+/* Do 64 bits hold this; wide: 38 digits? */
+static bool fits(bool wide, bf_i128 x) {
+    return wide ? bf_expression_wide_fits(x) : x >= INT64_MIN && x <= INT64_MAX;
+}
+
+static bf_expression_value units_of(bf_i128 units, int scale) {
     return (bf_expression_value){.at = {BF_EXPRESSION_CONSTANT, -1},
-                                 .dtype = BF_I64,
+                                 .dtype = fits(false, units) ? BF_I64 : BF_I128,
                                  .bits = (uint64_t)units,
+                                 .units = units,
                                  .scale = scale};
 }
 
 void bf_expression_to_units(bf_expression_value *x) {
-    *x = units_of(x->decimal ? x->units : (int64_t)x->bits, x->scale);
+    *x = units_of(x->decimal ? x->units : bf_expression_whole_value(x), x->scale);
 }
 
 bf_status bf_expression_unscale_value(bf_expression_builder *b, bf_expression_value *x) {
     const bf_expression_value in[2] = {*x, units_of(x->scale, 0)};
-    return bf_expression_add_step(b, BF_EXPRESSION_UNSCALE, BF_I64, BF_F64, in, 2, true, x);
+    const bf_dtype work = x->dtype == BF_I128 ? BF_I128 : BF_I64;
+    return bf_expression_add_step(b, BF_EXPRESSION_UNSCALE, work, BF_F64, in, 2, true, x);
 }
 
 /* ---- scales ---------------------------------------------------------------------------------- */
 
-static bf_status refuse_scale(bf_expression_builder *b, int scale) {
+static bf_status check_scale(bf_expression_builder *b, bool wide, int scale) {
+    const int most = wide ? BF_SCALE_MOST_I128 : BF_SCALE_MOST;
+    if (scale <= most) return BF_OK;
     return bf_expression_refuse(b, BF_E_OVERFLOW, b->position,
                                 "the result has %d digits behind the point, more than %d", scale,
-                                BF_SCALE_MOST);
+                                most);
 }
 
-bf_status bf_expression_find_scale(bf_expression_builder *b, int op, const bf_expression_value *in,
-                                   int *scale) {
+bf_status bf_expression_find_scale(bf_expression_builder *b, int op, bf_dtype work,
+                                   const bf_expression_value *in, int *scale) {
     *scale = in[first_value(op)].scale;
     if (is_comparison(op)) *scale = 0;
     if (op == BF_MAP_MUL || op == BF_MAP_FMA) *scale += in[1].scale;
-    return *scale > BF_SCALE_MOST ? refuse_scale(b, *scale) : BF_OK;
+    return check_scale(b, work == BF_I128, *scale);
 }
 
-static bool fits(bf_i128 x) { return x >= INT64_MIN && x <= INT64_MAX; }
-
-static bf_i128 scaled(int64_t units, int digits) {
-    return (bf_i128)units * (bf_i128)bf_power_of_ten(digits);
+/* False: 38 digits do not hold units * 10^digits. */
+static bool scale_up(bf_i128 units, int digits, bf_i128 *scaled) {
+    const bf_expression_wide_result r =
+        bf_expression_wide(BF_MAP_MUL, units, bf_power_of_ten(digits));
+    *scaled = r.value;
+    return r.beyond == 0;
 }
 
-/* Gives x a scale that is not below its own. */
-static bf_status rescale(bf_expression_builder *b, bf_expression_value *x, int scale) {
+/* Gives x a scale that is not below its own, for an operation that is wide or not. */
+static bf_status rescale(bf_expression_builder *b, bool wide, bf_expression_value *x, int scale) {
     const int digits = scale - x->scale;
     if (digits == 0) return BF_OK;
-    if (scale > BF_SCALE_MOST) return refuse_scale(b, scale);
-    if (!is_constant(x)) {
-        const bf_expression_value in[2] = {*x, units_of((int64_t)bf_power_of_ten(digits), 0)};
-        bf_status status = bf_expression_build_step(b, BF_MAP_MUL, in, 2, true, x);
-        x->scale = scale;
-        return status;
+    bf_status status = check_scale(b, wide, scale);
+    if (status != BF_OK) return status;
+    if (is_constant(x)) {
+        bf_i128 units;
+        if (!scale_up(x->units, digits, &units) || !fits(wide, units))
+            return bf_expression_refuse(b, BF_E_OVERFLOW, b->position,
+                                        "a number does not fit %s with %d digits behind the point",
+                                        wide ? "38 digits" : "i64", scale);
+        *x = units_of(units, scale);
+        return BF_OK;
     }
-    const bf_i128 units = scaled((int64_t)x->bits, digits);
-    if (!fits(units))
-        return bf_expression_refuse(b, BF_E_OVERFLOW, b->position,
-                                    "a number does not fit i64 with %d digits behind the point",
-                                    scale);
-    *x = units_of((int64_t)units, scale);
-    return BF_OK;
+    if (wide && !b->wide && x->dtype != BF_I128)
+        status = bf_expression_add_step(b, BF_MAP_CAST, BF_I128, BF_I128, x, 1, true, x);
+    const bf_expression_value in[2] = {*x, units_of(bf_power_of_ten(digits), 0)};
+    if (status == BF_OK) status = bf_expression_build_step(b, BF_MAP_MUL, in, 2, true, x);
+    x->scale = scale;
+    return status;
 }
 
 /* What ?: does not choose cannot fail. */
-static bf_status rescale_choice(bf_expression_builder *b, bf_expression_value *x, int i,
+static bf_status rescale_choice(bf_expression_builder *b, bool wide, bf_expression_value *x, int i,
                                 int scale) {
     bf_expression_guard_begin(b, x[0], i == 1 ? BF_EXPRESSION_MET : BF_EXPRESSION_UNMET);
-    bf_status status = rescale(b, &x[i], scale);
+    bf_status status = rescale(b, wide, &x[i], scale);
     bf_expression_guard_end(b);
     return status;
 }
@@ -121,19 +135,21 @@ static bf_status rescale_choice(bf_expression_builder *b, bf_expression_value *x
 /* Gives the product of the first two and the third one scale. */
 static bf_status align_product(bf_expression_builder *b, bf_expression_value *x) {
     const int product = x[0].scale + x[1].scale;
-    return product > x[2].scale ? rescale(b, &x[2], product)
-                                : rescale(b, &x[0], x[2].scale - x[1].scale);
+    return product > x[2].scale ? rescale(b, false, &x[2], product)
+                                : rescale(b, false, &x[0], x[2].scale - x[1].scale);
 }
 
 static bf_status align(bf_expression_builder *b, int op, bf_expression_value *x, int count) {
+    const int first = first_value(op);
+    const bool wide = bf_expression_is_wide(b, x + first, count - first);
     int most = 0;
     bf_status status = BF_OK;
-    for (int i = first_value(op); i < count; i++) most = x[i].scale > most ? x[i].scale : most;
+    for (int i = first; i < count; i++) most = x[i].scale > most ? x[i].scale : most;
     if (op == BF_MAP_MUL) return BF_OK;
     if (op == BF_MAP_FMA) return align_product(b, x);
-    for (int i = first_value(op); i < count && status == BF_OK; i++)
-        status =
-            op == BF_EXPRESSION_SELECT ? rescale_choice(b, x, i, most) : rescale(b, &x[i], most);
+    for (int i = first; i < count && status == BF_OK; i++)
+        status = op == BF_EXPRESSION_SELECT ? rescale_choice(b, wide, x, i, most)
+                                            : rescale(b, wide, &x[i], most);
     return status;
 }
 
@@ -158,17 +174,19 @@ static bf_i128 floor_of(bf_i128 x, bf_i128 divisor) {
 static bf_status compare_number(bf_expression_builder *b, int op, bf_expression_value x,
                                 bf_expression_value number, bf_expression_value *out) {
     const int finer = number.scale - x.scale;
-    const bf_i128 power = (bf_i128)bf_power_of_ten(finer > 0 ? finer : 0);
-    const bf_i128 at = scaled((int64_t)number.bits, finer < 0 ? -finer : 0);
-    const bf_i128 down = floor_of(at, power);
-    const bool rest = down * power != at;
+    const bf_i128 power = bf_power_of_ten(finer > 0 ? finer : 0);
+    const bool wide = b->wide || x.dtype == BF_I128 || x.dtype == BF_U64;
+    bf_i128 at;
+    const bool held = scale_up(number.units, finer < 0 ? -finer : 0, &at);
+    const bf_i128 down = held ? floor_of(at, power) : 0;
+    const bool rest = held && down * power != at;
     bf_expression_value in[2] = {x, x};
-    if (!fits(down))
-        op = bf_map_holds(op, down < 0 ? 1 : -1) ? BF_MAP_EQ : BF_MAP_NE;
+    if (!held || !fits(wide, down))
+        op = bf_map_holds(op, number.units < 0 ? 1 : -1) ? BF_MAP_EQ : BF_MAP_NE;
     else if (rest && (op == BF_MAP_EQ || op == BF_MAP_NE))
         op = op == BF_MAP_EQ ? BF_MAP_NE : BF_MAP_EQ;
     else
-        in[1] = units_of((int64_t)down, x.scale);
+        in[1] = units_of(down, x.scale);
     if (rest && op == BF_MAP_LT) op = BF_MAP_LE;
     if (rest && op == BF_MAP_GE) op = BF_MAP_GT;
     return bf_expression_build_step(b, op, in, 2, true, out);
@@ -203,23 +221,21 @@ bf_status bf_expression_build_decimals(bf_expression_builder *b, int op,
 
 /* Computes op of integers of one scale, or of a product; false: it has no such result. */
 static bool fold_units(int op, const bf_i128 x[3], const bf_expression_value *in, bf_i128 *units) {
-    switch (op) {
-    case BF_EXPRESSION_SELECT: *units = in[0].bits != 0 ? x[1] : x[2]; return true;
-    case BF_EXPRESSION_MOD:
-        if (x[1] != 0) *units = bf_expression_integer_mod(x[0], x[1]);
-        return x[1] != 0;
-    case BF_MAP_MIN:
-    case BF_MAP_MAX: *units = (x[0] < x[1]) == (op == BF_MAP_MIN) ? x[0] : x[1]; return true;
-    case BF_MAP_FMA: return false;
-    default: *units = bf_map_integer((bf_map_op)op, x[0], x[1], x[2]).value; return true;
+    if (op == BF_MAP_FMA || (op == BF_EXPRESSION_MOD && x[1] == 0)) return false;
+    if (op == BF_EXPRESSION_SELECT) {
+        *units = in[0].bits != 0 ? x[1] : x[2];
+        return true;
     }
+    const bf_expression_wide_result r = bf_expression_wide(op, x[0], x[1]);
+    *units = r.value;
+    return r.beyond == 0;
 }
 
 static void keep_decimal(bf_i128 units, int scale, bf_expression_value *out) {
     for (; scale > 0 && units % 10 == 0; scale--) units /= 10;
-    if (scale > BF_SCALE_MOST || !fits(units)) return;
+    if (scale > BF_SCALE_MOST_I128) return;
     out->decimal = true;
-    out->units = (int64_t)units;
+    out->units = units;
     out->scale = scale;
 }
 
@@ -233,7 +249,7 @@ void bf_expression_fold_decimals(int op, const bf_expression_value *in, int coun
     for (int i = first_value(op); i < count; i++) {
         bf_expression_value at = in[i];
         bf_expression_to_units(&at);
-        x[i] = scaled((int64_t)at.bits, op == BF_MAP_MUL ? 0 : scale - at.scale);
+        if (!scale_up(at.units, op == BF_MAP_MUL ? 0 : scale - at.scale, &x[i])) return;
     }
     if (is_comparison(op))
         out->bits = bf_map_compare_integers(op, x[0], x[1]);

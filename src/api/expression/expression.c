@@ -11,6 +11,11 @@
 
 /* ---- parse ----------------------------------------------------------------------------------- */
 
+static bool takes_scale(bf_dtype dtype, int scale) {
+    const int most = dtype == BF_I64 ? BF_SCALE_MOST : dtype == BF_I128 ? BF_SCALE_MOST_I128 : 0;
+    return scale >= 0 && scale <= most;
+}
+
 static bf_status check_columns(bf_context *context, const bf_expression_source *s) {
     if (s->text == NULL) return bf_fail(context, BF_E_ARGUMENT, "no text");
     if (s->count < 0 || s->count > INT32_MAX / 64)
@@ -19,10 +24,10 @@ static bf_status check_columns(bf_context *context, const bf_expression_source *
         return bf_fail(context, BF_E_ARGUMENT, "no columns");
     for (int i = 0; i < s->count; i++) {
         if (s->names[i] == NULL) return bf_fail(context, BF_E_ARGUMENT, "column %d: no name", i);
-        if (s->dtypes[i] != BF_NONE && bf_dtype_bytes(s->dtypes[i]) == 0)
+        if (s->dtypes[i] != BF_NONE && bf_number_bytes(s->dtypes[i]) == 0)
             return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)s->dtypes[i]);
         const int scale = s->scales != NULL ? s->scales[i] : 0;
-        if (scale != 0 && (s->dtypes[i] != BF_I64 || !bf_scale_valid(BF_I64, scale)))
+        if (!takes_scale(s->dtypes[i], scale))
             return bf_fail(context, BF_E_ARGUMENT, "column %d: %s takes no scale of %d", i,
                            bf_dtype_name(s->dtypes[i]), scale);
     }
@@ -53,6 +58,7 @@ static bf_status parse_expression(bf_context *context, bf_expression_source *sou
         return bf_fail(context, BF_E_ARGUMENT, "unknown overflow policy %d", (int)options.overflow);
     source->scales = options.scales;
     source->rounded = options.rounded != 0;
+    source->wide = options.wide != 0;
     bf_status status = check_columns(context, source);
     if (status != BF_OK) return status;
     bf_expression *made = make_expression(context, source->count);
@@ -101,9 +107,14 @@ int bf_expression_uses(const bf_expression *expression, int column) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
+/* Its elements; -1: it is not well formed. */
+static int64_t count_of(const bf_array *array) {
+    return array == NULL ? -1 : bf_array_elements(array, bf_number_bytes(array->dtype));
+}
+
 /* The array, of n elements, has this shape. */
 static bf_strided strided_of(const bf_array *array, int64_t n) {
-    bf_strided x = {.data = array->data, .bytes = bf_dtype_bytes(array->dtype), .ndim = 1};
+    bf_strided x = {.data = array->data, .bytes = bf_number_bytes(array->dtype), .ndim = 1};
     x.shape[0] = n;
     x.strides[0] = 1;
     if (bf_array_is_contiguous(array)) return x;
@@ -119,7 +130,7 @@ static bf_status check_column(bf_context *context, const bf_expression *e, int i
     if (dtype == BF_NONE)
         return bf_fail(context, BF_E_DTYPE, "column %d holds strings, and was given as an array",
                        i);
-    if (column == NULL || bf_array_count(column) < 0)
+    if (count_of(column) < 0)
         return bf_fail(context, BF_E_ARGUMENT, "column %d is not well formed", i);
     if (column->dtype != dtype)
         return bf_fail(context, BF_E_DTYPE, "column %d is %s, and was %s when it was parsed for", i,
@@ -144,7 +155,7 @@ static bf_status place_array(bf_context *context, const bf_expression *e, int i,
                              const bf_array *array, const bf_array *like,
                              bf_expression_column *to) {
     bf_status status = check_column(context, e, i, array, like);
-    if (status == BF_OK) to->numbers = strided_of(array, bf_array_count(like));
+    if (status == BF_OK) to->numbers = strided_of(array, count_of(like));
     return status;
 }
 
@@ -153,7 +164,7 @@ static bf_status place_strings(bf_context *context, int i, const bf_strings *giv
     bf_strings s;
     bf_status status = bf_strings_read(context, given, &s);
     if (status != BF_OK) return status;
-    if (s.count != bf_array_count(like))
+    if (s.count != count_of(like))
         return bf_fail(context, BF_E_SHAPE, "column %d has another length", i);
     to->offsets = s.offsets;
     to->wide = s.offset == BF_I64;
@@ -190,7 +201,7 @@ static bf_status place_columns(bf_context *context, const bf_expression *e, cons
 static bf_status begin_job(bf_context *context, const bf_expression *e, const inputs *g,
                            const bf_array *like, bf_expression_job *job) {
     const bf_expression_program *p = e->program;
-    *job = (bf_expression_job){.program = p, .count = bf_array_count(like)};
+    *job = (bf_expression_job){.program = p, .count = count_of(like)};
     bf_expression_column *made = bf_calloc((size_t)p->columns + 1, sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
     job->columns = made;
@@ -216,22 +227,28 @@ static const void *find_on_gpu(const bf_expression_job *job) {
     return is_on_gpu(job->out.data) ? job->out.data : NULL;
 }
 
-/* The CPU alone compares strings. */
-static bf_status place_on_cpu(bf_context *context, const void *on_gpu) {
+/* What the CPU alone does; NULL: a GPU can do all of it. */
+static const char *find_own(const bf_expression_job *job) {
+    const bf_expression_program *p = job->program;
+    bool strings = p->strings > 0;
+    for (int c = 0; c < p->columns; c++) strings |= job->columns[c].offsets != NULL;
+    return strings ? "compares strings" : p->wide ? "computes with i128" : NULL;
+}
+
+static bf_status place_on_cpu(bf_context *context, const char *own, const void *on_gpu) {
     context->used = &bf_backend_cpu;
     if (context->fixed != &bf_backend_cpu)
         context->reason = "expressions of host memory are computed by the CPU";
     if (on_gpu == NULL) return BF_OK;
-    return bf_fail(context, BF_E_DEVICE,
-                   "the CPU compares strings, and an array is in a GPU's memory");
+    return bf_fail(context, BF_E_DEVICE, "the CPU alone %s, and an array is in a GPU's memory",
+                   own);
 }
 
 /* Computing costs less than a copy to a GPU, so the data stay where they are. */
 static bf_status place_job(bf_context *context, const bf_expression_job *job) {
     const void *on_gpu = find_on_gpu(job);
-    bool strings = job->program->strings > 0;
-    for (int c = 0; c < job->program->columns; c++) strings |= job->columns[c].offsets != NULL;
-    if (strings || on_gpu == NULL) return place_on_cpu(context, strings ? on_gpu : NULL);
+    const char *own = find_own(job);
+    if (own != NULL || on_gpu == NULL) return place_on_cpu(context, own, on_gpu);
     const bf_memory memory = {on_gpu, 1};
     return bf_place(context, &(bf_demand){.n = 1, .memory = &memory});
 }
@@ -239,8 +256,7 @@ static bf_status place_job(bf_context *context, const bf_expression_job *job) {
 /* ---- compute --------------------------------------------------------------------------------- */
 
 static bf_status check_out(bf_context *context, const bf_expression *e, const bf_array *out) {
-    if (out == NULL || bf_array_count(out) < 0)
-        return bf_fail(context, BF_E_ARGUMENT, "the output is not well formed");
+    if (count_of(out) < 0) return bf_fail(context, BF_E_ARGUMENT, "the output is not well formed");
     if (out->dtype != e->program->dtype)
         return bf_fail(context, BF_E_DTYPE, "the result is %s, the output %s",
                        bf_dtype_name(e->program->dtype), bf_dtype_name(out->dtype));
@@ -362,7 +378,7 @@ static bf_status absorb_expression(bf_state *s, const bf_expression *e,
     bf_status status = check_state(s, e);
     if (status != BF_OK) return status;
     if (e->count > 0 && shape_of(e, columns) != NULL) like = shape_of(e, columns);
-    if (bf_array_count(like) < 0)
+    if (count_of(like) < 0)
         return bf_fail(s->context, BF_E_ARGUMENT, "a column is not well formed");
     const inputs g = {.arrays = columns};
     status = begin_job(s->context, e, &g, like, &job);

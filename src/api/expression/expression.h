@@ -20,6 +20,7 @@ typedef struct bf_expression_source {
     int count;
     const int *scales; /* of the columns; NULL: there are no decimals */
     bool rounded;      /* a result that has a scale becomes f64 */
+    bool wide;         /* integers are computed with 128 bits */
 } bf_expression_source;
 
 /* Makes the program, or judges the kinds of its columns: then it has columns and strings alone.

@@ -113,6 +113,7 @@ static bf_status list_names(bf_context *context, list *l, int *position) {
     bf_expression_builder *b = bf_calloc(1, sizeof *b);
     if (b == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
     b->context = context;
+    b->digits = true;
     bf_status status = add_names(b, l);
     *position = b->position;
     bf_free(b);
@@ -128,7 +129,7 @@ static bf_status judge_names(bf_context *context, const list *l, unsigned char *
     for (int i = 0; i < BF_EXPRESSION_COLUMNS; i++) of.like[i] = i;
     for (int i = 0; i < l->count; i++) dtypes[i] = BF_F64;
     const bf_expression_source source = {
-        .text = l->text, .names = l->name, .dtypes = dtypes, .count = l->count};
+        .text = l->text, .names = l->name, .dtypes = dtypes, .count = l->count, .wide = true};
     bf_expression_program *program = bf_calloc(1, sizeof *program);
     if (program == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for an expression");
     bf_status status = bf_expression_compile(context, &source, &bf_expression_judge, &of, program,

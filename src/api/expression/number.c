@@ -3,6 +3,8 @@
  */
 #include "api/expression/text.h"
 
+#include "rules/expression/wide.h"
+
 enum {
     LIMBS = 256,
     DIGITS = 800,    /* that are read; of others it matters only whether they are 0 */
@@ -139,7 +141,7 @@ static bool read_units(const char *at, const char *end, uint64_t *units, int64_t
     return true;
 }
 
-bool bf_token_decimal(const char *at, const char *end, int64_t *units, int *scale) {
+bool bf_token_decimal(const char *at, const char *end, bf_i128 *units, int *scale) {
     const char *exponent = at;
     uint64_t x;
     int64_t power;
@@ -147,9 +149,10 @@ bool bf_token_decimal(const char *at, const char *end, int64_t *units, int *scal
     while (exponent < end && (*exponent | 32) != 'e') exponent++;
     if (!read_units(at, exponent, &x, &power)) return false;
     power = x == 0 ? 0 : power + (exponent < end ? read_exponent(exponent + 1, end) : 0);
-    if (power > BF_SCALE_MOST || power < -BF_SCALE_MOST) return false;
-    if (power > 0 && __builtin_mul_overflow(x, bf_power_of_ten((int)power), &x)) return false;
-    *units = (int64_t)x;
+    if (power > BF_SCALE_MOST_I128 || power < -BF_SCALE_MOST_I128) return false;
+    const bf_expression_wide_result r =
+        bf_expression_wide(BF_MAP_MUL, (bf_i128)x, bf_power_of_ten(power > 0 ? (int)power : 0));
+    *units = r.value;
     *scale = power < 0 ? (int)-power : 0;
-    return x <= INT64_MAX;
+    return r.beyond == 0;
 }

@@ -346,6 +346,9 @@ bf_status bf_expression_compile(bf_context *context, const bf_expression_source 
     p->build.kinds = kinds;
     p->build.decimals = source->scales != NULL;
     p->build.rounded = source->rounded;
+    p->build.wide = source->wide;
+    p->build.digits = source->wide || source->scales != NULL;
+    for (int i = 0; i < source->count; i++) p->build.digits |= source->dtypes[i] == BF_I128;
     p->source = source;
     p->numbers = numbers;
     for (int i = 0; i < source->count; i++) numbers[i] = -1;

@@ -45,16 +45,17 @@ static const char *number_end(const char *at, bool *whole) {
 
 static int digit_of(char c) { return is_digit(c) ? c - '0' : (c | 32) - 'a' + 10; }
 
-/* False: it is beyond 64 bits. */
-static bool read_integer(const char *at, const char *end, bf_expression_value *number) {
+/* False: it is too long. */
+static bool read_integer(const bf_expression_builder *b, const char *at, const char *end,
+                         bf_expression_value *number) {
     bool hex = at[0] == '0' && (at[1] | 32) == 'x';
-    uint64_t x = 0;
+    bf_i128 x = 0;
     for (at += hex ? 2 : 0; at < end; at++)
-        if (__builtin_mul_overflow(x, hex ? 16u : 10u, &x) ||
-            __builtin_add_overflow(x, (unsigned)digit_of(*at), &x))
+        if (__builtin_mul_overflow(x, hex ? 16 : 10, &x) ||
+            __builtin_add_overflow(x, digit_of(*at), &x))
             return false;
-    *number = bf_expression_number(x > INT64_MAX ? BF_U64 : BF_I64, x);
-    return true;
+    *number = bf_expression_integer(x);
+    return bf_expression_holds(b, x);
 }
 
 static bf_status read_number(bf_expression_builder *b, const char *text, int *position,
@@ -64,8 +65,8 @@ static bf_status read_number(bf_expression_builder *b, const char *text, int *po
     token->kind = BF_TOKEN_NUMBER;
     if (end == at || begins_name(*end) || is_digit(*end) || *end == '.')
         return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "this is not a number");
-    if (whole && !read_integer(at, end, &token->number))
-        return bf_expression_refuse(b, BF_E_ARGUMENT, *position, "the number is beyond 64 bits");
+    if (whole && !read_integer(b, at, end, &token->number))
+        return bf_expression_refuse_long(b, BF_E_ARGUMENT, *position);
     bf_expression_value *number = &token->number;
     if (!whole) *number = bf_expression_number(BF_F64, bf_token_float(at, end));
     number->decimal =

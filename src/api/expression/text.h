@@ -35,8 +35,8 @@ int64_t bf_token_copy(const bf_token *token, const char *text, char *to);
 uint64_t bf_token_float(const char *at, const char *end);
 
 /* Finds the decimal that such a number is: *units * 10^-*scale. False: it has more than 15 digits,
- * or 64 bits or BF_SCALE_MOST digits behind the point do not hold it. */
-bool bf_token_decimal(const char *at, const char *end, int64_t *units, int *scale);
+ * or 38 digits, or BF_SCALE_MOST_I128 behind the point, do not hold it. */
+bool bf_token_decimal(const char *at, const char *end, bf_i128 *units, int *scale);
 
 static inline bool bf_token_is(const bf_token *token, const char *text) {
     return token->kind == BF_TOKEN_OPERATOR && strcmp(token->text, text) == 0;

@@ -39,7 +39,7 @@ typedef struct absorber {
     int pause, wait; /* but not now: for `wait` chunks, */
     bf_computed terms;
     int64_t words[BF_STATE_WORDS_SMALL];
-    uint64_t chunk[CHUNK];
+    bf_i128 chunk[CHUNK / 2]; /* of elements of 8 bytes, CHUNK */
 } absorber;
 
 static bf_status note_failure(evaluation *e, int64_t place, const bf_expression_step *step) {
@@ -57,8 +57,8 @@ static bf_status compute_elements(evaluation *e, bf_tiles *tiles, int64_t first,
                                   char *to) {
     const bf_expression_step *step = NULL;
     const bf_strided *out = &e->job->out;
-    uint64_t aside[BF_TILE];
-    int bytes = bf_dtype_bytes(e->job->program->dtype);
+    bf_i128 aside[BF_TILE];
+    int bytes = bf_number_bytes(e->job->program->dtype);
     bool direct = to != NULL || (out->ndim == 1 && out->strides[0] == 1);
     if (to == NULL) to = out->data + first * bytes;
     for (int64_t at = 0; at < n; at += BF_TILE) {
@@ -101,7 +101,7 @@ static bf_status eval_piece(void *arg, int worker, int64_t first, int64_t n) {
     evaluation *e = arg;
     if (e->computed) return write_terms(e, tiles_of(e, worker), first, n);
     char *to = e->out;
-    if (to != NULL) to += first * bf_dtype_bytes(e->job->program->dtype);
+    if (to != NULL) to += first * bf_number_bytes(e->job->program->dtype);
     return compute_elements(e, tiles_of(e, worker), e->first + first, n, to);
 }
 
@@ -142,6 +142,7 @@ static bool absorb_terms(const evaluation *e, absorber *a, int64_t first, int64_
 static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     evaluation *e = arg;
     bool fresh = bf_load_bits(bf_room(e->context, worker), 8) == 0;
+    const int64_t chunk = e->to->dtype == BF_I128 ? CHUNK / 2 : CHUNK;
     absorber *a = absorber_of(e, worker);
     bf_tiles *tiles = tiles_of(e, worker);
     bf_job job = *e->to;
@@ -149,7 +150,7 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     if (fresh) begin_absorber(e, a);
     for (int64_t at = 0; at < n; at += job.count) {
         const bool first_chunk = fresh && at == 0 && a->summed && n > FIRST;
-        const int64_t most = first_chunk ? FIRST : CHUNK;
+        const int64_t most = first_chunk ? FIRST : chunk;
         job.count = n - at < most ? n - at : most;
         if (job.count > BF_COMPUTED_GROUP) job.count -= job.count % BF_COMPUTED_GROUP;
         if (absorb_terms(e, a, first + at, job.count)) continue;

@@ -25,7 +25,7 @@ typedef struct bf_expression_loops {
 
 /* Room for inputs and results in another dtype. */
 typedef struct bf_expression_room {
-    uint64_t in[3][BF_TILE], out[BF_TILE];
+    bf_i128 in[3][BF_TILE], out[BF_TILE]; /* the widest */
 } bf_expression_room;
 
 /* Computes n elements of the step, at most BF_TILE. Returns the place of the first divisor that is
@@ -33,6 +33,14 @@ typedef struct bf_expression_room {
 int64_t bf_expression_operate(const bf_isa *isa, const bf_expression_step *step,
                               const void *const in[3], void *out, int64_t n,
                               bf_expression_room *room);
+
+/* --- wide.c: integers of 128 bits --- */
+
+/* The same as bf_expression_operate, of a step whose `work` is BF_I128; also the place of the first
+ * result that does not fit, if that is an error. */
+int64_t bf_expression_operate_wide(const bf_expression_step *step, bf_overflow_policy overflow,
+                                   const void *const in[3], void *out, int64_t n,
+                                   bf_expression_room *room);
 
 /* --- logic.c: what may be NULL --- */
 

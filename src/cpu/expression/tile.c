@@ -14,15 +14,24 @@ struct bf_tiles {
     const bf_isa *isa;
     bf_map_worker map;
     bf_expression_room room;
-    uint64_t harmless[3][BF_TILE]; /* inputs that cannot fail */
+    bf_i128 harmless[3][BF_TILE]; /* inputs that cannot fail */
     valid_tile needed, chosen;
     const void *column[BF_EXPRESSION_COLUMNS];
     valid_tile *valid; /* NULL: no column may have NULLs */
     /* Of this tile; NULL: none is NULL. */
     const uint8_t *column_valid[BF_EXPRESSION_COLUMNS];
     const uint8_t *register_valid[BF_EXPRESSION_REGISTERS], *result_valid;
-    uint64_t tile[][BF_TILE];
+    size_t width; /* bytes of an element that a tile has room for */
+    uint64_t tile[];
 };
+
+static size_t width_of(const bf_expression_program *p) {
+    return p->wide ? sizeof(bf_i128) : sizeof(uint64_t);
+}
+
+static void *tile_at(const bf_tiles *t, size_t i) {
+    return (char *)(uintptr_t)t->tile + i * BF_TILE * t->width;
+}
 
 /* Strings have no tiles. */
 static bool is_contiguous(const bf_expression_column *x) {
@@ -44,12 +53,20 @@ static bool may_be_null(const bf_expression_job *job) {
 
 size_t bf_tiles_bytes(const bf_expression_job *job) {
     size_t valid = (size_t)job->program->registers + (size_t)job->program->columns + 1;
-    size_t bytes = sizeof(bf_tiles) + tiles_of(job) * BF_TILE * sizeof(uint64_t);
+    size_t bytes = sizeof(bf_tiles) + tiles_of(job) * BF_TILE * width_of(job->program);
     return may_be_null(job) ? bytes + valid * sizeof(valid_tile) : bytes;
 }
 
-static void fill_elements(void *tile, int bytes, uint64_t bits) {
-    for (int64_t i = 0; i < BF_TILE; i++) bf_store_bits((char *)tile + i * bytes, bytes, bits);
+static bf_i128 wide_of(const bf_expression_constant *x) {
+    return (bf_i128)((bf_u128)x->high << 64 | x->bits);
+}
+
+static void store_element(void *tile, int64_t i, bf_dtype dtype, bf_i128 x) {
+    const int bytes = bf_number_bytes(dtype);
+    if (dtype == BF_I128)
+        bf_store_i128((char *)tile + i * bytes, x);
+    else
+        bf_store_bits((char *)tile + i * bytes, bytes, (uint64_t)x);
 }
 
 void bf_tiles_prepare(bf_tiles *t, const bf_expression_job *job, const bf_isa *isa) {
@@ -57,10 +74,12 @@ void bf_tiles_prepare(bf_tiles *t, const bf_expression_job *job, const bf_isa *i
     t->ready = 1;
     t->job = job;
     t->isa = isa;
-    t->valid = may_be_null(job) ? (valid_tile *)t->tile[tiles_of(job)] : NULL;
+    t->width = width_of(p);
+    t->valid = may_be_null(job) ? tile_at(t, tiles_of(job)) : NULL;
     memset(t->column_valid, 0, sizeof t->column_valid);
     for (int c = 0; c < p->constants; c++)
-        fill_elements(t->tile[c], bf_dtype_bytes(p->constant[c].dtype), p->constant[c].bits);
+        for (int64_t i = 0; i < BF_TILE; i++)
+            store_element(tile_at(t, (size_t)c), i, p->constant[c].dtype, wide_of(&p->constant[c]));
 }
 
 /* Finds which elements of the columns are NULL. */
@@ -83,8 +102,9 @@ static void find_columns(bf_tiles *t, int64_t first, int64_t n) {
         if (x->offsets != NULL) continue;
         t->column[c] = x->numbers.data + first * x->numbers.bytes;
         if (is_contiguous(x)) continue;
-        bf_cpu_gather(NULL, &x->numbers, first, n, t->tile[next]);
-        t->column[c] = t->tile[next++];
+        void *to = tile_at(t, (size_t)next++);
+        bf_cpu_gather(NULL, &x->numbers, first, n, to);
+        t->column[c] = to;
     }
     if (t->valid != NULL) find_nulls(t, first, n);
 }
@@ -92,8 +112,8 @@ static void find_columns(bf_tiles *t, int64_t first, int64_t n) {
 static const void *tile_of(const bf_tiles *t, bf_expression_operand x) {
     switch (x.kind) {
     case BF_EXPRESSION_COLUMN: return t->column[x.number];
-    case BF_EXPRESSION_CONSTANT: return t->tile[x.number];
-    case BF_EXPRESSION_REGISTER: return t->tile[t->job->program->constants + x.number];
+    case BF_EXPRESSION_CONSTANT: return tile_at(t, (size_t)x.number);
+    case BF_EXPRESSION_REGISTER: return tile_at(t, (size_t)(t->job->program->constants + x.number));
     default: return NULL;
     }
 }
@@ -130,9 +150,11 @@ static void compare_strings(const bf_tiles *t, const bf_expression_step *s, void
 /* Computes a step's n elements. Returns the place of the first that fails, or -1. */
 static int64_t run_step(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
                         void *out, int64_t n) {
+    const bf_overflow_policy overflow = t->job->program->overflow;
+    if (s->work == BF_I128) return bf_expression_operate_wide(s, overflow, in, out, n, &t->room);
     if (s->op > BF_MAP_CAST) return bf_expression_operate(t->isa, s, in, out, n, &t->room);
     bf_map_job job = {.op = (bf_map_op)s->op,
-                      .overflow = t->job->program->overflow,
+                      .overflow = overflow,
                       .arity = s->arity,
                       .refuse_zero = s->refuse_zero,
                       .work = s->work,
@@ -162,15 +184,11 @@ static const uint8_t *find_needed(bf_tiles *t, const bf_expression_step *s, int6
  * operations give a result of ones as divisors, and of zeros. */
 static const void *guard_input(bf_tiles *t, const bf_expression_step *s, int k, const void *in,
                                const uint8_t *needed, int64_t n) {
-    const char *from = in;
-    int bytes = bf_dtype_bytes(s->from[k]);
-    bool misfit = false;
-    uint64_t harmless =
-        s->refuse_zero && k == 1 ? bf_cast(BF_I64, s->from[k], 1, false, &misfit) : 0;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t bits = needed[i] != 0 ? bf_load_bits(from + i * bytes, bytes) : harmless;
-        bf_store_bits((char *)t->harmless[k] + i * bytes, bytes, bits);
-    }
+    const int bytes = bf_number_bytes(s->from[k]);
+    const int harmless = s->refuse_zero && k == 1 ? 1 : 0; /* of integers */
+    memcpy(t->harmless[k], in, (size_t)(n * bytes));
+    for (int64_t i = 0; i < n; i++)
+        if (needed[i] == 0) store_element(t->harmless[k], i, s->from[k], harmless);
     return t->harmless[k];
 }
 
@@ -263,13 +281,13 @@ static void set_nulls(void *to, int bytes, const uint8_t *valid, int64_t n) {
     uint8_t *byte = to;
     for (int64_t i = 0; bytes == 1 && i < n; i++) byte[i] &= (uint8_t)-valid[i];
     for (int64_t i = 0; bytes > 1 && i < n; i++)
-        if (valid[i] == 0) bf_store_bits(byte + i * bytes, bytes, 0);
+        if (valid[i] == 0) memset(byte + i * bytes, 0, (size_t)bytes);
 }
 
 /* Gives out which of n results are NULL. Returns the place of the first that must not be, or -1. */
 static int64_t settle_nulls(const bf_tiles *t, int64_t first, int64_t n, void *to) {
     const uint8_t *valid = t->result_valid;
-    if (valid != NULL) set_nulls(to, bf_dtype_bytes(t->job->program->dtype), valid, n);
+    if (valid != NULL) set_nulls(to, bf_number_bytes(t->job->program->dtype), valid, n);
     if (t->job->valid == NULL) {
         const uint8_t *at = valid != NULL ? memchr(valid, 0, (size_t)n) : NULL;
         return at != NULL ? at - valid : -1;

@@ -12,7 +12,7 @@ typedef enum bf_expression_op {
     BF_EXPRESSION_FLOOR = 64, /* of floats */
     BF_EXPRESSION_CEIL,
     BF_EXPRESSION_MOD,     /* of integers or floats: the sign is the divisor's */
-    BF_EXPRESSION_UNSCALE, /* i64 to f64: in[0] / 10^in[1], rounded once */
+    BF_EXPRESSION_UNSCALE, /* i64 or i128 to f64: in[0] / 10^in[1], rounded once */
     BF_EXPRESSION_SELECT,  /* in[0] ? in[1] : in[2], the bits as they are, but bools 0 or 1; a NULL
                               chooses in[2] */
     /* Of bools, and where values may be NULL, of three truth values (Kleene). */
@@ -75,8 +75,8 @@ BF_RULE bf_i128 bf_expression_integer_mod(bf_i128 a, bf_i128 b) {
 }
 
 /* x / 10^scale, rounded once to f64 */
-BF_RULE uint64_t bf_expression_unscale(int64_t x, int scale) {
-    const uint64_t size = x < 0 ? -(uint64_t)x : (uint64_t)x;
+BF_RULE uint64_t bf_expression_unscale(bf_i128 x, int scale) {
+    const bf_u128 size = x < 0 ? -(bf_u128)x : (bf_u128)x;
     return bf_exact_unscale(bf_format_f64(), bf_exact_make(x < 0, size, 0), scale);
 }
 

@@ -68,6 +68,8 @@ BF_RULE bf_i128 bf_load_i128(const void *p) {
     return x;
 }
 
+BF_RULE void bf_store_i128(void *p, bf_i128 x) { memcpy(p, &x, sizeof x); }
+
 /* The low `bits` bits of x as a two's complement number. */
 BF_RULE int64_t bf_sign_extend(uint64_t x, int bits) {
     return (int64_t)(x << (64 - bits)) >> (64 - bits);

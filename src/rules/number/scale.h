@@ -28,7 +28,21 @@ BF_RULE bf_leading bf_leading_unscale(bf_leading x, int scale) {
     return r;
 }
 
-/* x / 10^scale, rounded once to format f; x is exact. */
+/* x / 10^scale, for a scale from 20 to 38 and an exact x whose top bit is set: the quotient by
+ * 5^scale, and 38 bits more of what remains. */
+BF_RULE bf_leading bf_leading_unscale_far(bf_leading x, int scale) {
+    const bf_u128 divisor = (bf_u128)bf_power_of_ten(scale) >> scale;
+    const bf_u128 rest = x.bits % divisor << 38;
+    bf_leading r;
+    r.bits = x.bits / divisor << 38 | rest / divisor;
+    r.sticky = rest % divisor != 0;
+    const int shift = 128 - bf_bit_length128(r.bits);
+    r.bits <<= shift;
+    r.exponent = x.exponent - scale - 38 - shift;
+    return r;
+}
+
+/* x / 10^scale, for a scale from 0 to 38, rounded once to format f; x is exact. */
 BF_RULE uint64_t bf_exact_unscale(bf_format f, bf_exact_float x, int scale) {
     if (scale == 0 || x.m == 0) return bf_exact_round(f, x);
     x = bf_exact_normalize(x, 127);
@@ -36,7 +50,9 @@ BF_RULE uint64_t bf_exact_unscale(bf_format f, bf_exact_float x, int scale) {
     leading.bits = x.m;
     leading.exponent = x.exponent;
     leading.sticky = false;
-    return bf_leading_round(f, x.negative, bf_leading_unscale(leading, scale));
+    leading = scale > BF_SCALE_MOST + 1 ? bf_leading_unscale_far(leading, scale)
+                                        : bf_leading_unscale(leading, scale);
+    return bf_leading_round(f, x.negative, leading);
 }
 
 #endif

@@ -1,0 +1,72 @@
+#include "expression/formula.h"
+
+#include "input/rows.h"
+#include "runtime/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int formula_open(formula *x, int columns) {
+    x->count = columns;
+    x->names = calloc((size_t)columns + 1, sizeof *x->names);
+    x->dtypes = calloc((size_t)columns + 1, sizeof *x->dtypes);
+    x->scales = calloc((size_t)columns + 1, sizeof *x->scales);
+    return x->names && x->dtypes && x->scales ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->file);
+}
+
+void formula_close(formula *x) {
+    bf_expression_destroy(x->parsed);
+    free(x->names);
+    free(x->dtypes);
+    free(x->scales);
+    buffer_free(&x->results);
+    buffer_free(&x->valid);
+}
+
+/* A dtype that was asked for decides how many bits there are. */
+static bool can_widen(const formula *x) { return !x->wide && x->options->input.dtype == BF_NONE; }
+
+int formula_parse(formula *x) {
+    const bf_expression_options how = BF_EXPRESSION_OPTIONS(.scales = x->scales, .wide = x->wide);
+    int position = -1;
+    bf_expression_destroy(x->parsed);
+    x->parsed = NULL;
+    const bf_status st = bf_expression_parse(x->context, x->text, x->names, x->dtypes, x->count,
+                                             &how, &position, &x->parsed);
+    if (st == BF_E_OVERFLOW && can_widen(x)) {
+        x->wide = true;
+        return formula_parse(x);
+    }
+    if (st == BF_E_OVERFLOW && x->patient) return ROWS_RESETTLED;
+    if (st == BF_E_OVERFLOW) return rows_refuse_digits(x->file, x->option, x->context);
+    return st == BF_OK ? EXIT_DONE
+                       : fail_text(st, x->context, x->file, x->option, x->text, position);
+}
+
+int formula_check_condition(const formula *x) {
+    const bf_dtype dtype = bf_expression_dtype(x->parsed);
+    if (dtype == BF_BOOL) return EXIT_DONE;
+    fail(EXIT_USAGE, NULL, "%s: '%s' is no condition: its values are %s", x->option, x->text,
+         bf_dtype_name(dtype));
+    hint("compare them, as in 'price > 10'");
+    return EXIT_USAGE;
+}
+
+bool formula_uses(const formula *x, int column) {
+    return bf_expression_uses(x->parsed, column) != 0;
+}
+
+int formula_compute(formula *x, const bf_column *const columns[], int64_t n, bf_array *out,
+                    const uint8_t **valid, bf_status *status) {
+    const bf_dtype dtype = bf_expression_dtype(x->parsed);
+    void *const to = buffer_take(&x->results, (size_t)n * bf_dtype_size(dtype));
+    uint8_t *const there = buffer_take(&x->valid, (size_t)n);
+    if (!to || !there) return fail_status(BF_E_MEMORY, NULL, x->file);
+    *out = bf_array_of(dtype, to, n);
+    *status = bf_expression_eval_columns(x->parsed, columns, out, there);
+    *valid = *status == BF_OK && memchr(there, 0, (size_t)n) ? there : NULL;
+    if (*status != BF_E_OVERFLOW || !can_widen(x)) return EXIT_DONE;
+    x->wide = true;
+    const int code = formula_parse(x);
+    return code == EXIT_DONE ? formula_compute(x, columns, n, out, valid, status) : code;
+}

@@ -1,0 +1,47 @@
+/* An expression of the columns of a table, for commands that take several: --where, and values of
+ * groups. Numbers of text are what is written: where 64 bits do not hold what is computed of them,
+ * it goes on with 128.
+ *
+ * Functions that return an exit code have reported the failure. */
+#ifndef BITFOLD_CLI_EXPRESSION_FORMULA_H
+#define BITFOLD_CLI_EXPRESSION_FORMULA_H
+
+#include "memory/buffer.h"
+#include "runtime/options.h"
+
+#include <bitfold.h>
+
+typedef struct formula {
+    bf_context *context;
+    const options *options;
+    const char *file, *option, *text; /* file NULL: of several; option: which has the text */
+    int count;                        /* columns, which the caller sets: */
+    const char **names;
+    bf_dtype *dtypes; /* BF_NONE: strings */
+    int *scales;      /* of i64 and i128 */
+    bf_expression *parsed;
+    bool wide;    /* with 128 bits */
+    bool patient; /* the caller's to set: it is not refused if it does not fit the columns' dtypes,
+                     which may become others: ROWS_RESETTLED */
+    buffer results, valid;
+} formula;
+
+/* Makes room for columns. Close it in either case. */
+int formula_open(formula *x, int columns);
+void formula_close(formula *x);
+
+/* Parses the text for the columns. Its dtype may become i128 later. */
+int formula_parse(formula *x);
+
+/* Refuses one whose results are no bools. */
+int formula_check_condition(const formula *x);
+
+bool formula_uses(const formula *x, int column);
+
+/* Computes n results; columns that it does not use may be NULL. Where *valid is 0, a result is
+ * NULL; *valid is NULL if none is. *status: why it has none, which is not reported, if the exit
+ * code is EXIT_DONE. */
+int formula_compute(formula *x, const bf_column *const columns[], int64_t n, bf_array *out,
+                    const uint8_t **valid, bf_status *status);
+
+#endif

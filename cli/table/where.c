@@ -1,0 +1,252 @@
+#include "table/where.h"
+
+#include "runtime/report.h"
+#include "text/typed.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static bool is_whole(bf_dtype dtype) {
+    return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128;
+}
+
+/* The dtype that holds what both sides have. */
+static bf_dtype common_dtype(bf_dtype a, bf_dtype b, bool same_scale) {
+    if (a == b && same_scale) return a;
+    if (a == BF_NONE || b == BF_NONE) return BF_NONE;
+    return is_whole(a) && is_whole(b) ? BF_I128 : BF_F64;
+}
+
+static void find_dtype(const join_tables *t, where_column *c, bf_expression_name_kind kind) {
+    bool some = false;
+    for (int s = 0; s < SIDES; s++) {
+        if (c->shown->fields[s] < 0) continue;
+        const rows *r = &t->sides[s];
+        const int column = join_tables_column(t, s, c->shown->fields[s]);
+        const bf_dtype dtype = kind == BF_NAME_STRING ? BF_NONE : rows_dtype(r, column);
+        c->scales[s] = rows_scale(r, column);
+        c->dtype = some ? common_dtype(c->dtype, dtype, c->scale == c->scales[s]) : dtype;
+        if (c->scales[s] > c->scale) c->scale = c->scales[s];
+        some = true;
+    }
+    if (!is_whole(c->dtype)) c->scale = 0;
+}
+
+int join_where_open(join_where *w, const join_tables *t, bf_context *context) {
+    const options *o = t->options;
+    const join_choice *choice = &t->choice;
+    *w = (join_where){.tables = t};
+    if (!o->where) return EXIT_DONE;
+    w->formula = (formula){.context = context, .options = o, .option = "--where", .text = o->where};
+    w->columns = calloc((size_t)choice->condition_count + 1, sizeof *w->columns);
+    if (!w->columns) return fail_status(BF_E_MEMORY, NULL, NULL);
+    w->count = choice->condition_count;
+    int code = formula_open(&w->formula, w->count);
+    for (int k = 0; k < w->count && code == EXIT_DONE; k++) {
+        where_column *c = &w->columns[k];
+        c->shown = &choice->conditions[k];
+        find_dtype(t, c, choice->condition_kinds[k]);
+        w->formula.names[k] = c->shown->name;
+        w->formula.dtypes[k] = c->dtype;
+        w->formula.scales[k] = c->scale;
+    }
+    if (code == EXIT_DONE) code = formula_parse(&w->formula);
+    return code == EXIT_DONE ? formula_check_condition(&w->formula) : code;
+}
+
+void join_where_close(join_where *w) {
+    for (int k = 0; k < w->count; k++) {
+        buffer_free(&w->columns[k].numbers);
+        buffer_free(&w->columns[k].offsets);
+        buffer_free(&w->columns[k].bytes);
+        buffer_free(&w->columns[k].valid);
+    }
+    free(w->columns);
+    formula_close(&w->formula);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* The columns of both sides that one of the condition has, and the rows. */
+typedef struct gathering {
+    where_column *column;
+    bool typed;                    /* strings are those of text/typed.h */
+    const rows_view *views[SIDES]; /* NULL: nothing of that side */
+    int64_t *const *of;
+    int64_t n;
+} gathering;
+
+/* The side that has the value of pair i, and its row; NULL: it is NULL. */
+static const rows_view *find_value(const gathering *g, int64_t i, int *side, int64_t *row) {
+    for (int k = 0; k < SIDES; k++) {
+        const int s = k == 0 ? g->column->shown->first : !g->column->shown->first;
+        *row = g->of[s] ? g->of[s][i] : -1;
+        *side = s;
+        if (!g->views[s] || *row < 0) continue;
+        const bf_column *c = &g->views[s]->column;
+        return !c->valid || text_has_bit(c->valid, c->first + *row) ? g->views[s] : NULL;
+    }
+    return NULL;
+}
+
+static text_i128 integer_at(const bf_array *a, int64_t row) {
+    text_i128 x;
+    if (a->dtype == BF_I64) return ((const int64_t *)a->data)[row];
+    if (a->dtype == BF_U64) return ((const uint64_t *)a->data)[row];
+    memcpy(&x, (const char *)a->data + (size_t)row * sizeof x, sizeof x);
+    return x;
+}
+
+static double real_at(const bf_array *a, int scale, int64_t row) {
+    if (!is_whole(a->dtype)) return ((const double *)a->data)[row];
+    const text_i128 x = integer_at(a, row);
+    bf_value v = {.dtype = BF_I192, .scale = scale};
+    v.as.i192[0] = (uint64_t)x;
+    v.as.i192[1] = (uint64_t)(x >> 64);
+    v.as.i192[2] = x < 0 ? ~UINT64_C(0) : 0;
+    return bf_value_f64(&v);
+}
+
+/* Writes a number in the dtype and the scale of the condition's column. False: it has too many
+ * digits for them. */
+static bool put_number(const where_column *c, int side, const bf_array *a, int64_t row, char *to) {
+    const size_t bytes = bf_dtype_size(c->dtype);
+    if (a->dtype == c->dtype && c->scale == c->scales[side]) {
+        memcpy(to, (const char *)a->data + (size_t)row * bytes, bytes);
+    } else if (c->dtype == BF_F64) {
+        const double x = real_at(a, c->scales[side], row);
+        memcpy(to, &x, sizeof x);
+    } else {
+        text_i128 x = integer_at(a, row);
+        for (int i = c->scales[side]; i < c->scale; i++)
+            if (__builtin_mul_overflow(x, 10, &x)) return false;
+        memcpy(to, &x, sizeof x);
+    }
+    return true;
+}
+
+static int gather_numbers(const gathering *g) {
+    where_column *c = g->column;
+    const size_t bytes = bf_dtype_size(c->dtype);
+    char *const to = buffer_take(&c->numbers, (size_t)g->n * bytes);
+    if (!to) return fail_status(BF_E_MEMORY, NULL, NULL);
+    memset(to, 0, (size_t)g->n * bytes);
+    for (int64_t i = 0; i < g->n; i++) {
+        int64_t row;
+        int side;
+        const rows_view *v = find_value(g, i, &side, &row);
+        if (!v) text_clear_bit((uint8_t *)c->valid.at, i);
+        if (!v || put_number(c, side, &v->numbers, row, to + (size_t)i * bytes)) continue;
+        fail(EXIT_DATA, NULL, "--where: 38 digits do not hold all of '%s' with %d behind the point",
+             c->shown->name, c->scale);
+        hint("%s", rows_as_doubles);
+        return EXIT_DATA;
+    }
+    c->view.numbers = bf_array_of(c->dtype, to, g->n);
+    c->view.column.numbers = &c->view.numbers;
+    return EXIT_DONE;
+}
+
+/* The text of a value; of one that is no string, as it is shown, in `room`. */
+static const char *string_at(const gathering *g, const bf_strings *s, int64_t row,
+                             char room[BF_VALUE_TEXT], int64_t *length) {
+    const int64_t *const offsets = (const int64_t *)s->offsets + row;
+    const char *const at = s->bytes + offsets[0];
+    *length = offsets[1] - offsets[0];
+    if (!g->typed) return at;
+    const typed_value v = typed_take(at, (size_t)*length);
+    if (v.kind == TYPED_NUMBER)
+        bf_value_format(&v.number, room);
+    else
+        strcpy(room, v.truth ? "true" : "false");
+    *length = v.kind == TYPED_STRING ? (int64_t)v.length : (int64_t)strlen(room);
+    return v.kind == TYPED_STRING ? v.at : room;
+}
+
+static int gather_strings(const gathering *g) {
+    where_column *c = g->column;
+    int64_t *offsets = buffer_take(&c->offsets, (size_t)(g->n + 1) * sizeof *offsets), row;
+    char room[BF_VALUE_TEXT];
+    int side;
+    if (!offsets) return fail_status(BF_E_MEMORY, NULL, NULL);
+    offsets[0] = 0;
+    for (int64_t i = 0; i < g->n; i++) {
+        const rows_view *v = find_value(g, i, &side, &row);
+        int64_t length = 0;
+        if (v) string_at(g, &v->strings, row, room, &length);
+        if (!v) text_clear_bit((uint8_t *)c->valid.at, i);
+        offsets[i + 1] = offsets[i] + length;
+    }
+    char *const to = buffer_take(&c->bytes, (size_t)offsets[g->n]);
+    if (!to) return fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int64_t i = 0; i < g->n; i++) {
+        int64_t length;
+        if (offsets[i] == offsets[i + 1]) continue;
+        const rows_view *v = find_value(g, i, &side, &row);
+        const char *from = string_at(g, &v->strings, row, room, &length);
+        memcpy(to + offsets[i], from, (size_t)length);
+    }
+    c->view.strings = (bf_strings){sizeof(bf_strings), g->n, BF_I64, offsets, to};
+    c->view.column.strings = &c->view.strings;
+    return EXIT_DONE;
+}
+
+static int gather(const join_where *w, where_column *c, const where_side *from,
+                  int64_t *const of[SIDES], int64_t n) {
+    gathering g = {.column = c, .typed = join_tables_typed(w->tables), .of = of, .n = n};
+    uint8_t *const valid = buffer_take(&c->valid, (size_t)n / 8 + 1);
+    if (!valid) return fail_status(BF_E_MEMORY, NULL, NULL);
+    memset(valid, 0xff, (size_t)n / 8 + 1);
+    for (int s = 0; s < SIDES; s++)
+        if (c->shown->fields[s] >= 0)
+            g.views[s] =
+                from->look(from->arg, s, join_tables_column(w->tables, s, c->shown->fields[s]));
+    c->view.column = (bf_column){.size = sizeof(bf_column), .valid = valid};
+    return (c->dtype == BF_NONE ? gather_strings : gather_numbers)(&g);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Names the row of A, or if there is none, that of B. */
+static int refuse_pair(const join_where *w, const where_side *from, int64_t *const of[SIDES],
+                       bf_status st) {
+    const formula *x = &w->formula;
+    const char *const message = bf_context_message(x->context), *behind;
+    int64_t i;
+    const char *const at = find_index(message, &i, &behind);
+    if (!at || (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW))
+        return fail_status(st, x->context, NULL);
+    const int side = of[SIDE_A][i] >= 0 ? SIDE_A : SIDE_B;
+    const int64_t row = of[side][i], *const numbers = from->numbers[side];
+    fail(EXIT_DATA, x->options->files[side], "--where: %.100s: %.*s in row %" PRId64 "%s", x->text,
+         (int)(at - message), message, (numbers ? numbers[row] : row) + 1, behind);
+    if (st == BF_E_OVERFLOW) hint("%s", rows_as_doubles);
+    return EXIT_DATA;
+}
+
+int join_where_keep(join_where *w, const where_side *from, int64_t *const of[SIDES], int64_t *n) {
+    const bf_column *columns[BF_EXPRESSION_NAMES_MAX] = {NULL};
+    const uint8_t *valid;
+    bf_array met;
+    bf_status st = BF_OK;
+    int code = EXIT_DONE;
+    for (int k = 0; k < w->count && code == EXIT_DONE; k++) {
+        code = gather(w, &w->columns[k], from, of, *n);
+        columns[k] = &w->columns[k].view.column;
+    }
+    if (code == EXIT_DONE) code = formula_compute(&w->formula, columns, *n, &met, &valid, &st);
+    if (code != EXIT_DONE) return code;
+    if (st != BF_OK) return refuse_pair(w, from, of, st);
+    const uint8_t *const is = met.data;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < *n; i++) {
+        of[SIDE_A][kept] = of[SIDE_A][i];
+        if (of[SIDE_B]) of[SIDE_B][kept] = of[SIDE_B][i];
+        kept += is[i];
+    }
+    *n = kept;
+    return EXIT_DONE;
+}
