@@ -17,7 +17,7 @@ typedef struct inferred {
     char why[48];
     int64_t rows, nulls;
     unsigned can; /* candidates left */
-    cause fraction, no_i64, no_integer, no_number;
+    cause fraction, no_i64, no_narrow, no_integer, no_number; /* narrow: of 64 bits */
     cause shown;
 } inferred;
 
@@ -39,7 +39,7 @@ typedef struct causes {
 } causes;
 
 /* At most so many of a column. */
-enum { CAUSES = 4 };
+enum { CAUSES = 5 };
 
 /* Asks for the cause if the last of these candidates, which the column had before, are ruled out.
  */
@@ -61,11 +61,20 @@ static unsigned integers_of(const rows *r) {
     return all;
 }
 
+/* The candidates that are integers of 64 bits. */
+static unsigned narrow_of(const rows *r) {
+    unsigned all = 0;
+    for (int i = 0; i < rows_candidates(r); i++)
+        if (rows_candidate(r, i) == BF_I64 || rows_candidate(r, i) == BF_U64) all |= 1u << i;
+    return all;
+}
+
 static void note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x, causes *c) {
     const unsigned all = (1u << rows_candidates(r)) - 1, before = x->can & all, now = r->can[k];
     const bool scaled = rows_scale(r, k) > 0 && x->fraction.line == 0;
     ask_cause(c, k, scaled ? CAUSE_WHOLE : 0, 0, &x->fraction);
     ask_cause(c, k, before & 1, now & 1, &x->no_i64);
+    ask_cause(c, k, before & narrow_of(r), now & narrow_of(r), &x->no_narrow);
     ask_cause(c, k, before & integers_of(r), now & integers_of(r), &x->no_integer);
     ask_cause(c, k, before, now & all, &x->no_number);
     x->can = now;
@@ -133,8 +142,11 @@ static void judge_numbers(inferred *x, bf_dtype dtype, int scale) {
     if (dtype == BF_U64) {
         why = "more than i64 holds";
         x->shown = x->no_i64;
+    } else if (dtype == BF_I128) {
+        why = "more than 64 bits hold";
+        x->shown = x->no_narrow;
     } else if (dtype == BF_F64) {
-        why = x->no_integer.why ? x->no_integer.why : "no integer of 64 bits";
+        why = x->no_integer.why ? x->no_integer.why : "no integer of 128 bits";
         x->shown = x->no_integer;
     }
     snprintf(x->why, sizeof x->why, "%s", why);
@@ -199,7 +211,7 @@ static int infer_file(infer *x, const char *file) {
     input in = x->options->input;
     const rows_options how = {.threads = x->options->threads,
                               .nulls = true,
-                              .digits = BF_SCALE_MOST,
+                              .digits = BF_SCALE_MOST_I128,
                               .memory = x->options->memory.input};
     in.text.table = true;
     in.text.chooser = x->chooser;

@@ -460,7 +460,7 @@ static int refuse_keys(const rows *r, int k) {
     const char *const name = r->source.name;
     fail(EXIT_DATA, name, "column %d: no dtype holds all of these keys exactly",
          r->source.text->layout.fields[k] + 1);
-    hint("--by with --text takes them as they are written");
+    hint("--by, or --on of a join, takes them as they are written");
     return EXIT_DATA;
 }
 
