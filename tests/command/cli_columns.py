@@ -307,7 +307,9 @@ class Columns(WaysTest):
             most = max(map(abs, units), default=0)
             least = min(p for p in range(scale + 1) if all(u % 10 ** (scale - p) == 0 for u in units))
             tight = most // 10 ** (scale - least)
-            if "expressions" in GAPS and (most >= 2**63 or scale > 18):
+            greatest = max([most] + [abs(v) * 10 ** (scale - c.numbers.scale) for c in (x, y) if op != "*"
+                                     for v in c.numbers.values])
+            if "expressions" in GAPS and (greatest >= 2**63 or scale > 18):
                 return
             may = most >= 10**38 or scale > 38
             z = Numbers(units, scale, [i for i, _, _ in pairs])
