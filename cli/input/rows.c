@@ -95,7 +95,10 @@ void rows_demand(rows *r, bf_dtype dtype) {
     text_input *t = r->source.text;
     if (!t || t->layout.dtype != BF_NONE) return;
     t->layout.dtype = dtype;
-    for (int k = 0; k < r->columns; k++) r->can[k] = text_column_can(&t->layout, k);
+    for (int k = 0; k < r->columns; k++) {
+        r->can[k] = text_column_can(&t->layout, k);
+        r->units[k] = (text_unit){.scale = 0}; /* what a guess found of integers */
+    }
 }
 
 /* -1: it is none of the candidates. */

@@ -14,7 +14,7 @@ static unsigned left_at(const text_unit *u, int scale) {
     const text_i128 most = (text_i128)10000000000000000000u * 10000000000000000000u;
     text_i128 least = u->least, greatest = u->greatest;
     unsigned left = CAN_ALL | TEXT_CAN_STRINGS;
-    if (scale > BF_SCALE_MOST) left &= ~(unsigned)CAN_I64;
+    if (scale > BF_SCALE_MOST) left &= ~(unsigned)CAN_I64; /* no order has such units in 64 bits */
     if (scale == u->scale) return left;
     scale_up(&least, scale - u->scale);
     scale_up(&greatest, scale - u->scale);
@@ -31,7 +31,6 @@ static unsigned find_unit(const text_unit *u, unsigned can, const text_column *c
     *scale = u->scale;
     if (can & INTEGERS && c->deepest > *scale) *scale = c->deepest;
     can &= left_at(u, *scale);
-    if (*scale > BF_SCALE_MOST) can &= ~(unsigned)CAN_I64; /* no order has such units in 64 bits */
     *wide = u->wide || text_unit_is_wide(can);
     return can;
 }
