@@ -1,10 +1,10 @@
 #define _GNU_SOURCE /* strdup */
 #include "expression/inputs.h"
 
-#include "reduce/reduce.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
 #include "work/ranks.h"
+#include "work/wide.h"
 #include "work/work.h"
 
 #include <inttypes.h>
@@ -561,7 +561,7 @@ static int absorb_computed(expressed *x, const columns *c, bf_state **state, bf_
     if (code != EXIT_DONE) return code;
     const bool becomes = results.all.dtype != info.dtype;
     if (becomes && results.all.dtype != BF_I128) return ROWS_RESETTLED;
-    if (becomes) st = reduce_widen(x->context, state);
+    if (becomes) st = wide_state(x->context, state);
     if (st == BF_OK) st = absorb_results(*state, op, results);
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->context, x->inputs[0].source.name);
 }

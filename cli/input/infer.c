@@ -16,7 +16,7 @@ typedef struct inferred {
     const char *dtype;
     char why[48];
     int64_t rows, nulls;
-    unsigned can; /* candidates left */
+    unsigned can;                                             /* candidates left */
     cause fraction, no_i64, no_narrow, no_integer, no_number; /* narrow: of 64 bits */
     cause shown;
 } inferred;

@@ -7,6 +7,7 @@
 #include "runtime/progress.h"
 #include "work/ranks.h"
 #include "work/share.h"
+#include "work/wide.h"
 
 #include <stdlib.h>
 
@@ -48,7 +49,7 @@ static int match_state(reduction *r, bool wide) {
     int code = EXIT_DONE;
     if (wide && !x->wide) code = expressed_widen(x);
     if (code == EXIT_DONE && x->dtype == BF_I128 && info.dtype != BF_I128)
-        st = reduce_widen(r->task->context, &r->state);
+        st = wide_state(r->task->context, &r->state);
     return st == BF_OK ? code : fail_status(st, r->task->context, NULL);
 }
 

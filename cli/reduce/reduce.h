@@ -8,7 +8,4 @@
 /* Whether a state of op depends on where its elements stand. */
 bool reduce_is_ordered(bf_reduction op);
 
-/* Makes a state of integers one of i128 with the same elements. */
-bf_status reduce_widen(bf_context *context, bf_state **state);
-
 #endif

@@ -5,6 +5,7 @@
 #include "reduce/reduce.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
+#include "work/wide.h"
 #include "work/ranks.h"
 #include "work/statefile.h"
 
@@ -30,21 +31,10 @@ bool task_joins(const bf_state *a, const bf_state *b) {
     return x.dtype == y.dtype || integers;
 }
 
-bf_status reduce_widen(bf_context *context, bf_state **state) {
-    const bf_state_info info = info_of(*state);
-    bf_state *wide = NULL;
-    bf_status st = bf_state_create(context, info.op, BF_I128, &wide);
-    if (st == BF_OK) st = bf_state_merge(wide, *state);
-    if (st == BF_OK && reduce_is_ordered(info.op)) st = bf_state_seek(wide, info.next);
-    bf_state_destroy(st == BF_OK ? *state : wide);
-    if (st == BF_OK) *state = wide;
-    return st;
-}
-
 bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other) {
     const bf_state_info info = info_of(*state), added = info_of(other);
     const bool same = info.dtype == added.dtype && info.scale == added.scale;
-    return same || info.dtype == BF_I128 ? BF_OK : reduce_widen(context, state);
+    return same || info.dtype == BF_I128 ? BF_OK : wide_state(context, state);
 }
 
 int task_open(task *t, const options *o, bool names) {

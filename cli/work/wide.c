@@ -8,6 +8,23 @@ static bool is_of_text(bf_dtype dtype) {
 
 bool wide_joins(bf_dtype a, bf_dtype b) { return a == b || (is_of_text(a) && is_of_text(b)); }
 
+/* Whether a state of integers knows where its elements stand. */
+static bool is_ordered(bf_reduction op) {
+    return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_DESCRIBE;
+}
+
+bf_status wide_state(bf_context *context, bf_state **state) {
+    bf_state_info info = {.size = sizeof info};
+    bf_state *wide = NULL;
+    bf_state_describe(*state, &info);
+    bf_status st = bf_state_create(context, info.op, BF_I128, &wide);
+    if (st == BF_OK) st = bf_state_merge(wide, *state);
+    if (st == BF_OK && is_ordered(info.op)) st = bf_state_seek(wide, info.next);
+    bf_state_destroy(st == BF_OK ? *state : wide);
+    if (st == BF_OK) *state = wide;
+    return st;
+}
+
 bf_status wide_groups(bf_context *context, bf_groups **groups) {
     bf_groups_options kind = {.size = sizeof kind};
     bf_aggregate aggregates[BF_AGGREGATES_MAX];

@@ -1,4 +1,5 @@
-/* Groups of integers that become those of i128: what 64 bits do not hold goes on there. */
+/* States and groups of integers that become those of i128: what 64 bits do not hold goes on there.
+ */
 #ifndef BITFOLD_CLI_WORK_WIDE_H
 #define BITFOLD_CLI_WORK_WIDE_H
 
@@ -8,6 +9,9 @@
 
 /* Whether columns of text may have both dtypes, of which the wider one holds all numbers. */
 bool wide_joins(bf_dtype a, bf_dtype b);
+
+/* Makes a state of integers one of i128 with the same elements. */
+bf_status wide_state(bf_context *context, bf_state **state);
 
 /* Makes all keys and values that are integers i128. */
 bf_status wide_groups(bf_context *context, bf_groups **groups);

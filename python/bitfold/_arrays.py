@@ -8,7 +8,6 @@ import operator
 import struct
 import sys
 from decimal import Decimal
-from fractions import Fraction
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
 from ._dtypes import BY_KIND, KIND_OF_CODE, NAMES, SIZES, dtype_name, is_foreign, names_foreign
@@ -530,6 +529,8 @@ def value_of(number, name, scale=None):
     """Returns a number as a bf_value of dtype `name`; of a scale, an integer in units of 10^-scale."""
     value = Value(DTYPES[name])
     if scale and not name.startswith("f"):
+        from fractions import Fraction  # it takes long to load
+
         units = Fraction(number) * 10**scale
         if units.denominator != 1:
             raise ArgumentError(f"{number} has more than {scale} digits behind the point")

@@ -191,35 +191,38 @@ class Describe(CommandTest):
 class Infer(CommandTest):
     """--infer: what columns are taken for, against the same rules in Python."""
 
-    SEEN = {"1": 7, "7": 7, "-1": 5, "0": 7, "-0": 7, "9223372036854775807": 7, "9223372036854775808": 6,
-            "-9223372036854775808": 5, "18446744073709551615": 6, "18446744073709551616": 4,
-            "1e3": 7, "nan": 4, "0x1p3": 4, "x": 0, "1,2": 0, "a\nb": 0, '"': 0, "": None,
-            "1.5": 5, "-0.25": 5, "1.50e-1": 5, "1.234567890123456": 4, "1e-19": 4}
-    SCALES = {"1.5": 1, "-0.25": 2, "1.50e-1": 2}
-    LARGE = {"9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615"}
-    WHYS = {"18446744073709551616": "too many digits", "nan": "no decimal number",
-            "0x1p3": "no decimal number", "1.234567890123456": "a fraction of more than 15 digits",
-            "1e-19": "too many digits behind the point"}
+    I64, U64, I128, F64 = 1, 2, 4, 8
+    SEEN = {"1": 15, "7": 15, "-1": 13, "0": 15, "-0": 15, "9223372036854775807": 15, "9223372036854775808": 14,
+            "-9223372036854775808": 13, "18446744073709551615": 14, "18446744073709551616": 12,
+            "-170141183460469231731687303715884105728": 8, "1e3": 15, "nan": 8, "0x1p3": 8, "x": 0, "1,2": 0,
+            "a\nb": 0, '"': 0, "": None, "1.5": 13, "-0.25": 13, "1.50e-1": 13, "1.234567890123456": 8,
+            "1e-19": 12, "1e-39": 8}
+    SCALES = {"1.5": 1, "-0.25": 2, "1.50e-1": 2, "1e-19": 19}
+    LARGE = {"9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615",
+             "18446744073709551616"}
+    WHYS = {"nan": "no decimal number", "0x1p3": "no decimal number",
+            "-170141183460469231731687303715884105728": "too many digits",
+            "1.234567890123456": "a fraction of more than 15 digits", "1e-39": "too many digits behind the point"}
 
     def expected(self, rows, lines, k):
         """dtype, rows, nulls, line, field and cause of a column."""
-        can, line, field, first, scale = 7, "", "", None, 0
+        can, first, scale, lost = 15, None, 0, {}
         for row, at in zip(rows, lines):
             seen = self.SEEN[row[k]]
             scale = max(scale, self.SCALES.get(row[k], 0))
             if scale and not first:
                 first = str(at), row[k]
-            if seen is not None and can != can & seen:
-                before, can = can, can & seen
-                if (before ^ can) & 1 and can or not can & 3 and before & 3 or not can:
-                    line, field = str(at), row[k].replace("\n", "?")
-        dtype = "i64" if can & 1 else "u64" if can & 2 else "f64" if can else "string"
-        why = {"i64": "all are integers", "u64": "more than i64 holds",
-               "f64": self.WHYS.get(field, "no integer of 64 bits"), "string": "no number"}[dtype]
+            for some in (self.I64, self.I64 | self.U64, 7, 15):
+                if seen is not None and can & some and not can & seen & some:
+                    lost[some] = str(at), row[k].replace("\n", "?")
+            can &= 15 if seen is None else seen
+        dtype = ("i64" if can & self.I64 else "u64" if can & self.U64 else "i128" if can & self.I128
+                 else "f64" if can else "string")
+        line, field = lost[{"u64": 1, "i128": 3, "f64": 7, "string": 15}[dtype]] if dtype != "i64" else ("", "")
+        why = {"i64": "all are integers", "u64": "more than i64 holds", "i128": "more than 64 bits hold",
+               "f64": self.WHYS.get(field, ""), "string": "no number"}[dtype]
         nulls = sum(row[k] == "" for row in rows)
-        if dtype == "i64":
-            line = field = ""
-        if dtype == "i64" and scale:
+        if dtype in ("i64", "i128") and scale:
             dtype, why = "decimal", "%d digit%s behind the point" % (scale, "s"[:scale > 1])
             line, field = first
         if nulls == len(rows):
@@ -271,11 +274,11 @@ class Infer(CommandTest):
 
     def test_a_number_that_the_scale_of_others_rules_out(self):
         """The number with the digits in front of the point is the cause, wherever the others are."""
-        for rows in [["9007199254740993000", "0.001"], ["0.001", "9007199254740993000"]]:
+        large = "90071992547409930000000000000000000000"
+        for rows in [[large, "0.001"], ["0.001", large]]:
             text = "\n".join(["a", "1", *rows, "2", ""]).encode()
             self.assertEqual(self.result("describe", "--infer", "--column", "a", stdin=text),
-                             "-\ta\tf64\t4\t0\t%d\t9007199254740993000\ttoo many digits"
-                             % (rows.index("9007199254740993000") + 3))
+                             "-\ta\tf64\t4\t0\t%d\t%s\ttoo many digits" % (rows.index(large) + 3, large))
 
     def test_codes_are_text_as_keys(self):
         self.assertEqual(self.result("describe", "--infer", stdin=b"zip\n7\n07094\n"),
