@@ -210,7 +210,7 @@ static outcome scale_by(mpz_t x, int digits) {
 
 static outcome run_node(const program *p, const data *d, int i, int64_t row, mpz_t out);
 
-/* Both operands, in the greater scale. A comparison with a number cannot fail. */
+/* Both operands, in the greater scale. A comparison cannot fail. */
 static outcome run_pair(const program *p, const data *d, const int in[2], int64_t row, mpz_t x,
                         mpz_t y, bool align, bool compared) {
     const node *a = &p->nodes[in[0]], *b = &p->nodes[in[1]];
@@ -221,9 +221,8 @@ static outcome run_pair(const program *p, const data *d, const int in[2], int64_
     if (second == BEYOND || second == BY_ZERO) return second;
     if (first == NONE || second == NONE) return NONE;
     if (!align) return VALUE;
-    const bool free = compared && b->kind == NUMBER;
     const outcome of_x = scale_by(x, scale - a->scale), of_y = scale_by(y, scale - b->scale);
-    return free ? VALUE : of_x != VALUE ? of_x : of_y;
+    return compared ? VALUE : of_x != VALUE ? of_x : of_y;
 }
 
 static bool holds(char op, int order) {

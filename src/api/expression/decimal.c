@@ -100,6 +100,17 @@ static bool scale_up(bf_i128 units, int digits, bf_i128 *scaled) {
     return r.beyond == 0;
 }
 
+/* Gives x a scale that is not below its own, to be compared: what 38 digits do not hold then is
+ * beyond all that it is compared with, and no error. */
+static bf_status raise(bf_expression_builder *b, bf_expression_value *x, int scale) {
+    const bf_expression_value in[2] = {*x, units_of(bf_power_of_ten(scale - x->scale), 0)};
+    if (scale == x->scale) return BF_OK;
+    const bf_status status =
+        bf_expression_add_step(b, BF_EXPRESSION_RAISE, BF_I128, BF_I128, in, 2, true, x);
+    x->scale = scale;
+    return status;
+}
+
 /* Gives x a scale that is not below its own, for an operation that is wide or not. */
 static bf_status rescale(bf_expression_builder *b, bool wide, bf_expression_value *x, int scale) {
     const int digits = scale - x->scale;
@@ -148,8 +159,9 @@ static bf_status align(bf_expression_builder *b, int op, bf_expression_value *x,
     if (op == BF_MAP_MUL) return BF_OK;
     if (op == BF_MAP_FMA) return align_product(b, x);
     for (int i = first; i < count && status == BF_OK; i++)
-        status = op == BF_EXPRESSION_SELECT ? rescale_choice(b, wide, x, i, most)
-                                            : rescale(b, wide, &x[i], most);
+        status = op == BF_EXPRESSION_SELECT  ? rescale_choice(b, wide, x, i, most)
+                 : wide && is_comparison(op) ? raise(b, &x[i], most)
+                                             : rescale(b, wide, &x[i], most);
     return status;
 }
 

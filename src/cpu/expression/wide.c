@@ -94,6 +94,10 @@ static void choose(const uint8_t *chosen, const wide *x, const wide *y, wide *ou
     for (int64_t i = 0; i < n; i++) out[i] = chosen[i] != 0 ? x[i] : y[i];
 }
 
+static void raise(const wide *x, const wide *y, wide *out, int64_t n) {
+    for (int64_t i = 0; i < n; i++) out[i] = bf_expression_raise(x[i], y[i]);
+}
+
 /* The quotient of two numbers that f64 holds is rounded once. */
 static void unscale(const wide *x, int scale, double *out, int64_t n) {
     const double power = (double)bf_power_of_ten(scale);
@@ -120,6 +124,8 @@ int64_t bf_expression_operate_wide(const bf_expression_step *s, bf_overflow_poli
         choose(x[0], x[1], x[2], out, n);
     else if (s->op == BF_EXPRESSION_UNSCALE)
         unscale(x[0], (int)*(const wide *)x[1], out, n);
+    else if (s->op == BF_EXPRESSION_RAISE)
+        raise(x[0], x[1], out, n);
     else if (s->to == BF_BOOL)
         compare(s->op, x[0], x[1], out, n);
     else
