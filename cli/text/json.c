@@ -545,9 +545,9 @@ bool json_want_keys(json_keys *keys, const int *fields, int columns) {
     keys->wanted = wanted;
     keys->columns = 0;
     for (int k = 0; k < columns && fields[k] < keys->n; k++) {
-        keys->wanted[k] = keys->all[fields[k]];
-        keys->wanted[k].column = k;
-        keys->columns++;
+        if (k > 0 && fields[k] == fields[k - 1]) continue;
+        keys->wanted[keys->columns] = keys->all[fields[k]];
+        keys->wanted[keys->columns++].column = k;
     }
     qsort(keys->wanted, (size_t)keys->columns, sizeof *keys->wanted, by_name);
     for (int i = 0; i < keys->n; i++)
@@ -585,18 +585,23 @@ static bool fill_row(text_rows *rows, const text_layout *l, const char *at, text
     return true;
 }
 
-/* Reads the value at p of the key before it as column k. */
+/* Reads the value at p of the key before it as column k, and as those that repeat it. Adds how many
+ * they are to *found. */
 static inline const char *read_value(text_rows *rows, const text_layout *l, int k,
-                                     const string *key, const char *p, text_error *e) {
+                                     const string *key, const char *p, int *found, text_error *e) {
     scalar value;
     if (k < -1) rows->no_memory = true;
     if (k < -1) return NULL;
     const char *const end = take_value(p, &value, e);
     if (!end || k == -1) return end;
     if (rows->seen[k] == rows->stamp) return refuse_twice(l, k, key->at, e);
-    rows->seen[k] = rows->stamp;
-    if (put_value(rows, l, k, &value)) return end;
-    return rows->no_memory ? NULL : refuse_value(l, k, &value, e);
+    do {
+        rows->seen[k] = rows->stamp;
+        ++*found;
+        if (!put_value(rows, l, k, &value))
+            return rows->no_memory ? NULL : refuse_value(l, k, &value, e);
+    } while (text_layout_repeats(l, ++k));
+    return end;
 }
 
 /* Reads the object at p, and returns the start of the next line. */
@@ -611,8 +616,7 @@ static const char *read_object(text_rows *rows, const text_layout *l, const char
         p = pass_key(p, &key, e);
         if (!p) return NULL;
         const int k = column_of_string(l->keys, i, &key);
-        p = read_value(rows, l, k, &key, p, e);
-        found += k >= 0;
+        p = read_value(rows, l, k, &key, p, &found, e);
         if (p) p = next_key(p, &end, e);
     }
     if (!p || (found < l->columns && !fill_row(rows, l, at, e))) return NULL;

@@ -180,11 +180,6 @@ static int find_name(const text_layout *l, const first_row *row, text_item x, te
     return -1;
 }
 
-static int by_place(const void *a, const void *b) {
-    const int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* The field that an item means. A number that no field has is a name, where there are names and it
  * is one of them. */
 static int find_item(const text_layout *l, const first_row *row, bool header, text_item x,
@@ -212,7 +207,7 @@ typedef struct wanted_list {
     unsigned char kind;
 } wanted_list;
 
-enum { LISTS = 4 };
+enum { LISTS = 5 };
 
 /* What numbers of `columns` are. */
 static unsigned char kind_of_columns(const text_options *o) {
@@ -221,9 +216,9 @@ static unsigned char kind_of_columns(const text_options *o) {
 
 /* The lists of the options; those not given are empty. */
 static void find_lists(const text_options *o, wanted_list lists[LISTS]) {
-    const char *const given[LISTS] = {o->columns, o->also, o->strings, o->keys};
-    const unsigned char kinds[LISTS] = {kind_of_columns(o), TEXT_NUMBERS, TEXT_STRINGS_TOO,
-                                        TEXT_KEYS};
+    const char *const given[LISTS] = {o->columns, o->also, o->either, o->strings, o->keys};
+    const unsigned char kinds[LISTS] = {kind_of_columns(o), TEXT_NUMBERS, TEXT_KEYS | TEXT_VALUES,
+                                        TEXT_STRINGS_TOO, TEXT_KEYS};
     for (int i = 0; i < LISTS; i++) lists[i] = (wanted_list){given[i] ? given[i] : "", kinds[i]};
     if (!o->columns && !o->strings && !o->keys) lists[o->keyed ? LISTS - 1 : 0].columns = "1";
 }
@@ -245,40 +240,50 @@ bool text_asks_for_table(const text_options *o) {
     return !o->json && (o->header || o->table || o->all || o->chooser || lists_have_names(o));
 }
 
-/* Notes what the fields of one list hold. */
-static void note_kinds(text_layout *l, const int *fields, int n, unsigned char kind) {
+/* A field, and what is wanted of it. */
+typedef struct wanted_field {
+    int field;
+    bool value; /* a column of its own, behind that of the key */
+    unsigned char kind;
+} wanted_field;
+
+static int by_role(const void *a, const void *b) {
+    const wanted_field *x = a, *y = b;
+    return x->field != y->field ? (x->field > y->field) - (x->field < y->field)
+                                : x->value - y->value;
+}
+
+/* The columns of the fields that are wanted, and what they hold. */
+static void take_wanted(text_layout *l, wanted_field *wanted, int n) {
+    qsort(wanted, (size_t)n, sizeof *wanted, by_role);
+    l->columns = 0;
     for (int i = 0; i < n; i++) {
-        const int *at =
-            bsearch(&fields[i], l->fields, (size_t)l->columns, sizeof *fields, by_place);
-        l->kinds[at - l->fields] |= kind;
+        if (i == 0 || by_role(&wanted[i], &wanted[i - 1]) != 0)
+            l->fields[l->columns++] = wanted[i].field;
+        l->kinds[l->columns - 1] |= wanted[i].kind;
     }
 }
 
-/* The fields of all lists, ascending, each once. */
+/* The fields of all lists, ascending, each once; but apart, once for each role. */
 static bool find_columns(text_layout *l, const text_options *o, const first_row *row, bool header,
                          text_error *e) {
     wanted_list lists[LISTS];
-    int ends[LISTS];
     size_t most = 0;
     find_lists(o, lists);
     for (int i = 0; i < LISTS; i++) most += strlen(lists[i].columns) + 1;
-    int *const listed = calloc(most, sizeof *listed);
+    wanted_field *const wanted = calloc(most, sizeof *wanted);
     l->fields = calloc(most, sizeof *l->fields);
     l->kinds = calloc(most, 1);
-    bool good = listed && l->fields && l->kinds;
+    bool good = wanted && l->fields && l->kinds;
     for (int i = 0; i < LISTS && good; i++) {
+        const unsigned char kind = lists[i].kind;
+        const bool value = o->apart && (kind & (TEXT_NUMBERS | TEXT_VALUES));
+        int n = l->columns;
         good = add_columns(l, lists[i].columns, row, header, e);
-        ends[i] = l->columns;
+        for (; n < l->columns; n++) wanted[n] = (wanted_field){l->fields[n], value, kind};
     }
-    const int n = good ? l->columns : 0;
-    if (good) memcpy(listed, l->fields, (size_t)n * sizeof *listed);
-    if (good) qsort(l->fields, (size_t)n, sizeof *l->fields, by_place);
-    l->columns = 0;
-    for (int i = 0; i < n; i++)
-        if (i == 0 || l->fields[i] != l->fields[i - 1]) l->fields[l->columns++] = l->fields[i];
-    for (int i = 0, at = 0; i < LISTS && good; at = ends[i++])
-        note_kinds(l, listed + at, ends[i] - at, lists[i].kind);
-    free(listed);
+    if (good) take_wanted(l, wanted, l->columns);
+    free(wanted);
     return good;
 }
 
@@ -345,7 +350,8 @@ static bool settle_keys(text_layout *l, const text_options *o, const first_row *
         o->counted && !o->keys ? 1 + (o->columns ? text_layout_column(l, o->columns) : 0) : 0;
     for (int k = 0; k < l->columns; k++) {
         l->kinds[k] = text_layout_kind(l, k, o, l->kinds[k]);
-        if (!(l->kinds[k] & TEXT_NUMBERS) || !lists_column(l, o->text, k)) continue;
+        const bool key = !(l->kinds[k] & TEXT_NUMBERS) || text_layout_repeats(l, k);
+        if (key || !lists_column(l, o->text, k)) continue;
         e->at = NULL;
         snprintf(e->what, sizeof e->what, "--text: the numbers of column %d are wanted",
                  l->fields[k] + 1);

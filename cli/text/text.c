@@ -359,8 +359,10 @@ static const char *read_row(text_rows *rows, const text_layout *l, const char *b
     for (int field = 0, k = 0;; field++) {
         const bool wanted = field == l->fields[k];
         const char *q = wanted ? read_wanted(rows, l, k, begin, p, e) : pass_field(l, k, p, e);
-        if (!q) return NULL;
         k += wanted;
+        for (; q && wanted && text_layout_repeats(l, k); k++)
+            q = read_wanted(rows, l, k, begin, p, e);
+        if (!q) return NULL;
         if (k == l->columns) return row_end(rows, l, q, end);
         p = text_next_field(q, l->delimiter);
         if (!p)
@@ -563,6 +565,11 @@ static const char *read_columns(text_rows *rows, const text_layout *l, const cha
     return at;
 }
 
+/* Whether numbers of a kind are those of keys alone. */
+static bool is_of_keys(unsigned char kind) {
+    return (kind & (TEXT_KEYS | TEXT_NUMBERS | TEXT_VALUES)) == TEXT_KEYS;
+}
+
 const char *text_rows_read(text_rows *rows, const text_layout *layout, const char *at,
                            const char *end, int64_t most, text_error *error) {
     rows->n = 0;
@@ -589,8 +596,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
                    (layout->kinds[k] & TEXT_KEYS);
         c->strict = k + 1 == layout->counted;
         c->key = layout->dtype == BF_NONE &&
-                 (c->strict ||
-                  (!layout->mixed && (layout->kinds[k] & (TEXT_KEYS | TEXT_NUMBERS)) == TEXT_KEYS));
+                 (c->strict || (!layout->mixed && is_of_keys(layout->kinds[k])));
         c->codes = c->key && !(layout->kinds[k] & TEXT_ASKED);
         if (layout->inferred) c->key = false; /* for it may be a value */
         c->only_strings = c->strings.offsets && !text_has_numbers(rows, layout, k);

@@ -37,28 +37,31 @@ typedef struct text_options {
     const char *also;    /* more of them, that a command wants beside these; NULL: none */
     const char *strings; /* columns that are held as strings; NULL: none */
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
-    const char *text;    /* keys that are strings, whatever their fields are; NULL: none */
-    const char *number;  /* keys that are numbers; NULL: none */
-    bool counted;        /* the numbers of `columns` are keys */
-    bool mixed;          /* of JSON lines, `columns` are keys: strings, if not all are numbers */
-    bool keyed;          /* so is the only column, if none is chosen */
-    const char *nulls;   /* what stands for no value, with commas between; NULL: the empty field */
-    bool skip_nulls;     /* numbers may be NULL: the caller knows which are */
-    bool judge_nulls;    /* the same, whatever was asked for: the caller judges them */
-    bool lax;            /* rows may have fewer fields than the first, which are NULL, or more */
-    bool json;           /* each line holds an object */
-    bool typed;          /* strings of JSON lines tell types apart (text/typed.h) */
-    text_style style;    /* of numbers */
-    char delimiter;      /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
-    const char *option;  /* that names columns, if it is not --column */
-    bool guessed;        /* the delimiter was found, not given */
-    bool all;            /* columns not given: all of the first row (join --on) */
-    bool header;         /* the first row holds names; as it does if a column has a name */
-    bool table;          /* the same; and header not given: if all in it look like names, */
-    bool no_header;      /* unless this says that it holds none */
-    bf_dtype dtype;      /* of the numbers; BF_NONE: the most exact candidate */
-    size_t longest;      /* bytes of a line that memory allows; 0: no limit but that of all lines */
-    size_t share;        /* that it allows to several threads at once */
+    const char *either; /* columns of values that are strings if a field is no number; NULL: none */
+    const char *text;   /* keys that are strings, whatever their fields are; NULL: none */
+    const char *number; /* keys that are numbers; NULL: none */
+    bool apart;        /* a field of `strings` or `keys` that is one of values, too, is two columns:
+                          that of the values follows */
+    bool counted;      /* the numbers of `columns` are keys */
+    bool mixed;        /* of JSON lines, `columns` are keys: strings, if not all are numbers */
+    bool keyed;        /* so is the only column, if none is chosen */
+    const char *nulls; /* what stands for no value, with commas between; NULL: the empty field */
+    bool skip_nulls;   /* numbers may be NULL: the caller knows which are */
+    bool judge_nulls;  /* the same, whatever was asked for: the caller judges them */
+    bool lax;          /* rows may have fewer fields than the first, which are NULL, or more */
+    bool json;         /* each line holds an object */
+    bool typed;        /* strings of JSON lines tell types apart (text/typed.h) */
+    text_style style;  /* of numbers */
+    char delimiter;    /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
+    const char *option; /* that names columns, if it is not --column */
+    bool guessed;       /* the delimiter was found, not given */
+    bool all;           /* columns not given: all of the first row (join --on) */
+    bool header;        /* the first row holds names; as it does if a column has a name */
+    bool table;         /* the same; and header not given: if all in it look like names, */
+    bool no_header;     /* unless this says that it holds none */
+    bf_dtype dtype;     /* of the numbers; BF_NONE: the most exact candidate */
+    size_t longest;     /* bytes of a line that memory allows; 0: no limit but that of all lines */
+    size_t share;       /* that it allows to several threads at once */
     const text_chooser *chooser; /* NULL: none */
     /* Of the bytes, before they are decoded (decode/decode.h): */
     text_dialect dialect;
@@ -87,7 +90,7 @@ typedef struct text_layout {
     bool single;          /* a table of one column: an empty line is a row, */
     bool gaps;            /* unless it is a gap: as in the options */
     int columns;          /* how many are wanted, */
-    int *fields;          /* and which, from 0, ascending */
+    int *fields;          /* and which, from 0, ascending; one may be there twice (`apart`) */
     char **names;         /* of these; NULL: there are none */
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
     int counted;          /* one more than the number of the one whose numbers are keys; 0: none */
@@ -105,9 +108,10 @@ typedef struct text_layout {
 } text_layout;
 
 /* What a column holds: numbers, strings, or numbers that turn to strings where one is none, or is
- * written as a code is, or cannot be held exactly; but those that were asked for are refused then.
+ * written as a code is, or cannot be held exactly; but those that were asked for are refused then,
+ * and those that are values turn only where one is none.
  */
-enum { TEXT_NUMBERS = 1, TEXT_STRINGS_TOO = 2, TEXT_KEYS = 4, TEXT_ASKED = 8 };
+enum { TEXT_NUMBERS = 1, TEXT_STRINGS_TOO = 2, TEXT_KEYS = 4, TEXT_ASKED = 8, TEXT_VALUES = 16 };
 
 /* Keys of more digits are codes. */
 enum { TEXT_DIGITS_MOST = 38 };
@@ -142,6 +146,11 @@ void text_layout_free(text_layout *layout);
 /* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. False:
  * there is no memory. */
 bool text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
+
+/* Whether a column holds the field of the one before it. */
+static inline bool text_layout_repeats(const text_layout *l, int column) {
+    return column > 0 && column < l->columns && l->fields[column] == l->fields[column - 1];
+}
 
 /* Whether an item of the options means a column, by its number or name. */
 bool text_layout_is(const text_layout *layout, int column, text_item item);

@@ -486,8 +486,28 @@ class By(CommandTest):
     def test_numbers_that_are_compared_with_strings_are_strings(self):
         data = b"k,v\n9,1\n10,2\n010,3\n9,4\n"
         for where, lines in [('k != ""', b"010\t3\n10\t2\n9\t5\n"), ('!isnull(k) && k == "10"', b"10\t2\n"),
-                             ("k != 9", b"10\t5\n")]:
+                             ("k != 9", b"010\t3\n10\t2\n")]:
             self.check(data, ["group", "--by", "k", "--sum", "v", "--where", where], lines, where)
+
+    def test_a_key_of_codes_is_a_number_as_a_value(self):
+        data = b"zip,v,old\n07094,1,007094\n7094,2,07094\n00501,4,501\n"
+        for arguments, lines in [
+                (["--sum", "v", "--where", "zip > 5000"], b"07094\t1\n7094\t2\n"),
+                (["--sum", "zip", "--mean", "zip", "--max", "zip*2+v"],
+                 b"00501\t501\t501\t1006\n07094\t7094\t7094\t14189\n7094\t7094\t7094\t14190\n"),
+                (["--sum", "zip", "--where", 'zip == "07094"'], b"07094\t7094\n"),
+                (["--median", "zip", "--where", "zip == old && v < 4"], b"07094\t7094\n7094\t7094\n"),
+                (["--sum", "zip", "--text", "zip", "--where", "zip < 7094"], b"00501\t501\n"),
+                (["--sum", "v", "--number", "zip", "--where", "zip > 5000"], b"7094\t3\n")]:
+            self.check(data, ["group", "--by", "zip", *arguments], lines, arguments)
+            self.check(data.replace(b",", b" "), ["group", "--by", "zip", *arguments], lines, arguments)
+        late = data.replace(b"\n", b"\n" + b"9,1,9\n" * 200_000, 1)
+        self.check(late, ["group", "--by", "zip", "--sum", "zip", "--where", "zip > 5000"],
+                   b"07094\t7094\n7094\t7094\n", "late")
+        rows = b'{"zip": "07094", "v": 1}\n{"v": 2, "zip": "7094"}\n{"zip": 7094, "v": 4}\n'
+        arguments = ["group", "--by", "zip", "--sum", "zip", "--sum", "v", "--where", "zip > 5000", "--format", "jsonl"]
+        self.check(rows, arguments, b"07094\t7094\t1\n7094\t7094\t2\n7094\t7094\t4\n", "jsonl")
+        self.check(data, ["count", "--by", "v", "--where", "zip > v && old >= zip"], b"1\t1\n2\t1\n4\t1\n", "values")
 
     def test_sorted_by_a_column_called_count(self):
         data = b"count,x\n5,a\n1,b\n1,b\n"
@@ -526,7 +546,7 @@ class By(CommandTest):
                 (["--by", "k", "--dtype", "f64"], 3, "not of dtype f64: '1e400'"),
                 (["--by", "k", "--number", "k"], 3, "no dtype holds all of these keys exactly"),
                 (["--by", "k", "--text", "w"], 3, "no column is named 'w'"),
-                (["--by", "k", "--text", "k", "--where", "k > 1"], 3, "--text: the numbers of column 1 are wanted")]:
+                (["--by", "k", "--text", "v", "--where", "v > 1"], 3, "--text: the numbers of column 2 are wanted")]:
             self.refused(code, what, "count", *arguments, path)
         infer = run("count", "--by", "k", "--infer", "--csv", path).stdout.decode()
         self.assertIn("k,string,2,0,2,1e400,as a key: not held exactly", infer)

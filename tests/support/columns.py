@@ -10,9 +10,8 @@ from decimals import FRACTION_DIGITS, WIDE_DIGITS, parts, shortest
 from quantiles import exact_at, median_place, place_of, value_at
 
 # What the command does not do as it should yet: integers beyond 64 bits are not counted in bins exactly
-# (bins); a column is no text as a key where it is a number in the same command (roles); prod is of plain
-# integers of 64 bits (prod).
-GAPS = {"bins", "roles", "prod"}
+# (bins); prod is of plain integers of 64 bits (prod).
+GAPS = {"bins", "prod"}
 
 OTHER = re.compile(r"[+-]?(inf(inity)?|nan|0x.*)$", re.IGNORECASE)  # what only a double is
 CODE = re.compile(r"[+-]?0[0-9]")

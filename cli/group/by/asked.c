@@ -21,7 +21,8 @@ typedef struct first_fields {
     text_error *error;
 } first_fields;
 
-enum { WANTS_NUMBERS = 1, WANTS_KEYS = 2, WANTS_STRINGS = 4, NOT_THERE = -1, REFUSED = -2 };
+enum { WANTS_NUMBERS = 1, WANTS_KEYS = 2, WANTS_STRINGS = 4, WANTS_EITHER = 8 };
+enum { NOT_THERE = -1, REFUSED = -2 };
 
 static bool PRINTF_LIKE(2, 3) refuse(const first_fields *f, const char *format, ...) {
     va_list arguments;
@@ -98,7 +99,7 @@ static bool refuse_item(const first_fields *f, text_item item) {
 /* Wants the columns that an expression names, as what they are there. A text that is wrong is left
  * to its parser. */
 static bool want_names(const asked *a, first_fields *f, const char *text) {
-    static const unsigned char wants[] = {[BF_NAME_EITHER] = WANTS_KEYS,
+    static const unsigned char wants[] = {[BF_NAME_EITHER] = WANTS_EITHER,
                                           [BF_NAME_NUMBER] = WANTS_NUMBERS,
                                           [BF_NAME_STRING] = WANTS_STRINGS};
     unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
@@ -247,11 +248,16 @@ static void forget(asked *a) {
     memset(a->lists, 0, sizeof a->lists);
 }
 
+/* A key is shown as one, whatever its numbers are. */
+static void infer_keys(first_fields *f) {
+    for (int i = 0; i < f->n; i++)
+        if (f->wanted[i] & (WANTS_KEYS | WANTS_STRINGS)) f->wanted[i] &= WANTS_KEYS | WANTS_STRINGS;
+}
+
 /* A key that a condition compares with strings is one of strings, whatever its fields are. */
 static void settle_strings(first_fields *f) {
     for (int i = 0; i < f->n; i++)
-        if ((f->wanted[i] & (WANTS_NUMBERS | WANTS_STRINGS)) == WANTS_STRINGS)
-            f->wanted[i] = WANTS_STRINGS;
+        if (f->wanted[i] & WANTS_STRINGS) f->wanted[i] &= (unsigned char)~WANTS_KEYS;
 }
 
 static bool choose(asked *a, first_fields *f, text_options *o) {
@@ -267,11 +273,12 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
         good = add_result(a, f, &asks->aggregates[i]);
     if (good && counts_rows(asks)) good = add_result(a, f, NULL);
     settle_strings(f);
-    const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings};
+    if (asks->infer) infer_keys(f);
+    const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings, &o->either};
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
     if (!good) return false;
     o->skip_nulls = o->skip_nulls || a->nulls;
-    o->table = o->typed = true;
+    o->table = o->typed = o->apart = true;
     o->option = "--by";
     o->header = o->header || f->named;
     return true;

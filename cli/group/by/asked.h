@@ -17,7 +17,7 @@ typedef struct asked_result {
     char *name;
 } asked_result;
 
-enum { ASKED_LISTS = 3 };
+enum { ASKED_LISTS = 4 };
 
 typedef struct asked {
     const options *options;
@@ -29,7 +29,7 @@ typedef struct asked {
     int results;
     asked_result result[OPTIONS_AGGREGATES];
     bool nulls;               /* the reader may refuse no NULL */
-    char *lists[ASKED_LISTS]; /* columns for the reader: numbers, keys, strings */
+    char *lists[ASKED_LISTS]; /* columns for the reader: numbers, keys, strings, either */
 } asked;
 
 /* Whether every V has values and, behind an '=', a name; returns an exit code. */

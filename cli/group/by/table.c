@@ -12,12 +12,12 @@ static int no_memory(const table *t) {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* The column of the reader that holds a field. */
-static int column_of(const table *t, int field) {
+/* The column of the reader that holds a field, as a key or as a value. */
+static int column_of(const table *t, int field, bool value) {
     const text_layout *l = &t->input.source.text->layout;
     int k = 0;
     while (l->fields[k] != field) k++;
-    return k;
+    return value && text_layout_repeats(l, k + 1) ? k + 1 : k;
 }
 
 static int note_columns(table *t) {
@@ -28,9 +28,9 @@ static int note_columns(table *t) {
         t->columns[k].name = rows_header_name(&t->input, k);
         if (!t->columns[k].name) return no_memory(t);
     }
-    for (int i = 0; i < a->keys; i++) t->key_columns[i] = column_of(t, a->key_fields[i]);
+    for (int i = 0; i < a->keys; i++) t->key_columns[i] = column_of(t, a->key_fields[i], false);
     for (int i = 0; i < a->values; i++)
-        t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field);
+        t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, true);
     return EXIT_DONE;
 }
 
@@ -90,6 +90,26 @@ static int settle_first(table *t) {
     return code == EXIT_DONE ? ROWS_RESETTLED : code;
 }
 
+/* Of a field that is two columns, hides the name of the one that the text does not mean: that of
+ * strings, unless it is compared with some. A text that is wrong is left to its parser. */
+static int hide_names(const table *t, formula *x) {
+    const text_layout *l = &t->input.source.text->layout;
+    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
+    int count = 0;
+    char *const names = malloc(strlen(x->text) + 1);
+    if (!names) return no_memory(t);
+    if (bf_expression_names(t->context, x->text, names, kinds, &count, NULL) != BF_OK) count = 0;
+    for (int k = 1; k < t->input.columns; k++) {
+        if (!text_layout_repeats(l, k)) continue;
+        const char *name = names;
+        int i = 0;
+        for (; i < count && strcmp(name, t->columns[k].name) != 0; i++) name += strlen(name) + 1;
+        x->names[i < count && kinds[i] == BF_NAME_STRING ? k : k - 1] = "";
+    }
+    free(names);
+    return EXIT_DONE;
+}
+
 static int parse(table *t, formula *x, const char *option, const char *text) {
     int code = EXIT_DONE;
     x->context = t->context;
@@ -103,6 +123,7 @@ static int parse(table *t, formula *x, const char *option, const char *text) {
         x->dtypes[k] = t->columns[k].dtype;
         x->scales[k] = t->columns[k].scale;
     }
+    if (code == EXIT_DONE) code = hide_names(t, x);
     x->patient = may_resettle(t);
     if (code == EXIT_DONE) code = formula_parse(x);
     return code == ROWS_RESETTLED ? settle_first(t) : code;
