@@ -95,10 +95,10 @@ static void find_columns(blocks *x, int side) {
     const join_choice *c = &x->tables->choice;
     block_side *s = &x->sides[side];
     for (int k = 0; k < c->keys; k++)
-        s->keys[k] = join_tables_column(x->tables, side, c->key_fields[side][k]);
+        s->keys[k] = join_tables_column(x->tables, side, c->key_fields[side][k], false);
     for (int i = 0; i < c->count; i++) {
         const int field = c->shown[i].fields[side];
-        s->shown[i] = field < 0 ? -1 : join_tables_column(x->tables, side, field);
+        s->shown[i] = field < 0 ? -1 : join_tables_column(x->tables, side, field, false);
     }
 }
 

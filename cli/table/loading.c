@@ -22,37 +22,41 @@ static int open_side(join_tables *t, int s) {
     return rows_open(&t->sides[s], o->files[s], &in, &how);
 }
 
-/* What the condition needs of a column. A key may turn out to hold strings. */
+/* What the condition needs of a column. A key is there as it is compared, or as a string. */
 static unsigned char find_condition_kind(const join_tables *t, int k, bool key) {
     switch (t->choice.condition_kinds[k]) {
     case BF_NAME_STRING: return TEXT_STRINGS_TOO;
-    case BF_NAME_NUMBER: return key ? 0 : TEXT_NUMBERS;
-    default: return key ? 0 : TEXT_KEYS;
+    case BF_NAME_NUMBER: return TEXT_NUMBERS;
+    default: return key ? 0 : TEXT_KEYS | TEXT_VALUES;
     }
 }
 
-/* What the fields of a side hold; 0: nothing, for they are not wanted. */
+enum { ROLES = 2 };
+
+/* What the fields of a side hold, each in two columns; 0: nothing, for they are not wanted. The
+ * second is that of a key whose numbers are wanted. */
 static void find_kinds(const join_tables *t, int s, unsigned char *kinds) {
     const join_choice *c = &t->choice;
     for (int k = 0; k < c->keys; k++) {
         const int field = c->key_fields[s][k];
-        kinds[field] |= text_layout_kind(&t->sides[s].source.text->layout, field,
-                                         &t->options->input.text, TEXT_KEYS);
+        kinds[ROLES * field] |= text_layout_kind(&t->sides[s].source.text->layout, field,
+                                                 &t->options->input.text, TEXT_KEYS);
     }
     for (int k = 0; k < c->count; k++)
-        if (c->shown[k].fields[s] >= 0) kinds[c->shown[k].fields[s]] |= TEXT_STRINGS_TOO;
+        if (c->shown[k].fields[s] >= 0) kinds[ROLES * c->shown[k].fields[s]] |= TEXT_STRINGS_TOO;
     for (int k = 0; k < c->condition_count; k++) {
         const int field = c->conditions[k].fields[s];
         bool key = false;
         for (int i = 0; i < c->keys; i++) key = key || c->key_fields[s][i] == field;
-        if (field >= 0) kinds[field] |= find_condition_kind(t, k, key);
+        const bool apart = key && c->condition_kinds[k] == BF_NAME_NUMBER;
+        if (field >= 0) kinds[ROLES * field + apart] |= find_condition_kind(t, k, key);
     }
 }
 
 /* Of the columns of a side, keeps those that are compared or shown. */
 static int keep_side(join_tables *t, int s) {
     rows *r = &t->sides[s];
-    const int all = r->columns;
+    const int all = ROLES * r->columns;
     unsigned char *const kinds = calloc((size_t)all, 1);
     int *const fields = calloc((size_t)all, sizeof *fields), n = 0;
     int code = EXIT_IO;
@@ -61,7 +65,7 @@ static int keep_side(join_tables *t, int s) {
         for (int k = 0; k < all; k++) {
             if (kinds[k] == 0) continue;
             kinds[n] = kinds[k];
-            fields[n++] = k;
+            fields[n++] = k / ROLES;
         }
         code = rows_keep(r, fields, kinds, n);
     } else {
@@ -77,17 +81,17 @@ static int compare_fields(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-/* The column of the rows that is this field. */
-int join_tables_column(const join_tables *t, int s, int field) {
+int join_tables_column(const join_tables *t, int s, int field, bool number) {
     const text_layout *l = &t->sides[s].source.text->layout;
     const int *at = bsearch(&field, l->fields, (size_t)l->columns, sizeof field, compare_fields);
-    return (int)(at - l->fields);
+    const int k = (int)(at - l->fields);
+    return number ? k + text_layout_repeats(l, k + 1) : k - text_layout_repeats(l, k);
 }
 
 /* ---- keys of one kind ------------------------------------------------------------------------ */
 
 static int column_of(const join_tables *t, int s, int key) {
-    return join_tables_column(t, s, t->choice.key_fields[s][key]);
+    return join_tables_column(t, s, t->choice.key_fields[s][key], false);
 }
 
 static bool is_strings(const join_tables *t, int s, int key) {
@@ -197,7 +201,7 @@ void join_tables_close(join_tables *t) {
 }
 
 void join_tables_key(const join_tables *t, int side, int key, rows_view *view) {
-    const int column = join_tables_column(t, side, t->choice.key_fields[side][key]);
+    const int column = join_tables_column(t, side, t->choice.key_fields[side][key], false);
     rows_look(&t->sides[side], &t->all[side], column, view);
 }
 
@@ -206,5 +210,5 @@ int join_tables_scale(const join_tables *t, int side, int key) {
 }
 
 const rows_column *join_tables_shown(const join_tables *t, int side, const shown_column *shown) {
-    return &t->all[side].columns[join_tables_column(t, side, shown->fields[side])];
+    return &t->all[side].columns[join_tables_column(t, side, shown->fields[side], false)];
 }

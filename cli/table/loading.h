@@ -32,8 +32,9 @@ bool join_tables_typed(const join_tables *t);
 /* Reads both into memory. */
 int join_tables_load(join_tables *t);
 
-/* The column of a side's rows that holds a field. */
-int join_tables_column(const join_tables *t, int side, int field);
+/* The column of a side's rows that holds a field; number: if there are two, that of the numbers
+ * that the condition is about. */
+int join_tables_column(const join_tables *t, int side, int field, bool number);
 
 /* Of tables that have rows: a key column, as it is compared; its scale; and what a shown column
  * holds of one side. */

@@ -25,7 +25,8 @@ static void find_dtype(const join_tables *t, where_column *c, bf_expression_name
     for (int s = 0; s < SIDES; s++) {
         if (c->shown->fields[s] < 0) continue;
         const rows *r = &t->sides[s];
-        const int column = join_tables_column(t, s, c->shown->fields[s]);
+        const int column = join_tables_column(t, s, c->shown->fields[s], kind == BF_NAME_NUMBER);
+        c->columns[s] = column;
         const bf_dtype dtype = kind == BF_NAME_STRING ? BF_NONE : rows_dtype(r, column);
         c->scales[s] = rows_scale(r, column);
         c->dtype = some ? common_dtype(c->dtype, dtype, c->scale == c->scales[s]) : dtype;
@@ -201,9 +202,7 @@ static int gather(const join_where *w, where_column *c, const where_side *from,
     if (!valid) return fail_status(BF_E_MEMORY, NULL, NULL);
     memset(valid, 0xff, (size_t)n / 8 + 1);
     for (int s = 0; s < SIDES; s++)
-        if (c->shown->fields[s] >= 0)
-            g.views[s] =
-                from->look(from->arg, s, join_tables_column(w->tables, s, c->shown->fields[s]));
+        if (c->shown->fields[s] >= 0) g.views[s] = from->look(from->arg, s, c->columns[s]);
     c->view.column = (bf_column){.size = sizeof(bf_column), .valid = valid};
     return (c->dtype == BF_NONE ? gather_strings : gather_numbers)(&g);
 }

@@ -11,7 +11,8 @@ typedef struct where_column {
     const shown_column *shown;
     bf_dtype dtype; /* BF_NONE: strings */
     int scale;
-    int scales[SIDES]; /* of the sides' numbers */
+    int scales[SIDES];  /* of the sides' numbers */
+    int columns[SIDES]; /* of the sides' rows */
     buffer numbers, offsets, bytes, valid;
     rows_view view;
 } where_column;

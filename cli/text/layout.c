@@ -487,9 +487,13 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     return done;
 }
 
+static void free_names(char **names, int n) {
+    for (int k = 0; names && k < n; k++) free(names[k]);
+    free(names);
+}
+
 void text_layout_free(text_layout *layout) {
-    for (int k = 0; layout->names && k < layout->columns; k++) free(layout->names[k]);
-    free(layout->names);
+    free_names(layout->names, layout->columns);
     json_free_keys(layout->keys);
     free(layout->fields);
     free(layout->kinds);
@@ -497,16 +501,30 @@ void text_layout_free(text_layout *layout) {
 }
 
 bool text_layout_keep(text_layout *l, const int fields[], const unsigned char kinds[], int n) {
-    int next = 0; /* of the columns that were there */
-    for (int i = 0; i < n; i++, next++) {
-        for (; l->fields[next] != fields[i]; next++)
-            if (l->names) free(l->names[next]);
-        if (l->names) l->names[i] = l->names[next];
-        l->fields[i] = fields[i];
-        l->kinds[i] = kinds[i];
+    const size_t room = (size_t)n + 1;
+    int *const kept = malloc(room * sizeof *kept);
+    unsigned char *const kept_kinds = malloc(room);
+    char **const names = l->names ? calloc(room, sizeof *names) : NULL;
+    bool good = kept && kept_kinds && (names || !l->names);
+    for (int i = 0, k = 0; i < n && good; i++) {
+        while (l->fields[k] != fields[i]) k++;
+        kept[i] = fields[i];
+        kept_kinds[i] = kinds[i];
+        if (names) names[i] = strdup(l->names[k]);
+        good = !names || names[i];
     }
-    for (; next < l->columns; next++)
-        if (l->names) free(l->names[next]);
+    if (!good) {
+        free(kept);
+        free(kept_kinds);
+        free_names(names, n);
+        return false;
+    }
+    free(l->fields);
+    free(l->kinds);
+    free_names(l->names, l->columns);
+    l->fields = kept;
+    l->kinds = kept_kinds;
+    l->names = names;
     l->columns = n;
     l->lone = false;
     return !l->keys || json_want_keys(l->keys, l->fields, n);

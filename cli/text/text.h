@@ -90,7 +90,7 @@ typedef struct text_layout {
     bool single;          /* a table of one column: an empty line is a row, */
     bool gaps;            /* unless it is a gap: as in the options */
     int columns;          /* how many are wanted, */
-    int *fields;          /* and which, from 0, ascending; one may be there twice (`apart`) */
+    int *fields;          /* and which, from 0, ascending; one may be there twice */
     char **names;         /* of these; NULL: there are none */
     unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
     int counted;          /* one more than the number of the one whose numbers are keys; 0: none */
@@ -143,8 +143,8 @@ bool text_layout_find(text_layout *layout, const text_options *options, const ch
                       const char *end, text_error *error);
 void text_layout_free(text_layout *layout);
 
-/* Keeps n of the columns alone, by their fields, ascending; `kinds` says what each holds. False:
- * there is no memory. */
+/* Keeps n of the columns alone, by their fields, ascending, and some of them twice; `kinds` says
+ * what each holds. False: there is no memory. */
 bool text_layout_keep(text_layout *layout, const int fields[], const unsigned char kinds[], int n);
 
 /* Whether a column holds the field of the one before it. */

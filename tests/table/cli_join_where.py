@@ -108,6 +108,19 @@ class Where(CommandTest):
             found = self.result("join", a, b, "--on", "k", "--take", "x,y", "--where", "x * y % 11 == 3", *more)
             self.assertEqual([tuple(map(int, line.split("\t"))) for line in found.splitlines()], wanted)
 
+    def test_a_key_of_codes_is_a_number_in_a_condition(self):
+        a, b = self.path("a.csv"), self.path("b.csv")
+        with open(a, "w") as file:
+            file.write("zip,v,old\n07094,1,007\n7094,2,5\n00501,3,08\n")
+        with open(b, "w") as file:
+            file.write("w,zip\n5,07094\n6,7094\n8,00501\n")
+        for where, rows in [("zip > 5000", ["07094\t1\t5", "7094\t2\t6"]), ("zip - 7000 < v", ["00501\t3\t8"]),
+                            ('zip == "07094"', ["07094\t1\t5"]), ("w == old", ["00501\t3\t8"]),
+                            ("old > 6 && zip < 7e3", ["00501\t3\t8"])]:
+            for more in ([], ["-j", 3], ["--memory", LIMIT]):
+                found = self.result("join", a, b, "--on", "zip", "--take", "zip,v,w", "--where", where, *more)
+                self.assertEqual(found.splitlines(), rows, (where, more))
+
     def test_what_is_refused(self):
         a, b = self.path("a.csv"), self.path("b.csv")
         with open(a, "w") as file:
