@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PILES = 64, COLUMNS = 2, LOADED = 1 << 10, BLOCK_LEAST = 1024 };
+enum { PILES = 64, COLUMNS = 2, LOADED = 1 << 10, TAKEN = 1 << 8, BLOCK_LEAST = 1024 };
 
 /* Piles of so few blocks are not parted again, and others so often, at most. */
 enum { BLOCKS_FEW = 4, LEVELS = 6 };
@@ -106,10 +106,10 @@ static int64_t keep_some(char *keys, int64_t bytes, uint64_t numbers[], int64_t 
     return kept;
 }
 
-/* Takes the next up to LOADED rows of a pile in another form. */
+/* Takes up to TAKEN rows of a pile in another form. */
 static int take_some(const side *s, int i, int64_t at, int64_t n, join_form form, piles *to) {
-    uint64_t held[2 * LOADED], taken[2 * LOADED], numbers[LOADED];
-    bool alone[LOADED];
+    uint64_t held[2 * TAKEN], taken[2 * TAKEN], numbers[TAKEN];
+    bool alone[TAKEN];
     void *const columns[COLUMNS] = {held, numbers};
     const int code = piles_read(&s->piles, i, at, n, columns);
     if (code != EXIT_DONE) return code;
@@ -130,14 +130,15 @@ int side_take(side *s, join_form form) {
     open_piles(to, form.dtype, s->memory);
     for (int i = 0; i < PILES && code == EXIT_DONE; i++) {
         const int64_t n = s->piles.all[i].rows;
-        for (int64_t at = 0; at < n && code == EXIT_DONE; at += LOADED)
-            code = take_some(s, i, at, n - at < LOADED ? n - at : LOADED, form, to);
+        for (int64_t at = 0; at < n && code == EXIT_DONE; at += TAKEN)
+            code = take_some(s, i, at, n - at < TAKEN ? n - at : TAKEN, form, to);
         piles_empty(&s->piles, i);
         progress_tick();
     }
     piles_close(&s->piles);
     s->piles = *to;
     s->form = form;
+    s->mixed = true;
     free(to);
     return code;
 }
@@ -217,11 +218,18 @@ typedef struct joining {
     const options *options;
     runs *pairs;
     bf_dtype dtype; /* of the keys */
+    bool mixed;     /* rows are not in order */
     block a, b;
     run_record *records; /* room for so many pairs at a time, and as many rows of a block */
     int64_t room;
     int64_t memory; /* bytes of the buffers of piles */
 } joining;
+
+static int compare_records(const void *x, const void *y) {
+    const run_record *a = x, *b = y;
+    if (a->first != b->first) return a->first < b->first ? -1 : 1;
+    return (a->second > b->second) - (a->second < b->second);
+}
 
 static int add_pairs(joining *j, const bf_pairs *found, const uint64_t *rows_a) {
     const int64_t *a = bf_pairs_a(found), *b = bf_pairs_b(found), n = bf_pairs_size(found);
@@ -230,6 +238,7 @@ static int add_pairs(joining *j, const bf_pairs *found, const uint64_t *rows_a) 
         const int64_t k = n - at < j->room ? n - at : j->room;
         for (int64_t i = 0; i < k; i++)
             j->records[i] = (run_record){rows_a[a[at + i]], j->b.rows[b[at + i]]};
+        if (j->mixed) qsort(j->records, (size_t)k, sizeof *j->records, compare_records);
         code = runs_add(j->pairs, j->records, k);
     }
     return code;
@@ -316,6 +325,7 @@ int sides_join(side *a, side *b, bf_context *context, const options *o, runs *pa
                  .options = o,
                  .pairs = pairs,
                  .dtype = dtype,
+                 .mixed = a->mixed || b->mixed,
                  .room = room,
                  .memory = a->memory};
     j.records = malloc((size_t)room * sizeof *j.records);

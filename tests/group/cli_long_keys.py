@@ -220,6 +220,24 @@ class LongKeys(MemoryTest):
             found = self.everywhere(path, "group", "--by", "k", "--median", "v", "--quantile", "25:v", "--total")
             self.check(found, want + [["", median(everything), quartile(everything)]], seed)
 
+    def test_a_fraction_at_the_end(self):
+        """Integers that no other dtype holds turn out to be decimals, of a pipe, too; rows keep their order."""
+        r = random.Random(3)
+        keys = [str(10**20 + r.randrange(50000)) for _ in range(150000)]
+        data = ("\n".join(keys) + "\n0.5\n").encode()
+        path, few = self.write("a.txt", data), [*map(str, range(10**20, 10**20 + 3000)), "0.50"]
+        other = self.write("b.txt", ("\n".join(few) + "\n").encode())
+        whole = self.write("c.txt", ("\n".join(few[:-1]) + "\n").encode())
+        counts = collections.Counter([*keys, "0.5"])
+        want = [[k, str(counts[k])] for k in sorted(counts, key=Fraction)]
+        self.check(self.everywhere(path, "count", "--sort", "key"), want, "count")
+        of_few = set(few)
+        pairs = [[str(i), str(int(k) - 10**20)] for i, k in enumerate(keys) if k in of_few]
+        self.check(self.everywhere(path, "join", whole), sorted([[b, a] for a, b in pairs], key=lambda x: (
+            int(x[0]), int(x[1]))), "join with integers")
+        self.check(self.everywhere(path, "join", other)[-1:], [["3000", "150000"]], "join")
+        self.check(self.limited("join", path, whole).split("\n"), pairs, "join, limited")
+
     def test_what_is_one_key_and_what_is_not(self):
         for text, want in [("1\n1.0\n1e0\n", "1\t3"),
                            ("9007199254740993\n9007199254740992.0\n", "9007199254740992\t1\n9007199254740993\t1"),
