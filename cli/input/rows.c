@@ -86,8 +86,12 @@ int rows_column_of(const rows *r, const char *item) {
 }
 
 bool rows_may_resettle(const rows *r) {
+    const text_input *t = r->source.text;
+    const unsigned scaled =
+        t && t->layout.dtype == BF_NONE && r->options.digits > 0 ? CAN_I64 | CAN_I128 : 0;
     bool may = false;
-    for (int k = 0; k < r->columns; k++) may = may || (r->can[k] & (r->can[k] - 1));
+    for (int k = 0; k < r->columns; k++)
+        may = may || (r->can[k] & (r->can[k] - 1)) || r->can[k] & scaled;
     return may && r->options.settled;
 }
 

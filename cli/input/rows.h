@@ -137,7 +137,7 @@ void rows_take_as(rows *r, bf_dtype dtype);
 /* Before the first chunk: takes a column of keys as strings, whatever its fields are. */
 void rows_take_strings(rows *r, int column);
 
-/* Whether a settled column may still turn out to have another dtype. */
+/* Whether a settled column may still turn out to have another dtype or scale. */
 bool rows_may_resettle(const rows *r);
 
 /* The next `most` rows, fewer only at the end, or where a column that is not settled gets another

@@ -6,9 +6,11 @@
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "table/keyed.h"
+#include "table/pairs.h"
 #include "table/sides.h"
 #include "work/ranks.h"
 #include "work/share.h"
+#include "work/work.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,9 +38,13 @@ typedef struct join {
     output output;
     spool_limit limit;
     rows a, b;
-    bf_array rows_a, rows_b; /* all of them */
-    bf_pairs *pairs;
-    bool limited; /* --memory: piles and runs take the place of arrays and pairs */
+    bf_array rows_a, rows_b;     /* all of them */
+    join_form form;              /* in which they are compared */
+    bf_pairs *like;              /* the pairs of rows of that form, */
+    join_pairs unlike;           /* or of others, */
+    const int64_t *pairs[SIDES]; /* and those of either, */
+    int64_t count;               /* so many */
+    bool limited;                /* --memory: piles and runs take the place of arrays and pairs */
     side side_a, side_b;
     runs runs;
 } join;
@@ -47,7 +53,7 @@ static int open_side(join *j, rows *r, const char *name) {
     const options *o = j->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
-                              .digits = BF_SCALE_MOST,
+                              .digits = BF_SCALE_MOST_I128,
                               .ordered = true,
                               .unchanging = true,
                               .keep = &j->limit,
@@ -59,7 +65,7 @@ static int open_side(join *j, rows *r, const char *name) {
     return code;
 }
 
-/* Loads all rows; if memory is limited, on piles: then `all` tells their dtype alone. */
+/* Loads all rows; if memory is limited, on piles. */
 static int load_side(join *j, rows *r, bf_array *all) {
     side *s = r == &j->a ? &j->side_a : &j->side_b;
     int code;
@@ -69,25 +75,14 @@ static int load_side(join *j, rows *r, bf_array *all) {
     else
         code = rows_load(r, all);
     progress_stop();
-    all->dtype = rows_dtype(r, 0);
     return code;
-}
-
-/* Gives a column the greatest scale that it has on any rank. */
-static void agree_on_scale(rows *r) {
-    unsigned scales = ~0u << rows_kind_of(r, 0).scale;
-    ranks_and(&scales, 1);
-    rows_raise_scale(r, 0, __builtin_ctz(scales));
 }
 
 /* Loads this rank's rows; anew if those of another show that their dtype or scale is another. */
 static int load_settled(join *j, rows *r, bf_array *all) {
     int code = ranks_agree(load_side(j, r, all));
     while (code == EXIT_DONE) {
-        const int scale = rows_scale(r, 0);
-        ranks_and(r->can, r->columns);
-        agree_on_scale(r);
-        const bool changed = all->dtype != rows_dtype(r, 0) || scale != rows_scale(r, 0);
+        const bool changed = work_settle_input(r);
         if (!ranks_any(changed)) return EXIT_DONE;
         if (changed) rows_again(r);
         code = ranks_agree(changed ? load_side(j, r, all) : EXIT_DONE);
@@ -95,35 +90,19 @@ static int load_settled(join *j, rows *r, bf_array *all) {
     return code;
 }
 
-/* Loads one text once more, as the dtype of the other. */
-static int load_as(join *j, rows *r, bf_dtype dtype, bf_array *all) {
-    rows_again(r);
-    rows_take_as(r, dtype);
-    return load_settled(j, r, all);
-}
+static join_form form_of(const rows *r) { return (join_form){rows_dtype(r, 0), rows_scale(r, 0)}; }
 
-/* Loads one text once more, in the units of the other. */
-static int load_in_units(join *j, rows *r, int scale, bf_array *all) {
-    const bf_dtype dtype = all->dtype;
-    rows_again(r);
-    rows_raise_scale(r, 0, scale);
-    const int code = load_settled(j, r, all);
-    if (code != EXIT_DONE || all->dtype == dtype) return code;
-    return fail(EXIT_DATA, r->source.name,
-                "64 bits do not hold its numbers with %d digits behind the point", scale);
-}
-
-/* If one text holds floats, the integers of the other are taken as floats too. */
-static int match_dtypes(join *j) {
-    const bf_dtype a = j->rows_a.dtype, b = j->rows_b.dtype;
-    const int scale_a = rows_scale(&j->a, 0), scale_b = rows_scale(&j->b, 0);
-    if (a == b && scale_a < scale_b) return load_in_units(j, &j->a, scale_b, &j->rows_a);
-    if (a == b && scale_b < scale_a) return load_in_units(j, &j->b, scale_a, &j->rows_b);
-    if (a == b) return EXIT_DONE;
-    if (rows_can_be(&j->a, b)) return load_as(j, &j->a, b, &j->rows_a);
-    if (rows_can_be(&j->b, a)) return load_as(j, &j->b, a, &j->rows_b);
-    return fail(EXIT_DATA, j->b.source.name, "no join of different dtypes: this is %s, %s is %s",
-                bf_dtype_name(b), j->a.source.name, bf_dtype_name(a));
+/* Finds the form in which both sides are compared; piles get it at once. */
+static int match_forms(join *j) {
+    const join_form a = form_of(&j->a), b = form_of(&j->b);
+    j->form = join_form_of(a, b);
+    if (j->form.dtype == BF_NONE)
+        return fail(EXIT_DATA, j->b.source.name,
+                    "no join of different dtypes: this is %s, %s is %s", bf_dtype_name(b.dtype),
+                    j->a.source.name, bf_dtype_name(a.dtype));
+    if (!j->limited) return EXIT_DONE;
+    const int code = side_take(&j->side_a, j->form);
+    return code == EXIT_DONE ? side_take(&j->side_b, j->form) : code;
 }
 
 /* Rows are numbered from the first that is selected. */
@@ -144,7 +123,7 @@ static int load_sides(join *j) {
     if (code == EXIT_DONE) code = share_side(&j->b, &j->side_b);
     if (code == EXIT_DONE) code = load_settled(j, &j->a, &j->rows_a);
     if (code == EXIT_DONE) code = load_settled(j, &j->b, &j->rows_b);
-    return code == EXIT_DONE ? ranks_agree(match_dtypes(j)) : code;
+    return code == EXIT_DONE ? ranks_agree(match_forms(j)) : code;
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
@@ -205,12 +184,35 @@ static int limit_ranks(options *o) {
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
+static int join_like(join *j) {
+    const bf_status st =
+        bf_join(j->context, &j->rows_a, &j->rows_b, (uint64_t)j->options->seed, &j->like);
+    j->pairs[SIDE_A] = bf_pairs_a(j->like);
+    j->pairs[SIDE_B] = bf_pairs_b(j->like);
+    j->count = bf_pairs_size(j->like);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, j->context, j->options->files[0]);
+}
+
+/* Joins rows of two forms, as --on does. */
+static int join_unlike(join *j) {
+    const bf_column a = {.size = sizeof a, .numbers = &j->rows_a};
+    const bf_column b = {.size = sizeof b, .numbers = &j->rows_b};
+    const join_columns columns = {
+        .keys = 1, .of = {{&a}, {&b}}, .scales = {{rows_scale(&j->a, 0)}, {rows_scale(&j->b, 0)}}};
+    const int64_t counts[] = {j->rows_a.shape[0], j->rows_b.shape[0]};
+    join_numbers numbers;
+    int code = join_numbers_make(&numbers, j->context, j->options->files[0], &columns, counts);
+    if (code == EXIT_DONE) code = join_pairs_make(&j->unlike, &numbers, HOW_INNER);
+    join_numbers_close(&numbers);
+    for (int s = 0; s < SIDES; s++) j->pairs[s] = j->unlike.of[s];
+    j->count = j->unlike.count;
+    return code;
+}
+
 static int join_sides(join *j) {
     if (ranks_count() > 1) return join_ranks(j);
     if (j->limited) return sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->runs);
-    const bf_status st =
-        bf_join(j->context, &j->rows_a, &j->rows_b, (uint64_t)j->options->seed, &j->pairs);
-    return st == BF_OK ? EXIT_DONE : fail_status(st, j->context, j->options->files[0]);
+    return join_forms_differ(form_of(&j->a), form_of(&j->b)) ? join_unlike(j) : join_like(j);
 }
 
 static void put_rows(FILE *f, const char *name, const int64_t *at, int64_t n) {
@@ -225,16 +227,14 @@ static void put_head(const join *j, int64_t n) {
     json_string(f, j->options->files[0]);
     fputs(",\"other\":", f);
     json_string(f, j->options->files[1]);
-    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64,
-            output_dtype(j->rows_a.dtype, rows_scale(&j->a, 0)), n);
+    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, output_dtype(j->form.dtype, j->form.scale), n);
 }
 
 static void put_pairs_object(const join *j, double seconds) {
     FILE *f = j->output.stream;
-    const int64_t n = bf_pairs_size(j->pairs);
-    put_head(j, n);
-    put_rows(f, "a", bf_pairs_a(j->pairs), n);
-    put_rows(f, "b", bf_pairs_b(j->pairs), n);
+    put_head(j, j->count);
+    put_rows(f, "a", j->pairs[SIDE_A], j->count);
+    put_rows(f, "b", j->pairs[SIDE_B], j->count);
     json_end(f, bf_context_device(j->context), seconds);
 }
 
@@ -253,8 +253,7 @@ static int put_pairs(join *j, double seconds) {
         put_pairs_object(j, seconds);
         return EXIT_DONE;
     }
-    return put_sheet(j, bf_pairs_a(j->pairs), bf_pairs_b(j->pairs), bf_pairs_size(j->pairs),
-                     seconds);
+    return put_sheet(j, j->pairs[SIDE_A], j->pairs[SIDE_B], j->count, seconds);
 }
 
 /* ---- pairs of runs --------------------------------------------------------------------------- */
@@ -355,7 +354,8 @@ int cmd_join(int argc, char **argv) {
     if (code != EXIT_DONE) output_abandon(&j->output);
     rows_close(&j->a);
     rows_close(&j->b);
-    bf_pairs_destroy(j->pairs);
+    bf_pairs_destroy(j->like);
+    join_pairs_close(&j->unlike);
     side_close(&j->side_a);
     side_close(&j->side_b);
     runs_close(&j->runs);

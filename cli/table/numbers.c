@@ -56,62 +56,76 @@ static bool is_double(text_i128 x, double value) {
 
 /* Integers as floats: a fraction is the nearest, as it was read on the other side; an integer that
  * is none goes with no row. */
-static bool take_as_floats(key_side *s, int k, int scale) {
-    const bf_array *from = s->columns[k]->numbers;
-    const int64_t n = from->shape[0];
+static void take_as_floats(const bf_array *from, int scale, double *floats, bool *alone) {
     const text_i128 power = power_of_ten(scale);
-    double *floats = s->memory[k] = malloc((size_t)n * sizeof *floats + 1);
-    bool *alone = s->alone[k] = calloc((size_t)n + 1, sizeof *alone);
-    if (!floats || !alone) return false;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < from->shape[0]; i++) {
         const bf_value v = output_element(from->dtype, scale, from->data, i);
         const text_i128 units = integer_at(from, i);
         floats[i] = bf_value_f64(&v);
         alone[i] = units % power == 0 && !is_double(units / power, floats[i]);
     }
-    change_column(s, k, BF_F64, floats);
-    return true;
 }
 
 /* Integers in units of so many digits more, as i64 or i128; what these do not hold goes with no
  * row, for the other side holds all that it has. */
-static bool take_in_units(key_side *s, int k, int digits, bf_dtype to) {
-    const bf_array *from = s->columns[k]->numbers;
-    const int64_t n = from->shape[0];
+static void take_in_units(const bf_array *from, int digits, bf_dtype to, char *units, bool *alone) {
     const size_t bytes = bf_dtype_size(to);
     const text_i128 power = power_of_ten(digits);
-    char *units = s->memory[k] = malloc((size_t)n * bytes + 1);
-    bool *alone = s->alone[k] = calloc((size_t)n + 1, sizeof *alone);
-    if (!units || !alone) return false;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < from->shape[0]; i++) {
         text_i128 x;
         alone[i] = __builtin_mul_overflow(integer_at(from, i), power, &x) ||
                    (to == BF_I64 && (x < INT64_MIN || x > INT64_MAX));
         memcpy(units + (size_t)i * bytes, &x, bytes); /* low bytes come first */
     }
-    change_column(s, k, to, units);
-    return true;
 }
 
-/* Gives both columns one dtype and scale. i64 and u64 are taken as i64, and all as i128 if one is.
- */
+static bool is_wide_number(bf_dtype dtype) {
+    return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128 || dtype == BF_F64;
+}
+
+join_form join_form_of(join_form a, join_form b) {
+    const bool floats = a.dtype == BF_F64 || b.dtype == BF_F64;
+    const bool wide = a.dtype == BF_I128 || b.dtype == BF_I128;
+    const bf_dtype other = floats ? BF_F64 : wide ? BF_I128 : BF_I64;
+    const bool comparable = is_wide_number(a.dtype) && is_wide_number(b.dtype);
+    return (join_form){.dtype = a.dtype == b.dtype ? a.dtype
+                                : comparable       ? other
+                                                   : BF_NONE,
+                       .scale = floats              ? 0
+                                : a.scale > b.scale ? a.scale
+                                                    : b.scale};
+}
+
+bool join_forms_differ(join_form a, join_form b) {
+    return a.dtype != b.dtype || a.scale != b.scale;
+}
+
+void join_take(const bf_array *from, int scale, join_form to, void *keys, bool *alone) {
+    if (to.dtype == BF_F64)
+        take_as_floats(from, scale, keys, alone);
+    else
+        take_in_units(from, to.scale - scale, to.dtype, keys, alone);
+}
+
+/* Gives both columns one form. */
 static bool match_columns(key_sides *x, int k, const join_columns *columns) {
-    const bf_dtype a = dtype_of(x->sides[SIDE_A].columns[k]);
-    const bf_dtype b = dtype_of(x->sides[SIDE_B].columns[k]);
-    const bool floats = a == BF_F64 || b == BF_F64;
-    const bool wide = a == BF_I128 || b == BF_I128;
-    x->dtypes[k] = a == b ? a : floats ? BF_F64 : wide ? BF_I128 : BF_I64;
-    bool good = true;
-    for (int s = 0; s < SIDES && good; s++) {
+    join_form forms[SIDES];
+    for (int s = 0; s < SIDES; s++)
+        forms[s] = (join_form){dtype_of(x->sides[s].columns[k]), columns->scales[s][k]};
+    const join_form form = join_form_of(forms[SIDE_A], forms[SIDE_B]);
+    x->dtypes[k] = form.dtype;
+    for (int s = 0; s < SIDES; s++) {
         key_side *side = &x->sides[s];
-        const int scale = columns->scales[s][k], digits = columns->scales[!s][k] - scale;
-        const bool same = dtype_of(side->columns[k]) == x->dtypes[k];
-        if (!same && floats)
-            good = take_as_floats(side, k, scale);
-        else if (!floats && (!same || digits > 0))
-            good = take_in_units(side, k, digits > 0 ? digits : 0, x->dtypes[k]);
+        if (!join_forms_differ(forms[s], form)) continue;
+        const bf_array *from = side->columns[k]->numbers;
+        const size_t n = (size_t)from->shape[0];
+        side->memory[k] = malloc(n * bf_dtype_size(form.dtype) + 1);
+        side->alone[k] = malloc(n + 1);
+        if (!side->memory[k] || !side->alone[k]) return false;
+        join_take(from, forms[s].scale, form, side->memory[k], side->alone[k]);
+        change_column(side, k, form.dtype, side->memory[k]);
     }
-    return good;
+    return true;
 }
 
 static void close_sides(key_sides *x) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PILES = 64, COLUMNS = 2, LOADED = 1 << 10, BLOCK_LEAST = 1024 };
+enum { PILES = 64, COLUMNS = 2, LOADED = 1 << 10, TAKEN = 1 << 8, BLOCK_LEAST = 1024 };
 
 /* Piles of so few blocks are not parted again, and others so often, at most. */
 enum { BLOCKS_FEW = 4, LEVELS = 6 };
@@ -16,14 +16,19 @@ enum { BLOCKS_FEW = 4, LEVELS = 6 };
 /* Bytes that the join of a row takes of the library's memory, and of that of results. */
 enum { JOINED = 256, HELD = 128 };
 
-static void open_piles(piles *p, int64_t memory) {
-    const int bytes[COLUMNS] = {8, 8};
+/* Keys of up to 64 bits are there as their ranks, wider ones as they are. */
+static bf_dtype held_as(bf_dtype dtype) { return dtype == BF_I128 ? BF_I128 : BF_U64; }
+
+static int64_t key_bytes(bf_dtype dtype) { return (int64_t)bf_dtype_size(held_as(dtype)); }
+
+static void open_piles(piles *p, bf_dtype dtype, int64_t memory) {
+    const int bytes[COLUMNS] = {(int)key_bytes(dtype), 8};
     piles_open(p, PILES, COLUMNS, bytes, memory);
 }
 
 void side_open(side *s, const options *o) {
     *s = (side){.memory = o->memory.results / 8};
-    open_piles(&s->piles, s->memory);
+    open_piles(&s->piles, BF_NONE, s->memory);
 }
 
 void side_close(side *s) { piles_close(&s->piles); }
@@ -38,20 +43,26 @@ static uint8_t pile_of(uint64_t rank, int level) {
 }
 
 /* Puts up to LOADED rows on piles. */
-static int pile_some(piles *p, const uint64_t ranks[], const uint64_t numbers[], int64_t n,
-                     int level) {
+static int pile_some(piles *p, bf_dtype dtype, const void *keys, const uint64_t numbers[],
+                     int64_t n, int level) {
     uint8_t which[LOADED];
-    const void *const columns[COLUMNS] = {ranks, numbers};
-    for (int64_t i = 0; i < n; i++) which[i] = pile_of(ranks[i], level);
+    const uint64_t *const words = keys;
+    const void *const columns[COLUMNS] = {keys, numbers};
+    if (dtype == BF_I128)
+        for (int64_t i = 0; i < n; i++)
+            which[i] = pile_of(key_mix(words[2 * i + 1], words[2 * i]), level);
+    else
+        for (int64_t i = 0; i < n; i++) which[i] = pile_of(words[i], level);
     return piles_add(p, which, columns, n);
 }
 
 /* Adds up to LOADED rows. */
-static int add_some(side *s, bf_dtype dtype, const void *keys, int64_t n, int64_t first) {
-    uint64_t ranks[LOADED], numbers[LOADED];
+static int add_some(piles *p, bf_dtype dtype, const void *keys, const uint64_t numbers[],
+                    int64_t n) {
+    uint64_t ranks[LOADED];
+    if (dtype == BF_I128) return pile_some(p, dtype, keys, numbers, n, 0);
     key_ranks(dtype, keys, n, ranks);
-    for (int64_t i = 0; i < n; i++) numbers[i] = (uint64_t)(first + i);
-    return pile_some(&s->piles, ranks, numbers, n, 0);
+    return pile_some(p, dtype, ranks, numbers, n, 0);
 }
 
 static int add_rows(side *s, bf_dtype dtype, const char *keys, int64_t n, int64_t first) {
@@ -59,7 +70,9 @@ static int add_rows(side *s, bf_dtype dtype, const char *keys, int64_t n, int64_
     int code = EXIT_DONE;
     for (int64_t at = 0; at < n && code == EXIT_DONE; at += LOADED) {
         const int64_t some = n - at < LOADED ? n - at : LOADED;
-        code = add_some(s, dtype, keys + at * bytes, some, first + at);
+        uint64_t numbers[LOADED];
+        for (int64_t i = 0; i < some; i++) numbers[i] = (uint64_t)(first + at + i);
+        code = add_some(&s->piles, dtype, keys + at * bytes, numbers, some);
     }
     return code;
 }
@@ -68,13 +81,65 @@ int side_load(side *s, rows *r) {
     rows_chunk chunk = {.n = 1};
     int code = EXIT_DONE;
     piles_close(&s->piles);
-    open_piles(&s->piles, s->memory);
+    s->form = (join_form){rows_dtype(r, 0), rows_scale(r, 0)};
+    open_piles(&s->piles, s->form.dtype, s->memory);
     for (int64_t at = s->first; code == EXIT_DONE && chunk.n > 0; at += chunk.n) {
         code = rows_next(r, 0, &chunk);
         if (code != EXIT_DONE || chunk.n == 0) break;
         const void *keys = chunk.columns[0].as[__builtin_ctz(chunk.columns[0].can)];
-        code = add_rows(s, rows_dtype(r, 0), keys, chunk.n, at);
+        code = add_rows(s, s->form.dtype, keys, chunk.n, at);
     }
+    return code;
+}
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+/* Moves the rows that count to the front; returns how many they are. */
+static int64_t keep_some(char *keys, int64_t bytes, uint64_t numbers[], int64_t n,
+                         const bool alone[]) {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (alone[i]) continue;
+        memmove(keys + kept * bytes, keys + i * bytes, (size_t)bytes);
+        numbers[kept++] = numbers[i];
+    }
+    return kept;
+}
+
+/* Takes up to TAKEN rows of a pile in another form. */
+static int take_some(const side *s, int i, int64_t at, int64_t n, join_form form, piles *to) {
+    uint64_t held[2 * TAKEN], taken[2 * TAKEN], numbers[TAKEN];
+    bool alone[TAKEN];
+    void *const columns[COLUMNS] = {held, numbers};
+    const int code = piles_read(&s->piles, i, at, n, columns);
+    if (code != EXIT_DONE) return code;
+    for (int64_t k = 0; k < n && s->form.dtype != BF_I128; k++)
+        key_of_rank(s->form.dtype, held[k], &held[k]);
+    const bf_array from = bf_array_of(s->form.dtype, held, n);
+    join_take(&from, s->form.scale, form, taken, alone);
+    const int64_t kept =
+        keep_some((char *)taken, (int64_t)bf_dtype_size(form.dtype), numbers, n, alone);
+    return add_some(to, form.dtype, taken, numbers, kept);
+}
+
+int side_take(side *s, join_form form) {
+    if (!join_forms_differ(s->form, form)) return EXIT_DONE;
+    piles *to = malloc(sizeof *to);
+    if (!to) return fail_status(BF_E_MEMORY, NULL, NULL);
+    int code = piles_end(&s->piles);
+    open_piles(to, form.dtype, s->memory);
+    for (int i = 0; i < PILES && code == EXIT_DONE; i++) {
+        const int64_t n = s->piles.all[i].rows;
+        for (int64_t at = 0; at < n && code == EXIT_DONE; at += TAKEN)
+            code = take_some(s, i, at, n - at < TAKEN ? n - at : TAKEN, form, to);
+        piles_empty(&s->piles, i);
+        progress_tick();
+    }
+    piles_close(&s->piles);
+    s->piles = *to;
+    s->form = form;
+    s->mixed = true;
+    free(to);
     return code;
 }
 
@@ -84,27 +149,32 @@ int side_load(side *s, rows *r) {
  * of each rank, the rows of each pile. */
 static void send_pile(side *s, int i, const int64_t (*counts)[PILES], int *code) {
     const int ranks = ranks_count(), owner = i % ranks;
-    const int64_t n = s->piles.all[i].rows;
+    const int64_t n = s->piles.all[i].rows, bytes[COLUMNS] = {key_bytes(s->form.dtype), 8};
     int64_t *to = ranks_allocate(2 * (size_t)ranks * sizeof *to), *from = to + ranks, total = 0;
-    to[owner] = n * 8;
-    for (int k = 0; k < ranks && ranks_rank() == owner; k++) {
-        from[k] = counts[k][i] * 8;
-        total += counts[k][i];
+    for (int k = 0; k < ranks && ranks_rank() == owner; k++) total += counts[k][i];
+    void *mine[COLUMNS], *all[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++) {
+        mine[c] = ranks_allocate((size_t)(n * bytes[c]));
+        all[c] = ranks_allocate((size_t)(total * bytes[c]));
     }
-    uint64_t *mine = ranks_allocate(COLUMNS * 8 * (size_t)n);
-    uint64_t *all = ranks_allocate(COLUMNS * 8 * (size_t)total);
     uint8_t *which = ranks_allocate((size_t)total);
-    void *const sent[COLUMNS] = {mine, mine + n};
-    const void *const received[COLUMNS] = {all, all + total};
-    const int read = piles_read(&s->piles, i, 0, n, sent);
+    const int read = piles_read(&s->piles, i, 0, n, mine);
     if (*code == EXIT_DONE) *code = read;
     piles_empty(&s->piles, i);
-    for (int c = 0; c < COLUMNS; c++) ranks_exchange(mine + c * n, to, all + c * total, from);
+    for (int c = 0; c < COLUMNS; c++) {
+        to[owner] = n * bytes[c];
+        for (int k = 0; k < ranks; k++)
+            from[k] = ranks_rank() == owner ? counts[k][i] * bytes[c] : 0;
+        ranks_exchange(mine[c], to, all[c], from);
+    }
     memset(which, i, (size_t)total);
+    const void *const received[COLUMNS] = {all[0], all[1]};
     if (*code == EXIT_DONE) *code = piles_add(&s->piles, which, received, total);
+    for (int c = 0; c < COLUMNS; c++) {
+        free(mine[c]);
+        free(all[c]);
+    }
     free(which);
-    free(all);
-    free(mine);
     free(to);
 }
 
@@ -122,12 +192,13 @@ int side_exchange(side *s) {
 
 /* Rows [first, first + n) of a pile: their keys, and their numbers. */
 typedef struct block {
-    uint64_t *keys, *rows;
+    char *keys;
+    uint64_t *rows;
     int64_t n;
 } block;
 
-static bool make_block(block *b, int64_t room) {
-    *b = (block){.keys = malloc((size_t)room * 8), .rows = malloc((size_t)room * 8)};
+static bool make_block(block *b, int64_t bytes, int64_t room) {
+    *b = (block){.keys = malloc((size_t)(room * bytes)), .rows = malloc((size_t)room * 8)};
     return b->keys && b->rows;
 }
 
@@ -146,11 +217,19 @@ typedef struct joining {
     bf_context *context;
     const options *options;
     runs *pairs;
+    bf_dtype dtype; /* of the keys */
+    bool mixed;     /* rows are not in order */
     block a, b;
     run_record *records; /* room for so many pairs at a time, and as many rows of a block */
     int64_t room;
     int64_t memory; /* bytes of the buffers of piles */
 } joining;
+
+static int compare_records(const void *x, const void *y) {
+    const run_record *a = x, *b = y;
+    if (a->first != b->first) return a->first < b->first ? -1 : 1;
+    return (a->second > b->second) - (a->second < b->second);
+}
 
 static int add_pairs(joining *j, const bf_pairs *found, const uint64_t *rows_a) {
     const int64_t *a = bf_pairs_a(found), *b = bf_pairs_b(found), n = bf_pairs_size(found);
@@ -159,6 +238,7 @@ static int add_pairs(joining *j, const bf_pairs *found, const uint64_t *rows_a) 
         const int64_t k = n - at < j->room ? n - at : j->room;
         for (int64_t i = 0; i < k; i++)
             j->records[i] = (run_record){rows_a[a[at + i]], j->b.rows[b[at + i]]};
+        if (j->mixed) qsort(j->records, (size_t)k, sizeof *j->records, compare_records);
         code = runs_add(j->pairs, j->records, k);
     }
     return code;
@@ -167,8 +247,9 @@ static int add_pairs(joining *j, const bf_pairs *found, const uint64_t *rows_a) 
 /* Joins n rows of the block of a with the block of b; in halves if their pairs are too many. */
 static int join_rows(joining *j, int64_t first, int64_t n) {
     const char *file = j->options->files[0];
-    const bf_array a = bf_array_of(BF_U64, j->a.keys + first, n),
-                   b = bf_array_of(BF_U64, j->b.keys, j->b.n);
+    const bf_dtype as = held_as(j->dtype);
+    const bf_array a = bf_array_of(as, j->a.keys + first * key_bytes(j->dtype), n),
+                   b = bf_array_of(as, j->b.keys, j->b.n);
     bf_pairs *found = NULL;
     const bf_status st = bf_join(j->context, &a, &b, (uint64_t)j->options->seed, &found);
     if (st == BF_E_MEMORY && n > 1) {
@@ -200,11 +281,11 @@ static int join_blocks(joining *j, const piles *a, const piles *b, int i) {
 static int part_pile(joining *j, piles *from, int i, int level, piles *to) {
     const int64_t n = from->all[i].rows;
     int code = EXIT_DONE;
-    open_piles(to, j->memory);
+    open_piles(to, j->dtype, j->memory);
     for (int64_t at = 0, some; at < n && code == EXIT_DONE; at += some) {
         some = n - at < LOADED ? n - at : LOADED;
         code = read_block(from, i, at, some, &j->a);
-        if (code == EXIT_DONE) code = pile_some(to, j->a.keys, j->a.rows, some, level);
+        if (code == EXIT_DONE) code = pile_some(to, j->dtype, j->a.keys, j->a.rows, some, level);
         progress_tick();
     }
     piles_empty(from, i);
@@ -238,11 +319,17 @@ static int64_t block_of(const options *o) {
 }
 
 int sides_join(side *a, side *b, bf_context *context, const options *o, runs *pairs) {
-    const int64_t room = block_of(o);
-    joining j = {
-        .context = context, .options = o, .pairs = pairs, .room = room, .memory = a->memory};
+    const bf_dtype dtype = a->form.dtype;
+    const int64_t room = block_of(o), bytes = key_bytes(dtype);
+    joining j = {.context = context,
+                 .options = o,
+                 .pairs = pairs,
+                 .dtype = dtype,
+                 .mixed = a->mixed || b->mixed,
+                 .room = room,
+                 .memory = a->memory};
     j.records = malloc((size_t)room * sizeof *j.records);
-    const bool made = make_block(&j.a, room) && make_block(&j.b, room) && j.records;
+    const bool made = make_block(&j.a, bytes, room) && make_block(&j.b, bytes, room) && j.records;
     int code = made ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, o->files[0]);
     for (int i = 0; i < PILES && code == EXIT_DONE; i++) {
         code = join_piles(&j, &a->piles, &b->piles, i, 0, INFINITY);

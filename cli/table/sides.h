@@ -8,9 +8,12 @@
 #include "memory/piles.h"
 #include "memory/runs.h"
 #include "runtime/options.h"
+#include "table/numbers.h"
 
 typedef struct side {
-    piles piles;    /* the rank of a key, and the row */
+    piles piles;    /* the key, and the row; of a key of up to 64 bits its rank */
+    join_form form; /* of the keys */
+    bool mixed;     /* rows are not in order on their piles, for they were taken in another form */
     int64_t first;  /* the number of the first row */
     int64_t memory; /* bytes of the piles' buffers */
 } side;
@@ -22,11 +25,15 @@ void side_close(side *s);
  * is another. */
 int side_load(side *s, rows *r);
 
+/* Takes the keys in the form in which those of both sides are compared. Rows that no row of the
+ * other side equals are left out. */
+int side_take(side *s, join_form form);
+
 /* Over ranks: brings the rows of each pile together on one rank. Every rank calls it; returns an
  * exit code that all agree on. */
 int side_exchange(side *s);
 
-/* Joins two sides. Their pairs become runs of (row of a, row of b). */
+/* Joins two sides of one form. Their pairs become runs of (row of a, row of b). */
 int sides_join(side *a, side *b, bf_context *context, const options *o, runs *pairs);
 
 #endif

@@ -49,7 +49,7 @@ COMMANDS = [
     "group --column key --offset 11 --count 20000 --sum value t.csv", "join small.npy small.npy", "join small.npy k.npy", "join --offset 3 --count 2000 k.npy lines",
     "join --count 900 late k.npy", "join lines late --count 700", "join x.npy k.npy", "join bad one",
     "join fortran.npy x.npy", "join tiny.npy tiny.npy", "join empty.npy empty.npy",
-    "join --memory 128M small.npy k.npy",
+    "join --memory 128M small.npy k.npy", "join wide late", "join wide wide", "join late wide",
     "prod stored.npz:x", "argmax --axis 0 stored.npz:k deflated.npz:k", "median deflated.npz:x", "sum stored.npz",
     "sum missing.npy", "sum --column nothing t.csv", "sum bad", "sum x.npy bad y.npy", "sum --nan no x",
     "sum --overflow wrap x.npy", "prod --overflow wrap k.npy", "prod k.npy", "mean --nan error odd.npy",

@@ -179,6 +179,65 @@ class LongKeys(MemoryTest):
             for more in ([], ["-j8"], ["--memory", "%dM" % LIMIT]):
                 self.assertEqual(self.result("join", *files, "--on", "k", *more), "\n".join(want), (seed, more))
 
+    def test_files_are_joined_by_numbers(self):
+        """Whatever holds those of each, also where no scale holds those of both."""
+        for seed in range(CASES):
+            r = random.Random(seed)
+            a, b = column(r, r.choice([1, 30, 500])), column(r, r.choice([1, 30, 500]))
+            a += [x for x in b if r.random() < 0.1 and scale_of([x]) <= scale_of(a)]
+            files = [self.write(name, ("\n".join(keys) + "\n").encode()) for name, keys in (("a", a), ("b", b))]
+            where = collections.defaultdict(list)
+            for i, key in enumerate(b):
+                where[Fraction(key)].append(i)
+            want = ["%d\t%d" % (i, k) for i, key in enumerate(a) for k in where[Fraction(key)]]
+            for more in ([], ["-j8"], ["--memory", "%dM" % LIMIT]):
+                self.assertEqual(self.result("join", *files, *more), "\n".join(want), (seed, more))
+
+    def test_medians_of_long_values_have_every_digit(self):
+        for seed in range(CASES):
+            r = random.Random(seed)
+            n = r.choice([1, 2, 50, 3000])
+            columns = {"k": column(r, n, 0.1), "v": column(r, n, values=True)}
+            path = self.table("t.csv", **columns)
+            groups = collections.defaultdict(list)
+            for key, value in zip(*columns.values()):
+                groups[(key_of(key),)].append(Fraction(value))
+
+            def median(of):
+                of = sorted(of)
+                low, high = of[(len(of) - 1) // 2], of[len(of) // 2]
+                return plain(low) if low == high else shortest((low + high) / 2)
+
+            def quartile(of):
+                of = sorted(of)
+                at = Fraction(len(of) - 1, 4)
+                low, part = of[int(at)], at - int(at)
+                high = of[min(int(at) + 1, len(of) - 1)]
+                return plain(low) if part == 0 or low == high else shortest(low + (high - low) * part)
+
+            want = [[*shown(k), median(groups[k]), quartile(groups[k])] for k in sorted(groups, key=order_of)]
+            everything = [v for of in groups.values() for v in of]
+            found = self.everywhere(path, "group", "--by", "k", "--median", "v", "--quantile", "25:v", "--total")
+            self.check(found, want + [["", median(everything), quartile(everything)]], seed)
+
+    def test_a_fraction_at_the_end(self):
+        """Integers that no other dtype holds turn out to be decimals, of a pipe, too; rows keep their order."""
+        r = random.Random(3)
+        keys = [str(10**20 + r.randrange(50000)) for _ in range(150000)]
+        data = ("\n".join(keys) + "\n0.5\n").encode()
+        path, few = self.write("a.txt", data), [*map(str, range(10**20, 10**20 + 3000)), "0.50"]
+        other = self.write("b.txt", ("\n".join(few) + "\n").encode())
+        whole = self.write("c.txt", ("\n".join(few[:-1]) + "\n").encode())
+        counts = collections.Counter([*keys, "0.5"])
+        want = [[k, str(counts[k])] for k in sorted(counts, key=Fraction)]
+        self.check(self.everywhere(path, "count", "--sort", "key"), want, "count")
+        of_few = set(few)
+        pairs = [[str(i), str(int(k) - 10**20)] for i, k in enumerate(keys) if k in of_few]
+        self.check(self.everywhere(path, "join", whole), sorted([[b, a] for a, b in pairs], key=lambda x: (
+            int(x[0]), int(x[1]))), "join with integers")
+        self.check(self.everywhere(path, "join", other)[-1:], [["3000", "150000"]], "join")
+        self.check(self.limited("join", path, whole).split("\n"), pairs, "join, limited")
+
     def test_what_is_one_key_and_what_is_not(self):
         for text, want in [("1\n1.0\n1e0\n", "1\t3"),
                            ("9007199254740993\n9007199254740992.0\n", "9007199254740992\t1\n9007199254740993\t1"),

@@ -110,9 +110,13 @@ class Count(TablesTest):
         for more in ([], ["--memory", "64M"]):
             self.assertEqual(self.rows("join", a, b, *more), [["0", "1"], ["1", "0"]])
             self.assertEqual(self.rows("join", b, a, *more), [["0", "1"], ["1", "0"]])
-            self.refused(3, "no join of different dtypes", "join", a, self.write("f", b"inf\n1\n"), *more)
+            for text, others, want in [(a, b"inf\n1\n2.5\n9007199254740992\n", [["0", "1"], ["1", "2"]]),
+                                       (b, b"9223372036854775807\n1\n", [["1", "1"]]),
+                                       (b, b"18446744073709551615\n0.25\n", [["3", "1"]]),
+                                       (b, b"%s\n1\n" % (b"9" * 38), [["1", "1"]])]:
+                self.assertEqual(self.rows("join", text, self.write("c", others), *more), want)
+                self.assertEqual(self.rows("join", self.path("c"), text, *more), sorted([y, x] for x, y in want))
         self.refused(3, "zero before another digit", "join", a, self.write("z", b"01\n"))
-        self.refused(3, "no dtype holds all of these keys exactly", "join", b, self.write("l", b"9223372036854775807\n"))
 
     def test_codes_are_no_numbers(self):
         zips = self.write("z", b"07094\n7094\n")
