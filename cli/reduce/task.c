@@ -5,9 +5,9 @@
 #include "reduce/reduce.h"
 #include "runtime/context.h"
 #include "runtime/progress.h"
-#include "work/wide.h"
 #include "work/ranks.h"
 #include "work/statefile.h"
+#include "work/wide.h"
 
 #include <inttypes.h>
 

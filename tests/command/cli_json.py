@@ -156,7 +156,7 @@ class Json(CommandTest):
                             ("v >= 2", [("1", 2), ("true", 8), (True, 4), (None, 16)])]:
             self.assertEqual(self.grouped(data, "--where", where), want)
         self.assertEqual(self.result("group", "--by", "k", "--sum", "k", "--format", "jsonl", stdin=b'{"k":1}\n{"k":true}\n'),
-                         "1\t1\ntrue\t1")
+                         "true\t1\n1\t1")
         self.refused(3, "not a number: 'x'", "group", "--by", "k", "--sum", "k", "--format", "jsonl", stdin=b'{"k":1}\n{"k":"x"}\n')
         self.assertEqual(self.result("sum", "--format", "jsonl", stdin=b'{"k":1}\n{"k":true}\n'), "2")
 

@@ -84,11 +84,9 @@ typedef struct range {
     uintptr_t begin, end;
 } range;
 
-static int64_t bytes_of(bf_dtype dtype) { return dtype == BF_I128 ? 16 : bf_key_bytes(dtype); }
-
 /* The bytes from the first to the last of an array, which is well formed. */
 static range range_of(const bf_array *array) {
-    const int64_t bytes = bytes_of(array->dtype);
+    const int64_t bytes = bf_key_bytes(array->dtype);
     range r = {(uintptr_t)array->data, (uintptr_t)array->data};
     if (bf_array_elements(array, bytes) == 0) return r;
     r.end += (uintptr_t)bytes;
@@ -109,7 +107,7 @@ bool bf_arrays_overlap(const bf_array *a, const bf_array *b) {
 bool bf_array_overlaps_itself(const bf_array *array) {
     int64_t reach = 0;
     bool done[BF_MAX_DIMS] = {false};
-    if (bf_array_elements(array, bytes_of(array->dtype)) == 0) return false;
+    if (bf_array_elements(array, bf_key_bytes(array->dtype)) == 0) return false;
     for (int i = 0; i < array->ndim; i++) {
         int least = -1;
         for (int d = 0; d < array->ndim; d++) {

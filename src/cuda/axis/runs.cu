@@ -117,8 +117,8 @@ bf_status bf_cuda_find_runs(bf_context *context, bf_dtype key, const void *keys,
     int bytes = bf_key_bytes(key), previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
     if (status == BF_OK)
-        status = bf_cuda_axis_reach(context, keys, n * (bytes == 16 ? 2 : 1),
-                                    bytes > 8 ? 8 : bytes, &copy, &keys);
+        status = bf_cuda_axis_reach(context, keys, n * (bytes == 16 ? 2 : 1), bytes > 8 ? 8 : bytes,
+                                    &copy, &keys);
     if (status == BF_OK) status = find_in_place(context, key, keys, n, first, room, runs);
     bf_cuda_free(context, copy);
     bf_cuda_leave(previous);

@@ -302,7 +302,7 @@ BF_RULE bool bf_wide_unscale(bf_wide *x, int scale) {
     x->exponent -= scale;
     while (scale > 0) {
         bf_wide_extend(x, (256 + 3 * scale) / 32 + 2 - x->length); /* a step may trim it */
-        int step = scale < 27 ? scale : 27; /* 5^27 fits 64 bits */
+        int step = scale < 27 ? scale : 27;                        /* 5^27 fits 64 bits */
         uint64_t power = 1;
         for (int i = 0; i < step; i++) power *= 5;
         rest |= bf_wide_divide_whole(x, power);
