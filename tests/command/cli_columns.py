@@ -227,8 +227,8 @@ class Columns(WaysTest):
             rows = [[*key, len(rows)] if counted else key for key, rows in self.groups(case, names)]
             self.on_table(case, ["unique", "--by", ",".join(names), *["--count"] * counted], lines(rows))
 
-    def group(self, case, where=None, kept=None, may=False):
-        """where: a condition, which the rows `kept` meet; may: it may be beyond 38 digits."""
+    def group(self, case, where=None, kept=None):
+        """where: a condition, which the rows `kept` meet."""
         names = self.key_names(case)
         if not names:
             return
@@ -242,11 +242,10 @@ class Columns(WaysTest):
             if of:
                 rows.append([*key, *(self.aggregate(case, op, name, of) for op, name in asked)])
         options = [x for op, name in asked for x in (["--count"] if op == "count" else ["--" + op, name])]
-        want = self.unless_beyond(lines(rows)) if may else lines(rows)
         self.on_table(case, ["group", "--by", ",".join(names), *options,
-                             *(["--where", where] if where else [])], want)
+                             *(["--where", where] if where else [])], lines(rows))
 
-    def unless_beyond(self, want, beyond=False):
+    def unless_beyond(self, want, beyond):
         """What judges an answer that may be beyond 38 digits, or is."""
         def judge(code, out, errors, what):
             if code == 3:
@@ -274,14 +273,7 @@ class Columns(WaysTest):
             return
         op = self.r.choice(["<", ">", "<=", ">=", "==", "!="])
         kept = {i for i, u, v in self.pairs(x, y) if self.compare(op, u, v)}
-        self.group(case, "%s %s %s" % (a, op, b), kept, self.is_beyond(x.numbers, y.numbers))
-
-    def is_beyond(self, x, y):
-        """Whether numbers in the unit of both have more than 38 digits."""
-        if None in (x.scale, y.scale):
-            return False
-        scale = max(x.scale, y.scale)
-        return any(abs(v) * 10 ** (scale - of.scale) >= 10**38 for of in (x, y) for v in of.values)
+        self.group(case, "%s %s %s" % (a, op, b), kept)
 
     def can_compute(self, column):
         small = all(abs(x) < 2**63 for x in column.numbers.values if x == x)

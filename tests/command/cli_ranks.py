@@ -49,7 +49,7 @@ COMMANDS = [
     "group --column key --offset 11 --count 20000 --sum value t.csv", "join small.npy small.npy", "join small.npy k.npy", "join --offset 3 --count 2000 k.npy lines",
     "join --count 900 late k.npy", "join lines late --count 700", "join x.npy k.npy", "join bad one",
     "join fortran.npy x.npy", "join tiny.npy tiny.npy", "join empty.npy empty.npy",
-    "join --memory 128M small.npy k.npy", "join wide late", "join wide wide", "join late wide",
+    "join --memory 128M small.npy k.npy", "join long.txt squares", "join squares long.txt", "join long.txt long.txt", "join small.npy squares",
     "prod stored.npz:x", "argmax --axis 0 stored.npz:k deflated.npz:k", "median deflated.npz:x", "sum stored.npz",
     "sum missing.npy", "sum --column nothing t.csv", "sum bad", "sum x.npy bad y.npy", "sum --nan no x",
     "sum --overflow wrap x.npy", "prod --overflow wrap k.npy", "prod k.npy", "mean --nan error odd.npy",
@@ -134,6 +134,8 @@ def make_inputs(folder):
     write("lines", "\n".join(lines))  # and the last one has no newline
     write("late", "".join("%d\n" % k for k in keys[:-1]) + "0.5\n")
     write("wide", "".join("%d\n" % k for k in keys[:-2]) + "0.5\n-%s\n" % ("7" * 37))
+    write("long.txt", "".join("%d\n" % (10**20 + k) for k in range(3000)) + "7\n0.5\n")
+    write("squares", "7\n" + "".join("%d\n" % (10**20 + k * k) for k in range(2000)))
     write("money", "".join("%.2f\n" % v for v in x[:-1]) + "0.50625\n")
     write("fewer", "".join("%d\n" % k for k in keys[:-9]))
     write("one", "7\n")
