@@ -21,8 +21,8 @@ typedef struct bf_value {
     } as;
 } bf_value;
 
-/* The greatest scale that calls take: 18 digits fit 64 bits. Reductions, whose elements may be of
- * BF_I128, take more: 38 digits fit 128 bits. */
+/* The greatest scale of integers of up to 64 bits, which hold 18 digits, and of BF_I128, which hold
+ * 38. */
 #define BF_SCALE_MOST 18
 #define BF_SCALE_MOST_I128 38
 
