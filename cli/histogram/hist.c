@@ -73,6 +73,11 @@ static int note_column(hist *h, const rows *r) {
 
 static int check_dtype(hist *h, const rows *r) {
     const bf_dtype dtype = rows_dtype(r, 0);
+    if (dtype == BF_I128) {
+        fail(EXIT_DATA, r->source.name, "edges beyond 2^53 are not compared with i128");
+        hint("%s", rows_as_doubles);
+        return EXIT_DATA;
+    }
     if (h->dtype == BF_NONE) h->dtype = dtype;
     if (dtype == h->dtype) return EXIT_DONE;
     fail(EXIT_DATA, r->source.name, "no histogram of different dtypes: this is %s, %s is %s",
@@ -92,7 +97,7 @@ static int open_rows(hist *h, rows *r, const char *name, bool again) {
     const bool wide = r != &h->weights && hist_bins_are_wide(&h->bins);
     const rows_options how = {.threads = h->options->threads,
                               .settled = true,
-                              .digits = wide && h->options->edges ? BF_SCALE_MOST : 0,
+                              .digits = wide && h->options->edges ? BF_SCALE_MOST_I128 : 0,
                               .ordered = h->options->weights != NULL,
                               .keep = again || wide ? &h->limit : NULL,
                               .memory = h->options->memory.input / 2,

@@ -213,6 +213,7 @@ class Counts(HistTest):
         self.assertEqual(self.object("-q", "--bins", 1, "--range", "%d:%d" % (first + 1, first + 3),
                                      self.save("x.npy", first + np.arange(4)))["counts"], [3])
         self.refused(2, "equal as doubles", "hist", "--edges", listed, self.save("x.npy", np.ones(1)))
+        self.refused(3, "are not compared with i128", "hist", "--edges", listed, stdin=b"9007199254740995\n%d\n" % 10**20)
 
     def test_nan_infinity_and_what_is_outside_are_told_apart(self):
         name = self.save("x.npy", np.array([0, 1, 2, 3, 4, np.nan, np.inf, -np.inf, -np.inf]))

@@ -9,8 +9,8 @@ from command import root
 from decimals import FRACTION_DIGITS, WIDE_DIGITS, parts, shortest
 from quantiles import exact_at, median_place, place_of, value_at
 
-# What the command does not do as it should yet: integers beyond 64 bits are not counted in bins exactly
-# (bins); prod is of plain integers of 64 bits (prod).
+# What the command does not do as it should yet: bins whose edges are beyond 2^53 refuse integers beyond 64
+# bits (bins); prod is of plain integers of 64 bits (prod).
 GAPS = {"bins", "prod"}
 
 OTHER = re.compile(r"[+-]?(inf(inity)?|nan|0x.*)$", re.IGNORECASE)  # what only a double is
