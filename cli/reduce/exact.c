@@ -118,7 +118,7 @@ static int take_states(const exact *e) {
 
 /* ---- absorbing ------------------------------------------------------------------------------- */
 
-/* Of n rows of a slab, from row i on, what state k of a slot takes: a column, or all of them. */
+/* Returns what state k of a slot takes of n rows of a slab from row i on: a column, or all. */
 static bf_array part_of(const exact *e, const bf_array *slab, int64_t i, int64_t n, int64_t k) {
     const int64_t unit = e->x->input[0].unit, step = e->width == 1 ? 1 : unit;
     const char *const data = slab->data;

@@ -180,7 +180,7 @@ static char *put_value(char *text, enum sheet_form form, const bf_value *value, 
     return text + strlen(text);
 }
 
-/* Of JSON a number that readers of doubles would round is a string. */
+/* JSON has a string for a number that readers of doubles would round. */
 static char *put_number(char *text, enum sheet_form form, const typed_value *v, bool hex) {
     const char *const quote = form == SHEET_JSON ? "\"" : "";
     if (v->number.dtype != BF_NONE) return put_value(text, form, &v->number, hex);

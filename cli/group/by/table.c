@@ -90,8 +90,9 @@ static int settle_first(table *t) {
     return code == EXIT_DONE ? ROWS_RESETTLED : code;
 }
 
-/* Of a field that is two columns, hides the name of the one that the text does not mean: that of
- * strings, unless it is compared with some. A text that is wrong is left to its parser. */
+/* Hides the name of one of two columns of a field: the one that the text does not mean. That is the
+ * column of strings, unless it is compared with some. A text that is wrong is left to its parser.
+ */
 static int hide_names(const table *t, formula *x) {
     const text_layout *l = &t->input.source.text->layout;
     unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
