@@ -422,13 +422,14 @@ static int compute_failed(expressed *x, bf_status st) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+/* The results' dtype may become narrower again: there is a byte of `valid` for each that fits then. */
 static bool make_room(expressed *x) {
     const int64_t bytes = x->n * (x->dtype == BF_I128 ? 16 : 8);
     if (bytes <= x->room) return true;
     free(x->results);
     free(x->valid);
     x->results = malloc((size_t)bytes);
-    x->valid = malloc((size_t)x->n);
+    x->valid = malloc((size_t)bytes / 8);
     x->room = x->results && x->valid ? bytes : 0;
     return x->room > 0;
 }

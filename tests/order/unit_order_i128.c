@@ -327,7 +327,7 @@ static void check_quantiles(bf_context *c, void *data) {
     static const int first = 0;
     const bf_array x = line_of(p->n, p->n % 2 == 1);
     const bf_order_options o = BF_ORDER_OPTIONS(.method = p->method, .scale = p->scale);
-    double found[QUANTILES], median;
+    double found[QUANTILES], median = 0;
     bf_value told[QUANTILES];
     i128 whole[QUANTILES];
     bf_array to = bf_array_of(BF_F64, found, QUANTILES), one = bf_array_of(BF_F64, &median, 1);
