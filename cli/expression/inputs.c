@@ -422,7 +422,8 @@ static int compute_failed(expressed *x, bf_status st) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* The results' dtype may become narrower again: there is a byte of `valid` for each that fits then. */
+/* The results' dtype may become narrower again: there is a byte of `valid` for each that fits then.
+ */
 static bool make_room(expressed *x) {
     const int64_t bytes = x->n * (x->dtype == BF_I128 ? 16 : 8);
     if (bytes <= x->room) return true;

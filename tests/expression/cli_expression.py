@@ -502,6 +502,11 @@ class Expression(CommandTest):
         self.refused(2, "at most 26 files", "sum", "-e", "a", *[one] * 27)
         self.refused(2, "--column does not go with", "sum", "-e", "x", one, "--column", "1")
 
+    def test_results_of_128_bits_become_doubles_again(self):
+        rows = ["%d,%d" % (10**19 + i, i) if i % 3 else ",%d" % i for i in range(100_000)]
+        text = "\n".join(["x,y", *rows, "0.1234567890123456,1\n"]).encode()
+        self.assertEqual(self.result("max", "-e", "x-y", "--null-policy", "skip", stdin=text), "1e+19")
+
 
 if __name__ == "__main__":
     unittest.main()
