@@ -325,6 +325,14 @@ class Expression(CommandTest):
         self.assertEqual(self.value("sum", "x / 4", t), repr(sum(Fraction(float(x) / 4) for x in long).__float__()))
         self.refused(3, "t.csv:3: x*10: character 2: the result is beyond 38 digits", "sum", "-e", "x*10", t)
 
+    def test_comparisons_of_columns_never_fail(self):
+        """Their one scale may need more than 38 digits."""
+        t = self.table("t.csv", "x,y\n-93263979229859470,1e-37\n5,2e-37\n%d,-1e-38\n" % (1 - 10**38))
+        for op, count in [("==", 0), ("!=", 3), ("<", 2), ("<=", 2), (">", 1), (">=", 1)]:
+            self.assertEqual(self.value("sum", "(x %s y) * 1" % op, t), str(count), op)
+        self.refused(3, "beyond 38 digits", "sum", "-e", "min(x, y)", t)
+        self.refused(3, "beyond 38 digits", "sum", "-e", "x < 0 ? x : y", t)
+
     def test_what_overflows_late_goes_on(self):
         """The rows before stay what they were, in pipes, states, histograms and checkpoints."""
         rows = 200_000

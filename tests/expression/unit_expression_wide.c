@@ -393,6 +393,95 @@ static void random_programs(void **unused) {
     assert_true(failed > PROGRAMS / 8 && done > PROGRAMS / 8);
 }
 
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+static const struct {
+    char op;
+    bool equal;
+    const char *text;
+} comparisons[] = {{'=', true, "a == c"}, {'!', false, "a != c"}, {'<', false, "a < c"},
+                   {'<', true, "a <= c"}, {'>', false, "a > c"},  {'>', true, "a >= c"}};
+
+/* Brings c of some rows next to a, as far as its scale and 38 digits allow. */
+static void bring_near(data *d, const int own[COLUMNS]) {
+    mpz_t x, power;
+    mpz_inits(x, power, NULL);
+    for (int64_t i = 0; i < d->n; i += 2) {
+        const int finer = own[2] - own[0];
+        uint64_t word[2] = {0, 0};
+        get_number(d, 0, i, x);
+        mpz_ui_pow_ui(power, 10, (unsigned long)abs(finer));
+        if (finer < 0)
+            mpz_fdiv_q(x, x, power);
+        else
+            mpz_mul(x, x, power);
+        if (i % 8 == 2) mpz_add_ui(x, x, 1);
+        if (i % 8 == 4) mpz_sub_ui(x, x, 1);
+        if (judge(x) != VALUE) continue;
+        mpz_export(word, NULL, -1, 8, 0, 0, x);
+        wide near = (wide)((unsigned __int128)word[1] << 64 | word[0]);
+        if (mpz_sgn(x) < 0) near = -near;
+        memcpy(place(d, 2) + 16 * i, &near, sizeof near);
+    }
+    mpz_clears(x, power, NULL);
+}
+
+static void find_orders(const data *d, const int own[COLUMNS], int *orders) {
+    mpz_t x, y;
+    mpz_inits(x, y, NULL);
+    for (int64_t i = 0; i < d->n; i++) {
+        get_number(d, 0, i, x);
+        get_number(d, 2, i, y);
+        scale_by(x, own[2]);
+        scale_by(y, own[0]);
+        orders[i] = mpz_cmp(x, y);
+    }
+    mpz_clears(x, y, NULL);
+}
+
+static void compare_scales(bf_context *context, const data *d, const int own[COLUMNS], int k,
+                           bf_overflow_policy overflow, const int *orders) {
+    const bf_expression_options options =
+        BF_EXPRESSION_OPTIONS(.overflow = overflow, .scales = own);
+    uint8_t found[ROWS];
+    const bf_array out = bf_array_of(BF_BOOL, found, d->n);
+    bf_expression *e;
+    assert_int_equal(bf_expression_parse(context, comparisons[k].text, names, dtypes, COLUMNS,
+                                         &options, NULL, &e),
+                     BF_OK);
+    if (bf_expression_eval(e, d->given_arrays, &out) != BF_OK)
+        fail_msg("%s, scales %d and %d: %s", comparisons[k].text, own[0], own[2],
+                 bf_context_message(context));
+    for (int64_t i = 0; i < d->n; i++) {
+        const bool same = comparisons[k].equal && orders[i] == 0;
+        const bool holding = same || holds(comparisons[k].op, orders[i]);
+        if (found[i] != holding)
+            fail_msg("%s, scales %d and %d: row %lld", comparisons[k].text, own[0], own[2],
+                     (long long)i);
+    }
+    bf_expression_destroy(e);
+}
+
+/* Columns of all scales have an order, whatever is done where a result does not fit. */
+static void comparisons_never_fail(void **unused) {
+    (void)unused;
+    static data d;
+    static int orders[ROWS];
+    uint64_t seed = 3;
+    bf_context *context = make_context(NULL, 1);
+    for (int first = 0; first <= BF_SCALE_MOST_I128; first++)
+        for (int second = 0; second <= BF_SCALE_MOST_I128; second++) {
+            const int own[COLUMNS] = {[0] = first, [2] = second};
+            fill_data(&d, 40, 126, false, &seed);
+            bring_near(&d, own);
+            find_orders(&d, own, orders);
+            for (int k = 0; k < 6; k++)
+                for (int policy = BF_OVERFLOW_ERROR; policy <= BF_OVERFLOW_SATURATE; policy++)
+                    compare_scales(context, &d, own, k, (bf_overflow_policy)policy, orders);
+        }
+    bf_context_destroy(context);
+}
+
 /* ---- rounding, reductions -------------------------------------------------------------------- */
 
 static double divided(const void *at, int scale) {
@@ -604,6 +693,7 @@ static void in_place(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs),
+        cmocka_unit_test(comparisons_never_fail),
         cmocka_unit_test(every_number_is_rounded_once),
         cmocka_unit_test(results_are_reduced),
         cmocka_unit_test(limits),
