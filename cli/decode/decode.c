@@ -36,7 +36,7 @@ struct decode {
     int64_t lines;     /* taken so far */
     bool ended, begun; /* all is read; what is before the rows is taken */
     bool spans;        /* fields in quotes may hold newlines */
-    int state;         /* in which the next line begins: TEXT_ROW, TEXT_QUOTED, ... */
+    int state;         /* the next line begins in it: TEXT_ROW, TEXT_QUOTED, ... */
     char newline;
     escape_rules rules;
     bool bad_character; /* behind all that is in `in` */

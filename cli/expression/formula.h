@@ -18,7 +18,7 @@ typedef struct formula {
     int count;                        /* columns, which the caller sets: */
     const char **names;
     bf_dtype *dtypes; /* BF_NONE: strings */
-    int *scales;      /* of i64 and i128 */
+    int *scales;      /* a column of i64 or i128 is in units of 10^-scale */
     bf_expression *parsed;
     bool wide;    /* with 128 bits */
     bool patient; /* the caller's to set: it is not refused if it does not fit the columns' dtypes,

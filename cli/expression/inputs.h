@@ -35,11 +35,11 @@ typedef struct expressed {
     rows inputs[EXPRESSED_INPUTS], *input[EXPRESSED_INPUTS]; /* and where each is */
     expressed_operand operands[EXPRESSED_COLUMNS];
     int operand_count;
-    bf_dtype dtypes[EXPRESSED_COLUMNS]; /* of the operands, which it was parsed for, */
-    int scales[EXPRESSED_COLUMNS];      /* and of those that are i64 or i128 */
+    bf_dtype dtypes[EXPRESSED_COLUMNS]; /* those of the operands that it was parsed for */
+    int scales[EXPRESSED_COLUMNS];      /* an operand of i64 or i128 is in units of 10^-scale */
     bf_expression *expression;          /* NULL: not parsed */
-    bf_dtype dtype;                     /* of the results, */
-    int scale;                          /* and of those that are i64 or i128 */
+    bf_dtype dtype;                     /* that of the results */
+    int scale;                          /* results of i64 or i128 are in units of 10^-scale */
     bool rounded;                       /* results that have a scale or are i128 become f64 */
     bool wide;                          /* 64 bits do not hold all of it: 128 do */
     bool settled;                       /* all was read once: no dtype becomes another */

@@ -7,6 +7,7 @@
 #include "work/ranks.h"
 #include "work/share.h"
 #include "work/statefile.h"
+#include "work/units.h"
 #include "work/work.h"
 
 #include <inttypes.h>
@@ -144,16 +145,12 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
     return code;
 }
 
-static bool is_integer(bf_dtype dtype) {
-    return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128;
-}
-
 /* Results of text are counted as f64, as files without an expression are. */
 static bf_dtype dtype_of(const hist *h) {
     const expressed *x = &h->expressed;
     bool text = false;
     for (int i = 0; i < x->file_count; i++) text = text || x->inputs[i].source.text;
-    if (!text || !is_integer(x->dtype)) return x->dtype;
+    if (!text || !units_are_integers(x->dtype)) return x->dtype;
     return !hist_bins_are_wide(&h->bins) ? BF_F64 : x->dtype == BF_I128 ? BF_I64 : x->dtype;
 }
 
@@ -219,21 +216,13 @@ static bool make_room(hist *h, int64_t n) {
     return h->whole != NULL;
 }
 
-static text_i128 integer_at(const bf_array *a, int64_t i) {
-    text_i128 x;
-    if (a->dtype == BF_I64) return ((const int64_t *)a->data)[i];
-    if (a->dtype == BF_U64) return ((const uint64_t *)a->data)[i];
-    memcpy(&x, (const char *)a->data + (size_t)i * sizeof x, sizeof x);
-    return x;
-}
-
 /* Integers become doubles, or if integers are counted, those that lie in the same bins: the edges
  * are integers. */
 static int convert(hist *h, int scale, bf_array *elements) {
     const int64_t n = elements->shape[0];
     if (!make_room(h, n)) return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
     for (int64_t i = 0; i < n; i++) {
-        const text_i128 x = integer_at(elements, i);
+        const text_i128 x = units_at(elements->dtype, elements->data, i);
         const double real = (double)x;
         const text_i128 whole = h->dtype == BF_F64 ? 0 : hist_bins_whole(&h->bins, x, scale);
         if (whole < INT64_MIN || whole > INT64_MAX)

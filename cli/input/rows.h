@@ -47,7 +47,7 @@ typedef struct rows_place {
 /* What a column can be. */
 typedef struct rows_kind {
     unsigned can;        /* candidates left */
-    unsigned char scale; /* of its integers */
+    unsigned char scale; /* the integers are in units of 10^-scale */
 } rows_kind;
 
 typedef struct rows {

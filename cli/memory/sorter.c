@@ -259,7 +259,7 @@ static int bring_some(const sorter *s, int64_t first, int64_t n, units_form to, 
 int sorter_bring(sorter *s, units_form to) {
     const int64_t all = s->store.count;
     int code = EXIT_DONE, fd = -1;
-    if (to.dtype == s->plan.dtype && to.scale == s->plan.scale) return EXIT_DONE;
+    if (units_are_same(to, (units_form){s->plan.dtype, s->plan.scale})) return EXIT_DONE;
     for (int64_t n, first = 0; first < all && code == EXIT_DONE; first += n) {
         n = all - first < REFINED ? all - first : REFINED;
         code = bring_some(s, first, n, to, &fd);

@@ -17,7 +17,7 @@ typedef struct sorter_plan {
     bf_context *context;
     const char *file; /* that errors name */
     bf_dtype dtype;
-    int scale;              /* of integers: they are in units of 10^-scale */
+    int scale;              /* the integers are in units of 10^-scale */
     bf_order_options rules; /* NaNs that are skipped are left out */
     bool distinct;          /* each different element once, as bf_unique has it */
     bool beside;            /* with each its index; if they are distinct, how often it occurs */

@@ -29,7 +29,7 @@ typedef struct question {
 typedef struct subject {
     const char *file, *column; /* column: of several, or NULL */
     bf_array array;
-    int scale;     /* of its integers */
+    int scale;     /* the integers are in units of 10^-scale */
     bool owned;    /* its memory may be written to: a sort is in place */
     int64_t nulls; /* rows that were left out of it, for they have no value */
 } subject;

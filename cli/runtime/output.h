@@ -76,9 +76,8 @@ void output_end_line(const output *out, const char *file, const char *other);
 /* The name of a dtype, "decimal" with a scale. */
 const char *output_dtype(bf_dtype dtype, int scale);
 
-/* Element i of an array in memory, as a value; of BF_PAIR and BF_I192: of
- * tagged results (work/tagged.h).
- * scale: of integers. */
+/* Element i of an array in memory, as a value; BF_PAIR and BF_I192 are tagged results
+ * (work/tagged.h). Integers are in units of 10^-scale. */
 bf_value output_element(bf_dtype dtype, int scale, const void *array, int64_t i);
 
 /* Whether -o writes an array. */

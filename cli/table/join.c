@@ -39,11 +39,11 @@ typedef struct join {
     spool_limit limit;
     rows a, b;
     bf_array rows_a, rows_b;     /* all of them */
-    join_form form;              /* in which they are compared */
-    bf_pairs *like;              /* the pairs of rows of that form, */
-    join_pairs unlike;           /* or of others, */
-    const int64_t *pairs[SIDES]; /* and those of either, */
-    int64_t count;               /* so many */
+    units_form form;             /* rows are compared in it */
+    bf_pairs *like;              /* the pairs, if both sides have that form */
+    join_pairs unlike;           /* the pairs, if one side has another */
+    const int64_t *pairs[SIDES]; /* those of `like` or `unlike` */
+    int64_t count;               /* the number of pairs */
     bool limited;                /* --memory: piles and runs take the place of arrays and pairs */
     side side_a, side_b;
     runs runs;
@@ -90,11 +90,9 @@ static int load_settled(join *j, rows *r, bf_array *all) {
     return code;
 }
 
-static join_form form_of(const rows *r) { return (join_form){rows_dtype(r, 0), rows_scale(r, 0)}; }
-
 /* Finds the form in which both sides are compared; piles get it at once. */
 static int match_forms(join *j) {
-    const join_form a = form_of(&j->a), b = form_of(&j->b);
+    const units_form a = units_of_rows(&j->a, 0), b = units_of_rows(&j->b, 0);
     j->form = join_form_of(a, b);
     if (j->form.dtype == BF_NONE)
         return fail(EXIT_DATA, j->b.source.name,
@@ -212,7 +210,8 @@ static int join_unlike(join *j) {
 static int join_sides(join *j) {
     if (ranks_count() > 1) return join_ranks(j);
     if (j->limited) return sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->runs);
-    return join_forms_differ(form_of(&j->a), form_of(&j->b)) ? join_unlike(j) : join_like(j);
+    return units_are_same(units_of_rows(&j->a, 0), units_of_rows(&j->b, 0)) ? join_like(j)
+                                                                            : join_unlike(j);
 }
 
 static void put_rows(FILE *f, const char *name, const int64_t *at, int64_t n) {

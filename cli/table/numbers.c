@@ -1,7 +1,6 @@
 #include "table/numbers.h"
 
 #include "runtime/output.h"
-#include "text/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,22 +32,6 @@ static void change_column(key_side *s, int k, bf_dtype dtype, const void *data) 
     s->columns[k] = &s->changed[k];
 }
 
-static text_i128 power_of_ten(int n) {
-    text_i128 power = 1;
-    for (; n > 0; n--) power *= 10;
-    return power;
-}
-
-/* Element i of an array of i64, u64 or i128. */
-static text_i128 integer_at(const bf_array *a, int64_t i) {
-    text_i128 wide;
-    switch (a->dtype) {
-    case BF_I64: return ((const int64_t *)a->data)[i];
-    case BF_U64: return ((const uint64_t *)a->data)[i];
-    default: memcpy(&wide, (const char *)a->data + 16 * i, sizeof wide); return wide;
-    }
-}
-
 /* Whether a double is the integer. */
 static bool is_double(text_i128 x, double value) {
     return value >= -0x1p127 && value < 0x1p127 && (text_i128)value == x;
@@ -57,10 +40,10 @@ static bool is_double(text_i128 x, double value) {
 /* Integers as floats: a fraction is the nearest, as it was read on the other side; an integer that
  * is none goes with no row. */
 static void take_as_floats(const bf_array *from, int scale, double *floats, bool *alone) {
-    const text_i128 power = power_of_ten(scale);
+    const text_i128 power = units_power(scale);
     for (int64_t i = 0; i < from->shape[0]; i++) {
         const bf_value v = output_element(from->dtype, scale, from->data, i);
-        const text_i128 units = integer_at(from, i);
+        const text_i128 units = units_at(from->dtype, from->data, i);
         floats[i] = bf_value_f64(&v);
         alone[i] = units % power == 0 && !is_double(units / power, floats[i]);
     }
@@ -70,37 +53,31 @@ static void take_as_floats(const bf_array *from, int scale, double *floats, bool
  * row, for the other side holds all that it has. */
 static void take_in_units(const bf_array *from, int digits, bf_dtype to, char *units, bool *alone) {
     const size_t bytes = bf_dtype_size(to);
-    const text_i128 power = power_of_ten(digits);
+    const text_i128 power = units_power(digits);
     for (int64_t i = 0; i < from->shape[0]; i++) {
         text_i128 x;
-        alone[i] = __builtin_mul_overflow(integer_at(from, i), power, &x) ||
+        alone[i] = __builtin_mul_overflow(units_at(from->dtype, from->data, i), power, &x) ||
                    (to == BF_I64 && (x < INT64_MIN || x > INT64_MAX));
         memcpy(units + (size_t)i * bytes, &x, bytes); /* low bytes come first */
     }
 }
 
-static bool is_wide_number(bf_dtype dtype) {
-    return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128 || dtype == BF_F64;
-}
+static bool is_wide_number(bf_dtype dtype) { return units_are_integers(dtype) || dtype == BF_F64; }
 
-join_form join_form_of(join_form a, join_form b) {
+units_form join_form_of(units_form a, units_form b) {
     const bool floats = a.dtype == BF_F64 || b.dtype == BF_F64;
     const bool wide = a.dtype == BF_I128 || b.dtype == BF_I128;
     const bf_dtype other = floats ? BF_F64 : wide ? BF_I128 : BF_I64;
     const bool comparable = is_wide_number(a.dtype) && is_wide_number(b.dtype);
-    return (join_form){.dtype = a.dtype == b.dtype ? a.dtype
-                                : comparable       ? other
-                                                   : BF_NONE,
-                       .scale = floats              ? 0
-                                : a.scale > b.scale ? a.scale
-                                                    : b.scale};
+    return (units_form){.dtype = a.dtype == b.dtype ? a.dtype
+                                 : comparable       ? other
+                                                    : BF_NONE,
+                        .scale = floats              ? 0
+                                 : a.scale > b.scale ? a.scale
+                                                     : b.scale};
 }
 
-bool join_forms_differ(join_form a, join_form b) {
-    return a.dtype != b.dtype || a.scale != b.scale;
-}
-
-void join_take(const bf_array *from, int scale, join_form to, void *keys, bool *alone) {
+void join_take(const bf_array *from, int scale, units_form to, void *keys, bool *alone) {
     if (to.dtype == BF_F64)
         take_as_floats(from, scale, keys, alone);
     else
@@ -109,14 +86,14 @@ void join_take(const bf_array *from, int scale, join_form to, void *keys, bool *
 
 /* Gives both columns one form. */
 static bool match_columns(key_sides *x, int k, const join_columns *columns) {
-    join_form forms[SIDES];
+    units_form forms[SIDES];
     for (int s = 0; s < SIDES; s++)
-        forms[s] = (join_form){dtype_of(x->sides[s].columns[k]), columns->scales[s][k]};
-    const join_form form = join_form_of(forms[SIDE_A], forms[SIDE_B]);
+        forms[s] = (units_form){dtype_of(x->sides[s].columns[k]), columns->scales[s][k]};
+    const units_form form = join_form_of(forms[SIDE_A], forms[SIDE_B]);
     x->dtypes[k] = form.dtype;
     for (int s = 0; s < SIDES; s++) {
         key_side *side = &x->sides[s];
-        if (!join_forms_differ(forms[s], form)) continue;
+        if (units_are_same(forms[s], form)) continue;
         const bf_array *from = side->columns[k]->numbers;
         const size_t n = (size_t)from->shape[0];
         side->memory[k] = malloc(n * bf_dtype_size(form.dtype) + 1);

@@ -3,21 +3,15 @@
 #define BITFOLD_CLI_TABLE_NUMBERS_H
 
 #include "table/choice.h"
-
-/* What numbers are compared as; scale: of integers. */
-typedef struct join_form {
-    bf_dtype dtype;
-    int scale;
-} join_form;
+#include "work/units.h"
 
 /* The form in which keys of two forms are compared: i64 and u64 as i64, all integers as i128 if one
  * side's are, in the finer units; integers beside f64 as f64. BF_NONE: there is none. */
-join_form join_form_of(join_form a, join_form b);
-bool join_forms_differ(join_form a, join_form b);
+units_form join_form_of(units_form a, units_form b);
 
 /* Takes integers of 64 or 128 bits, of this scale, in the form that they have beside others. alone:
  * of each, whether no number of the other side is equal, so that its key does not count. */
-void join_take(const bf_array *from, int scale, join_form to, void *keys, bool *alone);
+void join_take(const bf_array *from, int scale, units_form to, void *keys, bool *alone);
 
 /* Of each row, the number of its key; -1 if it has a NULL, or no other row has it. */
 typedef struct join_numbers {

@@ -81,7 +81,7 @@ int side_load(side *s, rows *r) {
     rows_chunk chunk = {.n = 1};
     int code = EXIT_DONE;
     piles_close(&s->piles);
-    s->form = (join_form){rows_dtype(r, 0), rows_scale(r, 0)};
+    s->form = units_of_rows(r, 0);
     open_piles(&s->piles, s->form.dtype, s->memory);
     for (int64_t at = s->first; code == EXIT_DONE && chunk.n > 0; at += chunk.n) {
         code = rows_next(r, 0, &chunk);
@@ -107,7 +107,7 @@ static int64_t keep_some(char *keys, int64_t bytes, uint64_t numbers[], int64_t 
 }
 
 /* Takes up to TAKEN rows of a pile in another form. */
-static int take_some(const side *s, int i, int64_t at, int64_t n, join_form form, piles *to) {
+static int take_some(const side *s, int i, int64_t at, int64_t n, units_form form, piles *to) {
     uint64_t held[2 * TAKEN], taken[2 * TAKEN], numbers[TAKEN];
     bool alone[TAKEN];
     void *const columns[COLUMNS] = {held, numbers};
@@ -122,8 +122,8 @@ static int take_some(const side *s, int i, int64_t at, int64_t n, join_form form
     return add_some(to, form.dtype, taken, numbers, kept);
 }
 
-int side_take(side *s, join_form form) {
-    if (!join_forms_differ(s->form, form)) return EXIT_DONE;
+int side_take(side *s, units_form form) {
+    if (units_are_same(s->form, form)) return EXIT_DONE;
     piles *to = malloc(sizeof *to);
     if (!to) return fail_status(BF_E_MEMORY, NULL, NULL);
     int code = piles_end(&s->piles);

@@ -11,11 +11,11 @@
 #include "table/numbers.h"
 
 typedef struct side {
-    piles piles;    /* the key, and the row; of a key of up to 64 bits its rank */
-    join_form form; /* of the keys */
-    bool mixed;     /* rows are not in order on their piles, for they were taken in another form */
-    int64_t first;  /* the number of the first row */
-    int64_t memory; /* bytes of the piles' buffers */
+    piles piles;     /* the key, and the row; of a key of up to 64 bits its rank */
+    units_form form; /* of the keys */
+    bool mixed;      /* rows are not in order on their piles, for they were taken in another form */
+    int64_t first;   /* the number of the first row */
+    int64_t memory;  /* bytes of the piles' buffers */
 } side;
 
 void side_open(side *s, const options *o);
@@ -27,7 +27,7 @@ int side_load(side *s, rows *r);
 
 /* Takes the keys in the form in which those of both sides are compared. Rows that no row of the
  * other side equals are left out. */
-int side_take(side *s, join_form form);
+int side_take(side *s, units_form form);
 
 /* Over ranks: brings the rows of each pile together on one rank. Every rank calls it; returns an
  * exit code that all agree on. */

@@ -1,7 +1,9 @@
 #include "table/where.h"
 
+#include "runtime/output.h"
 #include "runtime/report.h"
 #include "text/typed.h"
+#include "work/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,15 +11,11 @@
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static bool is_whole(bf_dtype dtype) {
-    return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128;
-}
-
 /* The dtype that holds what both sides have. */
 static bf_dtype common_dtype(bf_dtype a, bf_dtype b, bool same_scale) {
     if (a == b && same_scale) return a;
     if (a == BF_NONE || b == BF_NONE) return BF_NONE;
-    return is_whole(a) && is_whole(b) ? BF_I128 : BF_F64;
+    return units_are_integers(a) && units_are_integers(b) ? BF_I128 : BF_F64;
 }
 
 static void find_dtype(const join_tables *t, where_column *c, bf_expression_name_kind kind) {
@@ -33,7 +31,7 @@ static void find_dtype(const join_tables *t, where_column *c, bf_expression_name
         if (c->scales[s] > c->scale) c->scale = c->scales[s];
         some = true;
     }
-    if (!is_whole(c->dtype)) c->scale = 0;
+    if (!units_are_integers(c->dtype)) c->scale = 0;
 }
 
 int join_where_open(join_where *w, const join_tables *t, bf_context *context) {
@@ -93,24 +91,6 @@ static const rows_view *find_value(const gathering *g, int64_t i, int *side, int
     return NULL;
 }
 
-static text_i128 integer_at(const bf_array *a, int64_t row) {
-    text_i128 x;
-    if (a->dtype == BF_I64) return ((const int64_t *)a->data)[row];
-    if (a->dtype == BF_U64) return ((const uint64_t *)a->data)[row];
-    memcpy(&x, (const char *)a->data + (size_t)row * sizeof x, sizeof x);
-    return x;
-}
-
-static double real_at(const bf_array *a, int scale, int64_t row) {
-    if (!is_whole(a->dtype)) return ((const double *)a->data)[row];
-    const text_i128 x = integer_at(a, row);
-    bf_value v = {.dtype = BF_I192, .scale = scale};
-    v.as.i192[0] = (uint64_t)x;
-    v.as.i192[1] = (uint64_t)(x >> 64);
-    v.as.i192[2] = x < 0 ? ~UINT64_C(0) : 0;
-    return bf_value_f64(&v);
-}
-
 /* Writes a number in the dtype and the scale of the condition's column. False: it has too many
  * digits for them. */
 static bool put_number(const where_column *c, int side, const bf_array *a, int64_t row, char *to) {
@@ -118,12 +98,13 @@ static bool put_number(const where_column *c, int side, const bf_array *a, int64
     if (a->dtype == c->dtype && c->scale == c->scales[side]) {
         memcpy(to, (const char *)a->data + (size_t)row * bytes, bytes);
     } else if (c->dtype == BF_F64) {
-        const double x = real_at(a, c->scales[side], row);
+        const bf_value v = output_element(a->dtype, c->scales[side], a->data, row);
+        const double x = bf_value_f64(&v);
         memcpy(to, &x, sizeof x);
     } else {
-        text_i128 x = integer_at(a, row);
-        for (int i = c->scales[side]; i < c->scale; i++)
-            if (__builtin_mul_overflow(x, 10, &x)) return false;
+        const text_i128 power = units_power(c->scale - c->scales[side]);
+        text_i128 x = units_at(a->dtype, a->data, row);
+        if (__builtin_mul_overflow(x, power, &x)) return false;
         memcpy(to, &x, sizeof x);
     }
     return true;

@@ -9,10 +9,6 @@
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-static units_form form_of(const rows *r, int k) {
-    return (units_form){rows_dtype(r, k), rows_scale(r, k)};
-}
-
 static int open_rows(quantiles_input *in) {
     rows *const inputs[] = {&in->rows};
     int code = rows_open(&in->rows, in->name, in->format, &in->how);
@@ -45,13 +41,13 @@ void quantiles_keep(quantiles_input *in) {
     if (!in->kinds) return; /* then it stays open */
     for (int k = 0; k < in->columns; k++) {
         in->kinds[k] = rows_kind_of(r, k);
-        in->forms[k] = form_of(r, k);
+        in->forms[k] = units_of_rows(r, k);
     }
     rows_close(r);
 }
 
 units_form quantiles_form(const quantiles_input *in, int k) {
-    return in->rows.columns == 0 ? in->forms[k] : form_of(&in->rows, k);
+    return in->rows.columns == 0 ? in->forms[k] : units_of_rows(&in->rows, k);
 }
 
 /* Its columns are what they were. */
@@ -149,7 +145,7 @@ static int make_objects(quantiles *q, const rows *r) {
     int code = EXIT_DONE;
     drop_objects(q);
     for (int k = 0; k < q->columns && code == EXIT_DONE; k++) {
-        if (!q->joined) q->forms[k] = form_of(r, k);
+        if (!q->joined) q->forms[k] = units_of_rows(r, k);
         code = make_column(q, k, r->source.name);
     }
     return code;
@@ -176,8 +172,8 @@ static int pass_failed(const quantiles *q, bf_status st, const char *name) {
 /* Absorbs numbers, in the form of those of all inputs. */
 static bf_status absorb_numbers(const quantiles *q, const rows *r, int k, const bf_array *numbers) {
     const int64_t n = numbers->shape[0];
-    const units_form from = form_of(r, k), to = q->forms[k];
-    if (from.dtype == to.dtype && from.scale == to.scale) return absorb_column(q, k, numbers);
+    const units_form from = units_of_rows(r, k), to = q->forms[k];
+    if (units_are_same(from, to)) return absorb_column(q, k, numbers);
     void *units = malloc((size_t)n * bf_dtype_size(to.dtype) + 1);
     const bf_array brought = bf_array_of(to.dtype, units, n);
     bf_status st = units ? BF_OK : BF_E_MEMORY;

@@ -2,16 +2,27 @@
 #ifndef BITFOLD_CLI_WORK_UNITS_H
 #define BITFOLD_CLI_WORK_UNITS_H
 
-#include <bitfold/types.h>
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "input/rows.h"
+#include "text/number.h"
 
 /* How numbers are held: integers of a dtype in units of 10^-scale; or of another dtype. */
 typedef struct units_form {
     bf_dtype dtype;
     int scale;
 } units_form;
+
+bool units_are_same(units_form a, units_form b);
+
+/* The form of a column of rows. */
+units_form units_of_rows(const rows *r, int column);
+
+/* Whether a dtype is one of those that integers of text have: i64, u64 and i128; and number i of an
+ * array of such a dtype. */
+bool units_are_integers(bf_dtype dtype);
+text_i128 units_at(bf_dtype dtype, const void *numbers, int64_t i);
+
+/* 10^digits, for up to 38 of them. */
+text_i128 units_power(int digits);
 
 /* Sets *into to the form that holds numbers of both. False: there is none. */
 bool units_join(units_form *into, units_form other);

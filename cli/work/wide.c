@@ -1,12 +1,12 @@
 #include "work/wide.h"
 
+#include "work/units.h"
+
 static bool is_integer(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_U64; }
 
-static bool is_of_text(bf_dtype dtype) {
-    return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128;
+bool wide_joins(bf_dtype a, bf_dtype b) {
+    return a == b || (units_are_integers(a) && units_are_integers(b));
 }
-
-bool wide_joins(bf_dtype a, bf_dtype b) { return a == b || (is_of_text(a) && is_of_text(b)); }
 
 /* Whether a state of integers knows where its elements stand. */
 static bool is_ordered(bf_reduction op) {

@@ -7,9 +7,9 @@
  * the number of threads change no bit. Memory grows with the number of groups, not of rows. The
  * context's watch (watch.h) may cancel a call on groups, or a join: BF_E_CANCELLED.
  *
- * Every dtype can be a key or a value, BF_I128 too; groups of BF_I128 are in host memory, whatever
- * the context. Of floats, -0 and +0 are one key (shown as +0), and all NaNs are one
- * key (the default NaN, last in order). A bool is true if its byte is not 0 (shown as 1).
+ * Every dtype can be a key or a value, BF_I128 too. Groups of BF_I128 are in host memory, whatever
+ * the context. Of floats, -0 and +0 are one key (shown as +0), and all NaNs are one key (the
+ * default NaN, last in order). A bool is true if its byte is not 0 (shown as 1).
  *
  * Method: a hash table or a sort numbers the keys; each aggregate then absorbs the values by these
  * numbers, into as many limbs as the exponents need (docs/design/group.md). */
@@ -65,9 +65,9 @@ BF_API bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
                                   const bf_array *const values[]);
 
 /* Adds the groups of `from`, which stay as they are. Both must have the same dtype of keys and the
- * same aggregates (but keys and values of BF_I128 take those of all integers but bool, exactly),
- * else BF_E_STATE; their devices may differ. On failure both are unchanged. Errors
- * also: BF_E_OVERFLOW, BF_E_DEVICE, BF_E_MEMORY. */
+ * same aggregates, else BF_E_STATE. Keys and values of BF_I128 also take those of every integer
+ * dtype but bool, exactly. The devices may differ. On failure both are unchanged. Errors also:
+ * BF_E_OVERFLOW, BF_E_DEVICE, BF_E_MEMORY. */
 BF_API bf_status bf_groups_merge(bf_groups *into, const bf_groups *from);
 
 /* Takes the rows that `from` holds out of `into`, which has absorbed or merged them. Afterwards

@@ -6,10 +6,10 @@
  * ordered by its first word, then by its second; it has no quantiles and no mode. Results depend on
  * the values and their positions alone: never on threads, chunks or the device.
  *
- * Arrays have any strides, in host memory or in that of the GPU that works. Those of BF_I128 and of
- * pairs, if they have strides, have at most 7 dimensions; the CPU selects from them, and sorts each
- * line to do so, in O(n log n). No output may lie in
- * the memory of an input, unless the call says so: BF_E_ARGUMENT. On failure nothing is written.
+ * Arrays have any strides, in host memory or in that of the GPU that works. Arrays of BF_I128 or of
+ * pairs that have strides have at most 7 dimensions. The CPU selects from such dtypes by sorting
+ * each line, in O(n log n). No output may lie in the memory of an input, unless the call says so:
+ * BF_E_ARGUMENT. On failure nothing is written.
  * Errors of all: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED.
  */
 #ifndef BITFOLD_ORDER_H

@@ -3,7 +3,6 @@ total, counts and groups of one by another, parts that are saved and merged, joi
 BITFOLD_CASES columns are tried; BITFOLD_SEED is the first seed."""
 import math
 import os
-import random
 import unittest
 from fractions import Fraction
 
@@ -21,14 +20,10 @@ SAVED = ["sum", "mean", "var", "std", "min", "max"]
 
 class Files(WaysTest):
     def test_files(self):
-        done, seed = 0, SEED
-        while done < CASES:
-            done += self.try_files(seed)
-            seed += 1
+        self.try_cases(self.try_files, SEED, CASES)
 
-    def try_files(self, seed):
+    def try_files(self):
         """Some commands on random files; returns how many there are."""
-        self.seed, self.r = seed, random.Random(seed)
         commands = [self.totals, self.counts, self.merged_counts, self.groups, self.merged_groups,
                     self.join, self.dot]
         files = 0

@@ -4,7 +4,6 @@ limits of memory. BITFOLD_CASES columns are tried; BITFOLD_SEED is the first see
 import json
 import math
 import os
-import random
 import unittest
 
 from columns import GAPS, Column, Numbers, Refused, grouped, joined_keys, rounded, together
@@ -74,15 +73,11 @@ class Columns(WaysTest):
             return refused
 
     def test_tables(self):
-        done, seed = 0, SEED
-        while done < CASES:
-            done += self.try_table(seed)
-            seed += 1
+        self.try_cases(self.try_table, SEED, CASES)
 
-    def try_table(self, seed):
+    def try_table(self):
         """Some commands on a random table; returns its columns."""
-        self.seed, self.r = seed, random.Random(seed)
-        r = self.r
+        r, seed = self.r, self.seed
         n = r.choice([1, 2, 5, 30, 30, 100, 300] + [2500] * (r.random() < 0.3)
                      + [20000] * (r.random() < 0.05))
         if seed % 64 == 0 and seed > 500:

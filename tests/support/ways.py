@@ -1,6 +1,7 @@
 """Running one command in many ways that must not change what it says: threads, instruction sets, limits of
 memory, files and pipes that come in pieces, ranks."""
 import os
+import random
 import shutil
 import subprocess
 import tempfile
@@ -43,6 +44,15 @@ def lines(rows):
 
 class WaysTest(CommandTest):
     """self.r: what chooses; self.seed: its seed; self.texts: the inputs, to be shown of a failure."""
+
+    def try_cases(self, attempt, seed, cases):
+        """Attempts one seed after the other until so many cases are done; an attempt returns how many
+        it did."""
+        done = 0
+        while done < cases:
+            self.seed, self.r = seed, random.Random(seed)
+            done += attempt()
+            seed += 1
 
     def run_command(self, program, arguments, data):
         """The exit code, the output and the errors; data: of a pipe."""

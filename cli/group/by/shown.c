@@ -7,6 +7,7 @@
 #include "sheet/sheet.h"
 #include "text/item.h"
 #include "work/threads.h"
+#include "work/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -393,9 +394,9 @@ static void negate_words(uint64_t words[SHOWN_WORDS]) {
 /* words /= 10^scale. What is less than a unit is cut off: of up to 38 digits behind the point,
  * different numbers stay different. */
 static void divide_words(uint64_t words[SHOWN_WORDS], int scale) {
-    __extension__ unsigned __int128 power = 1, left = 0;
+    __extension__ const unsigned __int128 power = (unsigned __int128)units_power(scale);
+    __extension__ unsigned __int128 left = 0;
     const bool negative = words[0] >> 63;
-    for (int i = 0; i < scale; i++) power *= 10;
     if (negative) negate_words(words);
     for (int i = 0; i < SHOWN_WORDS; i++) {
         uint64_t quotient = 0;

@@ -9,7 +9,7 @@
 /* A column, of each group and, in the row behind them, of all rows. */
 typedef struct shown_column {
     bf_dtype dtype; /* of the array; BF_NONE: it has none */
-    int scale;      /* of its integers */
+    int scale;      /* the integers are in units of 10^-scale */
     char *array;
     bf_value *values;
     int64_t *offsets; /* of strings, */

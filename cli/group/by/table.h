@@ -22,9 +22,9 @@ typedef struct table_column {
 typedef struct table_value {
     int column; /* -1: an expression's */
     formula formula;
-    char option[16]; /* that asks for it */
+    char option[16]; /* the name of the option that asks for it */
     bf_array array;
-    int scale;             /* of its integers */
+    int scale;             /* the integers are in units of 10^-scale */
     const uint8_t *valid;  /* a byte for each row, 0 where it is NULL; NULL: no row is */
     buffer numbers, bytes; /* numbers: where the array is elsewhere no longer */
 } table_value;

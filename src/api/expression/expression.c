@@ -12,8 +12,7 @@
 /* ---- parse ----------------------------------------------------------------------------------- */
 
 static bool takes_scale(bf_dtype dtype, int scale) {
-    const int most = dtype == BF_I64 ? BF_SCALE_MOST : dtype == BF_I128 ? BF_SCALE_MOST_I128 : 0;
-    return scale >= 0 && scale <= most;
+    return scale == 0 || ((dtype == BF_I64 || dtype == BF_I128) && bf_scale_valid(dtype, scale));
 }
 
 static bf_status check_columns(bf_context *context, const bf_expression_source *s) {

@@ -4,15 +4,11 @@
 #include "api/runtime/enter.h"
 #include "rules/key/rank.h"
 
-static bool takes_digits(bf_dtype dtype, int digits) {
-    if (dtype == BF_I128) return digits >= 0 && digits <= BF_SCALE_MOST_I128;
-    return bf_scale_valid(dtype, digits);
-}
-
 static bool is_valid(const bf_groups *g, int key, const int digits[]) {
-    bool valid = key == 0 || ((g->key == BF_I64 || g->key == BF_I128) && takes_digits(g->key, key));
+    bool valid =
+        key == 0 || ((g->key == BF_I64 || g->key == BF_I128) && bf_scale_valid(g->key, key));
     for (int i = 0; i < g->count && digits != NULL; i++)
-        valid = valid && takes_digits(g->aggregates[i].dtype, digits[i]);
+        valid = valid && bf_scale_valid(g->aggregates[i].dtype, digits[i]);
     return valid;
 }
 

@@ -324,7 +324,7 @@ static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
         return true;
     }
     if (dtype == BF_I128) {
-        *rank = ((bf_u128)bf_saved_get(key + 8, 8) << 64 | bits) ^ (bf_u128)1 << 127;
+        *rank = bf_place_of_i128((bf_i128)((bf_u128)bf_saved_get(key + 8, 8) << 64 | bits));
         return true;
     }
     *rank = bf_group_rank(dtype, bits);

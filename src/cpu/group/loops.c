@@ -79,8 +79,7 @@ static void loop16_unrank(bf_dtype key, const void *ranks, int64_t n, char *keys
     for (int64_t i = 0; i < n && key == BF_I128; i++) {
         uint64_t pair[2];
         memcpy(pair, (const char *)ranks + i * 16, sizeof pair);
-        const bf_i128 x = bf_i128_of_pair(pair);
-        memcpy(keys + i * 16, &x, sizeof x);
+        bf_store_i128(keys + i * 16, bf_i128_of_pair(pair));
     }
 }
 

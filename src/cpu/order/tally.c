@@ -80,9 +80,7 @@ static int range_of(const bf_ranges *r, bf_u128 place) {
 
 static void tally_wide(const bf_ranges *r, bf_tally *tally, const char *x, int64_t n) {
     for (int64_t k = 0; k < n; k++) {
-        bf_i128 element;
-        memcpy(&element, x + 16 * k, sizeof element);
-        const bf_u128 place = bf_place_of_i128(element);
+        const bf_u128 place = bf_place_of_i128(bf_load_i128(x + 16 * k));
         const int i = range_of(r, place);
         if (i < 0) continue;
         if (place < tally->least[i]) tally->least[i] = place;

@@ -59,7 +59,7 @@ BF_RULE_INLINE bf_expression_wide_result bf_expression_wide(int op, bf_i128 a, b
                                     a < 0); /* a sum wraps around on the side of its terms */
 }
 
-/* RAISE of a, by b > 0. */
+/* Returns what RAISE gives for a and b, where b > 0. */
 BF_RULE bf_i128 bf_expression_raise(bf_i128 a, bf_i128 b) {
     const bf_i128 most = (bf_i128)(~(bf_u128)0 >> 1);
     bf_i128 r;

@@ -57,6 +57,10 @@ BF_RULE uint64_t bf_order_element(bf_dtype dtype, bf_order order, uint64_t place
     return bf_order_bits(dtype, bf_sign_extend(place, bits));
 }
 
+/* The place of a BF_I128, in ascending order. The other returns the number at a place. */
+BF_RULE bf_u128 bf_place_of_i128(bf_i128 x) { return (bf_u128)x ^ (bf_u128)1 << 127; }
+BF_RULE bf_i128 bf_i128_of_place(bf_u128 place) { return (bf_i128)(place ^ (bf_u128)1 << 127); }
+
 /* Returns whether an element of dtype can have this rank. */
 BF_RULE bool bf_order_valid(bf_dtype dtype, int64_t rank) {
     uint64_t bits = bf_order_bits(dtype, rank);

@@ -12,12 +12,13 @@ BF_RULE int bf_key_bytes(bf_dtype dtype) { return dtype == BF_PAIR ? 16 : bf_num
 /* ---- a BF_I128 as the pair that orders as it does -------------------------------------------- */
 
 BF_RULE void bf_pair_of_i128(bf_i128 x, uint64_t pair[2]) {
-    pair[0] = (uint64_t)((bf_u128)x >> 64) ^ (uint64_t)1 << 63;
-    pair[1] = (uint64_t)x;
+    const bf_u128 place = bf_place_of_i128(x);
+    pair[0] = (uint64_t)(place >> 64);
+    pair[1] = (uint64_t)place;
 }
 
 BF_RULE bf_i128 bf_i128_of_pair(const uint64_t pair[2]) {
-    return (bf_i128)((bf_u128)(pair[0] ^ (uint64_t)1 << 63) << 64 | pair[1]);
+    return bf_i128_of_place((bf_u128)pair[0] << 64 | pair[1]);
 }
 
 /* ---- keys of tables: 32 and 64 bits, and pairs; -0 is +0, and a NaN is the default NaN ------- */

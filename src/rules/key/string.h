@@ -81,8 +81,7 @@ BF_RULE char *bf_string_put_number(char *to, bf_dtype dtype, const void *element
 BF_RULE void bf_string_take_number(const char *from, bf_dtype dtype, void *element) {
     if (dtype == BF_I128) {
         const uint64_t pair[2] = {bf_string_prefix(from, 8), bf_string_prefix(from + 8, 8)};
-        const bf_i128 x = bf_i128_of_pair(pair);
-        memcpy(element, &x, sizeof x);
+        bf_store_i128(element, bf_i128_of_pair(pair));
         return;
     }
     uint64_t rank = 0;

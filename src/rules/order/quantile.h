@@ -11,6 +11,7 @@
 #include "rules/number/integer.h"
 #include "rules/number/scale.h"
 #include "rules/number/wide.h"
+#include "rules/reduce/result.h"
 #include <bitfold/order.h>
 
 /* Between elements number `below` and `above` (0-based) of the order, by `weight` from the first to
@@ -261,19 +262,10 @@ BF_RULE bf_quantile_value bf_quantile_make(bf_dtype dtype, bf_dtype to, int scal
 
 /* The same of integers of 128 bits: a BF_I192 with the scale, or a BF_F64. */
 BF_RULE bf_value bf_quantile_make_i128(bf_i128 a, bf_i128 b, double weight, int scale) {
-    bf_value value;
-    memset(&value, 0, sizeof value);
-    if (weight == 0 || a == b) {
-        value.dtype = BF_I192;
-        value.scale = scale;
-        value.as.i192[0] = (uint64_t)a;
-        value.as.i192[1] = (uint64_t)(a >> 64);
-        value.as.i192[2] = a < 0 ? ~(uint64_t)0 : 0;
-    } else {
-        value.dtype = BF_F64;
-        value.as.u64 = bf_quantile_mix_i128(bf_format_f64(), a, b, weight, scale);
-    }
-    return value;
+    bf_value value = bf_value_from_i128(a);
+    value.scale = scale;
+    if (weight == 0 || a == b) return value;
+    return bf_value_from_bits(BF_F64, bf_quantile_mix_i128(bf_format_f64(), a, b, weight, scale));
 }
 
 /* ---- results --------------------------------------------------------------------------------- */

@@ -47,10 +47,6 @@ BF_RULE bf_u128 bf_ranges_last(bf_dtype dtype) {
     return ~(bf_u128)0 >> (128 - 8 * bf_number_bytes(dtype));
 }
 
-/* The place of an element of BF_I128. The other returns the element at a place. */
-BF_RULE bf_u128 bf_place_of_i128(bf_i128 x) { return (bf_u128)x ^ (bf_u128)1 << 127; }
-BF_RULE bf_i128 bf_i128_of_place(bf_u128 place) { return (bf_i128)(place ^ (bf_u128)1 << 127); }
-
 /* Makes a tally empty, whose words are 0. */
 BF_RULE void bf_tally_begin(const bf_ranges *ranges, bf_tally *tally) {
     tally->n = 0;
