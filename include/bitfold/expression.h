@@ -45,7 +45,8 @@
  * `wide` so does every operation on integers. A result of more than 38 digits, which is one of
  * 10^38 and beyond, or with more than BF_SCALE_MOST_I128 digits behind the point is an error; so is
  * the product in fma. Decimals come to one scale before they are added, and must fit
- * it; comparisons in 128 bits of numbers below 10^38 never fail. BF_OVERFLOW_WRAP computes modulo
+ * it; comparisons in 128 bits of numbers below 10^38 never fail. Where integers wrap around or
+ * saturate, decimals of several scales are compared in 128 bits. BF_OVERFLOW_WRAP computes modulo
  * 2^128. Beside i128 and decimals, and with `wide`, integers in the text have up to 38 digits. The
  * CPU computes: arrays in a GPU's memory are refused (BF_E_DEVICE).
  *

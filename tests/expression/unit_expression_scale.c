@@ -89,6 +89,8 @@ static const char *const exact[][2] = {
     {"7.5 % -2 * n", "-2"},
     {"-0.25 - n", "-4.25"},
     {"0.1 + 0.2 == 0.3", "1"},
+    {"1e23 > 1e23 - 1e-15", "1"},
+    {"9e37 > 1e-15 && -9e37 < 1e-15", "1"},
     {"b * 3 == -0.9", "1"},
     {"a == 1.05", "1"},
     {"a != 1.050", "0"},
@@ -252,6 +254,31 @@ static void check_failure(bf_context *context, const char *text, const char *why
     bf_expression_destroy(e);
 }
 
+/* INT64_MAX has no 64-bit value in tenths. */
+static void comparisons_do_not_wrap_around(void **unused) {
+    (void)unused;
+    static const int64_t n_units[] = {9, INT64_MAX, INT64_MIN}, b_tenths[] = {91, 1, INT64_MAX};
+    static const bf_overflow_policy policies[] = {BF_OVERFLOW_WRAP, BF_OVERFLOW_SATURATE};
+    static const char *const less[] = {"n < b", "b > n"};
+    const bf_array n = bf_array_of(BF_I64, n_units, 3), b = bf_array_of(BF_I64, b_tenths, 3);
+    const bf_array *const columns[COLUMNS] = {NULL, &b, &n};
+    bf_context *context = make_context(NULL, 1);
+    for (int i = 0; i < 4; i++) {
+        bf_expression *e;
+        bool found[3];
+        const bf_array out = bf_array_of(BF_BOOL, found, 3);
+        const bf_expression_options options =
+            BF_EXPRESSION_OPTIONS(.scales = scales, .overflow = policies[i / 2]);
+        assert_int_equal(
+            bf_expression_parse(context, less[i % 2], names, dtypes, COLUMNS, &options, NULL, &e),
+            BF_OK);
+        assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
+        assert_true(found[0] && !found[1] && found[2]);
+        bf_expression_destroy(e);
+    }
+    bf_context_destroy(context);
+}
+
 static void what_does_not_fit_is_refused(void **unused) {
     (void)unused;
     bf_context *context = make_context(NULL, 1);
@@ -289,6 +316,7 @@ int main(void) {
         cmocka_unit_test(without_scales_numbers_are_doubles),
         cmocka_unit_test(every_number_is_rounded_once),
         cmocka_unit_test(reductions_have_the_scale),
+        cmocka_unit_test(comparisons_do_not_wrap_around),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

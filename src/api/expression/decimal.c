@@ -158,10 +158,11 @@ static bf_status align(bf_expression_builder *b, int op, bf_expression_value *x,
     for (int i = first; i < count; i++) most = x[i].scale > most ? x[i].scale : most;
     if (op == BF_MAP_MUL) return BF_OK;
     if (op == BF_MAP_FMA) return align_product(b, x);
+    const bool raised = is_comparison(op) && (wide || b->program->overflow != BF_OVERFLOW_ERROR);
     for (int i = first; i < count && status == BF_OK; i++)
-        status = op == BF_EXPRESSION_SELECT  ? rescale_choice(b, wide, x, i, most)
-                 : wide && is_comparison(op) ? raise(b, &x[i], most)
-                                             : rescale(b, wide, &x[i], most);
+        status = op == BF_EXPRESSION_SELECT ? rescale_choice(b, wide, x, i, most)
+                 : raised                   ? raise(b, &x[i], most)
+                                            : rescale(b, wide, &x[i], most);
     return status;
 }
 
@@ -253,18 +254,22 @@ static void keep_decimal(bf_i128 units, int scale, bf_expression_value *out) {
 
 void bf_expression_fold_decimals(int op, const bf_expression_value *in, int count,
                                  bf_expression_value *out) {
+    const int first = first_value(op);
     bf_i128 x[3] = {0, 0, 0}, units;
     int scale = 0;
+    bool held = true;
     if (!bf_expression_are_decimals(op, in, count) || !is_exact(op) || !have_units(op, in, count))
         return;
-    for (int i = first_value(op); i < count; i++) scale = in[i].scale > scale ? in[i].scale : scale;
-    for (int i = first_value(op); i < count; i++) {
+    for (int i = first; i < count; i++) scale = in[i].scale > scale ? in[i].scale : scale;
+    for (int i = first; i < count; i++) {
         bf_expression_value at = in[i];
         bf_expression_to_units(&at);
-        if (!scale_up(at.units, op == BF_MAP_MUL ? 0 : scale - at.scale, &x[i])) return;
+        const bf_i128 power = bf_power_of_ten(op == BF_MAP_MUL ? 0 : scale - at.scale);
+        x[i] = bf_expression_raise(at.units, power);
+        held = held && x[i] / power == at.units;
     }
     if (is_comparison(op))
         out->bits = bf_map_compare_integers(op, x[0], x[1]);
-    else if (fold_units(op, x, in, &units))
+    else if (held && fold_units(op, x, in, &units))
         keep_decimal(units, op == BF_MAP_MUL ? in[0].scale + in[1].scale : scale, out);
 }
