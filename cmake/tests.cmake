@@ -51,7 +51,7 @@ if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
     set(threadless
         cli.bench cli.bench_gpu cli.changing cli.cli cli.column_files cli.columns cli.describe
         cli.expression cli.guides cli.headers cli.hist cli.input cli.install cli.julia cli.ladder cli.machine cli.map cli.order
-        cli.passes cli.sheet cli.tables cli.tree rules.includes
+        cli.passes cli.sheet cli.tables cli.tree rules.includes rules.symbols
         unit.accumulators unit.arrays unit.arrow unit.axis_refused unit.bench_keys unit.bins
         unit.calls unit.describe unit.dlpack unit.expression_gpu unit.group_pieces unit.group_saved
         unit.group_share unit.histogram_refused unit.histogram_retract unit.map unit.null unit.order_calls
@@ -206,11 +206,9 @@ endforeach()
 bitfold_left_out(unit.pipeline left_out)
 if(left_out)
 elseif(CMAKE_CXX_COMPILER AND CMOCKA)
-    set(pipeline_files seam/budget.c seam/environment.c seam/watch.c)
-    foreach(name copy lead parallel pool strided thread)
-        list(APPEND pipeline_files cpu/runtime/${name}.c)
-    endforeach()
-    list(TRANSFORM pipeline_files PREPEND src/)
+    file(GLOB pipeline_files CONFIGURE_DEPENDS src/base/*.c)
+    list(FILTER pipeline_files EXCLUDE REGEX where) # the test's own
+    list(APPEND pipeline_files src/cpu/runtime/strided.c)
     add_executable(unit_pipeline tests/runtime/unit_pipeline.cpp ${pipeline_files})
     set_target_properties(unit_pipeline PROPERTIES CXX_STANDARD 17)
     target_include_directories(unit_pipeline PRIVATE tests/support/fake_cuda
@@ -317,11 +315,13 @@ foreach(file ${tests})
     endif()
 endforeach()
 
-# The include lines of the tree.
-bitfold_left_out(rules.includes left_out)
-if(NOT left_out)
-    bitfold_python_test(rules.includes ${PROJECT_SOURCE_DIR}/tests/rules/includes.py)
-endif()
+# The include lines of the tree, and the symbols of its objects.
+foreach(name includes symbols)
+    bitfold_left_out(rules.${name} left_out)
+    if(NOT left_out)
+        bitfold_python_test(rules.${name} ${PROJECT_SOURCE_DIR}/tests/rules/${name}.py)
+    endif()
+endforeach()
 
 # Ranks under each MPI.
 foreach(mpi openmpi mpich)

@@ -3,6 +3,7 @@
 
 #include "cpu/axis/axis.h"
 #include "cpu/comm/comm.h"
+#include "cpu/dictionary/dictionary.h"
 #include "cpu/expression/expression.h"
 #include "cpu/group/group.h"
 #include "cpu/histogram/histogram.h"
@@ -35,20 +36,22 @@ static bf_status open_cpu(bf_context *context, int device, const bf_options *opt
     bf_cpu *cpu = malloc(sizeof *cpu);
     if (cpu == NULL) return BF_E_MEMORY;
     *cpu = (bf_cpu){.isa = isa};
-    cpu->pool = bf_pool_create(options->threads > 0 ? options->threads : bf_usable_threads(),
-                               context->budget.limit > 0 ? &context->budget : NULL);
-    if (cpu->pool == NULL) {
+    context->pool = bf_pool_create(options->threads > 0 ? options->threads : bf_usable_threads(),
+                                   context->budget.limit > 0 ? &context->budget : NULL);
+    if (context->pool == NULL) {
         free(cpu);
         return BF_E_MEMORY;
     }
     context->cpu = cpu;
+    context->isa = isa->name;
+    context->vectors = isa != &bf_isa_generic;
     return BF_OK;
 }
 
 static void close_cpu(bf_context *context) {
     bf_cpu *cpu = context->cpu;
     if (cpu == NULL) return;
-    bf_pool_destroy(cpu->pool);
+    bf_pool_destroy(context->pool);
     free(cpu->scratch);
     free(cpu->rooms);
     free(cpu);
@@ -83,5 +86,6 @@ const bf_backend bf_backend_cpu = {
     .order = &bf_cpu_order_backend,
     .julia = &julia_backend,
     .expression = &bf_cpu_expression_backend,
+    .dictionary = &bf_cpu_dictionaries,
     .comm = &comm_backend,
 };

@@ -10,11 +10,13 @@
 #include "gpus/runtime/context.h"
 #include "gpus/runtime/memory.h"
 #include "gpus/table/table.h"
+#include "seam/device.h"
 
 /* Opens all GPUs; there are several. */
 static bf_status open_gpus(bf_context *context, int device, const bf_options *options) {
     (void)device, (void)options;
-    return bf_gpus_open(context, bf_backend_gpu(), bf_device_count());
+    const bf_backend *gpu = bf_backend_gpu();
+    return bf_gpus_open(context, gpu, gpu->devices->count());
 }
 
 static bf_status refuse_stream(bf_context *context, void *stream) {

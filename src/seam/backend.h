@@ -1,9 +1,8 @@
-/* The seam between the API and the machines that do the work: the table of a backend, and the
- * context.
+/* The seam between the API and the machines that do the work: the table of a backend.
  *
  * Each primitive has a header here (seam/reduce.h, ...) with its job and the functions that a
- * backend gives for it. Backends differ in speed, never in result; seam/place.h chooses one for
- * each call. Rules common to all functions:
+ * backend gives for it. Backends differ in speed, never in result; api/runtime/place.h chooses one
+ * for each call. Rules common to all functions:
  * - the API layer has checked every argument: dtypes are known, counts are positive, memory is
  *   contiguous (but maybe misaligned), and the total count stays within BF_COUNT_MAX;
  * - words are carried on entry and on return;
@@ -12,10 +11,7 @@
 #ifndef BF_SEAM_BACKEND_H
 #define BF_SEAM_BACKEND_H
 
-#include "seam/budget.h"
-#include "seam/watch.h"
-#include <bitfold/context.h>
-#include <bitfold/device.h>
+#include "base/context.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,6 +38,7 @@ typedef struct bf_backend {
     const struct bf_order_backend *order;
     const struct bf_julia_backend *julia;
     const struct bf_expression_backend *expression;
+    const struct bf_dictionary_backend *dictionary; /* NULL: the CPU has them all */
     const struct bf_comm_backend *comm;             /* NULL: the host adds */
 } bf_backend;
 
@@ -52,39 +49,13 @@ extern const bf_backend bf_backend_cuda;
 /* Several GPUs, each of which bf_backend_gpu() works on. */
 extern const bf_backend bf_backend_gpus;
 
-struct bf_context {
-    const bf_backend *fixed;       /* the device that was asked for by name; NULL: call by call */
-    const bf_backend *used;        /* by the last call */
-    const char *reason;            /* for that choice; "" if it is fixed */
-    struct bf_cpu *cpu;            /* always open, for it walks the host's memory */
-    struct bf_cuda *cuda;          /* NULL: not open */
-    struct bf_gpus *gpus;          /* NULL: not open */
-    void *stream;                  /* for the GPU when it opens; NULL: its own */
-    int gpu;                       /* the number of the GPU that is open, or BF_DEVICE_ALL, */
-    char gpu_name[BF_DEVICE_TEXT]; /* and its name; of several, that of those last used */
-    bool gpu_failed;               /* opening one failed: it is not tried again */
-    bool in_use;                   /* a call is using the context (api/runtime/enter.h) */
-    bf_watched watched;
-    bf_budget budget;
-    char message[BF_MESSAGE_TEXT];
-};
-
-static inline bool bf_is_watched(const bf_context *context) {
-    return context->watched.watch.tick != NULL;
-}
-
 /* Returns the backend of GPUs; NULL: this build has none. */
-const bf_backend *bf_backend_gpu(void);
-
-/* Returns the backend of the GPU, or the GPUs, that the context has open; NULL: it has none. */
-const bf_backend *bf_backend_open(const bf_context *context);
-
-/* Opens GPU number `device` for the context, or BF_DEVICE_ALL, if it has none open. With one GPU in
- * the machine, all are that one. Errors: BF_E_DEVICE, BF_E_MEMORY, with a message. */
-bf_status bf_backend_open_gpu(bf_context *context, int device);
-
-/* Sets the context's message and returns status, for `return bf_fail(...)`. */
-bf_status bf_fail(bf_context *context, bf_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static inline const bf_backend *bf_backend_gpu(void) {
+#ifdef BITFOLD_CUDA
+    return &bf_backend_cuda;
+#else
+    return NULL;
+#endif
+}
 
 #endif

@@ -14,18 +14,6 @@ typedef struct bf_comm_job {
     int64_t n;
 } bf_comm_job;
 
-/* ---- in one process ----------------------------------------------------------------------------
- *
- * Where the threads of n ranks meet. The host's, as all of seam/host.h. */
-typedef struct bf_meeting bf_meeting;
-
-/* Returns NULL if there is no memory. Each rank leaves once; the last one frees the meeting. Ranks
- * that wait for one that has left fail. */
-bf_meeting *bf_meeting_make(int ranks);
-void bf_meeting_leave(bf_meeting *meeting);
-/* The carrier of this rank. */
-bf_carrier bf_meeting_carrier(bf_meeting *meeting, int rank);
-
 /* ---- between GPUs ----------------------------------------------------------------------------
  *
  * A link is what a rank's GPU needs to add arrays with the GPUs of the other ranks: their memory,

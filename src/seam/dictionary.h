@@ -18,30 +18,29 @@ typedef struct bf_key_data {
 
 typedef struct bf_cpu_dictionary bf_cpu_dictionary;
 
-bf_cpu_dictionary *bf_cpu_dictionary_create(int count,
-                                            const bf_dtype columns[]); /* NULL: no memory */
-void bf_cpu_dictionary_destroy(bf_cpu_dictionary *dictionary);
-int64_t bf_cpu_dictionary_size(const bf_cpu_dictionary *dictionary);
+typedef struct bf_dictionary_backend {
+    bf_cpu_dictionary *(*create)(int count, const bf_dtype columns[]); /* NULL: no memory */
+    void (*destroy)(bf_cpu_dictionary *dictionary);
+    int64_t (*size)(const bf_cpu_dictionary *dictionary);
 
-/* Writes each row's number. New keys are added, up to `most` keys in all, and on failure removed;
- * if most is 0, they get -1. Errors: BF_E_OVERFLOW (more keys; a key of 4 GiB), BF_E_MEMORY,
- * BF_E_CANCELLED, with messages. */
-bf_status bf_cpu_dictionary_number(bf_context *context, bf_cpu_dictionary *dictionary, int64_t most,
-                                   const bf_key_data columns[], int64_t rows, int64_t *numbers);
+    /* Writes each row's number. New keys are added, up to `most` keys in all, and on failure
+     * removed; if most is 0, they get -1. Errors: BF_E_OVERFLOW (more keys; a key of 4 GiB),
+     * BF_E_MEMORY, BF_E_CANCELLED, with messages. */
+    bf_status (*number)(bf_context *context, bf_cpu_dictionary *dictionary, int64_t most,
+                        const bf_key_data columns[], int64_t rows, int64_t *numbers);
 
-/* Adds the keys of another dictionary, and writes their numbers. Errors: the same. */
-bf_status bf_cpu_dictionary_merge(bf_context *context, bf_cpu_dictionary *into,
-                                  const bf_cpu_dictionary *from, int64_t most, int64_t *numbers);
+    /* Adds the keys of another dictionary, and writes their numbers. Errors: the same. */
+    bf_status (*merge)(bf_context *context, bf_cpu_dictionary *into, const bf_cpu_dictionary *from,
+                       int64_t most, int64_t *numbers);
 
-/* Writes the place of each key in the order of all. Errors: BF_E_MEMORY, BF_E_CANCELLED. */
-bf_status bf_cpu_dictionary_rank(bf_context *context, bf_cpu_dictionary *dictionary,
-                                 int64_t *ranks);
+    /* Writes the place of each key in the order of all. Errors: BF_E_MEMORY, BF_E_CANCELLED. */
+    bf_status (*rank)(bf_context *context, bf_cpu_dictionary *dictionary, int64_t *ranks);
 
-/* Returns false if the column of this key is NULL; else writes its element, or of strings sets *n
- * to the number of bytes, which it copies to `to` unless that is NULL. */
-bool bf_cpu_dictionary_value(const bf_cpu_dictionary *dictionary, int64_t number, int column,
-                             void *element);
-bool bf_cpu_dictionary_string(const bf_cpu_dictionary *dictionary, int64_t number, int column,
-                              char *to, int64_t *n);
+    /* Returns false if the column of this key is NULL; else writes its element, or of strings sets
+     * *n to the number of bytes, which it copies to `to` unless that is NULL. */
+    bool (*value)(const bf_cpu_dictionary *dictionary, int64_t number, int column, void *element);
+    bool (*string)(const bf_cpu_dictionary *dictionary, int64_t number, int column, char *to,
+                   int64_t *n);
+} bf_dictionary_backend;
 
 #endif

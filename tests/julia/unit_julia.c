@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "api/julia/julia.h"
-#include "seam/place.h"
+#include "api/runtime/place.h"
 #include "tests/julia/problems.h"
 
 static bf_context *context_of(const char *isa, int threads) {

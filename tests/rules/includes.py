@@ -8,12 +8,15 @@ import unittest
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
 # Each floor with the floors below it.
-BELOW = {"src/rules": [], "src/seam": ["src/rules"], "src/api": ["src/seam", "src/rules"],
-         "src/cpu": ["src/seam", "src/rules"], "src/cuda": ["src/seam", "src/rules"],
-         "src/gpus": ["src/seam", "src/rules"], "cli": []}
+BELOW = {"src/rules": [], "src/base": ["src/rules"], "src/seam": ["src/base", "src/rules"],
+         "src/api": ["src/seam", "src/base", "src/rules"],
+         "src/cpu": ["src/seam", "src/base", "src/rules"],
+         "src/cuda": ["src/seam", "src/base", "src/rules"],
+         "src/gpus": ["src/seam", "src/base", "src/rules"], "cli": []}
 # The folders that all primitives of a floor share; one may include another of the same or a lower
 # rank. Any other folder of a floor belongs to one primitive.
-SHARED = {"src/rules": {"number": 0, "key": 1}, "src/seam": {}, "src/api": {"runtime": 0},
+SHARED = {"src/rules": {"number": 0, "key": 1}, "src/base": {"": 0}, "src/seam": {},
+          "src/api": {"runtime": 0},
           "src/cpu": {"runtime": 0}, "src/cuda": {"runtime": 0},
           "src/gpus": {"runtime": 0},
           "cli": {"runtime": 0, "memory": 0, "input": 0, "container": 0, "decode": 0, "text": 0,
@@ -44,9 +47,10 @@ LADDER = {"cli/ladder/ladder.c": "ladder/ladder.h"}
 # An include line, or the definition of a header that another file includes as TEMPLATE.
 INCLUDE = r"^[ \t]*#[ \t]*(?:include\b|define TEMPLATE\b)[ \t]*(\S*)"
 # System headers, by the start of their names, with the folders that may include them.
-SYSTEM = {"pthread.h": ("src/cpu/", "src/seam/where.c", "cli/", "ladder/", "view/", "examples/"),
+SYSTEM = {"pthread.h": ("src/base/", "src/cpu/", "src/api/comm/meeting.c", "cli/",
+                        "ladder/", "view/", "examples/"),
           "immintrin.h": ("src/cpu/", "cli/bench/", "cli/container/", "cli/text/"),
-          "emmintrin.h": ("src/cpu/", "cli/text/"),
+          "emmintrin.h": ("src/base/", "src/cpu/", "cli/text/"),
           "arm_neon.h": ("src/cpu/",), "cuda": ("src/cuda/", "ladder/cuda/"),
           "bitfold/": ("src/", "cli/", "ladder/"), "cub/": (), "thrust/": ()}
 ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh", ".cu.in")
@@ -184,7 +188,9 @@ RIGHT = {
     "src/api/runtime/enter.h": '#include "seam/backend.h"\n',
     "src/api/table/table.c": '#include "api/runtime/enter.h"\n#include "seam/table.h"\n'
                              '#include <bitfold/table.h>\n#include <stdlib.h>\n',
-    "src/cpu/runtime/context.h": '#include "seam/backend.h"\n#include <pthread.h>\n',
+    "src/base/pool.h": "#include <pthread.h>\n",
+    "src/base/parallel.c": '#include "base/pool.h"\n#include "rules/number/wide.h"\n',
+    "src/cpu/runtime/context.h": '#include "base/pool.h"\n#include "seam/backend.h"\n',
     "src/cpu/reduce/reduce.h": '#include "cpu/runtime/context.h"\n',
     "src/cpu/table/table.h": '  #  include   "cpu/reduce/reduce.h" /* weights */\n',
     "src/cpu/group/group.h": "", "src/cpu/group/band.h": "",
@@ -215,6 +221,7 @@ WRONG = {
     "src/api/runtime/enter.h": ['"seam/table.h"', '"rules/table/entry.h"'],
     "src/api/table/table.c": ['"cpu/runtime/context.h"', '"bitfold/table.h"', "<pthread.h>",
                               "<cuda_runtime.h>"],
+    "src/base/parallel.c": ['"seam/backend.h"', '"rules/reduce/sum.h"', '"api/runtime/enter.h"'],
     "src/cpu/runtime/context.h": ['"cpu/reduce/reduce.h"', '"rules/reduce/sum.h"'],
     "src/cpu/table/table.h": ['"cpu/group/group.h"', '"cuda/table/table.cuh"', '"cli/command.h"',
                               '"cpu/table/no.h"', '"table.h"', '"../runtime/context.h"',

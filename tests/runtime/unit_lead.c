@@ -3,7 +3,7 @@
 #include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
 
-#include "seam/host.h"
+#include "base/parallel.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -18,7 +18,6 @@ extern "C" {
 
 static bf_context context;
 static bf_cuda cuda;
-static bf_cpu cpu;
 static bf_pool *one, *four;      /* threads */
 static std::vector<char> on_gpu; /* kernels reach it where it is aligned */
 
@@ -56,7 +55,6 @@ static bf_backend host_backend() {
 }
 const bf_backend bf_backend_cpu = host_backend();
 
-bf_status bf_fail(bf_context *, bf_status status, const char *, ...) { return status; }
 bf_status bf_cuda_fail(bf_context *, cudaError_t error, const char *) {
     return error == cudaErrorMemoryAllocation ? BF_E_MEMORY : BF_E_DEVICE;
 }
@@ -69,7 +67,7 @@ void bf_cuda_restore(cudaStreamCaptureMode) {}
 /* Forgets what is kept. The next call pins memory, or has the driver copy what it can. */
 static void begin_ring(bool pins) {
     bf_cuda_pipeline_close(&cuda);
-    cpu.pool = pins ? four : one;
+    context.pool = pins ? four : one;
     cuda.ring = (bf_cuda_ring *)calloc(1, sizeof *cuda.ring);
     cuda.ring->driven = pins ? (int64_t)PIN_BYTES : 0;
 }
@@ -278,7 +276,7 @@ static void memory_is_pinned_when_it_pays(void **) {
         assert_int_equal(run_call(layouts[0], n, &c), BF_OK);
         assert_false(cuda.ring->pinned);
     }
-    cpu.pool = four;
+    context.pool = four;
     for (int i = 0; i < 2; i++) {
         assert_false(cuda.ring->pinned);
         c = call_of(ALL);
@@ -473,8 +471,7 @@ static void a_cancelled_call_leaves_nothing_under_way(void **) {
 static int open_gpu(void **) {
     one = bf_pool_create(1, nullptr);
     four = bf_pool_create(4, nullptr);
-    cpu.pool = four;
-    context.cpu = &cpu;
+    context.pool = four;
     context.cuda = &cuda;
     return one == NULL || four == NULL || cudaStreamCreateWithFlags(&cuda.stream, 0) != 0;
 }

@@ -2,7 +2,7 @@
 #include "api/histogram/histogram.h"
 #include "api/map/map.h"
 #include "api/reduce/reduce.h"
-#include "seam/place.h"
+#include "api/runtime/place.h"
 #include "tests/support/oracle.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };

@@ -1,5 +1,5 @@
 /* A CUDA driver that knows only where memory is: a test says of its own memory that it is a GPU's
- * (seam/where.c). It is built as a library called libcuda.so.1. */
+ * (base/where.c). It is built as a library called libcuda.so.1. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

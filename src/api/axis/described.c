@@ -4,8 +4,8 @@
 #include "api/axis/axis.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
+#include "base/memory.h"
 #include "rules/reduce/result.h"
-#include "seam/host.h"
 
 /* The values of a description, in the order of bf_descriptions; the counts come first. */
 enum { N, NAN_COUNT, INF_COUNT, FIRST_RESULT, VALUES = 10 };

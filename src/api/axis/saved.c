@@ -13,7 +13,7 @@
 #include "api/reduce/reduce.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/saved.h"
-#include "seam/host.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 

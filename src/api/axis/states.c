@@ -5,8 +5,8 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
-#include "seam/host.h"
-#include "seam/where.h"
+#include "base/memory.h"
+#include "base/where.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
 #ifndef BF_API_COMM_COMM_H
 #define BF_API_COMM_COMM_H
 
+#include "api/comm/meeting.h"
 #include "seam/backend.h"
 #include "seam/comm.h"
 

@@ -3,9 +3,9 @@
 #include "api/comm/sums.h"
 
 #include "api/runtime/array.h"
+#include "base/where.h"
 #include "rules/number/dtype.h"
 #include "seam/memory.h"
-#include "seam/where.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include "api/order/quantiles.h"
 #include "api/runtime/enter.h"
-#include "seam/host.h"
+#include "base/memory.h"
 
 /* What each rank tells first: its elements, its words, and the ends of what it met in each range.
  */

@@ -5,9 +5,9 @@
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/place.h"
 #include "rules/number/dtype.h"
 #include "seam/memory.h"
-#include "seam/place.h"
 
 enum { SMALL_TERMS = 256 /* of all ranks */ };
 

@@ -5,9 +5,12 @@
 #include "api/runtime/column.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
+#include "base/memory.h"
+#include "base/where.h"
 #include "rules/key/rank.h"
-#include "seam/host.h"
-#include "seam/where.h"
+
+/* All dictionaries are in the host's memory. */
+static const bf_dictionary_backend *host(void) { return bf_backend_cpu.dictionary; }
 
 struct bf_dictionary {
     bf_context *context;
@@ -35,7 +38,7 @@ static bf_status make_dictionary(bf_context *context, int count, const bf_dtype 
     bf_status status = check_kind(context, count, columns);
     if (status != BF_OK) return status;
     bf_dictionary *d = bf_calloc(1, sizeof *d);
-    if (d != NULL) d->inside = bf_cpu_dictionary_create(count, columns);
+    if (d != NULL) d->inside = host()->create(count, columns);
     if (d == NULL || d->inside == NULL) {
         bf_free(d);
         return bf_fail(context, BF_E_MEMORY, "no memory for a dictionary");
@@ -55,12 +58,12 @@ bf_status bf_dictionary_create(bf_context *context, int count, const bf_dtype co
 
 void bf_dictionary_destroy(bf_dictionary *dictionary) {
     if (dictionary == NULL) return;
-    bf_cpu_dictionary_destroy(dictionary->inside);
+    host()->destroy(dictionary->inside);
     bf_free(dictionary);
 }
 
 int64_t bf_dictionary_size(const bf_dictionary *dictionary) {
-    return dictionary == NULL ? 0 : bf_cpu_dictionary_size(dictionary->inside);
+    return dictionary == NULL ? 0 : host()->size(dictionary->inside);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -196,8 +199,8 @@ static bf_status number_rows(bf_dictionary *d, const bf_column *const columns[],
     bf_status status = take_columns(d, columns, &r);
     if (status == BF_OK) status = open_output(d->context, numbers, r.count, &o);
     if (status == BF_OK && r.count > 0)
-        status = bf_cpu_dictionary_number(d->context, d->inside, add ? most_keys(&o) : 0, r.columns,
-                                          r.count, o.values);
+        status = host()->number(d->context, d->inside, add ? most_keys(&o) : 0, r.columns, r.count,
+                                o.values);
     status = close_output(status, &o);
     release_columns(d, &r);
     return status;
@@ -228,8 +231,7 @@ static bf_status merge_keys(bf_dictionary *into, const bf_dictionary *from,
         return bf_fail(into->context, BF_E_MEMORY, "no memory for %lld numbers", (long long)n);
     bf_status status = open_output(into->context, numbers != NULL ? numbers : &nowhere, n, &o);
     if (status == BF_OK)
-        status = bf_cpu_dictionary_merge(into->context, into->inside, from->inside, most_keys(&o),
-                                         o.values);
+        status = host()->merge(into->context, into->inside, from->inside, most_keys(&o), o.values);
     status = close_output(status, &o);
     bf_free(apart);
     return status;
@@ -248,7 +250,7 @@ static bf_status rank_keys(bf_dictionary *d, const bf_array *ranks) {
         status =
             bf_fail(d->context, BF_E_DTYPE, "ranks are i64, not %s", bf_dtype_name(ranks->dtype));
     if (status == BF_OK && bf_dictionary_size(d) > 0)
-        status = bf_cpu_dictionary_rank(d->context, d->inside, o.values);
+        status = host()->rank(d->context, d->inside, o.values);
     return close_output(status, &o);
 }
 
@@ -322,7 +324,7 @@ static bf_status write_values(wanted *w, const bf_array *values) {
     if (status == BF_OK) status = bf_flat_check(context, values, w->d->dtypes[w->column], "values");
     for (int64_t i = 0; i < w->count && status == BF_OK; i++) {
         char element[16] = {0};
-        put_valid(w, i, bf_cpu_dictionary_value(w->d->inside, number_of(w, i), w->column, element));
+        put_valid(w, i, host()->value(w->d->inside, number_of(w, i), w->column, element));
         memcpy(element_of(values, i), element, (size_t)bf_number_bytes(values->dtype));
     }
     return status;
@@ -340,8 +342,7 @@ static int64_t write_offsets(const wanted *w, const bf_array *offsets) {
     int64_t at = 0, n;
     for (int64_t i = 0; i < w->count; i++) {
         bf_store_bits(element_of(offsets, i), sizeof at, (uint64_t)at);
-        put_valid(w, i,
-                  bf_cpu_dictionary_string(w->d->inside, number_of(w, i), w->column, NULL, &n));
+        put_valid(w, i, host()->string(w->d->inside, number_of(w, i), w->column, NULL, &n));
         at += n;
     }
     bf_store_bits(element_of(offsets, w->count), sizeof at, (uint64_t)at);
@@ -361,7 +362,7 @@ static bf_status write_strings(wanted *w, const bf_array *offsets, char *bytes, 
                        "the strings have %lld bytes, and there is room for %lld", (long long)all,
                        (long long)room);
     for (int64_t i = 0, n; i < w->count; i++, bytes += n)
-        bf_cpu_dictionary_string(w->d->inside, number_of(w, i), w->column, bytes, &n);
+        host()->string(w->d->inside, number_of(w, i), w->column, bytes, &n);
     return BF_OK;
 }
 

@@ -5,9 +5,9 @@
 #include "api/runtime/array.h"
 #include "api/runtime/column.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/place.h"
 #include "api/runtime/sized.h"
-#include "seam/host.h"
-#include "seam/place.h"
+#include "base/memory.h"
 
 /* ---- parse ----------------------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
 #include "api/expression/text.h"
 
 #include "api/runtime/enter.h"
+#include "base/memory.h"
 #include "rules/map/map.h"
-#include "seam/host.h"
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * caller's. Each is built when its operands are complete. */
 #include "api/expression/expression.h"
 #include "api/expression/text.h"
-#include "seam/host.h"
+#include "base/memory.h"
 
 /* From what binds least to what binds most. '**' takes a literal and never waits. */
 typedef enum level {

@@ -16,8 +16,8 @@
 #include "api/reduce/reduce.h"
 #include "api/runtime/enter.h"
 
+#include "base/memory.h"
 #include "rules/key/rank.h"
-#include "seam/host.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "keys are saved as they are");
 

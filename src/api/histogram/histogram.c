@@ -5,10 +5,10 @@
 #include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/place.h"
 #include "api/runtime/sized.h"
-#include "seam/environment.h"
-#include "seam/host.h"
-#include "seam/place.h"
+#include "base/environment.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <unistd.h>

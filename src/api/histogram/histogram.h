@@ -34,7 +34,7 @@ void bf_histogram_set_bins(bf_histogram *histogram);
 bf_status bf_integers_check(bf_context *context, const bf_histogram_options *options);
 
 /* Sets the ends of a range as doubles. This and the next two are called in the floating-point
- * environment (seam/environment.h). */
+ * environment (base/environment.h). */
 void bf_integers_range(const bf_histogram_options *options, double *lo, double *hi);
 
 /* Sets the edges to integers of dtype. Errors: BF_E_ARGUMENT, BF_E_MEMORY. */
@@ -45,7 +45,7 @@ bf_status bf_histogram_set_ends(bf_histogram *histogram, const bf_histogram_opti
 
 /* ---- histogram.c ------------------------------------------------------------------- */
 
-/* The share (seam/place.h) of counting, with and without weights. */
+/* The share (api/runtime/place.h) of counting, with and without weights. */
 enum { BF_HISTOGRAM_SHARE = 10 };
 
 /* Checks that the arrays are as the histogram's (weights may be NULL), and sets *count to the

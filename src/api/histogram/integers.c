@@ -2,8 +2,8 @@
  * them and compare alike, so that equal bins are equal whatever they were given as. */
 #include "api/histogram/histogram.h"
 
+#include "base/memory.h"
 #include "rules/histogram/step.h"
-#include "seam/host.h"
 
 bf_status bf_integers_check(bf_context *context, const bf_histogram_options *o) {
     if (o->integers == NULL) return BF_OK;

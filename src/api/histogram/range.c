@@ -4,8 +4,8 @@
 
 #include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
+#include "base/environment.h"
 #include "rules/reduce/extreme.h"
-#include "seam/environment.h"
 #include "seam/memory.h"
 #include "seam/reduce.h"
 

@@ -4,8 +4,8 @@
 #include "api/histogram/bins.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
+#include "base/environment.h"
 #include "rules/reduce/finish.h"
-#include "seam/environment.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "api/histogram/histogram.h"
 #include "api/reduce/reduce.h"
 #include "api/runtime/enter.h"
-#include "seam/host.h"
+#include "base/memory.h"
 
 /* Sets `left` to the sums of `into` without those of `from`. */
 static bf_status retract_sums(const bf_histogram *into, const bf_histogram *from, int64_t *left,

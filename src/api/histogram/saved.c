@@ -16,10 +16,10 @@
 #include "api/histogram/bins.h"
 #include "api/histogram/histogram.h"
 #include "api/runtime/enter.h"
+#include "base/environment.h"
+#include "base/memory.h"
 #include "rules/histogram/step.h"
 #include "rules/reduce/state.h"
-#include "seam/environment.h"
-#include "seam/host.h"
 
 enum { HEADER_BYTES = 32, VERSION = 2 };
 static const char magic[8] = {'b', 'f', 'h', 'i', 's', 't', 'o', '\n'};

@@ -3,7 +3,7 @@
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
-#include "seam/place.h"
+#include "api/runtime/place.h"
 
 #include <stdlib.h>
 

@@ -3,12 +3,12 @@
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/place.h"
 #include "api/runtime/sized.h"
+#include "base/environment.h"
 #include "rules/julia/palette.h"
-#include "seam/environment.h"
 #include "seam/julia.h"
 #include "seam/memory.h"
-#include "seam/place.h"
 #include <bitfold/julia.h>
 
 /* --- parameters --- */

@@ -4,10 +4,10 @@
 #include "api/map/walk.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/place.h"
 #include "api/runtime/sized.h"
 #include "rules/map/map.h"
 #include "rules/number/dtype.h"
-#include "seam/place.h"
 #include <bitfold/value.h>
 
 #define OP_NAME(id, number, name, inputs) [number] = #name,

@@ -9,7 +9,7 @@
 bf_status bf_map_find_work(bf_map_op op, const bf_dtype *inputs, int count, unsigned weak,
                            bf_dtype *work, const char **why);
 
-/* Returns the share (seam/place.h) of an operation. */
+/* Returns the share (api/runtime/place.h) of an operation. */
 int bf_map_share(bf_map_op op);
 
 #endif

@@ -3,8 +3,8 @@
 #include "api/map/walk.h"
 
 #include "api/runtime/array.h"
+#include "api/runtime/place.h"
 #include "seam/memory.h"
-#include "seam/place.h"
 
 /* Returns how many elements make a row worth a job of its own: more if a piece is larger. */
 static int64_t row_least(const bf_context *context) {

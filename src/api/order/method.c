@@ -1,6 +1,6 @@
 /* Methods of quantiles: their names, and what they return. */
+#include "base/environment.h"
 #include "rules/order/quantile.h"
-#include "seam/environment.h"
 
 static const char *const names[] = {
     [BF_QUANTILE_LINEAR] = "linear",

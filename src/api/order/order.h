@@ -3,7 +3,7 @@
 #define BF_API_ORDER_ORDER_H
 
 #include "api/runtime/flat.h"
-#include "seam/host.h"
+#include "base/memory.h"
 #include "seam/order.h"
 
 enum { BF_ORDER_ARRAYS = 2 };
@@ -41,7 +41,7 @@ bf_status bf_order_add_output(bf_order_call *call, const bf_array *array, bf_dty
  * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
 bf_status bf_order_check_offsets(bf_order_call *call, const bf_array *offsets);
 
-/* The work of a call, as a share (seam/place.h). */
+/* The work of a call, as a share (api/runtime/place.h). */
 enum { BF_ORDER_SORTS = 8, BF_ORDER_SELECTS = 50 };
 
 /* Chooses the backend by the call's arrays. Errors: as bf_place. */

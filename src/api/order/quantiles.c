@@ -5,9 +5,9 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
+#include "base/environment.h"
 #include "rules/key/rank.h"
 #include "rules/reduce/result.h"
-#include "seam/environment.h"
 #include "seam/memory.h"
 
 #include <stdlib.h>

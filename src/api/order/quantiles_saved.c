@@ -17,8 +17,8 @@
 #include "api/order/quantiles.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/saved.h"
+#include "base/environment.h"
 #include "rules/reduce/result.h"
-#include "seam/environment.h"
 
 enum { HEADER_BYTES = 16, VERSION = 1, SCALED = 2, PASSES_MOST = 64 };
 static const char magic[8] = {'b', 'f', 'q', 'u', 'a', 'n', 't', '\n'};

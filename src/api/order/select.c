@@ -4,8 +4,8 @@
 #include "api/axis/axis.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "base/environment.h"
 #include "rules/key/rank.h"
-#include "seam/environment.h"
 #include "seam/memory.h"
 
 /* ---- what is asked --------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* States: merge, append. */
 #include "api/reduce/state.h"
 #include "api/runtime/enter.h"
-#include "seam/environment.h"
+#include "base/environment.h"
 
 #include <stdlib.h>
 

@@ -23,7 +23,7 @@ bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *ar
 bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
                         int64_t *count);
 
-/* Returns the share (seam/place.h) of a reduction of this kind. */
+/* Returns the share (api/runtime/place.h) of a reduction of this kind. */
 int bf_reduce_share(bf_kind kind);
 
 /* Places a call that reads `arity` checked arrays of `count` > 0 elements. Errors: as bf_place. */

@@ -2,9 +2,9 @@
 #include "api/reduce/reduce.h"
 
 #include "api/runtime/sized.h"
+#include "base/environment.h"
 #include "rules/number/scale.h"
 #include "rules/reduce/result.h"
-#include "seam/environment.h"
 
 bf_status bf_check_scale(bf_context *context, bf_reduction op, bf_dtype dtype, int scale) {
     bool integers = dtype != BF_NONE && dtype != BF_BOOL && !bf_dtype_is_float(dtype);

@@ -4,8 +4,8 @@
 #include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "api/runtime/place.h"
 #include "rules/number/dtype.h"
-#include "seam/place.h"
 #include <bitfold/dot.h>
 
 #include <stdlib.h>

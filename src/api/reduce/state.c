@@ -5,8 +5,8 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
+#include "base/environment.h"
 #include "rules/reduce/rescale.h"
-#include "seam/environment.h"
 
 #include <stdlib.h>
 

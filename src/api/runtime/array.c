@@ -1,9 +1,9 @@
 /* Arrays: checks, and walks over any shape in contiguous pieces. */
 #include "api/runtime/array.h"
 
+#include "api/runtime/place.h"
 #include "rules/key/rank.h"
 #include "seam/memory.h"
-#include "seam/place.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -49,7 +49,7 @@ typedef bf_status (*bf_take_piece)(bf_context *context, void *arg, const void *c
                                    int64_t count);
 
 /* Returns how many of `count` contiguous elements a call takes at a time: all, unless it is watched
- * (seam/watch.h). bytes: of an element, summed over all operands. */
+ * (base/watch.h). bytes: of an element, summed over all operands. */
 int64_t bf_watched_piece(const bf_context *context, int64_t count, int64_t bytes);
 
 /* Walks `arrays` (1 or 2, of one shape, with `count` > 0 elements) in C order and has take(arg)

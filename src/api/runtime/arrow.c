@@ -4,11 +4,11 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/exchange.h"
+#include "api/runtime/place.h"
+#include "base/where.h"
 #include "rules/number/dtype.h"
 #include "seam/device.h"
 #include "seam/memory.h"
-#include "seam/place.h"
-#include "seam/where.h"
 
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
 #include "api/runtime/column.h"
 
 #include "api/runtime/sized.h"
+#include "base/where.h"
 #include "rules/number/rule.h"
 #include "seam/backend.h"
-#include "seam/where.h"
 
 enum { BLOCK = 4096 }; /* offsets that are checked without a branch between them */
 

@@ -1,10 +1,10 @@
 /* Contexts: check options, open backends, set streams. */
 #include "api/runtime/enter.h"
+#include "api/runtime/place.h"
 #include "api/runtime/sized.h"
+#include "base/parallel.h"
 #include "seam/backend.h"
-#include "seam/host.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -102,7 +102,7 @@ const char *bf_context_reason(const bf_context *context) {
 }
 
 const char *bf_context_isa(const bf_context *context) {
-    return context == NULL ? "" : bf_host_isa(context);
+    return context == NULL ? "" : context->isa;
 }
 
 int bf_context_threads(const bf_context *context) {
@@ -139,12 +139,4 @@ bf_status bf_leave_budget(bf_context *context, bf_status status) {
     return bf_fail(context, status, "%lld bytes wanted, %lld of the limit of %lld are in use",
                    wanted, (long long)__atomic_load_n(&b->held, __ATOMIC_RELAXED),
                    (long long)b->limit);
-}
-
-bf_status bf_fail(bf_context *context, bf_status status, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(context->message, sizeof context->message, format, args);
-    va_end(args);
-    return status;
 }

@@ -4,7 +4,7 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/exchange.h"
-#include "seam/where.h"
+#include "base/where.h"
 
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
 
 #include "api/runtime/array.h"
 #include "api/runtime/sized.h"
+#include "base/aside.h"
+#include "base/parallel.h"
 #include "rules/number/dtype.h"
-#include "seam/aside.h"
-#include "seam/host.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -2,8 +2,9 @@
 #include "api/runtime/flat.h"
 
 #include "api/runtime/array.h"
+#include "base/memory.h"
+#include "base/parallel.h"
 #include "rules/key/rank.h"
-#include "seam/host.h"
 #include "seam/memory.h"
 
 bf_memory bf_flat_memory(const bf_array *array) {

@@ -2,7 +2,7 @@
 #ifndef BF_API_RUNTIME_FLAT_H
 #define BF_API_RUNTIME_FLAT_H
 
-#include "seam/place.h"
+#include "api/runtime/place.h"
 #include <bitfold/array.h>
 
 typedef struct bf_flat {

@@ -2,8 +2,8 @@
 #include <bitfold/memory.h>
 
 #include "api/runtime/enter.h"
+#include "api/runtime/place.h"
 #include "seam/memory.h"
-#include "seam/place.h"
 
 static bf_status allocate_memory(bf_context *context, size_t bytes, void **memory) {
     if (memory == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the pointer");

@@ -1,4 +1,4 @@
-/* The watch of a context: checked and set. Backends ask it (seam/watch.h). */
+/* The watch of a context: checked and set. Backends ask it (base/watch.h). */
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 

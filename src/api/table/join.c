@@ -4,8 +4,9 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
+#include "api/runtime/place.h"
+#include "base/memory.h"
 #include "rules/table/entry.h"
-#include "seam/host.h"
 #include "seam/memory.h"
 #include "seam/table.h"
 

@@ -5,8 +5,8 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
+#include "base/memory.h"
 #include "rules/table/entry.h"
-#include "seam/host.h"
 
 /* ---- policies -------------------------------------------------------------------------------- */
 

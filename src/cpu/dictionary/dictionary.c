@@ -311,3 +311,14 @@ bool bf_cpu_dictionary_string(const bf_cpu_dictionary *d, int64_t number, int co
     if (at != NULL) bf_string_take(at, to, n);
     return at != NULL;
 }
+
+const bf_dictionary_backend bf_cpu_dictionaries = {
+    .create = bf_cpu_dictionary_create,
+    .destroy = bf_cpu_dictionary_destroy,
+    .size = bf_cpu_dictionary_size,
+    .number = bf_cpu_dictionary_number,
+    .merge = bf_cpu_dictionary_merge,
+    .rank = bf_cpu_dictionary_rank,
+    .value = bf_cpu_dictionary_value,
+    .string = bf_cpu_dictionary_string,
+};

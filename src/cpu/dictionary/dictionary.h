@@ -90,4 +90,22 @@ bf_status bf_key_explain(bf_context *context, const bf_cpu_dictionary *d, bf_sta
 /* Errors: BF_E_OVERFLOW, if there are more keys than `most`. */
 bf_status bf_key_check_count(bf_context *context, const bf_cpu_dictionary *d, int64_t most);
 
+/* --- of seam/dictionary.h --- */
+
+bf_cpu_dictionary *bf_cpu_dictionary_create(int count, const bf_dtype columns[]);
+void bf_cpu_dictionary_destroy(bf_cpu_dictionary *dictionary);
+int64_t bf_cpu_dictionary_size(const bf_cpu_dictionary *dictionary);
+bf_status bf_cpu_dictionary_number(bf_context *context, bf_cpu_dictionary *dictionary, int64_t most,
+                                   const bf_key_data columns[], int64_t rows, int64_t *numbers);
+bf_status bf_cpu_dictionary_merge(bf_context *context, bf_cpu_dictionary *into,
+                                  const bf_cpu_dictionary *from, int64_t most, int64_t *numbers);
+bf_status bf_cpu_dictionary_rank(bf_context *context, bf_cpu_dictionary *dictionary,
+                                 int64_t *ranks);
+bool bf_cpu_dictionary_value(const bf_cpu_dictionary *dictionary, int64_t number, int column,
+                             void *element);
+bool bf_cpu_dictionary_string(const bf_cpu_dictionary *dictionary, int64_t number, int column,
+                              char *to, int64_t *n);
+
+extern const bf_dictionary_backend bf_cpu_dictionaries;
+
 #endif

@@ -1,7 +1,7 @@
 /* Accumulators: their memory, which follows the bits that terms need; merging; words of states. */
 #include "cpu/reduce/accumulators.h"
 
-#include "seam/host.h"
+#include "base/memory.h"
 
 enum {
     SAMPLE = 512,  /* values that are looked at before there are slots */

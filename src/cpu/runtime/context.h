@@ -1,12 +1,12 @@
-/* The CPU backend's part of a context, and the functions that every primitive shares. The parallel
- * loop and large memory are declared in seam/host.h. */
+/* The CPU backend's part of a context, and the functions that every primitive shares. */
 #ifndef BF_CPU_RUNTIME_CONTEXT_H
 #define BF_CPU_RUNTIME_CONTEXT_H
 
+#include "base/environment.h"
+#include "base/memory.h"
+#include "base/parallel.h"
 #include "cpu/runtime/isa.h"
 #include "seam/backend.h"
-#include "seam/environment.h"
-#include "seam/host.h"
 #include "seam/memory.h"
 
 /* --- features.c: this machine's instruction sets --- */
@@ -17,26 +17,10 @@ const bf_isa *bf_cpu_isa(int i);
  * has the name. */
 const bf_isa *bf_cpu_isa_find(const char *name);
 
-/* --- pool.c --- */
-
-typedef struct bf_pool bf_pool;
-
-/* A pool of so many threads, the caller's among them, that work for a budget (NULL: none). It
- * starts none yet. NULL: no memory. */
-bf_pool *bf_pool_create(int threads, bf_budget *budget);
-void bf_pool_destroy(bf_pool *pool);
-int bf_pool_threads(const bf_pool *pool);
-
-/* Calls work(arg, worker) on up to `threads` threads at once, the caller's (worker 0) among them.
- * It must take pieces until none is left. Returns when every call has returned; the system may
- * start fewer threads than asked. */
-void bf_pool_run(bf_pool *pool, int threads, void (*work)(void *arg, int worker), void *arg);
-
 /* --- the context's part --- */
 
 typedef struct bf_cpu {
     const bf_isa *isa;
-    bf_pool *pool;
     void *scratch; /* of BF_CPU_SCRATCH bytes; NULL: not made yet */
     char *rooms;   /* of each thread; NULL: none yet */
     size_t room_bytes;

@@ -5,8 +5,8 @@
 #include "cuda/runtime/pipeline.cuh"
 
 extern "C" {
+#include "base/where.h"
 #include "rules/number/dtype.h"
-#include "seam/where.h"
 }
 
 enum { OUT = 3, FITS = 4 }; /* copies */

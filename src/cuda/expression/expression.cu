@@ -10,8 +10,8 @@
 #include "cuda/runtime/pipeline.cuh"
 
 extern "C" {
+#include "base/where.h"
 #include "seam/reduce.h"
-#include "seam/where.h"
 }
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "rules/reduce/state.h"
 
 extern "C" {
-#include "seam/where.h"
+#include "base/where.h"
 }
 
 namespace {

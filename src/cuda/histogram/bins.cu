@@ -4,7 +4,7 @@
 #include "cuda/runtime/workspace.cuh"
 
 extern "C" {
-#include "seam/environment.h"
+#include "base/environment.h"
 }
 
 #include <math.h>

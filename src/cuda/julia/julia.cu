@@ -14,8 +14,8 @@
 #include <math.h>
 
 extern "C" {
-#include "seam/environment.h"
-#include "seam/where.h"
+#include "base/environment.h"
+#include "base/where.h"
 }
 
 enum {

@@ -4,7 +4,7 @@
 #include "cuda/runtime/pipeline.cuh"
 
 extern "C" {
-#include "seam/where.h"
+#include "base/where.h"
 }
 
 bf_status bf_cuda_order_check(bf_context *context, cudaError_t error) {

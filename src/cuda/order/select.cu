@@ -7,7 +7,7 @@
 #include "cuda/runtime/pipeline.cuh"
 
 extern "C" {
-#include "seam/where.h"
+#include "base/where.h"
 }
 
 namespace {

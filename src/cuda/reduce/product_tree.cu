@@ -5,7 +5,7 @@
 #include "rules/reduce/result.h"
 
 extern "C" {
-#include "seam/environment.h"
+#include "base/environment.h"
 }
 
 const size_t bf_cuda_product_tree_bytes = sizeof(bf_cuda_product_tree);

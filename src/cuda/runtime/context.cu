@@ -4,7 +4,7 @@
 #include "cuda/runtime/workspace.cuh"
 
 extern "C" {
-#include "seam/where.h"
+#include "base/where.h"
 }
 
 /* --- errors --- */

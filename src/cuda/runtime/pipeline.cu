@@ -14,9 +14,10 @@
 #include "cuda/runtime/workspace.cuh"
 
 extern "C" {
-#include "seam/host.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "base/where.h"
 #include "seam/memory.h"
-#include "seam/where.h"
 }
 
 #include <stdlib.h>

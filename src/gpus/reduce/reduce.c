@@ -2,9 +2,9 @@
  * the parts. */
 #include "gpus/reduce/reduce.h"
 
+#include "base/environment.h"
 #include "gpus/runtime/context.h"
 #include "rules/number/dtype.h"
-#include "seam/environment.h"
 
 #include <stdlib.h>
 

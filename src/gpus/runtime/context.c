@@ -1,9 +1,9 @@
 /* Which GPU does a call, and all of them at the same time. */
 #include "gpus/runtime/context.h"
 
-#include "seam/host.h"
+#include "base/parallel.h"
+#include "base/where.h"
 #include "seam/memory.h"
-#include "seam/where.h"
 
 #include <stdlib.h>
 
@@ -23,9 +23,10 @@ static bf_status open_gpu(bf_gpus *all, int device, int threads) {
     gpu->context->fixed = gpu->context->used = all->by;
     gpu->context->reason = "";
     gpu->context->gpu = device;
-    const bf_options own = BF_OPTIONS(.isa = bf_host_isa(all->context), .threads = threads);
+    const bf_options own = BF_OPTIONS(.isa = all->context->isa, .threads = threads);
     bf_status status = bf_backend_cpu.open(gpu->context, BF_DEVICE_CPU, &own);
     gpu->cpu = gpu->context->cpu;
+    gpu->pool = gpu->context->pool;
     if (status == BF_OK && all->by != &bf_backend_cpu)
         status = all->by->open(gpu->context, device, &own);
     return status;
@@ -130,6 +131,7 @@ bf_context *bf_gpus_enter(bf_context *context, int gpu, const void *const memory
     if (others_are_busy(all, gpu) && !are_its_own(all, gpu, memory, n)) wait_for_others(all, gpu);
     bf_device_format(gpu, context->gpu_name);
     one->cpu = context->cpu;
+    one->pool = context->pool;
     one->watched = context->watched;
     return one;
 }
@@ -137,6 +139,7 @@ bf_context *bf_gpus_enter(bf_context *context, int gpu, const void *const memory
 bf_status bf_gpus_leave(bf_context *context, int gpu, bf_status status) {
     bf_gpu *g = &context->gpus->gpu[gpu];
     g->context->cpu = g->cpu;
+    g->context->pool = g->pool;
     context->watched = g->context->watched;
     if (status != BF_OK) memcpy(context->message, g->context->message, sizeof context->message);
     return status;

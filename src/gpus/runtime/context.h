@@ -7,7 +7,7 @@
 #ifndef BF_GPUS_RUNTIME_CONTEXT_H
 #define BF_GPUS_RUNTIME_CONTEXT_H
 
-#include "seam/aside.h"
+#include "base/aside.h"
 #include "seam/backend.h"
 
 #include <stdatomic.h>
@@ -18,7 +18,8 @@ typedef bf_status bf_gpus_work(void *arg, bf_context *context, int gpu);
 typedef struct bf_gpu {
     struct bf_gpus *all;
     bf_context *context; /* its own */
-    struct bf_cpu *cpu;  /* of that context: its share of the host's threads */
+    struct bf_cpu *cpu;  /* of that context, */
+    bf_pool *pool;       /* and its share of the host's threads */
     bf_aside *aside;     /* NULL: not needed yet; the first GPU needs none */
     void *scratch;       /* of memory.c; NULL: not needed yet */
     bool busy;           /* _async calls were enqueued, and nobody has waited for them */

@@ -19,7 +19,7 @@
  * bf16 may be added in f32 as well.
  *
  * Where a chain is not valid, bf_terms_sum decides. The doubles are rounded to nearest and have
- * subnormals: on a CPU callers enter the environment (seam/environment.h). A NaN is made the
+ * subnormals: on a CPU callers enter the environment (base/environment.h). A NaN is made the
  * canonical one by the caller. docs/numerics.md has the proofs. */
 #ifndef BF_RULES_REDUCE_TERMS_H
 #define BF_RULES_REDUCE_TERMS_H

@@ -1,8 +1,10 @@
-/* Names, from the lists in types.h. */
+/* Names of statuses, dtypes and reductions, from the lists in types.h, and of devices. */
+#include <bitfold/device.h>
 #include <bitfold/types.h>
 
 #include "rules/number/dtype.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define TEXT_(x) #x
@@ -67,3 +69,48 @@ const char *bf_version(void) {
 }
 
 int bf_version_number(void) { return BF_VERSION; }
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+enum { NUMBER_MOST = 9999 };
+
+/* Reads the digits of "cuda:N". */
+static bf_status parse_number(const char *text, int *number) {
+    size_t digits = strspn(text, "0123456789");
+    *number = 0;
+    if (digits == 0 || text[digits] != '\0') return BF_E_ARGUMENT;
+    for (; *text != '\0'; text++) {
+        *number = 10 * *number + (*text - '0');
+        if (*number > NUMBER_MOST) return BF_E_DEVICE;
+    }
+    return BF_OK;
+}
+
+bf_status bf_device_parse(const char *name, int *device) {
+    int found = 0;
+    bf_status status = BF_OK;
+    if (device == NULL) return BF_E_ARGUMENT;
+    if (name == NULL || strcmp(name, "auto") == 0)
+        found = BF_DEVICE_AUTO;
+    else if (strcmp(name, "cpu") == 0)
+        found = BF_DEVICE_CPU;
+    else if (strcmp(name, "cuda:all") == 0)
+        found = BF_DEVICE_ALL;
+    else if (strncmp(name, "cuda:", 5) == 0)
+        status = parse_number(name + 5, &found);
+    else if (strcmp(name, "cuda") != 0)
+        status = BF_E_ARGUMENT;
+    if (status == BF_OK) *device = found;
+    return status;
+}
+
+void bf_device_format(int device, char name[BF_DEVICE_TEXT]) {
+    if (name == NULL) return;
+    if (device >= 0)
+        snprintf(name, BF_DEVICE_TEXT, "cuda:%d", device);
+    else
+        strcpy(name, device == BF_DEVICE_CPU    ? "cpu"
+                     : device == BF_DEVICE_AUTO ? "auto"
+                     : device == BF_DEVICE_ALL  ? "cuda:all"
+                                                : "?");
+}

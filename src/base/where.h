@@ -1,6 +1,6 @@
 /* Where a pointer's memory is. Asking neither opens nor loads the driver. */
-#ifndef BF_SEAM_WHERE_H
-#define BF_SEAM_WHERE_H
+#ifndef BF_BASE_WHERE_H
+#define BF_BASE_WHERE_H
 
 typedef enum bf_where {
     BF_WHERE_HOST,    /* pageable host memory */

@@ -1,6 +1,6 @@
 /* A context's watch: asked between the pieces of a call, on the thread that made it. */
-#ifndef BF_SEAM_WATCH_H
-#define BF_SEAM_WATCH_H
+#ifndef BF_BASE_WATCH_H
+#define BF_BASE_WATCH_H
 
 #include <bitfold/watch.h>
 #include <stdbool.h>

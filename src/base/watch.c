@@ -1,6 +1,6 @@
-#include "seam/watch.h"
+#include "base/watch.h"
 
-#include "seam/backend.h"
+#include "base/context.h"
 
 #include <time.h>
 

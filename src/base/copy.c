@@ -1,5 +1,5 @@
 /* Copies past the caches. */
-#include "seam/host.h"
+#include "base/memory.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "seam/budget.h"
+#include "base/budget.h"
 
 #include <stddef.h>
 

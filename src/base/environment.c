@@ -1,5 +1,5 @@
 /* The floating-point environment of the loops. */
-#include "seam/environment.h"
+#include "base/environment.h"
 
 #if defined(__x86_64__)
 

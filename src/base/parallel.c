@@ -1,7 +1,8 @@
 /* The parallel loop: workers take pieces from one counter. */
-#include "cpu/runtime/context.h"
+#include "base/parallel.h"
+
+#include "base/context.h"
 #include "rules/number/rule.h"
-#include "seam/budget.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -62,7 +63,7 @@ static void take_pieces(void *arg, int worker) {
 static bf_status run_loop(bf_context *context, int workers, loop *l) {
     int64_t pieces = (l->n - 1) / l->piece + 1;
     pthread_mutex_init(&l->lock, NULL);
-    bf_pool_run(context->cpu->pool, workers < pieces ? workers : (int)pieces, take_pieces, l);
+    bf_pool_run(context->pool, workers < pieces ? workers : (int)pieces, take_pieces, l);
     pthread_mutex_destroy(&l->lock);
     return l->status;
 }
@@ -91,7 +92,7 @@ bf_status bf_parallel_watched(bf_context *context, int workers, int64_t n, int64
 
 int bf_workers(const bf_context *context, int64_t n, int64_t least) {
     if (n / 2 < least) return 1; /* most calls: a division by a variable takes longer than them */
-    int threads = bf_pool_threads(context->cpu->pool);
+    int threads = bf_pool_threads(context->pool);
     int64_t worth = n / least;
     return worth < threads ? (int)worth : threads;
 }
@@ -102,4 +103,4 @@ int bf_workers_within(int workers, size_t bytes) {
     return within >= (uint64_t)workers ? workers : within > 1 ? (int)within : 1;
 }
 
-int bf_host_threads(const bf_context *context) { return bf_pool_threads(context->cpu->pool); }
+int bf_host_threads(const bf_context *context) { return bf_pool_threads(context->pool); }

@@ -1,10 +1,10 @@
 /* Placement: a call runs on the device that was asked for by name; else where its object lives;
  * else by where the data are and what moving them would cost. */
-#ifndef BF_SEAM_PLACE_H
-#define BF_SEAM_PLACE_H
+#ifndef BF_API_RUNTIME_PLACE_H
+#define BF_API_RUNTIME_PLACE_H
 
+#include "base/where.h"
 #include "seam/backend.h"
-#include "seam/where.h"
 
 /* The memory that a call touches. */
 typedef struct bf_memory {
@@ -70,6 +70,13 @@ bf_choice bf_choose(const bf_machine *machine, const bf_demand *demand, const bf
                     int n);
 
 /* ---- the context follows --------------------------------------------------------------------- */
+
+/* Returns the backend of the GPU, or the GPUs, that the context has open; NULL: it has none. */
+const bf_backend *bf_backend_open(const bf_context *context);
+
+/* Opens GPU number `device` for the context, or BF_DEVICE_ALL, if it has none open. With one GPU in
+ * the machine, all are that one. Errors: BF_E_DEVICE, BF_E_MEMORY, with a message. */
+bf_status bf_backend_open_gpu(bf_context *context, int device);
 
 /* Sets context->used and its reason for the call to come. Opens the GPU if it is chosen and not
  * open. Errors: BF_E_DEVICE (the data are on a GPU, which this context cannot use), BF_E_MEMORY. */

@@ -1,6 +1,6 @@
 /* Starting threads of the library. */
-#ifndef BF_CPU_RUNTIME_THREAD_H
-#define BF_CPU_RUNTIME_THREAD_H
+#ifndef BF_BASE_THREAD_H
+#define BF_BASE_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* The memory budget of a context: how much large memory its objects and calls may have. It is asked
- * by the allocations of seam/host.h; a GPU's memory has a limit of its own. An allocation beyond
+ * by the allocations of base/memory.h; a GPU's memory has a limit of its own. An allocation beyond
  * the budget fails as one for which the system has no memory. */
-#ifndef BF_SEAM_BUDGET_H
-#define BF_SEAM_BUDGET_H
+#ifndef BF_BASE_BUDGET_H
+#define BF_BASE_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

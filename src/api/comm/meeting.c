@@ -1,9 +1,11 @@
 /* Ranks of one process: their threads meet, see each other's memory, copy or add, and meet again
  * before any goes on. */
-#include "seam/comm.h"
+#include "api/comm/meeting.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SPINS = 1 << 12 /* looks before a thread sleeps: some microseconds */ };
 

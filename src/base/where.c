@@ -1,7 +1,7 @@
 /* Asks the driver where memory is, if this process has loaded it. Without a driver all memory is
  * the host's. */
 #define _GNU_SOURCE
-#include "seam/where.h"
+#include "base/where.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -3,8 +3,10 @@
  * Workers sleep on a condition between jobs, in the floating-point environment of environment.h.
  * After fork() the child has none of them: the pool notices and starts anew. */
 #define _GNU_SOURCE
-#include "cpu/runtime/context.h"
-#include "cpu/runtime/thread.h"
+#include "base/pool.h"
+
+#include "base/environment.h"
+#include "base/thread.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 /* Placement: the decision, and the context that follows it. */
-#include "seam/place.h"
+#include "api/runtime/place.h"
 
-#include "seam/host.h"
+#include "base/parallel.h"
+#include "seam/device.h"
 
 #include <unistd.h>
 
@@ -83,6 +84,26 @@ bf_choice bf_choose(const bf_machine *m, const bf_demand *demand, const bf_opera
 
 /* ---- the context follows --------------------------------------------------------------------- */
 
+const bf_backend *bf_backend_open(const bf_context *context) {
+    if (context->gpus != NULL) return &bf_backend_gpus;
+    return context->cuda != NULL ? bf_backend_gpu() : NULL;
+}
+
+bf_status bf_backend_open_gpu(bf_context *context, int device) {
+    const bf_backend *gpu = bf_backend_gpu();
+    if (bf_backend_open(context) != NULL) return BF_OK;
+    if (gpu == NULL) return bf_fail(context, BF_E_DEVICE, "this build has no CUDA backend");
+    if (device == BF_DEVICE_ALL && gpu->devices->count() > 1)
+        gpu = &bf_backend_gpus;
+    else if (device == BF_DEVICE_ALL)
+        device = 0;
+    bf_status status = gpu->open(context, device, &BF_OPTIONS(.stream = context->stream));
+    context->gpu_failed = status != BF_OK;
+    context->gpu = device;
+    bf_device_format(device, context->gpu_name);
+    return status;
+}
+
 /* Finds where the demand's memory is. Returns the first GPU that some of it is on, or -1. */
 static int look_at_memory(const bf_demand *demand, bf_operand *operands) {
     int on = -1;
@@ -104,7 +125,7 @@ static bool gpu_is_likely(const bf_context *context) {
 
 /* Assumes a GPU; follow_choice checks for one only if it is chosen. */
 static bf_machine machine_of(const bf_context *context) {
-    bf_machine m = bf_usual_machine(bf_host_threads(context), bf_host_has_vectors(context));
+    bf_machine m = bf_usual_machine(bf_host_threads(context), context->vectors);
     m.gpu = true;
     m.open = context->cuda != NULL;
     return m;

@@ -1,7 +1,7 @@
 /* One thread that does a piece of work aside, while its owner goes on. */
-#include "seam/aside.h"
+#include "base/aside.h"
 
-#include "cpu/runtime/thread.h"
+#include "base/thread.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
-/* A thread that works while the caller goes on, made by the CPU's runtime: readers of feeds, and
+/* A thread that works while the caller goes on: readers of feeds, and
  * the threads that drive several GPUs. It belongs to one thread at a time, and blocks signals as
  * the pool's threads do. */
-#ifndef BF_SEAM_ASIDE_H
-#define BF_SEAM_ASIDE_H
+#ifndef BF_BASE_ASIDE_H
+#define BF_BASE_ASIDE_H
 
 #include <stdbool.h>
 #include <stdint.h>

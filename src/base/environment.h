@@ -1,6 +1,6 @@
 /* The floating-point environment that work here assumes. The caller may have another one. */
-#ifndef BF_SEAM_ENVIRONMENT_H
-#define BF_SEAM_ENVIRONMENT_H
+#ifndef BF_BASE_ENVIRONMENT_H
+#define BF_BASE_ENVIRONMENT_H
 
 #include <stdint.h>
 

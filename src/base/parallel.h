@@ -1,22 +1,18 @@
-/* The host's threads and memory, for every floor: the API's loops over results and a GPU's copies
- * run on the pool of the context, which the CPU's backend (src/cpu/runtime) owns.
+/* Loops on the host's threads, for every floor: the CPU's loops, the API's loops over results and a
+ * GPU's copies run on the pool of the context.
  *
  * A context is used by one thread at a time, so its loops do not nest: `work` must not call
  * bf_parallel with the same context. */
-#ifndef BF_SEAM_HOST_H
-#define BF_SEAM_HOST_H
+#ifndef BF_BASE_PARALLEL_H
+#define BF_BASE_PARALLEL_H
 
 #include <bitfold/context.h>
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Threads that the context may use, the caller's among them. */
 int bf_host_threads(const bf_context *context);
-/* The instruction set of its loops; whether that one has vectors. */
-const char *bf_host_isa(const bf_context *context);
-bool bf_host_has_vectors(const bf_context *context);
 
 /* Returns how many of the context's threads n items are worth, with at least `least` items for
  * each; at least 1. */
@@ -45,24 +41,6 @@ bf_status bf_parallel(bf_context *context, int workers, int64_t n, int64_t piece
  * watch `bytes` in all. A loop of one piece does not ask. */
 bf_status bf_parallel_watched(bf_context *context, int workers, int64_t n, int64_t piece,
                               int64_t bytes, bf_host_work *work, void *arg);
-
-/* Memory that the budget of the present call counts (seam/budget.h), as malloc, calloc and realloc
- * give it; bf_zeros in large pages where it is large. NULL: there is none, or the budget has not so
- * much. bf_free frees all of them, from any thread. */
-void *bf_alloc(size_t bytes);
-void *bf_calloc(size_t n, size_t bytes);
-void *bf_zeros(size_t bytes);
-void *bf_resize(void *memory, size_t bytes);
-void bf_free(void *memory);
-
-/* Writes zeros to fresh memory, so that the system gives its pages now. Touch what is read before
- * it is written: a first read and a first write cost a fault each, and the second one stops all
- * threads.
- */
-void bf_touch(void *memory, size_t bytes);
-
-/* As memcpy, but past the caches: faster for large memory that nobody reads soon. */
-void bf_stream_copy(void *to, const void *from, size_t bytes);
 
 /* A loop that the calling thread leads. It opens items while it does something else, such as
  * enqueue work on a GPU, and other workers do them. */

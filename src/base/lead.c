@@ -1,5 +1,6 @@
 /* Loops that the calling thread leads: it opens their items, and workers take them. */
-#include "cpu/runtime/context.h"
+#include "base/context.h"
+#include "base/parallel.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -73,7 +74,7 @@ bf_status bf_parallel_led(bf_context *context, int workers, bf_lead_run *run, bf
     bf_lead l = {.run = run, .work = work, .arg = arg};
     pthread_mutex_init(&l.lock, NULL);
     pthread_cond_init(&l.wake, NULL);
-    bf_pool_run(context->cpu->pool, workers, take_part, &l);
+    bf_pool_run(context->pool, workers, take_part, &l);
     pthread_cond_destroy(&l.wake);
     pthread_mutex_destroy(&l.lock);
     return l.status;

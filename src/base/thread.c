@@ -1,4 +1,4 @@
-#include "cpu/runtime/thread.h"
+#include "base/thread.h"
 
 #include <signal.h>
 #include <stddef.h>

@@ -1,0 +1,40 @@
+/* A context: the threads, the budget and the watch of its calls, and what each backend keeps in it.
+ * It is used by one thread at a time. */
+#ifndef BF_BASE_CONTEXT_H
+#define BF_BASE_CONTEXT_H
+
+#include "base/budget.h"
+#include "base/pool.h"
+#include "base/watch.h"
+#include <bitfold/context.h>
+#include <bitfold/device.h>
+
+struct bf_context {
+    struct bf_pool *pool;           /* its threads, the caller's among them */
+    const char *isa;                /* the instruction set of the CPU's loops, */
+    bool vectors;                   /* and whether they have vectors */
+    const struct bf_backend *fixed; /* the device that was asked for by name; NULL: call by call */
+    const struct bf_backend *used;  /* by the last call */
+    const char *reason;             /* for that choice; "" if it is fixed */
+    struct bf_cpu *cpu;             /* always open, for it walks the host's memory */
+    struct bf_cuda *cuda;           /* NULL: not open */
+    struct bf_gpus *gpus;           /* NULL: not open */
+    void *stream;                   /* for the GPU when it opens; NULL: its own */
+    int gpu;                        /* the number of the GPU that is open, or BF_DEVICE_ALL, */
+    char gpu_name[BF_DEVICE_TEXT];  /* and its name; of several, that of those last used */
+    bool gpu_failed;                /* opening one failed: it is not tried again */
+    bool in_use;                    /* a call is using the context (api/runtime/enter.h) */
+    bf_watched watched;
+    bf_budget budget;
+    char message[BF_MESSAGE_TEXT];
+};
+
+static inline bool bf_is_watched(const bf_context *context) {
+    return context->watched.watch.tick != NULL;
+}
+
+/* Sets the context's message and returns status, for `return bf_fail(...)`. */
+bf_status bf_fail(bf_context *context, bf_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

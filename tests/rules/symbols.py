@@ -1,0 +1,67 @@
+"""Which floor calls which, read from the symbols of the built objects (docs/design.md). An include
+line can hide in a declaration that somebody writes again; a symbol cannot."""
+import os
+import subprocess
+import unittest
+
+OBJECTS = os.path.join(os.path.dirname(os.environ["BITFOLD_LIBRARY"]), "CMakeFiles",
+                       "bitfold_objects.dir", "src")
+# Each floor with those that it may call. A backend is reached by its table alone.
+BELOW = {"base": (), "cpu": ("base",), "cuda": ("base",), "gpus": ("base",), "api": ("base",)}
+TABLES = "bf_backend_"
+
+
+def symbols(names):
+    """Of each of these objects the symbols that it defines for others, and those that it needs."""
+    found = {name: (set(), set()) for name in names}
+    for line in subprocess.run(["nm", "-A", "-P", *names], capture_output=True, text=True,
+                               check=True).stdout.splitlines():
+        name, symbol, kind = line.split()[:3]
+        if kind in "TDBRVWCU":
+            found[name[:-1]][kind == "U"].add(symbol)
+    return found
+
+
+def objects(folder):
+    """The objects of sources that still exist: {path from src/: path of the object}."""
+    found = {}
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
+    for top, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.relpath(os.path.join(top, name), folder)
+            if name.endswith(".o") and os.path.exists(os.path.join(source, path[:-2])):
+                found[path[:-2]] = os.path.join(top, name)
+    return found
+
+
+def wrong_calls(found):
+    """The symbols that a floor must not use: {(user, symbol, where it is)}."""
+    seen = symbols(found.values())
+    home = {symbol: path for path, name in found.items() for symbol in seen[name][0]}
+    used = {(path, symbol, home[symbol]) for path, name in found.items()
+            for symbol in seen[name][1] if symbol in home and not symbol.startswith(TABLES)}
+    return {(path, symbol, at) for path, symbol, at in used
+            if floor(at) != floor(path) and floor(at) not in BELOW[floor(path)]}
+
+
+def floor(path):
+    return path.split("/")[0]
+
+
+class Symbols(unittest.TestCase):
+    maxDiff = None
+
+    def test_nobody_calls_upwards(self):
+        found = objects(OBJECTS)
+        self.assertLessEqual({"base", "cpu", "gpus", "api"}, {floor(path) for path in found})
+        self.assertEqual(wrong_calls(found), set())
+
+    def test_an_upward_call_is_found(self):
+        found = objects(OBJECTS)
+        low = next(path for path in found if floor(path) == "api")
+        moved = {("base" + path[3:] if path == low else path): name for path, name in found.items()}
+        self.assertNotEqual(wrong_calls(moved), set())
+
+
+if __name__ == "__main__":
+    unittest.main()
