@@ -12,112 +12,86 @@ function(bitfold_skip name reason)
 endfunction()
 
 # In the short form (BITFOLD_SHORT) tests take less data and fewer cases: tests/support/sanitizer.h,
-# SHORT in tests/support/command.py. scripts/test-long runs all in full.
+# SHORT in tests/support/python/command.py. scripts/test-long runs all in full.
 
-# What the short form leaves to it: what takes longest, where other tests run most of the same code.
-# Under AddressSanitizer these are mostly commands whose parts have unit tests there; under
-# ThreadSanitizer what spills and saves, ranks, several GPUs, and watches but the one of the pool.
-set(long)
-if(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address")
-    set(long isa cli.axes cli.bench cli.by cli.by_memory cli.changing cli.checkpoint cli.describe
-        cli.hist cli.join_memory cli.julia cli.ladder cli.long_keys cli.machine cli.memory cli.order cli.passes
-        cli.ranks cli.rows cli.sorted cli.text cli.view unit.bins unit.budget unit.comm_failing
-        unit.describe unit.expression unit.expression_gpu unit.group_retract unit.group_sorted
-        unit.group_watch unit.histogram unit.julia unit.order unit.order_sort unit.pipeline
-        unit.retract unit.table_watch unit.verify)
-elseif(BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
-    set(long cli.by cli.by_memory cli.checkpoint cli.csv cli.join_memory cli.join_on cli.long_keys cli.memory
-        cli.rows cli.sorted unit.comm_merge unit.comm_sum unit.dot unit.expression unit.gpus unit.group_result
-        unit.group_sorted unit.group_watch unit.order unit.order_sort unit.pipeline unit.table_watch)
-elseif(BITFOLD_SHORT)
-    set(long verify cli.join_memory cli.passes mpi.comm.mpich.3 python.group python.table unit.bins
-        unit.comm_failing unit.group_share unit.group_watch)
-endif()
-
-# What takes minutes under a sanitizer, where other tests do the same on less data.
-set(slow)
+set(build release)
 if(CMAKE_C_FLAGS MATCHES "-fsanitize=address")
-    set(slow verify cli.docs)
+    set(build asan)
 elseif(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
-    set(slow verify isa cli.axes cli.docs cli.text cli.values unit.budget unit.comm_failing
-        unit.group_retract unit.histogram)
+    set(build tsan)
 endif()
 
-# ThreadSanitizer looks at threads alone. These tests have one, or those which another test has: each
-# of the library's calls has its threads in a unit test, and how commands share reading, sorting,
-# spilling and checkpoints out is in cli.rows, cli.csv, cli.memory, cli.sorted and cli.checkpoint.
-set(threadless)
-if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
-    set(threadless
-        cli.bench cli.bench_gpu cli.changing cli.cli cli.column_files cli.columns cli.describe
-        cli.expression cli.guides cli.headers cli.hist cli.input cli.install cli.julia cli.ladder cli.machine cli.map cli.order
-        cli.passes cli.sheet cli.tables cli.tree rules.includes rules.symbols
-        unit.accumulators unit.arrays unit.arrow unit.axis_refused unit.bench_keys unit.bins
-        unit.calls unit.describe unit.dlpack unit.expression_gpu unit.group_pieces unit.group_saved
-        unit.group_share unit.histogram_refused unit.histogram_retract unit.map unit.null unit.order_calls
-        unit.placement unit.quantiles unit.retract unit.rules unit.sizes unit.state unit.states
-        unit.table unit.terms unit.ticks unit.value unit.verify unit.view unit.words)
-endif()
-
-# bitfold_left_out(NAME RESULT): is the test left out of this build, and reported so?
-function(bitfold_left_out name result)
+# bitfold_left_out(NAME FILE RESULT): is the test of this file left out of this build, and reported so?
+# A file says in which builds it runs: "Builds: release, asan (full), tsan (full)." What is full is
+# left out of the short form. One that says nothing runs in all but tsan: ThreadSanitizer sees threads
+# alone, so that a test of none, or of those that another test has, would tell it nothing.
+function(bitfold_left_out name file result)
+    file(STRINGS ${file} builds REGEX "Builds: .*\\." LIMIT_COUNT 1)
+    if(NOT builds)
+        set(builds "Builds: release, asan.")
+    endif()
     set(${result} ON PARENT_SCOPE)
-    if(name IN_LIST long)
-        bitfold_skip(${name} "too long for the short form: scripts/test-long runs it")
-    elseif(name IN_LIST slow)
-        bitfold_skip(${name} "too slow under this sanitizer")
-    elseif(name IN_LIST threadless OR (threadless AND name MATCHES "^fuzz"))
-        bitfold_skip(${name} "ThreadSanitizer: no threads, or those of another test")
-    else()
+    if(builds MATCHES "${build}[,.]" OR (NOT BITFOLD_SHORT AND builds MATCHES "${build} .full"))
         set(${result} OFF PARENT_SCOPE)
+    elseif(builds MATCHES "${build}")
+        bitfold_skip(${name} "too long for the short form: scripts/test-long runs it")
+    else()
+        bitfold_skip(${name} "other builds see all that it does: its file names them")
     endif()
 endfunction()
 
 # tests/P holds the tests of primitive P: unit_X.c is unit.X, gpu_X.c gpu.X, and so on. Their includes
 # are written from the root of the project, those of src from there.
 
-# Unit tests, against MPFR where a value is rounded.
+# The unit tests of P are one program, unit_P, whose argument is X; against MPFR where a value is
+# rounded. They are compiled with little optimization: the library, which they test, has its own.
 find_library(CMOCKA cmocka)
 find_library(MPFR mpfr)
 find_library(GMP gmp)
-file(GLOB tests CONFIGURE_DEPENDS tests/*/unit_*.c)
+file(GLOB_RECURSE tests CONFIGURE_DEPENDS tests/unit_*.c)
 foreach(file ${tests})
-    cmake_path(GET file STEM name)
-    string(REPLACE unit_ unit. test ${name})
-    bitfold_left_out(${test} left_out)
+    string(REGEX MATCH "/tests/([a-z]+)/.*unit_(.*)\\.c$" matched ${file})
+    set(program unit_${CMAKE_MATCH_1})
+    set(name ${CMAKE_MATCH_2})
+    bitfold_left_out(unit.${name} ${file} left_out)
     if(left_out)
         continue()
-    elseif(CMOCKA AND MPFR AND GMP)
-        add_executable(${name} ${file})
-        target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} src)
-        target_link_libraries(${name} PRIVATE bitfold_cli ${CMOCKA} ${MPFR} ${GMP} m)
-        bitfold_warnings(${name})
-        bitfold_test(${test} ${name})
-    else()
-        bitfold_skip(${test} "needs cmocka, MPFR and GMP")
+    elseif(NOT CMOCKA OR NOT MPFR OR NOT GMP)
+        bitfold_skip(unit.${name} "needs cmocka, MPFR and GMP")
+        continue()
+    elseif(NOT TARGET unit_support)
+        add_library(unit_support OBJECT tests/support/unit.c tests/support/failing_malloc.c)
+        target_include_directories(unit_support PRIVATE ${PROJECT_SOURCE_DIR})
+        bitfold_warnings(unit_support)
     endif()
-endforeach()
-foreach(name view view_window)
-    if(TARGET unit_${name})
-        target_link_libraries(unit_${name} PRIVATE bitfold_viewing)
+    if(NOT TARGET ${program})
+        add_executable(${program})
+        target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR} src)
+        target_link_libraries(${program} PRIVATE unit_support bitfold_cli ${CMOCKA} ${MPFR} ${GMP} m)
+        target_compile_options(${program} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
+        bitfold_warnings(${program})
     endif()
+    target_sources(${program} PRIVATE ${file})
+    bitfold_test(unit.${name} ${program} ${name})
 endforeach()
+if(TARGET unit_view)
+    target_link_libraries(unit_view PRIVATE bitfold_viewing)
+endif()
 
 # A driver that says whose memory is whose.
-if(TARGET unit_gpus)
+if(TARGET unit_runtime)
     add_library(fake_driver SHARED tests/support/fake_driver.c)
     set_target_properties(fake_driver PROPERTIES
         OUTPUT_NAME cuda SOVERSION 1 C_VISIBILITY_PRESET default
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake_driver)
     target_link_libraries(fake_driver PRIVATE Threads::Threads)
     bitfold_warnings(fake_driver)
-    target_compile_definitions(unit_gpus PRIVATE FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
-    target_link_libraries(unit_gpus PRIVATE ${CMAKE_DL_LIBS})
-    add_dependencies(unit_gpus fake_driver)
+    target_compile_definitions(unit_runtime PRIVATE FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
+    add_dependencies(unit_runtime fake_driver)
 endif()
 
 # More elements than 31 bits count; scripts/test-long runs these, without a sanitizer.
-file(GLOB files CONFIGURE_DEPENDS tests/*/huge_*.c)
+file(GLOB_RECURSE files CONFIGURE_DEPENDS tests/huge_*.c)
 foreach(file ${files})
     cmake_path(GET file STEM name)
     if(CMOCKA AND MPFR AND GMP AND NOT BITFOLD_SHORT AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
@@ -131,7 +105,7 @@ endforeach()
 
 # The GPU against the CPU's rules, through the library's interface alone; scripts/test-gpu runs
 # these and more. One takes nearly all of the GPU's memory, so they run one by one.
-file(GLOB tests CONFIGURE_DEPENDS tests/*/gpu_*.c)
+file(GLOB_RECURSE tests CONFIGURE_DEPENDS tests/gpu_*.c)
 foreach(file ${tests})
     cmake_path(GET file STEM name)
     string(REPLACE gpu_ gpu. test ${name})
@@ -158,10 +132,11 @@ endforeach()
 
 # Every operation on every ISA and thread count, and every ISA on data that are hard; cross-compiled,
 # under the emulator.
-bitfold_left_out(verify left_out)
-if(NOT left_out)
+if(NOT build STREQUAL release)
+    bitfold_skip(verify "too slow under a sanitizer")
+elseif(NOT BITFOLD_SHORT)
     bitfold_test(verify bitfold_command verify)
-elseif(BITFOLD_SHORT AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # of few elements, and reductions alone
+else() # of few elements, and reductions alone
     file(READ LICENSE elements)
     string(SUBSTRING "${elements}" 0 4096 elements)
     file(WRITE ${PROJECT_BINARY_DIR}/elements "${elements}")
@@ -170,7 +145,7 @@ elseif(BITFOLD_SHORT AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # of few elemen
                      ${PROJECT_BINARY_DIR}/elements)
     endforeach()
 endif()
-bitfold_left_out(isa left_out)
+bitfold_left_out(isa tests/runtime/isa_check.c left_out)
 if(NOT left_out)
     add_executable(isa_check tests/runtime/isa_check.c)
     target_include_directories(isa_check PRIVATE ${PROJECT_SOURCE_DIR})
@@ -203,7 +178,7 @@ foreach(pair C:c CXX:cpp CUDA:cu)
 endforeach()
 
 # What the GPU's pipeline enqueues, on a fake runtime, and what the host's threads copy.
-bitfold_left_out(unit.pipeline left_out)
+bitfold_left_out(unit.pipeline tests/runtime/unit_pipeline.cpp left_out)
 if(left_out)
 elseif(CMAKE_CXX_COMPILER AND CMOCKA)
     file(GLOB pipeline_files CONFIGURE_DEPENDS src/base/*.c)
@@ -221,7 +196,7 @@ else()
 endif()
 
 # What the GPU's backend computes for expressions, on the same runtime.
-bitfold_left_out(unit.expression_gpu left_out)
+bitfold_left_out(unit.expression_gpu tests/expression/unit_expression_gpu.cpp left_out)
 if(left_out)
 elseif(CMAKE_CXX_COMPILER AND CMOCKA)
     add_executable(unit_expression_gpu tests/expression/unit_expression_gpu.cpp)
@@ -239,13 +214,13 @@ else()
 endif()
 
 # Fuzz targets, replayed over their corpus; with BITFOLD_FUZZ also as libFuzzer programs.
-file(GLOB files CONFIGURE_DEPENDS tests/*/fuzz_*.c)
+file(GLOB_RECURSE files CONFIGURE_DEPENDS tests/fuzz_*.c)
 foreach(file ${files})
     cmake_path(GET file PARENT_PATH folder)
     cmake_path(GET file STEM name)
     string(REPLACE fuzz_ "" name ${name})
     file(GLOB corpus CONFIGURE_DEPENDS ${folder}/corpus/${name}/*)
-    bitfold_left_out(fuzz.${name} left_out)
+    bitfold_left_out(fuzz.${name} ${file} left_out)
     if(left_out)
         continue()
     endif()
@@ -297,13 +272,14 @@ function(bitfold_python_test name file)
     if(BITFOLD_SHORT)
         list(APPEND environment BITFOLD_SHORT=1)
     endif()
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}")
+    # These take the longest, and so begin first: at the end no core waits for one of them.
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" COST 100)
 endfunction()
 
-file(GLOB tests CONFIGURE_DEPENDS tests/*/cli_*.py tests/*/python_*.py)
+file(GLOB_RECURSE tests CONFIGURE_DEPENDS tests/cli_*.py tests/python_*.py)
 foreach(file ${tests})
     string(REGEX REPLACE ".*/(cli|python)_(.*)\\.py" "\\1.\\2" name ${file})
-    bitfold_left_out(${name} left_out)
+    bitfold_left_out(${name} ${file} left_out)
     if(left_out)
         continue()
     elseif(name MATCHES "^python" AND CMAKE_C_FLAGS MATCHES "-fsanitize=(address|thread)")
@@ -316,12 +292,11 @@ foreach(file ${tests})
 endforeach()
 
 # The include lines of the tree, and the symbols of its objects.
-foreach(name includes symbols)
-    bitfold_left_out(rules.${name} left_out)
-    if(NOT left_out)
+if(build STREQUAL release)
+    foreach(name includes symbols)
         bitfold_python_test(rules.${name} ${PROJECT_SOURCE_DIR}/tests/rules/${name}.py)
-    endif()
-endforeach()
+    endforeach()
+endif()
 
 # Ranks under each MPI.
 foreach(mpi openmpi mpich)
@@ -334,14 +309,14 @@ foreach(mpi openmpi mpich)
     endif()
     set(numbers 1 2 3 5 8)
     if(mpi STREQUAL mpich) # ranks that wait take all of a core
-        set(numbers 1 2 3)
+        set(numbers 1 2)
+        if(NOT BITFOLD_SHORT)
+            list(APPEND numbers 3)
+        endif()
     endif()
     foreach(ranks ${numbers})
         set(name mpi.comm.${mpi}.${ranks})
-        bitfold_left_out(${name} left_out)
-        if(left_out)
-            continue()
-        elseif(CMAKE_C_FLAGS MATCHES "-fsanitize")
+        if(CMAKE_C_FLAGS MATCHES "-fsanitize")
             bitfold_skip(${name} "MPI itself is not sanitized")
         elseif(TARGET mpi_comm_${mpi} AND MPIEXEC_${mpi})
             set(oversubscribe)
@@ -364,15 +339,3 @@ if(BITFOLD_SHORT)
         target_compile_definitions(${target} PRIVATE BITFOLD_SHORT)
     endforeach()
 endif()
-
-# The longest begin first: at the end no core waits for one of them. They go by how long they take
-# under all of the builds of scripts/test.
-set_tests_properties(
-    cli.install cli.memory cli.memory_threads cli.ranks cli.csv cli.sorted cli.text cli.axes cli.order cli.order_decimals cli.changing
-    cli.containers cli.columns
-    cli.rows cli.values cli.checkpoint cli.passes cli.json cli.sheet cli.hist cli.cli cli.ladder
-    cli.by cli.by_memory cli.join_memory cli.expression cli.describe unit.order_sort unit.order_select
-    unit.table_watch unit.table_threads unit.group_watch unit.group_sorted unit.group_share unit.gpus
-    unit.group_i128 cli.long_keys
-    unit.axes unit.histogram unit.expression unit.comm_failing unit.pipeline python.order python.axes
-    python.group python.table python.matrix verify PROPERTIES COST 100)

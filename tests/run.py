@@ -24,7 +24,7 @@ def main(path):
         print("BITFOLD_CASES is %r: not a number of cases" % cases, file=sys.stderr)
         return 2
     folder, name = os.path.split(os.path.abspath(path))
-    support = os.path.join(os.path.dirname(os.path.abspath(__file__)), "support")
+    support = os.path.join(os.path.dirname(os.path.abspath(__file__)), "support/python")
     sys.path[:0] = [folder, support]
     try:
         tests = unittest.defaultTestLoader.loadTestsFromName(os.path.splitext(name)[0])

@@ -1,5 +1,6 @@
 """--axis, --offsets and --index of the commands of values: the bits of each fibre alone, as lines, as
-arrays and as JSON; text as a matrix; --memory; and what is refused."""
+arrays and as JSON; text as a matrix; --memory; and what is refused.
+Builds: release, asan (full)."""
 import json
 import os
 import unittest

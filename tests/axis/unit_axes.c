@@ -1,7 +1,8 @@
 /* bf_reduce_axes and bf_dot_axes: every fibre has the result of its elements alone, whatever the
- * shape, the strides, the instruction set and the number of threads. */
+ * shape, the strides, the instruction set and the number of threads.
+ * Builds: release, asan, tsan. */
 #include "tests/axis/many.h"
-#include "tests/support/leave_out.h"
+#include "tests/support/unit.h"
 
 enum { CASES = 250 };
 
@@ -248,11 +249,11 @@ static void lines_that_fit_no_window_are_exact_too(void **unused) {
     check_hard_lines(BF_F32, BF_SUM, 9001, 0); /* several batches of rows */
 }
 
-int main(void) {
+UNIT_TESTS(axes) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fibre_has_its_own_result),
         cmocka_unit_test(long_fibres_are_shared_out),
         cmocka_unit_test(lines_that_fit_no_window_are_exact_too),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "tests/support/oracle.h"
 
 #include "tests/support/failing_malloc.h"
+#include "tests/support/unit.h"
 
 enum { ROWS = 6, COLUMNS = 4, SOIL = 0x5a };
 
@@ -240,7 +241,7 @@ static void memory_that_is_missing(void **unused) {
     assert_true(failed > 5);
 }
 
-int main(void) {
+UNIT_TESTS(axis_refused) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(axes_that_are_none),
         cmocka_unit_test(operations_that_are_none),
@@ -253,5 +254,5 @@ int main(void) {
         cmocka_unit_test(calls_on_a_stream_tell_what_is_wrong),
         cmocka_unit_test(memory_that_is_missing),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return RUN_TESTS(tests, set_up, tear_down);
 }

@@ -1,6 +1,8 @@
 /* bf_reduce_segments, bf_reduce_index, bf_reduce_runs and the dot products: every slot has the
- * result of its rows alone. */
+ * result of its rows alone.
+ * Builds: release, asan, tsan. */
 #include "tests/axis/many.h"
+#include "tests/support/unit.h"
 
 #ifdef THREAD_SANITIZER
 enum { CASES = 100 };
@@ -289,11 +291,11 @@ static void late_specials_are_counted(void **unused) {
     free(index);
 }
 
-int main(void) {
+UNIT_TESTS(rows) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_slot_has_its_own_result),
         cmocka_unit_test(giants_and_hot_slots_are_shared_out),
         cmocka_unit_test(late_specials_are_counted),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * by segments or by index; merged, saved and loaded; and a failure leaves them as they were. */
 #include "tests/axis/many.h"
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
+#include "tests/support/unit.h"
 
 #ifdef SANITIZED
 enum { CASES = 60 };
@@ -659,7 +659,7 @@ static void wrong_bytes_are_refused(void **state) {
     bf_states_destroy(loaded);
 }
 
-int main(void) {
+UNIT_TESTS(states) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_are_those_of_their_elements),
         cmocka_unit_test(products_of_floats_join_at_leaves),
@@ -670,5 +670,5 @@ int main(void) {
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(wrong_bytes_are_refused),
     };
-    return cmocka_run_group_tests(tests, make_contexts, destroy_contexts);
+    return RUN_TESTS(tests, make_contexts, destroy_contexts);
 }

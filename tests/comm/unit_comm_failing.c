@@ -1,7 +1,8 @@
 /* Carriers that have few functions, that fail, and memory that runs out on any rank: all ranks get
- * the same status, and none waits for ever. */
+ * the same status, and none waits for ever.
+ * Builds: release (full), asan (full). */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
+#include "tests/support/unit.h"
 
 #include "tests/comm/merges.h"
 #include "tests/comm/sums.h"
@@ -278,12 +279,12 @@ static void a_thread_that_leaves_is_not_waited_for(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(comm_failing) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchange_is_enough),
         cmocka_unit_test(a_carrier_may_fail_at_any_call),
         cmocka_unit_test(memory_may_run_out_on_any_rank),
         cmocka_unit_test(a_thread_that_leaves_is_not_waited_for),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

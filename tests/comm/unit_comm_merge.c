@@ -1,5 +1,7 @@
-/* Merging the states, histograms and groups of ranks gives what one rank finds in all data. */
+/* Merging the states, histograms and groups of ranks gives what one rank finds in all data.
+ * Builds: release, asan, tsan (full). */
 #include "tests/comm/merges.h"
+#include "tests/support/unit.h"
 
 static void states_merge_to_the_state_of_all(void **unused) {
     (void)unused;
@@ -65,7 +67,7 @@ static void groups_end_on_one_rank_each(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(comm_merge) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_merge_to_the_state_of_all),
         cmocka_unit_test(what_one_rank_refuses_all_refuse),
@@ -74,5 +76,5 @@ int main(void) {
         cmocka_unit_test(histograms_merge_to_that_of_all),
         cmocka_unit_test(groups_end_on_one_rank_each),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* Sums of the arrays of ranks: every element is the exact sum of the terms of all ranks, rounded
- * once, on every ISA, whatever the ranks, the sizes and the terms of each are. */
+ * once, on every ISA, whatever the ranks, the sizes and the terms of each are.
+ * Builds: release, asan, tsan (full). */
 #include "tests/comm/sums.h"
-#include "tests/support/leave_out.h"
+#include "tests/support/unit.h"
 
 static void sums_are_exact(void **unused) {
     (void)unused;
@@ -66,12 +67,12 @@ static void what_one_rank_refuses_all_refuse(void **unused) {
     on_ranks(3, refuse_arrays, NULL);
 }
 
-int main(void) {
+UNIT_TESTS(comm_sum) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(large_arrays_go_in_pieces),
         cmocka_unit_test(every_isa_adds_alike),
         cmocka_unit_test(what_one_rank_refuses_all_refuse),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

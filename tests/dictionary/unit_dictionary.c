@@ -1,8 +1,9 @@
 /* Dictionaries number keys in the order in which they first appear, and know their order: beside an
- * oracle that compares the columns of rows one by one. */
+ * oracle that compares the columns of rows one by one.
+ * Builds: release, asan, tsan. */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
 #include "tests/support/sanitizer.h"
+#include "tests/support/unit.h"
 
 #include <bitfold.h>
 #include <math.h>
@@ -508,7 +509,7 @@ static void bad_input_is_refused(void **state) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(dictionary) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_has_its_number_and_rank),
         cmocka_unit_test(many_keys_and_long_ones_have_their_numbers),

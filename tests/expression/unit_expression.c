@@ -1,7 +1,9 @@
 /* Expressions: each operation gives what bf_map gives, and those that map lacks what MPFR gives, on
  * every instruction set and number of threads; what is not needed does not fail; a wrong text is
- * refused at its place. */
+ * refused at its place.
+ * Builds: release, asan (full), tsan (full). */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include <fenv.h>
 #include <stdio.h>
@@ -990,7 +992,7 @@ static void the_environment_does_not_show(void **unused) {
     fesetround(FE_TONEAREST);
 }
 
-int main(void) {
+UNIT_TESTS(expression) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_are_those_of_map),
         cmocka_unit_test(operations_that_map_lacks),
@@ -1009,5 +1011,5 @@ int main(void) {
         cmocka_unit_test(numbers_are_rounded_once),
         cmocka_unit_test(the_environment_does_not_show),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

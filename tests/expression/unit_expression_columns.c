@@ -1,6 +1,8 @@
 /* Expressions of columns: strings are compared by their bytes, NULLs follow Kleene's logic, what is
- * beneath a NULL does not matter; the names in a text. */
+ * beneath a NULL does not matter; the names in a text.
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -381,7 +383,7 @@ static void names_of_a_text(void **unused) {
         {"a**2 == b && (c) != (d) * 1", "a|b|c|d", "nnnn"},
     };
     bf_context *context = make_context(NULL, 1);
-    char found[80], wanted[80];
+    char found[80], wanted[100];
     unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int count = -1;
@@ -413,12 +415,12 @@ static void names_of_a_text(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(expression_columns) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nulls_and_strings),
         cmocka_unit_test(what_is_needed_fails_where_others_are_null),
         cmocka_unit_test(wrong_columns_and_texts_are_refused),
         cmocka_unit_test(names_of_a_text),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* What the GPU's backend computes, on a fake GPU whose threads run one after another: random
- * programs give the CPU's bits, NULLs and failures, wherever the arrays are. */
+ * programs give the CPU's bits, NULLs and failures, wherever the arrays are.
+ * Builds: release, asan (full). */
 #include <cmath>
 
 #define __device__

@@ -1,6 +1,8 @@
 /* Expressions of decimals: integers with a scale, and numbers in the text. What is exact is exact,
- * everything else takes each value rounded once, and what does not fit is refused. */
+ * everything else takes each value rounded once, and what does not fit is refused.
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -310,7 +312,7 @@ static void what_does_not_fit_is_refused(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(expression_scale) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decimals_are_exact_or_rounded_once),
         cmocka_unit_test(without_scales_numbers_are_doubles),
@@ -319,5 +321,5 @@ int main(void) {
         cmocka_unit_test(comparisons_do_not_wrap_around),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Expressions of integers of 128 bits: random programs against GMP. Results are exact, the first
- * that has more than 38 digits is the one that is refused, and what is not needed is not. */
+ * that has more than 38 digits is the one that is refused, and what is not needed is not.
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -690,7 +692,7 @@ static void in_place(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(expression_wide) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs),
         cmocka_unit_test(comparisons_never_fail),
@@ -700,5 +702,5 @@ int main(void) {
         cmocka_unit_test(policies),
         cmocka_unit_test(in_place),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

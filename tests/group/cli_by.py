@@ -1,4 +1,5 @@
-"""group --by and count --by: tables of text, against Python's csv, collections and fractions."""
+"""group --by and count --by: tables of text, against Python's csv, collections and fractions.
+Builds: release, asan (full), tsan (full)."""
 import collections
 import csv
 import decimal

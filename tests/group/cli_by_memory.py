@@ -1,4 +1,5 @@
-"""group --by and count --by of more than --memory holds, against Python's collections and fractions."""
+"""group --by and count --by of more than --memory holds, against Python's collections and fractions.
+Builds: release, asan (full), tsan (full)."""
 import collections
 import os
 import random

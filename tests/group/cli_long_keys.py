@@ -1,6 +1,7 @@
 """Keys and grouped values of up to 38 digits, against Python's Fraction: group, count and
 unique --by, group and count of one column, join --on; from files, pipes, within --memory, by saved
-parts."""
+parts.
+Builds: release, asan (full), tsan (full)."""
 import collections
 import random
 import unittest

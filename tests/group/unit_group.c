@@ -1,8 +1,9 @@
 /* Groups and joins where Python cannot look: allocations that fail leave the groups as they were;
- * threads. tests/group/python_group.py has the oracles. */
+ * threads. tests/group/python_group.py has the oracles.
+ * Builds: release, asan, tsan. */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include "cpu/group/group.h"
 
@@ -222,7 +223,7 @@ static void wrong_arguments_are_refused(void **state) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(group) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_failure_leaves_groups_as_they_were, make_rows),
         cmocka_unit_test_setup(threads_and_chunks_change_no_bit, make_rows),

@@ -1,10 +1,11 @@
 /* Groups and joins with 128-bit integers as keys and as values: beside an oracle that sorts the
  * rows, and, for what is rounded, bf_reduce of each group's values (tests/reduce/unit_i128.c has
- * the oracle of that). */
-#include "tests/support/leave_out.h"
+ * the oracle of that).
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/saved.h"
+#include "tests/support/unit.h"
 
 __extension__ typedef __int128 i128;
 __extension__ typedef unsigned __int128 u128;
@@ -471,7 +472,7 @@ static void equal_keys_are_joined(void **unused) {
     on_every_context(check_join, NULL);
 }
 
-int main(void) {
+UNIT_TESTS(group_i128) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_are_those_of_a_sort),
         cmocka_unit_test(many_groups_are_partitioned),

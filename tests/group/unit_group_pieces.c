@@ -1,5 +1,6 @@
 /* Groups saved in pieces: pieces in the order of keys, of which each is a saved form of its own. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #define OK(call) assert_int_equal(call, BF_OK)
 
@@ -120,8 +121,8 @@ static void a_range_is_checked_and_a_writer_may_stop(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(group_pieces) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_make_the_whole),
                                        cmocka_unit_test(a_range_is_checked_and_a_writer_may_stop)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-/* The results of groups as typed arrays, and as values: against bf_reduce of each group's rows. */
+/* The results of groups as typed arrays, and as values: against bf_reduce of each group's rows.
+ * Builds: release, asan, tsan (full). */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 enum { ROWS = 1500, GROUPS = 40, OPS = 8, MANY = 600000 };
 
@@ -362,7 +363,7 @@ static void wrong_arguments_are_refused(void **unused) {
     destroy_some(s);
 }
 
-int main(void) {
+UNIT_TESTS(group_result) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_those_of_each_group_s_rows),
         cmocka_unit_test(saved_groups_have_the_same_results),

@@ -1,7 +1,8 @@
-/* Rows are taken out of groups again: what is left saves to the bytes of the rows that remain. */
+/* Rows are taken out of groups again: what is left saves to the bytes of the rows that remain.
+ * Builds: release, asan (full). */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 enum { ROWS = 20000, AGGREGATES = 6 };
 static const bf_aggregate aggregates[AGGREGATES] = {{BF_SUM, BF_F64}, {BF_MEAN, BF_F16},
@@ -152,11 +153,11 @@ static void without_memory_nothing_changes(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(group_retract) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_remains_is_left),
         cmocka_unit_test(what_is_not_there_is_not_taken_out),
         cmocka_unit_test(without_memory_nothing_changes),
     };
-    return cmocka_run_group_tests_name("group_retract", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -2,8 +2,8 @@
  * tests/group/python_group.py has the oracles, tests/group/fuzz_group.c the bytes that nobody
  * saved. */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include "rules/reduce/sum.h"
 
@@ -146,7 +146,7 @@ static void wrong_arguments_are_refused(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(group_saved) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loading_fails_without_memory_and_leaves_nothing),
         cmocka_unit_test(saving_fails_without_memory),

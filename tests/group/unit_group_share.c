@@ -1,9 +1,10 @@
 /* Aggregates of the same values share a column of the accumulators: no result shows it, whatever
- * values the chunks have, whatever is merged, and when memory is short. */
+ * values the chunks have, whatever is merged, and when memory is short.
+ * Builds: release (full), asan. */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
+#include "tests/support/unit.h"
 
 #include "api/group/group.h"
 #include "cpu/group/group.h"
@@ -199,7 +200,7 @@ static void aggregates_of_a_column_do_share(void **state) {
     bf_groups_destroy(groups);
 }
 
-int main(void) {
+UNIT_TESTS(group_share) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_of_any_values_give_the_same),
         cmocka_unit_test(merges_give_the_same),
@@ -207,5 +208,5 @@ int main(void) {
         cmocka_unit_test(a_failure_leaves_groups_as_they_were),
         cmocka_unit_test(aggregates_of_a_column_do_share),
     };
-    return cmocka_run_group_tests(tests, make_rows, close_context);
+    return RUN_TESTS(tests, make_rows, close_context);
 }

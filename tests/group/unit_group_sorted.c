@@ -1,10 +1,11 @@
 /* Rows of many keys are sorted: the groups have the same keys, counts and results, and save to the
  * same bytes, as those of the same rows in pieces, which a hash table numbers; whatever the keys
- * are, whatever is merged or taken out, when memory is short and when the call is cancelled. */
+ * are, whatever is merged or taken out, when memory is short and when the call is cancelled.
+ * Builds: release, asan (full), tsan (full). */
 #include "tests/support/data.h"
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
 #include "tests/support/sanitizer.h"
+#include "tests/support/unit.h"
 #include "tests/support/witness.h"
 
 #include "api/group/group.h"
@@ -351,7 +352,7 @@ static void a_cancelled_sort_does_no_harm(void **state) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(group_sorted) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_keys_give_the_same),
         cmocka_unit_test(clustered_keys_are_not_sorted_with_values),
@@ -362,5 +363,5 @@ int main(void) {
         cmocka_unit_test(short_memory_does_no_harm),
         cmocka_unit_test(a_cancelled_sort_does_no_harm),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

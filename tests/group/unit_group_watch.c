@@ -1,7 +1,7 @@
 /* A watch cancels calls on groups: they are as they were, and the call works when it is made again.
- */
-#include "tests/support/leave_out.h"
+ * Builds: release (full), asan (full), tsan (full). */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 #include "tests/support/witness.h"
 
 #include <stdlib.h>
@@ -230,7 +230,7 @@ static void bytes_are_those_of_the_rows(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(group_watch) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_absorbed),
         cmocka_unit_test(groups_are_merged_and_taken_out),

@@ -1,4 +1,5 @@
-"""hist: NumPy's bins and counts, whatever the input is; every form of output; merge."""
+"""hist: NumPy's bins and counts, whatever the input is; every form of output; merge.
+Builds: release, asan (full)."""
 import json
 import math
 import os

@@ -1,6 +1,8 @@
-/* Bins: their edges are NumPy's, and a guess is never trusted where it may be wrong. */
+/* Bins: their edges are NumPy's, and a guess is never trusted where it may be wrong.
+ * Builds: release (full), asan (full). */
 #include "api/histogram/bins.h"
 #include "tests/histogram/binning.h"
+#include "tests/support/unit.h"
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
@@ -263,7 +265,7 @@ static void elements_are_the_doubles_nearest_to_them(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(bins) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(even_edges_are_linspace),
         cmocka_unit_test(edges_of_given_ranges_are_rounded_once_more),
@@ -277,5 +279,5 @@ int main(void) {
         cmocka_unit_test(every_bins_have_a_serial_of_their_own),
         cmocka_unit_test(elements_are_the_doubles_nearest_to_them),
     };
-    return cmocka_run_group_tests_name("bins", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

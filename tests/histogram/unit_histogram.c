@@ -1,6 +1,8 @@
 /* Histograms: every count is what the edges say, whatever the dtype, layout, instruction set and
- * threads. */
+ * threads.
+ * Builds: release, asan (full). */
 #include "tests/histogram/binning.h"
+#include "tests/support/unit.h"
 
 #include <fenv.h>
 
@@ -349,7 +351,7 @@ static void the_caller_s_rounding_does_not_matter(void **unused) {
     bf_histogram_destroy(h);
 }
 
-int main(void) {
+UNIT_TESTS(histogram) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_dtype_and_kind_of_data),
         cmocka_unit_test(automatic_ranges),
@@ -365,5 +367,5 @@ int main(void) {
         cmocka_unit_test(large_arrays),
         cmocka_unit_test(the_caller_s_rounding_does_not_matter),
     };
-    return cmocka_run_group_tests_name("histogram", tests, make_contexts, destroy_contexts);
+    return RUN_TESTS(tests, make_contexts, destroy_contexts);
 }

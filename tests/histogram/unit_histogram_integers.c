@@ -1,6 +1,8 @@
 /* Edges and ends of ranges that are integers beyond 2^53: integers compare with them as integers,
- * whatever the instruction set, the threads, the weights and the parts. */
+ * whatever the instruction set, the threads, the weights and the parts.
+ * Builds: release, asan, tsan. */
 #include "tests/histogram/binning.h"
+#include "tests/support/unit.h"
 
 #include <fenv.h>
 
@@ -229,7 +231,7 @@ static void what_does_not_increase_is_refused(void **unused) {
 #undef GIVEN
 }
 
-int main(void) {
+UNIT_TESTS(histogram_integers) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_compare_as_integers),
         cmocka_unit_test(the_edges_are_told_as_integers),
@@ -237,6 +239,5 @@ int main(void) {
         cmocka_unit_test(the_caller_s_rounding_does_not_matter),
         cmocka_unit_test(what_does_not_increase_is_refused),
     };
-    return cmocka_run_group_tests_name("histogram_integers", tests, make_contexts,
-                                       destroy_contexts);
+    return RUN_TESTS(tests, make_contexts, destroy_contexts);
 }

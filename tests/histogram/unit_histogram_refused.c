@@ -1,5 +1,6 @@
 /* What histograms refuse: options, arguments, parts that do not match. */
 #include "tests/histogram/binning.h"
+#include "tests/support/unit.h"
 
 enum { N = 2000 };
 static double data[N], weights[N];
@@ -115,7 +116,7 @@ static void too_much_memory_is_refused(void **unused) {
     assert_non_null(strstr(bf_context_message(contexts[0]), "2147483648 bins"));
 }
 
-int main(void) {
+UNIT_TESTS(histogram_refused) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(arguments_are_checked),
@@ -123,5 +124,5 @@ int main(void) {
         cmocka_unit_test(what_differs_does_not_merge),
         cmocka_unit_test(too_much_memory_is_refused),
     };
-    return cmocka_run_group_tests_name("histogram_refused", tests, make_contexts, destroy_contexts);
+    return RUN_TESTS(tests, make_contexts, destroy_contexts);
 }

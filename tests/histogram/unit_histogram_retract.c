@@ -2,6 +2,7 @@
  */
 #include "tests/histogram/binning.h"
 #include "tests/support/saved.h"
+#include "tests/support/unit.h"
 
 enum { N = 3000 };
 static double data[N], weights[N];
@@ -165,12 +166,12 @@ static void old_histograms_are_read(void **unused) {
     for (int i = 0; i < 5; i++) bf_histogram_destroy(made[i]);
 }
 
-int main(void) {
+UNIT_TESTS(histogram_retract) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_remains_is_left),
         cmocka_unit_test(every_context_counts_zeros_alike),
         cmocka_unit_test(what_is_not_there_is_not_taken_out),
         cmocka_unit_test(old_histograms_are_read),
     };
-    return cmocka_run_group_tests_name("histogram_retract", tests, make_contexts, destroy_contexts);
+    return RUN_TESTS(tests, make_contexts, destroy_contexts);
 }

@@ -1,5 +1,7 @@
-/* Histograms as states: weights, chunks, merging, saving; results. */
+/* Histograms as states: weights, chunks, merging, saving; results.
+ * Builds: release, asan, tsan. */
 #include "tests/histogram/binning.h"
+#include "tests/support/unit.h"
 
 enum { N = 2000 };
 static double data[N], weights[N];
@@ -369,7 +371,7 @@ static void more_than_2_62_elements_are_refused(void **unused) {
     bf_histogram_destroy(h);
 }
 
-int main(void) {
+UNIT_TESTS(histogram_state) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_weights_are_exact),
         cmocka_unit_test(many_weighted_elements),
@@ -382,5 +384,5 @@ int main(void) {
         cmocka_unit_test(bincount_counts_every_value),
         cmocka_unit_test(more_than_2_62_elements_are_refused),
     };
-    return cmocka_run_group_tests_name("histogram_state", tests, make_contexts, destroy_contexts);
+    return RUN_TESTS(tests, make_contexts, destroy_contexts);
 }

@@ -1,4 +1,5 @@
-"""julia: counts against a plain computation in NumPy, pictures, frames, terminals, what is refused."""
+"""julia: counts against a plain computation in NumPy, pictures, frames, terminals, what is refused.
+Builds: release, asan (full)."""
 
 import json
 import os

@@ -1,18 +1,17 @@
 /* Julia and Mandelbrot sets: the counts of a plain loop, whatever the instruction set, the threads,
- * the rectangle and the strides; what is refused; palettes. */
+ * the rectangle and the strides; what is refused; palettes.
+ * Builds: release, asan (full), tsan. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/julia/julia.h"
 #include "api/runtime/place.h"
 #include "tests/julia/problems.h"
+#include "tests/support/unit.h"
 
 static bf_context *context_of(const char *isa, int threads) {
     bf_context *context;
@@ -284,7 +283,7 @@ static void colors_do_not_depend_on_the_number_of_counts(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(julia) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_those_of_the_plain_loop),
         cmocka_unit_test(a_picture_can_be_made_in_parts),
@@ -298,5 +297,5 @@ int main(void) {
         cmocka_unit_test(inside_is_red_or_black),
         cmocka_unit_test(colors_do_not_depend_on_the_number_of_counts),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

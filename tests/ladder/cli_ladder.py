@@ -1,4 +1,5 @@
-"""ladder: that every rung is there and right; how fast it is, is not tested."""
+"""ladder: that every rung is there and right; how fast it is, is not tested.
+Builds: release, asan (full)."""
 import functools
 import json
 import re

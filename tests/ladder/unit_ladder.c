@@ -1,14 +1,11 @@
 /* The ladder's check of hash tables: it passes what is right, and nothing that a race could leave.
- */
+ * Builds: release, asan, tsan. */
 #include "ladder/data.h"
 #include "ladder/table.h"
+#include "tests/support/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { KEYS = 5000, PLACES = 2 * KEYS, BYTES = LADDER_TABLE_ROOM + KEYS * LADDER_TABLE_EACH };
 
@@ -117,11 +114,11 @@ static void only_slots_that_are_found_pass(void **state) {
         assert_false(slots_pass(damages[i]));
 }
 
-int main(void) {
+UNIT_TESTS(ladder) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_whole_chains_pass),
         cmocka_unit_test(only_slots_that_are_found_pass),
     };
     for (int i = 0; i < KEYS; i++) keys[i] = ladder_key(i);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

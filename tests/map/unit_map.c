@@ -2,6 +2,7 @@
  * alignment and the caller's environment; arguments are checked. tests/map/python_map.py compares
  * the values with NumPy and fractions. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include "rules/map/map.h"
 
@@ -266,7 +267,7 @@ static void arguments_are_checked(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(map) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_give_the_bits_of_the_rules),
         cmocka_unit_test(casts_give_the_bits_of_the_rules),
@@ -277,5 +278,5 @@ int main(void) {
         cmocka_unit_test(simple_calls),
         cmocka_unit_test(arguments_are_checked),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

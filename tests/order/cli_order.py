@@ -1,5 +1,6 @@
 """sort, argsort, median, quantile, top, unique: against plain Python, which sorts and computes with
-fractions; as lines, tables, arrays and JSON; of every input; and what is refused."""
+fractions; as lines, tables, arrays and JSON; of every input; and what is refused.
+Builds: release, asan (full)."""
 import itertools
 import json
 import math

@@ -1,5 +1,6 @@
 """sort, argsort, unique and top of more numbers than --memory holds, against NumPy's stable sort of
-keys that are made here; of files, pipes, text, columns and several files; and what goes wrong."""
+keys that are made here; of files, pipes, text, columns and several files; and what goes wrong.
+Builds: release, asan (full), tsan (full)."""
 import json
 import math
 import os

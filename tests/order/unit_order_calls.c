@@ -1,9 +1,8 @@
 /* Calls on the order of values: what fails writes nothing, whatever allocation fails, and no output
  * shares memory with an input. */
-#include "tests/support/oracle.h"
-#ifndef SANITIZED
 #include "tests/support/failing_malloc.h"
-#endif
+#include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include <bitfold/order.h>
 
@@ -254,7 +253,7 @@ static void whole_places_are_known_beforehand(void **unused) {
     assert_int_equal(bf_quantile_is_whole((bf_quantile_method)13, 9, of, 1), 0);
 }
 
-int main(void) {
+UNIT_TESTS(order_calls) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_have_the_dtype_of_their_array),
         cmocka_unit_test(whole_places_are_known_beforehand),
@@ -265,5 +264,5 @@ int main(void) {
         cmocka_unit_test(outputs_that_share_memory_are_refused),
         cmocka_unit_test(strides_are_sorted_in_place),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

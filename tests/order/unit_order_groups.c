@@ -1,19 +1,15 @@
 /* Medians by group and ranks equal what counting says, on several threads and instruction sets; a
- * call that runs out of memory or room changes nothing. */
+ * call that runs out of memory or room changes nothing.
+ * Builds: release, asan, tsan. */
 #include "tests/support/data.h"
-#include "tests/support/sanitizer.h"
-#ifndef SANITIZED
 #include "tests/support/failing_malloc.h"
-#endif
+#include "tests/support/sanitizer.h"
+#include "tests/support/unit.h"
 
 #include <bitfold.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 100000, KEYS = 50 };
 
@@ -169,7 +165,7 @@ static void a_call_without_memory_changes_nothing(void **unused) {
 }
 #endif
 
-int main(void) {
+UNIT_TESTS(order_groups) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_those_of_counting),
         cmocka_unit_test(ranks_follow_the_axis),
@@ -178,5 +174,5 @@ int main(void) {
         cmocka_unit_test(a_call_without_memory_changes_nothing),
 #endif
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

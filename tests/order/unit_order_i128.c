@@ -1,7 +1,9 @@
 /* Integers of 128 bits: sorted, ranked, searched and selected from as an order of __int128 has it,
  * and quantiles between them as MPFR has these; whatever the pattern, the strides, the alignment,
- * the instruction set and the threads. */
+ * the instruction set and the threads.
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include <bitfold/order.h>
 
@@ -570,7 +572,7 @@ static void pairs_are_ordered_by_their_words(void **unused) {
     bf_context_destroy(c);
 }
 
-int main(void) {
+UNIT_TESTS(order_i128) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_that_is_ordered),
         cmocka_unit_test(lines_are_sorted_each),
@@ -581,5 +583,5 @@ int main(void) {
         cmocka_unit_test(wrong_calls_are_refused),
         cmocka_unit_test(pairs_are_ordered_by_their_words),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

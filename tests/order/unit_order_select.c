@@ -1,8 +1,8 @@
 /* Selecting on the CPU: quantiles, medians, elements by position and the first k equal those of a
  * sort, with arithmetic in MPFR, whatever the dtype, the data, the threads and the instruction set.
- */
-#include "tests/support/leave_out.h"
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include "cpu/order/select.h"
 
@@ -574,7 +574,7 @@ static void methods_have_names(void **unused) {
     assert_int_equal(bf_median_dtype(BF_BOOL), BF_F64);
 }
 
-int main(void) {
+UNIT_TESTS(order_select) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statistics_are_those_of_a_sort),
         cmocka_unit_test(every_method_and_fraction_is_rounded_as_written),
@@ -586,5 +586,5 @@ int main(void) {
         cmocka_unit_test(the_first_of_large_lines_do_not_depend_on_the_threads),
         cmocka_unit_test(methods_have_names),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

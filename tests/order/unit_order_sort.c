@@ -1,10 +1,9 @@
 /* Sorting on the CPU against a plain sort of the places that the rules give: whatever the dtype,
- * the order, the pattern, the instruction set and the threads, the same bits and positions. */
-#include "tests/support/leave_out.h"
-#include "tests/support/oracle.h"
-#ifndef SANITIZED
+ * the order, the pattern, the instruction set and the threads, the same bits and positions.
+ * Builds: release, asan (full), tsan (full). */
 #include "tests/support/failing_malloc.h"
-#endif
+#include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include "cpu/order/order.h"
 #include "rules/key/rank.h"
@@ -589,7 +588,7 @@ ON_EVERY_CONTEXT(wanted_elements_are_found)
 ON_EVERY_CONTEXT(a_fall_is_seen_wherever_it_is)
 ON_EVERY_CONTEXT(different_keys_are_listed_and_counted)
 
-int main(void) {
+UNIT_TESTS(order_sort) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_line_of_every_kind_is_sorted_on_every_isa),
         cmocka_unit_test(every_length_to_600_is_sorted),
@@ -607,5 +606,5 @@ int main(void) {
 #endif
         cmocka_unit_test(a_watch_counts_the_bytes_and_cancels),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * and the threads, they are those of the whole array, and what is saved has the same bytes. */
 #include "tests/support/oracle.h"
 #include "tests/support/saved.h"
+#include "tests/support/unit.h"
 
 #include <bitfold/order.h>
 
@@ -405,7 +406,7 @@ static void wanted_ranks_that_do_not_ascend_are_refused(void **unused) {
     bf_context_destroy(c);
 }
 
-int main(void) {
+UNIT_TESTS(quantiles) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_find_what_a_selection_does),
         cmocka_unit_test(large_arrays_are_shared_by_threads),
@@ -418,5 +419,5 @@ int main(void) {
         cmocka_unit_test(damaged_forms_are_refused),
         cmocka_unit_test(wanted_ranks_that_do_not_ascend_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-"""describe: the values that the other commands give, in one pass; its layouts; columns of text."""
+"""describe: the values that the other commands give, in one pass; its layouts; columns of text.
+Builds: release, asan (full)."""
 import csv
 import io
 import json

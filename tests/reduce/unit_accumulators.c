@@ -1,8 +1,8 @@
 /* Accumulators of many slots keep the words that the rules make of each slot's values one by one,
  * on every instruction set: whatever the values, however wide the bands, however many deposits. */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include "cpu/reduce/reduce.h"
 
@@ -274,12 +274,12 @@ static void a_failure_changes_nothing(void **state) {
     bf_accumulators_clear(&a);
 }
 
-int main(void) {
+UNIT_TESTS(accumulators) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_keep_the_words_of_the_rules),
         cmocka_unit_test(less_room_changes_nothing),
         cmocka_unit_test(bands_hold_all_deposits),
         cmocka_unit_test(a_failure_changes_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
-/* A description is what its reductions are one by one, in one pass, in any parts. */
+/* A description is what its reductions are one by one, in one pass, in any parts.
+ * Builds: release, asan (full). */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 static void assert_same_value(bf_context *c, bf_reduction op, const bf_array *a,
                               const bf_reduce_options *o, const bf_value *found) {
@@ -111,10 +113,10 @@ static void counts_tell_nans_and_infinities(void **unused) {
     bf_context_destroy(c);
 }
 
-int main(void) {
+UNIT_TESTS(describe) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_description_is_its_reductions),
         cmocka_unit_test(counts_tell_nans_and_infinities),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
-/* bf_dot on every instruction set and with several threads, against MPFR. */
+/* bf_dot on every instruction set and with several threads, against MPFR.
+ * Builds: release, asan, tsan (full). */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 typedef struct problem {
     bf_dtype dtype;
@@ -141,7 +143,7 @@ static void differing_strides_pair_elements_by_index(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(dot) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_exact_and_their_sum_rounded_once),
         cmocka_unit_test(dot_does_not_depend_on_the_thread_count),
@@ -150,5 +152,5 @@ int main(void) {
         cmocka_unit_test(pairs_must_match),
         cmocka_unit_test(differing_strides_pair_elements_by_index),
     };
-    return cmocka_run_group_tests_name("dot", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Integers of 128 bits: every reduction but prod, exactly; states that also take those of smaller
- * integers; saved forms. The oracle is MPFR. */
+ * integers; saved forms. The oracle is MPFR.
+ * Builds: release, asan, tsan. */
 #include "tests/reduce/states.h"
+#include "tests/support/unit.h"
 
 __extension__ typedef __int128 i128;
 __extension__ typedef unsigned __int128 u128;
@@ -304,7 +306,7 @@ static void rescaling_beyond_128_bits_changes_nothing(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(i128) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_are_exact),
         cmocka_unit_test(any_memory_will_do),
@@ -317,5 +319,5 @@ int main(void) {
         cmocka_unit_test(impossible_states_are_refused),
         cmocka_unit_test(rescaling_beyond_128_bits_changes_nothing),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return RUN_TESTS(tests, set_up, tear_down);
 }

@@ -1,5 +1,7 @@
-/* min, max, argmin and argmax, against a plain loop over MPFR's comparison. */
+/* min, max, argmin and argmax, against a plain loop over MPFR's comparison.
+ * Builds: release, asan (full), tsan (full). */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 typedef struct problem {
     bf_array array;
@@ -129,7 +131,7 @@ static void indices_count_in_c_order(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(order) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extremes_and_their_first_index),
         cmocka_unit_test(extremes_do_not_depend_on_the_thread_count),
@@ -137,5 +139,5 @@ int main(void) {
         cmocka_unit_test(no_values_no_extreme),
         cmocka_unit_test(indices_count_in_c_order),
     };
-    return cmocka_run_group_tests_name("order", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 /* Products: of integers against GMP, of floats within an ulp of MPFR and with the same bits on
- * every instruction set, with any number of threads, and in any parts. */
+ * every instruction set, with any number of threads, and in any parts.
+ * Builds: release, asan, tsan. */
 #include "rules/reduce/product_tree.h"
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 /* Floats whose product stays in range: mostly near 1, of either sign, now and then a subnormal. */
 static void fill_near_one(double *x, int64_t n, uint64_t *seed) {
@@ -261,7 +263,7 @@ static void nans_are_saved_alike(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(prod) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ways_to_the_root_agree),
         cmocka_unit_test(prod_is_within_an_ulp_and_the_same_in_any_parts),
@@ -273,5 +275,5 @@ int main(void) {
         cmocka_unit_test(prod_of_integers_wraps_if_asked_and_zero_wins),
         cmocka_unit_test(parts_that_do_not_touch_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* bf_reduce and the simple calls, on every instruction set and with several threads, against MPFR.
- */
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 static const bf_reduction sums[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM};
 enum { SUMS = sizeof sums / sizeof *sums };
@@ -292,7 +293,7 @@ static void bad_arguments_are_refused(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(reduce) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact_and_rounded_once),
         cmocka_unit_test(sums_over_several_threads_are_exact),
@@ -305,5 +306,5 @@ int main(void) {
         cmocka_unit_test(strides_and_shapes_are_followed),
         cmocka_unit_test(bad_arguments_are_refused),
     };
-    return cmocka_run_group_tests_name("reduce", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

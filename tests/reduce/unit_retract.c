@@ -1,6 +1,8 @@
 /* What a sum has absorbed is taken out again: what is left saves to the bytes of what remains. So
- * -0 are counted alike by every ISA, by any number of threads and in chunks of any size. */
+ * -0 are counted alike by every ISA, by any number of threads and in chunks of any size.
+ * Builds: release, asan (full). */
 #include "tests/reduce/states.h"
+#include "tests/support/unit.h"
 
 enum { N = 300, LARGE = 300001 };
 
@@ -329,7 +331,7 @@ static void damaged_old_states_are_refused(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(retract) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_remains_is_left),
         cmocka_unit_test(the_sign_of_zero_comes_back),
@@ -341,5 +343,5 @@ int main(void) {
         cmocka_unit_test(old_states_are_taken_out_where_the_sign_is_known),
         cmocka_unit_test(damaged_old_states_are_refused),
     };
-    return cmocka_run_group_tests_name("retract", tests, set_up, tear_down);
+    return RUN_TESTS(tests, set_up, tear_down);
 }

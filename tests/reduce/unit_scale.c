@@ -1,6 +1,8 @@
 /* Scales: integers that stand for themselves times 10^-scale. Results are divided before the one
- * rounding, states merge whatever their scales, and no integer is lost in silence. */
+ * rounding, states merge whatever their scales, and no integer is lost in silence.
+ * Builds: release, asan, tsan. */
 #include "tests/reduce/states.h"
+#include "tests/support/unit.h"
 
 enum { N = 200 };
 
@@ -258,7 +260,7 @@ static void groups_merge_in_a_finer_unit(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(scale) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_divided_before_they_are_rounded),
         cmocka_unit_test(units_may_end_with_many_zeros),
@@ -270,5 +272,5 @@ int main(void) {
         cmocka_unit_test(scales_that_there_are_not_are_refused),
         cmocka_unit_test(groups_merge_in_a_finer_unit),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return RUN_TESTS(tests, set_up, tear_down);
 }

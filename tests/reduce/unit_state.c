@@ -1,6 +1,7 @@
 /* States: any split gives the bits of one pass; a saved state comes back, a damaged one does not.
  */
 #include "tests/reduce/states.h"
+#include "tests/support/unit.h"
 
 /* Calls check for every operation and dtype, with an array of each kind of data in turn. */
 static void for_each_state(void (*check)(bf_reduction, const bf_array *)) {
@@ -466,7 +467,7 @@ static void bad_states_are_refused(void **unused) {
     bf_state_destroy(NULL);
 }
 
-int main(void) {
+UNIT_TESTS(state) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merging_does_not_depend_on_the_order),
         cmocka_unit_test(appended_states_are_that_of_all_data_in_turn),
@@ -487,5 +488,5 @@ int main(void) {
         cmocka_unit_test(a_refused_chunk_leaves_the_state_as_it_was),
         cmocka_unit_test(bad_states_are_refused),
     };
-    return cmocka_run_group_tests_name("state", tests, set_up, tear_down);
+    return RUN_TESTS(tests, set_up, tear_down);
 }

@@ -1,6 +1,7 @@
 /* The words of states: added as integers they are the merge of sums; others merge by
  * bf_words_merge; bad ones are refused. */
 #include "tests/reduce/states.h"
+#include "tests/support/unit.h"
 
 enum { N = 300, PARTS = 5, MOST_WORDS = 5000 };
 
@@ -194,7 +195,7 @@ static void overlapping_ranges_do_not_merge(void **unused) {
     bf_state_destroy(t);
 }
 
-int main(void) {
+UNIT_TESTS(words) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_parts_make_the_whole),
         cmocka_unit_test(as_many_states_add_as_is_promised),
@@ -203,5 +204,5 @@ int main(void) {
         cmocka_unit_test(random_words_do_no_harm),
         cmocka_unit_test(overlapping_ranges_do_not_merge),
     };
-    return cmocka_run_group_tests_name("words", tests, set_up, tear_down);
+    return RUN_TESTS(tests, set_up, tear_down);
 }

@@ -57,14 +57,14 @@ ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh", ".cu.in")
 MOST_FILES = 30
 
 
-def sources(root, *tops):
+def sources(root, *tops, endings=ENDINGS):
     """The sources in these folders of a tree, as paths from its root."""
     for top in tops:
         for folder, folders, names in os.walk(os.path.join(root, top)):
             folders[:] = [f for f in folders if not f.startswith(".") and f != "build" and
                           not os.path.exists(os.path.join(folder, f, "CMakeCache.txt"))]
             for name in names:
-                if name.endswith(ENDINGS):
+                if name.endswith(endings):
                     yield os.path.relpath(os.path.join(folder, name), root)
 
 
@@ -159,7 +159,8 @@ def wrong_guards(root):
 
 def full_folders(root):
     """The folders with more than MOST_FILES sources of their own, and how many they have."""
-    count = collections.Counter(os.path.dirname(path) for path in sources(root, "."))
+    files = sources(root, ".", endings=(*ENDINGS, ".py"))
+    count = collections.Counter(map(os.path.dirname, files))
     return {folder: n for folder, n in count.items() if n > MOST_FILES}
 
 
@@ -284,5 +285,5 @@ class MadeUp(unittest.TestCase):
         for i in range(MOST_FILES - 1):
             self.write("src/cpu/table/%d.c" % i, "")
         self.assertEqual(full_folders(self.root), {})
-        self.write("src/cpu/table/more.c", "")
+        self.write("src/cpu/table/more.py", "")
         self.assertEqual(full_folders(self.root), {"src/cpu/table": MOST_FILES + 1})

@@ -1,5 +1,6 @@
 /* The rules of src/rules, each against MPFR: decoding and encoding, limbs, wide integers, order. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include "rules/reduce/band.h"
 #include "rules/reduce/finish.h"
@@ -315,7 +316,7 @@ static void window_levels_meet(void **unused) {
     assert_int_equal(bf_window_span(3) - bf_window_span(2), BF_WINDOW_BITS + 1);
 }
 
-int main(void) {
+UNIT_TESTS(rules) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encode_inverts_decode),
         cmocka_unit_test(encode_rounds_to_nearest_even),
@@ -327,5 +328,5 @@ int main(void) {
         cmocka_unit_test(window_levels_meet),
         cmocka_unit_test(roots_are_whole_parts),
     };
-    return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Sums of few terms against MPFR: the definition by integers, and the chains in doubles, which must
  * say so where they are not exact. */
 #include "tests/support/terms.h"
+#include "tests/support/unit.h"
 
 #include "rules/number/float.h"
 #include "rules/reduce/terms.h"
@@ -193,7 +194,7 @@ static void integers_that_do_not_fit_are_told(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(terms) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_rounded_once),
         cmocka_unit_test(two_terms_are_one_addition),
@@ -201,5 +202,5 @@ int main(void) {
         cmocka_unit_test(known_sums),
         cmocka_unit_test(integers_that_do_not_fit_are_told),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

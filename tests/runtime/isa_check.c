@@ -1,5 +1,6 @@
 /* Every instruction set of this machine gives the states and results of the generic one. Needs
- * nothing but the library, so it also runs where cmocka and MPFR are missing: under an emulator. */
+ * nothing but the library, so it also runs where cmocka and MPFR are missing: under an emulator.
+ * Builds: release, asan (full). */
 #include "tests/support/data.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
-/* An allocation may fail at any point: the call then says so, or does without; nothing leaks. */
+/* An allocation may fail at any point: the call then says so, or does without; nothing leaks.
+ * Builds: release, asan, tsan. */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 enum { N = 1 << 19 };
 static double data[N];
@@ -111,7 +112,7 @@ static void several_threads_without_memory(void **unused) {
     fail_everywhere(3, false);
 }
 
-int main(void) {
+UNIT_TESTS(alloc) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_without_memory),
         cmocka_unit_test(several_threads_without_memory),

@@ -1,6 +1,8 @@
 /* A context with a limit of memory: calls fail within it, change nothing when they do, and give the
- * same bits when they do not. */
+ * same bits when they do not.
+ * Builds: release, asan (full). */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -172,12 +174,12 @@ static void histograms_keep_to_it(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(budget) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_is_checked),    cmocka_unit_test(memory_comes_back),
         cmocka_unit_test(groups_keep_to_it),     cmocka_unit_test(tables_and_joins_keep_to_it),
         cmocka_unit_test(histograms_keep_to_it),
     };
     make_rows();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "tests/support/oracle.h"
 
 #include "tests/support/calls.h"
+#include "tests/support/unit.h"
 
 #include "api/runtime/enter.h"
 
@@ -283,7 +284,7 @@ static void a_stack_of_64_kib_is_enough(void **unused) {
     free(small_out);
 }
 
-int main(void) {
+UNIT_TESTS(calls) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_context_in_use_refuses_every_call),
         cmocka_unit_test(both_contexts_are_entered),
@@ -292,5 +293,5 @@ int main(void) {
         cmocka_unit_test(objects_of_128_bits_are_refused_where_nothing_takes_them),
         cmocka_unit_test(a_stack_of_64_kib_is_enough),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* Contexts: what they refuse, that they are independent, and that the caller's floating-point
- * environment neither changes a result nor is changed. */
+ * environment neither changes a result nor is changed.
+ * Builds: release, asan, tsan. */
 #define _GNU_SOURCE
-#include "tests/support/leave_out.h"
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -564,7 +565,7 @@ static void workers_block_signals_but_not_faults(void **unused) {
     free(x);
 }
 
-int main(void) {
+UNIT_TESTS(context) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(why_there_is_no_context_can_be_asked),

@@ -1,7 +1,8 @@
 /* Feeds: elements that are read while others are absorbed give the bits of one absorb, and a feed
- * that fails leaves no trace. */
-#include "tests/support/leave_out.h"
+ * that fails leaves no trace.
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 
@@ -381,7 +382,7 @@ static void the_watch_is_asked_while_a_read_waits(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(feed) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_feed_gives_the_bits_of_one_absorb),
         cmocka_unit_test(an_ordered_state_goes_on_from_where_it_was),

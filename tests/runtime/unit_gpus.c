@@ -1,9 +1,11 @@
 /* Several GPUs as one device (src/gpus), over contexts of the CPU that stand for the GPUs: how
- * calls are split and merged. A fake driver says whose memory is whose. */
+ * calls are split and merged. A fake driver says whose memory is whose.
+ * Builds: release, asan, tsan (full). */
 #include "gpus/runtime/context.h"
 #include "seam/axis.h"
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
+#include "tests/support/unit.h"
 
 #include "tests/runtime/several.h"
 
@@ -289,7 +291,7 @@ static void a_watch_is_asked_on_the_callers_thread(void **unused) {
     free(keys);
 }
 
-int main(void) {
+UNIT_TESTS(gpus) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_are_those_of_one_device),
         cmocka_unit_test(shards_are_one_array),
@@ -305,5 +307,5 @@ int main(void) {
         cmocka_unit_test(the_cut_is_at_leaves),
         cmocka_unit_test(a_watch_is_asked_on_the_callers_thread),
     };
-    return cmocka_run_group_tests(tests, load_driver, close_alone);
+    return RUN_TESTS(tests, load_driver, close_alone);
 }

@@ -1,7 +1,8 @@
 /* The loop that the calling thread leads: every item is done once, none before it is opened, and
- * other threads do items while that thread is busy. */
-#include "tests/support/leave_out.h"
+ * other threads do items while that thread is busy.
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 #include "base/parallel.h"
 
@@ -117,7 +118,7 @@ static void nothing_is_begun_when_the_caller_has_left(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(lead) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_is_done_once),
         cmocka_unit_test(other_threads_do_items_while_the_caller_is_busy),

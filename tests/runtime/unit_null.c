@@ -1,6 +1,7 @@
 /* NULL where a pointer is needed: BF_E_ARGUMENT of a call that gives a status, and nothing happens;
- * "", 0 or NULL of one that does not. The test of the headers (tests/command/cli_headers.py) says
+ * "", 0 or NULL of one that does not. The test of the headers (tests/command/project/cli_headers.py) says
  * if a function is missing here. */
+#include "tests/support/unit.h"
 #include "tests/support/world.h"
 
 #define REFUSED(call) assert_int_equal(call, BF_E_ARGUMENT)
@@ -768,7 +769,7 @@ static void tables(void **unused) {
     assert_null(made);
 }
 
-int main(void) {
+UNIT_TESTS(null) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
         cmocka_unit_test(contexts),
@@ -790,5 +791,5 @@ int main(void) {
         cmocka_unit_test(many_results),
         cmocka_unit_test(many_states),
     };
-    return cmocka_run_group_tests(tests, make, destroy_world);
+    return RUN_TESTS(tests, make, destroy_world);
 }

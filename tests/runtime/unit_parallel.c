@@ -1,9 +1,9 @@
 /* The parallel loop: every piece is done once and handed out in order, a failure stops it, and each
  * worker is one thread at a time, and a watch is told and asked; and the memory that workers have.
- */
-#include "tests/support/leave_out.h"
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
+#include "tests/support/unit.h"
 #include "tests/support/witness.h"
 
 #include "cpu/runtime/context.h"
@@ -362,7 +362,7 @@ static void a_cancel_counts_before_any_failure(void **unused) {
     bf_context_destroy(c);
 }
 
-int main(void) {
+UNIT_TESTS(parallel) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_is_done_once_and_pieces_come_in_order),
         cmocka_unit_test(more_workers_than_threads_or_pieces_are_fine),

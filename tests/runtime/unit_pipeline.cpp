@@ -1,6 +1,7 @@
 /* The pipeline on a fake GPU: in whatever order the GPU works and the host's threads copy, results
  * are right; the host waits for no more than it must; and after a failure of any call, or when the
- * watch has cancelled it, nothing is under way. */
+ * watch has cancelled it, nothing is under way.
+ * Builds: release, asan (full), tsan (full). */
 #include "cuda/runtime/pipeline.cu"
 
 extern "C" {

@@ -4,6 +4,7 @@
 #include "api/reduce/reduce.h"
 #include "api/runtime/place.h"
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };
 
@@ -227,7 +228,7 @@ static void a_call_on_a_small_array_opens_no_gpu(void **unused) {
     bf_context_destroy(c);
 }
 
-int main(void) {
+UNIT_TESTS(placement) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_on_a_gpu_leave_no_choice),
         cmocka_unit_test(managed_memory_goes_where_a_gpu_is_in_use),
@@ -243,5 +244,5 @@ int main(void) {
         cmocka_unit_test(the_host_s_memory_is_known_as_such),
         cmocka_unit_test(a_call_on_a_small_array_opens_no_gpu),
     };
-    return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

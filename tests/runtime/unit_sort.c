@@ -1,9 +1,9 @@
 /* Sorting ranks with their values: the order of qsort, and of equal ranks the order in which they
  * came, whatever the width, the threads and the instruction set. And estimates of different keys.
- */
-#include "tests/support/leave_out.h"
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
+#include "tests/support/unit.h"
 
 #include "cpu/runtime/estimate.h"
 #include "cpu/runtime/sort.h"
@@ -155,12 +155,12 @@ static void many_keys_are_counted_to_a_tenth(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(sort) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_every_width_are_sorted_and_equal_ones_keep_their_order),
         cmocka_unit_test(nothing_depends_on_the_threads),
         cmocka_unit_test(few_keys_are_counted_exactly),
         cmocka_unit_test(many_keys_are_counted_to_a_tenth),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

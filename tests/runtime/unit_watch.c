@@ -1,7 +1,7 @@
 /* Watches: a call tells how far it is, and one that is cancelled leaves its objects as they were.
- */
-#include "tests/support/leave_out.h"
+ * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
+#include "tests/support/unit.h"
 #include "tests/support/witness.h"
 
 #include <sys/mman.h>
@@ -218,7 +218,7 @@ static void a_picture_is_cancelled(void **unused) {
     context = two;
 }
 
-int main(void) {
+UNIT_TESTS(watch) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_added_up_from_call_to_call),
         cmocka_unit_test(ticks_keep_their_distance),

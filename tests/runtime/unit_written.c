@@ -1,8 +1,10 @@
 /* What a call was to write, it writes on success only: whatever the data or a lack of memory make
- * it fail. */
+ * it fail.
+ * Builds: release, asan, tsan. */
 #include "tests/support/world.h"
 
 #include "tests/support/failing_malloc.h"
+#include "tests/support/unit.h"
 
 /* ---- the data -------------------------------------------------------------------------------- */
 
@@ -134,7 +136,7 @@ static void without_memory_nothing_is_written(void **unused) {
     free(before);
 }
 
-int main(void) {
+UNIT_TESTS(written) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions),
         cmocka_unit_test(results_of_groups),

@@ -1,5 +1,5 @@
-/* For the tests in C: cases that cannot be tried here. A program that leaves out all of its cases
- * ends as skipped. */
+/* For the tests in C: cases that cannot be tried here, and what a case that failed was trying. A
+ * program that leaves out all of its cases ends as skipped. */
 #ifndef BITFOLD_TESTS_SUPPORT_LEAVE_OUT_H
 #define BITFOLD_TESTS_SUPPORT_LEAVE_OUT_H
 
@@ -17,10 +17,26 @@ enum { EXIT_SKIPPED = 77 }; /* as ctest and scripts/test-gpu know it */
 
 static size_t cases_left_out;
 static char why_left_out[200];
+static char tried_context[64], tried_data[128]; /* empty: none is named */
+
+static inline void try_context(const char *isa, int threads) {
+    snprintf(tried_context, sizeof tried_context, "isa %s, threads %d", isa ? isa : "auto",
+             threads);
+}
+
+__attribute__((format(printf, 1, 2))) static inline void try_data(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(tried_data, sizeof tried_data, format, values);
+    va_end(values);
+}
+
+static inline void forget_what_is_tried(void) { tried_context[0] = tried_data[0] = '\0'; }
 
 /* Ends the case that calls it. */
 static inline void leave_out(const char *why) {
     cases_left_out++;
+    forget_what_is_tried();
     snprintf(why_left_out, sizeof why_left_out, "%s", why);
     print_message("left out: %s\n", why);
     skip();
@@ -34,6 +50,29 @@ static inline void needs_no_threads(void) {
 #endif
 }
 
+/* A case, and what follows it: one that ended has forgotten what it tried. */
+static inline void run_case(void **state) {
+    const struct CMUnitTest *test = (const struct CMUnitTest *)*state;
+    test->test_func(state);
+    forget_what_is_tried();
+}
+
+static inline int name_what_is_tried(void **unused) {
+    (void)unused;
+    if (tried_context[0]) print_error("tried with %s\n", tried_context);
+    if (tried_data[0]) print_error("tried on %s\n", tried_data);
+    forget_what_is_tried();
+    return 0;
+}
+
+static inline struct CMUnitTest watched_case(const struct CMUnitTest *test) {
+    struct CMUnitTest watched = *test;
+    watched.test_func = run_case;
+    watched.initial_state = (void *)(uintptr_t)test;
+    if (!test->teardown_func) watched.teardown_func = name_what_is_tried;
+    return watched;
+}
+
 static inline int exit_code(int failed, size_t cases) {
     if (failed > 0 || cases_left_out < cases) return failed;
     printf("skipped: %s\n", why_left_out);
@@ -42,6 +81,14 @@ static inline int exit_code(int failed, size_t cases) {
 
 /* The exit code of a program that is these tests. */
 #define RUN_TESTS(tests, set_up, tear_down)                                                        \
-    exit_code(cmocka_run_group_tests(tests, set_up, tear_down), sizeof(tests) / sizeof *(tests))
+    run_cases(tests, sizeof(tests) / sizeof *(tests), set_up, tear_down)
+
+static inline int run_cases(const struct CMUnitTest *tests, size_t count, CMFixtureFunction set_up,
+                            CMFixtureFunction tear_down) {
+    struct CMUnitTest watched[64];
+    assert_true(count <= sizeof watched / sizeof *watched);
+    for (size_t i = 0; i < count; i++) watched[i] = watched_case(&tests[i]);
+    return exit_code(_cmocka_run_group_tests("tests", watched, count, set_up, tear_down), count);
+}
 
 #endif

@@ -5,6 +5,7 @@
 #include "tests/support/oracle.h"
 
 #include "tests/support/calls.h"
+#include "tests/support/unit.h"
 
 static world *w; /* of two threads */
 
@@ -20,6 +21,6 @@ static inline int destroy_world(void **unused) {
     return 0;
 }
 
-#define RUN_IN_WORLD(tests) cmocka_run_group_tests(tests, make_world, destroy_world)
+#define RUN_IN_WORLD(tests) RUN_TESTS(tests, make_world, destroy_world)
 
 #endif

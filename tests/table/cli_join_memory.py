@@ -1,4 +1,5 @@
-"""join --on of more than --memory holds, against loops over the rows in Python."""
+"""join --on of more than --memory holds, against loops over the rows in Python.
+Builds: release (full), asan (full), tsan (full)."""
 import collections
 import os
 import random

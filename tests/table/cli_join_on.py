@@ -1,4 +1,5 @@
-"""join --on: against loops over the rows in Python; messy tables, every --how, files and pipes."""
+"""join --on: against loops over the rows in Python; messy tables, every --how, files and pipes.
+Builds: release, asan, tsan (full)."""
 import decimal
 import json
 import os

@@ -3,6 +3,7 @@
 #include "tests/table/tables.h"
 
 #include "rules/key/hash.h"
+#include "tests/support/unit.h"
 
 /* ---- tables and what they should hold -------------------------------------------------------- */
 
@@ -267,12 +268,12 @@ static void what_is_refused(void **unused) {
     bf_context_destroy(c);
 }
 
-int main(void) {
+UNIT_TESTS(table) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_width_and_policy_agrees_with_a_list),
         cmocka_unit_test(no_key_is_reserved),
         cmocka_unit_test(regular_keys_spread),
         cmocka_unit_test(what_is_refused),
     };
-    return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

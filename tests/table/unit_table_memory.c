@@ -1,6 +1,7 @@
-/* An allocation may fail at any point of an insertion: the table then is as it was. */
+/* An allocation may fail at any point of an insertion: the table then is as it was.
+ * Builds: release, asan, tsan. */
 #include "tests/support/failing_malloc.h"
-#include "tests/support/leave_out.h"
+#include "tests/support/unit.h"
 #include "tests/table/tables.h"
 
 /* Half of the words come twice. */
@@ -64,7 +65,7 @@ static void without_memory_the_table_stays(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(table_memory) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_memory_the_table_stays),
     };

@@ -1,6 +1,8 @@
 /* Threads do not show: tables of many entries, which several threads fill, ask and empty, are as
- * one thread alone leaves them. */
+ * one thread alone leaves them.
+ * Builds: release, asan, tsan. */
 #include "tests/support/sanitizer.h"
+#include "tests/support/unit.h"
 #include "tests/table/tables.h"
 
 #include "rules/key/hash.h"
@@ -194,11 +196,11 @@ static void answers_do_not_depend_on_threads(void **unused) {
     }
 }
 
-int main(void) {
+UNIT_TESTS(table_threads) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_growth_do_not_show),
         cmocka_unit_test(a_table_built_at_once_is_as_one_built_step_by_step),
         cmocka_unit_test(answers_do_not_depend_on_threads),
     };
-    return cmocka_run_group_tests_name("table_threads", tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* A watch cancels calls on tables, and joins: the table is as it was, and the call works when it is
- * made again. */
-#include "tests/support/leave_out.h"
+ * made again.
+ * Builds: release, asan (full), tsan (full). */
+#include "tests/support/unit.h"
 #include "tests/support/witness.h"
 #include "tests/table/tables.h"
 
@@ -338,7 +339,7 @@ static void many_rows_stay_in_order(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(table_watch) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(insertions_into_empty_tables),
         cmocka_unit_test(insertions_of_few_keys),

@@ -1,4 +1,5 @@
-"""bitfold-view: a window on a virtual screen, driven by its keys and the mouse as a user would."""
+"""bitfold-view: a window on a virtual screen, driven by its keys and the mouse as a user would.
+Builds: release, asan (full), tsan."""
 import os
 import re
 import shutil

@@ -5,13 +5,12 @@
 #include "view/schedule.h"
 #include "view/words.h"
 
+#include "tests/support/unit.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -390,7 +389,7 @@ static void letters_differ(void **unused) {
     assert_true(font_dot('\xe4', 2, 0) == font_dot('?', 2, 0));
 }
 
-int main(void) {
+UNIT_TESTS(view) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_point_is_where_the_library_says),
         cmocka_unit_test(zoom_keeps_the_point_under_the_pointer),
@@ -410,5 +409,5 @@ int main(void) {
         cmocka_unit_test(long_lines_go_on_in_the_next),
         cmocka_unit_test(letters_differ),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_TESTS(tests, NULL, NULL);
 }

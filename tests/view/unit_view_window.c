@@ -1,7 +1,8 @@
 /* The window's thread computes and saves what was asked for; and the window itself, without a
- * screen, driven by events. */
+ * screen, driven by events.
+ * Builds: release, asan, tsan. */
 #include "cli/julia/file.h"
-#include "tests/support/leave_out.h"
+#include "tests/support/unit.h"
 #include "view/control.h"
 #include "view/renderer.h"
 #include "view/words.h"
@@ -243,7 +244,7 @@ static void a_window_is_driven_by_events(void **unused) {
 }
 #endif
 
-int main(void) {
+UNIT_TESTS(view_window) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_picture_is_computed),
         cmocka_unit_test(a_slow_picture_is_left_off),

@@ -1,0 +1,180 @@
+"""The man pages and the help: complete, well formed, and with examples that work.
+Builds: release."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import numpy as np
+
+from command import BITFOLD, CommandTest, run
+from documents import ROOT, compile_program, session, shell
+
+PAGES = [os.path.join(ROOT, "docs/man", name)
+         for name in ["bitfold.1", "libbitfold.3", "bitfold-view.1", "bitfold-mpi.1"]]
+
+
+def page(number):
+    with open(PAGES[number]) as f:
+        return f.read()
+
+
+def commands():
+    """The commands that `bitfold help` lists."""
+    return re.findall(r"^  ([a-z]+) ", run("help").stdout.decode(), re.M)
+
+
+def literals(text):
+    """The literal blocks of a section, as they are shown."""
+    blocks = re.findall(r"^\.Bd -literal\n(.*?)^\.Ed$", text, re.M | re.S)
+    return [b.replace("\\-", "-").replace("\\e", "\\") for b in blocks]
+
+
+class Examples(CommandTest):
+    """Each is run by a shell where the files are that the man page speaks of."""
+
+    def setUp(self):
+        super().setUp()
+        self.save("x.npy", np.array([1e20, 1, -1e20]))
+        self.save("y.npy", np.array([1.0, 2, 3]))
+        with open(self.path("table.csv"), "w") as f:
+            f.write("name,height,weight\na,1.5,60\nb,1.75,72\n")
+        os.symlink(os.path.abspath(shutil.which(BITFOLD)), self.path("bitfold"))
+
+    def shell(self, line):
+        done = shell(line, self.dir, stderr=subprocess.PIPE)
+        if "--fail-above" not in line: # a machine that is busy with other tests fails this one
+            self.assertEqual((done.returncode, done.stderr), (0, ""), line)
+        self.assertIn(done.returncode, [0, 5], line)
+        return done.stdout
+
+    def test_every_help_ends_with_an_example_that_works(self):
+        for command in commands():
+            text = self.result("help", command)
+            self.assertIn("\n\nexample\n", text, command)
+            lines = text.split("\n\nexample\n")[1].splitlines()
+            self.assertTrue(any("bitfold " + command in line for line in lines), command)
+            for line in lines:
+                self.assertEqual(line[:2], "  ")
+                self.shell(line)
+
+    def test_the_man_pages_examples_give_what_they_show(self):
+        seen = set()
+        for block in literals(page(0).split(".Sh EXAMPLES")[1]):
+            for line, shown in session(block):
+                found = self.shell(line)
+                seen.update(re.findall(r"bitfold ([a-z]+)", line))
+                if shown:
+                    rows = r"PASS: \d+ rows" # as many as this machine has ways to compute
+                    self.assertEqual(re.sub(rows, "PASS", found), re.sub(rows, "PASS", shown), line)
+        self.assertEqual(set(commands()) - seen, set())
+
+    def test_the_library_pages_program_works(self):
+        program, = [b for b in literals(page(1)) if "int main" in b]
+        compile_program(self, program, "sum")
+        self.assertEqual(self.shell("./sum"), "1\n")
+
+
+def documents():
+    """The documents of the tree, and their text without examples. `build` may hold those of others."""
+    for name in sorted(found for pattern in ["*.md", "bench/*.md", "[!b]*/**/*.md"]
+                       for found in glob.glob(os.path.join(ROOT, pattern), recursive=True)):
+        with open(name) as f:
+            yield name, re.sub(r"^```.*?^```|`[^`\n]*`", "", f.read(), flags=re.M | re.S)
+
+
+def sources():
+    """The paths of all files of the tree."""
+    for folder, below, names in os.walk(ROOT):
+        below[:] = [name for name in below if name[0] != "." and (folder, name) != (ROOT, "build")]
+        yield from (os.path.join(folder, name) for name in names)
+
+
+class Links(unittest.TestCase):
+    def test_every_source_that_is_named_is_there(self):
+        """By as much of its path as tells it. Capitals stand for what varies, as in `unit_X.c`."""
+        known, gone = list(sources()), []
+        for name in [ROOT + "/CONTRIBUTING.md", *glob.glob(ROOT + "/docs/**/*.md", recursive=True)]:
+            with open(name) as f:
+                for path in re.findall(r"`([a-z][\w./-]*\.(?:c|h|cu|cuh|cu\.in|py|cmake))`", f.read()):
+                    if not re.search("[A-Z]", path) and not any(k.endswith("/" + path) for k in known):
+                        gone.append("%s: %s" % (os.path.relpath(name, ROOT), path))
+        self.assertEqual(gone, [])
+
+    def test_every_link_leads_to_a_file_and_a_heading(self):
+        """As the documents lie in the tree; scripts/docs puts them elsewhere, and their links with them."""
+        texts = dict(documents())
+        self.assertGreater(len(texts), 20)
+        dead = []
+        for name, text in texts.items():
+            for link in re.findall(r"\]\(([^)\s]+)\)", text):
+                to, _, part = link.partition("#")
+                to = os.path.normpath(os.path.join(os.path.dirname(name), to)) if to else name
+                headings = re.findall(r"^#+ (.*)$", texts.get(to, ""), re.M)
+                parts = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
+                if ":" not in link and not (os.path.exists(to) and (not part or part in parts)):
+                    dead.append("%s: %s" % (os.path.relpath(name, ROOT), link))
+        self.assertEqual(dead, [])
+
+
+class Pages(CommandTest):
+    def test_every_command_has_a_section_and_no_other(self):
+        text = page(0).split(".Sh COMMANDS")[1].split(".Sh OPTIONS")[0]
+        self.assertEqual(sorted(re.findall(r"^\.Ss (.*)$", text, re.M)), sorted(commands()))
+
+    def test_every_option_is_there(self):
+        documented = set()
+        for line in re.findall(r"^\.It Fl (.*)$", page(0), re.M):
+            documented.update("-" + word for word in re.findall(r"-[a-z-]+", line))
+        options = set()
+        for command in commands():
+            options.update(re.findall(r"^  .{3} (--[a-z0-9-]+)", self.result("help", command), re.M))
+        self.assertGreater(len(options), 10)
+        self.assertEqual(options - documented, set())
+        self.assertEqual(documented - options, set())
+
+    def test_every_function_is_there(self):
+        names = set()
+        for header in os.listdir(os.path.join(ROOT, "include/bitfold")):
+            with open(os.path.join(ROOT, "include/bitfold", header)) as f:
+                for declaration in re.findall(r"^(?:BF_API|static inline)[^;{]*", f.read(), re.M):
+                    names.update(re.findall(r"\b(bf_\w+)\(", declaration))
+        documented = set(re.findall(r"\.Fn (bf_\w+)", page(1)))
+        self.assertGreater(len(names), 30)
+        self.assertEqual(names - documented, set())
+        simple = {name for name in documented - names if re.search(r"_(f|i)\d+$", name)}
+        self.assertEqual(documented - names, simple)
+
+    def test_every_status_is_there(self):
+        with open(os.path.join(ROOT, "include/bitfold/types.h")) as f:
+            found = re.search(r"define BF_STATUS_LIST\(X\)(.*?)\n\n", f.read(), re.S).group(1)
+        statuses = {"BF_" + name for name in re.findall(r"X\((\w+), \d", found)}
+        self.assertEqual(set(re.findall(r"\.It Dv (BF_\w+)", page(1))), statuses)
+
+    def test_pages_are_well_formed(self):
+        if shutil.which("mandoc"):
+            check = ["mandoc", "-Tlint", "-Wstyle"]
+        elif shutil.which("groff"):
+            check = ["groff", "-mdoc", "-ww", "-z"]
+        else:
+            self.skipTest("needs mandoc or groff")
+        done = subprocess.run([*check, *PAGES], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        elsewhere = re.compile("mandoc\\.db|referenced manual not found")
+        ours = [line for line in done.stdout.decode().splitlines() if not elsewhere.search(line)]
+        self.assertEqual(ours, [])
+
+    def test_no_macro_is_shown_as_text(self):
+        if not shutil.which("mandoc") and not shutil.which("groff"):
+            self.skipTest("needs mandoc or groff")
+        show = ["mandoc"] if shutil.which("mandoc") else ["groff", "-mdoc"]
+        for name in PAGES:
+            done = subprocess.run([*show, "-Tascii", name], stdout=subprocess.PIPE)
+            text = re.sub(".\b", "", done.stdout.decode())
+            self.assertIn("bitfold", text)
+            self.assertEqual(re.findall(r"(?<![\w\"'*?/])\.[A-Z][a-z]\b.*", text), [], name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,25 @@
+/* For the unit tests: those of a folder are one program, in which each file has a name. */
+#ifndef BITFOLD_TESTS_SUPPORT_UNIT_H
+#define BITFOLD_TESTS_SUPPORT_UNIT_H
+
+#include "tests/support/leave_out.h"
+
+typedef struct unit_file {
+    const char *name;
+    int (*run)(void); /* returns the exit code of the program */
+    struct unit_file *next;
+} unit_file;
+
+void unit_add(unit_file *one);
+
+/* Begins the function that runs the tests of unit_NAME.c: those of tests/reduce/unit_dot.c are
+ * `unit_reduce dot`. */
+#define UNIT_TESTS(name)                                                                           \
+    static int run_##name(void);                                                                   \
+    __attribute__((constructor)) static void add_##name(void) {                                    \
+        static unit_file file = {#name, run_##name, NULL};                                         \
+        unit_add(&file);                                                                           \
+    }                                                                                              \
+    static int run_##name(void)
+
+#endif
