@@ -4,7 +4,7 @@
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 
 enum { MOST = 1 << 20, RESULTS = 30, BITS = 4400 /* hold any interpolation of two f64 */ };
 enum { THREADS_ALONE = CASE_STEP > 1 };

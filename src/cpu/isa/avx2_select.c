@@ -1,6 +1,6 @@
 /* The loops of selection for AVX2 and BMI2. Integers are compared as signed ones: a key is a place
  * less half of the range. */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "cpu/runtime/vector.h"
 
 #include <immintrin.h>
@@ -57,15 +57,15 @@ INLINE __m256i pack_32(unsigned bits, __m256i v) {
 #define NAME(loop) JOIN(loop, _u32)
 #define DTYPE BF_U32
 #define KEY key_u32
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 #define NAME(loop) JOIN(loop, _i32)
 #define DTYPE BF_I32
 #define KEY key_i32
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 #define NAME(loop) JOIN(loop, _f32)
 #define DTYPE BF_F32
 #define KEY key_f32
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 
 #undef WORD
 #undef LANES
@@ -113,15 +113,15 @@ INLINE __m256i pack_64(unsigned bits, __m256i v) {
 #define NAME(loop) JOIN(loop, _u64)
 #define DTYPE BF_U64
 #define KEY key_u64
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 #define NAME(loop) JOIN(loop, _i64)
 #define DTYPE BF_I64
 #define KEY key_i64
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 #define NAME(loop) JOIN(loop, _f64)
 #define DTYPE BF_F64
 #define KEY key_f64
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 
 #define SELECT_LOOPS bf_select_loops_avx2
-#include "cpu/order/select_table.h"
+#include "cpu/order/select/table.h"

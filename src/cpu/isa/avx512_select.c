@@ -1,5 +1,5 @@
 /* The loops of selection for AVX-512. */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "cpu/runtime/vector.h"
 
 #include <immintrin.h>
@@ -47,15 +47,15 @@ INLINE __m512i place_f32(__m512i x, marks *nan) {
 #define NAME(loop) JOIN(loop, _u32)
 #define DTYPE BF_U32
 #define KEY place_u32
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 #define NAME(loop) JOIN(loop, _i32)
 #define DTYPE BF_I32
 #define KEY place_i32
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 #define NAME(loop) JOIN(loop, _f32)
 #define DTYPE BF_F32
 #define KEY place_f32
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 
 #undef WORD
 #undef LANES
@@ -95,15 +95,15 @@ INLINE __m512i place_f64(__m512i x, marks *nan) {
 #define NAME(loop) JOIN(loop, _u64)
 #define DTYPE BF_U64
 #define KEY place_u64
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 #define NAME(loop) JOIN(loop, _i64)
 #define DTYPE BF_I64
 #define KEY place_i64
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 #define NAME(loop) JOIN(loop, _f64)
 #define DTYPE BF_F64
 #define KEY place_f64
-#include "cpu/order/select_vectors.h"
+#include "cpu/order/select/vectors.h"
 
 #define SELECT_LOOPS bf_select_loops_avx512
-#include "cpu/order/select_table.h"
+#include "cpu/order/select/table.h"

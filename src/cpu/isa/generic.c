@@ -2,7 +2,7 @@
 #include "cpu/histogram/histogram.h"
 #include "cpu/julia/julia.h"
 #include "cpu/map/map.h"
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "cpu/reduce/reduce.h"
 #include "cpu/runtime/cast.h"
 

@@ -1,5 +1,5 @@
 /* Lines shared out among threads. */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 
 enum {
     LONG = 1 << 18, /* elements from which on all threads may share a line */

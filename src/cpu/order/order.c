@@ -1,7 +1,7 @@
 /* The CPU backend's table of what depends on order. */
 #include "cpu/order/order.h"
 
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "cpu/order/sorting.h"
 
 const bf_order_backend bf_cpu_order_backend = {

@@ -1,6 +1,6 @@
 /* Pairs: their different ones, the first of a line, and order statistics of the BF_I128 that they
  * stand for. All are sorted. */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "cpu/order/sorting.h"
 #include "rules/key/rank.h"
 

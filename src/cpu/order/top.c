@@ -1,7 +1,7 @@
 /* The first elements of a line: one pass, in which those that may be among them become candidates;
  * a threshold, from a sample and then from the candidates, holds off the others. Of many, the last
  * one's place is found first. */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "cpu/order/sorting.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* Ranks by counting. */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 
 enum {
     DIGIT_BITS = 11,

@@ -1,6 +1,6 @@
 /* Order statistics of lines: which elements the results of a line need (its plan), and what is
  * made of them. */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "cpu/order/sorting.h"
 
 #include <stdatomic.h>

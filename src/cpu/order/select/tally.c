@@ -1,5 +1,5 @@
 /* A pass of order statistics over elements (rules/order/ranges.h). */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "rules/order/ranges.h"
 
 enum {

@@ -2,8 +2,8 @@
  *
  * Elements are compared by their places (rules/key/order.h), ascending: numbers of 4 bytes, of
  * dtypes of 8 bytes of 8. A NaN has the last one. */
-#ifndef BF_CPU_ORDER_SELECT_H
-#define BF_CPU_ORDER_SELECT_H
+#ifndef BF_CPU_ORDER_SELECT_SELECT_H
+#define BF_CPU_ORDER_SELECT_SELECT_H
 
 #include "cpu/order/order.h"
 #include "cpu/runtime/sort.h"

@@ -4,7 +4,7 @@
  * second try with another sample; then the ranks are found by counts of digits.
  *
  * A value that a sample holds often is counted instead of kept, so equal elements cost nothing. */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,15 +1,15 @@
 /* The loops of selection for any machine. */
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "cpu/runtime/vector.h"
 
 enum { BLOCK = 512 }; /* elements: their places stay in the L1 cache */
 
 #define WORD uint32_t
 #define NAME(loop) JOIN(loop, _4)
-#include "cpu/order/select_plain.h"
+#include "cpu/order/select/plain.h"
 #define WORD uint64_t
 #define NAME(loop) JOIN(loop, _8)
-#include "cpu/order/select_plain.h"
+#include "cpu/order/select/plain.h"
 
 #define WIDE_LOOPS(dtype, id, bytes)                                                               \
     static void places_##dtype(const char *x, size_t n, char *to) {                                \
@@ -34,4 +34,4 @@ WIDE_LOOPS(u64, BF_U64, 8)
 WIDE_LOOPS(f64, BF_F64, 8)
 
 #define SELECT_LOOPS bf_select_loops_generic
-#include "cpu/order/select_table.h"
+#include "cpu/order/select/table.h"
