@@ -6,6 +6,7 @@
 #define BITFOLD_CLI_COMMAND_H
 
 struct saved_showing; /* work/statefile.h */
+struct option_table;  /* runtime/options.h */
 
 /* Which of several ranks run a command: the first alone, all, or none: it is refused. */
 enum command_ranks { BY_FIRST, BY_ALL, BY_NONE };
@@ -35,6 +36,10 @@ int cmd_devices(int argc, char **argv);  /* the processor, memory and GPUs of th
 int cmd_verify(int argc, char **argv);   /* checks that every way to compute gives the same bits */
 int cmd_bench(int argc, char **argv);    /* measures the speed of this machine */
 int cmd_ladder(int argc, char **argv);   /* measures teaching kernels beside the library */
+
+/* The options that each has beside the shared ones. */
+extern const struct option_table describe_options, group_options, hist_options, join_options,
+    map_options, merge_options, order_options, verify_options;
 
 /* For merge: show a saved histogram as hist does, and saved groups as count or group does. Return
  * exit codes, having reported the failure. */

@@ -3,6 +3,7 @@
 #include "help/completion.h"
 #include "input/guess.h"
 #include "input/source.h"
+#include "julia/options.h"
 #include "runtime/options.h"
 #include "runtime/output.h"
 #include "work/ranks.h"
@@ -13,46 +14,53 @@ static int cmd_help(int argc, char **argv);
 static int cmd_completion(int argc, char **argv);
 
 static const command commands[] = {
-    {"sum", "values", "the exact sum", cmd_value, BY_ALL},
-    {"prod", "values", "the product", cmd_value, BY_ALL},
-    {"mean", "values", "the arithmetic mean", cmd_value, BY_ALL},
-    {"var", "values", "the variance", cmd_value, BY_ALL},
-    {"std", "values", "the standard deviation", cmd_value, BY_ALL},
-    {"sumsq", "values", "the sum of squares", cmd_value, BY_ALL},
-    {"norm", "values", "the 2-norm", cmd_value, BY_ALL},
-    {"dot", "values", "the dot product of two files", cmd_dot, BY_ALL},
-    {"min", "values", "the minimum", cmd_value, BY_ALL},
-    {"max", "values", "the maximum", cmd_value, BY_ALL},
-    {"argmin", "values", "the first index of the minimum", cmd_value, BY_ALL},
-    {"argmax", "values", "the first index of the maximum", cmd_value, BY_ALL},
-    {"describe", "values", "counts, extremes, sum, mean and deviation in one pass", cmd_describe,
+    {"sum", "reduce", "the exact sum", cmd_value, BY_ALL},
+    {"prod", "reduce", "the product", cmd_value, BY_ALL},
+    {"mean", "reduce", "the arithmetic mean", cmd_value, BY_ALL},
+    {"var", "reduce", "the variance", cmd_value, BY_ALL},
+    {"std", "reduce", "the standard deviation", cmd_value, BY_ALL},
+    {"sumsq", "reduce", "the sum of squares", cmd_value, BY_ALL},
+    {"norm", "reduce", "the 2-norm", cmd_value, BY_ALL},
+    {"dot", "reduce", "the dot product of two files", cmd_dot, BY_ALL},
+    {"min", "reduce", "the minimum", cmd_value, BY_ALL},
+    {"max", "reduce", "the maximum", cmd_value, BY_ALL},
+    {"argmin", "reduce", "the first index of the minimum", cmd_value, BY_ALL},
+    {"argmax", "reduce", "the first index of the maximum", cmd_value, BY_ALL},
+    {"describe", "reduce", "counts, extremes, sum, mean and deviation in one pass", cmd_describe,
      BY_ALL},
-    {"median", "values", "the median", cmd_order, BY_ALL},
-    {"quantile", "values", "quantiles, by any of NumPy's methods", cmd_order, BY_ALL},
-    {"top", "values", "the greatest or the least numbers, and their indices", cmd_order, BY_ALL},
-    {"sort", "arrays", "the numbers in order", cmd_order, BY_NONE},
-    {"argsort", "arrays", "the indices that put the numbers in order", cmd_order, BY_NONE},
-    {"unique", "arrays", "the different numbers, in order", cmd_order, BY_NONE},
+    {"median", "order", "the median", cmd_order, BY_ALL},
+    {"quantile", "order", "quantiles, by any of NumPy's methods", cmd_order, BY_ALL},
+    {"top", "order", "the greatest or the least numbers, and their indices", cmd_order, BY_ALL},
+    {"sort", "order", "the numbers in order", cmd_order, BY_NONE},
+    {"argsort", "order", "the indices that put the numbers in order", cmd_order, BY_NONE},
+    {"unique", "order", "the different numbers or keys, in order", cmd_order, BY_NONE},
+    {"count", "groups and tables", "how often each number or key occurs", cmd_count, BY_ALL},
+    {"group", "groups and tables", "sums, means, extremes and counts for each key", cmd_group,
+     BY_ALL},
+    {"join", "groups and tables", "the rows of two files that have the same number or key",
+     cmd_join, BY_ALL},
+    {"hist", "groups and tables", "the number of elements in each bin, as a plot or a table",
+     cmd_hist, BY_ALL},
     {"map", "arrays", "element-wise operations", cmd_map, BY_NONE},
-    {"hist", "tables", "the number of elements in each bin, as a plot or a table", cmd_hist,
-     BY_ALL},
-    {"count", "tables", "the different numbers, and how often each occurs", cmd_count, BY_ALL},
-    {"group", "tables", "sums, means, extremes and counts for each key", cmd_group, BY_ALL},
-    {"join", "tables", "the pairs of rows of two files that have the same number", cmd_join,
-     BY_ALL},
-    {"merge", "parts", "combine saved states, or take one out of others", cmd_merge, BY_FIRST},
     {"julia", "pictures", "Julia sets and the Mandelbrot set", cmd_julia, BY_NONE},
-    {"devices", "machine", "the processor, memory and GPUs of this machine", cmd_devices, BY_FIRST},
-    {"verify", "machine", "check that every way to compute gives the same bits", cmd_verify,
+    {"merge", "saved states", "combine saved states, or take one out of others", cmd_merge,
+     BY_FIRST},
+    {"devices", "this machine", "the processor, memory and GPUs of this machine", cmd_devices,
+     BY_FIRST},
+    {"verify", "this machine", "check that every way to compute gives the same bits", cmd_verify,
      BY_NONE},
-    {"bench", "machine", "measure the speed of this machine", cmd_bench, BY_NONE},
-    {"ladder", "machine", "measure teaching kernels, step by step, beside bitfold's own",
+    {"bench", "this machine", "measure the speed of this machine", cmd_bench, BY_NONE},
+    {"ladder", "this machine", "measure teaching kernels, step by step, beside bitfold's own",
      cmd_ladder, BY_NONE},
     {"help", "help", "this list, or the help of a command", cmd_help, BY_FIRST},
     {"completion", "help", "a script that completes commands in bash, zsh or fish", cmd_completion,
      BY_FIRST},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const option_table *const tables[] = {&describe_options, &order_options, &map_options,
+                                             &hist_options,     &group_options, &join_options,
+                                             &merge_options,    &julia_options, &verify_options};
 
 static const command *find_command(const char *name) {
     for (int i = 0; i < COMMANDS; i++)
@@ -70,7 +78,8 @@ static void show_commands(FILE *f) {
         family = commands[i].family;
         fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
     }
-    fputs("\n'bitfold help COMMAND' shows a command's options, 'bitfold --version' the version.\n"
+    fputs("\n'bitfold help COMMAND' shows the usual options of a command, 'bitfold COMMAND\n"
+          "--help=all' all of them, and 'bitfold --version' the version.\n\n"
           "Exit codes: 0 done, 1 could not read or write, 2 bad usage, 3 data refused,\n"
           "4 device not usable, 5 a check failed.\n",
           f);
@@ -97,11 +106,15 @@ static int run_command(const command *c, int argc, char **argv) {
     return c->run(argc, argv);
 }
 
-static const usage help_usage = {
-    "[COMMAND]", "Lists the commands, or describes one and its options.", 0, "bitfold help sum"};
+static const usage help_usage = {"[COMMAND]",
+                                 "Lists the commands, or describes one and its usual options.",
+                                 TAKES_HELP,
+                                 "help",
+                                 "bitfold help\nbitfold help sum",
+                                 NULL};
 
 static int cmd_help(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+    if (argc == 2 && strncmp(argv[1], "--help", 6) == 0) {
         options o;
         int code;
         options_parse(&o, argc, argv, &help_usage, &code);
@@ -120,10 +133,13 @@ static int cmd_help(int argc, char **argv) {
 
 static const usage completion_usage = {
     "bash|zsh|fish",
-    "Prints a script that completes bitfold's commands, options and files in that shell. For one\n"
-    "session, run 'source <(bitfold completion bash)'. For all sessions, save the script in the\n"
+    "Prints a script that completes bitfold's commands, options and files in that shell. For one "
+    "session, run 'source <(bitfold completion bash)'. For all sessions, save the script in the "
     "folder where the shell looks for completions.",
-    0, "bitfold completion bash >bitfold.bash"};
+    0,
+    "help",
+    "bitfold completion bash >bitfold.bash",
+    NULL};
 
 static int cmd_completion(int argc, char **argv) {
     options o;
@@ -149,6 +165,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int run_bitfold(int argc, char **argv) {
+    options_know(tables, sizeof tables / sizeof *tables);
     const int code = dispatch(argc, argv);
     if (code == EXIT_DONE && source_found_nothing()) inform("standard input", "empty input");
     return ranks_end(code == EXIT_DONE ? output_flush(stdout, "standard output") : code);

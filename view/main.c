@@ -5,14 +5,17 @@
 
 #include <signal.h>
 
-static const usage view_usage = {"[OPTIONS]",
-                                 "Shows the Julia set of a point c, or the Mandelbrot set, in a "
-                                 "window: the wheel zooms, dragging\n"
-                                 "and the arrow keys move, h tells the other keys. Saved pictures "
-                                 "are called by the options that\n"
-                                 "make the same file with 'bitfold julia'.",
-                                 TAKES_JULIA | TAKES_RUNNING,
-                                 "bitfold-view --mandelbrot --palette ocean"};
+static const usage view_usage = {
+    "[OPTIONS]",
+    "Shows the Julia set of a point c, or the Mandelbrot set, in a window: the wheel zooms, "
+    "dragging "
+    "and the arrow keys move, h tells the other keys. Saved pictures are called by the options "
+    "that "
+    "make the same file with 'bitfold julia'.",
+    TAKES_RUNNING,
+    "c mandelbrot size iter center scale dtype palette threads device help",
+    "bitfold-view --mandelbrot --palette ocean",
+    &julia_options};
 
 static int make_context(const options *o, bf_context **context) {
     const bf_options wanted = BF_OPTIONS(.device = o->device, .isa = o->isa, .threads = o->threads);

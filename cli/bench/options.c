@@ -84,19 +84,6 @@ static bool parse_threads(bench_options *o, const char *text) {
     return false;
 }
 
-static const usage bench_usage = {
-    "[OPTIONS] [WORK...]",
-    "Measures every operation, or the WORKs named (sum, dot, min, ..., expression, julia, table,\n"
-    "group, axis, order), beside plain loops that add in any order, a mere read of the memory,\n"
-    "and peers. Expressions are summed, or written (c=...), and are also beside dot. Pictures,\n"
-    "tables, groups, axes and order are measured in pixels, keys, rows and elements, beside peers\n"
-    "alone. On a GPU the data are in its memory and calls are enqueued on a stream; peers do the\n"
-    "same. --compare also shows the change since an earlier run, as the change of the ratio to\n"
-    "the memory's speed, which is steadier than GB/s.",
-    0,
-    "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
-    "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum"};
-
 static bool refuse_option(const char *what, const char *value) {
     fail(EXIT_USAGE, NULL, "%s: '%s'", what, value);
     hint("see 'bitfold help bench'");
@@ -149,23 +136,43 @@ static bool read_device(const option_spec *spec, const char *text, void *to) {
 #define AT(member) offsetof(bench_options, member)
 
 static const option_spec specs[] = {
-    {"device", 0, "cpu|cuda|cuda:N", "the device to measure (cpu)", 0, .read = read_device},
-    {"sizes", 0, "LIST", "the bytes to read, as in 64KiB,1GiB (1MiB,1GiB if memory allows)", 0,
-     .read = read_sizes},
-    {"threads", 'j', "LIST", "the thread counts, on the CPU (1 and all)", 0,
+    {"compare", 0, IN_INPUT, "FILE", "show the change since FILE, which --json wrote", 0,
+     .read = read_text, .at = AT(compare), .file = FILE_READ},
+    {"sizes", 0, IN_RUNNING, "LIST",
+     "the bytes to read, as in 64KiB,1GiB (1MiB,1GiB if memory allows)", 0, .read = read_sizes},
+    {"threads", 'j', IN_RUNNING, "LIST", "the thread counts, on the CPU (1 and all)", 0,
      .read = read_thread_list},
-    {"isa", 0, "auto|generic|avx2|avx512|neon", "the CPU's instruction set (auto: the fastest)", 0,
-     .read = read_text, .at = AT(isa)},
-    {"peer", 0, "COMMAND", "a program that does the same work in another way; repeatable", 0,
-     .read = read_peer, .repeats = true},
-    {"quick", 0, NULL, "smaller and fewer samples, for a first impression", 0, .read = read_flag,
-     .at = AT(quick)},
-    {"compare", 0, "FILE", "show the change since FILE, which --json wrote", 0, .read = read_text,
-     .at = AT(compare)},
-    {"fail-above", 0, "PERCENT", "exit with 5 if anything became slower by more", 0,
+    {"device", 0, IN_RUNNING, "cpu|cuda|cuda:N", "the device to measure (cpu)", 0,
+     .read = read_device},
+    {"isa", 0, IN_RUNNING, "auto|generic|avx2|avx512|neon",
+     "the CPU's instruction set (auto: the fastest)", 0, .read = read_text, .at = AT(isa)},
+    {"peer", 0, IN_RUNNING, "COMMAND",
+     "a program that does the same work in another way; repeatable", 0, .read = read_peer,
+     .repeats = true},
+    {"quick", 0, IN_RUNNING, NULL, "smaller and fewer samples, for a first impression", 0,
+     .read = read_flag, .at = AT(quick)},
+    {"fail-above", 0, IN_OUTPUT, "PERCENT", "exit with 5 if anything became slower by more", 0,
      .read = read_percent},
-    {"json", 0, NULL, "show JSON, one object on each line", 0, .read = read_flag, .at = AT(json)},
+    {"json", 0, IN_OUTPUT, NULL, "show JSON, one object on each line", 0, .read = read_flag,
+     .at = AT(json)},
 };
+static const option_table own = OPTION_TABLE(specs);
+
+static const usage bench_usage = {
+    "[OPTIONS] [WORK...]",
+    "Measures every operation, or the WORKs named (sum, dot, min, ..., expression, julia, table, "
+    "group, axis, order), beside plain loops that add in any order, a mere read of the memory, and "
+    "peers. --compare also shows the change since an earlier run, as the change of the ratio to "
+    "the memory's speed, which is steadier than GB/s.\n\n"
+    "Expressions are summed, or written (c=...), and are also beside dot. Pictures, tables, "
+    "groups, "
+    "axes and order are measured in pixels, keys, rows and elements, beside peers alone. On a GPU "
+    "the data are in its memory and calls are enqueued on a stream; peers do the same.",
+    TAKES_HELP,
+    "sizes threads device isa peer quick compare fail-above json help",
+    "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
+    "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum",
+    &own};
 
 static bool take_defaults(bench_options *o) {
     if (o->fail_above >= 0 && !o->compare)
@@ -177,11 +184,10 @@ static bool take_defaults(bench_options *o) {
 }
 
 bool bench_parse(bench_options *o, int argc, char **argv, int *code) {
-    const own_options own = {specs, sizeof specs / sizeof *specs, o};
     options given;
     o->fail_above = -1;
     o->gpu.number = BF_DEVICE_CPU;
-    if (!options_parse_own(&given, &own, argc, argv, &bench_usage, code)) return false;
+    if (!options_parse_into(&given, o, argc, argv, &bench_usage, code)) return false;
     o->works = given.files;
     if (take_defaults(o)) return true;
     *code = EXIT_USAGE;

@@ -11,9 +11,12 @@
 
 static const usage devices_usage = {
     "[OPTIONS]",
-    "Shows the processor, how many threads may be used and why, caches, instruction sets, memory\n"
+    "Shows the processor, how many threads may be used and why, caches, instruction sets, memory "
     "and GPUs. If no GPU can be used, shows why and what would help.",
-    TAKES_JSON, "bitfold devices"};
+    TAKES_JSON,
+    "json help",
+    "bitfold devices\nbitfold devices --json",
+    NULL};
 
 /* ---- instruction sets ------------------------------------------------------------------------ */
 

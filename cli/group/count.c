@@ -16,14 +16,17 @@
 
 static const usage count_usage = {
     "[OPTIONS] [FILE...]",
-    "Counts how often each different number occurs in all files together. Each line is a\n"
-    "number, a tab and its count. The most frequent number comes first; among equally frequent\n"
-    "ones, the least. -0 counts as 0, and all NaNs count as one number, the greatest. '-' or no\n"
-    "FILE is standard input. With --by COLUMN, FILE is a table of text, whose rows are counted by\n"
-    "columns of words or numbers.",
+    "Counts how often each different number occurs in all files together: a line is a number, a "
+    "tab and its count, the most frequent first. With --by COLUMN, FILE is a table of text, whose "
+    "rows are counted by columns of words or numbers. '-' or no FILE is standard input.\n\n"
+    "Among equally frequent numbers the least comes first. -0 counts as 0, and all NaNs count as "
+    "one number, the greatest.",
     TAKES_STDIN | TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET |
         TAKES_SEED | TAKES_BY | TAKES_INFER | TAKES_SAVE | TAKES_WORK,
-    "bitfold count -n 10 x.npy"};
+    "by where sort top column total json csv output save threads memory help",
+    "bitfold count -n 10 x.npy\n"
+    "bitfold count --by name --where 'height > 1.6' --csv table.csv",
+    NULL};
 
 enum { MANY_ROWS = 1 << 24 };
 

@@ -5,6 +5,7 @@
 #include "group/output.h"
 #include "group/rows.h"
 #include "runtime/context.h"
+#include "runtime/operand.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
 #include "work/share.h"
@@ -15,21 +16,47 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define AGGREGATE(op) .read = read_aggregate, .value = op, .repeats = true
+
+static const option_spec specs[] = {
+    {"sum", 0, IN_VALUES, "V", "the exact sum of each key's values", 0, AGGREGATE(BF_SUM)},
+    {"mean", 0, IN_VALUES, "V", "the mean of each key's values", 0, AGGREGATE(BF_MEAN)},
+    {"var", 0, IN_VALUES, "V", "the variance of each key's values", 0, AGGREGATE(BF_VAR)},
+    {"std", 0, IN_VALUES, "V", "the standard deviation of each key's values", 0, AGGREGATE(BF_STD)},
+    {"min", 0, IN_VALUES, "V", "the minimum of each key's values", 0, AGGREGATE(BF_MIN)},
+    {"max", 0, IN_VALUES, "V", "the maximum of each key's values", 0, AGGREGATE(BF_MAX)},
+    {"median", 0, IN_VALUES, "V", "the median of each key's values", 0, .read = read_median,
+     .repeats = true},
+    {"quantile", 0, IN_VALUES, "P:V",
+     "the quantile of each key's values, P in percent, as in 95:x.npy; of several 5,95:x.npy", 0,
+     .read = read_quantile, .repeats = true},
+    {"count", 0, IN_VALUES, NULL, "the number of each key's rows", 0, .read = read_aggregate,
+     .repeats = true},
+};
+const option_table group_options = OPTION_TABLE(specs);
+
 static const usage group_usage = {
     "[OPTIONS] [KEYS]",
-    "Aggregates the rows of each key. Each line is a key and its aggregates in the order in\n"
-    "which they are asked for; the lines are in the order of the keys. V is a file, or a column\n"
-    "of KEYS if that is text; its first value belongs to the first key, and so on. If a file\n"
-    "and a column have the same name, './price' means the file and ':price' the column. Sums\n"
-    "are exact in any order of rows. Medians and quantiles (by NumPy's methods) need all rows in\n"
-    "memory. '-' or no KEYS is standard input.\n"
-    "With --by COLUMN, KEYS is a table of text: its rows are grouped by columns of words or\n"
-    "numbers, and V is a column or an expression.",
+    "Aggregates the rows of each key: a line is a key and its aggregates, in the order in which "
+    "they are asked for. With --by COLUMN, KEYS is a table of text; its rows are grouped by "
+    "columns "
+    "of words or numbers, and V is a column or an expression, as in 'price*count'. '-' or no KEYS "
+    "is standard input.\n\n"
+    "The lines are in the order of the keys. Without --by, V is a file, or a column of KEYS if "
+    "that "
+    "is text; its first value belongs to the first key, and so on. If a file and a column have the "
+    "same name, './price' means the file and ':price' the column. Several V have commas between; "
+    "=NAME behind a V of --by names the result.\n\n"
+    "Sums are exact in any order of rows. Medians and quantiles (by NumPy's methods) need all rows "
+    "in memory.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
-        TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED | TAKES_GROUPS | TAKES_BY |
+        TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED | TAKES_METHOD | TAKES_BY |
         TAKES_INFER | TAKES_SAVE | TAKES_WORK,
+    "by where sum mean min max median count total sort top json csv output memory help",
     "bitfold group x.npy --sum x.npy --count\n"
-    "printf 'city,price\\nLagos,4\\nLagos,6\\n' | bitfold group --by city --sum price --csv"};
+    "bitfold group --by name --mean height,weight --csv table.csv\n"
+    "bitfold group --by name --sum 'weight/height**2=bmi' --sort -bmi table.csv",
+    &group_options};
 
 enum { VALUES_MOST = OPTIONS_AGGREGATES };
 

@@ -14,8 +14,6 @@ static int all_count;
 
 /* ---- what an operand may be ------------------------------------------------------------------ */
 
-static bool is_file(const char *operand) { return strstr(operand, "FILE") != NULL; }
-
 /* Is the word a value that a user types, such as "npy"? "N" is not, nor is "cuda:N", because shells
  * split words at colons. */
 static bool is_literal(const char *word, size_t length) {
@@ -108,7 +106,7 @@ static void bash_command(const char *name, const usage *u, const option_spec *co
     printf("'\n        case $before in\n");
     for (int i = 0; i < n; i++) {
         const option_spec *s = specs[i];
-        if (!s->operand || s->optional || is_file(s->operand)) continue;
+        if (!s->operand || s->optional || s->file) continue;
         printf("        ");
         bash_pattern(s);
         printf(") words='");
@@ -167,12 +165,12 @@ static void zsh_text(const char *text) {
     }
 }
 
-static void zsh_action(const char *operand, bool optional) {
-    printf("%s:operand:", optional ? ":" : "");
-    if (is_file(operand)) printf("_files");
-    if (!has_words(operand)) return;
+static void zsh_action(const option_spec *s) {
+    printf("%s:operand:", s->optional ? ":" : "");
+    if (s->file) printf("_files");
+    if (!has_words(s->operand)) return;
     printf("(");
-    put_words(operand);
+    put_words(s->operand);
     printf(")");
 }
 
@@ -187,7 +185,7 @@ static void zsh_option(const option_spec *s, bool letter) {
         printf("--%s%s[", s->name, s->optional ? "=-" : s->operand ? "=" : "");
     zsh_text(s->help);
     putchar(']');
-    if (s->operand) zsh_action(s->operand, s->optional);
+    if (s->operand) zsh_action(s);
     putchar('\'');
 }
 
@@ -252,8 +250,8 @@ static void fish_option(const char *name, const option_spec *s) {
     fish_condition(name);
     if (s->letter) printf(" -s %c", s->letter);
     printf(" -l %s", s->name);
-    if (s->operand && is_file(s->operand)) printf(" -r -F");
-    if (s->operand && !s->optional && !is_file(s->operand)) printf(" -x");
+    if (s->file) printf(" -r -F");
+    if (s->operand && !s->optional && !s->file) printf(" -x");
     if (s->operand && has_words(s->operand)) {
         printf(" -a '");
         put_words(s->operand);

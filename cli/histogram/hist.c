@@ -4,6 +4,7 @@
 #include "histogram/bins.h"
 #include "histogram/output.h"
 #include "runtime/context.h"
+#include "runtime/operand.h"
 #include "work/ranks.h"
 #include "work/share.h"
 #include "work/statefile.h"
@@ -14,18 +15,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const option_spec specs[] = {
+    {"bins", 0, IN_VALUES, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", 0,
+     .read = read_text, .at = OPTION_AT(bins)},
+    {"range", 0, IN_VALUES, "LO:HI",
+     "the ends of the bins (the least and the greatest finite element)", 0, .read = read_text,
+     .at = OPTION_AT(range)},
+    {"edges", 0, IN_VALUES, "LIST/FILE",
+     "the edges of the bins, ascending: numbers with commas between, or a file", 0,
+     .read = read_text, .at = OPTION_AT(edges), .file = FILE_READ},
+    {"weights", 0, IN_VALUES, "FILE", "sum weights, one for each element, instead of counting", 0,
+     .read = read_text, .at = OPTION_AT(weights), .file = FILE_READ},
+    {"strict", 0, IN_VALUES, NULL, "refuse NaNs and elements below or above the bins", 0,
+     .read = read_flag, .at = OPTION_AT(strict)},
+};
+const option_table hist_options = OPTION_TABLE(specs);
+
 static const usage hist_usage = {
     "[OPTIONS] [FILE...]",
-    "Counts the elements of all files together in each bin. Edges and counts are NumPy's, to\n"
-    "the bit. At a terminal it draws a plot; otherwise each line is a lower edge, an upper edge\n"
-    "and a count, with tabs between. With -o, the ending of the name chooses the output: .png\n"
-    ".svg .pdf .npy .tsv .csv .md .json. NaNs and elements below or above the bins are counted\n"
-    "apart.\n"
-    "States that --save wrote can be merged if --range and --bins, or --edges, were the same.\n"
-    "With -e, all FILEs together give the elements. '-' or no FILE is standard input.",
-    TAKES_STDIN | TAKES_INPUT | TAKES_BINS | TAKES_PLOT | TAKES_RUNNING | TAKES_MEMORY |
-        TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_EXPRESSION,
-    "bitfold hist --bins 4 x.npy"};
+    "Counts the elements of all files together in each bin, with NumPy's edges, to the bit. At a "
+    "terminal it draws a plot; otherwise each line is a lower edge, an upper edge and a count, "
+    "with "
+    "tabs between. '-' or no FILE is standard input.\n\n"
+    "With -o, the ending of the name chooses the output: .png .svg .pdf .npy .tsv .csv .md .json. "
+    "NaNs and elements below or above the bins are counted apart. States that --save wrote can be "
+    "merged if --range and --bins, or --edges, were the same. With -e, all FILEs together give the "
+    "elements.",
+    TAKES_STDIN | TAKES_INPUT | TAKES_PLOT | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |
+        TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_EXPRESSION,
+    "bins range edges weights column expression density log output json csv save threads memory "
+    "help",
+    "bitfold hist --bins 4 x.npy\n"
+    "bitfold hist --edges 0,2,4 --column height --csv table.csv",
+    &hist_options};
 
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
 

@@ -21,12 +21,16 @@ enum { BAND_MOST = 1 << 25, BAND_LEAST = 1 << 16 };
 
 static const usage julia_usage = {
     "[OPTIONS]",
-    "Draws the Julia set of a point c, or the Mandelbrot set. -o FILE.png writes a picture, and\n"
-    "-o FILE.npy its counts: the step at which the orbit of each pixel escapes. Without -o,\n"
-    "draws in the terminal. Every operation is rounded once, so the picture has the same bits\n"
-    "on every machine. Without options, draws the picture of a well-known tutorial.",
-    TAKES_JULIA | TAKES_FRAMES | TAKES_RUNNING | TAKES_JSON,
-    "bitfold julia --size 1920x1080 --palette fire -o julia.png"};
+    "Draws the Julia set of a point c, or the Mandelbrot set. -o FILE.png writes a picture, and -o "
+    "FILE.npy its counts: the step at which the orbit of each pixel escapes. Without -o, draws in "
+    "the terminal.\n\n"
+    "Every operation is rounded once, so the picture has the same bits on every machine. Without "
+    "options, draws the picture of a well-known tutorial.",
+    TAKES_FRAMES | TAKES_RUNNING | TAKES_JSON,
+    "c mandelbrot size iter center scale dtype palette view output threads device help",
+    "bitfold julia --size 1920x1080 --palette fire -o julia.png\n"
+    "bitfold julia --mandelbrot --center -0.7,0 -o mandelbrot.npy",
+    &julia_options};
 
 /* One command, which may make several pictures. */
 typedef struct drawing {

@@ -1,5 +1,7 @@
 #include "julia/options.h"
 
+#include "runtime/operand.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -9,13 +11,42 @@
 
 #define PIXELS_MOST ((int64_t)1 << 40)
 
+static const option_spec specs[] = {
+    {"c", 'c', IN_VALUES, "RE,IM", "the point c of the Julia set (-0.8,0.156)", 0,
+     .read = read_text, .at = OPTION_AT(c)},
+    {"mandelbrot", 0, IN_VALUES, NULL, "draw the Mandelbrot set: c is the pixel's point", 0,
+     .read = read_flag, .at = OPTION_AT(mandelbrot)},
+    {"size", 0, IN_VALUES, "WxH", "the width and height of the picture in pixels (1000x1000)", 0,
+     .read = read_text, .at = OPTION_AT(size)},
+    {"iter", 0, IN_VALUES, "N",
+     "the number of steps after which a pixel is inside, 1 to 65535 (200)", 0, .read = read_text,
+     .at = OPTION_AT(iterations)},
+    {"escape", 0, IN_VALUES, "R2", "an orbit escapes when re*re + im*im is more than this (1000)",
+     0, .read = read_text, .at = OPTION_AT(escape)},
+    {"center", 0, IN_VALUES, "RE,IM", "the point in the middle of the picture (0,0)", 0,
+     .read = read_text, .at = OPTION_AT(center)},
+    {"scale", 0, IN_VALUES, "S", "half of the visible width (1.5)", 0, .read = read_text,
+     .at = OPTION_AT(scale)},
+    {"dtype", 0, IN_VALUES, "f32|f64", "the dtype of the computation (f32)", 0, .read = read_dtype,
+     .at = OPTION_AT(input.dtype)},
+    {"palette", 0, IN_OUTPUT, "classic|gray|fire|ocean|rainbow", "the colours (classic)", 0,
+     .read = read_text, .at = OPTION_AT(palette)},
+    {"frames", 0, IN_OUTPUT, "N", "make N pictures, FILE-0000.png and so on, along --c-path",
+     TAKES_FRAMES, .read = read_text, .at = OPTION_AT(frames)},
+    {"c-path", 0, IN_OUTPUT, "A:B", "move c from A to B, as in -0.8,0.1:-0.7,0.2", TAKES_FRAMES,
+     .read = read_text, .at = OPTION_AT(c_path)},
+    {"view", 0, IN_OUTPUT, NULL, "show the picture in a window, where you can move and zoom",
+     TAKES_FRAMES, .read = read_flag, .at = OPTION_AT(view)},
+};
+const option_table julia_options = OPTION_TABLE(specs);
+
 /* Refuses operands that are no numbers. The library checks their range. */
 static int refuse_operand(const char *option, const char *text, const char *expected) {
     return fail(EXIT_USAGE, NULL, "bad operand of --%s: '%s' is not %s", option, text, expected);
 }
 
 /* Reads a finite number at *at, and sets *at to its end. */
-static bool read_number(const char **at, double *x) {
+static bool read_finite(const char **at, double *x) {
     char *end;
     if (isspace((unsigned char)**at)) return false;
     *x = strtod(*at, &end);
@@ -25,9 +56,9 @@ static bool read_number(const char **at, double *x) {
 }
 
 static bool read_pair(const char **at, double pair[2]) {
-    if (!read_number(at, &pair[0]) || **at != ',') return false;
+    if (!read_finite(at, &pair[0]) || **at != ',') return false;
     ++*at;
-    return read_number(at, &pair[1]);
+    return read_finite(at, &pair[1]);
 }
 
 static bool is_pair(const char *text, double pair[2]) {
@@ -35,7 +66,7 @@ static bool is_pair(const char *text, double pair[2]) {
 }
 
 static bool is_number(const char *text, double *x) {
-    return read_number(&text, x) && *text == '\0';
+    return read_finite(&text, x) && *text == '\0';
 }
 
 static bool is_whole(const char **at, int64_t most, int64_t *n) {

@@ -4,6 +4,8 @@
 
 #include "runtime/options.h"
 
+extern const option_table julia_options; /* of what a picture is */
+
 typedef struct julia_request {
     bf_julia_params params;
     bf_palette palette;

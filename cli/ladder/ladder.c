@@ -12,16 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const usage ladder_usage = {
-    "reduce|add|dot|constant|atomics|histogram|julia|table [OPTIONS]",
-    "Runs the classic teaching kernels beside bitfold's own, one technique a rung. For each\n"
-    "rung it shows the time of a call, the share of the limit (the speed of reading as many\n"
-    "bytes, measured in the same run), how many times as fast as the first rung it is, and a\n"
-    "check of its result: integers modulo 2^32, floats to 6 digits, tables key by key,\n"
-    "bitfold's own to the last bit. Without a GPU, the CPU's counterparts run. Without an\n"
-    "operand, lists the ladders.",
-    0, "bitfold ladder reduce --quick --device cpu"};
-
 typedef struct request {
     ladder_options ladder;
     const char *topic, *asked; /* the topic, and the operand of --device */
@@ -65,15 +55,31 @@ static bool read_elements(const option_spec *spec, const char *text, void *to) {
 #define AT(member) offsetof(request, member)
 
 static const option_spec specs[] = {
-    {"size", 0, "N", "the number of elements, as in 10000000 or 64Ki (several sizes)", 0,
-     .read = read_elements, .at = AT(ladder.size)},
-    {"device", 0, "auto|cpu|cuda|cuda:N",
+    {"size", 0, IN_RUNNING, "N", "the number of elements, as in 10000000 or 64Ki (several sizes)",
+     0, .read = read_elements, .at = AT(ladder.size)},
+    {"device", 0, IN_RUNNING, "auto|cpu|cuda|cuda:N",
      "the device that runs the rungs (auto: a GPU if there is one)", 0, .read = read_text,
      .at = AT(asked)},
-    {"quick", 0, NULL, "smaller and fewer samples, for a first impression", 0, .read = read_flag,
-     .at = AT(ladder.quick)},
-    {"json", 0, NULL, "show JSON, one object on each line", 0, .read = read_flag, .at = AT(json)},
+    {"quick", 0, IN_RUNNING, NULL, "smaller and fewer samples, for a first impression", 0,
+     .read = read_flag, .at = AT(ladder.quick)},
+    {"json", 0, IN_OUTPUT, NULL, "show JSON, one object on each line", 0, .read = read_flag,
+     .at = AT(json)},
 };
+static const option_table own = OPTION_TABLE(specs);
+
+static const usage ladder_usage = {
+    "reduce|add|dot|constant|atomics|histogram|julia|table [OPTIONS]",
+    "Runs the classic teaching kernels beside bitfold's own, one technique a rung, and shows what "
+    "each step gains. Without a GPU, the CPU's counterparts run. Without an operand, lists the "
+    "ladders.\n\n"
+    "For each rung it shows the time of a call, the share of the limit (the speed of reading as "
+    "many bytes, measured in the same run), how many times as fast as the first rung it is, and a "
+    "check of its result: integers modulo 2^32, floats to 6 digits, tables key by key, bitfold's "
+    "own to the last bit.",
+    TAKES_HELP,
+    "size device quick json help",
+    "bitfold ladder\nbitfold ladder reduce --quick --device cpu",
+    &own};
 
 static bool is_topic(const char *name) {
     const char *summary, *known;
@@ -230,10 +236,9 @@ static int climb_ladder(const request *r) {
 
 int cmd_ladder(int argc, char **argv) {
     request r = {.asked = "auto"};
-    const own_options own = {specs, sizeof specs / sizeof *specs, &r};
     options o;
     int code;
-    if (!options_parse_own(&o, &own, argc, argv, &ladder_usage, &code)) return code;
+    if (!options_parse_into(&o, &r, argc, argv, &ladder_usage, &code)) return code;
     code = read_topic(&r, &o);
     if (code != EXIT_DONE) return code;
     if (!r.topic) {

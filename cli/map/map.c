@@ -5,7 +5,7 @@
 #include "map/operand.h"
 #include "map/output.h"
 #include "runtime/context.h"
-#include "runtime/options.h"
+#include "runtime/operand.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,20 +14,28 @@
 /* Elements: what is written next is still in the cache; or, of a GPU, worth a launch. */
 enum { BLOCK = 1 << 19, GPU_BLOCK = 1 << 23 };
 
+static const option_spec specs[] = {
+    {"to", 0, IN_VALUES, "T", "the dtype to cast to", 0, .read = read_dtype, .at = OPTION_AT(to)}};
+const option_table map_options = OPTION_TABLE(specs);
+
 static const usage map_usage = {
     "[OPTIONS] OP A [B [C]] -o OUT | -e EXPR FILE... -o OUT",
-    "Applies an operation to every element and writes the .npy file OUT, '-' for standard\n"
-    "output. A, B and C are files, '-' for standard input, or numbers. A number takes the dtype\n"
-    "of the files; put '--' before a negative one. Files must have equal shapes; a file of one\n"
-    "element is used for every element. OUT may be an input.\n\n"
+    "Applies an operation to every element and writes the .npy file OUT, '-' for standard output. "
+    "A, B and C are files of one shape, '-' for standard input, or numbers. With -e, an expression "
+    "of all FILEs takes the place of OP and its operands.\n\n"
     "  add sub mul div min max   of A and B; div of integers gives f64\n"
     "  fma                       A * B + C, rounded once\n"
     "  neg abs sqrt              of A\n"
     "  eq ne lt le gt ge         bools\n"
     "  cast                      A as the dtype that --to names\n\n"
-    "With -e, an expression of all FILEs takes the place of OP and its operands.",
+    "A number takes the dtype of the files; put '--' before a negative one. A file of one element "
+    "is used for every element. OUT may be an input.",
     TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OVERFLOW | TAKES_MAP | TAKES_EXPRESSION,
-    "bitfold map mul x.npy 2 -o - | bitfold max"};
+    "output expression to overflow dtype column threads memory device help",
+    "bitfold map mul x.npy 2 -o - | bitfold max\n"
+    "bitfold map cast --to f32 x.npy -o x32.npy\n"
+    "bitfold map -e '(a-b)**2' x.npy y.npy -o squares.npy",
+    &map_options};
 
 typedef struct task {
     const options *options;

@@ -8,6 +8,7 @@
 #include "order/sorted.h"
 #include "order/top.h"
 #include "runtime/context.h"
+#include "runtime/operand.h"
 #include "runtime/progress.h"
 #include "work/ranks.h"
 
@@ -17,11 +18,33 @@
     (TAKES_STDIN | TAKES_INPUT | TAKES_EXPRESSION | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY |     \
      TAKES_OUTPUT | TAKES_SHEET | TAKES_ARRAY | TAKES_TOTAL)
 
+static const option_spec specs[] = {
+    {"descending", 0, IN_VALUES, NULL,
+     "the greatest first; equal ones stay in the order of their indices", TAKES_SORT,
+     .read = read_flag, .at = OPTION_AT(descending)},
+    {"axis", 0, IN_VALUES, "N",
+     "each fibre along this axis, from 0 or, from the end, -1, by itself", TAKES_SORT | TAKES_FIRST,
+     .read = read_axes, .at = OPTION_AT(axes)},
+    {"offsets", 0, IN_VALUES, "FILE", "each segment by itself; FILE has their m + 1 offsets",
+     TAKES_SORT, .read = read_text, .at = OPTION_AT(offsets), .file = FILE_READ},
+    {"number", 'n', IN_VALUES, "K", "show so many", TAKES_FIRST, .read = read_number,
+     .at = OPTION_AT(first), .least = 1, .most = ELEMENTS_MOST},
+    {"least", 0, IN_VALUES, NULL, "the least ones, the least first", TAKES_FIRST, .read = read_flag,
+     .at = OPTION_AT(least)},
+    {"percents", 'p', IN_VALUES, "LIST",
+     "which quantiles, in percent, as in 5,50,99.9 (0,25,50,75,100)", TAKES_METHOD,
+     .read = read_percents, .at = OPTION_AT(percents)},
+    {"count", 0, IN_VALUES, NULL, "also show how often each occurs", TAKES_KEYS, .read = read_flag,
+     .at = OPTION_AT(times)},
+};
+const option_table order_options = OPTION_TABLE(specs);
+
 #define SYNOPSIS "[OPTIONS] [FILE...]"
+#define STDIN " '-' or no FILE is standard input."
 #define ORDERED                                                                                    \
-    "Numbers are in the order -inf to inf, -0 before 0, NaN last; equal ones are in the order "    \
-    "of\n"                                                                                         \
-    "their indices. -o FILE.npy writes an array. '-' or no FILE is standard input."
+    "Numbers are in the order -inf to inf, -0 before 0, NaN last; equal ones are in the order of " \
+    "their indices." STDIN
+#define COMMON "column expression nan axis total json csv output threads memory device help"
 
 static const struct {
     const char *name;
@@ -30,44 +53,56 @@ static const struct {
 } commands[] = {
     {"sort",
      ORDER_SORT,
-     {SYNOPSIS, "Sorts the numbers of each FILE, one a line.\n" ORDERED, TAKES_ORDER | TAKES_SORT,
-      "bitfold sort --descending x.npy"}},
+     {SYNOPSIS, "Sorts the numbers of each FILE, one a line; -o FILE.npy writes an array. " ORDERED,
+      TAKES_ORDER | TAKES_SORT, "descending " COMMON,
+      "bitfold sort --descending x.npy\n"
+      "bitfold sort --column height table.csv -o heights.npy",
+      &order_options}},
     {"argsort",
      ORDER_ARGSORT,
      {SYNOPSIS,
-      "Shows the indices, from 0 in C order, that sort the numbers of each FILE.\n" ORDERED,
-      TAKES_ORDER | TAKES_SORT, "bitfold argsort x.npy -o index.npy"}},
+      "Shows the indices, from 0 in C order, that sort the numbers of each FILE; -o FILE.npy "
+      "writes an array. " ORDERED,
+      TAKES_ORDER | TAKES_SORT, "descending " COMMON,
+      "bitfold argsort x.npy -o index.npy\nbitfold argsort --column weight table.csv",
+      &order_options}},
     {"median",
      ORDER_MEDIAN,
      {SYNOPSIS,
-      "The median of each FILE: the number in the middle, or the exact mean of the two there,\n"
-      "rounded once. '-' or no FILE is standard input.",
-      TAKES_ORDER | TAKES_WORK | TAKES_MANY | TAKES_EMPTY, "bitfold median x.npy"}},
+      "The median of each FILE: the number in the middle, or the exact mean of the two there, "
+      "rounded once." STDIN,
+      TAKES_ORDER | TAKES_WORK | TAKES_MANY | TAKES_EMPTY, COMMON,
+      "bitfold median x.npy\nbitfold median --column height,weight table.csv", &order_options}},
     {"quantile",
      ORDER_QUANTILE,
      {SYNOPSIS,
-      "The quantiles of each FILE, one a line. The methods are NumPy's: linear, lower, higher,\n"
-      "midpoint, nearest, inverted_cdf, averaged_inverted_cdf, closest_observation,\n"
-      "interpolated_inverted_cdf, hazen, weibull, median_unbiased and normal_unbiased. A line of\n"
-      "--tsv, or of several columns or files, has the percent, a tab and the quantile. '-' or no\n"
-      "FILE is standard input.",
-      TAKES_ORDER | TAKES_WORK | TAKES_MANY | TAKES_EMPTY | TAKES_PERCENTS,
-      "bitfold quantile -p 5,50,99.9 x.npy"}},
+      "The quantiles of each FILE, one a line, by any of NumPy's methods." STDIN "\n\n"
+      "The methods are linear, lower, higher, midpoint, nearest, inverted_cdf, "
+      "averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen, weibull, "
+      "median_unbiased and normal_unbiased. A line of --tsv, or of several columns or files, has "
+      "the percent, a tab and the quantile.",
+      TAKES_ORDER | TAKES_WORK | TAKES_MANY | TAKES_EMPTY | TAKES_METHOD, "percents method " COMMON,
+      "bitfold quantile -p 5,50,99.9 x.npy\n"
+      "bitfold quantile -p 90 --method lower --column height table.csv",
+      &order_options}},
     {"top",
      ORDER_TOP,
      {SYNOPSIS,
-      "The K greatest numbers of each FILE, the greatest first: the number, a tab and its index,\n"
-      "from 0 in C order. NaN is the greatest, unless it is skipped; equal ones are in the order\n"
-      "of their indices. '-' or no FILE is standard input.",
-      TAKES_ORDER | TAKES_FIRST, "bitfold top -n 2 x.npy"}},
+      "The K greatest numbers of each FILE, the greatest first: the number, a tab and its index, "
+      "from 0 in C order. NaN is the greatest, unless it is skipped; equal ones are in the order "
+      "of their indices." STDIN,
+      TAKES_ORDER | TAKES_FIRST, "number least " COMMON,
+      "bitfold top -n 2 x.npy\nbitfold top -n 1 --least --column height table.csv",
+      &order_options}},
     {"unique",
      ORDER_UNIQUE,
      {SYNOPSIS,
-      "The different numbers of each FILE, ascending. -0 counts as 0, and all NaNs count as one\n"
-      "number, the greatest. '-' or no FILE is standard input. With --by COLUMN, FILE is a table "
-      "of\n"
-      "text, and its different names and numbers in that column, or in several, are shown.",
-      TAKES_ORDER | TAKES_TIMES | TAKES_KEYS, "bitfold unique --count x.npy"}},
+      "The different numbers of each FILE, ascending. -0 counts as 0, and all NaNs count as one "
+      "number, the greatest. With --by COLUMN, FILE is a table of text, and its different names "
+      "and numbers in that column, or in several, are shown." STDIN,
+      TAKES_ORDER | TAKES_KEYS,
+      "count by where column expression nan total json csv output threads memory help",
+      "bitfold unique --count x.npy\nbitfold unique --by name table.csv", &order_options}},
 };
 
 typedef struct order {

@@ -7,6 +7,7 @@
 #include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
+#include "runtime/operand.h"
 #include "runtime/progress.h"
 #include "work/quantiles.h"
 #include "work/ranks.h"
@@ -16,17 +17,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const option_spec specs[] = {
+    {"quantiles", 0, IN_VALUES, "LIST",
+     "also show these quantiles, in percent, as in 5,50,99.9 (25,50,75)", 0, .read = read_quantiles,
+     .at = OPTION_AT(quantiles), .optional = true}};
+const option_table describe_options = OPTION_TABLE(specs);
+
 static const usage describe_usage = {
     "[OPTIONS] [FILE...]",
-    "Shows, in one pass: the numbers of elements, NaNs and infinities; minimum and maximum and\n"
-    "their first indices; sum, mean and standard deviation. Each has the value that its own\n"
-    "command gives. Describes all columns of a text, or those of --column LIST; a first row of\n"
-    "names is its header. --quantiles reads the input two or three times more, and keeps a pipe\n"
-    "for that. --save saves the state of one column for merge. '-' or no FILE is standard input.",
+    "Shows, in one pass, the numbers of elements, NaNs and infinities, the minimum and maximum and "
+    "their first indices, and the sum, mean and standard deviation. All columns of a text are "
+    "described. '-' or no FILE is standard input.\n\n"
+    "Each value is that of its own command. --column names some of the columns; a first row of "
+    "names is the header. --quantiles reads the input two or three times more, and keeps a pipe "
+    "for that. --save saves the state of one column for merge.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
         TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_INFER |
-        TAKES_MANY | TAKES_QUANTILES | TAKES_EXPRESSION,
-    "bitfold describe x.npy\nbitfold describe --quantiles=5,50,95 x.npy"};
+        TAKES_MANY | TAKES_EXPRESSION,
+    "column quantiles infer expression nan axis json csv output threads memory device help",
+    "bitfold describe x.npy\n"
+    "bitfold describe --quantiles=5,50,95 x.npy\n"
+    "bitfold describe --infer table.csv",
+    &describe_options};
 
 /* ---- output ---------------------------------------------------------------------------------- */
 

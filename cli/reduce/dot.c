@@ -11,12 +11,14 @@
 
 static const usage dot_usage = {
     "[OPTIONS] A B",
-    "The dot product of two files of one shape and dtype: the exact sum of the exact products,\n"
-    "rounded once. One of them may be '-', standard input. Text is read in the dtype of the\n"
-    "other file.",
+    "The dot product of two files of one shape and dtype: the exact sum of the exact products, "
+    "rounded once. One of them may be '-', standard input. Text is read in the dtype of the other "
+    "file.",
     TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |
         TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY,
-    "bitfold dot x.npy y.npy"};
+    "column nan out-dtype axis json csv output save threads memory device help",
+    "bitfold dot x.npy y.npy\nbitfold dot --hex x.npy y.npy",
+    NULL};
 
 /* The length of a text or a stream shows at its end. */
 static bool same_shape(const source *a, const source *b) {

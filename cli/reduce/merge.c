@@ -3,6 +3,7 @@
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
+#include "runtime/operand.h"
 #include "runtime/progress.h"
 #include "sheet/form.h"
 #include "work/statefile.h"
@@ -11,28 +12,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool read_minus(const option_spec *spec, const char *text, void *to) {
+    options *o = to;
+    if (*text == '\0') return operand_bad(spec->name, text, "a file");
+    if (o->minus_count == OPTIONS_MINUS) {
+        fail(EXIT_USAGE, NULL, "more than %d states to take out", OPTIONS_MINUS);
+        hint("merge them first, then take out the merged state");
+        return false;
+    }
+    o->minus[o->minus_count++] = text;
+    return true;
+}
+
+static const option_spec specs[] = {{"minus", 0, IN_INPUT, "FILE",
+                                     "take this saved state out again; repeatable", 0,
+                                     .read = read_minus, .file = FILE_READ, .repeats = true}};
+const option_table merge_options = OPTION_TABLE(specs);
+
 static const usage merge_usage = {
     "[OPTIONS] STATE...",
-    "Combines states that --save wrote, in any order, and shows the value of all their data,\n"
-    "with the bits of one pass over them. Histograms are shown as by hist, counts as by count,\n"
-    "and groups as by group: key, and the columns that the first STATE was saved with; many\n"
-    "values of --axis, --offsets or --index one a line. --save saves the combined state.\n"
-    "--minus takes out a state that is part of the others, exactly: the result is that of the\n"
-    "remaining data. Sums, means, variances, norms, dot products, histograms, counts and groups\n"
-    "of these can be taken out; minima, maxima and products cannot.\n"
-    "argmin, argmax, describe and prod of floats depend on the order of the data. Parts that\n"
-    "were saved with --offset take their places. Whole files follow each other in the order of\n"
-    "the STATEs: an index counts from the start of the first, and a message names the STATE\n"
-    "that holds it. For prod of floats only parts can be merged.\n"
-    "The value is by the options that the states were saved with, as --ddof 1, unless merge has\n"
-    "its own.",
+    "Combines states that --save wrote, in any order, and shows the value of all their data, with "
+    "the bits of one pass over them. --minus takes out a state that is part of the others, "
+    "exactly; --save saves what is left.\n\n"
+    "Histograms are shown as by hist, counts as by count, and groups as by group, with the columns "
+    "that the first STATE was saved with; many values of --axis, --offsets or --index are shown "
+    "one a line. The value is by the options that the states were saved with, as --ddof 1, unless "
+    "merge has its own.\n\n"
+    "Sums, means, variances, norms, dot products, histograms, counts and groups of these can be "
+    "taken out; minima, maxima and products cannot.\n\n"
+    "argmin, argmax, describe and prod of floats depend on the order of the data. Parts that were "
+    "saved with --offset take their places. Whole files follow each other in the order of the "
+    "STATEs: an index counts from the start of the first, and a message names the STATE that holds "
+    "it. For prod of floats only parts can be merged.",
     TAKES_STDIN | TAKES_NAN | TAKES_OVERFLOW | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT |
-        TAKES_TOP | TAKES_SAVE | TAKES_OUTPUT | TAKES_SHEET | TAKES_DEVICE | TAKES_MINUS |
-        TAKES_EMPTY,
+        TAKES_TOP | TAKES_SAVE | TAKES_OUTPUT | TAKES_SHEET | TAKES_DEVICE | TAKES_EMPTY,
+    "minus save nan ddof json csv output help",
     "bitfold sum --save x.bfs x.npy\n"
     "bitfold sum --save y.bfs y.npy\n"
     "bitfold merge --save xy.bfs x.bfs y.bfs\n"
-    "bitfold merge xy.bfs --minus y.bfs"};
+    "bitfold merge xy.bfs --minus y.bfs",
+    &merge_options};
 
 typedef struct part {
     const char *file;

@@ -17,47 +17,53 @@
      TAKES_EXPRESSION)
 
 #define SYNOPSIS "[OPTIONS] [FILE...]"
-#define FILES "\nOne value for each FILE; '-' or no FILE is standard input."
+#define FILES " There is one value for each FILE; '-' or no FILE is standard input."
+#define COMMON "column expression nan axis total json csv output save threads memory device help"
+#define EXAMPLES(name)                                                                             \
+    "bitfold " name " x.npy\n"                                                                     \
+    "bitfold " name " --column height,weight table.csv\n"                                          \
+    "bitfold " name " -e 'weight/height**2' table.csv"
 #define INDEX                                                                                      \
-    "\nThe index counts from the start of the file, in C order; --total's, over the files in "     \
-    "turn."
+    " The index counts from the start of the file, in C order; that of --total counts over the "   \
+    "files in turn."
 
 static const struct {
     bf_reduction op;
     usage usage;
 } values[] = {
     {BF_SUM,
-     {SYNOPSIS, "The exact sum, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING,
-      "bitfold sum x.npy"}},
+     {SYNOPSIS, "The exact sum, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING, COMMON,
+      EXAMPLES("sum"), NULL}},
     {BF_MEAN,
-     {SYNOPSIS, "The exact mean, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING,
-      "bitfold mean --nan skip x.npy"}},
+     {SYNOPSIS, "The exact mean, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING, COMMON,
+      EXAMPLES("mean"), NULL}},
     {BF_VAR,
      {SYNOPSIS, "The variance, from the exact moments, rounded once." FILES,
-      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF, "bitfold var --ddof 1 x.npy"}},
+      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF, "ddof " COMMON, EXAMPLES("var"), NULL}},
     {BF_STD,
      {SYNOPSIS, "The standard deviation, from the exact moments, rounded once." FILES,
-      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF, "bitfold std --total x.npy y.npy"}},
+      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF, "ddof " COMMON, EXAMPLES("std"), NULL}},
     {BF_SUMSQ,
      {SYNOPSIS, "The exact sum of squares, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING,
-      "bitfold sumsq --json x.npy"}},
+      COMMON, EXAMPLES("sumsq"), NULL}},
     {BF_NORM,
      {SYNOPSIS, "The 2-norm: the root of the exact sum of squares, rounded once." FILES,
-      TAKES_VALUE | TAKES_ROUNDING, "bitfold norm --out-dtype f32 x.npy"}},
+      TAKES_VALUE | TAKES_ROUNDING, COMMON, EXAMPLES("norm"), NULL}},
     {BF_PROD,
      {SYNOPSIS, "The product: exact of integers; of floats by a fixed tree, to under 1 ulp." FILES,
-      TAKES_VALUE | TAKES_ROUNDING | TAKES_OVERFLOW, "bitfold prod --out-dtype f32 x.npy"}},
+      TAKES_VALUE | TAKES_ROUNDING | TAKES_OVERFLOW, COMMON, EXAMPLES("prod"), NULL}},
     {BF_MIN,
-     {SYNOPSIS, "The minimum; -0 is less than +0." FILES, TAKES_VALUE,
-      "bitfold min --tsv x.npy y.npy"}},
+     {SYNOPSIS, "The minimum; -0 is less than +0." FILES, TAKES_VALUE, COMMON, EXAMPLES("min"),
+      NULL}},
     {BF_MAX,
-     {SYNOPSIS, "The maximum; -0 is less than +0." FILES, TAKES_VALUE, "bitfold max --hex x.npy"}},
+     {SYNOPSIS, "The maximum; -0 is less than +0." FILES, TAKES_VALUE, COMMON, EXAMPLES("max"),
+      NULL}},
     {BF_ARGMIN,
-     {SYNOPSIS, "The first index that holds the minimum." FILES INDEX, TAKES_VALUE,
-      "bitfold argmin --offset 2 x.npy"}},
+     {SYNOPSIS, "The first index that holds the minimum." FILES INDEX, TAKES_VALUE, COMMON,
+      EXAMPLES("argmin"), NULL}},
     {BF_ARGMAX,
-     {SYNOPSIS, "The first index that holds the maximum." FILES INDEX, TAKES_VALUE,
-      "bitfold argmax x.npy"}},
+     {SYNOPSIS, "The first index that holds the maximum." FILES INDEX, TAKES_VALUE, COMMON,
+      EXAMPLES("argmax"), NULL}},
 };
 
 static const usage *usage_of(bf_reduction op) {

@@ -56,9 +56,22 @@ static bool is_same_place(const place *a, const place *b) {
 }
 
 typedef struct target {
-    const char *option, *name;
+    const option_spec *spec; /* NULL: standard output */
+    const char *name;
     place place;
 } target;
+
+enum { TARGETS = 4 }; /* there are three options that name a file to write, and standard output */
+
+/* The option that names it, as it is mostly written. */
+static const char *option_of(const target *t, char name[32]) {
+    if (!t->spec) return "standard output";
+    if (t->spec->letter)
+        snprintf(name, 32, "-%c", t->spec->letter);
+    else
+        snprintf(name, 32, "--%s", t->spec->name);
+    return name;
+}
 
 /* The inputs that were looked at, and the outputs that none of them may be. */
 typedef struct inputs {
@@ -85,8 +98,9 @@ static int check_input(inputs *in, const char *name) {
     if (in->standard > 1) return fail(EXIT_USAGE, NULL, "standard input is given more than once");
     for (int i = 0; i < in->targets_count; i++) {
         if (!is_same_place(&in->targets[i].place, &read)) continue;
-        if (in->usage->takes & TAKES_MAP && in->targets[i].name) continue;
-        fail(EXIT_USAGE, name, "%s would write to this input", in->targets[i].option);
+        if (in->usage->takes & TAKES_MAP && in->targets[i].spec) continue;
+        char option[32];
+        fail(EXIT_USAGE, name, "%s would write to this input", option_of(&in->targets[i], option));
         hint("give the output a name of its own");
         return EXIT_USAGE;
     }
@@ -105,34 +119,52 @@ static bool is_shared(const options *o, int aggregate) {
 static int check_inputs(inputs *in, const options *o) {
     int code = EXIT_DONE;
     const int first = in->usage->takes & TAKES_MAP && !o->expression; /* behind the operation */
-    const char *const named[] = {o->offsets, o->index, o->weights, o->edges, o->against};
+    int given_count;
+    const given_option *const given = options_given(&given_count);
     for (int i = first; code == EXIT_DONE && i < o->file_count; i++)
         code = check_input(in, o->files[i]);
     for (int i = 0; code == EXIT_DONE && i < o->aggregate_count; i++)
         if (!is_shared(o, i)) code = check_input(in, o->aggregates[i].values);
-    for (int i = 0; code == EXIT_DONE && i < o->minus_count; i++)
-        code = check_input(in, o->minus[i]);
-    for (size_t i = 0; code == EXIT_DONE && i < sizeof named / sizeof *named; i++)
-        code = check_input(in, named[i]);
+    for (int i = 0; code == EXIT_DONE && i < given_count; i++)
+        if (given[i].spec->file == FILE_READ) code = check_input(in, given[i].operand);
     return code;
 }
 
-int clash_check(const options *o, const usage *u) {
-    target targets[3];
-    int n = 0;
+/* An option that is given twice names the same file twice. */
+static bool is_listed(const target targets[], int n, const option_spec *spec) {
+    bool is = false;
+    for (int i = 0; i < n; i++) is = is || targets[i].spec == spec;
+    return is;
+}
+
+static int list_targets(const options *o, target targets[TARGETS]) {
+    int n = 0, given_count;
+    const given_option *const given = options_given(&given_count);
     const bool standard = !o->output || strcmp(o->output, "-") == 0;
-    if (standard)
-        targets[n++] = (target){"standard output", NULL, place_of_stream(STDOUT_FILENO)};
-    else
-        targets[n++] = (target){"-o", o->output, place_of_output(o->output)};
-    if (o->save) targets[n++] = (target){"--save", o->save, place_of_output(o->save)};
-    if (o->checkpoint)
-        targets[n++] = (target){"--checkpoint", o->checkpoint, place_of_output(o->checkpoint)};
+    if (standard) targets[n++] = (target){NULL, NULL, place_of_stream(STDOUT_FILENO)};
+    for (int i = 0; i < given_count && n < TARGETS; i++) {
+        const given_option *g = &given[i];
+        if (g->spec->file != FILE_WRITTEN || is_listed(targets, n, g->spec)) continue;
+        if (standard && g->spec->at == OPTION_AT(output)) continue;
+        targets[n++] = (target){g->spec, g->operand, place_of_output(g->operand)};
+    }
+    return n;
+}
+
+static int check_targets(const target targets[], int n) {
+    char a[32], b[32];
     for (int i = 1; i < n; i++)
         for (int k = 0; k < i; k++)
             if (is_same_place(&targets[k].place, &targets[i].place))
                 return fail(EXIT_USAGE, targets[i].name, "%s and %s are the same file",
-                            targets[i].option, targets[k].option);
+                            option_of(&targets[i], a), option_of(&targets[k], b));
+    return EXIT_DONE;
+}
+
+int clash_check(const options *o, const usage *u) {
+    target targets[TARGETS];
+    const int n = list_targets(o, targets), code = check_targets(targets, n);
     inputs in = {.usage = u, .targets = targets, .targets_count = n};
-    return u->takes & (TAKES_INPUT | TAKES_SAVE | TAKES_AGAINST) ? check_inputs(&in, o) : EXIT_DONE;
+    if (code != EXIT_DONE || !(u->takes & (TAKES_INPUT | TAKES_SAVE))) return code;
+    return check_inputs(&in, o);
 }

@@ -6,6 +6,7 @@
 #include "memory/temporary.h"
 #include "runtime/clash.h"
 #include "runtime/operand.h"
+#include "runtime/options_table.h"
 #include "sheet/form.h"
 #include "work/ranks.h"
 
@@ -16,323 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ELEMENTS_MOST ((int64_t)1 << 62)
-#define AT(member) offsetof(options, member)
-
-static const char formats[] = "auto|npy|raw|text|jsonl", policies[] = "propagate|skip|error",
-                  out_dtypes[] = "f64|f32", ddofs[] = "0|1", colors[] = "auto|always|never",
-                  overflows[] = "error|wrap|saturate", sorts[] = "count|key",
-                  hows[] = "inner|left|outer|semi|anti", encodings[] = "auto|utf-8|utf-16|latin-1";
-
-/* A column, or one of two words. */
-static bool read_sort(const option_spec *spec, const char *text, void *to) {
-    options *o = to;
-    if (*text == '\0' || strcmp(text, "-") == 0) return operand_bad(spec->name, text, "a column");
-    o->sort = text;
-    o->by_key = strcmp(text, "key") == 0;
-    return true;
-}
-
-static bool read_minus(const option_spec *spec, const char *text, void *to) {
-    options *o = to;
-    if (*text == '\0') return operand_bad(spec->name, text, "a file");
-    if (o->minus_count == OPTIONS_MINUS) {
-        fail(EXIT_USAGE, NULL, "more than %d states to take out", OPTIONS_MINUS);
-        hint("merge them first, then take out the merged state");
-        return false;
-    }
-    o->minus[o->minus_count++] = text;
-    return true;
-}
-
-static bool read_null_policy(const option_spec *spec, const char *text, void *to) {
-    int choice = 0;
-    if (!read_choice(spec, text, &choice)) return false;
-    *(bool *)to = choice == 1;
-    return true;
-}
-
 const char *options_layout(enum layout layout) {
     static const char *const names[] = {"plain", "tsv", "json", "csv", "markdown", "jsonl"};
     return names[layout];
 }
-
-static bool read_layout(const option_spec *spec, const char *text, void *to) {
-    enum layout *layout = to;
-    (void)text;
-    if (*layout != LAYOUT_PLAIN && *layout != (enum layout)spec->value) {
-        fail(EXIT_USAGE, NULL, "--%s and --%s exclude each other", options_layout(*layout),
-             spec->name);
-        return false;
-    }
-    *layout = (enum layout)spec->value;
-    return true;
-}
-
-/* The options that commands share. */
-static const option_spec shared[] = {
-    {"format", 0, formats,
-     "the format of the input (auto: .npy by its first bytes, JSON lines by a name in .jsonl or "
-     ".ndjson, else text)",
-     TAKES_INPUT, .read = read_choice, .at = AT(input.format)},
-    {"dtype", 0, "T",
-     "the dtype of raw input or text (julia: f32 or f64): bool i8 i16 i32 i64 u8 u16 u32 u64 "
-     "f16 bf16 f32 f64",
-     TAKES_INPUT | TAKES_JULIA, .read = read_dtype, .at = AT(input.dtype)},
-    {"offset", 0, "N", "skip the first N elements", TAKES_INPUT, .read = read_number,
-     .at = AT(input.first), .most = ELEMENTS_MOST},
-    {"count", 0, "N", "take exactly N elements", TAKES_INPUT | TAKES_ROWS, .read = read_number,
-     .at = AT(input.count), .most = ELEMENTS_MOST},
-    {"column", 0, "COLUMN",
-     "text: the column to read, by number from 1 or by name; of values several, with commas "
-     "between",
-     TAKES_INPUT, .read = read_columns, .at = AT(input.text.columns), .repeats = true},
-    {"delimiter", 0, "C",
-     "text: what separates fields; ' ' is blanks and tabs (tab, ';', ',' or '|', as in the first "
-     "row)",
-     TAKES_INPUT, .read = read_delimiter, .at = AT(input.text.delimiter)},
-    {"header", 0, NULL, "text: the first row holds names", TAKES_INPUT, .read = read_flag,
-     .at = AT(input.text.header)},
-    {"no-header", 0, NULL, "text: the first row holds no names, even if it looks like names",
-     TAKES_INPUT, .read = read_flag, .at = AT(input.text.no_header)},
-    {"text", 0, "COL[,COL]",
-     "keys of --by and --on that are text: 1.1 and 1.10 differ (as their fields show)",
-     TAKES_BY | TAKES_KEYS | TAKES_JOIN, .read = read_text, .at = AT(input.text.text)},
-    {"number", 0, "COL[,COL]",
-     "keys that are numbers, whatever zeros they begin with (as their fields show)",
-     TAKES_BY | TAKES_KEYS | TAKES_JOIN, .read = read_text, .at = AT(input.text.number)},
-    {"null", 0, "LIST",
-     "text: fields that hold no value, with commas between (the empty field; never one in quotes)",
-     TAKES_INPUT, .read = read_text, .at = AT(input.text.nulls)},
-    {"null-policy", 0, "error|skip",
-     "text: a field without a value is refused, or left out of a value (error)", TAKES_INPUT,
-     .read = read_null_policy, .at = AT(input.text.skip_nulls)},
-    {"lax", 0, NULL,
-     "text: a field that a row is too short for holds no value; more than the first row has are "
-     "left out",
-     TAKES_INPUT, .read = read_flag, .at = AT(input.text.lax)},
-    {"skip-lines", 0, "N", "text: pass over N lines before it (0)", TAKES_INPUT,
-     .read = read_number, .at = AT(input.text.dialect.skip), .most = ELEMENTS_MOST},
-    {"comment", 0, "C", "text: a line that begins with C is none (each is one)", TAKES_INPUT,
-     .read = read_sign, .at = AT(input.text.dialect.comment)},
-    {"escape", 0, "C",
-     "text: takes the meaning from the quote, delimiter or newline behind it, as \\ of MySQL does "
-     "(nothing)",
-     TAKES_INPUT, .read = read_sign, .at = AT(input.text.dialect.escape)},
-    {"encoding", 0, encodings,
-     "text: how its characters are written (auto: UTF-16 by its byte order mark, else UTF-8)",
-     TAKES_INPUT, .read = read_choice, .at = AT(input.text.dialect.encoding)},
-    {"thousands", 0, "C",
-     "text: the character between groups of three digits, as in 1,234.5 (none)", TAKES_INPUT,
-     .read = read_character, .at = AT(input.text.style.thousands)},
-    {"decimal", 0, "C", "text: the decimal point, as in 1.234,5 (.)", TAKES_INPUT,
-     .read = read_mark, .at = AT(input.text.style.decimal)},
-    {"exponent", 0, "C",
-     "text: a letter that begins an exponent as e does: D for Fortran's 1.5D+03 (none)",
-     TAKES_INPUT, .read = read_letter, .at = AT(input.text.style.exponent)},
-    {"currency", 0, NULL,
-     "text: a currency sign may stand beside a number, and one in parentheses or with the minus "
-     "behind it is negative",
-     TAKES_INPUT, .read = read_flag, .at = AT(input.text.style.currency)},
-    {"expression", 'e', "EXPR",
-     "of this expression, as in '(a-b)**2': a, b, c are the FILEs in turn, other names the columns "
-     "of a text",
-     TAKES_EXPRESSION, .read = read_text, .at = AT(expression)},
-    {"nan", 0, policies, "the result is NaN, ignores NaNs, or is refused (propagate)", TAKES_NAN,
-     .read = read_choice, .at = AT(rules.nan)},
-    {"out-dtype", 0, out_dtypes, "the dtype of a float result, rounded once (f64)", TAKES_ROUNDING,
-     .read = read_dtype_choice, .at = AT(rules.out_dtype)},
-    {"overflow", 0, overflows,
-     "integers that do not fit: refuse, take modulo 2^bits, or (map) take the nearest (error)",
-     TAKES_OVERFLOW, .read = read_choice, .at = AT(rules.overflow)},
-    {"to", 0, "T", "the dtype to cast to", TAKES_MAP, .read = read_dtype, .at = AT(to)},
-    {"axis", 0, "N[,N]",
-     "reduce along these axes alone, from 0 or, from the end, -1: a value for each fibre",
-     TAKES_MANY, .read = read_axes, .at = AT(axes)},
-    {"offsets", 0, "FILE",
-     "segments: their m + 1 offsets along the first axis: a value for each segment", TAKES_MANY,
-     .read = read_text, .at = AT(offsets)},
-    {"index", 0, "FILE", "the slot of each index of the first axis: a value for each slot",
-     TAKES_MANY, .read = read_text, .at = AT(index)},
-    {"slots", 0, "M", "the number of slots of --index", TAKES_MANY, .read = read_number,
-     .at = AT(slots), .most = BF_SLOTS_MAX},
-    {"empty", 0, "VALUE",
-     "the min, max, argmin, argmax, median or quantile of an empty segment, slot or fibre",
-     TAKES_EMPTY, .read = read_text, .at = AT(empty)},
-    {"axis", 0, "N", "along this axis, from 0 or, from the end, -1: each fibre by itself",
-     TAKES_SORT | TAKES_FIRST, .read = read_axes, .at = AT(axes)},
-    {"offsets", 0, "FILE", "segments: their m + 1 offsets: each segment by itself", TAKES_SORT,
-     .read = read_text, .at = AT(offsets)},
-    {"descending", 0, NULL, "the greatest first; equal ones stay in the order of their indices",
-     TAKES_SORT, .read = read_flag, .at = AT(descending)},
-    {"number", 'n', "K", "show so many", TAKES_FIRST, .read = read_number, .at = AT(first),
-     .least = 1, .most = ELEMENTS_MOST},
-    {"least", 0, NULL, "the least ones, the least first", TAKES_FIRST, .read = read_flag,
-     .at = AT(least)},
-    {"percents", 'p', "LIST", "which quantiles, in percent, as in 5,50,99.9 (0,25,50,75,100)",
-     TAKES_PERCENTS, .read = read_percents, .at = AT(percents)},
-    {"method", 0, "METHOD", "how a quantile is found between two elements (linear)",
-     TAKES_PERCENTS | TAKES_GROUPS, .read = read_method, .at = AT(method)},
-    {"quantiles", 0, "LIST", "also show these quantiles, in percent, as in 5,50,99.9 (25,50,75)",
-     TAKES_QUANTILES, .read = read_quantiles, .at = AT(quantiles), .optional = true},
-    {"infer", 0, NULL, "show instead what each column is taken for, and which line is the cause",
-     TAKES_INFER, .read = read_flag, .at = AT(infer)},
-    {"ddof", 0, ddofs, "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
-     .at = AT(rules.ddof)},
-    {"bins", 0, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", TAKES_BINS,
-     .read = read_text, .at = AT(bins)},
-    {"range", 0, "LO:HI", "the ends of the bins (the least and the greatest finite element)",
-     TAKES_BINS, .read = read_text, .at = AT(range)},
-    {"edges", 0, "LIST/FILE",
-     "the edges of the bins, ascending: numbers separated by commas, or a file", TAKES_BINS,
-     .read = read_text, .at = AT(edges)},
-    {"weights", 0, "FILE", "sum weights, one for each element, instead of counting", TAKES_BINS,
-     .read = read_text, .at = AT(weights)},
-    {"strict", 0, NULL, "refuse NaNs and elements below or above the bins", TAKES_BINS,
-     .read = read_flag, .at = AT(strict)},
-    {"density", 0, NULL, "histograms: scale to an integral of 1", TAKES_PLOT, .read = read_flag,
-     .at = AT(density), .incidental = true},
-    {"log", 0, NULL, "plots: use a logarithmic scale", TAKES_PLOT, .read = read_flag, .at = AT(log),
-     .incidental = true},
-    {"title", 0, "TEXT", "plots: the title (the file's name)", TAKES_PLOT, .read = read_text,
-     .at = AT(title), .incidental = true},
-    {"device", 0, "auto|cpu|cuda|cuda:N|cuda:all", "where to compute (auto: where the data are)",
-     TAKES_RUNNING | TAKES_DEVICE, .read = read_text, .at = AT(device), .incidental = true},
-    {"threads", 'j', "N", "the number of CPU threads (as many as this process may use)",
-     TAKES_RUNNING, .read = read_threads, .at = AT(threads), .incidental = true},
-    {"isa", 0, "auto|generic|avx2|avx512|neon", "the CPU's instruction set (auto: the fastest)",
-     TAKES_RUNNING, .read = read_text, .at = AT(isa), .incidental = true},
-    {"memory", 0, "SIZE/PERCENT%",
-     "take no more memory than this, as in 4G or 20%, pages of mapped files included (no limit)",
-     TAKES_MEMORY, .read = read_memory, .at = AT(memory.limit), .incidental = true},
-    {"spill", 0, "DIR",
-     "put what memory cannot hold in a file in DIR (beside -o FILE, or in TMPDIR or /var/tmp)",
-     TAKES_MEMORY, .read = read_text, .at = AT(spill), .incidental = true},
-    {"by", 0, "COLUMN[,COLUMN]",
-     "of a table of text: the columns whose values, names or numbers, are the key; V is another "
-     "column, or an expression as in 'price*count', and =NAME behind it names the result; several "
-     "have commas between",
-     TAKES_BY, .read = read_text, .at = AT(by)},
-    {"by", 0, "COLUMN[,COLUMN]",
-     "of a table of text: show the different names or numbers in these columns", TAKES_KEYS,
-     .read = read_text, .at = AT(by)},
-    {"where", 0, "EXPR",
-     "with --by or --on: only rows that meet this condition, as in 'price > 10'",
-     TAKES_BY | TAKES_KEYS | TAKES_JOIN, .read = read_text, .at = AT(where)},
-    {"sum", 0, "V", "the exact sum of each key's values", TAKES_GROUPS, .read = read_aggregate,
-     .value = BF_SUM, .repeats = true},
-    {"mean", 0, "V", "the mean of each key's values", TAKES_GROUPS, .read = read_aggregate,
-     .value = BF_MEAN, .repeats = true},
-    {"var", 0, "V", "the variance of each key's values", TAKES_GROUPS, .read = read_aggregate,
-     .value = BF_VAR, .repeats = true},
-    {"std", 0, "V", "the standard deviation of each key's values", TAKES_GROUPS,
-     .read = read_aggregate, .value = BF_STD, .repeats = true},
-    {"min", 0, "V", "the minimum of each key's values", TAKES_GROUPS, .read = read_aggregate,
-     .value = BF_MIN, .repeats = true},
-    {"max", 0, "V", "the maximum of each key's values", TAKES_GROUPS, .read = read_aggregate,
-     .value = BF_MAX, .repeats = true},
-    {"median", 0, "V", "the median of each key's values", TAKES_GROUPS, .read = read_median,
-     .repeats = true},
-    {"quantile", 0, "P:V",
-     "the quantile of each key's values, P in percent, as in 95:x.npy; of several 5,95:x.npy",
-     TAKES_GROUPS, .read = read_quantile, .repeats = true},
-    {"count", 0, NULL, "also show how often each occurs", TAKES_TIMES, .read = read_flag,
-     .at = AT(times)},
-    {"count", 0, NULL, "the number of each key's rows", TAKES_GROUPS, .read = read_aggregate,
-     .repeats = true},
-    {"sort", 0, sorts, "show the most frequent first, or the least key first (count)", TAKES_TOP,
-     .read = read_choice, .at = AT(by_key), .incidental = true},
-    {"sort", 0, "[-]COL",
-     "count and -count: the most frequent first; key: the least key first; --by: also by a column "
-     "that is shown, - for the greatest first; :count: the least frequent first",
-     TAKES_BY, .read = read_sort, .incidental = true},
-    {"top", 'n', "TOP", "show at most TOP lines", TAKES_TOP | TAKES_BY, .read = read_number,
-     .at = AT(top), .least = 1, .most = ELEMENTS_MOST, .incidental = true},
-    {"on", 0, "COL[=COL]",
-     "join texts on these columns, A's and B's, with commas between, and show their rows",
-     TAKES_JOIN, .read = read_text, .at = AT(on)},
-    {"how", 0, hows,
-     "--on: rows with a partner alone, also the others of A, of both; rows of A that have one, or "
-     "none (inner)",
-     TAKES_JOIN, .read = read_choice, .at = AT(how)},
-    {"take", 0, "COL[,COL]",
-     "--on: the columns to show, a.NAME and b.NAME if both have the name (all; semi, anti: those "
-     "of A)",
-     TAKES_JOIN, .read = read_text, .at = AT(take)},
-    {"seed", 0, "N", "the seed of the hash; no result depends on it", TAKES_SEED,
-     .read = read_number, .at = AT(seed), .most = INT64_MAX},
-    {"save", 0, "FILE", "save the state for 'bitfold merge'", TAKES_SAVE, .read = read_text,
-     .at = AT(save)},
-    {"checkpoint", 0, "FILE", "save the work in FILE, and go on from there if it is interrupted",
-     TAKES_WORK, .read = read_text, .at = AT(checkpoint), .incidental = true},
-    {"checkpoint-interval", 0, "SECONDS", "save it so often, as in 0.5 (5)", TAKES_WORK,
-     .read = read_seconds, .at = AT(checkpoint_interval), .incidental = true},
-    {"minus", 0, "FILE", "take this saved state out again; repeatable", TAKES_MINUS,
-     .read = read_minus, .repeats = true},
-    {"against", 0, "FILE", "compare with this saved state of the same data", TAKES_AGAINST,
-     .read = read_text, .at = AT(against)},
-    {"full", 0, NULL, "take all elements of FILE, not the first 1048576", TAKES_AGAINST,
-     .read = read_flag, .at = AT(full)},
-    {"total", 0, NULL, "also show the value of all files together", TAKES_TOTAL, .read = read_flag,
-     .at = AT(total)},
-    {"total", 0, NULL, "--by: also show the results of all rows, in a last line", TAKES_BY,
-     .read = read_flag, .at = AT(total)},
-    {"output", 'o', "FILE", "write the results to FILE", TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES,
-     .read = read_text, .at = AT(output), .incidental = true},
-    {"format-out", 0, "auto|text|tsv|json|csv|markdown|jsonl|npy|png|svg|pdf",
-     "the form of FILE (auto: as the ending of its name tells)",
-     TAKES_OUTPUT | TAKES_MAP | TAKES_FRAMES, .read = read_choice, .at = AT(form),
-     .incidental = true},
-    {"json", 0, NULL, "show JSON, one object on each line", TAKES_OUTPUT | TAKES_JSON,
-     .read = read_layout, .at = AT(layout), .value = LAYOUT_JSON, .incidental = true},
-    {"tsv", 0, NULL, "show value, tab and file, even for one file; hist: show the table",
-     TAKES_OUTPUT, .read = read_layout, .at = AT(layout), .value = LAYOUT_TSV, .incidental = true},
-    {"csv", 0, NULL, "show CSV, with a header of names", TAKES_SHEET, .read = read_layout,
-     .at = AT(layout), .value = LAYOUT_CSV, .incidental = true},
-    {"markdown", 0, NULL, "show a table of Markdown", TAKES_SHEET, .read = read_layout,
-     .at = AT(layout), .value = LAYOUT_MARKDOWN, .incidental = true},
-    {"jsonl", 0, NULL, "show JSON lines: each row is an object of its values alone", TAKES_SHEET,
-     .read = read_layout, .at = AT(layout), .value = LAYOUT_JSONL, .incidental = true},
-    {"hex", 0, NULL, "show floats in hexadecimal, as %a prints them; integers stay decimal",
-     TAKES_OUTPUT, .read = read_flag, .at = AT(hex), .incidental = true},
-    {"size", 0, "WxH", "the width and height of the picture in pixels (1000x1000)", TAKES_JULIA,
-     .read = read_text, .at = AT(size)},
-    {"c", 'c', "RE,IM", "the point c of the Julia set (-0.8,0.156)", TAKES_JULIA, .read = read_text,
-     .at = AT(c)},
-    {"iter", 0, "N", "the number of steps after which a pixel is inside, 1 to 65535 (200)",
-     TAKES_JULIA, .read = read_text, .at = AT(iterations)},
-    {"escape", 0, "R2", "an orbit escapes when re*re + im*im is more than this (1000)", TAKES_JULIA,
-     .read = read_text, .at = AT(escape)},
-    {"center", 0, "RE,IM", "the point in the middle of the picture (0,0)", TAKES_JULIA,
-     .read = read_text, .at = AT(center)},
-    {"scale", 0, "S", "half of the visible width (1.5)", TAKES_JULIA, .read = read_text,
-     .at = AT(scale)},
-    {"mandelbrot", 0, NULL, "draw the Mandelbrot set: c is the pixel's point", TAKES_JULIA,
-     .read = read_flag, .at = AT(mandelbrot)},
-    {"palette", 0, "classic|gray|fire|ocean|rainbow", "the colours (classic)", TAKES_JULIA,
-     .read = read_text, .at = AT(palette)},
-    {"frames", 0, "N", "make N pictures, FILE-0000.png and so on, along --c-path", TAKES_FRAMES,
-     .read = read_text, .at = AT(frames)},
-    {"c-path", 0, "A:B", "move c from A to B, as in -0.8,0.1:-0.7,0.2", TAKES_FRAMES,
-     .read = read_text, .at = AT(c_path)},
-    {"view", 0, NULL, "show the picture in a window, where you can move and zoom", TAKES_FRAMES,
-     .read = read_flag, .at = AT(view)},
-    {"quiet", 'q', NULL, "show only errors", 0, .read = read_flag, .at = AT(quiet),
-     .incidental = true},
-    {"verbose", 'v', NULL, "show the choices made, such as the device", 0, .read = read_flag,
-     .at = AT(verbose), .incidental = true},
-    {"stats", 0, NULL, "show how much was read, and how fast", TAKES_RUNNING, .read = read_flag,
-     .at = AT(stats), .incidental = true},
-    {"progress", 0, NULL, "show progress, even if not on a terminal", 0, .read = read_setting,
-     .at = AT(progress), .value = PROGRESS_ON, .incidental = true},
-    {"no-progress", 0, NULL, "show no progress", 0, .read = read_setting, .at = AT(progress),
-     .value = PROGRESS_OFF, .incidental = true},
-    {"color", 0, colors, "colour messages (auto: on a terminal, unless NO_COLOR is set)", 0,
-     .read = read_choice, .at = AT(color), .incidental = true},
-    {"help", 'h', NULL, "show this help", 0, .read = read_flag, .at = AT(help)},
-};
-enum { SHARED = sizeof shared / sizeof *shared };
-_Static_assert(SHARED + OPTIONS_OWN <= OPTIONS_MOST, "there is room for every option");
 
 /* ---- the options of a command ---------------------------------------------------------------- */
 
@@ -343,33 +31,53 @@ typedef struct candidates {
     int n, belonging;
 } candidates;
 
+static const option_table *const *known_tables;
+static int known_count;
+
+void options_know(const option_table *const tables[], int n) {
+    known_tables = tables;
+    known_count = n;
+}
+
+/* The first of a name is taken. */
+static void add_option(candidates *c, const option_spec *spec) {
+    bool is_new = c->n < OPTIONS_MOST;
+    for (int i = 0; i < c->n && is_new; i++) is_new = strcmp(c->specs[i]->name, spec->name) != 0;
+    if (is_new) c->specs[c->n++] = spec;
+}
+
 static bool belongs(const option_spec *spec, const usage *u) {
-    if (spec->takes & TAKES_ROWS && u->takes & (TAKES_GROUPS | TAKES_TIMES)) return false;
     return spec->takes == 0 || (spec->takes & u->takes) != 0;
 }
 
-static const option_spec *const help_option = &shared[SHARED - 1];
-
-int options_of(const usage *u, const own_options *own, const option_spec *list[OPTIONS_MOST]) {
-    int n = 0;
-    for (int i = 0; own && i < own->n; i++) list[n++] = &own->specs[i];
-    for (int i = 0; i < SHARED; i++)
-        if (own ? &shared[i] == help_option : belongs(&shared[i], u)) list[n++] = &shared[i];
-    return n;
+static void add_belonging(candidates *c, const option_table *table, const usage *u) {
+    for (int i = 0; i < table->n; i++)
+        if (belongs(&table->specs[i], u)) add_option(c, &table->specs[i]);
 }
 
-static bool has_name(const candidates *c, const char *name) {
-    for (int i = 0; i < c->belonging; i++)
-        if (strcmp(c->specs[i]->name, name) == 0) return true;
-    return false;
+static void add_all(candidates *c, const option_table *table) {
+    for (int i = 0; i < table->n; i++) add_option(c, &table->specs[i]);
 }
 
-static candidates candidates_of(const usage *u, const own_options *own) {
+/* A command that shares --help alone knows no other options. */
+static candidates candidates_of(const usage *u) {
+    const bool alone = u->takes & TAKES_HELP;
     candidates c = {.n = 0};
-    c.n = c.belonging = options_of(u, own, c.specs);
-    for (int i = 0; i < SHARED && !own; i++)
-        if (!belongs(&shared[i], u) && !has_name(&c, shared[i].name)) c.specs[c.n++] = &shared[i];
+    if (u->own) add_belonging(&c, u->own, u);
+    if (alone)
+        add_option(&c, options_help);
+    else
+        add_belonging(&c, &options_shared, u);
+    c.belonging = c.n;
+    if (!alone) add_all(&c, &options_shared);
+    for (int i = 0; i < known_count && !alone; i++) add_all(&c, known_tables[i]);
     return c;
+}
+
+int options_of(const usage *u, const option_spec *list[OPTIONS_MOST]) {
+    const candidates c = candidates_of(u);
+    memcpy(list, c.specs, sizeof c.specs);
+    return c.belonging;
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
@@ -435,17 +143,16 @@ static void describe_options(const candidates *c, struct option longs[OPTIONS_MO
                                      : no_argument;
         longs[i] = (struct option){s->name, has, NULL, NUMBERS + i};
         if (s->letter) *at++ = s->letter;
-        if (s->letter && s->operand) *at++ = ':';
+        if (s->letter && has == required_argument) *at++ = ':';
     }
     longs[c->n] = (struct option){NULL, 0, NULL, 0};
     *at = '\0';
 }
 
 /* Reads the operand into the struct that the option belongs to. */
-static bool read_option(options *o, const own_options *own, const option_spec *spec) {
+static bool read_option(options *o, void *into, const option_table *own, const option_spec *spec) {
     const bool is_own = own && spec >= own->specs && spec < own->specs + own->n;
-    char *into = is_own ? own->into : (char *)o;
-    return spec->read(spec, optarg, into + spec->at);
+    return spec->read(spec, optarg, (char *)(is_own ? into : o) + spec->at);
 }
 
 /* The options given; far more than there are to give. */
@@ -465,11 +172,11 @@ static bool note_option(const option_spec *spec) {
     return true;
 }
 
-static int read_options(options *o, const own_options *own, int argc, char **argv, const usage *u) {
+static int read_options(options *o, void *into, int argc, char **argv, const usage *u) {
     struct option longs[OPTIONS_MOST + 1];
     char letters[2 * OPTIONS_MOST + 2];
     const char *given[OPTIONS_MOST] = {NULL};
-    const candidates c = candidates_of(u, own);
+    const candidates c = candidates_of(u);
     describe_options(&c, longs, letters);
     given_count = 0;
     opterr = 0;
@@ -481,7 +188,7 @@ static int read_options(options *o, const own_options *own, int argc, char **arg
         if (i >= c.belonging)
             return option_error(argv[0], "this command has no option", c.specs[i], letter_of(id));
         if (!c.specs[i]->repeats && options_again(&given[i], c.specs[i], optarg)) return EXIT_USAGE;
-        if (!read_option(o, own, c.specs[i])) return EXIT_USAGE;
+        if (!read_option(o, into, u->own, c.specs[i])) return EXIT_USAGE;
         if (!note_option(c.specs[i])) return EXIT_USAGE;
     }
     return EXIT_DONE;
@@ -588,7 +295,7 @@ static int take_files(options *o, int argc, char **argv, const usage *u) {
 }
 
 bool options_parse(options *o, int argc, char **argv, const usage *u, int *code) {
-    return options_parse_own(o, NULL, argc, argv, u, code);
+    return options_parse_into(o, o, argc, argv, u, code);
 }
 
 /* The share of this rank in the cores and GPUs of its machine. */
@@ -647,16 +354,15 @@ static bool join_ranks(options *o, const usage *u) {
     return true;
 }
 
-bool options_parse_own(options *o, const own_options *own, int argc, char **argv, const usage *u,
-                       int *code) {
+bool options_parse_into(options *o, void *into, int argc, char **argv, const usage *u, int *code) {
     *o = (options){.input.count = -1,
                    .slots = -1,
                    .rules.size = sizeof(bf_reduce_options),
                    .device = "auto",
                    .isa = "auto"};
-    *code = read_options(o, own, argc, argv, u);
+    *code = read_options(o, into, argc, argv, u);
     if (*code == EXIT_DONE && o->help) {
-        options_show(argv[0], u, own);
+        options_show(argv[0], u, o->help);
         return false;
     }
     report_style(o->color, o->quiet, o->verbose);

@@ -10,49 +10,41 @@
 #include <stdbool.h>
 
 /* Groups of options; a command says which of them it takes. The rest every command takes. */
-enum option_group {
-    TAKES_INPUT = 1,          /* --format --dtype --offset --count --column --delimiter --header */
-    TAKES_NAN = 2,            /* --nan */
-    TAKES_ROUNDING = 4,       /* --out-dtype */
-    TAKES_DDOF = 8,           /* --ddof */
-    TAKES_RUNNING = 16,       /* --device --isa --threads --stats */
-    TAKES_SAVE = 32,          /* --save */
-    TAKES_TOTAL = 64,         /* --total */
-    TAKES_OUTPUT = 128,       /* -o --json --tsv --hex */
-    TAKES_JSON = 256,         /* --json alone */
-    TAKES_STDIN = 512,        /* no FILE is standard input */
-    TAKES_SORT = 1 << 10,     /* --descending --axis --offsets */
-    TAKES_FIRST = 1 << 11,    /* -n --least --axis */
-    TAKES_PERCENTS = 1 << 12, /* -p --method */
-    TAKES_TIMES = 1 << 13,    /* --count, in place of --count N */
-    TAKES_WORK = 1 << 14,     /* --checkpoint --checkpoint-interval */
-    TAKES_MINUS = 1 << 15,    /* --minus */
-    TAKES_AGAINST = 1 << 16,  /* --against --full */
-    TAKES_OVERFLOW = 1 << 17, /* --overflow */
-    TAKES_MAP = 1 << 18,      /* --to -o */
-    TAKES_DEVICE = 1 << 19,   /* --device alone */
-    TAKES_BINS = 1 << 20,     /* --bins --range --edges --weights --strict */
-    TAKES_PLOT = 1 << 21,     /* --density --log --title */
-    TAKES_MEMORY = 1 << 22,   /* --memory --spill */
-    TAKES_JULIA = 1 << 23,    /* what a picture is */
-    TAKES_SEED = 1 << 24,     /* --seed */
-    TAKES_TOP = 1 << 25,      /* --sort -n */
-    TAKES_ROWS = 1 << 27,     /* --count N: with TAKES_INPUT, unless TAKES_GROUPS or TAKES_TIMES */
-    TAKES_GROUPS = 1 << 26,   /* --sum --mean --min --max --median --quantile --method --count */
-    TAKES_FRAMES = 1 << 28,   /* -o --frames --c-path --view */
-    TAKES_MANY = 1 << 29,     /* --axis --offsets --index --slots */
-    TAKES_EMPTY = 1 << 30     /* --empty */
-};
-/* These fit no enum. */
-#define TAKES_QUANTILES (UINT64_C(1) << 31)  /* --quantiles */
-#define TAKES_EXPRESSION (UINT64_C(1) << 32) /* -e */
-#define TAKES_SHEET (UINT64_C(1) << 33)      /* --csv --markdown */
-#define TAKES_INFER (UINT64_C(1) << 34)      /* --infer */
-#define TAKES_JOIN (UINT64_C(1) << 35)       /* --on --how --take */
-#define TAKES_BY (UINT64_C(1) << 36)         /* --by --where --total -n; --sort by column */
-#define TAKES_KEYS (UINT64_C(1) << 37)       /* --by --where alone */
+#define TAKES_BIT(n) (UINT64_C(1) << (n))
+#define TAKES_INPUT TAKES_BIT(0)       /* how to read arrays and text */
+#define TAKES_NAN TAKES_BIT(1)         /* --nan */
+#define TAKES_ROUNDING TAKES_BIT(2)    /* --out-dtype */
+#define TAKES_DDOF TAKES_BIT(3)        /* --ddof */
+#define TAKES_RUNNING TAKES_BIT(4)     /* --device --isa --threads --stats */
+#define TAKES_SAVE TAKES_BIT(5)        /* --save */
+#define TAKES_TOTAL TAKES_BIT(6)       /* --total */
+#define TAKES_OUTPUT TAKES_BIT(7)      /* -o --json --tsv --hex */
+#define TAKES_JSON TAKES_BIT(8)        /* --json alone */
+#define TAKES_STDIN TAKES_BIT(9)       /* no FILE is standard input */
+#define TAKES_SORT TAKES_BIT(10)       /* what sort and argsort have */
+#define TAKES_FIRST TAKES_BIT(11)      /* what top has */
+#define TAKES_METHOD TAKES_BIT(12)     /* --method */
+#define TAKES_WORK TAKES_BIT(13)       /* --checkpoint --checkpoint-interval */
+#define TAKES_OVERFLOW TAKES_BIT(14)   /* --overflow */
+#define TAKES_MAP TAKES_BIT(15)        /* -o, which may be an input */
+#define TAKES_DEVICE TAKES_BIT(16)     /* --device alone */
+#define TAKES_PLOT TAKES_BIT(17)       /* --density --log --title */
+#define TAKES_MEMORY TAKES_BIT(18)     /* --memory --spill */
+#define TAKES_SEED TAKES_BIT(19)       /* --seed */
+#define TAKES_TOP TAKES_BIT(20)        /* --sort -n */
+#define TAKES_FRAMES TAKES_BIT(21)     /* -o, which may be several pictures */
+#define TAKES_MANY TAKES_BIT(22)       /* --axis --offsets --index --slots */
+#define TAKES_EMPTY TAKES_BIT(23)      /* --empty */
+#define TAKES_EXPRESSION TAKES_BIT(24) /* -e */
+#define TAKES_SHEET TAKES_BIT(25)      /* --csv --markdown --jsonl */
+#define TAKES_INFER TAKES_BIT(26)      /* --infer */
+#define TAKES_JOIN TAKES_BIT(27)       /* what texts that are joined have */
+#define TAKES_BY TAKES_BIT(28)         /* --by --where --total -n; --sort by column */
+#define TAKES_KEYS TAKES_BIT(29)       /* --by --where alone */
+#define TAKES_ARRAY TAKES_BIT(30)      /* -o FILE.npy */
+#define TAKES_HELP TAKES_BIT(31)       /* of the shared ones --help alone */
 
-#define TAKES_ARRAY (UINT64_C(1) << 38) /* -o FILE.npy */
+enum help { HELP_NONE, HELP_SHORT, HELP_ALL };
 
 enum layout { LAYOUT_PLAIN, LAYOUT_TSV, LAYOUT_JSON, LAYOUT_CSV, LAYOUT_MARKDOWN, LAYOUT_JSONL };
 
@@ -72,6 +64,7 @@ enum form {
 };
 
 enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
+#define ELEMENTS_MOST ((int64_t)1 << 62)
 
 /* An aggregate that group shall compute: a reduction, or what depends on the order of values. */
 struct wanted_aggregate {
@@ -109,7 +102,8 @@ typedef struct options {
     memory_plan memory;
     double checkpoint_interval; /* seconds */
     const char *spill;          /* a directory; NULL: not given */
-    bool total, hex, stats, quiet, verbose, help, density, log, strict, mandelbrot, view;
+    bool total, hex, stats, quiet, verbose, density, log, strict, mandelbrot, view;
+    enum help help;
     bool full;  /* verify: all elements */
     bool infer; /* show dtypes and their causes, not values */
     enum layout layout;
@@ -137,6 +131,12 @@ typedef struct options {
     int file_count;
 } options;
 
+/* The sections of --help=all. */
+enum option_section { IN_INPUT, IN_TEXT, IN_KEYS, IN_VALUES, IN_RUNNING, IN_OUTPUT };
+
+/* An operand that names a file, which is read or written. */
+enum option_file { FILE_NONE, FILE_READ, FILE_WRITTEN };
+
 /* An option, as parsing, help and completion know it. */
 typedef struct option_spec option_spec;
 
@@ -146,44 +146,54 @@ typedef bool option_reader(const option_spec *spec, const char *operand, void *m
 
 struct option_spec {
     const char *name;
-    char letter;         /* '\0': none */
-    const char *operand; /* NULL: none; "a|b|c": one of these; FILE: a file; T: a dtype */
+    char letter; /* '\0': none */
+    enum option_section section;
+    const char *operand; /* NULL: none; "a|b|c": one of these; T: a dtype */
     const char *help;
     uint64_t takes; /* the groups that it belongs to; 0: every command has it */
     option_reader *read;
-    size_t at;           /* offset of the member that it sets */
-    int value;           /* what it sets it to, where there is no operand */
-    int64_t least, most; /* of a number */
-    bool repeats;        /* given twice, it counts twice */
-    bool optional;       /* its operand may be left out: --name, or --name=operand */
-    bool incidental;     /* says how to run or what to show: a checkpoint does not depend on it */
+    size_t at;             /* offset of the member that it sets */
+    int value;             /* what it sets it to, where there is no operand */
+    int64_t least, most;   /* of a number */
+    enum option_file file; /* what the operand names */
+    bool repeats;          /* given twice, it counts twice */
+    bool optional;         /* its operand may be left out: --name, or --name=operand */
+    bool incidental;       /* says how to run or what to show: a checkpoint does not depend on it */
 };
 
-/* A command, as --help tells it. */
+/* The options of a command, or of a family of commands, beside the shared ones. */
+typedef struct option_table {
+    const option_spec *specs;
+    int n;
+} option_table;
+#define OPTION_AT(member) offsetof(options, member)
+#define OPTION_TABLE(specs)                                                                        \
+    { specs, sizeof(specs) / sizeof *(specs) }
+
+/* A command, as --help tells it. Text is wrapped; an empty line begins a paragraph, and one that
+ * begins with a blank stays as it is. */
 typedef struct usage {
-    const char *synopsis; /* what follows the command's name */
-    const char *text;     /* what it does, in a few lines */
-    uint64_t takes;       /* option groups */
-    const char *example;  /* shell commands, one a line; the tests run them */
+    const char *synopsis;    /* what follows the command's name */
+    const char *text;        /* what it does; --help shows the first paragraph, --help=all all */
+    uint64_t takes;          /* option groups */
+    const char *common;      /* the names of the options that --help shows, with blanks between */
+    const char *examples;    /* shell commands, one a line; the tests run them */
+    const option_table *own; /* stand for shared ones of the same names; NULL: none */
 } usage;
 
-/* The options of a command that shares none but --help. */
-typedef struct own_options {
-    const option_spec *specs;
-    int n;      /* at most OPTIONS_OWN */
-    void *into; /* the struct that they are read into */
-} own_options;
+/* Lists the options that a command has: its own, then those that are shared. Returns how many. */
+enum { OPTIONS_MOST = 144 };
+int options_of(const usage *u, const option_spec *list[OPTIONS_MOST]);
 
-/* Lists the options that a command has, in the order of its help; own may be NULL. Returns how
- * many. */
-enum { OPTIONS_MOST = 144, OPTIONS_OWN = 32 };
-int options_of(const usage *u, const own_options *own, const option_spec *list[OPTIONS_MOST]);
+/* The tables of all commands, so that an option of another command is known to be one. They stay
+ * the caller's. */
+void options_know(const option_table *const tables[], int n);
 
 /* Handles --help of a command: prints its usage and options, unless options_on_help set another. */
 typedef void help_writer(const char *command, const usage *u, const option_spec *const list[],
                          int n);
 void options_on_help(help_writer *writer);
-void options_show(const char *command, const usage *u, const own_options *own);
+void options_show(const char *command, const usage *u, enum help help);
 
 /* Reports an option that was given before with another operand: the first would be lost. given is
  * where this option's operand is remembered, NULL at first. */
@@ -215,8 +225,7 @@ int64_t options_slab(const options *o);
 /* Reads the command line. False: stop at once and return *code (help was shown, or an error). */
 bool options_parse(options *o, int argc, char **argv, const usage *u, int *code);
 
-/* The same for a command with options of its own. */
-bool options_parse_own(options *o, const own_options *own, int argc, char **argv, const usage *u,
-                       int *code);
+/* The same; the command's own options are read into a struct of its own. */
+bool options_parse_into(options *o, void *into, int argc, char **argv, const usage *u, int *code);
 
 #endif

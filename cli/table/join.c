@@ -3,6 +3,7 @@
 #include "memory/kept.h"
 #include "runtime/context.h"
 #include "runtime/json.h"
+#include "runtime/operand.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "table/keyed.h"
@@ -17,20 +18,39 @@
 #include <string.h>
 #include <unistd.h>
 
+static const option_spec specs[] = {
+    {"on", 0, IN_KEYS, "COL[=COL]",
+     "join texts on these columns, A's and B's, with commas between, and show their rows", 0,
+     .read = read_text, .at = OPTION_AT(on)},
+    {"how", 0, IN_KEYS, "inner|left|outer|semi|anti",
+     "with --on: only rows with a partner, also the others of A, or of both; rows of A that have "
+     "one, or none (inner)",
+     0, .read = read_choice, .at = OPTION_AT(how)},
+    {"take", 0, IN_OUTPUT, "COL[,COL]",
+     "with --on: the columns to show, a.NAME and b.NAME if both have the name (all; semi, anti: "
+     "those of A)",
+     0, .read = read_text, .at = OPTION_AT(take)},
+};
+const option_table join_options = OPTION_TABLE(specs);
+
 static const usage join_usage = {
     "[OPTIONS] A B",
-    "Finds the pairs of rows of A and B that have the same number. Each line is the row in A, a\n"
-    "tab and the row in B, both counted from 0, ordered by the row in A, then by that in B. -0\n"
-    "equals 0, and all NaNs are equal.\n"
-    "\n"
-    "With --on, A and B are texts whose columns have names, and rows are joined that have the "
-    "same\n"
-    "keys: numbers, or words where either text has some. Each line has the columns of --take,\n"
-    "written as they are in the file. A key without a value has no partner. --where leaves out\n"
-    "joined rows: its names mean what they mean in --take, `a.NAME` and `b.NAME` too.",
+    "Finds the pairs of rows of A and B that have the same number: a line is the row in A, a tab "
+    "and the row in B, both from 0. With --on, A and B are texts whose columns have names, and "
+    "rows "
+    "are joined that have the same keys: numbers, or words where either text has some.\n\n"
+    "Pairs are ordered by the row in A, then by that in B. -0 equals 0, and all NaNs are equal. "
+    "With --on, each line has the columns of --take, written as they are in the file. A key "
+    "without "
+    "a value has no partner. --where leaves out joined rows: its names mean what they mean in "
+    "--take, `a.NAME` and `b.NAME` too.",
     TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED |
         TAKES_JOIN,
-    "bitfold join x.npy x.npy\nbitfold join table.csv table.csv --on name --take name,b.height"};
+    "on how take where text null json csv output threads memory help",
+    "bitfold join x.npy x.npy\n"
+    "bitfold join table.csv table.csv --on name --take name,b.height\n"
+    "bitfold join table.csv table.csv --on height=weight --how anti --csv",
+    &join_options};
 
 typedef struct join {
     const options *options;

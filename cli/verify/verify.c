@@ -3,6 +3,7 @@
 #include "command.h"
 #include "reduce/reduce.h"
 #include "runtime/json.h"
+#include "runtime/operand.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
 #include "verify/data.h"
@@ -13,21 +14,33 @@
 #include <string.h>
 #include <unistd.h>
 
+static const option_spec specs[] = {
+    {"against", 0, IN_INPUT, "FILE", "compare with this saved state of the same data", 0,
+     .read = read_text, .at = OPTION_AT(against), .file = FILE_READ},
+    {"full", 0, IN_INPUT, NULL, "take all elements of FILE, not the first 1048576", 0,
+     .read = read_flag, .at = OPTION_AT(full)},
+};
+const option_table verify_options = OPTION_TABLE(specs);
+
 static const usage verify_usage = {
     "[OPTIONS] [FILE]",
-    "Runs every operation on every instruction set of this machine, with 1, 2, 3 and all\n"
-    "threads, and on its GPUs, in one pass and in parts. The data are generated, in every\n"
-    "dtype, or those of FILE (except for pictures, tables, groups, joins and keys of strings).\n"
-    "Of a FILE without --count, --full or --against it takes the first 1048576 elements.\n"
-    "Shows the bits side by side (a checksum if there are many values), then PASS, or FAIL with\n"
-    "exit code 5, and whether CPU and GPU agree.\n"
-    "--against runs only the operation of a saved state, on the data of that state, and\n"
-    "compares the results with it. These data are the operands: two files for dot, all files of\n"
-    "a total in turn, the weights of a histogram last, the keys of groups and then the values\n"
-    "of each aggregate.",
-    TAKES_INPUT | TAKES_JSON | TAKES_AGAINST | TAKES_DEVICE,
+    "Runs every operation on every instruction set of this machine, with several thread counts, "
+    "and "
+    "on its GPUs, in one pass and in parts. The data are generated, or those of FILE. Shows the "
+    "bits side by side, then PASS, or FAIL with exit code 5, and whether CPU and GPU agree.\n\n"
+    "Data are generated in every dtype, and always for pictures, tables, groups, joins and keys of "
+    "strings. There are 1, 2, 3 and all threads. Of a FILE without --count, --full or --against it "
+    "takes the first 1048576 elements. Many values are shown as a checksum.\n\n"
+    "--against runs only the operation of a saved state, on the data of that state, and compares "
+    "the results with it. These data are the operands: two files for dot, all files of a total in "
+    "turn, the weights of a histogram last, the keys of groups and then the values of each "
+    "aggregate.",
+    TAKES_INPUT | TAKES_JSON | TAKES_DEVICE,
+    "against full format dtype count device json help",
+    "bitfold verify y.npy | tail -n 2\n"
     "bitfold sum --save x.bfs x.npy\n"
-    "bitfold verify --against x.bfs x.npy"};
+    "bitfold verify --against x.bfs x.npy",
+    &verify_options};
 
 enum { ELEMENTS = 65537, MOST = 1 << 20 };
 

@@ -45,13 +45,13 @@ static int put_next(FILE *f, const options *o, const char *name, int code) {
 }
 
 static int put_files(FILE *f, const options *o) {
-    const char *const others[] = {o->weights, o->edges, o->offsets, o->index};
-    int code = EXIT_DONE;
+    int code = EXIT_DONE, n;
+    const given_option *const given = options_given(&n);
     for (int i = 0; i < o->file_count; i++) code = put_next(f, o, o->files[i], code);
     for (int i = 0; i < o->aggregate_count; i++)
         code = put_next(f, o, o->aggregates[i].values, code);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        code = put_next(f, o, others[i], code);
+    for (int i = 0; i < n; i++)
+        if (given[i].spec->file == FILE_READ) code = put_next(f, o, given[i].operand, code);
     return code;
 }
 

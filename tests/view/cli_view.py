@@ -251,10 +251,10 @@ class Started(CommandTest):
 
     def test_help(self):
         need_view()
-        text = subprocess.run([VIEW, "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
+        text = subprocess.run([VIEW, "--help=all"], stdout=subprocess.PIPE, check=True).stdout.decode()
         self.assertTrue(text.startswith("bitfold julia --view [OPTIONS]\n"), text)
         shown = set(re.findall(r"^  .{3} (--[a-z0-9-]+)", text, re.M))
-        julia = set(re.findall(r"^  .{3} (--[a-z0-9-]+)", self.result("help", "julia"), re.M))
+        julia = set(re.findall(r"^  .{3} (--[a-z0-9-]+)", self.result("julia", "--help=all"), re.M))
         self.assertEqual(julia - shown, {"--output", "--format-out", "--json", "--frames", "--c-path", "--view"})
         self.assertEqual(shown - julia, set())
 

@@ -150,7 +150,7 @@ class Completion(CommandTest):
         return re.findall(r"^  ([a-z]+) ", self.result("help"), re.M)
 
     def options(self, command):
-        return re.findall(r"^  .{3} (--[a-z-]+)", self.result("help", command), re.M)
+        return re.findall(r"^  .{3} (--[a-z-]+)", self.result(command, "--help=all"), re.M)
 
     def test_unknown_shells(self):
         self.refused(2, "no completion for 'csh'", "completion", "csh")

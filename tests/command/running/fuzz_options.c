@@ -1,5 +1,6 @@
 /* Any arguments at all, one a line, for commands that take all groups of options, none, or those
  * that the first byte names: what is accepted makes sense, and what is refused has an exit code. */
+#include "cli/command.h"
 #include "cli/runtime/options.h"
 
 #include <stdint.h>
@@ -27,11 +28,10 @@ static void check_accepted(const options *o, const usage *u) {
     require(o->file_count >= 0 && (o->file_count > 0 || !(u->takes & TAKES_STDIN)));
     for (int i = 0; i < o->file_count; i++) require(o->files[i] != NULL);
     require(!o->save || (u->takes & TAKES_SAVE));
-    require(!o->against || (u->takes & TAKES_AGAINST));
 }
 
-static void parse(unsigned takes, int argc, char **argv) {
-    const usage u = {"[FILE...]", "A command.", takes, "bitfold fuzz"};
+static void parse(uint64_t takes, int argc, char **argv) {
+    const usage u = {"[FILE...]", "A command.", takes, "help", "bitfold fuzz", &hist_options};
     options o;
     int code = -1;
     if (options_parse(&o, argc, argv, &u, &code)) {
@@ -45,7 +45,7 @@ static void parse(unsigned takes, int argc, char **argv) {
 enum { MOST = 100 };
 
 /* Splits a copy of the text, for getopt reorders the arguments. */
-static void parse_lines(unsigned takes, const uint8_t *data, size_t size) {
+static void parse_lines(uint64_t takes, const uint8_t *data, size_t size) {
     char name[] = "fuzz", *argv[MOST + 1] = {name};
     char *text = malloc(size + 1);
     int argc = 1;
@@ -73,9 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     FILE *const out = stdout, *const error = stderr;
     be_silent();
-    parse_lines(~0U, data + 1, size - 1);
+    parse_lines(~TAKES_HELP, data + 1, size - 1);
     parse_lines(0, data + 1, size - 1);
-    parse_lines(1U << data[0] % 32, data + 1, size - 1);
+    parse_lines(TAKES_BIT(data[0] % 32), data + 1, size - 1);
     stdout = out;
     stderr = error;
     return 0;
