@@ -11,7 +11,7 @@ import numpy as np
 from command import SHORT, CommandTest, exact, least_memory, run
 from decimals import numbers_of, plain, scale_of, shortest, some_column
 
-CASES = int(os.environ.get("BITFOLD_CASES", "25"))
+CASES = int(os.environ.get("BITFOLD_CASES", "100")) // 4
 SIZES = [1, 2, 50, 700 if SHORT else 3000]
 OPS = ["sum", "mean", "var", "std", "norm", "min", "max", "argmin", "argmax"]
 ELEMENTS = ["sum", "min", "max"]  # are decimals, with every digit

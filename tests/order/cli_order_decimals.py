@@ -15,7 +15,7 @@ from command import SHORT, CommandTest, least_memory, run
 from decimals import numbers_of, plain, scale_of, shortest, some_column
 from quantiles import METHODS, exact_at, median_place, place_of
 
-CASES = int(os.environ.get("BITFOLD_CASES", "40"))
+CASES = int(os.environ.get("BITFOLD_CASES", "160")) // 4
 SIZES = [1, 2, 5, 50, 2500, 2500 if SHORT else 20000]
 LIMITED = ["--memory", "%dM" % least_memory(), "-j2"]
 PERCENTS = [0, 12.5, 50, 66.6, 99, 100]

@@ -12,7 +12,7 @@ import numpy as np
 from command import SHORT, CommandTest, root, run
 from decimals import numbers_of, plain, scale_of, shortest, some_column
 
-CASES = int(os.environ.get("BITFOLD_CASES", "40"))
+CASES = int(os.environ.get("BITFOLD_CASES", "160")) // 4
 SIZES = [1, 2, 5, 50, 3000, 3000 if SHORT else 20000]
 VALUES = ["sum", "sumsq", "min", "max", "mean", "var", "std", "norm"]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from command import DTYPES, OPERATIONS, SANITIZED, CommandTest, exact, run
+from command import DTYPES, OPERATIONS, SANITIZED, SHORT, CommandTest, exact, run
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -353,7 +353,7 @@ class Verify(CommandTest):
         name = self.save("x.npy", x)
         left_out = "takes the first 1048576 of 1048581 elements"
         for more, total, said in [([], "0", left_out), (["--full"], "1", None),
-                                  (["--count", len(x)], "1", None)]:
+                                  (["--count", len(x)], "1", None)][:2 if SHORT else 3]:
             done = run("verify", "--json", *more, name)
             rows = [json.loads(line) for line in done.stdout.decode().splitlines()]
             bits, = [row["bits"] for row in rows[:-1] if row["op"] == "sum"]

@@ -1,5 +1,5 @@
 """Arrays in other files: members of .npz archives, and datasets of HDF5.
-Builds: release, asan, tsan."""
+Builds: release, asan."""
 import gzip
 import io
 import struct
@@ -43,14 +43,23 @@ def npy(array):
 class Containers(CommandTest):
     def same(self, member, array, commands=COMMANDS):
         """The commands give of a member what they give of the same array in a file of its own."""
-        name = self.save("same.npy", array)
         for command in commands:
-            got, want = [run(*command.split(), x) for x in [member, name]]
-            self.assertEqual(want.returncode, 0, want.stderr)
+            got = run(*command.split(), member)
             self.assertEqual((got.returncode, got.stderr), (0, b""), (command, member))
             self.assertEqual(got.stdout.replace(member.encode(), b"X"),
-                             want.stdout.replace(name.encode(), b"X"), (command, member))
+                             self.of_a_file(array, command), (command, member))
 
+    known = {}
+
+    def of_a_file(self, array, command):
+        """What a command says of an array in a file, which it calls X; asked once."""
+        key = npy(array), command
+        if key not in self.known:
+            name = self.save("same.npy", array)
+            want = run(*command.split(), name)
+            self.assertEqual(want.returncode, 0, want.stderr)
+            self.known[key] = want.stdout.replace(name.encode(), b"X")
+        return self.known[key]
 
     def check_sums(self, name, arrays):
         """The sums of members whose elements are whole numbers."""

@@ -6,10 +6,10 @@ import unittest
 
 import numpy as np
 
-from command import SHORT, THREADS_ALONE
+from command import SANITIZED, SHORT, THREADS_ALONE
 from memory import LEAST, MemoryTest
 
-THREADS = [2] if THREADS_ALONE else [1, 2, 8, 60]
+THREADS = [2] if THREADS_ALONE else [2, 60] if SANITIZED else [1, 2, 8, 60]
 STEPS = [0, 50] if THREADS_ALONE else [0, 60] if SHORT else [0, 5, 20, 50, 230]  # MiB beyond the least
 
 

@@ -2,7 +2,7 @@
 under MPICH; failures are told once, with one exit code; nothing hangs.
 
 BITFOLD_CASES above 1 tries every command on 1 to 8 ranks; otherwise a third of them on a few.
-Builds: release, asan (full), tsan."""
+Builds: release, asan (full)."""
 import functools
 import gzip
 import json
