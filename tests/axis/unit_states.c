@@ -31,6 +31,12 @@ static int destroy_contexts(void **state) {
     return 0;
 }
 
+static bf_context *pick_context(uint64_t *seed) {
+    bf_context *context = contexts[pick(seed, CONTEXTS)];
+    try_context(context);
+    return context;
+}
+
 static bf_reduction states_op(uint64_t *seed) {
     static const bf_reduction ops[] = {BF_SUM, BF_MEAN,  BF_VAR,     BF_STD,    BF_MIN,
                                        BF_MAX, BF_NORM,  BF_PROD,    BF_ARGMIN, BF_ARGMAX,
@@ -169,9 +175,8 @@ static void make_problem(problem *p, uint64_t *seed) {
     p->next = calloc((size_t)p->count, sizeof *p->next);
     for (int64_t i = 0; i < p->count; i++)
         p->have[i] = make_elements(p->dtype, ROOM, p->op == BF_DOT);
-    assert_int_equal(
-        bf_states_create(contexts[pick(seed, CONTEXTS)], p->op, p->dtype, p->count, &p->states),
-        BF_OK);
+    assert_int_equal(bf_states_create(pick_context(seed), p->op, p->dtype, p->count, &p->states),
+                     BF_OK);
 }
 
 static void free_problem(problem *p) {
@@ -297,7 +302,7 @@ static void reload(problem *p, uint64_t *seed) {
     size_t size, again;
     bf_states *loaded = NULL;
     uint8_t *bytes = save(p->states, &size);
-    assert_int_equal(bf_states_load(contexts[pick(seed, CONTEXTS)], bytes, size, &loaded), BF_OK);
+    assert_int_equal(bf_states_load(pick_context(seed), bytes, size, &loaded), BF_OK);
     uint8_t *same = save(loaded, &again);
     assert_int_equal(size, again);
     assert_memory_equal(bytes, same, size);
@@ -320,9 +325,8 @@ static bool can_split(const problem *p) { return p->op != BF_PROD || !is_float(p
 
 static split make_split(problem *p, uint64_t *seed) {
     const split x = {p->states, pick(seed, 2)};
-    assert_int_equal(
-        bf_states_create(contexts[pick(seed, CONTEXTS)], p->op, p->dtype, p->count, &p->states),
-        BF_OK);
+    assert_int_equal(bf_states_create(pick_context(seed), p->op, p->dtype, p->count, &p->states),
+                     BF_OK);
     const bf_array next = bf_array_of(BF_I64, p->next, p->count);
     if (has_indices(p->op) && !x.appends) assert_int_equal(bf_states_seek(p->states, &next), BF_OK);
     return x;
@@ -386,9 +390,8 @@ static void products_of_floats_join_at_leaves(void **state) {
         for (int64_t k = 0; k < LENGTH * COLUMNS; k++)
             data[k] = ldexp(1 + (double)pick(&seed, 1000) / 999, (int)pick(&seed, 40) - 20);
         for (int k = 0; k < 3; k++) {
-            assert_int_equal(bf_states_create(contexts[pick(&seed, CONTEXTS)], BF_PROD, BF_F64,
-                                              COLUMNS, &parts[k]),
-                             BF_OK);
+            assert_int_equal(
+                bf_states_create(pick_context(&seed), BF_PROD, BF_F64, COLUMNS, &parts[k]), BF_OK);
             int64_t at = cuts[k];
             const bf_array next = {&at, BF_I64, 1, {COLUMNS}, {0}};
             assert_int_equal(bf_states_seek(parts[k], &next), BF_OK);

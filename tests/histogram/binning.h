@@ -79,6 +79,7 @@ static inline bf_histogram *histogram_of(bf_context *c, const bf_array *a, const
 static inline bf_histogram *make_histogram(bf_context *c, bf_dtype dtype,
                                            bf_histogram_options options) {
     bf_histogram *h = NULL;
+    try_context(c);
     bf_status status = bf_histogram_create(c, dtype, &options, &h);
     if (status != BF_OK) fail_msg("%s", bf_context_message(c));
     return h;

@@ -1,5 +1,6 @@
 /* Every public call that uses a context, with arguments that it takes: for tests of what holds for
- * all of them. The test of the headers (tests/command/project/cli_headers.py) says if one is missing. */
+ * all of them. The test of the headers (tests/command/project/cli_headers.py) says if one is
+ * missing. */
 #ifndef BITFOLD_TESTS_SUPPORT_CALLS_H
 #define BITFOLD_TESTS_SUPPORT_CALLS_H
 

@@ -9,6 +9,8 @@
 
 #include <bitfold.h>
 
+#include "tests/support/tried.h"
+
 #define LARGE_BYTES 2200009 /* enough for two threads: the CPU starts one for each MiB */
 
 static const bf_dtype all_dtypes[] = {
@@ -95,6 +97,8 @@ static inline uint64_t random_element(bf_dtype dtype, data_kind k, int64_t i, ui
 static inline void fill(bf_dtype dtype, void *data, int64_t n, data_kind k, uint64_t seed) {
     uint64_t bits = 0;
     size_t bytes = bf_dtype_size(dtype);
+    try_data("%lld elements of %s, of kind %d, from seed %llu", (long long)n, bf_dtype_name(dtype),
+             (int)k, (unsigned long long)seed);
     for (int64_t i = 0; i < n; i++) {
         bits = random_element(dtype, k, i, bits, &seed);
         store_bits((char *)data + (size_t)i * bytes, bytes, bits);

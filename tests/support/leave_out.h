@@ -12,26 +12,12 @@
 #include <stdio.h>
 
 #include "tests/support/sanitizer.h"
+#include "tests/support/tried.h"
 
 enum { EXIT_SKIPPED = 77 }; /* as ctest and scripts/test-gpu know it */
 
 static size_t cases_left_out;
 static char why_left_out[200];
-static char tried_context[64], tried_data[128]; /* empty: none is named */
-
-static inline void try_context(const char *isa, int threads) {
-    snprintf(tried_context, sizeof tried_context, "isa %s, threads %d", isa ? isa : "auto",
-             threads);
-}
-
-__attribute__((format(printf, 1, 2))) static inline void try_data(const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    vsnprintf(tried_data, sizeof tried_data, format, values);
-    va_end(values);
-}
-
-static inline void forget_what_is_tried(void) { tried_context[0] = tried_data[0] = '\0'; }
 
 /* Ends the case that calls it. */
 static inline void leave_out(const char *why) {
@@ -53,6 +39,7 @@ static inline void needs_no_threads(void) {
 /* A case, and what follows it: one that ended has forgotten what it tried. */
 static inline void run_case(void **state) {
     const struct CMUnitTest *test = (const struct CMUnitTest *)*state;
+    forget_what_is_tried(); /* what was set up before */
     test->test_func(state);
     forget_what_is_tried();
 }

@@ -176,9 +176,9 @@ static inline void exact_integer(const exact_sums *s, bf_reduction op, char text
 
 static inline bf_context *make_context(const char *isa, int threads) {
     bf_context *context = NULL;
-    try_context(isa, threads);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.isa = isa, .threads = threads), &context),
                      BF_OK);
+    try_context(context);
     return context;
 }
 
