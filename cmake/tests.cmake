@@ -291,9 +291,9 @@ foreach(file ${tests})
     endif()
 endforeach()
 
-# The include lines of the tree, and the symbols of its objects.
+# The include lines of the tree, its comments, and the symbols of its objects.
 if(build STREQUAL release)
-    foreach(name includes symbols)
+    foreach(name includes prose symbols)
         bitfold_python_test(rules.${name} ${PROJECT_SOURCE_DIR}/tests/rules/${name}.py)
     endforeach()
 endif()

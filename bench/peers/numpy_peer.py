@@ -12,7 +12,7 @@ WORKS = {
     "describe": lambda x: (np.min(x), np.max(x), np.sum(x), np.std(x)),
 }
 def histogram(x):
-    """Of u8 all 256 values, of floats 100 even bins from 0 to 1, as bench_histogram.c."""
+    """Of u8 all 256 values, of floats 100 even bins from 0 to 1, as cli/bench/histogram.c."""
     return np.bincount(x, minlength=256) if x.dtype == np.uint8 else np.histogram(x, 100, (0, 1))
 
 
@@ -36,7 +36,7 @@ VECTORS = {"dot": 2, "add": 3}
 
 
 def fill(dtype, data, count):
-    """The same distributions as bench_data.c, from NumPy's own generator."""
+    """The same distributions as cli/bench/data.c, from NumPy's own generator."""
     rng = np.random.default_rng(1)
     if dtype == "u8":
         if data == "constant":
@@ -47,7 +47,7 @@ def fill(dtype, data, count):
         return table[rng.integers(0, len(table), count, dtype=np.uint32)]
     if dtype == "u32" and data == "uniform":
         return rng.integers(0, 2**32, count, dtype=np.uint32)
-    if dtype == "u32": # the keys of groups, as bench_keys.c
+    if dtype == "u32": # the keys of groups, as cli/bench/keys.c
         if data == "zipf":
             k = np.exp2(20 * rng.random(count)).astype(np.uint32)
         else:

@@ -1,4 +1,4 @@
-/* The part of text_number.h that every token passes through, inlined into the loops. */
+/* The part of text/number.h that every token passes through, inlined into the loops. */
 #ifndef BITFOLD_CLI_TEXT_SCAN_H
 #define BITFOLD_CLI_TEXT_SCAN_H
 

@@ -1,5 +1,5 @@
 /* Every header of src/rules, and a function that uses each, so that inline functions are really
- * compiled. Included by one source file for each language: rules_compile.c, .cpp and .cu. */
+ * compiled. Included by one source file for each language: compile.c, .cpp and .cu. */
 #include "rules/expression/operation.h"
 #include "rules/histogram/bin.h"
 #include "rules/histogram/edges.h"

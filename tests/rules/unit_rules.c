@@ -222,7 +222,7 @@ static void check_finish(bf_dtype dtype, data_kind k, int64_t n, uint64_t seed) 
                 double other = finish_group(dtype, ops[i], s.words, round >> 1, out, &seed);
                 assert_memory_equal(&other, &found, sizeof found);
             }
-            if (expected == 0 && found == 0) continue; /* zeros' signs: test_reduce.c */
+            if (expected == 0 && found == 0) continue; /* unit_reduce.c tests zeros' signs */
             if (isnan(expected))
                 assert_true(isnan(found));
             else

@@ -3,7 +3,7 @@
  *   call.cu     a call's memory, where kernels reach it
  *   places.cu   elements as places (rules/key/order.h), and back
  *   bytes.cu    the sort of elements of 1 byte
- *   sort.cu     sort and sort_rows: lines by place, then by line (runtime/radix.cu)
+ *   sort.cu     sort and sort_rows: lines by place, then by line (runtime/sort/radix.cu)
  *   take.cu     elements by index
  *   top.cu      the first of each line
  *   select.cu   quantiles: of many lines by sorting, of long ones by brackets (bracket.cu)

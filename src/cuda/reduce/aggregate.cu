@@ -124,7 +124,7 @@ __device__ void write_extreme(int64_t count, int64_t nan, int64_t key, int64_t *
     words[BF_EXTREME_COUNT] = count;
 }
 
-/* Writes words as bf_group_aggregate_words of src/cpu/group/aggregate.c does. */
+/* Writes words as bf_accumulators_words of src/cpu/reduce/accumulators.c does. */
 __global__ void __launch_bounds__(THREADS)
     write_words(const __grid_constant__ bf_cuda_aggregate_params p, group_list groups,
                 const int64_t *counts, int64_t *words) {

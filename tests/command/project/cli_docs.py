@@ -86,24 +86,7 @@ def documents():
             yield name, re.sub(r"^```.*?^```|`[^`\n]*`", "", f.read(), flags=re.M | re.S)
 
 
-def sources():
-    """The paths of all files of the tree."""
-    for folder, below, names in os.walk(ROOT):
-        below[:] = [name for name in below if name[0] != "." and (folder, name) != (ROOT, "build")]
-        yield from (os.path.join(folder, name) for name in names)
-
-
 class Links(unittest.TestCase):
-    def test_every_source_that_is_named_is_there(self):
-        """By as much of its path as tells it. Capitals stand for what varies, as in `unit_X.c`."""
-        known, gone = list(sources()), []
-        for name in [ROOT + "/CONTRIBUTING.md", *glob.glob(ROOT + "/docs/**/*.md", recursive=True)]:
-            with open(name) as f:
-                for path in re.findall(r"`([a-z][\w./-]*\.(?:c|h|cu|cuh|cu\.in|py|cmake))`", f.read()):
-                    if not re.search("[A-Z]", path) and not any(k.endswith("/" + path) for k in known):
-                        gone.append("%s: %s" % (os.path.relpath(name, ROOT), path))
-        self.assertEqual(gone, [])
-
     def test_every_link_leads_to_a_file_and_a_heading(self):
         """As the documents lie in the tree; scripts/docs puts them elsewhere, and their links with them."""
         texts = dict(documents())
