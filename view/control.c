@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#define NOTCH 0.8 /* of the scale, for a notch of the wheel */
-enum { ARROW = 8 /* of the window, that an arrow key moves by */ };
+#define NOTCH 0.8 /* a notch of the wheel multiplies the scale by it */
+enum { ARROW = 8 /* an arrow key moves by one of so many parts of the window */ };
 
 void control_start(control *c, const julia_request *first, bool wide) {
     *c = (control){.x = (double)(first->params.width / 2), .y = (double)(first->params.height / 2)};

@@ -6,7 +6,7 @@
 
 typedef struct picture {
     bf_julia_params params;
-    uint16_t *counts;   /* of all pixels; NULL: there is no picture yet */
+    uint16_t *counts;   /* one for each pixel; NULL: there is no picture yet */
     int64_t first, end; /* rows that have changed since they were last taken */
     bool done;
     double seconds, steps; /* the steps and time of its pixels so far, without coarse grids */

@@ -17,7 +17,7 @@ struct renderer {
     uint16_t *part;      /* the counts of one */
     int64_t part_pixels; /* what there is room for */
 
-    pthread_mutex_t lock; /* of the members below; `picture` is written by the thread alone */
+    pthread_mutex_t lock; /* guards the members below; `picture` is written by the thread alone */
     pthread_cond_t wake;
     picture picture;
     bf_julia_params wanted;

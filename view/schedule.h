@@ -8,10 +8,10 @@
 
 typedef struct schedule {
     bf_julia_params picture;
-    double rate;  /* of the last part, in iterations a second, as if all pixels were inside */
-    double speed; /* of the last part, in steps a second, as counted */
-    int step;     /* of the grid: every step-th pixel, across and down */
-    int64_t row;  /* of the grid: the first one that is not computed yet */
+    double rate;  /* the last part's, in iterations a second, as if all pixels were inside */
+    double speed; /* the last part's, in steps a second, as counted */
+    int step;     /* the grid has every step-th pixel, across and down */
+    int64_t row;  /* the first row of the grid that is not computed yet */
 } schedule;
 
 /* Rows of a grid: a smaller picture, whose pixels are some of the larger one's. */

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { DOT = 2 /* of the letters, in units of the screen */ };
+enum { DOT = 2 /* a dot of the letters is so many units of the screen */ };
 
 struct window {
     SDL_Window *window;
     SDL_Renderer *renderer;
-    SDL_Texture *texture; /* of the picture's size */
+    SDL_Texture *texture; /* it has the picture's size */
     int texture_width, texture_height;
     Uint32 news; /* the event with which the thread announces something to take */
     control control;

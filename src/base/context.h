@@ -11,8 +11,8 @@
 
 struct bf_context {
     struct bf_pool *pool;           /* its threads, the caller's among them */
-    const char *isa;                /* the instruction set of the CPU's loops, */
-    bool vectors;                   /* and whether they have vectors */
+    const char *isa;                /* the instruction set of the CPU's loops */
+    bool vectors;                   /* it has vectors */
     const struct bf_backend *fixed; /* the device that was asked for by name; NULL: call by call */
     const struct bf_backend *used;  /* by the last call */
     const char *reason;             /* for that choice; "" if it is fixed */
@@ -20,8 +20,8 @@ struct bf_context {
     struct bf_cuda *cuda;           /* NULL: not open */
     struct bf_gpus *gpus;           /* NULL: not open */
     void *stream;                   /* for the GPU when it opens; NULL: its own */
-    int gpu;                        /* the number of the GPU that is open, or BF_DEVICE_ALL, */
-    char gpu_name[BF_DEVICE_TEXT];  /* and its name; of several, that of those last used */
+    int gpu;                        /* the number of the GPU that is open, or BF_DEVICE_ALL */
+    char gpu_name[BF_DEVICE_TEXT];  /* its name; of several, that of those last used */
     bool gpu_failed;                /* opening one failed: it is not tried again */
     bool in_use;                    /* a call is using the context (api/runtime/enter.h) */
     bf_watched watched;

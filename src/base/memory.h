@@ -13,14 +13,13 @@ void *bf_zeros(size_t bytes);
 void *bf_resize(void *memory, size_t bytes);
 void bf_free(void *memory);
 
-/* The same, aligned to BF_ALIGNMENT, for callers. */
+/* Allocates memory for callers, aligned to BF_ALIGNMENT. */
 void *bf_alloc_aligned(size_t bytes);
 enum { BF_ALIGNMENT = 256 };
 
 /* Writes zeros to fresh memory, so that the system gives its pages now. Touch what is read before
  * it is written: a first read and a first write cost a fault each, and the second one stops all
- * threads.
- */
+ * threads. */
 void bf_touch(void *memory, size_t bytes);
 
 /* As memcpy, but past the caches: faster for large memory that nobody reads soon. */

@@ -18,7 +18,7 @@ int bf_host_threads(const bf_context *context);
  * each; at least 1. */
 int bf_workers(const bf_context *context, int64_t n, int64_t least);
 
-/* The same with scratch memory for each thread: no more of so many workers than have `bytes` each
+/* Counts threads that have scratch memory each: no more of so many workers than have `bytes` each
  * in half of what the budget of the present call has left; at least 1. So a call of many threads
  * needs no more memory than one of few, and what a thread takes has this one limit. */
 int bf_workers_within(int workers, size_t bytes);
@@ -36,9 +36,9 @@ typedef bf_status bf_host_work(void *arg, int worker, int64_t first, int64_t n);
 bf_status bf_parallel(bf_context *context, int workers, int64_t n, int64_t piece,
                       bf_host_work *work, void *arg);
 
-/* The same for work that may stay half done: the loop asks the context's watch after each piece of
- * worker 0 and at its end, and may end with BF_E_CANCELLED, whatever else has failed. It tells the
- * watch `bytes` in all. A loop of one piece does not ask. */
+/* Does work that may stay half done: the loop asks the context's watch after each piece of worker 0
+ * and at its end, and may end with BF_E_CANCELLED, whatever else has failed. It tells the watch
+ * `bytes` in all. A loop of one piece does not ask. */
 bf_status bf_parallel_watched(bf_context *context, int workers, int64_t n, int64_t piece,
                               int64_t bytes, bf_host_work *work, void *arg);
 
@@ -57,7 +57,7 @@ bf_status bf_parallel_led(bf_context *context, int workers, bf_lead_run *run, bf
 
 /* Within run, on its thread: opens so many more items. */
 void bf_lead_open(bf_lead *lead, int64_t items);
-/* The same: does an open item. If there is none, another thread may run instead of this one. */
+/* Does an open item, too. If there is none, another thread may run instead of this one. */
 void bf_lead_help(bf_lead *lead);
 
 #endif

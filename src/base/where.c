@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of cuda.h, whose numbers are part of the driver's ABI. */
+/* cuda.h has these numbers, which are part of the driver's ABI. */
 enum {
     MEMORY_TYPE = 2, /* CU_POINTER_ATTRIBUTE_... */
     IS_MANAGED = 8,

@@ -9,7 +9,7 @@
 /* What is reduced. */
 typedef struct bf_operands {
     bf_reduction op;
-    bf_kind kind; /* of op */
+    bf_kind kind; /* the kind of op */
     bf_dtype dtype;
     const void *a;
     const void *b; /* BF_KIND_DOT: the other factors; else NULL */

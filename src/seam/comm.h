@@ -9,7 +9,7 @@
 typedef struct bf_comm_job {
     bf_dtype dtype;
     int terms;
-    const void *const *in; /* of each term: n elements */
+    const void *const *in; /* each term has n elements */
     void *out;             /* may be one of the terms */
     int64_t n;
 } bf_comm_job;
@@ -41,7 +41,7 @@ typedef struct bf_sums {
     bf_dtype dtype;
     int64_t n;      /* elements of the whole array, at least 1 */
     const void *in; /* terms * n elements */
-    int64_t terms;  /* of this rank */
+    int64_t terms;  /* how many this rank has */
     void *out;      /* may be one of the terms; BF_SUMS_TO_ROOT: unused on other ranks */
 } bf_sums;
 
@@ -62,7 +62,7 @@ typedef struct bf_comm_backend {
      * why. Errors: BF_E_MEMORY, BF_E_DEVICE, BF_E_COMM. */
     bf_status (*link)(bf_context *context, const bf_carrier *carrier,
                       const bf_link_options *options, bf_link **link, char *why);
-    /* The same for contexts of this process, one for each rank. */
+    /* Links contexts of this process, one for each rank. */
     bf_status (*link_local)(bf_context *const contexts[], int n, const bf_link_options *options,
                             bf_link *links[], char *why);
     /* Waits for the sums that other ranks still take from this one, for at most a second. */

@@ -8,8 +8,8 @@
 /* A column of rows, checked and contiguous. */
 typedef struct bf_key_data {
     bf_dtype dtype;      /* BF_NONE: strings */
-    const char *values;  /* of numbers */
-    const void *offsets; /* of strings: i64 if wide, else i32; none decreases */
+    const char *values;  /* the numbers */
+    const void *offsets; /* where strings begin: i64 if wide, else i32; none decreases */
     bool wide;
     const char *bytes;
     const uint8_t *valid; /* NULL: no row is NULL */

@@ -36,16 +36,16 @@ typedef struct bf_expression_operand {
 typedef struct bf_expression_step {
     int op; /* bf_map_op or bf_expression_op */
     int arity;
-    bool refuse_zero; /* of integers: a divisor of 0 is an error */
+    bool refuse_zero; /* for integers: a divisor of 0 is an error */
     bool beyond;      /* that error stands for a number of the text that is too long */
     bf_dtype work;    /* inputs are cast to this, and op computes in it; SELECT's first is a bool.
                          BF_NONE: it compares strings. BF_I128: all inputs are integers, and op is
                          none of FMA, DIV and SQRT */
-    bf_dtype to;      /* of the output */
+    bf_dtype to;      /* the output's */
     bf_dtype from[3];
     bf_expression_operand in[3], out;
     bf_expression_operand guard; /* bools: where one is 0, the step cannot fail */
-    int position;                /* of the operator in the text */
+    int position;                /* where the operator is in the text */
 } bf_expression_step;
 
 typedef struct bf_expression_constant {
@@ -58,15 +58,15 @@ typedef struct bf_expression_string {
 } bf_expression_string;
 
 typedef struct bf_expression_program {
-    bf_dtype dtype; /* of the result */
-    int scale;      /* of the result: integers in units of 10^-scale */
+    bf_dtype dtype; /* the result's */
+    int scale;      /* the result's: integers in units of 10^-scale */
     bf_overflow_policy overflow;
     bool wide; /* some step computes with integers of 128 bits: on the CPU */
     int columns, constants, strings, registers, steps;
     bf_dtype column[BF_EXPRESSION_COLUMNS]; /* BF_NONE: of strings */
     bf_expression_constant constant[BF_EXPRESSION_CONSTANTS];
     bf_expression_string string[BF_EXPRESSION_STRINGS];
-    char *bytes;                                  /* of the strings */
+    char *bytes;                                  /* the strings' bytes */
     bf_expression_step step[BF_EXPRESSION_STEPS]; /* the last makes the result */
 } bf_expression_program;
 
@@ -83,11 +83,11 @@ typedef struct bf_expression_column {
 /* Elements to compute. */
 typedef struct bf_expression_job {
     const bf_expression_program *program;
-    const bf_expression_column *columns; /* of one shape */
-    bf_strided out; /* of that shape. It may be a column whose elements are as wide */
+    const bf_expression_column *columns; /* they have one shape */
+    bf_strided out; /* it has that shape, and may be a column whose elements are as wide */
     uint8_t *valid; /* becomes 0 for results that are NULL, else 1; NULL: there must be none */
     int64_t count;
-    int64_t index; /* of the first element, for messages */
+    int64_t index; /* the first element's, for messages */
 } bf_expression_job;
 
 typedef struct bf_expression_backend {

@@ -11,13 +11,13 @@ typedef struct bf_map_job {
     int arity;
     bool refuse_zero; /* BF_MAP_DIV of integers: a divisor of 0 is an error */
     bf_dtype work;    /* inputs are cast to this (rounded once), and op computes in it */
-    bf_dtype to;      /* of out: work, but BF_BOOL for comparisons */
+    bf_dtype to;      /* out's: work, but BF_BOOL for comparisons */
     bf_dtype from[3];
     const void *in[3];
     bool single[3]; /* one element stands for all */
     void *out;      /* may be an input whose elements are as wide; overlaps none otherwise */
     int64_t count;
-    int64_t index; /* of out[0], for messages */
+    int64_t index; /* where out[0] is, for messages */
 } bf_map_job;
 
 typedef struct bf_map_backend {

@@ -8,7 +8,7 @@
 /* Elements at strides. */
 typedef struct bf_strided {
     char *data;
-    int bytes; /* of an element */
+    int bytes; /* how many an element has */
     int ndim;  /* at least 1 */
     int64_t shape[BF_MAX_DIMS];
     int64_t strides[BF_MAX_DIMS]; /* in elements */

@@ -17,10 +17,11 @@ typedef struct bf_order_lines {
     /* count + 1, in host memory, checked: line l has elements [offsets[l], offsets[l + 1]). NULL:
      * it has [l * length, (l + 1) * length). */
     const int64_t *offsets;
-    bf_order order; /* of quantiles: BF_ASCENDING */
+    bf_order order; /* quantiles have BF_ASCENDING */
 } bf_order_lines;
 
-/* Which elements of each line are selected, and what is made of them (rules/order/quantile.h). */
+/* A statistic says which elements of each line are selected, and what is made of them
+ * (rules/order/quantile.h). */
 typedef enum bf_statistic {
     BF_STATISTIC_QUANTILE,
     BF_STATISTIC_MEDIAN,
@@ -29,13 +30,13 @@ typedef enum bf_statistic {
 typedef struct bf_selection {
     bf_statistic statistic;
     int count;                /* results of each line, > 0; a median is one */
-    const double *q;          /* of quantiles: 0 to 1 */
-    const int64_t *positions; /* of the nth elements */
+    const double *q;          /* for quantiles: 0 to 1 */
+    const int64_t *positions; /* for nth elements */
     bf_quantile_method method;
     bf_nan_policy nan;
-    const bf_value *empty; /* of dtype `to`, or NULL */
-    bf_dtype to;           /* of results */
-    int scale;             /* of elements that are integers */
+    const bf_value *empty; /* its dtype is `to`; or NULL */
+    bf_dtype to;           /* the results' */
+    int scale;             /* for elements that are integers */
     bool tagged;           /* they are pairs, and those that are elements have their own dtype */
 } bf_selection;
 

@@ -9,12 +9,12 @@
 /* Elements to absorb. */
 typedef struct bf_job {
     bf_reduction op;
-    bf_kind kind; /* of op */
+    bf_kind kind; /* the kind of op */
     bf_dtype dtype;
     const void *a;
     const void *b; /* BF_KIND_DOT: the other factor; else NULL */
     int64_t count;
-    int64_t index;   /* of a[0]; BF_KIND_EXTREME */
+    int64_t index;   /* where a[0] is; BF_KIND_EXTREME */
     bool every_zero; /* BF_SUM_NEG_ZERO is exact, for a state that lasts; else a backend may count
                         fewer unless all finite terms are -0, for a result alone */
 } bf_job;

@@ -8,7 +8,7 @@
 
 /* ---- the decision ---------------------------------------------------------------------------- */
 
-/* Of copies to a GPU by so many threads: each copies 6 GB/s, and no more than eight do. */
+/* The rate of copies to a GPU by so many threads: each copies 6 GB/s, and no more than eight do. */
 static int64_t copy_rate(int threads) {
     enum { COPIERS = 8, EACH = 6000, MOST = 45000 };
     int64_t rate = (int64_t)(threads < COPIERS ? threads : COPIERS) * EACH;

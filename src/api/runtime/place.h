@@ -35,18 +35,18 @@ enum { BF_MEMORY_MOST = 65 /* the keys and aggregates of groups */ };
 /* The speed of a machine: rates in MB/s (bytes a microsecond), times in ns. All are integers, so
  * that a call leaves the caller's floating-point flags alone. */
 typedef struct bf_machine {
-    int threads;           /* of the CPU's backend */
-    int64_t thread_rate;   /* of a thread that only reads */
-    int64_t memory_rate;   /* of all threads together */
+    int threads;           /* how many the CPU's backend has */
+    int64_t thread_rate;   /* the rate of a thread that only reads */
+    int64_t memory_rate;   /* the rate of all threads together */
     bool gpu;              /* one may be here */
     bool open;             /* the context has opened it */
     int64_t open_time;     /* to open it */
     int64_t launch_time;   /* from a call to its result, besides the work */
-    int64_t pinned_rate;   /* of copies to the GPU, and back */
-    int64_t driven;        /* bytes of pageable memory that the driver copies, before threads do, */
-    int64_t driven_rate;   /* its rate, */
-    int64_t pageable_rate; /* and theirs */
-    int64_t gpu_rate;      /* of its own memory */
+    int64_t pinned_rate;   /* the rate of copies to the GPU, and back */
+    int64_t driven;        /* bytes of pageable memory that the driver copies, before threads do */
+    int64_t driven_rate;   /* the driver's rate */
+    int64_t pageable_rate; /* the threads' rate */
+    int64_t gpu_rate;      /* the rate of its own memory */
 } bf_machine;
 
 /* Returns a usual machine with that many threads. vectors: its loops use vector instructions. */

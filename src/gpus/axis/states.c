@@ -92,7 +92,7 @@ typedef struct division {
     int parts;
 } division;
 
-enum { STATE_BYTES = 64 /* of a usual state */ };
+enum { STATE_BYTES = 64 /* the size of a usual state */ };
 
 /* Is a call cut between slots, rather than between rows? */
 static bool is_cut_by_slot(const bf_rows *rows) {
@@ -188,7 +188,7 @@ bf_status bf_gpus_states_absorb(bf_context *context, void *made, int64_t first, 
 
 /* ---- together -------------------------------------------------------------------------------- */
 
-enum { BATCH_BYTES = 1 << 20 /* of words that are copied at a time */ };
+enum { BATCH_BYTES = 1 << 20 /* words are copied so many bytes at a time */ };
 
 /* Adds the words of states [first, first + n) of another GPU to states of the first. */
 static bf_status copy_words(const states *s, int from, void *to, int64_t first, int64_t n,

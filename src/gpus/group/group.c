@@ -20,7 +20,7 @@ typedef struct groups {
     bf_context *context;
     const bf_group_backend *by;
     bf_group_kind kind;
-    bf_aggregate aggregates[BF_AGGREGATES_MAX]; /* of the kind */
+    bf_aggregate aggregates[BF_AGGREGATES_MAX]; /* kind.aggregates are these */
     int gpus;
     own_groups own[];
 } groups;
@@ -159,9 +159,9 @@ typedef struct journey {
     int from;
     void *to; /* on the first GPU */
     int64_t n;
-    char *keys; /* of all, by key */
+    char *keys; /* all keys, in order */
     int64_t *counts;
-    int64_t *words[BF_AGGREGATES_MAX]; /* of a page */
+    int64_t *words[BF_AGGREGATES_MAX]; /* one page */
 } journey;
 
 static int words_of(bf_aggregate a) {

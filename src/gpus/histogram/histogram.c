@@ -18,7 +18,7 @@ typedef struct division {
     const bf_bin_job *jobs;
     int n;
     int64_t bins, sum_words; /* sum_words: of a bin; 0: no weights */
-    tally *tallies;          /* of each GPU */
+    tally *tallies;          /* one for each GPU */
 } division;
 
 static int64_t bytes_of(const bf_bin_job *job) {

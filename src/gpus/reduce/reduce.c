@@ -23,7 +23,7 @@ typedef struct absorption {
     int count, most;
     int gpus;       /* the GPUs from 0 that have parts */
     int64_t each;   /* words of a part */
-    int64_t *words; /* those of all parts, then the state's */
+    int64_t *words; /* the words of all parts, then the state's */
     part parts[];
 } absorption;
 

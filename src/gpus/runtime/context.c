@@ -1,4 +1,4 @@
-/* Which GPU does a call, and all of them at the same time. */
+/* Decides which GPU does a call, and runs all of them at the same time. */
 #include "gpus/runtime/context.h"
 
 #include "base/parallel.h"

@@ -18,12 +18,12 @@ typedef bf_status bf_gpus_work(void *arg, bf_context *context, int gpu);
 typedef struct bf_gpu {
     struct bf_gpus *all;
     bf_context *context; /* its own */
-    struct bf_cpu *cpu;  /* of that context, */
-    bf_pool *pool;       /* and its share of the host's threads */
+    struct bf_cpu *cpu;  /* that context's */
+    bf_pool *pool;       /* its share of the host's threads */
     bf_aside *aside;     /* NULL: not needed yet; the first GPU needs none */
-    void *scratch;       /* of memory.c; NULL: not needed yet */
+    void *scratch;       /* memory.c owns it; NULL: not needed yet */
     bool busy;           /* _async calls were enqueued, and nobody has waited for them */
-    /* Of the call at hand: */
+    /* What follows belongs to the call at hand. */
     bf_gpus_work *work;
     void *arg;
     bf_status status;
@@ -31,7 +31,7 @@ typedef struct bf_gpu {
 } bf_gpu;
 
 typedef struct bf_gpus {
-    const bf_backend *by; /* of each GPU */
+    const bf_backend *by; /* the backend of each GPU */
     bf_context *context;  /* whose GPUs they are */
     int count;
     int64_t least; /* bytes that are worth a GPU of their own, besides another */

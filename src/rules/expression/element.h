@@ -11,7 +11,7 @@ typedef struct bf_expression_cell {
     bool valid; /* not NULL */
 } bf_expression_cell;
 
-/* AND, OR, MET, UNMET, MAYBE and ISNULL. */
+/* Decides the operations AND, OR, MET, UNMET, MAYBE and ISNULL. */
 BF_RULE bf_expression_cell bf_expression_decide_cell(int op, bf_expression_cell a,
                                                      bf_expression_cell b) {
     bool yes = a.valid && a.bits != 0, no = a.valid && a.bits == 0;

@@ -9,22 +9,22 @@
 
 /* Operations of a step: those of bf_map_op, and these. */
 typedef enum bf_expression_op {
-    BF_EXPRESSION_FLOOR = 64, /* of floats */
+    BF_EXPRESSION_FLOOR = 64, /* takes floats */
     BF_EXPRESSION_CEIL,
-    BF_EXPRESSION_MOD,     /* of integers or floats: the sign is the divisor's */
+    BF_EXPRESSION_MOD,     /* takes integers or floats: the sign is the divisor's */
     BF_EXPRESSION_UNSCALE, /* i64 or i128 to f64: in[0] / 10^in[1], rounded once */
-    BF_EXPRESSION_RAISE,   /* of i128: in[0] * in[1], or what 128 bits hold nearest to it; to be
-                              compared with a number of 38 digits */
+    BF_EXPRESSION_RAISE,   /* takes i128: in[0] * in[1], or what 128 bits hold nearest to it; to be
+                            * compared with a number of 38 digits */
     BF_EXPRESSION_SELECT,  /* in[0] ? in[1] : in[2], the bits as they are, but bools 0 or 1; a NULL
                               chooses in[2] */
-    /* Of bools, and where values may be NULL, of three truth values (Kleene). */
+    /* These take bools, and where values may be NULL, three truth values (Kleene). */
     BF_EXPRESSION_AND,
     BF_EXPRESSION_OR,
-    /* Never NULL: */
+    /* These are never NULL. */
     BF_EXPRESSION_MET,    /* true */
     BF_EXPRESSION_UNMET,  /* false or NULL */
     BF_EXPRESSION_MAYBE,  /* true or NULL */
-    BF_EXPRESSION_ISNULL, /* of anything */
+    BF_EXPRESSION_ISNULL, /* takes any dtype */
 } bf_expression_op;
 
 /* The greatest whole number that is not above x (up: the least that is not below it). A zero keeps
@@ -70,7 +70,7 @@ BF_RULE uint64_t bf_expression_float_mod(bf_format f, uint64_t a, uint64_t b) {
     return (r & sign) == (b & sign) ? r : bf_float_add(f, r, b);
 }
 
-/* The same for integers; b is not 0. */
+/* The modulus of integers; b is not 0. */
 BF_RULE bf_i128 bf_expression_integer_mod(bf_i128 a, bf_i128 b) {
     bf_i128 r = a % b;
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;

@@ -39,7 +39,7 @@ typedef struct bf_guess {
 } bf_guess;
 
 typedef struct bf_bins {
-    int64_t count;        /* of bins */
+    int64_t count;        /* how many bins there are */
     const double *edges;  /* count + 1 of them, finite, increasing; equal where they are integers
                              that doubles do not tell apart */
     bool even;            /* the guesses are used; else a search */
@@ -50,7 +50,8 @@ typedef struct bf_bins {
     const int64_t *steps; /* NULL: elements compare with edges, as doubles. Else the ranks, which
                              ascend, of the least element from each edge on, and of the least beyond
                              the last edge */
-    int64_t step_count;   /* of steps: up to count + 1. There is no element for the others */
+    int64_t step_count;   /* how many steps there are: up to count + 1. There is no element for the
+                           * others */
 } bf_bins;
 
 /* The element as a double, rounded to nearest. (Floats, and integers up to 2^53, are exact.) */

@@ -1,4 +1,5 @@
-/* Which pixels of a rectangle are computed, and which mirror others (rules/julia/escape.h).
+/* The mirror of a rectangle says which pixels are computed, and which ones mirror others
+ * (rules/julia/escape.h).
  *
  * A row is computed unless a row above mirrors it. The computed columns are those of the rectangle
  * and those that mirror them: one more, if the width is even. */
@@ -17,8 +18,8 @@ typedef struct bf_mirror {
     bf_rectangle whole;
     int64_t twice_half_width, twice_half_height; /* the sum of a coordinate and its mirror image */
     int64_t x, columns;                          /* the first computed column, and how many */
-    int64_t rows;        /* computed: the first `before` of the rectangle, */
-    int64_t before, gap; /* and the others after a gap of `gap` */
+    int64_t rows;        /* how many rows are computed: `before` at the start of the rectangle */
+    int64_t before, gap; /* the other rows begin `gap` rows later */
 } bf_mirror;
 
 BF_RULE int64_t bf_mirrored_column(const bf_mirror *m, int64_t x) {

@@ -34,7 +34,7 @@ BF_RULE bool bf_map_compare(bf_map_op op, bf_dtype dtype, uint64_t a, uint64_t b
     return bf_map_holds((int)op, (x > y) - (x < y));
 }
 
-/* The same of integers of any dtypes, by value. */
+/* Compares integers of any dtypes by value. */
 BF_RULE bool bf_map_compare_integers(int op, bf_i128 x, bf_i128 y) {
     return bf_map_holds(op, (x > y) - (x < y));
 }

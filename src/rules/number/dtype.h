@@ -31,7 +31,8 @@ BF_RULE int bf_dtype_bytes(bf_dtype dtype) {
     }
 }
 
-/* The same, and of BF_I128, which few calls take: the others ask bf_dtype_bytes. */
+/* The bytes of an element, which may be a BF_I128. Few calls take those: the others ask
+ * bf_dtype_bytes. */
 BF_RULE int bf_number_bytes(bf_dtype dtype) {
     return dtype == BF_I128 ? 16 : bf_dtype_bytes(dtype);
 }

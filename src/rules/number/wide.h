@@ -52,7 +52,7 @@ typedef struct bf_carrying {
     const int64_t *limbs;
     int count, next;
     int64_t carry;
-    uint64_t flip, one; /* of a negative number: all ones, and what its complement lacks */
+    uint64_t flip, one; /* for a negative number: all ones, and what its complement lacks */
 } bf_carrying;
 
 BF_RULE int bf_band_words(int limbs) { return limbs / 2 + 1 + limbs % 2; }
@@ -108,7 +108,7 @@ BF_RULE bool bf_wide_from_band(bf_wide *x, const int64_t *limbs, int count, int 
     return negative;
 }
 
-/* The same of a number in two's complement, of `count` words. */
+/* Takes a number in two's complement, of `count` words, and returns whether it is negative. */
 BF_RULE bool bf_wide_from_words(bf_wide *x, const int64_t *words, int count, int exponent) {
     bool negative = count > 0 && words[count - 1] < 0;
     uint64_t flip = negative ? ~(uint64_t)0 : 0, one = negative ? 1 : 0;
@@ -227,7 +227,7 @@ BF_RULE bf_leading bf_leading_from_band(const int64_t *limbs, int count, int exp
     return r;
 }
 
-/* The same of a number in two's complement, of `count` words. */
+/* Takes the leading bits of a number in two's complement, of `count` words. */
 BF_RULE bf_leading bf_leading_from_words(const int64_t *words, int count, int exponent,
                                          bool *negative) {
     bf_leading r;

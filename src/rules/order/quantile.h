@@ -260,7 +260,7 @@ BF_RULE bf_quantile_value bf_quantile_make(bf_dtype dtype, bf_dtype to, int scal
                                                       bf_quantile_decode(dtype, b), weight, scale));
 }
 
-/* The same of integers of 128 bits: a BF_I192 with the scale, or a BF_F64. */
+/* Makes the quantile of integers of 128 bits: a BF_I192 with the scale, or a BF_F64. */
 BF_RULE bf_value bf_quantile_make_i128(bf_i128 a, bf_i128 b, double weight, int scale) {
     bf_value value = bf_value_from_i128(a);
     value.scale = scale;

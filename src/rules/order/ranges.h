@@ -9,15 +9,15 @@
 #include "rules/number/wide.h"
 
 enum {
-    BF_RANGES_MOST = 64,     /* and as many ranks */
+    BF_RANGES_MOST = 64,     /* the limit of ranks, too */
     BF_TALLY_WORDS = 460000, /* 3.7 MB */
-    BF_TALLY_BITS = 16,      /* of the steps of the first pass, */
-    BF_TALLY_BITS_MOST = 18  /* and of others */
+    BF_TALLY_BITS = 16,      /* the most for the steps of the first pass */
+    BF_TALLY_BITS_MOST = 18  /* the most for other steps */
 };
 
 typedef struct bf_ranges {
     bf_dtype dtype;
-    int count; /* of ranges: disjoint, ascending */
+    int count; /* how many ranges there are: disjoint, ascending */
     int bits;  /* a range has 2^bits steps */
     bool collect;
     bf_u128 lo[BF_RANGES_MOST], width[BF_RANGES_MOST]; /* places lo to lo + width */
@@ -26,7 +26,7 @@ typedef struct bf_ranges {
 
 typedef struct bf_tally {
     int64_t n;                                           /* elements, in ranges or not */
-    int64_t used;                                        /* of words */
+    int64_t used;                                        /* how many words are used */
     bf_u128 least[BF_RANGES_MOST], most[BF_RANGES_MOST]; /* places in each range */
     uint64_t *words; /* BF_TALLY_WORDS of them; behind those used they are 0 */
 } bf_tally;

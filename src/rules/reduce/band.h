@@ -11,7 +11,7 @@
 typedef struct bf_band_sums {
     int64_t counts[BF_SUM_LIMBS]; /* as in the words of a state */
     const int64_t *sum, *products;
-    bf_layout sum_layout, products_layout; /* those in use, and the weight of the first */
+    bf_layout sum_layout, products_layout; /* the limbs in use, and the weight of the first */
     bool words;
 } bf_band_sums;
 

@@ -93,7 +93,7 @@ BF_RULE uint64_t bf_finish_spread(int64_t n, int ddof, bool root, int scale, bf_
     return bf_leading_round(f, false, root ? bf_leading_root(q) : q);
 }
 
-/* The same from the limbs of both sums. */
+/* Finishes the moments from the limbs of both sums. */
 BF_RULE uint64_t bf_finish_moments(int64_t n, int ddof, const int64_t *sum_limbs, bf_layout sums,
                                    const int64_t *square_limbs, bf_layout squares, bool root,
                                    int scale, bf_format f, bf_work *work) {
@@ -103,7 +103,7 @@ BF_RULE uint64_t bf_finish_moments(int64_t n, int ddof, const int64_t *sum_limbs
     return bf_finish_spread(n, ddof, root, scale, f, work);
 }
 
-/* The same from the words of a state: NaN if n <= ddof or if there is an infinity. */
+/* Finishes them from the words of a state: NaN if n <= ddof or if there is an infinity. */
 BF_RULE uint64_t bf_finish_variance(bf_dtype dtype, const int64_t *words, bool root, int ddof,
                                     bool skip, int scale, bf_format f, bf_work *work) {
     bf_sum_shape s = bf_sum_shape_of(BF_KIND_MOMENTS, dtype);

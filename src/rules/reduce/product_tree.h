@@ -21,7 +21,7 @@
 enum {
     BF_LEAF = 4096,
     BF_FOLDS = 16,
-    BF_PRODUCT_TREE_LEVELS = 50 /* of 2^62 elements in leaves */
+    BF_PRODUCT_TREE_LEVELS = 50 /* enough for 2^62 elements in leaves */
 };
 
 /* (hi + lo) * 2^exponent; hi in [1, 2) of a node, and up to 2^256 of a fold. */
@@ -171,11 +171,12 @@ BF_RULE int bf_product_tree_words(const int64_t *words) {
     return BF_PRODUCT_TREE_HEAD_AT + bf_product_tree_head_count(words);
 }
 
-/* Of words that begin with a whole leaf, what is in use: all words behind it are 0. And how much a
- * tree over [begin, end) uses at most. */
+/* How many words are in use, if they begin with a whole leaf: all words behind these are 0. */
 BF_RULE int bf_product_tree_used(const int64_t *words) {
     return BF_PRODUCT_TREE_NODES_AT + (int)words[BF_PRODUCT_TREE_NODES] * (BF_NODE_WORDS + 1);
 }
+
+/* How many words a tree over [begin, end) uses at most. */
 BF_RULE int bf_product_tree_use(int64_t begin, int64_t end) {
     int levels = bf_bit_length((uint64_t)(end / BF_LEAF));
     return BF_PRODUCT_TREE_NODES_AT + (begin > 0 ? 2 : 1) * levels * (BF_NODE_WORDS + 1);
@@ -250,7 +251,7 @@ BF_RULE void bf_product_tree_place(int64_t *words, uint64_t bits) {
     for (int i = 0; i < BF_FOLDS; i++)
         folds[i] = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS);
     bf_product_tree_clear_folds(words);
-    words[BF_PRODUCT_TREE_END] -= BF_LEAF; /* which the push adds again */
+    words[BF_PRODUCT_TREE_END] -= BF_LEAF; /* the push adds it again */
     bf_product_tree_push(words, 0, bf_node_of_folds(folds));
 }
 
@@ -351,8 +352,9 @@ BF_RULE bf_node bf_product_tree_root(const int64_t *words) {
     return n > 0 ? list[0].node : bf_node_one();
 }
 
-/* The same of words that begin at 0, without a stack for the nodes: there none lacks a sibling on
- * its left, so that they join from the last one on. There is an element; folds are room. */
+/* Finds the root of words that begin at 0, without a stack for the nodes: there none lacks a
+ * sibling on its left, so that they join from the last one on. There is an element; folds are room.
+ */
 BF_RULE bf_node bf_product_tree_root_from_start(const int64_t *words, bf_node *folds) {
     int64_t i = words[BF_PRODUCT_TREE_NODES];
     const int64_t *node = words + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1) + 1;

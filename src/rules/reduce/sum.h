@@ -10,7 +10,7 @@
  * are taken out again by subtracting them. A carry then gives limbs their one form. */
 enum {
     BF_SUM_COUNT,   /* elements, or pairs */
-    BF_SUM_NAN,     /* those that are NaN, or pairs with a NaN: they count nowhere below */
+    BF_SUM_NAN,     /* how many x are NaN, or pairs with a NaN: they count nowhere below */
     BF_SUM_POS_INF, /* x (of KIND_SQUARES x^2, of KIND_DOT a*b) that are +inf */
     BF_SUM_NEG_INF,
     BF_SUM_INVALID,  /* infinity times zero */

@@ -12,10 +12,10 @@ typedef struct bf_totals {
     const int64_t *at;
     int64_t pitch;
     int levels;
-    int bottom; /* of the first level */
+    int bottom; /* the exponent of the first level */
 } bf_totals;
 
-enum { BF_TOTALS_WORDS = 9 }; /* of exact arithmetic with them: 576 bits */
+enum { BF_TOTALS_WORDS = 9 }; /* they compute exactly in 576 bits */
 
 /* A magnitude of BF_TOTALS_WORDS words, the lowest first, times 2^exponent. */
 typedef struct bf_magnitude {
@@ -173,7 +173,7 @@ BF_RULE bool bf_totals_small_spread(const bf_totals *sum, const bf_totals *squar
     return true;
 }
 
-/* The same, of any totals that bf_totals_can_spread. */
+/* Finds the spread of any totals that bf_totals_can_spread. */
 BF_RULE bf_leading bf_totals_large_spread(const bf_totals *sum, const bf_totals *squares,
                                           int64_t n) {
     bf_magnitude s, square, x;
