@@ -30,10 +30,10 @@ BF_API bf_status bf_array_from_arrow(bf_context *context, const struct ArrowSche
                                      const struct ArrowArray *array, bf_array *values,
                                      int64_t *nulls);
 
-/* The same for a column on a device: in memory of the host, pinned, managed, or of an NVIDIA GPU.
- * If it has a sync_event, the context's stream waits for it; for pinned and managed memory, which
- * the host may read, and if the context has several GPUs, the call does. Errors also: BF_E_DEVICE
- * (memory of another kind; an event that cannot be waited for). */
+/* Makes an array of a column on a device, which lies in memory of the host, pinned, managed, or of
+ * an NVIDIA GPU. If it has a sync_event, the context's stream waits for it; for pinned and managed
+ * memory, which the host may read, and if the context has several GPUs, the call does. Errors also:
+ * BF_E_DEVICE (memory of another kind; an event that cannot be waited for). */
 BF_API bf_status bf_array_from_arrow_device(bf_context *context, const struct ArrowSchema *schema,
                                             const struct ArrowDeviceArray *array, bf_array *values,
                                             int64_t *nulls);

@@ -37,8 +37,7 @@ extern "C" {
  * options (NULL: the defaults) are wrong, or op is BF_DESCRIBE. */
 BF_API bf_dtype bf_reduce_dtype(bf_reduction op, bf_dtype dtype, const bf_reduce_options *options);
 
-/* ---- axes ------------------------------------------------------------------------------------
- */
+/* ---- axes ------------------------------------------------------------------------------------ */
 
 /* Reduces array along axes[0..n): every line of elements that differ in these indices alone, its
  * fibre, becomes one result. An axis is -ndim to ndim - 1, negative ones count from the end, and
@@ -53,8 +52,7 @@ BF_API bf_status bf_dot_axes(bf_context *context, const bf_array *a, const bf_ar
                              const int axes[], int n, const bf_reduce_options *options,
                              const bf_array *values, const bf_array *fits);
 
-/* ---- segments --------------------------------------------------------------------------------
- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 /* Reduces rows [offsets[s], offsets[s + 1]) of array for each segment s, as in CSR. A row is what
  * one index of the first axis selects: an element, or a row of elements, each of which is reduced
@@ -69,8 +67,7 @@ BF_API bf_status bf_dot_segments(bf_context *context, const bf_array *a, const b
                                  const bf_array *offsets, const bf_reduce_options *options,
                                  const bf_array *values, const bf_array *fits);
 
-/* ---- index -----------------------------------------------------------------------------------
- */
+/* ---- index ----------------------------------------------------------------------------------- */
 
 /* Reduces for each slot s the rows i of array (as of segments) with index[i] == s. index: as many
  * of BF_I32, BF_I64, BF_U32 or BF_U64 as rows, in any order. `values` has the shape (slots, the
@@ -84,8 +81,7 @@ BF_API bf_status bf_dot_index(bf_context *context, const bf_array *a, const bf_a
                               const bf_array *index, const bf_reduce_options *options,
                               const bf_array *values, const bf_array *fits);
 
-/* ---- runs ------------------------------------------------------------------------------------
- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Reduces each run of equal neighbouring keys: *runs becomes their number, first[r] (BF_I64) the
  * row where run r begins, and values[r] its result. keys: one of any dtype, BF_I128 or BF_PAIR,
@@ -98,8 +94,7 @@ BF_API bf_status bf_reduce_runs(bf_context *context, bf_reduction op, const bf_a
                                 const bf_array *first, const bf_array *values, const bf_array *fits,
                                 int64_t *runs);
 
-/* ---- on a stream -----------------------------------------------------------------------------
- */
+/* ---- on a stream ----------------------------------------------------------------------------- */
 
 /* Enqueue the same on the context's stream (context.h); they can be captured in a graph. All arrays
  * are in memory that the GPU reaches; values and fits are contiguous, and so are arrays of rows and
@@ -120,8 +115,7 @@ BF_API bf_status bf_reduce_index_async(bf_context *context, bf_reduction op, con
                                        const bf_array *values, const bf_array *fits,
                                        int64_t *wrong);
 
-/* ---- many states -----------------------------------------------------------------------------
- */
+/* ---- many states ----------------------------------------------------------------------------- */
 
 /* `count` states of one op and dtype at once, for data that come in chunks, from several ranks or
  * on several days: what bf_state is for one result. Those of BF_SUM, BF_MEAN, BF_VAR, BF_STD,
@@ -166,7 +160,7 @@ BF_API bf_status bf_states_absorb_segments(bf_states *states, const bf_array *ar
 BF_API bf_status bf_states_absorb_index(bf_states *states, const bf_array *array,
                                         const bf_array *index);
 
-/* The same for BF_DOT, with the other factors in b, of the same shape. */
+/* Absorbs products (BF_DOT), with the other factors in b, of the same shape. */
 BF_API bf_status bf_states_absorb_pair_axes(bf_states *states, const bf_array *a, const bf_array *b,
                                             const int axes[], int n);
 BF_API bf_status bf_states_absorb_pair_segments(bf_states *states, const bf_array *a,
@@ -186,7 +180,7 @@ BF_API bf_status bf_states_seek(bf_states *states, const bf_array *next);
  * devices may differ. On failure both are unchanged. */
 BF_API bf_status bf_states_merge(bf_states *into, const bf_states *from);
 
-/* The same for data that follow: index i of a state of `from` becomes the next index of that of
+/* Merges states of data that follow: index i of a state of `from` becomes the next index of that of
  * `into` plus i. States without indices merge as ever. BF_E_STATE also if indices of `from` do not
  * begin at 0 and, of prod of floats, which depends on the index of each element, unless one of two
  * states is empty; BF_E_OVERFLOW past index 2^62. */

@@ -13,7 +13,7 @@ extern "C" {
  * `bytes`. */
 typedef struct bf_strings {
     size_t size;         /* sizeof(bf_strings): see bitfold.h */
-    int64_t count;       /* of strings */
+    int64_t count;       /* how many strings there are */
     bf_dtype offset;     /* BF_I32 or BF_I64 */
     const void *offsets; /* count + 1 of them, none less than the one before or than 0 */
     const char *bytes;

@@ -30,7 +30,7 @@ typedef struct bf_comm bf_comm;
  * any other number if it failed. */
 typedef struct bf_carrier {
     size_t size; /* sizeof(bf_carrier): see bitfold.h */
-    int rank;    /* of the caller, from 0 */
+    int rank;    /* the caller's, from 0 */
     int ranks;   /* in all, at least 1 */
     void *arg;
     /* Sends to every rank, itself among them, the next to_bytes[rank] bytes of `to`, and receives
@@ -85,20 +85,20 @@ BF_API int bf_comm_ranks(const bf_comm *comm);
  * BF_E_COMM. */
 BF_API bf_status bf_comm_merge_states(bf_comm *comm, bf_state *const states[], int n);
 
-/* The same for a histogram: every rank gets the counts and weights of all. */
+/* Merges a histogram: every rank gets the counts and weights of all. */
 BF_API bf_status bf_comm_merge_histogram(bf_comm *comm, bf_histogram *histogram);
 
-/* The same for many states, of one op, dtype and count: every rank gets all of them. Each rank
- * merges a share of them, and so sends and receives about twice the bytes of their saved form,
- * however many ranks there are. On failure the states are as they were. Errors: BF_E_ARGUMENT,
- * BF_E_OVERFLOW (more than 2^62 elements), BF_E_DEVICE, BF_E_MEMORY, BF_E_COMM. */
+/* Merges many states, of one op, dtype and count: every rank gets all of them. Each rank merges a
+ * share of them, and so sends and receives about twice the bytes of their saved form, however many
+ * ranks there are. On failure the states are as they were. Errors: BF_E_ARGUMENT, BF_E_OVERFLOW
+ * (more than 2^62 elements), BF_E_DEVICE, BF_E_MEMORY, BF_E_COMM. */
 BF_API bf_status bf_comm_merge_many(bf_comm *comm, bf_states *states);
 
-/* The same for quantiles that are in the same pass (order.h): every rank gets what all have
- * absorbed in it, and then ends the pass by itself. A rank sends and receives at most 3.7 MB. On
- * failure the quantiles are as they were. Errors: BF_E_ARGUMENT, BF_E_STATE (all is found; or the
- * ranks have more elements than the first pass), BF_E_OVERFLOW (more than 2^62 elements),
- * BF_E_MEMORY, BF_E_COMM. */
+/* Merges quantiles that are in the same pass (order.h): every rank gets what all have absorbed in
+ * it, and then ends the pass by itself. A rank sends and receives at most 3.7 MB. On failure the
+ * quantiles are as they were. Errors: BF_E_ARGUMENT, BF_E_STATE (all is found; or the ranks have
+ * more elements than the first pass), BF_E_OVERFLOW (more than 2^62 elements), BF_E_MEMORY,
+ * BF_E_COMM. */
 BF_API bf_status bf_comm_merge_quantiles(bf_comm *comm, bf_quantiles *quantiles);
 
 /* Shares the groups of all ranks out by the hash of their keys: each key ends on one rank, as the
@@ -128,7 +128,7 @@ BF_API bf_status bf_comm_reduce_scatter(bf_comm *comm, const bf_array *in, const
 /* Rank `root` gets the sums. On other ranks out is not looked at. */
 BF_API bf_status bf_comm_reduce(bf_comm *comm, const bf_array *in, const bf_array *out, int root);
 
-/* The same, enqueued on the context's stream; all ranks are on GPUs that reach each other, directly
+/* Enqueue such sums on the context's stream; all ranks are on GPUs that reach each other, directly
  * or by NCCL (BF_E_DEVICE otherwise). Ranks that are not the root of bf_comm_reduce_async give one
  * term; over NCCL, all do. Where GPUs reach each other's memory, the calls can be captured in a
  * graph, and bf_context_synchronize reports BF_E_COMM (a rank did not take part in time, or ranks

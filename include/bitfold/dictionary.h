@@ -46,7 +46,7 @@ BF_API int64_t bf_dictionary_size(const bf_dictionary *dictionary);
 BF_API bf_status bf_dictionary_encode(bf_dictionary *dictionary, const bf_column *const columns[],
                                       const bf_array *numbers);
 
-/* The same, but a key that is new gets -1, and the dictionary stays as it is. */
+/* Looks keys up: one that is new gets -1, and the dictionary stays as it is. */
 BF_API bf_status bf_dictionary_find(bf_dictionary *dictionary, const bf_column *const columns[],
                                     const bf_array *numbers);
 

@@ -26,8 +26,7 @@ struct DLManagedTensorVersioned;
 BF_API bf_status bf_array_from_dlpack(bf_context *context,
                                       const struct DLManagedTensorVersioned *tensor,
                                       bf_array *array, int *readonly);
-/* The same for tensors of the time before DLPack 1.0, which do not say whether they may be
- * written. */
+/* Takes a tensor of the time before DLPack 1.0, which does not say whether it may be written. */
 BF_API bf_status bf_array_from_dlpack_unversioned(bf_context *context,
                                                   const struct DLManagedTensor *tensor,
                                                   bf_array *array);
@@ -39,7 +38,7 @@ BF_API bf_status bf_array_from_dlpack_unversioned(bf_context *context,
 BF_API bf_status bf_array_to_dlpack(bf_context *context, const bf_array *array, int readonly,
                                     void (*release)(void *owner), void *owner,
                                     struct DLManagedTensorVersioned **tensor);
-/* The same for consumers of the time before DLPack 1.0. They may write the memory. */
+/* Makes a tensor for consumers of the time before DLPack 1.0. They may write the memory. */
 BF_API bf_status bf_array_to_dlpack_unversioned(bf_context *context, const bf_array *array,
                                                 void (*release)(void *owner), void *owner,
                                                 struct DLManagedTensor **tensor);

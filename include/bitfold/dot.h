@@ -17,7 +17,7 @@ extern "C" {
 BF_API bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
                         const bf_reduce_options *options, bf_value *value);
 
-/* The same for n > 0 pairs of arrays, taken as one pair: bf_state_absorb_pair_shards (state.h). */
+/* Takes n > 0 pairs of arrays as one pair: bf_state_absorb_pair_shards (state.h). */
 BF_API bf_status bf_dot_shards(bf_context *context, const bf_array a[], const bf_array b[], int n,
                                const bf_reduce_options *options, bf_value *value);
 

@@ -78,9 +78,9 @@ typedef struct bf_expression bf_expression;
 typedef struct bf_expression_options {
     size_t size;                 /* sizeof(bf_expression_options): see bitfold.h */
     bf_overflow_policy overflow; /* integer results that do not fit; default: error */
-    const int *scales; /* of each column: an i64 or i128 stands for itself times 10^-scale, from
-                          0 to BF_SCALE_MOST or BF_SCALE_MOST_I128; others have 0. NULL: there are
-                          no decimals */
+    const int *scales; /* one for each column: an i64 or i128 stands for itself times 10^-scale,
+                          from 0 to BF_SCALE_MOST or BF_SCALE_MOST_I128; others have 0. NULL: there
+                          are no decimals */
     int rounded;       /* a result that has a scale or is i128 is rounded once to f64; default: 0 */
     int wide;          /* integers are computed with 128 bits; default: 0, as their dtypes say */
 } bf_expression_options;
@@ -146,13 +146,13 @@ BF_API int bf_expression_uses(const bf_expression *expression, int column);
 BF_API bf_status bf_expression_eval(bf_expression *expression, const bf_array *const columns[],
                                     const bf_array *out);
 
-/* The same for columns of tables: strings, and numbers of one dimension, which may be NULL. valid
- * (NULL: no result may be NULL) has a byte for each row, which becomes 0 where the result is NULL,
- * else 1; it overlaps nothing. A result that is NULL is 0 in out, so that a condition that is NULL
- * is not met. What is beneath a NULL cannot fail. Strings, bits and bytes of validity are in host
- * memory, and so are numbers beside strings, else BF_E_DEVICE.
- * Errors: those of bf_expression_eval; BF_E_ARGUMENT also for a NULL where none may be, with the
- * index, and for offsets that decrease. */
+/* Evaluates an expression of columns of tables: strings, and numbers of one dimension, which may be
+ * NULL. valid (NULL: no result may be NULL) has a byte for each row, which becomes 0 where the
+ * result is NULL, else 1; it overlaps nothing. A result that is NULL is 0 in out, so that a
+ * condition that is NULL is not met. What is beneath a NULL cannot fail. Strings, bits and bytes of
+ * validity are in host memory, and so are numbers beside strings, else BF_E_DEVICE. Errors: those
+ * of bf_expression_eval; BF_E_ARGUMENT also for a NULL where none may be, with the index, and for
+ * offsets that decrease. */
 BF_API bf_status bf_expression_eval_columns(bf_expression *expression,
                                             const bf_column *const columns[], const bf_array *out,
                                             uint8_t *valid);

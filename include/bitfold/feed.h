@@ -1,12 +1,12 @@
 /* Feeds: elements that a call absorbs while they are read.
  *
- * A file that is mapped into memory is absorbed where it lies, by all threads of the context. What
- * must be read, such as a pipe, goes through two buffers: a thread reads into one of them while the
- * other is absorbed. What all threads can read at once goes through one.
- *
  *     int64_t read_pipe(void *arg, int64_t at, int64_t most, void *const to[]);
  *     bf_feed feed = BF_FEED(.arrays = 1, .dtype = {BF_F64}, .count = -1, .read = read_pipe);
- *     bf_state_absorb_feed(state, &feed); */
+ *     bf_state_absorb_feed(state, &feed);
+ *
+ * A file that is mapped into memory is absorbed where it lies, by all threads of the context. What
+ * must be read, such as a pipe, goes through two buffers: a thread reads into one of them while the
+ * other is absorbed. What all threads can read at once goes through one. */
 #ifndef BITFOLD_FEED_H
 #define BITFOLD_FEED_H
 
@@ -21,7 +21,7 @@ extern "C" {
 typedef struct bf_feed {
     size_t size;       /* sizeof(bf_feed): see bitfold.h */
     int arrays;        /* 1 or 2: the factors of a dot product; elements and their weights */
-    bf_dtype dtype[2]; /* of each array */
+    bf_dtype dtype[2]; /* each array's */
     int64_t count;     /* elements of each array; -1: until read returns 0 */
     /* The elements of each array, contiguous; NULL: they are read. If one is not NULL, or read is,
      * count is not -1. */
@@ -45,7 +45,7 @@ typedef struct bf_feed {
  * elements). */
 BF_API bf_status bf_state_absorb_feed(bf_state *state, const bf_feed *feed);
 
-/* The same for a histogram, as bf_histogram_absorb; with weights a feed has two arrays. */
+/* Feeds a histogram, as bf_histogram_absorb does; with weights a feed has two arrays. */
 BF_API bf_status bf_histogram_absorb_feed(bf_histogram *histogram, const bf_feed *feed);
 
 #ifdef __cplusplus

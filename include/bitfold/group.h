@@ -35,9 +35,10 @@ typedef struct bf_aggregate {
 typedef struct bf_groups_options {
     size_t size;                    /* sizeof(bf_groups_options): see bitfold.h */
     bf_dtype key;                   /* any dtype, BF_I128 or BF_PAIR */
-    int count;                      /* of aggregates, 0 to BF_AGGREGATES_MAX; 0: rows are counted */
+    int count;                      /* how many aggregates, 0 to BF_AGGREGATES_MAX; 0: rows are
+                                       counted */
     const bf_aggregate *aggregates; /* copied */
-    uint64_t seed;                  /* of the hash (table.h); no result depends on it */
+    uint64_t seed;                  /* the hash's (table.h); no result depends on it */
 } bf_groups_options;
 
 #define BF_AGGREGATES_MAX 64

@@ -29,15 +29,15 @@ typedef struct bf_histogram bf_histogram;
 typedef struct bf_histogram_options {
     size_t size;         /* sizeof(bf_histogram_options): see bitfold.h */
     int64_t bins;        /* 1 to BF_BINS_MAX; 0: 10; BF_BINS_AUTO: as many as Sturges' rule says */
-    int range;           /* 0: from the least to the greatest finite element; */
+    int range;           /* 0: from the least to the greatest finite element */
     double lo, hi;       /* 1: from lo to hi, both finite, lo <= hi */
     const double *edges; /* NULL, or bins + 1 edges of any spacing, finite, increasing; they are
                             copied. range is then 0 */
-    bf_dtype weights;    /* of the weights; BF_NONE: there are none */
+    bf_dtype weights;    /* the dtype of the weights; BF_NONE: there are none */
     int64_t numbers; /* BF_BINS_AUTO: of an array that stands for a larger one (its least and its
                         greatest number), the numbers in that; 0: those in the array itself */
     const void *integers;    /* NULL, or what stands in the place of edges or, if range is 1, of lo
-                                and hi: as many integers, */
+                                and hi: as many integers */
     bf_dtype integers_dtype; /* BF_I64 or BF_U64 */
 } bf_histogram_options;
 
@@ -109,7 +109,7 @@ BF_API bf_status bf_histogram_describe(const bf_histogram *histogram, bf_histogr
 
 /* bins + 1 edges, of integers the doubles nearest to them; valid as long as the histogram. */
 BF_API const double *bf_histogram_edges(const bf_histogram *histogram);
-/* The same as int64_t or uint64_t, where the info says that the edges are BF_I64 or BF_U64; else
+/* The edges as int64_t or uint64_t, where the info says that the edges are BF_I64 or BF_U64; else
  * NULL. */
 BF_API const void *bf_histogram_integers(const bf_histogram *histogram);
 /* bins counts; valid until the histogram changes. */

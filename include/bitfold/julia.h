@@ -29,10 +29,9 @@ extern "C" {
 
 typedef struct bf_julia_params {
     size_t size;           /* sizeof(bf_julia_params): see bitfold.h */
-    bf_dtype dtype;        /* of the computation: BF_F32 or BF_F64; the numbers below are rounded
-                              to it */
+    bf_dtype dtype;        /* computes: BF_F32 or BF_F64; the numbers below are rounded to it */
     int mandelbrot;        /* 1: c is the pixel's point, and c_re, c_im are not used */
-    int64_t width, height; /* of the whole picture: 1 to BF_JULIA_SIDE_MAX */
+    int64_t width, height; /* the whole picture's: 1 to BF_JULIA_SIDE_MAX */
     int64_t iterations;    /* 1 to BF_JULIA_ITERATIONS_MAX */
     double c_re, c_im;     /* finite, also when rounded to the dtype; so are those below */
     double center_re, center_im;
@@ -44,7 +43,7 @@ typedef struct bf_julia_params {
  * iterations, escape 1000, 1000 x 1000 pixels. params->size must be set. Errors: BF_E_ARGUMENT. */
 BF_API bf_status bf_julia_params_fill(bf_julia_params *params);
 
-/* The same, and sets params->size. */
+/* Fills params with the defaults and sets params->size. */
 static inline void bf_julia_defaults(bf_julia_params *params) {
     if (params == NULL) return;
     params->size = sizeof *params;

@@ -52,7 +52,7 @@ typedef struct bf_order_options {
     int descending;    /* not 0: the reverse of sorting; of bf_top: the greatest */
     bf_nan_policy nan; /* BF_NAN_SKIP: NaNs are last, also in descending order, and quantiles
                           are those of the others; BF_NAN_ERROR: BF_E_NAN if there is one */
-    bf_quantile_method method; /* of quantiles */
+    bf_quantile_method method; /* how quantiles are made */
     const bf_value *empty; /* the quantile of nothing, of the results' dtype (the first that they
                               may have, if they are BF_PAIR; of BF_I128 a BF_I192); NULL: BF_E_EMPTY
                             */
@@ -65,8 +65,7 @@ typedef struct bf_order_options {
 /* BF_ORDER_OPTIONS(.descending = true). Options may be NULL in every call. */
 #define BF_ORDER_OPTIONS(...) BF_OPTIONS_OF(bf_order_options, __VA_ARGS__)
 
-/* ---- sorting ---------------------------------------------------------------------------------
- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 /* Sorts each line of array along axis (negative ones count from the end). values: of the array's
  * shape and dtype, and it may be the array itself; NULL: none are wanted. index: BF_I64 of that
@@ -110,8 +109,7 @@ BF_API bf_status bf_top(bf_context *context, const bf_array *array, int axis, in
                         const bf_order_options *options, const bf_array *values,
                         const bf_array *index);
 
-/* ---- order statistics ------------------------------------------------------------------------
- */
+/* ---- order statistics ------------------------------------------------------------------------ */
 
 /* A quantile is an element, or lies between two: the exact interpolation, rounded once. It has one
  * of these dtypes, which the array of the results says:
@@ -139,22 +137,22 @@ BF_API int bf_quantile_is_whole(bf_quantile_method method, int64_t n, const doub
 BF_API bf_status bf_quantile_axes(bf_context *context, const bf_array *array, const int axes[],
                                   int n, const double q[], int m, const bf_order_options *options,
                                   const bf_array *values);
-/* The same for segments of a one-dimensional array; values has the shape (m, segments). */
+/* Finds quantiles of segments of a one-dimensional array; values has the shape (m, segments). */
 BF_API bf_status bf_quantile_segments(bf_context *context, const bf_array *array,
                                       const bf_array *offsets, const double q[], int m,
                                       const bf_order_options *options, const bf_array *values);
-/* The same for slots: element i of a one-dimensional array goes to slot index[i]; values has the
- * shape (m, slots). */
+/* Finds quantiles of slots: element i of a one-dimensional array goes to slot index[i]; values has
+ * the shape (m, slots). */
 BF_API bf_status bf_quantile_index(bf_context *context, const bf_array *array,
                                    const bf_array *index, const double q[], int m,
                                    const bf_order_options *options, const bf_array *values);
 
-/* The same for groups: values[i] of a one-dimensional array belongs to the group of keys[i]. keys
- * has one dimension and any dtype; keys are equal as those of bf_groups are (group.h).
- * *n becomes the number of groups. values has the shape (m, groups) with room for n groups, or
- * more, which is left alone; so has the one-dimensional `groups`, which gets their keys, ascending
- * (of the keys' dtype; NULL: they are not wanted). Sorts all rows by their keys: it needs memory
- * for them. Errors: BF_E_SHAPE if there is too little room; *n is set even then. O(n log n). */
+/* Finds quantiles of groups: values[i] of a one-dimensional array belongs to the group of keys[i].
+ * keys has one dimension and any dtype; keys are equal as those of bf_groups are (group.h). *n
+ * becomes the number of groups. values has the shape (m, groups) with room for n groups, or more,
+ * which is left alone; so has the one-dimensional `groups`, which gets their keys, ascending (of
+ * the keys' dtype; NULL: they are not wanted). Sorts all rows by their keys: it needs memory for
+ * them. Errors: BF_E_SHAPE if there is too little room; *n is set even then. O(n log n). */
 BF_API bf_status bf_quantile_groups(bf_context *context, const bf_array *array,
                                     const bf_array *keys, const double q[], int m,
                                     const bf_order_options *options, const bf_array *groups,
@@ -181,8 +179,7 @@ BF_API bf_status bf_nth_axes(bf_context *context, const bf_array *array, const i
                              const int64_t positions[], int m, const bf_order_options *options,
                              const bf_array *values);
 
-/* ---- places in an order ----------------------------------------------------------------------
- */
+/* ---- places in an order ---------------------------------------------------------------------- */
 
 /* For each of wanted, the place (BF_I64, of the shape of wanted) where it would go into sorted, of
  * one dimension and the same dtype: before its equals, or (right not 0) after them.
@@ -197,15 +194,13 @@ BF_API bf_status bf_searchsorted(bf_context *context, const bf_array *sorted,
 BF_API bf_status bf_is_sorted(bf_context *context, const bf_array *array,
                               const bf_order_options *options, int *sorted);
 
-/* ---- different values ------------------------------------------------------------------------
- */
+/* ---- different values ------------------------------------------------------------------------ */
 
 /* The different values of an array, ascending, and how often each occurs. -0 and +0 are one value,
  * +0, and all NaNs are one, the last (as keys of groups are: group.h), which BF_NAN_SKIP leaves
  * out. *n becomes their number. values (the array's dtype) and counts (BF_I64) have one dimension
  * and room for n, or more, which is left alone; either may be NULL. Errors: BF_E_SHAPE if there is
- * too little room; *n is set even then.
- */
+ * too little room; *n is set even then. */
 BF_API bf_status bf_unique(bf_context *context, const bf_array *array,
                            const bf_order_options *options, const bf_array *values,
                            const bf_array *counts, int64_t *n);
@@ -216,8 +211,7 @@ BF_API bf_status bf_unique(bf_context *context, const bf_array *array,
 BF_API bf_status bf_mode(bf_context *context, const bf_array *array,
                          const bf_order_options *options, bf_value *value, int64_t *count);
 
-/* ---- quantiles of data that are read again ---------------------------------------------------
- */
+/* ---- quantiles of data that are read again --------------------------------------------------- */
 
 /* Quantiles, or the median, of data that are larger than memory, or come in parts: exact, in passes
  * over the same elements. A pass absorbs them all, in any order, into one object or into several
@@ -256,13 +250,13 @@ BF_API bf_status bf_quantiles_result(const bf_quantiles *quantiles, bf_value val
 
 typedef struct bf_quantiles_info {
     size_t size;        /* sizeof(bf_quantiles_info): set before the call, see bitfold.h */
-    bf_dtype dtype, to; /* of elements; of results between them */
+    bf_dtype dtype, to; /* the elements' dtype; that of results between them */
     int results;        /* m, or 1 */
     int pass;           /* from 1 */
     int done;
-    int64_t count; /* elements absorbed in this pass, */
-    int64_t all;   /* and in the first, when it has ended; else 0 */
-    int64_t nan;   /* of them */
+    int64_t count; /* elements absorbed in this pass */
+    int64_t all;   /* elements of the first pass, when it has ended; else 0 */
+    int64_t nan;   /* how many of them are NaN */
     int scale;     /* as in the options */
 } bf_quantiles_info;
 

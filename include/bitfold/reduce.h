@@ -36,7 +36,7 @@ typedef struct bf_reduce_options {
                            exact value; not for min, max, argmin and argmax */
     int ddof;           /* var and std: divide by n - ddof; 0 (default) or 1 */
     bf_overflow_policy overflow; /* prod of integers: error (default), or wrap modulo 2^64 */
-    const bf_value *empty; /* of many at once (axis.h): the min, max, argmin or argmax of nothing,
+    const bf_value *empty; /* for many at once (axis.h): the min, max, argmin or argmax of nothing,
                               of the results' dtype; NULL: BF_E_EMPTY */
     int scale;             /* integers stand for themselves times 10^-scale, from 0 (default) to
                               BF_SCALE_MOST_I128:
@@ -59,8 +59,8 @@ typedef struct bf_reduce_options {
 BF_API bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
                            const bf_reduce_options *options, bf_value *value);
 
-/* The same for n > 0 arrays of one dtype, which are taken as one array: bf_state_absorb_shards
- * (state.h) says how. In a context of all GPUs they work at the same time. */
+/* Takes n > 0 arrays of one dtype as one array: bf_state_absorb_shards (state.h) says how. In a
+ * context of all GPUs they work at the same time. */
 BF_API bf_status bf_reduce_shards(bf_context *context, bf_reduction op, const bf_array shards[],
                                   int n, const bf_reduce_options *options, bf_value *value);
 

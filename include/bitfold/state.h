@@ -47,7 +47,7 @@ BF_API bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const 
  * time, and shards of host memory are split among them. On failure the state is as it was. Errors:
  * as bf_state_absorb. */
 BF_API bf_status bf_state_absorb_shards(bf_state *state, const bf_array shards[], int n);
-/* The same for BF_DOT: a[i] and b[i] have one shape, and are best in the same memory. */
+/* Absorbs products (BF_DOT): a[i] and b[i] have one shape, and are best in the same memory. */
 BF_API bf_status bf_state_absorb_pair_shards(bf_state *state, const bf_array a[],
                                              const bf_array b[], int n);
 
@@ -69,7 +69,7 @@ BF_API bf_status bf_state_rescale(bf_state *state, int scale);
  * says. BF_E_OVERFLOW past 2^62 elements, BF_E_MEMORY. */
 BF_API bf_status bf_state_merge(bf_state *into, const bf_state *from);
 
-/* The same for data that follow: index i of `from` becomes the next index of `into` plus i. So
+/* Merges a state of data that follow: index i of `from` becomes the next index of `into` plus i. So
  * states that all begin at 0, such as those of whole files, become the state of all in turn.
  * Reductions without indices merge as ever. A product of floats depends on the index of each
  * element, which cannot change later: BF_E_STATE, unless one of the states is empty. BF_E_OVERFLOW

@@ -42,10 +42,10 @@ typedef struct bf_table bf_table;
 typedef struct bf_table_options {
     size_t size;              /* sizeof(bf_table_options): see bitfold.h */
     bf_dtype key;             /* BF_I32, BF_U32, BF_I64, BF_U64, BF_F32, BF_F64 or BF_PAIR */
-    bf_dtype value;           /* the same; BF_NONE (default): the table is a set */
+    bf_dtype value;           /* the values' dtype; BF_NONE (default): the table is a set */
     bf_duplicates duplicates; /* default: BF_DUPLICATES_FIRST */
     int64_t reserve;          /* entries to make room for */
-    uint64_t seed; /* of the hash; no result depends on it. A secret random seed keeps others from
+    uint64_t seed; /* the hash's; no result depends on it. A secret random seed keeps others from
                       choosing keys that are slow. */
 } bf_table_options;
 

@@ -10,7 +10,7 @@ extern "C" {
 
 typedef struct bf_value {
     bf_dtype dtype; /* says which member holds the value */
-    int32_t scale;  /* of an integer: the value is it times 10^-scale; else 0 */
+    int32_t scale;  /* an integer's: the value is it times 10^-scale; else 0 */
     union {
         int64_t i64;      /* BF_BOOL (0 or 1), BF_I8 ... BF_I64 */
         uint64_t u64;     /* BF_U8 ... BF_U64 */

@@ -32,7 +32,7 @@ typedef enum bf_words_rule {
 typedef struct bf_words_info {
     size_t size; /* sizeof(bf_words_info): set before the call, see bitfold.h */
     bf_words_rule rule;
-    int64_t count; /* of words */
+    int64_t count; /* how many words there are */
     int64_t parts; /* states whose words may be added before bf_state_set_words carries the sum; 1
                       unless the rule is BF_WORDS_ADD */
 } bf_words_info;

@@ -167,7 +167,7 @@ static bf_status absorb_rows(bf_states *s, const chunk *c, const bf_array *place
     return status;
 }
 
-/* The same array with its reduced axes together: after the kept ones before the last of them. Its
+/* Views the array with its reduced axes together: after the kept ones before the last of them. Its
  * rows then are these reduced axes' indices, and fibres are numbered in C order. */
 static bf_array gather_axes(const bf_array *array, const bool reduced[BF_MAX_DIMS], bf_rows *rows) {
     bf_array view = *array;
@@ -300,7 +300,7 @@ bf_status bf_states_seek(bf_states *states, const bf_array *next) {
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-enum { BATCH_BYTES = 1 << 20 /* of the words that are in memory at a time */ };
+enum { BATCH_BYTES = 1 << 20 /* so many bytes of the words are in memory at a time */ };
 
 int64_t bf_states_batch(const bf_states *s) {
     const int64_t each = 8 * bf_states_words(s->op, s->dtype);

@@ -9,11 +9,11 @@
  * 2^22 ranks. */
 enum {
     HAVING = 0, /* ranks with each status */
-    PARTS = 3,  /* of the key, of PART_BITS each */
+    PARTS = 3,  /* parts of the key, of PART_BITS each */
     PART_BITS = 20,
     KEYS = BF_COMM_STATUSES,
     SQUARES = KEYS + PARTS,
-    WORDS = SQUARES + PARTS, /* of the caller */
+    WORDS = SQUARES + PARTS, /* where the caller's words begin */
     ALL = 256
 };
 

@@ -47,7 +47,7 @@ static int gather_chunk(bf_comm *comm, const void *mine, char *all, int64_t byte
     return comm->carrier.exchange(comm->carrier.arg, comm->scratch, sizes, all, sizes);
 }
 
-/* The same by chunks, through the second half of the scratch. */
+/* Gathers by chunks, through the second half of the scratch. */
 static int gather_by_exchange(bf_comm *comm, const char *mine, char *all, int64_t bytes) {
     int ranks = comm->carrier.ranks, failed = 0;
     char *chunk = comm->scratch + (size_t)ranks * CHUNK;

@@ -14,14 +14,14 @@ struct bf_comm {
     bf_context *context;
     bf_carrier carrier;
     bool failed;   /* the carrier has: nothing is sent any more */
-    char *blocks;  /* of the notices before a sum (sums.h): of all ranks, and its own */
-    char *buffers; /* of the last large sum; NULL: none yet */
+    char *blocks;  /* the notices before a sum (sums.h): of all ranks, and its own */
+    char *buffers; /* memory of the last large sum; NULL: none yet */
     size_t buffer_bytes;
     char *scratch;             /* for what the carrier does not do by itself */
-    bf_meeting *meeting;       /* of bf_comm_create_local, else NULL */
-    const bf_comm_backend *by; /* of the link */
-    bf_link *link;             /* between the GPUs of all ranks; NULL: there is none, */
-    char why[BF_MESSAGE_TEXT]; /* and why */
+    bf_meeting *meeting;       /* bf_comm_create_local has one, else NULL */
+    const bf_comm_backend *by; /* the link's backend */
+    bf_link *link;             /* between the GPUs of all ranks; NULL: there is none */
+    char why[BF_MESSAGE_TEXT]; /* why there is no link */
 };
 
 /* The calls, as ranks compare them. */
@@ -49,7 +49,7 @@ bf_status bf_comm_exchange(bf_comm *comm, const void *to, const int64_t to_bytes
 bf_status bf_comm_add(bf_comm *comm, int64_t *words, int64_t count);
 bf_status bf_comm_gather(bf_comm *comm, const void *mine, void *all, int64_t bytes);
 
-/* Of a carrier that has this function. */
+/* Needs a carrier that has this function. */
 bf_status bf_comm_merge(bf_comm *comm, int64_t *message, int64_t bytes);
 
 /* Makes comm->scratch, if the carrier needs it. false: no memory. */
@@ -61,8 +61,8 @@ bool bf_comm_make_scratch(bf_comm *comm);
  * the same status: of a rank that has failed, or BF_E_COMM if the keys differ. */
 bf_status bf_comm_agree(bf_comm *comm, bf_status mine, uint64_t key);
 
-/* The same; on success words have become their sums over all ranks. Few words travel in the same
- * message. If mine is not BF_OK, words may be NULL. */
+/* Agrees, and adds: on success words have become their sums over all ranks. Few words travel in the
+ * same message. If mine is not BF_OK, words may be NULL. */
 bf_status bf_comm_add_agreed(bf_comm *comm, bf_status mine, uint64_t key, int64_t *words,
                              int64_t count);
 

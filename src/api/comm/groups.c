@@ -9,7 +9,7 @@
 
 typedef struct sharing {
     bf_comm *comm;
-    bf_context *context; /* of the groups */
+    bf_context *context; /* the groups' context */
     bf_groups *groups, *made;
     bf_groups **parts;
     bf_parcels parcels; /* saved parts */

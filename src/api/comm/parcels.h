@@ -5,9 +5,10 @@
 #include "api/comm/comm.h"
 
 typedef struct bf_parcels {
-    char *to, *from;                /* those for all ranks, one after another; those of all ranks */
-    int64_t *to_bytes, *from_bytes; /* of each */
-    int64_t *size_bytes;            /* of the size of each */
+    char *to, *from;                /* the parcels for all ranks, one after another; those of all
+                                       ranks */
+    int64_t *to_bytes, *from_bytes; /* the size of each */
+    int64_t *size_bytes;            /* how many bytes the size of each takes */
 } bf_parcels;
 
 /* Makes room for the sizes; the caller sets to_bytes, and `to` by malloc. Whatever it returns,

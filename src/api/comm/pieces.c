@@ -24,7 +24,7 @@ typedef struct exchanging {
     char *to, *from, *added,
         *all; /* elements to and from ranks; sums of the shard; of all shards */
     const void **terms;
-    int64_t *to_bytes, *from_bytes; /* of each rank */
+    int64_t *to_bytes, *from_bytes; /* each rank's */
 } exchanging;
 
 /* A piece: `shard` elements for rank 0 from `first` on, those of the next rank `stride` further. */

@@ -14,7 +14,7 @@ typedef struct merging {
     bf_comm *comm;
     bf_quantiles *quantiles;
     int64_t *all;   /* the summaries of all ranks */
-    bf_tally tally; /* of all ranks */
+    bf_tally tally; /* the tally of all ranks */
 } merging;
 
 static int64_t summary_words(const merging *m) {

@@ -27,7 +27,7 @@ typedef struct merging {
     bf_state *const *states;
     int n;
     int64_t added, message; /* numbers of words */
-    int64_t *words; /* those to be added: of each state whether it is uncounted, then states;
+    int64_t *words; /* the words to be added: of each state whether it is uncounted, then states;
                        behind them the message, and room for the messages of all ranks */
 } merging;
 

@@ -9,7 +9,7 @@
 #include "rules/number/dtype.h"
 #include "seam/memory.h"
 
-enum { SMALL_TERMS = 256 /* of all ranks */ };
+enum { SMALL_TERMS = 256 /* all ranks together have so many at most */ };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 

@@ -8,9 +8,9 @@
  * block. */
 typedef struct bf_sum_notice {
     int64_t status;
-    uint64_t key;     /* of the call and the dtype */
-    int64_t elements; /* of `in` */
-    int64_t whole;    /* of the whole array; -1: this rank does not know */
+    uint64_t key;     /* tells the call and the dtype */
+    int64_t elements; /* how many `in` has */
+    int64_t whole;    /* how many the whole array has; -1: this rank does not know */
     int64_t no_link;  /* not 0: the link cannot take this job */
 } bf_sum_notice;
 

@@ -443,7 +443,7 @@ static bf_status build_isnan(bf_expression_builder *b, const bf_expression_value
     return build_arithmetic(b, BF_MAP_NE, twice, 2, out);
 }
 
-/* AND, OR and NOT, of bools. */
+/* Builds AND, OR and NOT, which take bools. */
 static bf_status build_logic(bf_expression_builder *b, int op, const bf_expression_value *in,
                              int count, bf_expression_value *out) {
     bf_expression_value x[3] = {{.bits = 0}};

@@ -11,10 +11,10 @@ typedef struct bf_expression_value {
     bf_expression_operand at; /* a constant has no number until a step takes it */
     bf_dtype dtype;           /* BF_NONE: of strings */
     bool weak;                /* a plain number, as in Python: bf_map_result_dtype */
-    uint64_t bits;            /* of a constant, but for those of i128 */
-    int scale;                /* of an i64 or i128: it stands for itself times 10^-scale */
-    bool decimal;  /* of a constant that is a weak f64: it is exactly units * 10^-scale, too */
-    bf_i128 units; /* also of a constant of i128 */
+    uint64_t bits;            /* a constant's, but for those of i128 */
+    int scale;                /* for an i64 or i128: it stands for itself times 10^-scale */
+    bool decimal;             /* a constant that is a weak f64 is exactly units * 10^-scale, too */
+    bf_i128 units;            /* also of a constant of i128 */
 } bf_expression_value;
 
 /* Operations of the language besides those of steps. */
@@ -26,7 +26,7 @@ typedef struct bf_expression_guard {
     bf_expression_value condition;
     int op;                     /* MET, UNMET or MAYBE: where an operand is needed */
     bool ready;                 /* `mask` is computed */
-    bf_expression_operand mask; /* of this guard and those around it */
+    bf_expression_operand mask; /* the mask of this guard and those around it */
 } bf_expression_guard;
 
 typedef struct bf_expression_builder bf_expression_builder;
@@ -52,7 +52,7 @@ struct bf_expression_builder {
     const bf_expression_maker *make;
     bf_context *context;
     bf_expression_program *program;
-    struct bf_expression_kinds *kinds; /* of the columns, for bf_expression_judge */
+    struct bf_expression_kinds *kinds; /* the columns' kinds, for bf_expression_judge */
     bool busy[BF_EXPRESSION_REGISTERS];
     bf_expression_guard guards[BF_EXPRESSION_NESTED];
     int guard_count;
@@ -100,7 +100,8 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
                                  const bf_expression_value *in, int count, bool used,
                                  bf_expression_value *out);
 
-/* The same for an operation on numbers, in the dtype that it takes them to and with its guard. */
+/* Builds a step for an operation on numbers, in the dtype that it takes them to and with its guard.
+ */
 bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_expression_value *in,
                                    int count, bool used, bf_expression_value *out);
 

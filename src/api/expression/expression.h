@@ -8,8 +8,8 @@
 struct bf_expression {
     bf_context *context;
     bf_expression_program *program;
-    int count;    /* columns that it was parsed for, */
-    int number[]; /* and their numbers in the program; -1: not used */
+    int count;    /* columns that it was parsed for */
+    int number[]; /* their numbers in the program; -1: not used */
 };
 
 /* The columns and the text that are parsed. */
@@ -18,7 +18,7 @@ typedef struct bf_expression_source {
     const char *const *names;
     const bf_dtype *dtypes;
     int count;
-    const int *scales; /* of the columns; NULL: there are no decimals */
+    const int *scales; /* the columns' scales; NULL: there are no decimals */
     bool rounded;      /* a result that has a scale becomes f64 */
     bool wide;         /* integers are computed with 128 bits */
 } bf_expression_source;

@@ -1,6 +1,5 @@
 /* Floats of the text, by exact integers: rounded once, whatever the caller's locale and rounding
- * mode.
- */
+ * mode. */
 #include "api/expression/text.h"
 
 #include "rules/expression/wide.h"
@@ -8,8 +7,8 @@
 enum {
     LIMBS = 256,
     DIGITS = 800,    /* that are read; of others it matters only whether they are 0 */
-    MOST = 400,      /* a number of 10^MOST, */
-    HEX_MOST = 5000, /* or of 2^HEX_MOST, is infinite, and its inverse is 0 */
+    MOST = 400,      /* a number of 10^MOST is infinite, and its inverse is 0 */
+    HEX_MOST = 5000, /* the limit of numbers of 2^HEX_MOST */
     AT_ONCE = 9,     /* powers of ten in a limb */
     SPARE = 128      /* bits of a quotient */
 };

@@ -19,7 +19,7 @@ typedef enum level {
 /* An operation that waits. */
 typedef struct waiting {
     level level;
-    int op; /* of a bracket: of the function that it belongs to, or 0; of a choice: see below */
+    int op; /* a bracket's: the function that it belongs to, or 0; a choice's: see below */
     int arity;
     int taken; /* arguments of a function that are complete */
     int position;

@@ -18,9 +18,9 @@ typedef enum bf_token_kind {
 typedef struct bf_token {
     bf_token_kind kind;
     int position;   /* bytes before it */
-    int begin, end; /* of a name or a string, without its quotes */
-    char quote;     /* of a name or a string; two stand for one inside. 0: it has none */
-    char text[3];   /* of an operator */
+    int begin, end; /* where a name or a string is, without its quotes */
+    char quote; /* the quote around a name or a string; two stand for one inside. 0: it has none */
+    char text[3]; /* an operator's */
     bf_expression_value number;
 } bf_token;
 

@@ -9,9 +9,9 @@ enum { BF_GROUP_PAGE = 1 << 12 /* groups */ };
 typedef struct bf_group_pages {
     const bf_groups *groups;
     int64_t n;                         /* number of groups */
-    char *keys;                        /* of all groups, by key */
+    char *keys;                        /* the keys of all groups, in order */
     int64_t *counts;                   /* rows of each group */
-    int64_t *words[BF_AGGREGATES_MAX]; /* of each aggregate, for the groups of a page */
+    int64_t *words[BF_AGGREGATES_MAX]; /* each aggregate's, for the groups of a page */
     int each[BF_AGGREGATES_MAX];       /* words of a group */
 } bf_group_pages;
 
@@ -30,8 +30,7 @@ void bf_group_pages_close(bf_group_pages *pages);
 bf_status bf_group_pages_read(bf_group_pages *pages, int64_t first, int64_t n);
 
 /* Do both have the same dtype of keys and the same aggregates? Errors: BF_E_STATE, in into's
- * context.
- */
+ * context. */
 bf_status bf_groups_match(const bf_groups *into, const bf_groups *from);
 
 #endif

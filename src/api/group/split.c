@@ -13,7 +13,7 @@ typedef struct bf_split {
     bf_groups **into;
     bf_group_pages page, part; /* part: the groups of the page that go to one part */
     int64_t *begin;            /* where each part begins in the order, and its end */
-    int number[BF_GROUP_PAGE]; /* of the part that each group of the page goes to */
+    int number[BF_GROUP_PAGE]; /* the part that each group of the page goes to */
     int order[BF_GROUP_PAGE];  /* groups of the page, part by part */
 } bf_split;
 

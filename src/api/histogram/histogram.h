@@ -9,15 +9,15 @@
 struct bf_histogram {
     bf_context *context;
     bf_dtype dtype, weights;
-    bf_dtype edges_dtype; /* of the edges: the one they were computed in; BF_F64 if given, or
-                             BF_I64 or BF_U64 if they are integers that doubles do not hold */
+    bf_dtype edges_dtype; /* the dtype in which the edges were computed; BF_F64 if given, or BF_I64
+                             or BF_U64 if they are integers that doubles do not hold */
     bf_bins bins;
     int64_t total;      /* number of elements */
     int sum_words;      /* words of a bin's sum; 0: no weights */
-    double *edges;      /* those of `bins`; of integers the nearest */
+    double *edges;      /* the edges of `bins`; for integers the nearest */
     uint64_t *integers; /* the edges, as bits of edges_dtype, where they are integers; else NULL */
-    int64_t *steps, step_count; /* those of `bins`; NULL: none */
-    int64_t *counts;            /* of the bins, then BF_BIN_OTHERS */
+    int64_t *steps, step_count; /* the steps of `bins`; NULL: none */
+    int64_t *counts;            /* the bins' counts, then BF_BIN_OTHERS */
     int64_t *sums;              /* sum_words for each bin; NULL: no weights */
     bool uncounted;             /* some -0 of the sums are not counted (api/reduce/state.h) */
 };

@@ -156,7 +156,7 @@ bf_status bf_map_walk(bf_context *context, bf_map_arrays *x, bool any_order, bf_
 
 bool bf_map_output_overlaps(const bf_map_arrays *arrays) {
     bf_map_arrays x = *arrays;
-    int64_t reach = 0; /* of the inner dimensions */
+    int64_t reach = 0; /* the reach of the inner dimensions */
     sort_dimensions(&x);
     for (int d = x.ndim - 1; d >= 0; d--) {
         if (x.shape[d] <= 1) continue;

@@ -16,7 +16,7 @@ typedef struct bf_map_arrays {
     int64_t shape[BF_MAX_DIMS];
     int64_t strides[BF_MAP_OPERANDS][BF_MAX_DIMS]; /* in elements */
     char *data[BF_MAP_OPERANDS];
-    int bytes[BF_MAP_OPERANDS]; /* of an element */
+    int bytes[BF_MAP_OPERANDS]; /* the size of an element */
 } bf_map_arrays;
 
 /* Runs `job` on the arrays, and sets its memory, count and index. any_order: the job cannot fail,

@@ -10,7 +10,7 @@ struct bf_quantiles {
     bf_dtype dtype, to;
     bf_quantile_method method;
     bf_nan_policy nan;
-    int scale; /* of elements that are integers */
+    int scale; /* for elements that are integers */
     bool has_empty;
     bf_value empty;
     int m; /* 0: the median */

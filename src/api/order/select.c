@@ -256,11 +256,11 @@ static bf_status select_of_segments(bf_context *context, const bf_selection *sel
  */
 
 typedef struct slots {
-    bf_dtype dtype; /* of the index */
+    bf_dtype dtype; /* the index's dtype */
     int64_t count, n;
     const char *index;
     char *sorted;     /* the index in order; then places */
-    int64_t *order;   /* of the elements */
+    int64_t *order;   /* where the elements came from */
     char *values;     /* in that order */
     int64_t *offsets; /* in host memory */
     int64_t longest;

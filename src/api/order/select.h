@@ -28,7 +28,7 @@ bf_status bf_select_into(bf_selecting *s, const bf_array *results);
 
 /* Has the backend select from s->lines, which have so many elements, and writes s->results. */
 bf_status bf_select_run(bf_selecting *s, int64_t elements);
-/* The same from segments of contiguous values; their offsets are in host memory. */
+/* Selects from segments of contiguous values; their offsets are in host memory. */
 bf_status bf_select_offsets(bf_selecting *s, const char *values, const int64_t *offsets,
                             int64_t segments, int64_t longest);
 

@@ -1,6 +1,5 @@
 /* Order statistics by group: rows are sorted by their keys, and the values of each key are a
- * segment.
- */
+ * segment. */
 #include "api/order/select.h"
 
 #include "api/runtime/array.h"
@@ -13,12 +12,12 @@ typedef struct grouping {
     const bf_array *keys, *results;
     const bf_array *listed; /* NULL: the keys of groups are not wanted */
     int64_t rows, room, groups;
-    /* the backend's memory: */
+    /* the keys of all rows, in the backend's memory */
     char *sorted;     /* the keys of all rows */
-    char *order;      /* and the rows that they came from (i64); then unused */
-    char *values;     /* of the rows in that order */
+    char *order;      /* the rows that they came from (i64); then unused */
+    char *values;     /* the values of the rows in that order */
     char *found;      /* the different keys */
-    char *counts;     /* and their rows (i64) */
+    char *counts;     /* how many rows have each key (i64) */
     int64_t *offsets; /* in host memory: where the values of each begin */
     int64_t longest;
 } grouping;

@@ -13,7 +13,7 @@
 #include "rules/reduce/state.h"
 #include <bitfold/group.h>
 
-/* Of the limbs of a sum, which begin at word `at`, [first, end) are saved. */
+/* The limbs of a sum begin at word `at`; [first, end) of them are saved. */
 typedef struct bf_packed_band {
     int at, limbs;
     int first, end;
@@ -25,7 +25,7 @@ typedef struct bf_packed {
     bf_aggregate aggregate;
     int version;
     bf_kind kind;
-    int words;         /* of a group */
+    int words;         /* how many words a group has */
     int specials_most; /* number of specials that the kind counts */
     int specials;      /* number of counts that are saved: all, or 0 */
     bf_packed_band bands[2];

@@ -48,7 +48,8 @@ static const struct {
 } formats[] = {
     {BF_BOOL, "b"}, {BF_I8, "c"},  {BF_U8, "C"},        {BF_I16, "s"},        {BF_U16, "S"},
     {BF_I32, "i"},  {BF_U32, "I"}, {BF_I64, "l"},       {BF_U64, "L"},        {BF_F16, "e"},
-    {BF_F32, "f"},  {BF_F64, "g"}, {BF_I128, "d:38,0"}, {BF_I128, "_pli128"}, /* of Polars */
+    {BF_F32, "f"},  {BF_F64, "g"}, {BF_I128, "d:38,0"}, {BF_I128, "_pli128"}, /* Polars writes the
+                                                                                 last */
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -77,7 +78,7 @@ typedef struct column {
     bf_dtype dtype;
     int64_t n, nulls, offset; /* elements; NULLs, -1: not counted; where the first one lies */
     const uint8_t *valid;     /* a bit for each; NULL: there are no NULLs */
-    const char *values;       /* of bools: bits */
+    const char *values;       /* bools are bits */
 } column;
 
 static bf_status find_dtype(bf_context *context, const struct ArrowSchema *schema, column *c) {

@@ -160,7 +160,7 @@ static bf_status turn_piece(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* The same in memory that the host need not reach. */
+/* Turns copies in memory that the host need not reach. */
 static bf_status turn_copies(bf_context *context, const bf_backend *by, const turning *t,
                              int64_t count) {
     char *some = bf_alloc(16 * TURNED);

@@ -36,9 +36,9 @@ bf_status bf_flat_prepare(bf_context *context, const bf_backend *on, const bf_ar
 bf_status bf_flat_return(bf_context *context, const bf_flat *flat);
 void bf_flat_release(bf_flat *flat);
 
-/* The same for elements that are ordered or compared: those of BF_I128 are the BF_PAIR that orders
- * as they do (rules/key/rank.h), in a copy, on their way in, and become BF_I128 again on their way
- * out. Others are as they are. bf_flat_dtype: what a backend sees. */
+/* These calls are for elements that are ordered or compared: those of BF_I128 become the BF_PAIR
+ * that orders as they do (rules/key/rank.h), in a copy, on their way in, and BF_I128 again on their
+ * way out. Others are as they are. bf_flat_dtype: what a backend sees. */
 static inline bf_dtype bf_flat_dtype(bf_dtype dtype) { return dtype == BF_I128 ? BF_PAIR : dtype; }
 bf_status bf_flat_take_ordered(bf_context *context, const bf_backend *on, const bf_array *array,
                                bf_flat *flat);

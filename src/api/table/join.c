@@ -90,7 +90,7 @@ typedef struct join {
     const bf_table_backend *by; /* its functions for tables */
     void *table;
     bf_flat a, b;
-    int64_t key_bytes; /* of a and b */
+    int64_t key_bytes; /* the keys of a and b */
 } join;
 
 static bf_status insert_rows(join *j) {

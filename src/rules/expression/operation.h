@@ -14,7 +14,7 @@ typedef enum bf_expression_op {
     BF_EXPRESSION_MOD,     /* takes integers or floats: the sign is the divisor's */
     BF_EXPRESSION_UNSCALE, /* i64 or i128 to f64: in[0] / 10^in[1], rounded once */
     BF_EXPRESSION_RAISE,   /* takes i128: in[0] * in[1], or what 128 bits hold nearest to it; to be
-                            * compared with a number of 38 digits */
+                              compared with a number of 38 digits */
     BF_EXPRESSION_SELECT,  /* in[0] ? in[1] : in[2], the bits as they are, but bools 0 or 1; a NULL
                               chooses in[2] */
     /* These take bools, and where values may be NULL, three truth values (Kleene). */

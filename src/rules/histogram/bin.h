@@ -51,7 +51,7 @@ typedef struct bf_bins {
                              ascend, of the least element from each edge on, and of the least beyond
                              the last edge */
     int64_t step_count;   /* how many steps there are: up to count + 1. There is no element for the
-                           * others */
+                             others */
 } bf_bins;
 
 /* The element as a double, rounded to nearest. (Floats, and integers up to 2^53, are exact.) */

@@ -66,7 +66,7 @@ BF_RULE bf_mirror bf_mirror_of(const bf_julia_view *view, bf_rectangle whole) {
                    0};
     bf_mirror_columns(&m);
     int64_t last = m.twice_half_height - whole.y; /* the last row that a row of the rectangle
-                                                   * mirrors */
+                                                     mirrors */
     if (last > whole.y + whole.rows - 1) last = whole.y + whole.rows - 1;
     if (m.symmetry == BF_JULIA_NONE || whole.y > view->half_height || last <= view->half_height)
         return m;
