@@ -14,10 +14,10 @@ struct bf_lead {
     bf_lead_run *run;
     bf_lead_item *work;
     void *arg;
-    bf_status status;          /* of run */
+    bf_status status;          /* the status of run */
     _Atomic int64_t next, end; /* items [next, end) are open, and taken by nobody */
     atomic_bool over;
-    pthread_mutex_t lock; /* of those that sleep */
+    pthread_mutex_t lock; /* guards the sleep of workers */
     pthread_cond_t wake;
     int asleep;
 };

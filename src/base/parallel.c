@@ -15,7 +15,7 @@ typedef struct loop {
     pthread_mutex_t lock; /* This guards the fields below. */
     int64_t failed;       /* first item of the first piece that failed so far */
     bf_status status;     /* its failure, or BF_OK */
-    /* Of a loop that is watched: */
+    /* What follows belongs to a loop that is watched. */
     bf_context *watched;  /* NULL: the watch is not asked */
     int64_t from, bytes;  /* told before the loop, and what it tells */
     _Atomic int64_t done; /* items */

@@ -45,7 +45,7 @@ typedef enum bf_sum_input {
     BF_SUM_F32,
     BF_SUM_F64_PAIRS,
     BF_SUM_F32_PAIRS,
-    BF_SUM_F32_MOMENTS, /* in windows of so many levels at most: */
+    BF_SUM_F32_MOMENTS, /* sums of elements and of their squares */
     BF_SUM_INPUTS
 } bf_sum_input;
 enum { BF_MOMENTS_LEVELS = 2, BF_MOMENTS_SQUARES = 3 };
@@ -69,7 +69,7 @@ typedef struct bf_axis_loops {
      * line, of one level or two, within 2^+-BF_ROUND_EXPONENT; others follow. Arrays are filled up
      * to whole vectors. */
     void (*round)(const bf_totals *totals, const double *divisors, int n, bool root, double *to);
-    /* The same of variances of lengths[i] terms. */
+    /* Finishes variances of lengths[i] terms. */
     void (*spread)(const bf_totals *sum, const bf_totals *squares, const double *lengths, int ddof,
                    int n, bool root, double *to);
 } bf_axis_loops;
@@ -86,7 +86,7 @@ _Static_assert((int)BF_LINE_WORDS >= (int)BF_STATE_WORDS_SMALL, "every kind has 
  * further. The elements of a line have dimensions, in C order; or row[e] is the place of element e
  * in the only one. */
 typedef struct bf_lines {
-    const char *data[2]; /* of the first element, in a and b */
+    const char *data[2]; /* where the first element is, in a and b */
     int lines;           /* at most BF_LINES_MOST, for a taker */
     int64_t length;      /* elements of each */
     int64_t line_stride[2];
@@ -105,7 +105,7 @@ struct bf_axis_job {
     bf_context *context;
     const bf_operands *operands;
     const bf_results *results;
-    int words; /* of a line */
+    int words; /* how many a line has */
     /* NULL: lines become results; else their words are kept, and count every -0. Nothing fails then
      * once there are rooms. */
     void (*keep)(bf_axis_job *job, int64_t *words, int64_t number);
@@ -122,7 +122,7 @@ typedef struct bf_taker {
     bool mixed[BF_LINES_MOST]; /* reducer.mixed of each line */
     char *tile[2];             /* room for copies */
     double *leaf;              /* for products of floats */
-    int64_t *words;            /* of each line */
+    int64_t *words;            /* one line after another */
     void *more;                /* room of job->more bytes */
 } bf_taker;
 

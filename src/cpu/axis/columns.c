@@ -5,7 +5,7 @@
 #include "cpu/axis/window.h"
 
 enum {
-    BATCH_ROWS = 1 << 13,  /* of a batch at most: a total gains less than 2^62 in it */
+    BATCH_ROWS = 1 << 13,  /* the most that a batch has: a total gains less than 2^62 in it */
     BATCH_BYTES = 1 << 19, /* one that is summed twice stays in the cache */
     NARROW = 64,           /* columns that are no longer divided to find those that fit no window */
     NARROW_ROW = 64, /* rows of fewer columns, which follow each other, are taken as longer ones */
@@ -29,15 +29,15 @@ typedef struct task {
     int64_t *totals[BF_AXIS_SUMS]; /* [level][column] */
     int64_t *saved[BF_AXIS_SUMS];  /* before the last batch */
     int64_t *longer[BF_AXIS_SUMS]; /* totals of longer rows */
-    int64_t *words;                /* of each column */
+    int64_t *words;                /* one column after another */
     float *wide[2];                /* a batch of 16-bit floats, and their factors, as f32 */
-    int which;                     /* sum that is taken now, */
-    const bf_columns *x;           /* of these columns, as the loops take them */
+    int which;                     /* the sum that is taken now */
+    const bf_columns *x;           /* these columns, as the loops take them */
 } task;
 
 static int64_t element_bytes(const task *t) { return bf_dtype_bytes(t->job->operands->dtype); }
 
-/* Of an element of t->x. */
+/* The size of an element of t->x. */
 static int64_t taken_bytes(const task *t) { return bf_dtype_bytes(bf_axis_dtype(t->job)); }
 
 static bf_columns cut_columns(const task *t, const bf_columns *x, int64_t first, int64_t n) {

@@ -6,12 +6,12 @@
 #include "cpu/axis/window.h"
 
 enum {
-    ROW_BYTES = 4096, /* of a row of columns that are taken at once */
+    ROW_BYTES = 4096, /* the least row of columns that are taken at once */
     COLUMNS_LEAST = 64,
     LINES_COST = 5,        /* how many times as long as columns lines take */
     BYTES_LEAST = 1 << 20, /* that are worth a thread */
     PIECE_BYTES = 1 << 18, /* that a worker takes at a time */
-    TOGETHER_BYTES = 128   /* of fibres that are taken together: two cache lines */
+    TOGETHER_BYTES = 128   /* the most that fibres take which are taken together: two cache lines */
 };
 
 /* How fibres are taken: groups of neighbours along one kept dimension, the lane. */
@@ -19,12 +19,12 @@ typedef struct division {
     bf_axis_job job;
     const bf_fibres *fibres;
     int lane;       /* -1: fibres are taken one by one */
-    int64_t extent; /* of the lane; 1 without one */
-    int64_t groups; /* of the lane */
+    int64_t extent; /* the lane's; 1 without one */
+    int64_t groups; /* how many the lane has */
     int64_t step;   /* between the results of neighbours */
     int64_t count;  /* groups in all */
     int together;   /* fibres of a group, at most */
-    bool columns;   /* which loops take at once */
+    bool columns;   /* loops take columns at once */
     bool stretches; /* fibres are short and contiguous: loops take many at once */
     bf_lines lines; /* without data */
 } division;

@@ -3,8 +3,8 @@
 #include "cpu/axis/slots.h"
 
 enum {
-    SLOTS_MORE = 4,      /* slots for each element that accumulators are worth, */
-    SLOTS_FEW = 1 << 16, /* and that they always are */
+    SLOTS_MORE = 4,      /* accumulators are worth so many slots for each element */
+    SLOTS_FEW = 1 << 16, /* so few slots are always worth them */
 };
 
 /* Do accumulators of all slots serve this op, and are they worth their memory? */

@@ -150,7 +150,7 @@ typedef struct absorption {
     size_t first;
     const bf_rows *rows;
     bf_sorted_rows sorted; /* by index */
-    int64_t groups;        /* of lines, in a row */
+    int64_t groups;        /* how many groups of lines are in a row */
 } absorption;
 
 /* Where the rows of a slot begin: by index, in their order. */
@@ -339,7 +339,7 @@ static bool is_untouched(const bf_kept *k, size_t i, const int64_t *words) {
     return words[0] == 0 && (!ordered || range[0] == range[1]);
 }
 
-/* Of two states without elements the one that was sought further stays. */
+/* If neither state has elements, the one that was sought further stays. */
 static bool is_behind(const bf_kept *k, size_t i, const int64_t *words) {
     if (!is_tree(k) && extremes_of(k) == 0) return false;
     const int64_t *own = range_of(k, i);

@@ -5,7 +5,7 @@
 #include "rules/reduce/element.h"
 
 enum {
-    TILE_BYTES = 1 << 16, /* copied at a time, of each operand, */
+    TILE_BYTES = 1 << 16, /* so many bytes of each operand are copied at a time */
     TILE_GAP = 64,   /* with this much between lines: they do not fall into one set of the cache */
     RUN_LEAST = 1024 /* bytes of a contiguous stretch that is worth no copy */
 };

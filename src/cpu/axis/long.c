@@ -4,7 +4,7 @@
 #include "cpu/axis/axis.h"
 
 enum {
-    LONG_BYTES = 1 << 22, /* of lines that are worth more than one worker */
+    LONG_BYTES = 1 << 22, /* lines of so many bytes are worth more than one worker */
     PIECE_BYTES = 1 << 20
 };
 

@@ -10,7 +10,7 @@ enum {
 typedef struct search {
     bf_dtype key;
     const char *keys;
-    int64_t *runs; /* of each piece; then before it */
+    int64_t *runs; /* how many each piece has; then how many are before it */
     int64_t *first;
     int64_t room;
 } search;

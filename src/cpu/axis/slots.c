@@ -42,8 +42,8 @@ static int64_t find_segment(const bf_rows *rows, int64_t row) {
 typedef struct cursor {
     const bf_rows *rows;
     const bf_accumulate_loops *loops;
-    int64_t row, column; /* of the next element */
-    int64_t slot;        /* of the row */
+    int64_t row, column; /* where the next element is */
+    int64_t slot;        /* the row's */
 } cursor;
 
 static void find_slot(cursor *c) {
@@ -176,7 +176,7 @@ typedef struct make_job {
     const bf_isa *isa;
     int64_t begin; /* the first element that has a slot */
     bf_accumulator_column *columns;
-    bf_accumulators *accumulators; /* of each worker; no room: not begun yet */
+    bf_accumulators *accumulators; /* one for each worker; no room: not begun yet */
     size_t room;
 } make_job;
 
@@ -301,7 +301,7 @@ typedef struct finish_job {
     bf_reduction op;
     const bf_results *results;
     bf_dtype by_rule;
-    int bytes;               /* of a result */
+    int bytes;               /* the size of a result */
     bool counts_fits;        /* an integer that does not fit is refused */
     _Atomic int64_t refused; /* the first that is, 16 times its number and the status; INT64_MAX */
 } finish_job;

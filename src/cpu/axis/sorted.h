@@ -6,9 +6,9 @@
 
 typedef struct bf_sorted_rows {
     const bf_rows *rows;
-    int64_t *slots; /* sorted, of each row, */
-    int64_t *order; /* and its number */
-    int64_t *begin; /* of each slot in order; the end of the last */
+    int64_t *slots; /* the slot of each row, sorted */
+    int64_t *order; /* each row's number */
+    int64_t *begin; /* where each slot begins, in order; then where the last ends */
 } bf_sorted_rows;
 
 /* Sorts rows whose index has been checked. Close them in either case. Errors: BF_E_MEMORY. */

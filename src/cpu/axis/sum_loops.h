@@ -159,7 +159,7 @@ INLINE void add_gains(const vu64 *gained, int levels, int64_t *totals, size_t pi
     }
 }
 
-/* The same of its first n lanes. */
+/* Adds the gains of the first n lanes. */
 INLINE void add_first_gains(const vu64 *gained, int levels, int64_t *totals, size_t pitch,
                             size_t n) {
     for (int l = 0; l < levels; l++) {
@@ -200,7 +200,7 @@ INLINE void sum_strip(certificates *c, wanted w, int width, const bf_columns *x,
     }
 }
 
-/* The same for the last columns, n < LANES of them. */
+/* Sums the last columns, n < LANES of them. */
 INLINE void sum_rest(certificates *c, wanted w, const bf_columns *x, int64_t rows, size_t at,
                      int64_t *const totals[], size_t pitch, size_t n) {
     const char *a = x->a + at * input_bytes(w.in), *b = x->b + at * input_bytes(w.in);
@@ -320,7 +320,7 @@ INLINE void sum_even(certificates *c, wanted w, const bf_stretches *x, int at, g
     fold_column(c, &lanes, w, gained);
 }
 
-/* The same of any stretches: of each in turn, whose lanes are then added. */
+/* Sums any stretches: each in turn, whose lanes are then added. */
 INLINE void sum_each(certificates *c, wanted w, const bf_stretches *x, int at, gain *gained) {
     vu64 sums[BF_LEVELS_MAX][LANES], squares[BF_LEVELS_MAX][LANES];
     for (int k = 0; k < LANES; k++) {

@@ -11,7 +11,7 @@ typedef struct bf_axis_sum {
     bool needed;
     bool pairs;
     bf_sum_input input;
-    bf_window_memory window; /* of the totals; levels 0: there are none */
+    bf_window_memory window; /* the totals' window; levels 0: there are none */
 } bf_axis_sum;
 
 enum { BF_AXIS_ELEMENTS, BF_AXIS_PRODUCTS, BF_AXIS_SUMS };

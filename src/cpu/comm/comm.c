@@ -13,7 +13,7 @@ enum {
 typedef struct adding {
     const bf_isa *isa;
     const bf_comm_job *job;
-    int bytes; /* of an element */
+    int bytes; /* the size of an element */
 } adding;
 
 static const void *term_at(const adding *a, int t, int64_t at) {

@@ -26,7 +26,7 @@ typedef struct bf_key_record {
     char head[BF_KEY_HEAD];
     union {
         char rest[BF_KEY_SHORT - BF_KEY_HEAD];
-        int64_t at; /* of a long key, in the dictionary's bytes */
+        int64_t at; /* where a long key is, in the dictionary's bytes */
     } as;
 } bf_key_record;
 
@@ -36,7 +36,7 @@ struct bf_cpu_dictionary {
     bf_hash_seed seed; /* secret, against keys that are chosen to collide */
     uint64_t *slots;
     int64_t slot_count;     /* a power of two, or 0 */
-    bf_key_record *records; /* in whole lines of memory, */
+    bf_key_record *records; /* they lie in whole lines of memory */
     void *record_memory;    /* in which they are */
     uint64_t *hashes;
     int64_t count, room; /* keys */

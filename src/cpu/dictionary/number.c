@@ -4,7 +4,7 @@
 
 enum {
     BATCH = 1 << 14,     /* rows that are numbered together */
-    PIECE = 1 << 10,     /* of them, that a thread looks up at a time */
+    PIECE = 1 << 10,     /* a thread looks up so many keys at a time */
     WRITTEN = 1 << 22,   /* bytes that the keys of a batch may take; more are taken in parts */
     ROWS_LEAST = 1 << 12 /* that are worth a thread */
 };
@@ -13,13 +13,13 @@ enum {
 typedef struct batch {
     bf_cpu_dictionary *d;
     const bf_key_data *columns;
-    int64_t rows, first; /* of all; of the batch */
+    int64_t rows, first; /* how many there are; where the batch begins */
     int64_t fixed;       /* bytes that the numbers of a key take */
     char *written;       /* keys of several columns; NULL: keys lie in their column */
     int64_t room;
-    bf_key *keys;     /* of those rows that the packed keys do not have */
-    bool *missed;     /* which they are */
-    int64_t *numbers; /* of the batch; -1: not known */
+    bf_key *keys;     /* the keys of those rows that the packed keys do not have */
+    bool *missed;     /* says which rows they are */
+    int64_t *numbers; /* the batch's; -1: not known */
 } batch;
 
 /* ---- keys ------------------------------------------------------------------------------------ */

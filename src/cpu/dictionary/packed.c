@@ -5,7 +5,7 @@ enum { SLOTS_LEAST = 1 << 8 };
 
 /* The keys of rows as words. */
 typedef struct packing {
-    uint64_t words[BF_PACKED_ROWS * BF_PACKED_WORDS]; /* those of a key one behind another */
+    uint64_t words[BF_PACKED_ROWS * BF_PACKED_WORDS]; /* one key behind another */
     bool unfit[BF_PACKED_ROWS];                       /* keys that cannot be packed */
 } packing;
 

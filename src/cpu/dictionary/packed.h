@@ -12,13 +12,13 @@
 
 enum {
     BF_PACKED_STRING = 15,   /* bytes of the longest string that is packed */
-    BF_PACKED_WORDS = 7,     /* of a key, at most */
+    BF_PACKED_WORDS = 7,     /* a key has so many at most */
     BF_PACKED_ROWS = 32,     /* that are looked up together */
     BF_PACKED_KEYS = 1 << 15 /* that fit a cache; with more keys, the table is given up */
 };
 
 typedef struct bf_packed_keys {
-    int words; /* of a key; 0: there is no table */
+    int words; /* how many a key has; 0: there is no table */
     int columns;
     bf_hash_seed seed;
     uint64_t *slots; /* each: a key's words, and its number from 1 on, or 0 */

@@ -83,7 +83,8 @@ static bf_status sort_by_prefix(bf_context *context, const ordering *o, run r) {
                          (char *)(o->numbers + r.first));
 }
 
-/* Of keys with equal prefixes, moves those that end within it to the front; returns how many. */
+/* Keys have equal prefixes: moves those that end within theirs to the front, and returns how many.
+ */
 static int64_t move_ended(const ordering *o, run r) {
     int64_t *numbers = o->numbers + r.first, ended = 0;
     for (int64_t i = 0; i < r.n; i++) {

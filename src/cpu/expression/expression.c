@@ -9,12 +9,12 @@
 enum {
     PIECE = 1 << 16,      /* elements that a worker takes at a time */
     CHUNK = 1 << 14,      /* that it absorbs at a time: they stay in its second cache */
-    FIRST = 1 << 10,      /* at first, to know the window of those that it sums as terms, */
-    SAMPLE = 1 << 8,      /* by so many results */
+    FIRST = 1 << 10,      /* so many at first, to know the window of those that it sums as terms */
+    SAMPLE = 1 << 8,      /* results by which it knows that window */
     COUNT_MOST = 1 << 30, /* for which a window is guessed */
     LEAST = 1 << 16,      /* that are worth a thread */
     PAUSE_MOST = 63,      /* chunks that are not tried as terms after some that failed */
-    TREE_CHUNK = 1 << 20  /* of products of floats, whose parts must follow each other */
+    TREE_CHUNK = 1 << 20  /* for products of floats, whose parts must follow each other */
 };
 
 typedef struct evaluation {
@@ -22,8 +22,8 @@ typedef struct evaluation {
     const bf_expression_job *job;
     const bf_job *to; /* that absorbs the elements; NULL: they go to `out` */
     char *out;        /* NULL: the job's output */
-    bool computed;    /* the output is written as terms, which are below, */
-    bool stream;      /* and past the caches */
+    bool computed;    /* the output is written as the terms below */
+    bool stream;      /* it is written past the caches */
     bf_computed terms;
     int64_t first; /* element of the present loop */
     size_t tiles;  /* bytes of a worker's tiles; the rest of its room follows */
@@ -35,11 +35,11 @@ typedef struct evaluation {
 /* What a worker has besides its tiles. */
 typedef struct absorber {
     bf_reducer reducer;
-    bool summed;     /* as terms, which are below, */
-    int pause, wait; /* but not now: for `wait` chunks, */
+    bool summed;     /* it is summed as the terms below */
+    int pause, wait; /* it is not summed so for `wait` chunks */
     bf_computed terms;
     int64_t words[BF_STATE_WORDS_SMALL];
-    bf_i128 chunk[CHUNK / 2]; /* of elements of 8 bytes, CHUNK */
+    bf_i128 chunk[CHUNK / 2]; /* room for CHUNK elements of 8 bytes */
 } absorber;
 
 static bf_status note_failure(evaluation *e, int64_t place, const bf_expression_step *step) {

@@ -36,8 +36,8 @@ int64_t bf_expression_operate(const bf_isa *isa, const bf_expression_step *step,
 
 /* --- wide.c: integers of 128 bits --- */
 
-/* The same as bf_expression_operate, of a step whose `work` is BF_I128; also the place of the first
- * result that does not fit, if that is an error. */
+/* Does as bf_expression_operate does, a step whose `work` is BF_I128; also returns where the first
+ * result is that does not fit, if that is an error. */
 int64_t bf_expression_operate_wide(const bf_expression_step *step, bf_overflow_policy overflow,
                                    const void *const in[3], void *out, int64_t n,
                                    bf_expression_room *room);
@@ -49,9 +49,9 @@ typedef struct bf_expression_bools {
     const uint8_t *value, *valid;
 } bf_expression_bools;
 
-/* AND, OR, MET, UNMET, MAYBE or ISNULL of n elements. Bools may be any bytes; results are 0 and 1,
- * and 0 where they are NULL. valid: of the results, if an input of AND and OR has some; it may be
- * an input's. */
+/* Decides AND, OR, MET, UNMET, MAYBE or ISNULL for n elements. Bools may be any bytes; results are
+ * 0 and 1, and 0 where they are NULL. valid says which results are not NULL, if an input of AND and
+ * OR has such bytes; it may be an input's. */
 void bf_expression_decide(int op, const bf_expression_bools *in, uint8_t *out, uint8_t *valid,
                           int64_t n);
 
@@ -65,10 +65,11 @@ void bf_expression_both(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t
 
 /* Strings: n of a column, or one that stands for all. */
 typedef struct bf_expression_text {
-    const char *offsets; /* of the first of a column's; NULL: one */
+    const char
+        *offsets; /* the offsets from a column's first string on; NULL: there is one string */
     bool wide;
     const char *bytes;
-    int64_t size; /* of one */
+    int64_t size; /* the size of one string */
 } bf_expression_text;
 
 void bf_expression_compare(int op, const bf_expression_text in[2], uint8_t *out, int64_t n);

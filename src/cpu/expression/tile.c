@@ -3,7 +3,7 @@
 
 #include "rules/map/map.h"
 
-/* Which elements are not NULL: bytes. */
+/* Bytes that say which elements are not NULL. */
 typedef uint8_t valid_tile[BF_TILE];
 
 /* A worker's room. The tiles are in turn: constants, registers, columns that are not contiguous. If
@@ -18,7 +18,7 @@ struct bf_tiles {
     valid_tile needed, chosen;
     const void *column[BF_EXPRESSION_COLUMNS];
     valid_tile *valid; /* NULL: no column may have NULLs */
-    /* Of this tile; NULL: none is NULL. */
+    /* These belong to this tile; NULL: none is NULL. */
     const uint8_t *column_valid[BF_EXPRESSION_COLUMNS];
     const uint8_t *register_valid[BF_EXPRESSION_REGISTERS], *result_valid;
     size_t width; /* bytes of an element that a tile has room for */
@@ -185,15 +185,15 @@ static const uint8_t *find_needed(bf_tiles *t, const bf_expression_step *s, int6
 static const void *guard_input(bf_tiles *t, const bf_expression_step *s, int k, const void *in,
                                const uint8_t *needed, int64_t n) {
     const int bytes = bf_number_bytes(s->from[k]);
-    const int harmless = s->refuse_zero && k == 1 ? 1 : 0; /* of integers */
+    const int harmless = s->refuse_zero && k == 1 ? 1 : 0; /* for integers */
     memcpy(t->harmless[k], in, (size_t)(n * bytes));
     for (int64_t i = 0; i < n; i++)
         if (needed[i] == 0) store_element(t->harmless[k], i, s->from[k], harmless);
     return t->harmless[k];
 }
 
-/* The same as run_step. If it fails, it is run again: elements that are not needed do not count. A
- * step that fails has not written to its output, which may be an input. */
+/* Runs a step, as run_step does. If it fails, it is run again: elements that are not needed do not
+ * count. A step that fails has not written to its output, which may be an input. */
 static int64_t try_step(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
                         void *out, int64_t n) {
     const void *x[3] = {NULL, NULL, NULL};

@@ -8,15 +8,15 @@
 
 #include <stdatomic.h>
 
-#define SORTED_BYTES ((int64_t)1 << 32) /* of the rows that are sorted, at most */
+#define SORTED_BYTES ((int64_t)1 << 32) /* the most that rows take which are sorted */
 
 enum {
     PIECE = 1 << 14, /* rows that a worker takes at a time */
     BLOCK = 1 << 22, /* rows that are partitioned at a time */
     FEW_BATCH = 512, /* rows that are numbered at a time, while memory is fetched for the next */
-    SORTED_LEAST = 1 << 19, /* rows that are worth a sort, */
-    SORTED_ROWS = 8,        /* if groups have at most so many rows, */
-    COUNTED_ROWS = 32,      /* or so many of keys of 4 bytes alone */
+    SORTED_LEAST = 1 << 19, /* so many rows are worth a sort */
+    SORTED_ROWS = 8,        /* the most rows of a group for which it is worth that */
+    COUNTED_ROWS = 32,      /* the most where there are keys of 4 bytes alone */
     DONE_SHARE = 8,         /* so few rows are done that it does no harm to sort them, too */
     DIRECT_LEAST = 1 << 14, /* rows of a worker that are worth finding numbers directly */
     NEW_SHARE = 64          /* keys are new if one row in so many has met its group, at most */
@@ -28,7 +28,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 typedef struct few_job {
     const bf_group_rows *rows;
-    int64_t first;        /* of the rows */
+    int64_t first;        /* where the rows begin */
     bf_group_set *sets;   /* each worker's, of one partition */
     bool new_stop;        /* workers stop when their keys are mostly new */
     _Atomic int64_t done; /* rows that were absorbed */

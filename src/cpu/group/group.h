@@ -19,7 +19,7 @@
 enum {
     BF_GROUP_BATCH = BF_ACCUMULATE_BATCH, /* rows that are numbered at a time */
     BF_ROWS_LEAST = 1 << 15,              /* rows or groups that are worth a thread */
-    BF_PARTITION_BITS = 8,                /* of a hash, which choose the partition */
+    BF_PARTITION_BITS = 8,                /* so many bits of a hash choose the partition */
     BF_PARTITIONS = 1 << BF_PARTITION_BITS,
     BF_RANGE_STEPS = 1 << 12,    /* by which a range of ranks is found */
     BF_DIRECT_RANKS = 1 << 15,   /* whose numbers are found without a search */
@@ -51,18 +51,18 @@ typedef struct bf_group_set {
     int bits;     /* 2^bits partitions */
     bool ordered; /* they have ranges of ranks: ascending, as are their ranks; and no buckets */
     bf_group_partition *partitions;
-    void *memory; /* of partitions that were reserved, in large pages */
+    void *memory; /* partitions that were reserved lie in it, in large pages */
 } bf_group_set;
 
 typedef struct bf_cpu_groups {
     bf_dtype key;
     int rank_bytes;
-    int asked; /* the caller's aggregates, */
+    int asked; /* how many aggregates the caller asked for */
     bf_aggregate wanted[BF_AGGREGATES_MAX];
-    int of[BF_AGGREGATES_MAX]; /* and which column is each one's (share.c) */
+    int of[BF_AGGREGATES_MAX]; /* the column that each of them has (share.c) */
     int count;
-    bf_dtype dtypes[BF_AGGREGATES_MAX]; /* of the columns, which every partition has; */
-    unsigned parts[BF_AGGREGATES_MAX];  /* and what they keep */
+    bf_dtype dtypes[BF_AGGREGATES_MAX]; /* the columns' dtypes, which every partition has */
+    unsigned parts[BF_AGGREGATES_MAX];  /* the parts that they keep */
     bf_hash_seed seed;
     const bf_group_loops *loops;
     const bf_accumulate_loops *accumulate;
@@ -82,14 +82,14 @@ typedef struct bf_group_ranges {
 /* The loops for a width of ranks: instances of loops.h. */
 struct bf_group_loops {
     size_t bucket_bytes;
-    int slots; /* of a bucket */
+    int slots; /* how many a bucket has */
     /* Sets the ranks of keys [0, n). */
     void (*rank)(bf_dtype key, const char *keys, int64_t n, void *ranks);
     /* Sets the keys of ranks [0, n). */
     void (*unrank)(bf_dtype key, const void *ranks, int64_t n, char *keys);
     /* Sets the partitions of ranks [0, n): the first BF_PARTITION_BITS of their hashes. */
     void (*partitions)(bf_hash_seed seed, const void *ranks, int64_t n, uint8_t *partitions);
-    /* The same by ranges of ranks. */
+    /* Sets the partitions by ranges of ranks. */
     void (*ranges)(const bf_group_ranges *ranges, const void *ranks, int64_t n,
                    uint8_t *partitions);
     /* Sets the numbers of ranks [0, n), n <= BF_GROUP_BATCH, and gives new ones a number while
@@ -184,8 +184,7 @@ bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, 
 /* --- insert.c --- */
 
 /* Makes a set of n > 0 groups of different keys, given as for the backend's function. false: no
- * memory.
- */
+ * memory. */
 bool bf_group_set_of(const bf_cpu_groups *groups, const char *keys, const int64_t *counts,
                      const int64_t *const words[], int64_t n, bf_group_set *set);
 

@@ -4,13 +4,12 @@
  *   RANK     its type
  *   SLOTS    of a bucket
  *   MATCH    which of the ranks in a bucket are one (cpu/runtime/match.h)
- *   LOOP(x)  the name of x for this width
- */
+ *   LOOP(x)  the name of x for this width */
 
 /* A bucket is filled from the front. */
 typedef struct LOOP(bucket) {
     RANK ranks[SLOTS];
-    uint32_t numbers[SLOTS]; /* and 1; 0: the slot is empty */
+    uint32_t numbers[SLOTS]; /* each is the number and 1; 0: the slot is empty */
 } __attribute__((aligned(BYTES == 16 ? 128 : 64))) LOOP(bucket);
 
 static inline uint64_t LOOP(hash)(bf_hash_seed seed, RANK rank) {

@@ -11,7 +11,7 @@ typedef struct merge_job {
     const int *map;  /* the column of `from` that goes to each; NULL: the same */
     int64_t *places; /* partition << 32 | number of from's groups, sorted by into's partitions;
                         NULL: those are from's */
-    size_t begin[BF_PARTITIONS + 1]; /* of each partition's, among those places */
+    size_t begin[BF_PARTITIONS + 1]; /* where each partition begins, among those places */
 } merge_job;
 
 /* The groups of `from` that go to a partition. */

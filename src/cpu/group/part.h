@@ -8,7 +8,7 @@
 typedef struct bf_group_rows {
     const bf_cpu_groups *groups;
     const char *keys;
-    const char *values[BF_AGGREGATES_MAX]; /* of each column */
+    const char *values[BF_AGGREGATES_MAX]; /* one for each column */
     int64_t n;
 } bf_group_rows;
 
@@ -18,9 +18,9 @@ int64_t bf_group_row_bytes(const bf_group_rows *rows);
 typedef struct bf_parting {
     const bf_group_rows *rows;
     const bf_group_ranges *ranges; /* NULL: by hash */
-    int64_t first, n;              /* of the block */
+    int64_t first, n;              /* the block's */
     int pieces;                    /* that workers part, one by one */
-    uint8_t *partitions;           /* of each row */
+    uint8_t *partitions;           /* one for each row */
     char *ranks;
     char *values[BF_AGGREGATES_MAX];
     int64_t (*at)[BF_PARTITIONS]; /* where each piece's rows go */

@@ -15,11 +15,11 @@ typedef struct result_job {
     bf_aggregate aggregate;
     const bf_reduce_options *options;
     bf_dtype result, to;                 /* by the rules; of the elements */
-    int bytes;                           /* of an element */
+    int bytes;                           /* the size of an element */
     int64_t n, begin[BF_PARTITIONS + 1]; /* groups; the first of each partition */
     char *found;                         /* results, partition after partition */
     uint8_t *found_fits;                 /* whether each fits; NULL: all do */
-    char *values;                        /* the same by key */
+    char *values;                        /* the values in the order of the keys */
     uint8_t *fits;
 } result_job;
 

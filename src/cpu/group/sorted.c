@@ -9,8 +9,8 @@ enum {
     BATCH = BF_GROUP_BATCH / 2,  /* rows that are absorbed at a time */
     RUNS_BATCH = 512,            /* rows whose runs are found at a time */
     SAMPLED = 1 << 14,           /* rows that are looked at before they are sorted */
-    SAMPLED_RANGE = SAMPLED / 8, /* of which so many are in one range, at most */
-    ROW_BYTES = 32 /* of a row while its range is sorted: a position, twice as many bytes of
+    SAMPLED_RANGE = SAMPLED / 8, /* so many of the sample are in one range, at most */
+    ROW_BYTES = 32 /* what a row takes while its range is sorted: a position, twice as many bytes of
                       scratch memory, a rank */
 };
 
@@ -33,7 +33,7 @@ static char *sample_ranks(const bf_sorter *s, const bf_group_rows *r) {
     return ranks;
 }
 
-/* Of r rows of m groups, about r^2 / 2m meet a row of their group. */
+/* If r rows have m groups, about r^2 / 2m meet a row of their group. */
 bool bf_group_sample_has(bf_context *context, const bf_group_rows *r, int64_t groups) {
     const bf_sorter s = sorter_of_ranks(context, r->groups);
     char *ranks = sample_ranks(&s, r);
@@ -228,7 +228,7 @@ static bf_status make_counts(bf_context *context, const bf_group_rows *rows, int
 
 typedef struct range_sort {
     bf_parting parting;
-    bf_sorter sorter; /* of ranks */
+    bf_sorter sorter; /* sorts ranks */
     char *rooms;      /* for the rows of a range, of each worker */
     int64_t room;     /* rows */
     bf_group_set *set;

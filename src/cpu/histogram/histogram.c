@@ -9,10 +9,10 @@ enum {
     BYTES_LEAST = 1 << 11,  /* elements that are worth tables of bytes */
     PAIRS_LEAST = 1 << 20,  /* elements of each worker that are worth a table of pairs of bytes */
     WORDS_LEAST = 1 << 18,  /* 16-bit elements that are worth a table of words */
-    PRIVATE_MOST = 1 << 20, /* bins of which each worker may have its own counts, */
-    PRIVATE_SHARE = 8,      /* and so many elements for each of them */
+    PRIVATE_MOST = 1 << 20, /* each worker may have its own counts of so many bins */
+    PRIVATE_SHARE = 8,      /* it has them only with so many elements for each bin */
     BYTE_BINS = 8192,       /* bin numbers that are counted together as bytes */
-    FETCH_AHEAD = 24,       /* elements by which counts are fetched before they are needed, */
+    FETCH_AHEAD = 24,       /* counts are fetched so many elements before they are needed */
     FETCH_LEAST = 1 << 15   /* where there are so many that caches do not hold them all */
 };
 
@@ -30,7 +30,7 @@ typedef struct count_job {
     method method;
     int workers;
     int64_t values;  /* counts in a worker's totals */
-    int64_t *totals; /* of each worker in turn; NULL: all share `counts` */
+    int64_t *totals; /* each worker's in turn; NULL: all share `counts` */
     int64_t *counts; /* the job's */
 } count_job;
 

@@ -5,7 +5,7 @@
 
 enum {
     SORTED_MOST = 8192,     /* bins; with more, a span has too few weights for each */
-    PRIVATE_WORDS = 1 << 23 /* of sums that all workers together may have of their own */
+    PRIVATE_WORDS = 1 << 23 /* the words of sums that all workers together may have of their own */
 };
 
 typedef struct weigh_job {
@@ -13,7 +13,7 @@ typedef struct weigh_job {
     const bf_bin_job *job;
     bf_sum_shape shape;
     int64_t *counts, *sums; /* the job's */
-    int64_t *own;           /* of each worker in turn; NULL: there is one, which uses the job's */
+    int64_t *own;           /* each worker's in turn; NULL: there is one, which uses the job's */
 } weigh_job;
 
 /* A worker's room. */
@@ -22,7 +22,7 @@ typedef struct weigher {
     bf_reducer reducer;
     int64_t *counts, *sums;
     uint32_t bin[BF_SPAN];
-    uint32_t start[SORTED_MOST + BF_BIN_OTHERS + 1]; /* of each bin's weights */
+    uint32_t start[SORTED_MOST + BF_BIN_OTHERS + 1]; /* where each bin's weights begin */
     uint64_t sorted[BF_SPAN];
 } weigher;
 

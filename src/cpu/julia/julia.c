@@ -44,8 +44,8 @@ static void plan_tiles(plan *p, int threads) {
 
 /* Where a tile begins, and its size. */
 typedef struct place {
-    int64_t x;   /* of the picture */
-    int64_t row; /* of the rows that are computed */
+    int64_t x;   /* counted in the picture */
+    int64_t row; /* counted in the rows that are computed */
     int columns, rows;
 } place;
 

@@ -9,7 +9,7 @@
 
 enum {
     PIECE = 1 << 17,      /* elements that a worker takes at a time */
-    BYTES_LEAST = 1 << 19 /* of output, that are worth a thread */
+    BYTES_LEAST = 1 << 19 /* so many bytes of output are worth a thread */
 };
 
 typedef struct map_job {

@@ -36,10 +36,10 @@ typedef struct bf_map_worker {
     const bf_map_job *job; /* NULL: not prepared yet */
     const bf_isa *isa;
     bf_map_loop loop; /* NULL: by the rules */
-    bf_dtype compute; /* of the loop's inputs: job->work, or wider for half floats */
-    bf_dtype result;  /* of its results */
+    bf_dtype compute; /* what the loop takes: job->work, or wider for half floats */
+    bf_dtype result;  /* what it makes */
     bool aside;       /* results are computed beside the output */
-    bool stream;      /* and copied to it past the caches */
+    bool stream;      /* they are copied to it past the caches */
     uint64_t in[3][BF_CAST_BLOCK], out[BF_CAST_BLOCK];
     uint64_t cast[BF_CAST_BLOCK]; /* results, before they are copied past the caches */
 } bf_map_worker;

@@ -69,7 +69,7 @@ typedef struct counting {
     const char *from;
     char *to;
     int values;      /* that an element has */
-    int64_t *counts; /* of each worker, `values` of them; in the end those of all are the first */
+    int64_t *counts; /* each worker's, `values` of them; in the end the first are those of all */
     int64_t *begin;  /* where the run of each place begins */
 } counting;
 

@@ -22,9 +22,9 @@ typedef struct division {
     int64_t *live;   /* elements of each piece that are no NaN; their words are at its begin */
     int64_t most;    /* parts wanted */
     int64_t parts;   /* a power of 2 */
-    int64_t *bounds; /* of the parts */
+    int64_t *bounds; /* where the parts begin and end */
     int64_t *below;  /* words below the pivot, of each slice of each part */
-    int64_t slices;  /* of each part */
+    int64_t slices;  /* how many each part has */
     uint64_t *pivots;
 } division;
 
@@ -127,7 +127,7 @@ typedef struct cursor {
     const division *d;
     int64_t part, middle;
     bool below;
-    int64_t slice, at, end; /* those of this slice */
+    int64_t slice, at, end; /* this slice's */
 } cursor;
 
 /* Goes to the next slice that has such words. false: there is none. */

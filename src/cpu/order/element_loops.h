@@ -96,7 +96,7 @@ static void LOOP(join)(const bf_order_code *c, const char *words, int64_t n, cha
 
 static void LOOP(keys)(const bf_order_code *c, const char *from, int64_t n, char *words) {
     const bf_order_code code = *c;
-    const T zero = bf_order_has_nans(c, sizeof(T)) ? (T)code.other : 0; /* of floats: +0 */
+    const T zero = bf_order_has_nans(c, sizeof(T)) ? (T)code.other : 0; /* for floats: +0 */
     WORD *to = (WORD *)(void *)words;
     for (int64_t i = 0; i < n; i++) {
         T place = LOOP(place)(&code, LOOP(element)(&code, from, i));

@@ -193,7 +193,7 @@ typedef struct indexing {
     packing packing;
     char *words, *scratch, *to, *index;
     uint64_t *least, *most; /* place of each piece */
-    int64_t *bounds;        /* of stretches of words: no ties cross one */
+    int64_t *bounds;        /* where stretches of words begin: no ties cross one */
 } indexing;
 
 static bf_status range_piece(void *arg, int worker, int64_t first, int64_t n) {

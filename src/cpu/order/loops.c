@@ -9,7 +9,7 @@
 
 enum {
     BLOCK = 256,          /* elements that are looked at before they are worked on */
-    RADIX_BITS = 11,      /* of a digit */
+    RADIX_BITS = 11,      /* the size of a digit */
     RADIX_INSERTED = 24,  /* words that are sorted by insertion */
     RADIX_FEW = 1024,     /* words below which digits have 8 bits */
     RADIX_SMALL = 1 << 17 /* words that fit a cache, and digits in their registers */

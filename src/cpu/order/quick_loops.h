@@ -71,8 +71,8 @@ static int64_t LOOP(partition)(const W *from, int64_t n, W pivot, W *low, W *hig
     return s.low - low;
 }
 
-/* The same in place, for n >= 2 * LOOP(ROUND). A round's words are read from the end with less room
- * between what is read and what is written, so that both have room for all of them. */
+/* Parts words in place, n >= 2 * LOOP(ROUND) of them. A round's words are read from the end with
+ * less room between what is read and what is written, so that both have room for all of them. */
 enum { LOOP(ROUND) = 8 * LANES };
 
 /* Stores the vectors of `from`; those above the pivot before s->high, which moves down. */

@@ -5,7 +5,7 @@
 enum { PIECE = 1 << 13, BATCH = 512 /* words that are compared at a time */ };
 
 typedef struct ranking {
-    bf_sorter s; /* of keys */
+    bf_sorter s; /* sorts keys */
     int64_t length;
     bf_rank_method method;
     char *sorted, *index; /* elements of all lines in order, and their positions */
@@ -47,7 +47,7 @@ static void rank_line(const ranking *r, int64_t first) {
     write_run(r, index, begin, r->length, different, ranks);
 }
 
-/* The same of pairs, which are no words: one by one. */
+/* Ranks pairs, which are no words: one by one. */
 static void rank_pairs(const ranking *r, int64_t first) {
     const char *sorted = r->sorted + first * r->s.bytes;
     int64_t begin = 0, different = 1;

@@ -60,7 +60,7 @@ typedef struct sorting {
     int64_t room;  /* bytes of scratch memory of each worker */
     char *sorted;  /* NULL: none */
     char *index;   /* NULL: none */
-    char *scratch; /* of the workers, or of a long line */
+    char *scratch; /* the workers', or a long line's */
     bool indexed;  /* positions are needed, even where none are wanted */
 } sorting;
 

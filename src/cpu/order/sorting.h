@@ -13,7 +13,7 @@ typedef struct bf_order_code {
     uint64_t negative, other; /* with elements whose highest bit is set, and with others */
     uint64_t nan;             /* NaNs are above, when shifted left by one bit */
     uint64_t nan_place;
-    uint64_t most; /* of dtypes of one byte, the greatest element: of bools 1 */
+    uint64_t most; /* for dtypes of one byte, the greatest element: for bools 1 */
 } bf_order_code;
 
 /* The code of words that are the places themselves. */
@@ -31,7 +31,7 @@ static inline bool bf_order_is_place(const bf_order_code *code, int bytes) {
 
 enum {
     BF_ORDER_FAR = 32,         /* elements by which random reads are fetched ahead */
-    BF_ORDER_LEAST = 1 << 15,  /* elements that are worth a thread, if each works by itself; */
+    BF_ORDER_LEAST = 1 << 15,  /* so many elements are worth a thread, if each works by itself */
     BF_ORDER_SHARE = 1 << 20,  /* bytes of words that are, if threads sort them together */
     BF_ORDER_LONG = 1 << 15,   /* elements that are sorted as many */
     BF_ORDER_WHOLE = 1 << 26,  /* words that are sorted without dividing them first */
@@ -90,16 +90,16 @@ typedef struct bf_order_word_loops {
 } bf_order_word_loops;
 
 typedef struct bf_order_loops {
-    bf_order_element_loops element[5]; /* of 1, 2, 4 and 8 bytes; the first words of pairs */
-    bf_order_word_loops word[2];       /* of 4 and 8 bytes */
+    bf_order_element_loops element[5]; /* for 1, 2, 4 and 8 bytes; for the first words of pairs */
+    bf_order_word_loops word[2];       /* for 4 and 8 bytes */
 } bf_order_loops;
 
 /* What elements of a dtype are sorted with. */
 typedef struct bf_sorter {
     const bf_order_element_loops *element;
-    const bf_order_word_loops *word, *word8; /* of its words; of 8 bytes */
+    const bf_order_word_loops *word, *word8; /* the loops of its words; those of 8 bytes */
     bf_order_code code;
-    int bytes, word_bytes; /* of elements and of their words */
+    int bytes, word_bytes; /* the size of elements, and of their words */
     bool nan_first;
 } bf_sorter;
 
@@ -107,7 +107,7 @@ bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order
 
 /* The threads that sort n words together. */
 int bf_order_workers(const bf_context *context, int word_bytes, int64_t n);
-/* The same for the keys of groups (rules/key/rank.h), ascending. */
+/* Makes the sorter of the keys of groups (rules/key/rank.h), ascending. */
 bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype);
 
 /* Scratch memory: large pages where that saves more than clearing them costs. */

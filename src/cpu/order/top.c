@@ -7,13 +7,13 @@
 enum {
     ROOM = 8192,          /* candidates */
     K_MOST = 2048,        /* that are found by candidates */
-    SAMPLE = 4096,        /* elements at most that set the first threshold, */
+    SAMPLE = 4096,        /* so many elements at most set the first threshold */
     SAMPLE_SHARE = 16,    /* one of so many */
     PIECE = 1 << 18,      /* elements that a worker takes at a time */
     PIECE_LEAST = 1 << 17 /* that are worth a thread */
 };
 
-/* Those of one worker, by index. */
+/* The candidates of one worker, by index. */
 typedef struct candidates {
     int64_t n;
     uint64_t most; /* place in the order, beyond which none is one */
@@ -29,7 +29,7 @@ typedef struct topping {
     const bf_order_lines *lines;
     int64_t k;
     char *values, *index; /* NULL: not wanted */
-    candidates *of;       /* of each worker */
+    candidates *of;       /* one for each worker */
     int workers;
 } topping;
 
@@ -228,7 +228,7 @@ typedef struct gathering {
     const line *line;
     uint64_t last;  /* the place of number k - 1 */
     int64_t before; /* elements that are before it; of the equal ones the first are taken */
-    tally *tallies; /* of each piece */
+    tally *tallies; /* one for each piece */
     uint64_t *place;
     int64_t *index;
 } gathering;

@@ -4,12 +4,13 @@
 enum { PIECE = 1 << 16, BATCH = 512 /* words whose different ones are written at a time */ };
 
 typedef struct unique {
-    bf_sorter s; /* of keys */
+    bf_sorter s; /* sorts keys */
     const char *values;
     int64_t n, room;
     char *words, *scratch; /* keys as words; to sort them */
     char *keys, *counts;   /* NULL: none */
-    int64_t *first;        /* of each piece, and behind the last one: the key that it begins with */
+    int64_t *first;        /* the number of the first key of each piece; behind the last one, how
+                              many there are */
     bool alone;            /* one worker finds and writes them in one pass */
 } unique;
 

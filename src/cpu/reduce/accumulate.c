@@ -10,9 +10,9 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 enum {
-    FETCH_WARM = 1 << 22, /* bytes of records beyond which each is fetched, */
-    FETCH_COLD = 1 << 19, /* and as long as they had fewer than */
-    WARM_DEPOSITS = 4     /* rows for each slot */
+    FETCH_WARM = 1 << 22, /* records that take more bytes are fetched one by one */
+    FETCH_COLD = 1 << 19, /* cold ones, too, if they take more than so many */
+    WARM_DEPOSITS = 4     /* records are cold while slots had fewer rows */
 };
 
 static void count_rows(const bf_accumulators *a, const uint32_t *slots, int64_t n) {
@@ -111,13 +111,13 @@ static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_acc
 
 /* Rows of a band: which values fit it, and where it is. */
 typedef struct place {
-    int64_t *sums;  /* of slot 0 */
+    int64_t *sums;  /* where those of slot 0 are */
     size_t stride;  /* words from slot to slot */
-    int words;      /* of a sum */
-    bool counted;   /* rows are counted here, */
+    int words;      /* how many a sum has */
+    bool counted;   /* rows are counted here */
     int rows;       /* so many words from a sum on */
-    uint64_t first; /* position of an element whose last bit is the band's first, */
-    uint64_t end;   /* and above that: the first position that does not fit */
+    uint64_t first; /* the position of an element whose last bit is the band's first */
+    uint64_t end;   /* the first position above that which does not fit */
 } place;
 
 /* Bits of a term: of x, or of x^2. */
@@ -262,8 +262,8 @@ static int64_t absorb_wide(const bf_accumulators *a, const bf_accumulator_column
 enum { STAGE = 128, STAGED_WORDS = 4 };
 
 typedef struct stage {
-    uint64_t words[STAGED_WORDS][STAGE]; /* of the terms, in two's complement */
-    int64_t keys[STAGE];                 /* of the values, for extremes */
+    uint64_t words[STAGED_WORDS][STAGE]; /* the terms, in two's complement */
+    int64_t keys[STAGE];                 /* the values, for extremes */
 } stage;
 
 static ALWAYS_INLINE uint64_t mask_of(bool x) { return 0 - (uint64_t)x; }

@@ -22,7 +22,7 @@ enum { BF_ACCUMULATE_BATCH = 1024 }; /* rows that are absorbed at a time */
 /* The words of each slot's sum: from bit 32 * first of the layout on. The sum of its `deposits`
  * numbers below 2^top (from that bit on) always fits. */
 typedef struct bf_band {
-    bf_layout layout; /* of the whole sum */
+    bf_layout layout; /* the whole sum's */
     int first, words; /* words 0: no term so far */
     int top;
     int at; /* in a record */
@@ -49,11 +49,11 @@ typedef struct bf_accumulator_column {
 } bf_accumulator_column;
 
 typedef struct bf_accumulators {
-    int count; /* of columns */
+    int count; /* how many columns there are */
     bf_accumulator_column *columns;
     size_t room;      /* slots */
-    size_t stride;    /* words of a record, the first of which counts rows, */
-    bool uncounted;   /* unless they are not counted: then there are no specials either */
+    size_t stride;    /* how many words a record has, the first of which counts rows */
+    bool uncounted;   /* rows are not counted: then there are no specials either */
     int64_t deposits; /* numbers that have been added to any one sum, at most */
     int64_t *records; /* from a line of memory on: those of 2^k words lie in one */
     void *memory;     /* in which they are */
@@ -102,7 +102,7 @@ typedef struct bf_rows_batch {
     const uint32_t *slots;
     const char *values;
     int64_t n;
-    bf_stream other; /* of these rows, to be fetched as the values are; or none */
+    bf_stream other; /* what else these rows need, to be fetched as the values are; or none */
 } bf_rows_batch;
 
 enum { BF_COUNT_ROWS = 1, BF_COUNT_SPECIALS = 2 };
@@ -183,7 +183,7 @@ static inline void bf_accumulator_column_counts(const bf_accumulator_column *c, 
                                                 bf_kind kind, int64_t rows, int64_t *words) {
     static const int64_t none[BF_SPECIALS];
     const int64_t *specials = c->specials != NULL ? c->specials + slot * BF_SPECIALS : none;
-    const bool squares = kind == BF_KIND_SQUARES; /* of which no infinity is negative */
+    const bool squares = kind == BF_KIND_SQUARES; /* then no infinity is negative */
     const int64_t negative = specials[BF_SPECIAL_NEG_INF];
     words[BF_SUM_COUNT] = rows;
     words[BF_SUM_NAN] = specials[BF_SPECIAL_NAN];
@@ -203,7 +203,7 @@ typedef struct bf_slot_results {
     bf_reduction op;
     const bf_reduce_options *options;
     bf_dtype result, to; /* by the rules (bf_result_dtype); of the elements */
-    char *values;        /* of slot `first`, of any alignment */
+    char *values;        /* where slot `first` goes, at any alignment */
     uint8_t *fits;       /* NULL: not asked for */
 } bf_slot_results;
 

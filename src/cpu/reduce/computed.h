@@ -13,7 +13,7 @@ enum {
     BF_COMPUTED_CONSTANTS = 4,
     BF_COMPUTED_REGISTERS = 8,
     BF_COMPUTED_STEPS = 32,
-    /* What a step reads or stores, by number: */
+    /* These numbers say what a step reads or stores. */
     BF_COMPUTED_CONSTANT = BF_COMPUTED_COLUMNS, /* the first constant */
     BF_COMPUTED_REGISTER = BF_COMPUTED_CONSTANT + BF_COMPUTED_CONSTANTS,
     BF_COMPUTED_SLOTS = BF_COMPUTED_REGISTER + BF_COMPUTED_REGISTERS,
@@ -36,14 +36,14 @@ typedef enum bf_computed_op {
     BF_COMPUTED_SQRT,
     BF_COMPUTED_NEG,
     BF_COMPUTED_ABS,
-    BF_COMPUTED_WIDEN, /* of floats, doubles */
+    BF_COMPUTED_WIDEN, /* makes doubles of floats */
     BF_COMPUTED_OPS
 } bf_computed_op;
 
 /* The last step makes the terms. */
 typedef struct bf_computed_step {
     uint8_t op;
-    bool wide;     /* of doubles, not of floats */
+    bool wide;     /* it works on doubles, not on floats */
     uint8_t in[2]; /* y and z */
     uint8_t out;   /* where the result is also stored, for steps to come */
 } bf_computed_step;
@@ -51,8 +51,8 @@ typedef struct bf_computed_step {
 typedef struct bf_computed {
     int columns, constants, steps;
     bool wide;                               /* the terms are doubles, not floats */
-    const char *column[BF_COMPUTED_COLUMNS]; /* the first term's elements, */
-    uint8_t bytes[BF_COMPUTED_COLUMNS];      /* of so many bytes */
+    const char *column[BF_COMPUTED_COLUMNS]; /* where the first term's elements are */
+    uint8_t bytes[BF_COMPUTED_COLUMNS];      /* the size of each element */
     struct {
         uint64_t bits;
         bool wide;

@@ -4,7 +4,7 @@
 #include "cpu/runtime/vector.h"
 
 enum {
-    INTEGER_BYTES = 256, /* of lanes: four AVX-512 registers */
+    INTEGER_BYTES = 256, /* what lanes take: four AVX-512 registers */
     INTEGER_ROWS = 128   /* additions before lanes are added up in 64 bits */
 };
 

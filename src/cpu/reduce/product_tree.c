@@ -21,7 +21,7 @@ typedef struct round_of_pieces {
     const bf_job *job;
     bool rooms;    /* leaves need one */
     int64_t first; /* element of the job that piece 0 starts with */
-    piece *pieces; /* of the round */
+    piece *pieces; /* the round's */
 } round_of_pieces;
 
 static const char *element(const bf_job *job, int64_t i) {

@@ -3,8 +3,8 @@
 #include "cpu/reduce/reduce.h"
 
 enum {
-    PIECE_BYTES = 1 << 20, /* that a worker takes at a time, */
-    ALONE_BYTES = 1 << 22, /* and the only one */
+    PIECE_BYTES = 1 << 20, /* a worker takes so many bytes at a time */
+    ALONE_BYTES = 1 << 22, /* the only worker takes so many */
     BYTES_LEAST = 1 << 20  /* that are worth a thread */
 };
 

@@ -23,7 +23,7 @@ typedef bool (*bf_sum_loop)(const void *x, size_t n, int bottom, int levels, int
 typedef bool (*bf_dot_loop)(const void *a, const void *b, size_t n, int bottom, int levels,
                             int64_t *sums, int64_t *zeros);
 
-/* The same of terms, n a multiple of BF_COMPUTED_GROUP. False also if one may be -0. */
+/* Sums terms, n a multiple of BF_COMPUTED_GROUP. False also if one may be -0. */
 typedef bool (*bf_computed_loop)(const bf_computed *terms, size_t n, int bottom, int levels,
                                  int64_t *sums);
 
@@ -64,8 +64,7 @@ typedef struct bf_window_memory {
 
 /* For loops of other primitives, over floats, those of 16 bits as the f32 that they equal; b: the
  * other factors, NULL for a sum. Sets *window by the first `sample` terms of n; false: they hold a
- * NaN or infinity, or fit no window.
- */
+ * NaN or infinity, or fit no window. */
 bool bf_window_guess(bf_dtype dtype, const void *a, const void *b, size_t sample, size_t n,
                      bf_window_memory *window);
 /* Gives a window that did not fit a level more; false: there is no wider one. */
@@ -88,10 +87,10 @@ void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_
  * it. */
 bool bf_sum_absorb_computed(bf_reducer *reducer, const bf_computed *terms, int64_t n,
                             int64_t *words);
-/* The same for BF_KIND_EXTREME. */
+/* Absorbs elements of a job of BF_KIND_EXTREME. */
 void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                        int64_t *words);
-/* The same for products of integers (BF_KIND_PRODUCT). */
+/* Absorbs elements of a product of integers (BF_KIND_PRODUCT). */
 void bf_product_absorb(const bf_job *job, int64_t first, int64_t n, int64_t *words);
 
 /* --- reduce.c: one thread absorbs elements of a job of any kind but BF_KIND_PRODUCT_TREE --- */

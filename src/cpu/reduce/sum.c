@@ -12,10 +12,10 @@ enum {
     SAMPLE_MOST = 256,
     BEYOND = 1 << 20, /* any exponent */
     BLOCK = 4096,     /* elements copied at a time where they cannot be summed in place */
-    TERMS = 1024,     /* the same, of terms without their specials: less, for the stack's sake */
+    TERMS = 1024,     /* so many terms without their specials: fewer, for the stack's sake */
     CARRY_SPANS = 16, /* spans between carries: far from 2^30 additions */
-    CREDIT_MAX = 4,   /* a window is given up once misfits outweigh fits, */
-    MISFIT_COST = 2   /* this many fits making up for one misfit */
+    CREDIT_MAX = 4,   /* a window is given up once misfits outweigh fits */
+    MISFIT_COST = 2   /* so many fits make up for one misfit */
 };
 
 /* Floats, or pairs of floats, whose sum goes to the limbs. */
@@ -79,7 +79,7 @@ static void add_by_rules(const series *s) {
 
 /* --- measuring --- */
 
-/* Of the first n terms; of fewer, if they hold a special or span more than any window. */
+/* Measures the first n terms, or fewer, if they hold a special or span more than any window. */
 static extent measure_terms(const series *s, bf_format f, size_t n) {
     extent e = {.at = {-BEYOND, BEYOND}};
     for (size_t i = 0; i < n && e.at.top - e.at.least <= bf_window_span(BF_LEVELS_MAX); i++) {
@@ -288,7 +288,7 @@ static void absorb_floats(bf_reducer *reducer, const bf_job *job, bf_dtype dtype
         s.layout = shape.sum;
         s.limbs = words + shape.sum_at;
         add_floats(&s);
-        s.counters = NULL; /* of the squares of the same elements */
+        s.counters = NULL; /* the squares are of the same elements */
     }
     if (shape.products.limbs > 0) {
         s.memory = &reducer->products;

@@ -21,8 +21,8 @@ const bf_isa *bf_cpu_isa_find(const char *name);
 
 typedef struct bf_cpu {
     const bf_isa *isa;
-    void *scratch; /* of BF_CPU_SCRATCH bytes; NULL: not made yet */
-    char *rooms;   /* of each thread; NULL: none yet */
+    void *scratch; /* it has BF_CPU_SCRATCH bytes; NULL: not made yet */
+    char *rooms;   /* one for each thread; NULL: none yet */
     size_t room_bytes;
 } bf_cpu;
 

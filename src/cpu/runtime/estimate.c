@@ -8,7 +8,7 @@
 
 enum {
     WANTED = 1 << 14, /* samples, if all keys are different */
-    SLOTS = 1 << 16,  /* of a set of samples */
+    SLOTS = 1 << 16,  /* what a set of samples has */
     ENOUGH = SLOTS * 3 / 4,
     PIECE = 1 << 16,     /* keys that a worker takes at a time */
     KEYS_LEAST = 1 << 15 /* that are worth a thread */
@@ -25,7 +25,7 @@ typedef struct estimate_job {
     const char *keys;
     size_t step;
     uint64_t skipped; /* bits of a hash that are 0 in a sample */
-    sample_set *sets; /* of each worker */
+    sample_set *sets; /* one for each worker */
 } estimate_job;
 
 static void add_sample(sample_set *s, uint64_t hash) {

@@ -20,10 +20,10 @@ struct bf_sorting {
     bf_dtype key;
     int key_bytes, value_bytes;
     int64_t n, pieces;
-    int shift; /* of the digit */
+    int shift; /* the digit's */
     char *keys, *values, *to_keys, *to_values;
-    piece_bits *bits; /* of each piece's ranks */
-    uint32_t *counts; /* of each piece's digits */
+    piece_bits *bits; /* the bits of each piece's ranks */
+    uint32_t *counts; /* how many ranks of each piece have each digit */
     int64_t *at;      /* where they go */
     int64_t begin[DIGITS + 1];
 };

@@ -6,7 +6,7 @@
 #include "cpu/runtime/context.h"
 
 enum {
-    BF_DIGIT_BITS = 11, /* of the digit that distributes keys */
+    BF_DIGIT_BITS = 11, /* the size of the digit that distributes keys */
     BF_SORT_FEW = 32,   /* keys that are sorted by insertion */
     BF_SORT_MANY = 1024 /* below which digits have 8 bits */
 };

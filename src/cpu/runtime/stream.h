@@ -12,7 +12,7 @@ enum {
 
 typedef struct bf_stream {
     const char *at;
-    int64_t bytes; /* of a row, at most 16; 0: there is nothing to fetch */
+    int64_t bytes; /* the size of a row, at most 16; 0: there is nothing to fetch */
 } bf_stream;
 
 static inline bf_stream bf_stream_none(void) { return (bf_stream){NULL, 0}; }

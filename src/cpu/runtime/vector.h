@@ -40,7 +40,7 @@ typedef double f64_element UNALIGNED;
 
 enum {
     PREFETCH_BYTES = 8192, /* how far ahead: hides memory's latency at its bandwidth */
-    LINE_BYTES = 64        /* of a cache line */
+    LINE_BYTES = 64        /* the size of a cache line */
 };
 
 /* Prefetches what a loop reads PREFETCH_BYTES after this row of `bytes`. */

@@ -3,12 +3,12 @@
 
 enum {
     LINE = 128,      /* buckets are aligned to this */
-    LEAST_SHIFT = 2, /* of the smallest table: 4 buckets */
+    LEAST_SHIFT = 2, /* the smallest table has 4 buckets */
     PIECE = 1 << 21, /* bytes that a worker clears or touches at a time */
-    TRIES = 16       /* of sizes and seeds, for keys that are chosen against them */
+    TRIES = 16       /* so many sizes and seeds are tried, for keys that are chosen against them */
 };
 
-/* Of all slots: how many a new table fills, and how many a region may fill. */
+/* How many of all slots a new table fills, and how many a region may fill. */
 static uint64_t fill_at_first(uint64_t slots) { return slots / 2; }
 static uint64_t fill_at_most(uint64_t slots) { return slots * 13 / 16; }
 

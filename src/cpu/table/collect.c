@@ -4,7 +4,7 @@
 typedef struct collect_job {
     const bf_cpu_table *table;
     char *keys, *values;
-    const int64_t *begin; /* of each region's entries */
+    const int64_t *begin; /* where each region's entries begin */
 } collect_job;
 
 static void collect_region(const collect_job *job, int64_t region, int64_t at) {

@@ -12,12 +12,12 @@ typedef struct find_job {
     const bf_cpu_table *table;
     bf_entries queries;
     int64_t n;
-    int bytes; /* of a value, for the caller */
+    int bytes; /* the size of a value, for the caller */
     char *values;
     uint8_t *found;
     int64_t *counts;
     _Atomic int64_t total;
-    int64_t *begin; /* of each piece, among all values */
+    int64_t *begin; /* where each piece begins, among all values */
 } find_job;
 
 static int64_t query_bytes(const find_job *job) { return job->n * job->table->key_bytes; }
@@ -165,7 +165,7 @@ static bf_status copy_piece(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-/* The same for the only worker, which takes the pieces in their order. */
+/* Copies the values of a piece for the only worker, which takes the pieces in their order. */
 static bf_status copy_next_piece(void *arg, int worker, int64_t first, int64_t n) {
     find_job *job = arg;
     (void)worker;

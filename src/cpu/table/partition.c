@@ -1,12 +1,12 @@
 /* Bulk insertion and erasure: entries are sorted by partition, a stretch of regions, so that each
  * partition is in the cache while one thread works on it. The sort is stable: entries of one key
  * keep their order. For an empty table they are sorted into its own buckets, because fresh memory
- * is slow.
- */
+ * is slow. */
 #include "cpu/table/table.h"
 
 enum {
-    PARTITION_BYTES = 1 << 19, /* of buckets: a core's cache holds them beside the entries */
+    PARTITION_BYTES = 1 << 19, /* a partition has so many bytes of buckets: a core's cache holds
+                                  them beside the entries */
     PARTITIONS_MOST = 512,     /* each has a line in the nearest cache while entries are sorted */
     PIECE_MOST = 1 << 22,      /* entries of a piece, if the watch is asked after each */
     CACHE_BYTES = 1 << 22      /* a smaller table stays in a core's cache: order does not matter */
@@ -49,7 +49,7 @@ typedef struct count_job {
     bool fresh; /* only entries whose keys the table does not have */
     int shift;
     int64_t groups;
-    uint32_t *counts; /* of each piece, the entries of each group of buckets */
+    uint32_t *counts; /* the entries of each group of buckets, in each piece */
 } count_job;
 
 static bf_status count_piece(void *arg, int worker, int64_t i, int64_t n) {
@@ -101,9 +101,9 @@ typedef struct partitions {
     int shift; /* a partition is 2^shift buckets */
     int64_t count;
     int64_t *at;          /* where each piece's rows of each partition go */
-    int64_t *begin, *end; /* of each partition's rows */
+    int64_t *begin, *end; /* where each partition's rows are */
     int64_t *done;        /* rows that have been inserted */
-    char *memory;         /* of the rows */
+    char *memory;         /* where the rows are */
     bool in_place;        /* the rows of a partition lie in its own buckets */
     bool asks;            /* the watch, while rows are inserted */
     atomic_bool full;     /* a region has no room for all of its rows */
@@ -268,7 +268,7 @@ static bf_status insert_sorted(bf_context *context, bf_cpu_table *table, const b
 
 typedef struct building {
     const partitions *partitions;
-    char *buffers; /* of each worker, for the rows of a partition */
+    char *buffers; /* one for each worker, for the rows of a partition */
     size_t bytes;
 } building;
 

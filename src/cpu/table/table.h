@@ -42,8 +42,7 @@ typedef struct bf_buckets {
 } bf_buckets;
 
 /* A multimap's entries of one key: the last of its nodes, which are linked in a ring, and their
- * number.
- */
+ * number. */
 typedef struct bf_run {
     int64_t tail, count;
 } bf_run;
@@ -95,7 +94,7 @@ typedef struct bf_entries {
     const char *keys, *values; /* values NULL: of a set; of a multimap: its nodes from `node` on */
     size_t key_step, value_step;
     bool is_raw;  /* keys may have to be made canonical */
-    int64_t node; /* of the first entry */
+    int64_t node; /* the first entry's */
 } bf_entries;
 
 /* Returns the entries from index `first` on. */

@@ -14,7 +14,7 @@ typedef struct counting {
     bf_dtype dtype;
     const char *x;
     size_t values;
-    int64_t *counts; /* of each worker */
+    int64_t *counts; /* each worker's */
 } counting;
 
 /* Counts bytes, four at a time: an increment that follows another of the same counter waits for
@@ -85,13 +85,13 @@ bf_status bf_find_small(const bf_finder *finder, bf_dtype dtype, const char *x, 
 typedef struct digits {
     const bf_finder *finder;
     bf_wanted *wanted;
-    int shift, length; /* of the digit */
+    int shift, length; /* the digit's */
     int prefixes;
-    uint64_t *prefix; /* of each: the digits before */
-    int64_t *counts;  /* of each, DIGITS */
-    int *of;          /* of each rank: its prefix */
-    int64_t *rank;    /* of each rank: among the elements with its prefix */
-    char *places;     /* of a block */
+    uint64_t *prefix; /* one for each: the digits before */
+    int64_t *counts;  /* DIGITS for each */
+    int *of;          /* the prefix of each rank */
+    int64_t *rank;    /* each rank among the elements with its prefix */
+    char *places;     /* one block's */
 } digits;
 
 static uint64_t above_digit(const digits *d, uint64_t place) {

@@ -12,7 +12,7 @@
 enum {
     GROUP = 32,                  /* ranks that one pass finds */
     HEAVY = 16,                  /* times that a sample holds a value that is counted */
-    VALUES_MOST = 4 * GROUP,     /* heavy values that are counted: */
+    VALUES_MOST = 4 * GROUP,     /* the most heavy values that are counted */
     CUTS_MOST = 2 * VALUES_MOST, /* two cuts each */
     BRACKETS_MOST = VALUES_MOST + GROUP,
     SHARE_LEAST = 512, /* sampled elements, for one rank, so that an eighth is kept */
@@ -30,8 +30,9 @@ typedef struct part {
     int64_t from[BRACKETS_MOST]; /* places that are lo of a bracket or more */
     int64_t cut_from[CUTS_MOST];
     int64_t nans, total;
-    char *rooms;                                      /* for all brackets; */
-    char *own[BRACKETS_MOST];                         /* of one that needs more, its own */
+    char *rooms;                                      /* memory for all brackets */
+    char *own[BRACKETS_MOST];                         /* memory of its own for a bracket that needs
+                                                         more */
     char *kept[BRACKETS_MOST];                        /* in one of them */
     int64_t size[BRACKETS_MOST], room[BRACKETS_MOST]; /* in elements */
     char block[BF_KEEP_BLOCK + BF_KEEP_SLACK];
@@ -41,7 +42,7 @@ typedef struct part {
 typedef struct search {
     const bf_finder *finder;
     bf_wanted *wanted;
-    int depth, try_number, bytes; /* of a place */
+    int depth, try_number, bytes; /* the size of a place */
     int brackets, values;
     bf_bracket bracket[BRACKETS_MOST];
     int64_t expected[BRACKETS_MOST]; /* sampled elements in it */
@@ -244,7 +245,8 @@ static bool keep_one(const search *s, part *p, bf_dtype dtype, const char *x, in
     return true;
 }
 
-/* The same of q brackets from j on: first of all, then of each what is its own, from the cache. */
+/* Keeps the elements of q brackets from j on: first those of all, then each bracket's own, from the
+ * cache. */
 static bool keep_block(const search *s, part *p, const char *x, int64_t n, int j, int q) {
     const bf_dtype dtype = s->wanted->dtype;
     int64_t from[BF_BRACKETS + 1] = {0};

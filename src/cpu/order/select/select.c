@@ -143,7 +143,7 @@ typedef struct selecting {
     const bf_order_lines *lines;
     const bf_selection *selection;
     char *results;
-    bf_plan *plans;          /* of each worker */
+    bf_plan *plans;          /* one for each worker */
     _Atomic int64_t refused; /* 16 * line + status of the first without results, or INT64_MAX */
 } selecting;
 

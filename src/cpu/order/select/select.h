@@ -70,9 +70,9 @@ typedef struct bf_plan {
     bf_dtype dtype;
     bf_order order;
     const int64_t *by; /* the results, by rank */
-    int64_t n, nans;   /* of the line that it is for; n < 0: of none yet */
+    int64_t n, nans;   /* the line's that it is for; n < 0: it is for none yet */
     bf_status status;  /* BF_OK; BF_E_NAN or BF_E_EMPTY, if the line has no results */
-    /* Of each result: where it lies, and where in `rank` the element below is; that above is the
+    /* Each result has where it lies, and where in `rank` the element below is; that above is the
      * next one. below = -1 - i: it is NaN number i of the line. */
     bf_between *between;
     int *at;
@@ -122,7 +122,7 @@ typedef struct bf_wanted {
     int64_t n, nans;
     int ranks; /* different, ascending, less than n - nans */
     const int64_t *rank;
-    uint64_t *place; /* of each: the result */
+    uint64_t *place; /* each one's result */
     bf_plan *plan;   /* that gives the ranks, when NaNs are counted; NULL: they are certain */
 } bf_wanted;
 
@@ -169,7 +169,7 @@ static inline int64_t bf_line_length(const bf_order_lines *lines, int64_t l) {
 /* Finds places by counting digits: in six reads at most, whatever the data are. Errors as of
  * bf_find. */
 bf_status bf_find_by_counts(const bf_finder *finder, bf_wanted *wanted);
-/* The same as bf_find for dtypes of 1 or 2 bytes. */
+/* Does as bf_find does, for dtypes of 1 or 2 bytes. */
 bf_status bf_find_small(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,
                         bf_plan *plan);
 

@@ -12,7 +12,7 @@ typedef struct tallying {
     const bf_ranges *ranges;
     const char *values;
     bf_bracket brackets[BF_RANGES_MOST];
-    bf_tally *tallies; /* of each worker */
+    bf_tally *tallies; /* one for each worker */
 } tallying;
 
 /* The first pass: every element is counted. */

@@ -121,7 +121,7 @@ static void NAME(count)(const char *x, size_t n, const uint64_t *cuts, int q, in
     for (int j = 0; j < q; j += 4) NAME(count_4)(x, n, cuts + j, q - j < 4 ? q - j : 4, from + j);
 }
 
-/* Which of the lanes from element i on are in the bracket. */
+/* Tells which of the lanes from element i on are in the bracket. */
 INLINE MARKS NAME(marks_at)(const char *x, size_t i, VECTOR lo, VECTOR hi) {
     MARKS nan;
     const VECTOR v = KEY(NAME(load)(x, i), &nan);
