@@ -9,7 +9,7 @@ FLOATS = [(4 * KIB, 1.0), (MIB, 1.6), (4 * MIB, 1.4), (16 * MIB, 1.3), (64 * MIB
           (256 * MIB, 1.0), (None, 0.97)]
 PRODUCTS = [(4 * KIB, 1.0), (MIB, 1.6), (16 * MIB, 1.2), (None, 0.98)]
 
-# What is counted in items. On the CPU on one thread, beside the best of these peers:
+# Items are counted here. On the CPU, one thread is measured beside the best of these peers.
 CPU = {
     ("julia", "f32", "shifted"): (12, ["loop"]),
     ("table", "u32", "insert"): (1.0, ["boost", "absl"]),
@@ -19,13 +19,13 @@ CPU = {
     ("group", "u32", "2^16"): (1.0, ["absl"]),
     ("group", "u32", "2^22"): (1.3, ["boost", "absl", "numpy"]),
 }
-# On two threads, beside one of our own:
+# Two threads are measured beside one of our own.
 TWO_THREADS = {
     ("julia", "f32", "shifted"): 1.9,
     ("table", "u32", "insert"): 1.8,
     ("table", "u32", "find"): 1.8,
 }
-# On a GPU, of at least so many items, beside each of these peers:
+# A GPU is measured with at least so many items, beside each of these peers.
 GPU = {
     ("julia", "f32", "shifted"): (256000000, {"tiles": 1.9}),
     ("julia", "f32", "centred"): (256000000, {"tiles": 3.5, "block": 60}),
@@ -43,7 +43,7 @@ GPU = {
     ("group", "u32", "2^20"): (1 << 28, {"cuco": 6.5}),
     ("group", "u32", "2^24"): (1 << 28, {"cuco": 8}),
 }
-SMALL, SMALL_TABLE = 1 << 21, 1.7  # of so many keys, which the L2 cache holds
+SMALL, SMALL_TABLE = 1 << 21, 1.7  # the L2 cache holds so many keys
 
 
 def steps_of(r):

@@ -16,7 +16,8 @@ import bitfold
 mpi = MPI.COMM_WORLD
 rank, ranks = mpi.Get_rank(), mpi.Get_size()
 
-x = np.random.default_rng(1).standard_cauchy(1_000_003)  # the same on all ranks, which take parts
+x = np.random.default_rng(1).standard_cauchy(1_000_003)  # all ranks have these numbers, and take
+                                                         # parts of them
 mine = x[len(x) * rank // ranks : len(x) * (rank + 1) // ranks]
 
 words = bitfold.State("var", "f64").absorb(mine).words()  # a buffer of int64

@@ -24,7 +24,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import bitfold
 
-MICRO_BATCHES = 4  # of a step, on all ranks together
+MICRO_BATCHES = 4  # a step has so many, on all ranks together
 
 
 class ExactGradients:
@@ -32,7 +32,7 @@ class ExactGradients:
 
     def __init__(self, comm, micro_batches):
         self.comm = comm
-        self.micro_batches = micro_batches  # of all ranks
+        self.micro_batches = micro_batches  # all ranks have so many
         self.terms = {}  # parameter: its gradients so far in this step
         self.last = False  # this is the rank's last micro-batch of the step
 
@@ -92,7 +92,7 @@ def main():
     wrapped.register_comm_hook(hook, ExactGradients.average)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 
-    data = torch.Generator().manual_seed(1)  # the same batches on all ranks
+    data = torch.Generator().manual_seed(1)  # all ranks draw the same batches
     mine = range(rank * MICRO_BATCHES // ranks, (rank + 1) * MICRO_BATCHES // ranks)
     for _ in range(options.steps):
         x = torch.randn(MICRO_BATCHES, 32, 64, generator=data).to(device)

@@ -8,7 +8,7 @@
 enum ladder_data {
     LADDER_INTS,    /* i32, odd, so that their product does not become 0 modulo 2^32 */
     LADDER_FACTORS, /* f32 in [0, 1) */
-    LADDER_OTHERS,  /* the same, but others */
+    LADDER_OTHERS,  /* such numbers, but others */
     LADDER_KEYS,    /* u32: ladder_key */
     LADDER_ROWS,    /* u32: 0, 1, 2, ... */
     LADDER_LOOKUPS, /* u32: the keys of random rows */

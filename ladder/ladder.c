@@ -68,7 +68,7 @@ typedef struct ladder {
     ladder_task task, build; /* the table that LADDER_FIND searches */
     void *single;            /* the machine's memory for results, partial results and the ticket */
     enum ladder_work work;
-    enum ladder_data data; /* of LADDER_HISTOGRAM */
+    enum ladder_data data; /* for LADDER_HISTOGRAM */
     char *vectors;
     size_t vector; /* bytes from one input to the next */
 } ladder;

@@ -41,23 +41,24 @@ enum ladder_work {
 enum { LADDER_TABLE_SIZE = 32 };
 
 enum {
-    LADDER_VALUES = 256,    /* of a byte */
+    LADDER_VALUES = 256,    /* values of a byte */
     LADDER_RESULT = 2304,   /* bytes of room for a single result, such as a count for each value */
     LADDER_PARTIALS = 4096, /* most partial results that a rung leaves */
 };
 
 /* The work of one rung. Memory is where the machine computes, unless it says otherwise. */
 typedef struct ladder_task {
-    bf_reduction op; /* of LADDER_REDUCE: BF_SUM, BF_PROD, BF_MAX or BF_MIN */
+    bf_reduction op; /* for LADDER_REDUCE: BF_SUM, BF_PROD, BF_MAX or BF_MIN */
     int64_t n;
     const void *a, *b;
     const void *managed; /* a again, in managed memory; NULL: there is none */
-    void *out;           /* n elements, or one result: an element, or of ours a bf_value; */
-    /* LADDER_VALUES unsigned counts; of ours those of bf_histogram_async */
-    bf_histogram *histogram; /* of ours: every byte has a bin */
+    void *out;           /* n elements, or one result: an element, or for ours a bf_value */
+    /* For a histogram it has LADDER_VALUES unsigned counts, and for ours those of
+     * bf_histogram_async. */
+    bf_histogram *histogram; /* for ours: every byte has a bin */
     const void *built;       /* what a rung of LADDER_BUILD left at out */
-    bf_table **table;        /* of ours: made by its first run, with the values at b */
-    void *host;              /* the same on the host, for rungs with LADDER_ON_HOST */
+    bf_table **table;        /* for ours: made by its first run, with the values at b */
+    void *host;              /* the table on the host, for rungs with LADDER_ON_HOST */
     void *partial;           /* LADDER_PARTIALS elements of 4 bytes */
     unsigned *ticket;        /* 0 between runs */
     int processors;          /* multiprocessors of the GPU; threads of the CPU */
@@ -69,8 +70,8 @@ enum {
     LADDER_OURS = 1,    /* exact, to the bit */
     LADDER_ON_HOST = 2, /* the result is at task->host */
     LADDER_LOSES = 4,   /* wrong by design: the loss is shown, not judged */
-    LADDER_FEW = 8,     /* it builds few chains (table.h); otherwise many, or: */
-    LADDER_SLOTS = 16   /* slots */
+    LADDER_FEW = 8,     /* it builds few chains (table.h); otherwise many */
+    LADDER_SLOTS = 16   /* it builds slots */
 };
 
 typedef struct ladder_rung {
@@ -104,7 +105,7 @@ typedef struct ladder_row {
     const char *topic, *work, *rung, *technique;
     const char *dtype;
     int64_t n;
-    double seconds;      /* of a run, the median */
+    double seconds;      /* the median of the runs */
     double bytes;        /* read and written; 0: not a measure of this work */
     double limit;        /* bytes per second; 0: not measured */
     double times;        /* as fast as the first rung */

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { LADDER_BUCKETS = 1024 }; /* of the tutorial's table */
+enum { LADDER_BUCKETS = 1024 }; /* the tutorial's table has so many */
 #define LADDER_MOST_KEYS (1LL << 31)
 
 /* Bytes of the memory: some for each key, and a constant number. */

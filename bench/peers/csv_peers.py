@@ -49,7 +49,7 @@ PROGRAMS = {
 
 CITIES = ["Lagos", "Tokyo", "Paris", "Lima", "Quito"]
 
-# Of each case the keys, and how many different ids there are, as numbers or as strings.
+# Each case has the keys, and how many different ids there are, as numbers or as strings.
 CASES = {"1000 numbers": ("id", 1000, "%d"), "10^5 numbers": ("id", 100_000, "%d"),
          "10^6 numbers": ("id", 1_000_000, "%d"), "5 cities": ("city", 1000, "%d"),
          "10^6 strings": ("id", 1_000_000, "user%d"), "two keys": ("id,city", 1000, "%d")}

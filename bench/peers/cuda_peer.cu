@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(1024, 2)
         }
         for (unsigned k = 0; k < 4; k++) bits |= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
     }
-    if (bits == 0x12345678) *result = bits; // or the loads would be left out
+    if (bits == 0x12345678) *result = bits; // otherwise the loads would be left out
 }
 
 // `vectors` of count elements of `size` bytes, all of them.

@@ -15,10 +15,10 @@ struct cuda_call {
     const char *data;  /* its name */
     const void *a, *b; /* b: of dot and add, right behind a; of table the queries, a being the
                           keys; of group the values */
-    void *out;         /* of add, right behind b; of table as many words; of julia the counts */
-    size_t count;      /* elements of each */
-    void *result;      /* 64 bytes on the GPU */
-    void *scratch;     /* on the GPU */
+    void *out;     /* add's is right behind b; table's has as many words; julia's are the counts */
+    size_t count;  /* elements of each */
+    void *result;  /* 64 bytes on the GPU */
+    void *scratch; /* on the GPU */
     size_t scratch_bytes;
     cudaStream_t stream;
 };

@@ -12,7 +12,8 @@ WORKS = {
     "describe": lambda x: (np.min(x), np.max(x), np.sum(x), np.std(x)),
 }
 def histogram(x):
-    """Of u8 all 256 values, of floats 100 even bins from 0 to 1, as cli/bench/histogram.c."""
+    """Bins all 256 values of u8, and floats into 100 even bins from 0 to 1, as
+    cli/bench/histogram.c."""
     return np.bincount(x, minlength=256) if x.dtype == np.uint8 else np.histogram(x, 100, (0, 1))
 
 
@@ -36,7 +37,7 @@ VECTORS = {"dot": 2, "add": 3}
 
 
 def fill(dtype, data, count):
-    """The same distributions as cli/bench/data.c, from NumPy's own generator."""
+    """Draws from the distributions of cli/bench/data.c, with NumPy's own generator."""
     rng = np.random.default_rng(1)
     if dtype == "u8":
         if data == "constant":

@@ -35,7 +35,7 @@ typedef struct {
     peer_fn *fn;
 } peer_work;
 
-/* The same with data of cli/bench/data.h, which are made here. works ends with an empty entry;
+/* Serves works on data of cli/bench/data.h, which are made here. works ends with an empty entry;
  * set_threads is called before each piece of work. Returns an exit code. */
 int peer_serve(const char *name, const peer_work *works, void (*set_threads)(int));
 

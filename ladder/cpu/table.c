@@ -70,8 +70,8 @@ static const char *run_slots(const ladder_task *t) {
     return NULL;
 }
 
-/* The same by threads: the thread that changes a slot from empty owns it. A full slot never
- * changes, so one look at it is enough to pass. */
+/* Enters an element among threads: the thread that changes a slot from empty owns it. A full slot
+ * never changes, so one look at it is enough to pass. */
 static inline void enter_shared(const shared *s, int64_t place, int64_t i) {
     _Atomic uint64_t *slots = (_Atomic uint64_t *)s->slots;
     const uint32_t key = s->keys[i];

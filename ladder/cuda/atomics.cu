@@ -25,7 +25,7 @@ static __global__ void count_atomically(unsigned *x, int64_t n) {
     if (grid_thread() < n) atomicAdd(x, 1);
 }
 
-/* The same by hand, for cases that a compiler does not see: one lane adds the number of active
+/* Counts so by hand, for cases that a compiler does not see: one lane adds the number of active
  * lanes. */
 static __global__ void count_by_warp(unsigned *x, int64_t n) {
     const unsigned here = __ballot_sync(0xffffffff, grid_thread() < n);

@@ -20,7 +20,7 @@ struct in_constant {
     static __device__ unsigned entry(int k) { return constant_table[k]; }
 };
 
-/* The same entry for all lanes at a time. */
+/* All lanes read one entry at a time. */
 template <typename Table> static __global__ void sum_together(unsigned *out, int64_t n) {
     const int64_t i = grid_thread();
     unsigned sum = 0;

@@ -46,7 +46,7 @@ static __global__ void draw_warp_tiles(uint16_t *out, int side) {
     if (x < side && y < side) draw(&constant_picture, out, side, x, y);
 }
 
-/* The same counts by fewer operations. A test's squares serve the next step. re*im + im*re is
+/* Makes those counts by fewer operations. A test's squares serve the next step. re*im + im*re is
  * doubled within the addition that follows, which adds no rounding. Orbits are tested only after
  * every fourth step; an orbit that has escaped by then repeats those steps one by one. */
 static __global__ void draw_few_tests(uint16_t *out, int side) {

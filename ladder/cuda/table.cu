@@ -9,7 +9,7 @@ enum { THREADS = 256, WARP = 32, FEW_BLOCKS = 60 };
 
 /* ---- the host -------------------------------------------------------------------------------- */
 
-/* The same chains, by one thread of the CPU: it needs no locks, and few chains stay in its cache.
+/* One thread of the CPU builds those chains: it needs no locks, and few chains stay in its cache.
  */
 static const char *run_host(const ladder_task *t) {
     if (t->managed == NULL) return "no managed memory";

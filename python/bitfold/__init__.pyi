@@ -96,7 +96,8 @@ _Method: TypeAlias = Literal[
     "normal_unbiased",
 ]
 _Number: TypeAlias = int | float
-_Exact: TypeAlias = _Number | Any  # of a scale a decimal.Decimal: Any, so that others need no cast
+_Exact: TypeAlias = _Number | Any  # with a scale a decimal.Decimal: Any, so that others need no
+                                   # cast
 _Axis: TypeAlias = int | Sequence[int]
 
 class _Rules(TypedDict, total=False):

@@ -353,7 +353,7 @@ def _array(pointer, name, size, shape, strides):
         raise ShapeError(f"{len(shape)} dimensions; bitfold takes up to {MAX_DIMS}")
     array = Array(pointer, DTYPES[name], len(shape))
     for i, (extent, stride) in enumerate(zip(shape, strides)):
-        step = stride // size if extent > 1 else 1  # of fewer than two elements it is never used
+        step = stride // size if extent > 1 else 1  # with fewer than two elements it is never used
         if not (-(1 << 63) <= step < 1 << 63 and extent < 1 << 63):  # ctypes takes it modulo 2^64
             raise ShapeError(f"{extent} elements, {stride} bytes apart: no memory is so large")
         array.shape[i] = extent
@@ -503,7 +503,8 @@ class Target:
     def first(self, n):
         """Its first n elements; of few, without the memory of the others."""
         cut = self._made[:n]
-        copy = getattr(cut, "clone", None) or getattr(cut, "copy", None)  # of tensors; a memoryview has none
+        copy = getattr(cut, "clone", None) or getattr(cut, "copy", None)  # tensors have one; a
+                                                                          # memoryview has none
         return self._for_caller(cut if 2 * n > len(self._made) or not copy else copy())
 
     def _for_caller(self, made):

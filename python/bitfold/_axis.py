@@ -174,7 +174,7 @@ def _by(kind, op, arrays, places, count, /, *, dtype=None, null="error", **optio
     return _run(call, op, arrays[0], views, lambda extents: [first, *extents[1:]], **options)
 
 
-# Of each reduction what it is, and what [4.0], [3.0, 4.0] and [3.0, 4.0], [4.0] become.
+# For each reduction: what it is, and what [4.0], [3.0, 4.0] and [3.0, 4.0], [4.0] become.
 _OF = {
     "sum": ("The exact sum", "[4., 7.]", "[7., 4.]"),
     "prod": ("The product", "[ 4., 12.]", "[12.,  4.]"),
@@ -191,7 +191,7 @@ _OF = {
 
 
 def _errors(op, part):
-    """Which results of this reduction may not exist."""
+    """Tells which results of this reduction may not exist."""
     if op in ("min", "max", "argmin", "argmax"):
         return f", EmptyError (an empty\n    {part}, and no empty=)."
     if op in ("sum", "prod", "sumsq"):

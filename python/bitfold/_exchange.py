@@ -269,7 +269,7 @@ _FORMATS = {
 
 def compact(array, bits, size):
     """Returns a copy, and its memory, of the elements of an array of one dimension whose bits are set."""
-    format, name = _FORMATS[size]  # of any dtype of this size
+    format, name = _FORMATS[size]  # any dtype of this size
     column, n = _new_column(array.shape[0], 0, bits, array.data), c_int64()
     memory = ctypes.create_string_buffer(max(array.shape[0] * size, 1))
     room = _line(ctypes.addressof(memory), DTYPES[name], array.shape[0])

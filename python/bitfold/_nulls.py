@@ -129,7 +129,7 @@ def _moved(offsets, valid):
         raise ArgumentError("null='skip' goes with offsets in the host's memory")
     counts, view = segment_sum(valid, offsets), View(offsets)
     first = (c_int64 if view.dtype == "i64" else ctypes.c_int32)()
-    _call(lib.bf_memory_copy, byref(first), view.array.data, ctypes.sizeof(first))  # of any memory
+    _call(lib.bf_memory_copy, byref(first), view.array.data, ctypes.sizeof(first))  # it may be any memory
     if not 0 <= first.value <= len(valid):
         raise ArgumentError(f"the first offset is {first.value}, of {len(valid)} rows")
     before = sum((ctypes.c_bool * first.value).from_buffer(valid))

@@ -133,7 +133,7 @@ class Table(Mergeable):
         """Makes an array of zeros of the kind of x. Returns it, and the same memory as _Elements."""
         pair = name == "pair"
         result = new_like(x, "u64" if pair else name, shape + [2] * pair)
-        if not isinstance(result, Result):  # which is all zeros
+        if not isinstance(result, Result):  # a Result is all zeros
             result[...] = 0
         return result, _Elements(result, name)
 

@@ -38,7 +38,7 @@ enum {
 /* Where the elements of results are. Result r of rows is column r % width of slot r / width. */
 struct bf_cuda_axis_layout {
     int64_t results;
-    int64_t length;    /* of each; -1: by offsets */
+    int64_t length;    /* each one's; -1: by offsets */
     int kept, reduced; /* dimensions, as of bf_fibres */
     int64_t kept_shape[BF_MAX_DIMS], reduced_shape[BF_MAX_DIMS];
     int64_t kept_strides[2][BF_MAX_DIMS], reduced_strides[2][BF_MAX_DIMS];
@@ -76,7 +76,7 @@ struct bf_cuda_axis_params {
 
     /* results */
     bf_dtype to;
-    int bytes; /* of an element */
+    int bytes; /* the size of an element */
     bool aligned;
     bf_nan_policy nan;
     int ddof;
@@ -91,38 +91,38 @@ struct bf_cuda_axis_params {
     /* schedule */
     int64_t giant;        /* longer segments are left to blocks */
     int chunk;            /* results of a warp that the same lanes reduce */
-    int columns;          /* results of a block, */
-    int lanes;            /* threads for each, */
-    int64_t tiles;        /* and how many such tiles there are; */
+    int columns;          /* results of a block */
+    int lanes;            /* threads for each result */
+    int64_t tiles;        /* how many such tiles there are */
     int64_t inner, parts; /* columns that lie next to each other, and tiles of these */
-    int64_t piece; /* elements of a result, or of a line of it, that a block takes at a time; */
-    int pieces;    /* how many of them a result has, */
-    int64_t line_pieces; /* and a line */
+    int64_t piece; /* elements of a result, or of a line of it, that a block takes at a time */
+    int pieces;    /* how many pieces a result has */
+    int64_t line_pieces; /* how many a line has */
     bool by_line;        /* no piece has parts of two lines (of the last reduced dimension) */
-    int planes;       /* 1: element j of a piece's lines is j * steps[operand] behind the first; */
-    int64_t steps[2]; /* else its index in the reduced dimensions has to be computed */
+    int planes;       /* 1: element j of a piece's lines is j * steps[operand] behind the first */
+    int64_t steps[2]; /* planes 0: its index in the reduced dimensions has to be computed */
     bool along;       /* neighbours of a line lie next to each other */
     int folded;       /* rows of columns that are reduced as one, of so many more columns */
-    int64_t distance; /* of elements, between neighbouring columns */
+    int64_t distance; /* between neighbouring columns, in elements */
     int room;         /* int64 of shared memory, for columns */
     bool listed;      /* units are on the list, and not all tiles and pieces */
-    double roundings; /* of a sum of rough.cuh, one after another, at most */
+    double roundings; /* the most that a sum of rough.cuh has, one after another */
     int64_t tile;     /* results of a chunk, where tiles are chunks; else 0 */
     bool told;        /* by a few doubles each (doubles.cuh) */
-    bool direct;      /* the first kernel tells results directly, and a second one the others: */
-    bool again;       /* this is that one */
+    bool direct;      /* the first kernel tells results directly, and a second one the others */
+    bool again;       /* this is the second one */
     int64_t spans;    /* warps that share all elements (spans.cuh); 0: none */
 
     /* scratch */
     bf_cuda_axis_board *board;
     unsigned *marks;   /* a bit for each result that has to be computed again */
-    unsigned *tickets; /* of tiles, or of giants */
+    unsigned *tickets; /* for tiles, or for giants */
     int64_t *slots;    /* what blocks have of pieces */
     bf_cuda_axis_unit *units;
     unsigned *left;      /* a bit for each tile, or chunk, on the list of rough.cuh */
     int64_t *again_list; /* tiles of columns, or chunks of rows, of which results are missing */
-    int64_t *words;      /* of by_exponent.cu: of results that several warps compute, */
-    int64_t word_slots;  /* and of how many there are; */
+    int64_t *words;      /* for by_exponent.cu: words of results that several warps compute */
+    int64_t word_slots;  /* how many such results there are */
     int64_t word_piece;  /* elements that a warp takes of one */
 };
 
@@ -130,17 +130,17 @@ struct bf_cuda_axis_params {
 struct bf_cuda_axis_kernels {
     const void *tiles, *warps, *columns, *blocks;
     const void *direct_warps, *direct_columns;            /* NULL: there is none */
-    const void *told_rows, *told_columns, *told_segments; /* the same */
+    const void *told_rows, *told_columns, *told_segments; /* kernels for results that are told */
     const void *rough_warps, *rough_columns, *rough_blocks;
     int width;                      /* columns of a thread */
     int vector;                     /* elements of a vector */
-    int words;                      /* of a part */
+    int words;                      /* how many a part has */
     int total;                      /* words of a slot */
-    int tile_capacity;              /* elements of a tile, */
-    int tile_bytes;                 /* and its shared memory */
+    int tile_capacity;              /* elements of a tile */
+    int tile_bytes;                 /* its shared memory */
     const void *told_wide_segments; /* by offsets of i64 */
-    const void *spans;              /* of spans.cuh, */
-    int span_bytes;                 /* and the shared memory of its blocks */
+    const void *spans;              /* the kernel of spans.cuh */
+    int span_bytes;                 /* the shared memory of its blocks */
 };
 
 enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };

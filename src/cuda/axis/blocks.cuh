@@ -15,13 +15,13 @@ enum {
 
 /* What a block does at a time. */
 struct bf_cuda_axis_work {
-    int64_t first;    /* result, */
-    int columns;      /* and how many of them */
-    int64_t line;     /* the lines of their elements: this one, */
-    int64_t from, to; /* and these elements of it; of segments without a list: all */
+    int64_t first;    /* the first result */
+    int columns;      /* how many results there are */
+    int64_t line;     /* the line of their elements */
+    int64_t from, to; /* elements of it; of segments without a list: all */
     int64_t ticket;
     int piece, pieces;
-    int64_t slot, step; /* that of piece 0, and the distance to the next */
+    int64_t slot, step; /* where piece 0 has its slot, and the distance to the next */
 };
 
 static __device__ __forceinline__ bf_cuda_axis_work

@@ -1,4 +1,4 @@
-/* Which kernels a call enqueues, and their scratch memory. */
+/* Decides which kernels a call enqueues, and finds their scratch memory. */
 #include "cuda/axis/axis.cuh"
 #include "cuda/axis/doubles/batch.h"
 #include "cuda/runtime/launch.cuh"
@@ -9,10 +9,10 @@
 
 enum {
     SHORT_ROWS = 64,     /* elements of rows that threads reduce */
-    WARP_ROWS = 4096,    /* and warps, */
-    MANY_ROWS = 1 << 16, /* or of many rows */
+    WARP_ROWS = 4096,    /* elements of rows that warps reduce */
+    MANY_ROWS = 1 << 16, /* elements of rows that warps reduce if there are many */
     LEAST_PIECE = 16384, /* elements of a tile's piece */
-    LEAST_LINE = 512,    /* and of lines that have pieces of their own, */
+    LEAST_LINE = 512,    /* lines from so many elements on have pieces of their own */
     MOST_LINES = 4096,   /* if they are not too many */
     LISTED_PIECE = 32768,
     LONG_SEGMENTS = 1 << 18, /* a mean of those of which blocks take such pieces */
@@ -22,15 +22,15 @@ enum {
     WORD_PIECE = 1 << 16,
     WORD_SLOTS = 1 << 14,
     COLUMN_GIANT = 1024,  /* rows that a thread takes */
-    DIRECT_ROWS = 512,    /* elements of a row that is told directly, */
-    DIRECT_COLUMNS = 64,  /* or of a column; */
-    TOLD_SEGMENTS = 16,   /* a mean of segments that it tells; */
-    SPAN_ROWS = 1 << 15,  /* a length of rows, */
-    SPAN_SEGMENTS = 2048, /* or a mean of segments, */
-    SPAN_LEAST = 1 << 23, /* and elements of all, of which warps take equal spans */
+    DIRECT_ROWS = 512,    /* the most elements of a row that is told directly */
+    DIRECT_COLUMNS = 64,  /* the most of a column */
+    TOLD_SEGMENTS = 16,   /* the greatest mean of segments */
+    SPAN_ROWS = 1 << 15,  /* warps take equal spans of rows of such a length */
+    SPAN_SEGMENTS = 2048, /* they take them of segments of such a mean */
+    SPAN_LEAST = 1 << 23, /* they take them of at least so many elements in all */
     SPAN_WORDS = 6,       /* int64 that a warp leaves */
-    TOLD = 512,           /* those of a result that a few doubles tell; */
-    SCATTERED = 15        /* of short rows that threads read where they lie */
+    TOLD = 512,           /* the most of a result that a few doubles tell */
+    SCATTERED = 15        /* elements of short rows that threads read where they lie */
 };
 
 static const bf_cuda_part_kind left_part = {}, board_part = {}, marks_part = {}, tickets_part = {},

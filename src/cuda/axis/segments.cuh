@@ -84,7 +84,7 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
                 if (k < n) sums.take(C::value(p, from[k]), joint);
         }
     }
-    /* The same of whole vectors. */
+    /* Takes whole vectors. */
     __device__ __forceinline__ void take_vectors(Told &sums, Joint &joint, int begin, int n) const {
         BF_ROLLED
         for (int i = 0; i < n; i += N) {

@@ -14,7 +14,7 @@ enum {
     THREADS = BF_CUDA_INDEX_THREADS,
     CHUNK = 1 << 28,       /* rows that are absorbed at a time */
     DEPOSITS = 3,          /* additions of a row to one limb, at most */
-    WORDS_BYTES = 1 << 26, /* of words that are in memory at a time */
+    WORDS_BYTES = 1 << 26, /* so many bytes of words are in memory at a time */
 };
 
 struct states {
@@ -22,7 +22,7 @@ struct states {
     bf_dtype dtype;
     int64_t count;
     bf_cuda_aggregate aggregate;
-    bf_cuda_buffer counts; /* of elements, int64_t */
+    bf_cuda_buffer counts; /* how many elements each has, int64_t */
 };
 
 bf_status check(bf_context *context, cudaError_t error) {

@@ -53,7 +53,7 @@ static __device__ __forceinline__ void bf_cuda_axis_leave(const bf_cuda_axis_par
     p.again_list[atomicAdd(&p.board->again, 1ull)] = i;
 }
 
-/* The same for one of its results, others of which may have left it. */
+/* Leaves one of its results, others of which may have been left. */
 static __device__ __forceinline__ void bf_cuda_axis_leave_once(const bf_cuda_axis_params &p,
                                                                int64_t r) {
     int64_t i = p.tile > 0 ? r / p.tile : r / p.inner * p.parts + r % p.inner / p.columns;

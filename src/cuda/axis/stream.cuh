@@ -28,7 +28,7 @@ template <class A> struct bf_cuda_axis_stream {
     const bf_cuda_axis_params &p;
     const char *a, *b; /* the next vector of each operand */
     int64_t step;      /* bytes from one vector to the next */
-    int64_t index;     /* of the next vector's first element */
+    int64_t index;     /* where the next vector's first element is */
     int apart;         /* indices from one vector to the next */
     uint4 x[U], y[A::pair ? U : 1];
 
@@ -91,7 +91,7 @@ template <class A> struct bf_cuda_axis_stream {
 template <class C, int W> struct bf_cuda_axis_columns_at {
     using Raw = typename C::Raw;
     int column[W];    /* within the tile */
-    int64_t distance; /* of elements, between neighbouring columns */
+    int64_t distance; /* between neighbouring columns, in elements */
 
     template <bool vector>
     __device__ __forceinline__ void load(const bf_cuda_axis_params &p, const void *from, int64_t at,
@@ -107,7 +107,7 @@ template <class C, int W> struct bf_cuda_axis_columns_at {
     }
 };
 
-/* The same for W columns each; rows are `step` elements apart. */
+/* A stream of W columns each; rows are `step` elements apart. */
 template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
     using C = typename A::Class;
     using Raw = typename C::Raw;
@@ -119,7 +119,7 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
     const bf_cuda_axis_columns_at<C, W> &columns;
     int64_t a, b;           /* the next row: its first element in each operand */
     int64_t step_a, step_b; /* elements from one row to the next */
-    int64_t index;          /* of the next row */
+    int64_t index;          /* where the next row is */
     int apart;              /* indices from one row to the next */
     Raw x[U][W], y[A::pair ? U : 1][W];
 
@@ -263,7 +263,7 @@ bf_cuda_axis_take_line(const bf_cuda_axis_params &p, A &sum, int64_t a, int64_t 
     s.take(sum, (vectors - lane + lanes - 1) / lanes);
 }
 
-/* The same for what tells results directly (direct.cuh), of one operand. */
+/* Takes a stream into what tells results directly (direct.cuh), of one operand. */
 template <class A>
 static __device__ __forceinline__ void
 bf_cuda_axis_take_directly(const bf_cuda_axis_params &p, typename A::Direct &direct, int64_t a,

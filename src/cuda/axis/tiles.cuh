@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_TILE_THREADS, 3)
     extern __shared__ int64_t bf_cuda_axis_memory[];
     typename A::Value *tile = (typename A::Value *)bf_cuda_axis_memory;
     __shared__ int64_t bounds[2];
-    __shared__ int ends[R]; /* of rows, from the first element of the tile */
+    __shared__ int ends[R]; /* where rows end, counted from the first element of the tile */
     __shared__ int queue[longest], queued, rows;
     const int t = (int)threadIdx.x, lane = t % BF_CUDA_WARP;
     bf_cuda_wait_for_previous();

@@ -58,7 +58,7 @@ static __device__ __forceinline__ void bf_cuda_axis_load(const void *from, At at
 
 /* --- classes --- */
 
-/* Those of one dtype, as float or double. */
+/* Elements of one dtype, as float or double. */
 template <bf_dtype D> struct bf_cuda_axis_floats {
     using Raw = typename bf_cuda_float<D>::Element;
     static constexpr bool is_double = D == BF_F64;

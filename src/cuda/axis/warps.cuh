@@ -5,13 +5,13 @@
 
 #include "cuda/axis/blocks.cuh"
 
-enum { BF_CUDA_AXIS_DIRECT_BLOCKS = 4 /* of a multiprocessor */ };
+enum { BF_CUDA_AXIS_DIRECT_BLOCKS = 4 /* a multiprocessor has so many */ };
 
 /* A chunk of rows, which a warp reduces: `lanes` lanes together one after another of `chunk` rows,
  * of which lane i finishes the i-th. */
 template <class A> struct bf_cuda_axis_chunk {
     const bf_cuda_axis_params &p;
-    int lane, leader;       /* of those that reduce rows together */
+    int lane, leader;       /* among the lanes that reduce rows together */
     int64_t result;         /* this lane's */
     bool is_mine;           /* there is one */
     bf_cuda_axis_line line; /* its elements */

@@ -11,7 +11,7 @@ extern "C" {
 
 /* Pinned memory in which kernels say what went wrong. */
 struct bf_cuda_link_report {
-    uint32_t overflow[2]; /* of calls that do not wait, and of those that do */
+    uint32_t overflow[2]; /* for calls that do not wait, and for those that do */
     uint32_t broken;      /* a bf_cuda_link_fault */
 };
 
@@ -19,7 +19,7 @@ enum bf_cuda_link_fault { BF_LINK_WHOLE, BF_LINK_LATE, BF_LINK_DIFFERENT, BF_LIN
 
 typedef struct bf_cuda_link_way {
     bool capturable;
-    int terms; /* of a rank, at most */
+    int terms; /* the most that a rank has */
     bf_status (*enqueue)(bf_link *link, const bf_sums *job, bool waits);
     void (*close)(bf_link *link);
 } bf_cuda_link_way;
@@ -34,7 +34,7 @@ struct bf_link {
     bf_cuda_link_fault fault; /* the host knows of it: no more jobs */
     struct bf_cuda_peers *peers;
     struct bf_cuda_nccl *nccl;
-    bf_link *next; /* of the context */
+    bf_link *next; /* the context's next link */
 };
 
 /* Each makes the link's way, on all ranks or on none: then `way` stays NULL, and why says why.
@@ -43,7 +43,7 @@ bf_status bf_cuda_peers_open(bf_link *link, const bf_carrier *carrier,
                              const bf_link_options *options, char *why);
 bf_status bf_cuda_nccl_open(bf_link *link, const bf_carrier *carrier, char *why);
 
-/* The same for all links of one process. */
+/* Opens all links of one process. */
 void bf_cuda_peers_open_local(bf_link *const links[], int n, const bf_link_options *options,
                               char *why);
 void bf_cuda_nccl_open_local(bf_link *const links[], int n, char *why);

@@ -15,7 +15,7 @@
 #include <time.h>
 
 enum {
-    PIECES = 2, /* of an array that is neither small nor large */
+    PIECES = 2, /* an array that is neither small nor large has so many */
     LEAST_SHARD = 1 << 18,
     BUFFERS = 1 << 27 /* bytes of the shards of a piece, at most */
 };
@@ -25,14 +25,14 @@ struct bf_cuda_nccl {
     bf_nccl_comm *comm;
     cudaStream_t adding;
     cudaEvent_t exchanged[2], added[2], done; /* done: the last call */
-    char *buffers;    /* of two pieces: `ranks` shards each, of which a rank's own is for sums */
+    char *buffers;    /* two pieces: `ranks` shards each, of which a rank's own is for sums */
     int64_t shard;    /* bytes, at most */
     uint32_t *misfit; /* in the GPU's memory */
 };
 
 /* What ranks tell each other to make links. */
 struct nccl_card {
-    bf_nccl_id id; /* of rank 0 */
+    bf_nccl_id id; /* rank 0 makes it */
     int ready;
 };
 
@@ -42,7 +42,7 @@ struct nccl_card {
 struct nccl_call {
     bf_link *link;
     bf_sums job;
-    int bytes;      /* of an element */
+    int bytes;      /* the size of an element */
     int64_t part;   /* elements between the shards of a piece: of neighbouring ranks */
     int64_t shard;  /* elements of a shard, at most */
     int64_t stride; /* elements between pieces */

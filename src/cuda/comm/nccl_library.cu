@@ -6,7 +6,7 @@
 bool bf_nccl_load(bf_nccl_library *library) {
     const struct {
         const char *name;
-        void *function; /* of the library: a pointer to a function */
+        void *function; /* points to a pointer to a function of the library */
     } all[] = {{"ncclGetVersion", &library->version},
                {"ncclGetUniqueId", &library->make_id},
                {"ncclCommInitRank", &library->join},

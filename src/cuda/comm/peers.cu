@@ -11,8 +11,8 @@
 
 /* What was fastest from 1 to 2 MiB on (bench/peers/allreduce), and for fewer bytes. */
 enum {
-    SLOTS_BYTES = 1 << 17, /* of a channel's step, for all other ranks together */
-    SMALL_BYTES = 1 << 20  /* of an array that goes by packets, times other ranks */
+    SLOTS_BYTES = 1 << 17, /* the slots of a channel's step, for all other ranks together */
+    SMALL_BYTES = 1 << 20  /* the most of an array that goes by packets, times other ranks */
 };
 
 struct bf_cuda_peers {
@@ -20,7 +20,7 @@ struct bf_cuda_peers {
     bool mapped[BF_LINK_RANKS]; /* memory of another process */
     int channels, slot_bytes;
     int small_channels, small_vectors;
-    int64_t small_bytes; /* of an array, at most */
+    int64_t small_bytes; /* the most that such an array has */
 };
 
 /* What ranks tell each other to make links. */
@@ -102,7 +102,7 @@ static bool is_settled(const bf_link *link, const bf_peers_head *head) {
     for (int c = 0; c < link->peers->channels; c++) {
         const bf_peers_channel *channel = &head->channels[c];
         const bf_peers_progress *own = &channel->progress[BF_PEERS_SENDER];
-        int letter = BF_PEERS_LETTER + (int)((own->calls + 1) % 2); /* of the last call */
+        int letter = BF_PEERS_LETTER + (int)((own->calls + 1) % 2); /* the last call's */
         for (int r = 0; r < link->ranks; r++)
             if (channel->flags[letter][r] >> 24 < own->calls ||
                 channel->flags[BF_PEERS_ADDED][r] < own->steps ||

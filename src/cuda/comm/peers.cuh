@@ -36,14 +36,14 @@ enum bf_peers_role { BF_PEERS_SENDER, BF_PEERS_ADDER, BF_PEERS_TAKER, BF_PEERS_R
 enum bf_peers_flag {
     BF_PEERS_LETTER,       /* a rank's arguments */
     BF_PEERS_CLOSED = 2,   /* whether some integer did not fit */
-    BF_PEERS_SENT = 4,     /* steps whose terms are in the slots, */
-    BF_PEERS_ADDED,        /* and have been taken from there */
-    BF_PEERS_RESULTS_SENT, /* the same for sums */
+    BF_PEERS_SENT = 4,     /* steps whose terms are in the slots */
+    BF_PEERS_ADDED,        /* steps whose terms have been taken from there */
+    BF_PEERS_RESULTS_SENT, /* steps whose sums are in the slots */
     BF_PEERS_RESULTS_TAKEN,
     BF_PEERS_FLAGS
 };
 
-/* Of a block: its calls, and their steps so far. */
+/* A block's calls, and their steps so far. */
 struct bf_peers_progress {
     uint64_t calls, steps, result_steps;
 };
@@ -53,7 +53,7 @@ struct bf_peers_channel {
     bf_peers_progress progress[BF_PEERS_ROLES];
 };
 
-/* Of a small sum. */
+/* A packet of a small sum. */
 struct bf_peers_packet {
     uint64_t data, letter;
 };
@@ -72,14 +72,14 @@ struct bf_peers_params {
     int channels;   /* for which there are slots */
     int slot_bytes; /* a multiple of 16 */
     int64_t slots_at;
-    int small_channels; /* for which there are packets, */
-    int small_vectors;  /* and of so many vectors each */
+    int small_channels; /* there are packets for so many channels */
+    int small_vectors;  /* how many vectors of packets each has */
     bool is_small;      /* by packets, and a block has all roles */
     uint64_t limit;     /* ns to wait for a flag */
     bf_cuda_link_report *report;
-    uint32_t *overflow; /* of the report */
+    uint32_t *overflow; /* part of the report */
     bf_sums job;
-    uint32_t tag; /* of what ranks must agree on: 16 bits */
+    uint32_t tag; /* 16 bits of what ranks must agree on */
 };
 
 /* Returns the kernel for a dtype. */

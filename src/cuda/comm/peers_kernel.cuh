@@ -32,7 +32,7 @@ template <bf_dtype D> struct call_plan {
     const bf_peers_params &p;
     bool shares;  /* each rank adds a part and sends the sums on */
     int64_t part; /* elements that a rank adds, at most */
-    int vectors;  /* of a tile */
+    int vectors;  /* how many a tile has */
     int steps;
 
     __device__ call_plan(const bf_peers_params &params, int most_terms) : p(params) {

@@ -6,7 +6,7 @@
 
 namespace {
 
-enum { THREADS = 256, BLOCKS_EACH = 4 /* of a multiprocessor, at most */ };
+enum { THREADS = 256, BLOCKS_EACH = 4 /* the most that a multiprocessor has */ };
 
 template <bf_dtype D> struct array_sums {
     using E = bf_cuda_add::stored_of<D>;

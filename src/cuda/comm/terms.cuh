@@ -9,7 +9,7 @@ struct bf_cuda_terms {
     int n; /* at least 2 */
     const void *in[BF_LINK_RANKS];
     void *out;        /* may be a term */
-    int64_t count;    /* of elements: at most 2^28 */
+    int64_t count;    /* how many elements there are: at most 2^28 */
     uint32_t *misfit; /* becomes 1 if an integer does not fit */
 };
 

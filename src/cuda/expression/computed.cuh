@@ -17,7 +17,7 @@ struct bf_cuda_computed_job {
     bf_cuda_computed program;
     int64_t count;
     void *out;
-    int out_bytes; /* of an element: those of the program's, or 1, a bool */
+    int out_bytes; /* the size of an element: the program's, or 1, a bool */
     bool aligned;  /* the vectors of `out` behind the head are */
 };
 

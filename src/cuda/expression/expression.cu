@@ -31,11 +31,11 @@ struct call {
     bool is_computed; /* by this program, not by the other kernel */
     bf_cuda_computed_program computed;
     bf_cuda_expression_params params;
-    bf_cuda_column *columns;             /* of the chunk at hand */
+    bf_cuda_column *columns;             /* the columns of the chunk at hand */
     void *staged[BF_EXPRESSION_COLUMNS]; /* NULL: the column is used where it is */
     void *nulls[BF_EXPRESSION_COLUMNS];  /* bits of a chunk; NULL: none is NULL */
     void *placed;                        /* the columns on the GPU; NULL: among the parameters */
-    void *out, *valid;                   /* of a chunk; NULL: used where they are */
+    void *out, *valid;                   /* a chunk's; NULL: used where they are */
     void *owned[OWNED];
     int owned_count;
 };

@@ -13,7 +13,7 @@ enum { BLOCK = BF_CUDA_EXPRESSION_THREADS, FEW = BF_CUDA_EXPRESSION_FEW };
 
 /* --- registers --- */
 
-/* Those of a thread: the result besides. */
+/* The registers of a thread, and the result. */
 struct few_registers {
     uint64_t bits[FEW + 1];
     unsigned valid;
@@ -26,7 +26,7 @@ struct few_registers {
     }
 };
 
-/* The same in memory. */
+/* The registers of a thread in memory. */
 struct many_registers {
     uint64_t *bits;
     uint8_t *valid;

@@ -24,7 +24,7 @@ struct bf_cuda_place {
 /* A step. The result is register number `registers`. */
 struct bf_cuda_step {
     uint8_t op, arity;
-    uint8_t relations; /* of a comparison: see cuda/map/operation.cuh */
+    uint8_t relations; /* a comparison's: see cuda/map/operation.cuh */
     bool refuse_zero;
     uint8_t work, from[3]; /* bf_dtype */
     bf_cuda_place in[3], out, guard;
@@ -34,7 +34,7 @@ struct bf_cuda_column {
     const void *data;     /* contiguous, aligned elements */
     const uint8_t *valid; /* as of bf_expression_column */
     int64_t first;
-    int bytes; /* of an element */
+    int bytes; /* the size of an element */
 };
 
 /* Elements to compute. All memory is the GPU's. */
@@ -49,7 +49,7 @@ struct bf_cuda_expression_params {
     int64_t count;
     void *out;
     int out_bytes;
-    uint8_t *valid; /* of the results; NULL: there must be no NULL */
+    uint8_t *valid; /* one for each result; NULL: there must be no NULL */
     /* The least failing element, shifted up by BF_CUDA_EXPRESSION_STEP_BITS, and its step, or
      * BF_EXPRESSION_STEPS: its result is NULL. */
     unsigned long long *failed;

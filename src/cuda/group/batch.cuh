@@ -25,10 +25,11 @@
 
 enum {
     BF_CUDA_BATCH_THREADS = 1024,
-    BF_CUDA_HALF_THREADS_4 = 768, /* of a block that shares a multiprocessor: ranks of 4 bytes */
+    BF_CUDA_HALF_THREADS_4 = 768, /* threads of a block that shares a multiprocessor: ranks of 4
+                                     bytes */
     BF_CUDA_HALF_THREADS_8 = 512,
     BF_CUDA_PARTITIONS_MOST = 2048,
-    BF_CUDA_FEW_GROUPS = 640, /* of a table of few groups, at most */
+    BF_CUDA_FEW_GROUPS = 640, /* the most groups of a table of few */
     BF_CUDA_WAITING = 8       /* rows that a lane of a table may keep waiting */
 };
 
@@ -68,14 +69,14 @@ static __device__ __forceinline__ bool bf_cuda_alloc_entries(bf_cuda_batch *batc
 /* How rows are absorbed. */
 struct bf_cuda_batch_plan {
     int rank_bytes;
-    const void *ranks; /* of n rows; later, partitioned */
+    const void *ranks; /* the ranks of n rows; later, partitioned */
     int64_t n;
-    const void *values[BF_AGGREGATES_MAX]; /* likewise */
+    const void *values[BF_AGGREGATES_MAX]; /* each column's of n rows; later, partitioned */
     int partitions;                        /* 1: rows are not partitioned */
     unsigned room;    /* rows of each partition, if these are about equal; 0: rows are counted */
     int64_t capacity; /* rows of all partitions: n, or more if they have room to spare */
-    int threads, blocks_each;        /* of a block; blocks of a multiprocessor */
-    int slots, limit;                /* of a table; groups that it holds at most */
+    int threads, blocks_each; /* how many a block has; how many blocks a multiprocessor has */
+    int slots, limit;         /* how many a table has; groups that it holds at most */
     unsigned batch_most, batch_rows; /* at most */
     uint64_t factor;                 /* odd: the multiplier that chooses partitions */
     bool keeps_slots;
@@ -84,8 +85,8 @@ struct bf_cuda_batch_plan {
 
     bf_cuda_batch *batches; /* on the device */
     unsigned *batch_count;  /* two numbers: of batches; whether a partition had too little room */
-    uint16_t *row_slots;    /* of each row, if they are kept */
-    uint16_t *slot_entry;   /* of each batch's slots: the entry, counted from the batch's first */
+    uint16_t *row_slots;    /* the slot of each row, if they are kept */
+    uint16_t *slot_entry;   /* the entry of each batch's slots, counted from the batch's first */
     void *entry_ranks;
     int64_t *entry_counts;
     unsigned entries; /* for which there is room */

@@ -14,7 +14,7 @@ enum { NOTE_NEXT, NOTE_OUTSIDE };
 struct batch_values_params {
     bf_cuda_aggregate_params aggregate;
     bool counts_specials; /* this pass counts specials */
-    int first, limbs;     /* of the band */
+    int first, limbs;     /* the band's */
     int from, to;         /* limbs that the values need */
     int64_t *words;
     bf_cuda_batch *batches;
@@ -51,7 +51,7 @@ __device__ __forceinline__ unsigned add_shared(unsigned at, unsigned x) {
 struct batch_view {
     bf_cuda_batch batch;
     unsigned *words;               /* accumulators */
-    unsigned copies;               /* of each accumulator; a power of two */
+    unsigned copies;               /* how many each accumulator has; a power of two */
     unsigned copy;                 /* this lane's copy */
     unsigned stride;               /* from limb to limb */
     int limbs, low;                /* limbs in shared memory, and the first of them */

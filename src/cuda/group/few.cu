@@ -12,12 +12,13 @@ enum {
     THREADS = BF_CUDA_BATCH_THREADS,
     WARP = 32,
     AHEAD = 8,   /* rows of a lane that are loaded while as many are counted */
-    PUSHED = 4,  /* of these, rows that may start to wait before some are looked up */
+    PUSHED = 4,  /* so many of these rows may start to wait before some are looked up */
     WAITING = 8, /* rows that a lane may keep waiting */
-    BITS = 13,   /* of a slot's index */
+    BITS = 13,   /* the bits of a slot's index */
     SLOTS = 1 << BITS,
     NUMBERS = BF_CUDA_FEW_GROUPS,
-    FAR_BITS = 3, /* of the distance from home; at low load only hostile keys are further */
+    FAR_BITS =
+        3, /* the bits of the distance from home; at low load only hostile keys are further */
     FAR_MOST = (1 << FAR_BITS) - 1
 };
 
@@ -25,7 +26,7 @@ enum {
  * number or one of these. */
 const int NUMBER_BITS = BITS - FAR_BITS;
 const uint32_t NUMBER_MASK = (1u << NUMBER_BITS) - 1,
-               PENDING = NUMBER_MASK, /* of a group that is about to get its number */
+               PENDING = NUMBER_MASK, /* a group that is about to get its number */
     EMPTY = NUMBER_MASK - 1;          /* the whole slot */
 
 static_assert((unsigned)NUMBERS < EMPTY, "numbers have room");

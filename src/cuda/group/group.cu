@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-    COPIED_BYTES = 1 << 28, /* of rows that are copied at a time */
+    COPIED_BYTES = 1 << 28, /* so many bytes of rows are copied at a time */
     NUMBERED_ROWS =
         1 << 24 /* rows that go through the index at a time: it has two slots for each */
 };
@@ -116,7 +116,7 @@ static bf_status absorb_piece(bf_context *context, bf_cuda_groups *g, const void
 struct row_arrays {
     int count;
     const char *data[BF_AGGREGATES_MAX + 1];
-    int bytes[BF_AGGREGATES_MAX + 1];   /* of an element */
+    int bytes[BF_AGGREGATES_MAX + 1];   /* the size of an element */
     bool copied[BF_AGGREGATES_MAX + 1]; /* kernels do not reach it */
 };
 

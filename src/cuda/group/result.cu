@@ -13,11 +13,11 @@ struct result_params {
     bf_cuda_aggregate_params aggregate;
     bf_reduction op;
     bf_dtype to;
-    int bytes; /* of an element */
+    int bytes; /* the size of an element */
     bf_reduce_options options;
     const unsigned *order;
     const int64_t *counts;
-    bf_work *work; /* of each thread; BF_VAR and BF_STD */
+    bf_work *work; /* one for each thread; BF_VAR and BF_STD */
     char *values;
     uint8_t *fits;              /* NULL: an integer that does not fit is a failure */
     unsigned long long *failed; /* the number of groups from the first failure on; 0: none */

@@ -33,7 +33,7 @@ __device__ __forceinline__ bool are_same(pair a, pair b) { return a.x == b.x && 
 
 /* The parameters of the index of a set. Ranks are aligned to 8 bytes at most. */
 struct index_params {
-    const void *ranks; /* of the groups */
+    const void *ranks; /* the groups' ranks */
     unsigned size;
     unsigned *slots;
     uint64_t slot_count;

@@ -29,12 +29,13 @@ struct value_array {
 struct partition_params {
     const void *ranks;
     void *partitioned;
-    unsigned n, rows; /* of a block */
+    unsigned n, rows; /* a block's */
     int bits;         /* 2^bits partitions */
     uint64_t factor, factor_again;
-    unsigned *cursors;     /* of partitions: the number of rows, later the index of the next one */
+    unsigned *cursors;     /* for each partition: the number of rows, later the index of the next
+                              one */
     unsigned room;         /* rows of each partition; 0: rows were counted */
-    int arrays, row_bytes; /* of a row in shared memory, at most */
+    int arrays, row_bytes; /* the most that a row takes in shared memory */
     value_array array[BF_AGGREGATES_MAX];
 };
 
@@ -118,11 +119,11 @@ template <class R, bool Values> struct Sorter {
     unsigned *full; /* set if a partition has no room for its rows */
     R *sorted;      /* later, values */
     unsigned *delta,
-        *counts; /* of partitions; delta: from a row's index in the tile to that in memory */
+        *counts; /* for each partition; delta: from a row's index in the tile to that in memory */
     unsigned partitions;
     R rank[ITEMS];
-    halves<ITEMS>
-        spot; /* of rows: how many of the partition came before; later, their index in the tile */
+    halves<ITEMS> spot; /* for each row: how many of the partition came before; later, its index in
+                           the tile */
     unsigned to[Values ? ITEMS : 1]; /* index in memory of the rows that the thread writes */
 
     __device__ Sorter(const partition_params &params, unsigned *flag) : p(params), full(flag) {

@@ -4,10 +4,10 @@
 namespace {
 
 enum {
-    THREADS = BF_CUDA_BATCH_THREADS, /* of a block, at most */
+    THREADS = BF_CUDA_BATCH_THREADS, /* the most that a block has */
     WARP = 32,
     AHEAD = 8,  /* rows of a lane that are looked up at once */
-    PUSHED = 4, /* of these, rows that may start to wait before some are looked up */
+    PUSHED = 4, /* so many of these rows may start to wait before some are looked up */
     TILE = AHEAD * WARP,
     FAR = 256 /* slots: at low load no key is so far from home */
 };
@@ -74,7 +74,7 @@ template <class R, bool Keeps, bool Large> struct Table {
         waiting; /* the stacks of all lanes; this lane's from `bottom` to `top`, in steps of WARP */
     unsigned bottom, top;
     unsigned reserved, lane;
-    unsigned first, stride; /* of the lane's rows: index in a tile; from tile to tile */
+    unsigned first, stride; /* the lane's rows: index in a tile; from tile to tile */
 
     __device__ Table(const table_params<R> &params, table_state &shared)
         : p(params), state(shared) {

@@ -29,15 +29,15 @@ struct bf_cuda_count_params {
     int64_t count;
     const void *edges; /* as bf_cuda_bins_on_device says */
     unsigned bins, steps;
-    int levels; /* of the tree to search */
+    int levels; /* how many the tree to search has */
     bf_cuda_guess<float> f32;
     bf_cuda_guess<double> f64;
     const unsigned *row_of;     /* the row of each pattern, for 8-bit elements */
     unsigned first, rows;       /* rows [first, first + rows) are counted */
     bool tree_in_shared;        /* edges are searched in shared memory, behind the counters */
     unsigned *ticket;           /* 0 between launches, as are the totals */
-    unsigned long long *totals; /* of rows, or of patterns */
-    int64_t *counts;            /* of rows, if one launch does it all; else NULL */
+    unsigned long long *totals; /* for rows, or for patterns */
+    int64_t *counts;            /* for rows, if one launch does it all; else NULL */
 };
 
 /* How kernels find the rows of elements. */
@@ -79,7 +79,7 @@ typedef struct bf_cuda_count_plan {
     bf_cuda_count_params params;
     struct bf_cuda_counters *counters;
     const void *kernel;
-    int64_t rows;     /* of the histogram: bins, and rows of elements in none */
+    int64_t rows;     /* the histogram's rows: bins, and rows of elements in none */
     unsigned at_once; /* rows that a launch counts */
     int threads, element;
     size_t shared;

@@ -6,8 +6,8 @@
 
 enum {
     MOST_PASSES = 6,      /* over the data; with more, counting in global memory is faster */
-    LEAST_THREADS = 256,  /* of a block, for small arrays */
-    STATIC_SHARED = 1024, /* of a block, at most, and the machine's own */
+    LEAST_THREADS = 256,  /* the least of a block, for small arrays */
+    STATIC_SHARED = 1024, /* the most of a block, with the machine's own */
     MOVERS = 256          /* threads of a block */
 };
 

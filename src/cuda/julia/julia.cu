@@ -20,10 +20,10 @@ extern "C" {
 
 enum {
     STEPS = 4,
-    WARPS = 4,          /* of a block */
+    WARPS = 4,          /* warps of a block */
     ACROSS = 8 * WARPS, /* width of a tile, in pixels */
     DOWN_MOST = 64,     /* height of a tile, at most */
-    BLOCKS_BUSY = 64    /* of a multiprocessor: with fewer, tiles are smaller */
+    BLOCKS_BUSY = 64    /* a multiprocessor is busy with so many: with fewer, tiles are smaller */
 };
 
 /* How the step of an escape is found: read off the magnitude; by repeating the last steps with a

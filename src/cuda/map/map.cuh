@@ -16,12 +16,12 @@ bf_status bf_cuda_map_failure(bf_context *context);
 
 enum {
     BF_CUDA_MAP_THREADS = 256,
-    BF_CUDA_MAP_ELEMENTS = 4 /* of a thread, in the kernels that take single elements */
+    BF_CUDA_MAP_ELEMENTS = 4 /* elements of a thread, in the kernels that take single elements */
 };
 
 struct bf_cuda_map_params {
     const void *in[3];
-    uint64_t value[3]; /* of a single input whose pointer is NULL: its element's bits, as `work` */
+    uint64_t value[3]; /* the bits, as `work`, of a single input whose pointer is NULL */
     bool single[3];
     bf_dtype from[3];
     void *out;
@@ -29,7 +29,7 @@ struct bf_cuda_map_params {
     bf_map_op op; /* BF_MAP_EQ stands for all comparisons */
     int arity;
     bool saturate, refuse_zero;
-    unsigned relations; /* of a comparison: see operation.cuh */
+    unsigned relations; /* a comparison's: see operation.cuh */
     int64_t count;
     int64_t head;    /* elements before the first whole vector */
     int64_t vectors; /* whole vectors */

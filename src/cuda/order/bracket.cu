@@ -22,8 +22,8 @@ using namespace bf_cuda_bracket;
 namespace {
 
 enum {
-    SAMPLE_BITS = 19, /* of the number of elements of a sample, at most, */
-    FIRST_BITS = 17,  /* and of one for the first k */
+    SAMPLE_BITS = 19, /* the most bits of the number of elements of a sample */
+    FIRST_BITS = 17,  /* the most for a sample for the first k */
     TRIES = 2
 };
 
@@ -31,8 +31,8 @@ enum {
 
 enum {
     ENDS = RANKS,
-    ENDERS = 256,   /* threads of a block that counts ends, */
-    END_VECTORS = 4 /* and the vectors that each has under way */
+    ENDERS = 256,   /* threads of a block that counts ends */
+    END_VECTORS = 4 /* vectors that each of them has under way */
 };
 
 struct end_counts {
@@ -55,7 +55,7 @@ template <bf_dtype D> struct EndCounter {
     typedef bf_cuda_operands<E, false> Operands;
     typedef bf_cuda_tile<Operands, END_VECTORS> Tile;
     K end[2];
-    unsigned before[2], equal[2]; /* of a tile */
+    unsigned before[2], equal[2]; /* a tile's */
 
     template <bool Whole, int Ends>
     __device__ __forceinline__ void count(const bf_order order, const Operands &e, const Tile &tile,

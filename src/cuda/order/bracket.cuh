@@ -25,7 +25,7 @@ bf_status bf_cuda_order_first(bf_cuda_order_call *call, bf_dtype dtype, bf_order
                               const void *values, int64_t n, int64_t k, void *first, int64_t *index,
                               bool *found);
 
-/* Which elements result i needs of a line of n with so many NaNs. */
+/* Tells which elements result i needs of a line of n with so many NaNs. */
 static __host__ __device__ inline bf_between bf_cuda_between(bf_statistic statistic,
                                                              bf_quantile_method method, double q,
                                                              int64_t position, int64_t numbers) {

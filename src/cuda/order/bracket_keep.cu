@@ -9,7 +9,7 @@ namespace {
 
 enum {
     KEEPERS = 256,   /* threads of a block that keeps elements */
-    TABLE_BITS = 12, /* of its table's entries */
+    TABLE_BITS = 12, /* the bits of the number of its table's entries */
     TABLE = 1 << TABLE_BITS,
     FIELD = 6 /* bits of an entry for each bracket */
 };
@@ -47,14 +47,15 @@ template <bf_dtype D, int Brackets> struct Keeper {
         unsigned long long below[ENDS], nans;
         uint32_t table[TABLED ? TABLE + 2 : 1];
         unsigned parts[INDEXED ? 1 : ENDS][INDEXED ? 1 : PARTS];
-        K low[ENDS], width[ENDS]; /* of brackets by their low ends */
+        K low[ENDS], width[ENDS]; /* brackets by their low ends */
         int shift[ENDS], bracket[ENDS];
     };
     const bracket_params &p;
     memory &s;
-    K low[ENDS], width[ENDS]; /* of brackets by their low ends */
+    K low[ENDS], width[ENDS]; /* brackets by their low ends */
     uint32_t below[ENDS], nans, one;
-    uint32_t start; /* of the table: heads of places from here on, shifted, are its entries */
+    uint32_t start; /* where the table starts: heads of places from here on, shifted, are its
+                       entries */
     int shift;
     bool tabled, disjoint;
     uint32_t column, end; /* the addresses in shared memory of the column, and behind what it has */
@@ -83,7 +84,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
             s.bracket[b] = bracket[b];
         }
     }
-    /* Those that there are not come last. */
+    /* Sorts the brackets. Absent ones come last. */
     __device__ __forceinline__ void sort_brackets(int (&bracket)[ENDS]) {
 #pragma unroll
         for (int n = ENDS - 1; n > 0; n--) {
@@ -274,7 +275,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         }
         return rows;
     }
-    /* The same for any brackets. */
+    /* Counts what is in any brackets. */
     __device__ __forceinline__ uint32_t count_in_any(unsigned n) {
         uint32_t rows = 0;
         for (unsigned k = 0; k < n; k++) {

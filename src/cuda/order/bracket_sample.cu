@@ -2,8 +2,7 @@
  *
  * Some random places, the splitters, are the ends that brackets may have. A larger sample is
  * counted between them, and a search in the sums finds the ends of all brackets. Of a few of the
- * first elements the end is a least place of a block's part of the sample instead.
- */
+ * first elements the end is a least place of a block's part of the sample instead. */
 #include "cuda/order/bracket_steps.cuh"
 #include "cuda/runtime/launch.cuh"
 
@@ -54,7 +53,7 @@ __global__ void __launch_bounds__(SAMPLERS) draw_splitters(const bracket_params 
     ((bf_cuda_place_type<D> *)p.splitters)[i] = draw<D>(p, i, SPLITTER_BITS, ~p.seed);
 }
 
-/* Of an element and that of the lane `stride` away, keeps the one that belongs here. */
+/* Keeps the one that belongs here, of an element and that of the lane `stride` away. */
 template <class K> __device__ __forceinline__ void exchange(K &x, unsigned stride, bool ascends) {
     const K y = (K)__shfl_xor_sync(~0u, (unsigned long long)x, stride);
     const bool is_first = (threadIdx.x & stride) == 0;
@@ -110,9 +109,9 @@ template <class K> struct sample_memory {
     K splitter[SPLITTERS];
     unsigned count[SLOTS]; /* later, sums */
     unsigned warps[SELECTORS / WARP];
-    unsigned long long least[COUNTERS_MOST]; /* of warps; later, of blocks */
+    unsigned long long least[COUNTERS_MOST]; /* the warps'; later, the blocks' */
     unsigned nans;
-    bool last; /* of the blocks */
+    bool last; /* this is the last of the blocks */
 };
 
 /* Waits for the splitters, sorts them, and clears the counts. */

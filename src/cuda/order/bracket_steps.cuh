@@ -13,17 +13,18 @@ enum {
     RANKS = 2 * MOST,
     WARP = 32,
     SELECTORS = 1024, /* threads of a block that selects by itself */
-    BUCKET_BITS = 11, /* of a digit, when a block selects */
+    BUCKET_BITS = 11, /* the bits of a digit, when a block selects */
     BUCKETS = 1 << BUCKET_BITS,
     SPLITTER_BITS = 11,
     SPLITTERS = 1 << SPLITTER_BITS, /* random places, of which ends of brackets are chosen */
     SLOTS = 2 * SPLITTERS + 1,
     COUNTERS_MOST = 256, /* blocks that count the sample */
-    PART_BITS = 9,       /* of the parts of a bracket, in which what is kept is counted */
+    PART_BITS = 9,       /* the bits of the number of parts of a bracket, in which what is kept is
+                            counted */
     PARTS = 1 << PART_BITS,
     LISTED = 1 << 15,    /* bytes of elements that a block that selects has in shared memory */
     SMALL = 1 << 18,     /* elements of the parts of a rank: more are sorted */
-    FIRST_MOST = 1 << 10 /* of the first k: more are sorted */
+    FIRST_MOST = 1 << 10 /* the greatest k of the first k: more are sorted */
 };
 
 /* Where a rank is: found; before or behind its bracket; in brackets that kept too much, or in a
@@ -38,13 +39,14 @@ struct board {
     unsigned long long below[MOST], kept[MOST]; /* elements before low, and those kept */
     unsigned long long place[RANKS], where[RANKS];
     unsigned long long sampled_nans;
-    unsigned long long sampled_least[COUNTERS_MOST]; /* of each block's sample, for the first k */
-    unsigned long long part_low[MOST];               /* the range of the ranks' parts, */
-    int part_bits[MOST];                             /* which is less than 2^this */
+    unsigned long long sampled_least[COUNTERS_MOST]; /* the least of each block's sample, for the
+                                                        first k */
+    unsigned long long part_low[MOST];          /* where the range of the ranks' parts begins */
+    int part_bits[MOST];                        /* the range is less than 2^this */
     bool exact[MOST];                           /* a part is one place: ranks have theirs already */
-    unsigned long long before[MOST];            /* of those kept, before the parts */
-    unsigned long long least[MOST], most[MOST]; /* of those for which SMALL is too few, and of one;
-                                                   least is complemented */
+    unsigned long long before[MOST];            /* how many of those kept are before the parts */
+    unsigned long long least[MOST], most[MOST]; /* elements of parts for which SMALL is too few, and
+                                                   of one; least is complemented */
     unsigned taken[MOST];                       /* elements of the parts */
     unsigned counters;                          /* blocks that have counted their sample */
     alignas(16) unsigned sampled[SLOTS];        /* elements of the sample by splitters */
@@ -57,13 +59,13 @@ struct bracket_params {
     int64_t count;
     bf_order order;
     int brackets;
-    /* of results */
+    /* These say what results are made. */
     bf_statistic statistic;
     bf_quantile_method method;
     bool skips; /* NaNs */
     double q[MOST];
     int64_t position[MOST];
-    /* of the first k, instead */
+    /* These are for the first k, instead. */
     int64_t first;
     void *values; /* may be NULL, as index may be */
     int64_t *index;
@@ -72,8 +74,8 @@ struct bracket_params {
     int sampled_bits;
     uint64_t seed;
     bf_cuda_coding coding;
-    void *kept;        /* `room` places, */
-    uint32_t *numbers; /* and of the first k their positions */
+    void *kept;        /* `room` places */
+    uint32_t *numbers; /* the positions of the first k */
     int64_t room;
     void *small; /* SMALL places for each bracket */
     board *at;
@@ -93,7 +95,7 @@ static __device__ __forceinline__ void raise(unsigned long long *most, unsigned 
 /* A range of places: [low, low + width). The distances from low, shifted, are parts. */
 template <class K> struct place_range {
     K low, width;
-    int shift; /* of distances */
+    int shift; /* how far distances are shifted */
 
     __device__ __forceinline__ place_range() {}
     __device__ __forceinline__ place_range(const board &at, int bracket) {

@@ -9,7 +9,7 @@ namespace {
 enum {
     VALUES = 256,
     COUNTERS = 1024, /* threads of a block that counts */
-    COPIES = 32,     /* of a counter: one for each lane */
+    COPIES = 32,     /* copies of a counter: one for each lane */
     WRITERS = 256,
     VECTOR = 16
 };

@@ -58,7 +58,7 @@ bf_status bf_cuda_order_read(bf_cuda_order_call *call, const void *from, size_t 
 bf_status bf_cuda_order_write(bf_cuda_order_call *call, void *to, size_t bytes, int align,
                               void **at);
 
-/* The same for memory that the call changes. */
+/* Finds memory that the call changes, where kernels reach it. */
 bf_status bf_cuda_order_update(bf_cuda_order_call *call, void *memory, size_t bytes, int align,
                                void **at);
 

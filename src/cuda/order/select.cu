@@ -112,7 +112,7 @@ bf_status refuse(bf_context *context, bf_statistic statistic, unsigned long long
 
 /* --- long lines --- */
 
-enum { RESULTS_MOST = 512 /* of long lines: more are worth a sort */ };
+enum { RESULTS_MOST = 512 /* the most results of long lines: more are worth a sort */ };
 
 /* The results of long lines, made by the host. */
 struct long_lines {

@@ -62,7 +62,7 @@ struct sorting {
     void *values;   /* wanted, or NULL */
     int64_t *index; /* wanted, or NULL */
     void *memory[ALLOCATED];
-    int number_bytes; /* of positions in the whole array: 4 or 8 */
+    int number_bytes; /* the size of positions in the whole array: 4 or 8 */
 };
 
 void *alloc(sorting *s, int i, size_t bytes) {

@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(THREADS)
     enum { AHEAD = 32 / sizeof(E) };
     const bf_dtype dtype = sizeof(E) == 4 ? BF_F32 : BF_F64;
     const E sign = (E)1 << (8 * sizeof(E) - 1), inf = (E)bf_format_inf(bf_format_of(dtype));
-    /* Of magnitudes - 1, so that zeros are the greatest; and of magnitudes. */
+    /* The first is of magnitudes - 1, so that zeros are the greatest; the second of magnitudes. */
     E least = ~(E)0, most_bits = 0;
     bool odd = false;
     bit_range s = {most, 0, 0};
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(THREADS)
     merge_range(s, most, found);
 }
 
-/* The same for a sample of floats. */
+/* Finds the range of a sample of floats. */
 __global__ void __launch_bounds__(THREADS)
     sample_range(bf_dtype dtype, int bytes, const char *values, int64_t n, int most,
                  unsigned long long *found) {

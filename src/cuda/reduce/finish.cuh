@@ -22,7 +22,7 @@ static __device__ bf_reduce_options bf_cuda_options(const bf_cuda_request &r) {
 /* Shared memory, since a stack would be one for every thread of the GPU. */
 struct bf_cuda_desk {
     bf_work work;
-    int64_t words[BF_SUM_WORDS_MAX + 4]; /* of a state; a carry of nothing may touch the last */
+    int64_t words[BF_SUM_WORDS_MAX + 4]; /* a state's; a carry of nothing may touch the last */
 };
 
 /* The result of words of an exact kind, which the compiler knows: code for all of them in every

@@ -66,7 +66,7 @@ static __device__ void bf_cuda_sum_rows(bf_cuda_sums<Sums> *s, int sums, int row
     }
 }
 
-/* Those of the warps, from those of threads. */
+/* Makes the warps' sums from those of threads. */
 template <int Sums>
 static __device__ void bf_cuda_warp_sums(bf_cuda_sums<Sums> *s, const int64_t *values) {
     int warp = (int)threadIdx.x / BF_CUDA_WARP;
@@ -205,7 +205,7 @@ struct bf_cuda_no_look {
 template <class Loop> struct bf_cuda_extras {
     static constexpr bool leaves_warp_sums = false; /* run() leaves sums in block->sums.warps */
     using Look = bf_cuda_no_look;
-    using Params = bf_cuda_params; /* or what has these as its base */
+    using Params = bf_cuda_params; /* a type that has bf_cuda_params as its base will do, too */
     /* Shared memory of a block behind the loop's own. */
     static int shared_bytes(const Params &, int) { return 0; }
 };

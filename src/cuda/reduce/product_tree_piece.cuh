@@ -20,9 +20,9 @@ enum {
 };
 
 struct bf_cuda_product_tree {
-    bf_node nodes[2][ROUND];                       /* [0]: of pieces that are whole; [1]: joined */
-    bf_node edges[2][PIECE_LEAVES];                /* leaves of the first piece and of the last */
-    bf_node folds[BF_FOLDS];                       /* of the last leaf, if it is not whole */
+    bf_node nodes[2][ROUND];        /* [0]: of pieces that are whole; [1]: joined */
+    bf_node edges[2][PIECE_LEAVES]; /* leaves of the first piece and of the last */
+    bf_node folds[BF_FOLDS];        /* the folds of the last leaf, if it is not whole */
     uint64_t counts[BF_PRODUCT_TREE_NEGATIVE + 1]; /* as in the words; zero between rounds */
     int64_t words[BF_PRODUCT_TREE_HEAD_AT];
 };
@@ -44,7 +44,7 @@ struct bf_cuda_product_tree_round {
 struct bf_cuda_product_tree_fold {
     bf_node node;
     int64_t counts[BF_PRODUCT_TREE_NEGATIVE + 1]; /* by the rules */
-    unsigned signs; /* of normal numbers: the top bit is that of their product */
+    unsigned signs; /* normal numbers': the top bit is that of their product */
 
     __device__ __forceinline__ void start() {
         node = bf_node_one();

@@ -46,17 +46,17 @@ struct bf_cuda_request {
 
 struct bf_cuda_params {
     const void *a, *b;
-    const bf_cuda_computed *program; /* of elements that are computed: the host's; else NULL */
+    const bf_cuda_computed *program; /* the host's, for elements that are computed; else NULL */
     int64_t count;
-    int64_t bytes;     /* of a, and of b */
-    int64_t index;     /* of a[0] */
-    int tables;        /* of cuda/reduce/sum_bins.cuh, in a block's shared memory */
+    int64_t bytes;     /* the size of a, and of b */
+    int64_t index;     /* where a[0] is */
+    int tables;        /* how many of cuda/reduce/sum_bins.cuh are in a block's shared memory */
     int shared_before; /* bytes of it before those of extras */
     bool early;        /* elements exist before the launch before this one has ended */
     bf_cuda_scratch *scratch;
-    bf_cuda_letter *letter; /* the destination of the state's parts; */
+    bf_cuda_letter *letter; /* where the state's parts go */
     uint32_t number;        /* the letter's */
-    bf_value *value;        /* or of the result, if this is not NULL */
+    bf_value *value;        /* where the result goes, if this is not NULL */
     bf_cuda_request request;
 };
 

@@ -13,7 +13,7 @@
 
 #include "rules/reduce/sum.h"
 
-enum { BF_CUDA_BIN = 44, BF_CUDA_DIGITS_OF_64 = 3 /* of 64 bits shifted by up to 43 */ };
+enum { BF_CUDA_BIN = 44, BF_CUDA_DIGITS_OF_64 = 3 /* enough for 64 bits shifted by up to 43 */ };
 
 /* Returns the number of bins for magnitudes at positions up to `most`. */
 static __host__ __device__ constexpr int bf_cuda_bins_for(int most) {

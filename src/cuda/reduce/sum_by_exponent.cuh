@@ -6,12 +6,13 @@
 #include "cuda/reduce/sum_bins.cuh"
 #include "cuda/runtime/float.cuh"
 
-/* Of all blocks of a multiprocessor; what is left is for loads on their way. */
+/* All blocks of a multiprocessor have so many bytes of tables; what is left is for loads on their
+ * way. */
 enum { BF_CUDA_TABLE_BYTES = 160 * 1024 };
 
 /* What its warps share. */
 struct bf_cuda_exponents {
-    int locks[BF_CUDA_WARPS]; /* of the tables: 0 new, 1 taken, 2 cleared */
+    int locks[BF_CUDA_WARPS]; /* the tables': 0 new, 1 taken, 2 cleared */
     int64_t words[BF_SUM_WORDS_MAX];
 
     /* By all threads. */

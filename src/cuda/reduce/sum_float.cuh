@@ -43,7 +43,7 @@ struct bf_cuda_float_loop {
     static constexpr bool pair = Kind == BF_KIND_DOT;
     static constexpr bool has_sum = Levels::has_sum, has_product = Levels::has_product;
     static constexpr bool counts_zeros = Zeros == BF_CUDA_ZEROS_EVERY;
-    /* Those of the levels, and behind them the number of -0. */
+    /* The sums of the levels, and behind them the number of -0. */
     static constexpr int sums = Levels::sum(2) + Levels::product(2) + counts_zeros;
     /* As many threads as there are registers for, so that ptxas spills few: where it does, loops
      * are slower. Sums alone have two blocks a multiprocessor, of which one takes elements while
@@ -97,7 +97,8 @@ struct bf_cuda_float_loop {
         return share * (k / 16) + (int64_t)__umul64hi(anywhere, (uint64_t)(share - 15)) + k % 16;
     }
 
-    /* Those of a lane of the first warp. All wait for the window: nothing else comes before. */
+    /* The samples of a lane of the first warp. All wait for the window: nothing else comes before.
+     */
     struct Samples {
         static constexpr int all = BF_CUDA_SAMPLES * BF_CUDA_WARP;
         int64_t at[BF_CUDA_SAMPLES];
@@ -134,7 +135,7 @@ struct bf_cuda_float_loop {
     /* The variant of a window, or of none. */
     static __device__ int last_if(int variant) { return variant < 0 ? 2 : variant; }
 
-    /* Of each place a line or two. */
+    /* Prefetches a line or two of each place. */
     static __device__ void prefetch_samples(const Params &p) {
         if (blockIdx.x >= Samples::all / 16 || threadIdx.x % 15 != 0 || threadIdx.x > 15) return;
         int64_t at = sample(p.count, Samples::all, (int)blockIdx.x * 16 + (int)threadIdx.x);

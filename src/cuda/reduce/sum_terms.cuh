@@ -59,7 +59,7 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros, int Variant> struct bf_
     unsigned minus; /* BF_CUDA_ZEROS_ALL: its top bit is set if no term has a plus sign */
     unsigned zeros; /* BF_CUDA_ZEROS_EVERY: terms that are -0 */
     int least;      /* upper half of the terms at hand: that of -0 is the least of all */
-    unsigned rest;  /* of the terms at hand: 0 if the hot levels are all they need */
+    unsigned rest;  /* what the terms at hand need besides: 0 if the hot levels are all */
 
     __device__ __forceinline__ void open(int sum_bottom, int product_bottom) {
         if (KA > 0) sum.open(sum_bottom);
@@ -75,7 +75,7 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros, int Variant> struct bf_
     static __device__ __forceinline__ bool is_nonzero(double x) {
         return (bf_cuda_high(x) << 1 | (unsigned)__double2loint(x)) != 0;
     }
-    /* Of doubles whose lower half tells, only f64 has some. */
+    /* Only f64 has doubles whose lower half has to be looked at. */
     static __device__ __forceinline__ bool is_neg_zero(double x) {
         unsigned low = D == BF_F64 ? (unsigned)__double2loint(x) : 0;
         return ((bf_cuda_high(x) ^ 0x80000000u) | low) == 0;
@@ -110,7 +110,7 @@ template <bf_dtype D, bf_kind Kind, bf_cuda_zeros Zeros, int Variant> struct bf_
         else if (is_small(p) && is_nonzero(x) && is_nonzero(y))
             misfit.left = true;
     }
-    /* And what the hot levels leave. */
+    /* Takes what the hot levels leave. */
     __device__ __forceinline__ void take_left(double x, double y, const Left &left) {
         if (KA > 0) sum.take_rest(left.sum, misfit);
         if (KB == 0) return;

@@ -34,7 +34,7 @@ template <int Hot, int K> struct bf_cuda_window {
         reset();
     }
     __device__ __forceinline__ void reset() {
-        asm volatile("" : "+r"(start)); /* or all starts stay in registers */
+        asm volatile("" : "+r"(start)); /* otherwise all starts stay in registers */
 #pragma unroll
         for (int l = 0; l < K; l++) level[l] = __hiloint2double((int)start_of(l), 0);
     }

@@ -14,7 +14,7 @@ enum {
     BF_CUDA_COMPUTED_SUMMED_COLUMNS = 3 /* most of a program whose results are only added */
 };
 
-/* Of x, y and z. */
+/* Operations on x, y and z. */
 enum bf_cuda_computed_op {
     BF_CUDA_COMPUTED_ADD,
     BF_CUDA_COMPUTED_SUB,      /* x - y */
@@ -30,13 +30,13 @@ enum bf_cuda_computed_op {
     BF_CUDA_COMPUTED_FLOOR,
     BF_CUDA_COMPUTED_CEIL,
     BF_CUDA_COMPUTED_CAST, /* x */
-    /* Bools are 0 and 1: */
+    /* The results of these are bools, 0 and 1. */
     BF_CUDA_COMPUTED_COMPARE,
     BF_CUDA_COMPUTED_AND,
     BF_CUDA_COMPUTED_OR,
     BF_CUDA_COMPUTED_NOT,
     BF_CUDA_COMPUTED_TRUTH, /* x != 0 */
-    /* Of three inputs: */
+    /* These have three inputs. */
     BF_CUDA_COMPUTED_FMA,   /* x * y + z */
     BF_CUDA_COMPUTED_SELECT /* x != 0 ? y : z; a NaN keeps its bits */
 };
@@ -47,21 +47,21 @@ enum bf_cuda_computed_place : uint32_t {
     BF_CUDA_COMPUTED_LAST = BF_CUDA_COMPUTED_COLUMNS, /* the result of the step before */
     BF_CUDA_COMPUTED_NOTHING,
     BF_CUDA_COMPUTED_CONSTANT,
-    /* What an earlier step has kept: */
+    /* From here on it is what an earlier step has kept. */
     BF_CUDA_COMPUTED_REGISTER = BF_CUDA_COMPUTED_CONSTANT + BF_CUDA_COMPUTED_CONSTANTS
 };
 
 /* 16 bytes, which are loaded at once. */
 struct alignas(16) bf_cuda_computed_step {
     uint8_t op;
-    uint8_t relations; /* of COMPARE: see arithmetic.cuh */
+    uint8_t relations; /* for COMPARE: see arithmetic.cuh */
     uint8_t kept;      /* the register that keeps the result, from 1 on; 0: none */
     uint32_t x, y, z;  /* places; x is LAST, or neither y nor z is */
 };
 
 struct bf_cuda_computed_column {
     const void *data;
-    uint8_t bytes; /* of an element: those of the program's, or 4, a float; or 1, a bool */
+    uint8_t bytes; /* the size of an element: the program's, or 4, a float; or 1, a bool */
     bool aligned;  /* the vectors behind the head are */
     bool again;    /* it is read more than once */
 };
@@ -111,7 +111,7 @@ static __device__ __forceinline__ bool bf_cuda_computed_is_plain(const bf_cuda_c
  * own, whatever the sizes of its vectors. */
 template <class T, int size, int N> struct bf_cuda_computed_cells {
     uint4 *cell; /* this thread's */
-    int threads; /* of the block */
+    int threads; /* how many the block has */
 
     static __host__ __device__ int bytes(int registers, int threads) {
         return registers * size * threads * (int)sizeof(uint4);
@@ -215,7 +215,7 @@ template <class T, int size, int N, bool Canonical> struct bf_cuda_computing {
             last[k] = (result);                                                                    \
         }                                                                                          \
         return;
-/* Of three inputs, the last comes vector by vector: registers are short. */
+/* The last of three inputs comes vector by vector: registers are short. */
 #define EACH_OF_3(id, result)                                                                      \
     case BF_CUDA_COMPUTED_##id:                                                                    \
         _Pragma("unroll") for (int v = 0; v < size; v++) {                                         \

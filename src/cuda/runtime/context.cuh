@@ -18,19 +18,19 @@ struct bf_cuda {
     unsigned long long stream_id;
     unsigned long long capture; /* the capture that the call at hand is part of; 0: none */
     uint64_t calls;             /* calls so far; a change of the stream counts as one */
-    struct bf_cuda_workspace *workspaces, *order; /* of workspace.cu: all, and the order's */
-    struct bf_cuda_mailbox *mailbox;              /* of mailbox.cu */
-    const void **kernels;                         /* of launch.cu */
-    struct bf_cuda_ring *ring;                    /* of pipeline.cu; NULL until needed */
-    void *scratch;         /* of memory.cu: bf_cuda_copy_scratch; NULL until needed */
-    cudaMemPool_t pool;    /* of memory.cu; NULL until one needs memory */
+    struct bf_cuda_workspace *workspaces, *order; /* workspace.cu has them: all, and the order's */
+    struct bf_cuda_mailbox *mailbox;              /* mailbox.cu has it */
+    const void **kernels;                         /* launch.cu has them */
+    struct bf_cuda_ring *ring;                    /* pipeline.cu has it; NULL until needed */
+    void *scratch;         /* memory.cu has it: bf_cuda_copy_scratch; NULL until needed */
+    cudaMemPool_t pool;    /* memory.cu has it; NULL until one needs memory */
     int holders;           /* objects that hold the pool */
-    struct bf_link *links; /* of comm.cu: to other ranks */
+    struct bf_link *links; /* comm.cu has them: to other ranks */
 };
 
 /* Sets the message of a CUDA error and clears the error. Returns BF_E_MEMORY or BF_E_DEVICE. */
 bf_status bf_cuda_fail(bf_context *context, cudaError_t error, const char *what);
-/* The same, but returns BF_OK if there is no error. */
+/* Reports an error, and returns BF_OK if there is none. */
 bf_status bf_cuda_check(bf_context *context, cudaError_t error, const char *what);
 
 /* Waits for the stream in use, unless `error` is set already. */
@@ -41,7 +41,7 @@ bf_status bf_cuda_wait(bf_context *context, cudaError_t error, const char *what)
  * (pipeline.cuh). */
 bool bf_cuda_in_place(const bf_context *context, const void *p, int align);
 
-/* The same for `bytes` that are read once, but false if copying them is faster: the driver copies
+/* Tells so of `bytes` that are read once, but false if copying them is faster: the driver copies
  * much pinned memory at a higher rate than kernels read it. */
 bool bf_cuda_best_in_place(const bf_context *context, const void *p, int align, int64_t bytes);
 

@@ -14,7 +14,7 @@
 
 enum {
     BF_CUDA_LETTER_WORDS = 81,  /* most of a letter */
-    BF_CUDA_LETTER_PLAIN = 256, /* and of its plain words */
+    BF_CUDA_LETTER_PLAIN = 256, /* the most of its plain words */
     BF_CUDA_NOTES = 8
 };
 
@@ -38,7 +38,7 @@ struct bf_cuda_mailbox_memory {
 
 struct bf_cuda_mailbox {
     bf_cuda_mailbox_memory *memory;
-    uint32_t number;           /* of the last letter that was asked for */
+    uint32_t number;           /* the last letter's that was asked for */
     unsigned long long *notes; /* BF_CUDA_NOTES, on the device; NULL until needed */
     bool clear;                /* all notes are 0 */
 };

@@ -25,13 +25,13 @@ extern "C" {
 
 enum {
     SLOTS = 3,
-    SLOT_BYTES = 8 << 20,   /* of a slot: a piece of all operands */
+    SLOT_BYTES = 8 << 20,   /* the size of a slot: a piece of all operands */
     PIECE_BYTES = 1 << 20,  /* a call that has SLOTS pieces so large uses them all */
     DIRECT_BYTES = 1 << 18, /* a call with less copies it at once, as the driver does */
     PIN_BYTES = 64 << 20,   /* the driver loses as long with so many as pinning the slots takes */
     PART_BYTES = 1 << 18,   /* that a thread of the host copies at a time */
     COPIERS = 8,            /* threads, at most: more of them reach less of the memory's rate */
-    ALIGNMENT = 256,        /* of an operand in a slot */
+    ALIGNMENT = 256,        /* the alignment of an operand in a slot */
     ROUND = 4096 /* elements: longer pieces are multiples, so that vectors stay aligned */
 };
 
@@ -46,7 +46,7 @@ struct bf_cuda_ring {
     cudaStream_t in, out;
     cudaEvent_t begun;
     bool ordered;   /* there are all streams and events */
-    bool pinned;    /* and pinned memory of all slots */
+    bool pinned;    /* all slots have pinned memory, too */
     int64_t driven; /* bytes of pageable memory that the driver has copied */
 };
 
@@ -141,14 +141,15 @@ struct run {
     route routes[BF_CUDA_OPERANDS];
     int64_t offsets[BF_CUDA_OPERANDS]; /* in a slot */
     int64_t count, piece;              /* elements: of all, of a piece */
-    int64_t bytes, by_host;            /* of an element: of all that is copied; by the host */
+    int64_t bytes, by_host;            /* what an element takes: of all that is copied; of what the
+                                          host copies */
     bool lands;                        /* uses the slots' device memory */
     bool gathers;                      /* elements have strides */
     bool returns;                      /* something is written */
     bf_cuda_take_piece *take;
     void *arg;
 
-    int64_t pieces, parts;    /* of the call; of a step */
+    int64_t pieces, parts;    /* how many the call has; how many a step has */
     int64_t lag;              /* steps from a piece's arrival until it is taken */
     int64_t opened, finished; /* steps */
     int64_t done[SLOTS];      /* parts of the step that uses the slot; atomic */
@@ -225,17 +226,17 @@ static int64_t length_of(const run *r, int64_t p) {
     return left < r->piece ? left : r->piece;
 }
 
-/* Element 0 of piece p of an operand, where the caller has it; */
+/* Element 0 of piece p of an operand, where the caller has it. */
 static char *find_element(const run *r, int i, int64_t p) {
     return start_of(&r->operands[i]) + p * r->piece * r->operands[i].bytes;
 }
 
-/* in the slot's memory of the host; */
+/* Finds it in the slot's memory of the host. */
 static char *find_in_slot(const run *r, const slot *s, int i) {
     return (s->pinned != NULL ? s->pinned : s->plain) + r->offsets[i];
 }
 
-/* and on the GPU. */
+/* Finds it on the GPU. */
 static char *find_on_gpu(const run *r, const slot *s, int i, int64_t p) {
     char *device = (char *)r->operands[i].device;
     return device != NULL ? device + p * r->piece * r->operands[i].bytes

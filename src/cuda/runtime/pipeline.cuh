@@ -18,8 +18,8 @@ extern "C" {
 typedef struct bf_cuda_operand {
     const void *in;
     void *out;
-    int64_t bytes; /* of an element */
-    int align;     /* of an element, for kernels; divides bytes */
+    int64_t bytes; /* the size of an element */
+    int align;     /* the alignment of an element, for kernels; divides bytes */
     void
         *device; /* NULL, or memory of the GPU for all elements: pieces go there, or come from it */
     /* NULL, or how the elements lie in the host's memory, beginning with number `first` of it. */
@@ -45,8 +45,8 @@ bf_status bf_cuda_pipeline(bf_context *context, const bf_cuda_operand *operands,
  * that is captured. */
 bf_status bf_cuda_copy(bf_context *context, void *to, const void *from, size_t bytes);
 
-/* The same for elements [first, first + count), of any strides in the host's memory, and contiguous
- * memory of the GPU. Complete on return. */
+/* Gathers elements [first, first + count), of any strides in the host's memory, into contiguous
+ * memory of the GPU, or scatters them. Complete on return. */
 bf_status bf_cuda_gather_host(bf_context *context, const bf_strided *from, int64_t first,
                               int64_t count, void *to);
 bf_status bf_cuda_scatter_host(bf_context *context, const bf_strided *to, int64_t first,

@@ -10,7 +10,7 @@ extern "C" {
 
 namespace {
 
-enum { THREADS = 256, ELEMENTS = 4 /* of a thread */ };
+enum { THREADS = 256, ELEMENTS = 4 /* elements of a thread */ };
 
 struct strided_params {
     char *strided, *flat;

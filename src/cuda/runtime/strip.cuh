@@ -76,7 +76,7 @@ template <class E, bool Pair, int size> struct bf_cuda_strip {
         __device__ __forceinline__ int64_t index(const Array &s) const { return x - s.a; }
     };
 
-    /* The same before there is an Array. All threads open the parameters first. */
+    /* These do as much before there is an Array. All threads open the parameters first. */
     template <class P> static __device__ void open(const P &) {}
     template <class P> static __device__ __forceinline__ E element(const P &p, int64_t at) {
         return ((const E *)p.a)[at];

@@ -176,9 +176,9 @@ cudaError_t bf_cuda_workspaces_open(bf_cuda *cuda) { return add_order(cuda, &cud
 static unsigned long long capture_of(const bf_cuda *cuda) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long id = 0;
-    if (cuda->stream == cuda->own) return 0; /* which nobody can capture */
+    if (cuda->stream == cuda->own) return 0; /* nobody can capture it */
     if (cudaStreamGetCaptureInfo(cuda->stream, &status, &id) != cudaSuccess) {
-        cudaGetLastError(); /* of the legacy stream beside a capture: the launch reports it */
+        cudaGetLastError(); /* the legacy stream beside a capture: the launch reports it */
         return 0;
     }
     return status == cudaStreamCaptureStatusActive ? id : 0;

@@ -31,10 +31,10 @@ typedef struct bf_cuda_part {
 
 typedef struct bf_cuda_workspace {
     bf_cuda_part *parts;
-    unsigned long long stream;  /* of an order: the number of its stream */
-    cudaStream_t captured;      /* of a graph: the stream that was captured, */
-    unsigned long long capture; /* and the number of the capture; 0: not a graph's */
-    cudaEvent_t tail;           /* of an order: its end when it left a stream */
+    unsigned long long stream;  /* an order's: the number of its stream */
+    cudaStream_t captured;      /* a graph's: the stream that was captured */
+    unsigned long long capture; /* the number of the capture; 0: not a graph's */
+    cudaEvent_t tail;           /* an order's: its end when it left a stream */
     bool busy;                  /* calls were enqueued since then */
     int owners; /* the context, and a graph until it is destroyed; the last one frees this */
     struct bf_cuda_workspace *next;

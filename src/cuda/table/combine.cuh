@@ -19,8 +19,7 @@ template <class W> constexpr int rows_of_tile = THREADS *rows_each<W>;
 template <class W> struct tile_keys {
     static constexpr int rows = rows_of_tile<W>, slots = 2 * rows;
     W key[rows], value[rows];
-    uint32_t
-        order[rows]; /* of the row that stands for a key: the least order among the key's rows */
+    uint32_t order[rows]; /* the row that stands for a key: the least order among the key's rows */
     uint32_t owners[slots];
     uint32_t next; /* index of the block's next row in the output */
 };

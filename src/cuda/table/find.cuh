@@ -9,7 +9,7 @@ namespace bf_cuda_find {
 
 enum {
     THREADS = 256,
-    KEYS = 128 /* of a warp */
+    KEYS = 128 /* keys of a warp */
 };
 
 /* Blocks that share a multiprocessor. GPUs for servers (8.0, 9.0, 10.0) have the threads for eight.

@@ -12,7 +12,7 @@
 enum {
     REGIONS_LEAST = 2, /* so that each region has a word of another */
     REGIONS_MOST = (1 << 22) - 1,
-    TRIES = 16 /* of sizes and seeds, in case keys are chosen against them */
+    TRIES = 16 /* so many sizes and seeds are tried, in case keys are chosen against them */
 };
 
 /* --- memory --- */

@@ -13,7 +13,7 @@ struct bf_cuda_multimap {
     void *entries; /* with ranks for keys */
     int64_t count, room;
     bool sorted;         /* starts and index are those of the entries */
-    uint64_t *starts;    /* of each run; and the end of the last */
+    uint64_t *starts;    /* where each run starts; and the end of the last */
     bf_cuda_table index; /* from a key to the number of its run */
 };
 

@@ -11,7 +11,7 @@
 namespace bf_cuda_by_region {
 
 enum {
-    DIRECT_BITS = 10, /* of regions that one pass tells apart */
+    DIRECT_BITS = 10, /* the bits of the regions that one pass tells apart */
     FIRST_BITS = 8,
     MOST_BITS = 11,
     HOT_ROWS = 16384,   /* a partition with so many rows is never hot */

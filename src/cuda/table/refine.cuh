@@ -21,7 +21,7 @@ template <class W> struct region_partitions {
     uint32_t regions, each; /* in all, and of a coarse partition */
     uint32_t room;          /* memory for the rows of a partition */
     bf_cuda_entry<W> *out;
-    uint32_t *start, *count; /* of each partition */
+    uint32_t *start, *count; /* each partition's */
 };
 
 /* Sets the starts of a coarse partition's regions, one after another, by counting their rows. */

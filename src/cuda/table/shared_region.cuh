@@ -117,8 +117,8 @@ template <class W> struct shared_region {
     uint32_t order[bf_cuda_region<W>::slots]; /* the least order among a key's rows */
     uint32_t passed[bf_cuda_region<W>::buckets /
                     32];             /* bits of buckets: an entry continued in the next */
-    uint32_t late[LATE / sizeof(W)]; /* rows whose home is full, */
-    bf_cuda_entry<W> late_rows[LATE / sizeof(W)]; /* and their entries */
+    uint32_t late[LATE / sizeof(W)]; /* rows whose home is full */
+    bf_cuda_entry<W> late_rows[LATE / sizeof(W)]; /* the entries of those rows */
     uint32_t late_count, inserted, erased, full;
 };
 

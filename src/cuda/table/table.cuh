@@ -19,7 +19,8 @@ extern "C" {
 extern const bf_table_backend bf_cuda_table_backend;
 
 enum {
-    BF_CUDA_ROWS_MOST = 0xfffff000u, /* of a call, and entries of a table: 32 bits count them */
+    BF_CUDA_ROWS_MOST = 0xfffff000u, /* the most rows of a call, and entries of a table: 32 bits
+                                        count them */
     BF_CUDA_BITMAP = 1 << 22         /* bits, for the estimate of the number of keys */
 };
 
@@ -33,7 +34,7 @@ typedef struct bf_cuda_rows {
 /* Rows partitioned by region, stably. */
 typedef struct bf_cuda_partitions {
     void *memory, *entries;
-    uint32_t *start, *count; /* of each region's rows */
+    uint32_t *start, *count; /* where each region's rows start, and how many there are */
 } bf_cuda_partitions;
 
 /* The notes (mailbox.cuh) of a table's kernels. */
@@ -69,7 +70,7 @@ typedef struct bf_cuda_table {
     struct bf_cuda_multimap *multimap; /* NULL: it is none */
 } bf_cuda_table;
 
-/* Which value a key keeps. */
+/* Says which value a key keeps. */
 typedef enum bf_cuda_combine {
     BF_CUDA_FIRST,
     BF_CUDA_LAST,
@@ -96,7 +97,7 @@ typedef struct bf_cuda_answers {
 /* Launchers for one width of words: instances of launchers.cuh. Entries have that width. */
 struct bf_cuda_table_launchers {
     int word;
-    uint32_t slots, limit; /* of a region; of these, how many it uses at most */
+    uint32_t slots, limit; /* how many a region has; of these, how many it uses at most */
     /* Returns the bits of a digit; a partition tells 2^(2 * bits) - 1 regions apart. */
     int (*digit_bits)(const bf_cuda *cuda);
     /* Partitions rows by region. The caller frees partitions->memory. Errors: BF_E_MEMORY. */

@@ -53,7 +53,7 @@ template <class W> struct bf_cuda_region {
     static constexpr int bucket = sizeof(W) == 4 ? 4 : 2; /* slots */
     static constexpr int buckets = sizeof(W) == 16 ? 512 : 1024;
     static constexpr int slots = bucket * buckets;
-    static constexpr int limit = slots - slots / 16; /* of which a region uses no more */
+    static constexpr int limit = slots - slots / 16; /* a region uses no more */
 };
 
 /* Scales a hash to [0, n): the number of a bucket or of a region. */

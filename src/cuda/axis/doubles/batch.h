@@ -2,7 +2,7 @@
 #ifndef BF_CUDA_AXIS_DOUBLES_BATCH_H
 #define BF_CUDA_AXIS_DOUBLES_BATCH_H
 
-enum { BF_CUDA_AXIS_BATCH_VECTORS = 8 /* of a row, at most */ };
+enum { BF_CUDA_AXIS_BATCH_VECTORS = 8 /* the most that a row has */ };
 
 /* Is a row of so many vectors taken by one thread? */
 static inline bool bf_cuda_axis_is_short(long long vectors) {

@@ -17,7 +17,8 @@
 static __device__ __forceinline__ bf_cuda_axis_exactly bf_cuda_axis_pair_of(double sum,
                                                                             double error) {
     bf_cuda_axis_exactly x = {sum, 0};
-    if (error != 0) x.high = bf_two_sum(sum, error, &x.low); /* or -0 became 0 */
+    if (error != 0)
+        x.high = bf_two_sum(sum, error, &x.low); /* without the test -0 would become 0 */
     return x;
 }
 
@@ -73,7 +74,7 @@ template <bf_kind Kind> struct bf_cuda_axis_direct_float {
             add_square(__shfl_xor_sync(all, square, distance));
         }
     }
-    /* Of n elements. */
+    /* Tells whether the sum of n elements is exact. */
     __device__ __forceinline__ bool is_exact(int64_t n) const {
         if (most >= 0x7f800000u || n >= 1 << 20) return false;
         const int top = (int)(most >> 23), last = (int)(least + 1 >> 23);
@@ -123,7 +124,7 @@ struct bf_cuda_axis_direct_double {
     }
 };
 
-/* Of a kind; for some there is none. */
+/* The type for a kind; for some there is none. */
 template <bool is_double, bf_kind Kind> struct bf_cuda_axis_direct_of {
     using Type = bf_cuda_axis_direct_float<Kind>;
 };

@@ -23,9 +23,9 @@ static __device__ __forceinline__ double bf_cuda_axis_lost(double roundings) {
 
 /* Numbers of a call that every result needs. */
 struct bf_cuda_axis_told {
-    double n, inverse; /* of n; of variances: of n * (n - ddof) */
-    double lost;       /* of n * (sum of squares), at most */
-    int bits, chain;   /* of n^2, of elements that are added one after another */
+    double n, inverse; /* the inverse of n; for variances of n * (n - ddof) */
+    double lost;       /* the most that n * (sum of squares) lacks */
+    int bits, chain;   /* the bits of n^2; the elements that are added one after another */
     int64_t count;     /* n */
 
     __device__ __forceinline__ bf_cuda_axis_told(const bf_cuda_axis_params &p, int64_t elements,
@@ -53,7 +53,7 @@ static __device__ __forceinline__ bool bf_cuda_axis_between(double low, double h
 static __device__ __noinline__ bool bf_cuda_axis_find_mean(const bf_cuda_axis_params &p, int64_t n,
                                                            bf_cuda_axis_exactly sum,
                                                            uint64_t *bits) {
-    *bits = (uint64_t)__double_as_longlong(sum.high); /* of a zero */
+    *bits = (uint64_t)__double_as_longlong(sum.high); /* the bits of a zero */
     return sum.high == 0 || bf_cuda_axis_quick_mean(p.to, sum, n, bits);
 }
 static __device__ __forceinline__ bool bf_cuda_axis_tell_mean(const bf_cuda_axis_params &p,
@@ -70,7 +70,7 @@ static __device__ __forceinline__ bool bf_cuda_axis_tell_mean(const bf_cuda_axis
 /* Few: additions of some few elements are exact themselves, if magnitudes are alike. Rounds: where
  * they are not, what they may lack is told to change nothing. */
 template <bool Few, bool Rounds = false> struct bf_cuda_axis_told_sum {
-    /* Of several results. */
+    /* What several results share. */
     struct Joint {
         float most;
         unsigned least; /* twice the bits of the least magnitude but 0, less 1 */
@@ -145,8 +145,8 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_told_sum {
         if (p.to == BF_F32) *bits = __float_as_uint((float)x);
         return fabs(x) <= 1.7976931348623157e308;
     }
-    /* The same if the error lacks at most `lost`; but a zero, whose sign is not known, is not told.
-     */
+    /* Tells the result if the error lacks at most `lost`; but a zero, whose sign is not known, is
+     * not told. */
     __device__ __forceinline__ bool tell_rounded(const bf_cuda_axis_params &p,
                                                  const bf_cuda_axis_told &t, double lost,
                                                  uint64_t *bits) const {
@@ -188,7 +188,7 @@ struct bf_cuda_axis_told_moments {
         __device__ __forceinline__ bool is_good(const bf_cuda_axis_told &) const { return true; }
     };
     static constexpr bool has_origin = true;
-    double sum, squares; /* of elements less the origin */
+    double sum, squares; /* elements are counted from the origin */
     double origin;       /* the first element */
 
     __device__ __forceinline__ void reset() { sum = squares = origin = 0; }

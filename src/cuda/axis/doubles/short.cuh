@@ -8,7 +8,7 @@
 #include "cuda/axis/doubles/batch.h"
 #include "cuda/axis/doubles/doubles.cuh"
 
-/* Of V vectors a row, a power of 2. */
+/* A batch of rows that have V vectors each, a power of 2. */
 template <class C, bf_kind Kind, int V> struct bf_cuda_axis_told_batch {
     using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, true, true>::Type;
     static constexpr int N = C::N, each = bf_cuda_axis_batch_each(V),
@@ -59,7 +59,7 @@ template <class C, bf_kind Kind, int V> struct bf_cuda_axis_told_batch {
     __device__ __forceinline__ void run(int64_t batch, const uint4 *room) const {
 #pragma unroll
         for (int k = 0; k < each / V; k++) {
-            const int64_t chunk = batch * (each / V) + k; /* of 32 rows */
+            const int64_t chunk = batch * (each / V) + k; /* a chunk has 32 rows */
             const bool good = finish(chunk * BF_CUDA_WARP + lane, room + k * BF_CUDA_WARP * V);
             if (!__all_sync(0xffffffffu, good) && lane == 0) bf_cuda_axis_leave(p, chunk);
         }

@@ -25,20 +25,21 @@ static __device__ __noinline__ void bf_cuda_axis_finish_span(const bf_cuda_axis_
 }
 
 template <class C> struct bf_cuda_axis_span {
-    static constexpr int S = 8; /* vectors of a lane that are copied together: a strip; */
+    static constexpr int S = 8; /* vectors of a lane that are copied together: a strip */
     static constexpr int G = 2; /* strips in shared memory */
     static constexpr int bytes = 16 * S * G * BF_CUDA_AXIS_WARP_THREADS;
     using Sum = bf_cuda_axis_rough_sum<C, S>;
     static constexpr int N = C::N, E = (int)sizeof(typename C::Raw);
     static constexpr int row = BF_CUDA_WARP * N, strip = S * row; /* elements */
-    static constexpr int words = Sum::words + 1; /* of a result: those of a sum, a segment */
+    static constexpr int words = Sum::words + 1; /* what a result has: the words of a sum, and a
+                                                    segment */
 
     const bf_cuda_axis_params &p;
     int lane;
     int64_t warp;
-    uint4 *ring;                 /* of strips of this warp, in shared memory: this lane's vectors */
-    int64_t (*kept)[words];      /* results that are finished together, */
-    int count;                   /* and how many there are */
+    uint4 *ring;                 /* this warp's strips, in shared memory: this lane's vectors */
+    int64_t (*kept)[words];      /* results that are finished together */
+    int count;                   /* how many such results there are */
     int64_t from, to;            /* elements of this warp */
     int64_t segment, begin, end; /* the next of them, and all elements of that */
     int64_t window, ends;        /* see look() */
@@ -49,7 +50,7 @@ template <class C> struct bf_cuda_axis_span {
     static __device__ __forceinline__ int64_t bound(const bf_cuda_axis_params &p, int64_t s) {
         return p.at.offsets != nullptr ? bf_cuda_axis_offset_at(p.at, s) : s * p.at.length;
     }
-    /* The same as if no offset were wrong: the check may still run. */
+    /* The bound as if no offset were wrong: the check may still run. */
     __device__ __forceinline__ int64_t bound(int64_t s) const {
         const int64_t x = bound(p, s);
         return p.at.offsets == nullptr ? x : x < 0 ? 0 : x < p.at.rows ? x : p.at.rows;
@@ -84,7 +85,7 @@ template <class C> struct bf_cuda_axis_span {
         to = min(first + y.key - y.low * BF_CUDA_AXIS_SPAN_END, bound(y.low + 1));
         if (warp + 1 >= p.spans) to = last;
     }
-    /* The same of rows. */
+    /* Where the warp starts in rows. */
     __device__ __forceinline__ int64_t start_of(int64_t w) const {
         const int64_t all = p.at.results * p.at.length;
         return w < p.spans ? (all / p.spans * w + all % p.spans * w / p.spans) & -32 : all;

@@ -24,7 +24,7 @@ template <class Place, bf_dtype D> struct places {
     using Value = Place;
     static constexpr auto how =
         D == BF_NONE ? bf_cuda_tiles::staging::LOADS : bf_cuda_tiles::staging::COPIES;
-    const Place *from; /* of narrower elements too */
+    const Place *from; /* these may be narrower elements, too */
     bf_dtype dtype;
     bf_order order;
     __device__ __forceinline__ Place place(uint64_t bits) const {
@@ -34,13 +34,13 @@ template <class Place, bf_dtype D> struct places {
         const int bytes = bf_dtype_bytes(D == BF_NONE ? dtype : D);
         return place(bf_cuda_load_aligned((const char *)from + (size_t)i * bytes, bytes));
     }
-    /* Of what a tile has in shared memory. */
+    /* The place of what a tile has in shared memory. */
     __device__ __forceinline__ Place value(Place x) const { return D == BF_NONE ? x : place(x); }
 };
 
 /* What is known of each slot; all bits set: nothing. */
 template <class Place> struct found {
-    Place *least;    /* of its places that are not the last */
+    Place *least;    /* the least of its places that are not the last */
     uint32_t *lasts; /* the first row with the last place; 0, if no row is sought: there is one */
     uint32_t *rows;  /* the first row with the least place */
     Place last;

@@ -56,7 +56,7 @@ enum {
     BF_CUDA_INDEX_PIECE = 128,
     BF_CUDA_INDEX_VALUES_GIANT = 4096,
     BF_CUDA_INDEX_VALUES_PIECE = 1024,
-    BF_CUDA_INDEX_PARTS = 8,  /* of them */
+    BF_CUDA_INDEX_PARTS = 8,  /* threads of a slot whose rows are in order */
     BF_CUDA_INDEX_COPIES = 32 /* most copies of the words of a giant */
 };
 
@@ -93,7 +93,7 @@ struct bf_cuda_index_order {
 /* States that take the sums of slots, instead of results; counts NULL: none do. */
 struct bf_cuda_index_states {
     bf_cuda_aggregate_params aggregate;
-    int64_t *counts; /* of the first slot's first column, and so on */
+    int64_t *counts; /* from the first slot's first column on */
     int64_t first;   /* its number */
 };
 
@@ -102,7 +102,7 @@ struct bf_cuda_index_params {
     bf_reduction op;
     bf_kind kind;
     bf_dtype dtype;
-    int bytes; /* of an element */
+    int bytes; /* the size of an element */
     int64_t width;
     bf_cuda_index_order order;
     bf_cuda_index_board *board;
@@ -121,11 +121,11 @@ struct bf_cuda_index_params {
     /* scratch */
     int64_t lanes;         /* threads of a slot in the first kernel */
     unsigned *marks;       /* bits of slots * lanes, then of pieces * lanes; NULL: all are */
-    int words;             /* of a state */
+    int words;             /* how many a state has */
     int64_t *pool;         /* words of giants * copies * width */
     int64_t room;          /* giants for which it has room */
     int64_t *thread_words; /* words and work of each thread, for results that are computed again */
-    int phase;             /* of argmin and argmax: 1 finds the indices of the giants' extremes */
+    int phase;             /* for argmin and argmax: 1 finds the indices of the giants' extremes */
 };
 
 /* Sets *at to n elements of so many bytes where kernels reach them: `from`, or *copy, which is the
@@ -146,14 +146,14 @@ struct bf_cuda_index_sorted {
 bf_status bf_cuda_index_sort(bf_context *context, const bf_rows *rows, bool stable,
                              bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                              bf_cuda_index_order *order);
-/* The same for rows of one element: these are brought into order themselves, in any order within a
- * slot, as *values; order->rows becomes NULL. Returns whether it takes these rows. */
+/* Sorts rows of one element: these are brought into order themselves, in any order within a slot,
+ * as *values; order->rows becomes NULL. The first function says whether it takes these rows. */
 bool bf_cuda_index_sorts_values(const bf_cuda *cuda, const bf_rows *rows, int bytes);
 bf_status bf_cuda_index_sort_values(bf_context *context, const bf_rows *rows, const void *from,
                                     int bytes, bf_cuda_index_board *board,
                                     bf_cuda_index_sorted *sorted, bf_cuda_index_order *order,
                                     const void **values);
-/* The same for rows [begin, begin + n), by length or by offsets that are right. */
+/* Cuts rows [begin, begin + n), by length or by offsets that are right. */
 bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t begin, uint32_t n,
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                             bf_cuda_index_order *order);
@@ -294,7 +294,7 @@ bf_cuda_index_finish_extreme(const bf_cuda_index_params &p, int64_t r, int64_t r
 
 /* The rows of a slot, or of a piece of a giant. */
 struct bf_cuda_index_task {
-    int64_t slot; /* of a giant: its number in the list */
+    int64_t slot; /* a giant's: its number in the list */
     uint32_t begin, end;
     bool piece;
 };

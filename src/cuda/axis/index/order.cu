@@ -47,8 +47,8 @@ template <class E> struct elements {
 /* What is known of slots. Those of an item are [item << bits, (item + 1) << bits). */
 struct slot_counts {
     uint32_t *all;    /* rows of each slot */
-    uint32_t *before; /* of each item: rows of the slot in other items that come first */
-    uint32_t *own;    /* of each item: its rows of the slot */
+    uint32_t *before; /* for each item: rows of the slot in other items that come first */
+    uint32_t *own;    /* for each item: its rows of the slot */
 };
 
 __global__ void __launch_bounds__(ITEM_THREADS)

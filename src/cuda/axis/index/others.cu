@@ -28,7 +28,7 @@ template <class T> struct integer_sum {
     template <class Add>
     __device__ __forceinline__ void add_to(const bf_cuda_index_params &p, uint32_t rows,
                                            const Add &add) const {
-        enum { LIMBS = 3 }; /* of 2^32 elements of 64 bits */
+        enum { LIMBS = 3 }; /* enough for 2^32 elements of 64 bits */
         const bool negative = sum < 0;
         const bf_i128 magnitude = negative ? -sum : sum;
         add(BF_SUM_COUNT, rows);

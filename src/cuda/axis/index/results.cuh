@@ -8,7 +8,7 @@
 /* The magnitude of x in two doubles, but for less than 2^-105 of it. False: out of their range. */
 static __device__ __forceinline__ bool bf_cuda_index_doubles(bf_leading x,
                                                              bf_cuda_axis_exactly *d) {
-    const int low = x.exponent + 22, high = low + 53; /* of the last bits */
+    const int low = x.exponent + 22, high = low + 53; /* the exponents of the last bits */
     *d = {0, 0};
     if (x.bits == 0) return true;
     if (low < -1000 || high > 900) return false;

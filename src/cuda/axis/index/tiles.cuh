@@ -16,13 +16,13 @@
 namespace bf_cuda_tiles {
 
 enum {
-    THREADS = 1024, /* of a block that sorts a tile */
+    THREADS = 1024, /* threads of a block that sorts a tile */
     PER_THREAD = 8,
     ROWS = THREADS * PER_THREAD,
-    COUNTERS = THREADS, /* of a tile: copies of those of each digit */
+    COUNTERS = THREADS, /* a tile's: copies of those of each digit */
     DIGITS_MOST = 256,
-    BITS_MOST = 12, /* of a slot within its digit */
-    SLOT_BITS = 20  /* of all */
+    BITS_MOST = 12, /* the most bits of a slot within its digit */
+    SLOT_BITS = 20  /* all bits of a slot */
 };
 
 /* Rows of a digit, by their numbers within it. */

@@ -9,10 +9,10 @@ enum bf_cuda_coding_kind { BF_CUDA_PLACES, BF_CUDA_INTEGERS, BF_CUDA_FLOATS };
 
 struct bf_cuda_coding {
     bf_cuda_coding_kind kind; /* BF_CUDA_PLACES: the elements are places */
-    uint64_t flip;            /* each element is XORed with this, */
-    uint64_t negative;        /* and a negative float with this too */
+    uint64_t flip;            /* each element is XORed with this */
+    uint64_t negative;        /* a negative float is XORed with this, too */
     uint64_t infinity;        /* floats: those above are NaNs, but for the sign */
-    uint64_t nan_place, nan;  /* and all NaNs have this place; its element */
+    uint64_t nan_place, nan;  /* all NaNs have this place; its element */
 };
 
 static inline bf_cuda_coding bf_cuda_coding_of(bf_dtype dtype, bf_order order) {

@@ -71,7 +71,7 @@ struct count_params {
     int passes, copy_bits;
     bf_cuda_coding coding;
     uint64_t *totals;   /* DIGITS for each pass */
-    bf_cuda_nans *nans; /* of floats */
+    bf_cuda_nans *nans; /* for floats */
 };
 
 /* Adds the counts of all digits to the totals. A block has several counters of each digit, side by
@@ -159,8 +159,8 @@ struct pass_params {
     bf_cuda_coding coding;
     bool encodes, decodes;     /* what is read, and written: elements */
     uint32_t *ticket, *states; /* both cleared */
-    const uint64_t *begins;    /* where the portion's keys of each digit begin, */
-    uint64_t *next;            /* and those of the next */
+    const uint64_t *begins;    /* where the portion's keys of each digit begin */
+    uint64_t *next;            /* where those of the next portion begin */
 };
 
 /* Returns the lanes whose digits have bit b as this lane's has it. */
@@ -288,8 +288,8 @@ template <class K, class V> struct Sorter {
             __syncwarp();
         }
     }
-    /* Of the digit of each of the first DIGITS threads: adds up the warps' counts, tells the tiles
-     * after this one, and turns the counts into positions in the tile. */
+    /* Each of the first DIGITS threads does this for its digit: adds up the warps' counts, tells
+     * the tiles after this one, and turns the counts into positions in the tile. */
     __device__ __forceinline__ void place_digits(uint32_t *own, uint32_t *begin) {
         const unsigned digit = threadIdx.x;
         uint32_t sum = 0;

@@ -16,7 +16,7 @@ typedef struct bf_cuda_radix {
     int key_bytes; /* 4 or 8 */
     int bits;      /* all keys are below 2^bits */
     const void *keys;
-    bf_cuda_coding coding; /* of keys that are elements: they are sorted by their places */
+    bf_cuda_coding coding; /* for keys that are elements: they are sorted by their places */
     void *sorted;          /* NULL: the sorted keys are not wanted */
     int value_bytes;       /* 4 or 8; 0: none go with the keys */
     const void *values;    /* NULL: the numbers from 0 on */
