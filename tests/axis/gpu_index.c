@@ -15,7 +15,7 @@ typedef struct problem {
     spread spread;
     data_kind kind;
     int specials; /* one of so many elements; 0: none */
-    int offset;   /* of all arrays, in bytes */
+    int offset;   /* how far all arrays are shifted, in bytes */
     uint64_t seed;
 } problem;
 
@@ -124,7 +124,7 @@ static void compare(const problem *p, bf_reduction op, const bf_reduce_options *
     free(found);
 }
 
-/* The same on a stream, where nothing is refused. */
+/* Checks the call on a stream, where nothing is refused. */
 static void check_queued(const problem *p, bf_reduction op, const bf_reduce_options *o,
                          const arrays *host, const arrays *device, bf_dtype to) {
     int64_t wrong = 5, *place = (int64_t *)(void *)values_on_device;

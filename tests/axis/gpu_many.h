@@ -26,7 +26,7 @@ typedef struct many {
     bf_reduce_options options;
     bf_value empty;
     bool has_fits, queued;
-    int64_t count;          /* of results */
+    int64_t count;          /* how many results there are */
     bf_array values, fits;  /* shapes of results; where, is set by those below */
     char *expected, *found; /* on the host: values, and behind them fits */
 } many;

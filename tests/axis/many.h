@@ -331,7 +331,7 @@ typedef struct outputs {
     char *values_block, *fits_block;
     answer *answers; /* in C order */
     int64_t count;
-    bf_status status; /* of the call, given fits or not */
+    bf_status status; /* what the call returned, given fits or not */
 } outputs;
 
 static inline outputs make_outputs(bf_dtype to, int ndim, const int64_t *shape, uint64_t *seed) {

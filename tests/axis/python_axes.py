@@ -272,7 +272,7 @@ class Random(unittest.TestCase):
         edges = [0, *cuts, n]
         which = 0
         for a, b in zip(edges, edges[1:]):
-            if op != "prod":  # of positions, a state takes neighbours
+            if op != "prod":  # where positions count, a state takes neighbours
                 which = rng.integers(which if op in POSITIONS else 0, 3)
             state = states[which]
             at = (slice(None),) * axis + (slice(a, b),)

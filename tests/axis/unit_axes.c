@@ -117,7 +117,7 @@ static void every_fibre_has_its_own_result(void **unused) {
 
 typedef struct large_problem {
     bf_array a;
-    bf_array rows; /* of results, expected */
+    bf_array rows; /* the results that are expected */
     int axis;
     bf_reduction op;
 } large_problem;

@@ -16,7 +16,7 @@ typedef struct problem {
     way by;
     bf_array a, b, places;
     char *a_block, *b_block, *places_block;
-    int64_t *slot; /* of each row; -1: none */
+    int64_t *slot; /* each row's; -1: none */
     int64_t rows, slots;
     bf_reduction op;
     bf_value empty;

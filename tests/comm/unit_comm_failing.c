@@ -12,7 +12,7 @@
 typedef struct crowd {
     pthread_barrier_t barrier;
     int ranks, functions; /* functions: how many the carrier has */
-    long calls, most;     /* of its functions; those after `most` fail, on all ranks; -1: none */
+    long calls, most; /* calls of its functions; those after `most` fail, on all ranks; -1: none */
     const char *to[RANKS_MOST];
     const int64_t *sizes[RANKS_MOST];
     int destroyed[RANKS_MOST];

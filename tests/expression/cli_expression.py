@@ -207,7 +207,7 @@ class Expression(CommandTest):
             wanted = [value(row) for row in table]
             there = [x for x in wanted if x is not None]
             if "price" not in text and "city" not in text:
-                continue  # of an expression without names the file is one column
+                continue  # if an expression has no names, the file is one column
             with self.subTest(text):
                 threads = str(1 + k % 3)
                 total = self.value("sum", text, path, "--null-policy", "skip", "-j", threads)

@@ -402,8 +402,8 @@ static void check_needs(bf_context *context, void *data) {
     static const struct {
         const char *text;
         bf_status status;
-        int64_t index;  /* of the failure */
-        const char *at; /* of the operator */
+        int64_t index;  /* where it fails */
+        const char *at; /* where the operator is */
     } cases[] = {
         {"b != 0 ? a % b : -1", BF_OK, 0, NULL},
         {"b == 0 ? -1 : a % b", BF_OK, 0, NULL},

@@ -48,7 +48,7 @@ uint4 bf_cuda_kept_memory[1 << 13]; /* a block's */
 #define bf_cuda_scatter fake_scatter
 #define bf_cuda_wait fake_wait
 
-#pragma GCC diagnostic ignored "-Wunused-function" /* of headers */
+#pragma GCC diagnostic ignored "-Wunused-function" /* headers have such functions */
 #include "cuda/expression/computed.cu"
 #include "cuda/expression/expression.cu"
 #include "cuda/expression/kernel.cu"
@@ -78,7 +78,7 @@ static unsigned below(unsigned n) { return (unsigned)((next_random() >> 32) % n)
 
 /* --- the rest of the fake backend --- */
 
-static bf_context *context; /* of the CPU */
+static bf_context *context; /* the CPU's */
 static bf_cuda gpu;
 static fake_stream stream;
 static bf_cuda_mailbox mailbox;
@@ -382,7 +382,7 @@ static void large_programs(void **unused) {
     }
 }
 
-/* Of bools beside doubles no byte more is read. */
+/* Where bools stand beside doubles, no byte more is read. */
 static void narrow_columns(void **unused) {
     (void)unused;
     static const char *const names[] = {"a", "b"};

@@ -83,7 +83,7 @@ typedef enum kind { COLUMN, NUMBER, NEGATED, ABSOLUTE, BINARY, LEAST, MOST, CHOI
 
 typedef struct node {
     kind kind;
-    char op;                         /* of two; of a choice's condition */
+    char op;                         /* takes two; a choice's is its condition's */
     int column, in[4], scale, times; /* in: of a choice, what is compared, then the two values */
     const char *number;
 } node;

@@ -555,7 +555,8 @@ class By(CommandTest):
         self.assertIn("k,string,2,0,3,07,as a key: a code", infer)
 
     def test_infer_says_what_columns_are_taken_for(self):
-        """Those that the command uses, in the order of the file, and nothing is grouped."""
+        """It tells of the columns that the command uses, in the order of the file, and nothing is
+        grouped."""
         text = b'city,year,price,note,more\nLagos,2020,1,x,a\n"To\nkyo",2021,,5,b\n,2022,3.5,6,c\n9,18446744073709551615,4,y,d\n'
         path, memory = self.write("t.csv", text), ["-j2", "--memory", LIMIT]
         city = "city,string,4,1,2,Lagos,no number"

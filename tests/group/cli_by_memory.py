@@ -97,7 +97,7 @@ class Limited(MemoryTest):
             self.check(found(*ask, "-m"), falling + last, found)
 
     def test_counts_are_those_of_a_counter(self):
-        """Of words that lie apart, of long ones, and of numbers."""
+        """Keys are words that lie apart, long ones, and numbers."""
         r = random.Random(2)
         for name, make in [("words", lambda: "%x" % r.getrandbits(20)), ("long", lambda: "%0300d." % r.randrange(KEYS) + "x"),
                            ("numbers", lambda: "%d" % r.randrange(-KEYS, KEYS))]:
@@ -150,7 +150,7 @@ class Limited(MemoryTest):
                 self.assertEqual(self.limited(*ask, stdin=f.read()), want)
 
     def test_failures_leave_nothing(self):
-        """Of a directory that is not there, a full disk, an interrupt."""
+        """A directory is not there, a disk is full, an interrupt comes."""
         r = random.Random(6)
         path = self.table(("k", ["word-%d" % r.getrandbits(60) for _ in range(4 * ROWS)]))
         spill, out = self.path("spill"), self.path("out.tsv")

@@ -22,7 +22,8 @@ POOLS = [["true", "false"], ['"true"', '"1"', '"1.0"', '""', '"false"', '"null"'
 
 
 def identity(text):
-    """Of a value as JSON has it, in the order of keys: strings by their bytes, bools, numbers, null."""
+    """Brings a value, as JSON has it, into the order of keys: strings by their bytes, bools,
+    numbers, null."""
     value = json.loads(text, parse_int=Fraction, parse_float=Fraction)
     if value is None:
         return (3,)
@@ -32,7 +33,8 @@ def identity(text):
 
 
 def shown_identity(text):
-    """The same of what --json shows: a number that readers of doubles would round is a string there."""
+    """Brings what --json shows into that order: a number that readers of doubles would round is a
+    string there."""
     value = json.loads(text)
     big = isinstance(value, str) and re.fullmatch(r"-?\d{16,}|-?\d\.\d{38,}e\+\d+", value)
     return (2, Fraction(value)) if big else identity(text)
@@ -69,7 +71,8 @@ class JsonKeys(CommandTest):
         return re.sub(r',"device".*|"file":"[^"]*",', "", line).split('"row":')[-1]
 
     def keys(self, data, columns, *arguments):
-        """Of each row the identity of the key, and the rest: of rows, or of the one object of plain numbers."""
+        """Returns, for each row, the identity of the key, and the rest: of rows, or of the one
+        object of plain numbers."""
         lines = self.rows(data, *arguments)
         if not lines[0].startswith('{"k"'):
             return None

@@ -21,7 +21,7 @@ static size_t bytes_of(bf_dtype dtype) { return dtype == BF_PAIR ? 16 : bf_dtype
 typedef struct rows {
     bf_dtype key;
     int64_t n;
-    int offset; /* of the keys, in bytes */
+    int offset; /* how far the keys are shifted, in bytes */
     int count;
     bf_aggregate aggregates[OPS];
     uint64_t seed;

@@ -6,7 +6,7 @@ enum { ROWS = (1 << 22) + 777, COLUMNS = 3, KEYS_AT = 0, VALUES_AT = SECOND };
 
 static const bf_reduction ops[COLUMNS] = {BF_SUM, BF_SUMSQ, BF_VAR};
 
-/* Of so many groups; each is met by the last rows as well as by the first. */
+/* Makes keys of so many groups; each is met by the last rows as well as by the first. */
 static void put_keys(uint32_t groups) {
     uint32_t *keys = (uint32_t *)(on_host + KEYS_AT);
     for (uint32_t i = 0; i < ROWS; i++) keys[i] = i % groups * 0x9e3779b9u;

@@ -76,7 +76,7 @@ def bits(value):
 
 
 def result_dtype(op, dtype):
-    """Of an aggregate in an array."""
+    """Returns the dtype that an aggregate has in an array."""
     if op in ("min", "max"):
         return dtype
     if op in ("sum", "sumsq") and dtype[0] in "bui" and dtype != "bf16":

@@ -25,7 +25,8 @@ static const i128 greatest = (i128)(~(u128)0 >> 1);
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Of different size, and near the ends: which differ in the low half alone, or in the high one. */
+/* Keys have different sizes, also near the ends: some differ in the low half alone, or in the high
+ * one. */
 static i128 random_key(uint64_t *seed, int64_t different) {
     const uint64_t which = next_random(seed) % (uint64_t)different;
     uint64_t hash = which;
@@ -62,8 +63,8 @@ typedef struct row {
 typedef struct answer {
     int64_t groups;
     row *rows;           /* by key */
-    int64_t *begin;      /* of each group, and the end of the last */
-    i128 *keys, *values; /* of the groups; of the rows */
+    int64_t *begin;      /* where each group begins, and where the last one ends */
+    i128 *keys, *values; /* the groups' keys; the rows' values */
     int64_t *counts;
 } answer;
 
@@ -172,7 +173,7 @@ static void check_values(bf_context *context, bf_groups *g, const answer *a, int
     free(found);
 }
 
-/* The same of arrays: integers have 128 bits, or say that they have more. */
+/* Checks arrays: their integers have 128 bits, or say that they have more. */
 static void check_array(bf_context *context, bf_groups *g, const answer *a, int i) {
     i128 *found = calloc((size_t)a->groups + 1, sizeof *found);
     char *fits = calloc((size_t)a->groups + 1, 1);

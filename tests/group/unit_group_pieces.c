@@ -8,7 +8,7 @@ enum { N = 50000, KEYS = 7001, ROOM = 1 << 22 };
 
 typedef struct collected {
     bf_context *context;
-    unsigned char *bytes; /* of all pieces */
+    unsigned char *bytes; /* all pieces */
     size_t sizes[KEYS + 1], size;
     int n, most; /* most: pieces to take; then it fails */
     int64_t before;

@@ -49,7 +49,7 @@ static void sort_rows(some *s) {
     s->first[GROUPS] = at;
 }
 
-/* Of floats some are NaN, infinite or -0; the values of one group are all NaN, of one all -0. */
+/* Some floats become NaN, infinite or -0; the values of one group are all NaN, of one all -0. */
 static void put_specials(some *s, uint64_t seed) {
     size_t bytes = bf_dtype_size(s->dtype);
     const uint64_t inf = infinity_bits(s->dtype), sign = sign_bit(s->dtype);

@@ -39,7 +39,7 @@ static bf_context *context;
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 typedef enum pattern {
-    ANY_BITS, /* of floats also NaNs; near each other in their high bits, of 8 bytes */
+    ANY_BITS, /* floats are also NaNs; those of 8 bytes are near each other in their high bits */
     PAIRED,   /* some keys twice or more */
     ASCENDING,
     HEAVY,    /* one row in a hundred has the same key */
@@ -112,7 +112,7 @@ static char *save(bf_groups *g, size_t *size) {
     return bytes;
 }
 
-/* The same saved bytes, whose writing takes as long as all else here. */
+/* Compares saved bytes, whose writing takes as long as all else here. */
 static void assert_same_saved(bf_groups *a, bf_groups *b) {
     size_t size_a, size_b;
     char *x = save(a, &size_a), *y = save(b, &size_b);
@@ -156,7 +156,7 @@ static void open_context(int threads, const char *isa) {
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-/* The same groups of all rows, sorted and in pieces. */
+/* Compares the groups of all rows, sorted and in pieces. */
 static void compare(bf_dtype dtype, int count, bool saved) {
     bf_groups *g = new_groups(dtype, count, 1), *want = new_groups(dtype, count, 1);
     assert_int_equal(absorb(g, 0, ROWS), BF_OK);
@@ -202,7 +202,7 @@ static void clustered_keys_are_not_sorted_with_values(void **state) {
     bf_context_destroy(context);
 }
 
-/* Of few rows each, groups are not worth a sort: so the tests above see one where it is. */
+/* Groups of few rows each are not worth a sort: so the tests above see one where it is. */
 static void few_groups_are_not_sorted(void **state) {
     (void)state;
     make_rows(ANY_BITS);

@@ -29,7 +29,7 @@ static int fill_rows(void **unused) {
 typedef struct scenario {
     bf_dtype key;
     int64_t rows, first, n;
-    uint64_t seed; /* of other groups, which are merged or taken out */
+    uint64_t seed; /* makes other groups, which are merged or taken out */
 } scenario;
 
 static bf_groups *groups_of(bf_dtype key, uint64_t seed) {

@@ -164,7 +164,8 @@ class Counts(HistTest):
                 self.check_exactly(numbers, edges, stdin="\n".join(numbers).encode())
 
     def test_large_integers_beside_fractions(self):
-        """Of a column in which some numbers are no integers, edges beyond 2^53 part the integers still."""
+        """Edges beyond 2^53 part the integers of a column still, if some of its numbers are no
+        integers."""
         r = random.Random(6)
         near = 2**53 + 1
         for _ in range(30):

@@ -3,7 +3,7 @@
 
 enum { BYTES = 256 };
 
-/* Of 256 elements 255 are sevens. */
+/* Makes 255 of 256 elements sevens. */
 static int64_t mostly_sevens(bf_dtype dtype, int64_t i) {
     const uint64_t r = scramble((uint64_t)i);
     (void)dtype;

@@ -6,7 +6,7 @@ enum { NUMBERS = 256 };
 
 #define PAST_32_BITS_IN_A_BIN (((int64_t)17 << 28) + 12345)
 
-/* Of 256 elements 255 are sevens. */
+/* Makes 255 of 256 elements sevens. */
 static int64_t mostly_sevens(bf_dtype dtype, int64_t i) {
     const uint64_t r = scramble((uint64_t)i);
     (void)dtype;

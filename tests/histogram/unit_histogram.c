@@ -29,7 +29,7 @@ static void check_problem(const problem *p, const bf_histogram_options *options)
     free(expected);
 }
 
-/* The same by options alone, whose edges the first context makes. */
+/* Checks the histogram that options alone make; its edges are those of the first context. */
 static void check_options(bf_dtype dtype, const void *x, int64_t n,
                           const bf_histogram_options *options) {
     bf_array a = bf_array_of(dtype, x, n);
@@ -207,7 +207,7 @@ static void what_is_in_no_bin_is_counted_apart(void **unused) {
             store_bits((char *)data + (size_t)i * bytes, bytes, special[next_random(&rng) % 6]);
         }
         check_options(dtype, data, N, &BF_HISTOGRAM_OPTIONS(.bins = 20, .range = 1, .hi = 0.5));
-        check_options(dtype, data, N, &BF_HISTOGRAM_OPTIONS(.bins = 20)); /* of the finite ones */
+        check_options(dtype, data, N, &BF_HISTOGRAM_OPTIONS(.bins = 20)); /* from the finite ones */
         check_options(dtype, data, N, &BF_HISTOGRAM_OPTIONS(.bins = BF_BINS_AUTO));
         for (int i = 0; i < N; i++) store_bits((char *)data + (size_t)i * bytes, bytes, inf + 1);
         check_options(dtype, data, N, &BF_HISTOGRAM_OPTIONS(.bins = 0));

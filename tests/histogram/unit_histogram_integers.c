@@ -123,7 +123,7 @@ static void the_edges_are_told_as_integers(void **unused) {
         contexts[0], BF_I64,
         BF_HISTOGRAM_OPTIONS(.bins = 1, .integers = given, .integers_dtype = BF_U64));
     bf_histogram_describe(h, &info);
-    assert_int_equal(info.edges, BF_I64); /* which holds them */
+    assert_int_equal(info.edges, BF_I64); /* it holds them */
     assert_memory_equal(bf_histogram_integers(h), given, sizeof given);
     assert_true(bf_histogram_edges(h)[1] == 0x1p53 + 4);
     const int64_t four[] = {two_53, two_53 + 1, two_53 + 2, two_53 + 3};
@@ -139,7 +139,7 @@ static void the_edges_are_told_as_integers(void **unused) {
                  *b = make_histogram(
                      contexts[0], BF_I64,
                      BF_HISTOGRAM_OPTIONS(.bins = 2, .integers = small, .integers_dtype = BF_I64));
-    assert_same_histogram(a, b); /* which doubles hold */
+    assert_same_histogram(a, b); /* doubles hold these */
     assert_null(bf_histogram_integers(b));
     bf_histogram_destroy(a);
     bf_histogram_destroy(b);

@@ -100,7 +100,7 @@ static void what_differs_does_not_merge(void **unused) {
     others[4] =
         make_histogram(contexts[0], BF_F64, BF_HISTOGRAM_OPTIONS(.bins = 4, .edges = edges));
     for (int i = 0; i < 4; i++) assert_int_equal(bf_histogram_merge(h, others[i]), BF_E_STATE);
-    assert_int_equal(bf_histogram_merge(h, others[4]), BF_OK); /* the same edges, given */
+    assert_int_equal(bf_histogram_merge(h, others[4]), BF_OK); /* it was given these edges */
     for (int i = 0; i < 5; i++) bf_histogram_destroy(others[i]);
     bf_histogram_destroy(h);
 }

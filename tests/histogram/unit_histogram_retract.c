@@ -96,7 +96,7 @@ static void what_is_not_there_is_not_taken_out(void **unused) {
         assert_same_histogram(h, before);
         bf_histogram_destroy(absent);
     }
-    weights[0] = (double)INFINITY; /* the same bin, another sum */
+    weights[0] = (double)INFINITY; /* the bin is the same, its sum another */
     bf_histogram *heavy = part(context, BF_F64, o, 0, 1);
     assert_int_equal(bf_histogram_retract(h, heavy), BF_E_STATE);
     assert_same_histogram(h, before);
@@ -112,7 +112,7 @@ static void what_is_not_there_is_not_taken_out(void **unused) {
 
 /* ---- version 1: a flag, whether a weight is other than -0, in place of their count ----------- */
 
-enum { WORDS_AT = 32 + 8 * 3 + 8 * 5, WORDS = 6 + 68, FLAG = 5 }; /* of two bins */
+enum { WORDS_AT = 32 + 8 * 3 + 8 * 5, WORDS = 6 + 68, FLAG = 5 }; /* there are two bins */
 
 /* The histogram as version 1 saved it, with these flags, loaded. */
 static bf_histogram *make_old(const bf_histogram *h, int64_t first, int64_t second) {
@@ -148,7 +148,7 @@ static void old_histograms_are_read(void **unused) {
     bf_histogram *zeros = part(contexts[0], BF_F64, o, 0, 2);
     assert_null(make_old(all, 0, 0)); /* the second bin has a sum */
     assert_null(make_old(all, 2, 1));
-    assert_null(make_old(zeros, 0, 1)); /* and here no elements */
+    assert_null(make_old(zeros, 0, 1)); /* here there are no elements */
     bf_histogram *old = make_old(all, 0, 1), *old_zeros = make_old(zeros, 0, 0);
     assert_same_histogram(old_zeros, zeros);
     assert_int_equal(bf_histogram_weights(old, sums), BF_OK);

@@ -249,7 +249,7 @@ static void impossible_contents_are_refused(void **unused) {
         {32, 0x3fe0000000000000u}, /* edges: 0.5 twice, infinity, NaN */
         {48, 0x7ff0000000000000u},
         {48, 0x7ff8000000000000u},
-        {56, UINT64_MAX}, /* counts: negative, more than the sum of weights has, */
+        {56, UINT64_MAX}, /* counts: negative, more than the sum of weights has */
         {56, 1},
         {72, ((uint64_t)1 << 62) + 1}, /* too many, a NaN among integers */
         {88, 1},

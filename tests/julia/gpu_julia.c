@@ -60,7 +60,7 @@ static void counts_are_those_of_the_cpu(void **unused) {
     }
 }
 
-/* The same, nearly a million pixels each. */
+/* Tries pictures of nearly a million pixels each. */
 static void large_pictures(void **unused) {
     (void)unused;
     uint64_t seed = 3;

@@ -247,7 +247,8 @@ class Statistics(OrderTest):
                          self.lines(*ask, "--column", "a,b", "--total", "--tsv", f))
 
     def test_dtypes_of_arrays(self):
-        """That of the elements where all places are whole, whatever is equal beside others."""
+        """A result has the dtype of the elements where all places are whole, whatever is equal
+        beside others."""
         out = self.path("out.npy")
         for dtype in DTYPES:
             x = samples(dtype, 30, 1)

@@ -19,7 +19,7 @@ SMALL = least_memory()
 SOME = 1 << (18 if SHORT else 19)  # numbers: more than memory sorts at once
 KINDS = list(enumerate(DTYPES))
 if SHORT:
-    KINDS = KINDS[4 if THREADS_ALONE else 1::3]  # of several widths
+    KINDS = KINDS[4 if THREADS_ALONE else 1::3]  # they have several widths
 
 
 def numbers(dtype, n, seed):

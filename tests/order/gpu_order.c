@@ -94,7 +94,7 @@ typedef struct problem {
     bf_order_lines lines; /* values: on the host */
     int64_t *offsets;
     int64_t n, end; /* elements of the array, and the end of the last line */
-    int offset;     /* of the arrays' memory */
+    int offset;     /* how far the arrays' memory is shifted */
     bool host;
 } problem;
 

@@ -386,7 +386,7 @@ class Random(unittest.TestCase):
         q = self.quantiles(p, [lines.shape[1]])
         kind = medians_are(p, lines.shape[1])
         if not 0 < len(lines) < 6000 or len(shape) == 8:  # the oracle takes a line at a time
-            return  # and several quantiles have a dimension more
+            return  # several quantiles have a dimension more
         want = self.expect(lines, p, kind, lambda line: value(line, p.dtype, median_place(len(line)), kind))
         if want is not bitfold.EmptyError:
             want = want.reshape(shape)

@@ -6,7 +6,13 @@
 
 #include <bitfold/order.h>
 
-enum { N = 40000, APART = 2 * N, WIDE = 2 * APART /* of 128 bits */, SEGMENTS = 3, KNOWN = 1000 };
+enum {
+    N = 40000,
+    APART = 2 * N,
+    WIDE = 2 * APART /* room for 128 bits */,
+    SEGMENTS = 3,
+    KNOWN = 1000
+};
 
 static double values[WIDE], payload[WIDE], before[2 * WIDE], to_values[WIDE];
 static int64_t to_index[WIDE], offsets[SEGMENTS + 1] = {5, 10, 30000, N}, slots[N];

@@ -45,7 +45,8 @@ static double median_of(int64_t n, float key) {
     for (int64_t i = 0; i < n; i++)
         if (keys[i] == key || (isnan(keys[i]) && isnan(key))) line[m++] = values[i];
     qsort(line, m, sizeof *line, compare);
-    return m == 0 ? NAN : (line[(m - 1) / 2] + line[m / 2]) / 2; /* of few digits: exact */
+    return m == 0 ? NAN
+                  : (line[(m - 1) / 2] + line[m / 2]) / 2; /* exact, for they have few digits */
 }
 
 static void check_groups(bf_context *c, int64_t n) {

@@ -16,8 +16,8 @@ static char data[MOST * 8 + 8], results[MOST * 8 + 64], indices[MOST * 8];
 /* ---- data ------------------------------------------------------------------------------------ */
 
 typedef enum pattern {
-    RANDOM_BITS, /* of floats: all exponents, NaNs of all payloads */
-    NUMBERS,     /* of floats: finite, of a few binades */
+    RANDOM_BITS, /* floats have all exponents, NaNs all payloads */
+    NUMBERS,     /* floats are finite, in a few binades */
     FEW,
     EQUAL,
     ASCENDING,
@@ -353,7 +353,7 @@ static void every_method_and_fraction_is_rounded_as_written(void **unused) {
 
 static const int thread_counts[] = {1, 2, 3, 8};
 
-/* Of each pattern one array, by every third context. */
+/* Makes one array of each pattern, by every third context. */
 enum { CONTEXTS_MOST = 16 };
 static int make_contexts(bf_context *c[CONTEXTS_MOST]) {
     int contexts = 0;

@@ -60,7 +60,7 @@ typedef enum pattern {
     FALLING,
     SAWTOOTH,
     MOSTLY_ONE, /* one value, and a few others */
-    NANS,       /* of all payloads, and zeros of both signs */
+    NANS,       /* with all payloads, and zeros of both signs */
     TIES,       /* that differ in their last bits, and two far off */
     PATTERNS
 } pattern;
@@ -294,7 +294,7 @@ static void check_segments(bf_context *c, void *arg) {
         run_sort(c, lines, way != 1 ? sorted : NULL, way != 0 ? index_of : NULL);
         check_line(lines->dtype, first, end - first, way != 1 ? sorted + first * bytes : NULL,
                    way != 0 ? index_of + 8 * first : NULL);
-        for (int64_t i = -first * bytes; i < 20 * bytes; i++) /* of no segment */
+        for (int64_t i = -first * bytes; i < 20 * bytes; i++) /* these belong to no segment */
             assert_int_equal(sorted[(i < 0 ? first : end) * bytes + i], 0x5a);
     }
 }
@@ -431,7 +431,7 @@ static void a_fall_is_seen_wherever_it_is(bf_context *c, void *unused) {
         for (int o = 0; o < 3; o++) {
             int64_t n = o == 0 ? 40001 : 300;
             make_values(dtype, NANS, n);
-            memset(values, 0, 3 * bytes); /* which a bool seldom is */
+            memset(values, 0, 3 * bytes); /* a bool seldom is this */
             bf_order_lines lines = one_line(dtype, orders[o], values, n);
             run_sort(c, &lines, sorted, NULL);
             assert_true(is_in_order(c, dtype, orders[o], n));

@@ -265,7 +265,7 @@ static void scales_are_saved_and_do_not_mix(void **unused) {
     for (int i = 0; i < 2; i++) {
         const size_t size = save(of[i], saved);
         assert_int_equal(saved[8], 1 + i);
-        for (int scale = 0; scale < 256; scale += 5) { /* of the other version, or too great */
+        for (int scale = 0; scale < 256; scale += 5) { /* the other version's, or too great */
             if (i == 1 && scale > 0 && scale <= BF_SCALE_MOST) continue;
             if (i == 0 && scale == 0) continue;
             saved[13] = (char)scale;

@@ -15,7 +15,7 @@ from bitfold._arrays import View
 from device_column import DeviceColumn
 from oracle import DTYPES, OPS, same
 
-CLASSIC = ("i8", "i16", "i32", "i64", "u8", "f16", "f32", "f64")  # those of PyTorch's first years
+CLASSIC = ("i8", "i16", "i32", "i64", "u8", "f16", "f32", "f64")  # PyTorch had these in its first years
 GIB = 1 << 30
 SPIN = """
 extern "C" __global__ void spin(long long clocks) {

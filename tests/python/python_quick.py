@@ -17,7 +17,7 @@ CODES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8".split()
 @unittest.skipUnless(hasattr(bitfold, "_quick"), "bitfold._quick is not built")
 class Quick(unittest.TestCase):
     def setUp(self):
-        self.context = bitfold.Context()  # which a call is given goes the general way
+        self.context = bitfold.Context()  # a call that is given one goes the general way
 
     def check(self, name, *arguments):
         function = getattr(bitfold, name)

@@ -37,7 +37,7 @@ class Torch(unittest.TestCase):
             x = random((5, 4, 3), dtype, device)
             dtype_of_sum = ops.sum(x).dtype
             self.assertEqual(dtype_of_sum.is_floating_point, dtype.is_floating_point)
-            exact = x.to(torch.float64)  # of so few numbers of the shorter dtypes sums are exact
+            exact = x.to(torch.float64)  # so few numbers of the shorter dtypes have exact sums
             for dim in (None, [0], [-1], [0, 2], [1, 0, 2]):
                 for keepdim in (False, True):
                     expected = exact.sum(dim=dim, keepdim=keepdim)

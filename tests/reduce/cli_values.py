@@ -324,7 +324,7 @@ class States(CommandTest):
 
 
 class Verify(CommandTest):
-    """Of small files; the test "verify" is the whole of it."""
+    """Verifies small files; the test "verify" is the whole of it."""
 
     def test_this_machine_passes(self):
         name = self.save("x.npy", samples("i4", 1000, 12))

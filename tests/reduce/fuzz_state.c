@@ -49,7 +49,7 @@ static void use_words(bf_state *s, const bf_state_info *info, const uint8_t *dat
 }
 
 static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t size) {
-    double elements[6] = {1, 2, 3}; /* of at most 16 bytes each */
+    double elements[6] = {1, 2, 3}; /* they have at most 16 bytes each */
     bf_state_info info = {.size = sizeof info};
     size_t saved_size;
     uint8_t *saved = save(s, &saved_size);

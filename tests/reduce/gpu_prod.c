@@ -52,7 +52,7 @@ static void integers_that_fit_128_bits(void **unused) {
             for (uint64_t rarity = 1; rarity < 100000; rarity *= 7) {
                 fill_small(all_dtypes[d], on_host, hard_sizes[s], rarity, next_random(&seed));
                 check_integers(all_dtypes[d], hard_sizes[s], 0);
-                size_t bytes = bf_dtype_size(all_dtypes[d]); /* and a zero among them */
+                size_t bytes = bf_dtype_size(all_dtypes[d]); /* one zero among them */
                 memset(on_host + (size_t)(hard_sizes[s] / 2) * bytes, 0, bytes);
                 check_integers(all_dtypes[d], hard_sizes[s], 0);
             }

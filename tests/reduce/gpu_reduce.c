@@ -6,9 +6,9 @@
 enum {
     SPREAD = KIND_COUNT, /* 2^-100 to 2^100 */
     NEGATIVE_ZEROS,      /* alone, or with a NaN */
-    ZEROS,               /* of both signs */
+    ZEROS,               /* zeros have both signs */
     NANS,
-    INFINITIES, /* of one sign */
+    INFINITIES, /* infinities have one sign */
     OUTLIER,    /* the greatest number among a few binades */
     EQUAL,
     SOME_ZEROS, /* -0 among a few binades, or among all */
@@ -108,7 +108,7 @@ static bf_context *rules; /* the CPU that gives the answers */
 
 /* A test goes on after a difference: which operations, dtypes and sizes differ tells more. */
 static int differences;
-static int kinds[2]; /* of the data at hand */
+static int kinds[2]; /* how many kinds the data at hand have */
 
 static void differs(const char *how, int op, const both *a, int variant) {
     if (differences++ < 30)

@@ -6,7 +6,7 @@
 #include "tests/support/oracle.h"
 #include "tests/support/saved.h"
 
-static bf_context *context; /* of two threads */
+static bf_context *context; /* it has two threads */
 
 static inline int set_up(void **unused) {
     (void)unused;

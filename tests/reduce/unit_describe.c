@@ -40,7 +40,7 @@ static void assert_agrees(bf_context *c, const bf_array *a, const bf_reduce_opti
     assert_same_value(c, BF_STD, a, o, &d->std);
 }
 
-/* The same array in two parts, the second first, through the saved form. */
+/* Describes the array in two parts, the second first, through the saved form. */
 static void describe_parts(bf_context *c, const bf_array *a, const bf_reduce_options *o,
                            bf_description *d) {
     int64_t n = a->shape[0], cut = n / 3;

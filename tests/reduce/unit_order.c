@@ -5,7 +5,7 @@
 
 typedef struct problem {
     bf_array array;
-    int64_t at[2]; /* of the minimum, of the maximum */
+    int64_t at[2]; /* where the minimum and the maximum are */
 } problem;
 
 /* a < b, with -0 < +0 */

@@ -224,7 +224,7 @@ static void both_ways_to_the_root_agree(void **unused) {
 
 typedef struct nans {
     bf_dtype dtype;
-    char bytes[8192]; /* of the first context */
+    char bytes[8192]; /* what the first context answered */
     size_t size;      /* 0: none was asked yet */
 } nans;
 

@@ -1,4 +1,4 @@
-"""Which folder may use which, read from the include lines of the tree (docs/design.md)."""
+"""Tests which folder uses which, read from the include lines of the tree (docs/design.md)."""
 import collections
 import os
 import re

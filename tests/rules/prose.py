@@ -11,7 +11,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 # The folders whose comments are sentences.
 CLEAN = ("bench", "docs", "examples", "include", "ladder", "python", "src/cpu", "src/cuda", "src/gpus", "src/mpi",
-         "src/rules", "src/seam", "view")
+         "src/rules", "src/seam", "tests", "view")
 # The folders whose comments name files of the tree.
 NAMING = ("src", "include", "cli", "python", "tests", "examples", "ladder", "view", "bench", "docs")
 ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh", ".cu.in", ".py", ".pyi")

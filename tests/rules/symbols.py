@@ -1,5 +1,5 @@
-"""Which floor calls which, read from the symbols of the built objects (docs/design.md). An include
-line can hide in a declaration that somebody writes again; a symbol cannot."""
+"""Tests which floor calls which, read from the symbols of the built objects (docs/design.md). An
+include line can hide in a declaration that somebody writes again; a symbol cannot."""
 import os
 import subprocess
 import unittest
@@ -12,7 +12,8 @@ TABLES = "bf_backend_"
 
 
 def symbols(names):
-    """Of each of these objects the symbols that it defines for others, and those that it needs."""
+    """Returns, for each of these objects, the symbols that it defines for others, and those that it
+    needs."""
     found = {name: (set(), set()) for name in names}
     for line in subprocess.run(["nm", "-A", "-P", *names], capture_output=True, text=True,
                                check=True).stdout.splitlines():

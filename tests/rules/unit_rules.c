@@ -183,7 +183,7 @@ static bf_layout loosen(bf_layout layout, const int64_t *limbs, int64_t *band, u
     return bf_layout_make(end - first, layout.exponent + 32 * first);
 }
 
-/* The same from the limbs in use alone. */
+/* Finishes from the limbs in use alone. */
 static double finish_group(bf_dtype dtype, bf_reduction op, const int64_t *words, int ddof,
                            bf_dtype out, uint64_t *rng) {
     bf_sum_shape shape = bf_sum_shape_of(bf_kind_of(op, dtype), dtype);

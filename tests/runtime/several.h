@@ -211,7 +211,7 @@ static inline void check_map(bf_map_op op, bf_dtype dtype, int64_t n, int where)
     if (wanted == BF_OK) {
         get(z, at[0], bytes);
         assert_memory_equal(z, x, bytes);
-    } else { /* which names the first element that fails */
+    } else { /* the message names the first element that fails */
         assert_string_equal(bf_context_message(several), bf_context_message(alone));
     }
     for (int i = 0; i < 3; i++) drop(at[i], where);

@@ -16,7 +16,7 @@ static int64_t counted_in(const bf_histogram *h) {
     return n;
 }
 
-/* The same of histograms: an absorb that fails leaves no trace. */
+/* Attempts histograms: an absorb that fails leaves no trace. */
 static bf_status attempt_histograms(bf_context *c, const bf_array *a, const bf_array *gathered) {
     static unsigned char saved[1 << 20];
     static int64_t counts[256], others;

@@ -170,7 +170,8 @@ static void memory_is_aligned_and_copied(void **unused) {
     assert_int_equal(bf_memory_copy(c, NULL, NULL, 0), BF_OK);
     assert_int_equal(bf_memory_copy(c, NULL, a, 1), BF_E_ARGUMENT);
     assert_int_equal(bf_memory_allocate(c, SIZE_MAX, &b), BF_E_MEMORY);
-#if !defined(ADDRESS_SANITIZER) && !defined(THREAD_SANITIZER) /* which abort, or take minutes */
+#if !defined(ADDRESS_SANITIZER) && !defined(THREAD_SANITIZER) /* sanitizers abort here, or take    \
+                                                                 minutes */
     assert_int_equal(bf_memory_allocate(c, SIZE_MAX / 2, &b), BF_E_MEMORY);
 #endif
     assert_int_equal(bf_memory_allocate(c, 1, NULL), BF_E_ARGUMENT);

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-enum { N = 400003 }; /* of f64: three buffers and a part of one */
+enum { N = 400003 }; /* so many f64 fill three buffers and a part of one */
 
 static double data[N], others[N];
 static const int64_t sizes[] = {0, 1, 3, 4095, 131072, 131073, 262144, N};
@@ -43,7 +43,7 @@ static int64_t read_script(void *arg, int64_t at, int64_t most, void *const to[]
     return n;
 }
 
-/* The same on several threads at once. */
+/* Reads on several threads at once. */
 static int64_t read_anywhere(void *arg, int64_t at, int64_t most, void *const to[]) {
     const script *s = arg;
     if (s->fails_at >= at && s->fails_at < at + most) return s->answer;

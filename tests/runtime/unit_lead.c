@@ -16,11 +16,11 @@ typedef struct record {
     pthread_t caller;
     int64_t opens;    /* items at a time */
     bool helps;       /* the calling thread does items, too; else it waits for others */
-    bf_status status; /* of run */
+    bf_status status; /* what run returns */
     _Atomic int64_t opened;
     atomic_int done[ITEMS];
-    _Atomic int64_t all;       /* items done, */
-    _Atomic int64_t by_caller; /* and by that thread */
+    _Atomic int64_t all;       /* items done */
+    _Atomic int64_t by_caller; /* items done by that thread */
     atomic_int wrong;
 } record;
 

@@ -202,7 +202,8 @@ static void a_picture_is_cancelled(void **unused) {
     bf_julia_defaults(&p);
     p.width = p.height = SIDE;
     bf_context *two = context;
-    context = make_context(NULL, 1); /* of two threads, the other might count nearly all pixels */
+    context = make_context(NULL, 1); /* if there were two threads, the other might count nearly all
+                                        pixels */
     witness w;
     for (int step = 1; step <= 2; step++) { /* pixels where they belong, and by way of copies */
         const bf_array counts = {pixels, BF_U16, 2, {SIDE, SIDE}, {2 * SIDE, step}};

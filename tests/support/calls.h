@@ -22,9 +22,9 @@ typedef struct world {
     bf_states *states, *other_states, *dot_states, *described_states; /* one */
     bf_quantiles *quantiles, *other_quantiles, *found_quantiles;      /* the last: of nothing */
     bf_table *table, *multimap;
-    bf_comm *comm; /* of one rank */
+    bf_comm *comm; /* there is one rank */
     bf_expression *expression;
-    bf_dictionary *dictionary, *other_dictionary; /* of strings and f64: of as many keys as rows */
+    bf_dictionary *dictionary, *other_dictionary; /* strings and f64: as many keys as rows */
     bf_array f64, f32, i64, u16, bools, zeros, out_f64, out_i64, out_bool, picture;
     double doubles[WORLD_N], out_doubles[WORLD_N];
     float floats[WORLD_N];
@@ -34,7 +34,7 @@ typedef struct world {
     uint16_t halves[WORLD_N], pixels[WORLD_SIDE * WORLD_SIDE];
     uint8_t truths[WORLD_N], out_truths[WORLD_N];
     bf_value values[WORLD_N];
-    bf_feed feed, feed_of_two; /* of doubles: read to the end; beside the same in memory */
+    bf_feed feed, feed_of_two; /* doubles: read to the end; beside as many in memory */
     char buffer[1 << 23];
     size_t saved[4]; /* sizes of what lies in the quarters of the buffer */
     char saved_states[1 << 12];

@@ -19,7 +19,7 @@ void __libc_free(void *at);
 static bool refuse(void) {
     if (atomic_load(&until_failure) < 0) return false;
     if (atomic_fetch_sub(&until_failure, 1) > 0) return false;
-    atomic_store(&until_failure, 0); /* and all that follow */
+    atomic_store(&until_failure, 0); /* all that follow fail, too */
     atomic_fetch_add(&failures, 1);
     errno = ENOMEM;
     return true;

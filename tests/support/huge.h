@@ -69,7 +69,7 @@ static inline int64_t high_number(bf_dtype dtype) {
     }
 }
 
-/* Of a number that the dtype has exactly, and that is no subnormal. */
+/* Returns the bits of a number that the dtype has exactly, and that is no subnormal. */
 static inline uint64_t bits_of(bf_dtype dtype, int64_t number) {
     int exponent;
     const double x = ldexp((double)number, -FRACTION), part = frexp(fabs(x), &exponent);

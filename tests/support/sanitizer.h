@@ -27,7 +27,7 @@ enum { DATA_SHARE = 4 };
 enum { DATA_SHARE = 1 };
 #endif
 
-/* Of enumerated cases ThreadSanitizer takes every eighth: it looks at threads, not at values, and
+/* ThreadSanitizer takes every eighth of enumerated cases: it looks at threads, not at values, and
  * is many times as slow. So does AddressSanitizer in the short form. */
 #if defined(THREAD_SANITIZER) || (defined(ADDRESS_SANITIZER) && defined(BITFOLD_SHORT))
 enum { CASE_STEP = 8 };

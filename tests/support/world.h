@@ -7,7 +7,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/unit.h"
 
-static world *w; /* of two threads */
+static world *w; /* it has two threads */
 
 static inline int make_world(void **unused) {
     (void)unused;

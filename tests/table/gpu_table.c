@@ -113,7 +113,7 @@ typedef struct tables {
     bf_table *cpu, *gpu;
     uint64_t rng;
     int64_t most;    /* rows of a call */
-    uint64_t spread; /* of keys */
+    uint64_t spread; /* by which keys are spread */
     char keys[MOST_ROWS * 16], values[2][MOST_ROWS * 16], found[2][MOST_ROWS];
     int64_t counts[2][MOST_ROWS];
 } tables;

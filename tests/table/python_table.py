@@ -151,7 +151,7 @@ def allowed(policy, value):
 
 
 def laid(rng, x, table):
-    """The same elements, now and then in memory that is not contiguous, or is a GPU's."""
+    """Returns these elements, now and then in memory that is not contiguous, or is a GPU's."""
     x = strided(rng, x)
     return placed(x, table._context) if rng.integers(0, 2) and x.size else x
 

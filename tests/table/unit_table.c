@@ -186,7 +186,7 @@ static void no_key_is_reserved(void **unused) {
     bf_context_destroy(c);
 }
 
-/* Of n regular keys no place out of n gets more than random keys would give one. */
+/* No place out of n gets more of n regular keys than random keys would give one. */
 static void assert_spreads(uint64_t step, int width) {
     enum { N = 1 << 16 };
     static uint8_t count[N];

@@ -54,8 +54,8 @@ static void threads_and_growth_do_not_show(void **unused) {
 
 enum { BUILT = 80000, ROOM = 1 << 20, STEP = 1000, LEADING = 7 };
 
-/* Of the keys 0, 1, 2, ... those whose hashes begin with the bits of `lead`: they have one region
- * of a table with ROOM. Each comes `times` times, then others come once. */
+/* Takes those of the keys 0, 1, 2, ... whose hashes begin with the bits of `lead`: they have one
+ * region of a table with ROOM. Each comes `times` times, then others come once. */
 static void crowd(uint32_t *keys, int64_t n, int64_t crowded, int64_t times) {
     bf_hash_seed seed = bf_hash_seed_of(0);
     uint32_t key = 0, pattern = (uint32_t)bf_hash_mix(seed.first); /* as tables keep keys */

@@ -206,7 +206,7 @@ static void push_wheel(float notches) {
     assert_int_equal(SDL_PushEvent(&e), 1);
 }
 
-/* The same, without a window. */
+/* Plays them without a window. */
 static julia_request play(const julia_request *first) {
     static const gesture gestures[] = {
         {.kind = GESTURE_POINT, .x = 120, .y = 40}, {.kind = GESTURE_WHEEL, .y = 2},

@@ -278,7 +278,7 @@ class Columns(WaysTest):
         return {"<": u < v, ">": u > v, "<=": u <= v, ">=": u >= v, "==": u == v, "!=": u != v}[op]
 
     def pairs(self, x, y):
-        """Of each row without a NULL its number, and both values: exact, or both doubles."""
+        """Returns, for each row without a NULL, its number and both values: exact, or both doubles."""
         exact = None not in (x.numbers.scale, y.numbers.scale)
         values = []
         for column in x, y:
@@ -410,7 +410,7 @@ class Columns(WaysTest):
             return
         given = ",".join(map(str, edges))
         if x.scale is None:
-            edges = list(map(float, edges))  # which doubles compare with
+            edges = list(map(float, edges))  # doubles compare with them
         values = x.fractions()
         nan = sum(v != v for v in values)
         counts = [sum(lo <= v < hi or (v == hi == edges[-1]) for v in values)

@@ -67,7 +67,7 @@ def read(text, delimiter):
 
 class Tables(CommandTest):
     def inputs(self, data):
-        """The same bytes as a file and as a pipe."""
+        """Gives the same bytes as a file and as a pipe."""
         return [("x", {}), ("-", {"stdin": data})]
 
     def test_random_tables_are_those_of_python(self):
@@ -225,7 +225,7 @@ SPACED = [" a", "b ", " c d ", "NA", "-", "N/A", "-999", "7", "1.5", "NA "]
 
 
 def loose_field(r, word, delimiter):
-    """The same, but blanks may be at the ends of what is not in quotes."""
+    """Quotes a word where it must; blanks may be at the ends of what is not in quotes."""
     must = any(c in word for c in '"\r\n' + delimiter)
     quote = must or r.random() < 0.3
     return (quoted(word), True) if quote else (word, False)

@@ -98,7 +98,7 @@ class Dialect:
         return options + (["--encoding", self.encoding] if self.encoding != "auto" else [])
 
     def reads(self):
-        """The same for show_rows."""
+        """Gives the options for show_rows."""
         given = self.options()
         pairs = list(zip(given[::2], given[1::2]))
         values = {"--encoding": lambda v: ENCODINGS.index(v)}

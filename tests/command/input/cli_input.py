@@ -389,7 +389,7 @@ class ShrinkingFile(CommandTest):
         for command in [group, add] * 4:  # sometimes the main thread is the first to notice
             self.write("x.npy", data)
             process = self.start_command(*command, "-j2")
-            with open(fifo, "wb") as values:  # which the command opens after its first file
+            with open(fifo, "wb") as values:  # the command opens it after its first file
                 self.shrink(4 * self.N)
                 values.write(data)
             self.check(process)

@@ -49,7 +49,7 @@ static int64_t read_feed(const feed *f, size_t step, unsigned char *out) {
     return (int64_t)n;
 }
 
-/* Of the only array. */
+/* Reads the only array. */
 static int64_t read_member(int file, size_t size, size_t step, unsigned char *out) {
     static const member_name name = {.file = "x.npz"};
     member m;

@@ -33,7 +33,7 @@ static int64_t read_bytes(void *arg, void *buffer, size_t size) {
 typedef struct decoded {
     char *text, delimiter;
     size_t n;
-    int64_t line, more; /* of the refusal; lines that have no newline */
+    int64_t line, more; /* the line that is refused; lines that have no newline */
     char fault[80];
 } decoded;
 

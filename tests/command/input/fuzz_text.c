@@ -61,7 +61,7 @@ static void check_token(const char *text, size_t size) {
 
 /* All rows of a text, read in parts of so many bytes. */
 typedef struct reading {
-    double *numbers; /* of the first wanted column */
+    double *numbers; /* the numbers of the first wanted column */
     int64_t n;
     bool refused;
 } reading;
@@ -183,7 +183,7 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
     return x;
 }
 
-/* The same text as a stream. */
+/* Reads the text as a stream. */
 static void check_stream(const text_options *options, int file, const reading *all, uint8_t units,
                          const char *text, int64_t size) {
     text_input input;

@@ -23,7 +23,7 @@ static uint32_t random_text(char text[MOST + TEXT_MARKS_SLACK], bool quotes) {
     static const char bytes[] = "x1 \r,,;\n\"\"\"\"";
     const int kinds = (int)sizeof bytes - (quotes ? 1 : 5);
     const uint32_t n = (uint32_t)rand() % MOST;
-    const int plain = rand() % 8; /* of so many bytes, one is another */
+    const int plain = rand() % 8; /* one byte of so many is another */
     for (uint32_t i = 0; i < MOST + TEXT_MARKS_SLACK; i++)
         text[i] = rand() % (plain + 1) ? 'x' : bytes[rand() % kinds];
     return n;

@@ -33,7 +33,7 @@ class Arrays(MemoryTest):
             self.assertEqual(self.limited("argmin", stdin=f.read()), want)
 
     def test_quantiles(self):
-        """Of 64 MiB, and of a pipe of as much, which is spilled."""
+        """Sorts 64 MiB, and a pipe of as much, which is spilled."""
         whole = np.sort(self.x)  # the order of all kinds
         kinds = [np.copy, lambda x: (x * 1e6).astype("i8"), lambda x: np.repeat(x, 2).astype("f4")]
         for kind in kinds[:1] if SHORT else kinds:
@@ -164,7 +164,7 @@ class Tables(MemoryTest):
             want = self.same("group", name, *columns)
             with open(name, "rb") as f:
                 self.assertEqual(self.limited("group", "-", *columns, stdin=f.read()), want)
-        for keys in [few, r.integers(0, n, n)][THREADS_ALONE:]: # of so many columns, few groups fill memory
+        for keys in [few, r.integers(0, n, n)][THREADS_ALONE:]: # with so many columns, few groups fill memory
             self.same("group", self.save("k.npy", keys), *4 * columns)
 
     def test_rows_of_text_on_piles(self):

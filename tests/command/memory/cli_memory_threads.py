@@ -76,7 +76,7 @@ class Threads(MemoryTest):
                 self.assertIn("hint: lines of up to", error)
 
     def test_medians_of_groups(self):
-        """Of a small table, of long keys, and of more rows than memory holds."""
+        """Tries a small table, long keys, and more rows than memory holds."""
         r = random.Random(4)
         rows = 60_000 if SHORT else 150_000
         tables = [["k,v"] + ["%d,%d" % (i % 50, i) for i in range(9000)],

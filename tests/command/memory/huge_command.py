@@ -10,7 +10,7 @@ from command import BITFOLD, CommandTest, header, root
 
 FAR = 1 << 31
 N = FAR + 4099
-MARKS = {100: 1, FAR + 5: 9, N - 1: 3}  # of an array of zeros
+MARKS = {100: 1, FAR + 5: 9, N - 1: 3}  # all else in the array is 0
 BLOCK = 4096 * 2047  # bytes that a stream repeats: it divides no power of two
 LIMIT = 1800  # seconds
 

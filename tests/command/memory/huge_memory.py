@@ -15,7 +15,7 @@ from memory import PEAK
 MIB = 1 << 20
 N = 20 * (1 << 30) // 4
 RUNS = int(os.environ.get("BITFOLD_CASES", "160")) // 8
-FAR = {7: 5, N // 2: -3, N - 1: 4} # of an array of zeros
+FAR = {7: 5, N // 2: -3, N - 1: 4} # all else in the array is 0
 
 
 class Huge(CommandTest):
@@ -46,8 +46,8 @@ class Huge(CommandTest):
         self.assertEqual(self.within("argmin", name), "%d\n" % (N // 2))
 
     def test_quantiles_of_20_gib(self):
-        """Of a permutation of 0 to N - 1, scaled to the f64 of that rank: sorted, the file would be
-        these in turn."""
+        """Writes a permutation of 0 to N - 1, scaled to the f64 of that rank: sorted, the file
+        would be these in turn."""
         name, n, part = self.path("x.npy"), N // 2, 1 << 22
         factor = 0x9E3779B1 # odd, and n is a power of 2 times 5: prime to it
         self.assertEqual(np.gcd(factor, n), 1)

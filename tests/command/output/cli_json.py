@@ -47,7 +47,7 @@ class Json(CommandTest):
         return lines[len(lines) - lines[::-1].index("again"):] if "again" in lines else lines
 
     def ways(self, r, data, *options):
-        """The same rows, however they are read."""
+        """Returns the rows, which are the same however they are read."""
         found = {tuple(self.show(data, *options, pipe=r.random() < 0.3, j=r.choice(THREADS),
                                  part=r.choice([0, 1, 10, 100, 1000]), most=r.choice([0, 7, 999])))
                  for _ in range(3)}

@@ -21,7 +21,7 @@ enum { LONGEST = 4096, DEEPEST = 512, PIECE = 1 << 14 };
 /* What is left of the line; at the end there is a newline. NULL: it is not JSON. */
 typedef struct parser {
     const char *at;
-    char text[LONGEST + 1]; /* of the last value, if it is no object and no array */
+    char text[LONGEST + 1]; /* the text of the last value, if it is no object and no array */
     size_t length;
     bool nested, null; /* what it is */
 } parser;

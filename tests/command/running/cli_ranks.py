@@ -132,7 +132,7 @@ def make_inputs(folder):
     lines[::1000] = [""] * len(lines[::1000])  # a blank line is no row
     while sum(map(bool, lines)) < n:
         lines.append("4")
-    write("lines", "\n".join(lines))  # and the last one has no newline
+    write("lines", "\n".join(lines))  # the last one has no newline
     write("late", "".join("%d\n" % k for k in keys[:-1]) + "0.5\n")
     write("wide", "".join("%d\n" % k for k in keys[:-2]) + "0.5\n-%s\n" % ("7" * 37))
     write("long.txt", "".join("%d\n" % (10**20 + k) for k in range(3000)) + "7\n0.5\n")

@@ -12,7 +12,7 @@ spec = importlib.util.spec_from_file_location("powers_of_ten", API / "powers_of_
 powers_of_ten = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(powers_of_ten)
 
-EXPONENTS = range(-1074, 972)  # of the last bit of an f64; those of the narrower formats are inside
+EXPONENTS = range(-1074, 972)  # the last bit of an f64 has these; those of the narrower formats are inside
 
 
 def floor_log10(x):

@@ -15,7 +15,7 @@ static bf_array array_of(const shape_case *s, bf_dtype dtype, void *data) {
     return a;
 }
 
-/* Of every dtype. */
+/* These are impossible for every dtype. */
 static const shape_case impossible[] = {
     {1, {2}, {INT64_MIN}},
     {1, {2}, {INT64_MAX}},

@@ -44,7 +44,7 @@ static void a_column_is_its_memory(void **unused) {
         assert_int_equal(a.ndim, 1);
         assert_int_equal(a.shape[0], 100);
         assert_int_equal(nulls, 0);
-        column_of(&c, formats[i][0], NULL, 0, NULL); /* of nothing */
+        column_of(&c, formats[i][0], NULL, 0, NULL); /* it has nothing */
         assert_int_equal(bf_array_from_arrow(w->context, &c.schema, &c.array, &a, NULL), BF_OK);
         assert_int_equal(bf_array_count(&a), 0);
     }
@@ -186,7 +186,7 @@ static void others_are_refused(void **unused) {
     REFUSE(array.buffers, NULL)
     REFUSE(array.null_count, -2)
     REFUSE(array.null_count, 5)
-    REFUSE(array.null_count, 1) /* and no bits */
+    REFUSE(array.null_count, 1) /* there are no bits */
     REFUSE(array.release, NULL)
     REFUSE(schema.release, NULL)
 #undef REFUSE

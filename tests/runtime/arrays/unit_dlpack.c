@@ -52,7 +52,7 @@ static void without_strides_it_is_in_c_order(void **unused) {
     assert_int_equal(bf_array_from_dlpack_unversioned(w->context, &old, &a), BF_OK);
     assert_int_equal(a.strides[0], 2);
     assert_int_equal(a.strides[1], 1);
-    old.tensor.data = NULL; /* of no elements */
+    old.tensor.data = NULL; /* it has no elements */
     old.tensor.shape = (int64_t[]){3, 0};
     assert_int_equal(bf_array_from_dlpack_unversioned(w->context, &old, &a), BF_OK);
     assert_int_equal(bf_array_count(&a), 0);

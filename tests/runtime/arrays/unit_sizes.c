@@ -139,7 +139,7 @@ static void check_read(const void *valid, size_t known, size_t least,
     assert_int_equal(take(given), BF_OK);
     memcpy(given, &larger, sizeof larger); /* a newer one, which asks for nothing new */
     assert_int_equal(take(given), BF_OK);
-    for (size_t i = known; i < larger; i++) { /* and one that does */
+    for (size_t i = known; i < larger; i++) { /* one that does */
         given[i] = 1;
         assert_int_equal(take(given), BF_E_ARGUMENT);
         given[i] = 0;

@@ -60,7 +60,7 @@ class Numbers:
         self.at = None  # the values by their rows
 
     def take(self, rows):
-        """Those that are in these rows."""
+        """Returns the values that are in these rows."""
         if self.at is None:
             self.at = dict(zip(self.rows, self.values))
         kept = [i for i in rows if i in self.at]

@@ -4,8 +4,8 @@ import decimal
 from decimal import Decimal
 from fractions import Fraction
 
-FRACTION_DIGITS = 15  # of a longer one a double is the number
-DIGITS, WIDE_DIGITS = 18, 38  # of a scale: where 64 bits hold the numbers, or 128
+FRACTION_DIGITS = 15  # a number with more of them is a double
+DIGITS, WIDE_DIGITS = 18, 38  # the digits that a scale may have where 64 bits hold the numbers, or 128
 
 
 def parts(text):
@@ -79,7 +79,7 @@ def some_column(rng, sizes, wide=False):
         if kind == 8:  # beyond 64 bits, sometimes beyond 38 digits
             digits = rng.choice([19, 20, 30, 38]) if rng.random() < 0.9999 else 39
             return str(rng.randrange(-10**digits, 10**digits))
-        if kind == 9:  # the same, and fractions
+        if kind == 9:  # such numbers, and fractions
             large = rng.random() < 0.5
             return str(rng.randrange(-10**31, 10**31)) if large else "%.*f" % (places, i / 7 % 100)
         late = i > 1500 and rng.random() < 0.01

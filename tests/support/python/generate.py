@@ -210,7 +210,7 @@ def laid_out(rng, x):
 
 EXTENTS = (0, 1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 33, 64, 100)
 MOST = 4000  # elements, of most arrays
-LONG = 70_000  # of a few
+LONG = 70_000  # a few are so long
 
 
 def shape_of(rng):
@@ -219,7 +219,7 @@ def shape_of(rng):
     most = LONG if rng.random() < 0.03 else MOST
     shape = []
     for _ in range(ndim):
-        whole = math.prod(e or 1 for e in shape)  # of no elements there can be as many results
+        whole = math.prod(e or 1 for e in shape)  # an empty array can have as many results
         fits = [e for e in EXTENTS if e * whole <= most and (e or rng.random() < 0.1)]
         shape.append(int(rng.choice(fits)))
     if rng.random() < 0.2 and math.prod(shape):
@@ -228,7 +228,7 @@ def shape_of(rng):
 
 
 def placed_anyhow(rng, x):
-    """The same elements in another layout of memory; a few layouts repeat elements."""
+    """Returns these elements in another layout of memory; a few layouts repeat elements."""
     u = rng.random()
     if u < 0.4 or not x.size:
         return x

@@ -7,7 +7,7 @@ from columns import Column
 
 
 def _integer(r, digits):
-    """Of so many digits at most, of any size."""
+    """Returns a decimal that has at most so many digits, of any size."""
     return r.randrange(-(10**digits) + 1, 10**digits) // 10 ** r.choice([0, 0, r.randrange(digits)])
 
 
@@ -42,7 +42,7 @@ def _same(r):
 
 
 def make_kinds(r):
-    """Of each kind, what makes a field."""
+    """For each kind there is what makes a field."""
     places, whole, digits = r.randrange(1, 9), r.randrange(1, 7), r.randrange(20, 39)
     few = [_same(r) for _ in range(4)] + [_decimal(r, 2, 2) for _ in range(4)] + ["-0", "0.0", "-0.00"]
     zeros = ["0", "-0", "-0.0", "0.0", "+0", "0e5", "-0e-3"]
@@ -85,7 +85,7 @@ def some_column(r, n, nulls):
 
 
 STYLES = {None: [], "comma": ["--decimal", ","], "thousands": ["--decimal", ",", "--thousands", "."],
-          "blanks": []}  # and the options for them
+          "blanks": []}  # the options for them
 
 
 def dressed(r, style, field):
