@@ -8,7 +8,7 @@
 struct saved_showing; /* work/statefile.h */
 struct option_table;  /* runtime/options.h */
 
-/* Which of several ranks run a command: the first alone, all, or none: it is refused. */
+/* Says which of several ranks run a command: the first alone, all, or none: it is refused. */
 enum command_ranks { BY_FIRST, BY_ALL, BY_NONE };
 
 typedef struct command {

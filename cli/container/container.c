@@ -61,7 +61,7 @@ static const container containers[] = {
     {"PK\5\6", 4, 0, "an empty zip archive", NULL, NULL, NULL},
     {"PK\3\4", 4, 0, "a zip archive", "unzip -p ", "", ""}};
 
-/* The same for zip archives, by the name of the first file in them. */
+/* Zip archives are told by the name of the first file in them. */
 static const container zips[] = {
     {"[Content_Typ", 12, 0, "an Office file (.xlsx)", "xlsx2csv ", "", "--header "},
     {"_rels/", 6, 0, "an Office file (.xlsx)", "xlsx2csv ", "", "--header "},

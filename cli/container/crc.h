@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* That of what gave `crc` (0: of nothing) and n more bytes. */
+/* Returns the checksum of what gave `crc` (0: of nothing) and n more bytes. */
 uint32_t crc_add(uint32_t crc, const void *bytes, size_t n);
 
 #endif

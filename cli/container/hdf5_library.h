@@ -12,7 +12,7 @@
 typedef int64_t hdf5_id;    /* less than 0: it failed */
 typedef uint64_t hdf5_size; /* an extent */
 
-/* Of a group, as the library has it. */
+/* A group, as the library describes it. */
 typedef struct hdf5_group {
     int storage;
     hdf5_size links;

@@ -105,7 +105,7 @@ static bool read_more(decode *d) {
     return d->set == CHARSET_UTF8 || convert(d);
 }
 
-/* The same for a line that is not whole. */
+/* Reads on, for a line that is not whole. */
 static bool read_line(decode *d) {
     if (d->in.n - d->in.at <= d->longest) return read_more(d);
     return refuse(d, text_longest(&d->options) < TEXT_LONGEST ? "a line longer than --memory allows"

@@ -22,7 +22,7 @@ const char *lead_row_end(const text_options *options, const char *at, const char
     return end;
 }
 
-/* The same of JSON lines, where a CR may stand between the parts of an object. */
+/* Finds the end of an object of JSON lines, where a CR may stand between its parts. */
 static const char *object_end(const char *at, const char *end) {
     for (const char *p = at; p < end; p++) {
         if (*p == '\n') return p;

@@ -15,7 +15,7 @@ typedef struct formula {
     bf_context *context;
     const options *options;
     const char *file, *option, *text; /* file NULL: of several; option: which has the text */
-    int count;                        /* columns, which the caller sets: */
+    int count;                        /* columns, which the caller sets */
     const char **names;
     bf_dtype *dtypes; /* BF_NONE: strings */
     int *scales;      /* a column of i64 or i128 is in units of 10^-scale */

@@ -29,8 +29,8 @@ bool hist_bins_need_data(const hist_bins *b);
 /* The least and greatest finite element of one dtype, and all elements counted. */
 typedef struct extremes {
     bf_dtype dtype;
-    bf_state *least, *most, *all;       /* of all blocks; `all` with infinities */
-    bf_state *block_least, *block_most; /* of the last block */
+    bf_state *least, *most, *all;       /* the extremes of all blocks; `all` with infinities */
+    bf_state *block_least, *block_most; /* the extremes of the last block */
     void *finite, *zeros;               /* room for a block without infinities */
     int64_t room;                       /* elements */
 } extremes;

@@ -52,8 +52,8 @@ static const usage hist_usage = {
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
 
 enum {
-    FEW = 1 << 17,    /* elements that are taken at once if their weights are copied, */
-    RESULTS = 1 << 19 /* or if they are results of an expression */
+    FEW = 1 << 17,    /* elements that are taken at once if their weights are copied */
+    RESULTS = 1 << 19 /* elements that are taken at once if an expression computes them */
 };
 
 typedef struct hist {
@@ -65,7 +65,7 @@ typedef struct hist {
     work work;
     hist_bins bins;
     spool_limit limit;
-    rows *inputs;        /* of each file; open after the first walk if it is a stream */
+    rows *inputs;        /* each file's; open after the first walk if it is a stream */
     expressed expressed; /* in their place, if there is an expression */
     int subjects;        /* files that are counted in turn; one of an expression */
     bf_dtype dtype;
@@ -156,7 +156,7 @@ static int settle_rows(const hist *h, rows *r) {
     return EXIT_DONE;
 }
 
-/* The same, of which this rank has its part. */
+/* Opens an input of which this rank has its part. */
 static int open_share(hist *h, rows *r, const char *name, bool again) {
     rows *const inputs[] = {r};
     int code = ranks_agree(open_file(h, r, name, again));

@@ -6,17 +6,17 @@
 
 typedef struct chunk {
     int64_t n;     /* rows */
-    int64_t bytes; /* of the input */
+    int64_t bytes; /* where it begins in the input */
     bool end;      /* there are no chunks behind it */
-    bool failed;   /* it could not be made; errno was: */
-    int error;
-    /* Of text: */
+    bool failed;   /* it could not be made */
+    int error;     /* errno, if it failed */
+    /* A chunk of text has these. */
     text_piece piece;
     text_rows rows;
     text_status status;
     text_error refused;
     text_selection before; /* what was selected before its rows were read */
-    /* Of an array: */
+    /* A chunk of an array has these. */
     void *elements;
     int64_t got; /* source_view's answer */
 } chunk;
@@ -24,17 +24,17 @@ typedef struct chunk {
 /* How the chunks of an input are made. */
 typedef struct chunk_plan {
     source *source;
-    const unsigned char *forms; /* of each column of text; */
-    const text_unit *units;     /* and what its integers are held in, which may change meanwhile */
-    text_selection *selection;  /* of text; NULL: all rows are wanted */
+    const unsigned char *forms; /* the form of each column of text */
+    const text_unit *units;     /* what its integers are held in, which may change meanwhile */
+    text_selection *selection;  /* the text's; NULL: all rows are wanted */
     bool stream;
-    int64_t first; /* the first part of a text, or element of an array, that is wanted */
-    int64_t row;   /* of text that is a file: where its first wanted row begins; -1: as guessed */
-    int64_t elements; /* of a chunk of an array */
+    int64_t first;    /* the first part of a text, or element of an array, that is wanted */
+    int64_t row;      /* if text is a file: where its first wanted row begins; -1: as guessed */
+    int64_t elements; /* how many a chunk of an array has */
     int64_t total;    /* chunks; INT64_MAX of a stream */
 } chunk_plan;
 
-/* Of a text that is a file, the parts in [first, end), whose rows begin at `row`; of others, all
+/* Plans chunks: if a text is a file, the parts in [first, end), whose rows begin at `row`; else all
  * from `first` on. */
 chunk_plan chunk_plan_of(source *s, const unsigned char *forms, const text_unit *units,
                          text_selection *selection, int64_t first, int64_t end, int64_t row);

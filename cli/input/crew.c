@@ -25,7 +25,7 @@ struct crew {
     int depth;     /* slots: chunk i is in slot i % depth */
     int64_t total; /* chunks; INT64_MAX: not known yet */
     int64_t claimed, used;
-    int64_t longest; /* of a stream: the last chunk with a row that is held alone; -1: none yet */
+    int64_t longest; /* a stream's last chunk with a row that is held alone; -1: none yet */
     int64_t row;     /* where the rows of chunk number `settled` begin; -1: unknown */
     int64_t settled;
     bool held; /* the caller uses chunk number `used` */

@@ -13,7 +13,7 @@
 typedef struct mapping {
     const unsigned char *data; /* the first byte asked for */
     void *base;
-    size_t size; /* of the pages from base; 0: nothing is mapped */
+    size_t size; /* the size of the pages from base; 0: nothing is mapped */
     int slot;    /* the guard's entry */
 } mapping;
 

@@ -172,7 +172,7 @@ int matrix_next(matrix *m, int64_t most, bf_array *slab) {
 void matrix_again(matrix *m) {
     rows_again(&m->rows);
     m->at = m->first;
-    m->room = 0; /* of another dtype */
+    m->room = 0; /* the table may have another dtype next */
     free(m->table);
     m->table = NULL;
 }

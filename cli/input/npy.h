@@ -14,7 +14,7 @@
 #define NPY_PREFIX 12                /* bytes that are enough for npy_header_size() */
 
 typedef struct npy_header {
-    size_t size; /* of the header: where the data begin */
+    size_t size; /* the size of the header: where the data begin */
     bf_dtype dtype;
     bool unnamed; /* 2 bytes without a name, as NumPy keeps bf16; dtype is that */
     bool swap;    /* the data are of the other byte order than this machine */
@@ -39,8 +39,8 @@ size_t npy_header_size(const void *bytes, size_t length, npy_error *error);
 /* Reads the header at the start of bytes. False if it is refused, or not there in full. */
 bool npy_parse(const void *bytes, size_t length, npy_header *header, npy_error *error);
 
-/* Of a header with a shape, the number of elements, and whether their order in memory makes a
- * difference. False if the size overflows. */
+/* Finds, for a header with a shape, the number of elements, and whether their order in memory makes
+ * a difference. False if the size overflows. */
 bool npy_measure(npy_header *header, npy_error *error);
 
 #endif

@@ -457,7 +457,7 @@ static bool rule_out(rows *r, const chunk *c, bool *changed, int *none) {
             *none = k;
         }
         *changed |= __builtin_ctz(before) != __builtin_ctz(r->can[k]);
-        if (wide != r->units[k].wide) drop_gathered(r); /* which has no room for these numbers */
+        if (wide != r->units[k].wide) drop_gathered(r); /* it has no room for these numbers */
     }
     return others;
 }
@@ -696,7 +696,7 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
 
 int64_t rows_seen(const rows *r) { return r->at; }
 
-/* Of the widest number. */
+/* The widest number takes so many. */
 enum { PRESENT_BYTES = 16 };
 
 static bool reserve_present(rows *r, int64_t n) {

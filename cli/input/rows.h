@@ -10,12 +10,12 @@
 #include "input/source.h"
 
 typedef struct rows_options {
-    int threads;     /* that read and parse, the caller's among them */
-    bool settled;    /* each column has one dtype from the first chunk on */
-    int digits;      /* of integers with a scale (rows_scale) that a column of text may be: 0: none,
-                        BF_SCALE_MOST: i64, BF_SCALE_MOST_I128: i128, too */
-    bool ordered;    /* elements of arrays come in C order, not in the file's */
-    bool unchanging; /* no other process can change a chunk */
+    int threads;       /* that read and parse, the caller's among them */
+    bool settled;      /* each column has one dtype from the first chunk on */
+    int digits;        /* digits of integers with a scale (rows_scale) that a column of text may be:
+                          0: none, BF_SCALE_MOST: i64, BF_SCALE_MOST_I128: i128, too */
+    bool ordered;      /* elements of arrays come in C order, not in the file's */
+    bool unchanging;   /* no other process can change a chunk */
     spool_limit *keep; /* memory for a stream that is to be read again; NULL: it is not */
     int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
     int64_t slab;      /* bytes of an array that are handed out at a time; 0: the usual */
@@ -39,7 +39,7 @@ typedef struct rows_chunk {
 /* A place in an input, between two rows. */
 typedef struct rows_place {
     int64_t at; /* rows before it, from the first that is wanted on */
-    /* Of text that is a file: */
+    /* Text that is a file has these. */
     int64_t part, used;       /* the part that it is in, and rows of that before it */
     text_selection selection; /* what was left of the selection before that part */
 } rows_place;
@@ -55,12 +55,12 @@ typedef struct rows {
     int columns;
     rows_options options;
     bool ready;            /* to be read */
-    unsigned *can;         /* of each column: candidates that all fields so far are */
-    unsigned char *forms;  /* of each column of text: what the chunks hold, */
-    text_unit *units;      /* and what their integers are in */
-    rows_column *chunk;    /* of each column: what was handed out last */
+    unsigned *can;         /* for each column: candidates that all fields so far are */
+    unsigned char *forms;  /* for each column of text: what the chunks hold */
+    text_unit *units;      /* for each column of text: what its integers are in */
+    rows_column *chunk;    /* for each column: what was handed out last */
     rows_place origin;     /* where the wanted rows begin */
-    int64_t end;           /* of text that is a file: its parts before this one are wanted */
+    int64_t end;           /* if text is a file: its parts before this one are wanted */
     rows_place start;      /* where reading began: at the origin or further on */
     int64_t at;            /* rows handed out, and those before the start */
     int64_t taken;         /* chunks */
@@ -68,12 +68,12 @@ typedef struct rows {
     struct chunk *current; /* NULL: none */
     bool fresh;            /* it is not settled yet */
     int64_t used;          /* rows of the current chunk, or in place, that were handed out last */
-    text_selection selection;  /* of text: what is still to be passed over, and to be taken */
-    struct gathered *gathered; /* of each column: room for rows of several chunks, */
-    int64_t room;              /* so many */
-    char *present;             /* of rows_present: numbers, */
-    int64_t *present_rows;     /* and where they stand; */
-    int64_t present_room;      /* so many */
+    text_selection selection;  /* for text: what is still to be passed over, and to be taken */
+    struct gathered *gathered; /* for each column: room for rows of several chunks */
+    int64_t room;              /* how many rows */
+    char *present;             /* for rows_present: numbers */
+    int64_t *present_rows;     /* where they stand */
+    int64_t present_room;      /* how many numbers */
 } rows;
 
 /* rows_next: numbers have shown that a settled column has another dtype or scale than it seemed to
@@ -87,7 +87,7 @@ enum { ROWS_STRINGS = -3 };
 
 int rows_open(rows *r, const char *name, const input *in, const rows_options *options);
 
-/* The same for an input of one column. */
+/* Opens an input of one column. */
 int rows_open_column(rows *r, const char *name, const input *in, const rows_options *options);
 
 /* Before the first chunk: of the columns of a text, which all were asked for, n are wanted, by
@@ -176,7 +176,7 @@ int64_t rows_in_step(const rows *r, int64_t few);
  * caller's to free. */
 char *rows_column_name(const rows *r, int column);
 
-/* The same, and an empty name where a header has that. */
+/* Returns it too, and an empty name where a header has that. */
 char *rows_header_name(const rows *r, int column);
 
 /* The bytes of all rows, -1 if unknown; and the threads that read them. */
@@ -189,7 +189,7 @@ int64_t rows_seen(const rows *r);
 /* The numbers of a column that are not NULL, one behind another. */
 typedef struct rows_numbers {
     bf_array numbers;
-    const int64_t *at; /* of each, its row in the chunk; NULL: all rows have one */
+    const int64_t *at; /* for each number, its row in the chunk; NULL: all rows have one */
 } rows_numbers;
 
 /* Leaves out of column k of a chunk, as candidate i, the rows that are NULL in it or beside it (in
@@ -202,7 +202,7 @@ bool rows_present(rows *r, const rows_chunk *of, int k, int i, const rows_column
 typedef struct rows_view {
     bf_array numbers;
     bf_strings strings;
-    bf_column column; /* of one of these */
+    bf_column column; /* shows one of these */
 } rows_view;
 
 void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view);
@@ -210,8 +210,8 @@ void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view)
 /* Refuses a row of the chunk of text that was taken last, with most 0, and names its line. */
 int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice);
 
-/* The same for what the library says of an expression's text with this status; it names the row by
- * its number among those at the places in the chunk (NULL: among all). */
+/* Reports what the library says of an expression's text with this status; it names the row by its
+ * number among those at the places in the chunk (NULL: among all). */
 int rows_refuse_result(const rows *r, const int64_t *places, const char *text, bf_status status,
                        const char *message);
 

@@ -661,7 +661,8 @@ static void gather_some(const source *s, int64_t first, int64_t n, unsigned char
 /* Elements that may each bring a stretch of pages of their own into the resident set. */
 enum { GATHERED = 128 };
 
-/* The same. Takes the file's pages out of the resident set when there are too many. */
+/* Gathers elements one by one. Takes the file's pages out of the resident set when there are too
+ * many. */
 static void gather_elements(const source *s, int64_t first, int64_t n, unsigned char *out) {
     const int64_t step = s->memory > 0 ? GATHERED : n;
     for (int64_t at = 0; at < n; at += step) {
@@ -717,7 +718,7 @@ int source_failed(const source *s, int64_t got, int error) {
         return fail(EXIT_DATA, s->name, "not a whole number of elements of %s",
                     bf_dtype_name(s->layout.dtype));
     if (got < 0) return read_failed(s, error);
-    const int code = source_check(s); /* of a file that cannot be mapped */
+    const int code = source_check(s); /* it refuses a file that cannot be mapped */
     if (code != EXIT_DONE) return code;
     if (s->raw) return fail(EXIT_DATA, s->name, "too short: it ends before --count elements");
     return fail(EXIT_DATA, s->name, "shorter than its header says");

@@ -17,7 +17,7 @@ enum format { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_TEXT, FORMAT_JSONL };
 /* The options that hold for every input of a command. */
 typedef struct input {
     enum format format;
-    bf_dtype dtype;    /* of raw data and, if given, of text */
+    bf_dtype dtype;    /* the dtype of raw data and, if given, of text */
     int64_t first;     /* --offset, in elements */
     int64_t count;     /* --count; -1: to the end */
     text_options text; /* but for its dtype */
@@ -29,27 +29,27 @@ typedef struct source {
     const char *name; /* as the user gave it; "-" is standard input */
     int fd;
     bool owned; /* fd is ours to close */
-    bool file;  /* of a known size */
+    bool file;  /* it has a known size */
     bool raw;
-    enum member_kind kind; /* of a file of several arrays */
+    enum member_kind kind; /* what a file of several arrays is */
     member member;         /* the one that is read */
     text_input *text;      /* text: no dtype, and count -1 unless --count was given */
     bool stream;           /* read in order: a pipe, a terminal, a device */
     spool_limit *keep;     /* memory for a stream that is to be read again; NULL: it is not */
     int64_t memory;        /* bytes of the file that may be resident; 0: no limit */
-    tape tape;             /* of a stream */
-    npy_header layout;     /* of raw data: one dimension */
+    tape tape;             /* a stream's */
+    npy_header layout;     /* raw data have one dimension */
     int64_t start;         /* where in the file element 0 stands */
-    int64_t size;          /* of the data of a file, in bytes */
+    int64_t size;          /* how many bytes of data a file has */
     int64_t first;         /* the selected elements: [first, first + count) */
     int64_t count;         /* -1: until the stream ends */
-    bool part;             /* of an array: the options select not all of it */
-    /* Set by source_prepare: */
+    bool part;             /* the options select not all of an array */
+    /* source_prepare sets these. */
     bool reorder;              /* C order must be made from Fortran order */
     const unsigned char *data; /* element 0, in memory; NULL of a stream, or of text */
-    mapping map;               /* where data are: a file mapped, */
-    void *whole;               /* or a stream read to its end */
-    int64_t tape_start;        /* of a stream: where on its tape the selection begins */
+    mapping map;               /* the file where data are, if one is mapped */
+    void *whole;               /* a stream that was read to its end */
+    int64_t tape_start;        /* where on a stream's tape the selection begins */
 } source;
 
 /* Opens name and reads its header. keep: memory for a stream that is to be read again; NULL: it is

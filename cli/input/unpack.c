@@ -80,11 +80,11 @@ struct unpack {
     bool midway;   /* in a frame of Zstandard */
     bool last;     /* all has been read from fd */
     const char *fault;
-    uint64_t limit;             /* of memory; 0: as is usual */
+    uint64_t limit;             /* the most memory; 0: as is usual */
     int64_t left;               /* bytes that may yet be read from fd */
-    bool member;                /* of a zip archive, which says what comes */
+    bool member;                /* it is a member of a zip archive, which says what comes */
     int64_t promised;           /* bytes that are still to come */
-    uint32_t crc, promised_crc; /* of those that came, and of all */
+    uint32_t crc, promised_crc; /* the checksum of what came, and that of all */
     size_t at, have;            /* bytes of input not yet decoded: [at, have) */
     unsigned char input[INPUT_BYTES];
 };

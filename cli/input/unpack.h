@@ -35,7 +35,7 @@ int64_t unpack_read(unpack *u, void *buffer, size_t size);
 /* Why the data are at fault; NULL: they are not. */
 const char *unpack_fault(const unpack *u);
 
-/* The same for a tape. */
+/* Makes the feed of a tape. */
 feed unpack_feed(unpack *u);
 
 #endif

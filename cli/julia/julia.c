@@ -37,7 +37,7 @@ typedef struct drawing {
     const options *options;
     julia_request request;
     bf_context *context;
-    uint16_t *counts; /* of a band */
+    uint16_t *counts; /* a band's */
     int64_t band;     /* rows of a band */
 } drawing;
 

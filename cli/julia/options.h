@@ -4,7 +4,7 @@
 
 #include "runtime/options.h"
 
-extern const option_table julia_options; /* of what a picture is */
+extern const option_table julia_options; /* they say what a picture is */
 
 typedef struct julia_request {
     bf_julia_params params;

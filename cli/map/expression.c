@@ -15,7 +15,7 @@ typedef struct mapped {
     expressed expressed;
     bf_context *context;
     map_output output;
-    bf_dtype dtype; /* of the output */
+    bf_dtype dtype; /* the output's */
     bool fixed;     /* it cannot begin again */
 } mapped;
 
@@ -93,7 +93,7 @@ static int write_file(mapped *m, const options *o, int64_t *count) {
     return written;
 }
 
-/* The same, anew with doubles where 64 bits do not hold the results. */
+/* Writes anew, with doubles, where 64 bits do not hold the results. */
 static int write_again(mapped *m, const options *o, int64_t *count) {
     int code = write_file(m, o, count);
     while (code == ROWS_RESETTLED) {

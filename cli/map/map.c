@@ -43,12 +43,12 @@ typedef struct task {
     int arity;
     map_operand operands[MAP_OPERANDS];
     spool_limit limit;
-    npy_header shape; /* of the result */
+    npy_header shape; /* the result's */
     bool whole;       /* every file is taken whole, so that shapes count */
     bf_context *context;
     map_output output;
     int64_t block; /* elements */
-    void *results; /* of a block */
+    void *results; /* a block's */
 } task;
 
 /* ---- the command line ------------------------------------------------------------------------ */

@@ -10,11 +10,11 @@ typedef struct map_operand {
     const char *text; /* as the user gave it */
     bool is_number;   /* a plain number; otherwise a file */
     bool is_single;   /* one element, which stands for every one */
-    uint64_t bits;    /* of the single element */
-    rows rows;        /* of a file */
-    npy_header shape; /* of a file; text is loaded when it is opened, so that its length is known */
+    uint64_t bits;    /* the single element's */
+    rows rows;        /* a file's */
+    npy_header shape; /* a file's; text is loaded when it is opened, so that its length is known */
     int64_t count;    /* elements selected; -1: not known */
-    bf_array loaded;  /* of text: the elements to come */
+    bf_array loaded;  /* for text: the elements to come */
     bf_array array;   /* the elements of the present block */
 } map_operand;
 

@@ -10,8 +10,9 @@
 /* The library gives a thread at least so many bytes. */
 #define THREAD_BYTES ((int64_t)1024 * 1024)
 
-/* Of so many columns, a chunk has but few rows, and to reach a state takes longer than to absorb a
- * number: so many rows are gathered, in so many bytes for each column, if there is memory. */
+/* If there are so many columns, a chunk has but few rows, and to reach a state takes longer than to
+ * absorb a number: so many rows are gathered, in so many bytes for each column, if there is memory.
+ */
 enum { WIDE_COLUMNS = 1 << 12, WIDE_ROWS = 32, WIDE_BYTES = 2 * WIDE_ROWS * 2 * 8 };
 
 /* Rows that are taken in step of two inputs, if one of them is copied. */
@@ -104,7 +105,7 @@ static bf_status rescale(const absorbing *x, int k) {
     return st;
 }
 
-/* Of two states, one of which may be NULL, or have missed some element. */
+/* Returns the fuller of two states, one of which may be NULL, or have missed some element. */
 static bf_state *fuller(bf_state *a, bf_state *b) {
     bf_state_info of_a = {.size = sizeof of_a}, of_b = {.size = sizeof of_b};
     if (!a || !b) return a ? a : b;

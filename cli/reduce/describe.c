@@ -71,7 +71,7 @@ static bf_value value_of(const described *x, int i) {
 
 static int count_values(const described *x) { return VALUES + x->percents.n; }
 
-/* Of a quantile, as p99.9. */
+/* The name of a quantile, as p99.9. */
 enum { NAME = BF_VALUE_TEXT + 1 };
 static void name_value(const described *x, int i, char name[NAME]) {
     if (i < VALUES) {
@@ -170,7 +170,7 @@ static int put_columns(output *out, const described *all, int n, const aligned_l
     return output_sheet(out, SHEET_ALIGNED, &s, &subject);
 }
 
-/* The same as lines, in aligned columns. */
+/* Puts them as lines, in aligned columns. */
 static int put_aligned(output *out, const described *all, int n) {
     const size_t cells = ((size_t)n + 1) * ((size_t)count_values(all) + 1);
     const aligned_lines a = {malloc(cells * sizeof *a.texts), malloc(cells * sizeof *a.lines)};
@@ -292,7 +292,7 @@ typedef struct list {
     described *all;
     int n;
     bf_state *saved;   /* for --save: the one state there is */
-    spool_limit limit; /* of pipes that are read again */
+    spool_limit limit; /* for pipes that are read again */
     int64_t seen;      /* rows of the last file, of all ranks */
 } list;
 

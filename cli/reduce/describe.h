@@ -9,10 +9,10 @@ typedef struct described {
     char *column; /* a name or a number; NULL: not of text */
     const char *dtype;
     bf_description values;
-    struct wanted_percents percents; /* of quantiles */
+    struct wanted_percents percents; /* the quantiles that are wanted */
     void *quantiles;                 /* NULL: there are none */
-    bf_dtype quantile;               /* of them; BF_PAIR: tagged (work/tagged.h); */
-    int scale;                       /* of those that are integers */
+    bf_dtype quantile;               /* their dtype; BF_PAIR: tagged (work/tagged.h) */
+    int scale;                       /* their scale, if they are integers */
     double seconds;
     int64_t nulls; /* rows that were left out, for they have no value */
 } described;

@@ -12,8 +12,8 @@ enum { STATE_BYTES = 128 };
 
 typedef struct exact {
     many *x;
-    bf_state **states; /* of each slot one for each of its results */
-    int64_t count;     /* of all states */
+    bf_state **states; /* each slot has one for each of its results */
+    int64_t count;     /* how many states there are */
     int64_t width;     /* results of a slot */
 } exact;
 

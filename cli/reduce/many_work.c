@@ -387,7 +387,7 @@ static int reduce_states(many *x) {
     return code;
 }
 
-/* The same where each index of the first axis has states of its own. */
+/* Saves states where each index of the first axis has states of its own. */
 static int save_whole(many *x) {
     bf_array of[2];
     bf_states *states = NULL;

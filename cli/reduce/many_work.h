@@ -12,11 +12,11 @@ typedef struct many {
     bf_reduction op;
     places places, flat;
     places *by;      /* one of them */
-    matrix input[2]; /* of dot both, else one */
+    matrix input[2]; /* dot has both, else there is one */
     int inputs;
     bool overflows;    /* integers of text have results of more than 64 bits */
     bool away;         /* rank 0 does the rest alone, and this is another one */
-    spool_limit limit; /* of inputs that may be read again */
+    spool_limit limit; /* for inputs that may be read again */
     bf_reduce_options rules;
     bf_value empty;
     results results;

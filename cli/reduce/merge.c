@@ -56,8 +56,8 @@ static const usage merge_usage = {
 typedef struct part {
     const char *file;
     statefile saved;
-    bf_state_info info;  /* of a state */
-    bf_states_info many; /* of many states */
+    bf_state_info info;  /* a state's */
+    bf_states_info many; /* many states have this */
 } part;
 
 /* By the index that each part ends at: ordered states merge in this order, others in any. */
@@ -124,7 +124,7 @@ static void tell_part(const part *p) {
 
 static int count_parts(const options *o) { return o->file_count + o->minus_count; }
 
-/* Those to merge, then those to take out. */
+/* Loads the parts to merge, then those to take out. */
 static int load_parts(task *t, part *parts) {
     const options *o = t->options;
     for (int i = 0; i < count_parts(o); i++) {
@@ -159,7 +159,8 @@ static bool are_wholes(const part *parts, int n) {
 /* They are of one kind. */
 static bf_status merge_part(const statefile *into, const statefile *from, bool wholes) {
     if (into->groups) return bf_groups_merge(into->groups, from->groups);
-    if (into->states) return bf_states_append(into->states, from->states); /* of whole files */
+    if (into->states)
+        return bf_states_append(into->states, from->states); /* they are whole files' */
     if (into->histogram) return bf_histogram_merge(into->histogram, from->histogram);
     return (wholes ? bf_state_append : bf_state_merge)(into->state, from->state);
 }

@@ -17,17 +17,17 @@ typedef struct results_column {
 enum { RESULTS_N, RESULTS_NAN, RESULTS_INF, RESULTS_MIN, RESULTS_COLUMNS = 10 };
 
 typedef struct results {
-    const char *file, *other; /* of the data; other may be NULL */
+    const char *file, *other; /* where the data are; other may be NULL */
     bf_dtype dtype;
-    int scale;      /* of its integers, */
-    int units;      /* and of results that are integers */
+    int scale;      /* the scale of its integers */
+    int units;      /* the scale of results that are integers */
     bool exact;     /* results are kept as bf_value */
-    bf_dtype array; /* of an array of the results of one column */
+    bf_dtype array; /* the dtype of an array of the results of one column */
     int64_t n;      /* elements that were read */
-    int ndim;       /* of the array of results */
+    int ndim;       /* the dimensions of the array of results */
     int64_t shape[BF_MAX_DIMS];
     int64_t count; /* its elements */
-    bool skip;     /* of describe: NaNs do not count */
+    bool skip;     /* describe does not count NaNs */
     int columns;   /* 1, or those of describe */
     results_column column[RESULTS_COLUMNS];
     double seconds;

@@ -75,7 +75,7 @@ static const usage *usage_of(bf_reduction op) {
 /* All files so far, as one: a state for each column. */
 typedef struct running {
     bf_state **states; /* NULL before the first file, or if nobody asks */
-    char **names;      /* of the first file's columns, or NULL: it has one */
+    char **names;      /* the names of the first file's columns, or NULL: it has one */
     int columns;
     const char *first_file;
     int64_t next; /* the index that the next file's elements start from */
@@ -86,7 +86,7 @@ typedef struct running {
 /* One file, reduced. */
 typedef struct reduced {
     rows rows;
-    bf_state **states; /* of each column */
+    bf_state **states; /* each column's */
     double seconds;
     int64_t seen; /* rows, with those that are NULL, of all ranks */
 } reduced;

@@ -23,8 +23,8 @@ void json_value(FILE *f, const bf_value *value);
 enum { JSON_VALUE_TEXT = BF_VALUE_TEXT + 2 };
 char *json_put_value(char *text, const bf_value *value);
 
-/* The same of a reader of any numbers: all of them are numbers, infinities and NaN as Python has
- * them. */
+/* Puts a number for a reader of any numbers: all of them are numbers, infinities and NaN as Python
+ * has them. */
 char *json_put_number(char *text, const bf_value *value);
 
 /* Ends an object as every command does: ,"device":...,"seconds":...} and a newline. */

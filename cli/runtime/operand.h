@@ -18,7 +18,7 @@ option_reader read_dtype;        /* bf_dtype */
 option_reader read_columns;      /* const char *: a list; given again, a longer one */
 option_reader read_axes;         /* struct wanted_axes: different whole numbers */
 option_reader read_percents;     /* struct wanted_percents: numbers from 0 to 100 */
-option_reader read_quantiles;    /* the same; without an operand the quartiles */
+option_reader read_quantiles;    /* reads those of quantiles; without an operand the quartiles */
 /* The percent, 0 to 100, that text begins with; *end is behind it. Less than 0: there is none. */
 double parse_percent(const char *text, const char **end);
 option_reader read_method;    /* bf_quantile_method */

@@ -203,7 +203,7 @@ static int check_style(const text_style *s) {
     return EXIT_USAGE;
 }
 
-/* The same of what lines and fields are made of. */
+/* Checks what lines and fields are made of. */
 static int check_dialect(const text_options *t) {
     const char escape = t->dialect.escape, comment = t->dialect.comment;
     if (escape && (escape == t->delimiter || escape == comment))

@@ -42,7 +42,7 @@
 #define TAKES_BY TAKES_BIT(28)         /* --by --where --total -n; --sort by column */
 #define TAKES_KEYS TAKES_BIT(29)       /* --by --where alone */
 #define TAKES_ARRAY TAKES_BIT(30)      /* -o FILE.npy */
-#define TAKES_HELP TAKES_BIT(31)       /* of the shared ones --help alone */
+#define TAKES_HELP TAKES_BIT(31)       /* --help is the only one of the shared ones */
 
 enum help { HELP_NONE, HELP_SHORT, HELP_ALL };
 
@@ -72,10 +72,10 @@ struct wanted_aggregate {
     bf_reduction op;
     const char *values; /* whose; NULL: the number of rows */
     enum wanted_order { ORDER_NONE, ORDER_MEDIAN_OF, ORDER_QUANTILE_OF } order;
-    double percent; /* of a quantile */
+    double percent; /* a quantile's */
 };
 
-/* Which rows a join on keys shows. */
+/* Says which rows a join on keys shows. */
 enum join_how { HOW_INNER, HOW_LEFT, HOW_OUTER, HOW_SEMI, HOW_ANTI };
 
 /* The axes that are reduced, as they were given; n 0: none were. */
@@ -154,7 +154,7 @@ struct option_spec {
     option_reader *read;
     size_t at;             /* offset of the member that it sets */
     int value;             /* what it sets it to, where there is no operand */
-    int64_t least, most;   /* of a number */
+    int64_t least, most;   /* the limits of a number */
     enum option_file file; /* what the operand names */
     bool repeats;          /* given twice, it counts twice */
     bool optional;         /* its operand may be left out: --name, or --name=operand */
@@ -225,7 +225,7 @@ int64_t options_slab(const options *o);
 /* Reads the command line. False: stop at once and return *code (help was shown, or an error). */
 bool options_parse(options *o, int argc, char **argv, const usage *u, int *code);
 
-/* The same; the command's own options are read into a struct of its own. */
+/* Reads a command's own options, too, into a struct of its own. */
 bool options_parse_into(options *o, void *into, int argc, char **argv, const usage *u, int *code);
 
 #endif

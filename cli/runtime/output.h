@@ -9,8 +9,8 @@
 typedef struct result {
     const char *file;       /* "-" for standard input, "total" for all files together */
     const char *other;      /* the second file of a dot product, or NULL */
-    const char *column;     /* of several, or NULL */
-    const char *expression; /* of the files, or NULL */
+    const char *column;     /* one of several, or NULL */
+    const char *expression; /* what is computed of the files, or NULL */
     bf_state_info info;
     bf_value value;
     const char *device;
@@ -33,7 +33,7 @@ typedef struct output {
     bool hex;
     bool names; /* the file's name stands beside the value */
     const options *options;
-    sheet_writer sheet; /* of results, as --csv, --markdown and terminals show them */
+    sheet_writer sheet; /* writes results as --csv, --markdown and terminals show them */
     waiting_result *waiting;
     int waits;
     bool tells_nulls;

@@ -27,11 +27,11 @@ const char *report_command_name(void);
 /* "bitfold COMMAND: FILE: what is wrong: detail"; file may be NULL. Returns code. */
 int fail(int code, const char *file, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* The same for a failed call of the library: its message, and the exit code that goes with it. */
+/* Reports a failed call of the library: its message, and the exit code that goes with it. */
 int fail_status(bf_status status, const bf_context *context, const char *file);
 
-/* The same for the text of an option, `position` bytes from whose begin something is wrong: shows
- * the place. position < 0: the text is not at fault. */
+/* Reports a fault in the text of an option, `position` bytes from its begin, and shows the place.
+ * position < 0: the text is not at fault. */
 int fail_text(bf_status status, const bf_context *context, const char *file, const char *option,
               const char *text, int position);
 
@@ -39,7 +39,7 @@ int fail_text(bf_status status, const bf_context *context, const char *file, con
  * does not. */
 const char *find_index(const char *message, int64_t *index, const char **behind);
 
-/* The same for a GPU that was asked for and cannot be used: why, and what would help. */
+/* Reports a GPU that was asked for and cannot be used: why, and what would help. */
 int fail_device(const char *device);
 
 /* "hint: ..."; at most one, after fail(). */

@@ -8,7 +8,7 @@
 /* Bytes of the UTF-8 sequence at s, or 0 if it is none (overlong, a surrogate, past U+10FFFF). */
 int utf8_length(const unsigned char *s);
 
-/* The same of a sequence that may be cut off at `end`. */
+/* Returns the length of a sequence that may be cut off at `end`. */
 int utf8_length_before(const char *s, const char *end);
 
 /* The columns of a terminal that a character takes, a sequence of so many bytes: 2 for those of

@@ -13,7 +13,7 @@ size_t field_room(const sheet_column *c, int64_t row, enum sheet_form form);
 char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex);
 char *field_put_string(char *text, enum sheet_form form, const char *bytes, size_t n);
 
-/* The same for a column's name; alone: it is the only column. */
+/* Puts a column's name; alone: it is the only column. */
 char *field_put_name(char *text, enum sheet_form form, const char *name, bool alone);
 
 /* Numbers stand to the right, all else to the left. */

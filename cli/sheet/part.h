@@ -16,14 +16,14 @@ void part_put(part_text *t, const void *bytes, size_t n);
 /* Write a field of a row. */
 void part_put_null(part_text *t);
 void part_put_string(part_text *t, const char *at, size_t n);
-void part_put_value(part_text *t, const bf_value *value); /* of BF_NONE: it is NULL */
+void part_put_value(part_text *t, const bf_value *value); /* BF_NONE is NULL */
 
 /* Some rows of a sheet. */
 typedef struct part {
     sheet sheet;
     sheet_column *columns;
     struct part_column {
-        bf_value *values; /* or strings: */
+        bf_value *values; /* the values, if they are no strings */
         int64_t *offsets;
         uint8_t *valid;
         part_text bytes;

@@ -11,7 +11,7 @@
  * the name of a file), which is that of every row. */
 typedef struct sheet_column {
     const char *name;
-    bf_dtype dtype; /* of the array; */
+    bf_dtype dtype; /* the array's dtype */
     int scale;      /* its integers are in units of 10^-scale */
     const void *array;
     const bf_value *values;
@@ -25,7 +25,7 @@ typedef struct sheet_column {
 
 typedef struct sheet {
     const sheet_column *columns;
-    int count;            /* of columns */
+    int count;            /* how many columns there are */
     int64_t rows;         /* to show */
     const int64_t *order; /* order[i] is the row that is shown as number i; NULL: i itself is */
     bool total;           /* the last row that is shown is that of all rows */

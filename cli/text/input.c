@@ -110,7 +110,7 @@ static text_status read_at(const text_input *t, int64_t offset, char *bytes, siz
 /* Bytes of a file in a piece's buffer, from `from` on. */
 typedef struct window {
     int64_t from;
-    size_t have, left; /* of the file, from there on */
+    size_t have, left; /* what is left of the file, from there on */
     size_t own;        /* the rows before it are wanted */
     size_t longest;    /* bytes of a row */
     bool guessed;      /* the first row may be none */
@@ -180,7 +180,7 @@ static text_status find_line_end(const text_input *t, text_piece *p, window *w, 
     }
 }
 
-/* The same if there are quotes; x->last: a row to begin with. */
+/* Finds the end of a row, also if there are quotes; x->last: a row to begin with. */
 static text_status find_row_end(const text_input *t, text_piece *p, window *w, extent *x) {
     for (;;) {
         const char *const at = p->buffer + x->last, *const end = p->buffer + w->have;

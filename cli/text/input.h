@@ -17,30 +17,30 @@ typedef struct text_fault {
 typedef struct text_piece {
     const char *at, *end; /* what is left of it */
     const char *begin;
-    int64_t offset;     /* of begin, from the start of the text */
+    int64_t offset;     /* where `begin` is, from the start of the text */
     int64_t next;       /* the offset of the row behind it; -1: unknown, and there is none in it */
     int64_t lines;      /* before begin; -1: not counted */
-    text_survey survey; /* of what is in it */
+    text_survey survey; /* tells what is in it */
     text_fault fault;   /* in the row behind `end` */
     bool put_off;       /* it has none of its rows, for one needs more memory than its share */
-    char *buffer;       /* of `room` bytes and a few more; the pointers above point into it */
+    char *buffer;       /* it has `room` bytes and a few more; the pointers above point into it */
     size_t room;
 } text_piece;
 
 typedef struct text_input {
     text_layout layout;
     char delimiter;   /* as in the layout, which it is found for */
-    text_style style; /* as in the options, */
-    bool table;       /* which ask for one */
+    text_style style; /* the options' style */
+    bool table;       /* the options ask for a table */
     int64_t begin;    /* where in the text its rows begin, behind the header */
     size_t piece;     /* bytes of a piece, but for longer rows */
-    /* Of a file, in bytes: */
+    /* A file has these, in bytes. */
     int fd;
     bool file;
     int64_t origin; /* where in the file the text starts */
     int64_t size;
     int64_t second; /* where the rows behind the first piece begin */
-    /* Of a stream: */
+    /* A stream has these. */
     tape *tape;
     char *rest; /* bytes that were read and not yet given out: less than a row */
     size_t rest_size;
@@ -88,8 +88,8 @@ int64_t text_parts(const text_input *t);
  * bytes of a piece and of the last row, however long rows are. Several threads may take parts. */
 text_status text_take_part(text_input *t, text_piece *p, int64_t part, int64_t row);
 
-/* The same, unless a row of it is too long to be held beside other pieces: then the piece is put
- * off until nobody else has such a row, and does not follow any. */
+/* Reads a part, unless a row of it is too long to be held beside other pieces: then the piece is
+ * put off until nobody else has such a row, and does not follow any. */
 text_status text_try_part(text_input *t, text_piece *p, int64_t part, int64_t row);
 
 /* Whether a piece has a row that is too long to be held beside others; gives back what such a row

@@ -292,7 +292,7 @@ static bool put_text(text_strings *to, int64_t row, const char *at, const char *
     return true;
 }
 
-/* The same of a string that could be taken for a bool or number. */
+/* Puts a string that could be taken for a bool or number. */
 static bool put_marked(text_strings *to, int64_t row, const char *at, const char *end,
                        bool escapes) {
     const size_t n = (size_t)(end - at) + TYPED_MARK;
@@ -403,7 +403,7 @@ static int find_column(const json_keys *keys, const char *name, size_t length) {
     return -1;
 }
 
-/* The same of key `i` of a line, which may be that of the first line. */
+/* Finds the column of key `i` of a line, which may be that of the first line. */
 static int column_of(const json_keys *keys, int i, const char *name, size_t length) {
     if (i < keys->n && keys->all[i].length == length &&
         memcmp(keys->all[i].name, name, length) == 0)
@@ -411,7 +411,7 @@ static int column_of(const json_keys *keys, int i, const char *name, size_t leng
     return find_column(keys, name, length);
 }
 
-/* The same of a string. -2: there is no memory. */
+/* Finds the column of a string. -2: there is no memory. */
 static int column_of_string(const json_keys *keys, int i, const string *s) {
     if (!s->escapes) return column_of(keys, i, s->at, (size_t)(s->end - s->at));
     size_t length;

@@ -20,7 +20,7 @@ struct json_keys {
     int n;
     size_t room; /* for so many keys */
     int *slots;  /* twice as many, by a hash of the name: the number of a key, from 1; 0: none */
-    json_key *wanted; /* those that are, by name */
+    json_key *wanted; /* the keys that are wanted, by name */
     int columns;
 };
 

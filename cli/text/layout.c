@@ -37,7 +37,7 @@ typedef struct first_row {
     text_field *fields;
     int n;
     bool names;   /* there are fields that are not empty, and they look like names */
-    char *copies; /* of fields that have quotes inside */
+    char *copies; /* copies of fields that have quotes inside */
     text_names index;
 } first_row;
 
@@ -47,7 +47,7 @@ bool text_looks_like_name(const char *at, const char *end) {
            !text_parse_token(at, (size_t)(end - at), &n);
 }
 
-/* The same of numbers in any style. */
+/* Tells whether a field names a column, for numbers in any style. */
 static bool names_a_column(const text_layout *l, text_field f) {
     text_number n;
     text_styled plain;
@@ -114,7 +114,7 @@ static size_t room_of_names(const json_keys *keys) {
     return room;
 }
 
-/* The same of JSON lines: the keys of the objects. */
+/* Takes the keys of the first object of JSON lines. */
 static bool take_first_object(first_row *row, text_layout *l, const char *p, const char *end,
                               text_error *e) {
     l->keys = calloc(1, sizeof *l->keys);

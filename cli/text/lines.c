@@ -15,7 +15,7 @@ typedef struct piece {
     const lines *lines;
     int64_t first, n;
     char *text, *end;
-    size_t bytes; /* of text */
+    size_t bytes; /* how much text there is */
     pthread_t thread;
     bool started, failed; /* failed: no memory */
 } piece;

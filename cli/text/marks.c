@@ -5,7 +5,7 @@
 /* ---- quotes ---------------------------------------------------------------------------------- */
 
 typedef struct quoting {
-    const char *begin; /* of the text */
+    const char *begin; /* where the text begins */
     char delimiter;
     int state;
 } quoting;

@@ -13,7 +13,7 @@ enum { TEXT_MARKS_SLACK = 64 };
 /* The marks of a text. Both arrays have room for its bytes and TEXT_MARKS_SLACK more. */
 typedef struct text_marks {
     uint32_t *at;   /* the offsets of newlines and delimiters, ascending */
-    uint32_t *ends; /* those of newlines alone: where rows end */
+    uint32_t *ends; /* the marks of newlines alone: where rows end */
     size_t n, rows;
 } text_marks;
 
@@ -22,8 +22,8 @@ typedef struct text_marks {
  * Lemire, 2019). */
 void text_marks_find(const char *text, uint32_t n, char delimiter, text_marks *marks);
 
-/* The same without the marks inside of quoted fields, of a text that begins with a row. A field is
- * quoted if its first byte behind blanks is a quote; two quotes in it stand for one. */
+/* Finds the marks outside of quoted fields, in a text that begins with a row. A field is quoted if
+ * its first byte behind blanks is a quote; two quotes in it stand for one. */
 void text_marks_outside(const char *text, uint32_t n, char delimiter, text_marks *marks);
 
 /* Returns the number of newlines in [at, end). */

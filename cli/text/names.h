@@ -12,7 +12,7 @@ typedef struct text_name {
 
 typedef struct text_names {
     text_name *all;
-    int *first; /* of each place, or -1 */
+    int *first; /* the first name of each place, or -1 */
     size_t places;
 } text_names;
 

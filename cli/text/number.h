@@ -44,7 +44,7 @@ uint64_t text_round(const text_number *n, bf_dtype dtype);
 /* The integer in the two's complement of 64 bits, if dtype (an integer one, or bool) holds it. */
 bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits);
 
-/* The same in units of 10^-scale, as i64. */
+/* Gives the number in units of 10^-scale, as i64. */
 bool text_units(const text_number *n, int scale, uint64_t *bits);
 
 __extension__ typedef __int128 text_i128;
@@ -52,7 +52,7 @@ __extension__ typedef __int128 text_i128;
 /* The number in units of 10^-scale, if it is a whole number of them, below 10^38 in magnitude. */
 bool text_wide(const text_number *n, int scale, text_i128 *units);
 
-/* The same number without zeros at the end of a fraction. */
+/* Returns the number without zeros at the end of a fraction. */
 static inline text_number text_shortened(const text_number *n) {
     text_number x = *n;
     for (; x.exponent < 0 && x.digits % 10 == 0 && x.digits > 0; x.digits /= 10) x.exponent++;
@@ -63,7 +63,7 @@ static inline text_number text_shortened(const text_number *n) {
 /* The digits behind the point of a number that is longer, without zeros at the end. */
 int text_decimals(const text_number *n);
 
-/* The same as text_round to f64, at once where one multiplication or division of two exact doubles
+/* Does as text_round to f64 does, at once where one multiplication or division of two exact doubles
  * gives the answer (Clinger, 1990). */
 static inline double text_double(const text_number *n);
 

@@ -22,8 +22,8 @@ typedef struct text_strings {
  * quotes, where two stand for one. False: there is no memory. */
 bool text_strings_put(text_strings *s, int64_t i, const char *at, const char *end, bool quoted);
 
-/* The same of n bytes that are as they should be, if they are few and there is room for them: 16
- * bytes at `at` may be read. */
+/* Puts n bytes that are as they should be, if they are few and there is room for them: 16 bytes at
+ * `at` may be read. */
 static inline bool text_strings_put_short(text_strings *s, int64_t i, const char *at, size_t n) {
     const int64_t begin = s->offsets[i];
     if (n > 16 || begin + 16 > s->room) return false;

@@ -41,7 +41,7 @@ static bool take_before(token *t, sign *is) {
     return n > 0;
 }
 
-/* The same behind the number. */
+/* Takes what is behind the number. */
 static bool take_behind(token *t, sign *is) {
     for (size_t n = 1; n <= 3; n++) {
         if ((size_t)(t->end - t->at) < n || is(t->end - n, t->end) != n) continue;

@@ -29,7 +29,7 @@ static inline bool text_style_parts(const text_style *s, char c) {
  * those of Latin-1 but for the cent, and the block of Unicode from U+20A0 to U+20CF. */
 size_t text_currency_sign(const char *at, const char *end);
 
-/* The same of a minus sign, '-' or U+2212. */
+/* Returns the length of a minus sign, '-' or U+2212. */
 size_t text_minus_sign(const char *at, const char *end);
 
 /* Room for a number in its plain form; a longer one is none. */

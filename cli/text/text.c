@@ -256,7 +256,7 @@ const char *text_row_end(const char *p, const char *end, char delimiter) {
     return next ? next : end;
 }
 
-/* The same from the end of a field on. */
+/* Finds the end from the end of a field on. */
 static const char *row_end(const text_rows *rows, const text_layout *l, const char *p,
                            const char *end) {
     return rows->quoted ? text_row_end(p, end, l->delimiter) : line_end(p, end);
@@ -408,9 +408,9 @@ static const char *read_first(text_rows *rows, const text_layout *l, const char 
 typedef struct stretch {
     const char *begin, *end; /* whole rows */
     const text_marks *marks;
-    size_t row;   /* the first row that is not read, */
-    size_t mark;  /* its first mark, */
-    size_t usual; /* and so many marks behind it, probably, the last */
+    size_t row;   /* the first row that is not read */
+    size_t mark;  /* its first mark */
+    size_t usual; /* the last is probably so many marks behind it */
 } stretch;
 
 /* Finds the marks of the next whole rows. False: the first row is too long for a stretch, or fields
@@ -580,7 +580,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
     for (int k = 0; k < layout->columns; k++) {
         text_column *c = &rows->columns[k];
         const unsigned forms = rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS);
-        const bool wide = c->is_wide || c->scale > BF_SCALE_MOST; /* which i64 does not take */
+        const bool wide = c->is_wide || c->scale > BF_SCALE_MOST; /* i64 does not take it */
         const unsigned numbers = layout->dtype != BF_NONE ? 1
                                  : forms == TEXT_FLOATS   ? CAN_F64
                                  : wide                   ? CAN_I128 | CAN_F64

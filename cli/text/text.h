@@ -24,7 +24,7 @@ struct text_error;
  * n fields, without their quotes, and sets lists of columns in the options, which the caller keeps.
  * False: it has filled in the error. */
 typedef struct text_chooser {
-    const char *option; /* which asks for columns */
+    const char *option; /* the option that asks for columns */
     bool (*choose)(void *arg, char *const fields[], int n, struct text_options *options,
                    struct text_error *error);
     void *arg;
@@ -43,27 +43,28 @@ typedef struct text_options {
     bool apart;        /* a field of `strings` or `keys` that is one of values, too, is two columns:
                           that of the values follows */
     bool counted;      /* the numbers of `columns` are keys */
-    bool mixed;        /* of JSON lines, `columns` are keys: strings, if not all are numbers */
+    bool mixed;        /* for JSON lines, `columns` are keys: strings, if not all are numbers */
     bool keyed;        /* so is the only column, if none is chosen */
     const char *nulls; /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;   /* numbers may be NULL: the caller knows which are */
-    bool judge_nulls;  /* the same, whatever was asked for: the caller judges them */
+    bool judge_nulls;  /* it does so whatever was asked for: the caller judges them */
     bool lax;          /* rows may have fewer fields than the first, which are NULL, or more */
     bool json;         /* each line holds an object */
     bool typed;        /* strings of JSON lines tell types apart (text/typed.h) */
-    text_style style;  /* of numbers */
+    text_style style;  /* how numbers are written */
     char delimiter;    /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
     const char *option; /* that names columns, if it is not --column */
     bool guessed;       /* the delimiter was found, not given */
     bool all;           /* columns not given: all of the first row (join --on) */
     bool header;        /* the first row holds names; as it does if a column has a name */
-    bool table;         /* the same; and header not given: if all in it look like names, */
-    bool no_header;     /* unless this says that it holds none */
-    bf_dtype dtype;     /* of the numbers; BF_NONE: the most exact candidate */
+    bool table;         /* the first row holds names if header was given, or if all in it look like
+                           names */
+    bool no_header;     /* it holds none, whatever they look like */
+    bf_dtype dtype;     /* the numbers'; BF_NONE: the most exact candidate */
     size_t longest;     /* bytes of a line that memory allows; 0: no limit but that of all lines */
     size_t share;       /* that it allows to several threads at once */
     const text_chooser *chooser; /* NULL: none */
-    /* Of the bytes, before they are decoded (decode/decode.h): */
+    /* These are for the bytes, before they are decoded (decode/decode.h). */
     text_dialect dialect;
     bool gaps; /* they have been: a line of one CR alone is none of the text's */
 } text_options;
@@ -79,38 +80,37 @@ typedef struct json_keys json_keys; /* text/json.h */
 
 enum { TEXT_ANY_FIELDS = INT_MAX };
 
-/* Of JSON lines: which strings tell types apart (text/typed.h): none; those of columns of keys that
- * are not held as numbers, too; all. */
+/* Says which strings of JSON lines tell types apart (text/typed.h): none; those of columns of keys
+ * that are not held as numbers, too; all. */
 enum text_typed { TEXT_UNTYPED, TEXT_TYPED_KEYS, TEXT_TYPED };
 
 /* How to read the rows of one text. */
 typedef struct text_layout {
     char delimiter;
     bool lone;            /* no column was chosen: rows have one field */
-    bool single;          /* a table of one column: an empty line is a row, */
-    bool gaps;            /* unless it is a gap: as in the options */
-    int columns;          /* how many are wanted, */
-    int *fields;          /* and which, from 0, ascending; one may be there twice */
-    char **names;         /* of these; NULL: there are none */
-    unsigned char *kinds; /* of these: bits of TEXT_NUMBERS and the others */
+    bool single;          /* a table of one column: an empty line is a row */
+    bool gaps;            /* an empty line may be a gap: as in the options */
+    int columns;          /* how many are wanted */
+    int *fields;          /* their fields, from 0, ascending; one may be there twice */
+    char **names;         /* their names; NULL: there are none */
+    unsigned char *kinds; /* their kinds: bits of TEXT_NUMBERS and the others */
     int counted;          /* one more than the number of the one whose numbers are keys; 0: none */
     bool mixed;           /* as in the options, of JSON lines: NULL is no number, either */
     text_nulls nulls;
     bool skip_nulls, lax;
-    int digits;         /* those of integers in units of 10^-scale: rows_options.digits */
+    int digits;         /* digits of integers in units of 10^-scale: rows_options.digits */
     bool inferred;      /* keys that are none of the dtype asked for are strings, not refused */
     const char *option; /* as in the options */
     int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
-    json_keys *keys;    /* of JSON lines; NULL: it is something else */
+    json_keys *keys;    /* for JSON lines; NULL: it is something else */
     enum text_typed typed;
-    text_style style; /* of numbers */
+    text_style style; /* how numbers are written */
     bf_dtype dtype;
 } text_layout;
 
 /* What a column holds: numbers, strings, or numbers that turn to strings where one is none, or is
  * written as a code is, or cannot be held exactly; but those that were asked for are refused then,
- * and those that are values turn only where one is none.
- */
+ * and those that are values turn only where one is none. */
 enum { TEXT_NUMBERS = 1, TEXT_STRINGS_TOO = 2, TEXT_KEYS = 4, TEXT_ASKED = 8, TEXT_VALUES = 16 };
 
 /* Keys of more digits are codes. */
@@ -191,9 +191,9 @@ typedef struct text_column {
     void *integers;  /* i64 and u64 have the same bits; NULL: there are none, or they are wide */
     void *wide;      /* i128 in place of them */
     void *narrow;    /* room for integers that are not wide */
-    int scale;       /* of the integers, and whether they are wide: set by the caller, */
-    bool is_wide;    /* before room is made */
-    int digits;      /* of the layout */
+    int scale;       /* the scale of the integers; the caller sets it before room is made */
+    bool is_wide;    /* they are i128; the caller sets it, too */
+    int digits;      /* the layout's */
     int deepest;     /* the least scale that all of them have; above `scale`, some were not held */
     void *floats;    /* f64, or the dtype asked for */
     unsigned can;    /* bit i: all numbers are candidate i's */
@@ -202,8 +202,8 @@ typedef struct text_column {
     text_strings strings;
     bool only_strings, only_numbers, both; /* may be read the short way */
     bool exact;     /* keys of the dtype asked for: what it does not hold is refused */
-    bool key;       /* no number is rounded, and */
-    bool codes;     /* one with a zero before another digit is none: */
+    bool key;       /* no number is rounded */
+    bool codes;     /* a key with a zero before another digit is no number */
     bool strict;    /* such a one is refused */
     uint8_t *valid; /* a bit for each row, 0 where it is NULL; NULL: none may be */
 } text_column;
@@ -232,17 +232,17 @@ bool text_unit_take(text_unit *u, unsigned *can, const text_column *c);
 void text_unit_note(text_unit *u, unsigned can, const text_column *c, int64_t n);
 
 typedef struct text_rows {
-    const unsigned char *forms; /* of each column, the caller's */
+    const unsigned char *forms; /* each column's; the caller has them */
     text_column *columns;
-    int count; /* of columns */
+    int count; /* how many columns there are */
     int64_t n, room;
     int64_t most;     /* rows to read now */
     bool quoted;      /* some fields are; set by the caller */
     bool special;     /* there is more to do than to read numbers */
     bool no_memory;   /* why reading failed */
     void *memory;     /* where the numbers are, but for wide ones */
-    text_marks marks; /* of a stretch of the text */
-    uint64_t *seen;   /* of JSON: for each column, the stamp of the line that it was last in */
+    text_marks marks; /* the marks of a stretch of the text */
+    uint64_t *seen;   /* for JSON: the stamp of the line that each column was last in */
     uint64_t stamp;
 } text_rows;
 

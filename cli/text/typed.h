@@ -14,12 +14,12 @@ enum typed_kind { TYPED_STRING, TYPED_BOOL, TYPED_NUMBER };
 /* What the bytes of such a string mean. */
 typedef struct typed_value {
     enum typed_kind kind;
-    const char *at; /* of a string; of a number that no value holds its digits, */
+    const char *at; /* a string's bytes; if no value holds a number, its digits */
     size_t length;
-    int64_t exponent; /* times 10^exponent, */
+    int64_t exponent; /* they count times 10^exponent */
     bool negative;
     bool truth;
-    bf_value number; /* and then BF_NONE */
+    bf_value number; /* BF_NONE if no value holds it */
 } typed_value;
 
 /* Bytes that a bool takes at most; and a number, beside those of its token. */

@@ -9,11 +9,11 @@ import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
-# The folders whose comments are sentences.
-CLEAN = ("bench", "docs", "examples", "include", "ladder", "python", "src/cpu", "src/cuda", "src/gpus", "src/mpi",
-         "src/rules", "src/seam", "tests", "view")
-# The folders whose comments name files of the tree.
-NAMING = ("src", "include", "cli", "python", "tests", "examples", "ladder", "view", "bench", "docs")
+# Folders whose comments are not all sentences yet.
+UNMENDED = ("cli/bench/", "cli/group/", "cli/memory/", "cli/order/", "cli/table/", "cli/verify/", "cli/work/",
+            "src/api/axis/saved.c", "src/api/group/saved.c")
+# The folders whose comments are read.
+TOPS = ("src", "include", "cli", "python", "tests", "examples", "ladder", "view", "bench", "docs")
 ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh", ".cu.in", ".py", ".pyi")
 
 # A comment of C or C++, with lines of // that follow it; or a literal, inside which there is none.
@@ -99,10 +99,10 @@ class Prose(unittest.TestCase):
     maxDiff = None
 
     def test_every_comment_is_a_sentence(self):
-        self.assertEqual(fragments(ROOT, *CLEAN), [])
+        self.assertEqual([each for each in fragments(ROOT, *TOPS) if not each.startswith(UNMENDED)], [])
 
     def test_every_file_that_is_named_is_there(self):
-        self.assertEqual(missing(ROOT, comments(ROOT, *NAMING)), [])
+        self.assertEqual(missing(ROOT, comments(ROOT, *TOPS)), [])
         self.assertEqual(missing(ROOT, documents(ROOT)), [])
 
 
