@@ -38,7 +38,7 @@ def relink(text, path):
 
 def copy(to):
     """The documents, and what they show or link to."""
-    for pattern in ("CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "docs/pages/*.rst", "docs/*.png", "bench/README.md", "examples/*.py", "examples/*.c"):
+    for pattern in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/**/*.md", "docs/pages/*.rst", "docs/*.png", "bench/README.md", "examples/*.py", "examples/*.c"):
         for file in ROOT.glob(pattern):
             path = str(file.relative_to(ROOT))
             place = to / place_of(path)
