@@ -2,8 +2,8 @@
 #include "memory/spool.h"
 
 #include "input/bytes.h"
-#include "memory/temporary.h"
 #include "memory/hardware.h"
+#include "memory/temporary.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* NULL where a pointer is needed: BF_E_ARGUMENT of a call that gives a status, and nothing happens;
- * "", 0 or NULL of one that does not. The test of the headers (tests/command/project/cli_headers.py) says
- * if a function is missing here. */
+ * "", 0 or NULL of one that does not. The test of the headers
+ * (tests/command/project/cli_headers.py) says if a function is missing here. */
 #include "tests/support/unit.h"
 #include "tests/support/world.h"
 

@@ -18,7 +18,8 @@ static int log2_pow10(int k) { return (k * 1741647) >> 19; }
  *
  * The power of ten is rounded up, by less than one unit, so the product here is at most 2^60 units
  * of 2^-128 above the value. Values that are not integers are 2^-66 or more above an integer, as
- * tests/runtime/arrays/python_shortest.py proves. So the bits from 2^-68 up tell which are integers. */
+ * tests/runtime/arrays/python_shortest.py proves. So the bits from 2^-68 up tell which are
+ * integers. */
 static uint64_t scale(uint64_t n, int q, int k) {
     const bf_power_of_ten g = bf_powers_of_ten[-k - BF_LEAST_POWER];
     n <<= q + log2_pow10(-k) + 1;

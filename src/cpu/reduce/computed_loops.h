@@ -56,8 +56,9 @@ INLINE void compute_step(const bf_computed_step *step, vf64 *block, int vectors,
 #undef BOTH
 }
 
-/* How far ahead columns are fetched: two to eight blocks. From farther, several columns at once come
- * more slowly than if none are fetched: two take 1.3 of the time from 4096 bytes on (AMD Zen 4). */
+/* How far ahead columns are fetched: two to eight blocks. From farther, several columns at once
+ * come more slowly than if none are fetched: two take 1.3 of the time from 4096 bytes on (AMD Zen
+ * 4). */
 enum { TERM_PREFETCH_BYTES = 512 };
 
 /* Where the next block of each number is. Constants and registers are here. */
