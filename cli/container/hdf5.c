@@ -260,7 +260,7 @@ static int plan_blocks(reader *r, int64_t limit, listing_refusal *refused) {
     /* A chunk is there twice, compressed and not. */
     if (chunk > memory / 4)
         return refuse(refused, EXIT_DATA,
-                      "its chunks have %" PRIu64 " bytes: to read them takes more than %s", chunk,
+                      "cannot read chunks of %" PRIu64 " bytes: that takes more than %s", chunk,
                       limit > 0 ? "its share of --memory" : "1 GiB of memory");
     const hdf5_size most = memory / 2;
     r->unit = 1;

@@ -51,10 +51,10 @@ static int check_dtype(count *c, const rows *r) {
     const char *name = r->source.name;
     const bf_dtype dtype = rows_dtype(r, 0);
     if (c->dtype != BF_NONE && !wide_joins(dtype, c->dtype))
-        return fail(EXIT_DATA, name, "no counts of different dtypes: this is %s, %s is %s",
+        return fail(EXIT_DATA, name, "cannot count different dtypes together: this is %s, %s is %s",
                     bf_dtype_name(dtype), c->options->files[0], bf_dtype_name(c->dtype));
     if (c->dtype != BF_NONE && dtype != c->dtype && spill_limited(&c->spill)) {
-        fail(EXIT_DATA, name, "its numbers are %s, those of files before it %s",
+        fail(EXIT_DATA, name, "cannot count together: numbers are %s here, and %s in files before",
              bf_dtype_name(dtype), bf_dtype_name(c->dtype));
         hint("without --memory, they are counted together");
         return EXIT_DATA;

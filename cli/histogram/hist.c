@@ -103,7 +103,7 @@ static int check_dtype(hist *h, const rows *r) {
     }
     if (h->dtype == BF_NONE) h->dtype = dtype;
     if (dtype == h->dtype) return EXIT_DONE;
-    fail(EXIT_DATA, r->source.name, "no histogram of different dtypes: this is %s, %s is %s",
+    fail(EXIT_DATA, r->source.name, "cannot count different dtypes together: this is %s, %s is %s",
          bf_dtype_name(dtype), h->options->files[0], bf_dtype_name(h->dtype));
     hint("text is read as f64 unless --dtype names another dtype");
     return EXIT_DATA;

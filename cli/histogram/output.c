@@ -27,7 +27,8 @@ int hist_form_of(const options *o, enum hist_form *form) {
     *form = forms[o->form];
     if (o->form == FORM_TEXT && !file && stream_at_terminal()) *form = HIST_PLOT;
     if (o->layout == LAYOUT_JSON && *form != HIST_JSON)
-        return fail(EXIT_USAGE, o->output, "its ending is not that of --json");
+        return fail(EXIT_USAGE, o->output,
+                    "cannot write --json: the ending of the name says another form");
     return *form >= HIST_PNG ? plot_figure_ready() : EXIT_DONE;
 }
 

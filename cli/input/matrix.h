@@ -15,7 +15,7 @@ typedef struct matrix {
     int64_t unit;               /* elements that an index of the first axis selects */
     int64_t first, end;         /* indices that this rank reads; end -1: as shape[0] */
     int64_t at;                 /* the next index to be handed out */
-    char *table;                /* several columns of text have a slab */
+    char *table;                /* a slab of several columns of text */
     int64_t room;               /* with room for so many rows */
 } matrix;
 

@@ -69,7 +69,7 @@ static int refuse_format(const source *s, int64_t size) {
     if (size == 0) return fail(EXIT_DATA, s->name, "not a .npy file: it is empty");
     fail(EXIT_DATA, s->name, "not a .npy file: it does not begin with \\x93NUMPY");
     if (s->kind == MEMBER_ZIP)
-        hint("of zip archives only arrays are read; unzip -p gives other members to a pipe");
+        hint("only arrays of zip archives are read; unzip -p gives other members to a pipe");
     return EXIT_DATA;
 }
 
@@ -359,7 +359,7 @@ static const char *array_of(const source *s) {
 /* An expression of columns. */
 static int refuse_columns(const source *s, const char *option) {
     fail(EXIT_USAGE, s->name, "%s names columns of text, and this is %s", option, array_of(s));
-    hint("of arrays there are a, b, c and so on, in the order of the files");
+    hint("arrays are named a, b, c and so on, in the order of the files");
     return EXIT_USAGE;
 }
 

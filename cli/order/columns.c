@@ -169,12 +169,12 @@ units_form columns_form(const columns *c, int k) {
 static int check_columns(const columns *c, const columns *from, const char *name,
                          const char *first) {
     if (c->count != from->count)
-        return fail(EXIT_DATA, name, "no total of different columns: this has %d, %s has %d",
+        return fail(EXIT_DATA, name, "cannot make a total: this has %d columns, %s has %d",
                     from->count, first, c->count);
     for (int k = 0; k < c->count; k++) {
         units_form both = columns_form(c, k);
         if (units_join(&both, columns_form(from, k))) continue;
-        fail(EXIT_DATA, name, "no total of different dtypes: this is %s, %s is %s",
+        fail(EXIT_DATA, name, "cannot make a total of different dtypes: this is %s, %s is %s",
              bf_dtype_name(from->of[k].dtype), first, bf_dtype_name(c->of[k].dtype));
         hint("--dtype f64 reads all text as f64");
         return EXIT_DATA;

@@ -134,12 +134,12 @@ static int begin_total(passes *x, const quantiles_input *in, char ***names) {
 static int match_total(const passes *x, const quantiles_input *in) {
     const quantiles_input *first = &x->inputs[x->first];
     if (in->columns != first->columns)
-        return fail(EXIT_DATA, in->name, "no total of different columns: this has %d, %s has %d",
+        return fail(EXIT_DATA, in->name, "cannot make a total: this has %d columns, %s has %d",
                     in->columns, first->name, first->columns);
     for (int k = 0; k < in->columns; k++) {
         const units_form form = quantiles_form(in, k);
         if (units_join(&x->forms[k], form)) continue;
-        fail(EXIT_DATA, in->name, "no total of different dtypes: this is %s, %s is %s",
+        fail(EXIT_DATA, in->name, "cannot make a total of different dtypes: this is %s, %s is %s",
              bf_dtype_name(form.dtype), first->name, bf_dtype_name(x->forms[k].dtype));
         hint("--dtype f64 reads all text as f64");
         return EXIT_DATA;

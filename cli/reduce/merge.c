@@ -279,7 +279,7 @@ static int refuse_minus(const task *t, bf_status st, const part *p) {
 /* Takes n parts out of the merged one. */
 static int retract_parts(task *t, part *merged, part *parts, int n) {
     if (n > 0 && merged->saved.states)
-        return fail(EXIT_DATA, parts->file, "it cannot be taken out: it is of many values");
+        return fail(EXIT_DATA, parts->file, "cannot take out a state of many values");
     for (int i = 0; i < n; i++) {
         statefile *const into = &merged->saved, *const from = &parts[i].saved;
         bf_status st = into->groups ? match_groups(t->context, into, from) : BF_OK;

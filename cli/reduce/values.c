@@ -103,7 +103,7 @@ static int add_column(const task *t, const running *total, int k, const bf_state
     bf_state_describe(total->states[k], &a);
     bf_state_describe(state, &b);
     if (!task_joins(total->states[k], state)) {
-        fail(EXIT_DATA, file, "no total of different dtypes: this is %s, %s is %s",
+        fail(EXIT_DATA, file, "cannot make a total of different dtypes: this is %s, %s is %s",
              bf_dtype_name(b.dtype), total->first_file, bf_dtype_name(a.dtype));
         hint("--dtype f64 reads all text as f64");
         return EXIT_DATA;
@@ -134,7 +134,7 @@ static int add_to_total(const task *t, running *total, reduced *x) {
         return keep_names(total, r);
     }
     if (r->columns != total->columns)
-        return fail(EXIT_DATA, file, "no total of different columns: this has %d, %s has %d",
+        return fail(EXIT_DATA, file, "cannot make a total: this has %d columns, %s has %d",
                     r->columns, total->first_file, total->columns);
     int code = EXIT_DONE;
     for (int k = 0; k < r->columns && code == EXIT_DONE; k++)

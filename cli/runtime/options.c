@@ -199,7 +199,7 @@ static int check_style(const text_style *s) {
     const char point = s->decimal ? s->decimal : '.';
     if (!text_style_parts(s, point)) return EXIT_DONE;
     fail(EXIT_USAGE, NULL, "'%c' cannot stand for --thousands and for the decimal point", point);
-    if (!s->decimal) hint("--decimal says what the decimal point is, as in --decimal ,");
+    if (!s->decimal) hint("--decimal , makes a comma the decimal point");
     return EXIT_USAGE;
 }
 

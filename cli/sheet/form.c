@@ -103,7 +103,8 @@ static int check_layout(const options *o, enum form form) {
     if (o->layout == LAYOUT_PLAIN || (int)form == FORM_TEXT + (int)o->layout) return EXIT_DONE;
     if (form > FORM_JSONL && o->layout == LAYOUT_JSON) return EXIT_DONE;
     if (o->form == FORM_AUTO)
-        return fail(EXIT_USAGE, o->output, "its ending is not that of --%s", layout);
+        return fail(EXIT_USAGE, o->output,
+                    "cannot write --%s: the ending of the name says another form", layout);
     return fail(EXIT_USAGE, NULL, "--format-out and --%s exclude each other", layout);
 }
 

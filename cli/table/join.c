@@ -116,7 +116,7 @@ static int match_forms(join *j) {
     j->form = join_form_of(a, b);
     if (j->form.dtype == BF_NONE)
         return fail(EXIT_DATA, j->b.source.name,
-                    "no join of different dtypes: this is %s, %s is %s", bf_dtype_name(b.dtype),
+                    "cannot join different dtypes: this is %s, %s is %s", bf_dtype_name(b.dtype),
                     j->a.source.name, bf_dtype_name(a.dtype));
     if (!j->limited) return EXIT_DONE;
     const int code = side_take(&j->side_a, j->form);

@@ -279,7 +279,8 @@ int verify_against(const machine *m, const options *o, verdict *v) {
     int code = statefile_load(m->context[0][0], o->against, &c.saved);
     if (code != EXIT_DONE) return code;
     if (c.saved.states)
-        code = fail(EXIT_DATA, o->against, "it is of many values: --against takes a single one");
+        code = fail(EXIT_DATA, o->against,
+                    "cannot compare many values: --against takes a state of a single one");
     if (code == EXIT_DONE) describe_saved(&c);
     if (code == EXIT_DONE) code = check_files(&c);
     if (code == EXIT_DONE) code = load_all(&c);

@@ -113,7 +113,7 @@ static int load_trailer(const char *name, const contents *x, statefile *loaded) 
     size_t n;
     const unsigned char *bytes = bf_trailer_find(x->bytes, x->size, &n);
     if (trailer_get(&loaded->trailer, bytes, n) && has_columns(loaded)) return EXIT_DONE;
-    return fail(EXIT_DATA, name, "its trailer is none that this version knows");
+    return fail(EXIT_DATA, name, "cannot read the trailer: this version knows none like it");
 }
 
 int statefile_load(bf_context *context, const char *name, statefile *loaded) {

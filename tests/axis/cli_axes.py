@@ -402,8 +402,8 @@ class States(AxisTest):
         self.lines("sum", "--save", one, x)
         self.refused(3, "states do not match: this is of 2 sum f64, ", "merge", a, b)
         self.refused(3, "states do not match: this is of a value, ", "merge", a, one)
-        self.refused(3, "it cannot be taken out", "merge", a, "--minus", a)
-        self.refused(3, "it is of many values", "verify", "--against", a, x)
+        self.refused(3, "cannot take out a state of many values", "merge", a, "--minus", a)
+        self.refused(3, "cannot compare many values", "verify", "--against", a, x)
         self.refused(2, "--save of many values takes one FILE", "sum", "--axis", 0, "--save", c, x, x)
         with open(a, "rb") as f:
             data = f.read()

@@ -451,7 +451,7 @@ class Expression(CommandTest):
         array, table = self.files[0], self.table("t.csv", "price,city,n\n2.5,Lagos,3\n4,Paris,\n")
         one = self.table("1.txt", "1\n2\n")
         for code, why, arguments, more in [
-            (2, "-e names columns of text, and this is a .npy file", ["price", array], "hint: of arrays there are a, b"),
+            (2, "-e names columns of text, and this is a .npy file", ["price", array], "hint: arrays are named a, b"),
             (2, "-e names columns of text", ["city == 'x'", array, "--dtype", "f64"], ""),
             (2, "--column does not go with -e 'price*n', which names columns", ["price*n", table, "--column", "n"], ""),
             (3, "t.csv: -e: no column is named 'nope'", ["price*nope", table], "hint: the columns are price, city, n"),

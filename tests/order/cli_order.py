@@ -405,7 +405,7 @@ class Inputs(OrderTest):
         z = self.save("z.npy", np.array([1.5]))
         done = run("median", "--total", x, z)
         self.assertEqual((done.returncode, done.stdout.decode()), (3, "2\t%s\n" % x))
-        self.assertIn(b"no total of different dtypes", done.stderr)
+        self.assertIn(b"cannot make a total of different dtypes", done.stderr)
 
     def test_json(self):
         x = np.array([2.5, math.nan, -0.0, 1e300])

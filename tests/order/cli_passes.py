@@ -204,7 +204,7 @@ class Rules(PassesTest):
         floats = self.save("f.npy", np.ones(3))
         done = run("median", "--total", names[0], floats, names[1])
         self.assertEqual(done.returncode, 3)
-        self.assertIn(b"f.npy: no total of different dtypes: this is f64, ", done.stderr)
+        self.assertIn(b"f.npy: cannot make a total of different dtypes: this is f64, ", done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), 2)
 
     def test_what_fails_keeps_the_others(self):

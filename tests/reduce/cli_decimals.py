@@ -219,7 +219,7 @@ class Decimals(CommandTest):
         self.assertEqual(self.value("argmax", "--total", a, d, b, e).split()[-2:], ["5", "total"])
         done = run("sum", "--total", d, self.save("f.npy", np.ones(3)))
         self.assertEqual(done.returncode, 3)
-        self.assertIn(b"no total of different dtypes: this is f64, ", done.stderr)
+        self.assertIn(b"cannot make a total of different dtypes: this is f64, ", done.stderr)
 
     def test_many_columns_of_a_pipe(self):
         """Rows of several chunks are gathered, but not across a change of units."""

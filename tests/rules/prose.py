@@ -21,6 +21,8 @@ TOKEN = r"""//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|
 # A sentence does not begin so.
 FRAGMENT = re.compile(r"(?:of|and|or|which|the same|those|that of|likewise|ditto)\b", re.I)
 UNFINISHED = (",", ";", ":")
+# The text of a message, in C.
+MESSAGE = re.compile(r'\b(?:bf_fail|hint|(?:fail|refuse)\w*)\([^;"]*"((?:[^"\\]|\\.|"\s*")*)"')
 # The name of a source or a document, by as much of its path as tells it. Capitals stand for what varies.
 NAME = re.compile(r"(?<![\w./*<{$~-])([a-z][\w-]*(?:/[\w-]+)*\.(?:cu\.in|cuh?|cpp|[ch]|pyi?|md))(?![\w*/}-]|\.\w)")
 # Headers of others.
@@ -76,6 +78,16 @@ def fragments(root, *tops):
             if FRAGMENT.match(comment) or comment.endswith(UNFINISHED)]
 
 
+def broken_messages(root, *tops):
+    """The messages that are no sentences."""
+    found = []
+    for path in sources(root, *tops):
+        with open(os.path.join(root, path), encoding="utf-8") as f:
+            found += ["%s: %s" % (path, message) for message in MESSAGE.findall(f.read())
+                      if FRAGMENT.match(message) or message.endswith(UNFINISHED)]
+    return found
+
+
 def documents(root):
     """The documents that speak of sources: their paths and the names in backquotes, each with its line."""
     for path in ["CONTRIBUTING.md", *glob.glob("docs/**/*.md", root_dir=root, recursive=True)]:
@@ -100,6 +112,9 @@ class Prose(unittest.TestCase):
 
     def test_every_comment_is_a_sentence(self):
         self.assertEqual([each for each in fragments(ROOT, *TOPS) if not each.startswith(UNMENDED)], [])
+
+    def test_every_message_is_a_sentence(self):
+        self.assertEqual(broken_messages(ROOT, "src", "cli", "view"), [])
 
     def test_every_file_that_is_named_is_there(self):
         self.assertEqual(missing(ROOT, comments(ROOT, *TOPS)), [])
@@ -170,6 +185,14 @@ class MadeUp(unittest.TestCase):
                     self.write(path, RIGHT[path] + comment + "\n")
                     self.assertEqual(len(fragments(self.root, ".")), 1)
             self.write(path, RIGHT[path])
+
+    def test_a_broken_message_is_noticed(self):
+        for message in ['"of arrays"', '"these,"', 'EXIT_DATA, f(x), "these %s"\n   " and:", x', '"a \\"quote\\":"']:
+            with self.subTest(message=message):
+                self.write("a.c", "fail(%s);" % message)
+                self.assertEqual(len(broken_messages(self.root, ".")), 1)
+        self.write("a.c", 'fail(x, "offered, %s; so: it is", ","); hint("a, " "b"); puts("of it:");')
+        self.assertEqual(broken_messages(self.root, "."), [])
 
     def test_a_file_that_is_not_there_is_noticed(self):
         self.write("a.c", "/* As in src/b.cu, b.cuh, c.py and src/c.py.\n * Not in c/b.h. */\n")

@@ -80,7 +80,7 @@ class Count(TablesTest):
         c = self.write("c", b"2.5\n")
         self.assertEqual(self.rows("count", a, c), [["1", "1"], ["2", "1"], ["2.5", "1"]])
         d = self.write("d", b"nan\n")
-        self.refused(3, "no counts of different dtypes", "count", a, d)
+        self.refused(3, "cannot count different dtypes together", "count", a, d)
 
     def test_decimals_are_counted_whatever_their_digits(self):
         a, b, c = self.write("a", b"1\n2\n1.0\n"), self.write("b", b"1.50\n2.25\n1\n"), self.write("c", b"0.125\n1.5\n")
@@ -393,7 +393,7 @@ class Join(TablesTest):
 
     def test_errors(self):
         a, b = self.save("a.npy", np.zeros(3, "i4")), self.save("b.npy", np.zeros(3))
-        self.refused(3, "no join of different dtypes", "join", a, b)
+        self.refused(3, "cannot join different dtypes", "join", a, b)
         self.refused(2, "two files", "join", a)
         self.refused(2, "more than once", "join", "-", "-", stdin=b"")
 

@@ -315,7 +315,7 @@ class Hdf5(Containers):
         name = self.make(x=(x, dict(chunks=(600, 100), compression="gzip", compression_opts=1)))
         got = self.result("sum", "--axis", "1", "--memory", "64M", "-j2", name)
         self.assertEqual(got.split(), [str(n) for n in x.sum(axis=1, dtype="i8")])
-        self.refused(3, "its chunks have 28800000 bytes: to read them takes more than its share of "
+        self.refused(3, "cannot read chunks of 28800000 bytes: that takes more than its share of "
                      "--memory", "sum", "--memory", "64M", "-j2", self.make(x=(x, dict(chunks=x.shape))))
 
     def test_what_was_never_written_is_the_fill_value(self):

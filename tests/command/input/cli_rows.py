@@ -106,7 +106,7 @@ class Columns(RowsTest):
         done = run("prod", "--total", floats, whole, floats)
         self.assertEqual(done.returncode, 3)
         self.assertEqual(done.stderr.count(b"bitfold prod:"), 1, done.stderr)
-        self.assertIn(b"w: no total of different dtypes", done.stderr)
+        self.assertIn(b"w: cannot make a total of different dtypes", done.stderr)
 
 
 class Group(RowsTest):

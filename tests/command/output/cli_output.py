@@ -110,7 +110,7 @@ class Endings(CommandTest):
                      "npy", "-o", out)
         self.refused(2, "exclude each other", "sort", x, "--format-out", "csv", "--json", "-o", out)
         self.refused(2, "needs -o FILE", "sort", x, "--format-out", "npy")
-        self.refused(2, "its ending is not that of --csv", "sort", x, "--csv", "-o", self.path("y.npy"))
+        self.refused(2, "cannot write --csv: the ending of the name says another form", "sort", x, "--csv", "-o", self.path("y.npy"))
         self.assertIn('"shape"', self.result("sort", x, "--json", "-o", self.path("y.npy")))
 
 
