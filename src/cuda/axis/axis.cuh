@@ -52,7 +52,7 @@ struct bf_cuda_axis_board {
     unsigned long long failure; /* 4 * (number of the first result that fails) + why; ~0: none */
     unsigned long long wrong;   /* the first wrong offset; ~0: none */
     unsigned long long units, giants, failed; /* see below; results marked */
-    unsigned long long again;                 /* tiles, or chunks, on the list of these */
+    unsigned long long deferred;              /* tiles, or chunks, on the list of these */
     int sum_bottom, product_bottom;           /* the windows */
     unsigned long long found; /* ~(the first wrong offset) while blocks check; else 0, like */
     unsigned checked;         /* the blocks that have checked theirs */
@@ -106,11 +106,11 @@ struct bf_cuda_axis_params {
     int64_t distance; /* between neighbouring columns, in elements */
     int room;         /* int64 of shared memory, for columns */
     bool listed;      /* units are on the list, and not all tiles and pieces */
-    double roundings; /* the most that a sum of rough.cuh has, one after another */
+    double roundings; /* the most that a sum of approximate.cuh has, one after another */
     int64_t tile;     /* results of a chunk, where tiles are chunks; else 0 */
-    bool told;        /* by a few doubles each (doubles.cuh) */
-    bool direct;      /* the first kernel tells results directly, and a second one the others */
-    bool again;       /* this is the second one */
+    bool proven;      /* by a few doubles each (doubles.cuh) */
+    bool direct;      /* the first kernel proves results directly, and a second one the others */
+    bool second;      /* this is the second one */
     int64_t spans;    /* warps that share all elements (spans.cuh); 0: none */
 
     /* scratch */
@@ -119,28 +119,29 @@ struct bf_cuda_axis_params {
     unsigned *tickets; /* for tiles, or for giants */
     int64_t *slots;    /* what blocks have of pieces */
     bf_cuda_axis_unit *units;
-    unsigned *left;      /* a bit for each tile, or chunk, on the list of rough.cuh */
-    int64_t *again_list; /* tiles of columns, or chunks of rows, of which results are missing */
-    int64_t *words;      /* for by_exponent.cu: words of results that several warps compute */
-    int64_t word_slots;  /* how many such results there are */
-    int64_t word_piece;  /* elements that a warp takes of one */
+    unsigned *deferred;     /* a bit for each tile, or chunk, on the list of approximate.cuh */
+    int64_t *deferred_list; /* tiles of columns, or chunks of rows, of which results are missing */
+    int64_t *words;         /* for by_exponent.cu: words of results that several warps compute */
+    int64_t word_slots;     /* how many such results there are */
+    int64_t word_piece;     /* elements that a warp takes of one */
 };
 
 /* The kernels for an operation on a dtype. */
 struct bf_cuda_axis_kernels {
     const void *tiles, *warps, *columns, *blocks;
-    const void *direct_warps, *direct_columns;            /* NULL: there is none */
-    const void *told_rows, *told_columns, *told_segments; /* kernels for results that are told */
-    const void *rough_warps, *rough_columns, *rough_blocks;
-    int width;                      /* columns of a thread */
-    int vector;                     /* elements of a vector */
-    int words;                      /* how many a part has */
-    int total;                      /* words of a slot */
-    int tile_capacity;              /* elements of a tile */
-    int tile_bytes;                 /* its shared memory */
-    const void *told_wide_segments; /* by offsets of i64 */
-    const void *spans;              /* the kernel of spans.cuh */
-    int span_bytes;                 /* the shared memory of its blocks */
+    const void *direct_warps, *direct_columns; /* NULL: there is none */
+    const void *proven_rows, *proven_columns,
+        *proven_segments; /* kernels for results that are proven */
+    const void *approximate_warps, *approximate_columns, *approximate_blocks;
+    int width;                        /* columns of a thread */
+    int vector;                       /* elements of a vector */
+    int words;                        /* how many a part has */
+    int total;                        /* words of a slot */
+    int tile_capacity;                /* elements of a tile */
+    int tile_bytes;                   /* its shared memory */
+    const void *proven_wide_segments; /* by offsets of i64 */
+    const void *spans;                /* the kernel of spans.cuh */
+    int span_bytes;                   /* the shared memory of its blocks */
 };
 
 enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };

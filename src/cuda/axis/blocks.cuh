@@ -84,12 +84,12 @@ bf_cuda_axis_work_of(const bf_cuda_axis_params &p, int64_t u) {
 /* Units of tiles and pieces; of the second kernel those of the tiles that were left. */
 static __device__ __forceinline__ int64_t bf_cuda_axis_units(const bf_cuda_axis_params &p) {
     if (p.listed) return (int64_t)p.board->units * p.parts;
-    return (p.again ? (int64_t)p.board->again : p.tiles) * p.pieces;
+    return (p.second ? (int64_t)p.board->deferred : p.tiles) * p.pieces;
 }
-static __device__ __forceinline__ int64_t bf_cuda_axis_unit_again(const bf_cuda_axis_params &p,
-                                                                  int64_t i) {
+static __device__ __forceinline__ int64_t bf_cuda_axis_unit_deferred(const bf_cuda_axis_params &p,
+                                                                     int64_t i) {
     int64_t piece;
-    const int64_t tile = bf_cuda_axis_left(p, bf_cuda_axis_divide(i, p.pieces, &piece));
+    const int64_t tile = bf_cuda_axis_deferred(p, bf_cuda_axis_divide(i, p.pieces, &piece));
     return p.columns > 1 ? piece * p.tiles + tile : tile * p.pieces + piece;
 }
 
@@ -337,7 +337,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
     bf_cuda_axis_blocks(const __grid_constant__ bf_cuda_axis_params p) {
     __shared__ int64_t shared[bf_cuda_axis_block<A>::room];
     bf_cuda_let_next_begin();
-    if (p.at.offsets == nullptr && !p.again)
+    if (p.at.offsets == nullptr && !p.second)
         bf_cuda_axis_block<A>::prefetch(p, bf_cuda_axis_work_of(p, blockIdx.x));
     bf_cuda_wait_for_end();
     if (bf_cuda_axis_is_wrong(p)) return;
@@ -345,7 +345,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, A::blocks)
     A sum;
     sum.open(p);
     for (int64_t i = blockIdx.x; i < units; i += gridDim.x) {
-        const int64_t u = p.again ? bf_cuda_axis_unit_again(p, i) : i;
+        const int64_t u = p.second ? bf_cuda_axis_unit_deferred(p, i) : i;
         bf_cuda_axis_block<A>::run(p, bf_cuda_axis_work_of(p, u), sum, shared);
     }
 }

@@ -238,14 +238,14 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, bf_cuda_axis_column_bloc
     using Columns = bf_cuda_axis_columns_of<A>;
     extern __shared__ int64_t bf_cuda_axis_memory[];
     bf_cuda_let_next_begin();
-    if (!p.again) Columns::prefetch(p, bf_cuda_axis_work_of(p, blockIdx.x));
+    if (!p.second) Columns::prefetch(p, bf_cuda_axis_work_of(p, blockIdx.x));
     bf_cuda_wait_for_end();
     const int64_t units = bf_cuda_axis_units(p);
     A sums[Columns::W];
 #pragma unroll
     for (int k = 0; k < Columns::W; k++) sums[k].open(p);
     for (int64_t i = blockIdx.x; i < units; i += gridDim.x) {
-        const int64_t u = p.again ? bf_cuda_axis_unit_again(p, i) : i;
+        const int64_t u = p.second ? bf_cuda_axis_unit_deferred(p, i) : i;
         Columns::run(p, bf_cuda_axis_work_of(p, u), sums, bf_cuda_axis_memory);
     }
 }
@@ -299,7 +299,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOC
         if ((vector ? thread * W : thread) < w.columns && thread < threads)
             good = vector ? bf_cuda_axis_finish_columns<A, W, true>(p, w, a, at)
                           : bf_cuda_axis_finish_columns<A, W, false>(p, w, a, at);
-        if (__syncthreads_or(!good) && threadIdx.x == 0) bf_cuda_axis_leave(p, u);
+        if (__syncthreads_or(!good) && threadIdx.x == 0) bf_cuda_axis_defer(p, u);
     }
 }
 

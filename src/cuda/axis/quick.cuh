@@ -1,5 +1,5 @@
 /* Results from the levels of a window, in a few doubles. Each function returns whether it could
- * tell: what it cannot, sum_result.cuh computes in integers. */
+ * prove: what it cannot, sum_result.cuh computes in integers. */
 #ifndef BF_CUDA_AXIS_QUICK_CUH
 #define BF_CUDA_AXIS_QUICK_CUH
 

@@ -15,26 +15,27 @@ enum {
     LEAST_LINE = 512,    /* lines from so many elements on have pieces of their own */
     MOST_LINES = 4096,   /* if they are not too many */
     LISTED_PIECE = 32768,
-    LONG_SEGMENTS = 1 << 18, /* a mean of those of which blocks take such pieces */
-    TILE_EACH = 64,          /* most rows of columns of which a block takes one tile */
-    TURNS = 8,               /* blocks of rows that doubles tell, one after another */
-    ROUGH_PIECE = 1 << 24,   /* most elements of a result that one block adds in doubles */
+    LONG_SEGMENTS = 1 << 18,     /* a mean of those of which blocks take such pieces */
+    TILE_EACH = 64,              /* most rows of columns of which a block takes one tile */
+    TURNS = 8,                   /* blocks of rows that doubles prove, one after another */
+    APPROXIMATE_PIECE = 1 << 24, /* most elements of a result that one block adds in doubles */
     WORD_PIECE = 1 << 16,
     WORD_SLOTS = 1 << 14,
     COLUMN_GIANT = 1024,  /* rows that a thread takes */
-    DIRECT_ROWS = 512,    /* the most elements of a row that is told directly */
+    DIRECT_ROWS = 512,    /* the most elements of a row that is proven directly */
     DIRECT_COLUMNS = 64,  /* the most of a column */
-    TOLD_SEGMENTS = 16,   /* the greatest mean of segments */
+    PROVEN_SEGMENTS = 16, /* the greatest mean of segments */
     SPAN_ROWS = 1 << 15,  /* warps take equal spans of rows of such a length */
     SPAN_SEGMENTS = 2048, /* they take them of segments of such a mean */
     SPAN_LEAST = 1 << 23, /* they take them of at least so many elements in all */
     SPAN_WORDS = 6,       /* int64 that a warp leaves */
-    TOLD = 512,           /* the most of a result that a few doubles tell */
+    PROVEN = 512,         /* the most of a result that a few doubles prove */
     SCATTERED = 15        /* elements of short rows that threads read where they lie */
 };
 
-static const bf_cuda_part_kind left_part = {}, board_part = {}, marks_part = {}, tickets_part = {},
-                               slots_part = {}, units_part = {}, words_part = {}, again_part = {};
+static const bf_cuda_part_kind deferred_part = {}, board_part = {}, marks_part = {},
+                               tickets_part = {}, slots_part = {}, units_part = {}, words_part = {},
+                               deferred_list_part = {};
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -82,7 +83,8 @@ static void *take(scratch *s, const bf_cuda_part_kind *kind, int64_t n, size_t b
     return memory;
 }
 
-static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int total, bool rough) {
+static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int total,
+                              bool approximate) {
     scratch s = {context, bf_cuda_workspace_of(context), BF_OK};
     if (s.workspace == NULL) return BF_E_MEMORY;
     const bool marks = may_mark(p), rows = p->at.offsets != NULL;
@@ -108,9 +110,9 @@ static bf_status take_scratch(bf_context *context, bf_cuda_axis_params *p, int t
         &s, &slots_part, p->spans > 0 ? p->spans * SPAN_WORDS : units * parts * total * p->columns,
         8);
     p->units = (bf_cuda_axis_unit *)take(&s, &units_part, rows ? units : 0, sizeof *p->units);
-    p->again_list =
-        (int64_t *)take(&s, &again_part, p->direct ? p->tiles : 0, sizeof *p->again_list);
-    p->left = (unsigned *)take(&s, &left_part, rough ? p->tiles / 32 + 1 : 0, 4);
+    p->deferred_list = (int64_t *)take(&s, &deferred_list_part, p->direct ? p->tiles : 0,
+                                       sizeof *p->deferred_list);
+    p->deferred = (unsigned *)take(&s, &deferred_part, approximate ? p->tiles / 32 + 1 : 0, 4);
     p->words = (int64_t *)take(&s, &words_part, p->word_slots * (BF_SUM_WORDS_MAX + 1), 8);
     return s.status;
 }
@@ -180,16 +182,16 @@ static bool is_by_line(const bf_cuda_axis_layout *at) {
     return at->reduced > 1 && extent >= LEAST_LINE && at->length / extent <= MOST_LINES;
 }
 
-/* Have results a dtype that doubles tell? */
-static bool is_tellable(const bf_cuda_axis_params *p) {
+/* Have results a dtype that doubles prove? */
+static bool is_provable(const bf_cuda_axis_params *p) {
     if (p->fits != NULL) return false;
     if (p->kind == BF_KIND_SUM) return p->to == BF_F64 || (p->to == BF_F32 && p->dtype != BF_F64);
     return p->kind == BF_KIND_MOMENTS && p->to == (p->dtype == BF_F64 ? BF_F64 : BF_F32);
 }
 
-/* Do doubles tell results of any length? */
-static bool is_rough(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *p) {
-    if (k->rough_warps == NULL || !is_tellable(p)) return false;
+/* Do doubles prove results of any length? */
+static bool is_approximate(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *p) {
+    if (k->approximate_warps == NULL || !is_provable(p)) return false;
     if (p->at.offsets != NULL) return p->kind == BF_KIND_SUM && p->at.width == 1;
     return p->at.length > p->ddof;
 }
@@ -207,16 +209,16 @@ static bf_cuda_shape shape_of(const bf_cuda_axis_kernels *k, const void *kernel,
         shape.blocks = p->spans / (BF_CUDA_AXIS_WARP_THREADS / 32);
         shape.shared = (size_t)k->span_bytes;
         shape.spares_cache = true;
-    } else if (kernel == k->told_rows && bf_cuda_axis_is_short(p->at.length / k->vector)) {
+    } else if (kernel == k->proven_rows && bf_cuda_axis_is_short(p->at.length / k->vector)) {
         shape.shared = (size_t)(threads * bf_cuda_axis_batch_bytes((int)p->at.length / k->vector));
-    } else if (kernel == k->blocks || kernel == k->rough_blocks) {
+    } else if (kernel == k->blocks || kernel == k->approximate_blocks) {
         threads = (int64_t)p->columns * p->lanes;
     } else if (kernel == k->columns || kernel == k->direct_columns) {
         threads = ratio((int64_t)p->columns * p->folded, k->width) * p->lanes;
         shape.shared = (size_t)p->room * sizeof(int64_t);
-    } else if (kernel == k->told_columns) {
+    } else if (kernel == k->proven_columns) {
         threads = ratio(p->columns, p->dtype == BF_F64 ? 2 : 4);
-    } else if (kernel == k->rough_columns) {
+    } else if (kernel == k->approximate_columns) {
         threads = ratio((int64_t)p->columns * p->folded, 4) * p->lanes;
         shape.shared = (size_t)p->room * sizeof(int64_t);
     }
@@ -242,15 +244,18 @@ static int64_t even_parts(int64_t tasks, int64_t blocks, int64_t least) {
 /* Divides results into pieces, so that all multiprocessors have some. */
 static void set_pieces(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
                        bf_cuda_axis_params *p) {
-    if (is_rough(k, p)) kernel = kernel == k->blocks ? k->rough_blocks : k->rough_columns;
+    if (is_approximate(k, p))
+        kernel = kernel == k->blocks ? k->approximate_blocks : k->approximate_columns;
     int resident = 1; /* if it fails, the launch does too */
     (void)bf_cuda_occupancy(cuda, kernel, shape_of(k, kernel, p), &resident);
     const int last = p->at.reduced - 1;
     const int64_t length = p->by_line ? p->at.reduced_shape[last] : p->at.length;
     const int64_t lines = p->at.length / length, tasks = p->tiles * lines;
     const int64_t blocks = (int64_t)resident * cuda->multiprocessors;
-    const bool rough_sum = is_rough(k, p) && p->kind == BF_KIND_SUM && p->nan == BF_NAN_PROPAGATE;
-    const int64_t needed = ratio(length, rough_sum ? (int64_t)ROUGH_PIECE : BF_CUDA_AXIS_PIECE);
+    const bool approximate_sum =
+        is_approximate(k, p) && p->kind == BF_KIND_SUM && p->nan == BF_NAN_PROPAGATE;
+    const int64_t needed =
+        ratio(length, approximate_sum ? (int64_t)APPROXIMATE_PIECE : BF_CUDA_AXIS_PIECE);
     const int64_t wanted = even_parts(tasks, blocks, most(needed, blocks / tasks));
     const int64_t enough = most(needed, ratio(length * p->columns, LEAST_PIECE));
     const int64_t pieces = most(1, least(wanted, enough));
@@ -278,18 +283,18 @@ static bool has_warp_rows(const bf_cuda *cuda, const bf_cuda_axis_layout *at, in
     return at->length >= 2 * vector && at->length <= longest && at->results >= 1024;
 }
 
-/* Do a few doubles tell results? */
-static bool is_told(const bf_cuda_axis_params *p) {
+/* Do a few doubles prove results? */
+static bool is_proven(const bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
-    return at->length <= TOLD && at->length > p->ddof && at->reduced == 1 && is_tellable(p);
+    return at->length <= PROVEN && at->length > p->ddof && at->reduced == 1 && is_provable(p);
 }
 
 /* Columns, of which each thread takes all rows. */
-static bool set_told_columns(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
+static bool set_proven_columns(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
     const int64_t threads = BF_CUDA_AXIS_THREADS, inner = at->kept_shape[at->kept - 1];
     const int width = (int)least(k->width, p->dtype == BF_F64 ? 2 : 4);
-    if (k->told_columns == NULL || !is_told(p) || inner < 32) return false;
+    if (k->proven_columns == NULL || !is_proven(p) || inner < 32) return false;
     if (at->results < threads * at->length) return false;
     p->inner = inner;
     p->parts = ratio(inner, width * threads);
@@ -299,16 +304,16 @@ static bool set_told_columns(const bf_cuda_axis_kernels *k, bf_cuda_axis_params 
     p->line_pieces = 1;
     p->room = 0;
     p->by_line = false;
-    p->told = p->direct = true;
+    p->proven = p->direct = true;
     return true;
 }
 
 /* Rows of whole vectors, of which lanes take one or a few each. */
-static bool set_told_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
+static bool set_proven_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
     const int64_t vectors = at->length / k->vector;
-    if (k->told_rows == NULL || !is_told(p) || at->length % k->vector != 0 || at->results < 1024 ||
-        (uintptr_t)p->a % 16 != 0)
+    if (k->proven_rows == NULL || !is_proven(p) || at->length % k->vector != 0 ||
+        at->results < 1024 || (uintptr_t)p->a % 16 != 0)
         return false;
     p->lanes = 1;
     while (p->lanes < 32 && (vectors % (2 * p->lanes) == 0 || vectors >= 16 * p->lanes))
@@ -316,11 +321,11 @@ static bool set_told_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p)
     p->chunk = bf_cuda_axis_is_short(vectors) ? p->lanes : (int)least(4, p->lanes);
     p->tiles = ratio(at->results, (int64_t)p->chunk * (32 / p->lanes));
     p->by_line = false;
-    p->told = p->direct = true;
+    p->proven = p->direct = true;
     return true;
 }
 
-/* Rows of very few elements are told as columns are: each thread reads its own where they lie. */
+/* Rows of very few elements are proven as columns are: each thread reads its own where they lie. */
 static void set_scattered(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
     p->room = 0;
     p->distance = p->piece = p->at.length;
@@ -335,7 +340,7 @@ static void set_scattered(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p)
  * another policy for NaNs, elements that are not finite are left to windows. */
 static bool set_spans(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p,
                       int64_t elements, int64_t mean) {
-    if (k->spans == NULL || !is_rough(k, p) || p->nan != BF_NAN_PROPAGATE ||
+    if (k->spans == NULL || !is_approximate(k, p) || p->nan != BF_NAN_PROPAGATE ||
         elements < SPAN_LEAST || elements / p->at.results < mean)
         return false;
     const bf_cuda_shape shape = shape_of(k, k->spans, p);
@@ -357,7 +362,7 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
     if (packed && p->kind == BF_KIND_SUM &&
         set_spans(cuda, k, p, at->results * at->length, SPAN_ROWS))
         return k->spans;
-    if (packed && at->results > 1 && set_told_rows(k, p)) return k->warps;
+    if (packed && at->results > 1 && set_proven_rows(k, p)) return k->warps;
     if (packed && at->results > 1 && at->length <= SHORT_ROWS &&
         (at->length < 2 * k->vector || at->length % k->vector != 0)) {
         if (k->direct_columns == NULL || at->length > SCATTERED || p->op == BF_NORM)
@@ -371,7 +376,7 @@ static const void *schedule_fibres(const bf_cuda *cuda, const bf_cuda_axis_kerne
         p->direct = k->direct_warps != NULL && at->length <= DIRECT_ROWS;
         return k->warps;
     }
-    if (columns && at->kept_strides[0][at->kept - 1] == 1 && set_told_columns(k, p))
+    if (columns && at->kept_strides[0][at->kept - 1] == 1 && set_proven_columns(k, p))
         return k->columns;
     if (columns && has_wide_columns(p)) {
         set_wide_columns(p, k->width, k->words);
@@ -408,12 +413,12 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
         p->giant = most(COLUMN_GIANT, at->rows / WORD_SLOTS);
         return k->blocks;
     }
-    if (k->told_segments != NULL && mean < TOLD_SEGMENTS && is_tellable(p)) {
+    if (k->proven_segments != NULL && mean < PROVEN_SEGMENTS && is_provable(p)) {
         p->giant = WARP_ROWS;
         p->folded = mean < 12 ? 2 : 1;
         p->lanes = p->chunk = 4;
         p->tiles = ratio(at->results, 32);
-        p->told = p->direct = true;
+        p->proven = p->direct = true;
         return k->warps;
     }
     if (mean < 4 * k->vector) {
@@ -422,8 +427,9 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
     }
     p->giant = WARP_ROWS;
     if (set_spans(cuda, k, p, at->rows, SPAN_SEGMENTS)) return k->spans;
-    if (is_rough(k, p) && mean > WARP_ROWS / 4 && mean <= 2 * WARP_ROWS) p->giant = 4 * WARP_ROWS;
-    if (is_rough(k, p) && mean >= LONG_SEGMENTS) p->piece = LONG_SEGMENTS;
+    if (is_approximate(k, p) && mean > WARP_ROWS / 4 && mean <= 2 * WARP_ROWS)
+        p->giant = 4 * WARP_ROWS;
+    if (is_approximate(k, p) && mean >= LONG_SEGMENTS) p->piece = LONG_SEGMENTS;
     set_warps(cuda, p, mean, k->vector);
     p->direct = k->direct_warps != NULL && mean <= DIRECT_ROWS / 2;
     return k->warps;
@@ -462,9 +468,9 @@ static bool has_turns(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *
 static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, const void *kernel,
                           bf_cuda_axis_params *p) {
     bf_cuda_shape shape = shape_of(k, kernel, p);
-    const bool is_warps = kernel == k->warps || kernel == k->rough_warps ||
-                          kernel == k->direct_warps || kernel == k->told_rows ||
-                          kernel == k->told_segments || kernel == k->told_wide_segments;
+    const bool is_warps = kernel == k->warps || kernel == k->approximate_warps ||
+                          kernel == k->direct_warps || kernel == k->proven_rows ||
+                          kernel == k->proven_segments || kernel == k->proven_wide_segments;
     const bool is_tiled = kernel != k->tiles && !is_warps;
     int resident = 1;
     cudaError_t error = is_warps ? set_warp_threads(cuda, kernel, p->tiles, &shape, &resident)
@@ -477,32 +483,36 @@ static cudaError_t launch(const bf_cuda *cuda, const bf_cuda_axis_kernels *k, co
     if (kernel == k->tiles) useful = ratio(p->at.results, 32);
     /* Few rows are read best by blocks that take a tile each. */
     const bool tile_each =
-        kernel == k->told_columns && p->at.length > 2 && p->at.length <= TILE_EACH;
-    const bool turns = kernel == k->told_rows && has_turns(k, p);
+        kernel == k->proven_columns && p->at.length > 2 && p->at.length <= TILE_EACH;
+    const bool turns = kernel == k->proven_rows && has_turns(k, p);
     shape.blocks = tile_each ? useful : least(turns ? TURNS * blocks : blocks, useful);
     void *arguments[] = {p};
     return bf_cuda_launch(cuda, kernel, shape, arguments);
 }
 
-/* That which tells results directly, before this one. */
+/* The kernel that proves results directly, before this one. */
 static const void *first_kernel(const bf_cuda_axis_kernels *k, const void *kernel,
                                 const bf_cuda_axis_params *p) {
-    if (kernel == k->blocks) return k->rough_blocks;
-    if (p->told && p->at.offsets != NULL)
-        return p->at.wide ? k->told_wide_segments : k->told_segments;
+    if (kernel == k->blocks) return k->approximate_blocks;
+    if (p->proven && p->at.offsets != NULL)
+        return p->at.wide ? k->proven_wide_segments : k->proven_segments;
     if (kernel == k->warps)
-        return p->told ? k->told_rows : p->left != NULL ? k->rough_warps : k->direct_warps;
-    return p->told ? k->told_columns : p->left != NULL ? k->rough_columns : k->direct_columns;
+        return p->proven             ? k->proven_rows
+               : p->deferred != NULL ? k->approximate_warps
+                                     : k->direct_warps;
+    return p->proven             ? k->proven_columns
+           : p->deferred != NULL ? k->approximate_columns
+                                 : k->direct_columns;
 }
 
-/* A kernel, or two: one tells results directly, the other those that it could not tell. */
+/* A kernel, or two: one proves results directly, the other takes those that it could not prove. */
 static cudaError_t launch_main(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
                                const void *kernel, const bf_cuda_axis_params *p) {
     bf_cuda_axis_params q = *p;
     if (p->direct) {
         cudaError_t error = launch(cuda, k, first_kernel(k, kernel, p), &q);
         if (error != cudaSuccess) return error;
-        q.again = true;
+        q.second = true;
     }
     return launch(cuda, k, kernel, &q);
 }
@@ -521,7 +531,9 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
     rows = *p;
     rows.listed = true;
     if (rows.at.width == 1) rows.lanes = p->piece > LISTED_PIECE ? BF_CUDA_AXIS_THREADS : 32;
-    return launch(cuda, k, is_rough(k, p) && p->left != NULL ? k->rough_blocks : k->blocks, &rows);
+    return launch(cuda, k,
+                  is_approximate(k, p) && p->deferred != NULL ? k->approximate_blocks : k->blocks,
+                  &rows);
 }
 
 static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
@@ -543,7 +555,7 @@ static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p
     const bool opens = rows && p->spans > 0;
     cudaError_t error = opens ? bf_cuda_axis_launch_opening(context->cuda, *p)
                               : bf_cuda_axis_launch_plan(context->cuda, *p);
-    if (error == cudaSuccess && rows && !opens && (wrong != NULL || !p->told))
+    if (error == cudaSuccess && rows && !opens && (wrong != NULL || !p->proven))
         error = bf_cuda_axis_launch_check(context->cuda, *p);
     if (wrong == NULL) return bf_cuda_check(context, error, "launching reductions");
     *wrong = -1;
@@ -551,9 +563,10 @@ static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p
     return bf_cuda_fetch_words(context, error, &p->board->wrong, 1, wrong, "checking offsets");
 }
 
-/* Lets doubles tell results of any length first, if they may. */
-static bool set_rough(const bf_cuda_axis_kernels *k, const void *kernel, bf_cuda_axis_params *p) {
-    if (p->told || kernel == NULL || kernel == k->tiles || p->spans > 0 || !is_rough(k, p))
+/* Lets doubles prove results of any length first, if they may. */
+static bool set_approximate(const bf_cuda_axis_kernels *k, const void *kernel,
+                            bf_cuda_axis_params *p) {
+    if (p->proven || kernel == NULL || kernel == k->tiles || p->spans > 0 || !is_approximate(k, p))
         return false;
     if (p->kind == BF_KIND_SUM && p->direct) return false;
     const int64_t taken = p->at.offsets != NULL ? most(p->giant, p->piece)
@@ -586,14 +599,15 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     p->giant = p->piece = INT64_MAX;
     p->columns = p->lanes = p->pieces = p->folded = 1;
     p->distance = 1;
-    p->direct = p->again = p->told = false;
+    p->direct = p->second = p->proven = false;
     p->spans = 0;
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
     if (!tree) kernel = rows ? schedule_rows(cuda, &k, p) : schedule_fibres(cuda, &k, p);
     set_steps(p);
     p->direct = p->direct && p->op != BF_NORM && (kernel == k.columns || p->along);
-    const bool rough = set_rough(&k, kernel, p);
-    bf_status status = take_scratch(context, p, k.total, rough || (p->told && kernel == k.columns));
+    const bool approximate = set_approximate(&k, kernel, p);
+    bf_status status =
+        take_scratch(context, p, k.total, approximate || (p->proven && kernel == k.columns));
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;
     cudaError_t error =

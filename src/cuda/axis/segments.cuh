@@ -1,4 +1,4 @@
-/* Short segments that doubles tell: a warp copies the elements of some neighbouring ones into
+/* Short segments that doubles prove: a warp copies the elements of some neighbouring ones into
  * shared memory, where each lane takes those of one or two. It checks their offsets as it reads
  * them, so that calls on a stream need no other check. */
 #ifndef BF_CUDA_AXIS_SEGMENTS_CUH
@@ -16,8 +16,8 @@ enum { BF_CUDA_AXIS_BATCH = 1024 /* elements of a warp at a time, at most */ };
 
 template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
     using Raw = typename C::Raw;
-    using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, true>::Type;
-    using Joint = typename Told::Joint;
+    using Proven = typename bf_cuda_axis_proven_of<C::is_double, Kind, true>::Type;
+    using Joint = typename Proven::Joint;
     static constexpr int N = C::N, U = 4;
 
     const bf_cuda_axis_params &p;
@@ -75,7 +75,7 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
 #pragma unroll 8
         for (int i = lane; i < n; i += BF_CUDA_WARP) elements[i] = __ldcs(from + i);
     }
-    __device__ __forceinline__ void take(Told &sums, Joint &joint, int begin, int n) const {
+    __device__ __forceinline__ void take(Proven &sums, Joint &joint, int begin, int n) const {
         const Raw *from = elements + begin;
         BF_ROLLED
         for (; n > 0; n -= U, from += U) {
@@ -85,7 +85,8 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
         }
     }
     /* Takes whole vectors. */
-    __device__ __forceinline__ void take_vectors(Told &sums, Joint &joint, int begin, int n) const {
+    __device__ __forceinline__ void take_vectors(Proven &sums, Joint &joint, int begin,
+                                                 int n) const {
         BF_ROLLED
         for (int i = 0; i < n; i += N) {
             typename C::Value e[N];
@@ -102,7 +103,7 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
     __device__ __forceinline__ bool finish(int64_t r, int begin, int n, bool whole) const {
         uint64_t bits;
         if (n > (Kind == BF_KIND_MOMENTS ? p.ddof : 0)) {
-            Told sums;
+            Proven sums;
             Joint joint;
             sums.reset();
             joint.reset();
@@ -111,8 +112,8 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
                 take_vectors(sums, joint, begin, n);
             else
                 take(sums, joint, begin, n);
-            const bf_cuda_axis_told told(p, n, n);
-            if (!joint.is_exact(told) || !sums.tell(p, told, joint, &bits)) return false;
+            const bf_cuda_axis_proven proven(p, n, n);
+            if (!joint.is_exact(proven) || !sums.prove(p, proven, joint, &bits)) return false;
         } else {
             if (n > 0 && p.nan == BF_NAN_ERROR) return false; /* one of these may be a NaN */
             bits = none();
@@ -175,7 +176,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
         if (batch.run(i, b) || lane > 0) continue;
         const int64_t each = (int64_t)p.chunk * (BF_CUDA_WARP / p.lanes);
         for (int64_t c = i * rows / each; c * each < min((i + 1) * rows, p.at.results); c++)
-            bf_cuda_axis_leave(p, c);
+            bf_cuda_axis_defer(p, c);
     }
 }
 

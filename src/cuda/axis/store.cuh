@@ -49,22 +49,23 @@ static __device__ __forceinline__ void bf_cuda_axis_mark(const bf_cuda_axis_para
 }
 
 /* Leaves a tile or a chunk to the second kernel. */
-static __device__ __forceinline__ void bf_cuda_axis_leave(const bf_cuda_axis_params &p, int64_t i) {
-    p.again_list[atomicAdd(&p.board->again, 1ull)] = i;
+static __device__ __forceinline__ void bf_cuda_axis_defer(const bf_cuda_axis_params &p, int64_t i) {
+    p.deferred_list[atomicAdd(&p.board->deferred, 1ull)] = i;
 }
 
 /* Leaves one of its results, others of which may have been left. */
-static __device__ __forceinline__ void bf_cuda_axis_leave_once(const bf_cuda_axis_params &p,
+static __device__ __forceinline__ void bf_cuda_axis_defer_once(const bf_cuda_axis_params &p,
                                                                int64_t r) {
     int64_t i = p.tile > 0 ? r / p.tile : r / p.inner * p.parts + r % p.inner / p.columns;
-    if ((atomicOr(&p.left[i / 32], 1u << (i % 32)) >> (i % 32) & 1) == 0) bf_cuda_axis_leave(p, i);
+    if ((atomicOr(&p.deferred[i / 32], 1u << (i % 32)) >> (i % 32) & 1) == 0)
+        bf_cuda_axis_defer(p, i);
 }
 
 /* Number i of those that have been left; its bit is cleared, where there are bits. */
-static __device__ __forceinline__ int64_t bf_cuda_axis_left(const bf_cuda_axis_params &p,
-                                                            int64_t i) {
-    const int64_t tile = p.again_list[i];
-    if (p.left != nullptr) atomicAnd(&p.left[tile / 32], ~(1u << (tile % 32)));
+static __device__ __forceinline__ int64_t bf_cuda_axis_deferred(const bf_cuda_axis_params &p,
+                                                                int64_t i) {
+    const int64_t tile = p.deferred_list[i];
+    if (p.deferred != nullptr) atomicAnd(&p.deferred[tile / 32], ~(1u << (tile % 32)));
     return tile;
 }
 

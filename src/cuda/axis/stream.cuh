@@ -263,7 +263,7 @@ bf_cuda_axis_take_line(const bf_cuda_axis_params &p, A &sum, int64_t a, int64_t 
     s.take(sum, (vectors - lane + lanes - 1) / lanes);
 }
 
-/* Takes a stream into what tells results directly (direct.cuh), of one operand. */
+/* Takes a stream into what proves results directly (direct.cuh), of one operand. */
 template <class A>
 static __device__ __forceinline__ void
 bf_cuda_axis_take_directly(const bf_cuda_axis_params &p, typename A::Direct &direct, int64_t a,

@@ -18,7 +18,7 @@
  *   close()        writes the part
  *   finish()       the result of a whole
  *   has_origin     start(x) sets what is taken off all elements of a result: the first one
- *   Direct         what may tell a result of few elements (direct.cuh) */
+ *   Direct         what may prove a result of few elements (direct.cuh) */
 #ifndef BF_CUDA_AXIS_SUM_CUH
 #define BF_CUDA_AXIS_SUM_CUH
 
@@ -283,7 +283,7 @@ struct bf_cuda_axis_float
         const bool minus = zeros == BF_CUDA_ZEROS_ALL && (flags & BF_CUDA_POSITIVE) == 0;
         if (!finish_quickly(p, r, count, whole, minus)) finish_slowly(p, r, count, whole, minus);
     }
-    /* In doubles, which can tell nearly always. */
+    /* In doubles, which can prove it nearly always. */
     static __device__ __forceinline__ bool finish_quickly(const bf_cuda_axis_params &p, int64_t r,
                                                           int64_t count,
                                                           const int64_t (&whole)[Sums::total],

@@ -30,7 +30,7 @@ template <class A> struct bf_cuda_axis_chunk {
         if (is_mine) line = bf_cuda_axis_line_of(p.at, result);
         if (line.length <= p.giant) return;
         /* Once, and after the check of offsets, so that the list has room for all. */
-        if (p.again == p.told) bf_cuda_axis_push(p, result, line.length);
+        if (p.second == p.proven) bf_cuda_axis_push(p, result, line.length);
         line.length = 0;
         is_mine = false;
     }
@@ -98,15 +98,15 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, A::blocks)
     bf_cuda_axis_warps(const __grid_constant__ bf_cuda_axis_params p) {
     using Chunk = bf_cuda_axis_chunk<A>;
     bf_cuda_let_next_begin();
-    if (p.at.offsets == nullptr && !p.again) Chunk::prefetch(p);
+    if (p.at.offsets == nullptr && !p.second) Chunk::prefetch(p);
     bf_cuda_wait_for_end();
     if (bf_cuda_axis_is_wrong(p)) return;
     const int64_t rows = Chunk::rows(p), all = (p.at.results + rows - 1) / rows;
-    const int64_t chunks = p.again ? (int64_t)p.board->again : all;
+    const int64_t chunks = p.second ? (int64_t)p.board->deferred : all;
     A sum;
     sum.open(p);
     for (int64_t i = bf_cuda_axis_warp(); i < chunks; i += bf_cuda_axis_warps_of_grid())
-        Chunk(p, p.again ? bf_cuda_axis_left(p, i) : i).finish(sum);
+        Chunk(p, p.second ? bf_cuda_axis_deferred(p, i) : i).finish(sum);
 }
 
 template <class A>
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
     const int64_t rows = Chunk::rows(p), chunks = (p.at.results + rows - 1) / rows;
     for (int64_t i = bf_cuda_axis_warp(); i < chunks; i += bf_cuda_axis_warps_of_grid())
         if (!Chunk(p, i).finish_directly() && threadIdx.x % BF_CUDA_WARP == 0)
-            bf_cuda_axis_leave(p, i);
+            bf_cuda_axis_defer(p, i);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* Results of few elements from plain doubles, where these are proven exact: a few operations an
- * element, and few for a result. What they cannot tell, the accumulator of sum.cuh computes from
+ * element, and few for a result. What they cannot prove, the accumulator of sum.cuh computes from
  * the same elements.
  *
  * Elements of f32, f16 and bf16 are multiples of the last bit of the least one's binade. If the

@@ -4,10 +4,10 @@
  * magnitudes differ by more than some 2^60: exponents prove that. Of f64 each addition of an error
  * tells whether it was exact.
  *
- * A variance need not be exact to be told: sums of the elements and of their squares lack less than
- * a bound. If all that they may lack changes no bit of the rounded result, it is the result.
+ * A variance need not be exact to be proven: sums of the elements and of their squares lack less
+ * than a bound. If all that they may lack changes no bit of the rounded result, it is the result.
  *
- * What is not told is left to the kernels with windows (`again` in axis.cuh). */
+ * What is not proven is left to the kernels with windows (`second` in axis.cuh). */
 #ifndef BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
 #define BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
 
@@ -22,14 +22,14 @@ static __device__ __forceinline__ double bf_cuda_axis_lost(double roundings) {
 }
 
 /* Numbers of a call that every result needs. */
-struct bf_cuda_axis_told {
+struct bf_cuda_axis_proven {
     double n, inverse; /* the inverse of n; for variances of n * (n - ddof) */
     double lost;       /* the most that n * (sum of squares) lacks */
     int bits, chain;   /* the bits of n^2; the elements that are added one after another */
     int64_t count;     /* n */
 
-    __device__ __forceinline__ bf_cuda_axis_told(const bf_cuda_axis_params &p, int64_t elements,
-                                                 int added)
+    __device__ __forceinline__ bf_cuda_axis_proven(const bf_cuda_axis_params &p, int64_t elements,
+                                                   int added)
         : count(elements) {
         n = (double)count;
         inverse = 1;
@@ -56,9 +56,9 @@ static __device__ __noinline__ bool bf_cuda_axis_find_mean(const bf_cuda_axis_pa
     *bits = (uint64_t)__double_as_longlong(sum.high); /* the bits of a zero */
     return sum.high == 0 || bf_cuda_axis_quick_mean(p.to, sum, n, bits);
 }
-static __device__ __forceinline__ bool bf_cuda_axis_tell_mean(const bf_cuda_axis_params &p,
-                                                              int64_t n, bf_cuda_axis_exactly sum,
-                                                              uint64_t *bits) {
+static __device__ __forceinline__ bool bf_cuda_axis_prove_mean(const bf_cuda_axis_params &p,
+                                                               int64_t n, bf_cuda_axis_exactly sum,
+                                                               uint64_t *bits) {
     uint64_t mean;
     const bool good = bf_cuda_axis_find_mean(p, n, sum, &mean);
     *bits = mean;
@@ -68,8 +68,8 @@ static __device__ __forceinline__ bool bf_cuda_axis_tell_mean(const bf_cuda_axis
 /* --- sums of f32, f16 and bf16 --- */
 
 /* Few: additions of some few elements are exact themselves, if magnitudes are alike. Rounds: where
- * they are not, what they may lack is told to change nothing. */
-template <bool Few, bool Rounds = false> struct bf_cuda_axis_told_sum {
+ * they are not, what they may lack is proven to change nothing. */
+template <bool Few, bool Rounds = false> struct bf_cuda_axis_proven_sum {
     /* What several results share. */
     struct Joint {
         float most;
@@ -90,13 +90,13 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_told_sum {
             most = __uint_as_float((unsigned)all.top);
             least = (unsigned)all.least << 1 | 1;
         }
-        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_told &t) const {
+        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &t) const {
             const int top = (int)(__float_as_uint(most) >> 23), last = (int)((least + 1) >> 24);
             const int bits = Few ? 29 - t.chain : 80 - t.bits;
             return top < 255 && (top - max(last, 1) <= bits || most == 0);
         }
-        /* May results be told? */
-        __device__ __forceinline__ bool is_good(const bf_cuda_axis_told &t) const {
+        /* May results be proven? */
+        __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &t) const {
             return Rounds || is_exact(t);
         }
     };
@@ -116,26 +116,27 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_told_sum {
         error += rest;
     }
     /* Adds what another lane has of the same result. */
-    __device__ __forceinline__ void merge(const bf_cuda_axis_told_sum &other, Joint &) {
+    __device__ __forceinline__ void merge(const bf_cuda_axis_proven_sum &other, Joint &) {
         double rest;
         sum = bf_two_sum(sum, other.sum, &rest);
         error += rest;
         error += other.error;
     }
-    __device__ __forceinline__ bf_cuda_axis_told_sum shuffle(int distance) const {
-        bf_cuda_axis_told_sum x;
+    __device__ __forceinline__ bf_cuda_axis_proven_sum shuffle(int distance) const {
+        bf_cuda_axis_proven_sum x;
         x.sum = __shfl_xor_sync(0xffffffffu, sum, distance);
         x.error = __shfl_xor_sync(0xffffffffu, error, distance);
         return x;
     }
-    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, const bf_cuda_axis_told &t,
-                                         const Joint &joint, uint64_t *bits) const {
+    __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
+                                          const bf_cuda_axis_proven &t, const Joint &joint,
+                                          uint64_t *bits) const {
         double rest = 0, x = sum;
         if (Rounds && !joint.is_exact(t)) /* n additions lack 2^-53 of n * most each, at most */
-            return tell_rounded(p, t, t.n * t.n * joint.most * 0x1p-53, bits);
+            return prove_rounded(p, t, t.n * t.n * joint.most * 0x1p-53, bits);
         if (error != 0) x = bf_two_sum(sum, error, &rest);
         if (p.op == BF_MEAN && p.to == BF_F64)
-            return bf_cuda_axis_tell_mean(p, t.count, {x, rest}, bits);
+            return bf_cuda_axis_prove_mean(p, t.count, {x, rest}, bits);
         if (p.op == BF_MEAN) {
             const double mean = x * t.inverse, lost = fabs(mean) * 0x1p-50;
             return bf_cuda_axis_between(mean - lost, mean + lost, bits);
@@ -145,11 +146,11 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_told_sum {
         if (p.to == BF_F32) *bits = __float_as_uint((float)x);
         return fabs(x) <= 1.7976931348623157e308;
     }
-    /* Tells the result if the error lacks at most `lost`; but a zero, whose sign is not known, is
-     * not told. */
-    __device__ __forceinline__ bool tell_rounded(const bf_cuda_axis_params &p,
-                                                 const bf_cuda_axis_told &t, double lost,
-                                                 uint64_t *bits) const {
+    /* Proves the result if the error lacks at most `lost`; but a zero, whose sign is not known, is
+     * not proven. */
+    __device__ __forceinline__ bool prove_rounded(const bf_cuda_axis_params &p,
+                                                  const bf_cuda_axis_proven &t, double lost,
+                                                  uint64_t *bits) const {
         double rest, x = bf_two_sum(sum, error, &rest);
         if (p.to == BF_F32) {
             x *= t.inverse;
@@ -166,10 +167,10 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_told_sum {
 
 /* --- variances of f32, f16 and bf16, as f32 --- */
 
-static __device__ __forceinline__ bool bf_cuda_axis_tell_variance(const bf_cuda_axis_params &p,
-                                                                  const bf_cuda_axis_told &t,
-                                                                  double sum, double squares,
-                                                                  uint64_t *bits) {
+static __device__ __forceinline__ bool bf_cuda_axis_prove_variance(const bf_cuda_axis_params &p,
+                                                                   const bf_cuda_axis_proven &t,
+                                                                   double sum, double squares,
+                                                                   uint64_t *bits) {
     const double all = t.n * squares, v = (all - sum * sum) * t.inverse;
     const double lost = all * t.inverse * t.lost;
     double low = fmax(v - lost, 0), high = v + lost;
@@ -180,12 +181,12 @@ static __device__ __forceinline__ bool bf_cuda_axis_tell_variance(const bf_cuda_
     return bf_cuda_axis_between(low, high, bits);
 }
 
-struct bf_cuda_axis_told_moments {
+struct bf_cuda_axis_proven_moments {
     struct Joint {
         __device__ __forceinline__ void reset() {}
         __device__ __forceinline__ void join_warp() {}
-        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_told &) const { return true; }
-        __device__ __forceinline__ bool is_good(const bf_cuda_axis_told &) const { return true; }
+        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &) const { return true; }
+        __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &) const { return true; }
     };
     static constexpr bool has_origin = true;
     double sum, squares; /* elements are counted from the origin */
@@ -198,32 +199,35 @@ struct bf_cuda_axis_told_moments {
         sum += d;
         squares = fma(d, d, squares);
     }
-    __device__ __forceinline__ void merge(const bf_cuda_axis_told_moments &other, Joint &) {
+    __device__ __forceinline__ void merge(const bf_cuda_axis_proven_moments &other, Joint &) {
         sum += other.sum;
         squares += other.squares;
     }
-    __device__ __forceinline__ bf_cuda_axis_told_moments shuffle(int distance) const {
-        bf_cuda_axis_told_moments x;
+    __device__ __forceinline__ bf_cuda_axis_proven_moments shuffle(int distance) const {
+        bf_cuda_axis_proven_moments x;
         x.sum = __shfl_xor_sync(0xffffffffu, sum, distance);
         x.squares = __shfl_xor_sync(0xffffffffu, squares, distance);
         x.origin = origin;
         return x;
     }
-    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, const bf_cuda_axis_told &t,
-                                         const Joint &, uint64_t *bits) const {
-        return bf_cuda_axis_tell_variance(p, t, sum, squares, bits);
+    __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
+                                          const bf_cuda_axis_proven &t, const Joint &,
+                                          uint64_t *bits) const {
+        return bf_cuda_axis_prove_variance(p, t, sum, squares, bits);
     }
 };
 
 /* --- f64 --- */
 
-struct bf_cuda_axis_told_sum_f64 {
+struct bf_cuda_axis_proven_sum_f64 {
     struct Joint {
         bool exact;
         __device__ __forceinline__ void reset() { exact = true; }
         __device__ __forceinline__ void join_warp() { exact = __all_sync(0xffffffffu, exact) != 0; }
-        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_told &) const { return exact; }
-        __device__ __forceinline__ bool is_good(const bf_cuda_axis_told &) const { return exact; }
+        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &) const {
+            return exact;
+        }
+        __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &) const { return exact; }
     };
     static constexpr bool has_origin = false;
     double sum, error;
@@ -233,30 +237,31 @@ struct bf_cuda_axis_told_sum_f64 {
     __device__ __forceinline__ void take(double x, Joint &joint) {
         joint.exact = bf_terms_add(&sum, &error, x) && joint.exact;
     }
-    __device__ __forceinline__ void merge(const bf_cuda_axis_told_sum_f64 &other, Joint &joint) {
+    __device__ __forceinline__ void merge(const bf_cuda_axis_proven_sum_f64 &other, Joint &joint) {
         take(other.sum, joint);
         joint.exact = bf_add_exactly(&error, other.error) && joint.exact;
     }
-    __device__ __forceinline__ bf_cuda_axis_told_sum_f64 shuffle(int distance) const {
-        bf_cuda_axis_told_sum_f64 x;
+    __device__ __forceinline__ bf_cuda_axis_proven_sum_f64 shuffle(int distance) const {
+        bf_cuda_axis_proven_sum_f64 x;
         x.sum = __shfl_xor_sync(0xffffffffu, sum, distance);
         x.error = __shfl_xor_sync(0xffffffffu, error, distance);
         return x;
     }
-    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, const bf_cuda_axis_told &t,
-                                         const Joint &, uint64_t *bits) const {
+    __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
+                                          const bf_cuda_axis_proven &t, const Joint &,
+                                          uint64_t *bits) const {
         const double x = error == 0 ? sum : sum + error;
         *bits = (uint64_t)__double_as_longlong(x);
         if (!(fabs(x) <= 1.7976931348623157e308)) return false;
         if (p.op != BF_MEAN) return true;
         bf_cuda_axis_exactly exactly = {x, 0};
         if (error != 0) exactly.high = bf_two_sum(sum, error, &exactly.low);
-        return bf_cuda_axis_tell_mean(p, t.count, exactly, bits);
+        return bf_cuda_axis_prove_mean(p, t.count, exactly, bits);
     }
 };
 
-struct bf_cuda_axis_told_moments_f64 {
-    using Joint = bf_cuda_axis_told_moments::Joint;
+struct bf_cuda_axis_proven_moments_f64 {
+    using Joint = bf_cuda_axis_proven_moments::Joint;
     static constexpr bool has_origin = false;
     double sum, error, squares, more;
 
@@ -269,26 +274,27 @@ struct bf_cuda_axis_told_moments_f64 {
         error += rest;
         squares = bf_two_sum(squares, square, &rest);
         more += rest + fma(x, x, -square);
-        if (square == 0 && x != 0) more = NAN; /* too small for a double: nothing is told */
+        if (square == 0 && x != 0) more = NAN; /* too small for a double: nothing is proven */
     }
-    __device__ __forceinline__ void merge(const bf_cuda_axis_told_moments_f64 &other, Joint &) {
+    __device__ __forceinline__ void merge(const bf_cuda_axis_proven_moments_f64 &other, Joint &) {
         double rest;
         sum = bf_two_sum(sum, other.sum, &rest);
         error += rest + other.error;
         squares = bf_two_sum(squares, other.squares, &rest);
         more += rest + other.more;
     }
-    __device__ __forceinline__ bf_cuda_axis_told_moments_f64 shuffle(int distance) const {
+    __device__ __forceinline__ bf_cuda_axis_proven_moments_f64 shuffle(int distance) const {
         const unsigned all = 0xffffffffu;
-        bf_cuda_axis_told_moments_f64 x;
+        bf_cuda_axis_proven_moments_f64 x;
         x.sum = __shfl_xor_sync(all, sum, distance);
         x.error = __shfl_xor_sync(all, error, distance);
         x.squares = __shfl_xor_sync(all, squares, distance);
         x.more = __shfl_xor_sync(all, more, distance);
         return x;
     }
-    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, const bf_cuda_axis_told &t,
-                                         const Joint &, uint64_t *bits) const {
+    __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
+                                          const bf_cuda_axis_proven &t, const Joint &,
+                                          uint64_t *bits) const {
         bf_cuda_axis_exactly x, y;
         x.high = bf_two_sum(sum, error, &x.low);
         y.high = bf_two_sum(squares, more, &y.low);
@@ -297,18 +303,20 @@ struct bf_cuda_axis_told_moments_f64 {
     }
 };
 
-/* What tells a kind's results, if anything does. */
-template <bool is_double, bf_kind Kind, bool Few, bool Rounds = false> struct bf_cuda_axis_told_of {
-    using Type = bf_cuda_axis_told_sum<Few, Few && Rounds>;
+/* What proves a kind's results, if anything does. */
+template <bool is_double, bf_kind Kind, bool Few, bool Rounds = false>
+struct bf_cuda_axis_proven_of {
+    using Type = bf_cuda_axis_proven_sum<Few, Few && Rounds>;
 };
-template <bool Few, bool Rounds> struct bf_cuda_axis_told_of<false, BF_KIND_MOMENTS, Few, Rounds> {
-    using Type = bf_cuda_axis_told_moments;
+template <bool Few, bool Rounds>
+struct bf_cuda_axis_proven_of<false, BF_KIND_MOMENTS, Few, Rounds> {
+    using Type = bf_cuda_axis_proven_moments;
 };
-template <bool Few, bool Rounds> struct bf_cuda_axis_told_of<true, BF_KIND_SUM, Few, Rounds> {
-    using Type = bf_cuda_axis_told_sum_f64;
+template <bool Few, bool Rounds> struct bf_cuda_axis_proven_of<true, BF_KIND_SUM, Few, Rounds> {
+    using Type = bf_cuda_axis_proven_sum_f64;
 };
-template <bool Few, bool Rounds> struct bf_cuda_axis_told_of<true, BF_KIND_MOMENTS, Few, Rounds> {
-    using Type = bf_cuda_axis_told_moments_f64;
+template <bool Few, bool Rounds> struct bf_cuda_axis_proven_of<true, BF_KIND_MOMENTS, Few, Rounds> {
+    using Type = bf_cuda_axis_proven_moments_f64;
 };
 
 /* Writes a result that leaves the cache as early as elements do. */
@@ -324,14 +332,14 @@ static __device__ __forceinline__ void bf_cuda_axis_store_once(const bf_cuda_axi
 
 /* --- columns --- */
 
-template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
+template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_proven_columns {
     using Raw = typename C::Raw;
-    using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, Few, true>::Type;
+    using Proven = typename bf_cuda_axis_proven_of<C::is_double, Kind, Few, true>::Type;
     static constexpr int W = sizeof(Raw) > 4 ? 2 : 4, U = 4;
     using Columns = bf_cuda_axis_columns_at<C, W>;
 
     const bf_cuda_axis_params &p;
-    bf_cuda_axis_told told;
+    bf_cuda_axis_proven proven;
 
     /* Where a tile begins. */
     struct Tile {
@@ -366,8 +374,8 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
         return p.distance == 1 && t.columns % W == 0 && ((at | step) & (unsigned)(bytes - 1)) == 0;
     }
     template <bool vector>
-    __device__ __forceinline__ void take(const Tile &t, const Columns &at, Told (&sums)[W],
-                                         typename Told::Joint &joint) const {
+    __device__ __forceinline__ void take(const Tile &t, const Columns &at, Proven (&sums)[W],
+                                         typename Proven::Joint &joint) const {
         const int rows = (int)p.at.length;
         int64_t row = t.a;
         BF_ROLLED
@@ -376,7 +384,7 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
 #pragma unroll
             for (int u = 0; u < U; u++)
                 if (i + u < rows) at.template load<vector>(p, p.a, row + u * p.steps[0], x[u]);
-            if (Told::has_origin && i == 0) {
+            if (Proven::has_origin && i == 0) {
 #pragma unroll
                 for (int k = 0; k < W; k++) sums[k].start(C::value(p, x[0][k]));
             }
@@ -390,12 +398,13 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
     }
     /* Returns whether the results of this thread's columns are written. */
     template <bool vector>
-    __device__ __forceinline__ bool finish(const Tile &t, const Columns &at, const Told (&sums)[W],
-                                           const typename Told::Joint &joint) const {
+    __device__ __forceinline__ bool finish(const Tile &t, const Columns &at,
+                                           const Proven (&sums)[W],
+                                           const typename Proven::Joint &joint) const {
         uint64_t bits[W];
-        bool good = joint.is_good(told);
+        bool good = joint.is_good(proven);
 #pragma unroll
-        for (int k = 0; k < W; k++) good = sums[k].tell(p, told, joint, &bits[k]) && good;
+        for (int k = 0; k < W; k++) good = sums[k].prove(p, proven, joint, &bits[k]) && good;
         if (!good) return false;
         char *to = (char *)p.values + (t.first + at.column[0]) * p.bytes;
         if (vector && ((uintptr_t)to & (unsigned)(W * p.bytes - 1)) == 0 && p.bytes >= 4) {
@@ -418,8 +427,8 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
     }
     template <bool vector> __device__ __forceinline__ bool run(const Tile &t, int threads) const {
         const Columns at = place(t, threads, vector);
-        Told sums[W];
-        typename Told::Joint joint;
+        Proven sums[W];
+        typename Proven::Joint joint;
         joint.reset();
 #pragma unroll
         for (int k = 0; k < W; k++) sums[k].reset();
@@ -433,9 +442,9 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_told_columns {
 template <class C, bf_kind Kind, bool Few>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
     bf_cuda_axis_doubles_columns(const __grid_constant__ bf_cuda_axis_params p) {
-    using Columns = bf_cuda_axis_told_columns<C, Kind, Few>;
+    using Columns = bf_cuda_axis_proven_columns<C, Kind, Few>;
     constexpr int W = Columns::W;
-    const Columns columns = {p, bf_cuda_axis_told(p, p.at.length, (int)p.at.length)};
+    const Columns columns = {p, bf_cuda_axis_proven(p, p.at.length, (int)p.at.length)};
     const int threads = (p.columns + W - 1) / W, thread = (int)threadIdx.x;
     bf_cuda_let_next_begin();
     for (int64_t u = blockIdx.x; u < p.tiles; u += gridDim.x) {
@@ -444,7 +453,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOC
         if ((vector ? thread * W : thread) >= t.columns || thread >= threads) continue;
         if (!(vector ? columns.template run<true>(t, threads)
                      : columns.template run<false>(t, threads)))
-            bf_cuda_axis_leave_once(p, t.first);
+            bf_cuda_axis_defer_once(p, t.first);
     }
 }
 
@@ -456,11 +465,11 @@ template <class T> static __device__ __forceinline__ void swap(T &a, T &b) {
     b = c;
 }
 
-/* Rows of whole vectors, one behind another: `lanes` lanes of a warp tell four rows at a time. */
+/* Rows of whole vectors, one behind another: `lanes` lanes of a warp prove four rows at a time. */
 template <class C, bf_kind Kind>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
     bf_cuda_axis_doubles_rows(const __grid_constant__ bf_cuda_axis_params p) {
-    using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, true>::Type;
+    using Proven = typename bf_cuda_axis_proven_of<C::is_double, Kind, true>::Type;
     using Value = typename C::Value;
     constexpr int N = C::N, R = 4;
     /* Sums of f32 take longer if they leave the cache early (performance.md). */
@@ -469,15 +478,15 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
     const int lane = (int)threadIdx.x % p.lanes, groups = BF_CUDA_WARP / p.lanes;
     const int group = (int)threadIdx.x % BF_CUDA_WARP / p.lanes;
     const int vectors = (int)p.at.length / N;
-    const bf_cuda_axis_told told(p, p.at.length, (vectors + p.lanes - 1) / p.lanes * N);
+    const bf_cuda_axis_proven proven(p, p.at.length, (vectors + p.lanes - 1) / p.lanes * N);
     const int64_t batches = (p.at.results + R * groups - 1) / (R * groups);
     bf_cuda_let_next_begin();
     for (int64_t i = bf_cuda_axis_warp(); i < batches; i += bf_cuda_axis_warps_of_grid()) {
         const int64_t first = i * R * groups;
         const int64_t left =
             p.at.results - first - group; /* a row that is not there is the first */
-        Told sums[R];
-        typename Told::Joint joint;
+        Proven sums[R];
+        typename Proven::Joint joint;
         joint.reset();
         const uint4 *row[R];
 #pragma unroll
@@ -495,7 +504,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
             for (int r = 0; r < R; r++) {
                 Value e[N];
                 C::unpack(p, x[r], e);
-                if (Told::has_origin && v == lane)
+                if (Proven::has_origin && v == lane)
                     sums[r].start(__shfl_sync(0xffffffffu, e[0], group * p.lanes));
 #pragma unroll
                 for (int k = 0; k < N; k++) sums[r].take(e[k], joint);
@@ -519,20 +528,20 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
         }
         BF_ROLLED
         for (; d > 0; d /= 2) {
-            const Told other = sums[0].shuffle(d);
+            const Proven other = sums[0].shuffle(d);
             sums[0].merge(other, joint);
         }
         joint.join_warp();
         bf_cuda_wait_for_end();
-        bool good = joint.is_exact(told);
+        bool good = joint.is_exact(proven);
         const int same = p.lanes / R; /* lanes that have the same results */
 #pragma unroll
         for (int r = 0; r < R; r++) {
             uint64_t bits;
             if (r >= rows) break;
             if ((same > 1 && (lane & (same - 1)) != 0) || (mine + r) * groups >= left) continue;
-            const bool told_it = good && sums[r].tell(p, told, joint, &bits);
-            if (told_it)
+            const bool proven_it = good && sums[r].prove(p, proven, joint, &bits);
+            if (proven_it)
                 store(p, first + (mine + r) * groups + group, bits);
             else
                 good = false;
@@ -541,7 +550,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
             const int64_t each = (int64_t)p.chunk * groups;
             for (int64_t c = first / each; c * each < first + R * groups && c * each < p.at.results;
                  c++)
-                bf_cuda_axis_leave(p, c);
+                bf_cuda_axis_defer(p, c);
         }
     }
 }

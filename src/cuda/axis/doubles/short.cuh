@@ -9,13 +9,13 @@
 #include "cuda/axis/doubles/doubles.cuh"
 
 /* A batch of rows that have V vectors each, a power of 2. */
-template <class C, bf_kind Kind, int V> struct bf_cuda_axis_told_batch {
-    using Told = typename bf_cuda_axis_told_of<C::is_double, Kind, true, true>::Type;
+template <class C, bf_kind Kind, int V> struct bf_cuda_axis_proven_batch {
+    using Proven = typename bf_cuda_axis_proven_of<C::is_double, Kind, true, true>::Type;
     static constexpr int N = C::N, each = bf_cuda_axis_batch_each(V),
                          rows = each / V * BF_CUDA_WARP, vectors = each * BF_CUDA_WARP;
 
     const bf_cuda_axis_params &p;
-    bf_cuda_axis_told told;
+    bf_cuda_axis_proven proven;
     int lane;
 
     static __device__ __forceinline__ int64_t count(const bf_cuda_axis_params &p) {
@@ -38,8 +38,8 @@ template <class C, bf_kind Kind, int V> struct bf_cuda_axis_told_batch {
     }
     /* Returns whether the result of row number r is written, if there is one. */
     __device__ __forceinline__ bool finish(int64_t r, const uint4 *room) const {
-        Told sum;
-        typename Told::Joint joint;
+        Proven sum;
+        typename Proven::Joint joint;
         uint64_t bits;
         if (r >= p.at.results) return true;
         sum.reset();
@@ -48,11 +48,11 @@ template <class C, bf_kind Kind, int V> struct bf_cuda_axis_told_batch {
         for (int c = 0; c < V; c++) {
             typename C::Value e[N];
             C::unpack(p, room[place(lane * V + c)], e);
-            if (Told::has_origin && c == 0) sum.start(e[0]);
+            if (Proven::has_origin && c == 0) sum.start(e[0]);
 #pragma unroll
             for (int k = 0; k < N; k++) sum.take(e[k], joint);
         }
-        if (!joint.is_good(told) || !sum.tell(p, told, joint, &bits)) return false;
+        if (!joint.is_good(proven) || !sum.prove(p, proven, joint, &bits)) return false;
         bf_cuda_axis_store_once(p, r, bits);
         return true;
     }
@@ -61,7 +61,7 @@ template <class C, bf_kind Kind, int V> struct bf_cuda_axis_told_batch {
         for (int k = 0; k < each / V; k++) {
             const int64_t chunk = batch * (each / V) + k; /* a chunk has 32 rows */
             const bool good = finish(chunk * BF_CUDA_WARP + lane, room + k * BF_CUDA_WARP * V);
-            if (!__all_sync(0xffffffffu, good) && lane == 0) bf_cuda_axis_leave(p, chunk);
+            if (!__all_sync(0xffffffffu, good) && lane == 0) bf_cuda_axis_defer(p, chunk);
         }
     }
 };
@@ -69,12 +69,12 @@ template <class C, bf_kind Kind, int V> struct bf_cuda_axis_told_batch {
 template <class C, bf_kind Kind, int V>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, V > 4 ? 3 : 4)
     bf_cuda_axis_doubles_short_rows(const __grid_constant__ bf_cuda_axis_params p) {
-    using Batch = bf_cuda_axis_told_batch<C, Kind, V>;
+    using Batch = bf_cuda_axis_proven_batch<C, Kind, V>;
     constexpr int stages = bf_cuda_axis_batch_stages(V), last = stages - 1;
     extern __shared__ int64_t bf_cuda_axis_memory[];
     uint4 *room =
         (uint4 *)bf_cuda_axis_memory + threadIdx.x / BF_CUDA_WARP * (stages * Batch::vectors);
-    const Batch batch = {p, bf_cuda_axis_told(p, p.at.length, (int)p.at.length),
+    const Batch batch = {p, bf_cuda_axis_proven(p, p.at.length, (int)p.at.length),
                          (int)threadIdx.x % BF_CUDA_WARP};
     const int64_t step = bf_cuda_axis_warps_of_grid(), batches = Batch::count(p);
     int64_t i = bf_cuda_axis_warp();

@@ -1,12 +1,12 @@
-/* Sums of long rows and long segments that lie one behind another, in a few doubles (rough.cuh):
- * each warp takes as many neighbouring elements as any other, whatever segments they belong to, and
- * always has copies to shared memory under way. What warps have of a segment that several share,
- * the last of them merges. */
+/* Sums of long rows and long segments that lie one behind another, in a few doubles
+ * (approximate.cuh): each warp takes as many neighbouring elements as any other, whatever segments
+ * they belong to, and always has copies to shared memory under way. What warps have of a segment
+ * that several share, the last of them merges. */
 #ifndef BF_CUDA_AXIS_DOUBLES_SPANS_CUH
 #define BF_CUDA_AXIS_DOUBLES_SPANS_CUH
 
 #include "cuda/axis/copy.cuh"
-#include "cuda/axis/doubles/rough.cuh"
+#include "cuda/axis/doubles/approximate.cuh"
 
 /* Writes a result, or leaves it to by_exponent.cu. */
 template <class Sum>
@@ -16,7 +16,7 @@ static __device__ __noinline__ void bf_cuda_axis_finish_span(const bf_cuda_axis_
     Sum sum;
     uint64_t bits;
     Sum::open_part(part, &sum);
-    if (sum.tell(p, count, &bits)) {
+    if (sum.prove(p, count, &bits)) {
         bf_cuda_axis_store(p, r, bits);
         return;
     }
@@ -28,7 +28,7 @@ template <class C> struct bf_cuda_axis_span {
     static constexpr int S = 8; /* vectors of a lane that are copied together: a strip */
     static constexpr int G = 2; /* strips in shared memory */
     static constexpr int bytes = 16 * S * G * BF_CUDA_AXIS_WARP_THREADS;
-    using Sum = bf_cuda_axis_rough_sum<C, S>;
+    using Sum = bf_cuda_axis_approximate_sum<C, S>;
     static constexpr int N = C::N, E = (int)sizeof(typename C::Raw);
     static constexpr int row = BF_CUDA_WARP * N, strip = S * row; /* elements */
     static constexpr int words = Sum::words + 1; /* what a result has: the words of a sum, and a

@@ -1,13 +1,13 @@
 /* Sums, means and variances of f32, f16 and bf16, of any number of elements: in a few doubles, like
  * those of few elements (doubles.cuh), by the kernels that windows have. A tile of which some
- * result is not told is left to the accumulator of sum.cuh.
+ * result is not proven is left to the accumulator of sum.cuh.
  *
  * Sums are chains of two-sums, whose errors are added as they come. The partial sums that are added
  * at one depth have n terms together. So errors sum to at most depth * n * 2^-53 of the greatest
  * magnitude. If that is at most 2^53 units of the least one, nothing rounds. If not, the sum of the
  * errors lacks at most 2^-53 of itself at each depth, which rarely changes the result. */
-#ifndef BF_CUDA_AXIS_DOUBLES_ROUGH_CUH
-#define BF_CUDA_AXIS_DOUBLES_ROUGH_CUH
+#ifndef BF_CUDA_AXIS_DOUBLES_APPROXIMATE_CUH
+#define BF_CUDA_AXIS_DOUBLES_APPROXIMATE_CUH
 
 #include "cuda/axis/copy.cuh"
 #include "cuda/axis/doubles/doubles.cuh"
@@ -15,7 +15,8 @@
 
 #include "rules/number/format.h"
 
-template <class C> struct bf_cuda_axis_rough : bf_cuda_axis_takes_all<bf_cuda_axis_rough<C>> {
+template <class C>
+struct bf_cuda_axis_approximate : bf_cuda_axis_takes_all<bf_cuda_axis_approximate<C>> {
     using Class = C;
     using Value = typename C::Value;
     static constexpr bool pair = false, has_origin = true;
@@ -57,27 +58,28 @@ template <class C> struct bf_cuda_axis_rough : bf_cuda_axis_takes_all<bf_cuda_ax
     }
     static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r, int64_t,
                                                   const int64_t (&whole)[total]) {
-        bf_cuda_axis_told told(p, p.at.length, 1);
+        bf_cuda_axis_proven proven(p, p.at.length, 1);
         uint64_t bits;
-        told.lost = bf_cuda_axis_lost(p.roundings);
-        if (bf_cuda_axis_tell_variance(p, told, __longlong_as_double(whole[0]),
-                                       __longlong_as_double(whole[1]), &bits))
+        proven.lost = bf_cuda_axis_lost(p.roundings);
+        if (bf_cuda_axis_prove_variance(p, proven, __longlong_as_double(whole[0]),
+                                        __longlong_as_double(whole[1]), &bits))
             bf_cuda_axis_store(p, r, bits);
         else
-            bf_cuda_axis_leave_once(p, r);
+            bf_cuda_axis_defer_once(p, r);
     }
 };
 
 /* Ahead: vectors under way. */
 template <class C, int Ahead>
-struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C, Ahead>> {
+struct bf_cuda_axis_approximate_sum
+    : bf_cuda_axis_takes_all<bf_cuda_axis_approximate_sum<C, Ahead>> {
     using Class = C;
     using Value = typename C::Value;
-    using Joint = typename bf_cuda_axis_told_sum<false>::Joint;
+    using Joint = typename bf_cuda_axis_proven_sum<false>::Joint;
     static constexpr bool pair = false;
     static constexpr int words = 3, total = 3, columns = 4, blocks = Ahead > 4 ? 2 : 4;
 
-    bf_cuda_axis_told_sum<false> sums;
+    bf_cuda_axis_proven_sum<false> sums;
     Joint joint;
 
     __device__ __forceinline__ void open(const bf_cuda_axis_params &) { reset(); }
@@ -96,7 +98,7 @@ struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C,
         part[2] = (int64_t)((uint64_t)__float_as_uint(joint.most) << 32 | joint.least);
     }
     static __device__ __forceinline__ void open_part(const int64_t (&part)[words],
-                                                     bf_cuda_axis_rough_sum *x) {
+                                                     bf_cuda_axis_approximate_sum *x) {
         x->sums.sum = __longlong_as_double(part[0]);
         x->sums.error = __longlong_as_double(part[1]);
         x->joint.most = __uint_as_float((unsigned)((uint64_t)part[2] >> 32));
@@ -104,7 +106,7 @@ struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C,
     }
     static __device__ __forceinline__ void merge(int64_t (&into)[words],
                                                  const int64_t (&from)[words]) {
-        bf_cuda_axis_rough_sum x, y;
+        bf_cuda_axis_approximate_sum x, y;
         open_part(into, &x);
         open_part(from, &y);
         x.sums.merge(y.sums, x.joint);
@@ -122,13 +124,13 @@ struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C,
         merge(into, from);
     }
     /* A sum that is not finite has terms that are not: doubles do not overflow. */
-    __device__ __forceinline__ bool tell(const bf_cuda_axis_params &p, int64_t count,
-                                         uint64_t *bits) const {
+    __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p, int64_t count,
+                                          uint64_t *bits) const {
         const bf_format f = bf_format_of(p.to);
-        bf_cuda_axis_told told(p, count, 1);
-        const double additions = told.n * p.roundings; /* at most, of all depths */
+        bf_cuda_axis_proven proven(p, count, 1);
+        const double additions = proven.n * p.roundings; /* at most, of all depths */
         const double lost = additions * p.roundings * joint.most * 0x1p-104;
-        told.bits = (int)(bf_cuda_high(additions) >> 20) - 1022;
+        proven.bits = (int)(bf_cuda_high(additions) >> 20) - 1022;
         if (count == 0) {
             *bits = p.op == BF_MEAN ? bf_format_nan(f) : 0;
             return true;
@@ -138,32 +140,32 @@ struct bf_cuda_axis_rough_sum : bf_cuda_axis_takes_all<bf_cuda_axis_rough_sum<C,
             if (sums.sum != sums.sum) *bits = bf_format_nan(f);
             return p.nan == BF_NAN_PROPAGATE;
         }
-        return joint.is_exact(told) ? sums.tell(p, told, joint, bits)
-                                    : sums.tell_rounded(p, told, lost, bits);
+        return joint.is_exact(proven) ? sums.prove(p, proven, joint, bits)
+                                      : sums.prove_rounded(p, proven, lost, bits);
     }
     static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r,
                                                   int64_t count, const int64_t (&whole)[total]) {
-        bf_cuda_axis_rough_sum x;
+        bf_cuda_axis_approximate_sum x;
         open_part(whole, &x);
         uint64_t bits;
-        if (x.tell(p, count, &bits))
+        if (x.prove(p, count, &bits))
             bf_cuda_axis_store(p, r, bits);
         else if (p.listed || (p.tile == 0 && p.piece > BF_CUDA_AXIS_PIECE))
             bf_cuda_axis_mark(p, r);
         else
-            bf_cuda_axis_leave_once(p, r);
+            bf_cuda_axis_defer_once(p, r);
     }
 };
 
 template <class C, int Ahead>
-constexpr int bf_cuda_axis_under_way<bf_cuda_axis_rough_sum<C, Ahead>> = Ahead;
+constexpr int bf_cuda_axis_under_way<bf_cuda_axis_approximate_sum<C, Ahead>> = Ahead;
 
 #if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 800
 /* Vectors of columns: the next rows of a thread are under way to shared memory, for which they need
  * no registers. */
 template <class C, int Ahead, int W>
-struct bf_cuda_axis_column_stream<bf_cuda_axis_rough_sum<C, Ahead>, W, true> {
-    using A = bf_cuda_axis_rough_sum<C, Ahead>;
+struct bf_cuda_axis_column_stream<bf_cuda_axis_approximate_sum<C, Ahead>, W, true> {
+    using A = bf_cuda_axis_approximate_sum<C, Ahead>;
     using Raw = typename C::Raw;
     static constexpr int bytes = (int)sizeof(Raw) * W;
 
