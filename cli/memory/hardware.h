@@ -16,14 +16,14 @@ typedef struct cache {
 
 typedef struct hardware {
     char model[128];
-    char flags[8192]; /* of the CPU, each between spaces */
+    char flags[8192]; /* the CPU's, each between spaces */
     int online;       /* cores */
-    int allowed;      /* of them, by the affinity mask */
+    int allowed;      /* how many of them the affinity mask allows */
     double quota;     /* CPUs that the cgroup grants; 0: no limit */
     cache caches[HARDWARE_CACHES];
     int n_caches;
     int64_t memory, available; /* bytes */
-    int64_t limit;             /* of the cgroup; 0: none */
+    int64_t limit;             /* the cgroup's; 0: none */
     char huge_pages[16];       /* transparent ones: "always", "madvise", "never"; "" if unknown */
     int64_t huge_page;         /* bytes */
     int nvidia_devices;        /* on the PCI bus */

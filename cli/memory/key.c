@@ -11,7 +11,7 @@ static bool is_unsigned(bf_dtype key) { return key == BF_BOOL || (key >= BF_U8 &
 
 static uint64_t sign_of(bf_dtype key) { return (uint64_t)1 << (8 * bf_dtype_size(key) - 1); }
 
-/* Of bits without a sign, beyond which all are NaN. */
+/* The bits of infinity, without a sign: beyond them all are NaN. */
 static uint64_t infinity_of(bf_dtype key) {
     switch (key) {
     case BF_F16: return 0x7c00;
@@ -50,8 +50,7 @@ static void load_bits(bf_dtype key, const void *keys, int64_t n, uint64_t bits[]
     }
 }
 
-/* Of floats the bits of a positive one have the right order, and those of a negative one the
- * opposite. */
+/* The bits of a positive float have the right order, and those of a negative one the opposite. */
 void key_ranks(bf_dtype key, const void *keys, int64_t n, uint64_t ranks[]) {
     load_bits(key, keys, n, ranks);
     const uint64_t sign = sign_of(key), most = sign - 1, infinity = infinity_of(key);

@@ -10,7 +10,7 @@
  * is +0, all NaNs are one and the greatest, and a bool that is not 0 is true. */
 void key_ranks(bf_dtype dtype, const void *keys, int64_t n, uint64_t ranks[]);
 
-/* The same of any dtype. */
+/* Ranks keys of any dtype. */
 __extension__ typedef unsigned __int128 key_rank;
 void key_wide_ranks(bf_dtype dtype, const void *keys, int64_t n, key_rank ranks[]);
 

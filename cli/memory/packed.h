@@ -12,14 +12,14 @@
 
 /* A column of rows that are packed: numbers, strings or both. */
 typedef struct packed_column {
-    bf_dtype dtype; /* of its numbers; BF_NONE: it has none */
+    bf_dtype dtype; /* its numbers'; BF_NONE: it has none */
     bool strings;   /* it has strings */
     const void *numbers;
     const int64_t *offsets;
     const char *bytes;
-    const uint8_t *valid; /* as in bf_column, from bit `first` on: 0 where a row is NULL; */
+    const uint8_t *valid; /* as in bf_column, from bit `first` on: 0 where a row is NULL */
     int64_t first;
-    const uint8_t *known; /* or a byte for each row. Both NULL: no row is */
+    const uint8_t *known; /* has a byte for each row, instead. Both NULL: no row is */
 } packed_column;
 
 /* A record: a bit for each column, set where the row is NULL; the lengths of its strings; its
@@ -27,8 +27,8 @@ typedef struct packed_column {
 typedef struct packed {
     struct packed_field {
         bf_dtype dtype;
-        size_t at;  /* of its number in the record */
-        int string; /* which of the strings it is; -1: none */
+        size_t at;  /* where its number is in the record */
+        int string; /* the number of its string; -1: none */
     } * fields;
     int count, strings;
     size_t flags, fixed; /* bytes of the bits, and of all but the strings */

@@ -132,7 +132,8 @@ static int add_to_pile(piles *p, int i, const void *const columns[], int64_t at,
 static int add_some(piles *p, const uint8_t which[], const void *const columns[], int64_t at,
                     int64_t n) {
     uint16_t order[SORTED];
-    int begin[PILES_MOST + 2] = {0}, code = EXIT_DONE; /* of pile i, at i + 1 while they are put */
+    int begin[PILES_MOST + 2] = {0}, code = EXIT_DONE; /* where pile i begins, at i + 1 while they
+                                                          are put */
     for (int64_t k = 0; k < n; k++) begin[which[at + k] + 2]++;
     for (int i = 0; i < p->count; i++) begin[i + 2] += begin[i + 1];
     for (int64_t k = 0; k < n; k++) order[begin[which[at + k] + 1]++] = (uint16_t)k;

@@ -26,8 +26,8 @@ typedef struct piles {
     int64_t block;                 /* rows of a block */
     char *buffers;                 /* a block of each pile; NULL: none was needed yet, or no more */
     int fd;                        /* -1: all rows are in the buffers */
-    int64_t end;                   /* of the file, which has holes */
-    piles_extents *extents;        /* of each pile; NULL: none was needed yet */
+    int64_t end;                   /* where the file ends, which has holes */
+    piles_extents *extents;        /* each pile's; NULL: none was needed yet */
     pile all[PILES_MOST];
 } piles;
 

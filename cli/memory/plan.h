@@ -8,11 +8,11 @@
 
 typedef struct memory_plan {
     int64_t limit;   /* bytes of the whole process; 0: none was given, and what follows is 0 */
-    int64_t input;   /* of the files that are read, all together */
-    int64_t pipes;   /* of pipes that are kept; the rest goes to a file */
-    int64_t library; /* of the library's objects and calls */
-    int64_t results; /* of what is to be shown */
-    int64_t line;    /* of the longest line of text, however many threads there are */
+    int64_t input;   /* for the files that are read, all together */
+    int64_t pipes;   /* for pipes that are kept; the rest goes to a file */
+    int64_t library; /* for the library's objects and calls */
+    int64_t results; /* for what is to be shown */
+    int64_t line;    /* the longest line of text, however many threads there are */
 } memory_plan;
 
 /* Shares plan->limit out for a command of at most so many threads. Sets *threads to as many of them

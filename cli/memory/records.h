@@ -15,18 +15,18 @@ typedef struct record_place {
 
 typedef struct record_run {
     int64_t next, end; /* what was not read yet, in the file */
-    char *buffer;      /* what was, */
+    char *buffer;      /* what was read */
     size_t room, held, at;
 } record_run;
 
 typedef struct records {
     int64_t memory, most; /* most: of records that are wanted; 0: all are */
     int fd;               /* -1: all are in memory */
-    int64_t end;          /* of the file */
+    int64_t end;          /* where the file ends */
     char *buffer;
     size_t room, used;
-    record_place *places; /* of those in memory, */
-    int64_t n, at;        /* so many; the next one, if there are no runs */
+    record_place *places; /* where those in memory are */
+    int64_t n, at;        /* how many there are; the next one, if there are no runs */
     record_run *runs;
     int count, runs_room;
     int *heap, live; /* runs that have records, that with the least first */

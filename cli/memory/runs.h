@@ -20,7 +20,7 @@ typedef struct run {
 typedef struct runs {
     int fd;         /* -1: none yet */
     int64_t memory; /* bytes of all buffers */
-    int64_t count;  /* records in all runs; */
+    int64_t count;  /* records in all runs */
     int64_t end;    /* in the file, also those of runs that were merged to one */
     run *all;
     int n, room;

@@ -318,7 +318,7 @@ typedef struct cut {
     const char *value;
 } cut;
 
-/* Of the runs that go on, finds the one whose last element is first. */
+/* Finds the run whose last element is first, among those that go on. */
 static int find_cut(const sorter *s, cut *c) {
     char lasts[RUNS * 16];
     int of[RUNS];

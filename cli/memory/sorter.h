@@ -21,8 +21,8 @@ typedef struct sorter_plan {
     bf_order_options rules; /* NaNs that are skipped are left out */
     bool distinct;          /* each different element once, as bf_unique has it */
     bool beside;            /* with each its index; if they are distinct, how often it occurs */
-    int64_t memory;         /* bytes that elements may take, */
-    int64_t library;        /* and the library for its calls */
+    int64_t memory;         /* bytes that elements may take */
+    int64_t library;        /* bytes that the library may take for its calls */
 } sorter_plan;
 
 /* Elements in order. */
@@ -41,7 +41,7 @@ typedef struct sorter_store {
 typedef struct sorter_run {
     int64_t next, end; /* in the store: the first that is not in memory yet; the end */
     sorter_part held;  /* while it is merged: what was read and not taken yet */
-    char *values;      /* the memory of what is held, */
+    char *values;      /* the memory of what is held */
     int64_t *beside;
 } sorter_run;
 
@@ -55,8 +55,8 @@ typedef struct sorter {
     sorter_run *runs;
     int n, room;
     bool appending; /* to the last run */
-    /* While runs are merged: */
-    char *memory;             /* of all parts */
+    /* These are there while runs are merged. */
+    char *memory;             /* all parts are in it */
     sorter_part taken, given; /* from all runs: now; before, and perhaps still in use */
     int64_t each;             /* elements that a run may hold */
     int first, merging;       /* the runs that are merged: so many from the first on */

@@ -16,7 +16,7 @@ typedef struct spool_limit {
 typedef struct spool {
     spool_limit *limit;
     unsigned char *memory; /* the first bytes */
-    int64_t room, held;    /* of memory: bytes of address space, and written */
+    int64_t room, held;    /* it has so much address space, and has written so much */
     int fd;                /* the rest; -1: none yet */
     int64_t size;          /* in all */
 } spool;

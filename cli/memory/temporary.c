@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 static const char *given, *beside;                           /* by temporary_place */
-static char place[PATH_MAX];                                 /* "": not chosen yet; */
+static char place[PATH_MAX];                                 /* "": not chosen yet */
 static pthread_mutex_t choosing = PTHREAD_MUTEX_INITIALIZER; /* guards it */
 static atomic_int_fast64_t written;
 

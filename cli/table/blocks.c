@@ -39,12 +39,12 @@ typedef struct block_side {
     packed_column *columns;
     packed_rows rows; /* at hand */
     int64_t before;   /* rows of the pile before these */
-    buffer numbers;   /* of rows */
+    buffer numbers;   /* the numbers of rows */
     loaded *loaded;
     int count;
-    int keys[BF_KEY_COLUMNS_MAX]; /* the columns of keys, */
+    int keys[BF_KEY_COLUMNS_MAX]; /* the columns of keys */
     int scales[BF_KEY_COLUMNS_MAX];
-    int *shown; /* and of each shown column; -1: none */
+    int *shown; /* the number of each shown column; -1: none */
 } block_side;
 
 typedef struct blocks {
@@ -63,8 +63,8 @@ typedef struct blocks {
     records shown;
     part_text row;
     join_where where;
-    int64_t asked[SIDES][ASKED]; /* pairs that wait for the condition, */
-    int64_t asked_count;         /* so many */
+    int64_t asked[SIDES][ASKED]; /* pairs that wait for the condition */
+    int64_t asked_count;         /* how many pairs wait */
 } blocks;
 
 static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
@@ -437,7 +437,7 @@ static int join_blocks(blocks *x) {
     int code = join_numbers_make(&numbers, x->context, x->options->files[0], &columns, n);
     if (code == EXIT_DONE && !row_lists_make(&lists, &numbers)) code = no_memory();
     for (int64_t i = 0; i < n[0] && code == EXIT_DONE; i++) code = join_row(x, &numbers, &lists, i);
-    if (code == EXIT_DONE) code = show_asked(x); /* of these blocks */
+    if (code == EXIT_DONE) code = show_asked(x); /* these blocks' pairs */
     row_lists_close(&lists);
     join_numbers_close(&numbers);
     return code;

@@ -21,7 +21,7 @@ typedef struct chooser {
     const options *options;
     heading headings[SIDES];
     char *text;         /* a copy of an option's operand, in pieces */
-    const char *option; /* --take or --where, whose columns are chosen: */
+    const char *option; /* --take or --where, which chooses columns */
     shown_column **shown;
     int *count;
 } chooser;
@@ -50,7 +50,7 @@ static bool begins_side(const char *text) {
     return (text[0] == 'a' || text[0] == 'b') && text[1] == '.';
 }
 
-/* The same of --take, where a.`NAME` is one, too. */
+/* Reads the next item of --take, where a.`NAME` is one, too. */
 static choice_item next_taken(char **list) {
     const char *at = *list + 2, side = **list;
     if (!begins_side(*list) || !text_take_item(&at, ",").quoted) return next_item(list, ",");

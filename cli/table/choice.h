@@ -18,7 +18,7 @@ typedef struct join_choice {
     int keys;
     int key_fields[SIDES][BF_KEY_COLUMNS_MAX];
     shown_column *shown;
-    int count;                /* of columns shown */
+    int count;                /* how many columns are shown */
     shown_column *conditions; /* what the names in --where show */
     int condition_count;
     unsigned char condition_kinds[BF_EXPRESSION_NAMES_MAX]; /* bf_expression_name_kind */

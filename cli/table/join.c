@@ -62,7 +62,7 @@ typedef struct join {
     units_form form;             /* rows are compared in it */
     bf_pairs *like;              /* the pairs, if both sides have that form */
     join_pairs unlike;           /* the pairs, if one side has another */
-    const int64_t *pairs[SIDES]; /* those of `like` or `unlike` */
+    const int64_t *pairs[SIDES]; /* the pairs of `like` or `unlike` */
     int64_t count;               /* the number of pairs */
     bool limited;                /* --memory: piles and runs take the place of arrays and pairs */
     side side_a, side_b;

@@ -18,7 +18,7 @@ typedef struct keyed {
     join_numbers numbers;
     join_pairs pairs;
     join_where where;
-    rows_view views[SIDES]; /* of a column of the condition */
+    rows_view views[SIDES]; /* show a column of the condition */
 } keyed;
 
 enum { KEPT = 1 << 16 /* pairs that the condition is asked of at a time */ };

@@ -53,7 +53,7 @@ static void find_kinds(const join_tables *t, int s, unsigned char *kinds) {
     }
 }
 
-/* Of the columns of a side, keeps those that are compared or shown. */
+/* Keeps those columns of a side that are compared or shown. */
 static int keep_side(join_tables *t, int s) {
     rows *r = &t->sides[s];
     const int all = ROLES * r->columns;

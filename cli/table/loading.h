@@ -8,7 +8,7 @@ typedef struct join_tables {
     const options *options;
     spool_limit limit;
     join_choice choice;
-    join_names names; /* of the condition */
+    join_names names; /* the condition's */
     rows sides[SIDES];
     rows_chunk all[SIDES]; /* their rows */
 } join_tables;
@@ -36,7 +36,7 @@ int join_tables_load(join_tables *t);
  * that the condition is about. */
 int join_tables_column(const join_tables *t, int side, int field, bool number);
 
-/* Of tables that have rows: a key column, as it is compared; its scale; and what a shown column
+/* For tables that have rows: a key column, as it is compared; its scale; and what a shown column
  * holds of one side. */
 void join_tables_key(const join_tables *t, int side, int key, rows_view *view);
 int join_tables_scale(const join_tables *t, int side, int key);

@@ -10,10 +10,11 @@
 /* The key columns of one side, as the dictionary takes them. */
 typedef struct key_side {
     const bf_column *columns[BF_KEY_COLUMNS_MAX];
-    bf_column changed[BF_KEY_COLUMNS_MAX]; /* those that are not as they were read */
+    bf_column changed[BF_KEY_COLUMNS_MAX]; /* columns that are not as they were read */
     bf_array arrays[BF_KEY_COLUMNS_MAX];
     void *memory[BF_KEY_COLUMNS_MAX]; /* theirs */
-    bool *alone[BF_KEY_COLUMNS_MAX];  /* of each row: it goes with none; NULL: nothing is known */
+    bool *alone[BF_KEY_COLUMNS_MAX];  /* says for each row that it goes with none; NULL: nothing is
+                                         known */
 } key_side;
 
 typedef struct key_sides {

@@ -13,7 +13,7 @@ units_form join_form_of(units_form a, units_form b);
  * of each, whether no number of the other side is equal, so that its key does not count. */
 void join_take(const bf_array *from, int scale, units_form to, void *keys, bool *alone);
 
-/* Of each row, the number of its key; -1 if it has a NULL, or no other row has it. */
+/* Each row has the number of its key; -1 if it has a NULL, or no other row has it. */
 typedef struct join_numbers {
     int64_t *of[SIDES];
     int64_t rows[SIDES];

@@ -11,7 +11,7 @@ typedef struct pairing {
     const join_numbers *numbers;
     enum join_how how;
     row_lists lists;
-    bool *met; /* of each number: whether A has it */
+    bool *met; /* says for each number whether A has it */
 } pairing;
 
 /* Fetches the list of a number into the cache, for its place is random. */

@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum {
-    PIECE = 1 << 14,  /* rows of a part for each thread, */
-    PART = 4 * PIECE, /* but not fewer than these */
-    FIELDS = 1 << 22, /* of a part, at most; it has a row in any case */
-    BYTES = 1 << 24,  /* of a column's part, after which it ends */
+    PIECE = 1 << 14,  /* a part has so many rows for each thread */
+    PART = 4 * PIECE, /* it has no fewer rows than these */
+    FIELDS = 1 << 22, /* the most of a part; it has a row in any case */
+    BYTES = 1 << 24,  /* the most of a column's part, after which it ends */
     AHEAD = 16        /* rows that are fetched before they are needed */
 };
 

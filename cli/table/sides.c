@@ -217,7 +217,7 @@ typedef struct joining {
     bf_context *context;
     const options *options;
     runs *pairs;
-    bf_dtype dtype; /* of the keys */
+    bf_dtype dtype; /* the keys' */
     bool mixed;     /* rows are not in order */
     block a, b;
     run_record *records; /* room for so many pairs at a time, and as many rows of a block */

@@ -12,7 +12,7 @@
 
 typedef struct side {
     piles piles;     /* the key, and the row; of a key of up to 64 bits its rank */
-    units_form form; /* of the keys */
+    units_form form; /* the keys' */
     bool mixed;      /* rows are not in order on their piles, for they were taken in another form */
     int64_t first;   /* the number of the first row */
     int64_t memory;  /* bytes of the piles' buffers */

@@ -11,8 +11,8 @@ typedef struct where_column {
     const shown_column *shown;
     bf_dtype dtype; /* BF_NONE: strings */
     int scale;
-    int scales[SIDES];  /* of the sides' numbers */
-    int columns[SIDES]; /* of the sides' rows */
+    int scales[SIDES];  /* the scales of the sides' numbers */
+    int columns[SIDES]; /* the columns of the sides' rows */
     buffer numbers, offsets, bytes, valid;
     rows_view view;
 } where_column;
