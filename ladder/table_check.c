@@ -15,7 +15,7 @@ typedef struct copied {
     atomic_uchar *seen; /* whether there was an entry of a key */
     ladder_chains chains;
     atomic_bool wrong;
-    _Atomic int64_t entries; /* that were right */
+    _Atomic int64_t entries; /* how many were right */
     _Atomic int64_t probes;  /* entries looked at to find each of them */
 } copied;
 

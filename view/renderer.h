@@ -13,7 +13,7 @@ typedef struct renderer renderer;
 typedef struct saving {
     julia_request request;
     char name[NAME_MAX + 1];
-    double seconds; /* that its pixels took */
+    double seconds; /* what its pixels took */
     int code;       /* EXIT_DONE, or the reason for its absence, which has been reported */
     bool ended;
 } saving;

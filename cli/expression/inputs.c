@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_ROWS = 1 << 17 /* that are taken at a time of inputs that are copied */ };
+enum { STEP_ROWS = 1 << 17 /* so many are taken at a time of inputs that are copied */ };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 

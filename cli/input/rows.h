@@ -10,7 +10,7 @@
 #include "input/source.h"
 
 typedef struct rows_options {
-    int threads;       /* that read and parse, the caller's among them */
+    int threads;       /* how many read and parse, the caller's among them */
     bool settled;      /* each column has one dtype from the first chunk on */
     int digits;        /* digits of integers with a scale (rows_scale) that a column of text may be:
                           0: none, BF_SCALE_MOST: i64, BF_SCALE_MOST_I128: i128, too */

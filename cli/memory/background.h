@@ -10,7 +10,7 @@ typedef struct background {
     void *arg;
     pthread_t thread;
     bool running; /* on the thread */
-    int code;     /* that work returned */
+    int code;     /* what work returned */
 } background;
 
 /* Starts work, which returns an exit code, when the work before it has been ended. */

@@ -70,7 +70,7 @@ enum { OPTIONS_AGGREGATES = 64, OPTIONS_MINUS = 128 };
 struct wanted_aggregate {
     const char *option; /* its name */
     bf_reduction op;
-    const char *values; /* whose; NULL: the number of rows */
+    const char *values; /* the name of its values; NULL: the number of rows */
     enum wanted_order { ORDER_NONE, ORDER_MEDIAN_OF, ORDER_QUANTILE_OF } order;
     double percent; /* a quantile's */
 };

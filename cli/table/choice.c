@@ -32,7 +32,7 @@ typedef struct chooser {
 typedef struct choice_item {
     const char *text; /* without backquotes */
     bool quoted;      /* it had them: it is a name, whatever it looks like */
-    int side;         /* that stood before them; -1: none */
+    int side;         /* the side that stood before them; -1: none */
     char behind;      /* as in text_item */
 } choice_item;
 

@@ -53,7 +53,7 @@ typedef struct text_options {
     bool typed;        /* strings of JSON lines tell types apart (text/typed.h) */
     text_style style;  /* how numbers are written */
     char delimiter;    /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
-    const char *option; /* that names columns, if it is not --column */
+    const char *option; /* the option that names columns, if it is not --column */
     bool guessed;       /* the delimiter was found, not given */
     bool all;           /* columns not given: all of the first row (join --on) */
     bool header;        /* the first row holds names; as it does if a column has a name */
@@ -62,7 +62,7 @@ typedef struct text_options {
     bool no_header;     /* it holds none, whatever they look like */
     bf_dtype dtype;     /* the numbers'; BF_NONE: the most exact candidate */
     size_t longest;     /* bytes of a line that memory allows; 0: no limit but that of all lines */
-    size_t share;       /* that it allows to several threads at once */
+    size_t share;       /* what it allows to several threads at once */
     const text_chooser *chooser; /* NULL: none */
     /* These are for the bytes, before they are decoded (decode/decode.h). */
     text_dialect dialect;

@@ -40,7 +40,7 @@ static const char *run_few_chains(const ladder_task *t) {
 typedef struct shared {
     const uint32_t *keys;
     uint64_t *slots;
-    uint32_t *values; /* that are found */
+    uint32_t *values; /* what is found */
     int64_t places;   /* two for each key */
 } shared;
 

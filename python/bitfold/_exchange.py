@@ -279,7 +279,7 @@ def compact(array, bits, size):
     return _line(ctypes.addressof(memory), array.dtype, n.value), memory
 
 
-_DIGITS, _MOST_DIGITS = 18, 38  # that 64 bits hold, and 128
+_DIGITS, _MOST_DIGITS = 18, 38  # 64 bits hold the first, 128 the second
 
 
 def _decimals_of(schema):

@@ -61,7 +61,7 @@ typedef enum pattern {
     SAWTOOTH,
     MOSTLY_ONE, /* one value, and a few others */
     NANS,       /* with all payloads, and zeros of both signs */
-    TIES,       /* that differ in their last bits, and two far off */
+    TIES,       /* they differ in their last bits, and two are far off */
     PATTERNS
 } pattern;
 

@@ -221,7 +221,7 @@ static void states_of_all_integers_append_and_are_taken_out(void **unused) {
     assert_int_equal(bf_state_append(into, second), BF_OK);
     assert_int_equal(bf_state_result(into, NULL, &v), BF_OK);
     assert_int_equal(v.as.i64, 3);
-    assert_int_equal(bf_state_append(first, into), BF_E_STATE); /* nor the other way around */
+    assert_int_equal(bf_state_append(first, into), BF_E_STATE); /* the other way around neither */
     bf_state_destroy(into);
     bf_state_destroy(first);
     bf_state_destroy(second);

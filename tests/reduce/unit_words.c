@@ -114,7 +114,7 @@ static void products_of_floats_append_on_either_side(void **unused) {
     assert_same_state(back, whole);
     bf_words_merge(BF_PROD, BF_F64, words[0], words[2]); /* there is a gap */
     assert_int_equal(bf_state_set_words(back, words[0], info.count, 1), BF_E_STATE);
-    bf_words_merge(BF_PROD, BF_F64, again, words[0]); /* nor does it heal */
+    bf_words_merge(BF_PROD, BF_F64, again, words[0]); /* it does not heal, either */
     assert_int_equal(bf_state_set_words(back, again, info.count, 1), BF_E_STATE);
     assert_same_state(back, whole);
     bf_state_destroy(whole);

@@ -19,7 +19,7 @@ ENDINGS = (".c", ".h", ".cpp", ".cu", ".cuh", ".cu.in", ".py", ".pyi")
 # A comment of C or C++, with lines of // that follow it; or a literal, inside which there is none.
 TOKEN = r"""//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
 # A sentence does not begin so.
-FRAGMENT = re.compile(r"(?:of|and|or|which|the same|those|that of|likewise|ditto)\b", re.I)
+FRAGMENT = re.compile(r"(?:of|and|or|nor|which|whose|the same|those|that of|likewise|ditto)\b", re.I)
 UNFINISHED = (",", ";", ":")
 # The text of a message, in C.
 MESSAGE = re.compile(r'\b(?:bf_fail|hint|(?:fail|refuse)\w*)\([^;"]*"((?:[^"\\]|\\.|"\s*")*)"')

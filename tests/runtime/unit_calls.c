@@ -262,7 +262,7 @@ static void *use_little_stack(void *arg) {
 static void a_stack_of_64_kib_is_enough(void **unused) {
     (void)unused;
 #if defined(ADDRESS_SANITIZER) || defined(THREAD_SANITIZER) || !defined(__OPTIMIZE__)
-    skip(); /* whose frames are larger */
+    skip(); /* frames are larger there */
 #endif
     small_data = malloc(8 * WORLD_N);
     small_out = malloc(sizeof(bf_value) * WORLD_N);

@@ -97,7 +97,7 @@ struct call {
     int64_t most, fails_at; /* take() fails with this element; negative: with none */
     bool waits;             /* take() waits for the stream */
     int64_t next;           /* element */
-    int64_t pieces, ran;    /* that were taken; whose kernel has run */
+    int64_t pieces, ran;    /* how many were taken; how many have run */
 };
 
 static bf_status take_sum(bf_context *, void *arg, void *const at[], int64_t first, int64_t n) {

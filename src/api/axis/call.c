@@ -19,7 +19,7 @@ static bf_status check_op(bf_context *context, bf_reduction op, const bf_array *
 }
 
 bf_dtype bf_reduce_dtype(bf_reduction op, bf_dtype dtype, const bf_reduce_options *options) {
-    bf_context messages = {.fixed = NULL}; /* that nobody reads */
+    bf_context messages = {.fixed = NULL}; /* nobody reads them */
     bf_reduce_options read;
     if (strcmp(bf_reduction_name(op), "?") == 0 || op == BF_DESCRIBE) return BF_NONE;
     if (bf_dtype_bytes(dtype) == 0) return BF_NONE;

@@ -6,7 +6,7 @@
 
 enum {
     LIMBS = 256,
-    DIGITS = 800,    /* that are read; of others it matters only whether they are 0 */
+    DIGITS = 800,    /* so many are read; of others it matters only whether they are 0 */
     MOST = 400,      /* a number of 10^MOST is infinite, and its inverse is 0 */
     HEX_MOST = 5000, /* the limit of numbers of 2^HEX_MOST */
     AT_ONCE = 9,     /* powers of ten in a limb */

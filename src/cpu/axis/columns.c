@@ -267,7 +267,7 @@ static const char *widen_rows(const task *t, const bf_columns *x, const char *ro
                               float *to) {
     const bf_isa *isa = t->taker->reducer.isa;
     int64_t columns = x->columns, row = columns * element_bytes(t);
-    int64_t together = step == row ? x->rows : 1; /* that follow each other */
+    int64_t together = step == row ? x->rows : 1; /* so many rows follow each other */
     for (int64_t r = 0; r < x->rows; r += together)
         bf_widen_halves(isa, t->job->operands->dtype, rows + r * step, to + r * columns,
                         (size_t)(together * columns));

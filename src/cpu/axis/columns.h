@@ -4,7 +4,7 @@
 
 #include "cpu/axis/axis.h"
 
-enum { BF_COLUMNS_MOST = 1024 }; /* that are taken at once */
+enum { BF_COLUMNS_MOST = 1024 }; /* so many are taken at once */
 
 /* The bytes of taker->more that bf_reduce_columns needs. */
 size_t bf_columns_room(const bf_axis_job *job);

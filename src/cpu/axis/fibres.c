@@ -9,8 +9,8 @@ enum {
     ROW_BYTES = 4096, /* the least row of columns that are taken at once */
     COLUMNS_LEAST = 64,
     LINES_COST = 5,        /* how many times as long as columns lines take */
-    BYTES_LEAST = 1 << 20, /* that are worth a thread */
-    PIECE_BYTES = 1 << 18, /* that a worker takes at a time */
+    BYTES_LEAST = 1 << 20, /* so many are worth a thread */
+    PIECE_BYTES = 1 << 18, /* a worker takes so many at a time */
     TOGETHER_BYTES = 128   /* the most that fibres take which are taken together: two cache lines */
 };
 

@@ -7,10 +7,10 @@
 #include "rules/reduce/result.h"
 
 enum {
-    BYTES_LEAST = 1 << 20,  /* that are worth a thread */
-    PIECE_BYTES = 1 << 18,  /* that a worker takes at a time */
+    BYTES_LEAST = 1 << 20,  /* so many are worth a thread */
+    PIECE_BYTES = 1 << 18,  /* a worker takes so many at a time */
     LINE_BYTES = 64,        /* what a line costs beside its elements */
-    STATES_LEAST = 1 << 12, /* that are worth a thread */
+    STATES_LEAST = 1 << 12, /* so many are worth a thread */
     STATES_PIECE = 1 << 10
 };
 

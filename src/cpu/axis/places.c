@@ -2,8 +2,8 @@
 #include "cpu/axis/places.h"
 
 enum {
-    PLACES_LEAST = 1 << 17, /* that are worth a thread */
-    PIECE = 1 << 16         /* that a worker takes at a time */
+    PLACES_LEAST = 1 << 17, /* so many are worth a thread */
+    PIECE = 1 << 16         /* a worker takes so many at a time */
 };
 
 typedef struct check {

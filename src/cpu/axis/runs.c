@@ -4,7 +4,7 @@
 
 enum {
     PIECE = 1 << 16,     /* keys that a worker takes at a time */
-    KEYS_LEAST = 1 << 17 /* that are worth a thread */
+    KEYS_LEAST = 1 << 17 /* so many are worth a thread */
 };
 
 typedef struct search {

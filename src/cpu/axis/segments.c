@@ -4,8 +4,8 @@
 #include "cpu/axis/stretches.h"
 
 enum {
-    BYTES_LEAST = 1 << 20, /* that are worth a thread */
-    PIECE_BYTES = 1 << 18, /* that a worker takes at a time */
+    BYTES_LEAST = 1 << 20, /* so many are worth a thread */
+    PIECE_BYTES = 1 << 18, /* a worker takes so many at a time */
     SEGMENT_BYTES = 32     /* what a segment costs beside its elements */
 };
 

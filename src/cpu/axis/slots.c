@@ -6,8 +6,8 @@
 
 enum {
     PIECE = 1 << 16,          /* elements that a worker takes at a time */
-    ELEMENTS_LEAST = 1 << 16, /* that are worth a thread */
-    SLOTS_LEAST = 1 << 14,    /* that are worth a thread when they merge */
+    ELEMENTS_LEAST = 1 << 16, /* so many are worth a thread */
+    SLOTS_LEAST = 1 << 14,    /* so many are worth a thread when they merge */
     SLOTS_PIECE = 1 << 12,
     BATCH = 128,   /* elements whose slots are listed at a time */
     RUN_LEAST = 64 /* elements of a slot in a row that are reduced as an array */

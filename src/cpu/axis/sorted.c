@@ -6,7 +6,7 @@
 #include "cpu/runtime/sort.h"
 
 enum {
-    ROWS_LEAST = 1 << 16, /* that are worth a thread */
+    ROWS_LEAST = 1 << 16, /* so many are worth a thread */
     PIECE = 1 << 12,      /* rows that a worker takes at a time */
     SLOT_ROWS = 4         /* what a slot costs beside its rows */
 };

@@ -6,7 +6,7 @@
 enum {
     WORTH = 4,             /* states for each element, above which elements enter them directly */
     WORDS_PIECE = 1 << 10, /* states of which a worker gives the words at a time */
-    STATES_LEAST = 1 << 12 /* that are worth a thread */
+    STATES_LEAST = 1 << 12 /* so many are worth a thread */
 };
 
 typedef struct states {

@@ -6,7 +6,7 @@ enum {
     BATCH = 1 << 14,     /* rows that are numbered together */
     PIECE = 1 << 10,     /* a thread looks up so many keys at a time */
     WRITTEN = 1 << 22,   /* bytes that the keys of a batch may take; more are taken in parts */
-    ROWS_LEAST = 1 << 12 /* that are worth a thread */
+    ROWS_LEAST = 1 << 12 /* so many are worth a thread */
 };
 
 /* A batch of rows that are numbered. */

@@ -13,8 +13,8 @@
 enum {
     BF_PACKED_STRING = 15,   /* bytes of the longest string that is packed */
     BF_PACKED_WORDS = 7,     /* a key has so many at most */
-    BF_PACKED_ROWS = 32,     /* that are looked up together */
-    BF_PACKED_KEYS = 1 << 15 /* that fit a cache; with more keys, the table is given up */
+    BF_PACKED_ROWS = 32,     /* so many are looked up together */
+    BF_PACKED_KEYS = 1 << 15 /* so many fit a cache; with more keys, the table is given up */
 };
 
 typedef struct bf_packed_keys {

@@ -8,11 +8,11 @@
 
 enum {
     PIECE = 1 << 16,      /* elements that a worker takes at a time */
-    CHUNK = 1 << 14,      /* that it absorbs at a time: they stay in its second cache */
+    CHUNK = 1 << 14,      /* it absorbs so many at a time: they stay in its second cache */
     FIRST = 1 << 10,      /* so many at first, to know the window of those that it sums as terms */
     SAMPLE = 1 << 8,      /* results by which it knows that window */
     COUNT_MOST = 1 << 30, /* for which a window is guessed */
-    LEAST = 1 << 16,      /* that are worth a thread */
+    LEAST = 1 << 16,      /* so many are worth a thread */
     PAUSE_MOST = 63,      /* chunks that are not tried as terms after some that failed */
     TREE_CHUNK = 1 << 20  /* for products of floats, whose parts must follow each other */
 };
@@ -20,7 +20,7 @@ enum {
 typedef struct evaluation {
     bf_context *context;
     const bf_expression_job *job;
-    const bf_job *to; /* that absorbs the elements; NULL: they go to `out` */
+    const bf_job *to; /* absorbs the elements; NULL: they go to `out` */
     char *out;        /* NULL: the job's output */
     bool computed;    /* the output is written as the terms below */
     bool stream;      /* it is written past the caches */

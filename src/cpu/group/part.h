@@ -19,7 +19,7 @@ typedef struct bf_parting {
     const bf_group_rows *rows;
     const bf_group_ranges *ranges; /* NULL: by hash */
     int64_t first, n;              /* the block's */
-    int pieces;                    /* that workers part, one by one */
+    int pieces;                    /* workers part them, one by one */
     uint8_t *partitions;           /* one for each row */
     char *ranks;
     char *values[BF_AGGREGATES_MAX];

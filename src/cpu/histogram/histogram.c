@@ -4,7 +4,7 @@
 
 enum {
     PIECE = 1 << 17,        /* elements that a worker takes at a time */
-    THREAD_BYTES = 1 << 20, /* that are worth a thread */
+    THREAD_BYTES = 1 << 20, /* so many are worth a thread */
     COUNTERS_LEAST = 4,     /* workers' counters that are worth a thread to end them */
     BYTES_LEAST = 1 << 11,  /* elements that are worth tables of bytes */
     PAIRS_LEAST = 1 << 20,  /* elements of each worker that are worth a table of pairs of bytes */

@@ -68,7 +68,7 @@ typedef struct counting {
     const bf_sorter *s;
     const char *from;
     char *to;
-    int values;      /* that an element has */
+    int values;      /* an element has so many */
     int64_t *counts; /* each worker's, `values` of them; in the end the first are those of all */
     int64_t *begin;  /* where the run of each place begins */
 } counting;

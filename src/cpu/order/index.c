@@ -22,7 +22,7 @@ typedef struct line {
 /* How the words of some elements are made. */
 typedef struct packing {
     uint64_t least;
-    int shift, bits; /* that are cut off; of the position */
+    int shift, bits; /* what is cut off; the bits of the position */
 } packing;
 
 static line line_of(const bf_sorter *s, const char *from) {

@@ -6,11 +6,11 @@
 
 enum {
     ROOM = 8192,          /* candidates */
-    K_MOST = 2048,        /* that are found by candidates */
+    K_MOST = 2048,        /* so many are found by candidates */
     SAMPLE = 4096,        /* so many elements at most set the first threshold */
     SAMPLE_SHARE = 16,    /* one of so many */
     PIECE = 1 << 18,      /* elements that a worker takes at a time */
-    PIECE_LEAST = 1 << 17 /* that are worth a thread */
+    PIECE_LEAST = 1 << 17 /* so many are worth a thread */
 };
 
 /* The candidates of one worker, by index. */

@@ -5,7 +5,7 @@
 enum {
     PIECE_BYTES = 1 << 20, /* a worker takes so many bytes at a time */
     ALONE_BYTES = 1 << 22, /* the only worker takes so many */
-    BYTES_LEAST = 1 << 20  /* that are worth a thread */
+    BYTES_LEAST = 1 << 20  /* so many are worth a thread */
 };
 
 typedef struct reduce_job {

@@ -11,7 +11,7 @@ enum {
     SLOTS = 1 << 16,  /* what a set of samples has */
     ENOUGH = SLOTS * 3 / 4,
     PIECE = 1 << 16,     /* keys that a worker takes at a time */
-    KEYS_LEAST = 1 << 15 /* that are worth a thread */
+    KEYS_LEAST = 1 << 15 /* so many are worth a thread */
 };
 
 typedef struct sample_set {

@@ -5,7 +5,7 @@
 
 enum {
     PIECE = 1 << 16,      /* keys that a worker takes at a time */
-    KEYS_LEAST = 1 << 15, /* that are worth a thread */
+    KEYS_LEAST = 1 << 15, /* so many are worth a thread */
     DIGITS = 1 << BF_DIGIT_BITS
 };
 

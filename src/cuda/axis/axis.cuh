@@ -109,7 +109,7 @@ struct bf_cuda_axis_params {
     double roundings; /* the most that a sum of approximate.cuh has, one after another */
     int64_t tile;     /* results of a chunk, where tiles are chunks; else 0 */
     bool proven;      /* by a few doubles each (doubles.cuh) */
-    bool direct;      /* the first kernel proves results directly, and a second one the others */
+    bool direct;      /* the first kernel proves results, and a second one takes the others */
     bool second;      /* this is the second one */
     int64_t spans;    /* warps that share all elements (spans.cuh); 0: none */
 

@@ -13,7 +13,7 @@ enum {
     MANY_ROWS = 1 << 16, /* elements of rows that warps reduce if there are many */
     LEAST_PIECE = 16384, /* elements of a tile's piece */
     LEAST_LINE = 512,    /* lines from so many elements on have pieces of their own */
-    MOST_LINES = 4096,   /* if they are not too many */
+    MOST_LINES = 4096,   /* the most lines that have them */
     LISTED_PIECE = 32768,
     LONG_SEGMENTS = 1 << 18,     /* a mean of those of which blocks take such pieces */
     TILE_EACH = 64,              /* most rows of columns of which a block takes one tile */

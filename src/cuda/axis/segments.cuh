@@ -23,7 +23,7 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
     const bf_cuda_axis_params &p;
     Raw *elements; /* in shared memory */
     int lane;
-    Offset most; /* that may be right */
+    Offset most; /* the greatest that may be right */
 
     /* Where the segments of a lane begin: two of them, or one. */
     struct Bounds {

@@ -63,7 +63,7 @@ template <bf_dtype D> struct bf_cuda_axis_floats {
     using Raw = typename bf_cuda_float<D>::Element;
     static constexpr bool is_double = D == BF_F64;
     static constexpr int N = 16 / (int)sizeof(Raw);
-    static constexpr bf_dtype dtype = is_double ? BF_F64 : BF_F32; /* whose windows hold all */
+    static constexpr bf_dtype dtype = is_double ? BF_F64 : BF_F32; /* its windows hold all */
     using Value = typename bf_cuda_float<dtype>::Element;
 
     static __device__ __forceinline__ Value value(const bf_cuda_axis_params &, Raw x) {

@@ -189,7 +189,7 @@ template <bf_dtype D> struct tile_sums {
     using E = typename call_plan<D>::E;
     static constexpr int N = call_plan<D>::N;
     const shared_memory *shared;
-    int ranks; /* that have slots */
+    int ranks; /* so many have slots */
     E *out;
     int64_t count;
 

@@ -81,7 +81,7 @@ struct translation {
     bf_cuda_computed_program *program;
     bf_cuda_computed *to;
     bf_dtype dtype;
-    int column[BF_EXPRESSION_COLUMNS];     /* that on the GPU, from 1 on; 0: none yet */
+    int column[BF_EXPRESSION_COLUMNS];     /* its number on the GPU, from 1 on; 0: none yet */
     int kept[BF_EXPRESSION_REGISTERS + 1]; /* the register on the GPU, from 1 on; 0: none yet */
 };
 

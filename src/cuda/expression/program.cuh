@@ -11,7 +11,7 @@ extern "C" {
 enum {
     BF_CUDA_EXPRESSION_THREADS = 256,
     BF_CUDA_EXPRESSION_FEW = 16,    /* registers that a thread keeps itself */
-    BF_CUDA_EXPRESSION_COLUMNS = 8, /* that are among the parameters */
+    BF_CUDA_EXPRESSION_COLUMNS = 8, /* so many are among the parameters */
     BF_CUDA_EXPRESSION_STEP_BITS = 13
 };
 

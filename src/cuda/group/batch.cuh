@@ -91,7 +91,7 @@ struct bf_cuda_batch_plan {
     int64_t *entry_counts;
     unsigned entries; /* for which there is room */
 
-    uint64_t rank_bits; /* that entries have */
+    uint64_t rank_bits; /* the bits that entries have */
     /* Entries [0, front) are groups base, base + 1, ...; entry back + i is of group numbers[i]. */
     unsigned front, back, base;
     const unsigned *numbers;

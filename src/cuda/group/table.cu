@@ -48,7 +48,7 @@ extern __shared__ uint64_t table_memory[];
 /* The state that a block's warps share, besides the slots. */
 struct table_state {
     unsigned used, overflow, batch, entry, cursor;
-    unsigned long long bits; /* that the ranks of all batches have */
+    unsigned long long bits; /* the bits that the ranks of all batches have */
     bool fits;               /* there are entries for its groups */
 };
 

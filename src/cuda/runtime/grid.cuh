@@ -13,7 +13,7 @@
 
 enum {
     BF_CUDA_WARP = 32,
-    BF_CUDA_FLAG_BITS = 4 /* that a packet has besides its numbers */
+    BF_CUDA_FLAG_BITS = 4 /* a packet has so many besides its numbers */
 };
 
 struct bf_cuda_packet {

@@ -29,7 +29,7 @@ enum {
     PIECE_BYTES = 1 << 20,  /* a call that has SLOTS pieces so large uses them all */
     DIRECT_BYTES = 1 << 18, /* a call with less copies it at once, as the driver does */
     PIN_BYTES = 64 << 20,   /* the driver loses as long with so many as pinning the slots takes */
-    PART_BYTES = 1 << 18,   /* that a thread of the host copies at a time */
+    PART_BYTES = 1 << 18,   /* a thread of the host copies so many at a time */
     COPIERS = 8,            /* threads, at most: more of them reach less of the memory's rate */
     ALIGNMENT = 256,        /* the alignment of an operand in a slot */
     ROUND = 4096 /* elements: longer pieces are multiples, so that vectors stay aligned */

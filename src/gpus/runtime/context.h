@@ -32,7 +32,7 @@ typedef struct bf_gpu {
 
 typedef struct bf_gpus {
     const bf_backend *by; /* the backend of each GPU */
-    bf_context *context;  /* whose GPUs they are */
+    bf_context *context;  /* its GPUs are these */
     int count;
     int64_t least; /* bytes that are worth a GPU of their own, besides another */
     /* The first failure of _async calls that nobody has been told of. */

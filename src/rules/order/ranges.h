@@ -34,7 +34,7 @@ typedef struct bf_tally {
 /* The ranks that are wanted, ascending. */
 typedef struct bf_wants {
     int ranks;
-    int range[BF_RANGES_MOST];     /* that holds it; -1: its place is known */
+    int range[BF_RANGES_MOST];     /* the range that holds it; -1: its place is known */
     int64_t rank[BF_RANGES_MOST];  /* among the elements in that range */
     bf_u128 place[BF_RANGES_MOST]; /* when it is known */
 } bf_wants;

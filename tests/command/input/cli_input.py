@@ -188,7 +188,7 @@ class Npy(CommandTest):
                 error = self.refused(3, "void dtypes are not supported", "sum", name)
                 self.assertIn("hint: --dtype bf16", error)
                 self.refused(3, "void dtypes", "sum", "--dtype", "f16", name)
-        self.assertEqual(self.result("sum", name), "-0.5") # whose name says it
+        self.assertEqual(self.result("sum", name), "-0.5") # the name says it
         for other in ["i2", "f2", "f4"]:
             self.refused(2, "--dtype is for text", "sum", "--dtype", "bf16",
                          self.save("o.npy", np.ones(2, other)))

@@ -70,7 +70,7 @@ class Endings(CommandTest):
                     error = self.refused(2, "%s cannot write this as %s" % (command[0], ending),
                                          *command, "-o", out)
                     offered = error.split("it can as ")[1].split(";")[0].split()
-                    if command[0] != "merge": # whose state may be read later
+                    if command[0] != "merge": # its state may be read later
                         self.assertEqual(offered, writes)
                     self.assertFalse(os.path.exists(out))
                     continue

@@ -132,7 +132,7 @@ static void strides_of_single_elements_do_not_matter(void **unused) {
 static void copies_that_no_memory_holds_are_refused(void **unused) {
     (void)unused;
 #if defined(ADDRESS_SANITIZER) || defined(THREAD_SANITIZER)
-    skip(); /* whose allocators abort */
+    skip(); /* allocators abort there */
 #endif
     for (int bits = 56; bits <= 62; bits++) {
         const int64_t n = (int64_t)1 << bits;

@@ -5,7 +5,7 @@ enum {
     DIGIT_BITS = 11,
     DIGITS = 1 << DIGIT_BITS,
     PIECE = 1 << 18,      /* elements that a worker takes at a time */
-    PIECE_LEAST = 1 << 18 /* that are worth a thread */
+    PIECE_LEAST = 1 << 18 /* so many are worth a thread */
 };
 
 /* ---- elements of 1 or 2 bytes: all values are counted ---------------------------------------- */

@@ -18,7 +18,7 @@ enum {
     SHARE_LEAST = 512, /* sampled elements, for one rank, so that an eighth is kept */
     SAMPLE_MOST = 1 << 18,
     PIECE = 1 << 18,                /* elements that a worker takes at a time */
-    PIECE_LEAST = 1 << 16,          /* that are worth a thread */
+    PIECE_LEAST = 1 << 16,          /* so many are worth a thread */
     ROOM_LEAST = 8 * BF_KEEP_BLOCK, /* bytes of what a worker keeps, of a few brackets */
     SPARE = 1 << 16,                /* elements that may always be kept */
     TRIES = 2,
@@ -47,7 +47,7 @@ typedef struct search {
     bf_bracket bracket[BRACKETS_MOST];
     int64_t expected[BRACKETS_MOST]; /* sampled elements in it */
     uint64_t value[VALUES_MOST], cut[CUTS_MOST];
-    int64_t most; /* that a part may keep */
+    int64_t most; /* the most that a part may keep */
     _Atomic bool misfit;
     int parts;
     part *part;

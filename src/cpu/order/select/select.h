@@ -11,7 +11,7 @@
 /* ---- the loops of an instruction set --------------------------------------------------------- */
 
 enum {
-    BF_BRACKETS = 8,      /* that a loop compares with at once */
+    BF_BRACKETS = 8,      /* a loop compares with so many at once */
     BF_KEEP_SLACK = 64,   /* bytes that a loop may write after what it keeps */
     BF_SEEK = 64,         /* elements that are looked at together, at most */
     BF_KEEP_BLOCK = 32768 /* bytes of elements that a loop takes at once, at most: they stay in the
@@ -123,7 +123,7 @@ typedef struct bf_wanted {
     int ranks; /* different, ascending, less than n - nans */
     const int64_t *rank;
     uint64_t *place; /* each one's result */
-    bf_plan *plan;   /* that gives the ranks, when NaNs are counted; NULL: they are certain */
+    bf_plan *plan;   /* gives the ranks, when NaNs are counted; NULL: they are certain */
 } bf_wanted;
 
 /* Sets the number of NaNs, which is now known, and the ranks of the plan. */

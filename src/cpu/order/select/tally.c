@@ -4,7 +4,7 @@
 
 enum {
     PIECE = 1 << 18,      /* elements that a worker takes at a time */
-    PIECE_LEAST = 1 << 19 /* that are worth a thread with a tally of its own */
+    PIECE_LEAST = 1 << 19 /* so many are worth a thread with a tally of its own */
 };
 
 typedef struct tallying {

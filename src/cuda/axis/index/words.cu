@@ -235,7 +235,7 @@ __global__ void __launch_bounds__(THREADS)
     if (p.marks != nullptr && p.board->marked == 0) return;
     const uint64_t giants = p.board->giants;
     const int64_t end = (p.order.slots + (uint32_t)giants) * p.width;
-    const int64_t columns = p.width / p.lanes; /* that share a mark */
+    const int64_t columns = p.width / p.lanes; /* so many share a mark */
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
         bf_cuda_index_task t;
