@@ -158,7 +158,7 @@ struct option_spec {
     enum option_file file; /* what the operand names */
     bool repeats;          /* given twice, it counts twice */
     bool optional;         /* its operand may be left out: --name, or --name=operand */
-    bool incidental;       /* says how to run or what to show: a checkpoint does not depend on it */
+    bool decides;          /* a checkpoint depends on it, as on all outside of running and output */
 };
 
 /* The options of a command, or of a family of commands, beside the shared ones. */

@@ -55,6 +55,9 @@ static int put_files(FILE *f, const options *o) {
     return code;
 }
 
+/* The other options say how to run or what to show. */
+static bool decides(const option_spec *s) { return s->section < IN_RUNNING || s->decides; }
+
 /* A line for each fact that decides what the work makes. */
 static int identify(work *w, const options *o) {
     size_t size;
@@ -65,7 +68,7 @@ static int identify(work *w, const options *o) {
     int n;
     const given_option *given = options_given(&n);
     for (const given_option *g = given; g < given + n; g++) {
-        if (g->spec->incidental) continue;
+        if (!decides(g->spec)) continue;
         fprintf(f, "option --%s%s%s\n", g->spec->name, g->operand ? " " : "",
                 g->operand ? g->operand : "");
     }
