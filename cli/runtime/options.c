@@ -50,27 +50,28 @@ static bool belongs(const option_spec *spec, const usage *u) {
     return spec->takes == 0 || (spec->takes & u->takes) != 0;
 }
 
+/* table NULL: there is none. */
 static void add_belonging(candidates *c, const option_table *table, const usage *u) {
-    for (int i = 0; i < table->n; i++)
+    for (int i = 0; table && i < table->n; i++)
         if (belongs(&table->specs[i], u)) add_option(c, &table->specs[i]);
 }
 
 static void add_all(candidates *c, const option_table *table) {
-    for (int i = 0; i < table->n; i++) add_option(c, &table->specs[i]);
+    for (int i = 0; table && i < table->n; i++) add_option(c, &table->specs[i]);
 }
 
 /* A command that shares --help alone knows no other options. */
 static candidates candidates_of(const usage *u) {
     const bool alone = u->takes & TAKES_HELP;
     candidates c = {.n = 0};
-    if (u->own) add_belonging(&c, u->own, u);
-    if (alone)
-        add_option(&c, options_help);
-    else
-        add_belonging(&c, &options_shared, u);
+    add_belonging(&c, u->own, u);
+    if (!alone) add_belonging(&c, &options_shared, u);
+    add_option(&c, options_help);
     c.belonging = c.n;
-    if (!alone) add_all(&c, &options_shared);
-    for (int i = 0; i < known_count && !alone; i++) add_all(&c, known_tables[i]);
+    if (alone) return c;
+    add_all(&c, u->own);
+    add_all(&c, &options_shared);
+    for (int i = 0; i < known_count; i++) add_all(&c, known_tables[i]);
     return c;
 }
 
