@@ -78,8 +78,9 @@ static void show_commands(FILE *f) {
         family = commands[i].family;
         fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
     }
-    fputs("\n'bitfold help COMMAND' shows the usual options of a command, 'bitfold COMMAND\n"
-          "--help=all' all of them, and 'bitfold --version' the version.\n\n"
+    fputs("\n'bitfold help COMMAND' shows the usual options of a command,\n"
+          "'bitfold COMMAND --help=all' shows all of them, 'man bitfold' says more,\n"
+          "'bitfold --version' shows the version.\n\n"
           "Exit codes: 0 done, 1 could not read or write, 2 bad usage, 3 data refused,\n"
           "4 device not usable, 5 a check failed.\n",
           f);

@@ -33,7 +33,7 @@ static const usage merge_usage = {
     "[OPTIONS] STATE...",
     "Combines states that --save wrote, in any order, and shows the value of all their data, with "
     "the bits of one pass over them. --minus takes out a state that is part of the others, "
-    "exactly; --save saves what is left.\n\n"
+    "exactly; --save saves the state of the result.\n\n"
     "Histograms are shown as by hist, counts as by count, and groups as by group, with the columns "
     "that the first STATE was saved with; many values of --axis, --offsets or --index are shown "
     "one a line. The value is by the options that the states were saved with, as --ddof 1, unless "

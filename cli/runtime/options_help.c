@@ -91,7 +91,7 @@ static void show_help(const char *command, const usage *u, enum help help,
     printf("bitfold %s%s%s\n\n", command, *u->synopsis ? " " : "", u->synopsis);
     put_text(u->text, all);
     if (!all) put_common(u->common, list);
-    if (!all) puts("\n--help=all lists every option; 'man bitfold' says more.");
+    if (!all) puts("\nDefaults are in parentheses. --help=all lists every option.");
     for (int i = IN_INPUT; all && i <= IN_OUTPUT; i++) put_section((enum option_section)i, list, n);
     puts("\nexamples");
     put_lines(u->examples);

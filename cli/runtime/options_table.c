@@ -106,10 +106,10 @@ static const option_spec shared[] = {
 
     /* keys */
     {"by", 0, IN_KEYS, "COL[,COL]",
-     "FILE is a table of text, and these columns are the key: names, numbers or words",
+     "FILE is a table of text, and the key is in these columns, by name or by number",
      TAKES_BY | TAKES_KEYS, .read = read_text, .at = OPTION_AT(by)},
     {"where", 0, IN_KEYS, "EXPR",
-     "with --by or --on: only rows that meet this condition, as in 'price > 10'",
+     "take only rows that meet this condition, as in 'price > 10'; needs --by or --on",
      TAKES_BY | TAKES_KEYS | TAKES_JOIN, .read = read_text, .at = OPTION_AT(where)},
     {"text", 0, IN_KEYS, "COL[,COL]",
      "keys of --by and --on that are text: 1.1 and 1.10 differ (as their fields show)",
@@ -195,8 +195,8 @@ static const option_spec shared[] = {
      "show the most frequent key first, or the least key first (count)", TAKES_TOP,
      .read = read_choice, .at = OPTION_AT(by_key)},
     {"sort", 0, IN_OUTPUT, "[-]COL",
-     "count: the most frequent key first; key: the least key first; with --by also a column that "
-     "is shown, with - the greatest first",
+     "the order of lines: by count, the most frequent first, by key, or with --by by a column that "
+     "is shown; -COL: the greatest first",
      TAKES_BY, .read = read_sort},
     {"top", 'n', IN_OUTPUT, "TOP", "show at most TOP lines", TAKES_TOP | TAKES_BY,
      .read = read_number, .at = OPTION_AT(top), .least = 1, .most = ELEMENTS_MOST},

@@ -23,8 +23,8 @@ static const option_spec specs[] = {
      "join texts on these columns, A's and B's, with commas between, and show their rows", 0,
      .read = read_text, .at = OPTION_AT(on)},
     {"how", 0, IN_KEYS, "inner|left|outer|semi|anti",
-     "with --on: only rows with a partner, also the others of A, or of both; rows of A that have "
-     "one, or none (inner)",
+     "with --on: inner, rows with a partner; left, also the others of A; outer, also the others "
+     "of both; semi and anti, rows of A that have one or none (inner)",
      0, .read = read_choice, .at = OPTION_AT(how)},
     {"take", 0, IN_OUTPUT, "COL[,COL]",
      "with --on: the columns to show, a.NAME and b.NAME if both have the name (all; semi, anti: "
