@@ -130,13 +130,6 @@ static int check_inputs(inputs *in, const options *o) {
     return code;
 }
 
-/* An option that is given twice names the same file twice. */
-static bool is_listed(const target targets[], int n, const option_spec *spec) {
-    bool is = false;
-    for (int i = 0; i < n; i++) is = is || targets[i].spec == spec;
-    return is;
-}
-
 static int list_targets(const options *o, target targets[TARGETS]) {
     int n = 0, given_count;
     const given_option *const given = options_given(&given_count);
@@ -144,7 +137,7 @@ static int list_targets(const options *o, target targets[TARGETS]) {
     if (standard) targets[n++] = (target){NULL, NULL, place_of_stream(STDOUT_FILENO)};
     for (int i = 0; i < given_count && n < TARGETS; i++) {
         const given_option *g = &given[i];
-        if (g->spec->file != FILE_WRITTEN || is_listed(targets, n, g->spec)) continue;
+        if (g->spec->file != FILE_WRITTEN) continue;
         if (standard && g->spec->at == OPTION_AT(output)) continue;
         targets[n++] = (target){g->spec, g->operand, place_of_output(g->operand)};
     }

@@ -188,9 +188,10 @@ static int read_options(options *o, void *into, int argc, char **argv, const usa
         const int i = find_option(&c, id);
         if (i >= c.belonging)
             return option_error(argv[0], "this command has no option", c.specs[i], letter_of(id));
+        const bool again = given[i] != NULL; /* with the same operand, unless it repeats */
         if (!c.specs[i]->repeats && options_again(&given[i], c.specs[i], optarg)) return EXIT_USAGE;
         if (!read_option(o, into, u->own, c.specs[i])) return EXIT_USAGE;
-        if (!note_option(c.specs[i])) return EXIT_USAGE;
+        if (!again && !note_option(c.specs[i])) return EXIT_USAGE;
     }
     return EXIT_DONE;
 }
