@@ -1,7 +1,6 @@
 /* The file of a checkpoint: what work it belongs to, and a list of numbers and byte strings, which
- * work/work.c writes and reads in one order.
- *
- *     magic, 8 bytes   version   checksum   size of the rest   the rest
+ * work/work.c writes and reads in one order. They are the content of a trailer (bf_trailer_save),
+ * which has the checksum.
  *
  * Every number is an int64, little-endian; a string is its length and its bytes. A file is
  * untrusted: a reader stays inside it, and notes that it read what is not there. */
@@ -27,8 +26,7 @@ void checkpoint_put_bytes(checkpoint_writer *w, const void *bytes, size_t size);
 void *checkpoint_put_room(checkpoint_writer *w, size_t size);
 void *checkpoint_extend(checkpoint_writer *w, size_t size);
 
-/* Begins a file, and ends it when all is written. */
-void checkpoint_begin(checkpoint_writer *w);
+/* Makes the file of what is written. */
 void checkpoint_end(checkpoint_writer *w);
 
 /* What is left to read; bad: there was less than was asked for. */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Far more than one state takes; what is many may take any number of bytes. */
-enum { MAX_STATE = 1 << 16 };
+/* So much is read to see what a file is. */
+enum { FIRST_BYTES = 1 << 16, NAME_AT = 24 };
 
 /* ---- saved forms in memory ------------------------------------------------------------------- */
 
@@ -60,13 +60,15 @@ int statefile_save(outfile *f, const statefile *saved, const bf_context *context
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static bool begins_with(const contents *x, const char magic[8]) {
-    return x->size >= 8 && memcmp(x->bytes, magic, 8) == 0;
+/* Whether these are the first bytes of a saved form (bitfold/state.h), and whether of this kind. */
+static bool is_saved(const contents *x) {
+    return x->size > NAME_AT && memcmp(x->bytes, "bitfold\n", 8) == 0;
 }
-static bool is_histogram(const contents *x) { return begins_with(x, "bfhisto\n"); }
-static bool is_groups(const contents *x) { return begins_with(x, "bfgroup\n"); }
-static bool is_states(const contents *x) { return begins_with(x, "bfmany\n"); }
-static bool is_large(const contents *x) { return is_histogram(x) || is_groups(x) || is_states(x); }
+static bool is_kind(const contents *x, const char *name) {
+    const size_t length = strlen(name) + 1;
+    return is_saved(x) && x->size >= NAME_AT + length &&
+           memcmp(x->bytes + NAME_AT, name, length) == 0;
+}
 
 /* Reads on until there is nothing more, or there are `most` bytes. */
 static bool read_up_to(int fd, contents *x, size_t most) {
@@ -82,8 +84,8 @@ static int read_contents(const char *name, contents *x) {
     const bool standard_input = strcmp(name, "-") == 0;
     const int fd = standard_input ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail(EXIT_IO, name, "cannot open: %s", strerror(errno));
-    bool good = read_up_to(fd, x, MAX_STATE);
-    for (size_t room = MAX_STATE; good && is_large(x) && x->size == room;) {
+    bool good = read_up_to(fd, x, FIRST_BYTES);
+    for (size_t room = FIRST_BYTES; good && is_saved(x) && x->size == room;) {
         room *= 2;
         good = read_up_to(fd, x, room);
     }
@@ -93,9 +95,10 @@ static int read_contents(const char *name, contents *x) {
 }
 
 static bf_status load_saved(bf_context *context, const contents *x, statefile *loaded) {
-    if (is_histogram(x)) return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
-    if (is_groups(x)) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
-    if (is_states(x)) return bf_states_load(context, x->bytes, x->size, &loaded->states);
+    if (is_kind(x, "histogram"))
+        return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
+    if (is_kind(x, "groups")) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
+    if (is_kind(x, "states")) return bf_states_load(context, x->bytes, x->size, &loaded->states);
     return bf_state_load(context, x->bytes, x->size, &loaded->state);
 }
 

@@ -37,7 +37,7 @@ void statefile_free(statefile *loaded);
 /* Whether it holds groups of which the number of rows was asked for as count does, not as group. */
 bool statefile_is_counts(const statefile *saved);
 
-/* Makes an empty state of the same kind in this context, which is saved in the same version. */
+/* Makes an empty state of the same kind in this context. */
 bf_status statefile_empty(bf_context *context, const statefile *from, statefile *empty);
 
 #endif

@@ -377,7 +377,6 @@ static double expected_cost(const work *w) {
 /* Returns 0 or an errno. */
 static int save_work(const work *w) {
     checkpoint_writer to = {.size = 0};
-    checkpoint_begin(&to);
     checkpoint_put_bytes(&to, w->identity, strlen(w->identity) + 1);
     checkpoint_put_number(&to, w->walks_ended + 1);
     void *ended = NULL;

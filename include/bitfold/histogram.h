@@ -122,8 +122,7 @@ BF_API bf_status bf_histogram_weights(const bf_histogram *histogram, double *sum
  * bins of them; NaN where 0 is divided by a total of 0. */
 BF_API bf_status bf_histogram_density(const bf_histogram *histogram, double *density);
 
-/* Saved form, as bf_state_save's: portable, versioned, checksummed, trusted in nothing. Its
- * versions are those of states: without weights of floats all are saved in version 2. */
+/* Saved form, as bf_state_save's: portable, versioned, checksummed, trusted in nothing. */
 BF_API size_t bf_histogram_save_size(const bf_histogram *histogram);
 BF_API bf_status bf_histogram_save(const bf_histogram *histogram, void *buffer);
 BF_API bf_status bf_histogram_load(bf_context *context, const void *buffer, size_t size,

@@ -30,8 +30,7 @@ BF_API bf_status bf_state_create(bf_context *context, bf_reduction op, bf_dtype 
                                  bf_state **state);
 BF_API void bf_state_destroy(bf_state *state);
 
-/* Makes the state empty again, with its next index 0. It is saved in the version of the saved form
- * that it was. Errors: BF_E_ARGUMENT. */
+/* Makes the state empty again, with its next index 0. Errors: BF_E_ARGUMENT. */
 BF_API bf_status bf_state_clear(bf_state *state);
 
 /* Takes in an array of the state's dtype; its elements follow those absorbed before. A state of
@@ -79,9 +78,8 @@ BF_API bf_status bf_state_append(bf_state *into, const bf_state *from);
 /* Takes out of `into` what it has absorbed or merged and `from` holds: afterwards `into` is the
  * state of what remains, and is saved to the same bytes. For sums, means, var, std, sumsq, norm and
  * dot; BF_E_ARGUMENT for the others, of which nothing can be taken out. BF_E_STATE, and `into` as
- * it was: the op or dtype differ; `from` holds more than `into` (a count would be negative, or the
- * sum is none of so few elements); or a part was saved by version 1 (bf_state_save) and what
- * remains sums to zero, which may be 0 or -0. */
+ * it was: the op or dtype differ; or `from` holds more than `into` (a count would be negative, or
+ * the sum is none of so few elements). */
 BF_API bf_status bf_state_retract(bf_state *into, const bf_state *from);
 
 /* The value so far; the state can go on. options and errors: as bf_reduce. */
@@ -103,13 +101,18 @@ typedef struct bf_state_info {
 /* Errors: BF_E_ARGUMENT. */
 BF_API bf_status bf_state_describe(const bf_state *state, bf_state_info *info);
 
-/* Saved form: portable (little-endian), versioned, checksummed; equal states save to equal bytes.
- * bf_state_save writes bf_state_save_size(state) bytes to buffer. bf_state_load reads them back and
- * trusts nothing: BF_E_STATE unless every byte is as bf_state_save could have written it.
+/* Saved form: portable (little-endian), versioned, checksummed; equal states save to equal bytes. All
+ * objects have one, of the same kind:
  *
- * Version 1 did not count the -0 of sums and dot products of floats, but only said whether all
- * elements are. It is still read; a state with a part of which the count is not known is saved in
- * version 1, one with a scale in version 3, all others in version 2. */
+ *      0  "bitfold" and a newline      16  bytes of the form (u64)
+ *      8  version (u64), 1             24  sections; CRC-64/XZ of all before (u64)
+ *
+ * A section has a name (12 bytes, the last ones zeros), a dtype (u32) and a number of elements (u64),
+ * then the elements, and zeros up to a multiple of 8 bytes. The name of the first section is that of
+ * the kind of object: "state", "states", "histogram", "groups", "quantiles", "table" or "trailer".
+ *
+ * bf_state_save writes bf_state_save_size(state) bytes to buffer. bf_state_load reads them back and
+ * trusts nothing: BF_E_STATE unless every byte is as bf_state_save could have written it. */
 BF_API size_t bf_state_save_size(const bf_state *state);
 BF_API bf_status bf_state_save(const bf_state *state, void *buffer);
 BF_API bf_status bf_state_load(bf_context *context, const void *buffer, size_t size,
@@ -118,8 +121,8 @@ BF_API bf_status bf_state_load(bf_context *context, const void *buffer, size_t s
 /* A trailer behind a saved form of any kind holds what its owner wants, as the options of the
  * result that the command was asked for. Functions that load pass over a trailer that is whole.
  *
- * bf_trailer_save writes one of n bytes of content to bf_trailer_save_size(n) bytes, which belong
- * directly behind the saved form. */
+ * bf_trailer_save writes one of n bytes of content, which may lie in the buffer, to
+ * bf_trailer_save_size(n) bytes, which belong directly behind the saved form or stand alone. */
 BF_API size_t bf_trailer_save_size(size_t n);
 BF_API bf_status bf_trailer_save(const void *content, size_t n, void *buffer);
 

@@ -40,8 +40,7 @@ typedef struct bf_words_info {
 /* Errors: BF_E_ARGUMENT. */
 BF_API bf_status bf_state_words_info(const bf_state *state, bf_words_info *info);
 
-/* Writes the state's words, as many as info.count. Where parts were saved by version 1, which did
- * not count -0, these are taken for +0; the words have the same results. Errors: BF_E_ARGUMENT. */
+/* Writes the state's words, as many as info.count. Errors: BF_E_ARGUMENT. */
 BF_API bf_status bf_state_get_words(const bf_state *state, int64_t *words);
 
 /* Makes the state what `count` words say that are the sum of those of `parts` states of its op and

@@ -1,6 +1,7 @@
 """Hash tables (bf_table): values by key, with calls on whole arrays."""
 
 import ctypes
+import struct
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
@@ -262,8 +263,9 @@ class Table(Mergeable):
             lib.bf_table_load, table._context._handle, data, len(data), byref(table._handle)
         )
         names = {**NAMES, PAIR: "pair", 0: None}
-        table.key, table.value = names[data[12]], names[data[13]]
-        table.duplicates = next(name for name, number in DUPLICATES.items() if number == data[14])
+        key, value, duplicates = struct.unpack_from("<3i", data, 48)  # the first section (state.h)
+        table.key, table.value = names[key], names[value]
+        table.duplicates = next(name for name, number in DUPLICATES.items() if number == duplicates)
         return table
 
 

@@ -30,8 +30,8 @@ static void describe_all(bf_states *s, bf_dtype dtype) {
 /* All results can be had. op and dtype are those that the header says. */
 static void take_results(bf_states *s, const uint8_t *data) {
     const int64_t n = bf_states_count(s);
-    const bf_reduction op = (bf_reduction)data[24];
-    const bf_dtype dtype = (bf_dtype)data[26];
+    const bf_reduction op = (bf_reduction)saved_number(data, 0);
+    const bf_dtype dtype = (bf_dtype)saved_number(data, 1);
     if (op == BF_DESCRIBE) {
         describe_all(s, dtype);
         return;
@@ -54,9 +54,9 @@ static void absorb(bf_states *s, const uint8_t *data) {
     static uint64_t elements[1 << 14];
     const int64_t n = bf_states_count(s);
     int64_t none = 0;
-    const bf_dtype dtype = (bf_dtype)data[26];
-    if ((bf_reduction)data[24] == BF_DOT) return; /* takes pairs */
-    memcpy(elements, data + 16, 16);
+    const bf_dtype dtype = (bf_dtype)saved_number(data, 1);
+    if ((bf_reduction)saved_number(data, 0) == BF_DOT) return; /* takes pairs */
+    memcpy(elements, data + 48, 16);
     bf_array one = bf_array_of(dtype, elements, 1), index = bf_array_of(BF_I64, &none, 1);
     bf_array all = {elements, dtype, 2, {n, 1}, {1, 1}};
     const int axis = 1;

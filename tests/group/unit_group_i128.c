@@ -286,11 +286,6 @@ static void assert_same(bf_groups *a, bf_groups *b) {
     free(y);
 }
 
-static void sign(unsigned char *saved, size_t size) {
-    const uint64_t crc = crc64(saved, size - 8);
-    memcpy(saved + size - 8, &crc, 8);
-}
-
 static void saved_groups_come_back(void **unused) {
     (void)unused;
     bf_context *context = make_context(NULL, 2);
@@ -311,13 +306,13 @@ static void saved_groups_come_back(void **unused) {
             saved[at] ^= 1;
         }
         /* keys in the order of their bytes, not of numbers */
-        unsigned char *first = saved + 32 + 16 * OPS, swapped[16];
+        unsigned char *first = saved + saved_offset(saved, size, "keys"), swapped[16];
         for (int64_t i = 0; i + 1 < a.groups && a.keys[i] < 0; i++) {
             if (a.keys[i + 1] < 0) continue;
             memcpy(swapped, first + 16 * i, 16);
             memcpy(first + 16 * i, first + 16 * i + 16, 16);
             memcpy(first + 16 * i + 16, swapped, 16);
-            sign(saved, size);
+            sign_saved(saved, size);
             assert_int_equal(bf_groups_load(context, saved, size, &back), BF_E_STATE);
         }
         free(saved);

@@ -21,7 +21,8 @@ static void take_results(const bf_histogram *h, const bf_histogram_info *info) {
     const double *edges = bf_histogram_edges(h);
     double *out = malloc((size_t)info->bins * sizeof *out);
     require(out != NULL && counted_in(h, info) == info->count);
-    for (int64_t i = 0; i < info->bins; i++) require(edges[i] < edges[i + 1]);
+    const bool doubles = bf_histogram_integers(h) == NULL; /* those of integers may be equal */
+    for (int64_t i = 0; i < info->bins && doubles; i++) require(edges[i] < edges[i + 1]);
     require((bf_histogram_weights(h, out) == BF_OK) == (info->weights != BF_NONE));
     require(bf_histogram_density(h, out) == BF_OK);
     free(out);
@@ -40,7 +41,7 @@ static void use(bf_context *context, bf_histogram *h, const uint8_t *data, size_
     bf_histogram *back = NULL;
     size_t saved_size;
     uint8_t *saved = save(h, &saved_size);
-    require_same(saved, saved_size, data, size);
+    require(saved_size == size && memcmp(saved, data, size) == 0);
     free(saved);
     bf_histogram_describe(h, &info);
     take_results(h, &info);

@@ -1,7 +1,6 @@
 /* What a histogram has counted is taken out again: what is left saves to the bytes of what remains.
  */
 #include "tests/histogram/binning.h"
-#include "tests/support/saved.h"
 #include "tests/support/unit.h"
 
 enum { N = 3000 };
@@ -110,68 +109,11 @@ static void what_is_not_there_is_not_taken_out(void **unused) {
     for (int i = 0; i < 5; i++) bf_histogram_destroy(made[i]);
 }
 
-/* ---- version 1: a flag, whether a weight is other than -0, in place of their count ----------- */
-
-enum { WORDS_AT = 32 + 8 * 3 + 8 * 5, WORDS = 6 + 68, FLAG = 5 }; /* there are two bins */
-
-/* The histogram as version 1 saved it, with these flags, loaded. */
-static bf_histogram *make_old(const bf_histogram *h, int64_t first, int64_t second) {
-    const uint32_t one = 1;
-    size_t size;
-    bf_histogram *old = NULL;
-    unsigned char *bytes = save_histogram(h, &size);
-    memcpy(bytes + 8, &one, 4);
-    memcpy(bytes + WORDS_AT + 8 * FLAG, &first, 8);
-    memcpy(bytes + WORDS_AT + 8 * (WORDS + FLAG), &second, 8);
-    uint64_t crc = crc64(bytes, size - 8);
-    memcpy(bytes + size - 8, &crc, 8);
-    if (bf_histogram_load(contexts[0], bytes, size, &old) == BF_OK) {
-        unsigned char *again = save_histogram(old, &size);
-        if (again[8] == 1) assert_memory_equal(again, bytes, size);
-        free(again);
-    }
-    free(bytes);
-    return old;
-}
-
-static void old_histograms_are_read(void **unused) {
-    (void)unused;
-    const double x[] = {0.5, 0.5, 1.5, 1.5}, w[] = {-0.0, -0.0, -0.0, 3};
-    bf_histogram_options o =
-        BF_HISTOGRAM_OPTIONS(.bins = 2, .range = 1, .lo = 0, .hi = 2, .weights = BF_F64);
-    double sums[2];
-    size_t size;
-    memcpy(data, x, sizeof x);
-    memcpy(weights, w, sizeof w);
-    bf_histogram *all = part(contexts[0], BF_F64, o, 0, 4),
-                 *one = part(contexts[0], BF_F64, o, 3, 4);
-    bf_histogram *zeros = part(contexts[0], BF_F64, o, 0, 2);
-    assert_null(make_old(all, 0, 0)); /* the second bin has a sum */
-    assert_null(make_old(all, 2, 1));
-    assert_null(make_old(zeros, 0, 1)); /* here there are no elements */
-    bf_histogram *old = make_old(all, 0, 1), *old_zeros = make_old(zeros, 0, 0);
-    assert_same_histogram(old_zeros, zeros);
-    assert_int_equal(bf_histogram_weights(old, sums), BF_OK);
-    assert_same_float(sums[0], -0.0);
-    assert_same_float(sums[1], 3.0);
-    assert_int_equal(bf_histogram_retract(old, zeros), BF_OK);
-    assert_int_equal(bf_histogram_weights(old, sums), BF_OK);
-    assert_same_float(sums[0], 0.0);
-    assert_same_float(sums[1], 3.0);
-    assert_int_equal(bf_histogram_retract(old, one), BF_E_STATE); /* -0, or 0 */
-    unsigned char *bytes = save_histogram(old, &size);
-    assert_int_equal(bytes[8], 1);
-    free(bytes);
-    bf_histogram *const made[] = {all, one, zeros, old, old_zeros};
-    for (int i = 0; i < 5; i++) bf_histogram_destroy(made[i]);
-}
-
 UNIT_TESTS(histogram_retract) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_remains_is_left),
         cmocka_unit_test(every_context_counts_zeros_alike),
         cmocka_unit_test(what_is_not_there_is_not_taken_out),
-        cmocka_unit_test(old_histograms_are_read),
     };
     return RUN_TESTS(tests, make_contexts, destroy_contexts);
 }

@@ -1,6 +1,7 @@
 /* Histograms as states: weights, chunks, merging, saving; results.
  * Builds: release, asan, tsan. */
 #include "tests/histogram/binning.h"
+#include "tests/support/saved.h"
 #include "tests/support/unit.h"
 
 enum { N = 2000 };
@@ -214,15 +215,6 @@ static void a_damaged_save_is_refused(void **unused) {
     bf_histogram_destroy(h);
 }
 
-static void store_crc(unsigned char *bytes, size_t size) {
-    uint64_t rest = ~(uint64_t)0;
-    for (size_t i = 0; i < 8 * (size - 8); i++) {
-        uint64_t bit = (bytes[i / 8] >> i % 8 & 1) ^ (rest & 1);
-        rest = rest >> 1 ^ (bit ? 0xc96c5795d7870f42u : 0);
-    }
-    store_bits(bytes + size - 8, 8, ~rest);
-}
-
 /* Saves whose checksum is right and whose contents no histogram has. */
 static void impossible_contents_are_refused(void **unused) {
     (void)unused;
@@ -232,40 +224,42 @@ static void impossible_contents_are_refused(void **unused) {
                        BF_HISTOGRAM_OPTIONS(.bins = 2, .range = 1, .hi = 1, .weights = BF_I8));
     unsigned char *bytes = save_histogram(h, &size), *copy = malloc(size);
     const struct {
-        size_t at;
+        const char *section;
+        int at;
         uint64_t word;
     } forged[] = {
-        {8, 3}, /* version */
-        {8, 0},
-        {12, 0}, /* dtypes, edges' dtype */
-        {12, 14},
-        {14, 77},
-        {16, BF_F32},
-        {16, 99},
-        {24, 0}, /* bins */
-        {24, 1},
-        {24, (uint64_t)1 << 61},
-        {24, UINT64_MAX},
-        {32, 0x3fe0000000000000u}, /* edges: 0.5 twice, infinity, NaN */
-        {48, 0x7ff0000000000000u},
-        {48, 0x7ff8000000000000u},
-        {56, UINT64_MAX}, /* counts: negative, more than the sum of weights has */
-        {56, 1},
-        {72, ((uint64_t)1 << 62) + 1}, /* too many, a NaN among integers */
-        {88, 1},
-        {96, 1}, /* words of a sum */
-        {96 + 6 * 8, 1},
+        {"histogram", 0, 0}, /* dtypes of elements and weights */
+        {"histogram", 0, 14},
+        {"histogram", 0, BF_F32 | (uint64_t)77 << 32},
+        {"histogram", 8, BF_F32}, /* edges' dtype */
+        {"histogram", 8, 99},
+        {"edges", -8, 0}, /* their number */
+        {"edges", -8, 2},
+        {"edges", -8, (uint64_t)1 << 61},
+        {"edges", -8, UINT64_MAX},
+        {"edges", 0, 0x3fe0000000000000u}, /* edges: 0.5 twice, infinity, NaN */
+        {"edges", 16, 0x7ff0000000000000u},
+        {"edges", 16, 0x7ff8000000000000u},
+        {"counts", 0, UINT64_MAX}, /* counts: negative, more than the sum of weights has, */
+        {"counts", 0, 1},
+        {"counts", 16, ((uint64_t)1 << 62) + 1}, /* too many, a NaN among integers */
+        {"counts", 32, 1},
+        {"sums", -8, 0}, /* words of a sum */
+        {"sums", 0, 1},
+        {"sums", 6 * 8, 1},
     };
     for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
         memcpy(copy, bytes, size);
-        memcpy(copy + forged[i].at, &forged[i].word, forged[i].at < 16 ? 2 : 8);
-        store_crc(copy, size);
+        const size_t offset = saved_offset(copy, size, forged[i].section);
+        store_bits((char *)copy + offset + forged[i].at, 8, forged[i].word);
+        sign_saved(copy, size);
         if (load(copy, size) != BF_E_STATE) fail_msg("forged save %zu", i);
     }
-    store_crc(bytes, size);
+    sign_saved(bytes, size);
     assert_int_equal(load(bytes, size), BF_OK);
-    store_bits(bytes + 80, 8, 5); /* five elements above: that is possible */
-    store_crc(bytes, size);
+    /* Five elements above: that is possible. */
+    store_bits(bytes + saved_offset(bytes, size, "counts") + 24, 8, 5);
+    sign_saved(bytes, size);
     assert_int_equal(load(bytes, size), BF_OK);
     free(bytes);
     free(copy);

@@ -221,116 +221,6 @@ static void only_sums_can_be_taken_out(void **unused) {
     bf_state_destroy(single);
 }
 
-/* ---- version 1 ------------------------------------------------------------------------------- */
-
-/* As version 1 saved it: with a flag, whether a finite term is other than -0. */
-static void make_old(saved_state *s, int64_t flag) {
-    enum { VERSION_AT = 8, WORD_AT = 24 + 5 * 8 };
-    uint32_t one = 1;
-    memcpy(s->bytes + VERSION_AT, &one, 4);
-    memcpy(s->bytes + WORD_AT, &flag, 8);
-    sign(s);
-}
-
-static bf_state *load(const saved_state *s) {
-    bf_state *state = NULL;
-    assert_int_equal(bf_state_load(context, s->bytes, s->size, &state), BF_OK);
-    return state;
-}
-
-/* The state of elements [begin, end) as version 1 saved it, loaded. */
-static bf_state *old_part(bf_reduction op, const double *x, int64_t begin, int64_t end,
-                          saved_state *out) {
-    bf_array a = bf_array_of(BF_F64, x, end);
-    bf_state *s = part(context, op, &a, &a, begin, end);
-    saved_state bytes = save(s);
-    bool zeros = true;
-    for (int64_t i = begin; i < end; i++) zeros = zeros && x[i] == 0 && signbit(x[i]);
-    make_old(&bytes, op == BF_SUM ? !zeros : end > begin);
-    bf_state_destroy(s);
-    s = load(&bytes);
-    if (out) *out = bytes;
-    return s;
-}
-
-static int version_of(const bf_state *s) { return save(s).bytes[8]; }
-
-static const double mixed[] = {-0.0, 1, -1, 0.0, -0.0, 2, -0.0, -0.0};
-
-static void old_states_save_as_they_were(void **unused) {
-    (void)unused;
-    saved_state old;
-    bf_state *s = old_part(BF_SUM, mixed, 0, 8, &old); /* some are -0: how many is not known */
-    assert_saves_as(s, &old);
-    assert_same_float(result_of(s), 2.0);
-    bf_array a = bf_array_of(BF_F64, mixed, 8);
-    bf_state *zeros = old_part(BF_SUM, mixed, 6, 8, NULL),
-             *fresh = part(context, BF_SUM, &a, &a, 6, 8);
-    assert_same_state(zeros, fresh); /* all are */
-    bf_state *norm = old_part(BF_NORM, mixed, 0, 8, NULL),
-             *now = part(context, BF_NORM, &a, &a, 0, 8);
-    assert_same_state(norm, now); /* none counts */
-    bf_state *merged = part(context, BF_SUM, &a, &a, 0, 8);
-    assert_int_equal(version_of(merged), 2);
-    assert_int_equal(bf_state_merge(merged, zeros), BF_OK);
-    assert_int_equal(version_of(merged), 2);
-    assert_int_equal(bf_state_merge(merged, s), BF_OK);
-    assert_int_equal(version_of(merged), 1);
-    bf_state *const states[] = {s, zeros, fresh, norm, now, merged};
-    for (int i = 0; i < 6; i++) bf_state_destroy(states[i]);
-}
-
-static void old_states_are_taken_out_where_the_sign_is_known(void **unused) {
-    (void)unused;
-    static const struct {
-        int64_t all_end, begin, end;
-        bf_status status;
-        double left;
-    } cases[] = {
-        {8, 0, 5, BF_OK, 2},      /* 2 -0 -0 */
-        {8, 0, 6, BF_E_STATE, 0}, /* -0 -0, or 0 0 */
-        {6, 0, 6, BF_OK, 0},      /* nothing */
-        {5, 4, 5, BF_OK, 0},      /* -0 out of others: others are left */
-        {3, 0, 1, BF_OK, 0},      {2, 1, 2, BF_E_STATE, 0},
-    };
-    bf_array a = bf_array_of(BF_F64, mixed, 8);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (int old = 1; old < 4; old++) {
-            bf_state *all = old & 1 ? old_part(BF_SUM, mixed, 0, cases[i].all_end, NULL)
-                                    : part(context, BF_SUM, &a, &a, 0, cases[i].all_end);
-            bf_state *some = old & 2 ? old_part(BF_SUM, mixed, cases[i].begin, cases[i].end, NULL)
-                                     : part(context, BF_SUM, &a, &a, cases[i].begin, cases[i].end);
-            saved_state before = save(all);
-            bf_status status = bf_state_retract(all, some);
-            assert_int_equal(status, cases[i].status);
-            if (status == BF_OK) assert_same_float(result_of(all), cases[i].left);
-            if (status != BF_OK) assert_saves_as(all, &before);
-            if (status != BF_OK) assert_non_null(strstr(bf_context_message(context), "version 1"));
-            bf_state_destroy(all);
-            bf_state_destroy(some);
-        }
-    }
-}
-
-static void damaged_old_states_are_refused(void **unused) {
-    (void)unused;
-    bf_array a = bf_array_of(BF_F64, mixed, 6);
-    static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_SUMSQ, BF_DOT};
-    static const int64_t flags[] = {-1, 0, 2, INT64_MIN, INT64_MAX};
-    for (int op = 0; op < 4; op++) {
-        for (int i = 0; i < 5; i++) {
-            bf_state *s = part(context, ops[op], &a, &a, 0, 6), *back = NULL;
-            saved_state bytes = save(s);
-            make_old(&bytes, flags[i]); /* 0: but the sum is 2 */
-            assert_int_equal(bf_state_load(context, bytes.bytes, bytes.size, &back), BF_E_STATE);
-            make_old(&bytes, 1);
-            assert_int_equal(bf_state_load(context, bytes.bytes, bytes.size, &back), BF_OK);
-            bf_state_destroy(back);
-            bf_state_destroy(s);
-        }
-    }
-}
-
 UNIT_TESTS(retract) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_remains_is_left),
@@ -339,9 +229,6 @@ UNIT_TESTS(retract) {
         cmocka_unit_test(a_sum_alone_is_minus_zero_of_nothing_else),
         cmocka_unit_test(what_is_not_there_is_not_taken_out),
         cmocka_unit_test(only_sums_can_be_taken_out),
-        cmocka_unit_test(old_states_save_as_they_were),
-        cmocka_unit_test(old_states_are_taken_out_where_the_sign_is_known),
-        cmocka_unit_test(damaged_old_states_are_refused),
     };
     return RUN_TESTS(tests, set_up, tear_down);
 }

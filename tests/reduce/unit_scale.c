@@ -166,9 +166,9 @@ static void saved_states_keep_their_scale(void **unused) {
     assert_int_equal(info.scale, 3);
     assert_int_equal(bf_state_result(back, NULL, &v), BF_OK);
     check_text(v, "0.116", 0.116);
-    for (int scale = 0; scale < 256;
-         scale += scale ? 60 : BF_SCALE_MOST_I128 + 1) { /* one that was never saved */
-        saved.bytes[15] = (unsigned char)scale;
+    for (int scale = -1; scale < 256;
+         scale += scale < 0 ? BF_SCALE_MOST_I128 + 2 : 60) { /* one that was never saved */
+        memcpy(saved.bytes + saved_offset(saved.bytes, saved.size, "state") + 8, &scale, 4);
         sign(&saved);
         bf_state *none = NULL;
         assert_int_equal(bf_state_load(context, saved.bytes, saved.size, &none), BF_E_STATE);

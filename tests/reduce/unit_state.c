@@ -225,6 +225,8 @@ static void a_trailer_is_passed_over(void **unused) {
         assert_int_equal(bf_trailer_save(length ? content : NULL, length, bytes + form), BF_OK);
         assert_memory_equal(bf_trailer_find(bytes, all, &n), content, length);
         assert_int_equal(n, length);
+        assert_memory_equal(bf_trailer_find(bytes + form, all - form, &n), content, length);
+        assert_int_equal(n, length);
         assert_true(loads(bytes, all));
         for (size_t size = form + 1; size < all; size++) assert_false(loads(bytes, size));
         for (size_t i = 0; i < 8 * all; i++) {
@@ -238,8 +240,10 @@ static void a_trailer_is_passed_over(void **unused) {
     assert_null(bf_trailer_find(NULL, 0, &n));
 }
 
-/* The layout of a saved state: a header of 24 bytes, words, checksum. */
-enum { VERSION_AT = 8, OP_AT = 12, DTYPE_AT = 14, WORDS_AT = 16, WORD_0_AT = 24 };
+/* The layout of a saved state (bitfold/state.h): a head, and two sections with heads of 24 bytes.
+ */
+enum { VERSION_AT = 8, BYTES_AT = 16, NAME_AT = 24, TYPE_AT = 36, OP_AT = 48, DTYPE_AT = 52 };
+enum { PADDING_AT = 60, WORDS_AT = 64 + 16, WORD_0_AT = 64 + 24 };
 
 /* What load says to a state in which `bytes` bytes at `at` are `x`, with a checksum that fits. */
 static bf_status load_forged(saved_state state, size_t at, size_t bytes, uint64_t x) {
@@ -264,16 +268,28 @@ static void forged_headers_are_refused(void **unused) {
     (void)unused;
     double x[] = {1, -2, 3};
     saved_state s = saved_of(BF_SUM, x, 3);
-    assert_int_equal(load_forged(s, VERSION_AT, 4, 2), BF_OK);
-    assert_int_equal(load_forged(s, VERSION_AT, 4, 0), BF_E_STATE);
-    assert_int_equal(load_forged(s, VERSION_AT, 4, 3), BF_E_STATE);
-    assert_int_equal(load_forged(s, OP_AT, 2, 0), BF_E_STATE);
-    assert_int_equal(load_forged(s, OP_AT, 2, BF_MIN), BF_E_STATE);
-    assert_int_equal(load_forged(s, OP_AT, 2, 99), BF_E_STATE);
-    assert_int_equal(load_forged(s, DTYPE_AT, 2, BF_F32), BF_E_STATE);
-    assert_int_equal(load_forged(s, DTYPE_AT, 2, BF_I192), BF_E_STATE);
+    assert_int_equal(load_forged(s, VERSION_AT, 8, 1), BF_OK);
+    assert_int_equal(load_forged(s, VERSION_AT, 8, 0), BF_E_STATE);
+    assert_int_equal(load_forged(s, VERSION_AT, 8, 2), BF_E_STATE);
+    assert_int_equal(load_forged(s, VERSION_AT, 8, 1ull << 56), BF_E_STATE);
+    assert_non_null(strstr(bf_context_message(context), "another order of bytes"));
+    assert_int_equal(load_forged(s, BYTES_AT, 8, 0), BF_E_STATE);
+    assert_int_equal(load_forged(s, BYTES_AT, 8, s.size - 8), BF_E_STATE);
+    assert_int_equal(load_forged(s, BYTES_AT, 8, UINT64_MAX), BF_E_STATE);
+    assert_int_equal(load_forged(s, NAME_AT, 1, 'S'), BF_E_STATE);
+    assert_non_null(strstr(bf_context_message(context), "no saved state"));
+    assert_int_equal(load_forged(s, NAME_AT + 11, 1, 1), BF_E_STATE);
+    assert_int_equal(load_forged(s, TYPE_AT, 4, BF_U32), BF_E_STATE);
+    assert_int_equal(load_forged(s, PADDING_AT, 4, 1), BF_E_STATE);
+    assert_int_equal(load_forged(s, OP_AT, 4, 0), BF_E_STATE);
+    assert_int_equal(load_forged(s, OP_AT, 4, UINT32_MAX), BF_E_STATE);
+    assert_int_equal(load_forged(s, OP_AT, 4, BF_MIN), BF_E_STATE);
+    assert_int_equal(load_forged(s, OP_AT, 4, 99), BF_E_STATE);
+    assert_int_equal(load_forged(s, DTYPE_AT, 4, BF_F32), BF_E_STATE);
+    assert_int_equal(load_forged(s, DTYPE_AT, 4, BF_I192), BF_E_STATE);
     assert_int_equal(load_forged(s, WORDS_AT, 8, 1ull << 61), BF_E_STATE);
     assert_int_equal(load_forged(s, WORDS_AT, 8, 0), BF_E_STATE);
+    assert_int_equal(load_forged(s, WORDS_AT, 8, UINT64_MAX), BF_E_STATE);
     assert_int_equal(load_forged(s, 0, 1, 'B'), BF_E_STATE);
 }
 

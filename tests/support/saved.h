@@ -1,5 +1,5 @@
-/* What the fuzzers of saved forms share: the bytes as they come, and once more with a checksum that
- * fits, for what lies behind it. */
+/* Saved forms that tests change, and what their fuzzers share: the bytes as they come, and once
+ * more with a checksum that fits, for what lies behind it. */
 #ifndef BITFOLD_TESTS_SUPPORT_SAVED_H
 #define BITFOLD_TESTS_SUPPORT_SAVED_H
 
@@ -25,12 +25,28 @@ static inline uint64_t crc64(const uint8_t *bytes, size_t size) {
     return ~rest;
 }
 
-/* Were these bytes saved again as they were? Of version 1 some become version 2; and a variance
- * does not know any more that all its terms were -0, which it never used. */
-static inline void require_same(const uint8_t *saved, size_t saved_size, const uint8_t *data,
-                                size_t size) {
-    bool same = saved_size == size && memcmp(saved, data, size) == 0;
-    require(same || data[8] == 1);
+/* Makes the checksum of a saved form fit again. */
+static inline void sign_saved(void *form, size_t size) {
+    uint64_t crc = crc64(form, size - 8);
+    memcpy((uint8_t *)form + size - 8, &crc, 8);
+}
+
+/* The offset in a saved form of the elements of a section (bitfold/state.h). */
+static inline size_t saved_offset(const void *form, size_t size, const char *name) {
+    char wanted[12] = {0};
+    memcpy(wanted, name, strlen(name));
+    size_t at = 24;
+    while (at + 24 < size && memcmp((const uint8_t *)form + at, wanted, sizeof wanted) != 0)
+        at += 8;
+    require(at + 24 < size);
+    return at + 24;
+}
+
+/* Number i of the first section, which describes the object. */
+static inline int saved_number(const uint8_t *form, int i) {
+    int32_t number;
+    memcpy(&number, form + 48 + 4 * i, sizeof number);
+    return number;
 }
 
 typedef void try_saved(bf_context *context, const uint8_t *data, size_t size);
@@ -47,8 +63,7 @@ static inline int fuzz_saved(try_saved *try_to_load, const uint8_t *data, size_t
     uint8_t *sound = malloc(size);
     if (!sound) return 0;
     memcpy(sound, data, size);
-    uint64_t crc = crc64(sound, size - 8);
-    for (size_t i = 0; i < 8; i++) sound[size - 8 + i] = (uint8_t)(crc >> 8 * i);
+    sign_saved(sound, size);
     try_to_load(context, sound, size);
     free(sound);
     return 0;

@@ -8,8 +8,8 @@ static void use(bf_table *t, const uint8_t *data, size_t size) {
     require(saved != NULL && bf_table_save_size(t) == size);
     require(bf_table_save(t, saved) == BF_OK && memcmp(saved, data, size) == 0);
     int64_t entries = bf_table_size(t);
-    bf_dtype of_values = (bf_dtype)data[13];
-    for (size_t at = 24; at + 24 < size && at < 1024; at += 4) {
+    bf_dtype of_values = (bf_dtype)saved_number(data, 1);
+    for (size_t at = 48; at + 24 < size && at < 1024; at += 4) {
         int found = 0;
         memcpy(key, data + at, sizeof key);
         require(bf_table_find_one(t, key, of_values == BF_NONE ? NULL : value, &found) == BF_OK);

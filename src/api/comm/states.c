@@ -27,8 +27,8 @@ typedef struct merging {
     bf_state *const *states;
     int n;
     int64_t added, message; /* numbers of words */
-    int64_t *words; /* the words to be added: of each state whether it is uncounted, then states;
-                       behind them the message, and room for the messages of all ranks */
+    int64_t *words; /* those of states that add; behind them the message, and room for the messages
+                       of all ranks */
 } merging;
 
 static bool adds(const bf_state *s) { return bf_kind_is_sum(s->kind); }
@@ -54,7 +54,7 @@ static bf_status open_merging(merging *m) {
     bf_context *context = m->comm->context;
     if (m->n < 0 || (m->n > 0 && m->states == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "no states to merge");
-    m->added = m->n;
+    m->added = 0;
     m->message = 1;
     for (int i = 0; i < m->n; i++) {
         if (m->states[i] == NULL) return bf_fail(context, BF_E_ARGUMENT, "state %d is NULL", i);
@@ -66,12 +66,11 @@ static bf_status open_merging(merging *m) {
     size_t all = (size_t)m->message * (gathers ? 1 + (size_t)m->comm->carrier.ranks : 1);
     m->words = malloc(((size_t)m->added + all) * sizeof(int64_t));
     if (m->words == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to merge");
-    int64_t *to = m->words + m->n, *message = m->words + m->added;
+    int64_t *to = m->words, *message = m->words + m->added;
     *message++ = 0;
     for (int i = 0; i < m->n; i++) {
         const bf_state *s = m->states[i];
         int64_t count = count_words(s);
-        m->words[i] = s->uncounted;
         if (!adds(s)) {
             m->words[m->added]++;
             *message++ = s->op;
@@ -101,7 +100,7 @@ static bf_status merge_message(merging *m) {
 /* Calls use(state, its words) for each state, until that returns false. Returns the number of the
  * state then, or n. */
 static int each_state(merging *m, bool (*use)(merging *m, bf_state *s, int64_t *words)) {
-    int64_t *added = m->words + m->n, *message = m->words + m->added + 1;
+    int64_t *added = m->words, *message = m->words + m->added + 1;
     for (int i = 0; i < m->n; i++) {
         bf_state *s = m->states[i];
         int64_t *words = adds(s) ? added : message + ENTRY;
@@ -130,7 +129,6 @@ static bf_status close_merging(merging *m) {
                        "leave a gap, or they hold more than 2^62 elements",
                        bf_reduction_name(m->states[settled]->op));
     (void)each_state(m, put_state);
-    for (int i = 0; i < m->n; i++) m->states[i]->uncounted = m->words[i] != 0;
     return BF_OK;
 }
 

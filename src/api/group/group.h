@@ -15,8 +15,7 @@ struct bf_groups {
     int count; /* number of aggregates */
     bf_aggregate aggregates[BF_AGGREGATES_MAX];
     uint64_t seed;
-    void *inside;   /* belongs to the backend */
-    bool uncounted; /* some -0 are not counted (api/reduce/state.h) */
+    void *inside; /* belongs to the backend */
 };
 
 /* bf_groups_create, for callers that have entered the context (enter.h). */

@@ -158,7 +158,6 @@ bf_status bf_groups_merge_from(bf_groups *into, const bf_groups *from) {
                      : merge_from_afar(into, from);
     if (status != BF_OK) return status;
     into->rows += from->rows;
-    into->uncounted |= from->uncounted;
     return BF_OK;
 }
 

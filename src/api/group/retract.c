@@ -10,7 +10,6 @@ typedef struct retraction {
     bf_groups *groups; /* from which `from` is taken */
     bf_group_pages into, from;
     int64_t at; /* the next group of `from` */
-    bool counted, uncounted;
     void *left; /* the groups that remain */
 } retraction;
 
@@ -25,15 +24,15 @@ static bool is_next(const retraction *r, int64_t i, int64_t next) {
 }
 
 /* Retracts the words of group j of from's page from those of group i of into's page. */
-static bf_retraction retract_words(retraction *r, int64_t i, int64_t j) {
-    bf_retraction result = BF_RETRACTED;
-    for (int k = 0; k < r->groups->count && result == BF_RETRACTED; k++) {
+static bool retract_words(retraction *r, int64_t i, int64_t j) {
+    bool retracted = true;
+    for (int k = 0; k < r->groups->count && retracted; k++) {
         bf_aggregate a = r->groups->aggregates[k];
         int64_t *into = r->into.words[k] + i * r->into.each[k];
-        result = bf_sum_retract(bf_kind_of(a.op, a.dtype), a.dtype, r->counted, into,
-                                r->from.words[k] + j * r->from.each[k]);
+        retracted = bf_sum_retract(bf_kind_of(a.op, a.dtype), a.dtype, into,
+                                   r->from.words[k] + j * r->from.each[k]);
     }
-    return result;
+    return retracted;
 }
 
 /* Moves group i of into's page, which begins with group `first`, to index `to` of the page. */
@@ -44,9 +43,6 @@ static void move_group(retraction *r, int64_t first, int64_t i, int64_t to) {
     for (int k = 0; k < r->groups->count; k++) {
         int64_t *words = r->into.words[k], each = r->into.each[k];
         memmove(words + to * each, words + i * each, (size_t)each * sizeof *words);
-        bf_kind kind = bf_kind_of(r->groups->aggregates[k].op, r->groups->aggregates[k].dtype);
-        r->uncounted |= !r->counted && bf_sum_counts_zeros(kind, r->groups->aggregates[k].dtype) &&
-                        bf_sum_flag(words + to * each) != 0;
     }
 }
 
@@ -60,10 +56,9 @@ static bf_status retract_page(retraction *r, int64_t first, int64_t n) {
     for (int64_t i = 0; i < n && status == BF_OK; i++) {
         if (j < matches && is_next(r, first + i, r->at + j)) {
             int64_t *rows = &r->into.counts[first + i];
-            bf_retraction result = retract_words(r, i, j);
+            const bool retracted = retract_words(r, i, j);
             *rows -= r->from.counts[r->at + j++];
-            if (*rows < 0) result = BF_RETRACT_TOO_MUCH;
-            status = bf_explain_retraction(context, result);
+            status = bf_explain_retraction(context, retracted && *rows >= 0);
         }
         if (r->into.counts[first + i] > 0) move_group(r, first, i, kept++);
     }
@@ -79,7 +74,7 @@ static bf_status retract_pages(retraction *r) {
         status =
             retract_page(r, at, r->into.n - at < BF_GROUP_PAGE ? r->into.n - at : BF_GROUP_PAGE);
     if (status == BF_OK && r->at < r->from.n) /* `into` lacks this group */
-        status = bf_explain_retraction(r->groups->context, BF_RETRACT_TOO_MUCH);
+        status = bf_explain_retraction(r->groups->context, false);
     return status;
 }
 
@@ -109,7 +104,7 @@ static bf_status retract_into(retraction *r, const bf_groups *from) {
 }
 
 static bf_status retract_groups(bf_groups *into, const bf_groups *from) {
-    retraction r = {.groups = into, .counted = !into->uncounted && !from->uncounted};
+    retraction r = {.groups = into};
     bf_status status = bf_groups_match(into, from);
     if (status == BF_OK) status = check_aggregates(into);
     if (status == BF_OK) status = bf_groups_place(into);
@@ -119,7 +114,6 @@ static bf_status retract_groups(bf_groups *into, const bf_groups *from) {
         into->inside = r.left;
         r.left = old;
         into->rows -= from->rows;
-        into->uncounted = r.uncounted;
     }
     if (r.left != NULL) into->by->destroy(into->context, r.left);
     return status;

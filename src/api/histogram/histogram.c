@@ -426,7 +426,6 @@ static bf_status merge_histograms(bf_histogram *into, const bf_histogram *from) 
         return bf_fail(into->context, BF_E_OVERFLOW, "more than 2^62 elements");
     add_counts(into, from);
     into->total += from->total;
-    into->uncounted |= from->uncounted;
     return BF_OK;
 }
 

@@ -19,7 +19,6 @@ struct bf_histogram {
     int64_t *steps, step_count; /* the steps of `bins`; NULL: none */
     int64_t *counts;            /* the bins' counts, then BF_BIN_OTHERS */
     int64_t *sums;              /* sum_words for each bin; NULL: no weights */
-    bool uncounted;             /* some -0 of the sums are not counted (api/reduce/state.h) */
 };
 
 /* Allocates a histogram. The caller writes its edges, then calls bf_histogram_set_bins. Errors:

@@ -5,19 +5,14 @@
 #include "base/memory.h"
 
 /* Sets `left` to the sums of `into` without those of `from`. */
-static bf_status retract_sums(const bf_histogram *into, const bf_histogram *from, int64_t *left,
-                              bool *uncounted) {
+static bf_status retract_sums(const bf_histogram *into, const bf_histogram *from, int64_t *left) {
     int64_t bins = into->bins.count, words = into->sum_words;
-    bool counted = !into->uncounted && !from->uncounted;
-    bf_retraction r = BF_RETRACTED;
+    bool retracted = true;
     memcpy(left, into->sums, (size_t)(bins * words) * sizeof *left);
-    *uncounted = false;
-    for (int64_t i = 0; i < bins && r == BF_RETRACTED; i++) {
-        r = bf_sum_retract(BF_KIND_SUM, into->weights, counted, left + i * words,
-                           from->sums + i * words);
-        *uncounted |= !counted && bf_sum_flag(left + i * words) != 0;
-    }
-    return bf_explain_retraction(into->context, r);
+    for (int64_t i = 0; i < bins && retracted; i++)
+        retracted =
+            bf_sum_retract(BF_KIND_SUM, into->weights, left + i * words, from->sums + i * words);
+    return bf_explain_retraction(into->context, retracted);
 }
 
 /* Does every bin of `into` hold at least as many elements as that of `from`? */
@@ -30,17 +25,13 @@ static bool holds_counts(const bf_histogram *into, const bf_histogram *from) {
 static bf_status retract_histogram(bf_histogram *into, const bf_histogram *from) {
     bf_status status = bf_histogram_match(into, from);
     if (status != BF_OK) return status;
-    if (!holds_counts(into, from)) return bf_explain_retraction(into->context, BF_RETRACT_TOO_MUCH);
+    if (!holds_counts(into, from)) return bf_explain_retraction(into->context, false);
     if (into->sum_words > 0) {
         size_t bytes = (size_t)(into->bins.count * into->sum_words) * sizeof *into->sums;
         int64_t *left = bf_alloc(bytes);
-        bool uncounted;
         if (left == NULL) return bf_fail(into->context, BF_E_MEMORY, "no memory for sums");
-        status = retract_sums(into, from, left, &uncounted);
-        if (status == BF_OK) {
-            memcpy(into->sums, left, bytes);
-            into->uncounted = uncounted;
-        }
+        status = retract_sums(into, from, left);
+        if (status == BF_OK) memcpy(into->sums, left, bytes);
         bf_free(left);
         if (status != BF_OK) return status;
     }

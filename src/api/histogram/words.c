@@ -1,9 +1,9 @@
-/* A histogram as words, for ranks: its total, whether it is uncounted, its counts, its sums. */
+/* A histogram as words, for ranks: its total, its counts, its sums. */
 #include "api/histogram/histogram.h"
 
 #include "rules/reduce/sum.h"
 
-enum { TOTAL, UNCOUNTED, COUNTS };
+enum { TOTAL, COUNTS };
 
 static int64_t count_of(const bf_histogram *h) { return h->bins.count + BF_BIN_OTHERS; }
 
@@ -29,7 +29,6 @@ uint64_t bf_histogram_key(const bf_histogram *h) {
 
 void bf_histogram_get_words(const bf_histogram *h, int64_t *words) {
     words[TOTAL] = h->total;
-    words[UNCOUNTED] = h->uncounted;
     memcpy(words + COUNTS, h->counts, (size_t)count_of(h) * sizeof *words);
     if (h->sum_words > 0)
         memcpy(words + COUNTS + count_of(h), h->sums,
@@ -43,7 +42,6 @@ bf_status bf_histogram_set_words(bf_histogram *h, int64_t *words) {
     for (int64_t i = 0; i < h->bins.count && h->sum_words > 0; i++)
         bf_sum_carry(BF_KIND_SUM, h->weights, sums + i * h->sum_words);
     h->total = words[TOTAL];
-    h->uncounted = words[UNCOUNTED] != 0;
     memcpy(h->counts, words + COUNTS, (size_t)count_of(h) * sizeof *words);
     if (h->sum_words > 0)
         memcpy(h->sums, sums, (size_t)(h->bins.count * h->sum_words) * sizeof *words);

@@ -1,18 +1,15 @@
-/* Saved quantiles: a header, then numbers of 8 bytes, a checksum; all little-endian.
+/* Saved quantiles: what is looked for, and how far a pass is. A place of an element (i128, without
+ * its sign) is what the ranges of rules/order/ranges.h are made of. The sections:
  *
- *   0  "bfquant" and a newline       12  dtype, scale (u8 each), method (u16)
- *   8  version (u32), 1 or 2         16  numbers:
- *
- *      NaN policy; whether there is a value for nothing, its bits; m, q[0..m) (f64)
- *      pass, done; elements and NaNs of the first pass; elements of this one
- *      ranges, whether places are collected; of each range its first place and its width
- *      ranks; of each its range, its number there and its place
- *      if this pass has elements: words; of each range its least and its most place; the words
- *
- *      then CRC-64/XZ of all before (u64)
- *
- * Version 2 has a scale, which is 0 in version 1. Of BF_I128 a place, a width and the bits of the
- * value for nothing are two numbers, the low one first.
+ *   "quantiles"           dtype, scale, method, NaN policy, whether there is a value for nothing,
+ *                         pass, whether it is done, whether places are collected
+ *   "empty", "q"          the bits of the value for nothing; the quantiles (f64)
+ *   "elements"            those of the first pass, NaNs among them, those of this pass (i64)
+ *   "begin", "width"      of each range, its first place and its width
+ *   "range", "rank"       of each rank that is wanted, its range (i32) and its number there (i64)
+ *   "place"               and its place
+ *   "least", "most"       of each range, its least and its most place, if this pass has elements
+ *   "words"               and the words of the tally (u64)
  */
 #include "api/order/quantiles.h"
 #include "api/runtime/enter.h"
@@ -20,79 +17,34 @@
 #include "base/environment.h"
 #include "rules/reduce/result.h"
 
-enum { HEADER_BYTES = 16, VERSION = 1, SCALED = 2, PASSES_MOST = 64 };
-static const char magic[8] = {'b', 'f', 'q', 'u', 'a', 'n', 't', '\n'};
-
-/* ---- saving ---------------------------------------------------------------------------------- */
-
-/* Numbers go behind one another; out NULL: they are only counted. */
-typedef struct writer {
-    uint8_t *out;
-    size_t bytes;
-} writer;
-
-static void put(writer *w, uint64_t number) {
-    if (w->out != NULL) bf_saved_put(w->out + w->bytes, number, 8);
-    w->bytes += 8;
-}
-
-/* A number of the width of places. */
-static void put_place(writer *w, const bf_quantiles *q, bf_u128 place) {
-    put(w, (uint64_t)place);
-    if (bf_ranges_are_wide(q->dtype)) put(w, (uint64_t)(place >> 64));
-}
+enum { NUMBERS = 8, PASSES_MOST = 64 };
 
 static bf_u128 empty_bits(const bf_quantiles *q) {
     if (!q->has_empty) return 0;
     return (bf_u128)q->empty.as.i192[1] << 64 | q->empty.as.i192[0];
 }
 
-static void put_search(writer *w, const bf_quantiles *q) {
-    put(w, (uint64_t)q->nan);
-    put(w, q->has_empty);
-    put_place(w, q, empty_bits(q));
-    put(w, (uint64_t)q->m);
-    for (int i = 0; i < q->m; i++) put(w, bf_load_bits(&q->q[i], 8));
-}
+/* ---- saving ---------------------------------------------------------------------------------- */
 
-static void put_pass(writer *w, const bf_quantiles *q) {
-    const bf_ranges *r = &q->ranges;
-    put(w, (uint64_t)q->pass);
-    put(w, q->done);
-    put(w, (uint64_t)q->all);
-    put(w, (uint64_t)q->nans);
-    put(w, (uint64_t)q->tally.n);
-    put(w, (uint64_t)r->count);
-    put(w, r->collect);
-    for (int i = 0; i < r->count; i++) {
-        put_place(w, q, r->lo[i]);
-        put_place(w, q, r->width[i]);
-    }
-    put(w, (uint64_t)q->wants.ranks);
-    for (int k = 0; k < q->wants.ranks; k++) {
-        put(w, (uint64_t)(int64_t)q->wants.range[k]);
-        put(w, (uint64_t)q->wants.rank[k]);
-        put_place(w, q, q->wants.place[k]);
-    }
-}
-
-static void put_tally(writer *w, const bf_quantiles *q) {
-    const bf_tally *t = &q->tally;
-    if (t->n == 0) return;
-    put(w, (uint64_t)t->used);
-    for (int i = 0; i < q->ranges.count; i++) {
-        put_place(w, q, t->least[i]);
-        put_place(w, q, t->most[i]);
-    }
-    for (int64_t i = 0; i < t->used; i++) put(w, t->words[i]);
-}
-
-static size_t write_quantiles(const bf_quantiles *q, uint8_t *out) {
-    writer w = {out, HEADER_BYTES};
-    put_search(&w, q);
-    put_pass(&w, q);
-    put_tally(&w, q);
-    return w.bytes + BF_SAVED_CRC_BYTES;
+static size_t write_quantiles(const bf_quantiles *q, void *out) {
+    const int numbers[NUMBERS] = {(int)q->dtype, q->scale, (int)q->method, (int)q->nan,
+                                  q->has_empty,  q->pass,  q->done,        q->ranges.collect};
+    const int64_t elements[] = {q->all, q->nans, q->tally.n};
+    const bf_u128 empty = empty_bits(q);
+    const int ranks = q->wants.ranks, ranges = q->ranges.count, met = q->tally.n > 0 ? ranges : 0;
+    bf_saving s = bf_saving_begin(out, "quantiles", numbers, NUMBERS);
+    bf_saving_put(&s, "empty", BF_I128, &empty, 1);
+    bf_saving_put(&s, "q", BF_F64, q->q, q->m);
+    bf_saving_put(&s, "elements", BF_I64, elements, 3);
+    bf_saving_put(&s, "begin", BF_I128, q->ranges.lo, ranges);
+    bf_saving_put(&s, "width", BF_I128, q->ranges.width, ranges);
+    bf_saving_put(&s, "range", BF_I32, q->wants.range, ranks);
+    bf_saving_put(&s, "rank", BF_I64, q->wants.rank, ranks);
+    bf_saving_put(&s, "place", BF_I128, q->wants.place, ranks);
+    bf_saving_put(&s, "least", BF_I128, q->tally.least, met);
+    bf_saving_put(&s, "most", BF_I128, q->tally.most, met);
+    bf_saving_put(&s, "words", BF_U64, q->tally.words, q->tally.n > 0 ? q->tally.used : 0);
+    return bf_saving_end(&s);
 }
 
 size_t bf_quantiles_save_size(const bf_quantiles *quantiles) {
@@ -101,127 +53,102 @@ size_t bf_quantiles_save_size(const bf_quantiles *quantiles) {
 
 bf_status bf_quantiles_save(const bf_quantiles *quantiles, void *buffer) {
     if (quantiles == NULL || buffer == NULL) return BF_E_ARGUMENT;
-    uint8_t *out = buffer;
     bf_quantiles_order(quantiles);
-    bf_saved_begin(out, magic, quantiles->scale > 0 ? SCALED : VERSION);
-    bf_saved_put(out + 12, (uint64_t)quantiles->dtype, 1);
-    bf_saved_put(out + 13, (uint64_t)quantiles->scale, 1);
-    bf_saved_put(out + 14, (uint64_t)quantiles->method, 2);
-    bf_saved_end(out, write_quantiles(quantiles, out));
+    write_quantiles(quantiles, buffer);
     return BF_OK;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-typedef struct reader {
-    const uint8_t *in;
-    size_t left; /* bytes */
-    bool failed; /* there were not so many, or one was out of its range */
-} reader;
-
-static uint64_t get(reader *r) {
-    if (r->left < 8) {
-        r->failed = true;
-        return 0;
-    }
-    r->left -= 8;
-    r->in += 8;
-    return bf_saved_get(r->in - 8, 8);
+/* Reads all sections behind the first into q, whose tally has its words. Returns false if there are
+ * others, or more elements than there can be. */
+static bool get_sections(bf_loading *l, bf_quantiles *q, bf_u128 *empty) {
+    int64_t elements[3] = {0};
+    bf_ranges *r = &q->ranges;
+    bf_wants *w = &q->wants;
+    bf_loading_get(l, "empty", BF_I128, empty, 1);
+    q->m = (int)bf_loading_take(l, "q", BF_F64, q->q, BF_QUANTILES_MAX);
+    bf_loading_get(l, "elements", BF_I64, elements, 3);
+    q->all = elements[0];
+    q->nans = elements[1];
+    q->tally.n = elements[2];
+    r->count = (int)bf_loading_take(l, "begin", BF_I128, r->lo, BF_RANGES_MOST);
+    bf_loading_get(l, "width", BF_I128, r->width, r->count);
+    w->ranks = (int)bf_loading_take(l, "range", BF_I32, w->range, BF_RANGES_MOST);
+    bf_loading_get(l, "rank", BF_I64, w->rank, w->ranks);
+    bf_loading_get(l, "place", BF_I128, w->place, w->ranks);
+    const int met = q->tally.n > 0 ? r->count : 0;
+    bf_loading_get(l, "least", BF_I128, q->tally.least, met);
+    bf_loading_get(l, "most", BF_I128, q->tally.most, met);
+    q->tally.used = bf_loading_take(l, "words", BF_U64, q->tally.words, BF_TALLY_WORDS);
+    return bf_loading_end(l);
 }
 
-static bf_u128 get_place(reader *r, const bf_quantiles *q) {
-    const uint64_t low = get(r);
-    return bf_ranges_are_wide(q->dtype) ? (bf_u128)get(r) << 64 | low : low;
-}
-
-/* A number from 0 to most. */
-static int64_t get_to(reader *r, int64_t most) {
-    const uint64_t number = get(r);
-    if (number <= (uint64_t)most) return (int64_t)number;
-    r->failed = true;
-    return 0;
-}
-
-static void get_search(reader *r, bf_quantiles *q) {
-    q->nan = (bf_nan_policy)get_to(r, BF_NAN_ERROR);
-    q->has_empty = get_to(r, 1) != 0;
-    const bf_u128 empty = get_place(r, q);
-    q->m = (int)get_to(r, BF_QUANTILES_MAX);
-    for (int i = 0; i < q->m; i++) {
-        bf_store_bits(&q->q[i], 8, get(r));
-        if (!(q->q[i] >= 0 && q->q[i] <= 1)) r->failed = true;
-    }
+/* Completes what is looked for. Returns false if nobody looks for that. */
+static bool set_search(bf_quantiles *q, bf_u128 empty) {
+    for (int i = 0; i < q->m; i++)
+        if (!(q->q[i] >= 0 && q->q[i] <= 1)) return false;
     q->to = q->m > 0 ? bf_quantile_to(q->dtype, q->method) : bf_median_to(q->dtype);
     if (q->has_empty)
         q->empty = q->to == BF_I128 ? bf_value_from_i128((bf_i128)empty)
                                     : bf_value_from_bits(q->to, (uint64_t)empty);
-    if (empty_bits(q) != empty) r->failed = true;
+    return (unsigned)q->nan <= BF_NAN_ERROR && empty_bits(q) == empty;
 }
 
-/* Ranges are ascending and apart. */
-static void get_ranges(reader *r, bf_quantiles *q) {
+static bool begun(const bf_quantiles *q) { return q->pass > 1 || q->done; }
+
+static bool counts_valid(const bf_quantiles *q) {
+    const int64_t most = begun(q) ? q->all : BF_COUNT_MAX;
+    return q->pass >= 1 && q->pass <= PASSES_MOST && q->all >= 0 && q->all <= BF_COUNT_MAX &&
+           q->nans >= 0 && q->nans <= q->all && q->tally.n >= 0 && q->tally.n <= most &&
+           (q->nans == 0 || bf_dtype_is_float(q->dtype));
+}
+
+/* Completes the ranges. Returns false if they are not ascending and apart, or none of such a pass.
+ */
+static bool set_ranges(bf_quantiles *q) {
     const bf_u128 last = bf_ranges_last(q->dtype);
-    bf_ranges *ranges = &q->ranges;
-    ranges->dtype = q->dtype;
-    ranges->count = (int)get_to(r, BF_RANGES_MOST);
-    const bool collect = get_to(r, 1) != 0;
-    for (int i = 0; i < ranges->count; i++) {
-        const bf_u128 lo = get_place(r, q), width = get_place(r, q);
-        if (lo > last || width > last - lo) r->failed = true;
-        if (i > 0 && lo - ranges->lo[i - 1] <= ranges->width[i - 1]) r->failed = true;
-        if (i > 0 && lo <= ranges->lo[i - 1]) r->failed = true;
-        ranges->lo[i] = lo;
-        ranges->width[i] = width;
+    bf_ranges *r = &q->ranges, first;
+    const bool collect = r->collect;
+    for (int i = 0; i < r->count; i++) {
+        if (r->lo[i] > last || r->width[i] > last - r->lo[i]) return false;
+        if (i == 0) continue;
+        if (r->lo[i] <= r->lo[i - 1] || r->lo[i] - r->lo[i - 1] <= r->width[i - 1]) return false;
     }
-    bf_ranges first;
+    r->dtype = q->dtype;
+    if (begun(q)) {
+        bf_ranges_divide(r, collect ? 0 : INT64_MAX);
+        return r->collect == collect; /* wide places are never collected */
+    }
     bf_ranges_begin(&first, q->dtype);
-    if (q->pass > 1 || q->done) {
-        bf_ranges_divide(ranges, collect ? 0 : INT64_MAX);
-        if (ranges->collect != collect) r->failed = true; /* wide places never are */
-        return;
-    }
-    if (collect || ranges->count != 1 || ranges->lo[0] != 0 || ranges->width[0] != first.width[0])
-        r->failed = true;
-    *ranges = first;
+    const bool same = r->count == 1 && r->lo[0] == 0 && r->width[0] == first.width[0];
+    *r = first;
+    return same && !collect;
 }
 
 /* Ranks that are not found ascend, and so do their ranges: the next pass's are made of them. */
-static void get_wants(reader *r, bf_quantiles *q) {
+static bool wants_ascend(const bf_quantiles *q) {
     const bf_u128 last = bf_ranges_last(q->dtype);
-    bf_wants *w = &q->wants;
-    int64_t range_before = -1, rank_before = -1;
-    w->ranks = (int)get_to(r, BF_RANGES_MOST);
+    const bf_wants *w = &q->wants;
+    int range_before = -1;
+    int64_t rank_before = -1;
     for (int k = 0; k < w->ranks; k++) {
-        const int64_t range = (int64_t)get(r);
-        if (range < -1 || range >= q->ranges.count) r->failed = true;
-        w->range[k] = (int)range;
-        w->rank[k] = get_to(r, BF_COUNT_MAX);
-        w->place[k] = get_place(r, q);
-        if (w->place[k] > last) r->failed = true;
+        const int range = w->range[k];
+        if (range < -1 || range >= q->ranges.count || w->place[k] > last) return false;
+        if (w->rank[k] < 0 || w->rank[k] > BF_COUNT_MAX) return false;
         if (range < 0) continue;
         if (range < range_before || (range == range_before && w->rank[k] <= rank_before))
-            r->failed = true;
+            return false;
         range_before = range;
         rank_before = w->rank[k];
     }
-}
-
-static void get_pass(reader *r, bf_quantiles *q) {
-    q->pass = (int)get_to(r, PASSES_MOST);
-    q->done = get_to(r, 1) != 0;
-    q->all = get_to(r, BF_COUNT_MAX);
-    q->nans = get_to(r, q->all);
-    q->tally.n = get_to(r, q->pass > 1 ? q->all : BF_COUNT_MAX);
-    get_ranges(r, q);
-    get_wants(r, q);
+    return true;
 }
 
 /* Does what is wanted belong to what is looked for? */
 static bool wants_valid(const bf_quantiles *q) {
     int64_t rank[BF_RANGES_MOST];
-    const bool begun = q->pass > 1 || q->done;
-    if (q->pass < 1 || (q->nans > 0 && !bf_dtype_is_float(q->dtype))) return false;
-    if (!begun) return q->wants.ranks == 0 && q->all == 0;
+    if (!begun(q)) return q->wants.ranks == 0 && q->all == 0;
     if (q->wants.ranks != bf_quantiles_ranks(q, rank)) return false;
     if ((q->ranges.count == 0) != q->done || (q->done && q->tally.n > 0)) return false;
     for (int k = 0; k < q->wants.ranks; k++)
@@ -233,90 +160,96 @@ static bool is_in_range(const bf_ranges *r, int i, bf_u128 place) {
     return place - r->lo[i] <= r->width[i];
 }
 
-/* Reads the steps of range i; adds their elements to *elements. */
-static void get_steps(reader *r, bf_quantiles *q, int i, int64_t *elements) {
+/* Adds the elements of the steps of range i to *elements. Returns false if these are too many, or
+ * others than its least and its most. */
+static bool add_steps(const bf_quantiles *q, int i, int64_t *elements) {
     const int64_t steps = (int64_t)1 << q->ranges.bits, before = *elements;
-    uint64_t *words = q->tally.words + ((int64_t)i << q->ranges.bits);
-    for (int64_t s = 0; s < steps && !r->failed; s++) {
-        words[s] = (uint64_t)get_to(r, q->tally.n - *elements);
+    const uint64_t *words = q->tally.words + ((int64_t)i << q->ranges.bits);
+    for (int64_t s = 0; s < steps; s++) {
+        if (words[s] > (uint64_t)(q->tally.n - *elements)) return false;
         *elements += (int64_t)words[s];
     }
-    if (*elements == before) return;
     const bf_u128 least = q->tally.least[i], most = q->tally.most[i];
-    if (!is_in_range(&q->ranges, i, least) || !is_in_range(&q->ranges, i, most) || least > most)
-        r->failed = true;
+    return *elements == before ||
+           (is_in_range(&q->ranges, i, least) && is_in_range(&q->ranges, i, most) && least <= most);
 }
 
-/* Reads collected places: sorted ones, each in a range. */
-static void get_places(reader *r, bf_quantiles *q) {
+/* Are the collected places sorted, and each in a range? */
+static bool places_valid(const bf_quantiles *q) {
+    const uint64_t *places = q->tally.words;
     int i = 0;
-    for (int64_t k = 0; k < q->tally.used && !r->failed; k++) {
-        const uint64_t place = get(r);
-        while (i + 1 < q->ranges.count && place >= q->ranges.lo[i + 1]) i++;
-        if (!is_in_range(&q->ranges, i, place)) r->failed = true;
-        if (k > 0 && place < q->tally.words[k - 1]) r->failed = true;
-        q->tally.words[k] = place;
+    for (int64_t k = 0; k < q->tally.used; k++) {
+        while (i + 1 < q->ranges.count && places[k] >= q->ranges.lo[i + 1]) i++;
+        if (!is_in_range(&q->ranges, i, places[k])) return false;
+        if (k > 0 && places[k] < places[k - 1]) return false;
     }
+    return true;
 }
 
-static void get_tally(reader *r, bf_quantiles *q) {
-    bf_tally *t = &q->tally;
-    const int64_t n = t->n;
-    bf_tally_begin(&q->ranges, t);
-    t->n = n;
-    if (n == 0) return;
-    const int64_t used = get_to(r, BF_TALLY_WORDS);
-    if (q->ranges.collect ? used > n : used != t->used) r->failed = true;
-    t->used = q->ranges.collect ? used : t->used;
-    for (int i = 0; i < q->ranges.count; i++) {
-        t->least[i] = get_place(r, q);
-        t->most[i] = get_place(r, q);
-    }
+/* Completes the tally. Returns false if no pass has such a one. */
+static bool set_tally(bf_quantiles *q) {
+    const bf_ranges *r = &q->ranges;
+    bf_tally *t = &q->tally, none;
     int64_t elements = 0;
-    if (q->ranges.collect)
-        get_places(r, q);
-    else
-        for (int i = 0; i < q->ranges.count; i++) get_steps(r, q, i, &elements);
-    if (q->pass == 1 && elements != n) r->failed = true;
+    bf_tally_begin(r, &none);
+    const int met = t->n > 0 ? r->count : 0;
+    for (int i = met; i < BF_RANGES_MOST; i++) {
+        t->least[i] = none.least[i];
+        t->most[i] = none.most[i];
+    }
+    if (t->n == 0) {
+        const bool empty = t->used == 0;
+        t->used = none.used;
+        return empty;
+    }
+    if (r->collect) return t->used <= t->n && places_valid(q) && q->pass > 1;
+    if (t->used != none.used) return false;
+    for (int i = 0; i < r->count; i++)
+        if (!add_steps(q, i, &elements)) return false;
+    return q->pass > 1 || elements == t->n;
 }
 
-/* Reads all numbers. q has its words. */
-static bool read_quantiles(bf_quantiles *q, const uint8_t *in, size_t size) {
-    reader r = {in + HEADER_BYTES, size - HEADER_BYTES - BF_SAVED_CRC_BYTES, false};
-    get_search(&r, q);
-    if (!r.failed) get_pass(&r, q);
-    if (!r.failed && wants_valid(q))
-        get_tally(&r, q);
-    else
-        return false;
-    return !r.failed && r.left == 0;
+static bool load_contents(bf_loading *l, bf_quantiles *q) {
+    bf_u128 empty = 0;
+    return get_sections(l, q, &empty) && set_search(q, empty) && counts_valid(q) && set_ranges(q) &&
+           wants_ascend(q) && wants_valid(q) && set_tally(q);
+}
+
+/* Sets the numbers of the first section. Errors: BF_E_STATE. */
+static bf_status set_numbers(bf_context *context, const int numbers[], bf_quantiles *q) {
+    *q = (bf_quantiles){.dtype = (bf_dtype)numbers[0],
+                        .scale = numbers[1],
+                        .method = (bf_quantile_method)numbers[2],
+                        .nan = (bf_nan_policy)numbers[3],
+                        .has_empty = numbers[4] != 0,
+                        .pass = numbers[5],
+                        .done = numbers[6] != 0,
+                        .ranges.collect = numbers[7] != 0};
+    if (bf_number_bytes(q->dtype) == 0)
+        return bf_saved_refuse(context, "a dtype that this version does not know");
+    if (strcmp(bf_quantile_method_name(q->method), "?") == 0)
+        return bf_saved_refuse(context, "a method that this version does not know");
+    if (!bf_scale_valid(q->dtype, q->scale)) return bf_saved_refuse(context, "impossible scale");
+    const bool flags = (numbers[4] | numbers[6] | numbers[7] | 1) == 1;
+    return flags ? BF_OK : bf_saved_refuse_contents(context);
 }
 
 static bf_status load_quantiles(bf_context *context, const void *buffer, size_t size,
                                 bf_quantiles **quantiles) {
-    const uint8_t *in = buffer;
-    bf_quantiles header = {.m = 0}, *q;
-    if (in == NULL || quantiles == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
-    bf_status status = bf_saved_check(context, in, &size, HEADER_BYTES, magic, SCALED);
-    if (status != BF_OK) return status;
-    header.dtype = (bf_dtype)bf_saved_get(in + 12, 1);
-    header.scale = (int)bf_saved_get(in + 13, 1);
-    header.method = (bf_quantile_method)bf_saved_get(in + 14, 2);
-    if (bf_number_bytes(header.dtype) == 0)
-        return bf_saved_refuse(context, "a dtype that this version does not know");
-    if (strcmp(bf_quantile_method_name(header.method), "?") == 0)
-        return bf_saved_refuse(context, "a method that this version does not know");
-    if ((bf_saved_version(in) == SCALED) != (header.scale > 0) ||
-        !bf_scale_valid(header.dtype, header.scale))
-        return bf_saved_refuse(context, "impossible scale");
-    status = bf_quantiles_allocate(context, &header, &q);
+    int numbers[NUMBERS];
+    bf_loading l;
+    bf_quantiles header, *q;
+    if (quantiles == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the quantiles");
+    bf_status status = bf_loading_begin(&l, context, buffer, size, "quantiles", numbers, NUMBERS);
+    if (status == BF_OK) status = set_numbers(context, numbers, &header);
+    if (status == BF_OK) status = bf_quantiles_allocate(context, &header, &q);
     if (status != BF_OK) return status;
     bf_environment environment = bf_environment_enter();
-    const bool valid = read_quantiles(q, in, size);
+    const bool valid = load_contents(&l, q);
     bf_environment_leave(environment);
     if (!valid) {
         bf_quantiles_destroy(q);
-        return bf_saved_refuse(context, "impossible contents");
+        return bf_saved_refuse_contents(context);
     }
     *quantiles = q;
     return BF_OK;

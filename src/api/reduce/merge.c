@@ -58,7 +58,6 @@ static bf_status merge_aligned(bf_state *into, const bf_state *from) {
     bf_status status;
     const char *why = bf_merge_words(into->op, into->dtype, into->words, from->words, &status);
     if (why) return bf_fail(into->context, status, "%s", why);
-    into->uncounted |= from->uncounted;
     return BF_OK;
 }
 

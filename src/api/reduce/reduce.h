@@ -3,7 +3,7 @@
 #ifndef BF_API_REDUCE_REDUCE_H
 #define BF_API_REDUCE_REDUCE_H
 
-#include "api/reduce/packed.h"
+#include "api/reduce/saved_words.h"
 #include "rules/reduce/retract.h"
 #include "seam/backend.h"
 #include "seam/reduce.h"
@@ -35,7 +35,7 @@ bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *con
 bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
                     const bf_reduce_options *options, bf_value *value);
 
-/* Gives the context the message of a retraction. Returns BF_OK or BF_E_STATE. */
-bf_status bf_explain_retraction(bf_context *context, bf_retraction retraction);
+/* Returns BF_OK if something was taken out, else BF_E_STATE, with a message. */
+bf_status bf_explain_retraction(bf_context *context, bool retracted);
 
 #endif

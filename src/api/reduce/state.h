@@ -13,7 +13,6 @@ struct bf_state {
     bf_kind kind;    /* follows from op and dtype */
     bool lasting;    /* the state may be merged and saved, so every -0 is counted */
     int scale;       /* integers are in units of 10^-scale */
-    bool uncounted;  /* a part came from version 1, which did not count -0: the count may be low */
     int64_t words[]; /* bf_state_room */
 };
 

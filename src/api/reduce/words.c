@@ -87,10 +87,7 @@ static bf_status write_words(bf_state *s, const int64_t *words, int64_t count, i
     if (copy == NULL) return bf_fail(s->context, BF_E_MEMORY, "no memory for words");
     memcpy(copy, words, (size_t)count * sizeof *copy);
     bool sound = bf_words_settle(s->op, s->dtype, copy, parts);
-    if (sound) {
-        bf_words_put(s, copy);
-        s->uncounted = false;
-    }
+    if (sound) bf_words_put(s, copy);
     free(copy);
     return sound ? BF_OK : bf_fail(s->context, BF_E_STATE, "no state has these words");
 }

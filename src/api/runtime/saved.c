@@ -1,6 +1,10 @@
-/* The beginning and the end of all saved forms, and the checks of both. */
+/* Saved forms: sections, the checksum, trailers. */
 #include "api/runtime/saved.h"
+
+#include "rules/key/rank.h"
 #include <bitfold/state.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are saved as they are");
 
 /* CRC-64/XZ (ECMA-182's polynomial, reflected): finds every burst of errors up to 64 bits. */
 #define POLYNOMIAL 0xc96c5795d7870f42u
@@ -55,72 +59,215 @@ static uint64_t crc64(const uint8_t *bytes, size_t size) {
     return ~take_bytes(crc, bytes + 8 * words, size - 8 * words);
 }
 
-void bf_saved_begin(uint8_t *out, const char magic[8], int version) {
-    memcpy(out, magic, 8);
-    bf_saved_put(out + 8, (uint64_t)version, 4);
+/* ---- the container --------------------------------------------------------------------------- */
+
+enum { NAME_BYTES = 12, CRC_BYTES = 8 };
+static const char magic[8] = {'b', 'i', 't', 'f', 'o', 'l', 'd', '\n'};
+static const uint64_t version = 1, swapped_version = (uint64_t)1 << 56;
+
+typedef struct form_head {
+    char magic[8];
+    uint64_t version, bytes;
+} form_head;
+
+typedef struct section_head {
+    char name[NAME_BYTES];
+    uint32_t dtype;
+    uint64_t count;
+} section_head;
+
+static section_head head_of(const char *name, bf_dtype dtype, int64_t count) {
+    section_head head = {.dtype = (uint32_t)dtype, .count = (uint64_t)count};
+    memcpy(head.name, name, strlen(name));
+    return head;
 }
 
-void bf_saved_end(uint8_t *out, size_t size) {
-    size -= BF_SAVED_CRC_BYTES;
-    bf_saved_put(out + size, crc64(out, size), BF_SAVED_CRC_BYTES);
+static size_t padding_of(size_t bytes) { return -bytes & 7; }
+
+/* ---- saving ---------------------------------------------------------------------------------- */
+
+static void put(bf_saving *s, const void *bytes, size_t n) {
+    if (s->out != NULL && n > 0) memcpy(s->out + s->bytes, bytes, n);
+    s->bytes += n;
 }
 
-/* ---- trailers ---------------------------------------------------------------------------------
- */
-
-/* The content, its bytes (u64), CRC-64/XZ of all before (u64), a magic. */
-enum { TRAILER_BYTES = 24 };
-static const char trailer_magic[8] = {'b', 'f', 't', 'r', 'a', 'i', 'l', '\n'};
-
-size_t bf_trailer_save_size(size_t n) { return n + TRAILER_BYTES; }
-
-bf_status bf_trailer_save(const void *content, size_t n, void *buffer) {
-    uint8_t *out = buffer;
-    if (buffer == NULL || (content == NULL && n > 0)) return BF_E_ARGUMENT;
-    if (n > 0) memcpy(out, content, n);
-    bf_saved_put(out + n, n, 8);
-    bf_saved_end(out, n + 8 + BF_SAVED_CRC_BYTES);
-    memcpy(out + n + 8 + BF_SAVED_CRC_BYTES, trailer_magic, sizeof trailer_magic);
-    return BF_OK;
+bf_saving bf_saving_begin(void *out, const char *kind, const int *numbers, int count) {
+    bf_saving s = {out, sizeof(form_head)};
+    bf_saving_put(&s, kind, BF_I32, numbers, count);
+    return s;
 }
 
-const void *bf_trailer_find(const void *buffer, size_t size, size_t *n) {
-    if (n != NULL) *n = 0;
-    if (buffer == NULL || n == NULL || size < TRAILER_BYTES) return NULL;
-    const uint8_t *end = (const uint8_t *)buffer + size;
-    if (memcmp(end - 8, trailer_magic, 8) != 0) return NULL;
-    const uint64_t bytes = bf_saved_get(end - TRAILER_BYTES, 8);
-    if (bytes > size - TRAILER_BYTES) return NULL;
-    const uint8_t *content = end - TRAILER_BYTES - bytes;
-    if (bf_saved_get(end - 16, BF_SAVED_CRC_BYTES) != crc64(content, (size_t)bytes + 8))
-        return NULL;
-    *n = (size_t)bytes;
-    return content;
+size_t bf_saving_section(bf_saving *s, const char *name, bf_dtype dtype, int64_t count) {
+    static const uint8_t zeros[8];
+    const section_head head = head_of(name, dtype, count);
+    const size_t bytes = (size_t)count * (size_t)bf_key_bytes(dtype);
+    put(s, &head, sizeof head);
+    const size_t offset = s->bytes;
+    s->bytes += bytes;
+    put(s, zeros, padding_of(bytes));
+    return offset;
 }
 
-/* The bytes of a saved form without its trailer. */
-static size_t size_without_trailer(const uint8_t *in, size_t size) {
-    size_t n;
-    return bf_trailer_find(in, size, &n) ? size - bf_trailer_save_size(n) : size;
+void bf_saving_put(bf_saving *s, const char *name, bf_dtype dtype, const void *elements,
+                   int64_t count) {
+    const size_t offset = bf_saving_section(s, name, dtype, count);
+    if (s->out != NULL && count > 0)
+        memcpy(s->out + offset, elements, (size_t)count * (size_t)bf_key_bytes(dtype));
 }
 
-/* ---- checks -----------------------------------------------------------------------------------
- */
+size_t bf_saving_end(bf_saving *s) {
+    form_head head = {.version = version, .bytes = s->bytes + CRC_BYTES};
+    memcpy(head.magic, magic, sizeof magic);
+    if (s->out != NULL) {
+        memcpy(s->out, &head, sizeof head);
+        const uint64_t crc = crc64(s->out, s->bytes);
+        memcpy(s->out + s->bytes, &crc, sizeof crc);
+    }
+    return (size_t)head.bytes;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
 
 bf_status bf_saved_refuse(bf_context *context, const char *why) {
     return bf_fail(context, BF_E_STATE, "%s", why);
 }
 
-bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t *all, size_t header_bytes,
-                         const char magic[8], int newest) {
-    size_t size = *all = size_without_trailer(in, *all);
-    if (size < header_bytes + BF_SAVED_CRC_BYTES || memcmp(in, magic, 8) != 0)
-        return bf_saved_refuse(context, "not a saved state");
-    uint64_t version = bf_saved_get(in + 8, 4);
-    if (version < 1 || version > (uint64_t)newest)
-        return bf_saved_refuse(context, "saved by an unknown version");
-    size -= BF_SAVED_CRC_BYTES;
-    return bf_saved_get(in + size, BF_SAVED_CRC_BYTES) == crc64(in, size)
-               ? BF_OK
-               : bf_saved_refuse(context, "damaged: the checksum does not match");
+bf_status bf_saved_refuse_contents(bf_context *context) {
+    return bf_saved_refuse(context, "impossible contents");
+}
+
+/* Begins to read a form, whose bytes become *size. Returns NULL, or why there is none. */
+static const char *read_head(bf_loading *l, const void *buffer, size_t *size) {
+    form_head head;
+    if (*size < sizeof head + CRC_BYTES) return "not a saved state";
+    memcpy(&head, buffer, sizeof head);
+    if (memcmp(head.magic, magic, sizeof magic) != 0) return "not a saved state";
+    if (head.version == swapped_version) return "saved in another order of bytes";
+    if (head.version != version) return "saved by an unknown version";
+    if (head.bytes > *size || head.bytes < sizeof head + CRC_BYTES)
+        return "not the size that its header says";
+    *size = (size_t)head.bytes;
+    *l = (bf_loading){.in = buffer, .at = sizeof head, .end = *size - CRC_BYTES};
+    return NULL;
+}
+
+static bool is_whole(const bf_loading *l) {
+    uint64_t crc;
+    memcpy(&crc, l->in + l->end, sizeof crc);
+    return crc == crc64(l->in, l->end);
+}
+
+size_t bf_loading_section(bf_loading *l, const char *name, bf_dtype dtype, int64_t *count) {
+    static const uint8_t zeros[8];
+    const size_t each = (size_t)bf_key_bytes(dtype);
+    section_head head;
+    *count = 0;
+    l->bad = l->bad || l->end - l->at < sizeof head;
+    if (l->bad) return 0;
+    memcpy(&head, l->in + l->at, sizeof head);
+    const section_head wanted = head_of(name, dtype, (int64_t)head.count);
+    const size_t offset = l->at + sizeof head, room = l->end - offset;
+    l->bad = memcmp(&head, &wanted, sizeof head) != 0 || head.count > room / each;
+    if (l->bad) return 0;
+    const size_t bytes = (size_t)head.count * each, padding = padding_of(bytes);
+    l->bad = padding > room - bytes || memcmp(l->in + offset + bytes, zeros, padding) != 0;
+    if (l->bad) return 0;
+    l->at = offset + bytes + padding;
+    *count = (int64_t)head.count;
+    return offset;
+}
+
+int64_t bf_loading_take(bf_loading *l, const char *name, bf_dtype dtype, void *elements,
+                        int64_t most) {
+    int64_t count;
+    const size_t offset = bf_loading_section(l, name, dtype, &count);
+    l->bad = l->bad || count > most;
+    if (l->bad) return 0;
+    if (count > 0) memcpy(elements, l->in + offset, (size_t)count * (size_t)bf_key_bytes(dtype));
+    return count;
+}
+
+void bf_loading_get(bf_loading *l, const char *name, bf_dtype dtype, void *elements,
+                    int64_t count) {
+    const int64_t got = bf_loading_take(l, name, dtype, elements, count);
+    l->bad = l->bad || got != count;
+}
+
+bool bf_loading_end(const bf_loading *l) { return !l->bad && l->at == l->end; }
+
+bf_status bf_loading_begin(bf_loading *l, bf_context *context, const void *buffer, size_t size,
+                           const char *kind, int *numbers, int count) {
+    size_t bytes = size, n;
+    if (buffer == NULL) return bf_fail(context, BF_E_ARGUMENT, "no buffer");
+    const char *why = read_head(l, buffer, &bytes);
+    if (why != NULL) return bf_saved_refuse(context, why);
+    if (!is_whole(l)) return bf_saved_refuse(context, "damaged: the checksum does not match");
+    if (bytes < size && bf_trailer_find(buffer, size, &n) == NULL)
+        return bf_saved_refuse(context, "damaged: the bytes behind it are no trailer");
+    bf_loading_get(l, kind, BF_I32, numbers, count);
+    return l->bad ? bf_fail(context, BF_E_STATE, "it holds no saved %s", kind) : BF_OK;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* Sets *rank to the rank of a key. Returns false if another key stands for it. */
+static bool rank_of(bf_dtype dtype, const uint8_t *key, bf_u128 *rank) {
+    const int bytes = bf_key_bytes(dtype);
+    const uint64_t bits = bf_load_bits(key, bytes == 16 ? 8 : bytes);
+    const uint64_t next = bytes == 16 ? bf_load_bits(key + 8, 8) : 0;
+    if (dtype == BF_PAIR) *rank = (bf_u128)bits << 64 | next;
+    if (dtype == BF_I128) *rank = bf_place_of_i128((bf_i128)((bf_u128)next << 64 | bits));
+    if (bytes == 16) return true;
+    *rank = bf_group_rank(dtype, bits);
+    return bf_group_key(dtype, bits) == bits;
+}
+
+bool bf_saved_keys_ascend(bf_dtype dtype, const uint8_t *keys, int64_t n, bool equal) {
+    bf_u128 before = 0, rank = 0;
+    for (int64_t i = 0; i < n; i++, before = rank) {
+        if (!rank_of(dtype, keys + i * bf_key_bytes(dtype), &rank)) return false;
+        if (i > 0 && (rank < before || (rank == before && !equal))) return false;
+    }
+    return true;
+}
+
+/* ---- trailers -------------------------------------------------------------------------------- */
+
+/* Lays out a trailer, a form of its own, and sets the offset of its content. */
+static bf_saving lay_out_trailer(void *out, size_t n, size_t *offset) {
+    bf_saving s = bf_saving_begin(out, "trailer", NULL, 0);
+    *offset = bf_saving_section(&s, "content", BF_U8, (int64_t)n);
+    return s;
+}
+
+size_t bf_trailer_save_size(size_t n) {
+    size_t offset;
+    bf_saving s = lay_out_trailer(NULL, n, &offset);
+    return bf_saving_end(&s);
+}
+
+bf_status bf_trailer_save(const void *content, size_t n, void *buffer) {
+    size_t offset;
+    if (buffer == NULL || (content == NULL && n > 0)) return BF_E_ARGUMENT;
+    lay_out_trailer(NULL, n, &offset);
+    if (n > 0) memmove((uint8_t *)buffer + offset, content, n);
+    bf_saving s = lay_out_trailer(buffer, n, &offset);
+    bf_saving_end(&s);
+    return BF_OK;
+}
+
+const void *bf_trailer_find(const void *buffer, size_t size, size_t *n) {
+    bf_loading l;
+    size_t form = size;
+    int no_numbers;
+    int64_t count;
+    if (n != NULL) *n = 0;
+    if (buffer == NULL || n == NULL || read_head(&l, buffer, &form) != NULL) return NULL;
+    size_t rest = size - form;
+    if (rest > 0 && (read_head(&l, l.in + form, &rest) != NULL || rest < size - form)) return NULL;
+    bf_loading_get(&l, "trailer", BF_I32, &no_numbers, 0);
+    const size_t offset = bf_loading_section(&l, "content", BF_U8, &count);
+    if (!bf_loading_end(&l) || !is_whole(&l)) return NULL;
+    *n = (size_t)count;
+    return l.in + offset;
 }

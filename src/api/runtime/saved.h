@@ -1,34 +1,63 @@
-/* The common parts of all saved forms: little-endian numbers, a header that begins with a magic and
- * a version, a checksum at the end. */
+/* Saved forms: one container for objects of every kind, all little-endian.
+ *
+ *   0  "bitfold" and a newline     16  bytes of the form (u64)
+ *   8  version (u64), 1            24  sections
+ *                                      CRC-64/XZ of all before (u64)
+ *
+ * A section has a name (12 characters, the last ones zeros), a dtype (u32) and a number of elements
+ * (u64), then the elements, and zeros up to a multiple of 8 bytes. The first section is named after
+ * the kind of object, and has the numbers (BF_I32) that describe it. The others have a fixed order.
+ * The functions give offsets in the form: those of the elements of sections. */
 #ifndef BF_API_RUNTIME_SAVED_H
 #define BF_API_RUNTIME_SAVED_H
 
 #include "seam/backend.h"
 
-enum { BF_SAVED_CRC_BYTES = 8 };
+/* A form that is written, or only counted (out is NULL). */
+typedef struct bf_saving {
+    uint8_t *out;
+    size_t bytes;
+} bf_saving;
 
-static inline void bf_saved_put(uint8_t *at, uint64_t x, int bytes) {
-    for (int i = 0; i < bytes; i++) at[i] = (uint8_t)(x >> 8 * i);
-}
+bf_saving bf_saving_begin(void *out, const char *kind, const int *numbers, int count);
+/* Adds a section, and returns the offset where the caller puts its elements. */
+size_t bf_saving_section(bf_saving *saving, const char *name, bf_dtype dtype, int64_t count);
+/* Adds a section with these elements. */
+void bf_saving_put(bf_saving *saving, const char *name, bf_dtype dtype, const void *elements,
+                   int64_t count);
+/* Completes the form, and returns its bytes. */
+size_t bf_saving_end(bf_saving *saving);
 
-static inline uint64_t bf_saved_get(const uint8_t *at, int bytes) {
-    uint64_t x = 0;
-    for (int i = 0; i < bytes; i++) x |= (uint64_t)at[i] << 8 * i;
-    return x;
-}
+/* A form that is read. Its checksum is right; its sections are those that are asked for if `bad`
+ * stays false. */
+typedef struct bf_loading {
+    const uint8_t *in;
+    size_t at, end;
+    bool bad;
+} bf_loading;
 
-/* Writes magic and version: the first 12 bytes. */
-void bf_saved_begin(uint8_t *out, const char magic[8], int version);
-static inline int bf_saved_version(const uint8_t *in) { return (int)bf_saved_get(in + 8, 4); }
-/* Writes the checksum: the last 8 of size bytes. */
-void bf_saved_end(uint8_t *out, size_t size);
+/* Checks the container and reads the numbers, which are `count`. A trailer behind the form is
+ * passed over. Errors: BF_E_STATE. */
+bf_status bf_loading_begin(bf_loading *loading, bf_context *context, const void *buffer,
+                           size_t size, const char *kind, int *numbers, int count);
+/* Returns the offset of the next section, and sets *count to the number of its elements (0: bad).
+ */
+size_t bf_loading_section(bf_loading *loading, const char *name, bf_dtype dtype, int64_t *count);
+/* Copies the elements of the next section, which are `most` or less, and returns their number; the
+ * other, those of one that has `count`. */
+int64_t bf_loading_take(bf_loading *loading, const char *name, bf_dtype dtype, void *elements,
+                        int64_t most);
+void bf_loading_get(bf_loading *loading, const char *name, bf_dtype dtype, void *elements,
+                    int64_t count);
+/* Were all sections right, and are there no others? */
+bool bf_loading_end(const bf_loading *loading);
 
-/* Checks magic, version (1 to `newest`), checksum, and that there are at least header_bytes and the
- * checksum. A trailer behind them is taken off *size. Errors: BF_E_STATE. */
-bf_status bf_saved_check(bf_context *context, const uint8_t *in, size_t *size, size_t header_bytes,
-                         const char magic[8], int newest);
+/* Are n keys of a form in ascending order, or equal if they may be, and is each the one that stands
+ * for all equal ones? */
+bool bf_saved_keys_ascend(bf_dtype dtype, const uint8_t *keys, int64_t n, bool equal);
 
-/* Returns BF_E_STATE, with why as the context's message. */
+/* Return BF_E_STATE, with why as the context's message. */
 bf_status bf_saved_refuse(bf_context *context, const char *why);
+bf_status bf_saved_refuse_contents(bf_context *context);
 
 #endif

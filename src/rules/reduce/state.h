@@ -96,14 +96,6 @@ BF_RULE bool bf_description_valid(bf_dtype dtype, const int64_t *words) {
            bf_extreme_valid(BF_ARGMAX, dtype, greatest);
 }
 
-/* Words of version 1 become as they are now; *counted: -0 are counted (sum.h). False: no state has
- * them. */
-BF_RULE bool bf_state_read_flag(bf_kind kind, bf_dtype dtype, int64_t *words, bool *counted) {
-    *counted = true;
-    if (kind == BF_KIND_DESCRIPTION) kind = BF_KIND_MOMENTS;
-    return !bf_kind_is_sum(kind) || bf_sum_read_flag(kind, dtype, words, counted);
-}
-
 /* The checks of words that come from outside: every word is one that a state can hold. */
 BF_RULE bool bf_state_valid(bf_reduction op, bf_dtype dtype, const int64_t *words) {
     bf_kind kind = bf_kind_of(op, dtype);

@@ -282,34 +282,4 @@ BF_RULE bool bf_sum_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) {
            bf_layout_valid(dtype, s.products, 2, rest - zeros, words + s.products_at);
 }
 
-BF_RULE bool bf_sum_is_zero(bf_kind kind, bf_dtype dtype, const int64_t *words) {
-    int count = bf_sum_shape_of(kind, dtype).words;
-    for (int i = BF_SUM_LIMBS; i < count; i++)
-        if (words[i] != 0) return false;
-    return true;
-}
-
-/* --- version 1 of the saved forms, in which a flag stood for the count of -0 --- */
-
-/* 1: a finite term is other than -0. */
-BF_RULE int64_t bf_sum_flag(const int64_t *words) {
-    return words[BF_SUM_NEG_ZERO] < bf_sum_finite(words);
-}
-
-/* Checks words that hold the flag, and puts the count there: 0 if it is not known, for then not all
- * terms are -0. False: no state has these words. */
-BF_RULE bool bf_sum_read_flag(bf_kind kind, bf_dtype dtype, int64_t *words, bool *counted) {
-    bool counts = bf_sum_counts_zeros(kind, dtype);
-    int64_t flag = words[BF_SUM_NEG_ZERO];
-    words[BF_SUM_NEG_ZERO] = 0;
-    if (words[BF_SUM_COUNT] < 0 || !bf_sum_valid(kind, dtype, words)) return false;
-    int64_t finite = bf_sum_finite(words);
-    if (flag < 0 || flag > (finite > 0)) return false;
-    *counted = flag == 0 || !counts;
-    if (flag == 1 || finite == 0) return true;
-    if (!bf_dtype_is_float(dtype) || kind == BF_KIND_SQUARES) return false;
-    if (counts) words[BF_SUM_NEG_ZERO] = finite;
-    return bf_sum_is_zero(kind, dtype, words);
-}
-
 #endif
