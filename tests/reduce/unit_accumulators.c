@@ -160,9 +160,7 @@ static void check(const bf_accumulate_loops *loops, bf_dtype dtype, data_kind k,
         const size_t each = (size_t)bf_state_words(kind, dtype, NULL);
         for (size_t s = 0; s < SLOTS; s++)
             memcpy(words + s * each, e.words[o][s], each * sizeof *words);
-        assert_true(bf_accumulators_prepare_words(&from, o, kind, words, SLOTS));
-        for (size_t s = 0; s < SLOTS; s++)
-            bf_accumulators_add_words(&from, o, ops[o], s, words + s * each);
+        assert_true(bf_accumulators_add_words(&from, o, ops[o], 0, words, SLOTS));
         for (size_t s = 0; s < SLOTS; s++)
             bf_state_merge_words(kind, dtype, e.words[o][s], words + s * each);
     }

@@ -138,8 +138,7 @@ static bool absorb_run(absorber *x, int64_t element, int64_t n, size_t slot) {
         bf_extreme_absorb(&x->reducer, &job, element, n, words);
     else
         bf_sum_absorb(&x->reducer, &job, element, n, words);
-    if (!bf_accumulators_prepare_words(x->into, 0, kind, words, 1)) return false;
-    bf_accumulators_add_words(x->into, 0, job.op, slot, words);
+    if (!bf_accumulators_add_words(x->into, 0, job.op, slot, words, 1)) return false;
     bf_record(x->into, slot)[0] += n;
     return true;
 }

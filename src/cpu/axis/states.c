@@ -236,13 +236,11 @@ bf_status bf_cpu_states_add_words(bf_context *context, void *of, int64_t first, 
                                   const int64_t *words) {
     states *s = of;
     const size_t each = words_of(s);
-    const bf_kind kind = bf_kind_of(s->op, s->column.dtype);
     bf_accumulators *a = &s->accumulators;
     if (s->keeps) return add_kept(context, s, (size_t)first, (size_t)n, words);
-    if (!bf_accumulators_prepare_words(a, 0, kind, words, (size_t)n)) return no_memory(context);
-    for (size_t i = 0; i < (size_t)n; i++) {
-        bf_accumulators_add_words(a, 0, s->op, (size_t)first + i, words + i * each);
-        bf_record(a, (size_t)first + i)[0] += words[i * each]; /* the first word of every kind */
-    }
+    if (!bf_accumulators_add_words(a, 0, s->op, (size_t)first, words, (size_t)n))
+        return no_memory(context);
+    for (size_t i = 0; i < (size_t)n; i++) /* the first word of every kind */
+        bf_record(a, (size_t)first + i)[0] += words[i * each];
     return BF_OK;
 }

@@ -16,15 +16,6 @@ static void insert_keys(const bf_cpu_groups *g, bf_group_partition *s, const cha
     }
 }
 
-static bool insert_words(bf_accumulators *a, int column, bf_aggregate of, const int64_t *words,
-                         size_t n) {
-    const bf_kind kind = bf_kind_of(of.op, of.dtype);
-    const size_t each = (size_t)bf_state_words(kind, of.dtype, NULL);
-    if (!bf_accumulators_prepare_words(a, column, kind, words, n)) return false;
-    for (size_t i = 0; i < n; i++) bf_accumulators_add_words(a, column, of.op, i, words + i * each);
-    return true;
-}
-
 bool bf_group_set_of(const bf_cpu_groups *groups, const char *keys, const int64_t *counts,
                      const int64_t *const words[], int64_t n, bf_group_set *set) {
     if (!bf_group_set_create(groups, 0, set)) return false;
@@ -36,8 +27,8 @@ bool bf_group_set_of(const bf_cpu_groups *groups, const char *keys, const int64_
         bf_partition_heal(groups, s);
     }
     for (int i = 0; i < groups->asked && made; i++)
-        made =
-            insert_words(&s->accumulators, groups->of[i], groups->wanted[i], words[i], (size_t)n);
+        made = bf_accumulators_add_words(&s->accumulators, groups->of[i], groups->wanted[i].op, 0,
+                                         words[i], (size_t)n);
     if (!made) bf_group_set_destroy(groups, set);
     return made;
 }

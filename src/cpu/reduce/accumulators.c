@@ -423,8 +423,9 @@ static bool widen_for_limbs(bf_accumulators *a, bf_band *band, const int64_t *li
     return end == 0 || widen_band(a, band, BITS_OF_LIMB * first, BITS_OF_LIMB * end, a->deposits);
 }
 
-bool bf_accumulators_prepare_words(bf_accumulators *a, int column, bf_kind kind,
-                                   const int64_t *words, size_t n) {
+/* Makes all memory that the words of n states need. */
+static bool prepare_words(bf_accumulators *a, int column, bf_kind kind, const int64_t *words,
+                          size_t n) {
     static const int64_t none[BF_SPECIALS];
     bf_accumulator_column *c = &a->columns[column];
     const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
@@ -459,8 +460,8 @@ static void add_limbs(const bf_band *band, int64_t *record, const int64_t *limbs
     add_number(record + band->at, band->words, 0, words, band->words);
 }
 
-void bf_accumulators_add_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
-                               const int64_t *words) {
+static void add_state(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
+                      const int64_t *words) {
     const bf_accumulator_column *c = &a->columns[column];
     const bf_kind kind = bf_kind_of(op, c->dtype);
     const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
@@ -476,6 +477,16 @@ void bf_accumulators_add_words(const bf_accumulators *a, int column, bf_reductio
     }
     if (s.sum.limbs > 0) add_limbs(&c->sum, record, words + s.sum_at);
     if (s.products.limbs > 0) add_limbs(&c->products, record, words + s.products_at);
+}
+
+bool bf_accumulators_add_words(bf_accumulators *a, int column, bf_reduction op, size_t first,
+                               const int64_t *words, size_t n) {
+    const bf_dtype dtype = a->columns[column].dtype;
+    const bf_kind kind = bf_kind_of(op, dtype);
+    const size_t each = (size_t)bf_state_words(kind, dtype, NULL);
+    if (!prepare_words(a, column, kind, words, n)) return false;
+    for (size_t i = 0; i < n; i++) add_state(a, column, op, first + i, words + i * each);
+    return true;
 }
 
 /* Sets all limbs of the layout to a slot's sum, carried. */

@@ -163,12 +163,10 @@ bool bf_accumulators_prepare(bf_accumulators *into, const bf_accumulators *from,
 void bf_accumulators_merge(const bf_accumulators *into, size_t i, const bf_accumulators *from,
                            size_t f, const int map[]);
 
-/* Prepares to add the words of n states of an aggregate to a column, and adds those of one. Of
- * several columns, counts are added by the caller. */
-bool bf_accumulators_prepare_words(bf_accumulators *a, int column, bf_kind kind,
-                                   const int64_t *words, size_t n);
-void bf_accumulators_add_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
-                               const int64_t *words);
+/* Adds the words of n states of an aggregate to a column of slots from `first` on. The caller adds
+ * the counts of rows, which all columns share. */
+bool bf_accumulators_add_words(bf_accumulators *a, int column, bf_reduction op, size_t first,
+                               const int64_t *words, size_t n);
 
 /* Sets the words of a state of an aggregate to those of a slot. */
 void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
