@@ -1,6 +1,6 @@
 # libbitfold, shared and static, from one set of objects.
 
-file(GLOB sources CONFIGURE_DEPENDS src/base/*.c src/api/*/*.c src/cpu/*.c src/cpu/*/*.c
+file(GLOB sources CONFIGURE_DEPENDS src/base/*.c src/base/spill/*.c src/api/*/*.c src/cpu/*.c src/cpu/*/*.c
      src/cpu/order/select/*.c src/gpus/*.c src/gpus/*/*.c)
 list(FILTER sources EXCLUDE REGEX "/cpu/isa/")
 list(APPEND sources src/cpu/isa/generic.c)

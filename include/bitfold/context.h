@@ -22,12 +22,24 @@ typedef struct bf_options {
     int threads;        /* 0: as many as this process may use; 1 to 1024 */
     void *stream;       /* as bf_context_set_stream() takes it; for one GPU or "auto" */
     int64_t memory;     /* bytes of host memory that the context's objects and calls may have; 0: no
-                           limit. Beyond it, calls fail with BF_E_MEMORY. Small, fixed parts (the
-                           context, scratch memory of threads) and the caller's are not counted */
+                           limit. Beyond it, calls spill, see below, or fail with BF_E_MEMORY.
+                           Small, fixed parts (the context, scratch memory of threads) and the
+                           caller's arrays are not counted */
+    const char *spill;  /* a directory for temporary files, which is copied; NULL: none may be made.
+                           It has a use only with a limit of memory */
 } bf_options;
 
 /* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default. */
 #define BF_OPTIONS(...) BF_OPTIONS_OF(bf_options, __VA_ARGS__)
+
+/* Spilling: where memory does not hold what a call needs, bf_sort, bf_sort_segments and bf_unique
+ * of the CPU write it to a file in the directory `spill`, and give the same bits from
+ * there. The limit counts what a call takes to work: copies of arrays that are not contiguous, of
+ * those of BF_I128, and, under a watch, of outputs, too. It does not count the arrays that the
+ * caller gives, outputs among them. These are written when all inputs have been read; after
+ * BF_E_IO they may hold anything if the file cannot be read. Files have no name, so nothing is
+ * left behind, whatever ends the process. Errors also: BF_E_IO (the directory cannot be written, or
+ * is full). */
 
 /* "cuda:all" is all GPUs of the machine as one device; if there is one, it is that one. A call runs
  * on the GPU whose memory its data are in. Large data in memory of the host (pageable, pinned or

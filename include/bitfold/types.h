@@ -39,7 +39,8 @@ extern "C" {
     X(E_STATE, 8, "saved state is damaged or does not match")                                      \
     X(E_DEVICE, 9, "this machine lacks the device or instruction set asked for")                   \
     X(E_CANCELLED, 10, "cancelled by the caller")                                                  \
-    X(E_COMM, 11, "the ranks could not work together")
+    X(E_COMM, 11, "the ranks could not work together")                                             \
+    X(E_IO, 12, "a temporary file cannot be written or read")
 
 typedef enum bf_status {
 #define BF_X(id, number, message) BF_##id = number,

@@ -68,6 +68,7 @@ have these keyword arguments besides:
     empty      the min, max, argmin or argmax of no elements, which otherwise raises EmptyError
 """
 
+import os
 import threading
 from array import array
 from collections import namedtuple
@@ -91,7 +92,7 @@ from ._quantiles import Quantiles, QuantilesInfo
 from ._result import Result
 from ._table import Table
 from ._library import (
-    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, NanError,
+    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
     OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_int, c_void_p, check, lib, whole,
 )  # fmt: skip
 
@@ -100,7 +101,7 @@ __all__ = [
     "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "vecdot", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
     *_of_axis, "Comm", "Table", "Result", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
-    "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError",
+    "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
 ]  # fmt: skip
 
 
@@ -129,6 +130,10 @@ class Context:
     stream: the CUDA stream for calls on a GPU, as a number (torch.cuda.Stream.cuda_stream,
     cupy.cuda.Stream.ptr); it must exist as long as it is used. None: a stream of the context's own,
     which is ordered with the legacy default stream.
+    memory: the bytes of host memory that the context's objects and calls may take, beside the caller's
+    arrays; 0 means no limit. What needs more raises OutOfMemoryError, or
+    spill: a directory in which sorting, unique, groups, joins, and medians and quantiles of groups put
+    what the memory does not hold, in files that have no name. None: there is none.
 
     Calls from several threads take turns.
 
@@ -137,7 +142,7 @@ class Context:
     1.0
     """
 
-    def __init__(self, device="auto", isa="auto", threads=0, stream=None):
+    def __init__(self, device="auto", isa="auto", threads=0, stream=None, memory=0, spill=None):
         self._handle = c_void_p()
         self._lock = threading.RLock()
         self._quick = None
@@ -145,6 +150,7 @@ class Context:
         options = _library.Options(
             0, device.encode(), isa.encode(), whole(threads, c_int),
             None if stream is None else whole(stream, _library.ctypes.c_size_t),
+            whole(memory, c_int64), None if spill is None else os.fsencode(spill),
         )  # fmt: skip
         options.size = _library.ctypes.sizeof(options)
         status = lib.bf_context_create(byref(options), byref(self._handle))

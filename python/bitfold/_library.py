@@ -100,6 +100,12 @@ class CommError(Error, RuntimeError):
     status = 11
 
 
+class FileError(Error, OSError):
+    """A temporary file cannot be made, written or read."""
+
+    status = 12
+
+
 ERRORS = {error.status: error for error in Error.__subclasses__()}
 
 
@@ -135,7 +141,7 @@ class Options(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("device", c_char_p), ("isa", c_char_p), ("threads", c_int),
-        ("stream", c_void_p),
+        ("stream", c_void_p), ("memory", c_int64), ("spill", c_char_p),
     ]  # fmt: skip
 
 

@@ -26,6 +26,7 @@ struct bf_context {
     bool in_use;                    /* a call is using the context (api/runtime/enter.h) */
     bf_watched watched;
     bf_budget budget;
+    char *spill; /* the directory of temporary files; NULL: none may be made */
     char message[BF_MESSAGE_TEXT];
 };
 

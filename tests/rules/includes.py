@@ -15,7 +15,7 @@ BELOW = {"src/rules": [], "src/base": ["src/rules"], "src/seam": ["src/base", "s
          "src/gpus": ["src/seam", "src/base", "src/rules"], "cli": []}
 # The folders that all primitives of a floor share; one may include another of the same or a lower
 # rank. Any other folder of a floor belongs to one primitive.
-SHARED = {"src/rules": {"number": 0, "key": 1}, "src/base": {"": 0}, "src/seam": {},
+SHARED = {"src/rules": {"number": 0, "key": 1}, "src/base": {"": 0, "spill": 1}, "src/seam": {},
           "src/api": {"runtime": 0},
           "src/cpu": {"runtime": 0}, "src/cuda": {"runtime": 0},
           "src/gpus": {"runtime": 0},

@@ -3,6 +3,7 @@
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "base/spill/file.h"
 #include "rules/key/rank.h"
 #include "rules/reduce/result.h"
 #include "seam/axis.h"
@@ -46,25 +47,39 @@ static bf_status run_backend(bf_context *context, const bf_flat *input, bf_flat 
     return bf_watch_end(context, status);
 }
 
-/* Finds the different values of contiguous elements, and writes them if there is room. */
+static bf_status check_found(const bf_order_call *call, int64_t n, int64_t room) {
+    if (n <= room) return BF_OK;
+    return bf_fail(call->context, BF_E_SHAPE, "there are %lld different values, and room for %lld",
+                   (long long)n, (long long)room);
+}
+
+/* Finds the different values of contiguous elements, and writes them if there is room. Nothing is
+ * written if there is too little, nor behind what there is: by copies of the outputs, or, as memory
+ * might not hold these, by counting the values first. */
 static bf_status find_unique(const bf_order_call *call, const bf_flat *input,
                              const bf_array *const outputs[2], int64_t room, int64_t *n) {
     bf_context *context = call->context;
     bf_flat flat[2] = {{.copy = NULL}, {.copy = NULL}};
     bf_array cut[2];
     int64_t skipped;
+    const bool writes = outputs[0] != NULL || outputs[1] != NULL;
     bf_status status = count_skipped(call, input, &skipped);
-    /* nothing is written if the room is too small, nor behind what there is */
-    const bool apart = room < input->count || skipped > 0 || bf_is_watched(context);
+    const bool inexact = room < input->count || skipped > 0;
+    const bool counted = writes && inexact && bf_may_spill(context);
+    if (status == BF_OK && counted) {
+        status = run_backend(context, input, flat, 0, n);
+        *n -= skipped;
+        if (status == BF_OK) status = check_found(call, *n, room);
+        room = *n;
+    }
+    const bool apart = bf_is_watched(context) || (inexact && !counted);
+    const int64_t most = counted ? room : room + skipped;
     for (int i = 0; i < 2 && status == BF_OK; i++)
         status = bf_flat_prepare_ordered(context, context->used,
-                                         bf_order_cut(outputs[i], room + skipped, &cut[i]), apart,
-                                         &flat[i]);
-    if (status == BF_OK) status = run_backend(context, input, flat, room + skipped, n);
+                                         bf_order_cut(outputs[i], most, &cut[i]), apart, &flat[i]);
+    if (status == BF_OK) status = run_backend(context, input, flat, most, n);
     if (status == BF_OK) *n -= skipped;
-    if (status == BF_OK && (outputs[0] != NULL || outputs[1] != NULL) && *n > room)
-        status = bf_fail(context, BF_E_SHAPE, "there are %lld different values, and room for %lld",
-                         (long long)*n, (long long)room);
+    if (status == BF_OK && writes) status = check_found(call, *n, room);
     for (int i = 0; i < 2; i++) {
         flat[i].array = bf_order_cut(outputs[i], *n, &cut[i]);
         flat[i].count = *n;

@@ -52,6 +52,8 @@ static bf_status open_context(bf_context *context, const bf_options *given) {
     bf_status status = read_options(context, given, &options);
     context->stream = options.stream;
     context->budget.limit = options.memory;
+    if (options.spill != NULL && (context->spill = strdup(options.spill)) == NULL)
+        return bf_fail(context, BF_E_MEMORY, "no memory for a context");
     if (status == BF_OK) status = bf_backend_cpu.open(context, BF_DEVICE_CPU, &options);
     if (status == BF_OK) status = read_device(context, options.device, &device);
     if (status == BF_OK) status = fix_device(context, device);
@@ -85,6 +87,7 @@ void bf_context_destroy(bf_context *context) {
     const bf_backend *gpu = bf_backend_open(context);
     if (gpu != NULL) gpu->close(context);
     bf_backend_cpu.close(context);
+    free(context->spill);
     free(context);
 }
 

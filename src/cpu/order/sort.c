@@ -1,5 +1,6 @@
 /* Sorting lines: long ones one by one, by all threads; the others at once, each by one thread. Rows
  * by their keys. */
+#include "base/spill/file.h"
 #include "cpu/order/sorting.h"
 
 #include <string.h>
@@ -151,7 +152,8 @@ static bf_status run_sorting(bf_context *context, const sorting *t, int64_t all,
                                (void *)(uintptr_t)t);
 }
 
-bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index) {
+static bf_status sort_lines(bf_context *context, const bf_order_lines *lines, void *sorted,
+                            void *index) {
     sorting t = {.s = bf_sorter_of(context, lines->dtype, lines->order),
                  .lines = lines,
                  .sorted = sorted,
@@ -172,6 +174,17 @@ bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *so
     bf_status status = run_sorting(context, &t, all, workers);
     bf_free(t.scratch);
     return status;
+}
+
+/* Long lines that might have no memory are sorted one by one: when that fails, nothing of the line
+ * is written. */
+bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index) {
+    const bool spills = bf_may_spill(context);
+    bf_status status = BF_E_MEMORY;
+    if (!spills || lines->count == 1 || lines->length <= BF_ORDER_LONG)
+        status = sort_lines(context, lines, sorted, index);
+    if (status != BF_E_MEMORY || !spills) return status;
+    return bf_order_sort_spilled(context, lines, sorted, index);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

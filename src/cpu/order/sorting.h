@@ -172,6 +172,14 @@ void bf_order_take(int bytes, const char *from, const char *index, int64_t n, ch
 bf_status bf_order_take_long(bf_context *context, int bytes, const char *from, const char *index,
                              int64_t n, char *to, char *scratch, int64_t told);
 
+/* --- spilled.c: more elements than memory holds --- */
+
+bf_status bf_order_sort_spilled(bf_context *context, const bf_order_lines *lines, char *sorted,
+                                char *index);
+bf_status bf_order_unique_spilled(bf_context *context, bf_dtype dtype, const void *values,
+                                  int64_t n, void *keys, void *counts, int64_t room,
+                                  int64_t *different);
+
 /* --- the backend's functions --- */
 
 bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index);

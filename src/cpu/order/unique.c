@@ -1,4 +1,5 @@
 /* The different keys of an array: runs of its sorted keys. */
+#include "base/spill/file.h"
 #include "cpu/order/sorting.h"
 
 enum { PIECE = 1 << 16, BATCH = 512 /* words whose different ones are written at a time */ };
@@ -137,8 +138,8 @@ static bf_status find_unique(bf_context *context, unique *u, int64_t *different)
     return status;
 }
 
-bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
-                        void *keys, void *counts, int64_t room, int64_t *different) {
+static bf_status list_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
+                             void *keys, void *counts, int64_t room, int64_t *different) {
     if (dtype == BF_PAIR)
         return bf_order_unique_pairs(context, values, n, keys, counts, room, different);
     unique u = {.s = bf_sorter_of_keys(context, dtype),
@@ -157,4 +158,11 @@ bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values,
     bf_free(u.words);
     bf_free(u.first);
     return status;
+}
+
+bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
+                        void *keys, void *counts, int64_t room, int64_t *different) {
+    const bf_status status = list_unique(context, dtype, values, n, keys, counts, room, different);
+    if (status != BF_E_MEMORY || !bf_may_spill(context)) return status;
+    return bf_order_unique_spilled(context, dtype, values, n, keys, counts, room, different);
 }
