@@ -32,14 +32,14 @@ typedef struct bf_options {
 /* BF_OPTIONS(.threads = 2): options with the struct's size set, the rest default. */
 #define BF_OPTIONS(...) BF_OPTIONS_OF(bf_options, __VA_ARGS__)
 
-/* Spilling: where memory does not hold what a call needs, bf_sort, bf_sort_segments and bf_unique
- * of the CPU write it to a file in the directory `spill`, and give the same bits from
- * there. The limit counts what a call takes to work: copies of arrays that are not contiguous, of
- * those of BF_I128, and, under a watch, of outputs, too. It does not count the arrays that the
- * caller gives, outputs among them. These are written when all inputs have been read; after
- * BF_E_IO they may hold anything if the file cannot be read. Files have no name, so nothing is
- * left behind, whatever ends the process. Errors also: BF_E_IO (the directory cannot be written, or
- * is full). */
+/* Spilling: where memory does not hold what a call needs, bf_sort, bf_sort_segments, bf_unique and
+ * groups of the CPU (group.h) write it to a file in the directory `spill`, and give the same bits
+ * from there. The limit counts what a call takes to work: copies of arrays that are not contiguous,
+ * of those of BF_I128, and, under a watch, of outputs, too; and the saved forms of groups as they
+ * are made. It does not count the arrays that the caller gives, outputs among them. These are
+ * written when all inputs have been read; after BF_E_IO they may hold anything if the file cannot
+ * be read. Files have no name, so nothing is left behind, whatever ends the process. Errors also:
+ * BF_E_IO (the directory cannot be written, or is full). Groups are then as they were. */
 
 /* "cuda:all" is all GPUs of the machine as one device; if there is one, it is that one. A call runs
  * on the GPU whose memory its data are in. Large data in memory of the host (pageable, pinned or

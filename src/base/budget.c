@@ -19,7 +19,7 @@ void bf_budget_leave(bf_budget *budget) { current = budget->outer; }
 bool bf_budget_take(bf_budget *budget, int64_t bytes) {
     if (budget == NULL || bytes == 0) return true;
     int64_t used = __atomic_add_fetch(&budget->used, bytes, __ATOMIC_RELAXED);
-    if (used <= budget->limit) return true;
+    if (used <= budget->limit || budget->limit == 0) return true;
     bf_budget_give(budget, bytes);
     __atomic_store_n(&budget->held, used - bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&budget->wanted, bytes, __ATOMIC_RELAXED);
@@ -27,7 +27,7 @@ bool bf_budget_take(bf_budget *budget, int64_t bytes) {
 }
 
 int64_t bf_budget_left(const bf_budget *budget) {
-    if (budget == NULL) return INT64_MAX;
+    if (budget == NULL || budget->limit == 0) return INT64_MAX;
     const int64_t used = __atomic_load_n(&budget->used, __ATOMIC_RELAXED);
     return used < budget->limit ? budget->limit - used : 0;
 }

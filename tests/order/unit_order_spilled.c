@@ -1,6 +1,7 @@
 /* Sorting and different values beyond the memory of a context, against a plain sort of the places
  * that the rules give: whatever the dtype, the order and the limit, the same bits and positions. */
 #include "tests/support/spilling.h"
+#include "tests/support/unit.h"
 
 #include "rules/key/rank.h"
 
@@ -202,7 +203,7 @@ static void a_directory_that_cannot_be_written(void **unused) {
     bf_context_destroy(context);
 }
 
-int main(void) {
+UNIT_TESTS(order_spilled) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorting_beyond_memory),
         cmocka_unit_test(lines_beyond_memory),
@@ -210,7 +211,7 @@ int main(void) {
         cmocka_unit_test(a_directory_that_cannot_be_written),
     };
     if (mkdtemp(directory) == NULL) return 1;
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = RUN_TESTS(tests, NULL, NULL);
     rmdir(directory);
     return failed;
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static bf_status fail_file(bf_context *context, const char *what, int error) {
@@ -38,11 +39,12 @@ bf_status bf_spill_open(bf_context *context, int *fd) {
     return *fd >= 0 ? BF_OK : fail_file(context, "make", errno);
 }
 
-bf_status bf_spill_write(bf_context *context, int fd, const void *from, size_t bytes) {
-    for (const char *at = from; bytes > 0;) {
-        const ssize_t done = write(fd, at, bytes);
+bf_status bf_spill_write(bf_context *context, int fd, const void *from, size_t bytes, int64_t at) {
+    for (const char *next = from; bytes > 0;) {
+        const ssize_t done = pwrite(fd, next, bytes, at);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return fail_file(context, "write", done < 0 ? errno : ENOSPC);
+        next += done;
         at += done;
         bytes -= (size_t)done;
     }

@@ -12,8 +12,7 @@ static inline bool bf_may_spill(const bf_context *context) {
 
 /* Opens an empty file in the context's directory. Errors of all: BF_E_IO, with a message. */
 bf_status bf_spill_open(bf_context *context, int *fd);
-/* Appends bytes. */
-bf_status bf_spill_write(bf_context *context, int fd, const void *from, size_t bytes);
+bf_status bf_spill_write(bf_context *context, int fd, const void *from, size_t bytes, int64_t at);
 /* Reads bytes that were written. */
 bf_status bf_spill_read(bf_context *context, int fd, void *to, size_t bytes, int64_t at);
 

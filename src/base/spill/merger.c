@@ -2,18 +2,23 @@
 
 #include "base/memory.h"
 
+#include <string.h>
 #include <unistd.h>
 
 enum {
-    WRITTEN = 1 << 13,   /* words that are written at a time */
-    READ_LEAST = 1 << 11 /* words that are read at a time, if the memory allows for it */
+    SHARED_MOST = 1 << 28, /* bytes, also without a limit */
+    WRITTEN = 1 << 13,     /* words that are written at a time */
+    READ_LEAST = 1 << 11   /* words that are read at a time, if the memory allows for it */
 };
 
 static bf_status no_memory(const bf_merger *m) {
     return bf_fail(m->context, BF_E_MEMORY, "no memory to merge");
 }
 
-int64_t bf_merger_share(int parts) { return bf_budget_left(bf_budget_current()) / parts; }
+int64_t bf_merger_share(int parts) {
+    const int64_t left = bf_budget_left(bf_budget_current());
+    return (left < SHARED_MOST ? left : SHARED_MOST) / parts;
+}
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
@@ -22,8 +27,7 @@ bf_status bf_merger_open(bf_merger *m, bf_context *context, int key, int words, 
     return bf_spill_open(context, &m->fd);
 }
 
-/* Ends a phase. */
-static void release_memory(bf_merger *m) {
+void bf_merger_stop(bf_merger *m) {
     bf_free(m->memory);
     bf_free(m->heap);
     m->memory = NULL;
@@ -33,7 +37,7 @@ static void release_memory(bf_merger *m) {
 }
 
 void bf_merger_close(bf_merger *m) {
-    release_memory(m);
+    bf_merger_stop(m);
     bf_free(m->runs);
     if (m->fd >= 0) close(m->fd);
     m->runs = NULL;
@@ -41,10 +45,10 @@ void bf_merger_close(bf_merger *m) {
 }
 
 static bf_status write_held(bf_merger *m) {
-    const bf_status status =
-        bf_spill_write(m->context, m->fd, m->memory, (size_t)m->held * sizeof *m->memory);
+    const int64_t held = m->held, word = sizeof *m->memory;
     m->held = 0;
-    return status;
+    return bf_spill_write(m->context, m->fd, m->memory, (size_t)(held * word),
+                          (m->end - held) * word);
 }
 
 static bf_status begin_run(bf_merger *m) {
@@ -55,7 +59,7 @@ static bf_status begin_run(bf_merger *m) {
         m->runs = more;
         m->runs_room = room;
     }
-    m->runs[m->count++] = (bf_merger_run){.next = m->end, .end = m->end};
+    m->runs[m->count++] = (bf_merger_run){.begin = m->end, .end = m->end};
     m->open = true;
     return BF_OK;
 }
@@ -80,7 +84,22 @@ bf_status bf_merger_add(bf_merger *m, const uint64_t *records, int64_t words) {
     return status;
 }
 
-void bf_merger_cut(bf_merger *m) { m->open = false; }
+bf_status bf_merger_cut(bf_merger *m) {
+    m->open = false;
+    return write_held(m);
+}
+
+void bf_merger_drop(bf_merger *m, int count) {
+    m->open = false;
+    m->held = 0;
+    m->count = count;
+    m->end = count > 0 ? m->runs[count - 1].end : 0;
+}
+
+bf_status bf_merger_read(bf_merger *m, int64_t first, int64_t words, uint64_t *to) {
+    return bf_spill_read(m->context, m->fd, to, (size_t)words * sizeof *to,
+                         first * (int64_t)sizeof *to);
+}
 
 /* ---- runs that are read ---------------------------------------------------------------------- */
 
@@ -159,7 +178,7 @@ bf_status bf_merger_next(bf_merger *m, const uint64_t **record) {
 /* Begins to merge n runs from the first on, each by a buffer of `each` words. */
 static bf_status open_runs(bf_merger *m, int first, int n, int64_t each) {
     bf_status status = BF_OK;
-    release_memory(m);
+    bf_merger_stop(m);
     m->room = each;
     m->memory = bf_alloc((size_t)(n * each) * sizeof *m->memory);
     m->heap = bf_alloc((size_t)n * sizeof *m->heap);
@@ -167,6 +186,7 @@ static bf_status open_runs(bf_merger *m, int first, int n, int64_t each) {
     for (int i = 0; i < n && status == BF_OK; i++) {
         bf_merger_run *r = &m->runs[first + i];
         r->buffer = r->at = r->last = m->memory + i * each;
+        r->next = r->begin;
         status = read_run(m, r, each);
         if (status == BF_OK) m->heap[m->live++] = head_of(m, first + i);
     }
@@ -183,8 +203,7 @@ static bf_status merge_runs(bf_merger *m, int first, int n, int64_t each, bf_mer
         if (status != BF_OK || record == NULL) break;
         status = bf_merger_add(to, record, record_words(m, record));
     }
-    bf_merger_cut(to);
-    return status;
+    return status == BF_OK ? bf_merger_cut(to) : status;
 }
 
 /* Merges each `most` neighbours of the runs to one, in another file. */
@@ -193,9 +212,8 @@ static bf_status merge_neighbours(bf_merger *m, int most, int64_t each) {
     bf_status status = bf_merger_open(&to, m->context, m->key, m->words, m->most);
     for (int first = 0; first < m->count && status == BF_OK; first += most)
         status = merge_runs(m, first, m->count - first < most ? m->count - first : most, each, &to);
-    if (status == BF_OK) status = write_held(&to);
-    bf_merger_close(m);
-    *m = to;
+    bf_merger_close(status == BF_OK ? m : &to);
+    if (status == BF_OK) *m = to;
     return status;
 }
 
@@ -204,7 +222,7 @@ bf_status bf_merger_start(bf_merger *m, int64_t bytes) {
     const int64_t words = bytes / 3 * 2 / (int64_t)sizeof *m->memory;
     const int64_t least = READ_LEAST > 2 * m->most ? READ_LEAST : 2 * m->most;
     const int most = words / least < 2 ? 2 : words / least < 1024 ? (int)(words / least) : 1024;
-    bf_status status = m->count > 0 ? write_held(m) : BF_OK;
+    bf_status status = BF_OK;
     while (m->count > most && status == BF_OK) status = merge_neighbours(m, most, least);
     if (status != BF_OK || m->count == 0) return status;
     const int64_t each = words / m->count;

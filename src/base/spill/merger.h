@@ -11,7 +11,8 @@
 enum { BF_MERGER_KEY = 2 /* words of a key, at most */ };
 
 typedef struct bf_merger_run {
-    int64_t next, end;            /* words of the file that are not in memory yet */
+    int64_t begin, end;           /* words of the file */
+    int64_t next;                 /* the first that is not in memory yet */
     uint64_t *buffer, *at, *last; /* those that are, and are not given yet */
 } bf_merger_run;
 
@@ -44,13 +45,20 @@ void bf_merger_close(bf_merger *m);
 
 /* Appends records to the present run, none of them before the last one. A cut ends the run. */
 bf_status bf_merger_add(bf_merger *m, const uint64_t *records, int64_t words);
-void bf_merger_cut(bf_merger *m);
+bf_status bf_merger_cut(bf_merger *m);
+/* Removes the runs from number `count` on. */
+void bf_merger_drop(bf_merger *m, int count);
 
-/* Ends adding. From now on the merger takes about `bytes` of memory. */
+/* Begins to give the records of all runs, by about `bytes` of memory. Afterwards, also after a
+ * failure, runs may be added, and given from the first record on. */
 bf_status bf_merger_start(bf_merger *m, int64_t bytes);
+void bf_merger_stop(bf_merger *m);
 
 /* Gives the next record, which is valid until the next call; NULL at the end. */
 bf_status bf_merger_next(bf_merger *m, const uint64_t **record);
+
+/* Reads words of the file, of runs that are cut. */
+bf_status bf_merger_read(bf_merger *m, int64_t first, int64_t words, uint64_t *to);
 
 /* The bytes that one of so many parts may take of what the budget of the present call has left. */
 int64_t bf_merger_share(int parts);

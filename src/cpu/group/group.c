@@ -1,4 +1,4 @@
-/* Groups in host memory: the backend's functions. */
+/* Groups in host memory that hold all of their rows there. */
 #include "cpu/group/group.h"
 
 #include "cpu/runtime/sort.h"
@@ -191,11 +191,6 @@ typedef struct list_job {
     char *keys, *counts;
 } list_job;
 
-static const int64_t *count_at(const bf_cpu_groups *g, int64_t i) {
-    int64_t at = g->order[i];
-    return bf_record(&g->set.partitions[at >> 32].accumulators, (uint32_t)at);
-}
-
 static bf_status list_piece(void *arg, int worker, int64_t first, int64_t n) {
     const list_job *job = arg;
     const bf_cpu_groups *g = job->groups;
@@ -204,8 +199,8 @@ static bf_status list_piece(void *arg, int worker, int64_t first, int64_t n) {
         g->loops->unrank(g->key, g->ranks + first * g->rank_bytes, n,
                          job->keys + first * bf_key_bytes(g->key));
     for (int64_t i = first; job->counts != NULL && i < first + n; i++) {
-        if (i + AHEAD < first + n) __builtin_prefetch(count_at(g, i + AHEAD));
-        memcpy(job->counts + i * 8, count_at(g, i), 8);
+        if (i + AHEAD < first + n) __builtin_prefetch(bf_group_count(g, i + AHEAD));
+        memcpy(job->counts + i * 8, bf_group_count(g, i), 8);
     }
     return BF_OK;
 }
@@ -254,7 +249,7 @@ static bf_status read_words(bf_context *context, void *groups, int which, int64_
                                read_piece, &job);
 }
 
-const bf_group_backend bf_cpu_groups_backend = {
+const bf_group_backend bf_group_memory = {
     .create = create_groups,
     .destroy = destroy_groups,
     .clear = clear_groups,

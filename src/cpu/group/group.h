@@ -69,6 +69,8 @@ typedef struct bf_cpu_groups {
     bf_group_set set;
     int64_t *order; /* by key, where each group is: partition << 32 | number; NULL: not made yet */
     char *ranks;    /* in that order */
+    int64_t held;   /* bytes of the budget that they have, if they may spill; */
+    struct bf_group_spilled *spilled; /* and the groups that memory does not hold; NULL: none */
 } bf_cpu_groups;
 
 /* The partitions of ranks in ascending order: those of equal steps from a rank on. Ranks below and
@@ -161,10 +163,20 @@ bf_status bf_group_set_merge(bf_context *context, const bf_cpu_groups *groups, b
 bf_status bf_group_set_rehash(bf_context *context, const bf_cpu_groups *groups,
                               const bf_group_set *from, const int map[], bf_group_set *set);
 
-/* --- group.c: the backend's functions --- */
+/* --- group.c: the backend's functions, for groups that memory holds --- */
 
 /* Makes groups->order, if it is not made yet. Errors: BF_E_MEMORY, BF_E_CANCELLED. */
 bf_status bf_cpu_groups_sort(bf_context *context, bf_cpu_groups *groups);
+
+/* The number of rows of group i by key, when they are sorted. */
+static inline const int64_t *bf_group_count(const bf_cpu_groups *g, int64_t i) {
+    const int64_t at = g->order[i];
+    return bf_record(&g->set.partitions[at >> 32].accumulators, (uint32_t)at);
+}
+
+extern const bf_group_backend bf_group_memory;
+
+/* --- spilled.c: the same for all groups --- */
 
 extern const bf_group_backend bf_cpu_groups_backend;
 

@@ -1,7 +1,7 @@
 /* Lines, and different values, of more elements than memory holds: pieces are sorted and written to
  * a file, and merged from there. Outputs are written when all elements have been read. */
 #include "base/spill/merger.h"
-#include "cpu/order/select.h"
+#include "cpu/order/select/select.h"
 #include "cpu/order/sorting.h"
 #include "rules/key/rank.h"
 
@@ -75,8 +75,7 @@ static bf_status write_piece(spilled *s, int64_t n, int64_t first) {
         for (int64_t i = 0; i < some; i++) set_record(s, at + i, first, records + i * words);
         status = bf_merger_add(&s->merger, records, some * words);
     }
-    bf_merger_cut(&s->merger);
-    return status;
+    return status == BF_OK ? bf_merger_cut(&s->merger) : status;
 }
 
 /* Writes the element of a record. */
