@@ -17,7 +17,7 @@
 static const usage count_usage = {
     "[OPTIONS] [FILE...]",
     "Counts how often each different number occurs in all files together: a line is a number, a "
-    "tab and its count, the most frequent first. With --by COLUMN, FILE is a table of text, whose "
+    "tab and its count, the most frequent first. With --by COLUMN, all files are one table of text, whose "
     "rows are counted by columns of words or numbers. '-' or no FILE is standard input.\n\n"
     "Among equally frequent numbers the least comes first. -0 counts as 0, and all NaNs count as "
     "one number, the greatest.",

@@ -38,9 +38,8 @@ const option_table group_options = OPTION_TABLE(specs);
 static const usage group_usage = {
     "[OPTIONS] [KEYS]",
     "Aggregates the rows of each key: a line is a key and its aggregates, in the order in which "
-    "they are asked for. With --by COLUMN, KEYS is a table of text; its rows are grouped by "
-    "columns "
-    "of words or numbers, and V is a column or an expression, as in 'price*count'. '-' or no KEYS "
+    "they are asked for. With --by COLUMN, the KEYS are one table of text; its rows are grouped "
+    "by columns of words or numbers, and V is a column or an expression, as in 'price*count'. '-' or no KEYS "
     "is standard input.\n\n"
     "The lines are in the order of the keys. Without --by, V is a file, or a column of KEYS if "
     "that "

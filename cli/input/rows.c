@@ -316,15 +316,17 @@ rows_kind rows_kind_of(const rows *r, int column) {
     return (rows_kind){r->can[column], r->units[column].scale};
 }
 
+void rows_set_kind(rows *r, int column, rows_kind kind) {
+    r->can[column] = kind.can;
+    r->units[column].scale = kind.scale;
+}
+
 bool rows_seek(rows *r, const rows_place *place, const rows_kind kinds[]) {
     bool good = !r->crew && r->at == 0 && has_place(r, place);
     for (int k = 0; good && k < r->columns; k++)
         good = kinds[k].can && !(kinds[k].can & ~r->can[k]);
     if (!good) return false;
-    for (int k = 0; k < r->columns; k++) {
-        r->can[k] = kinds[k].can;
-        r->units[k].scale = kinds[k].scale;
-    }
+    for (int k = 0; k < r->columns; k++) rows_set_kind(r, k, kinds[k]);
     r->start = *place;
     r->at = place->at;
     return true;

@@ -160,7 +160,9 @@ void rows_forget(rows *r);
 rows_place rows_tell(const rows *r);
 bool rows_seek(rows *r, const rows_place *place, const rows_kind kinds[]);
 
+/* What a column can be; before the first chunk: what it is taken for. */
 rows_kind rows_kind_of(const rows *r, int column);
+void rows_set_kind(rows *r, int column, rows_kind kind);
 
 /* Makes ready to read; the first rows_next does it too. Until then options.ordered may be set. */
 int rows_prepare(rows *r);

@@ -82,12 +82,20 @@ class Table:
         digits = r.randint(0, 4)
         return r.choice(["%.*f", "%.*fe0", "%.*fE-2"]) % (digits, r.uniform(-1, 1) * r.choice([1, 100, 1e9]))
 
-    def write(self, r):
-        end = r.choice(["\n", "\r\n"])
-        lines = [",".join(self.columns)]
-        for fields in zip(*self.columns.values()):
+    def write(self, r, first=0, end=None, names=None):
+        """Some rows, with the columns in this order."""
+        names = names or list(self.columns)
+        newline = r.choice(["\n", "\r\n"])
+        lines = [",".join(names)]
+        for fields in list(zip(*(self.columns[n] for n in names)))[first:end]:
             lines.append(",".join(self.field(r, f) for f in fields))
-        return encode(end.join(lines) + end)
+        return encode(newline.join(lines) + newline)
+
+    def parts(self, r, n):
+        """The rows as several files, whose columns are in orders of their own."""
+        cuts = [0, *sorted(r.randint(0, self.rows) for _ in range(n - 1)), self.rows]
+        return [self.write(r, *cut, names=r.sample(list(self.columns), len(self.columns)))
+                for cut in zip(cuts, cuts[1:])]
 
     def field(self, r, field):
         if field is None:
@@ -221,6 +229,38 @@ class By(CommandTest):
             for op, name in asked:
                 arguments += ["--count"] if op == "count" else ["--" + op, name]
             self.check(table.text, arguments, self.lines(self.expect(table, keys, asked, where, total)), seed)
+
+    def asked(self, r, nulls, rows):
+        """A random command on a random table, and what it answers."""
+        table = Table(r, rows, nulls)
+        keys = r.sample(["word", "year", "level", "mixed", "code"], r.choice([1, 1, 2, 3]))
+        asked = [(r.choice(OPERATIONS + ["count"]), r.choice(["price", "n", "odd", "cost", "price*3"]))
+                 for _ in range(r.randint(1, 5))]
+        total = r.random() < 0.5
+        arguments = ["group", "--by", ",".join(keys)] + ["--total"] * total
+        arguments += ["--null-policy", "skip"] if nulls else []
+        for op, name in asked:
+            arguments += ["--count"] if op == "count" else ["--" + op, name]
+        return table, arguments, self.lines(self.expect(table, keys, asked, None, total))
+
+    def test_several_files_are_one_table(self):
+        for seed in range(CASES // 2 + 1):
+            r = random.Random(3000 + seed)
+            table, arguments, lines = self.asked(r, r.choice([0, 0.2]), r.choice([3, 100, 1000]))
+            files = [self.write("%d.csv" % i, part) for i, part in enumerate(table.parts(r, r.randint(2, 5)))]
+            for more in (["-j1"], ["-j8"], ["-j2", "--memory", LIMIT]):
+                done = run(*arguments, *more, *files)
+                self.assertEqual((done.stderr, done.stdout), (b"", lines), (seed, arguments, more))
+            with open(files[1], "rb") as stream:
+                done = run(*arguments, files[0], "-", *files[2:], stdin=stream.read())
+            self.assertEqual((done.stderr, done.stdout), (b"", lines), (seed, arguments, "pipe"))
+
+    def test_files_of_other_columns_are_refused(self):
+        path, other = self.write("a.csv", b"k,v\n1,2\n"), self.write("b.csv", b"k,w\n1,2\n")
+        lines = self.write("c.jsonl", b'{"k": 1, "v": 2}\n')
+        self.refused(3, "no column is named 'v'", "group", "--by", "k", "--sum", "v", path, other)
+        self.refused(3, "b.csv: it has no column v as", "group", "--by", "1", "--sum", "2", "--header", path, other)
+        self.refused(3, "c.jsonl: JSON lines and other text are no one table", "count", "--by", "k", path, lines)
 
     def test_counts_are_those_of_a_counter(self):
         for seed in range(CASES // 4 + 1):
@@ -376,7 +416,6 @@ class By(CommandTest):
             (2, "--column does not go with --by", ["--by", "id", "--count", "--column", "id", path]),
             (2, "--where needs --by", ["--count", "--where", "id > 1", path]),
             (2, "--by is for text", ["--by", "id", "--count", array]),
-            (2, "one file", ["--by", "id", "--count", path, path]),
             (3, "no column is named 'id': it has no rows", ["--by", "id", "--count", os.devnull]),
             (3, "values are columns and expressions", ["--by", "id", "--sum", "./price", path]),
             (2, "--sum: 'price=' has no name behind '='", ["--by", "id", "--sum", "price=", path]),

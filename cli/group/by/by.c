@@ -20,6 +20,10 @@ struct by {
     numbered groups;
 };
 
+static const char *file_of(const by *x) {
+    return x->options->file_count == 1 ? x->options->files[0] : "total";
+}
+
 static int refuse_with_by(const char *option, const char *advice) {
     fail(EXIT_USAGE, NULL, "%s does not go with --by", option);
     if (advice) hint("%s", advice);
@@ -28,8 +32,6 @@ static int refuse_with_by(const char *option, const char *advice) {
 
 static int check_line(const options *o) {
     static const char text[] = "--by takes a table of text: names and numbers in columns";
-    if (o->file_count != 1)
-        return fail(EXIT_USAGE, NULL, "--by takes one file, not %d", o->file_count);
     if (o->distinct && o->total) return refuse_with_by("--total", NULL);
     if (o->distinct && o->rules.nan != BF_NAN_PROPAGATE)
         return refuse_with_by("--nan", "NaN is a key, the last");
@@ -59,18 +61,20 @@ int by_check_absent(const options *o, bool ordered) {
 
 /* Absorbs all rows; anew, if a column turns out to hold something else than it seemed to. */
 static int absorb_all(by *x) {
-    rows *r = &x->table.input;
     int code;
-    progress_start(x->options->files[0], rows_bytes(r));
-    while ((code = numbered_absorb(&x->groups)) == ROWS_RESETTLED) rows_again(r);
+    progress_start(file_of(x), table_bytes(&x->table));
+    while ((code = numbered_absorb(&x->groups)) == ROWS_RESETTLED) {
+        code = table_again(&x->table);
+        if (code != EXIT_DONE) break;
+    }
     progress_stop();
     return code;
 }
 
 static void tell_speed(const by *x, double seconds) {
-    const int64_t bytes = rows_bytes(&x->table.input);
+    const int64_t bytes = table_bytes(&x->table);
     if (x->options->stats && bytes >= 0)
-        inform(x->options->files[0], "%" PRId64 " bytes in %.6f s: %.2f GB/s", bytes, seconds,
+        inform(file_of(x), "%" PRId64 " bytes in %.6f s: %.2f GB/s", bytes, seconds,
                seconds > 0 ? 1e-9 * (double)bytes / seconds : 0);
 }
 
@@ -82,7 +86,7 @@ static int show(by *x, double began) {
 static int work(by *x, double began) {
     numbered_open(&x->groups, &x->table);
     int code = absorb_all(x);
-    if (code == EXIT_DONE) note_device(x->context, x->options->files[0]);
+    if (code == EXIT_DONE) note_device(x->context, file_of(x));
     if (code == EXIT_DONE) tell_speed(x, progress_clock() - began);
     return code == EXIT_DONE ? show(x, began) : code;
 }
@@ -101,16 +105,14 @@ static int run(by *x) {
 
 by *by_open(const options *o) {
     by *x = calloc(1, sizeof *x); /* too large for a small stack */
-    if (x) {
-        x->options = o;
-        x->table.input.source.fd = -1;
-    } else {
-        fail_status(BF_E_MEMORY, NULL, NULL);
-    }
-    return x;
+    if (x) x->options = o;
+    if (x && table_make(&x->table, o) == EXIT_DONE) return x;
+    if (!x) fail_status(BF_E_MEMORY, NULL, NULL);
+    free(x);
+    return NULL;
 }
 
-rows *by_rows(by *x) { return &x->table.input; }
+rows *by_rows(by *x) { return x->table.inputs; }
 
 void by_close(by *x) {
     if (!x) return;
@@ -152,13 +154,13 @@ static const char *option_of_numbers(const options *o) {
 static int check_taken(const by *x, const int fields[]) {
     static const char what[] = "keys that are not all numbers";
     const options *o = x->options;
-    const char *const name = x->table.input.source.name, *const option = option_of_numbers(o);
+    const char *const name = x->table.input->source.name, *const option = option_of_numbers(o);
     if (option) return fail(EXIT_DATA, name, "%s: %s is for numbers", what, option);
     if (o->file_count > 1)
         return fail(EXIT_DATA, name, "%s: one file is read then, not %d", what, o->file_count);
-    if (o->distinct && x->table.input.columns > 1)
+    if (o->distinct && x->table.input->columns > 1)
         return fail(EXIT_DATA, name, "%s: one column is shown then, not %d", what,
-                    x->table.input.columns);
+                    x->table.input->columns);
     for (int i = 0; i < o->aggregate_count; i++)
         if (o->aggregates[i].values && fields[i] < 0)
             return fail(EXIT_DATA, name, "%s: their values are columns, not files as '%s'", what,
@@ -167,7 +169,7 @@ static int check_taken(const by *x, const int fields[]) {
 }
 
 int by_take(by *x, bf_context *context, output *out, int key, const int fields[], double began) {
-    const int *const all = x->table.input.source.text->layout.fields;
+    const int *const all = x->table.input->source.text->layout.fields;
     int code = check_taken(x, fields);
     if (code != EXIT_DONE) return code;
     x->context = context;

@@ -20,7 +20,7 @@ typedef struct merged {
 } merged;
 
 static int no_memory(const merged *x) {
-    return fail_status(BF_E_MEMORY, NULL, x->groups->table->input.source.name);
+    return fail_status(BF_E_MEMORY, NULL, x->groups->table->input->source.name);
 }
 
 static void put_byte(part_text *t, int byte) {
@@ -214,14 +214,15 @@ static int open_part(const merged *x, part *p) {
         strings[a->keys + i] = false;
     }
     const int code = part_open(p, names, strings, a->keys + a->results, most_strings(x));
-    for (int i = 0; i < a->keys && code == EXIT_DONE; i++) p->columns[i].typed = table_is_typed(t);
+    for (int i = 0; i < a->keys && code == EXIT_DONE; i++) p->columns[i].typed = t->typed;
     return code;
 }
 
 static int put_rows(merged *x, part *p, FILE *f, double began) {
     const table *t = x->groups->table;
     const options *o = t->asked->options;
-    const sheet_subject subject = {report_command_name(), o->files[0],
+    const sheet_subject subject = {report_command_name(),
+                                   o->file_count == 1 ? o->files[0] : "total",
                                    bf_context_device(t->context), progress_clock() - began};
     const char *const total = x->total.n > 0 ? x->total.at : NULL, *row;
     size_t bytes;

@@ -20,7 +20,7 @@ enum { RESERVED_FOR_PASSES = 4 << 20 };
 enum { NUMBERED_FULL = -2 };
 
 static int failed(const numbered *x, bf_status st) {
-    return fail_status(st, x->table->context, x->table->input.source.name);
+    return fail_status(st, x->table->context, x->table->input->source.name);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -492,12 +492,13 @@ static int take_turn(numbered *x, bool full) {
 /* Begins the turn anew, with all of its rows waiting for others. */
 static int take_turn_again(numbered *x) {
     drop_turn(x);
+    int code = EXIT_DONE;
     if (x->levels > 0)
         rest_again(x->wait[x->levels - 1]);
     else
-        table_again(x->table);
+        code = table_again(x->table);
     for (int k = 0; k < x->kept_count && x->levels == 0; k++) medians_close(&x->kept[k]);
-    const int code = take_turn(x, true);
+    if (code == EXIT_DONE) code = take_turn(x, true);
     return code == NUMBERED_FULL ? failed(x, BF_E_MEMORY) : code;
 }
 

@@ -13,7 +13,7 @@ enum { PILES_LEAST = 8, BLOCK_LEAST = 1 << 14, READ_LEAST = 1 << 14, READ_MOST =
 enum { COLUMNS = BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES };
 
 static int no_memory(const table *t) {
-    return fail_status(BF_E_MEMORY, NULL, t->input.source.name);
+    return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
 }
 
 static table_column *key_of(const table *t, int i) { return &t->columns[t->key_columns[i]]; }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 static int failed(const shown *s, bf_status st) {
-    return fail_status(st, s->groups->table->context, s->groups->table->input.source.name);
+    return fail_status(st, s->groups->table->context, s->groups->table->input->source.name);
 }
 
 /* Rows of a column: the groups, and one more. */
@@ -660,13 +660,13 @@ static int put_sheet(FILE *f, shown *s, double began) {
                                     .array = c->array,
                                     .values = c->values,
                                     .strings = c->offsets ? &c->strings : NULL,
-                                    .typed = table_is_typed(s->groups->table),
+                                    .typed = s->groups->table->typed,
                                     .valid = c->valid};
     }
     const sheet all = {columns, s->count, n + o->total, NULL, o->total};
-    const sheet_subject subject = {report_command_name(), o->files[0],
-                                   bf_context_device(s->groups->table->context),
-                                   progress_clock() - began};
+    const sheet_subject subject = {
+        report_command_name(), o->file_count == 1 ? o->files[0] : "total",
+        bf_context_device(s->groups->table->context), progress_clock() - began};
     return sheet_put(f, &all, &subject, o);
 }
 

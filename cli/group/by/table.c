@@ -1,20 +1,30 @@
 #include "group/by/table.h"
 
+#include "container/member.h"
 #include "runtime/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int no_memory(const table *t) {
-    return fail_status(BF_E_MEMORY, NULL, t->input.source.name);
+    return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+int table_make(table *t, const options *o) {
+    *t = (table){.files = o->file_count};
+    t->inputs = calloc((size_t)t->files, sizeof *t->inputs);
+    for (int i = 0; t->inputs && i < t->files; i++) t->inputs[i].source.fd = -1;
+    t->input = t->inputs;
+    return t->inputs ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+}
+
 /* The column of the reader that holds a field, as a key or as a value. */
 static int column_of(const table *t, int field, bool value) {
-    const text_layout *l = &t->input.source.text->layout;
+    const text_layout *l = &t->input->source.text->layout;
     int k = 0;
     while (l->fields[k] != field) k++;
     return value && text_layout_repeats(l, k + 1) ? k + 1 : k;
@@ -22,11 +32,18 @@ static int column_of(const table *t, int field, bool value) {
 
 static int note_columns(table *t) {
     const asked *a = t->asked;
-    t->columns = calloc((size_t)t->input.columns, sizeof *t->columns);
+    const text_layout *l = &t->input->source.text->layout;
+    t->count = t->input->columns;
+    t->typed = l->typed == TEXT_TYPED;
+    t->columns = calloc((size_t)t->count, sizeof *t->columns);
     if (!t->columns) return no_memory(t);
-    for (int k = 0; k < t->input.columns; k++) {
-        t->columns[k].name = rows_header_name(&t->input, k);
-        if (!t->columns[k].name) return no_memory(t);
+    for (int k = 0; k < t->count; k++) {
+        table_column *c = &t->columns[k];
+        *c = (table_column){.name = rows_header_name(t->input, k),
+                            .at = k,
+                            .repeats = k > 0 && text_layout_repeats(l, k),
+                            .kind = rows_kind_of(t->input, k)};
+        if (!c->name) return no_memory(t);
     }
     for (int i = 0; i < a->keys; i++) t->key_columns[i] = column_of(t, a->key_fields[i], false);
     for (int i = 0; i < a->values; i++)
@@ -36,11 +53,8 @@ static int note_columns(table *t) {
 
 /* With a condition, rows whose values are NULL may be left out: so the reader may not refuse them.
  */
-int table_open(table *t, asked *a, bf_context *context) {
-    const options *o = a->options;
-    *t = (table){.asked = a, .context = context};
-    t->input.source.fd = -1;
-    spool_limit_set(&t->limit, o->memory.pipes);
+static int open_rows(table *t) {
+    const options *o = t->asked->options;
     const rows_options how = {.threads = o->threads,
                               .settled = true,
                               .digits = BF_SCALE_MOST_I128,
@@ -48,8 +62,15 @@ int table_open(table *t, asked *a, bf_context *context) {
                               .memory = o->memory.input,
                               .nulls = true};
     input in = o->input;
-    in.text.chooser = &a->chooser;
-    const int code = rows_open(&t->input, o->files[0], &in, &how);
+    in.text.chooser = &t->asked->chooser;
+    return rows_open(t->input, o->files[t->input - t->inputs], &in, &how);
+}
+
+int table_open(table *t, asked *a, bf_context *context) {
+    t->asked = a;
+    t->context = context;
+    spool_limit_set(&t->limit, a->options->memory.pipes);
+    const int code = open_rows(t);
     return code == EXIT_DONE ? note_columns(t) : code;
 }
 
@@ -60,7 +81,7 @@ int table_take(table *t, asked *a, bf_context *context) {
 }
 
 void table_close(table *t) {
-    for (int k = 0; t->columns && k < t->input.columns; k++) {
+    for (int k = 0; t->columns && k < t->count; k++) {
         table_column *c = &t->columns[k];
         free(c->name);
         free(c->numbers.at);
@@ -76,17 +97,105 @@ void table_close(table *t) {
     }
     formula_close(&t->where);
     free(t->places.at);
-    rows_close(&t->input);
+    for (int i = 0; t->inputs && i < t->files; i++) rows_close(&t->inputs[i]);
+    free(t->inputs);
+}
+
+/* ---- several files --------------------------------------------------------------------------- */
+
+/* The column of the present file that column k of the first one is; -1: there is none. */
+static int find_column(const table *t, int k) {
+    const text_layout *l = &t->input->source.text->layout;
+    for (int i = 0; i < t->input->columns; i++) {
+        char *name = rows_header_name(t->input, i);
+        const bool same = name && strcmp(name, t->columns[k].name) == 0 &&
+                          (i > 0 && text_layout_repeats(l, i)) == t->columns[k].repeats;
+        free(name);
+        if (same) return i;
+    }
+    return -1;
+}
+
+static int match_columns(table *t) {
+    if ((t->input->source.text->layout.typed == TEXT_TYPED) != t->typed)
+        return fail(EXIT_DATA, t->input->source.name, "JSON lines and other text are no one table");
+    for (int k = 0; k < t->count; k++)
+        if ((t->columns[k].at = find_column(t, k)) < 0)
+            return fail(EXIT_DATA, t->input->source.name, "it has no column %s as %s has",
+                        t->columns[k].name, t->inputs->source.name);
+    return EXIT_DONE;
+}
+
+/* Rules out what the columns cannot be in the files so far. *changed: a column of those that were
+ * read is another than it was taken for. */
+static int settle_columns(table *t, bool *changed) {
+    for (int k = 0; k < t->count; k++) {
+        table_column *c = &t->columns[k];
+        const rows_kind here = rows_kind_of(t->input, c->at);
+        c->kind.can &= here.can;
+        if (here.scale > c->kind.scale) c->kind.scale = here.scale;
+        if (c->kind.can == 0)
+            return fail(EXIT_DATA, t->input->source.name,
+                        "column %s: no dtype holds what it and files before it have", c->name);
+        rows_set_kind(t->input, c->at, c->kind);
+        *changed |=
+            c->dtype != rows_dtype(t->input, c->at) || c->scale != rows_scale(t->input, c->at);
+    }
+    return EXIT_DONE;
+}
+
+/* The first file stays open, for its name and columns, and what cannot be read twice. */
+static void leave_file(const table *t) {
+    if (t->input > t->inputs && !t->input->source.stream) rows_close(t->input);
+}
+
+/* Goes to file number i, and to its first row. */
+static int enter_file(table *t, int i, bool *changed) {
+    leave_file(t);
+    t->input = &t->inputs[i];
+    int code = EXIT_DONE;
+    if (t->input->columns > 0)
+        rows_again(t->input);
+    else
+        code = open_rows(t);
+    if (code == EXIT_DONE) code = match_columns(t);
+    return code == EXIT_DONE ? settle_columns(t, changed) : code;
+}
+
+/* ROWS_RESETTLED: what was taken of files before does not count. */
+static int next_file(table *t) {
+    bool changed = false;
+    const int code = enter_file(t, (int)(t->input - t->inputs) + 1, &changed);
+    return code == EXIT_DONE && changed ? ROWS_RESETTLED : code;
+}
+
+int64_t table_bytes(const table *t) {
+    struct stat st;
+    int64_t bytes = 0;
+    if (t->files == 1) return rows_bytes(t->inputs);
+    for (int i = 0; i < t->files && bytes >= 0; i++) {
+        const char *name = t->asked->options->files[i];
+        const bool known = member_stat(name, &st) && S_ISREG(st.st_mode);
+        bytes = known ? bytes + (int64_t)st.st_size : -1;
+    }
+    return bytes;
+}
+
+int table_again(table *t) {
+    bool changed = false;
+    const int code = settle_columns(t, &changed);
+    t->behind = 0;
+    return code == EXIT_DONE ? enter_file(t, 0, &changed) : code;
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-static bool may_resettle(const table *t) { return !t->settled && rows_may_resettle(&t->input); }
+static bool may_resettle(const table *t) { return !t->settled && rows_may_resettle(t->input); }
 
 /* Columns may still turn out to be others, of which an expression holds. */
 static int settle_first(table *t) {
     t->settled = true;
-    const int code = rows_read_all(&t->input);
+    const int code = rows_read_all(t->input);
     return code == EXIT_DONE ? ROWS_RESETTLED : code;
 }
 
@@ -94,14 +203,13 @@ static int settle_first(table *t) {
  * column of strings, unless it is compared with some. A text that is wrong is left to its parser.
  */
 static int hide_names(const table *t, formula *x) {
-    const text_layout *l = &t->input.source.text->layout;
     unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
     int count = 0;
     char *const names = malloc(strlen(x->text) + 1);
     if (!names) return no_memory(t);
     if (bf_expression_names(t->context, x->text, names, kinds, &count, NULL) != BF_OK) count = 0;
-    for (int k = 1; k < t->input.columns; k++) {
-        if (!text_layout_repeats(l, k)) continue;
+    for (int k = 1; k < t->count; k++) {
+        if (!t->columns[k].repeats) continue;
         const char *name = names;
         int i = 0;
         for (; i < count && strcmp(name, t->columns[k].name) != 0; i++) name += strlen(name) + 1;
@@ -115,11 +223,11 @@ static int parse(table *t, formula *x, const char *option, const char *text) {
     int code = EXIT_DONE;
     x->context = t->context;
     x->options = t->asked->options;
-    x->file = t->input.source.name;
+    x->file = t->input->source.name;
     x->option = option;
     x->text = text;
-    if (!x->names) code = formula_open(x, t->input.columns);
-    for (int k = 0; k < t->input.columns && code == EXIT_DONE; k++) {
+    if (!x->names) code = formula_open(x, t->count);
+    for (int k = 0; k < t->count && code == EXIT_DONE; k++) {
         x->names[k] = t->columns[k].name;
         x->dtypes[k] = t->columns[k].dtype;
         x->scales[k] = t->columns[k].scale;
@@ -164,9 +272,9 @@ static bool passes(const table *t, int column) {
 int table_begin(table *t) {
     const asked *a = t->asked;
     int code = EXIT_DONE;
-    for (int k = 0; k < t->input.columns; k++) {
-        t->columns[k].dtype = rows_dtype(&t->input, k);
-        t->columns[k].scale = rows_scale(&t->input, k);
+    for (int k = 0; k < t->count; k++) {
+        t->columns[k].dtype = rows_dtype(t->input, t->columns[k].at);
+        t->columns[k].scale = rows_scale(t->input, t->columns[k].at);
     }
     if (a->options->where) {
         code = parse(t, &t->where, "--where", a->options->where);
@@ -181,27 +289,26 @@ int table_begin(table *t) {
             v->scale = t->columns[v->column].scale;
         }
     }
-    for (int k = 0; k < t->input.columns && code == EXIT_DONE; k++)
-        t->columns[k].passes = passes(t, k);
+    for (int k = 0; k < t->count && code == EXIT_DONE; k++) t->columns[k].passes = passes(t, k);
     return code;
 }
 
 /* Computes an expression of the rows. */
 static int evaluate(table *t, formula *x, bf_array *out, const uint8_t **valid) {
-    const bf_column **list = malloc((size_t)t->input.columns * sizeof *list);
+    const bf_column **list = malloc((size_t)t->count * sizeof *list);
     bf_status st = BF_OK;
     if (!list) return no_memory(t);
-    for (int k = 0; k < t->input.columns; k++)
+    for (int k = 0; k < t->count; k++)
         list[k] = formula_uses(x, k) ? &t->columns[k].view.column : NULL;
     int code = formula_compute(x, list, t->n, out, valid, &st);
     free(list);
     if (code == ROWS_RESETTLED || (st == BF_E_OVERFLOW && may_resettle(t))) return settle_first(t);
     if (code != EXIT_DONE || st == BF_OK) return code;
-    code = source_check(&t->input.source);
+    code = source_check(&t->input->source);
     if (code != EXIT_DONE) return code;
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
-        return fail_status(st, t->context, t->input.source.name);
-    return rows_refuse_result(&t->input, t->picked, x->text, st, bf_context_message(t->context));
+        return fail_status(st, t->context, t->input->source.name);
+    return rows_refuse_result(t->input, t->picked, x->text, st, bf_context_message(t->context));
 }
 
 /* ---- the condition --------------------------------------------------------------------------- */
@@ -270,7 +377,7 @@ static bool pick_valid(table_column *c, const int64_t *places, int64_t n) {
 
 /* Takes the rows at the places out of every column that is needed further on. */
 static int pick_rows(table *t, int64_t n) {
-    for (int k = 0; k < t->input.columns; k++) {
+    for (int k = 0; k < t->count; k++) {
         table_column *c = &t->columns[k];
         if (!c->passes) continue;
         const bool good = (c->dtype == BF_NONE ? pick_strings : pick_numbers)(c, t->picked, n) &&
@@ -319,9 +426,9 @@ static bool has_null(const uint8_t *bits, int64_t first, int64_t n) {
 
 static void look_at_columns(table *t, const rows_chunk *chunk) {
     t->n = chunk->n;
-    for (int k = 0; k < t->input.columns; k++) {
+    for (int k = 0; k < t->count; k++) {
         bf_column *c = &t->columns[k].view.column;
-        rows_look(&t->input, chunk, k, &t->columns[k].view);
+        rows_look(t->input, chunk, t->columns[k].at, &t->columns[k].view);
         if (c->valid && !has_null(c->valid, c->first, t->n)) c->valid = NULL;
     }
 }
@@ -342,7 +449,7 @@ static int refuse_null(const table *t, int i) {
     const uint8_t *none = memchr(t->values[i].valid, 0, (size_t)t->n);
     const int64_t row = none - t->values[i].valid;
     snprintf(what, sizeof what, "no value of %.100s: it is NULL", t->asked->value[i].text);
-    return rows_refuse(&t->input, t->picked ? t->picked[row] : row, what,
+    return rows_refuse(t->input, t->picked ? t->picked[row] : row, what,
                        "--null-policy skip leaves such rows out of its aggregates");
 }
 
@@ -416,17 +523,16 @@ bool table_more(table *t) {
     return true;
 }
 
-void table_again(table *t) {
-    rows_again(&t->input);
-    t->behind = 0;
-}
-
 int table_next(table *t, bool *end) {
     rows_chunk chunk;
     *end = false;
     if (table_more(t)) return EXIT_DONE;
-    int code = rows_next(&t->input, 0, &chunk);
-    *end = code == EXIT_DONE && chunk.n == 0;
+    int code;
+    while ((code = rows_next(t->input, 0, &chunk)) == EXIT_DONE && chunk.n == 0) {
+        *end = t->input == t->inputs + t->files - 1;
+        if (!*end) code = next_file(t);
+        if (code != EXIT_DONE || *end) break;
+    }
     if (code != EXIT_DONE || *end) return code;
     look_at_columns(t, &chunk);
     t->picked = NULL;

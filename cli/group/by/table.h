@@ -11,6 +11,9 @@
 /* A column of the table. */
 typedef struct table_column {
     char *name;
+    int at;         /* its number in the present file */
+    bool repeats;   /* it is the numbers of the column before, which are keys there */
+    rows_kind kind; /* what it can be in all files so far */
     bf_dtype dtype; /* BF_NONE: strings */
     int scale;      /* of integers */
     bool passes;    /* keys and values need it: rows that are left out are taken out of it */
@@ -33,9 +36,11 @@ typedef struct table {
     const asked *asked;
     bf_context *context;
     spool_limit limit;
-    rows input;
+    rows *inputs, *input;  /* of each file; the present one */
+    int files, count;      /* how many there are, and columns */
+    bool typed;            /* strings of its columns are those of text/typed.h */
     bool settled;          /* all was read once: no dtype becomes another */
-    table_column *columns; /* of the input */
+    table_column *columns; /* of the first file */
     formula where;
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
@@ -46,16 +51,14 @@ typedef struct table {
     buffer places;
 } table;
 
-/* Whether strings of its columns are those of text/typed.h. */
-static inline bool table_is_typed(const table *t) {
-    return t->input.source.text->layout.typed == TEXT_TYPED;
-}
-
 /* Functions that return an exit code have reported the failure. Close the table in either case. */
+int table_make(table *t, const options *o);
+
+/* Opens the first file of the options. The others follow it: all are one table. */
 int table_open(table *t, asked *a, bf_context *context);
 void table_close(table *t);
 
-/* Takes rows that are open in t->input, of the columns that are asked for. */
+/* The same for rows that are open in t->input, of the columns that are asked for. */
 int table_take(table *t, asked *a, bf_context *context);
 
 /* Parses the expressions for the columns' present dtypes, before the first rows. */
@@ -69,8 +72,11 @@ int table_next(table *t, bool *end);
 void table_hand_out(table *t);
 bool table_more(table *t);
 
-/* Begins again at the first row. */
-void table_again(table *t);
+/* The bytes of all files; -1: they are not known. */
+int64_t table_bytes(const table *t);
+
+/* Begins again at the first row, with what is known of the columns. */
+int table_again(table *t);
 
 /* Copies n elements of some bytes, those at the places. */
 void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n);
