@@ -1,5 +1,6 @@
 /* merge: saved states become one, and others are taken out of it. */
 #include "command.h"
+#include "group/by/by.h"
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
@@ -56,8 +57,9 @@ static const usage merge_usage = {
 typedef struct part {
     const char *file;
     statefile saved;
-    bf_state_info info;  /* a state's */
-    bf_states_info many; /* many states have this */
+    by *table;           /* of the groups of a table */
+    bf_state_info info;  /* of a state */
+    bf_states_info many; /* of many states */
 } part;
 
 /* By the index that each part ends at: ordered states merge in this order, others in any. */
@@ -69,6 +71,7 @@ static int by_place(const void *a, const void *b) {
 static const char *kind_of(const part *p) {
     return p->saved.histogram ? "a histogram"
            : p->saved.groups  ? "groups"
+           : p->table         ? "groups of a table"
            : p->saved.states  ? "many values"
                               : "a value";
 }
@@ -107,7 +110,9 @@ static void tell_groups(const part *p) {
 
 static void tell_part(const part *p) {
     bf_histogram_info info = {.size = sizeof info};
-    if (p->saved.groups) {
+    if (p->table) {
+        note(p->file, "groups of a table: %lld bytes", (long long)p->saved.table_size);
+    } else if (p->saved.groups) {
         tell_groups(p);
     } else if (p->saved.states) {
         note(p->file, "%lld states of %s %s", (long long)p->many.count,
@@ -131,6 +136,8 @@ static int load_parts(task *t, part *parts) {
         part *p = &parts[i];
         p->file = i < o->file_count ? o->files[i] : o->minus[i - o->file_count];
         int code = statefile_load(t->context, p->file, &p->saved);
+        if (code != EXIT_DONE) return code;
+        if (p->saved.table) p->table = by_load(o, t->context, p->file, &p->saved, &code);
         if (code != EXIT_DONE) return code;
         p->info.size = sizeof p->info;
         p->many.size = sizeof p->many;
@@ -157,7 +164,9 @@ static bool are_wholes(const part *parts, int n) {
 }
 
 /* They are of one kind. */
-static bf_status merge_part(const statefile *into, const statefile *from, bool wholes) {
+static bf_status merge_part(const part *a, const part *b, bool wholes) {
+    const statefile *into = &a->saved, *from = &b->saved;
+    if (a->table) return by_merge(a->table, b->table);
     if (into->groups) return bf_groups_merge(into->groups, from->groups);
     if (into->states)
         return bf_states_append(into->states, from->states); /* they are whole files' */
@@ -214,6 +223,12 @@ static bf_status match_groups(bf_context *context, statefile *into, statefile *f
     return st == BF_OK && differ(&kinds[0], &kinds[1]) ? widen_both(context, into, from) : st;
 }
 
+/* Why they do not go together: groups of tables may be told apart before the library sees them. */
+static const char *why(const bf_context *context) {
+    const char *message = bf_context_message(context);
+    return *message ? message : "other keys, or other aggregates";
+}
+
 /* A state that was loaded is not damaged: it is not of the same whole as the others. */
 static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) {
     const bf_context *context = t->context;
@@ -224,10 +239,10 @@ static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) 
         hint("'bitfold prod --total --save FILE' takes files in turn; --offset saves a part");
         return EXIT_DATA;
     }
-    fail(EXIT_DATA, p->file, "it does not go with the others: %s", bf_context_message(context));
+    fail(EXIT_DATA, p->file, "it does not go with the others: %s", why(context));
     if (p->saved.histogram)
         hint("parts have the same bins by --bins and --range, or --edges");
-    else if (p->saved.groups)
+    else if (p->saved.groups || p->table)
         hint("--dtype f64 saves groups of decimals as those of doubles");
     else if (p->saved.state)
         hint("--offset and --count save parts of one array, with each element in one of them");
@@ -250,7 +265,7 @@ static int merge_parts(task *t, part *parts, int n, bool wholes) {
     for (int i = 1; i < n; i++) {
         statefile *const into = &parts[0].saved, *const from = &parts[i].saved;
         bf_status st = into->groups ? match_groups(t->context, into, from) : BF_OK;
-        if (st == BF_OK) st = merge_part(into, from, wholes);
+        if (st == BF_OK) st = merge_part(&parts[0], &parts[i], wholes);
         if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);
         into->trailer.whole = wholes && (into->trailer.whole || from->trailer.whole);
     }
@@ -259,7 +274,9 @@ static int merge_parts(task *t, part *parts, int n, bool wholes) {
 
 /* ---- taking out ------------------------------------------------------------------------------ */
 
-static bf_status retract_part(const statefile *into, const statefile *from) {
+static bf_status retract_part(const part *a, const part *b) {
+    const statefile *into = &a->saved, *from = &b->saved;
+    if (a->table) return by_retract(a->table, b->table);
     if (into->groups) return bf_groups_retract(into->groups, from->groups);
     if (into->histogram) return bf_histogram_retract(into->histogram, from->histogram);
     return bf_state_retract(into->state, from->state);
@@ -267,7 +284,7 @@ static bf_status retract_part(const statefile *into, const statefile *from) {
 
 static int refuse_minus(const task *t, bf_status st, const part *p) {
     if (st != BF_E_STATE && st != BF_E_ARGUMENT) return fail_status(st, t->context, p->file);
-    fail(EXIT_DATA, p->file, "it cannot be taken out: %s", bf_context_message(t->context));
+    fail(EXIT_DATA, p->file, "it cannot be taken out: %s", why(t->context));
     if (st == BF_E_ARGUMENT)
         hint("merge the states of the other parts: minima, maxima and products do not go back");
     else
@@ -283,7 +300,7 @@ static int retract_parts(task *t, part *merged, part *parts, int n) {
     for (int i = 0; i < n; i++) {
         statefile *const into = &merged->saved, *const from = &parts[i].saved;
         bf_status st = into->groups ? match_groups(t->context, into, from) : BF_OK;
-        if (st == BF_OK) st = retract_part(into, from);
+        if (st == BF_OK) st = retract_part(merged, &parts[i]);
         if (st != BF_OK) return refuse_minus(t, st, &parts[i]);
     }
     return EXIT_DONE;
@@ -367,7 +384,7 @@ static void tell_indices(const task *t, const part *parts) {
 
 /* Options that the state has no use for. */
 static int check_options(const options *o, const statefile *saved) {
-    if ((o->top > 0 || o->by_key) && !statefile_is_counts(saved))
+    if ((o->top > 0 || o->by_key) && !statefile_is_counts(saved) && !saved->table)
         return fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
     if ((o->density || o->log || o->title) && !saved->histogram)
         return fail(EXIT_USAGE, NULL, "--density, --log and --title belong to histograms");
@@ -377,10 +394,12 @@ static int check_options(const options *o, const statefile *saved) {
 }
 
 /* The state of a value is saved by task_close. */
-static int save_others(task *t, const statefile *saved) {
+static int save_others(task *t, const part *p) {
+    const statefile *saved = &p->saved;
     if (!t->options->save || saved->state) return EXIT_DONE;
     statefile whole = *saved;
     whole.trailer = trailer_of(t->options);
+    if (p->table) return by_save(p->table, &t->save, &whole.trailer);
     whole.trailer.columns = saved->trailer.columns;
     whole.trailer.key_scale = saved->trailer.key_scale;
     memcpy(whole.trailer.scales, saved->trailer.scales, sizeof whole.trailer.scales);
@@ -388,7 +407,8 @@ static int save_others(task *t, const statefile *saved) {
     return statefile_save(&t->save, &whole, t->context);
 }
 
-static int emit_merged(task *t, const statefile *saved, const char *file, double began) {
+static int emit_merged(task *t, const part *p, const char *file, double began) {
+    const statefile *saved = &p->saved;
     const saved_showing x = {&t->output, t->options, t->context, saved, file, began};
     const result r = {.file = file, .seconds = progress_clock() - began};
     int code = check_options(t->options, saved);
@@ -396,8 +416,9 @@ static int emit_merged(task *t, const statefile *saved, const char *file, double
     code = saved->histogram ? hist_show_saved(&x)
            : saved->groups  ? group_show_saved(&x)
            : saved->states  ? many_show(t, saved->states, file, began)
+           : p->table       ? by_show(p->table, &t->output, file, began)
                             : task_emit(t, saved->state, r, 0);
-    return code == EXIT_DONE ? save_others(t, saved) : code;
+    return code == EXIT_DONE ? save_others(t, p) : code;
 }
 
 static int run_merge(task *t, options *o, part *parts) {
@@ -410,7 +431,7 @@ static int run_merge(task *t, options *o, part *parts) {
     if (code == EXIT_DONE)
         code = retract_parts(t, &parts[0], parts + o->file_count, o->minus_count);
     const char *file = count_parts(o) == 1 ? o->files[0] : "total";
-    if (code == EXIT_DONE) code = emit_merged(t, &parts[0].saved, file, began);
+    if (code == EXIT_DONE) code = emit_merged(t, &parts[0], file, began);
     if (code == EXIT_DONE && wholes) tell_indices(t, parts);
     return code;
 }
@@ -428,7 +449,10 @@ int cmd_merge(int argc, char **argv) {
         code = run_merge(&t, &o, parts);
         code = task_close(&t, code, parts[0].saved.state);
     }
-    for (int i = 0; parts && i < count_parts(&o); i++) statefile_free(&parts[i].saved);
+    for (int i = 0; parts && i < count_parts(&o); i++) {
+        by_close(parts[i].table);
+        statefile_free(&parts[i].saved);
+    }
     free(parts);
     task_free(&t);
     return code;

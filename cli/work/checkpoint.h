@@ -26,7 +26,11 @@ void checkpoint_put_bytes(checkpoint_writer *w, const void *bytes, size_t size);
 void *checkpoint_put_room(checkpoint_writer *w, size_t size);
 void *checkpoint_extend(checkpoint_writer *w, size_t size);
 
-/* Makes the file of what is written. */
+/* The 8 bytes that the file of a checkpoint begins with. */
+extern const char checkpoint_magic[];
+
+/* Begins a file, and ends it when all is written. */
+void checkpoint_begin(checkpoint_writer *w, const char *magic);
 void checkpoint_end(checkpoint_writer *w);
 
 /* What is left to read; bad: there was less than was asked for. */
@@ -35,8 +39,8 @@ typedef struct checkpoint_reader {
     bool bad;
 } checkpoint_reader;
 
-/* Begins to read a file. False: it is no checkpoint, or damaged. */
-bool checkpoint_open(checkpoint_reader *r, const void *bytes, size_t size);
+/* Begins to read a file. False: it begins otherwise, or is damaged. */
+bool checkpoint_open(checkpoint_reader *r, const char *magic, const void *bytes, size_t size);
 
 /* Return the next number, within [least, most], and the next string; 0 and NULL if it is bad. */
 int64_t checkpoint_number(checkpoint_reader *r, int64_t least, int64_t most);

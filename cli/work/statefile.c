@@ -21,6 +21,8 @@ typedef struct contents {
 } contents;
 
 static bf_status size_of(const statefile *from, size_t *size) {
+    *size = from->table_size;
+    if (from->table) return BF_OK;
     if (from->groups) return bf_groups_save_size(from->groups, size);
     if (from->states) return bf_states_save_size(from->states, size);
     *size =
@@ -29,6 +31,8 @@ static bf_status size_of(const statefile *from, size_t *size) {
 }
 
 static bf_status put_form(const statefile *from, void *bytes) {
+    if (from->table) memcpy(bytes, from->table, from->table_size);
+    if (from->table) return BF_OK;
     if (from->groups) return bf_groups_save(from->groups, bytes);
     if (from->states) return bf_states_save(from->states, bytes);
     if (from->histogram) return bf_histogram_save(from->histogram, bytes);
@@ -69,6 +73,13 @@ static bool is_kind(const contents *x, const char *name) {
     return is_saved(x) && x->size >= NAME_AT + length &&
            memcmp(x->bytes + NAME_AT, name, length) == 0;
 }
+static bool is_histogram(const contents *x) { return begins_with(x, "bfhisto\n"); }
+static bool is_groups(const contents *x) { return begins_with(x, "bfgroup\n"); }
+static bool is_states(const contents *x) { return begins_with(x, "bfmany\n"); }
+static bool is_table(const contents *x) { return begins_with(x, "bftable\n"); }
+static bool is_large(const contents *x) {
+    return is_histogram(x) || is_groups(x) || is_states(x) || is_table(x);
+}
 
 /* Reads on until there is nothing more, or there are `most` bytes. */
 static bool read_up_to(int fd, contents *x, size_t most) {
@@ -94,11 +105,22 @@ static int read_contents(const char *name, contents *x) {
     return good ? EXIT_DONE : fail(EXIT_IO, name, "cannot read: %s", strerror(error));
 }
 
+/* Takes the form without its trailer. */
+static bf_status load_table(const contents *x, statefile *loaded) {
+    size_t n;
+    const bool has = bf_trailer_find(x->bytes, x->size, &n) != NULL;
+    loaded->table_size = x->size - (has ? bf_trailer_save_size(n) : 0);
+    loaded->table = malloc(loaded->table_size);
+    if (!loaded->table) return BF_E_MEMORY;
+    memcpy(loaded->table, x->bytes, loaded->table_size);
+    return BF_OK;
+}
+
 static bf_status load_saved(bf_context *context, const contents *x, statefile *loaded) {
-    if (is_kind(x, "histogram"))
-        return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
-    if (is_kind(x, "groups")) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
-    if (is_kind(x, "states")) return bf_states_load(context, x->bytes, x->size, &loaded->states);
+    if (is_table(x)) return load_table(x, loaded);
+    if (is_histogram(x)) return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
+    if (is_groups(x)) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
+    if (is_states(x)) return bf_states_load(context, x->bytes, x->size, &loaded->states);
     return bf_state_load(context, x->bytes, x->size, &loaded->state);
 }
 
@@ -147,6 +169,7 @@ void statefile_free(statefile *loaded) {
     bf_histogram_destroy(loaded->histogram);
     bf_groups_destroy(loaded->groups);
     bf_states_destroy(loaded->states);
+    free(loaded->table);
 }
 
 bool statefile_is_counts(const statefile *saved) {

@@ -8,12 +8,14 @@
 
 #include <bitfold.h>
 
-/* A state that is saved, one of the first four, and what was asked for of it. */
+/* A state that is saved, one of the first five, and what was asked for of it. */
 typedef struct statefile {
     bf_state *state;
     bf_histogram *histogram;
     bf_groups *groups;
     bf_states *states;
+    unsigned char *table; /* the saved form of the groups of a table, */
+    size_t table_size;    /* of so many bytes */
     trailer trailer;
 } statefile;
 

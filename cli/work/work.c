@@ -48,7 +48,7 @@ static int put_files(FILE *f, const options *o) {
     int code = EXIT_DONE, n;
     const given_option *const given = options_given(&n);
     for (int i = 0; i < o->file_count; i++) code = put_next(f, o, o->files[i], code);
-    for (int i = 0; i < o->aggregate_count; i++)
+    for (int i = 0; i < o->aggregate_count && !o->by; i++)
         code = put_next(f, o, o->aggregates[i].values, code);
     for (int i = 0; i < n; i++)
         if (given[i].spec->file == FILE_READ) code = put_next(f, o, given[i].operand, code);
@@ -133,7 +133,7 @@ static int load_checkpoint(work *w) {
     const int error = checkpoint_read(w->path, &w->loaded, &size);
     if (error == ENOENT) return EXIT_DONE;
     if (error != 0) return fail(EXIT_IO, w->name, "cannot read: %s", strerror(error));
-    if (!checkpoint_open(&w->reader, w->loaded, size)) return damaged(w);
+    if (!checkpoint_open(&w->reader, checkpoint_magic, w->loaded, size)) return damaged(w);
     const char *found = checkpoint_bytes(&w->reader, &length);
     if (!found || length == 0 || found[length - 1] != '\0') return damaged(w);
     if (strcmp(found, w->identity) != 0) return refuse_identity(w, found);
@@ -170,7 +170,7 @@ void work_close(work *w, int code) {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static void put_place(checkpoint_writer *to, const rows *r) {
+void work_put_place(checkpoint_writer *to, const rows *r) {
     const rows_place p = rows_tell(r);
     const int64_t numbers[] = {p.at, p.part, p.used, p.selection.skip, p.selection.left};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -184,7 +184,7 @@ static void put_place(checkpoint_writer *to, const rows *r) {
 }
 
 /* Moves an input to its place. False: it cannot be there. */
-static bool take_place(checkpoint_reader *from, rows *r) {
+bool work_take_place(checkpoint_reader *from, rows *r) {
     rows_place p = {.at = checkpoint_number(from, 0, INT64_MAX)};
     p.part = checkpoint_number(from, 0, INT64_MAX);
     p.used = checkpoint_number(from, 0, INT64_MAX);
@@ -201,9 +201,7 @@ static bool take_place(checkpoint_reader *from, rows *r) {
     return good;
 }
 
-/* Tells where the work goes on: in the last walk of the checkpoint. */
-static void tell_place(const work *w) {
-    const rows *r = w->inputs[0];
+void work_tell_place(const work *w, const rows *r) {
     const source *s = &r->source;
     if (s->text)
         inform(s->name, "goes on behind row %" PRId64 ", as %s says", r->at, w->name);
@@ -213,9 +211,9 @@ static void tell_place(const work *w) {
 }
 
 int work_begin(work *w, rows *const inputs[], int n) {
-    rows **copy = realloc(w->inputs, (size_t)n * sizeof *copy);
+    rows **copy = realloc(w->inputs, (size_t)(n + 1) * sizeof *copy);
     if (!copy) return fail_status(BF_E_MEMORY, NULL, NULL);
-    memcpy(copy, inputs, (size_t)n * sizeof *copy);
+    for (int i = 0; i < n; i++) copy[i] = inputs[i];
     w->walking = true;
     w->thing_count = 0;
     w->input_count = n;
@@ -228,15 +226,24 @@ int work_begin(work *w, rows *const inputs[], int n) {
     w->restored = true;
     checkpoint_number(&w->reader, n, n);
     for (int i = 0; i < n && !w->reader.bad; i++)
-        if (!take_place(&w->reader, inputs[i])) return damaged(w);
+        if (!work_take_place(&w->reader, inputs[i])) return damaged(w);
     if (w->reader.bad) return damaged(w);
-    if (w->walks_left == 0) tell_place(w);
+    if (w->walks_left == 0 && n > 0) work_tell_place(w, inputs[0]); /* the last walk goes on */
     return EXIT_DONE;
 }
 
 /* ---- things ---------------------------------------------------------------------------------- */
 
+static bf_status save_other(checkpoint_writer *to, const work_thing *t) {
+    checkpoint_writer own = {.size = 0};
+    const int code = t->form->save(t->of, &own);
+    checkpoint_put_bytes(to, own.bytes, own.size);
+    free(own.bytes);
+    return code == EXIT_DONE && !own.failed ? BF_OK : BF_E_MEMORY;
+}
+
 static bf_status save_thing(checkpoint_writer *to, const work_thing *t) {
+    if (t->form) return save_other(to, t);
     bf_status st = BF_OK;
     size_t size = 0;
     if (t->state && *t->state) size = bf_state_save_size(*t->state);
@@ -258,7 +265,7 @@ static bf_status put_walk(const work *w, checkpoint_writer *to, int things) {
     bf_status st = BF_OK;
     checkpoint_put_number(to, 1);
     checkpoint_put_number(to, w->input_count);
-    for (int i = 0; i < w->input_count; i++) put_place(to, w->inputs[i]);
+    for (int i = 0; i < w->input_count; i++) work_put_place(to, w->inputs[i]);
     checkpoint_put_number(to, things);
     for (int i = 0; i < things && st == BF_OK; i++) st = save_thing(to, &w->things[i]);
     return st == BF_OK && to->failed ? BF_E_MEMORY : st;
@@ -307,6 +314,8 @@ static bool is_same_groups(const bf_groups *a, const bf_groups *b) {
 
 /* Puts a thing that was saved in the place of a new one of the same kind, if there is one. */
 static bool load_thing(const work *w, const work_thing *t, const void *bytes, size_t size) {
+    checkpoint_reader other = {bytes, (const unsigned char *)bytes + size, false};
+    if (t->form) return t->form->load(t->of, &other) && other.at == other.end;
     bf_state *state = NULL;
     bf_states *many = NULL;
     bf_histogram *histogram = NULL;
@@ -377,6 +386,7 @@ static double expected_cost(const work *w) {
 /* Returns 0 or an errno. */
 static int save_work(const work *w) {
     checkpoint_writer to = {.size = 0};
+    checkpoint_begin(&to, checkpoint_magic);
     checkpoint_put_bytes(&to, w->identity, strlen(w->identity) + 1);
     checkpoint_put_number(&to, w->walks_ended + 1);
     void *ended = NULL;

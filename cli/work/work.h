@@ -21,6 +21,12 @@
 #include "runtime/options.h"
 #include "work/checkpoint.h"
 
+/* How something else is saved and loaded. save returns an exit code. */
+typedef struct work_form {
+    int (*save)(void *of, checkpoint_writer *to);
+    bool (*load)(void *of, checkpoint_reader *from);
+} work_form;
+
 /* Something that absorbs rows: where its pointer is, of one of five kinds. It may be NULL. */
 typedef struct work_thing {
     bf_state **state;
@@ -28,6 +34,8 @@ typedef struct work_thing {
     bf_histogram **histogram;
     bf_quantiles **quantiles;
     bf_groups **groups;
+    const work_form *form; /* NULL: it is of these kinds; */
+    void *of;              /* else it is this */
 } work_thing;
 
 typedef struct work {
@@ -57,7 +65,8 @@ typedef struct work {
  * of other work or damaged. The context makes the things. Close it in either case. */
 int work_open(work *w, const options *o, bf_context *context);
 
-/* Begins a walk over inputs that are read in step. It may begin again (after ROWS_RESETTLED). */
+/* Begins a walk over inputs that are read in step; n 0: over inputs whose places its thing has. It
+ * may begin again (after ROWS_RESETTLED). */
 int work_begin(work *w, rows *const inputs[], int n);
 
 /* The things that the walk makes, and where they are until it ends. */
@@ -72,6 +81,12 @@ void work_tick(work *w);
  * go into later checkpoints as they are now; otherwise the next walk holds them too, or nobody
  * needs them. */
 int work_end(work *w, int code, bool keep);
+
+/* Write the place of an input; move one there that was not read yet, and tell of it. False: it
+ * cannot be there. */
+void work_put_place(checkpoint_writer *to, const rows *r);
+bool work_take_place(checkpoint_reader *from, rows *r);
+void work_tell_place(const work *w, const rows *r);
 
 /* Rules out what the columns of an input cannot be on all ranks, and gives them the greatest scale
  * of all. Returns whether a settled column of this rank has another dtype or scale then. */

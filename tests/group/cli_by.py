@@ -180,7 +180,9 @@ CONDITIONS = {
 }  # fmt: skip
 
 
-class By(CommandTest):
+class TablesTest(CommandTest):
+    """What a table's groups are, and how they are shown."""
+
     def expect(self, table, keys, asked, where, total):
         """The rows of the answer, by key: those of the keys, then the results."""
         t = {name: table.values(name, words=name == "word" and where and "word" in where) for name in table.columns}
@@ -205,6 +207,8 @@ class By(CommandTest):
     def lines(self, rows):
         return encode("".join("\t".join(show(v) for v in row) + "\n" for row in rows))
 
+
+class By(TablesTest):
     def check(self, data, arguments, lines, note):
         path = self.write("t.csv", data)
         for j in (1, 2, 8):
@@ -411,8 +415,9 @@ class By(CommandTest):
             (2, "--where: 'id' is no condition", ["--by", "id", "--count", "--where", "id", path]),
             (3, "--sort: no column is named 'x'", ["--by", "id", "--count", "--sort", "x", path]),
             (2, "nothing is asked for", ["--by", "id", path]),
-            (2, "--save does not go with --by", ["--by", "id", "--count", "--save", "s.bfs", path]),
-            (2, "--checkpoint does not go with --by", ["--by", "id", "--count", "--checkpoint", "c", path]),
+            (2, "--save does not go with --median", ["--by", "id", "--median", "id", "--save", "s.bfs", path]),
+            (2, "--checkpoint does not go with --median",
+             ["--by", "id", "--quantile", "5:id", "--checkpoint", "c", path]),
             (2, "--column does not go with --by", ["--by", "id", "--count", "--column", "id", path]),
             (2, "--where needs --by", ["--count", "--where", "id > 1", path]),
             (2, "--by is for text", ["--by", "id", "--count", array]),

@@ -639,6 +639,8 @@ static void groups(void **unused) {
     REFUSED(bf_groups_retract(NULL, w->groups));
     REFUSED(bf_groups_retract(w->groups, NULL));
     REFUSED(bf_groups_rescale(NULL, 0, NULL));
+    REFUSED(bf_groups_renumber(NULL, &w->i64));
+    REFUSED(bf_groups_renumber(w->groups, NULL));
     REFUSED(bf_groups_split(NULL, 1, &made));
     REFUSED(bf_groups_split(w->groups, 1, NULL));
     REFUSED(bf_groups_split(w->groups, 0, &made));

@@ -466,6 +466,13 @@ static bf_status call_bf_groups_aggregate(world *w) {
     return bf_groups_aggregate(w->groups, 0, NULL, &values, NULL);
 }
 
+/* To the keys that they have. */
+static bf_status call_bf_groups_renumber(world *w) {
+    const bf_array keys = bf_array_of(BF_I64, w->out_integers, bf_groups_size(w->groups));
+    const bf_status status = bf_groups_list(w->groups, &keys, NULL);
+    return status == BF_OK ? bf_groups_renumber(w->groups, &keys) : status;
+}
+
 static bf_status call_bf_groups_list(world *w) {
     bf_array keys = bf_array_of(BF_I64, w->out_integers, bf_groups_size(w->groups));
     return bf_groups_list(w->groups, &keys, NULL);
@@ -647,6 +654,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_groups_merge),
     ENTRY(bf_groups_retract),
     ENTRY(bf_groups_rescale),
+    ENTRY(bf_groups_renumber),
     ENTRY(bf_groups_split),
     ENTRY(bf_comm_create),
     ENTRY(bf_comm_create_local),

@@ -307,7 +307,13 @@ int asked_check(const options *o) {
 }
 
 void asked_open(asked *a, const options *o, bf_context *context) {
-    *a = (asked){.options = o, .context = context, .chooser = {"--by", choose_columns, a}};
+    *a = (asked){.options = o,
+                 .context = context,
+                 .file = o->file_count == 1 ? o->files[0] : "total",
+                 .total = o->total,
+                 .skip_nulls = o->input.text.skip_nulls,
+                 .keyed = o->distinct || o->aggregate_count > 0,
+                 .chooser = {"--by", choose_columns, a}};
 }
 
 int asked_take(asked *a, int key, const int fields[]) {

@@ -22,13 +22,17 @@ enum { ASKED_LISTS = 4 };
 typedef struct asked {
     const options *options;
     bf_context *context;
+    const char *file; /* what results are of: "total" of several */
+    bool total, skip_nulls;
+    bool keyed;           /* results are by key, unless another order is asked for; else by count */
     text_chooser chooser; /* for the reader: fills in what follows */
     int keys, key_fields[BF_KEY_COLUMNS_MAX];
     int values;
     asked_value value[OPTIONS_AGGREGATES];
     int results;
     asked_result result[OPTIONS_AGGREGATES];
-    bool nulls;               /* the reader may refuse no NULL */
+    struct wanted_aggregate own[OPTIONS_AGGREGATES]; /* of those that were loaded */
+    bool nulls;                                      /* the reader may refuse no NULL */
     char *lists[ASKED_LISTS]; /* columns for the reader: numbers, keys, strings, either */
 } asked;
 

@@ -1,6 +1,8 @@
 #include "group/by/by.h"
 
+#include "group/by/joined.h"
 #include "group/by/merged.h"
+#include "group/by/saved.h"
 #include "group/by/shown.h"
 #include "input/infer.h"
 #include "runtime/context.h"
@@ -15,18 +17,22 @@ struct by {
     const options *options;
     bf_context *context;
     output *output;
+    outfile save;
+    work work;
     asked asked;
     table table;
     numbered groups;
 };
 
-static const char *file_of(const by *x) {
-    return x->options->file_count == 1 ? x->options->files[0] : "total";
-}
-
 static int refuse_with_by(const char *option, const char *advice) {
     fail(EXIT_USAGE, NULL, "%s does not go with --by", option);
     if (advice) hint("%s", advice);
+    return EXIT_USAGE;
+}
+
+static int refuse_order(const char *option) {
+    fail(EXIT_USAGE, NULL, "%s does not go with --median and --quantile", option);
+    hint("they keep the keys and values of all rows until the end");
     return EXIT_USAGE;
 }
 
@@ -36,8 +42,9 @@ static int check_line(const options *o) {
     if (o->distinct && o->rules.nan != BF_NAN_PROPAGATE)
         return refuse_with_by("--nan", "NaN is a key, the last");
     if (o->expression) return refuse_with_by("-e", NULL);
-    if (o->save) return refuse_with_by("--save", NULL);
-    if (o->checkpoint) return refuse_with_by("--checkpoint", NULL);
+    for (int i = 0; i < o->aggregate_count && (o->save || o->checkpoint); i++)
+        if (o->aggregates[i].order != ORDER_NONE)
+            return refuse_order(o->save ? "--save" : "--checkpoint");
     if (o->input.format == FORMAT_NPY) return refuse_with_by("--format npy", text);
     if (o->input.format == FORMAT_RAW) return refuse_with_by("--format raw", text);
     if (o->input.text.columns)
@@ -61,34 +68,107 @@ int by_check_absent(const options *o, bool ordered) {
 
 /* Absorbs all rows; anew, if a column turns out to hold something else than it seemed to. */
 static int absorb_all(by *x) {
-    int code;
-    progress_start(file_of(x), table_bytes(&x->table));
+    int code = work_begin(&x->work, NULL, 0);
+    if (code != EXIT_DONE) return code;
+    x->groups.work = &x->work;
+    progress_start(x->asked.file, table_bytes(&x->table));
     while ((code = numbered_absorb(&x->groups)) == ROWS_RESETTLED) {
         code = table_again(&x->table);
         if (code != EXIT_DONE) break;
     }
     progress_stop();
-    return code;
+    return work_end(&x->work, code, false);
 }
 
 static void tell_speed(const by *x, double seconds) {
     const int64_t bytes = table_bytes(&x->table);
     if (x->options->stats && bytes >= 0)
-        inform(file_of(x), "%" PRId64 " bytes in %.6f s: %.2f GB/s", bytes, seconds,
+        inform(x->asked.file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", bytes, seconds,
                seconds > 0 ? 1e-9 * (double)bytes / seconds : 0);
 }
+
+/* ---- saved groups ---------------------------------------------------------------------------- */
+
+/* Writes the saved form. */
+static int put_form(by *x, checkpoint_writer *to) {
+    checkpoint_begin(to, saved_magic);
+    saved_put_question(to, &x->groups);
+    const int code = saved_put_groups(to, &x->groups);
+    checkpoint_end(to);
+    return code;
+}
+
+static int save_form(const by *x, outfile *to, checkpoint_writer *form, const trailer *rules) {
+    const statefile saved = {.table = form->bytes, .table_size = form->size, .trailer = *rules};
+    const int code = statefile_save(to, &saved, x->context);
+    free(form->bytes);
+    return code;
+}
+
+int by_save(by *x, outfile *to, const trailer *rules) {
+    checkpoint_writer form = {.size = 0};
+    const int code = put_form(x, &form);
+    if (code == EXIT_DONE) return save_form(x, to, &form, rules);
+    free(form.bytes);
+    return code;
+}
+
+by *by_load(const options *o, bf_context *context, const char *name, const statefile *saved,
+            int *code) {
+    checkpoint_reader from;
+    by *x = by_open(o);
+    *code = EXIT_IO;
+    if (!x) return NULL;
+    x->context = x->table.context = context;
+    asked_open(&x->asked, o, context);
+    x->table.input->source.name = name;
+    bool good = checkpoint_open(&from, saved_magic, saved->table, saved->table_size) &&
+                saved_take_question(&from, &x->asked, &x->table);
+    if (good) numbered_open(&x->groups, &x->table);
+    good = good && saved_take_groups(&from, &x->groups) && from.at == from.end;
+    *code = good ? EXIT_DONE : fail(EXIT_DATA, name, "the saved groups are damaged");
+    if (good) return x;
+    by_close(x);
+    return NULL;
+}
+
+bf_status by_merge(by *into, by *from) { return joined_merge(&into->groups, &from->groups); }
+
+bf_status by_retract(by *into, by *from) { return joined_retract(&into->groups, &from->groups); }
+
+int by_show(by *x, output *out, const char *file, double began) {
+    x->asked.file = file;
+    return shown_put(out->stream, &x->groups, began);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int show(by *x, double began) {
     return (x->groups.limited ? merged_put : shown_put)(x->output->stream, &x->groups, began);
 }
 
+/* Groups that have their turns are never there at once, and those that were shown not any more. */
+static int show_and_save(by *x, double began) {
+    checkpoint_writer form = {.size = 0};
+    const trailer rules = trailer_of(x->options);
+    if (x->groups.full || x->groups.levels > 0)
+        return fail(EXIT_IO, x->asked.file,
+                    "--save needs all groups at once: more than --memory allows");
+    int code = put_form(x, &form);
+    if (code == EXIT_DONE) code = show(x, began);
+    if (code == EXIT_DONE) return save_form(x, &x->save, &form, &rules);
+    free(form.bytes);
+    return code;
+}
+
 /* Makes the groups of the table, which is open. */
-static int work(by *x, double began) {
+static int group_rows(by *x, double began) {
     numbered_open(&x->groups, &x->table);
     int code = absorb_all(x);
-    if (code == EXIT_DONE) note_device(x->context, file_of(x));
+    if (code == EXIT_DONE) note_device(x->context, x->asked.file);
     if (code == EXIT_DONE) tell_speed(x, progress_clock() - began);
-    return code == EXIT_DONE ? show(x, began) : code;
+    if (code != EXIT_DONE) return code;
+    return x->options->save ? show_and_save(x, began) : show(x, began);
 }
 
 static int run(by *x) {
@@ -98,8 +178,10 @@ static int run(by *x) {
     asked_open(&x->asked, o, x->context);
     if (code == EXIT_DONE && o->infer) return infer_run(o, &x->asked.chooser);
     if (code == EXIT_DONE) code = output_open(x->output, o, false);
+    if (code == EXIT_DONE && o->save) code = outfile_open(&x->save, o->save);
+    if (code == EXIT_DONE) code = work_open(&x->work, o, x->context);
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
-    if (code == EXIT_DONE) code = work(x, began);
+    if (code == EXIT_DONE) code = group_rows(x, began);
     return code == EXIT_DONE ? output_close(x->output) : code;
 }
 
@@ -129,6 +211,8 @@ int by_run(const options *o) {
     output out = {.stream = NULL};
     x->output = &out;
     code = run(x);
+    work_close(&x->work, code);
+    if (code != EXIT_DONE) outfile_abandon(&x->save);
     if (code != EXIT_DONE) output_abandon(&out);
     bf_context *const context = x->context;
     by_close(x);
@@ -177,5 +261,5 @@ int by_take(by *x, bf_context *context, output *out, int key, const int fields[]
     asked_open(&x->asked, x->options, context);
     code = asked_take(&x->asked, all[key], fields);
     if (code == EXIT_DONE) code = table_take(&x->table, &x->asked, context);
-    return code == EXIT_DONE ? work(x, began) : code;
+    return code == EXIT_DONE ? group_rows(x, began) : code;
 }

@@ -5,6 +5,7 @@
 #include "input/rows.h"
 #include "runtime/options.h"
 #include "runtime/output.h"
+#include "work/statefile.h"
 
 /* Runs the command; returns its exit code. */
 int by_run(const options *o);
@@ -24,5 +25,18 @@ void by_close(by *x);
 /* After ROWS_STRINGS: makes of the rows what --by would, by this column of them. fields: of each
  * aggregate's values, if it has some. Returns an exit code. */
 int by_take(by *x, bf_context *context, output *out, int key, const int fields[], double began);
+
+/* ---- saved groups, for merge ----------------------------------------------------------------- */
+
+/* Loads the groups that --save wrote. NULL: *code says what was reported. */
+by *by_load(const options *o, bf_context *context, const char *name, const statefile *saved,
+            int *code);
+
+/* Adds the groups of `from`, or takes their rows out. BF_E_STATE: they do not go together. */
+bf_status by_merge(by *into, by *from);
+bf_status by_retract(by *into, by *from);
+
+int by_show(by *x, output *out, const char *file, double began);
+int by_save(by *x, outfile *to, const trailer *rules);
 
 #endif

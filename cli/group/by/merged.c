@@ -189,7 +189,7 @@ static int add_turn(merged *x) {
     if (!s) return code;
     code = shown_find_order(s, &x->order);
     if (code == EXIT_DONE) code = add_rows(x, s);
-    if (code == EXIT_DONE && x->groups->ended && s->asked->options->total) {
+    if (code == EXIT_DONE && x->groups->ended && s->asked->total) {
         code = shown_take_keys(s, 0, 0);
         if (code == EXIT_DONE) make_row(&x->total, s, 0, 0);
         if (x->total.lost) code = no_memory(x);
@@ -221,8 +221,7 @@ static int open_part(const merged *x, part *p) {
 static int put_rows(merged *x, part *p, FILE *f, double began) {
     const table *t = x->groups->table;
     const options *o = t->asked->options;
-    const sheet_subject subject = {report_command_name(),
-                                   o->file_count == 1 ? o->files[0] : "total",
+    const sheet_subject subject = {report_command_name(), t->asked->file,
                                    bf_context_device(t->context), progress_clock() - began};
     const char *const total = x->total.n > 0 ? x->total.at : NULL, *row;
     size_t bytes;

@@ -1,5 +1,7 @@
 #include "group/by/numbered.h"
 
+#include "group/by/saved.h"
+
 #include "memory/large.h"
 
 #include <stdlib.h>
@@ -27,8 +29,7 @@ static int failed(const numbered *x, bf_status st) {
 
 /* The part whose rows have the values of a V: if NULLs are skipped, one of its own. */
 static int part_of(numbered *x, int value) {
-    const bool skip = x->table->asked->options->input.text.skip_nulls;
-    if (!skip) return 0;
+    if (!x->table->asked->skip_nulls) return 0;
     for (int p = 1; p < x->parts; p++)
         if (x->part[p].value == value) return p;
     x->part[x->parts] = (numbered_part){.value = value};
@@ -90,6 +91,7 @@ void numbered_open(numbered *x, table *t) {
     *x = (numbered){.table = t, .plain = true};
     place_results(x);
     share_memory(x);
+    x->numbers_dtype = x->limited ? BF_I64 : BF_I32;
 }
 
 static void drop_waiting(numbered_part *p) {
@@ -133,7 +135,7 @@ static void drop_turn(numbered *x) {
     x->table->behind = 0;
 }
 
-static void drop(numbered *x) {
+void numbered_drop(numbered *x) {
     drop_turn(x);
     for (int p = 0; p < x->parts; p++) {
         bf_groups_destroy(x->part[p].before);
@@ -145,7 +147,7 @@ static void drop(numbered *x) {
 }
 
 void numbered_close(numbered *x) {
-    if (x->table) drop(x);
+    if (x->table) numbered_drop(x);
     free(x->numbers.at);
     free(x->places.at);
 }
@@ -166,7 +168,7 @@ static bf_status make_keys(numbered *x) {
     bf_dtype dtypes[BF_KEY_COLUMNS_MAX];
     for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].dtype;
     x->plain = x->plain && t->asked->keys == 1 && dtypes[0] != BF_NONE && !keeps_numbers(x);
-    x->key = x->plain ? dtypes[0] : x->limited ? BF_I64 : BF_I32;
+    x->key = x->plain ? dtypes[0] : x->numbers_dtype;
     return x->plain ? BF_OK
                     : bf_dictionary_create(t->context, t->asked->keys, dtypes, &x->dictionary);
 }
@@ -184,7 +186,7 @@ static bf_status make_groups(numbered *x, numbered_part *p) {
                           .seed = (uint64_t)o->seed);
     bf_status st = bf_groups_create(t->context, &wanted, &p->groups);
     wanted.key = BF_I64;
-    return st == BF_OK && o->total ? bf_groups_create(t->context, &wanted, &p->total) : st;
+    return st == BF_OK && t->asked->total ? bf_groups_create(t->context, &wanted, &p->total) : st;
 }
 
 /* Reserves memory of the library for what groups take when no more are added, and for showing them.
@@ -199,7 +201,7 @@ static bf_status reserve_memory(numbered *x) {
     return bf_memory_allocate(x->table->context, passes ? RESERVED_FOR_PASSES : share, &x->spare);
 }
 
-static bf_status make_turn(numbered *x) {
+bf_status numbered_make(numbered *x) {
     bf_status st = make_keys(x);
     for (int p = 0; p < x->parts && st == BF_OK; p++) st = make_groups(x, &x->part[p]);
     for (int k = 0; k < x->kept_count; k++) {
@@ -245,7 +247,7 @@ static int absorb_waiting(numbered *x, numbered_part *p) {
     return EXIT_DONE;
 }
 
-static int absorb_all_waiting(numbered *x) {
+int numbered_flush(numbered *x) {
     int code = EXIT_DONE;
     for (int p = 0; p < x->parts && code == EXIT_DONE; p++) code = absorb_waiting(x, &x->part[p]);
     return code;
@@ -277,7 +279,7 @@ static int add_no_more(numbered *x) {
     if (!x->rest) return failed(x, BF_E_MEMORY);
     int code = rest_open(x->rest, x->table);
     if (code != EXIT_DONE || !x->plain) return code;
-    code = absorb_all_waiting(x);
+    code = numbered_flush(x);
     const bf_status st = code == EXIT_DONE ? note_known(x) : BF_OK;
     return st == BF_E_MEMORY ? NUMBERED_FULL : st == BF_OK ? code : failed(x, st);
 }
@@ -454,7 +456,7 @@ static int make_way(numbered *x) {
 
 /* Absorbs the rows that the table has taken. */
 static int absorb_rows(numbered *x) {
-    const bool totals = x->limited && x->levels == 0 && x->table->asked->options->total;
+    const bool totals = x->limited && x->levels == 0 && x->table->asked->total;
     bf_array keys = bf_array_of(x->key, NULL, 0);
     x->found = NULL;
     int code = make_way(x);
@@ -475,18 +477,29 @@ static int next_rows(numbered *x, bool *end) {
                          : table_next(x->table, end);
 }
 
+/* Under a limit, what waits is absorbed first: the turn may have to begin anew. */
+static int tick(numbered *x) {
+    const bool whole = x->levels == 0 && !x->full && x->table->behind == 0;
+    if (!whole) return EXIT_DONE;
+    const int code = x->limited && x->work->path ? numbered_flush(x) : EXIT_DONE;
+    if (code == EXIT_DONE && !x->full) work_tick(x->work);
+    return code;
+}
+
 /* Takes all rows of a turn. full: none of them has a group. */
 static int take_turn(numbered *x, bool full) {
     bool end = false;
-    const bf_status st = make_turn(x);
+    const bf_status st = x->resumed ? BF_OK : numbered_make(x);
+    x->resumed = false;
     int code = st == BF_OK ? EXIT_DONE : failed(x, st);
     if (code == EXIT_DONE && full) code = add_no_more(x);
     while (code == EXIT_DONE) {
         code = next_rows(x, &end);
         if (code != EXIT_DONE || end) break;
         if (x->table->n > 0) code = absorb_rows(x);
+        if (code == EXIT_DONE && x->work) code = tick(x);
     }
-    return code == EXIT_DONE ? absorb_all_waiting(x) : code;
+    return code == EXIT_DONE ? numbered_flush(x) : code;
 }
 
 /* Begins the turn anew, with all of its rows waiting for others. */
@@ -524,9 +537,28 @@ static int run_turn(numbered *x) {
     return code == EXIT_DONE ? end_turn(x) : code;
 }
 
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+static int save_walk(void *of, checkpoint_writer *to) {
+    numbered *x = of;
+    table_put_place(to, x->table);
+    return saved_put_groups(to, x);
+}
+
+static bool load_walk(void *of, checkpoint_reader *from) {
+    numbered *x = of;
+    x->resumed = table_take_place(from, x->table) && table_begin(x->table) == EXIT_DONE &&
+                 saved_take_groups(from, x);
+    if (x->resumed) work_tell_place(x->work, x->table->input);
+    return x->resumed;
+}
+
 int numbered_absorb(numbered *x) {
-    drop(x);
-    const int code = table_begin(x->table);
+    static const work_form form = {save_walk, load_walk};
+    const work_thing thing = {.form = &form, .of = x};
+    numbered_drop(x);
+    int code = x->work ? work_hold(x->work, &thing, 1) : EXIT_DONE;
+    if (code == EXIT_DONE && !x->resumed) code = table_begin(x->table);
     return code == EXIT_DONE ? run_turn(x) : code;
 }
 
@@ -547,7 +579,7 @@ static bf_status add_totals(numbered *x) {
 
 /* No groups are left but the totals. */
 static bf_status end_turns(numbered *x) {
-    const bf_status st = make_turn(x);
+    const bf_status st = numbered_make(x);
     x->ended = true;
     for (int i = 0; i < x->parts; i++) {
         numbered_part *p = &x->part[i];

@@ -11,6 +11,7 @@
 
 #include "group/by/medians.h"
 #include "group/by/rest.h"
+#include "work/work.h"
 
 /* Turns wait for each other in so many levels. */
 enum { NUMBERED_LEVELS = 64 };
@@ -29,8 +30,9 @@ typedef struct numbered_part {
 
 typedef struct numbered {
     table *table;
-    bool plain;   /* keys are taken as they are */
-    bf_dtype key; /* of the groups */
+    bool plain;             /* keys are taken as they are */
+    bf_dtype key;           /* of the groups */
+    bf_dtype numbers_dtype; /* of a dictionary's numbers as keys */
     bf_dictionary *dictionary;
     int parts, kept_count;
     numbered_part part[OPTIONS_AGGREGATES + 1];
@@ -40,6 +42,8 @@ typedef struct numbered {
         int kept;                /* -1: no row is kept for it */
     } place[OPTIONS_AGGREGATES]; /* of each result */
     buffer numbers, places;
+    work *work;           /* saves checkpoints of the first turn */
+    bool resumed;         /* it has groups of such a one */
     bool limited;         /* The fields below are used only under a limit of memory. */
     bool full;            /* no group is added any more: */
     bf_dictionary *known; /* keys that are taken as they are, and there; */
@@ -61,6 +65,13 @@ void numbered_close(numbered *x);
 /* Absorbs all rows of the table; under a limit, those of the first turn. ROWS_RESETTLED: all must
  * begin anew. */
 int numbered_absorb(numbered *x);
+
+/* Makes groups of no rows of a table that is begun, and drops all. */
+bf_status numbered_make(numbered *x);
+void numbered_drop(numbered *x);
+
+/* Absorbs rows that were taken and wait. */
+int numbered_flush(numbered *x);
 
 /* Goes on to the next turn, or sets x->ended. */
 int numbered_next(numbered *x);

@@ -223,7 +223,7 @@ static bf_status spread(const shown *s, const struct wanted_aggregate *w, found 
     const bool arrays = f->groups.array && (!f->has_total || f->total.array);
     c->dtype = dtype_of(w, f);
     c->scale = f->groups.scale;
-    if (arrays && !f->rows && f->has_total == s->asked->options->total) {
+    if (arrays && !f->rows && f->has_total == s->asked->total) {
         take_whole(s, f, c);
         return BF_OK;
     }
@@ -302,7 +302,7 @@ static int take_order(const shown *s, int i, shown_column *c) {
     const bool made = f.groups.array && f.total.array && f.rows && keys;
     int code =
         made ? medians_find(m, &wanted, s->n, keys, f.groups.array, &f.n) : failed(s, BF_E_MEMORY);
-    if (code == EXIT_DONE && o->total && (!x->limited || x->ended))
+    if (code == EXIT_DONE && s->asked->total && (!x->limited || x->ended))
         code = medians_find_total(m, &wanted, f.total.array, &f.has_total);
     if (code == EXIT_DONE && x->limited)
         memcpy(f.rows, keys, (size_t)f.n * sizeof *f.rows);
@@ -534,7 +534,7 @@ static int refuse_sort(const shown *s, const char *name, bool twice) {
 /* By key, if nothing else is asked for; counts by frequency. */
 int shown_find_order(const shown *s, shown_order *order) {
     const options *o = s->asked->options;
-    const char *name = o->sort ? o->sort : o->distinct || o->aggregate_count > 0 ? "key" : "count";
+    const char *name = o->sort ? o->sort : s->asked->keyed || o->by_key ? "key" : "count";
     const bool minus = *name == '-' && name[1] != '\0';
     name += minus;
     *order = (shown_order){SHOWN_BY_KEY, -1, minus};
@@ -649,7 +649,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
     sheet_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     const int64_t n = o->top > 0 && o->top < s->n ? o->top : s->n;
     s->order[n] = s->n; /* the total */
-    gathering all_columns = {.shown = s, .rows = n + o->total};
+    gathering all_columns = {.shown = s, .rows = n + s->asked->total};
     const int threads = n >= WORTH_THREADS ? o->threads : 1;
     if (!threads_share(threads, s->count, gather_one, &all_columns)) return failed(s, BF_E_MEMORY);
     for (int i = 0; i < s->count; i++) {
@@ -663,10 +663,10 @@ static int put_sheet(FILE *f, shown *s, double began) {
                                     .typed = s->groups->table->typed,
                                     .valid = c->valid};
     }
-    const sheet all = {columns, s->count, n + o->total, NULL, o->total};
-    const sheet_subject subject = {
-        report_command_name(), o->file_count == 1 ? o->files[0] : "total",
-        bf_context_device(s->groups->table->context), progress_clock() - began};
+    const sheet all = {columns, s->count, n + s->asked->total, NULL, s->asked->total};
+    const sheet_subject subject = {report_command_name(), s->asked->file,
+                                   bf_context_device(s->groups->table->context),
+                                   progress_clock() - began};
     return sheet_put(f, &all, &subject, o);
 }
 

@@ -151,12 +151,12 @@ static void leave_file(const table *t) {
 
 /* Goes to file number i, and to its first row. */
 static int enter_file(table *t, int i, bool *changed) {
+    int code = settle_columns(t, changed);
     leave_file(t);
     t->input = &t->inputs[i];
-    int code = EXIT_DONE;
-    if (t->input->columns > 0)
+    if (code == EXIT_DONE && t->input->columns > 0)
         rows_again(t->input);
-    else
+    else if (code == EXIT_DONE)
         code = open_rows(t);
     if (code == EXIT_DONE) code = match_columns(t);
     return code == EXIT_DONE ? settle_columns(t, changed) : code;
@@ -183,9 +183,32 @@ int64_t table_bytes(const table *t) {
 
 int table_again(table *t) {
     bool changed = false;
-    const int code = settle_columns(t, &changed);
     t->behind = 0;
-    return code == EXIT_DONE ? enter_file(t, 0, &changed) : code;
+    return enter_file(t, 0, &changed);
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+void table_put_place(checkpoint_writer *to, const table *t) {
+    checkpoint_put_number(to, t->input - t->inputs);
+    checkpoint_put_number(to, t->settled);
+    for (int k = 0; k < t->count; k++) {
+        checkpoint_put_number(to, t->columns[k].kind.can);
+        checkpoint_put_number(to, t->columns[k].kind.scale);
+    }
+    work_put_place(to, t->input);
+}
+
+bool table_take_place(checkpoint_reader *from, table *t) {
+    bool changed;
+    const int file = (int)checkpoint_number(from, 0, t->files - 1);
+    t->settled = checkpoint_number(from, 0, 1);
+    for (int k = 0; k < t->count; k++) {
+        t->columns[k].kind.can = (unsigned)checkpoint_number(from, 1, 255);
+        t->columns[k].kind.scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+    }
+    return !from->bad && enter_file(t, file, &changed) == EXIT_DONE &&
+           work_take_place(from, t->input);
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */
@@ -194,8 +217,13 @@ static bool may_resettle(const table *t) { return !t->settled && rows_may_resett
 
 /* Columns may still turn out to be others, of which an expression holds. */
 static int settle_first(table *t) {
+    bool changed = false;
     t->settled = true;
-    const int code = rows_read_all(t->input);
+    int code = rows_read_all(t->input);
+    while (code == EXIT_DONE && t->input < t->inputs + t->files - 1) {
+        code = enter_file(t, (int)(t->input - t->inputs) + 1, &changed);
+        if (code == EXIT_DONE) code = rows_read_all(t->input);
+    }
     return code == EXIT_DONE ? ROWS_RESETTLED : code;
 }
 

@@ -7,6 +7,7 @@
 #include "group/by/asked.h"
 #include "input/rows.h"
 #include "memory/buffer.h"
+#include "work/work.h"
 
 /* A column of the table. */
 typedef struct table_column {
@@ -77,6 +78,10 @@ int64_t table_bytes(const table *t);
 
 /* Begins again at the first row, with what is known of the columns. */
 int table_again(table *t);
+
+/* Writes where the next row is; goes there, before the first row. False: there is no such place. */
+void table_put_place(checkpoint_writer *to, const table *t);
+bool table_take_place(checkpoint_reader *from, table *t);
 
 /* Copies n elements of some bytes, those at the places. */
 void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n);

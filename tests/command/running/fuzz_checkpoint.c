@@ -50,7 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const rows_options how = {.threads = 1, .digits = size % 2 ? BF_SCALE_MOST_I128 : 0};
     char name[] = "checkpoint";
     report_hold(true);
-    if (checkpoint_open(&reader, data, size)) require(!reader.bad && reader.at <= reader.end);
+    if (checkpoint_open(&reader, checkpoint_magic, data, size))
+        require(!reader.bad && reader.at <= reader.end);
     require(bf_context_create(NULL, &context) == BF_OK);
     require(rows_open_column(&r, input_name(), &in, &how) == EXIT_DONE);
     work w = {.context = context, .walks_left = 1, .reader = {data, data + size, false}};

@@ -1,0 +1,189 @@
+#include "group/by/joined.h"
+
+#include "group/by/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+static bool asks_the_same(const asked *a, const asked *b) {
+    bool same = a->keys == b->keys && a->results == b->results && a->values == b->values &&
+                a->skip_nulls == b->skip_nulls && a->total == b->total;
+    for (int i = 0; i < a->results && same; i++) {
+        const struct wanted_aggregate *x = a->result[i].aggregate, *y = b->result[i].aggregate;
+        same = a->result[i].value == b->result[i].value && !x == !y &&
+               (!x || (x->op == y->op && x->order == y->order && x->percent == y->percent));
+    }
+    return same;
+}
+
+static units_form form_of_value(const numbered *x, int value) {
+    const table_value *v = &x->table->values[value];
+    return (units_form){v->array.dtype, v->scale};
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Brings aggregates to values of other forms. */
+static bf_status bring_groups(const numbered *x, const numbered_part *p, const units_form to[],
+                              bf_groups **groups) {
+    bf_aggregate aggregates[OPTIONS_AGGREGATES];
+    int digits[OPTIONS_AGGREGATES];
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_groups *made = NULL;
+    bf_groups_describe(*groups, &kind);
+    for (int i = 0; i < p->count; i++) {
+        const int value = p->of[p->column[i]];
+        aggregates[i] = (bf_aggregate){kind.aggregates[i].op, to[value].dtype};
+        digits[i] = to[value].scale - form_of_value(x, value).scale;
+    }
+    kind.aggregates = aggregates;
+    bf_status st = bf_groups_create(x->table->context, &kind, &made);
+    if (st == BF_OK) st = bf_groups_merge(made, *groups);
+    if (st == BF_OK) st = bf_groups_rescale(made, 0, digits);
+    bf_groups_destroy(st == BF_OK ? *groups : made);
+    if (st == BF_OK) *groups = made;
+    return st;
+}
+
+static bf_status bring_rows(const numbered *x, medians *m, units_form to) {
+    const units_form from = form_of_value(x, m->value);
+    char *values = malloc((size_t)(m->n + 1) * bf_dtype_size(to.dtype));
+    if (!values) return BF_E_MEMORY;
+    const bool good = units_bring(from, m->values, m->n, to, values);
+    free(m->values);
+    m->values = values;
+    m->room = m->n;
+    m->dtype = to.dtype;
+    m->scale = to.scale;
+    return good ? BF_OK : BF_E_OVERFLOW;
+}
+
+static bool has_forms(const numbered *x, const units_form to[]) {
+    bool has = true;
+    for (int v = 0; v < x->table->asked->values; v++)
+        has = has && units_are_same(form_of_value(x, v), to[v]);
+    return has;
+}
+
+static bf_status bring_values(numbered *x, const units_form to[]) {
+    bf_status st = BF_OK;
+    if (has_forms(x, to)) return BF_OK;
+    for (int i = 0; i < x->parts && st == BF_OK; i++) {
+        numbered_part *p = &x->part[i];
+        st = bring_groups(x, p, to, &p->groups);
+        if (st == BF_OK && p->total) st = bring_groups(x, p, to, &p->total);
+    }
+    for (int k = 0; k < x->kept_count && st == BF_OK; k++)
+        st = bring_rows(x, &x->kept[k], to[x->kept[k].value]);
+    for (int v = 0; v < x->table->asked->values && st == BF_OK; v++) {
+        x->table->values[v].array.dtype = to[v].dtype;
+        x->table->values[v].scale = to[v].scale;
+    }
+    return st;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+/* Whether the keys of x must be numbered anew. */
+static bool wants_keys(const numbered *x, bool plain, const units_form to[]) {
+    bool wants = x->plain != plain;
+    for (int i = 0; i < x->table->asked->keys; i++)
+        wants = wants || !units_are_same(keys_form(x, i), to[i]);
+    return wants;
+}
+
+/* Medians of values of 128 bits are found by the numbers of their groups. */
+static bool keeps_wide(const numbered *a, const numbered *b) {
+    bool keeps = false;
+    for (int k = 0; k < a->kept_count; k++) {
+        const int v = a->kept[k].value;
+        keeps = keeps || !units_are_same(form_of_value(a, v), form_of_value(b, v));
+    }
+    return keeps;
+}
+
+static bf_status match_keys(numbered *a, numbered *b) {
+    units_form to[BF_KEY_COLUMNS_MAX];
+    for (int i = 0; i < a->table->asked->keys; i++) {
+        to[i] = keys_form(a, i);
+        if (!units_join(&to[i], keys_form(b, i))) return BF_E_STATE;
+    }
+    const bool plain = a->plain && b->plain && !keeps_wide(a, b) &&
+                       units_are_same(keys_form(a, 0), keys_form(b, 0));
+    bf_status st = wants_keys(a, plain, to) ? keys_bring(a, to) : BF_OK;
+    return st == BF_OK && wants_keys(b, plain, to) ? keys_bring(b, to) : st;
+}
+
+static bf_status match_values(numbered *a, numbered *b) {
+    units_form to[OPTIONS_AGGREGATES];
+    for (int v = 0; v < a->table->asked->values; v++) {
+        to[v] = form_of_value(a, v);
+        if (!units_join(&to[v], form_of_value(b, v))) return BF_E_STATE;
+    }
+    const bf_status st = bring_values(a, to);
+    return st == BF_OK ? bring_values(b, to) : st;
+}
+
+/* Gives the groups of `from` the numbers that their keys have in `into`. */
+static bf_status match_numbers(numbered *into, numbered *from) {
+    const int64_t n = into->plain ? 0 : bf_dictionary_size(from->dictionary);
+    int64_t *map = into->plain ? NULL : malloc((size_t)(n + 1) * sizeof *map);
+    const bf_array numbers = bf_array_of(BF_I64, map, n);
+    if (into->plain) return BF_OK;
+    bf_status st =
+        map ? bf_dictionary_merge(into->dictionary, from->dictionary, &numbers) : BF_E_MEMORY;
+    from->key = into->key;
+    for (int p = 0; p < from->parts && st == BF_OK; p++)
+        st = keys_renumber(from, from->part[p].groups, map);
+    for (int k = 0; k < from->kept_count && st == BF_OK; k++)
+        st = keys_renumber_rows(from, &from->kept[k], map);
+    free(map);
+    return st;
+}
+
+/* Adds the rows that are kept for medians. */
+static bf_status append_rows(medians *into, const medians *from) {
+    const size_t key = bf_dtype_size(into->key), value = bf_dtype_size(into->dtype);
+    const size_t n = (size_t)into->n, more = (size_t)from->n;
+    if (medians_reserve(into, from->n) != EXIT_DONE) return BF_E_MEMORY;
+    if (more > 0) memcpy(into->values + n * value, from->values, more * value);
+    if (more > 0) memcpy(into->keys + n * key, from->keys, more * key);
+    into->n += from->n;
+    return BF_OK;
+}
+
+typedef bf_status join_groups(bf_groups *into, const bf_groups *from);
+
+static bf_status join_parts(numbered *into, const numbered *from, join_groups *join) {
+    bf_status st = BF_OK;
+    for (int i = 0; i < into->parts && st == BF_OK; i++) {
+        const numbered_part *p = &into->part[i], *q = &from->part[i];
+        st = join(p->groups, q->groups);
+        if (st == BF_OK && p->total) st = join(p->total, q->total);
+    }
+    return st;
+}
+
+static bf_status join(numbered *into, numbered *from, join_groups *how) {
+    if (!asks_the_same(into->table->asked, from->table->asked)) return BF_E_STATE;
+    bf_status st = match_keys(into, from);
+    if (st == BF_OK) st = match_values(into, from);
+    if (st == BF_OK) st = match_numbers(into, from);
+    if (st == BF_OK) st = join_parts(into, from, how);
+    for (int k = 0; k < into->kept_count && st == BF_OK; k++)
+        st = append_rows(&into->kept[k], &from->kept[k]);
+    return st;
+}
+
+bf_status joined_merge(numbered *into, numbered *from) { return join(into, from, bf_groups_merge); }
+
+/* Keys without groups are left out of the dictionary. */
+bf_status joined_retract(numbered *into, numbered *from) {
+    units_form forms[BF_KEY_COLUMNS_MAX];
+    if (into->kept_count > 0) return BF_E_ARGUMENT;
+    const bf_status st = join(into, from, bf_groups_retract);
+    for (int i = 0; i < into->table->asked->keys; i++) forms[i] = keys_form(into, i);
+    return st == BF_OK && !into->plain ? keys_bring(into, forms) : st;
+}

@@ -1,0 +1,14 @@
+/* Groups of tables that become one, as parts of one table would: those of saved states and ranks.
+ */
+#ifndef BITFOLD_CLI_GROUP_BY_JOINED_H
+#define BITFOLD_CLI_GROUP_BY_JOINED_H
+
+#include "group/by/numbered.h"
+
+/* Adds the groups of `from`, or takes their rows out. What both ask for must be the same.
+ * BF_E_STATE: keys or values have no form that holds those of both, or there is nothing like it to
+ * take out. On failure both are to be closed. */
+bf_status joined_merge(numbered *into, numbered *from);
+bf_status joined_retract(numbered *into, numbered *from);
+
+#endif

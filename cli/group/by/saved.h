@@ -1,0 +1,22 @@
+/* The saved form of a table's groups: what is asked, and what there is. It is of a file that --save
+ * writes, of a checkpoint, and what ranks send. */
+#ifndef BITFOLD_CLI_GROUP_BY_SAVED_H
+#define BITFOLD_CLI_GROUP_BY_SAVED_H
+
+#include "group/by/numbered.h"
+#include "work/checkpoint.h"
+
+extern const char saved_magic[]; /* of 8 bytes */
+
+/* Writes what is asked, or the groups: all rows that were taken are absorbed first. */
+void saved_put_question(checkpoint_writer *to, const numbered *x);
+int saved_put_groups(checkpoint_writer *to, numbered *x);
+
+/* Reads what is asked into asked and a table of no files, whose memory they own. False: it is
+ * damaged, or there is no memory. */
+bool saved_take_question(checkpoint_reader *from, asked *a, table *t);
+
+/* Reads groups of a table in place of those of x, whose table is begun. */
+bool saved_take_groups(checkpoint_reader *from, numbered *x);
+
+#endif
