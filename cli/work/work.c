@@ -428,26 +428,34 @@ static int note_walk(work *w, int code, bool keep) {
     return st == BF_OK ? code : fail_status(st, w->context, w->name);
 }
 
-bool work_settle_input(rows *r) {
-    const int n = r->columns;
-    bool changed = false;
+void work_settle_kinds(rows_kind kinds[], int n) {
     unsigned *all = ranks_allocate(3 * (size_t)n * sizeof *all);
-    for (int k = 0; k < n; k++) all[k] = r->can[k];
+    for (int k = 0; k < n; k++) all[k] = kinds[k].can;
     for (int k = 0; k < n; k++) { /* what is set on all is that of the greatest */
-        const uint64_t scales = ~(uint64_t)0 << r->units[k].scale;
+        const uint64_t scales = ~(uint64_t)0 << kinds[k].scale;
         all[n + k] = (unsigned)scales;
         all[2 * n + k] = (unsigned)(scales >> 32);
     }
     ranks_and(all, 3 * n);
     for (int k = 0; k < n; k++) {
-        const bf_dtype dtype = rows_dtype(r, k);
-        const int scale = rows_scale(r, k);
-        r->can[k] = all[k];
         const uint64_t scales = (uint64_t)all[2 * n + k] << 32 | all[n + k];
-        r->units[k].scale = (unsigned char)__builtin_ctzll(scales);
-        changed = changed || rows_dtype(r, k) != dtype || rows_scale(r, k) != scale;
+        kinds[k] = (rows_kind){all[k], (unsigned char)__builtin_ctzll(scales)};
     }
     free(all);
+}
+
+bool work_settle_input(rows *r) {
+    bool changed = false;
+    rows_kind *kinds = ranks_allocate((size_t)r->columns * sizeof *kinds);
+    for (int k = 0; k < r->columns; k++) kinds[k] = rows_kind_of(r, k);
+    work_settle_kinds(kinds, r->columns);
+    for (int k = 0; k < r->columns; k++) {
+        const bf_dtype dtype = rows_dtype(r, k);
+        const int scale = rows_scale(r, k);
+        rows_set_kind(r, k, kinds[k]);
+        changed = changed || rows_dtype(r, k) != dtype || rows_scale(r, k) != scale;
+    }
+    free(kinds);
     return changed && r->options.settled;
 }
 

@@ -88,6 +88,9 @@ void work_put_place(checkpoint_writer *to, const rows *r);
 bool work_take_place(checkpoint_reader *from, rows *r);
 void work_tell_place(const work *w, const rows *r);
 
+/* Leaves of what n columns can be what they can be on all ranks, with the greatest scale of all. */
+void work_settle_kinds(rows_kind kinds[], int n);
+
 /* Rules out what the columns of an input cannot be on all ranks, and gives them the greatest scale
  * of all. Returns whether a settled column of this rank has another dtype or scale then. */
 bool work_settle_input(rows *r);

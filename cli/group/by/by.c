@@ -8,6 +8,7 @@
 #include "runtime/context.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
+#include "work/ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -67,15 +68,35 @@ int by_check_absent(const options *o, bool ordered) {
 }
 
 /* Absorbs all rows; anew, if a column turns out to hold something else than it seemed to. */
+static int absorb_settled(by *x) {
+    int code;
+    while ((code = numbered_absorb(&x->groups)) == ROWS_RESETTLED) {
+        code = table_again(&x->table);
+        if (code != EXIT_DONE) break;
+    }
+    return code;
+}
+
+/* Another rank's rows may show that it does. */
+static int absorb_shared(by *x) {
+    bool changed = false;
+    int code = ranks_agree(absorb_settled(x));
+    if (code == EXIT_DONE) code = table_settle_ranks(&x->table, &changed);
+    while (code == EXIT_DONE && ranks_any(changed)) {
+        if (changed) code = table_again(&x->table);
+        if (changed && code == EXIT_DONE) code = absorb_settled(x);
+        code = ranks_agree(code);
+        if (code == EXIT_DONE) code = table_settle_ranks(&x->table, &changed);
+    }
+    return code;
+}
+
 static int absorb_all(by *x) {
     int code = work_begin(&x->work, NULL, 0);
     if (code != EXIT_DONE) return code;
     x->groups.work = &x->work;
     progress_start(x->asked.file, table_bytes(&x->table));
-    while ((code = numbered_absorb(&x->groups)) == ROWS_RESETTLED) {
-        code = table_again(&x->table);
-        if (code != EXIT_DONE) break;
-    }
+    code = absorb_shared(x);
     progress_stop();
     return work_end(&x->work, code, false);
 }
@@ -141,6 +162,41 @@ int by_show(by *x, output *out, const char *file, double began) {
     return shown_put(out->stream, &x->groups, began);
 }
 
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+static int add_part(by *x, const char *bytes, int64_t size) {
+    const statefile saved = {.table = (unsigned char *)(uintptr_t)bytes,
+                             .table_size = (size_t)size};
+    int code;
+    by *part = by_load(x->options, x->context, x->asked.file, &saved, &code);
+    const bf_status st = part ? by_merge(x, part) : BF_OK;
+    by_close(part);
+    return st == BF_OK ? code : fail_status(st, x->context, x->asked.file);
+}
+
+static int add_parts(by *x, const char *all, const int64_t sizes[]) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < ranks_count() && code == EXIT_DONE; all += sizes[i++])
+        if (sizes[i] > 0) code = add_part(x, all, sizes[i]);
+    return code;
+}
+
+/* Rank 0 gets the groups of all. */
+static int merge_ranks(by *x) {
+    checkpoint_writer form = {.size = 0};
+    if (ranks_count() == 1) return EXIT_DONE;
+    int code = ranks_agree(ranks_rank() > 0 ? put_form(x, &form) : numbered_flush(&x->groups));
+    if (code == EXIT_DONE) {
+        int64_t *sizes = ranks_allocate((size_t)ranks_count() * sizeof *sizes);
+        char *all = ranks_collect(form.bytes, (int64_t)form.size, sizes);
+        code = ranks_agree(all ? add_parts(x, all, sizes) : EXIT_DONE);
+        free(all);
+        free(sizes);
+    }
+    free(form.bytes);
+    return code;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int show(by *x, double began) {
@@ -167,7 +223,8 @@ static int group_rows(by *x, double began) {
     int code = absorb_all(x);
     if (code == EXIT_DONE) note_device(x->context, x->asked.file);
     if (code == EXIT_DONE) tell_speed(x, progress_clock() - began);
-    if (code != EXIT_DONE) return code;
+    if (code == EXIT_DONE) code = merge_ranks(x);
+    if (code != EXIT_DONE || ranks_rank() > 0) return code;
     return x->options->save ? show_and_save(x, began) : show(x, began);
 }
 
@@ -179,8 +236,9 @@ static int run(by *x) {
     if (code == EXIT_DONE && o->infer) return infer_run(o, &x->asked.chooser);
     if (code == EXIT_DONE) code = output_open(x->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&x->save, o->save);
-    if (code == EXIT_DONE) code = work_open(&x->work, o, x->context);
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
+    code = ranks_agree(code);
+    if (code == EXIT_DONE) code = work_open(&x->work, o, x->context);
     if (code == EXIT_DONE) code = group_rows(x, began);
     return code == EXIT_DONE ? output_close(x->output) : code;
 }
@@ -212,7 +270,7 @@ int by_run(const options *o) {
     x->output = &out;
     code = run(x);
     work_close(&x->work, code);
-    if (code != EXIT_DONE) outfile_abandon(&x->save);
+    outfile_abandon(&x->save);
     if (code != EXIT_DONE) output_abandon(&out);
     bf_context *const context = x->context;
     by_close(x);

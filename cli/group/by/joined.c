@@ -12,8 +12,9 @@ static bool asks_the_same(const asked *a, const asked *b) {
                 a->skip_nulls == b->skip_nulls && a->total == b->total;
     for (int i = 0; i < a->results && same; i++) {
         const struct wanted_aggregate *x = a->result[i].aggregate, *y = b->result[i].aggregate;
-        same = a->result[i].value == b->result[i].value && !x == !y &&
-               (!x || (x->op == y->op && x->order == y->order && x->percent == y->percent));
+        same = a->result[i].value == b->result[i].value &&
+               (a->result[i].value < 0 ||
+                (x->op == y->op && x->order == y->order && x->percent == y->percent));
     }
     return same;
 }

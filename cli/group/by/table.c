@@ -2,6 +2,8 @@
 
 #include "container/member.h"
 #include "runtime/output.h"
+#include "work/ranks.h"
+#include "work/share.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +65,9 @@ static int open_rows(table *t) {
                               .nulls = true};
     input in = o->input;
     in.text.chooser = &t->asked->chooser;
-    return rows_open(t->input, o->files[t->input - t->inputs], &in, &how);
+    const int code = rows_open(t->input, o->files[t->input - t->inputs], &in, &how);
+    rows *const inputs[] = {t->input};
+    return code == EXIT_DONE ? share_rows(inputs, 1, NULL) : code;
 }
 
 int table_open(table *t, asked *a, bf_context *context) {
@@ -185,6 +189,17 @@ int table_again(table *t) {
     bool changed = false;
     t->behind = 0;
     return enter_file(t, 0, &changed);
+}
+
+int table_settle_ranks(table *t, bool *changed) {
+    *changed = false;
+    const int code = settle_columns(t, changed);
+    rows_kind *kinds = ranks_allocate((size_t)t->count * sizeof *kinds);
+    for (int k = 0; k < t->count; k++) kinds[k] = t->columns[k].kind;
+    work_settle_kinds(kinds, t->count);
+    for (int k = 0; k < t->count; k++) t->columns[k].kind = kinds[k];
+    free(kinds);
+    return ranks_agree(code == EXIT_DONE ? settle_columns(t, changed) : code);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */

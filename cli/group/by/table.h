@@ -79,6 +79,10 @@ int64_t table_bytes(const table *t);
 /* Begins again at the first row, with what is known of the columns. */
 int table_again(table *t);
 
+/* All was read: takes columns for what they can be on all ranks. *changed: some were taken for
+ * something else. Returns an exit code that all agree on. */
+int table_settle_ranks(table *t, bool *changed);
+
 /* Writes where the next row is; goes there, before the first row. False: there is no such place. */
 void table_put_place(checkpoint_writer *to, const table *t);
 bool table_take_place(checkpoint_reader *from, table *t);
