@@ -1,7 +1,7 @@
 # The command. Its parts are a library, so that tests and fuzzers can link them; the command itself
 # links libbitfold statically: it starts in a millisecond and can be copied as one file.
 
-file(GLOB sources CONFIGURE_DEPENDS cli/*.c cli/*/*.c cli/group/by/*.c ladder/*.c ladder/cpu/*.c)
+file(GLOB sources CONFIGURE_DEPENDS cli/*.c cli/*/*.c ladder/*.c ladder/cpu/*.c)
 list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c ${PROJECT_SOURCE_DIR}/cli/mpi/main.c)
 add_library(bitfold_cli STATIC ${sources})
 target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})

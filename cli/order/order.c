@@ -1,6 +1,6 @@
 /* sort argsort median quantile top unique: what depends on the order of values. */
 #include "command.h"
-#include "group/by/by.h"
+#include "group/by.h"
 #include "order/answer.h"
 #include "order/columns.h"
 #include "order/expression.h"
@@ -337,7 +337,7 @@ static int do_file(order *x, const char *name, double began) {
     if (is_statistic(x)) return do_statistic(x, name, began);
     const bool parts = sorted_wanted(q) || top_wanted(q);
     const int code = parts ? do_numbers(x, name, began) : do_columns(x, name, began);
-    return code == ROWS_STRINGS ? by_take(x->by, q->context, &x->output, 0, NULL, began) : code;
+    return code == ROWS_STRINGS ? by_take(x->by, q->context, &x->output, began) : code;
 }
 
 /* A file that fails does not keep the others from their values, but there is no total then. */

@@ -1,6 +1,6 @@
 /* merge: saved states become one, and others are taken out of it. */
 #include "command.h"
-#include "group/by/by.h"
+#include "group/by.h"
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"

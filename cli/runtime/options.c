@@ -341,8 +341,10 @@ static bool keeps_rows(const options *o) {
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
     const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_BY);
+    /* Rank 0 reads all: of files one by one, ranks do not wait for each other to count rows. */
     const bool some = o->input.first > 0 || o->input.count >= 0;
-    const bool whole = o->on || (o->by && (some || o->infer)); /* rank 0 reads all */
+    const bool several = u->takes & TAKES_BY && o->file_count > 1;
+    const bool whole = o->on || (o->by && o->infer) || (some && (o->by || several));
     if (ranks_count() == 1) return true;
     if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !whole) &&
         !ranks_alone())

@@ -149,9 +149,10 @@ static int begin_sheet(part *p, FILE *f, const char *total, const sheet_subject 
 /* Writes the rows at hand. */
 static int write_rows(part *p, FILE *f, const char *total, const sheet_subject *subject,
                       const options *o) {
-    int code = p->writer.stream ? EXIT_DONE : begin_sheet(p, f, total, subject, o);
+    int code = p->take || p->writer.stream ? EXIT_DONE : begin_sheet(p, f, total, subject, o);
     find_strings(p);
-    if (code == EXIT_DONE && p->sheet.rows > 0) code = sheet_rows(&p->writer, &p->sheet);
+    if (code == EXIT_DONE && p->sheet.rows > 0)
+        code = p->take ? p->take(p->arg, &p->sheet) : sheet_rows(&p->writer, &p->sheet);
     p->sheet.rows = p->bytes = 0;
     for (int c = 0; c < p->sheet.count; c++) p->of[c].bytes.n = 0;
     return code;

@@ -32,6 +32,8 @@ typedef struct part {
     int64_t room, bytes; /* rows; bytes of strings */
     int64_t most;        /* bytes of strings, after which it ends */
     sheet_writer writer;
+    int (*take)(void *arg, const sheet *rows); /* has the rows in place of the writer; NULL: none */
+    void *arg;
 } part;
 
 /* Functions that return an exit code have reported the failure. */

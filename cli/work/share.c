@@ -112,11 +112,20 @@ static int find_selected(const rows *r, const counts *c, int64_t *first, int64_t
 
 /* ---- sharing --------------------------------------------------------------------------------- */
 
-/* One text whose rows need no numbers. */
+/* One array, or text whose rows need no numbers: no rank waits for another. */
 static bool is_simple(rows *const inputs[], int n) {
     const source *s = &inputs[0]->source;
-    return n == 1 && is_text(inputs[0]) && !inputs[0]->options.ordered && s->first == 0 &&
-           s->count < 0;
+    return n == 1 && !inputs[0]->options.ordered &&
+           (!is_text(inputs[0]) || (s->first == 0 && s->count < 0));
+}
+
+static void take_simple(rows *r) {
+    const bool last = ranks_rank() == ranks_count() - 1;
+    const int64_t n = r->source.count;
+    if (is_text(r))
+        take_parts(r);
+    else
+        take_elements(r, cut(n, 0), last ? INT64_MAX : cut(n, 1));
 }
 
 /* Of all rows selected, those of this rank are [begin, end), and of the last rank all from begin
@@ -167,7 +176,8 @@ int share_rows(rows *const inputs[], int n, int64_t *first) {
     if (first) *first = s->first;
     if (ranks_count() == 1) return EXIT_DONE;
     if (is_simple(inputs, n)) {
-        take_parts(inputs[0]);
+        take_simple(inputs[0]);
+        if (first) *first = s->first;
         return EXIT_DONE;
     }
     counts *found = calloc((size_t)n, sizeof *found);

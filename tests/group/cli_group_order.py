@@ -44,9 +44,9 @@ class GroupOrder(CommandTest):
         k, v, w = (self.save(n + ".npy", x) for n, x in (("k", self.k), ("v", self.v), ("w", self.w)))
         counts = [int(np.sum(self.k == key)) for key in self.keys]
         for method in METHODS:
-            for threads in (1, 3):
+            for more in (["-j1"], ["-j3"], ["-j2", "--memory", "128M"]):
                 rows = self.rows(
-                    "group", "-j", threads, k, "--quantile", "25:" + v, "--median", w, "--count", "--quantile",
+                    "group", *more, k, "--quantile", "25:" + v, "--median", w, "--count", "--quantile",
                     "99.5:" + v, "--median", v, "--quantile", "0:" + v, "--method", method,
                 )  # fmt: skip
                 self.check(rows, [
@@ -101,9 +101,9 @@ class GroupOrder(CommandTest):
             self.refused(2, "percents from 0 to 100", "group", k, "--quantile", operand)
         self.refused(2, "unknown method", "group", k, "--median", v, "--method", "best")
         self.refused(3, "fewer values", "group", k, "--median", self.write("short", b"1\n"))
-        for option in (["--memory", "100M"], ["--save", self.path("s")], ["--checkpoint", self.path("c")]):
+        for option in (["--save", self.path("s")], ["--checkpoint", self.path("c")]):
             error = self.refused(2, option[0] + " does not go with", "group", k, "--median", v, *option)
-            self.assertIn("--by" if option[0] == "--memory" else "all rows in memory", error)
+            self.assertIn("all rows in memory", error)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-#include "group/by/table.h"
+#include "group/table.h"
 
 #include "container/member.h"
+#include "group/values.h"
 #include "runtime/output.h"
 #include "work/ranks.h"
 #include "work/share.h"
@@ -10,8 +11,64 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Rows that are taken at once of files that are read in step. */
+enum { STEP = 1 << 17 };
+
+/* Rows of a sample of keys, of an array of so many at least, of which so few may have been seen. */
+enum { SAMPLED = 1 << 12, ROWS_LEAST = 1 << 20, SEEN = 1 << 6 };
+
 static int no_memory(const table *t) {
     return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
+}
+
+/* The rows that a column is of. */
+static rows *rows_of(const table *t, const table_column *c) { return c->of ? c->of : t->input; }
+
+/* ---- what columns are ------------------------------------------------------------------------ */
+
+static int refuse_form(const table *t, const table_column *c) {
+    const rows *r = rows_of(t, c);
+    const units_form here = units_of_rows(r, c->at);
+    return fail(EXIT_DATA, r->source.name, "no counts of different dtypes: this is %s, %s is %s",
+                output_dtype(here.dtype, here.scale), t->inputs->source.name,
+                output_dtype(c->settled.dtype, c->settled.scale));
+}
+
+/* Rules out what a column of text cannot be in the texts so far. */
+static int settle_text(table *t, table_column *c) {
+    rows *r = rows_of(t, c);
+    const rows_kind here = rows_kind_of(r, c->at);
+    c->kind.can &= here.can;
+    if (here.scale > c->kind.scale) c->kind.scale = here.scale;
+    if (c->kind.can == 0)
+        return fail(EXIT_DATA, r->source.name,
+                    "column %s: no dtype holds what it and files before it have", c->name);
+    rows_set_kind(r, c->at, c->kind);
+    c->text = units_of_rows(r, c->at);
+    return EXIT_DONE;
+}
+
+/* Finds what holds a column in all files so far. *changed: it was taken for something else. */
+static int settle_column(table *t, table_column *c, bool *changed) {
+    const units_form here = units_of_rows(rows_of(t, c), c->at);
+    const bool text = rows_of(t, c)->source.text;
+    const int code = text ? settle_text(t, c) : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
+    if (!text && c->array.dtype == BF_NONE) c->array = here;
+    if (!text && !units_join(&c->array, here)) return refuse_form(t, c);
+    const bool texts = c->kind.can != ~0u, arrays = c->array.dtype != BF_NONE;
+    units_form both = texts ? c->text : c->array;
+    if (texts && arrays && !units_join(&both, c->array)) return refuse_form(t, c);
+    c->settled = both;
+    *changed |= c->dtype != both.dtype || c->scale != both.scale;
+    return EXIT_DONE;
+}
+
+static int settle_columns(table *t, bool *changed) {
+    int code = EXIT_DONE;
+    for (int k = 0; k < t->count && code == EXIT_DONE; k++)
+        code = settle_column(t, &t->columns[k], changed);
+    return code;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -32,50 +89,99 @@ static int column_of(const table *t, int field, bool value) {
     return value && text_layout_repeats(l, k + 1) ? k + 1 : k;
 }
 
+static char *name_of(const table *t, int k) {
+    const text_input *text = t->input->source.text;
+    if (t->asked->options->by) return rows_header_name(t->input, k);
+    return strdup(text && k < t->input->columns && text->layout.names ? text->layout.names[k]
+                                                                      : "key");
+}
+
+static int note_column(table *t, int k) {
+    table_column *c = &t->columns[k];
+    const int step = k - t->input->columns;
+    const text_input *text = t->input->source.text;
+    *c = (table_column){.name = name_of(t, k),
+                        .of = step >= 0 ? &t->steps[step] : NULL,
+                        .at = step >= 0 ? 0 : k,
+                        .repeats =
+                            step < 0 && k > 0 && text && text_layout_repeats(&text->layout, k),
+                        .kind.can = ~0u};
+    return c->name ? EXIT_DONE : no_memory(t);
+}
+
+/* The column of the keys: the one that --column names, or the only one. */
+static int find_key(table *t) {
+    const char *wanted = t->asked->options->input.text.columns;
+    const bool named = t->input->source.text && wanted && !t->asked->options->distinct;
+    t->key_columns[0] = named ? rows_column_of(t->input, wanted) : 0;
+    return t->key_columns[0] >= 0
+               ? EXIT_DONE
+               : fail(EXIT_USAGE, t->input->source.name, "one column at a time: '%s'", wanted);
+}
+
 static int note_columns(table *t) {
     const asked *a = t->asked;
-    const text_layout *l = &t->input->source.text->layout;
-    t->count = t->input->columns;
-    t->typed = l->typed == TEXT_TYPED;
+    const bool by = a->options->by;
+    int code = EXIT_DONE;
+    t->count = t->input->columns + t->step_count;
+    t->typed = t->input->source.text && t->input->source.text->layout.typed == TEXT_TYPED;
     t->columns = calloc((size_t)t->count, sizeof *t->columns);
     if (!t->columns) return no_memory(t);
-    for (int k = 0; k < t->count; k++) {
-        table_column *c = &t->columns[k];
-        *c = (table_column){.name = rows_header_name(t->input, k),
-                            .at = k,
-                            .repeats = k > 0 && text_layout_repeats(l, k),
-                            .kind = rows_kind_of(t->input, k)};
-        if (!c->name) return no_memory(t);
-    }
-    for (int i = 0; i < a->keys; i++) t->key_columns[i] = column_of(t, a->key_fields[i], false);
-    for (int i = 0; i < a->values; i++)
+    for (int k = 0; k < t->count && code == EXIT_DONE; k++) code = note_column(t, k);
+    for (int i = 0; i < a->keys && by; i++)
+        t->key_columns[i] = column_of(t, a->key_fields[i], false);
+    for (int i = 0; i < a->values && by; i++)
         t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, true);
-    return EXIT_DONE;
+    if (code == EXIT_DONE && !by) code = find_key(t);
+    bool changed;
+    return code == EXIT_DONE ? settle_columns(t, &changed) : code;
 }
 
 /* With a condition, rows whose values are NULL may be left out: so the reader may not refuse them.
  */
+rows_options table_reading(const table *t) {
+    const options *o = t->asked->options;
+    return (rows_options){.threads = o->threads,
+                          .settled = true,
+                          .digits = BF_SCALE_MOST_I128,
+                          .ordered = t->step_count > 0,
+                          .unchanging = !o->by,
+                          .keep = (spool_limit *)(uintptr_t)&t->limit,
+                          .memory = o->memory.input / (1 + t->step_count),
+                          .nulls = o->by != NULL};
+}
+
+/* Keys of JSON lines may be no numbers, which --by can tell apart, where one process sees them all.
+ */
 static int open_rows(table *t) {
     const options *o = t->asked->options;
-    const rows_options how = {.threads = o->threads,
-                              .settled = true,
-                              .digits = BF_SCALE_MOST_I128,
-                              .keep = &t->limit,
-                              .memory = o->memory.input,
-                              .nulls = true};
+    const rows_options how = table_reading(t);
     input in = o->input;
-    in.text.chooser = &t->asked->chooser;
-    const int code = rows_open(t->input, o->files[t->input - t->inputs], &in, &how);
-    rows *const inputs[] = {t->input};
-    return code == EXIT_DONE ? share_rows(inputs, 1, NULL) : code;
+    in.text.chooser = o->by ? &t->asked->chooser : NULL;
+    in.text.counted = in.text.counted || !o->by;
+    in.text.mixed = in.text.mixed || (!o->by && ranks_count() == 1);
+    in.text.also = o->by ? in.text.also : t->also;
+    return (o->by || t->also ? rows_open : rows_open_column)(
+        t->input, o->files[t->input - t->inputs], &in, &how);
+}
+
+/* Leaves to the rank its share of the present file. */
+static int share_file(const table *t) {
+    rows *inputs[OPTIONS_AGGREGATES + 1] = {t->input};
+    for (int i = 0; i < t->step_count; i++) inputs[1 + i] = &t->steps[i];
+    return share_rows(inputs, 1 + t->step_count, NULL);
 }
 
 int table_open(table *t, asked *a, bf_context *context) {
     t->asked = a;
     t->context = context;
     spool_limit_set(&t->limit, a->options->memory.pipes);
-    const int code = open_rows(t);
-    return code == EXIT_DONE ? note_columns(t) : code;
+    int code = a->options->by ? EXIT_DONE : values_find(t);
+    if (code == EXIT_DONE) code = open_rows(t);
+    if (code == EXIT_DONE && !a->options->by) code = values_open(t);
+    if (code == EXIT_DONE) code = note_columns(t);
+    code = ranks_agree(code);
+    return code == EXIT_DONE ? share_file(t) : code;
 }
 
 int table_take(table *t, asked *a, bf_context *context) {
@@ -102,7 +208,10 @@ void table_close(table *t) {
     formula_close(&t->where);
     free(t->places.at);
     for (int i = 0; t->inputs && i < t->files; i++) rows_close(&t->inputs[i]);
+    for (int i = 0; t->steps && i < t->step_count; i++) rows_close(&t->steps[i]);
     free(t->inputs);
+    free(t->steps);
+    free(t->also);
 }
 
 /* ---- several files --------------------------------------------------------------------------- */
@@ -121,30 +230,14 @@ static int find_column(const table *t, int k) {
 }
 
 static int match_columns(table *t) {
-    if ((t->input->source.text->layout.typed == TEXT_TYPED) != t->typed)
+    const text_input *text = t->input->source.text;
+    if (!t->asked->options->by) return EXIT_DONE;
+    if ((text->layout.typed == TEXT_TYPED) != t->typed)
         return fail(EXIT_DATA, t->input->source.name, "JSON lines and other text are no one table");
     for (int k = 0; k < t->count; k++)
         if ((t->columns[k].at = find_column(t, k)) < 0)
             return fail(EXIT_DATA, t->input->source.name, "it has no column %s as %s has",
                         t->columns[k].name, t->inputs->source.name);
-    return EXIT_DONE;
-}
-
-/* Rules out what the columns cannot be in the files so far. *changed: a column of those that were
- * read is another than it was taken for. */
-static int settle_columns(table *t, bool *changed) {
-    for (int k = 0; k < t->count; k++) {
-        table_column *c = &t->columns[k];
-        const rows_kind here = rows_kind_of(t->input, c->at);
-        c->kind.can &= here.can;
-        if (here.scale > c->kind.scale) c->kind.scale = here.scale;
-        if (c->kind.can == 0)
-            return fail(EXIT_DATA, t->input->source.name,
-                        "column %s: no dtype holds what it and files before it have", c->name);
-        rows_set_kind(t->input, c->at, c->kind);
-        *changed |=
-            c->dtype != rows_dtype(t->input, c->at) || c->scale != rows_scale(t->input, c->at);
-    }
     return EXIT_DONE;
 }
 
@@ -158,10 +251,11 @@ static int enter_file(table *t, int i, bool *changed) {
     int code = settle_columns(t, changed);
     leave_file(t);
     t->input = &t->inputs[i];
-    if (code == EXIT_DONE && t->input->columns > 0)
-        rows_again(t->input);
-    else if (code == EXIT_DONE)
-        code = open_rows(t);
+    const bool open = t->input->columns > 0;
+    if (open) rows_again(t->input);
+    if (!open && code == EXIT_DONE) code = open_rows(t);
+    if (!open && code == EXIT_DONE) code = share_file(t);
+    for (int k = 0; k < t->step_count; k++) rows_again(&t->steps[k]);
     if (code == EXIT_DONE) code = match_columns(t);
     return code == EXIT_DONE ? settle_columns(t, changed) : code;
 }
@@ -204,14 +298,28 @@ int table_settle_ranks(table *t, bool *changed) {
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
+static void put_form(checkpoint_writer *to, units_form form) {
+    checkpoint_put_number(to, form.dtype);
+    checkpoint_put_number(to, form.scale);
+}
+
+static units_form take_form(checkpoint_reader *from) {
+    const bf_dtype dtype = (bf_dtype)checkpoint_number(from, 0, INT32_MAX);
+    return (units_form){dtype, (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128)};
+}
+
 void table_put_place(checkpoint_writer *to, const table *t) {
     checkpoint_put_number(to, t->input - t->inputs);
     checkpoint_put_number(to, t->settled);
     for (int k = 0; k < t->count; k++) {
-        checkpoint_put_number(to, t->columns[k].kind.can);
-        checkpoint_put_number(to, t->columns[k].kind.scale);
+        const table_column *c = &t->columns[k];
+        checkpoint_put_number(to, c->kind.can);
+        checkpoint_put_number(to, c->kind.scale);
+        put_form(to, c->text);
+        put_form(to, c->array);
     }
     work_put_place(to, t->input);
+    for (int i = 0; i < t->step_count; i++) work_put_place(to, &t->steps[i]);
 }
 
 bool table_take_place(checkpoint_reader *from, table *t) {
@@ -219,11 +327,16 @@ bool table_take_place(checkpoint_reader *from, table *t) {
     const int file = (int)checkpoint_number(from, 0, t->files - 1);
     t->settled = checkpoint_number(from, 0, 1);
     for (int k = 0; k < t->count; k++) {
-        t->columns[k].kind.can = (unsigned)checkpoint_number(from, 1, 255);
-        t->columns[k].kind.scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+        table_column *c = &t->columns[k];
+        c->kind.can = (unsigned)checkpoint_number(from, 1, UINT32_MAX);
+        c->kind.scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+        c->text = take_form(from);
+        c->array = take_form(from);
     }
-    return !from->bad && enter_file(t, file, &changed) == EXIT_DONE &&
-           work_take_place(from, t->input);
+    bool good =
+        !from->bad && enter_file(t, file, &changed) == EXIT_DONE && work_take_place(from, t->input);
+    for (int i = 0; i < t->step_count && good; i++) good = work_take_place(from, &t->steps[i]);
+    return good;
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */
@@ -312,14 +425,50 @@ static bool passes(const table *t, int column) {
     return does;
 }
 
+/* ---- keys that are no numbers ---------------------------------------------------------------- */
+
+/* What is for numbers alone. */
+static const char *option_of_numbers(const options *o) {
+    return o->save                                           ? "--save"
+           : o->checkpoint                                   ? "--checkpoint"
+           : o->total                                        ? "--total"
+           : o->form == FORM_NPY                             ? "-o FILE.npy"
+           : o->input.dtype != BF_NONE                       ? "--dtype"
+           : o->input.text.skip_nulls                        ? "--null-policy skip"
+           : o->distinct && o->rules.nan != BF_NAN_PROPAGATE ? "--nan"
+                                                             : NULL;
+}
+
+/* Without --by, keys of JSON lines may turn out to be no numbers: then only what --by has goes. */
+static int check_strings(const table *t) {
+    static const char what[] = "keys that are not all numbers";
+    const asked *a = t->asked;
+    const options *o = a->options;
+    const char *const name = t->input->source.name, *const option = option_of_numbers(o);
+    const bool strings = o->distinct || t->columns[t->key_columns[0]].dtype == BF_NONE;
+    if (o->by || !strings) return EXIT_DONE;
+    if (option) return fail(EXIT_DATA, name, "%s: %s is for numbers", what, option);
+    if (o->file_count > 1)
+        return fail(EXIT_DATA, name, "%s: one file is read then, not %d", what, o->file_count);
+    if (o->distinct && t->input->columns > 1)
+        return fail(EXIT_DATA, name, "%s: one column is shown then, not %d", what,
+                    t->input->columns);
+    for (int i = 0; i < a->values; i++)
+        if (t->values[i].column >= t->input->columns)
+            return fail(EXIT_DATA, name, "%s: their values are columns, not files as '%s'", what,
+                        a->value[i].text);
+    return EXIT_DONE;
+}
+
 int table_begin(table *t) {
     const asked *a = t->asked;
     int code = EXIT_DONE;
     for (int k = 0; k < t->count; k++) {
-        t->columns[k].dtype = rows_dtype(t->input, t->columns[k].at);
-        t->columns[k].scale = rows_scale(t->input, t->columns[k].at);
+        t->columns[k].dtype = t->columns[k].settled.dtype;
+        t->columns[k].scale = t->columns[k].settled.scale;
     }
-    if (a->options->where) {
+    code = check_strings(t);
+    if (code == EXIT_DONE && a->options->where) {
         code = parse(t, &t->where, "--where", a->options->where);
         if (code == EXIT_DONE) code = formula_check_condition(&t->where);
     }
@@ -467,13 +616,32 @@ static bool has_null(const uint8_t *bits, int64_t first, int64_t n) {
     return false;
 }
 
-static void look_at_columns(table *t, const rows_chunk *chunk) {
-    t->n = chunk->n;
-    for (int k = 0; k < t->count; k++) {
-        bf_column *c = &t->columns[k].view.column;
-        rows_look(t->input, chunk, t->columns[k].at, &t->columns[k].view);
-        if (c->valid && !has_null(c->valid, c->first, t->n)) c->valid = NULL;
+/* Brings the numbers of a file to the form that holds those of all. */
+static int bring_numbers(table *t, table_column *c) {
+    const rows *r = rows_of(t, c);
+    const units_form here = units_of_rows(r, c->at);
+    if (units_are_same(here, c->settled)) return EXIT_DONE;
+    void *wide = buffer_take(&c->numbers, (size_t)t->n * bf_dtype_size(c->dtype));
+    if (!wide) return no_memory(t);
+    if (!units_bring(here, c->view.numbers.data, t->n, c->settled, wide))
+        return rows_refuse_scale(r->source.name);
+    c->view.numbers = bf_array_of(c->dtype, wide, t->n);
+    return EXIT_DONE;
+}
+
+/* chunks: of the present file, and of those in step. */
+static int look_at_columns(table *t, const rows_chunk chunks[]) {
+    int code = EXIT_DONE;
+    t->n = chunks[0].n;
+    for (int k = 0; k < t->count && code == EXIT_DONE; k++) {
+        table_column *c = &t->columns[k];
+        bf_column *const column = &c->view.column;
+        const rows_chunk *chunk = &chunks[c->of ? 1 + (c->of - t->steps) : 0];
+        rows_look(rows_of(t, c), chunk, c->at, &c->view);
+        if (column->valid && !has_null(column->valid, column->first, t->n)) column->valid = NULL;
+        code = bring_numbers(t, c);
     }
+    return code;
 }
 
 /* Which values of a column are NULL, in bytes. */
@@ -566,20 +734,61 @@ bool table_more(table *t) {
     return true;
 }
 
+bool table_keys_are_new(const table *t) {
+    source *s = &t->input->source;
+    int64_t different = 0, got;
+    char element[16];
+    if (s->text || rows_prepare(t->input) != EXIT_DONE || !s->data || s->reorder ||
+        s->count < ROWS_LEAST)
+        return false;
+    const size_t bytes = source_element(s);
+    char *sample = malloc(SAMPLED * bytes);
+    for (int64_t i = 0; sample && i < SAMPLED; i++)
+        memcpy(sample + (size_t)i * bytes, source_view(s, s->count / SAMPLED * i, 1, element, &got),
+               bytes);
+    const bf_array keys = bf_array_of(rows_dtype(t->input, 0), sample, SAMPLED);
+    const bool counted =
+        sample && bf_unique(t->context, &keys, NULL, NULL, NULL, &different) == BF_OK;
+    free(sample);
+    return counted && SAMPLED - different <= SEEN;
+}
+
+static int refuse_lengths(const table *t, int step, bool fewer) {
+    int code = source_check(&t->input->source);
+    for (int i = 0; i < t->step_count && code == EXIT_DONE; i++)
+        code = source_check(&t->steps[i].source);
+    if (code != EXIT_DONE) return code;
+    return fail(EXIT_DATA, t->steps[step].source.name, "%s: it holds %s values than there are keys",
+                bf_status_string(BF_E_SHAPE), fewer ? "fewer" : "more");
+}
+
+/* Takes the next rows of the present file and of those in step. */
+static int take_rows(table *t, rows_chunk chunks[]) {
+    const int64_t least = t->step_count > 0 ? STEP : 0,
+                  most = t->wanted > least ? t->wanted : least;
+    int code = rows_next(t->input, most, &chunks[0]);
+    for (int i = 0; i < t->step_count && code == EXIT_DONE; i++) {
+        code = rows_next(&t->steps[i], most, &chunks[1 + i]);
+        if (code == EXIT_DONE && chunks[1 + i].n != chunks[0].n)
+            code = refuse_lengths(t, i, chunks[1 + i].n < chunks[0].n);
+    }
+    return code;
+}
+
 int table_next(table *t, bool *end) {
-    rows_chunk chunk;
+    rows_chunk chunks[OPTIONS_AGGREGATES + 1];
     *end = false;
     if (table_more(t)) return EXIT_DONE;
     int code;
-    while ((code = rows_next(t->input, 0, &chunk)) == EXIT_DONE && chunk.n == 0) {
+    while ((code = take_rows(t, chunks)) == EXIT_DONE && chunks[0].n == 0) {
         *end = t->input == t->inputs + t->files - 1;
         if (!*end) code = next_file(t);
         if (code != EXIT_DONE || *end) break;
     }
     if (code != EXIT_DONE || *end) return code;
-    look_at_columns(t, &chunk);
+    code = look_at_columns(t, chunks);
     t->picked = NULL;
-    if (t->where.parsed) code = filter_rows(t);
+    if (code == EXIT_DONE && t->where.parsed) code = filter_rows(t);
     for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
         code = find_values(t, i);
     if (code == EXIT_DONE) table_hand_out(t);

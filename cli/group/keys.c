@@ -1,4 +1,4 @@
-#include "group/by/keys.h"
+#include "group/keys.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What --by asks of a table of text: which of its columns are keys, what is aggregated of which
  * values, and how the results are called. */
-#ifndef BITFOLD_CLI_GROUP_BY_ASKED_H
-#define BITFOLD_CLI_GROUP_BY_ASKED_H
+#ifndef BITFOLD_CLI_GROUP_ASKED_H
+#define BITFOLD_CLI_GROUP_ASKED_H
 
 #include "runtime/options.h"
 
@@ -24,6 +24,7 @@ typedef struct asked {
     bf_context *context;
     const char *file; /* what results are of: "total" of several */
     bool total, skip_nulls;
+    bool listed;          /* as JSON, columns are lists: of one key, where --by is not given */
     bool keyed;           /* results are by key, unless another order is asked for; else by count */
     text_chooser chooser; /* for the reader: fills in what follows */
     int keys, key_fields[BF_KEY_COLUMNS_MAX];
@@ -44,9 +45,8 @@ int asked_check(const options *o);
 void asked_open(asked *a, const options *o, bf_context *context);
 void asked_close(asked *a);
 
-/* Asks the same of one column of keys where --by is not given: fields[i] is that of aggregate
- * number i, if it has values. Returns an exit code. */
-int asked_take(asked *a, int key, const int fields[]);
+/* Asks for the same where --by is not given: of one column of keys. Returns an exit code. */
+int asked_list(asked *a);
 
 /* Whether a result is a reduction: it is no count of rows, and depends on no order. */
 static inline bool asked_reduces(const asked_result *r) {

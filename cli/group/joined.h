@@ -1,9 +1,9 @@
 /* Groups of tables that become one, as parts of one table would: those of saved states and ranks.
  */
-#ifndef BITFOLD_CLI_GROUP_BY_JOINED_H
-#define BITFOLD_CLI_GROUP_BY_JOINED_H
+#ifndef BITFOLD_CLI_GROUP_JOINED_H
+#define BITFOLD_CLI_GROUP_JOINED_H
 
-#include "group/by/numbered.h"
+#include "group/numbered.h"
 
 /* Adds the groups of `from`, or takes their rows out. What both ask for must be the same.
  * BF_E_STATE: keys or values have no form that holds those of both, or there is nothing like it to

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* strdup, strndup */
-#include "group/by/asked.h"
+#include "group/asked.h"
 
 #include "runtime/output.h"
 #include "text/names.h"
@@ -197,12 +197,12 @@ static char *default_name(const struct wanted_aggregate *w, const char *text) {
     return n < 0 ? NULL : name;
 }
 
-/* The value of a column, which becomes one unless it is there; -1: there is no memory. */
-static int value_of_field(asked *a, const char *text, int field) {
+/* The value of this text, which becomes one unless it is there; -1: there is no memory. */
+static int value_of_text(asked *a, const char *text) {
     int at = 0;
-    while (at < a->values && a->value[at].field != field) at++;
+    while (at < a->values && strcmp(a->value[at].text, text) != 0) at++;
     if (at < a->values) return at;
-    a->value[at] = (asked_value){.text = strdup(text), .field = field};
+    a->value[at] = (asked_value){.text = strdup(text), .field = -1};
     return a->value[at].text ? a->values++ : -1;
 }
 
@@ -316,17 +316,17 @@ void asked_open(asked *a, const options *o, bf_context *context) {
                  .chooser = {"--by", choose_columns, a}};
 }
 
-int asked_take(asked *a, int key, const int fields[]) {
+int asked_list(asked *a) {
     const options *o = a->options;
     bool good = true;
     a->keys = 1;
-    a->key_fields[0] = key;
+    a->listed = !o->distinct;
     for (int i = 0; i < o->aggregate_count + counts_rows(o) && good; i++) {
         asked_result *r = &a->result[a->results++];
         const struct wanted_aggregate *w = i < o->aggregate_count ? &o->aggregates[i] : NULL;
         const bool values = w && w->values;
         *r = (asked_result){.aggregate = w, .value = -1};
-        if (values) r->value = value_of_field(a, w->values, fields[i]);
+        if (values) r->value = value_of_text(a, w->values);
         r->name = values ? default_name(w, w->values) : strdup("count");
         good = r->name && (!values || r->value >= 0);
     }

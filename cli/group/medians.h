@@ -1,7 +1,7 @@
 /* The values of rows with the number of the group of each, for medians and quantiles: in memory, or
  * beyond a limit on piles. Functions that return an exit code have reported the failure. */
-#ifndef BITFOLD_CLI_GROUP_BY_MEDIANS_H
-#define BITFOLD_CLI_GROUP_BY_MEDIANS_H
+#ifndef BITFOLD_CLI_GROUP_MEDIANS_H
+#define BITFOLD_CLI_GROUP_MEDIANS_H
 
 #include "memory/piles.h"
 #include "runtime/options.h"

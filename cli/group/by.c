@@ -1,9 +1,11 @@
-#include "group/by/by.h"
+#define _GNU_SOURCE /* strdup */
+#include "group/by.h"
 
-#include "group/by/joined.h"
-#include "group/by/merged.h"
-#include "group/by/saved.h"
-#include "group/by/shown.h"
+#include "command.h"
+#include "group/joined.h"
+#include "group/merged.h"
+#include "group/saved.h"
+#include "group/shown.h"
 #include "input/infer.h"
 #include "runtime/context.h"
 #include "runtime/output.h"
@@ -33,24 +35,28 @@ static int refuse_with_by(const char *option, const char *advice) {
 
 static int refuse_order(const char *option) {
     fail(EXIT_USAGE, NULL, "%s does not go with --median and --quantile", option);
-    hint("they keep the keys and values of all rows until the end");
+    hint("they keep the keys and values of all rows in memory until the end");
     return EXIT_USAGE;
 }
 
-static int check_line(const options *o) {
+static int check_by(const options *o) {
     static const char text[] = "--by takes a table of text: names and numbers in columns";
     if (o->distinct && o->total) return refuse_with_by("--total", NULL);
     if (o->distinct && o->rules.nan != BF_NAN_PROPAGATE)
         return refuse_with_by("--nan", "NaN is a key, the last");
     if (o->expression) return refuse_with_by("-e", NULL);
-    for (int i = 0; i < o->aggregate_count && (o->save || o->checkpoint); i++)
-        if (o->aggregates[i].order != ORDER_NONE)
-            return refuse_order(o->save ? "--save" : "--checkpoint");
     if (o->input.format == FORMAT_NPY) return refuse_with_by("--format npy", text);
     if (o->input.format == FORMAT_RAW) return refuse_with_by("--format raw", text);
     if (o->input.text.columns)
         return refuse_with_by("--column", "--by takes the names or numbers of the key's columns");
     return asked_check(o);
+}
+
+static int check_line(const options *o) {
+    for (int i = 0; i < o->aggregate_count && (o->save || o->checkpoint); i++)
+        if (o->aggregates[i].order != ORDER_NONE)
+            return refuse_order(o->save ? "--save" : "--checkpoint");
+    return o->by ? check_by(o) : EXIT_DONE;
 }
 
 int by_check_absent(const options *o, bool ordered) {
@@ -119,6 +125,21 @@ static int put_form(by *x, checkpoint_writer *to) {
     return code;
 }
 
+/* Keys that are numbers are those of the library's groups. */
+static int save_library_groups(by *x) {
+    const table *t = &x->table;
+    statefile saved = {.groups = x->groups.part[0].groups, .trailer = trailer_of(x->options)};
+    saved.trailer.columns = x->asked.keyed ? x->asked.results : 0;
+    saved.trailer.key_scale = (unsigned char)t->columns[t->key_columns[0]].scale;
+    for (int i = 0; i < x->asked.results; i++) {
+        const int which = x->groups.place[i].which;
+        saved.trailer.which[i] = (signed char)which;
+        if (which >= 0)
+            saved.trailer.scales[which] = (unsigned char)t->values[x->asked.result[i].value].scale;
+    }
+    return statefile_save(&x->save, &saved, x->context);
+}
+
 static int save_form(const by *x, outfile *to, checkpoint_writer *form, const trailer *rules) {
     const statefile saved = {.table = form->bytes, .table_size = form->size, .trailer = *rules};
     const int code = statefile_save(to, &saved, x->context);
@@ -160,6 +181,56 @@ bf_status by_retract(by *into, by *from) { return joined_retract(&into->groups, 
 int by_show(by *x, output *out, const char *file, double began) {
     x->asked.file = file;
     return shown_put(out->stream, &x->groups, began);
+}
+
+/* The results of groups that the library saved: those that were asked for, or else all and the
+ * number of rows. */
+static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
+    bf_groups_options kind = {.size = sizeof kind};
+    const trailer *given = &saved->trailer;
+    bf_groups_describe(saved->groups, &kind);
+    a->keyed = !statefile_is_counts(saved);
+    a->listed = true;
+    a->keys = t->count = 1;
+    a->values = kind.count;
+    a->results = !a->keyed ? 1 : given->columns > 0 ? given->columns : kind.count + 1;
+    for (int i = 0; i < kind.count; i++) {
+        a->own[i].op = kind.aggregates[i].op;
+        t->values[i].array.dtype = kind.aggregates[i].dtype;
+        t->values[i].scale = given->scales[i];
+    }
+    bool good = true;
+    for (int i = 0; i < a->results; i++) {
+        const int which = given->columns > 0 ? given->which[i] : i < kind.count ? i : -1;
+        a->result[i] = (asked_result){which < 0 ? NULL : &a->own[which], which, NULL};
+        a->result[i].name = strdup(which < 0 ? "count" : bf_reduction_name(a->own[which].op));
+        good = good && a->result[i].name;
+    }
+    t->columns = calloc(1, sizeof *t->columns);
+    if (!t->columns || !good) return false;
+    *t->columns =
+        (table_column){.name = strdup("key"), .dtype = kind.key, .scale = given->key_scale};
+    return t->columns->name;
+}
+
+int group_show_saved(const saved_showing *of) {
+    by *x = by_open(of->options);
+    if (!x) return EXIT_IO;
+    x->context = x->table.context = of->context;
+    asked_open(&x->asked, of->options, of->context);
+    x->table.asked = &x->asked;
+    x->table.input->source.name = of->file;
+    const bool good = ask_for_saved(&x->asked, &x->table, of->saved);
+    int code = good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, of->file);
+    if (good) {
+        numbered_open(&x->groups, &x->table);
+        x->groups.key = x->table.columns->dtype;
+        x->groups.part[0].groups = of->saved->groups;
+        code = by_show(x, of->out, of->file, of->began);
+        x->groups.part[0].groups = NULL;
+    }
+    by_close(x);
+    return code;
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
@@ -210,8 +281,9 @@ static int show_and_save(by *x, double began) {
     if (x->groups.full || x->groups.levels > 0)
         return fail(EXIT_IO, x->asked.file,
                     "--save needs all groups at once: more than --memory allows");
-    int code = put_form(x, &form);
+    int code = x->options->by ? put_form(x, &form) : numbered_flush(&x->groups);
     if (code == EXIT_DONE) code = show(x, began);
+    if (code == EXIT_DONE && !x->options->by) return save_library_groups(x);
     if (code == EXIT_DONE) return save_form(x, &x->save, &form, &rules);
     free(form.bytes);
     return code;
@@ -233,12 +305,13 @@ static int run(by *x) {
     const double began = progress_clock();
     int code = context_open(&x->context, o);
     asked_open(&x->asked, o, x->context);
+    if (code == EXIT_DONE && !o->by) code = asked_list(&x->asked);
     if (code == EXIT_DONE && o->infer) return infer_run(o, &x->asked.chooser);
     if (code == EXIT_DONE) code = output_open(x->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&x->save, o->save);
-    if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = work_open(&x->work, o, x->context);
+    if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
     if (code == EXIT_DONE) code = group_rows(x, began);
     return code == EXIT_DONE ? output_close(x->output) : code;
 }
@@ -278,46 +351,14 @@ int by_run(const options *o) {
     return code;
 }
 
-/* ---- without --by ---------------------------------------------------------------------------- */
+/* ---- keys that unique has found to be no numbers ----------------------------------------------
+ */
 
-/* What is for numbers alone. */
-static const char *option_of_numbers(const options *o) {
-    return o->save                                           ? "--save"
-           : o->checkpoint                                   ? "--checkpoint"
-           : o->total                                        ? "--total"
-           : o->form == FORM_NPY                             ? "-o FILE.npy"
-           : o->input.dtype != BF_NONE                       ? "--dtype"
-           : o->input.text.skip_nulls                        ? "--null-policy skip"
-           : o->distinct && o->rules.nan != BF_NAN_PROPAGATE ? "--nan"
-                                                             : NULL;
-}
-
-/* Refuses the keys with what was asked for beside them. */
-static int check_taken(const by *x, const int fields[]) {
-    static const char what[] = "keys that are not all numbers";
-    const options *o = x->options;
-    const char *const name = x->table.input->source.name, *const option = option_of_numbers(o);
-    if (option) return fail(EXIT_DATA, name, "%s: %s is for numbers", what, option);
-    if (o->file_count > 1)
-        return fail(EXIT_DATA, name, "%s: one file is read then, not %d", what, o->file_count);
-    if (o->distinct && x->table.input->columns > 1)
-        return fail(EXIT_DATA, name, "%s: one column is shown then, not %d", what,
-                    x->table.input->columns);
-    for (int i = 0; i < o->aggregate_count; i++)
-        if (o->aggregates[i].values && fields[i] < 0)
-            return fail(EXIT_DATA, name, "%s: their values are columns, not files as '%s'", what,
-                        o->aggregates[i].values);
-    return EXIT_DONE;
-}
-
-int by_take(by *x, bf_context *context, output *out, int key, const int fields[], double began) {
-    const int *const all = x->table.input->source.text->layout.fields;
-    int code = check_taken(x, fields);
-    if (code != EXIT_DONE) return code;
+int by_take(by *x, bf_context *context, output *out, double began) {
     x->context = context;
     x->output = out;
     asked_open(&x->asked, x->options, context);
-    code = asked_take(&x->asked, all[key], fields);
+    int code = asked_list(&x->asked);
     if (code == EXIT_DONE) code = table_take(&x->table, &x->asked, context);
     return code == EXIT_DONE ? group_rows(x, began) : code;
 }

@@ -4,13 +4,13 @@
  * numbered by a dictionary, and these numbers are the keys of the groups.
  *
  * Under --memory, groups come in turns. When no memory is left for more of them, those that there
- * are take what rows are theirs, and all other rows wait on piles (group/by/rest.h). Each pile has
- * a turn of its own, with more piles if need be. */
-#ifndef BITFOLD_CLI_GROUP_BY_NUMBERED_H
-#define BITFOLD_CLI_GROUP_BY_NUMBERED_H
+ * are take what rows are theirs, and all other rows wait on piles (group/rest.h). Each pile has a
+ * turn of its own, with more piles if need be. */
+#ifndef BITFOLD_CLI_GROUP_NUMBERED_H
+#define BITFOLD_CLI_GROUP_NUMBERED_H
 
-#include "group/by/medians.h"
-#include "group/by/rest.h"
+#include "group/medians.h"
+#include "group/rest.h"
 #include "work/work.h"
 
 /* Turns wait for each other in so many levels. */

@@ -1,6 +1,6 @@
 /* group --by, count --by and unique --by: a table of text, by the values of some of its columns. */
-#ifndef BITFOLD_CLI_GROUP_BY_BY_H
-#define BITFOLD_CLI_GROUP_BY_BY_H
+#ifndef BITFOLD_CLI_GROUP_BY_H
+#define BITFOLD_CLI_GROUP_BY_H
 
 #include "input/rows.h"
 #include "runtime/options.h"
@@ -14,17 +14,16 @@ int by_run(const options *o);
  * count or key, and shows the first lines, without it. */
 int by_check_absent(const options *o, bool ordered);
 
-/* Keys that a command without --by takes as numbers. Those of JSON lines may turn out to be others,
- * which --by can tell apart: it then takes the rows over. The command opens them, for text_options
- * that say `mixed`. NULL: there is no memory, as was reported. */
+/* Numbers that unique reads without --by. Those of JSON lines may turn out to be others, which --by
+ * can tell apart: it then takes the rows over. The command opens them, for text_options that say
+ * `mixed`. NULL: there is no memory, as was reported. */
 typedef struct by by;
 by *by_open(const options *o);
 rows *by_rows(by *x);
 void by_close(by *x);
 
-/* After ROWS_STRINGS: makes of the rows what --by would, by this column of them. fields: of each
- * aggregate's values, if it has some. Returns an exit code. */
-int by_take(by *x, bf_context *context, output *out, int key, const int fields[], double began);
+/* After ROWS_STRINGS: makes of the rows what --by would. Returns an exit code. */
+int by_take(by *x, bf_context *context, output *out, double began);
 
 /* ---- saved groups, for merge ----------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* The groups of a table as columns of a sheet. */
-#ifndef BITFOLD_CLI_GROUP_BY_SHOWN_H
-#define BITFOLD_CLI_GROUP_BY_SHOWN_H
+#ifndef BITFOLD_CLI_GROUP_SHOWN_H
+#define BITFOLD_CLI_GROUP_SHOWN_H
 
-#include "group/by/numbered.h"
+#include "group/numbered.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
-#include "group/by/shown.h"
+#include "group/shown.h"
 
+#include "group/listed.h"
 #include "group/results.h"
 #include "memory/large.h"
 #include "runtime/output.h"
@@ -570,7 +571,18 @@ static bf_status reverse_groups(shown *s) {
     return BF_OK;
 }
 
+/* The most frequent keys, of which a few are shown, where the groups are by key already. */
+static bf_status find_most(const shown *s) {
+    const bf_order_options rules = {.size = sizeof rules, .descending = true};
+    const bf_array counts = bf_array_of(BF_I64, s->counts, s->n),
+                   first = bf_array_of(BF_I64, s->order, s->asked->options->top);
+    return bf_top(s->groups->table->context, &counts, 0, first.shape[0], &rules, NULL, &first);
+}
+
 static bf_status sort_as(shown *s, const shown_order *order) {
+    const int64_t top = s->asked->options->top;
+    const bool few = top > 0 && top < s->n && s->groups->plain;
+    if (few && order->by == SHOWN_BY_COUNT && order->descending) return find_most(s);
     const shown_column counts = {.dtype = BF_I64, .array = (char *)s->counts};
     switch (order->by) {
     case SHOWN_BY_KEY: return order->descending ? reverse_groups(s) : BF_OK;
@@ -664,6 +676,10 @@ static int put_sheet(FILE *f, shown *s, double began) {
                                     .valid = c->valid};
     }
     const sheet all = {columns, s->count, n + s->asked->total, NULL, s->asked->total};
+    if (listed_wanted(s->groups)) {
+        listed_put(f, s->groups, &all, s->counts[s->n], s->n, began);
+        return EXIT_DONE;
+    }
     const sheet_subject subject = {report_command_name(), s->asked->file,
                                    bf_context_device(s->groups->table->context),
                                    progress_clock() - began};

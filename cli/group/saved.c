@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* strndup */
-#include "group/by/saved.h"
+#include "group/saved.h"
 
-#include "group/by/keys.h"
+#include "group/keys.h"
 #include "memory/large.h"
 
 #include <stdlib.h>

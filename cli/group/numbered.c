@@ -1,6 +1,6 @@
-#include "group/by/numbered.h"
+#include "group/numbered.h"
 
-#include "group/by/saved.h"
+#include "group/saved.h"
 
 #include "memory/large.h"
 
@@ -216,19 +216,27 @@ bf_status numbered_make(numbered *x) {
 
 static int add_no_more(numbered *x);
 
+/* Absorbs n rows of keys and values of each column. *absorbed: the groups have them, if not the
+ * total. */
+static bf_status absorb(const numbered_part *p, const bf_array *keys, const bf_array columns[],
+                        bool *absorbed) {
+    static const int64_t zero = 0;
+    const bf_array *values[OPTIONS_AGGREGATES], **given = p->count > 0 ? values : NULL;
+    bf_array one = bf_array_of(BF_I64, &zero, keys->shape[0]);
+    one.strides[0] = 0;
+    for (int i = 0; i < p->count; i++) values[i] = &columns[p->column[i]];
+    const bf_status st = bf_groups_absorb(p->groups, keys, given);
+    *absorbed = st == BF_OK;
+    return st == BF_OK && p->total ? bf_groups_absorb(p->total, &one, given) : st;
+}
+
 /* Absorbs the rows that wait, once. If it fails, they go on waiting. */
 static bf_status absorb_once(numbered *x, numbered_part *p, bool *absorbed) {
-    static const int64_t zero = 0;
-    bf_array arrays[OPTIONS_AGGREGATES], one = bf_array_of(BF_I64, &zero, p->n);
-    const bf_array keys = bf_array_of(x->key, p->keys, p->n), *values[OPTIONS_AGGREGATES],
-                   **given = p->count > 0 ? values : NULL;
-    one.strides[0] = 0;
+    bf_array columns[OPTIONS_AGGREGATES];
+    const bf_array keys = bf_array_of(x->key, p->keys, p->n);
     for (int c = 0; c < p->columns; c++)
-        arrays[c] = bf_array_of(x->table->values[p->of[c]].array.dtype, p->values[c], p->n);
-    for (int i = 0; i < p->count; i++) values[i] = &arrays[p->column[i]];
-    bf_status st = bf_groups_absorb(p->groups, &keys, given);
-    *absorbed = st == BF_OK;
-    if (st == BF_OK && p->total) st = bf_groups_absorb(p->total, &one, given);
+        columns[c] = bf_array_of(x->table->values[p->of[c]].array.dtype, p->values[c], p->n);
+    const bf_status st = absorb(p, &keys, columns, absorbed);
     if (st == BF_OK) p->n = 0;
     return st;
 }
@@ -391,9 +399,21 @@ static void copy_elements(char *to, const bf_array *from, const int64_t *places,
         memcpy(to, (const char *)from->data + (size_t)first * bytes, (size_t)n * bytes);
 }
 
+/* Whether rows at hand are enough to be absorbed where they are. */
+static bool are_enough(const numbered *x, const numbered_part *p, int64_t n) {
+    return !x->limited && p->n == 0 && n >= batch_of(x, p);
+}
+
 static int add_rows(numbered *x, numbered_part *p, const bf_array *keys) {
     const int64_t *places, n = find_places(x, p->value, x->found, &places);
     if (n < 0) return failed(x, BF_E_MEMORY);
+    if (!places && are_enough(x, p, n)) {
+        bf_array columns[OPTIONS_AGGREGATES];
+        bool absorbed;
+        for (int c = 0; c < p->columns; c++) columns[c] = x->table->values[p->of[c]].array;
+        const bf_status st = absorb(p, keys, columns, &absorbed);
+        return st == BF_OK ? EXIT_DONE : failed(x, st);
+    }
     for (int64_t first = 0, some; first < n; first += some) {
         const int code = p->n == p->room ? absorb_waiting(x, p) : EXIT_DONE;
         if (code != EXIT_DONE) return code;
@@ -472,7 +492,17 @@ static int absorb_rows(numbered *x) {
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
+/* Without --by, rows that are absorbed together are read together. */
+static int64_t rows_wanted(const numbered *x) {
+    const numbered_part *p = &x->part[0];
+    if (x->limited || x->table->asked->options->by) return 0;
+    const int64_t batch = batch_of(x, p);
+    const bool new = p->n == 0 && bf_groups_rows(p->groups) == 0 && table_keys_are_new(x->table);
+    return new ? BATCH_MOST : batch > BATCH ? batch : 0;
+}
+
 static int next_rows(numbered *x, bool *end) {
+    x->table->wanted = rows_wanted(x);
     return x->levels > 0 ? rest_read(x->wait[x->levels - 1], x->table, end)
                          : table_next(x->table, end);
 }

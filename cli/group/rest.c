@@ -1,4 +1,4 @@
-#include "group/by/rest.h"
+#include "group/rest.h"
 
 #include "memory/key.h"
 

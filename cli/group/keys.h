@@ -1,8 +1,8 @@
 /* The keys of groups that a dictionary numbers, as columns. */
-#ifndef BITFOLD_CLI_GROUP_BY_KEYS_H
-#define BITFOLD_CLI_GROUP_BY_KEYS_H
+#ifndef BITFOLD_CLI_GROUP_KEYS_H
+#define BITFOLD_CLI_GROUP_KEYS_H
 
-#include "group/by/numbered.h"
+#include "group/numbered.h"
 #include "work/units.h"
 
 typedef struct keys_column {

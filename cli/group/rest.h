@@ -1,10 +1,10 @@
 /* Rows of a table whose keys memory has no room for, on piles by a hash of their keys. Rows of one
  * key are on one pile, so each pile is grouped alone. Functions that return an exit code have
  * reported the failure. */
-#ifndef BITFOLD_CLI_GROUP_BY_REST_H
-#define BITFOLD_CLI_GROUP_BY_REST_H
+#ifndef BITFOLD_CLI_GROUP_REST_H
+#define BITFOLD_CLI_GROUP_REST_H
 
-#include "group/by/table.h"
+#include "group/table.h"
 #include "memory/packed.h"
 
 typedef struct rest {

@@ -1,6 +1,7 @@
-#include "group/by/merged.h"
+#include "group/merged.h"
 
-#include "group/by/shown.h"
+#include "group/listed.h"
+#include "group/shown.h"
 #include "memory/key.h"
 #include "memory/records.h"
 #include "runtime/progress.h"
@@ -17,6 +18,7 @@ typedef struct merged {
     shown_order order;
     records rows;
     part_text key, row, total; /* of a row that is added; the last row */
+    int64_t all;               /* groups */
 } merged;
 
 static int no_memory(const merged *x) {
@@ -189,6 +191,7 @@ static int add_turn(merged *x) {
     if (!s) return code;
     code = shown_find_order(s, &x->order);
     if (code == EXIT_DONE) code = add_rows(x, s);
+    x->all += s->n;
     if (code == EXIT_DONE && x->groups->ended && s->asked->total) {
         code = shown_take_keys(s, 0, 0);
         if (code == EXIT_DONE) make_row(&x->total, s, 0, 0);
@@ -236,12 +239,30 @@ static int put_rows(merged *x, part *p, FILE *f, double began) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int put_all(merged *x, FILE *f, double began) {
+static int put_sheet(merged *x, FILE *f, double began) {
     part p;
     int code = open_part(x, &p);
     if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
     part_close(&p);
     return code;
+}
+
+static int put_lists(merged *x, FILE *f, double began) {
+    part p;
+    listed l = {.kept = NULL};
+    int code = open_part(x, &p);
+    if (code == EXIT_DONE) code = listed_open(&l, x->groups);
+    p.take = listed_add;
+    p.arg = &l;
+    if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
+    if (code == EXIT_DONE) code = listed_end(f, &l, x->groups, x->groups->rows, x->all, began);
+    listed_close(&l);
+    part_close(&p);
+    return code;
+}
+
+static int put_all(merged *x, FILE *f, double began) {
+    return (listed_wanted(x->groups) ? put_lists : put_sheet)(x, f, began);
 }
 
 int merged_put(FILE *f, numbered *groups, double began) {

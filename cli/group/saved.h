@@ -1,9 +1,9 @@
 /* The saved form of a table's groups: what is asked, and what there is. It is of a file that --save
  * writes, of a checkpoint, and what ranks send. */
-#ifndef BITFOLD_CLI_GROUP_BY_SAVED_H
-#define BITFOLD_CLI_GROUP_BY_SAVED_H
+#ifndef BITFOLD_CLI_GROUP_SAVED_H
+#define BITFOLD_CLI_GROUP_SAVED_H
 
-#include "group/by/numbered.h"
+#include "group/numbered.h"
 #include "work/checkpoint.h"
 
 extern const char saved_magic[]; /* of 8 bytes */

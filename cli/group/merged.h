@@ -1,9 +1,9 @@
 /* The groups of a table as a sheet, under --memory: turn by turn, each row as a record, and then in
  * the order that is asked for. */
-#ifndef BITFOLD_CLI_GROUP_BY_MERGED_H
-#define BITFOLD_CLI_GROUP_BY_MERGED_H
+#ifndef BITFOLD_CLI_GROUP_MERGED_H
+#define BITFOLD_CLI_GROUP_MERGED_H
 
-#include "group/by/numbered.h"
+#include "group/numbered.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "group/by/medians.h"
+#include "group/medians.h"
 
 #include "work/tagged.h"
 

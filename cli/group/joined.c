@@ -1,6 +1,6 @@
-#include "group/by/joined.h"
+#include "group/joined.h"
 
-#include "group/by/keys.h"
+#include "group/keys.h"
 
 #include <stdlib.h>
 #include <string.h>

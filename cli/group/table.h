@@ -1,24 +1,29 @@
 /* The rows of a table that --by takes: those that meet the condition, with their keys and values.
  */
-#ifndef BITFOLD_CLI_GROUP_BY_TABLE_H
-#define BITFOLD_CLI_GROUP_BY_TABLE_H
+#ifndef BITFOLD_CLI_GROUP_TABLE_H
+#define BITFOLD_CLI_GROUP_TABLE_H
 
 #include "expression/formula.h"
-#include "group/by/asked.h"
+#include "group/asked.h"
 #include "input/rows.h"
 #include "memory/buffer.h"
+#include "work/units.h"
 #include "work/work.h"
 
 /* A column of the table. */
 typedef struct table_column {
     char *name;
-    int at;         /* its number in the present file */
-    bool repeats;   /* it is the numbers of the column before, which are keys there */
-    rows_kind kind; /* what it can be in all files so far */
-    bf_dtype dtype; /* BF_NONE: strings */
-    int scale;      /* of integers */
-    bool passes;    /* keys and values need it: rows that are left out are taken out of it */
-    rows_view view; /* of the chunk, or of what is left of it */
+    rows *of;           /* a file that is read in step; NULL: the present one */
+    int at;             /* its number in the present file */
+    bool repeats;       /* it is the numbers of the column before, which are keys there */
+    rows_kind kind;     /* what it can be in all texts so far, */
+    units_form text;    /* and what it is there; */
+    units_form array;   /* what holds it in all arrays so far; */
+    units_form settled; /* and both */
+    bf_dtype dtype;     /* BF_NONE: strings */
+    int scale;          /* of integers */
+    bool passes;        /* keys and values need it: rows that are left out are taken out of it */
+    rows_view view;     /* of the chunk, or of what is left of it */
     buffer numbers, offsets, bytes, valid;
 } table_column;
 
@@ -37,16 +42,19 @@ typedef struct table {
     const asked *asked;
     bf_context *context;
     spool_limit limit;
-    rows *inputs, *input;  /* of each file; the present one */
-    int files, count;      /* how many there are, and columns */
-    bool typed;            /* strings of its columns are those of text/typed.h */
-    bool settled;          /* all was read once: no dtype becomes another */
-    table_column *columns; /* of the first file */
+    rows *inputs, *input;         /* of each file; the present one */
+    rows *steps;                  /* without --by: files of values, read in step with the keys' */
+    char *also;                   /* and columns of values; NULL: none */
+    int files, step_count, count; /* how many there are, and columns */
+    bool typed;                   /* strings of its columns are those of text/typed.h */
+    bool settled;                 /* all was read once: no dtype becomes another */
+    table_column *columns;        /* of the first file */
     formula where;
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
     int64_t n;       /* rows that were taken, */
     int64_t most;    /* so many at once; 0: no limit */
+    int64_t wanted;  /* so many together, without --by; 0: as many as are at hand */
     int64_t behind;  /* rows that are at hand and come next */
     int64_t *picked; /* which of the chunk they are; NULL: all */
     buffer places;
@@ -59,8 +67,11 @@ int table_make(table *t, const options *o);
 int table_open(table *t, asked *a, bf_context *context);
 void table_close(table *t);
 
-/* The same for rows that are open in t->input, of the columns that are asked for. */
+/* The same for rows that are open in t->input, of which one column is a key. */
 int table_take(table *t, asked *a, bf_context *context);
+
+/* How its files are read. */
+rows_options table_reading(const table *t);
 
 /* Parses the expressions for the columns' present dtypes, before the first rows. */
 int table_begin(table *t);
@@ -72,6 +83,10 @@ int table_next(table *t, bool *end);
  * the next of them, or is false. */
 void table_hand_out(table *t);
 bool table_more(table *t);
+
+/* Whether a sample of an array in a file has hardly a key twice: its rows are best absorbed at
+ * once. */
+bool table_keys_are_new(const table *t);
 
 /* The bytes of all files; -1: they are not known. */
 int64_t table_bytes(const table *t);
