@@ -88,8 +88,8 @@ BF_API bf_status bf_groups_retract(bf_groups *into, const bf_groups *from);
 BF_API bf_status bf_groups_rescale(bf_groups *groups, int key, const int digits[]);
 
 /* Replaces the key of each group, in the order of bf_groups_list, by a number: `numbers` has
- * bf_groups_size different elements of BF_I32 or BF_I64, in host memory, with any stride. They become the
- * groups' keys, of this dtype. So groups of names merge whose dictionaries were merged
+ * bf_groups_size different elements of BF_I32 or BF_I64, in host memory, with any stride. They
+ * become the groups' keys, of this dtype. So groups of names merge whose dictionaries were merged
  * (dictionary.h). Errors: BF_E_ARGUMENT (two groups have one number), BF_E_DTYPE, BF_E_SHAPE,
  * BF_E_DEVICE, BF_E_MEMORY. On failure the groups are unchanged. */
 BF_API bf_status bf_groups_renumber(bf_groups *groups, const bf_array *numbers);
