@@ -2,8 +2,8 @@
  * threads as they become free. */
 #include "peer.h"
 
-#include "bench/data.h"
-#include "bench/keys.h"
+#include "works/measured.h"
+#include "works/keys.h"
 
 #include <stdint.h>
 #include <stdlib.h>

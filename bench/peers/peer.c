@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "peer.h"
 
-#include "bench/data.h"
+#include "works/measured.h"
 
 #include <stdbool.h>
 #include <stdio.h>

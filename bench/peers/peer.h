@@ -35,7 +35,7 @@ typedef struct {
     peer_fn *fn;
 } peer_work;
 
-/* Serves works on data of cli/bench/data.h, which are made here. works ends with an empty entry;
+/* The same with data of cli/works/measured.h, which are made here. works ends with an empty entry;
  * set_threads is called before each piece of work. Returns an exit code. */
 int peer_serve(const char *name, const peer_work *works, void (*set_threads)(int));
 

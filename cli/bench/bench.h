@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_BENCH_BENCH_H
 
 #include "bench/plain.h"
+#include "works/works.h"
 
 #include <bitfold.h>
 #include <stdbool.h>
@@ -15,60 +16,8 @@ enum {
     BENCH_SIDES = BENCH_PEERS + 4,
     BENCH_OLD = 1024,
     BENCH_COLD = 1 << 20, /* from so many bytes on, data on a GPU are not in its cache (gpu.c) */
-    BENCH_BLOCK = 1 << 26,
-    BENCH_COUNTS = 4,
     NAME_SIZE = 32
 };
-
-/* A GPU to measure, and the data on it. */
-typedef struct {
-    bf_context *context; /* NULL: the CPU is measured */
-    bf_device_info info;
-    int number;      /* bitfold/device.h; BF_DEVICE_CPU: no GPU is measured */
-    char isa[16];    /* "sm_90" */
-    char driver[16]; /* the CUDA version of the driver: "13.0" */
-    char *memory;
-    size_t bytes;
-    void *block;              /* BENCH_BLOCK bytes on the host, which memory repeats */
-    const char *dtype, *data; /* of the elements in memory; NULL: none yet */
-    void *result;             /* room for any result, on the GPU */
-} bench_gpu;
-
-/* Work on `bytes` bytes at `memory`. They are one vector; for dot and the sum of an expression two;
- * for add and an expression that is written three, of which the third is written. */
-typedef struct {
-    const char *work, *dtype, *data;
-    char *memory;
-    size_t bytes;
-    size_t count; /* elements of each vector */
-    int threads;  /* 0 on a GPU */
-    bf_context *context;
-    const bench_gpu *gpu;            /* NULL: the CPU */
-    bool stream;                     /* on a GPU: passes are enqueued, and waited for at the end */
-    bool pageable;                   /* on a GPU: memory is the host's */
-    int buffers;                     /* passes use this many copies of the data in turn */
-    size_t stride;                   /* bytes from one copy to the next */
-    const struct bench_items *items; /* of work that is counted in items; NULL: in bytes */
-    void *state;                     /* made by items->open */
-} bench_point;
-
-/* Work that is counted in items: pixels, keys, rows. It makes its own data; point->memory is NULL.
- */
-typedef struct bench_items {
-    const char *work, *item; /* "julia", "pixels" */
-    bool stream;             /* on a GPU: calls are enqueued */
-    /* Dtype and data of each point on the CPU and on a GPU, {NULL} after the last; and the usual
-     * numbers of items, then those of --quick, 0 after the last. */
-    const char *const (*points[2])[2];
-    size_t counts[2][2][BENCH_COUNTS];
-    /* Return the bytes of an item with this dtype, and the most items of a point, up to n. */
-    size_t (*item_bytes)(const char *dtype);
-    size_t (*fit)(size_t n);
-    /* open makes data and all else that is not timed. run adds the seconds of the passes. */
-    bf_status (*open)(const bench_point *point, void **state);
-    bf_status (*run)(const bench_point *point, void *state, int passes, double *seconds);
-    void (*close)(const bench_point *point, void *state);
-} bench_items;
 
 /* A program that does the same work on its own copy of the data. Two pipes lead to it:
  *   to it      WORK DTYPE DATA COUNT THREADS PASSES
@@ -81,18 +30,6 @@ typedef struct {
     pid_t pid;
     FILE *to, *from;
 } bench_peer;
-
-/* A side that does the work: bitfold, a plain loop, or a peer. */
-typedef struct bench_side {
-    const char *name;
-    /* Returns the mean seconds of `passes` passes; a negative number if it cannot do this work, NaN
-     * if it failed and reported that. */
-    double (*time)(const struct bench_side *side, const bench_point *point, int passes);
-    plain_fn *plain; /* of plain loops: the loop and its prefetch distance */
-    size_t ahead;
-    bench_peer *peer; /* of peers */
-    double seconds;   /* the median of the samples; negative as above */
-} bench_side;
 
 typedef struct {
     bool json, quick;
@@ -116,6 +53,29 @@ typedef struct {
     int failed; /* number of points that bitfold could not do */
 } bench_options;
 
+/* bitfold at a point: the object, and the vectors, in memory of their own if they count items. */
+typedef struct bench_own {
+    bench_point point;
+    void *object;
+    bf_array vectors[POINT_VECTORS];
+    char *memory;
+    size_t bytes;
+    int buffer; /* the next copy of the data */
+} bench_own;
+
+/* A side that does the work: bitfold, a plain loop, or a peer. */
+typedef struct bench_side {
+    const char *name;
+    /* Returns the mean seconds of `passes` passes; a negative number if it cannot do this work, NaN
+     * if it failed and reported that. */
+    double (*time)(const struct bench_side *side, const bench_point *point, int passes);
+    bench_own *own;  /* of bitfold */
+    plain_fn *plain; /* of plain loops: the loop and its prefetch distance */
+    size_t ahead;
+    bench_peer *peer; /* of peers */
+    double seconds;   /* the median of the samples; negative as above */
+} bench_side;
+
 /* The change of a point since the earlier run: -0.1 is a tenth slower. */
 typedef struct bench_change {
     const char *by; /* the key that is compared; NULL: the earlier run lacks this point */
@@ -127,75 +87,46 @@ typedef struct bench_change {
 bool bench_parse(bench_options *options, int argc, char **argv, int *code);
 
 /* bench.c: is this work to be measured? */
-bool bench_is_wanted(const bench_options *options, const char *work);
+bool bench_is_wanted(const bench_options *options, const char *name);
 
-/* gpu.c: the points of a GPU. Opening and running return an exit code. */
-bool bench_gpu_knows(const char *work);
+/* points.c: measures the works that are counted in bytes, and those that are counted in items;
+ * whether it knows this work. Running returns an exit code. */
+int bench_run_bytes(bench_options *options);
+int bench_run_items(bench_options *options);
+bool bench_knows(const bench_options *options, const char *work);
+bool bench_counts_items(const char *work);
+
+/* gpu.c: the memory of a GPU. Opening and filling return an exit code. */
 int bench_gpu_open(bench_options *options);
-int bench_gpu_run(bench_options *options);
 void bench_gpu_close(bench_options *options);
+int bench_gpu_fill(bench_gpu *gpu, const char *dtype, const char *data);
+size_t bench_gpu_size(const bench_options *options, int number); /* 0 after the last */
+int bench_gpu_buffers(const bench_gpu *gpu, size_t bytes);
+size_t bench_gpu_aligned(size_t bytes);
 
-/* Work that is counted in items; items.c measures it. */
-extern const bench_items bench_julia, bench_table, bench_group, bench_axis, bench_order;
-bool bench_items_know(const char *work);
-int bench_items_run(bench_options *options);
+/* own.c: open makes what is not timed. */
+bf_status bench_own_open(const bench_point *point, bench_own *own);
+double bench_own_time(const bench_side *side, const bench_point *point, int passes);
+void bench_own_close(bench_own *own);
 
-/* Allocate memory where the point is measured, on huge pages or on the GPU, and fill it with n
- * elements. `part` makes n of them from number `first` on. */
-typedef void bench_part(const bench_point *point, size_t first, size_t n, void *to);
-bf_status bench_items_allocate(const bench_point *point, size_t bytes, char **memory);
-void bench_items_free(const bench_point *point, char *memory, size_t bytes);
-bf_status bench_items_fill(const bench_point *point, char *to, size_t n, size_t element,
-                           bench_part *part);
-
-/* Adds the seconds of the passes, of which each is one call. */
-typedef bf_status bench_call(const bench_point *point, void *state);
-bf_status bench_items_repeat(const bench_point *point, void *state, bench_call *call, int passes,
-                             double *seconds);
-
-/* Return the number of vectors of the point, and the bytes of each. Each is aligned as a single
- * vector is. */
+/* Return the number of vectors of a point that is counted in bytes, and the bytes of each. Each is
+ * aligned as a single vector is. */
 int bench_vectors(const bench_point *point);
 size_t bench_vector_bytes(const bench_point *point);
+bool bench_is_expression(const bench_point *point);
+bool bench_is_written(const bench_point *point);
 
 /* Returns the kind of call that is measured: "stream", "host" or "pageable" on a GPU, "" on the
- * CPU.
- */
+ * CPU. */
 const char *bench_mode(const bench_point *point);
 const char *bench_isa(const bench_point *point);
-
-/* Returns the number of untimed passes before `passes` timed ones: on the CPU 1, or 0 before a
- * single pass; on a GPU an eighth of the passes and one more. */
-int bench_warm_up(const bench_point *point, int passes);
 
 double bench_now(void);
 double bench_median(double *samples, int n);
 
-/* side.c: the sides. bench_also_side is bitfold at other work on the vectors of an expression.
- * bench_plain_side finds the fastest prefetch distance for this point. */
-bench_side bench_own_side(void);
-bench_side bench_also_side(const char *work);
-bench_side bench_plain_side(const char *name, const bench_point *point);
-bench_side bench_peer_side(bench_peer *peer);
-
-/* Takes a sample of every side in each of `rounds` rounds, and sets the sides' seconds to medians.
- * A sample is as many passes as take `seconds`. Returns false if a side failed. */
-bool bench_measure(bench_side *sides, int n, const bench_point *point, int rounds, double seconds);
-
-/* histogram.c: makes a histogram for the point, and counts in one pass. */
-bool bench_is_histogram(const char *work);
-bf_status bench_histogram_open(const bench_point *point, bf_histogram **histogram);
-bf_status bench_histogram_pass(const bench_point *point, bf_histogram *histogram,
-                               const bf_array *array);
-
-/* expression.c: an expression is summed, or written to a third vector. bench_distribution names how
- * the numbers of a work are distributed. Open parses the expression, and makes a state if it is
- * summed. A pass computes it once. */
-bool bench_is_expression(const char *work);
-bool bench_is_written(const bench_point *point);
-const char *bench_distribution(const char *work, const char *data);
-bf_status bench_expression_open(const bench_point *point, bf_expression **e, bf_state **state);
-bf_status bench_expression_pass(bf_expression *e, bf_state *state, const bf_array vectors[3]);
+/* side.c: measures a point, beside plain loops on the CPU, and peers, and prints it. Returns an
+ * exit code. */
+int bench_measure(bench_options *options, const bench_point *point, int n_peers);
 
 /* peer.c: bench_peer_start starts peer->command, asks for its name and returns an exit code. gpu is
  * NULL for peers on the CPU. */
@@ -206,7 +137,7 @@ void bench_peer_stop(bench_peer *peer);
 /* report.c: print the head of the table, the head of its part for items (NULL: work that is counted
  * in bytes), and a row. The latter returns false if standard output cannot be written. */
 void bench_print_head(const bench_options *options);
-void bench_print_columns(const bench_options *options, const bench_items *items);
+void bench_print_columns(const bench_options *options, const char *item);
 bool bench_print(bench_options *options, const bench_point *point, const bench_side *sides, int n);
 
 /* compare.c: reads options->compare, whose lines stay until it is closed. Returns an exit code. */

@@ -52,17 +52,17 @@ static void print_byte_columns(const bench_options *o) {
     if (bench_is_wanted(o, "expression")) printf(" %8s", "dot");
 }
 
-static void print_item_columns(const bench_options *o, const bench_items *items) {
-    printf("%-9s %-5s %-10s %11s ", "work", "dtype", "data", items->item);
+static void print_item_columns(const bench_options *o, const char *item) {
+    printf("%-9s %-5s %-10s %11s ", "work", "dtype", "data", item);
     if (o->gpu.context)
         printf("%-8s %11s %8s", "mode", "us", "M/s");
     else
         printf("%7s %8s", "threads", "M/s");
 }
 
-void bench_print_columns(const bench_options *o, const bench_items *items) {
-    if (items)
-        print_item_columns(o, items);
+void bench_print_columns(const bench_options *o, const char *item) {
+    if (item)
+        print_item_columns(o, item);
     else
         print_byte_columns(o);
     for (int i = 0; i < o->n_peers; i++) {
@@ -104,7 +104,7 @@ static void print_bytes(const bench_point *point, double seconds) {
 
 static void print_row(const bench_options *o, const bench_point *point, const bench_side *sides,
                       int n, bench_change change) {
-    if (point->items)
+    if (point->by->measure->item)
         print_items(point, sides[0].seconds);
     else
         print_bytes(point, sides[0].seconds);
@@ -128,7 +128,8 @@ static void print_peers(const bench_point *point, const bench_side *sides, int k
         if (sides[k].seconds <= 0) continue;
         printf("%s\"%s\":{\"gbps\":%.4g,\"ratio\":%.4g", comma, sides[k].name,
                gbps(point, sides[k].seconds), ratio(sides, &sides[k]));
-        if (point->items) printf(",\"per_second\":%.5g", per_second(point, sides[k].seconds));
+        if (point->by->measure->item)
+            printf(",\"per_second\":%.5g", per_second(point, sides[k].seconds));
         putchar('}');
         comma = ",";
     }
@@ -143,13 +144,13 @@ static void print_object(const bench_point *point, const bench_side *sides, int 
            point->work, point->dtype, point->data, point->count, point->bytes, point->threads,
            bf_context_device(point->context), bench_isa(point), sides[0].seconds,
            gbps(point, sides[0].seconds));
-    if (point->items)
-        printf(",\"item\":\"%s\",\"per_second\":%.5g", point->items->item,
+    if (point->by->measure->item)
+        printf(",\"item\":\"%s\",\"per_second\":%.5g", point->by->measure->item,
                per_second(point, sides[0].seconds));
     if (point->gpu)
         printf(",\"gpu\":\"%s\",\"driver\":\"%s\",\"mode\":\"%s\"", point->gpu->info.name,
                point->gpu->driver, bench_mode(point));
-    if (point->gpu && !point->items)
+    if (point->gpu && !point->by->measure->item)
         printf(",\"cache\":\"%s\",\"peak_share\":%.4g", cache(point),
                peak_share(point, sides[0].seconds));
     int k = 1;

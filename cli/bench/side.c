@@ -1,4 +1,4 @@
-/* The sides, and how each is timed. */
+/* The sides of a point, which take turns. */
 #include "bench/bench.h"
 
 #include "runtime/report.h"
@@ -26,16 +26,6 @@ double bench_median(double *samples, int n) {
     return n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
 }
 
-int bench_vectors(const bench_point *point) {
-    if (bench_is_expression(point->work)) return bench_is_written(point) ? 3 : 2;
-    return strcmp(point->work, "add") == 0 ? 3 : strcmp(point->work, "dot") == 0 ? 2 : 1;
-}
-
-size_t bench_vector_bytes(const bench_point *point) {
-    const size_t alignment = point->gpu ? 256 : 64;
-    return point->bytes / (size_t)bench_vectors(point) & ~(alignment - 1);
-}
-
 const char *bench_mode(const bench_point *point) {
     if (!point->gpu) return "";
     return point->pageable ? "pageable" : point->stream ? "stream" : "host";
@@ -45,123 +35,18 @@ const char *bench_isa(const bench_point *point) {
     return point->gpu ? point->gpu->isa : bf_context_isa(point->context);
 }
 
-int bench_warm_up(const bench_point *point, int passes) {
-    return point->gpu ? passes / 8 + 1 : passes > 1;
-}
-
-/* A general call of bitfold. */
-
-typedef struct {
-    bf_reduction op;
-    bf_map_op map; /* if op is 0 */
-    int n;
-    bf_array vectors[3];     /* n of them */
-    int buffer;              /* the next copy of the data */
-    bf_histogram *histogram; /* NULL: the work is no histogram */
-    bf_expression *expression;
-    bf_state *state; /* of the sum of the expression, if there is one */
-} call;
-
-static call prepare_side(const bench_point *point) {
-    call c = {.op = bf_reduction_from_name(point->work), .map = bf_map_from_name(point->work)};
-    c.n = bench_vectors(point);
-    for (int i = 0; i < c.n; i++) {
-        char *data = point->memory + (size_t)i * bench_vector_bytes(point);
-        c.vectors[i] = bf_array_of(bf_dtype_from_name(point->dtype), data, (int64_t)point->count);
-    }
-    return c;
-}
-
-static bf_status enqueue(const bench_point *p, const call *c, const bf_array v[3]) {
-    const bf_array *inputs[] = {&v[0], &v[1]};
-    if (c->op == 0) return bf_map_async(p->context, c->map, inputs, 2, NULL, &v[2]);
-    if (c->op == BF_DOT) return bf_dot_async(p->context, &v[0], &v[1], NULL, p->gpu->result);
-    return bf_reduce_async(p->context, c->op, &v[0], NULL, p->gpu->result);
-}
-
-static bf_status compute_value(const bench_point *p, const call *c, const bf_array v[3]) {
-    const bf_array *inputs[] = {&v[0], &v[1]};
-    bf_description description = {.size = sizeof description};
-    bf_value value;
-    if (c->op == 0) return bf_map(p->context, c->map, inputs, 2, NULL, &v[2]);
-    if (c->op == BF_DESCRIBE) return bf_describe(p->context, &v[0], NULL, &description);
-    if (c->op == BF_DOT) return bf_dot(p->context, &v[0], &v[1], NULL, &value);
-    return bf_reduce(p->context, c->op, &v[0], NULL, &value);
-}
-
-/* Make before the passes, and free after them, all that is not timed. */
-static bf_status begin_passes(const bench_point *point, call *c) {
-    *c = prepare_side(point);
-    if (bench_is_expression(point->work))
-        return bench_expression_open(point, &c->expression, &c->state);
-    return bench_is_histogram(point->work) ? bench_histogram_open(point, &c->histogram) : BF_OK;
-}
-static void end_passes(call *c) {
-    bf_histogram_destroy(c->histogram);
-    bf_state_destroy(c->state);
-    bf_expression_destroy(c->expression);
-}
-
-static bf_status pass_once(const bench_point *point, call *c) {
-    bf_array v[3];
-    const size_t offset = (size_t)c->buffer * point->stride;
-    for (int i = 0; i < c->n; i++) {
-        v[i] = c->vectors[i];
-        v[i].data = (char *)v[i].data + offset;
-    }
-    c->buffer = c->buffer + 1 < point->buffers ? c->buffer + 1 : 0;
-    if (c->histogram) return bench_histogram_pass(point, c->histogram, &v[0]);
-    if (c->expression) return bench_expression_pass(c->expression, c->state, v);
-    return point->stream ? enqueue(point, c, v) : compute_value(point, c, v);
-}
-
-static bf_status run_passes(const bench_point *point, call *c, int passes) {
-    bf_status st = BF_OK;
-    for (int i = 0; i < passes && st == BF_OK; i++) st = pass_once(point, c);
-    return st == BF_OK && point->stream ? bf_context_synchronize(point->context) : st;
-}
-
-/* Times bitfold. If a GPU cannot do the work, it is left out and the rest is measured. */
-static double own_time(const bench_side *side, const bench_point *point, int passes) {
-    (void)side;
-    call c;
-    bf_status st = begin_passes(point, &c);
-    if (st == BF_OK) st = run_passes(point, &c, bench_warm_up(point, passes));
-    double start = bench_now();
-    if (st == BF_OK) st = run_passes(point, &c, passes);
-    double seconds = (bench_now() - start) / passes;
-    end_passes(&c);
-    if (st == BF_OK) return seconds;
-    fail_status(st, point->context, point->work);
-    return point->gpu ? -1 : NAN;
-}
-
-bench_side bench_own_side(void) { return (bench_side){.name = "bitfold", .time = own_time}; }
-
-static double also_time(const bench_side *side, const bench_point *point, int passes) {
-    bench_point other = *point;
-    if (!bench_is_expression(point->work)) return -1;
-    other.work = side->name;
-    other.count = bench_vector_bytes(&other) / bf_dtype_size(bf_dtype_from_name(point->dtype));
-    return own_time(side, &other, passes);
-}
-
-bench_side bench_also_side(const char *work) {
-    return (bench_side){.name = work, .time = also_time};
-}
-
 /* Times a plain loop. "read" and the sum that is beside the sum of an expression read all of the
  * memory as one vector. */
 
 static const char *plain_work(const char *name, const bench_point *point) {
     if (strcmp(name, "read") == 0) return name;
-    if (!bench_is_expression(point->work)) return point->work;
+    if (!bench_is_expression(point)) return point->work;
     return bench_is_written(point) ? "add" : "sum";
 }
 
 static double plain_seconds(const bench_side *side, const bench_point *point, int passes) {
-    const char *work = plain_work(side->name, point);
-    bool several = strcmp(work, "dot") == 0 || strcmp(work, "add") == 0;
+    const char *loop = plain_work(side->name, point);
+    bool several = strcmp(loop, "dot") == 0 || strcmp(loop, "add") == 0;
     size_t bytes = several ? bench_vector_bytes(point) : point->bytes;
     const char *b = several ? point->memory + bytes : NULL;
     double seconds;
@@ -179,7 +64,7 @@ static double plain_side_time(const bench_side *side, const bench_point *point, 
     return plain_seconds(side, point, passes);
 }
 
-bench_side bench_plain_side(const char *name, const bench_point *point) {
+static bench_side plain_side(const char *name, const bench_point *point) {
     static const size_t distances[] = {0, 1024, 4096, 16384};
     bench_side side = {.name = name, .time = plain_side_time};
     side.plain = plain_find(plain_work(name, point), point->dtype);
@@ -197,14 +82,8 @@ bench_side bench_plain_side(const char *name, const bench_point *point) {
     return side;
 }
 
-/* Asks a peer. */
-
 static double peer_time(const bench_side *side, const bench_point *point, int passes) {
     return bench_peer_ask(side->peer, point, passes);
-}
-
-bench_side bench_peer_side(bench_peer *peer) {
-    return (bench_side){.name = peer->name, .time = peer_time, .peer = peer};
 }
 
 /* Waits, because the thread pools of libraries spin for a while after their work. */
@@ -224,7 +103,10 @@ static int passes_for(const bench_side *side, const bench_point *point, double s
     return passes;
 }
 
-bool bench_measure(bench_side *sides, int n, const bench_point *point, int rounds, double seconds) {
+/* Takes a sample of every side in each of `rounds` rounds, and sets the sides' seconds to medians.
+ * A sample is as many passes as take `seconds`. Returns false if a side failed. */
+static bool take_samples(bench_side *sides, int n, const bench_point *point, int rounds,
+                         double seconds) {
     double samples[BENCH_SIDES][MAX_ROUNDS];
     int passes[BENCH_SIDES];
     for (int k = 0; k < n; k++) {
@@ -245,4 +127,85 @@ bool bench_measure(bench_side *sides, int n, const bench_point *point, int round
     for (int k = 0; k < n; k++)
         sides[k].seconds = passes[k] ? bench_median(samples[k], rounds) : -1;
     return true;
+}
+
+/* ---- one point ------------------------------------------------------------------------------- */
+
+/* How long a point is measured, {by default, with --quick}. */
+typedef struct effort {
+    int rounds[2];
+    double seconds[2];
+} effort;
+
+static effort effort_of(const bench_point *p) {
+    if (p->by->measure->item) return (effort){{5, 3}, {0.025, 0.005}};
+    return p->gpu ? (effort){{9, 5}, {0.01, 0.003}} : (effort){{9, 3}, {0.025, 0.005}};
+}
+
+/* Reports a point that could not be opened. Work that a GPU cannot do is only left out, and so are
+ * usual sizes that exceed its memory. Returns an exit code. */
+static int open_failed(bench_options *o, const bench_point *p, bf_status st) {
+    const char *item = p->by->measure->item;
+    if (!p->gpu) return fail_status(st, p->context, p->work);
+    if (st == BF_E_DEVICE)
+        inform(NULL, "%s %s: not on this device", p->work, p->data);
+    else if (st == BF_E_MEMORY && o->usual_sizes && item)
+        inform(NULL, "%s %s: no memory for %zu %s", p->work, p->data, p->count, item);
+    else
+        o->failed += fail_status(st, p->context, p->work) != EXIT_DONE;
+    return EXIT_DONE;
+}
+
+/* Other work on the vectors of an expression: a dot product. */
+static bench_point dot_of(const bench_point *p) {
+    bench_point other = *p;
+    other.work = "dot";
+    other.by = &work_reduce;
+    other.reduction = BF_DOT;
+    other.count = bench_vector_bytes(&other) / bf_dtype_size(bf_dtype_from_name(p->dtype));
+    return other;
+}
+
+static double no_time(const bench_side *side, const bench_point *point, int passes) {
+    (void)side, (void)point, (void)passes;
+    return -1;
+}
+
+/* Adds all sides but bitfold's. Returns how many there are. */
+static int add_sides(bench_options *o, const bench_point *p, int n_peers, bench_own *dot,
+                     bench_side *sides) {
+    const bool bytes = !p->by->measure->item;
+    int n = 1;
+    if (bytes && !p->gpu) {
+        sides[n++] = plain_side("plain", p);
+        sides[n++] = plain_side("read", p);
+    }
+    if (bytes && bench_is_wanted(o, "expression")) {
+        const bench_point other = dot_of(p);
+        const bool timed = bench_is_expression(p) && bench_own_open(&other, dot) == BF_OK;
+        sides[n++] = (bench_side){"dot", timed ? bench_own_time : no_time, .own = dot};
+    }
+    for (int i = 0; i < n_peers; i++)
+        sides[n++] = (bench_side){o->peers[i].name, peer_time, .peer = &o->peers[i]};
+    return n;
+}
+
+static int measure_sides(bench_options *o, const bench_point *p, int n_peers, bench_own *own) {
+    const effort e = effort_of(p);
+    bench_own dot = {.bytes = 0};
+    bench_side sides[BENCH_SIDES] = {{"bitfold", bench_own_time, .own = own}};
+    const int n = add_sides(o, p, n_peers, &dot, sides);
+    bool good = take_samples(sides, n, p, e.rounds[o->quick], e.seconds[o->quick]);
+    bench_own_close(&dot);
+    if (!good) return EXIT_IO;
+    o->failed += sides[0].seconds <= 0;
+    return sides[0].seconds <= 0 || bench_print(o, p, sides, n) ? EXIT_DONE : EXIT_IO;
+}
+
+int bench_measure(bench_options *o, const bench_point *p, int n_peers) {
+    bench_own own;
+    const bf_status st = bench_own_open(p, &own);
+    const int code = st == BF_OK ? measure_sides(o, p, n_peers, &own) : open_failed(o, p, st);
+    bench_own_close(&own);
+    return code;
 }

@@ -109,7 +109,7 @@ static bf_status absorb_counted(bf_histogram *h, const check *c) {
         const bf_array *a = &c->files[i].elements;
         const int64_t end = next + a->shape[0];
         if (weights && end > weights->shape[0]) return BF_E_SHAPE;
-        const bf_array some = weights ? verify_slice(weights, next, end) : *a;
+        const bf_array some = weights ? work_slice(weights, next, end) : *a;
         st = bf_histogram_absorb(h, a, weights ? &some : NULL);
         next = end;
     }
@@ -146,8 +146,8 @@ static bf_status absorb_again(const check *c, const statefile *s) {
 }
 
 static outcome result_of(const statefile *s) {
-    if (s->groups) return verify_groups_result(s->groups);
-    return s->histogram ? verify_histogram_result(s->histogram) : verify_result(s->state, NULL);
+    if (s->groups) return work_groups_result(s->groups);
+    return s->histogram ? work_histogram_result(s->histogram) : work_state_result(s->state, NULL);
 }
 
 /* Histograms and groups are compared by a checksum of their saved form. */

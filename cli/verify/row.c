@@ -1,5 +1,4 @@
-/* verify: computes a subject in every way and shows the results as a row; the verdict on all rows.
- */
+/* verify: computes a task in every way and shows the results as a row; the verdict on all rows. */
 #include "runtime/json.h"
 #include "runtime/output.h"
 #include "runtime/progress.h"
@@ -8,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The results of a subject: on every ISA with each thread count, and last in parts; on every GPU in
+/* The results of a task: on every ISA with each thread count, and last in parts; on every GPU in
  * one pass, and in parts. */
 typedef struct row {
     outcome results[VERIFY_ISAS][VERIFY_COUNTS + 1];
@@ -16,6 +15,19 @@ typedef struct row {
     bool agree, gpu_agrees, right;
     bool no_memory; /* some result could not be computed, so the row proves nothing */
 } row;
+
+bool verify_same(const outcome *a, const outcome *b) {
+    if (a->status != BF_OK || b->status != BF_OK) return a->status == b->status;
+    return a->value.dtype == b->value.dtype &&
+           memcmp(&a->value.as, &b->value.as, work_value_size(a->value.dtype)) == 0;
+}
+
+void verify_text(const outcome *r, char text[BF_VALUE_TEXT]) {
+    if (r->status == BF_OK)
+        output_format(&r->value, true, text);
+    else
+        snprintf(text, BF_VALUE_TEXT, "(%s)", bf_status_string(r->status));
+}
 
 static bool fits_column(row *r, const outcome *x) {
     r->no_memory = r->no_memory || x->status == BF_E_MEMORY;
@@ -27,42 +39,37 @@ static bool is_proof(bf_status status) {
     return status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_NAN || status == BF_E_EMPTY;
 }
 
-static bool is_right(const subject *s, const outcome *r) {
+static bool is_right(const task *t, const outcome *r) {
     if (!is_proof(r->status)) return false;
-    return !s->sum_is_1 || (r->status == BF_OK && bf_value_f64(&r->value) == 1);
+    return !t->sum_is_1 || (r->status == BF_OK && bf_value_f64(&r->value) == 1);
 }
 
 /* Bytes that one way to compute takes, and how many ways there are. */
-static int64_t bytes_of(const subject *s) {
-    return s->a.shape[0] * (int64_t)bf_dtype_size(s->a.dtype) +
-           s->b.shape[0] * (int64_t)bf_dtype_size(s->b.dtype);
-}
+static int64_t bytes_of(const task *t) { return (int64_t)(work_bytes(&t->a) + work_bytes(&t->b)); }
 
 static int ways_of(const machine *m) { return m->isas * (m->counts + 1) + m->gpus * 2; }
 
-static outcome compute(outcome (*way)(bf_context *, const subject *), bf_context *context,
-                       const subject *s) {
-    const outcome r = way(context, s);
-    progress_add(bytes_of(s));
+static outcome compute(const task *t, bf_context *context, bool gpu, bool parts) {
+    const outcome r = work_compute(t, context, gpu, parts);
+    progress_add(bytes_of(t));
     progress_tick();
     return r;
 }
 
-static void compute_one(const machine *m, const subject *s, row *r) {
-    r->agree = r->gpu_agrees = true;
-    r->no_memory = false;
+static void compute_all(const machine *m, const task *t, row *r) {
+    *r = (row){.agree = true, .gpu_agrees = true};
     for (int i = 0; i < m->isas; i++) {
         for (int j = 0; j < m->counts; j++)
-            r->results[i][j] = compute(s->whole, m->context[i][j], s);
-        r->results[i][m->counts] = compute(s->parts, m->context[i][0], s);
+            r->results[i][j] = compute(t, m->context[i][j], false, false);
+        r->results[i][m->counts] = compute(t, m->context[i][0], false, true);
         for (int j = 0; j <= m->counts; j++) r->agree &= fits_column(r, &r->results[i][j]);
     }
-    for (int i = 0; i < m->gpus; i++) {
-        r->gpu[i][0] = compute(s->whole, m->gpu[i], s);
-        r->gpu[i][1] = compute(s->parts, m->gpu[i], s);
-        for (int j = 0; j < 2; j++) r->gpu_agrees &= fits_column(r, &r->gpu[i][j]);
-    }
-    r->right = is_right(s, &r->results[0][0]);
+    for (int i = 0; i < m->gpus; i++)
+        for (int parts = 0; parts < 2; parts++) {
+            r->gpu[i][parts] = compute(t, m->gpu[i], true, parts);
+            r->gpu_agrees &= fits_column(r, &r->gpu[i][parts]);
+        }
+    r->right = is_right(t, &r->results[0][0]);
 }
 
 static bool is_good(const row *r) { return r->agree && r->gpu_agrees && r->right; }
@@ -108,9 +115,9 @@ static void show_differences(const machine *m, const row *r) {
         printf("  wrong: the exact sum is 1\n");
 }
 
-static void show_row(const machine *m, const subject *s, const row *r) {
+static void show_row(const machine *m, const task *t, const row *r) {
     char text[BF_VALUE_TEXT];
-    printf("%-8s %-4s %-13s", s->op, bf_dtype_name(s->a.dtype), s->data);
+    printf("%-8s %-4s %-13s", t->op, bf_dtype_name(t->a.dtype), t->data);
     for (int i = 0; i < m->isas + m->gpus; i++) {
         verify_text(column(m, r, i), text);
         printf(" %-24s", text);
@@ -121,11 +128,11 @@ static void show_row(const machine *m, const subject *s, const row *r) {
 
 static const char *device_of(const machine *m) { return m->gpus > 0 ? m->gpu_name[0] : "cpu"; }
 
-static void show_json(const machine *m, const subject *s, const row *r, double seconds) {
+static void show_json(const machine *m, const task *t, const row *r, double seconds) {
     char text[BF_VALUE_TEXT];
-    printf("{\"schema\":1,\"command\":\"verify\",\"op\":\"%s\",\"dtype\":\"%s\",\"data\":", s->op,
-           bf_dtype_name(s->a.dtype));
-    json_string(stdout, s->data);
+    printf("{\"schema\":1,\"command\":\"verify\",\"op\":\"%s\",\"dtype\":\"%s\",\"data\":", t->op,
+           bf_dtype_name(t->a.dtype));
+    json_string(stdout, t->data);
     printf(",\"ok\":%s,\"bits\":{", is_good(r) ? "true" : "false");
     for (int i = 0; i < m->isas + m->gpus; i++) {
         verify_text(column(m, r, i), text);
@@ -134,23 +141,23 @@ static void show_json(const machine *m, const subject *s, const row *r, double s
     printf("},\"device\":\"%s\",\"seconds\":%.6f}\n", device_of(m), seconds);
 }
 
-int verify_row(const machine *m, const subject *s, verdict *v) {
+int verify_row(const machine *m, const task *t, verdict *v) {
     row r;
     const double began = progress_clock();
     if (v->planning) {
-        v->planned += bytes_of(s) * ways_of(m);
+        v->planned += bytes_of(t) * ways_of(m);
         return EXIT_DONE;
     }
-    compute_one(m, s, &r);
+    compute_all(m, t, &r);
     progress_clear();
     if (r.no_memory) return fail_status(BF_E_MEMORY, NULL, NULL);
     v->rows++;
     v->failures += !is_good(&r);
     v->gpu_failures += !r.gpu_agrees;
     if (v->options->layout == LAYOUT_JSON)
-        show_json(m, s, &r, progress_clock() - began);
+        show_json(m, t, &r, progress_clock() - began);
     else if (!v->options->quiet)
-        show_row(m, s, &r);
+        show_row(m, t, &r);
     return output_flush(stdout, "standard output");
 }
 

@@ -34,13 +34,16 @@ MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/
 # Order takes its lines as axes do, reduces them, and lists groups, also of tables. Groups of many keys are sorted.
 # What merges saved reductions also merges groups of tables.
 # Expressions are programs of map's operations, which states absorb as they are computed.
+# Verify compares the works, and bench times them.
 USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h",
                   "cli/group/by.h"),
         "group": ("src/cpu/order/sorting.h",),
         "reduce": ("cli/group/by.h",),
         "expression": ("src/rules/map/map.h", "src/api/map/map.h", "src/seam/map.h",
                        "src/cpu/map/map.h", "src/cuda/map/operation.cuh", "src/api/reduce/state.h",
-                       "src/cpu/reduce/computed.h")}
+                       "src/cpu/reduce/computed.h"),
+        "verify": ("cli/works/works.h", "cli/works/data.h"),
+        "bench": ("cli/works/works.h", "cli/works/measured.h", "cli/works/keys.h")}
 # Folders beside the floors, with what they may include besides public headers.
 CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "python": (),
            "view": ("view/", "cli/julia/", "cli/runtime/")}

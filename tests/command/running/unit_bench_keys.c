@@ -1,5 +1,5 @@
 /* What bench measures on: as many different keys as it says, and answers that are what it says. */
-#include "cli/bench/keys.h"
+#include "cli/works/keys.h"
 #include "tests/support/data.h"
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"

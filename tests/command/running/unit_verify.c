@@ -1,8 +1,8 @@
 /* verify: it sees a difference wherever there is one, and its rows of pictures, tables, groups,
  * expressions and states compute what they say.
  * Builds: release, asan (full). */
-#include "cli/verify/data.h"
 #include "cli/verify/verify.h"
+#include "cli/works/data.h"
 #include "tests/support/unit.h"
 
 #include <stddef.h>
@@ -31,22 +31,21 @@ static void release(machine *m) {
 static int differing; /* the call that gives another result; -1: none */
 static int calls;
 
-static outcome result(bf_context *context, const subject *s) {
-    (void)context, (void)s;
-    const outcome r = {.value = {.dtype = BF_U64, .as.u64 = calls == differing}};
+static bf_status result(task *t) {
+    t->value.as.u64 = calls == differing;
     calls++;
-    return r;
+    return BF_OK;
 }
 
 static void a_difference_anywhere_is_a_failure(void **unused) {
     (void)unused;
     machine m = machine_of();
-    const subject s = {
-        .op = "test", .data = "", .a = {.dtype = BF_U64}, .whole = result, .parts = result};
+    const work w = {.whole = result, .parts = result};
+    const task t = {.work = &w, .op = "test", .data = "", .a = {.dtype = BF_U64}};
     for (differing = -1; differing < THREADS + 1; differing++) {
         verdict v = {.options = &quiet};
         calls = 0;
-        assert_int_equal(verify_row(&m, &s, &v), 0);
+        assert_int_equal(verify_row(&m, &t, &v), 0);
         assert_int_equal(v.failures, differing >= 0);
         assert_int_equal(v.gpu_failures, 0);
     }
@@ -55,7 +54,7 @@ static void a_difference_anywhere_is_a_failure(void **unused) {
     for (; differing < THREADS + 3; differing++) {
         verdict v = {.options = &quiet};
         calls = 0;
-        assert_int_equal(verify_row(&m, &s, &v), 0);
+        assert_int_equal(verify_row(&m, &t, &v), 0);
         assert_int_equal(v.failures, 1);
         assert_int_equal(v.gpu_failures, 1);
     }
@@ -64,32 +63,30 @@ static void a_difference_anywhere_is_a_failure(void **unused) {
 
 static bf_status refusal;
 
-static outcome refused(bf_context *context, const subject *s) {
-    (void)context, (void)s;
-    return (outcome){.status = refusal};
+static bf_status refused(task *t) {
+    (void)t;
+    return refusal;
 }
 
 static void calls_that_all_fail_prove_nothing(void **unused) {
     (void)unused;
     machine m = machine_of();
-    const subject s = {
-        .op = "test", .data = "", .a = {.dtype = BF_U64}, .whole = refused, .parts = refused};
+    const work w = {.whole = refused, .parts = refused};
+    const task t = {.work = &w, .op = "test", .data = "", .a = {.dtype = BF_U64}};
     for (refusal = BF_E_ARGUMENT; refusal <= BF_E_COMM; refusal++) {
         if (refusal == BF_E_MEMORY) continue; /* verify ends */
         const bool data = refusal == BF_E_OVERFLOW || refusal == BF_E_NAN || refusal == BF_E_EMPTY;
         verdict v = {.options = &quiet};
-        assert_int_equal(verify_row(&m, &s, &v), 0);
+        assert_int_equal(verify_row(&m, &t, &v), 0);
         assert_int_equal(v.failures, !data);
     }
     release(&m);
 }
 
-typedef int rows_fn(const machine *m, verdict *v);
-
-static void check_rows(rows_fn *verify, int least) {
+static void check_rows(const work *w, const task *given, int least) {
     machine m = machine_of();
     verdict v = {.options = &quiet};
-    assert_int_equal(verify(&m, &v), 0);
+    assert_int_equal(verify_work(&m, w, given, &v), 0);
     assert_true(v.rows >= least);
     assert_int_equal(v.failures, 0);
     release(&m);
@@ -97,25 +94,24 @@ static void check_rows(rows_fn *verify, int least) {
 
 static void pictures_tables_and_groups_have_rows(void **unused) {
     (void)unused;
-    check_rows(verify_pictures, 8);
-    check_rows(verify_tables, 12);
-    check_rows(verify_groups, 20);
-    check_rows(verify_dictionaries, 3);
-}
-
-static int expressions_and_many(const machine *m, verdict *v) {
-    static double numbers[9999];
-    const bf_array all = bf_array_of(BF_F64, numbers, 9999), few = verify_slice(&all, 0, 3);
-    data_fill(DATA_SPECIAL, BF_F64, numbers, 9999);
-    int code = verify_expressions(m, "many", &all, v);
-    if (code == 0) code = verify_expressions(m, "few", &few, v);
-    if (code == 0) code = verify_axes(m, "few", &few, BF_NAN_PROPAGATE, v);
-    return code == 0 ? verify_orders(m, "few", &few, BF_NAN_SKIP, v) : code;
+    static const int least[] = {8, 12, 20, 3};
+    int n = 0;
+    for (; works_of_own[n]; n++) check_rows(works_of_own[n], &(task){.kinds = 0}, least[n]);
+    assert_int_equal(n, 4);
 }
 
 static void expressions_and_states_of_many_have_rows(void **unused) {
     (void)unused;
-    check_rows(expressions_and_many, 1 + 1 + 4 + 7);
+    static double numbers[9999];
+    const bf_array all = bf_array_of(BF_F64, numbers, 9999);
+    data_fill(DATA_SPECIAL, BF_F64, numbers, 9999);
+    const task many = {.data = "many", .a = all};
+    task few = {.data = "few", .a = work_slice(&all, 0, 3)};
+    check_rows(&work_expression, &many, 1);
+    check_rows(&work_expression, &few, 1);
+    check_rows(&work_axis, &few, 4);
+    few.nan = BF_NAN_SKIP;
+    check_rows(&work_order, &few, 7);
 }
 
 static void keys_are_as_different_as_asked_for(void **unused) {
@@ -139,13 +135,13 @@ static void checksums_see_every_byte(void **unused) {
     (void)unused;
     char bytes[19];
     memset(bytes, 5, sizeof bytes);
-    const uint64_t sum = verify_checksum(0, bytes, sizeof bytes);
+    const uint64_t sum = work_checksum(0, bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] ^= 1;
-        assert_true(verify_checksum(0, bytes, sizeof bytes) != sum);
+        assert_true(work_checksum(0, bytes, sizeof bytes) != sum);
         bytes[i] ^= 1;
     }
-    assert_true(verify_checksum(1, bytes, sizeof bytes) != sum);
+    assert_true(work_checksum(1, bytes, sizeof bytes) != sum);
 }
 
 UNIT_TESTS(verify) {

@@ -1,6 +1,6 @@
 /* The pictures and keys of bench and its peers. */
-#ifndef BITFOLD_CLI_BENCH_KEYS_H
-#define BITFOLD_CLI_BENCH_KEYS_H
+#ifndef BITFOLD_CLI_WORKS_KEYS_H
+#define BITFOLD_CLI_WORKS_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The data that verify runs on: numbers that are hard to add. */
-#ifndef BITFOLD_CLI_VERIFY_DATA_H
-#define BITFOLD_CLI_VERIFY_DATA_H
+#ifndef BITFOLD_CLI_WORKS_DATA_H
+#define BITFOLD_CLI_WORKS_DATA_H
 
 #include <bitfold.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* The data of bench and its peers. Value i depends on i alone. */
 #define _GNU_SOURCE
-#include "bench/data.h"
+#include "works/measured.h"
 
 #include <math.h>
 #include <stdint.h>

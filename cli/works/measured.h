@@ -1,6 +1,6 @@
 /* The data of bench and its peers: the same values, in memory of the same kind. */
-#ifndef BITFOLD_CLI_BENCH_DATA_H
-#define BITFOLD_CLI_BENCH_DATA_H
+#ifndef BITFOLD_CLI_WORKS_MEASURED_H
+#define BITFOLD_CLI_WORKS_MEASURED_H
 
 #include <stdbool.h>
 #include <stddef.h>

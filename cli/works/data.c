@@ -1,4 +1,4 @@
-#include "verify/data.h"
+#include "works/data.h"
 
 #include <string.h>
 

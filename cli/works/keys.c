@@ -1,5 +1,5 @@
 /* The keys of the tables and groups of bench. */
-#include "bench/keys.h"
+#include "works/keys.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,283 @@
+/* Reductions of many at once; a row has the results of all reductions. */
+#include "runtime/report.h"
+#include "works/data.h"
+#include "works/measured.h"
+#include "works/works.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A matrix of at most so many elements and columns; of NARROW columns if rows go to slots. */
+enum { ELEMENTS = 4355, COLUMNS = 65, NARROW = 17, SLOTS = 29 };
+
+static const bf_reduction reductions[] = {BF_SUM,  BF_MEAN, BF_VAR,     BF_STD,    BF_SUMSQ,
+                                          BF_NORM, BF_MIN,  BF_MAX,     BF_ARGMIN, BF_ARGMAX,
+                                          BF_PROD, BF_DOT,  BF_DESCRIBE};
+enum { REDUCTIONS = sizeof reductions / sizeof *reductions };
+
+/* What is taken together: what a task does. */
+enum { AXIS_0, AXIS_1, SEGMENTS, INDEX, WAYS };
+static const char *const way_names[WAYS] = {"axis 0", "axis 1", "segments", "index"};
+
+static bf_reduction reduction_of(const task *t) { return reductions[t->kind]; }
+
+static bool is_placed(const task *t) { return t->what == SEGMENTS || t->what == INDEX; }
+
+/* Is the saved form of the states told, not their results? Such states are in host memory. */
+static bool tells_by_states(const task *t) {
+    return reduction_of(t) == BF_DOT || reduction_of(t) == BF_DESCRIBE;
+}
+
+static int64_t count_of(const task *t) {
+    const int64_t height = t->a.shape[0], columns = t->a.shape[1];
+    return is_placed(t) ? SLOTS * columns : t->what == AXIS_1 ? height : columns;
+}
+
+/* Room for the results, and for whether each fits. */
+static bf_array values_of(const task *t) {
+    static uint64_t values[ELEMENTS];
+    const bf_dtype dtype = bf_reduce_dtype(reduction_of(t), t->a.dtype, NULL);
+    const int64_t columns = t->a.shape[1];
+    if (!is_placed(t)) return bf_array_of(dtype, values, count_of(t));
+    return (bf_array){values, dtype, 2, {SLOTS, columns}, {columns, 1}};
+}
+
+static bf_array fits_of(const task *t) {
+    static unsigned char fits[ELEMENTS];
+    bf_array a = values_of(t);
+    a.data = fits;
+    a.dtype = BF_BOOL;
+    return a;
+}
+
+static bf_reduce_options rules_of(const task *t, bf_value *empty) {
+    const bf_reduction op = reduction_of(t);
+    const bool needs = op == BF_MIN || op == BF_MAX || op == BF_ARGMIN || op == BF_ARGMAX;
+    *empty = (bf_value){.dtype = bf_reduce_dtype(op, t->a.dtype, NULL)};
+    return BF_REDUCE_OPTIONS(.nan = t->nan, .empty = needs ? empty : NULL);
+}
+
+static bf_status reduce_whole(task *t) {
+    bf_value empty;
+    const bf_reduction op = reduction_of(t);
+    const bf_reduce_options rules = rules_of(t, &empty);
+    const bf_array values = values_of(t), fits = fits_of(t);
+    const int axis = t->what == AXIS_1;
+    switch (t->what) {
+    case SEGMENTS: return bf_reduce_segments(t->context, op, &t->a, &t->b, &rules, &values, &fits);
+    case INDEX: return bf_reduce_index(t->context, op, &t->a, &t->b, &rules, &values, &fits);
+    default: return bf_reduce_axes(t->context, op, &t->a, &axis, 1, &rules, &values, &fits);
+    }
+}
+
+/* saved: the checksum of the states' saved form, where it is told. */
+static void add_results(task *t, uint64_t saved) {
+    const bf_array values = values_of(t), fits = fits_of(t);
+    work_add(t, &saved, sizeof saved);
+    if (tells_by_states(t)) return;
+    work_add(t, values.data, work_bytes(&values));
+    work_add(t, fits.data, work_bytes(&fits));
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+static bf_status create(const task *t, void **object) {
+    bf_states *states = NULL;
+    const bf_status st =
+        bf_states_create(t->context, reduction_of(t), t->a.dtype, count_of(t), &states);
+    *object = states;
+    return st;
+}
+
+static bf_array rows_of(const bf_array *a, int64_t first, int64_t end) {
+    bf_array part = *a;
+    part.data = (char *)a->data + (size_t)(first * a->strides[0]) * data_size(a->dtype);
+    part.shape[0] = end - first;
+    return part;
+}
+
+static bf_status absorb_places(const task *t, bf_states *states, const bf_array *part,
+                               const bf_array *places) {
+    const bool dot = reduction_of(t) == BF_DOT;
+    if (t->what == INDEX)
+        return dot ? bf_states_absorb_pair_index(states, part, part, places)
+                   : bf_states_absorb_index(states, part, places);
+    return dot ? bf_states_absorb_pair_segments(states, part, part, places)
+               : bf_states_absorb_segments(states, part, places);
+}
+
+static bf_status absorb(task *t, void *states, int64_t first, int64_t end) {
+    const bf_array part = rows_of(&t->a, first, end);
+    const int64_t *all = t->b.data;
+    const int axis = t->what == AXIS_1;
+    int64_t clipped[SLOTS + 1];
+    if (!is_placed(t))
+        return reduction_of(t) == BF_DOT
+                   ? bf_states_absorb_pair_axes(states, &part, &part, &axis, 1)
+                   : bf_states_absorb_axes(states, &part, &axis, 1);
+    bf_array places = rows_of(&t->b, first, end);
+    if (t->what == INDEX) return absorb_places(t, states, &part, &places);
+    for (int i = 0; i <= SLOTS; i++)
+        clipped[i] = (all[i] < first ? first : all[i] > end ? end : all[i]) - first;
+    places = bf_array_of(BF_I64, clipped, SLOTS + 1);
+    return absorb_places(t, states, &part, &places);
+}
+
+static bf_status append(void *into, void *from) { return bf_states_append(into, from); }
+
+static bf_status tell_saved(task *t, bf_states *states) {
+    size_t size = 0;
+    bf_status st = bf_states_save_size(states, &size);
+    void *bytes = st == BF_OK ? malloc(size) : NULL;
+    if (st == BF_OK) st = bytes ? bf_states_save(states, bytes) : BF_E_MEMORY;
+    if (st == BF_OK) add_results(t, work_saved_checksum(bytes, size).value.as.u64);
+    free(bytes);
+    return st;
+}
+
+static bf_status tell(task *t, void *states) {
+    bf_value empty;
+    const bf_reduce_options rules = rules_of(t, &empty);
+    const bf_array values = values_of(t), fits = fits_of(t);
+    if (tells_by_states(t)) return tell_saved(t, states);
+    const bf_status st = bf_states_result(states, &rules, &values, &fits);
+    if (st == BF_OK) add_results(t, 0);
+    return st;
+}
+
+static void destroy(void *states) { bf_states_destroy(states); }
+
+static bf_status whole(task *t) {
+    if (tells_by_states(t)) return work_absorb_whole(t);
+    const bf_status st = reduce_whole(t);
+    if (st == BF_OK) add_results(t, 0);
+    return st;
+}
+
+/* A product depends on the index of each element, so one object absorbs the parts in turn, and what
+ * is appended to it is empty. */
+static bf_status multiply_parts(task *t) {
+    const int64_t n = t->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
+    void *states = NULL, *empty = NULL;
+    bf_status st = create(t, &states);
+    if (st == BF_OK) st = create(t, &empty);
+    for (int i = 0; i < 3 && st == BF_OK; i++) st = absorb(t, states, cuts[i], cuts[i + 1]);
+    if (st == BF_OK) st = append(states, empty);
+    if (st == BF_OK) st = tell(t, states);
+    destroy(states);
+    destroy(empty);
+    return st;
+}
+
+/* Parts of rows are whole rows: there is nothing to merge. */
+static bf_status parts(task *t) {
+    if (t->what == AXIS_1) return work_absorb_whole(t);
+    return reduction_of(t) == BF_PROD ? multiply_parts(t) : work_absorb_parts(t);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Offsets, with empty segments among them; or slots that are taken often, rarely and never. */
+static void fill_places(int way, int64_t height, int64_t *places) {
+    for (int64_t i = 0; i <= SLOTS; i++) places[i] = height * (i / 3 * 3) / SLOTS;
+    for (int64_t i = 0; i < height && way == INDEX; i++) places[i] = i * i % 7 * (i % 5);
+}
+
+static int rows(const task *given, task_fn *fn, void *to) {
+    int64_t places[ELEMENTS / NARROW + SLOTS + 1];
+    const int64_t all = given->a.shape[0], n = all < ELEMENTS ? all : ELEMENTS;
+    int code = EXIT_DONE;
+    for (int way = AXIS_0; way < WAYS && n > 0 && code == EXIT_DONE; way++) {
+        const int64_t most = way == SEGMENTS || way == INDEX ? NARROW : COLUMNS;
+        const int64_t columns = n < most ? n : most, height = n / columns;
+        task t = *given;
+        t.op = way_names[way];
+        t.what = way;
+        t.kinds = REDUCTIONS;
+        t.a = (bf_array){given->a.data, given->a.dtype, 2, {height, columns}, {columns, 1}};
+        t.b = bf_array_of(BF_I64, places, way == INDEX ? height : SLOTS + 1);
+        fill_places(way, height, places);
+        code = fn(&t, to);
+    }
+    return code;
+}
+
+/* ---- bench ----------------------------------------------------------------------------------- *
+ *
+ * The data are named OP-WAY-N: "sum-axis0-16" sums the columns of a matrix of rows of 16,
+ * "var-axis1-64" takes the variances of rows of 64, "sum-segments-8" sums segments of 8. */
+
+enum { ARRAY, OFFSETS, RESULTS };
+
+typedef struct many {
+    bf_reduction op;
+    int axis; /* -1: segments */
+    int64_t length;
+} many;
+
+static const char *const points[][2] = {{"f32", "sum-axis0-4096"},  {"f32", "sum-axis1-4096"},
+                                        {"f32", "sum-axis0-16"},    {"f32", "sum-axis1-16"},
+                                        {"f32", "var-axis0-4096"},  {"f32", "var-axis1-4096"},
+                                        {"f32", "min-axis0-4096"},  {"f64", "sum-axis0-4096"},
+                                        {"f64", "sum-axis1-4096"},  {"f32", "sum-segments-8"},
+                                        {"f32", "sum-segments-64"}, {"f32", "sum-segments-1024"},
+                                        {"i32", "sum-axis0-4096"},  {NULL, NULL}};
+
+/* Whole rows of any length that is measured. */
+static size_t fit_rows(size_t n) { return n < 4096 ? 4096 : n / 4096 * 4096; }
+
+static many read_name(const char *name) {
+    char op[8] = "";
+    const char *way = strchr(name, '-') + 1;
+    memcpy(op, name, (size_t)(way - 1 - name));
+    return (many){.op = bf_reduction_from_name(op),
+                  .axis = strncmp(way, "axis", 4) == 0 ? way[4] - '0' : -1,
+                  .length = atoll(strchr(way, '-') + 1)};
+}
+
+static void offsets_part(const bench_point *p, size_t first, size_t n, void *to) {
+    const many m = read_name(p->data);
+    for (size_t i = 0; i < n; i++) ((int64_t *)to)[i] = (int64_t)(first + i) * m.length;
+}
+
+static void vectors(const bench_point *p, point_vector v[POINT_VECTORS]) {
+    const many m = read_name(p->data);
+    const bf_dtype dtype = bf_dtype_from_name(p->dtype);
+    const size_t height = p->count / (size_t)m.length;
+    v[ARRAY] = (point_vector){dtype, p->count, point_elements};
+    if (m.axis < 0) v[OFFSETS] = (point_vector){BF_I64, height + 1, offsets_part};
+    v[RESULTS] = (point_vector){bf_reduce_dtype(m.op, dtype, NULL),
+                                m.axis == 0 ? (size_t)m.length : height, NULL};
+}
+
+static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
+    const many m = read_name(p->data);
+    const bf_array *a = &v[ARRAY], *to = &v[RESULTS];
+    (void)state;
+    if (m.axis < 0) return bf_reduce_segments(p->context, m.op, a, &v[OFFSETS], NULL, to, NULL);
+    const bf_array matrix = {
+        a->data, a->dtype, 2, {a->shape[0] / m.length, m.length}, {m.length, 1}};
+    return bf_reduce_axes(p->context, m.op, &matrix, &m.axis, 1, NULL, to, NULL);
+}
+
+const work work_axis = {
+    .rows = rows,
+    .stays = tells_by_states,
+    .whole = whole,
+    .parts = parts,
+    .create = create,
+    .absorb = absorb,
+    .merge = append,
+    .tell = tell,
+    .destroy = destroy,
+    .measure =
+        &(const measure){
+            .work = "axis",
+            .item = "elements",
+            .points = {points, points},
+            .counts = {{{1 << 24}, {1 << 20}}, {{1 << 28}, {1 << 24}}},
+            .fit = fit_rows,
+            .vectors = vectors,
+            .pass = pass,
+        },
+};

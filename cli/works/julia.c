@@ -1,0 +1,129 @@
+/* Pictures: Julia and Mandelbrot sets. */
+#include "runtime/report.h"
+#include "works/keys.h"
+#include "works/works.h"
+
+#include <string.h>
+
+enum { CUTS = 4 };
+
+static bf_array counts_array(uint16_t *counts, const bf_julia_params *p, int64_t height,
+                             int64_t columns) {
+    return (bf_array){counts, BF_U16, 2, {height, columns}, {p->width, 1}};
+}
+
+static bf_status open(task *t) {
+    const bf_julia_params *p = t->about;
+    return work_room(t, BF_U16, p->width * p->height, t->moved, &t->out);
+}
+
+static bf_status draw_whole(task *t) {
+    const bf_julia_params *p = t->about;
+    const bf_array picture = counts_array(t->out.at.data, p, p->height, p->width);
+    const bf_status st = bf_julia(t->context, p, 0, 0, &picture);
+    return st == BF_OK ? work_tell(t, &t->out) : st;
+}
+
+/* Draws nine rectangles into the host's memory. */
+static bf_status draw_parts(task *t) {
+    const bf_julia_params *p = t->about;
+    const int64_t w = p->width, h = p->height;
+    const int64_t x[CUTS] = {0, w / 7, w - w / 3, w}, y[CUTS] = {0, h / 7, h - h / 3, h};
+    bf_status st = BF_OK;
+    for (int i = 0; i < (CUTS - 1) * (CUTS - 1) && st == BF_OK; i++) {
+        const int64_t left = x[i % 3], top = y[i / 3];
+        const bf_array part = counts_array((uint16_t *)t->out.host.data + top * w + left, p,
+                                           y[i / 3 + 1] - top, x[i % 3 + 1] - left);
+        st = bf_julia(t->context, p, left, top, &part);
+    }
+    return st == BF_OK ? work_tell(t, &t->out) : st;
+}
+
+/* Pictures with even and odd sides, with and without symmetry about 0, and one of a single row. */
+static bf_julia_params picture(int number, const char **name) {
+    static const char *const names[] = {"centred", "shifted", "one row", "mandelbrot"};
+    bf_julia_params p;
+    bf_julia_defaults(&p);
+    *name = names[number];
+    p.width = number == 1 ? 251 : 250;
+    p.height = number == 2 ? 1 : 190;
+    if (number == 1) p.center_re = 0.1;
+    if (number == 3) p.center_re = -0.5;
+    p.mandelbrot = number == 3;
+    return p;
+}
+enum { PICTURES = 4 };
+
+static int rows(const task *given, task_fn *fn, void *to) {
+    task t = *given;
+    int code = EXIT_DONE;
+    t.op = "julia";
+    for (int i = 0; i < 2 * PICTURES && code == EXIT_DONE; i++) {
+        bf_julia_params p = picture(i % PICTURES, &t.data);
+        p.dtype = i < PICTURES ? BF_F32 : BF_F64;
+        t.a.dtype = p.dtype;
+        t.about = &p;
+        code = fn(&t, to);
+    }
+    return code;
+}
+
+/* ---- bench: square views of the tutorial's set ------------------------------------------------
+ */
+
+static const char *const points[][2] = {
+    {"f32", "shifted"}, {"f32", "centred"}, {"f64", "shifted"}, {NULL, NULL}};
+
+static void vectors(const bench_point *p, point_vector v[POINT_VECTORS]) {
+    v[0] = (point_vector){BF_U16, p->count, NULL};
+}
+
+static size_t count_bytes(const char *dtype) {
+    (void)dtype;
+    return sizeof(uint16_t);
+}
+
+static size_t fit_square(size_t n) {
+    const size_t side = bench_side_of(n);
+    return side * side;
+}
+
+static bf_julia_params params_of(const bench_point *p) {
+    bf_julia_params params;
+    bf_julia_defaults(&params);
+    params.dtype = bf_dtype_from_name(p->dtype);
+    params.width = params.height = (int64_t)bench_side_of(p->count);
+    if (strcmp(p->data, "shifted") == 0) {
+        params.center_re = BENCH_SHIFT_RE;
+        params.center_im = BENCH_SHIFT_IM;
+    }
+    return params;
+}
+
+static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
+    const bf_julia_params params = params_of(p);
+    const bf_array counts = counts_array(v->data, &params, params.height, params.width);
+    (void)state;
+    return bf_julia_async(p->context, &params, 0, 0, &counts);
+}
+
+const work work_julia = {
+    .rows = rows,
+    .open = open,
+    .whole = draw_whole,
+    .parts = draw_parts,
+    .close = work_close_out,
+    .measure =
+        &(const measure){
+            .work = "julia",
+            .item = "pixels",
+            .stream = true,
+            .points = {points, points},
+            .counts = {{{1000000}, {1000000}},
+                       {{1000000, 16000000, 256000000}, {1000000, 16000000}}},
+            .item_bytes = count_bytes,
+            .fit = fit_square,
+            .vectors = vectors,
+            .pass = pass,
+        },
+};
