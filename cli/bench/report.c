@@ -1,6 +1,7 @@
 /* The output of bench: a table, or one JSON object a line. */
 #include "bench/bench.h"
 
+#include "runtime/json.h"
 #include "runtime/output.h"
 
 #include <string.h>
@@ -136,29 +137,40 @@ static void print_peers(const bench_point *point, const bench_side *sides, int k
     putchar('}');
 }
 
+static void print_gpu(const bench_point *point, double seconds) {
+    json_text(stdout, "gpu", point->gpu->info.name);
+    json_text(stdout, "driver", point->gpu->driver);
+    json_text(stdout, "mode", bench_mode(point));
+    if (point->by->measure->item) return;
+    json_text(stdout, "cache", cache(point));
+    json_real(stdout, "peak_share", 4, peak_share(point, seconds));
+}
+
 static void print_object(const bench_point *point, const bench_side *sides, int n,
                          bench_change change) {
-    printf("{\"schema\":1,\"command\":\"bench\",\"work\":\"%s\",\"dtype\":\"%s\",\"data\":\"%s\","
-           "\"n\":%zu,\"bytes\":%zu,\"threads\":%d,\"device\":\"%s\",\"isa\":\"%s\","
-           "\"seconds\":%.6g,\"gbps\":%.4g",
-           point->work, point->dtype, point->data, point->count, point->bytes, point->threads,
-           bf_context_device(point->context), bench_isa(point), sides[0].seconds,
-           gbps(point, sides[0].seconds));
-    if (point->by->measure->item)
-        printf(",\"item\":\"%s\",\"per_second\":%.5g", point->by->measure->item,
-               per_second(point, sides[0].seconds));
-    if (point->gpu)
-        printf(",\"gpu\":\"%s\",\"driver\":\"%s\",\"mode\":\"%s\"", point->gpu->info.name,
-               point->gpu->driver, bench_mode(point));
-    if (point->gpu && !point->by->measure->item)
-        printf(",\"cache\":\"%s\",\"peak_share\":%.4g", cache(point),
-               peak_share(point, sides[0].seconds));
+    const char *item = point->by->measure->item;
+    FILE *f = stdout;
+    json_begin(f, "bench", NULL);
+    json_text(f, "work", point->work);
+    json_text(f, "dtype", point->dtype);
+    json_text(f, "data", point->data);
+    json_integer(f, "n", (int64_t)point->count);
+    json_integer(f, "bytes", (int64_t)point->bytes);
+    json_integer(f, "threads", point->threads);
+    json_text(f, "device", bf_context_device(point->context));
+    json_text(f, "isa", bench_isa(point));
+    json_real(f, "seconds", 6, sides[0].seconds);
+    json_real(f, "gbps", 4, gbps(point, sides[0].seconds));
+    json_text(f, "item", item);
+    if (item) json_real(f, "per_second", 5, per_second(point, sides[0].seconds));
+    if (point->gpu) print_gpu(point, sides[0].seconds);
     int k = 1;
     for (; k < n && !sides[k].peer; k++)
         if (sides[k].seconds > 0)
             printf(",\"%s_gbps\":%.4g,\"%s_ratio\":%.4g", sides[k].name,
                    gbps(point, sides[k].seconds), sides[k].name, ratio(sides, &sides[k]));
-    if (change.by) printf(",\"compared_by\":\"%s\",\"change\":%.4g", change.by, change.share);
+    json_text(f, "compared_by", change.by);
+    if (change.by) json_real(f, "change", 4, change.share);
     print_peers(point, sides, k, n);
     puts("}");
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "bench/bench.h"
 
+#include "runtime/json.h"
 #include "runtime/report.h"
 
 #include <fcntl.h>
@@ -58,6 +59,16 @@ static double median_run(char *path, int rounds) {
     return median > 0 ? bench_median(samples, rounds) : -1;
 }
 
+static void print_object(double seconds) {
+    json_begin(stdout, "bench", NULL);
+    json_text(stdout, "work", "start");
+    json_text(stdout, "dtype", "f64");
+    json_integer(stdout, "n", COUNT);
+    json_text(stdout, "device", "cpu");
+    json_real(stdout, "seconds", 6, seconds);
+    puts("}");
+}
+
 int bench_start_up(bool json, int rounds) {
     char path[] = "/tmp/bitfold-XXXXXX";
     double seconds = write_file(path) ? median_run(path, rounds) : -1;
@@ -65,9 +76,7 @@ int bench_start_up(bool json, int rounds) {
     if (seconds <= 0)
         return fail(EXIT_IO, NULL, "cannot run 'bitfold sum' on a file of ten elements");
     if (json)
-        printf("{\"schema\":1,\"command\":\"bench\",\"work\":\"start\",\"dtype\":\"f64\",\"n\":%d,"
-               "\"device\":\"cpu\",\"seconds\":%.6g}\n",
-               COUNT, seconds);
+        print_object(seconds);
     else
         printf("'bitfold sum' of ten elements, from start to exit: %.2f ms\n", seconds * 1e3);
     return EXIT_DONE;

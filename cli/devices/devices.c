@@ -162,8 +162,7 @@ static void show_devices(const hardware *h) {
 /* ---- as JSON --------------------------------------------------------------------------------- */
 
 static void show_json_cpu(const hardware *h) {
-    printf(",\"model\":");
-    json_string(stdout, h->model);
+    json_text(stdout, "model", h->model);
     printf(",\"threads\":%d,\"limited_by\":\"%s\",\"cores_online\":%d,\"cores_allowed\":%d,"
            "\"cgroup_cpus\":",
            bf_usable_threads(), threads_limit(h), h->online, h->allowed);
@@ -184,7 +183,8 @@ static void show_json_cpu(const hardware *h) {
 }
 
 static void show_json(const hardware *h, double began) {
-    printf("{\"schema\":1,\"command\":\"devices\",\"device\":\"cpu\"");
+    json_begin(stdout, "devices", NULL);
+    json_text(stdout, "device", "cpu");
     show_json_cpu(h);
     printf(",\"memory\":%lld,\"memory_available\":%lld,\"memory_limit\":", (long long)h->memory,
            (long long)h->available);
@@ -196,8 +196,7 @@ static void show_json(const hardware *h, double began) {
     printf(",\"mpis\":[%s%s%s]", has_mpi("openmpi ") ? "\"openmpi\"" : "",
            has_mpi("openmpi ") && has_mpi("mpich ") ? "," : "",
            has_mpi("mpich ") ? "\"mpich\"" : "");
-    printf(",\"gpu_build\":");
-    json_string(stdout, bf_device_reason());
+    json_text(stdout, "gpu_build", bf_device_reason());
     printf(",\"gpu_why_not\":\"%s\",\"gpu_help\":\"%s\",\"nvidia_devices\":%d,"
            "\"driver_version\":%d,\"runtime_version\":%d,\"nccl_version\":%d,\"seconds\":%.6f}\n",
            gpu ? "" : gpu_reason(h), gpu ? "" : gpu_help(h), h->nvidia_devices, bf_driver_version(),

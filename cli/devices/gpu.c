@@ -115,7 +115,7 @@ static void show_json_numbers(const bf_device_info *d) {
                {"pitch", d->pitch},
                {"texture_alignment", d->texture_alignment}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        printf(",\"%s\":%lld", all[i].key, (long long)all[i].value);
+        json_integer(stdout, all[i].key, all[i].value);
     printf(",\"block\":[%d,%d,%d],\"grid\":[%d,%d,%d],\"bandwidth\":%.0f", d->block[0], d->block[1],
            d->block[2], d->grid[0], d->grid[1], d->grid[2], d->bandwidth);
 }
@@ -128,8 +128,7 @@ static void show_json_one(int device, int count) {
     bf_device_format(device, name);
     printf("%s{\"device\":\"%s\"", device ? "," : "", name);
     if (bf_device_describe(device, &d) == BF_OK) {
-        printf(",\"name\":");
-        json_string(stdout, d.name);
+        json_text(stdout, "name", d.name);
         printf(",\"pci\":\"%s\",\"compute\":\"%d.%d\"", d.pci, d.major, d.minor);
         show_json_numbers(&d);
         printf(",\"ecc\":%s,\"timeout\":%s,\"integrated\":%s,\"peers\":[", truth(d.ecc),

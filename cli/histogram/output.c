@@ -162,21 +162,19 @@ static void put_edges(FILE *f, const shown *x) {
 
 static void put_json(FILE *f, const shown *x) {
     const bf_histogram_info *h = &x->info;
-    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
-    json_string(f, x->subject->file);
-    if (x->subject->column) {
-        fputs(",\"column\":", f);
-        json_string(f, x->subject->column);
-    }
-    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"bins\":%" PRId64, bf_dtype_name(h->dtype),
-            h->count, h->bins);
+    json_begin(f, report_command_name(), x->subject->file);
+    json_text(f, "column", x->subject->column);
+    json_text(f, "dtype", bf_dtype_name(h->dtype));
+    json_integer(f, "n", h->count);
+    json_integer(f, "bins", h->bins);
     put_edges(f, x);
     put_list(f, "counts", BF_I64, x->counts, h->bins);
     if (x->sums) put_list(f, "weights", BF_F64, x->sums, h->bins);
     if (x->density) put_list(f, "density", BF_F64, x->density, h->bins);
-    fprintf(f, ",\"nan\":%" PRId64 ",\"below\":%" PRId64 ",\"above\":%" PRId64, h->nan, h->below,
-            h->above);
-    if (x->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->subject->nulls);
+    json_integer(f, "nan", h->nan);
+    json_integer(f, "below", h->below);
+    json_integer(f, "above", h->above);
+    if (x->options->input.text.skip_nulls) json_integer(f, "null", x->subject->nulls);
     json_end(f, bf_context_device(x->subject->context), x->subject->seconds);
 }
 

@@ -73,16 +73,18 @@ static void tell_picture(const drawing *d, const char *name, double seconds) {
     if (d->options->stats)
         inform(name, "%" PRId64 " x %" PRId64 " pixels in %.6f s", p->width, p->height, seconds);
     if (d->options->layout != LAYOUT_JSON) return;
-    printf("{\"schema\":1,\"command\":\"julia\",\"file\":");
-    json_string(stdout, name);
-    printf(",\"width\":%" PRId64 ",\"height\":%" PRId64 ",\"dtype\":\"%s\",\"iterations\":%" PRId64
-           ",\"c\":[",
-           p->width, p->height, bf_dtype_name(p->dtype), p->iterations);
+    json_begin(stdout, "julia", name);
+    json_integer(stdout, "width", p->width);
+    json_integer(stdout, "height", p->height);
+    json_text(stdout, "dtype", bf_dtype_name(p->dtype));
+    json_integer(stdout, "iterations", p->iterations);
+    printf(",\"c\":[");
     json_value(stdout, &(bf_value){.dtype = BF_F64, .as.f64 = p->c_re});
     putchar(',');
     json_value(stdout, &(bf_value){.dtype = BF_F64, .as.f64 = p->c_im});
-    printf("],\"mandelbrot\":%s,\"device\":\"%s\",\"seconds\":%.6f}\n",
-           p->mandelbrot ? "true" : "false", device, seconds);
+    putchar(']');
+    json_truth(stdout, "mandelbrot", p->mandelbrot);
+    json_end(stdout, device, seconds);
 }
 
 static int draw_file(const drawing *d, const char *name) {

@@ -182,26 +182,28 @@ static void print_row(const ladder_row *row) {
 }
 
 static void print_object(const request *r, const ladder_row *row) {
-    printf(
-        "{\"schema\":1,\"command\":\"ladder\",\"ladder\":\"%s\",\"work\":\"%s\",\"dtype\":\"%s\","
-        "\"n\":%" PRId64 ",\"rung\":\"%s\",\"technique\":",
-        row->topic, row->work, row->dtype, row->n, row->rung);
-    json_string(stdout, row->technique);
-    printf(",\"device\":\"%s\",\"seconds\":%.6g", r->device, row->seconds);
+    json_begin(stdout, "ladder", NULL);
+    json_text(stdout, "ladder", row->topic);
+    json_text(stdout, "work", row->work);
+    json_text(stdout, "dtype", row->dtype);
+    json_integer(stdout, "n", row->n);
+    json_text(stdout, "rung", row->rung);
+    json_text(stdout, "technique", row->technique);
+    json_text(stdout, "device", r->device);
+    json_real(stdout, "seconds", 6, row->seconds);
     if (row->bytes > 0 && row->seconds > 0)
-        printf(",\"gbps\":%.5g", row->bytes / row->seconds * 1e-9);
-    if (row->limit > 0 && row->seconds > 0)
-        printf(",\"limit_gbps\":%.5g,\"share\":%.4g", row->limit * 1e-9,
-               row->bytes / row->seconds / row->limit);
-    printf(",\"times\":%.4g,\"check\":\"%s\"", row->times, row->good ? "ok" : "FAIL");
+        json_real(stdout, "gbps", 5, row->bytes / row->seconds * 1e-9);
+    if (row->limit > 0 && row->seconds > 0) {
+        json_real(stdout, "limit_gbps", 5, row->limit * 1e-9);
+        json_real(stdout, "share", 4, row->bytes / row->seconds / row->limit);
+    }
+    json_real(stdout, "times", 4, row->times);
+    json_text(stdout, "check", row->good ? "ok" : "FAIL");
     if (row->ulp >= 0 && !row->problem)
         printf(row->ulp <= 1e300 ? ",\"ulp\":%.4g" : ",\"ulp\":\"%g\"", row->ulp);
-    if (row->lost >= 0) printf(",\"lost\":%" PRId64, row->lost);
-    if (row->good && row->probes >= 0) printf(",\"probes\":%.6g", row->probes);
-    if (row->problem) {
-        printf(",\"problem\":");
-        json_string(stdout, row->problem);
-    }
+    if (row->lost >= 0) json_integer(stdout, "lost", row->lost);
+    if (row->good && row->probes >= 0) json_real(stdout, "probes", 6, row->probes);
+    json_text(stdout, "problem", row->problem);
     puts("}");
 }
 

@@ -103,24 +103,14 @@ static void put_percents(const question *q, FILE *f) {
 
 /* {"schema":1, ... of the array of values. */
 static void put_head(const answer *x, const question *q, FILE *f) {
-    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
-    json_string(f, x->file);
-    if (x->column) {
-        fputs(",\"column\":", f);
-        json_string(f, x->column);
-    }
-    if (q->options->expression) {
-        fputs(",\"expression\":", f);
-        json_string(f, q->options->expression);
-    }
-    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, output_dtype(x->info.dtype, x->info.scale),
-            x->info.count);
-    if (q->options->input.text.skip_nulls) fprintf(f, ",\"null\":%" PRId64, x->nulls);
+    json_begin(f, report_command_name(), x->file);
+    json_text(f, "column", x->column);
+    json_text(f, "expression", q->options->expression);
+    json_text(f, "dtype", output_dtype(x->info.dtype, x->info.scale));
+    json_integer(f, "n", x->info.count);
+    if (q->options->input.text.skip_nulls) json_integer(f, "null", x->nulls);
     if (q->kind == ORDER_QUANTILE) put_percents(q, f);
-    fputs(",\"shape\":[", f);
-    for (int d = 0; d < x->values.ndim; d++)
-        fprintf(f, "%s%" PRId64, d > 0 ? "," : "", x->values.shape[d]);
-    putc(']', f);
+    json_integers(f, "shape", x->values.shape, x->values.ndim);
 }
 
 static int put_object_part(const answer *part, const question *q, FILE *f, int64_t before,

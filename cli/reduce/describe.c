@@ -231,43 +231,32 @@ static int put_sheet(output *out, const described *all, int n, const char *devic
     return code;
 }
 
-static void put_json(FILE *f, const bf_value *v) {
-    if (v->dtype == BF_NONE)
-        fputs("null", f);
-    else
-        json_value(f, v);
-}
-
 static void put_quantiles(FILE *f, const described *x) {
     fputs(",\"percents\":", f);
     for (int i = 0; i < x->percents.n; i++) {
         putc(i > 0 ? ',' : '[', f);
-        put_json(f, &(bf_value){.dtype = BF_F64, .as.f64 = x->percents.at[i]});
+        json_value(f, &(bf_value){.dtype = BF_F64, .as.f64 = x->percents.at[i]});
     }
     fputs("],\"quantiles\":", f);
     for (int i = 0; i < x->percents.n; i++) {
         const bf_value v = value_of(x, VALUES + i);
         putc(i > 0 ? ',' : '[', f);
-        put_json(f, &v);
+        json_value(f, &v);
     }
     putc(']', f);
 }
 
 static void put_object(const output *out, const described *x, const char *device) {
     FILE *const f = out->stream;
-    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
-    json_string(f, x->file);
-    if (x->column) {
-        fputs(",\"column\":", f);
-        json_string(f, x->column);
-    }
-    fprintf(f, ",\"dtype\":\"%s\"", x->dtype);
+    json_begin(f, report_command_name(), x->file);
+    json_text(f, "column", x->column);
+    json_text(f, "dtype", x->dtype);
     for (int i = 0; i < VALUES; i++) {
         const bf_value v = value_of(x, i);
         fprintf(f, ",\"%s\":", names[i]);
-        put_json(f, &v);
+        json_value(f, &v);
     }
-    if (out->tells_nulls) fprintf(f, ",\"null\":%" PRId64, x->nulls);
+    if (out->tells_nulls) json_integer(f, "null", x->nulls);
     if (x->percents.n > 0) put_quantiles(f, x);
     json_end(f, device, x->seconds);
 }

@@ -239,17 +239,11 @@ static int put_rows(const results *r, output *out) {
 
 /* {"schema":1, ... of the array of results. */
 static void put_head(const results *r, FILE *f) {
-    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
-    json_string(f, r->file);
-    if (r->other) {
-        fputs(",\"other\":", f);
-        json_string(f, r->other);
-    }
-    fprintf(f, ",\"dtype\":\"%s\"", output_dtype(r->dtype, r->scale));
-    if (r->columns == 1) fprintf(f, ",\"n\":%" PRId64, r->n);
-    fputs(",\"shape\":[", f);
-    for (int d = 0; d < r->ndim; d++) fprintf(f, "%s%" PRId64, d > 0 ? "," : "", r->shape[d]);
-    putc(']', f);
+    json_begin(f, report_command_name(), r->file);
+    json_text(f, "other", r->other);
+    json_text(f, "dtype", output_dtype(r->dtype, r->scale));
+    if (r->columns == 1) json_integer(f, "n", r->n);
+    json_integers(f, "shape", r->shape, r->ndim);
 }
 
 static int put_numbers(const results *r, output *out, int64_t first, const block *b, int k) {
@@ -257,10 +251,7 @@ static int put_numbers(const results *r, output *out, int64_t first, const block
     for (int64_t i = 0; i < b->n; i++) {
         const bf_value v = r->columns > 1 ? described(r, b, i, k) : element_of(r, b, k, i);
         if (first + i > 0) putc(',', f);
-        if (v.dtype == BF_NONE)
-            fputs("null", f);
-        else
-            json_value(f, &v);
+        json_value(f, &v);
     }
     return EXIT_DONE;
 }

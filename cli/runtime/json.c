@@ -2,6 +2,7 @@
 
 #include "runtime/utf8.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -99,7 +100,41 @@ char *json_put_number(char *text, const bf_value *value) {
 
 void json_value(FILE *f, const bf_value *value) {
     char text[JSON_VALUE_TEXT];
-    fwrite(text, 1, (size_t)(json_put_value(text, value) - text), f);
+    if (value->dtype == BF_NONE)
+        fputs("null", f);
+    else
+        fwrite(text, 1, (size_t)(json_put_value(text, value) - text), f);
+}
+
+void json_begin(FILE *f, const char *command, const char *file) {
+    fputs("{\"schema\":1", f);
+    json_text(f, "command", command);
+    json_text(f, "file", file);
+}
+
+void json_text(FILE *f, const char *key, const char *text) {
+    if (!text) return;
+    fprintf(f, ",\"%s\":", key);
+    json_string(f, text);
+}
+
+void json_integer(FILE *f, const char *key, int64_t integer) {
+    fprintf(f, ",\"%s\":%" PRId64, key, integer);
+}
+
+void json_integers(FILE *f, const char *key, const int64_t *list, int64_t n) {
+    fprintf(f, ",\"%s\":[", key);
+    for (int64_t i = 0; i < n && !ferror(f); i++)
+        fprintf(f, "%s%" PRId64, i > 0 ? "," : "", list[i]);
+    putc(']', f);
+}
+
+void json_real(FILE *f, const char *key, int digits, double real) {
+    fprintf(f, ",\"%s\":%.*g", key, digits, real);
+}
+
+void json_truth(FILE *f, const char *key, bool truth) {
+    fprintf(f, ",\"%s\":%s", key, truth ? "true" : "false");
 }
 
 void json_end(FILE *f, const char *device, double seconds) {

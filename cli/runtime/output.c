@@ -147,26 +147,19 @@ static void put_object(FILE *f, const result *r, bool tells_nulls) {
     char text[BF_VALUE_TEXT], hex[BF_VALUE_TEXT];
     output_format(&r->value, false, text);
     output_format(&r->value, true, hex);
-    fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
-    json_string(f, r->file);
-    if (r->other) {
-        fputs(",\"other\":", f);
-        json_string(f, r->other);
-    }
-    if (r->column) {
-        fputs(",\"column\":", f);
-        json_string(f, r->column);
-    }
-    if (r->expression) {
-        fputs(",\"expression\":", f);
-        json_string(f, r->expression);
-    }
-    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"value\":",
-            output_dtype(r->info.dtype, r->info.scale), r->info.count);
+    json_begin(f, report_command_name(), r->file);
+    json_text(f, "other", r->other);
+    json_text(f, "column", r->column);
+    json_text(f, "expression", r->expression);
+    json_text(f, "dtype", output_dtype(r->info.dtype, r->info.scale));
+    json_integer(f, "n", r->info.count);
+    fputs(",\"value\":", f);
     json_value(f, &r->value);
-    fprintf(f, ",\"text\":\"%s\",\"hex\":\"%s\",\"nan\":%" PRId64, text, hex, r->info.nan);
-    if (r->info.inf >= 0) fprintf(f, ",\"inf\":%" PRId64, r->info.inf);
-    if (tells_nulls) fprintf(f, ",\"null\":%" PRId64, r->nulls);
+    json_text(f, "text", text);
+    json_text(f, "hex", hex);
+    json_integer(f, "nan", r->info.nan);
+    if (r->info.inf >= 0) json_integer(f, "inf", r->info.inf);
+    if (tells_nulls) json_integer(f, "null", r->nulls);
     json_end(f, r->device, r->seconds);
 }
 

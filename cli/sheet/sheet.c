@@ -267,10 +267,7 @@ static bool put_head(sheet_writer *w, const sheet_subject *subject) {
     FILE *f = open_memstream(&w->head, &w->head_bytes);
     if (!f) return false;
     if (w->form == SHEET_JSON) {
-        fputs("{\"schema\":1,\"command\":", f);
-        json_string(f, subject->command);
-        fputs(",\"file\":", f);
-        json_string(f, subject->file);
+        json_begin(f, subject->command, subject->file);
         fputs(",\"row\":", f);
     }
     putc('{', f);

@@ -234,26 +234,19 @@ static int join_sides(join *j) {
                                                                             : join_unlike(j);
 }
 
-static void put_rows(FILE *f, const char *name, const int64_t *at, int64_t n) {
-    fprintf(f, ",\"%s\":[", name);
-    for (int64_t i = 0; i < n && !ferror(f); i++) fprintf(f, "%s%" PRId64, i > 0 ? "," : "", at[i]);
-    putc(']', f);
-}
-
 static void put_head(const join *j, int64_t n) {
     FILE *f = j->output.stream;
-    fprintf(f, "{\"schema\":1,\"command\":\"join\",\"file\":");
-    json_string(f, j->options->files[0]);
-    fputs(",\"other\":", f);
-    json_string(f, j->options->files[1]);
-    fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64, output_dtype(j->form.dtype, j->form.scale), n);
+    json_begin(f, "join", j->options->files[0]);
+    json_text(f, "other", j->options->files[1]);
+    json_text(f, "dtype", output_dtype(j->form.dtype, j->form.scale));
+    json_integer(f, "n", n);
 }
 
 static void put_pairs_object(const join *j, double seconds) {
     FILE *f = j->output.stream;
     put_head(j, j->count);
-    put_rows(f, "a", j->pairs[SIDE_A], j->count);
-    put_rows(f, "b", j->pairs[SIDE_B], j->count);
+    json_integers(f, "a", j->pairs[SIDE_A], j->count);
+    json_integers(f, "b", j->pairs[SIDE_B], j->count);
     json_end(f, bf_context_device(j->context), seconds);
 }
 

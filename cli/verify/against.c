@@ -189,12 +189,16 @@ static void show_row(const check *c, const way *w, const outcome *r, const char 
         if (!c->options->quiet) printf("%-8s %7d  %-26s %s\n", w->name, w->threads, text, word);
         return;
     }
-    printf("{\"schema\":1,\"command\":\"verify\",\"against\":");
-    json_string(stdout, c->options->against);
-    printf(",\"op\":\"%s\",\"dtype\":\"%s\",\"n\":%lld,\"isa\":\"%s\",\"threads\":%d,\"hex\":\"%s\""
-           ",\"ok\":%s,\"device\":\"%s\",\"seconds\":%.6f}\n",
-           c->op, bf_dtype_name(c->info.dtype), (long long)c->info.count, w->name, w->threads, text,
-           strcmp(word, "ok") == 0 ? "true" : "false", bf_context_device(w->context), seconds);
+    json_begin(stdout, "verify", NULL);
+    json_text(stdout, "against", c->options->against);
+    json_text(stdout, "op", c->op);
+    json_text(stdout, "dtype", bf_dtype_name(c->info.dtype));
+    json_integer(stdout, "n", c->info.count);
+    json_text(stdout, "isa", w->name);
+    json_integer(stdout, "threads", w->threads);
+    json_text(stdout, "hex", text);
+    json_truth(stdout, "ok", strcmp(word, "ok") == 0);
+    json_end(stdout, bf_context_device(w->context), seconds);
 }
 
 static int do_row(check *c, const outcome *wanted, const way *w, bool gpu) {

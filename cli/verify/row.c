@@ -130,15 +130,18 @@ static const char *device_of(const machine *m) { return m->gpus > 0 ? m->gpu_nam
 
 static void show_json(const machine *m, const task *t, const row *r, double seconds) {
     char text[BF_VALUE_TEXT];
-    printf("{\"schema\":1,\"command\":\"verify\",\"op\":\"%s\",\"dtype\":\"%s\",\"data\":", t->op,
-           bf_dtype_name(t->a.dtype));
-    json_string(stdout, t->data);
-    printf(",\"ok\":%s,\"bits\":{", is_good(r) ? "true" : "false");
+    json_begin(stdout, "verify", NULL);
+    json_text(stdout, "op", t->op);
+    json_text(stdout, "dtype", bf_dtype_name(t->a.dtype));
+    json_text(stdout, "data", t->data);
+    json_truth(stdout, "ok", is_good(r));
+    printf(",\"bits\":{");
     for (int i = 0; i < m->isas + m->gpus; i++) {
         verify_text(column(m, r, i), text);
         printf("%s\"%s\":\"%s\"", i ? "," : "", column_name(m, i), text);
     }
-    printf("},\"device\":\"%s\",\"seconds\":%.6f}\n", device_of(m), seconds);
+    putchar('}');
+    json_end(stdout, device_of(m), seconds);
 }
 
 int verify_row(const machine *m, const task *t, verdict *v) {
@@ -170,12 +173,15 @@ static const char *no_gpu(const verdict *v) {
 }
 
 static void conclude_json(const machine *m, const verdict *v, const char *word) {
-    const char *gpu = v->gpu_failures ? "\"differs\"" : "\"agrees\"";
-    printf("{\"schema\":1,\"command\":\"verify\",\"result\":\"%s\",\"rows\":%d,\"failures\":%d,"
-           "\"gpus\":%d,\"gpu\":%s,\"gpu_why_not\":",
-           word, v->rows, v->failures, m->gpus, m->gpus > 0 ? gpu : "null");
-    json_string(stdout, m->gpus > 0 ? "" : no_gpu(v));
-    printf(",\"device\":\"%s\",\"seconds\":%.6f}\n", device_of(m), progress_clock() - v->began);
+    json_begin(stdout, "verify", NULL);
+    json_text(stdout, "result", word);
+    json_integer(stdout, "rows", v->rows);
+    json_integer(stdout, "failures", v->failures);
+    json_integer(stdout, "gpus", m->gpus);
+    if (m->gpus == 0) printf(",\"gpu\":null");
+    if (m->gpus > 0) json_text(stdout, "gpu", v->gpu_failures ? "differs" : "agrees");
+    json_text(stdout, "gpu_why_not", m->gpus > 0 ? "" : no_gpu(v));
+    json_end(stdout, device_of(m), progress_clock() - v->began);
 }
 
 static void conclude_text(const machine *m, const verdict *v, const char *word) {
