@@ -395,7 +395,7 @@ static void negate_words(uint64_t words[SHOWN_WORDS]) {
 /* words /= 10^scale. What is less than a unit is cut off: of up to 38 digits behind the point,
  * different numbers stay different. */
 static void divide_words(uint64_t words[SHOWN_WORDS], int scale) {
-    __extension__ const unsigned __int128 power = (unsigned __int128)units_power(scale);
+    __extension__ const unsigned __int128 power = (unsigned __int128)text_power_of_ten(scale);
     __extension__ unsigned __int128 left = 0;
     const bool negative = words[0] >> 63;
     if (negative) negate_words(words);

@@ -88,7 +88,7 @@ bool hist_bins_are_wide(const hist_bins *b) {
 text_i128 hist_bins_whole(const hist_bins *b, text_i128 units, int scale) {
     const uint64_t last = b->integers[b->wanted.bins];
     const bool huge = b->wanted.integers_dtype == BF_U64 && last > INT64_MAX;
-    const text_i128 power = units_power(scale);
+    const text_i128 power = text_power_of_ten(scale);
     const text_i128 below = units / power - (units % power < 0);
     return units % power == 0 || huge || below < (int64_t)last ? below : below + 1;
 }

@@ -4,14 +4,13 @@ enum { INTEGERS = CAN_I64 | CAN_U64 | CAN_I128 };
 
 /* *x *= 10^tens, but at most 10^38 in magnitude. */
 static void scale_up(text_i128 *x, int tens) {
-    const text_i128 most = (text_i128)1000000000000000000 * 1000000000000000000 * 10;
-    for (; tens > 0 && -most < *x && *x < most; tens--) *x *= 10;
-    if (tens > 0) *x = *x < 0 ? -most * 10 : most * 10;
+    const text_i128 most = text_power_of_ten(TEXT_TENS_WIDE);
+    if (!text_scale_up(x, tens)) *x = *x < 0 ? -most : most;
 }
 
 /* The candidates that can hold the rows before, if the scale becomes this. */
 static unsigned left_at(const text_unit *u, int scale) {
-    const text_i128 most = (text_i128)10000000000000000000u * 10000000000000000000u;
+    const text_i128 most = text_power_of_ten(TEXT_TENS_WIDE);
     text_i128 least = u->least, greatest = u->greatest;
     unsigned left = CAN_ALL | TEXT_CAN_STRINGS;
     if (scale > BF_SCALE_MOST) left &= ~(unsigned)CAN_I64; /* no order has such units in 64 bits */

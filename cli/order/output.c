@@ -161,8 +161,8 @@ static double rounded_units(const answer *x, int64_t i, double power) {
 /* Decimals are written as f64. */
 static void put_decimals(const answer *x, FILE *f) {
     const int64_t n = answer_count(x);
-    double numbers[ROUNDED], power = 1;
-    for (int i = 0; i < x->scale; i++) power *= 10; /* exact, up to 10^22 */
+    const double power = (double)text_power_of_ten(x->scale); /* exact, up to 10^22 */
+    double numbers[ROUNDED];
     for (int64_t first = 0; first < n; first += ROUNDED) {
         const int64_t some = n - first < ROUNDED ? n - first : ROUNDED;
         for (int64_t i = 0; i < some; i++) numbers[i] = rounded_units(x, first + i, power);

@@ -1,5 +1,7 @@
 #include "plot/ticks.h"
 
+#include "text/tens.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,12 +23,6 @@ static int digits_of(int64_t x) {
     return n;
 }
 
-static int64_t power_of_ten(int n) {
-    int64_t x = 1;
-    while (n-- > 0) x *= 10;
-    return x;
-}
-
 /* ---- offset and scale ------------------------------------------------------------------------ */
 
 static int64_t last_of(const ticks *t) { return t->first + (t->n - 1) * t->step; }
@@ -38,8 +34,8 @@ static int64_t greatest_digits(const ticks *t) {
 
 /* Returns the leading digits that all labels share, followed by zeros; 0 if labels are short. */
 static int64_t offset_of(const ticks *t) {
-    const int64_t unit = power_of_ten(digits_of((t->n - 1) * t->step) + 1);
-    if (greatest_digits(t) < power_of_ten(DIGITS) || greatest_digits(t) / unit == 0) return 0;
+    const int64_t unit = (int64_t)text_power_of_ten(digits_of((t->n - 1) * t->step) + 1);
+    if (greatest_digits(t) < text_power_of_ten(DIGITS) || greatest_digits(t) / unit == 0) return 0;
     return t->first / unit * unit;
 }
 

@@ -41,7 +41,7 @@ static bool is_double(text_i128 x, double value) {
 /* Integers as floats: a fraction is the nearest, as it was read on the other side; an integer that
  * is none goes with no row. */
 static void take_as_floats(const bf_array *from, int scale, double *floats, bool *alone) {
-    const text_i128 power = units_power(scale);
+    const text_i128 power = text_power_of_ten(scale);
     for (int64_t i = 0; i < from->shape[0]; i++) {
         const bf_value v = output_element(from->dtype, scale, from->data, i);
         const text_i128 units = units_at(from->dtype, from->data, i);
@@ -54,7 +54,7 @@ static void take_as_floats(const bf_array *from, int scale, double *floats, bool
  * row, for the other side holds all that it has. */
 static void take_in_units(const bf_array *from, int digits, bf_dtype to, char *units, bool *alone) {
     const size_t bytes = bf_dtype_size(to);
-    const text_i128 power = units_power(digits);
+    const text_i128 power = text_power_of_ten(digits);
     for (int64_t i = 0; i < from->shape[0]; i++) {
         text_i128 x;
         alone[i] = __builtin_mul_overflow(units_at(from->dtype, from->data, i), power, &x) ||

@@ -102,7 +102,7 @@ static bool put_number(const where_column *c, int side, const bf_array *a, int64
         const double x = bf_value_f64(&v);
         memcpy(to, &x, sizeof x);
     } else {
-        const text_i128 power = units_power(c->scale - c->scales[side]);
+        const text_i128 power = text_power_of_ten(c->scale - c->scales[side]);
         text_i128 x = units_at(a->dtype, a->data, row);
         if (__builtin_mul_overflow(x, power, &x)) return false;
         memcpy(to, &x, sizeof x);

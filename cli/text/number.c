@@ -300,9 +300,8 @@ bool text_units(const text_number *n, int scale, uint64_t *bits) {
     text_number x = *n;
     x.exponent = x.digits > 0 ? x.exponent + scale : 0;
     for (; x.exponent < 0 && x.digits % 10 == 0; x.exponent++) x.digits /= 10;
-    for (; x.exponent > 0; x.exponent--)
-        if (__builtin_mul_overflow(x.digits, 10u, &x.digits)) return false;
-    x.integer = x.exponent == 0 && !x.other && !x.longer;
+    if (!text_multiply(&x.digits, x.exponent)) return false;
+    x.integer = x.exponent >= 0 && !x.other && !x.longer;
     return text_integer(&x, BF_I64, bits);
 }
 
@@ -313,13 +312,6 @@ bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits) {
     *bits = n->negative ? 0 - n->digits : n->digits;
     if (!n->integer) return false;
     return n->negative ? n->digits <= (is_signed ? most + 1 : 0) : n->digits <= most;
-}
-
-/* *x *= 10^tens; false if it is 10^38 then, or more. */
-static bool scale_up(u128 *x, int64_t tens) {
-    static const u128 most = (u128)1000000000000000000u * 10000000000000000000u;
-    for (; tens > 0 && *x > 0 && *x < most; tens--) *x *= 10;
-    return tens <= 0 || *x == 0;
 }
 
 /* The digits of a decimal of at most 38, besides zeros at its end. */
@@ -342,7 +334,8 @@ bool text_wide(const text_number *n, int scale, text_i128 *units) {
     u128 x = n->digits;
     int64_t exponent = n->exponent;
     if (n->longer && !take_digits(decimal_of(n), &x, &exponent)) return false;
-    if (exponent < -scale || !scale_up(&x, exponent + scale)) return false;
-    *units = n->negative ? -(text_i128)x : (text_i128)x;
+    text_i128 whole = n->negative ? -(text_i128)x : (text_i128)x;
+    if (exponent < -scale || !text_scale_up(&whole, exponent + scale)) return false;
+    *units = whole;
     return true;
 }

@@ -6,6 +6,8 @@
 #ifndef BITFOLD_CLI_TEXT_NUMBER_H
 #define BITFOLD_CLI_TEXT_NUMBER_H
 
+#include "text/tens.h"
+
 #include <bitfold.h>
 
 #include <stdbool.h>
@@ -46,8 +48,6 @@ bool text_integer(const text_number *n, bf_dtype dtype, uint64_t *bits);
 
 /* Gives the number in units of 10^-scale, as i64. */
 bool text_units(const text_number *n, int scale, uint64_t *bits);
-
-__extension__ typedef __int128 text_i128;
 
 /* The number in units of 10^-scale, if it is a whole number of them, below 10^38 in magnitude. */
 bool text_wide(const text_number *n, int scale, text_i128 *units);

@@ -26,16 +26,15 @@ static inline uint64_t text_eight(uint64_t digits) {
 
 /* Appends the digits at p to *value (which wraps beyond 19 of them) and returns where they end. */
 static inline const char *text_digits(const char *p, uint64_t *value) {
-    static const uint64_t power[8] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
     for (;;) {
         const uint64_t bytes = text_eight_bytes(p), not_digits = text_not_digits(bytes);
         const uint64_t digits = bytes ^ 0x3030303030303030u;
         if (not_digits != 0) {
             const int n = __builtin_ctzll(not_digits) / 8;
-            if (n > 0) *value = *value * power[n] + text_eight(digits << (64 - 8 * n));
+            if (n > 0) *value = *value * text_tens[n] + text_eight(digits << (64 - 8 * n));
             return p + n;
         }
-        *value = *value * 100000000 + text_eight(digits);
+        *value = *value * text_tens[8] + text_eight(digits);
         p += 8;
     }
 }
@@ -109,14 +108,12 @@ static inline const char *text_scan(const char *text, text_number *n) {
 }
 
 static inline double text_double(const text_number *n) {
-    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     double value;
-    if (n->digits <= (uint64_t)1 << 53 && n->exponent >= -22 && n->exponent <= 22 && !n->longer &&
-        !n->other) {
+    if (n->digits <= (uint64_t)1 << 53 && n->exponent >= -TEXT_TENS_EXACT &&
+        n->exponent <= TEXT_TENS_EXACT && !n->longer && !n->other) {
         value = (double)n->digits;
-        value = n->exponent < 0 ? value / power[-n->exponent] : value * power[n->exponent];
+        value = n->exponent < 0 ? value / text_exact_tens[-n->exponent]
+                                : value * text_exact_tens[n->exponent];
         return n->negative ? -value : value;
     }
     const uint64_t bits = text_round(n, BF_F64);

@@ -19,13 +19,6 @@ bool text_store_as(bf_dtype dtype, void *numbers, int64_t i, const text_number *
     }
 }
 
-/* *x *= 10^power; false if 64 bits do not hold it. */
-static bool multiply(uint64_t *x, int power) {
-    for (; power > 0 && *x > 0; power--)
-        if (__builtin_mul_overflow(*x, 10u, x)) return false;
-    return true;
-}
-
 /* The digits behind the point of a number without zeros at its end. */
 static int scale_of(const text_number *x) {
     return x->longer ? text_decimals(x) : x->exponent < 0 ? -x->exponent : 0;
@@ -48,7 +41,7 @@ void text_store_decimal(text_column *c, int64_t i, const text_number *n) {
     const char *const why = why_double(c, &x, scale);
     text_i128 wide;
     const bool holds =
-        !why && !x.longer && (scale > c->scale || multiply(&units, c->scale + x.exponent));
+        !why && !x.longer && (scale > c->scale || text_multiply(&units, c->scale + x.exponent));
     if (!holds || units > (uint64_t)INT64_MAX + x.negative) {
         c->can &= ~(unsigned)CAN_I64;
         c->why = why ? why : "too many digits";
@@ -97,8 +90,7 @@ static bool is_double(const text_number *n) {
     const double value = text_double(n), size = value < 0 ? -value : value;
     if (n->exponent < 0) return size > 0;
     if (n->longer || n->exponent > TEXT_DIGITS_MOST) return false;
-    u128 whole = n->digits;
-    for (int i = 0; i < n->exponent; i++) whole *= 10;
+    const u128 whole = n->digits * (u128)text_power_of_ten(n->exponent);
     return size < 0x1p127 && (u128)size == whole;
 }
 

@@ -91,11 +91,9 @@ static inline double text_short_double(const text_short *n) {
 /* text_store_decimal for a short number. */
 static inline void text_store_short_decimal(text_column *c, int64_t i, const text_short *n,
                                             bool negative) {
-    static const uint64_t power[] = {1,       10,       100,       1000,       10000,      100000,
-                                     1000000, 10000000, 100000000, 1000000000, 10000000000};
     const int digits = c->scale - n->decimals;
     if (c->scale <= 10 && digits >= 0) {
-        const uint64_t units = n->digits * power[digits];
+        const uint64_t units = n->digits * text_tens[digits];
         ((uint64_t *)c->integers)[i] = negative ? 0 - units : units;
         if (negative && units > 0) c->can &= ~(unsigned)CAN_U64;
         return;

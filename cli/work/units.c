@@ -12,12 +12,6 @@ bool units_are_integers(bf_dtype dtype) {
     return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128;
 }
 
-text_i128 units_power(int digits) {
-    text_i128 power = 1;
-    for (; digits > 0; digits--) power *= 10;
-    return power;
-}
-
 bool units_join(units_form *into, units_form other) {
     if (units_are_same(*into, other)) return true;
     if (!units_are_integers(into->dtype) || !units_are_integers(other.dtype)) return false;
@@ -37,7 +31,7 @@ text_i128 units_at(bf_dtype dtype, const void *numbers, int64_t i) {
 
 /* From the last number on, so that none is overwritten before it is read. */
 bool units_bring(units_form from, const void *numbers, int64_t n, units_form to, void *out) {
-    const text_i128 power = units_power(to.scale - from.scale);
+    const text_i128 power = text_power_of_ten(to.scale - from.scale);
     if (units_are_same(from, to)) {
         if (n > 0) memmove(out, numbers, (size_t)n * bf_dtype_size(to.dtype));
         return true;

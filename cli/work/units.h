@@ -21,9 +21,6 @@ units_form units_of_rows(const rows *r, int column);
 bool units_are_integers(bf_dtype dtype);
 text_i128 units_at(bf_dtype dtype, const void *numbers, int64_t i);
 
-/* 10^digits, for up to 38 of them. */
-text_i128 units_power(int digits);
-
 /* Sets *into to the form that holds numbers of both. False: there is none. */
 bool units_join(units_form *into, units_form other);
 

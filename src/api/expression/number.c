@@ -50,22 +50,16 @@ static uint64_t round_large(const large *x, int exponent, bool sticky) {
     return bf_exact_round(bf_format_f64(), exact);
 }
 
-static uint32_t power_of_ten(int n) {
-    uint32_t power = 1;
-    for (; n > 0; n--) power *= 10;
-    return power;
-}
-
-static int least(int a, int b) { return a < b ? a : b; }
+/* 10^n, but at most 10^AT_ONCE */
+static uint32_t power_of_ten(int n) { return (uint32_t)bf_power_of_ten(n < AT_ONCE ? n : AT_ONCE); }
 
 /* Rounds x * 10^scale once. */
 static uint64_t round_decimal(large *x, int scale, bool sticky) {
     int divisions = scale < 0 ? -scale : 0, shift = 0;
-    for (; scale > 0; scale -= AT_ONCE) multiply_add(x, power_of_ten(least(scale, AT_ONCE)), 0);
+    for (; scale > 0; scale -= AT_ONCE) multiply_add(x, power_of_ten(scale), 0);
     for (; divisions > 0 && shift < SPARE + 4 * divisions; shift += 16)
         multiply_add(x, 1u << 16, 0);
-    for (; divisions > 0; divisions -= AT_ONCE)
-        sticky |= divide(x, power_of_ten(least(divisions, AT_ONCE))) != 0;
+    for (; divisions > 0; divisions -= AT_ONCE) sticky |= divide(x, power_of_ten(divisions)) != 0;
     return round_large(x, -shift, sticky);
 }
 
