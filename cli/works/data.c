@@ -1,4 +1,5 @@
 #include "works/data.h"
+#include "works/random.h"
 
 #include <string.h>
 
@@ -24,14 +25,6 @@ bool data_is_float(bf_dtype dtype) { return layout_of(dtype) != NULL; }
 
 size_t data_size(bf_dtype dtype) {
     return dtype == BF_PAIR ? 2 * sizeof(uint64_t) : bf_dtype_size(dtype);
-}
-
-/* SplitMix64 (Steele, Lea and Flood, 2014): the bits of element i depend on i alone. */
-static uint64_t random_bits(uint64_t i) {
-    uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
 }
 
 /* Returns a normally distributed number, truncated to the mantissa; 0 if it is subnormal. It is the

@@ -1,5 +1,6 @@
 /* The keys of the tables and groups of bench. */
 #include "works/keys.h"
+#include "works/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,14 +20,6 @@ static uint32_t key_of(uint32_t i) {
     i = (i ^ i >> 16) * 0x85ebca6bU;
     i = (i ^ i >> 13) * 0xc2b2ae35U;
     return i ^ i >> 16;
-}
-
-/* Maps numbers to 64 random bits, one to one (SplitMix64). */
-static uint64_t random_bits(uint64_t i) {
-    i = (i + 1) * 0x9e3779b97f4a7c15U;
-    i = (i ^ i >> 30) * 0xbf58476d1ce4e5b9U;
-    i = (i ^ i >> 27) * 0x94d049bb133111ebU;
-    return i ^ i >> 31;
 }
 
 /* Returns number i of the n = 2^b numbers in random order. Both steps are one to one modulo 2^b. */

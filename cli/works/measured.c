@@ -1,6 +1,7 @@
 /* The data of bench and its peers. Value i depends on i alone. */
 #define _GNU_SOURCE
 #include "works/measured.h"
+#include "works/random.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -32,14 +33,10 @@ void bench_free(void *memory, size_t bytes) {
     if (memory) munmap(memory, whole_pages(bytes));
 }
 
-static uint64_t splitmix64(uint64_t i) {
-    uint64_t z = i * 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
+/* The bits of element i; those of element 0 are 0. */
+static uint64_t bits_of(uint64_t i) { return random_bits(i - 1); }
 
-static double uniform(uint64_t i) { return (double)(splitmix64(i) >> 11) * 0x1p-53; }
+static double uniform(uint64_t i) { return (double)(bits_of(i) >> 11) * 0x1p-53; }
 
 /* The sum of four uniform values is close to normal, and costs no logarithm. */
 static double normal(uint64_t i) {
@@ -48,7 +45,7 @@ static double normal(uint64_t i) {
 }
 
 static double wide(uint64_t i) {
-    uint64_t bits = splitmix64(i);
+    uint64_t bits = bits_of(i);
     double magnitude = ldexp(1 + uniform(~i), (int)(bits % 201) - 100);
     return bits >> 63 ? -magnitude : magnitude;
 }
@@ -56,7 +53,7 @@ static double wide(uint64_t i) {
 /* Spreads evenly over the exponents of normal numbers, except the last, so that no number rounds to
  * infinity. */
 static double full(uint64_t i) {
-    uint64_t bits = splitmix64(i);
+    uint64_t bits = bits_of(i);
     double magnitude = ldexp(1 + uniform(~i), (int)(bits % 2045) - 1022);
     return bits >> 63 ? -magnitude : magnitude;
 }
@@ -69,7 +66,7 @@ static double (*find(const char *data))(uint64_t) {
 }
 
 static void fill_bytes(uint8_t *x, size_t count) {
-    for (size_t i = 0; i < count; i++) x[i] = (uint8_t)(splitmix64(i) >> 56);
+    for (size_t i = 0; i < count; i++) x[i] = (uint8_t)(bits_of(i) >> 56);
 }
 
 /* Divides PLACES among the values in proportion to their chances: value k has the places from
@@ -86,7 +83,7 @@ static void fill_zipf(uint8_t *x, size_t count) {
         ends[k] = end;
     }
     for (size_t i = 0; i < count; i++) {
-        const uint64_t place = splitmix64(i) >> (64 - BITS);
+        const uint64_t place = bits_of(i) >> (64 - BITS);
         int value = 0;
         for (int step = VALUES / 2; step > 0; step /= 2)
             if (ends[value + step - 1] <= place) value += step;
@@ -107,11 +104,11 @@ static bool fill_u8(const char *data, uint8_t *x, size_t count) {
 }
 
 static void fill_i32(int32_t *x, size_t count) {
-    for (size_t i = 0; i < count; i++) x[i] = (int32_t)(splitmix64(i) >> 32);
+    for (size_t i = 0; i < count; i++) x[i] = (int32_t)(bits_of(i) >> 32);
 }
 
 static void fill_i64(int64_t *x, size_t count) {
-    for (size_t i = 0; i < count; i++) x[i] = (int64_t)splitmix64(i) / 65536;
+    for (size_t i = 0; i < count; i++) x[i] = (int64_t)bits_of(i) / 65536;
 }
 
 static void fill_f32(float *x, size_t count, double (*value)(uint64_t)) {

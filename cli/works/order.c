@@ -1,6 +1,6 @@
 /* What depends on the order of values. */
-#include "runtime/output.h"
 #include "runtime/report.h"
+#include "sheet/output.h"
 #include "works/data.h"
 #include "works/works.h"
 
