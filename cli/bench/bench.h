@@ -69,10 +69,10 @@ typedef struct bench_side {
     /* Returns the mean seconds of `passes` passes; a negative number if it cannot do this work, NaN
      * if it failed and reported that. */
     double (*time)(const struct bench_side *side, const bench_point *point, int passes);
-    bench_own *own;  /* of bitfold */
-    plain_fn *plain; /* of plain loops: the loop and its prefetch distance */
+    bench_own *own;  /* for bitfold */
+    plain_fn *plain; /* for plain loops: the loop and its prefetch distance */
     size_t ahead;
-    bench_peer *peer; /* of peers */
+    bench_peer *peer; /* for peers */
     double seconds;   /* the median of the samples; negative as above */
 } bench_side;
 
@@ -121,7 +121,6 @@ bool bench_is_written(const bench_point *point);
 const char *bench_mode(const bench_point *point);
 const char *bench_isa(const bench_point *point);
 
-double bench_now(void);
 double bench_median(double *samples, int n);
 
 /* side.c: measures a point, beside plain loops on the CPU, and peers, and prints it. Returns an

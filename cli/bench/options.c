@@ -1,28 +1,20 @@
 /* The command line of bench, and its defaults. */
 #include "bench/bench.h"
 
+#include "memory/hardware.h"
 #include "runtime/operand.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the bytes of memory that can be allocated without swapping. */
-static size_t available_memory(void) {
-    unsigned long long kib = 0;
-    char line[256];
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %llu", &kib) == 1) break;
-    if (file) fclose(file);
-    return (size_t)kib << 10;
-}
-
 /* Chooses 1 MiB, which lies in a cache, and 1 GiB if memory allows. Every peer holds a copy of the
  * data. */
 static void default_sizes(bench_options *o) {
     size_t large = o->quick ? (size_t)64 << 20 : (size_t)1 << 30;
-    while (large > (size_t)4 << 20 && available_memory() / 2 < large * (size_t)(o->n_peers + 1))
+    hardware h;
+    hardware_find(&h);
+    while (large > (size_t)4 << 20 && (size_t)h.available / 2 < large * (size_t)(o->n_peers + 1))
         large /= 2;
     o->sizes[0] = (size_t)1 << 18;
     o->sizes[1] = (size_t)1 << 20;

@@ -1,5 +1,6 @@
 /* bitfold's own side: makes the vectors of a point and what its work needs, and times passes. */
 #include "bench/bench.h"
+#include "runtime/progress.h"
 #include "runtime/report.h"
 #include "works/keys.h"
 #include "works/measured.h"
@@ -134,17 +135,17 @@ static bf_status pass_once(const measure *m, bench_own *o) {
 /* Sets *seconds to the time of the passes, without what is not timed. */
 static bf_status run_passes(bench_own *o, int passes, double *seconds) {
     const measure *m = o->point.by->measure;
-    const double start = bench_now();
+    const double start = progress_clock();
     double untimed = 0;
     bf_status st = BF_OK;
     for (int i = 0; i < passes && st == BF_OK; i++) {
-        const double began = m->renew ? bench_now() : 0;
+        const double began = m->renew ? progress_clock() : 0;
         if (m->renew) st = m->renew(&o->point, o->vectors, &o->object);
-        if (m->renew) untimed += bench_now() - began;
+        if (m->renew) untimed += progress_clock() - began;
         if (st == BF_OK) st = pass_once(m, o);
     }
     if (st == BF_OK && o->point.gpu) st = bf_context_synchronize(o->point.context);
-    *seconds = bench_now() - start - untimed;
+    *seconds = progress_clock() - start - untimed;
     return st;
 }
 

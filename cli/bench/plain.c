@@ -1,13 +1,14 @@
 /* Plain loops: instances of a template for each type and vector width, run by spinning threads. */
 #include "bench/plain.h"
 
+#include "runtime/progress.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -142,20 +143,14 @@ static void *helper(void *argument) {
     return NULL;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static double run_plain(team *t) {
-    double start = now();
+    double start = progress_clock();
     for (int pass = 1; pass <= t->passes; pass++) {
         atomic_store_explicit(&t->pass, pass, memory_order_release);
         do_share(t, 0);
         wait_for(&t->done, pass * (t->threads - 1));
     }
-    return now() - start;
+    return progress_clock() - start;
 }
 
 bool plain_time(plain_fn *fn, const void *a, const void *b, size_t bytes, size_t ahead, int threads,

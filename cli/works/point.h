@@ -21,7 +21,7 @@ typedef struct bench_gpu {
     char *memory;
     size_t bytes;
     void *block;              /* POINT_BLOCK bytes on the host */
-    const char *dtype, *data; /* of the elements in memory; NULL: none yet */
+    const char *dtype, *data; /* the elements in memory; NULL: none yet */
     void *result;             /* room for any result, on the GPU */
 } bench_gpu;
 
@@ -62,7 +62,7 @@ typedef struct measure {
     bf_status (*pass)(const bench_point *p, void *state, const bf_array *v);
     void (*close)(void *state);
 
-    /* Of work that is counted in items: */
+    /* The rest is for work that is counted in items. */
     const char *work, *item; /* "julia", "pixels"; item is NULL: counted in bytes */
     bool stream;             /* on a GPU calls are enqueued */
     /* Dtype and data of each point on the CPU and on a GPU, {NULL} after the last; and the usual

@@ -32,7 +32,7 @@ typedef struct task {
     bf_nan_policy nan;
     bool sum_is_1;
     const void *about; /* more data of the work */
-    /* Of the computation at hand: */
+    /* The rest describes the computation at hand. */
     bf_context *context;
     int kind;
     bool gpu;        /* the context is that of a GPU */
@@ -47,8 +47,8 @@ typedef int task_fn(const task *t, void *to);
 /* A work absorbs rows [first, last) of a and b into an object that create makes, or computes them
  * into t->out. In parts, three objects absorb a part each and are merged. tell sets t->value. */
 typedef struct work {
-    /* Calls fn with each row on the data `all` under t->data and t->nan; with those on data of its
-     * own, where all is NULL. Returns an exit code: the first that is not EXIT_DONE. */
+    /* Calls fn with each row, on given->a (given->data is its name) or on data of its own. Returns
+     * the first exit code that is not EXIT_DONE. */
     int (*rows)(const task *given, task_fn *fn, void *to);
     bool (*stays)(const task *t); /* whether arrays stay in the host's memory */
     bf_status (*open)(task *t);   /* before all, and close after it */
