@@ -19,7 +19,7 @@ def histogram(x):
 
 WORKS["histogram"] = histogram
 def axis(data):
-    """The call that DATA names, as cli/bench/axis.c."""
+    """The call that DATA names, as cli/works/axis.c."""
     op, way, length = data.split("-")
     length, fn = int(length), getattr(np, op)
     if way == "segments":
@@ -100,7 +100,7 @@ def main():
         fn = WORKS.get(work)
         if work == "axis":
             fn, data = axis(data), "uniform" if dtype == "i32" else "normal"
-        if work == "order": # as cli/bench/order.c
+        if work == "order": # as cli/works/order.c
             fn, data = ORDER[data], "normal" if dtype[0] == "f" else "uniform"
         if (work not in WORKS or (dtype[0] == "i" and data != "uniform")
                 or (work == "group") != (dtype == "u32" and work != "order")):
