@@ -82,16 +82,11 @@ static int do_dtype(const machine *m, bf_dtype dtype, void *buffer, verdict *v) 
 }
 
 static int do_dtypes(const machine *m, verdict *v) {
-    static const bf_dtype dtypes[] = {
-#define BF_X(id, number, name, bytes, type) BF_##id,
-        BF_DTYPE_LIST(BF_X)
-#undef BF_X
-    };
     uint64_t *buffer = malloc(ELEMENTS * sizeof *buffer);
     if (!buffer) return fail_status(BF_E_MEMORY, NULL, NULL);
     int code = EXIT_DONE;
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes && code == EXIT_DONE; i++)
-        code = do_dtype(m, dtypes[i], buffer, v);
+    for (const bf_dtype *d = data_dtypes; *d && code == EXIT_DONE; d++)
+        code = do_dtype(m, *d, buffer, v);
     free(buffer);
     return code;
 }

@@ -10,16 +10,11 @@
 /* A matrix of at most so many elements and columns; of NARROW columns if rows go to slots. */
 enum { ELEMENTS = 4355, COLUMNS = 65, NARROW = 17, SLOTS = 29 };
 
-static const bf_reduction reductions[] = {BF_SUM,  BF_MEAN, BF_VAR,     BF_STD,    BF_SUMSQ,
-                                          BF_NORM, BF_MIN,  BF_MAX,     BF_ARGMIN, BF_ARGMAX,
-                                          BF_PROD, BF_DOT,  BF_DESCRIBE};
-enum { REDUCTIONS = sizeof reductions / sizeof *reductions };
-
 /* What is taken together: what a task does. */
 enum { AXIS_0, AXIS_1, SEGMENTS, INDEX, WAYS };
 static const char *const way_names[WAYS] = {"axis 0", "axis 1", "segments", "index"};
 
-static bf_reduction reduction_of(const task *t) { return reductions[t->kind]; }
+static bf_reduction reduction_of(const task *t) { return data_reductions[t->kind]; }
 
 static bool is_placed(const task *t) { return t->what == SEGMENTS || t->what == INDEX; }
 
@@ -193,7 +188,7 @@ static int rows(const task *given, task_fn *fn, void *to) {
         task t = *given;
         t.op = way_names[way];
         t.what = way;
-        t.kinds = REDUCTIONS;
+        while (data_reductions[t.kinds]) t.kinds++;
         t.a = (bf_array){given->a.data, given->a.dtype, 2, {height, columns}, {columns, 1}};
         t.b = bf_array_of(BF_I64, places, way == INDEX ? height : SLOTS + 1);
         fill_places(way, height, places);

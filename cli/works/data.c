@@ -6,6 +6,11 @@
 const char *const data_names[DATA_KINDS] = {"plain", "normal",    "2^+-100", "full range",
                                             "wide",  "subnormal", "special"};
 
+#define BF_X(id, ...) BF_##id,
+const bf_dtype data_dtypes[] = {BF_DTYPE_LIST(BF_X) BF_NONE};
+const bf_reduction data_reductions[] = {BF_REDUCTION_LIST(BF_X) 0};
+#undef BF_X
+
 /* Widths in bits. */
 typedef struct float_layout {
     bf_dtype dtype;

@@ -19,6 +19,10 @@ enum data_kind {
 
 extern const char *const data_names[DATA_KINDS];
 
+/* All dtypes that elements have, and all reductions; 0 is behind the last. */
+extern const bf_dtype data_dtypes[];
+extern const bf_reduction data_reductions[];
+
 bool data_is_float(bf_dtype dtype);
 
 /* Returns the bytes of an element; dtype may be BF_PAIR. */

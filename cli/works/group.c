@@ -120,16 +120,11 @@ static int join_row(const task *given, bf_dtype key, task_fn *fn, void *to) {
 }
 
 static int all_rows(const task *given, task_fn *fn, void *to) {
-    static const bf_dtype dtypes[] = {
-#define BF_X(id, number, name, bytes, type) BF_##id,
-        BF_DTYPE_LIST(BF_X)
-#undef BF_X
-    };
     static const enum data_kind kinds[] = {DATA_PLAIN, DATA_SPREAD, DATA_SPECIAL};
     int code = EXIT_DONE;
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        for (int k = 0; k < (data_is_float(dtypes[i]) ? 3 : 1) && code == EXIT_DONE; k++)
-            code = group_row(given, dtypes[i], dtypes[i], kinds[k], fn, to);
+    for (const bf_dtype *d = data_dtypes; *d; d++)
+        for (int k = 0; k < (data_is_float(*d) ? 3 : 1) && code == EXIT_DONE; k++)
+            code = group_row(given, *d, *d, kinds[k], fn, to);
     if (code == EXIT_DONE) code = group_row(given, BF_PAIR, BF_F64, DATA_PLAIN, fn, to);
     if (code == EXIT_DONE) code = join_row(given, BF_I32, fn, to);
     if (code == EXIT_DONE) code = join_row(given, BF_F64, fn, to);

@@ -1,16 +1,10 @@
 /* Element-wise operations. */
 #include "runtime/report.h"
+#include "works/data.h"
 #include "works/works.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const bf_dtype dtypes[] = {
-#define BF_X(id, number, name, bytes, type) BF_##id,
-    BF_DTYPE_LIST(BF_X)
-#undef BF_X
-};
-enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static bf_status result_dtype(bf_map_op op, bf_dtype dtype, bf_dtype *to) {
     const bf_dtype inputs[] = {dtype, dtype, dtype};
@@ -20,7 +14,7 @@ static bf_status result_dtype(bf_map_op op, bf_dtype dtype, bf_dtype *to) {
 /* cast is done to every dtype in turn. */
 static bf_status open(task *t) {
     const bf_map_op op = (bf_map_op)t->what;
-    bf_dtype to = dtypes[t->kind];
+    bf_dtype to = data_dtypes[t->kind];
     const bf_status st = op == BF_MAP_CAST ? BF_OK : result_dtype(op, t->a.dtype, &to);
     return st == BF_OK ? work_room(t, to, t->a.shape[0], t->moved, &t->out) : st;
 }
@@ -57,7 +51,7 @@ static int operations(const task *given, const bf_array *b, task_fn *fn, void *t
         t.what = op;
         t.b = *b;
         if (cast) t.a = work_slice(&t.a, 0, t.a.shape[0] / 4);
-        if (cast) t.kinds = DTYPES;
+        while (cast && data_dtypes[t.kinds]) t.kinds++;
         code = fn(&t, to);
     }
     return code;

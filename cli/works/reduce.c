@@ -63,22 +63,16 @@ static bf_status reduce_whole(task *t) {
                         : bf_reduce(t->context, op, &t->a, &rules, &t->value);
 }
 
-static const bf_reduction operations[] = {
-#define BF_X(id, number, name) BF_##id,
-    BF_REDUCTION_LIST(BF_X)
-#undef BF_X
-};
-
 /* dot pairs the first half with the second. */
 static int rows(const task *given, task_fn *fn, void *to) {
     const int64_t n = given->a.shape[0];
     int code = EXIT_DONE;
-    for (size_t i = 0; i < sizeof operations / sizeof *operations && code == EXIT_DONE; i++) {
-        const bool dot = operations[i] == BF_DOT;
+    for (const bf_reduction *op = data_reductions; *op && code == EXIT_DONE; op++) {
+        const bool dot = *op == BF_DOT;
         task t = *given;
-        t.op = bf_reduction_name(operations[i]);
-        t.what = (int)operations[i];
-        t.sum_is_1 = operations[i] == BF_SUM && strcmp(t.data, data_names[DATA_WIDE]) == 0;
+        t.op = bf_reduction_name(*op);
+        t.what = (int)*op;
+        t.sum_is_1 = *op == BF_SUM && strcmp(t.data, data_names[DATA_WIDE]) == 0;
         t.b = work_slice(&given->a, 0, dot ? n / 2 : 0);
         if (dot) t.a = work_slice(&given->a, n - n / 2, n);
         code = fn(&t, to);
