@@ -21,9 +21,9 @@ typedef struct command {
  * all ranks. */
 int run_bitfold(int argc, char **argv);
 
-int cmd_value(int argc, char **argv); /* sum prod mean var std norm sumsq min max argmin argmax */
-int cmd_describe(int argc, char **argv); /* the main values of each file or column */
-int cmd_dot(int argc, char **argv);      /* the dot product of two files */
+int cmd_value(int argc, char **argv);    /* the reductions */
+int cmd_describe(int argc, char **argv); /* cmd_value calls it for describe */
+int cmd_dot(int argc, char **argv);      /* cmd_value calls it for dot */
 int cmd_order(int argc, char **argv);    /* sort argsort median quantile top unique */
 int cmd_map(int argc, char **argv);      /* element-wise operations */
 int cmd_hist(int argc, char **argv);     /* the number of elements in each bin */

@@ -8,27 +8,17 @@
 #include "runtime/output.h"
 #include "work/ranks.h"
 
+#include <bitfold/types.h>
 #include <string.h>
 
 static int cmd_help(int argc, char **argv);
 static int cmd_completion(int argc, char **argv);
 
 static const command commands[] = {
-    {"sum", "reduce", "the exact sum", cmd_value, BY_ALL},
-    {"prod", "reduce", "the product", cmd_value, BY_ALL},
-    {"mean", "reduce", "the arithmetic mean", cmd_value, BY_ALL},
-    {"var", "reduce", "the variance", cmd_value, BY_ALL},
-    {"std", "reduce", "the standard deviation", cmd_value, BY_ALL},
-    {"sumsq", "reduce", "the sum of squares", cmd_value, BY_ALL},
-    {"norm", "reduce", "the 2-norm", cmd_value, BY_ALL},
-    {"dot", "reduce", "the dot product of two files", cmd_dot, BY_ALL},
-    {"min", "reduce", "the minimum", cmd_value, BY_ALL},
-    {"max", "reduce", "the maximum", cmd_value, BY_ALL},
-    {"argmin", "reduce", "the first index of the minimum", cmd_value, BY_ALL},
-    {"argmax", "reduce", "the first index of the maximum", cmd_value, BY_ALL},
-    {"describe", "reduce", "counts, extremes, sum, mean and deviation in one pass", cmd_describe,
-     BY_ALL},
-    {"median", "order", "the median", cmd_order, BY_ALL},
+#define BF_X(id, number, name, state, result, text) {#name, "reduce", text, cmd_value, BY_ALL},
+    BF_REDUCTION_LIST(BF_X)
+#undef BF_X
+        {"median", "order", "the median", cmd_order, BY_ALL},
     {"quantile", "order", "quantiles, by any of NumPy's methods", cmd_order, BY_ALL},
     {"top", "order", "the greatest or the least numbers, and their indices", cmd_order, BY_ALL},
     {"sort", "order", "the numbers in order", cmd_order, BY_NONE},

@@ -81,12 +81,12 @@ static bf_dtype float_of(const hdf5_library *h, hdf5_id type) {
 }
 
 static bf_dtype integer_of(const hdf5_library *h, hdf5_id type) {
-    static const bf_dtype is[][2] = {
-        {BF_U8, BF_I8}, {BF_U16, BF_I16}, {BF_U32, BF_I32}, {BF_U64, BF_I64}};
     const size_t size = h->size_of(type);
-    for (int i = 0; i < 4; i++)
-        if (size == (size_t)1 << i && h->precision_of(type) == 8 * size)
-            return is[i][h->sign_of(type) == 1];
+    const char kind = h->sign_of(type) == 1 ? 'i' : 'u';
+    for (int d = 1; bf_dtype_size((bf_dtype)d) > 0; d++)
+        if (bf_dtype_kind((bf_dtype)d) == kind && bf_dtype_size((bf_dtype)d) == size &&
+            h->precision_of(type) == 8 * size)
+            return (bf_dtype)d;
     return BF_NONE;
 }
 

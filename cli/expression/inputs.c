@@ -548,7 +548,7 @@ static bf_status absorb_runs(bf_state *state, expressed_results r) {
 }
 
 static bf_status absorb_results(bf_state *state, bf_reduction op, expressed_results r) {
-    const bool indexed = op == BF_ARGMIN || op == BF_ARGMAX || op == BF_DESCRIBE;
+    const bool indexed = bf_reduction_result(op) >= BF_RESULT_INDEX;
     if (r.valid && indexed) return absorb_runs(state, r);
     const bf_array present = expressed_present(r);
     return bf_state_absorb(state, &present);

@@ -98,7 +98,7 @@ static uint64_t rank_of(double x) {
 
 static void put_ordered_value(part_text *t, bf_dtype dtype, const bf_value *v) {
     uint64_t words[SHOWN_WORDS];
-    if (shown_is_float(dtype)) {
+    if (bf_dtype_kind(dtype) == 'f') {
         put_word(t, rank_of(bf_value_f64(v)));
         return;
     }

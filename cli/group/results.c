@@ -32,7 +32,7 @@ bf_status results_take(bf_groups *groups, const options *o, int which, int scale
     rules.scale = r->scale = scale;
     bf_groups_describe(groups, &kind);
     const bf_reduction op = kind.aggregates[which].op;
-    const bool extreme = op == BF_MIN || op == BF_MAX;
+    const bool extreme = bf_reduction_result(op) == BF_RESULT_ELEMENT;
     if (extreme) rules.out_dtype = BF_NONE;
     bf_status st = BF_OK;
     if (!extreme || rules.nan != BF_NAN_SKIP) st = take_array(groups, &rules, which, r);

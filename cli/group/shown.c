@@ -126,10 +126,6 @@ int shown_take_keys(shown *s, int64_t first, int64_t n) {
     return st == BF_OK ? EXIT_DONE : failed(s, st);
 }
 
-bool shown_is_float(bf_dtype dtype) {
-    return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
-}
-
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Keys of m groups, all among those of s, and as these ascending: writes where each is. */
@@ -206,8 +202,8 @@ static bf_dtype dtype_of(const struct wanted_aggregate *w, const found *f) {
         return f->groups.array ? f->groups.dtype : f->total.dtype;
     int64_t i = 0;
     while (i + 1 < f->n && f->groups.values[i].dtype == BF_NONE) i++;
-    return f->n > 0 && shown_is_float(f->groups.values[i].dtype) ? f->groups.values[i].dtype
-                                                                 : BF_I64;
+    return f->n > 0 && bf_dtype_kind(f->groups.values[i].dtype) == 'f' ? f->groups.values[i].dtype
+                                                                       : BF_I64;
 }
 
 /* Takes an array that has an element for each group, and room for the total, as the column. */
@@ -451,16 +447,16 @@ static bf_status rank_integers(const shown *s, const shown_column *c, int64_t *r
 static bf_status make_sortable(const shown *s, const shown_column *c, bf_dtype *dtype, void *to) {
     *dtype = BF_I64;
     if (c->offsets) return rank_strings(s, &c->strings, to);
-    if (c->dtype == BF_I128 || (c->values && !shown_is_float(c->dtype)))
+    if (c->dtype == BF_I128 || (c->values && bf_dtype_kind(c->dtype) != 'f'))
         return rank_integers(s, c, to);
     for (int64_t i = 0; i < s->n; i++) {
         const bf_value v = c->array ? output_element(c->dtype, 0, c->array, i) : c->values[i];
-        if (shown_is_float(v.dtype))
+        if (bf_dtype_kind(v.dtype) == 'f')
             ((double *)to)[i] = bf_value_f64(&v);
         else
             memcpy((uint64_t *)to + i, &v.as, sizeof(uint64_t));
     }
-    *dtype = shown_is_float(c->dtype) ? BF_F64 : is_signed(c->dtype) ? BF_I64 : BF_U64;
+    *dtype = bf_dtype_kind(c->dtype) == 'f' ? BF_F64 : is_signed(c->dtype) ? BF_I64 : BF_U64;
     return BF_OK;
 }
 

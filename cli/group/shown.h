@@ -64,6 +64,4 @@ bf_value shown_value(const shown_column *c, int64_t row);
 enum { SHOWN_WORDS = 5 };
 void shown_words(const bf_value *v, uint64_t words[SHOWN_WORDS]);
 
-bool shown_is_float(bf_dtype dtype);
-
 #endif

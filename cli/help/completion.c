@@ -34,7 +34,7 @@ static const char *method_name(int i) { return bf_quantile_method_name((bf_quant
 static void put_words(const char *operand) {
     bool first = true;
     if (strcmp(operand, "T") == 0) {
-#define BF_X(id, number, name, bytes, type) put_word(#name, sizeof #name - 1, &first);
+#define BF_X(id, number, name, bytes, type, ...) put_word(#name, sizeof #name - 1, &first);
         BF_DTYPE_LIST(BF_X)
 #undef BF_X
         return;

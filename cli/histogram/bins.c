@@ -138,7 +138,7 @@ static int take_edges(hist_bins *b, bf_context *context, rows *r) {
     bf_status st = cast(context, &found, BF_F64, b->list);
     b->wanted.edges = b->list;
     b->wanted.bins = n - 1;
-    if (st == BF_OK && !json_is_float(found.dtype)) {
+    if (st == BF_OK && bf_dtype_kind(found.dtype) != 'f') {
         b->wanted.integers_dtype = found.dtype == BF_U64 ? BF_U64 : BF_I64;
         st = cast(context, &found, b->wanted.integers_dtype, b->integers);
         b->wanted.integers = b->integers;

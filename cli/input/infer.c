@@ -57,7 +57,7 @@ static int64_t count_nulls(const rows_column *c, int64_t n) {
 static unsigned integers_of(const rows *r) {
     unsigned all = 0;
     for (int i = 0; i < rows_candidates(r); i++)
-        all |= json_is_float(rows_candidate(r, i)) ? 0 : 1u << i;
+        all |= bf_dtype_kind(rows_candidate(r, i)) == 'f' ? 0 : 1u << i;
     return all;
 }
 

@@ -6,13 +6,11 @@
 
 enum { ALIGNMENT = 64, MAX_DIGITS = 19, FIXED = 10 };
 
-static const char *descr(bf_dtype dtype) {
-    static const char *const codes[] = {
-        [BF_BOOL] = "|b1", [BF_I8] = "|i1",  [BF_I16] = "<i2", [BF_I32] = "<i4", [BF_I64] = "<i8",
-        [BF_U8] = "|u1",   [BF_U16] = "<u2", [BF_U32] = "<u4", [BF_U64] = "<u8", [BF_F16] = "<f2",
-        [BF_BF16] = "<V2", [BF_F32] = "<f4", [BF_F64] = "<f8",
-    };
-    return codes[dtype];
+/* "<f8" and the like; returns the length. */
+static int put_descr(char *out, bf_dtype dtype) {
+    const size_t size = bf_dtype_size(dtype);
+    const char kind = dtype == BF_BF16 ? 'V' : bf_dtype_kind(dtype);
+    return sprintf(out, "%c%c%zu", size > 1 ? '<' : '|', kind, size);
 }
 
 /* "(3, 4)", "(3,)" or "()". Returns the length. */
@@ -34,8 +32,9 @@ static int padding(const npy_header *h, int length) {
 
 size_t npy_write_header(const npy_header *h, char out[NPY_WRITE_MAX]) {
     char *text = out + FIXED;
-    int n = sprintf(text, "{'descr': '%s', 'fortran_order': %s, 'shape': ", descr(h->dtype),
-                    h->fortran ? "True" : "False");
+    int n = sprintf(text, "{'descr': '");
+    n += put_descr(text + n, h->dtype);
+    n += sprintf(text + n, "', 'fortran_order': %s, 'shape': ", h->fortran ? "True" : "False");
     n += put_shape(text + n, h);
     n += sprintf(text + n, ", }");
     const int spaces = padding(h, n);

@@ -178,7 +178,7 @@ static int find_place(const sorter *s, const sorter_part *p, const void *wanted,
 /* Leaves the NaNs out, which are last, if they are skipped. */
 static int leave_nans(const sorter *s, sorter_part *p) {
     const uint64_t nan = key_nan(s->plan.dtype);
-    if (s->plan.rules.nan != BF_NAN_SKIP || !json_is_float(s->plan.dtype)) return EXIT_DONE;
+    if (s->plan.rules.nan != BF_NAN_SKIP || bf_dtype_kind(s->plan.dtype) != 'f') return EXIT_DONE;
     return find_place(s, p, &nan, false, &p->n);
 }
 

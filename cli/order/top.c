@@ -152,7 +152,7 @@ static bf_status join_columns(top_column *c, const question *q, const top_column
 /* Leaves the NaNs out, which are last, if they are skipped. */
 static bf_status leave_nans(top_column *c, const question *q) {
     const bf_order_options rules = answer_rules(q);
-    if (rules.nan != BF_NAN_SKIP || !json_is_float(c->dtype) || c->first == 0) return BF_OK;
+    if (rules.nan != BF_NAN_SKIP || bf_dtype_kind(c->dtype) != 'f' || c->first == 0) return BF_OK;
     uint64_t nan = key_nan(c->dtype);
     const bf_array values = bf_array_of(c->dtype, c->values, c->first),
                    wanted = bf_array_of(c->dtype, &nan, 1), to = bf_array_of(BF_I64, &c->first, 1);

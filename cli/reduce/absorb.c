@@ -134,7 +134,7 @@ static bf_status widen(const absorbing *x, int k) {
 
 static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int k) {
     const rows_column *c = &chunk->columns[k];
-    const bool indexed = x->op == BF_ARGMIN || x->op == BF_ARGMAX || x->op == BF_DESCRIBE;
+    const bool indexed = bf_reduction_result(x->op) >= BF_RESULT_INDEX;
     const bool wide = x->candidates > 1 && rows_is_wide(x->rows, k);
     bf_status st = wide && !x->rows->options.settled ? widen(x, k) : BF_OK;
     if (st == BF_OK) st = rescale(x, k);

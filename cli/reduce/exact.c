@@ -21,8 +21,7 @@ int exact_digits(bf_reduction op) { return op == BF_PROD ? 0 : BF_SCALE_MOST_I12
 
 /* Results that are in the units of the elements, or have none. */
 static bool are_units(const many *x) {
-    const bool extreme = x->op >= BF_MIN && x->op <= BF_ARGMAX;
-    return extreme || (x->op == BF_SUM && x->rules.out_dtype == BF_NONE);
+    return many_has_empty(x->op) || (x->op == BF_SUM && x->rules.out_dtype == BF_NONE);
 }
 
 bool exact_wanted(const many *x) {

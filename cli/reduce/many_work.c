@@ -20,7 +20,8 @@
 /* ---- results --------------------------------------------------------------------------------- */
 
 bool many_has_empty(bf_reduction op) {
-    return op == BF_MIN || op == BF_MAX || op == BF_ARGMIN || op == BF_ARGMAX;
+    const bf_result_class gives = bf_reduction_result(op);
+    return gives == BF_RESULT_ELEMENT || gives == BF_RESULT_INDEX;
 }
 
 /* The reductions in the columns of describe, from the minimum on. */
@@ -46,7 +47,7 @@ int many_open_results(many *x, bf_dtype dtype) {
         dtypes[k] = bf_reduce_dtype(described[k - RESULTS_MIN], dtype, &rules);
     }
     results_close(r);
-    r->units = x->op == BF_ARGMIN || x->op == BF_ARGMAX ? 0 : r->scale;
+    r->units = bf_reduction_result(x->op) == BF_RESULT_INDEX ? 0 : r->scale;
     r->array = r->units > 0 && dtypes[0] == BF_I64 ? BF_F64 : dtypes[0];
     results_open(r, dtypes, all ? RESULTS_COLUMNS : 1, o->memory.results);
     r->skip = o->rules.nan == BF_NAN_SKIP;
@@ -357,7 +358,7 @@ static int settle_again(many *x) {
 
 static bool is_ordered(const many *x) {
     const bool tree = x->op == BF_PROD && x->results.dtype >= BF_F16;
-    return tree || x->op == BF_ARGMIN || x->op == BF_ARGMAX || x->op == BF_DESCRIBE;
+    return tree || bf_reduction_result(x->op) >= BF_RESULT_INDEX;
 }
 
 /* Makes the states, or takes those of a checkpoint, and absorbs what they lack. */

@@ -374,7 +374,7 @@ static void tell_indices(const task *t, const part *parts) {
     if (op == BF_DESCRIBE && bf_state_description(state, rules, &d) == BF_OK) {
         tell_index(parts, d.argmin, "minimum");
         tell_index(parts, d.argmax, "maximum");
-    } else if ((op == BF_ARGMIN || op == BF_ARGMAX) &&
+    } else if (bf_reduction_result(op) == BF_RESULT_INDEX &&
                bf_state_result(state, rules, &value) == BF_OK) {
         tell_index(parts, value.as.i64, op == BF_ARGMIN ? "minimum" : "maximum");
     }

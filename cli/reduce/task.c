@@ -12,7 +12,7 @@
 #include <inttypes.h>
 
 bool reduce_is_ordered(bf_reduction op) {
-    return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_PROD || op == BF_DESCRIBE;
+    return op == BF_PROD || bf_reduction_result(op) >= BF_RESULT_INDEX;
 }
 
 static bool is_integer(bf_dtype dtype) {
@@ -116,7 +116,7 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base) {
     if (r.info.op == BF_DESCRIBE) return emit_description(t, state, &r);
     const bf_status st = bf_state_result(state, &t->options->rules, &r.value);
     if (st != BF_OK) return fail_status(st, t->context, r.file);
-    if (r.info.op == BF_ARGMIN || r.info.op == BF_ARGMAX) r.value.as.i64 -= base;
+    if (bf_reduction_result(r.info.op) == BF_RESULT_INDEX) r.value.as.i64 -= base;
     r.device = bf_context_device(t->context);
     return output_result(&t->output, &r);
 }

@@ -1,4 +1,4 @@
-/* sum prod mean var std sumsq norm min max argmin argmax: one value a file. */
+/* The reductions that give one value of a file, or of each of its columns. */
 #include "command.h"
 #include "reduce/expression.h"
 #include "reduce/many.h"
@@ -9,6 +9,7 @@
 #include "work/ranks.h"
 #include "work/share.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #define TAKES_VALUE                                                                                \
@@ -16,8 +17,7 @@
      TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY | TAKES_EMPTY |            \
      TAKES_EXPRESSION)
 
-#define SYNOPSIS "[OPTIONS] [FILE...]"
-#define FILES " There is one value for each FILE; '-' or no FILE is standard input."
+#define FILES ". There is one value for each FILE; '-' or no FILE is standard input."
 #define COMMON "column expression nan axis total json csv output save threads memory device help"
 #define EXAMPLES(name)                                                                             \
     "bitfold " name " x.npy\n"                                                                     \
@@ -29,47 +29,35 @@
 
 static const struct {
     bf_reduction op;
-    usage usage;
-} values[] = {
-    {BF_SUM,
-     {SYNOPSIS, "The exact sum, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING, COMMON,
-      EXAMPLES("sum"), NULL}},
-    {BF_MEAN,
-     {SYNOPSIS, "The exact mean, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING, COMMON,
-      EXAMPLES("mean"), NULL}},
-    {BF_VAR,
-     {SYNOPSIS, "The variance, from the exact moments, rounded once." FILES,
-      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF, "ddof " COMMON, EXAMPLES("var"), NULL}},
-    {BF_STD,
-     {SYNOPSIS, "The standard deviation, from the exact moments, rounded once." FILES,
-      TAKES_VALUE | TAKES_ROUNDING | TAKES_DDOF, "ddof " COMMON, EXAMPLES("std"), NULL}},
-    {BF_SUMSQ,
-     {SYNOPSIS, "The exact sum of squares, rounded once." FILES, TAKES_VALUE | TAKES_ROUNDING,
-      COMMON, EXAMPLES("sumsq"), NULL}},
-    {BF_NORM,
-     {SYNOPSIS, "The 2-norm: the root of the exact sum of squares, rounded once." FILES,
-      TAKES_VALUE | TAKES_ROUNDING, COMMON, EXAMPLES("norm"), NULL}},
-    {BF_PROD,
-     {SYNOPSIS, "The product: exact of integers; of floats by a fixed tree, to under 1 ulp." FILES,
-      TAKES_VALUE | TAKES_ROUNDING | TAKES_OVERFLOW, COMMON, EXAMPLES("prod"), NULL}},
-    {BF_MIN,
-     {SYNOPSIS, "The minimum; -0 is less than +0." FILES, TAKES_VALUE, COMMON, EXAMPLES("min"),
-      NULL}},
-    {BF_MAX,
-     {SYNOPSIS, "The maximum; -0 is less than +0." FILES, TAKES_VALUE, COMMON, EXAMPLES("max"),
-      NULL}},
-    {BF_ARGMIN,
-     {SYNOPSIS, "The first index that holds the minimum." FILES INDEX, TAKES_VALUE, COMMON,
-      EXAMPLES("argmin"), NULL}},
-    {BF_ARGMAX,
-     {SYNOPSIS, "The first index that holds the maximum." FILES INDEX, TAKES_VALUE, COMMON,
-      EXAMPLES("argmax"), NULL}},
+    const char *text, *examples;
+} helps[] = {
+#define BF_X(id, number, name, state, result, text) {BF_##id, text, EXAMPLES(#name)},
+    BF_REDUCTION_LIST(BF_X)
+#undef BF_X
 };
 
-static const usage *usage_of(bf_reduction op) {
+/* The options that a reduction takes. */
+static uint64_t taken_by(bf_reduction op) {
+    const bf_result_class gives = bf_reduction_result(op);
+    const bool rounds = gives == BF_RESULT_EXACT || gives == BF_RESULT_ROUNDED;
+    return TAKES_VALUE | (rounds ? TAKES_ROUNDING : 0) |
+           (op == BF_VAR || op == BF_STD ? TAKES_DDOF : 0) | (op == BF_PROD ? TAKES_OVERFLOW : 0);
+}
+
+/* The help of a reduction is its text as a sentence. */
+static usage usage_of(bf_reduction op) {
+    static char text[512];
+    const bool index = bf_reduction_result(op) == BF_RESULT_INDEX;
+    const uint64_t takes = taken_by(op);
     size_t i = 0;
-    while (values[i].op != op) i++;
-    return &values[i].usage;
+    while (helps[i].op != op) i++;
+    snprintf(text, sizeof text, "%s" FILES "%s", helps[i].text, index ? INDEX : "");
+    text[0] = (char)toupper((unsigned char)text[0]);
+    return (usage){.synopsis = "[OPTIONS] [FILE...]",
+                   .text = text,
+                   .takes = takes,
+                   .common = takes & TAKES_DDOF ? "ddof " COMMON : COMMON,
+                   .examples = helps[i].examples};
 }
 
 /* All files so far, as one: a state for each column. */
@@ -246,7 +234,7 @@ static void drop_total(running *total) {
  * own, do not join. */
 static int check_nulls(const options *o, bf_reduction op) {
     const bool joins = !o->input.text.skip_nulls || op != BF_PROD ||
-                       (o->input.dtype != BF_NONE && !json_is_float(o->input.dtype));
+                       (o->input.dtype != BF_NONE && bf_dtype_kind(o->input.dtype) != 'f');
     const char *const with = joins               ? NULL
                              : o->total          ? "--total"
                              : o->save           ? "--save"
@@ -263,7 +251,10 @@ int cmd_value(int argc, char **argv) {
     const bf_reduction op = bf_reduction_from_name(argv[0]);
     options o;
     int code;
-    if (!options_parse(&o, argc, argv, usage_of(op), &code)) return code;
+    if (op == BF_DOT) return cmd_dot(argc, argv);
+    if (op == BF_DESCRIBE) return cmd_describe(argc, argv);
+    const usage help = usage_of(op);
+    if (!options_parse(&o, argc, argv, &help, &code)) return code;
     if (!o.expression && many_asked(&o)) return many_run(&o, op);
     code = check_nulls(&o, op);
     if (code != EXIT_DONE) return code;

@@ -55,13 +55,9 @@ char *json_put_string(char *text, const char *bytes, size_t n) {
     return text;
 }
 
-bool json_is_float(bf_dtype dtype) {
-    return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
-}
-
 /* An f32 is written as the double that it equals: its own shortest text is another double. */
 static bf_value widened(const bf_value *value) {
-    if (!json_is_float(value->dtype)) return *value;
+    if (bf_dtype_kind(value->dtype) != 'f') return *value;
     return (bf_value){.dtype = BF_F64, .as.f64 = bf_value_f64(value)};
 }
 

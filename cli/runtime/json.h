@@ -40,7 +40,4 @@ char *json_put_number(char *text, const bf_value *value);
 /* Ends an object as every command does: ,"device":...,"seconds":...} and a newline. */
 void json_end(FILE *f, const char *device, double seconds);
 
-/* Whether values of this dtype are floats. Others are JSON numbers only if a double holds them. */
-bool json_is_float(bf_dtype dtype);
-
 #endif

@@ -49,7 +49,9 @@ static const option_spec shared[] = {
      ".ndjson, else text)",
      TAKES_INPUT, .read = read_choice, .at = OPTION_AT(input.format)},
     {"dtype", 0, IN_INPUT, "T",
-     "the dtype of raw input or of text: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+#define BF_X(id, number, name, ...) " " #name
+     "the dtype of raw input or of text:" BF_DTYPE_LIST(BF_X),
+#undef BF_X
      TAKES_INPUT, .read = read_dtype, .at = OPTION_AT(input.dtype)},
     {"offset", 0, IN_INPUT, "N", "skip the first N elements", TAKES_INPUT, .read = read_number,
      .at = OPTION_AT(input.first), .most = ELEMENTS_MOST},

@@ -15,7 +15,7 @@ int output_flush(FILE *stream, const char *name) {
 }
 
 void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]) {
-    if (hex && json_is_float(value->dtype))
+    if (hex && bf_dtype_kind(value->dtype) == 'f')
         bf_value_format_hex(value, text);
     else
         bf_value_format(value, text);
@@ -37,17 +37,14 @@ bf_value output_element(bf_dtype dtype, int scale, const void *array, int64_t i)
     const uint64_t *const pair = dtype == BF_PAIR ? (const uint64_t *)array + 2 * i : NULL;
     const bf_dtype own = pair ? (bf_dtype)pair[1] : dtype;
     const size_t bytes = bf_dtype_size(own);
-    bf_value v = {.dtype = own, .scale = json_is_float(own) ? 0 : scale};
+    bf_value v = {.dtype = own, .scale = bf_dtype_kind(own) == 'f' ? 0 : scale};
     memcpy(&v.as, pair ? (const void *)pair : (const char *)array + (size_t)i * bytes, bytes);
-    switch (own) { /* integers are widened */
-    case BF_I8: v.as.i64 = (int8_t)v.as.u64; break;
-    case BF_I16: v.as.i64 = (int16_t)v.as.u64; break;
-    case BF_I32: v.as.i64 = (int32_t)v.as.u64; break;
-    case BF_I128:
+    if (own == BF_I128) { /* integers are widened */
         v.dtype = BF_I192;
         v.as.i192[2] = (int64_t)v.as.i192[1] < 0 ? UINT64_MAX : 0;
-        break;
-    default: break;
+    } else if (bf_dtype_kind(own) == 'i') {
+        const unsigned above = 64 - 8 * (unsigned)bytes;
+        v.as.i64 = (int64_t)(v.as.u64 << above) >> above;
     }
     return v;
 }

@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-static bool is_float(bf_dtype dtype) {
-    return dtype == BF_F16 || dtype == BF_BF16 || dtype == BF_F32 || dtype == BF_F64;
-}
+static bool is_float(bf_dtype dtype) { return bf_dtype_kind(dtype) == 'f'; }
 
 tagged tagged_of(const bf_value *value) { return (tagged){value->as.u64, (uint64_t)value->dtype}; }
 

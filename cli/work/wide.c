@@ -8,18 +8,14 @@ bool wide_joins(bf_dtype a, bf_dtype b) {
     return a == b || (units_are_integers(a) && units_are_integers(b));
 }
 
-/* Whether a state of integers knows where its elements stand. */
-static bool is_ordered(bf_reduction op) {
-    return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_DESCRIBE;
-}
-
 bf_status wide_state(bf_context *context, bf_state **state) {
     bf_state_info info = {.size = sizeof info};
     bf_state *wide = NULL;
     bf_state_describe(*state, &info);
     bf_status st = bf_state_create(context, info.op, BF_I128, &wide);
     if (st == BF_OK) st = bf_state_merge(wide, *state);
-    if (st == BF_OK && is_ordered(info.op)) st = bf_state_seek(wide, info.next);
+    if (st == BF_OK && bf_reduction_result(info.op) >= BF_RESULT_INDEX)
+        st = bf_state_seek(wide, info.next);
     bf_state_destroy(st == BF_OK ? *state : wide);
     if (st == BF_OK) *state = wide;
     return st;

@@ -32,7 +32,7 @@ extern "C" {
 #define BF_REPEATS_MAX ((int64_t)1 << 40)
 
 /* Returns the dtype of results in an array: options->out_dtype if that is given; else, of min and
- * max, dtype; of argmin and argmax, BF_I64; of sum, sumsq, dot and prod of bools and signed
+ * max, dtype; of argmin and argmax, BF_I64; of exact results (BF_RESULT_EXACT) of bools and signed
  * integers, BF_I64, of unsigned integers, BF_U64; of all others, BF_F64. BF_NONE: op, dtype or
  * options (NULL: the defaults) are wrong, or op is BF_DESCRIBE. */
 BF_API bf_dtype bf_reduce_dtype(bf_reduction op, bf_dtype dtype, const bf_reduce_options *options);
@@ -118,12 +118,12 @@ BF_API bf_status bf_reduce_index_async(bf_context *context, bf_reduction op, con
 /* ---- many states ----------------------------------------------------------------------------- */
 
 /* `count` states of one op and dtype at once, for data that come in chunks, from several ranks or
- * on several days: what bf_state is for one result. Those of BF_SUM, BF_MEAN, BF_VAR, BF_STD,
- * BF_SUMSQ, BF_NORM, BF_MIN and BF_MAX are in the memory of the context's device, as groups are,
- * and absorb a chunk on it: 8 to 64 bytes a state are usual, and 1.8 KiB the most. Those of all
- * other reductions are in host memory, and absorb on the CPU arrays that it can read: of BF_ARGMIN,
- * BF_ARGMAX and BF_PROD of integers 56 bytes, of BF_PROD of floats 0.5 KiB and more for more
- * elements, of BF_DOT and BF_DESCRIBE up to 1.8 KiB.
+ * on several days: what bf_state is for one result. Those of the aggregates of groups
+ * (bf_aggregate) are in the memory of the context's device, as groups are, and absorb a chunk on
+ * it: 8 to 64 bytes a state are usual, and 1.8 KiB the most. Those of all other reductions are in
+ * host memory, and absorb on the CPU arrays that it can read: of BF_ARGMIN, BF_ARGMAX and BF_PROD
+ * of integers 56 bytes, of BF_PROD of floats 0.5 KiB and more for more elements, of BF_DOT and
+ * BF_DESCRIBE up to 1.8 KiB.
  *
  * States of argmin, argmax, describe and prod of floats are ordered, as those of state.h are: each
  * knows the index of its next element (0 at first). Along axes and by segments it is the position

@@ -26,9 +26,9 @@ BF_API bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_a
                               const bf_reduce_options *options, bf_value *value);
 
 /* The simple calls: bf_dot_f64, bf_dot_i32, ... for two arrays of n contiguous elements. */
-#define BF_X(name, id, T, S, R)                                                                    \
+#define BF_X(id, number, name, bytes, T, kind, S, R)                                               \
     BF_API bf_status bf_dot_##name(bf_context *context, const T *a, const T *b, int64_t n, S *out);
-BF_SIMPLE_LIST(BF_X)
+BF_DTYPE_LIST(BF_X)
 #undef BF_X
 
 #ifdef __cplusplus

@@ -25,8 +25,9 @@ extern "C" {
 
 typedef struct bf_groups bf_groups;
 
-/* An aggregate: BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_SUMSQ, BF_NORM, BF_MIN or BF_MAX, of values of
- * this dtype. Its layout never changes. */
+/* An aggregate of values of this dtype: a reduction whose state keeps sums, of squares too
+ * (BF_REDUCTION_LIST: SUM, SQUARES, MOMENTS), or one that gives an element. Its layout never
+ * changes. */
 typedef struct bf_aggregate {
     bf_reduction op;
     bf_dtype dtype;
@@ -114,7 +115,7 @@ BF_API bf_status bf_groups_list(bf_groups *groups, const bf_array *keys, const b
 
 /* Returns the dtype that bf_groups_aggregate writes by these options (NULL: the defaults), or
  * BF_NONE if there is no such aggregate or the options are wrong. It is options->out_dtype if that
- * is given; else, of min and max, that of the values; of sum and sumsq of bools and signed
+ * is given; else, of min and max, that of the values; of exact sums of bools and signed
  * integers, BF_I64, of unsigned integers, BF_U64, of BF_I128, BF_I128; of all others, BF_F64. */
 BF_API bf_dtype bf_groups_aggregate_dtype(const bf_groups *groups, int which,
                                           const bf_reduce_options *options);
@@ -133,7 +134,7 @@ BF_API bf_status bf_groups_aggregate(bf_groups *groups, int which, const bf_redu
                                      const bf_array *values, const bf_array *fits);
 
 /* Writes the same to bf_groups_size values in host memory, as bf_reduce does: integer sums have 192
- * bits. Errors: BF_E_ARGUMENT, BF_E_NAN, BF_E_OVERFLOW (sumsq of BF_I128 past 192 bits),
+ * bits. Errors: BF_E_ARGUMENT, BF_E_NAN, BF_E_OVERFLOW (squares of BF_I128 past 192 bits),
  * BF_E_DEVICE, BF_E_MEMORY. */
 BF_API bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options *options,
                                   bf_value *values);

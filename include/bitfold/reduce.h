@@ -75,7 +75,7 @@ BF_API bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_
  * X is the dtype's name, T its C type, S the type of its sums and products: int64_t for bool and
  * signed integers, uint64_t for unsigned ones (BF_E_OVERFLOW if the exact sum does not fit), else
  * double. R is the type of a single value: T, but double for f16 and bf16 data (exact). */
-#define BF_REDUCE_CALLS(X, id, T, S, R)                                                            \
+#define BF_REDUCE_CALLS(id, number, X, bytes, T, kind, S, R)                                       \
     BF_API bf_status bf_sum_##X(bf_context *context, const T *x, int64_t n, S *out);               \
     BF_API bf_status bf_sumsq_##X(bf_context *context, const T *x, int64_t n, S *out);             \
     BF_API bf_status bf_prod_##X(bf_context *context, const T *x, int64_t n, S *out);              \
@@ -90,23 +90,7 @@ BF_API bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_
     BF_API bf_status bf_argmin_##X(bf_context *context, const T *x, int64_t n, int64_t *out);      \
     BF_API bf_status bf_argmax_##X(bf_context *context, const T *x, int64_t n, int64_t *out);
 
-/* X(dtype's name, its identifier, T, S, R), for the calls above and those of dot.h. */
-#define BF_SIMPLE_LIST(X)                                                                          \
-    X(bool, BOOL, uint8_t, int64_t, uint8_t)                                                       \
-    X(i8, I8, int8_t, int64_t, int8_t)                                                             \
-    X(i16, I16, int16_t, int64_t, int16_t)                                                         \
-    X(i32, I32, int32_t, int64_t, int32_t)                                                         \
-    X(i64, I64, int64_t, int64_t, int64_t)                                                         \
-    X(u8, U8, uint8_t, uint64_t, uint8_t)                                                          \
-    X(u16, U16, uint16_t, uint64_t, uint16_t)                                                      \
-    X(u32, U32, uint32_t, uint64_t, uint32_t)                                                      \
-    X(u64, U64, uint64_t, uint64_t, uint64_t)                                                      \
-    X(f16, F16, uint16_t, double, double)                                                          \
-    X(bf16, BF16, uint16_t, double, double)                                                        \
-    X(f32, F32, float, double, float)                                                              \
-    X(f64, F64, double, double, double)
-
-BF_SIMPLE_LIST(BF_REDUCE_CALLS) /* not through a second macro: <stdbool.h> makes bool one */
+BF_DTYPE_LIST(BF_REDUCE_CALLS) /* not through a second macro: <stdbool.h> makes bool one */
 
 #ifdef __cplusplus
 }

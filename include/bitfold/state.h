@@ -76,10 +76,11 @@ BF_API bf_status bf_state_merge(bf_state *into, const bf_state *from);
 BF_API bf_status bf_state_append(bf_state *into, const bf_state *from);
 
 /* Takes out of `into` what it has absorbed or merged and `from` holds: afterwards `into` is the
- * state of what remains, and is saved to the same bytes. For sums, means, var, std, sumsq, norm and
- * dot; BF_E_ARGUMENT for the others, of which nothing can be taken out. BF_E_STATE, and `into` as
- * it was: the op or dtype differ; or `from` holds more than `into` (a count would be negative, or
- * the sum is none of so few elements). */
+ * state of what remains, and is saved to the same bytes. For reductions whose words add (words.h);
+ * BF_E_ARGUMENT for the others, of which nothing can be taken out. BF_E_STATE, and `into` as it
+ * was: the op or dtype differ; `from` holds more than `into` (a count would be negative, or the sum
+ * is none of so few elements); or a part was saved by version 1 (bf_state_save) and what remains
+ * sums to zero, which may be 0 or -0. */
 BF_API bf_status bf_state_retract(bf_state *into, const bf_state *from);
 
 /* The value so far; the state can go on. options and errors: as bf_reduce. */

@@ -48,26 +48,27 @@ typedef enum bf_status {
 #undef BF_X
 } bf_status;
 
-/* X(identifier, number, name, bytes, C type). An f16 or bf16 is stored as its bit pattern. A bool
- * is true if its byte is not 0. */
+/* X(identifier, number, name, bytes, C type, kind, S, R): kind is bf_dtype_kind, S and R are the C
+ * types of sums and single values in the simple calls (reduce.h). An f16 or bf16 is stored as its
+ * bit pattern. A bool is true if its byte is not 0. */
 #define BF_DTYPE_LIST(X)                                                                           \
-    X(BOOL, 1, bool, 1, uint8_t)                                                                   \
-    X(I8, 2, i8, 1, int8_t)                                                                        \
-    X(I16, 3, i16, 2, int16_t)                                                                     \
-    X(I32, 4, i32, 4, int32_t)                                                                     \
-    X(I64, 5, i64, 8, int64_t)                                                                     \
-    X(U8, 6, u8, 1, uint8_t)                                                                       \
-    X(U16, 7, u16, 2, uint16_t)                                                                    \
-    X(U32, 8, u32, 4, uint32_t)                                                                    \
-    X(U64, 9, u64, 8, uint64_t)                                                                    \
-    X(F16, 10, f16, 2, uint16_t)                                                                   \
-    X(BF16, 11, bf16, 2, uint16_t)                                                                 \
-    X(F32, 12, f32, 4, float)                                                                      \
-    X(F64, 13, f64, 8, double)
+    X(BOOL, 1, bool, 1, uint8_t, 'b', int64_t, uint8_t)                                            \
+    X(I8, 2, i8, 1, int8_t, 'i', int64_t, int8_t)                                                  \
+    X(I16, 3, i16, 2, int16_t, 'i', int64_t, int16_t)                                              \
+    X(I32, 4, i32, 4, int32_t, 'i', int64_t, int32_t)                                              \
+    X(I64, 5, i64, 8, int64_t, 'i', int64_t, int64_t)                                              \
+    X(U8, 6, u8, 1, uint8_t, 'u', uint64_t, uint8_t)                                               \
+    X(U16, 7, u16, 2, uint16_t, 'u', uint64_t, uint16_t)                                           \
+    X(U32, 8, u32, 4, uint32_t, 'u', uint64_t, uint32_t)                                           \
+    X(U64, 9, u64, 8, uint64_t, 'u', uint64_t, uint64_t)                                           \
+    X(F16, 10, f16, 2, uint16_t, 'f', double, double)                                              \
+    X(BF16, 11, bf16, 2, uint16_t, 'f', double, double)                                            \
+    X(F32, 12, f32, 4, float, 'f', double, float)                                                  \
+    X(F64, 13, f64, 8, double, 'f', double, double)
 
 typedef enum bf_dtype {
     BF_NONE = 0, /* not given: the default applies */
-#define BF_X(id, number, name, bytes, type) BF_##id = number,
+#define BF_X(id, number, name, bytes, type, ...) BF_##id = number,
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
         BF_I192 = 32, /* results only: a 192-bit two's complement integer */
@@ -81,24 +82,35 @@ typedef enum bf_dtype {
                     BF_E_DTYPE */
 } bf_dtype;
 
-/* X(identifier, number, name) */
+/* What a reduction gives. */
+typedef enum bf_result_class {
+    BF_RESULT_EXACT = 1,   /* of integers an integer, of floats the exact value rounded once */
+    BF_RESULT_ROUNDED = 2, /* a float, rounded once */
+    BF_RESULT_ELEMENT = 3, /* one of the elements */
+    BF_RESULT_INDEX = 4,   /* the index of an element */
+    BF_RESULT_RECORD = 5   /* several values (describe.h) */
+} bf_result_class;
+
+/* X(identifier, number, name, state, result, text). A state keeps a SUM, the sum of SQUARES, both
+ * (MOMENTS), the sum of the products of pairs (DOT), an EXTREME, a PRODUCT, or all that is in a
+ * DESCRIPTION. The result is BF_RESULT_... */
 #define BF_REDUCTION_LIST(X)                                                                       \
-    X(SUM, 1, sum)                                                                                 \
-    X(MEAN, 2, mean)                                                                               \
-    X(VAR, 3, var)                                                                                 \
-    X(STD, 4, std)                                                                                 \
-    X(SUMSQ, 5, sumsq)                                                                             \
-    X(NORM, 6, norm)                                                                               \
-    X(DOT, 7, dot)                                                                                 \
-    X(MIN, 8, min)                                                                                 \
-    X(MAX, 9, max)                                                                                 \
-    X(ARGMIN, 10, argmin)                                                                          \
-    X(ARGMAX, 11, argmax)                                                                          \
-    X(PROD, 12, prod)                                                                              \
-    X(DESCRIBE, 13, describe)
+    X(SUM, 1, sum, SUM, EXACT, "the exact sum, rounded once")                                      \
+    X(PROD, 12, prod, PRODUCT, EXACT, "the product: exact of integers, by a fixed tree of floats") \
+    X(MEAN, 2, mean, SUM, ROUNDED, "the exact mean, rounded once")                                 \
+    X(VAR, 3, var, MOMENTS, ROUNDED, "the variance, from the exact moments, rounded once")         \
+    X(STD, 4, std, MOMENTS, ROUNDED, "the standard deviation, from the exact moments")             \
+    X(SUMSQ, 5, sumsq, SQUARES, EXACT, "the exact sum of squares, rounded once")                   \
+    X(NORM, 6, norm, SQUARES, ROUNDED, "the 2-norm: the root of the exact sum of squares")         \
+    X(DOT, 7, dot, DOT, EXACT, "the exact dot product, rounded once")                              \
+    X(MIN, 8, min, EXTREME, ELEMENT, "the minimum; -0 is less than +0")                            \
+    X(MAX, 9, max, EXTREME, ELEMENT, "the maximum; -0 is less than +0")                            \
+    X(ARGMIN, 10, argmin, EXTREME, INDEX, "the first index that holds the minimum")                \
+    X(ARGMAX, 11, argmax, EXTREME, INDEX, "the first index that holds the maximum")                \
+    X(DESCRIBE, 13, describe, DESCRIPTION, RECORD, "counts, extremes, sum, mean and deviation")
 
 typedef enum bf_reduction {
-#define BF_X(id, number, name) BF_##id = number,
+#define BF_X(id, number, name, state, result, text) BF_##id = number,
     BF_REDUCTION_LIST(BF_X)
 #undef BF_X
 } bf_reduction;
@@ -154,10 +166,17 @@ BF_API bf_dtype bf_dtype_from_name(const char *name);
 /* The bytes of one element; 0 for an unknown number. */
 BF_API size_t bf_dtype_size(bf_dtype dtype);
 
+/* 'b' (bool), 'i' (signed integers, also of results), 'u' (unsigned ones) or 'f' (floats); else 0.
+ */
+BF_API char bf_dtype_kind(bf_dtype dtype);
+
 /* The name of a reduction, such as "sum"; "?" for an unknown number. The other returns 0 for an
  * unknown name. */
 BF_API const char *bf_reduction_name(bf_reduction op);
 BF_API bf_reduction bf_reduction_from_name(const char *name);
+
+/* What the reduction gives; 0 for an unknown number. */
+BF_API bf_result_class bf_reduction_result(bf_reduction op);
 
 /* The version of the library in use, as "MAJOR.MINOR.PATCH" and in the form of BF_VERSION.
  * (BF_VERSION itself is that of the headers.) */

@@ -1,10 +1,11 @@
 /* The words of a state, for MPI and NCCL: a state as an array of int64_t.
  *
- * How many words there are, and how they merge, depends on the op and the dtype alone:
+ * How many words there are, and how they merge, depends on what the state keeps (BF_REDUCTION_LIST)
+ * and the dtype alone:
  *
- *   sum mean var std sumsq norm dot           BF_WORDS_ADD     by adding them, word by word
- *   min max, prod of integers                 BF_WORDS_MERGE   by bf_words_merge, in any order
- *   argmin argmax describe, prod of floats    BF_WORDS_APPEND  by bf_words_merge, neighbours first
+ *   SUM SQUARES MOMENTS DOT                   BF_WORDS_ADD     by adding them, word by word
+ *   EXTREME of elements, PRODUCT of integers  BF_WORDS_MERGE   by bf_words_merge, in any order
+ *   all others                                BF_WORDS_APPEND  by bf_words_merge, neighbours first
  *
  * So MPI_Allreduce(MPI_IN_PLACE, words, (int)count, MPI_INT64_T, MPI_SUM, comm) merges the sums of
  * all ranks: bf_state_get_words before it, bf_state_set_words with `parts` ranks after it. Other

@@ -22,7 +22,7 @@ const char *bf_status_string(bf_status status) {
 
 const char *bf_dtype_name(bf_dtype dtype) {
     switch (dtype) {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: return #name;
         BF_DTYPE_LIST(BF_X)
 #undef BF_X
@@ -36,7 +36,7 @@ const char *bf_dtype_name(bf_dtype dtype) {
 
 bf_dtype bf_dtype_from_name(const char *name) {
     if (name == NULL) return BF_NONE;
-#define BF_X(id, number, text, bytes, type)                                                        \
+#define BF_X(id, number, text, bytes, type, ...)                                                   \
     if (strcmp(name, #text) == 0) return BF_##id;
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
@@ -45,9 +45,21 @@ bf_dtype bf_dtype_from_name(const char *name) {
 
 size_t bf_dtype_size(bf_dtype dtype) { return (size_t)bf_number_bytes(dtype); }
 
+char bf_dtype_kind(bf_dtype dtype) {
+    switch (dtype) {
+#define BF_X(id, number, name, bytes, type, kind, ...)                                             \
+    case BF_##id: return kind;
+        BF_DTYPE_LIST(BF_X)
+#undef BF_X
+    case BF_I128:
+    case BF_I192: return 'i';
+    default: return '\0';
+    }
+}
+
 const char *bf_reduction_name(bf_reduction op) {
     switch (op) {
-#define BF_X(id, number, name)                                                                     \
+#define BF_X(id, number, name, state, result, text)                                                \
     case BF_##id: return #name;
         BF_REDUCTION_LIST(BF_X)
 #undef BF_X
@@ -57,11 +69,21 @@ const char *bf_reduction_name(bf_reduction op) {
 
 bf_reduction bf_reduction_from_name(const char *name) {
     if (name == NULL) return (bf_reduction)0;
-#define BF_X(id, number, text)                                                                     \
-    if (strcmp(name, #text) == 0) return BF_##id;
+#define BF_X(id, number, word, state, result, text)                                                \
+    if (strcmp(name, #word) == 0) return BF_##id;
     BF_REDUCTION_LIST(BF_X)
 #undef BF_X
     return (bf_reduction)0;
+}
+
+bf_result_class bf_reduction_result(bf_reduction op) {
+    switch (op) {
+#define BF_X(id, number, name, state, result, text)                                                \
+    case BF_##id: return BF_RESULT_##result;
+        BF_REDUCTION_LIST(BF_X)
+#undef BF_X
+    default: return (bf_result_class)0;
+    }
 }
 
 const char *bf_version(void) {

@@ -40,7 +40,7 @@ static inline bool is_ordered(bf_reduction op, bf_dtype dtype) {
 }
 
 static const bf_reduction ops[] = {
-#define BF_X(id, number, name) BF_##id,
+#define BF_X(id, number, name, state, result, text) BF_##id,
     BF_REDUCTION_LIST(BF_X)
 #undef BF_X
 };

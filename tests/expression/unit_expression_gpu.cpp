@@ -289,7 +289,7 @@ static void check_sum(const std::string &text, bf_expression_job *job, bf_dtype 
 }
 
 static const bf_dtype all_dtypes[] = {
-#define BF_X(id, number, name, bytes, type) BF_##id,
+#define BF_X(id, number, name, bytes, type, ...) BF_##id,
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
 };

@@ -159,7 +159,7 @@ static void nan_policies(void **unused) {
 }
 
 /* The simple calls give what bf_reduce gives, or say that it does not fit. */
-#define BF_X(name, id, T, S, R)                                                                    \
+#define BF_X(id, number, name, bytes, T, kind, S, R)                                               \
     static void simple_##name(bf_context *context) {                                               \
         T x[50];                                                                                   \
         S s = 0;                                                                                   \
@@ -197,14 +197,14 @@ static void nan_policies(void **unused) {
         assert_int_equal(bf_var_##name(context, x, 50, 2, &d), BF_E_ARGUMENT);                     \
         assert_int_equal(bf_sum_##name(NULL, x, 1, &s), BF_E_ARGUMENT);                            \
     }
-BF_SIMPLE_LIST(BF_X)
+BF_DTYPE_LIST(BF_X)
 #undef BF_X
 
 static void simple_calls_agree_with_the_general_one(void **unused) {
     (void)unused;
     bf_context *context = make_context(NULL, 1);
-#define BF_X(name, id, T, S, R) simple_##name(context);
-    BF_SIMPLE_LIST(BF_X)
+#define BF_X(id, number, name, bytes, T, kind, S, R) simple_##name(context);
+    BF_DTYPE_LIST(BF_X)
 #undef BF_X
     bf_context_destroy(context);
 }

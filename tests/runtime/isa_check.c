@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static const bf_reduction all_reductions[] = {
-#define BF_X(id, number, name) BF_##id,
+#define BF_X(id, number, name, state, result, text) BF_##id,
     BF_REDUCTION_LIST(BF_X)
 #undef BF_X
 };

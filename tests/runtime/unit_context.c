@@ -212,15 +212,16 @@ static void enqueued_calls_are_done_on_the_cpu(void **unused) {
 
 static void every_number_has_a_name(void **unused) {
     (void)unused;
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     assert_string_equal(bf_dtype_name(BF_##id), #name);                                            \
     assert_int_equal(bf_dtype_from_name(#name), BF_##id);                                          \
     assert_int_equal(bf_dtype_size(BF_##id), sizeof(type));
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
-#define BF_X(id, number, name)                                                                     \
+#define BF_X(id, number, name, state, result, text)                                                \
     assert_string_equal(bf_reduction_name(BF_##id), #name);                                        \
-    assert_int_equal(bf_reduction_from_name(#name), BF_##id);
+    assert_int_equal(bf_reduction_from_name(#name), BF_##id);                                      \
+    assert_int_equal(bf_reduction_result(BF_##id), BF_RESULT_##result);
     BF_REDUCTION_LIST(BF_X)
 #undef BF_X
 #define BF_X(id, number, name, inputs)                                                             \
@@ -314,6 +315,7 @@ static void other_numbers_and_names_are_refused(void **unused) {
     assert_int_equal(bf_reduction_from_name("sums"), 0);
     assert_string_equal(bf_dtype_name((bf_dtype)99), "?");
     assert_string_equal(bf_reduction_name((bf_reduction)99), "?");
+    assert_int_equal(bf_reduction_result((bf_reduction)99), 0);
     assert_int_equal(bf_dtype_size((bf_dtype)99), 0);
     assert_string_equal(bf_map_name((bf_map_op)99), "?");
     assert_int_equal(bf_map_from_name("adds"), 0);

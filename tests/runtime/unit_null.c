@@ -376,7 +376,7 @@ static void simple_calls(void **unused) {
     (void)unused;
     const void *x = w->doubles;
     void *y = w->out_doubles;
-#define BF_X(X, D, T, S, R)                                                                        \
+#define BF_X(D, number, X, bytes, T, kind, S, R)                                                   \
     SIMPLE(bf_sum_##X, 4);                                                                         \
     SIMPLE(bf_sumsq_##X, 4);                                                                       \
     SIMPLE(bf_prod_##X, 4);                                                                        \
@@ -390,7 +390,7 @@ static void simple_calls(void **unused) {
     SIMPLE(bf_argmax_##X, 4);                                                                      \
     SIMPLE(bf_dot_##X, x, 4);                                                                      \
     REFUSED(bf_dot_##X(c, x, NULL, 4, y));
-    BF_SIMPLE_LIST(BF_X)
+    BF_DTYPE_LIST(BF_X)
 #undef BF_X
 #define BF_X(X, D, T)                                                                              \
     SIMPLE(bf_add_##X, x, 4);                                                                      \

@@ -513,7 +513,7 @@ static bf_status call_bf_julia_async(world *w) {
         void *out = w->values;                                                                     \
         return name(w->context, (const void *)w->truths, __VA_ARGS__, out);                        \
     }
-#define BF_X(X, D, T, S, R)                                                                        \
+#define BF_X(D, number, X, bytes, T, kind, S, R)                                                   \
     CALL_SIMPLE(bf_sum_##X, 64)                                                                    \
     CALL_SIMPLE(bf_sumsq_##X, 64)                                                                  \
     CALL_SIMPLE(bf_prod_##X, 64)                                                                   \
@@ -526,7 +526,7 @@ static bf_status call_bf_julia_async(world *w) {
     CALL_SIMPLE(bf_argmin_##X, 64)                                                                 \
     CALL_SIMPLE(bf_argmax_##X, 64)                                                                 \
     CALL_SIMPLE(bf_dot_##X, (const void *)w->truths, 64)
-BF_SIMPLE_LIST(BF_X)
+BF_DTYPE_LIST(BF_X)
 #undef BF_X
 #define BF_X(X, D, T)                                                                              \
     CALL_SIMPLE(bf_add_##X, (const void *)w->truths, 64)                                           \
@@ -707,11 +707,11 @@ static const context_call context_calls[] = {
     ENTRY(bf_map_async),
     ENTRY(bf_julia),
     ENTRY(bf_julia_async),
-#define BF_X(X, D, T, S, R)                                                                        \
+#define BF_X(D, number, X, bytes, T, kind, S, R)                                                   \
     ENTRY(bf_sum_##X), ENTRY(bf_sumsq_##X), ENTRY(bf_prod_##X), ENTRY(bf_norm_##X),                \
         ENTRY(bf_mean_##X), ENTRY(bf_var_##X), ENTRY(bf_std_##X), ENTRY(bf_min_##X),               \
         ENTRY(bf_max_##X), ENTRY(bf_argmin_##X), ENTRY(bf_argmax_##X), ENTRY(bf_dot_##X),
-    BF_SIMPLE_LIST(BF_X)
+    BF_DTYPE_LIST(BF_X)
 #undef BF_X
 #define BF_X(X, D, T)                                                                              \
     ENTRY(bf_add_##X), ENTRY(bf_sub_##X), ENTRY(bf_mul_##X), ENTRY(bf_div_##X), ENTRY(bf_fma_##X), \

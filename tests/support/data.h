@@ -14,7 +14,7 @@
 #define LARGE_BYTES 2200009 /* enough for two threads: the CPU starts one for each MiB */
 
 static const bf_dtype all_dtypes[] = {
-#define BF_X(id, number, name, bytes, type) BF_##id,
+#define BF_X(id, number, name, bytes, type, ...) BF_##id,
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
 };

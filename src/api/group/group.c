@@ -14,19 +14,11 @@
  */
 
 static bf_status check_aggregate(bf_context *context, bf_aggregate a) {
-    switch (a.op) {
-    case BF_SUM:
-    case BF_MEAN:
-    case BF_VAR:
-    case BF_STD:
-    case BF_SUMSQ:
-    case BF_NORM:
-    case BF_MIN:
-    case BF_MAX: break;
-    default:
+    bf_kind kind = bf_kind_of(a.op, a.dtype);
+    bool sums = bf_kind_is_sum(kind) && kind != BF_KIND_DOT;
+    if (!sums && bf_class_of(a.op) != BF_RESULT_ELEMENT)
         return bf_fail(context, BF_E_ARGUMENT, "%s is no aggregate of groups",
                        bf_reduction_name(a.op));
-    }
     if (bf_number_bytes(a.dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)a.dtype);
     return BF_OK;

@@ -177,15 +177,13 @@ static bf_status reduce_vectors(bf_context *context, bf_reduction op, bf_dtype d
     return bf_leave(context, reduce_and_store(context, op, dtype, a, b, n, ddof, to, out));
 }
 
-/* Return the dtypes of the results S and R of BF_SIMPLE_LIST. */
+/* Return the dtypes of the results S and R of BF_DTYPE_LIST. */
 static bf_dtype sum_type(bf_dtype dtype) {
     if (bf_dtype_is_float(dtype)) return BF_F64;
     return dtype == BF_BOOL || bf_dtype_is_signed(dtype) ? BF_I64 : BF_U64;
 }
 
-static bf_dtype value_type(bf_dtype dtype) {
-    return dtype == BF_F16 || dtype == BF_BF16 ? BF_F64 : dtype;
-}
+static bf_dtype value_type(bf_dtype dtype) { return bf_dtype_is_half(dtype) ? BF_F64 : dtype; }
 
 /* BF_X itself joins names with ##, which does not expand arguments: <stdbool.h> makes bool a macro.
  */
@@ -201,7 +199,7 @@ static bf_dtype value_type(bf_dtype dtype) {
     bf_status bf_##name(bf_context *context, const T *a, const T *b, int64_t n, S *out) {          \
         return reduce_vectors(context, BF_DOT, BF_##D, a, b, n, 0, sum_type(BF_##D), out);         \
     }
-#define BF_X(X, D, T, S, R)                                                                        \
+#define BF_X(D, number, X, bytes, T, kind, S, R)                                                   \
     DEFINE(sum_##X, BF_SUM, D, T, S, sum_type(BF_##D))                                             \
     DEFINE(sumsq_##X, BF_SUMSQ, D, T, S, sum_type(BF_##D))                                         \
     DEFINE(prod_##X, BF_PROD, D, T, S, sum_type(BF_##D))                                           \
@@ -214,4 +212,4 @@ static bf_dtype value_type(bf_dtype dtype) {
     DEFINE(argmin_##X, BF_ARGMIN, D, T, int64_t, BF_I64)                                           \
     DEFINE(argmax_##X, BF_ARGMAX, D, T, int64_t, BF_I64)                                           \
     DEFINE_DOT(dot_##X, D, T, S)
-BF_SIMPLE_LIST(BF_X)
+BF_DTYPE_LIST(BF_X)

@@ -5,6 +5,7 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/exchange.h"
 #include "base/where.h"
+#include "rules/number/dtype.h"
 
 #include <stdlib.h>
 
@@ -48,22 +49,20 @@ struct DLManagedTensorVersioned {
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
-static const struct {
-    bf_dtype dtype;
-    uint8_t code, bits;
-} dtypes[] = {
-    {BF_BOOL, CODE_BOOL, 8},    {BF_I8, CODE_INT, 8},     {BF_I16, CODE_INT, 16},
-    {BF_I32, CODE_INT, 32},     {BF_I64, CODE_INT, 64},   {BF_U8, CODE_UINT, 8},
-    {BF_U16, CODE_UINT, 16},    {BF_U32, CODE_UINT, 32},  {BF_U64, CODE_UINT, 64},
-    {BF_F16, CODE_FLOAT, 16},   {BF_F32, CODE_FLOAT, 32}, {BF_F64, CODE_FLOAT, 64},
-    {BF_BF16, CODE_BFLOAT, 16},
-};
-enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+static uint8_t code_of(bf_dtype dtype) {
+    switch (bf_dtype_kind(dtype)) {
+    case 'b': return CODE_BOOL;
+    case 'i': return CODE_INT;
+    case 'u': return CODE_UINT;
+    default: return dtype == BF_BF16 ? CODE_BFLOAT : CODE_FLOAT;
+    }
+}
 
 static bf_dtype dtype_of(const tensor_view *view) {
-    for (int i = 0; i < DTYPES; i++)
-        if (dtypes[i].code == view->code && dtypes[i].bits == view->bits && view->lanes == 1)
-            return dtypes[i].dtype;
+    for (int d = 1; bf_dtype_bytes((bf_dtype)d) > 0; d++)
+        if (code_of((bf_dtype)d) == view->code && 8 * bf_dtype_bytes((bf_dtype)d) == view->bits &&
+            view->lanes == 1)
+            return (bf_dtype)d;
     return BF_NONE;
 }
 
@@ -172,11 +171,9 @@ static void set_device(const void *data, tensor_view *view) {
 static bf_status make_tensor(bf_context *context, const bf_array *array,
                              void (*release)(void *owner), void *owner, owned_tensor **tensor,
                              tensor_view *view) {
-    int i = 0;
     if (array == NULL || bf_array_count(array) < 0)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or one that is not well formed");
-    while (i < DTYPES && dtypes[i].dtype != array->dtype) i++;
-    if (i == DTYPES)
+    if (bf_dtype_bytes(array->dtype) == 0)
         return bf_fail(context, BF_E_DTYPE, "DLPack has no %s", bf_dtype_name(array->dtype));
     owned_tensor *made = malloc(sizeof *made); /* it may outlive the context */
     if (made == NULL) return BF_E_MEMORY;
@@ -187,8 +184,8 @@ static bf_status make_tensor(bf_context *context, const bf_array *array,
     *view = (tensor_view){
         .data = array->data,
         .ndim = array->ndim,
-        .code = dtypes[i].code,
-        .bits = dtypes[i].bits,
+        .code = code_of(array->dtype),
+        .bits = (uint8_t)(8 * bf_dtype_bytes(array->dtype)),
         .lanes = 1,
         .shape = made->shape,
         .strides = made->strides,

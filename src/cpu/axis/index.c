@@ -23,7 +23,7 @@ bf_status bf_cpu_reduce_index(bf_context *context, const bf_operands *o, const b
     bool skip;
     bf_accumulator_column column;
     bf_accumulators slots;
-    const bool uncounted = o->op == BF_SUM || o->op == BF_SUMSQ || o->op == BF_NORM;
+    const bool uncounted = o->kind <= BF_KIND_SQUARES && o->op != BF_MEAN;
     const bf_slots_job job = {o->op, o->dtype, o->a, rows, uncounted};
     if (!suits_slots(o, rows)) return bf_cpu_reduce_sorted(context, o, rows, results);
     bf_status status = bf_slots_make(context, &job, &column, &slots);

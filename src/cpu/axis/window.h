@@ -21,7 +21,7 @@ static inline bf_dtype bf_axis_dtype(const bf_axis_job *job) {
     return job->operands->dtype == BF_F64 ? BF_F64 : BF_F32;
 }
 static inline bool bf_axis_widens(const bf_axis_job *job) {
-    return job->operands->dtype == BF_F16 || job->operands->dtype == BF_BF16;
+    return bf_dtype_is_half(job->operands->dtype);
 }
 
 /* Sets sums to what op needs; false: there are no loops for it, or its dtype. */

@@ -42,7 +42,7 @@ int64_t bf_expression_operate(const bf_isa *isa, const bf_expression_step *step,
                               const void *const in[3], void *out, int64_t n,
                               bf_expression_room *room) {
     bool select = step->op == BF_EXPRESSION_SELECT;
-    bool half = step->work == BF_F16 || step->work == BF_BF16;
+    bool half = bf_dtype_is_half(step->work);
     /* Whole numbers and exact remainders stay in the half format, and one addition of its numbers
      * may be rounded to 24 bits first (Figueroa). */
     bf_dtype compute = half && !select ? BF_F32 : step->work;

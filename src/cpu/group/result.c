@@ -121,8 +121,9 @@ static bf_status make_results(bf_context *context, result_job *job) {
  */
 static bool prepare_job(result_job *job) {
     const bf_aggregate a = job->aggregate;
-    bool may_overflow =
-        job->result == BF_I192 && (job->to != BF_I192 || (a.op == BF_SUMSQ && a.dtype == BF_I128));
+    bool may_overflow = job->result == BF_I192 &&
+                        (job->to != BF_I192 ||
+                         (a.dtype == BF_I128 && bf_kind_of(a.op, a.dtype) == BF_KIND_SQUARES));
     job->n = bf_group_set_number(&job->groups->set, job->begin);
     job->found = bf_zeros((size_t)job->n * (size_t)(job->bytes + may_overflow));
     if (job->found != NULL && may_overflow)

@@ -6,8 +6,6 @@
 
 enum { DIRECT_BLOCK = 1 << 15 }; /* elements at a time, where there is one step */
 
-static bool is_half(bf_dtype dtype) { return dtype == BF_F16 || dtype == BF_BF16; }
-
 static bool is_checked(const bf_map_job *job) {
     return job->overflow != BF_OVERFLOW_WRAP && !bf_dtype_is_float(job->work) &&
            !bf_map_is_comparison(job->op);
@@ -20,8 +18,8 @@ static void choose_loop(bf_map_worker *w) {
     const bf_map_job *job = w->job;
     w->compute = job->work;
     if (job->op == BF_MAP_CAST) return;
-    bool fused = is_half(job->work) && job->op == BF_MAP_FMA;
-    bf_dtype compute = fused ? BF_F64 : is_half(job->work) ? BF_F32 : job->work;
+    bool fused = bf_dtype_is_half(job->work) && job->op == BF_MAP_FMA;
+    bf_dtype compute = fused ? BF_F64 : bf_dtype_is_half(job->work) ? BF_F32 : job->work;
     w->loop = fused ? w->isa->map->fma_half : w->isa->map->op[job->op][compute];
     if (w->loop != NULL) w->compute = compute;
 }

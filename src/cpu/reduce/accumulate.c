@@ -417,7 +417,7 @@ typedef struct dtype_loops {
                        unsigned counts, const bf_rows_batch *b, int64_t i);
 } dtype_loops;
 
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     static bool make_terms_##name(const place *p, const char *values, int64_t n, stage *s) {       \
         return make_terms(p, BF_##id, values, n, s);                                               \
     }                                                                                              \
@@ -443,7 +443,7 @@ BF_DTYPE_LIST(BF_X)
 #undef BF_X
 
 static const dtype_loops all_loops[] = {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     [BF_##id] = {make_terms_##name, make_keys_##name, add_terms_##name, add_squares_##name,        \
                  compare_##name},
     BF_DTYPE_LIST(BF_X)

@@ -61,13 +61,10 @@ typedef struct bf_accumulators {
 
 /* The part that an aggregate needs. */
 static inline unsigned bf_part_of(bf_reduction op) {
-    switch (op) {
-    case BF_SUM:
-    case BF_MEAN: return BF_PART_SUM;
-    case BF_SUMSQ:
-    case BF_NORM: return BF_PART_PRODUCTS;
-    case BF_VAR:
-    case BF_STD: return BF_PART_SUM | BF_PART_PRODUCTS;
+    switch (bf_kind_of(op, BF_NONE)) {
+    case BF_KIND_SUM: return BF_PART_SUM;
+    case BF_KIND_SQUARES: return BF_PART_PRODUCTS;
+    case BF_KIND_MOMENTS: return BF_PART_SUM | BF_PART_PRODUCTS;
     default: return bf_is_greatest(op) ? BF_PART_GREATEST : BF_PART_LEAST;
     }
 }

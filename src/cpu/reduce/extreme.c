@@ -158,7 +158,7 @@ static void absorb_i128(const block *b) {
 /* Returns the dtype whose loop serves this one. */
 static bf_dtype loop_dtype(bf_dtype dtype) {
     if (dtype == BF_BOOL) return BF_U8;
-    return dtype == BF_F16 || dtype == BF_BF16 ? BF_I16 : dtype;
+    return bf_dtype_is_half(dtype) ? BF_I16 : dtype;
 }
 
 static void absorb_block(const bf_isa *isa, const block *b) {
@@ -173,7 +173,7 @@ static void absorb_block(const bf_isa *isa, const block *b) {
         absorb_by_rules(b);
     else if (dtype == BF_BOOL)
         absorb_bools(b, loop);
-    else if (dtype == BF_F16 || dtype == BF_BF16)
+    else if (bf_dtype_is_half(dtype))
         absorb_halves(b, loop);
     else if (bf_dtype_is_float(dtype))
         absorb_floats(b, loop);

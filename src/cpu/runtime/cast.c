@@ -6,19 +6,18 @@
 
 enum { STEPS = 4 };
 
-static bool is_half(bf_dtype dtype) { return dtype == BF_F16 || dtype == BF_BF16; }
 static bool is_long(bf_dtype dtype) { return dtype == BF_I64 || dtype == BF_U64; }
 
 /* Adds the steps from f32 or f64. Returns how many. */
 static int plan_from_float(const bf_cast_loops *t, bf_dtype from, bf_dtype to, bf_cast_loop *step) {
     int n = 0;
-    if (from == BF_F32 && (is_half(to) || to == BF_F32)) {
+    if (from == BF_F32 && (bf_dtype_is_half(to) || to == BF_F32)) {
         step[n++] = t->from_f32[to];
         return n;
     }
     if (from == BF_F32) step[n++] = t->to_f64[BF_F32];
     if (from == BF_F32 && to == BF_F64) return n;
-    if (is_half(to)) {
+    if (bf_dtype_is_half(to)) {
         step[n++] = t->f64_to_odd;
         step[n++] = t->from_f32[to];
     } else {
@@ -46,9 +45,9 @@ static int plan_from_integer(const bf_cast_loops *t, bf_dtype from, bf_dtype to,
 /* Sets the steps from one dtype to another. Returns how many; 0: there are none. */
 static int plan_steps(const bf_cast_loops *t, bf_dtype from, bf_dtype to, bf_cast_loop *step) {
     int n = 0;
-    if (is_long(from) && is_half(to)) return 0;
+    if (is_long(from) && bf_dtype_is_half(to)) return 0;
     if (!bf_dtype_is_float(from)) return plan_from_integer(t, from, to, step);
-    if (!is_half(from)) return plan_from_float(t, from, to, step);
+    if (!bf_dtype_is_half(from)) return plan_from_float(t, from, to, step);
     step[n++] = t->to_f32[from];
     return n + plan_from_float(t, BF_F32, to, step + n);
 }

@@ -27,7 +27,7 @@ static __global__ void __launch_bounds__(THREADS)
     else
         load_as<FROM, FROM>(x, p, 0);
     switch (p.to) {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: store_cast<FROM, BF_##id>(p, x); break;
         BF_DTYPE_LIST(BF_X)
 #undef BF_X
@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 const void *bf_cuda_map_cast_kernel(bf_dtype from) {
     switch (from) {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: return (const void *)bf_cuda_map::map_cast<BF_##id>;
         BF_DTYPE_LIST(BF_X)
 #undef BF_X

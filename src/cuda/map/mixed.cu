@@ -49,7 +49,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 const void *bf_cuda_map_mixed_kernel(bf_dtype work) {
     switch (work) {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: return (const void *)bf_cuda_map::map_mixed<BF_##id>;
         BF_DTYPE_LIST(BF_X)
 #undef BF_X

@@ -36,7 +36,7 @@ static __device__ __forceinline__ void load_input(value_of<D> (&x)[E], const bf_
         return;
     }
     switch (p.from[k]) {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: load_as<BF_##id, D>(x, p, k); break;
         BF_DTYPE_LIST(BF_X)
 #undef BF_X

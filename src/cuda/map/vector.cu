@@ -3,7 +3,7 @@
 
 const void *bf_cuda_map_vector_kernel(bf_map_op op, bf_dtype work) {
     switch (work) {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: return bf_cuda_map::kernel_of<BF_##id>(op);
         BF_DTYPE_LIST(BF_X)
 #undef BF_X

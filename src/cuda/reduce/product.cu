@@ -13,7 +13,7 @@ template <bf_dtype D, class E> static const bf_cuda_reduction *bf_cuda_product_o
 
 const bf_cuda_reduction *bf_cuda_reduction_product(bf_dtype dtype) {
     switch (dtype) {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: return bf_cuda_product_of<BF_##id, type>();
         BF_DTYPE_LIST(BF_X)
 #undef BF_X

@@ -10,7 +10,7 @@ template <bf_dtype D> static const bf_cuda_reduction *bf_cuda_sum_if_integer(bf_
 
 const bf_cuda_reduction *bf_cuda_sum_integer(bf_kind kind, bf_dtype dtype) {
     switch (dtype) {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: return bf_cuda_sum_if_integer<BF_##id>(kind);
         BF_DTYPE_LIST(BF_X)
 #undef BF_X

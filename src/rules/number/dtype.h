@@ -9,6 +9,7 @@
 #define BF_COUNT_MAX ((int64_t)1 << 62)
 
 BF_RULE bool bf_dtype_is_float(bf_dtype dtype) { return dtype >= BF_F16 && dtype <= BF_F64; }
+BF_RULE bool bf_dtype_is_half(bf_dtype dtype) { return dtype == BF_F16 || dtype == BF_BF16; }
 BF_RULE bool bf_dtype_is_signed(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_I64; }
 
 /* The format of a float dtype. */
@@ -23,7 +24,7 @@ BF_RULE bf_format bf_format_of(bf_dtype dtype) {
 
 BF_RULE int bf_dtype_bytes(bf_dtype dtype) {
     switch (dtype) {
-#define BF_X(id, number, name, bytes, type)                                                        \
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: return bytes;
         BF_DTYPE_LIST(BF_X)
 #undef BF_X

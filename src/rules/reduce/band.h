@@ -29,7 +29,7 @@ BF_RULE_INLINE bool bf_band_wide(const bf_band_sums *g, const int64_t *limbs, bf
 
 /* The dtype of the results of an aggregate: BF_I192 of integer sums, which always fit it. */
 BF_RULE bf_dtype bf_result_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
-    if (op == BF_MIN || op == BF_MAX) return dtype;
+    if (bf_class_of(op) == BF_RESULT_ELEMENT) return dtype;
     if (bf_result_is_integer(op, dtype, out_dtype)) return BF_I192;
     return out_dtype == BF_F32 ? BF_F32 : BF_F64;
 }
@@ -111,7 +111,7 @@ BF_RULE int64_t bf_band_limb(const int64_t *limbs, int count, bool words, int k)
     return (uint32_t)((uint64_t)limbs[k / 2] >> 32 * (k % 2));
 }
 
-/* The sum or, of BF_SUMSQ, the sum of squares of integers, as 192 bits of two's complement. */
+/* The sum of integers, or of their squares, as 192 bits of two's complement. */
 BF_RULE void bf_band_integer(bf_reduction op, const bf_band_sums *g, uint64_t out[3]) {
     const int64_t *limbs = op == BF_SUM ? g->sum : g->products;
     bf_layout layout = op == BF_SUM ? g->sum_layout : g->products_layout;

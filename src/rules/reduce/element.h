@@ -12,7 +12,7 @@ BF_RULE bf_dtype bf_element_integer(bf_dtype dtype) {
 
 /* The dtype of results of op: any but BF_DESCRIBE. out_dtype has been checked. */
 BF_RULE bf_dtype bf_element_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
-    if (op == BF_MIN || op == BF_MAX) return dtype;
+    if (bf_class_of(op) == BF_RESULT_ELEMENT) return dtype;
     if (bf_is_indexed(op)) return BF_I64;
     bool whole = op == BF_PROD && !bf_dtype_is_float(dtype) && out_dtype == BF_NONE;
     if (whole || bf_result_is_integer(op, dtype, out_dtype)) return bf_element_integer(dtype);

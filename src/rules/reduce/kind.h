@@ -19,25 +19,38 @@ typedef enum bf_kind {
 /* Exact sums, whose words add. */
 BF_RULE bool bf_kind_is_sum(bf_kind kind) { return kind <= BF_KIND_DOT; }
 
+/* Sums of squares or of the products of pairs, and nothing else. */
+BF_RULE bool bf_kind_is_products(bf_kind kind) {
+    return kind == BF_KIND_SQUARES || kind == BF_KIND_DOT;
+}
+
+/* A product of floats is kept as a tree. */
+BF_RULE bf_kind bf_kind_for(bf_kind kind, bf_dtype dtype) {
+    return kind == BF_KIND_PRODUCT && bf_dtype_is_float(dtype) ? BF_KIND_PRODUCT_TREE : kind;
+}
+
 BF_RULE bf_kind bf_kind_of(bf_reduction op, bf_dtype dtype) {
     switch (op) {
-    case BF_SUM:
-    case BF_MEAN: return BF_KIND_SUM;
-    case BF_SUMSQ:
-    case BF_NORM: return BF_KIND_SQUARES;
-    case BF_VAR:
-    case BF_STD: return BF_KIND_MOMENTS;
-    case BF_DOT: return BF_KIND_DOT;
-    case BF_PROD: return bf_dtype_is_float(dtype) ? BF_KIND_PRODUCT_TREE : BF_KIND_PRODUCT;
-    case BF_DESCRIBE: return BF_KIND_DESCRIPTION;
+#define BF_X(id, number, name, state, result, text)                                                \
+    case BF_##id: return bf_kind_for(BF_KIND_##state, dtype);
+        BF_REDUCTION_LIST(BF_X)
+#undef BF_X
     default: return BF_KIND_EXTREME;
     }
 }
 
-/* argmin, argmax and describe keep indices; max and argmax order by complemented keys. */
-BF_RULE bool bf_is_indexed(bf_reduction op) {
-    return op == BF_ARGMIN || op == BF_ARGMAX || op == BF_DESCRIBE;
+BF_RULE bf_result_class bf_class_of(bf_reduction op) {
+    switch (op) {
+#define BF_X(id, number, name, state, result, text)                                                \
+    case BF_##id: return BF_RESULT_##result;
+        BF_REDUCTION_LIST(BF_X)
+#undef BF_X
+    default: return (bf_result_class)0;
+    }
 }
+
+/* An index and a description keep indices; max and argmax order by complemented keys. */
+BF_RULE bool bf_is_indexed(bf_reduction op) { return bf_class_of(op) >= BF_RESULT_INDEX; }
 BF_RULE bool bf_is_greatest(bf_reduction op) { return op == BF_MAX || op == BF_ARGMAX; }
 
 #endif

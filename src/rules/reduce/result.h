@@ -67,8 +67,8 @@ BF_RULE bf_status bf_result_extreme(bf_reduction op, bf_dtype dtype, const int64
 
 /* The scale of a value that is an integer, of elements with this scale. */
 BF_RULE int bf_result_scale(bf_reduction op, int scale) {
-    if (op == BF_ARGMIN || op == BF_ARGMAX) return 0;
-    return op == BF_SUMSQ || op == BF_DOT ? 2 * scale : scale;
+    if (bf_class_of(op) == BF_RESULT_INDEX) return 0;
+    return bf_kind_is_products(bf_kind_of(op, BF_NONE)) ? 2 * scale : scale;
 }
 
 /* The bits of a result that is rounded, of an exact kind: f is its format. */
@@ -84,9 +84,9 @@ BF_RULE uint64_t bf_result_bits(bf_kind kind, bf_reduction op, bf_dtype dtype, c
     }
 }
 
-/* Sums and products of integers are integers, unless a float is asked for. */
+/* Exact sums of integers are integers, unless a float is asked for. */
 BF_RULE bool bf_result_is_integer(bf_reduction op, bf_dtype dtype, bf_dtype out_dtype) {
-    bool sum = op == BF_SUM || op == BF_SUMSQ || op == BF_DOT;
+    bool sum = bf_kind_is_sum(bf_kind_of(op, dtype)) && bf_class_of(op) == BF_RESULT_EXACT;
     return sum && !bf_dtype_is_float(dtype) && out_dtype == BF_NONE;
 }
 
