@@ -2,12 +2,14 @@
 
 import inspect
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 
 import bitfold
+from bitfold._reductions import REDUCTIONS, name_by_index
 from prose import to_rst
 
 project = "bitfold"
@@ -38,5 +40,20 @@ def plain_docstring(app, what, name, thing, options, lines):
     lines[:] = to_rst(inspect.cleandoc("\n".join(lines)).split("\n"))
 
 
+# Of each reduction the function of an array, of each segment and of each slot.
+EACH = {"array": "{}".format, "segment": "segment_{}".format, "slot": name_by_index}
+
+
+def listed(text):
+    """Replaces a line such as `.. each:: slot` by the functions of all reductions."""
+    lines = lambda kind: "\n".join(f".. autofunction:: bitfold.{EACH[kind](op)}" for op in REDUCTIONS)
+    return re.sub(r"^\.\. each:: (\w+)$", lambda found: lines(found[1]), text, flags=re.M)
+
+
+def list_reductions(app, name, source):
+    source[0] = listed(source[0])
+
+
 def setup(app):
+    app.connect("source-read", list_reductions)
     app.connect("autodoc-process-docstring", plain_docstring)

@@ -77,7 +77,7 @@ from ctypes import c_int64
 from . import _library
 from ._axis import *
 from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions
-from ._arrays import NAMES, View, dtype_name, new_array, to_python
+from ._arrays import NAMES, View, dtype_in, dtype_name, new_array, to_python
 from ._comm import Comm
 from ._expression import evaluate, reduce_expression
 from ._group import Groups, join
@@ -89,6 +89,7 @@ from ._nulls import absorb_valid, views_of, whole_views
 from ._order import *
 from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
+from ._reductions import REDUCTIONS, gives_index, of_axes
 from ._result import Result
 from ._table import Table
 from ._library import (
@@ -98,7 +99,7 @@ from ._library import (
 
 __version__ = lib.bf_version().decode()
 __all__ = [
-    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "describe", "Description", "min", "max", "argmin", "argmax", "dot", "vecdot", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
+    *REDUCTIONS, "describe", "Description", "dot", "vecdot", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
     *_of_axis, "Comm", "Table", "Result", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
@@ -325,7 +326,7 @@ def _is_plain(x):
 
 
 def _reduce(op, x, axis, keepdims, /, *, dtype=None, null="error", context=None, **options):
-    if op in ("argmin", "argmax"):
+    if gives_index(op):
         refuse_positions(op, null)
     if axis is not None or keepdims:
         options.update(dtype=dtype, null=null, context=context)
@@ -344,146 +345,14 @@ def _reduce(op, x, axis, keepdims, /, *, dtype=None, null="error", context=None,
     return to_python(value)
 
 
-def sum(x, axis=None, keepdims=False, **options):
-    """Returns the exact sum: for integers an int of any size, for floats rounded once. Empty: 0.
+def _reduction(op):
+    def function(x, axis=None, keepdims=False, **options):
+        return _reduce(op, x, axis, keepdims, **options)
 
-    Along axis: an array with the other extents, of int64, uint64 or float64.
-
-    Errors: RangeError (along axis: a result does not fit int64 or uint64).
-
-    >>> bitfold.sum(numpy.array([1e20, 1, -1e20]))
-    1.0
-    >>> bitfold.sum(numpy.array([110, 220]), scale=2)  # of 1.10 and 2.20
-    Decimal('3.3')
-    >>> bitfold.sum(numpy.ones((2, 3)), axis=0)
-    array([2., 2., 2.])
-    """
-    return _reduce("sum", x, axis, keepdims, **options)
+    return of_axes(op, function)
 
 
-def prod(x, axis=None, keepdims=False, **options):
-    """Returns the product: for integers an exact int; for floats along a fixed tree, with an error
-    below 1 ulp. Empty: 1.
-
-    Along axis: an array with the other extents, of the dtypes of sum's.
-
-    Errors: RangeError (of integers, more than 128 bits; along axis, a result that does not fit int64 or
-    uint64).
-
-    >>> bitfold.prod(numpy.arange(1, 31))
-    265252859812191058636308480000000
-    """
-    return _reduce("prod", x, axis, keepdims, **options)
-
-
-def mean(x, axis=None, keepdims=False, **options):
-    """Returns the exact mean, rounded once. Empty: nan.
-
-    Along axis: an array of float64 with the other extents.
-
-    >>> bitfold.mean(numpy.array([[1, 2], [3, 5]]), axis=1)
-    array([1.5, 4. ])
-    """
-    return _reduce("mean", x, axis, keepdims, **options)
-
-
-def var(x, axis=None, keepdims=False, **options):
-    """Returns the exact variance, rounded once; never negative. No more than ddof elements: nan.
-
-    Along axis: an array of float64 with the other extents.
-
-    >>> bitfold.var(numpy.array([1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16]), ddof=1)
-    30.0
-    """
-    return _reduce("var", x, axis, keepdims, **options)
-
-
-def std(x, axis=None, keepdims=False, **options):
-    """Returns the square root of the exact variance, rounded once.
-
-    Along axis: an array of float64 with the other extents.
-
-    >>> bitfold.std(numpy.array([1.0, 3.0]))
-    1.0
-    """
-    return _reduce("std", x, axis, keepdims, **options)
-
-
-def norm(x, axis=None, keepdims=False, **options):
-    """Returns the square root of the exact sum of squares, rounded once. Empty: 0.
-
-    Along axis: an array of float64 with the other extents.
-
-    >>> bitfold.norm(numpy.array([3e300, 4e300]))
-    5e+300
-    """
-    return _reduce("norm", x, axis, keepdims, **options)
-
-
-def sumsq(x, axis=None, keepdims=False, **options):
-    """Returns the exact sum of squares: for integers an int, for floats rounded once. Empty: 0.
-
-    Along axis: an array with the other extents, of the dtypes of sum's.
-
-    Errors: RangeError (along axis: a result does not fit int64 or uint64).
-
-    >>> bitfold.sumsq(numpy.array([2**62, 1]))
-    21267647932558653966460912964485513217
-    """
-    return _reduce("sumsq", x, axis, keepdims, **options)
-
-
-def min(x, axis=None, keepdims=False, **options):
-    """Returns the least element; -0 is less than 0.
-
-    Along axis: an array with the other extents and x's dtype.
-
-    Errors: EmptyError (no element to choose from).
-
-    >>> bitfold.min(numpy.array([0.0, -0.0, numpy.nan]), nan="skip")
-    -0.0
-    """
-    return _reduce("min", x, axis, keepdims, **options)
-
-
-def max(x, axis=None, keepdims=False, **options):
-    """Returns the greatest element; -0 is less than 0.
-
-    Along axis: an array with the other extents and x's dtype.
-
-    Errors: EmptyError (no element to choose from).
-
-    >>> bitfold.max(numpy.array([[1, 5], [3, 2]]), axis=0)
-    array([3, 5])
-    """
-    return _reduce("max", x, axis, keepdims, **options)
-
-
-def argmin(x, axis=None, keepdims=False, **options):
-    """Returns the index, in C order, of the first minimum, or of the first NaN.
-
-    Along axis: an array of int64 with the other extents: positions within the fibre.
-
-    Errors: EmptyError (no element to choose from).
-
-    >>> bitfold.argmin(numpy.array([[3, 1], [0, 2]]))
-    2
-    """
-    return _reduce("argmin", x, axis, keepdims, **options)
-
-
-def argmax(x, axis=None, keepdims=False, **options):
-    """Returns the index, in C order, of the first maximum, or of the first NaN.
-
-    Along axis: an array of int64 with the other extents: positions within the fibre.
-
-    Errors: EmptyError (no element to choose from).
-
-    >>> bitfold.argmax(numpy.array([[3, 1], [0, 2]]), axis=1)
-    array([0, 1])
-    """
-    return _reduce("argmax", x, axis, keepdims, **options)
-
+globals().update((_op, _reduction(_op)) for _op in REDUCTIONS)
 
 Description = namedtuple("Description", "n nan inf min argmin max argmax sum mean std")
 
@@ -691,7 +560,7 @@ class State(Mergeable):
         return self
 
     def _dtype(self, dtype):
-        return "bf16" if dtype is None and self.info().dtype == "bf16" else dtype
+        return dtype_in(self.info().dtype, dtype)
 
     def merge(self, other):
         """Merges another state of the same kind, which is unchanged. Returns the state."""
@@ -703,7 +572,7 @@ class State(Mergeable):
 
     def retract(self, other):
         """Takes out another state of the same kind, exactly: the state becomes that of the remaining
-        data. For sum, mean, var, std, sumsq, norm and dot. Returns the state."""
+        data. For sums and what is made of sums: mean, var, norm, dot and so on. Returns the state."""
         self._require_kind(other)
         self._context._call_with(
             other._context, lib.bf_state_retract, self._handle, other._handle
@@ -742,8 +611,8 @@ class State(Mergeable):
         )
 
     def words(self):
-        """Returns the state as a new array of i64, for MPI and NCCL. For sum, mean, var, std, sumsq,
-        norm and dot, the sum of the words of several states is the words of the merged state."""
+        """Returns the state as a new array of i64, for MPI and NCCL. Of those that retract takes,
+        the sum of the words of several states is the words of the merged state."""
         info = _library.sized(_library.WordsInfo)
         self._context._call(lib.bf_state_words_info, self._handle, byref(info))
         words = new_array("i64", [info.count])

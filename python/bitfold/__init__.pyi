@@ -3,7 +3,7 @@
 import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypedDict, overload
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypedDict, TypeVar, overload
 
 from typing_extensions import Buffer, Self, TypeAlias, Unpack
 
@@ -120,94 +120,38 @@ class _OfMany(_Options, total=False):
 
 # ---- reductions ----------------------------------------------------------------------------------
 
-@overload
-def sum(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> _Exact: ...
-@overload
-def sum(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def prod(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> _Number: ...
-@overload
-def prod(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def mean(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> float: ...
-@overload
-def mean(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def var(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> float: ...
-@overload
-def var(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def std(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> float: ...
-@overload
-def std(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def norm(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> float: ...
-@overload
-def norm(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def sumsq(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> _Exact: ...
-@overload
-def sumsq(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def min(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> _Exact: ...
-@overload
-def min(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def max(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> _Exact: ...
-@overload
-def max(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def argmin(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> int: ...
-@overload
-def argmin(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
-@overload
-def argmax(
-    x: _ArrayLike, axis: None = None, keepdims: Literal[False] = False, **options: Unpack[_Options]
-) -> int: ...
-@overload
-def argmax(
-    x: _ArrayLike, axis: _Axis | None = None, keepdims: bool = False, **options: Unpack[_OfMany]
-) -> _Array: ...
+_Result = TypeVar("_Result", covariant=True)
+
+class _Reduction(Protocol[_Result]):
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        axis: None = None,
+        keepdims: Literal[False] = False,
+        **options: Unpack[_Options],
+    ) -> _Result: ...
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        axis: _Axis | None = None,
+        keepdims: bool = False,
+        **options: Unpack[_OfMany],
+    ) -> _Array: ...
+
+sum: _Reduction[_Exact]
+prod: _Reduction[_Number]
+mean: _Reduction[float]
+var: _Reduction[float]
+std: _Reduction[float]
+norm: _Reduction[float]
+sumsq: _Reduction[_Exact]
+min: _Reduction[_Exact]
+max: _Reduction[_Exact]
+argmin: _Reduction[int]
+argmax: _Reduction[int]
+
 @overload
 def dot(
     a: _ArrayLike,
@@ -261,52 +205,40 @@ def describe(
 
 # ---- many at once --------------------------------------------------------------------------------
 
-def segment_sum(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_prod(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_mean(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_var(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_std(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_norm(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_sumsq(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_min(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_max(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_argmin(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
-def segment_argmax(x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]) -> _Array: ...
+class _OfSegments(Protocol):
+    def __call__(
+        self, x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]
+    ) -> _Array: ...
+
+class _ByIndex(Protocol):
+    def __call__(
+        self, m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
+    ) -> _Array: ...
+
+segment_sum: _OfSegments
+segment_prod: _OfSegments
+segment_mean: _OfSegments
+segment_var: _OfSegments
+segment_std: _OfSegments
+segment_norm: _OfSegments
+segment_sumsq: _OfSegments
+segment_min: _OfSegments
+segment_max: _OfSegments
+segment_argmin: _OfSegments
+segment_argmax: _OfSegments
+index_add: _ByIndex
+index_prod: _ByIndex
+index_mean: _ByIndex
+index_var: _ByIndex
+index_std: _ByIndex
+index_norm: _ByIndex
+index_sumsq: _ByIndex
+index_min: _ByIndex
+index_max: _ByIndex
+index_argmin: _ByIndex
+index_argmax: _ByIndex
 def segment_dot(
     a: _ArrayLike, b: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_add(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_prod(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_mean(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_var(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_std(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_norm(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_sumsq(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_min(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_max(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_argmin(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
-) -> _Array: ...
-def index_argmax(
-    m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
 ) -> _Array: ...
 def index_dot(
     m: int, index: _ArrayLike, a: _ArrayLike, b: _ArrayLike, **options: Unpack[_OfMany]

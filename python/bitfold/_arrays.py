@@ -10,7 +10,7 @@ import sys
 from decimal import Decimal
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
-from ._dtypes import BY_KIND, KIND_OF_CODE, NAMES, SIZES, dtype_name, is_foreign, names_foreign
+from ._dtypes import BY_KIND, KIND_OF_CODE, LONG_NAMES, NAMES, SIZES, dtype_in, dtype_name, is_foreign, names_foreign
 from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_arrow, read_dlpack
 from ._result import TYPESTR, Result, new_result
 from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, whole
@@ -415,8 +415,7 @@ def _library_of(x):
 def _new_torch(device, bf16, name, shape):
     import torch
 
-    held = {"bf16": bf16, "f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool"}
-    long_name = held.get(name) or name.replace("i", "int").replace("u", "uint")
+    long_name = bf16 if name == "bf16" else next(l for l, n in LONG_NAMES.items() if n == name)
     return torch.empty(shape, dtype=getattr(torch, long_name), device=device)
 
 
@@ -487,7 +486,7 @@ class Target:
             data = self._made._address
         else:
             self._made = new_like(x, name, shape)
-            self._view = View(self._made, "bf16" if name == "bf16" else None)
+            self._view = View(self._made, dtype_in(name))
             data = self._view.array.data
         array = self.array = Array(data, DTYPES[name], len(shape))
         step = 1

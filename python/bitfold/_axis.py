@@ -4,16 +4,16 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, Target, View, dtype_name, value_of
+from ._arrays import NAMES, Target, View, dtype_in, dtype_name, value_of
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, lib, sized, whole
 from ._mergeable import Mergeable
 from ._nulls import segment_views_of, views_of
+from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments
 from ._table import _default_context, _Elements
 
-_NAMES = "sum prod mean var std norm sumsq min max argmin argmax dot".split()
 __all__ = [
-    *(f"segment_{op}" for op in _NAMES), "index_add", *(f"index_{op}" for op in _NAMES[1:]),
-    "reduce_runs", "States",
+    *(f"segment_{op}" for op in REDUCTIONS), *map(name_by_index, REDUCTIONS),
+    "segment_dot", "index_dot", "reduce_runs", "States",
 ]  # fmt: skip
 
 SLOTS_MAX = 1 << 31
@@ -174,87 +174,23 @@ def _by(kind, op, arrays, places, count, /, *, dtype=None, null="error", **optio
     return _run(call, op, arrays[0], views, lambda extents: [first, *extents[1:]], **options)
 
 
-# For each reduction: what it is, and what [4.0], [3.0, 4.0] and [3.0, 4.0], [4.0] become.
-_OF = {
-    "sum": ("The exact sum", "[4., 7.]", "[7., 4.]"),
-    "prod": ("The product", "[ 4., 12.]", "[12.,  4.]"),
-    "mean": ("The exact mean", "[4. , 3.5]", "[3.5, 4. ]"),
-    "var": ("The exact variance", "[0.  , 0.25]", "[0.25, 0.  ]"),
-    "std": ("The standard deviation", "[0. , 0.5]", "[0.5, 0. ]"),
-    "norm": ("The 2-norm", "[4., 5.]", "[5., 4.]"),
-    "sumsq": ("The exact sum of squares", "[16., 25.]", "[25., 16.]"),
-    "min": ("The minimum", "[4., 3.]", "[3., 4.]"),
-    "max": ("The maximum", "[4., 4.]", "[4., 4.]"),
-    "argmin": ("The position of the first minimum", "[0, 0]", "[1, 0]"),
-    "argmax": ("The position of the first maximum", "[0, 1]", "[2, 0]"),
-}  # fmt: skip
-
-
-def _errors(op, part):
-    """Tells which results of this reduction may not exist."""
-    if op in ("min", "max", "argmin", "argmax"):
-        return f", EmptyError (an empty\n    {part}, and no empty=)."
-    if op in ("sum", "prod", "sumsq"):
-        return ", RangeError (an\n    integer result that does not fit int64 or uint64)."
-    return f". An empty {part} is " + ("0." if op == "norm" else "nan.")
-
-
 def _segment(op):
     def function(x, offsets, **options):
         return _by("segments", op, [x], offsets, None, **options)
 
-    where, more = " within the segment" if op.startswith("arg") else "", _errors(op, "segment")
-    what, shown, _ = _OF[op]
-    function.__doc__ = f"""{what}{where} of each segment: x[offsets[s]:offsets[s + 1]].
-
-    x: its rows along the first axis are reduced, each further index in a column of its own. offsets:
-    m + 1 of int32 or int64, not decreasing. Returns an array of shape (m, *x.shape[1:]).
-
-    Errors: ArgumentError (offsets that decrease, or are outside x), DtypeError (offsets that are no
-    int32 or int64){more}
-
-    >>> bitfold.segment_{op}(numpy.array([4.0, 3, 4]), numpy.array([0, 1, 3]))
-    array({shown})
-    """
-    return _named(function, f"segment_{op}")
+    return of_segments(op, function)
 
 
 def _index(op):
     def function(m, index, values, **options):
         return _by("index", op, [values], index, m, **options)
 
-    name = "index_add" if op == "sum" else f"index_{op}"
-    where, more = " among all rows" if op.startswith("arg") else "", _errors(op, "slot")
-    what, _, shown = _OF[op]
-    function.__doc__ = f"""{what}{where} of the rows of each of m slots: values[i] goes to slot index[i].
-
-    index: int32 or int64 from 0 to m - 1 for each index of the first axis of values, in any order.
-    Returns an array of shape (m, *values.shape[1:]).
-
-    Errors: ArgumentError (an index outside 0 to m - 1), ShapeError (not one index for each row),
-    DtypeError (indices that are no int32 or int64){more}
-
-    >>> bitfold.{name}(2, numpy.array([1, 0, 0]), numpy.array([4.0, 3, 4]))
-    array({shown})
-    """
-    return _named(function, name)
+    return of_index(op, function)
 
 
-def _named(function, name):
-    """Gives a function its name, also where errors are traced to it."""
-    function.__name__ = function.__qualname__ = name
-    function.__code__ = function.__code__.replace(co_name=name)
-    return function
-
-
-segment_sum, segment_prod, segment_mean = _segment("sum"), _segment("prod"), _segment("mean")
-segment_var, segment_std, segment_norm = _segment("var"), _segment("std"), _segment("norm")
-segment_sumsq, segment_min, segment_max = _segment("sumsq"), _segment("min"), _segment("max")
-segment_argmin, segment_argmax = _segment("argmin"), _segment("argmax")
-index_add, index_prod, index_mean = _index("sum"), _index("prod"), _index("mean")
-index_var, index_std, index_norm = _index("var"), _index("std"), _index("norm")
-index_sumsq, index_min, index_max = _index("sumsq"), _index("min"), _index("max")
-index_argmin, index_argmax = _index("argmin"), _index("argmax")
+for _op in REDUCTIONS:
+    globals()[f"segment_{_op}"] = _segment(_op)
+    globals()[name_by_index(_op)] = _index(_op)
 
 
 def segment_dot(a, b, offsets, **options):
@@ -365,7 +301,7 @@ class States(Mergeable):
         return self
 
     def _dtype(self, dtype):
-        return "bf16" if dtype is None and self.dtype == "bf16" else dtype
+        return dtype_in(self.dtype, dtype)
 
     def _given(self, x, y, dtype, null):
         """Returns the arrays of a chunk with their dtypes."""

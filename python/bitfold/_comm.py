@@ -4,7 +4,7 @@ import ctypes
 import weakref
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import View, new_like
+from ._arrays import View, dtype_in, new_like
 from ._library import Array, ArgumentError, check, lib, sized, whole
 
 _EXCHANGE = CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_int64), c_void_p, POINTER(c_int64))
@@ -244,7 +244,7 @@ class Comm:
         view = View(x, dtype)
         if out is None:
             out = new_like(x, view.dtype, view.array.shape[int(terms) : view.array.ndim])
-        into = View(out, view.dtype if dtype or view.dtype == "bf16" else None)
+        into = View(out, view.dtype if dtype else dtype_in(view.dtype))
         if into.readonly:
             raise ArgumentError("out is read-only")
         return view, into, out

@@ -2,24 +2,21 @@
 
 import sys
 
-from ._library import DTYPES, DtypeError
+from ._library import DTYPES, DtypeError, lib
 
-SIZES = {
-    "bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
-    "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i128": 16,
-}  # fmt: skip
+SIZES = {name: lib.bf_dtype_size(number) for name, number in DTYPES.items()}
 NAMES = {number: name for name, number in DTYPES.items()}
 
+
+def _long_name(name):
+    """Returns NumPy's name of a dtype."""
+    letters = name.rstrip("0123456789")
+    return {"i": "int", "u": "uint", "f": "float", "bf": "bfloat"}.get(letters, letters) + name[len(letters) :]
+
+
+LONG_NAMES = {_long_name(name): name for name in DTYPES if name != "i128"}
 # By kind and size in bytes, to which NumPy's dtype strings and the struct module's codes reduce.
-BY_KIND = {
-    "b1": "bool", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
-    "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64", "f2": "f16", "f4": "f32", "f8": "f64",
-}  # fmt: skip
-_LONG_NAMES = {
-    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
-    "uint32": "u32", "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
-    "float64": "f64",
-}  # fmt: skip
+BY_KIND = {f"{name[0]}{SIZES[name]}": name for name in LONG_NAMES.values() if name != "bf16"}
 # What else the libraries call them. "i4" is not here: its kin "i8" has 8 bits for us and 8 bytes for NumPy.
 _OTHER_NAMES = {
     "f2": "f16", "f4": "f32", "f8": "f64", "bool_": "bool", "float": "f64", "int": "i64",
@@ -38,14 +35,20 @@ def dtype_name(dtype):
     text = dtype if isinstance(dtype, str) else _text_of(dtype)
     if text in DTYPES:
         return text
-    if text in _LONG_NAMES:
-        return _LONG_NAMES[text]
+    if text in LONG_NAMES:
+        return LONG_NAMES[text]
     if text in _OTHER_NAMES:
         return _OTHER_NAMES[text]
     if text[:1] in _ORDERS and text[1:] in BY_KIND:
         return BY_KIND[text[1:]]
     meant = f": {BY_KIND[text]!r} has {text[1:]} bytes" if text in BY_KIND else ""
     raise DtypeError(f"dtype {text!r} is not supported{meant}")
+
+
+def dtype_in(held, dtype=None):
+    """Returns the dtype as which memory for data of dtype `held` is read: the caller's; or bf16, which
+    most can only hold as 16-bit integers; or None: the memory says it."""
+    return "bf16" if dtype is None and held == "bf16" else dtype
 
 
 _ORDERS = "<", ">", "|", "="

@@ -3,9 +3,10 @@
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
-from ._arrays import NAMES, Target, View, to_python
+from ._arrays import NAMES, Target, View, dtype_in, to_python
 from ._library import DTYPES, OPS, Array, ArgumentError, Value, lib
 from ._map import OVERFLOWS, _broadcast, _default_context, _writable
+from ._reductions import REDUCTIONS
 
 
 class _Options(ctypes.Structure):
@@ -134,7 +135,7 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
     if out is None:
         target = Target(e.first, e.dtype, e.shape)
     else:
-        target = _writable(out, "bf16" if e.dtype == "bf16" else None)
+        target = _writable(out, dtype_in(e.dtype))
     e.eval(target.array)
     return target.result() if out is None else out
 
@@ -143,9 +144,9 @@ def reduce_expression(
     op, text, arrays=None, *, nan="propagate", out_dtype=None, ddof=0, overflow="error", context=None,
     **named,
 ):  # fmt: skip
-    """Reduces an expression of arrays, as evaluate takes it, without storing its results: op is "sum",
-    "prod", "mean", "var", "std", "norm", "sumsq", "min", "max", "argmin" or "argmax". Each operation of
-    the expression is rounded once; the reduction is exact.
+    """Reduces an expression of arrays, as evaluate takes it, without storing its results: op is the
+    name of a function of one array, such as "sum". Each operation of the expression is rounded once; the
+    reduction is exact.
 
     Errors: those of evaluate and of the function op.
 
@@ -155,7 +156,7 @@ def reduce_expression(
     """
     from . import _options
 
-    if op not in OPS or op in ("dot", "describe"):
+    if op not in REDUCTIONS:
         raise ArgumentError(f"operation {op!r} is no reduction of an expression")
     options = _options(nan, out_dtype, ddof, overflow)
     return _Expression(text, arrays, named, overflow, context).reduce(op, options)

@@ -4,7 +4,7 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
-from ._arrays import NAMES, View, copied_like, maker_of, new_array, new_result, objects_of, to_python
+from ._arrays import NAMES, View, copied_like, dtype_in, maker_of, new_array, new_result, objects_of, to_python
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, sized, whole
 from ._mergeable import Mergeable
 from ._nulls import refuse_scales, views_of
@@ -57,8 +57,8 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
 
 
 def _elements(x, name, null=None, decimals=False):
-    """Returns an array of dtype `name`; 16-bit integers can be bf16."""
-    return View(x, name, null) if name == "bf16" else _Elements(x, name, null, decimals)
+    """Returns an array of dtype `name`."""
+    return View(x, name, null) if dtype_in(name) else _Elements(x, name, null, decimals)
 
 
 def _new(make, name, n):
@@ -86,7 +86,7 @@ class Groups(Mergeable):
     absorb chunks and merge with others.
 
     key: any dtype, "i128" too, or "pair" (arrays of u64 whose last dimension is 2). aggregates: pairs of an
-    operation (sum mean var std sumsq norm min max) and the dtype of its values. seed: of the hash; no
+    operation (one of sums or squares, min or max) and the dtype of its values. seed: of the hash; no
     result depends on it. Errors: ArgumentError (not an array of values for each aggregate; no such
     aggregate), DtypeError, ShapeError (arrays that do not fit), StateError (merge and retract: another
     kind; more than there is to take out), RangeError (result: an integer that does not fit).
@@ -154,7 +154,7 @@ class Groups(Mergeable):
                 _elements(x, name)
         if any(name == "pair" for _, name in given):
             raise ArgumentError("null='skip' goes without pairs")
-        return views_of(null, *((x, name if name == "bf16" else None) for x, name in given))
+        return views_of(null, *((x, dtype_in(name)) for x, name in given))
 
     def merge(self, other):
         """Merges other groups of the same kind, which are unchanged. Returns the groups."""
@@ -202,7 +202,7 @@ class Groups(Mergeable):
         Sums of integers are int64, or uint64 if the values are unsigned. If one does not fit,
         RangeError is raised. overflow="wrap" gives sums modulo 2^64 instead; fits=True also returns
         an array of bools that are true where the sum fits; out_dtype rounds sums to floats.
-        With scale= integers are in units of 10^-scale (of sumsq 10^-(2 * scale)), as the values are.
+        With scale= integers are in units of 10^-scale (of squares 10^-(2 * scale)), as the values are.
         result_list() returns integers of any size.
         """
         from . import _options

@@ -6,16 +6,7 @@ import os
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
-# The numbers of include/bitfold/types.h.
-DTYPES = {
-    "bool": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "u8": 6, "u16": 7, "u32": 8, "u64": 9,
-    "f16": 10, "bf16": 11, "f32": 12, "f64": 13, "i128": 34,
-}  # fmt: skip
-I192 = 32
-OPS = {
-    "sum": 1, "mean": 2, "var": 3, "std": 4, "sumsq": 5, "norm": 6, "dot": 7, "min": 8, "max": 9,
-    "argmin": 10, "argmax": 11, "prod": 12, "describe": 13,
-}  # fmt: skip
+I192, I128 = 32, 34  # of include/bitfold/types.h
 NAN_POLICIES = {"propagate": 0, "skip": 1, "error": 2}
 OVERFLOW_POLICIES = {"error": 0, "wrap": 1}
 MAX_DIMS = 8
@@ -204,6 +195,11 @@ _SIGNATURES = {
     "bf_device_reason": (c_char_p,),
     "bf_isa_name": (c_char_p, c_int),
     "bf_isa_available": (c_int, c_int),
+    "bf_dtype_name": (c_char_p, c_int),
+    "bf_dtype_size": (c_size_t, c_int),
+    "bf_map_name": (c_char_p, c_int),
+    "bf_reduction_name": (c_char_p, c_int),
+    "bf_reduction_result": (c_int, c_int),
     "bf_reduce": (c_int, c_void_p, c_int, POINTER(Array), POINTER(ReduceOptions), POINTER(Value)),
     "bf_describe": (
         c_int, c_void_p, POINTER(Array), POINTER(ReduceOptions), POINTER(Description),
@@ -258,6 +254,18 @@ def _load():
 
 
 lib = _load()
+
+
+def numbers_of(name_of):
+    """Returns the numbers from 1 on of what the library has names for."""
+    found = {}
+    while (name := name_of(len(found) + 1).decode()) != "?":
+        found[name] = len(found) + 1
+    return found
+
+
+DTYPES = {**numbers_of(lib.bf_dtype_name), "i128": I128}
+OPS = numbers_of(lib.bf_reduction_name)
 
 
 def check(status, context=None):

@@ -3,13 +3,10 @@
 import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
 
-from ._arrays import NAMES, Target, View, dtype_name
-from ._library import DTYPES, ERRORS, Array, ArgumentError, ShapeError, lib
+from ._arrays import NAMES, Target, View, dtype_in, dtype_name
+from ._library import DTYPES, ERRORS, Array, ArgumentError, ShapeError, lib, numbers_of
 
-OPS = {
-    "add": 1, "sub": 2, "mul": 3, "div": 4, "min": 5, "max": 6, "fma": 7, "neg": 8, "abs": 9,
-    "sqrt": 10, "eq": 11, "ne": 12, "lt": 13, "le": 14, "gt": 15, "ge": 16, "cast": 17,
-}  # fmt: skip
+OPS = numbers_of(lib.bf_map_name)
 OVERFLOWS = {"error": 0, "wrap": 1, "saturate": 2}
 
 
@@ -131,7 +128,7 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
         arrays = [x for x in inputs if type(x) not in (int, float)]
         target = Target(arrays[0] if arrays else None, wanted, _broadcast(views))
     else:
-        target = _writable(out, "bf16" if wanted == "bf16" else None)
+        target = _writable(out, dtype_in(wanted))
     pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(view.array) for view in views))
     options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow], 0 if op == "cast" else weak)
     context = context or _default_context()

@@ -4,7 +4,7 @@ import ctypes
 from collections import namedtuple
 from ctypes import POINTER, byref, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, View, dtype_name, to_python, value_of
+from ._arrays import NAMES, View, dtype_in, dtype_name, to_python, value_of
 from ._library import DTYPES, Array, ArgumentError, Value, lib, sized, whole
 from ._mergeable import Mergeable
 from ._order import _method, _Options, _options
@@ -88,8 +88,7 @@ class Quantiles(Mergeable):
     def absorb(self, x, *, dtype=None, null="error"):
         """Takes the elements of an array into this pass. Returns the object."""
         kind = self.info()
-        name = "bf16" if dtype is None and kind.dtype == "bf16" else dtype
-        view = View(x, name, null, decimals=True)
+        view = View(x, dtype_in(kind.dtype, dtype), null, decimals=True)
         if view.scale not in (None, kind.scale):
             raise ArgumentError(f"decimals of scale {view.scale}, not {kind.scale}")
         self._context._call(lib.bf_quantiles_absorb, self._handle, byref(view.array))

@@ -10,19 +10,17 @@ import threading
 from decimal import Decimal
 from ctypes import POINTER, byref, c_char_p, c_int, c_void_p, py_object
 
+from ._dtypes import BY_KIND, LONG_NAMES
 from ._exchange import CPU, _call, _Column, _get_pointer, _is_valid, _Schema
 from ._library import DTYPES, Array, lib
 
 # The names of NumPy, where the bits of bf16 are u16.
-TYPESTR = {
-    "bool": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "u8": "|u1", "u16": "<u2",
-    "u32": "<u4", "u64": "<u8", "f16": "<f2", "bf16": "<u2", "f32": "<f4", "f64": "<f8",
-}  # fmt: skip
+TYPESTR = {name: ("|" if kind[1] == "1" else "<") + kind for kind, name in BY_KIND.items()}
+TYPESTR["bf16"] = TYPESTR["u16"]
 _ELEMENTS = {
-    "bool": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32,
-    "i64": ctypes.c_int64, "u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32,
-    "u64": ctypes.c_uint64, "f16": ctypes.c_uint16, "bf16": ctypes.c_uint16,
-    "f32": ctypes.c_float, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
+    "bool": ctypes.c_bool, "f16": ctypes.c_uint16, "bf16": ctypes.c_uint16, "f32": ctypes.c_float,
+    "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
+    **{name: getattr(ctypes, f"c_{long}") for long, name in LONG_NAMES.items() if "int" in long},
 }  # fmt: skip
 _SHOWN = 6  # elements of an array's repr
 

@@ -1,5 +1,6 @@
 """The types of the module: the stub has what the module has, and mypy takes what is right alone."""
 import ast
+import copy
 import importlib.util
 import inspect
 import os
@@ -70,11 +71,24 @@ def parsed():
 
 
 def named(nodes):
-    """The functions and classes among statements: lists of nodes by name; overloads share theirs."""
+    """The functions and classes among statements: lists of nodes by name; overloads share theirs. A name
+    that is declared to be of a protocol has its calls."""
     found = {}
     for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.AnnAssign) and not node.target.id.startswith("_"):
+            protocol = found.get(ast.unparse(node.annotation).split("[")[0])
+            if protocol:
+                found[node.target.id] = calls(protocol[0])
+    return found
+
+
+def calls(protocol):
+    """What the objects of a protocol are called with."""
+    found = named(copy.deepcopy(protocol.body))["__call__"]
+    for each in found:
+        del each.args.args[0]
     return found
 
 
@@ -135,6 +149,12 @@ class Stub(unittest.TestCase):
         self.assertTrue(os.path.exists(os.path.join(os.path.dirname(STUB), "py.typed")))
         public = [name for name in self.top if not name.startswith("_")]
         self.assertEqual(sorted(public), sorted(bitfold.__all__))
+
+    def test_operations_are_those_of_the_module(self):
+        found, = [node.value for node in parsed().body if isinstance(node, ast.AnnAssign)
+                  and node.target.id == "_Operation"]  # fmt: skip
+        operations = ast.literal_eval(found.slice)
+        self.assertEqual(sorted(operations), sorted(set(bitfold.OPS) - {"dot", "describe"}))
 
     def test_functions_have_the_signatures_of_the_module(self):
         for name in bitfold.__all__:
