@@ -107,9 +107,7 @@ typedef struct bf_axis_backend {
 } bf_axis_backend;
 
 /* Do many states of op keep their words? Others are accumulators. */
-static inline bool bf_states_keep_words(bf_reduction op) {
-    return bf_is_indexed(op) || op == BF_PROD || op == BF_DOT;
-}
+static inline bool bf_states_keep_words(bf_reduction op) { return !bf_is_aggregate(op); }
 
 /* The words that the functions above give and take of each state. Products of floats begin with a
  * whole leaf. */

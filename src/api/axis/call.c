@@ -125,8 +125,9 @@ bf_status bf_axis_place(bf_axis_call *call, const bf_array *more) {
     memory[n++] = bf_flat_memory(more);
     if (call->results.wrong != NULL)
         memory[n++] = (bf_memory){call->results.wrong, sizeof *call->results.wrong};
-    const bf_demand demand = {
-        .share = bf_reduce_share(call->operands.kind), .n = n, .memory = memory};
+    bf_demand demand = bf_reduce_demand(call->operands.kind, call->operands.dtype);
+    demand.n = n;
+    demand.memory = memory;
     bf_status status = bf_place(call->context, &demand);
     return status == BF_OK ? check_reach(call, memory, n) : status;
 }

@@ -14,9 +14,7 @@
  */
 
 static bf_status check_aggregate(bf_context *context, bf_aggregate a) {
-    bf_kind kind = bf_kind_of(a.op, a.dtype);
-    bool sums = bf_kind_is_sum(kind) && kind != BF_KIND_DOT;
-    if (!sums && bf_class_of(a.op) != BF_RESULT_ELEMENT)
+    if (!bf_is_aggregate(a.op))
         return bf_fail(context, BF_E_ARGUMENT, "%s is no aggregate of groups",
                        bf_reduction_name(a.op));
     if (bf_number_bytes(a.dtype) == 0)

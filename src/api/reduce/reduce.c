@@ -8,7 +8,7 @@
 
 /* ---- placing --------------------------------------------------------------------------------- */
 
-int bf_reduce_share(bf_kind kind) {
+static int share_of(bf_kind kind) {
     switch (kind) {
     case BF_KIND_MOMENTS:
     case BF_KIND_DESCRIPTION: return 40;
@@ -18,13 +18,18 @@ int bf_reduce_share(bf_kind kind) {
     }
 }
 
+bf_demand bf_reduce_demand(bf_kind kind, bf_dtype dtype) {
+    return (bf_demand){
+        .share = share_of(kind), .cpu = dtype == BF_I128, .on_host = "the CPU reduces i128"};
+}
+
 bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *const arrays[],
                           int arity, int64_t count) {
     int64_t bytes = bf_bytes_of(count, bf_number_bytes(arrays[0]->dtype));
     const bf_memory memory[] = {{arrays[0]->data, bytes}, {arrays[arity - 1]->data, bytes}};
-    bf_demand demand = {.share = bf_reduce_share(kind), .n = arity, .memory = memory};
-    demand.cpu = arrays[0]->dtype == BF_I128;
-    demand.on_host = "the CPU reduces i128";
+    bf_demand demand = bf_reduce_demand(kind, arrays[0]->dtype);
+    demand.n = arity;
+    demand.memory = memory;
     return bf_place(context, &demand);
 }
 
@@ -93,8 +98,9 @@ static bf_status check_async(bf_context *context, bf_reduction op, const bf_arra
 static bf_status place_async(bf_context *context, const bf_job *job, const bf_value *value) {
     int64_t bytes = bf_bytes_of(job->count, bf_dtype_bytes(job->dtype));
     const bf_memory memory[] = {{job->a, bytes}, {value, sizeof *value}, {job->b, bytes}};
-    const bf_demand demand = {
-        .share = bf_reduce_share(job->kind), .n = job->b != NULL ? 3 : 2, .memory = memory};
+    bf_demand demand = bf_reduce_demand(job->kind, job->dtype);
+    demand.n = job->b != NULL ? 3 : 2;
+    demand.memory = memory;
     return bf_place(context, &demand);
 }
 

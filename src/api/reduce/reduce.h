@@ -3,7 +3,8 @@
 #ifndef BF_API_REDUCE_REDUCE_H
 #define BF_API_REDUCE_REDUCE_H
 
-#include "api/reduce/saved_words.h"
+#include "api/reduce/packed.h"
+#include "api/runtime/place.h"
 #include "rules/reduce/retract.h"
 #include "seam/backend.h"
 #include "seam/reduce.h"
@@ -23,8 +24,8 @@ bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *ar
 bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
                         int64_t *count);
 
-/* Returns the share (api/runtime/place.h) of a reduction of this kind. */
-int bf_reduce_share(bf_kind kind);
+/* Returns what a reduction demands of a device, without its memory. */
+bf_demand bf_reduce_demand(bf_kind kind, bf_dtype dtype);
 
 /* Places a call that reads `arity` checked arrays of `count` > 0 elements. Errors: as bf_place. */
 bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *const arrays[],

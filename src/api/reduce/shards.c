@@ -47,7 +47,7 @@ static bf_status absorb_in_turn(bf_state *s, const bf_array a[], const bf_array 
 /* Does the backend take several jobs at once? Only one that was asked for by name does. */
 static bool takes_shards(const bf_state *s) {
     const bf_context *context = s->context;
-    return context->fixed != NULL && s->dtype != BF_I128 &&
+    return context->fixed != NULL && !bf_reduce_demand(s->kind, s->dtype).cpu &&
            context->fixed->reduce->absorb_shards != NULL;
 }
 
@@ -76,7 +76,8 @@ static bf_status absorb_at_once(bf_state *s, const bf_array a[], const bf_array 
     if (jobs == NULL) return bf_fail(s->context, BF_E_MEMORY, "no memory for shards");
     int made = make_jobs(s, a, b, n, jobs);
     int64_t bytes = bf_bytes_of(count, bf_dtype_bytes(s->dtype) * (b != NULL ? 2 : 1));
-    bf_status status = bf_place(s->context, &(bf_demand){.share = bf_reduce_share(s->kind)});
+    const bf_demand demand = bf_reduce_demand(s->kind, s->dtype);
+    bf_status status = bf_place(s->context, &demand);
     if (status == BF_OK)
         status = s->context->used->reduce->absorb_shards(s->context, jobs, made, s->words);
     if (status == BF_OK) status = bf_watch_tick(s->context, bytes);

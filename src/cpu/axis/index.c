@@ -10,10 +10,8 @@ enum {
 /* Do accumulators of all slots serve this op, and are they worth their memory? */
 static bool suits_slots(const bf_operands *o, const bf_rows *rows) {
     int64_t slots;
-    const bool plain = o->kind == BF_KIND_EXTREME
-                           ? !bf_is_indexed(o->op)
-                           : bf_kind_is_sum(o->kind) && o->kind != BF_KIND_DOT;
-    if (!plain || __builtin_mul_overflow(rows->slots, rows->width, &slots)) return false;
+    if (!bf_is_aggregate(o->op) || __builtin_mul_overflow(rows->slots, rows->width, &slots))
+        return false;
     return slots <= BF_SLOTS_MAX &&
            slots / SLOTS_MORE <= rows->count * rows->width + SLOTS_FEW / SLOTS_MORE;
 }
