@@ -1,7 +1,7 @@
 /* verify: every operation, on every instruction set and thread count, gives the same bits. */
 #include "verify/verify.h"
 #include "command.h"
-#include "runtime/operand.h"
+#include "options/operand.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
 #include "works/data.h"
@@ -38,186 +38,6 @@ static const usage verify_usage = {
     &verify_options};
 
 enum { ELEMENTS = 65537, MOST = 1 << 20 };
-
-/* ---- one way of computing -------------------------------------------------------------------- */
-
-/* All members begin where the union does. */
-size_t verify_value_size(bf_dtype dtype) {
-    switch (dtype) {
-    case BF_I192: return sizeof(uint64_t[3]);
-    case BF_F16:
-    case BF_BF16:
-    case BF_F32: return bf_dtype_size(dtype);
-    default: return sizeof(uint64_t);
-    }
-}
-
-bool verify_same(const outcome *a, const outcome *b) {
-    if (a->status != BF_OK || b->status != BF_OK) return a->status == b->status;
-    return a->value.dtype == b->value.dtype &&
-           memcmp(&a->value.as, &b->value.as, verify_value_size(a->value.dtype)) == 0;
-}
-
-void verify_text(const outcome *r, char text[BF_VALUE_TEXT]) {
-    if (r->status == BF_OK)
-        output_format(&r->value, true, text);
-    else
-        snprintf(text, BF_VALUE_TEXT, "(%s)", bf_status_string(r->status));
-}
-
-/* Is the state compared instead of the value? A description has many values, and a product is soon
- * 0 or infinite. */
-static bool tells_by_state(bf_reduction op) { return op == BF_DESCRIBE || op == BF_PROD; }
-
-outcome verify_saved_checksum(const void *bytes, size_t size) {
-    const unsigned char *last = (const unsigned char *)bytes + size - 8;
-    outcome r = {.value.dtype = BF_U64};
-    for (size_t i = 0; i < 8; i++) r.value.as.u64 |= (uint64_t)last[i] << 8 * i;
-    return r;
-}
-
-static outcome state_checksum(const bf_state *state) {
-    const size_t size = bf_state_save_size(state);
-    void *bytes = malloc(size);
-    if (!bytes) return (outcome){.status = BF_E_MEMORY};
-    bf_state_save(state, bytes);
-    const outcome r = verify_saved_checksum(bytes, size);
-    free(bytes);
-    return r;
-}
-
-outcome verify_result(const bf_state *state, const bf_reduce_options *rules) {
-    bf_state_info info = {.size = sizeof info};
-    outcome r = {.status = BF_OK};
-    bf_state_describe(state, &info);
-    if (tells_by_state(info.op)) return state_checksum(state);
-    r.status = bf_state_result(state, rules, &r.value);
-    return r;
-}
-
-static outcome state_in_one_pass(bf_context *context, const subject *s) {
-    bf_state *state = NULL;
-    outcome r = {.status = bf_state_create(context, s->reduction, s->a.dtype, &state)};
-    if (r.status == BF_OK) r.status = bf_state_absorb(state, &s->a);
-    if (r.status == BF_OK) r = verify_result(state, NULL);
-    bf_state_destroy(state);
-    return r;
-}
-
-bf_array verify_slice(const bf_array *a, int64_t first, int64_t last) {
-    const char *data = a->data;
-    return bf_array_of(a->dtype, data ? data + (size_t)first * data_size(a->dtype) : NULL,
-                       last - first);
-}
-
-/* The contexts of open_gpus. The device of a context is the one of its last call, which may have
- * been the CPU's. */
-static const bf_context *for_gpus[VERIFY_GPUS];
-
-static bool is_for_gpu(const bf_context *context) {
-    for (int i = 0; i < VERIFY_GPUS; i++)
-        if (for_gpus[i] == context) return true;
-    return false;
-}
-
-bf_status verify_move(bf_context *context, const bf_array *from, bf_array *to) {
-    const size_t bytes = (size_t)from->shape[0] * data_size(from->dtype);
-    *to = *from;
-    if (!is_for_gpu(context)) return BF_OK;
-    void *memory;
-    const bf_status st = bf_memory_allocate(context, bytes, &memory);
-    if (st != BF_OK) return st;
-    to->data = memory;
-    return bytes > 0 ? bf_memory_copy(context, memory, from->data, bytes) : BF_OK;
-}
-
-void verify_unmove(bf_context *context, const bf_array *from, bf_array *to) {
-    if (to->data != from->data) bf_memory_free(context, to->data);
-}
-
-bf_status verify_return(bf_context *context, const bf_array *from, const bf_array *to) {
-    const size_t bytes = (size_t)from->shape[0] * data_size(from->dtype);
-    if (to->data == from->data || bytes == 0) return BF_OK;
-    return bf_memory_copy(context, from->data, to->data, bytes);
-}
-
-static outcome reduce_whole(bf_context *context, const subject *s) {
-    const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
-    outcome r = {.status = BF_OK};
-    if (tells_by_state(s->reduction)) return state_in_one_pass(context, s);
-    r.status = s->reduction == BF_DOT ? bf_dot(context, &s->a, &s->b, &rules, &r.value)
-                                      : bf_reduce(context, s->reduction, &s->a, &rules, &r.value);
-    return r;
-}
-
-/* Absorbs arrays in the memory of the device. */
-static outcome in_one_pass(bf_context *context, const subject *s) {
-    subject moved = *s;
-    outcome r = {.status = verify_move(context, &s->a, &moved.a)};
-    if (r.status == BF_OK) r.status = verify_move(context, &s->b, &moved.b);
-    if (r.status == BF_OK) r = reduce_whole(context, &moved);
-    verify_unmove(context, &s->a, &moved.a);
-    verify_unmove(context, &s->b, &moved.b);
-    return r;
-}
-
-static bf_status absorb_part(bf_state *state, const subject *s, int64_t first, int64_t last) {
-    const bf_array a = verify_slice(&s->a, first, last);
-    const bf_array b = verify_slice(&s->b, first, last);
-    if (s->reduction == BF_DOT) return bf_state_absorb_pair(state, &a, &b);
-    const bf_status st = reduce_is_ordered(s->reduction) ? bf_state_seek(state, first) : BF_OK;
-    return st == BF_OK ? bf_state_absorb(state, &a) : st;
-}
-
-/* Absorbs three parts from the host's memory. Merges the third into the second, then the second
- * into the first. */
-static outcome in_parts(bf_context *context, const subject *s) {
-    const int64_t n = s->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
-    const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = s->nan);
-    bf_state *parts[3] = {NULL, NULL, NULL};
-    outcome r = {.status = BF_OK};
-    for (int i = 0; i < 3 && r.status == BF_OK; i++) {
-        r.status = bf_state_create(context, s->reduction, s->a.dtype, &parts[i]);
-        if (r.status == BF_OK) r.status = absorb_part(parts[i], s, cuts[i], cuts[i + 1]);
-    }
-    if (r.status == BF_OK) r.status = bf_state_merge(parts[1], parts[2]);
-    if (r.status == BF_OK) r.status = bf_state_merge(parts[0], parts[1]);
-    if (r.status == BF_OK) r = verify_result(parts[0], &rules);
-    for (int i = 0; i < 3; i++) bf_state_destroy(parts[i]);
-    return r;
-}
-
-/* ---- every operation ------------------------------------------------------------------------- */
-
-static const bf_reduction operations[] = {
-#define BF_X(id, number, name, state, result, text) BF_##id,
-    BF_REDUCTION_LIST(BF_X)
-#undef BF_X
-};
-
-/* Verifies every operation on n elements. dot pairs the first half with the second. */
-static int do_data(const machine *m, const char *name, bf_dtype dtype, const void *data, int64_t n,
-                   bf_nan_policy nan, verdict *v) {
-    const bf_array all = bf_array_of(dtype, data, n);
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        const bf_reduction op = operations[i];
-        subject s = {.op = bf_reduction_name(op), .data = name, .reduction = op, .a = all};
-        s.nan = nan;
-        s.whole = in_one_pass;
-        s.parts = in_parts;
-        s.sum_is_1 = op == BF_SUM && strcmp(name, data_names[DATA_WIDE]) == 0;
-        s.b = verify_slice(&all, 0, op == BF_DOT ? n / 2 : 0);
-        if (op == BF_DOT) s.a = verify_slice(&all, n - n / 2, n);
-        const int code = verify_row(m, &s, v);
-        if (code != EXIT_DONE) return code;
-    }
-    int code = verify_axes(m, name, &all, nan, v);
-    if (code == EXIT_DONE) code = verify_orders(m, name, &all, nan, v);
-    if (code != EXIT_DONE || nan != BF_NAN_PROPAGATE) return code;
-    code = verify_histograms(m, name, &all, v);
-    if (code == EXIT_DONE) code = verify_maps(m, name, &all, v);
-    return code == EXIT_DONE ? verify_expressions(m, name, &all, v) : code;
-}
 
 /* ---- all rows -------------------------------------------------------------------------------- */
 
@@ -262,11 +82,6 @@ static int do_dtype(const machine *m, bf_dtype dtype, void *buffer, verdict *v) 
 }
 
 static int do_dtypes(const machine *m, verdict *v) {
-    static const bf_dtype dtypes[] = {
-#define BF_X(id, number, name, bytes, type, ...) BF_##id,
-        BF_DTYPE_LIST(BF_X)
-#undef BF_X
-    };
     uint64_t *buffer = malloc(ELEMENTS * sizeof *buffer);
     if (!buffer) return fail_status(BF_E_MEMORY, NULL, NULL);
     int code = EXIT_DONE;

@@ -64,22 +64,19 @@ int statefile_save(outfile *f, const statefile *saved, const bf_context *context
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Whether these are the first bytes of a saved form (bitfold/state.h), and whether of this kind. */
-static bool is_saved(const contents *x) {
-    return x->size > NAME_AT && memcmp(x->bytes, "bitfold\n", 8) == 0;
+static bool begins_with(const contents *x, const char magic[8]) {
+    return x->size > NAME_AT && memcmp(x->bytes, magic, 8) == 0;
 }
+
+/* Whether these are the first bytes of a saved form (bitfold/state.h), and whether of this kind. */
+static bool is_saved(const contents *x) { return begins_with(x, "bitfold\n"); }
 static bool is_kind(const contents *x, const char *name) {
     const size_t length = strlen(name) + 1;
     return is_saved(x) && x->size >= NAME_AT + length &&
            memcmp(x->bytes + NAME_AT, name, length) == 0;
 }
-static bool is_histogram(const contents *x) { return begins_with(x, "bfhisto\n"); }
-static bool is_groups(const contents *x) { return begins_with(x, "bfgroup\n"); }
-static bool is_states(const contents *x) { return begins_with(x, "bfmany\n"); }
+/* Whether it is a group-by of a table (group/saved.c). */
 static bool is_table(const contents *x) { return begins_with(x, "bftable\n"); }
-static bool is_large(const contents *x) {
-    return is_histogram(x) || is_groups(x) || is_states(x) || is_table(x);
-}
 
 /* Reads on until there is nothing more, or there are `most` bytes. */
 static bool read_up_to(int fd, contents *x, size_t most) {
@@ -96,7 +93,7 @@ static int read_contents(const char *name, contents *x) {
     const int fd = standard_input ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail(EXIT_IO, name, "cannot open: %s", strerror(errno));
     bool good = read_up_to(fd, x, FIRST_BYTES);
-    for (size_t room = FIRST_BYTES; good && is_saved(x) && x->size == room;) {
+    for (size_t room = FIRST_BYTES; good && (is_saved(x) || is_table(x)) && x->size == room;) {
         room *= 2;
         good = read_up_to(fd, x, room);
     }
@@ -118,9 +115,10 @@ static bf_status load_table(const contents *x, statefile *loaded) {
 
 static bf_status load_saved(bf_context *context, const contents *x, statefile *loaded) {
     if (is_table(x)) return load_table(x, loaded);
-    if (is_histogram(x)) return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
-    if (is_groups(x)) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
-    if (is_states(x)) return bf_states_load(context, x->bytes, x->size, &loaded->states);
+    if (is_kind(x, "histogram"))
+        return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
+    if (is_kind(x, "groups")) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
+    if (is_kind(x, "states")) return bf_states_load(context, x->bytes, x->size, &loaded->states);
     return bf_state_load(context, x->bytes, x->size, &loaded->state);
 }
 

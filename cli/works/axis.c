@@ -47,7 +47,8 @@ static bf_array fits_of(const task *t) {
 
 static bf_reduce_options rules_of(const task *t, bf_value *empty) {
     const bf_reduction op = reduction_of(t);
-    const bool needs = op == BF_MIN || op == BF_MAX || op == BF_ARGMIN || op == BF_ARGMAX;
+    const bf_result_class gives = bf_reduction_result(op);
+    const bool needs = gives == BF_RESULT_ELEMENT || gives == BF_RESULT_INDEX;
     *empty = (bf_value){.dtype = bf_reduce_dtype(op, t->a.dtype, NULL)};
     return BF_REDUCE_OPTIONS(.nan = t->nan, .empty = needs ? empty : NULL);
 }

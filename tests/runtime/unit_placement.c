@@ -31,7 +31,7 @@ static bf_choice choose(const bf_machine *m, int share, const bf_operand *operan
 
 static bf_choice choose_reduce(const bf_machine *m, bf_kind kind, const bf_operand *operands,
                                int n) {
-    return choose(m, bf_reduce_share(kind), operands, n);
+    return choose(m, bf_reduce_demand(kind, BF_F64).share, operands, n);
 }
 
 static bf_choice choose_map(const bf_machine *m, bf_map_op op, const bf_operand *operands) {

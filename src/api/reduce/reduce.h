@@ -3,7 +3,7 @@
 #ifndef BF_API_REDUCE_REDUCE_H
 #define BF_API_REDUCE_REDUCE_H
 
-#include "api/reduce/packed.h"
+#include "api/reduce/saved_words.h"
 #include "api/runtime/place.h"
 #include "rules/reduce/retract.h"
 #include "seam/backend.h"
