@@ -6,7 +6,7 @@
 #define BITFOLD_CLI_COMMAND_H
 
 struct saved_showing; /* work/statefile.h */
-struct option_table;  /* runtime/options.h */
+struct option_table;  /* options/options.h */
 
 /* Says which of several ranks run a command: the first alone, all, or none: it is refused. */
 enum command_ranks { BY_FIRST, BY_ALL, BY_NONE };

@@ -4,9 +4,9 @@
 #include "input/guess.h"
 #include "input/source.h"
 #include "julia/options.h"
-#include "runtime/options.h"
-#include "runtime/output.h"
-#include "work/ranks.h"
+#include "options/options.h"
+#include "runtime/ranks.h"
+#include "sheet/output.h"
 
 #include <bitfold/types.h>
 #include <string.h>

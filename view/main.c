@@ -1,6 +1,6 @@
 /* bitfold-view: the window of 'bitfold julia --view'. */
-#include "cli/runtime/options.h"
-#include "cli/runtime/output.h"
+#include "cli/options/options.h"
+#include "cli/sheet/output.h"
 #include "view/window.h"
 
 #include <signal.h>

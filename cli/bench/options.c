@@ -2,7 +2,7 @@
 #include "bench/bench.h"
 
 #include "memory/hardware.h"
-#include "runtime/operand.h"
+#include "options/operand.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "bench/bench.h"
 
 #include "runtime/json.h"
-#include "runtime/output.h"
+#include "sheet/output.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "container/archive.h"
 
-#include "input/bytes.h"
+#include "runtime/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

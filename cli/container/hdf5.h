@@ -2,9 +2,9 @@
 #ifndef BITFOLD_CLI_CONTAINER_HDF5_H
 #define BITFOLD_CLI_CONTAINER_HDF5_H
 
+#include "container/feed.h"
 #include "container/listing.h"
-#include "input/feed.h"
-#include "input/npy.h"
+#include "container/npy.h"
 
 typedef struct hdf5_dataset {
     npy_header layout;

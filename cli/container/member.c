@@ -3,8 +3,8 @@
 #include "container/archive.h"
 #include "container/crc.h"
 #include "container/hdf5.h"
-#include "input/bytes.h"
-#include "input/unpack.h"
+#include "container/unpack.h"
+#include "runtime/bytes.h"
 #include "runtime/report.h"
 
 #include <fcntl.h>

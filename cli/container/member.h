@@ -3,9 +3,9 @@
 #ifndef BITFOLD_CLI_CONTAINER_MEMBER_H
 #define BITFOLD_CLI_CONTAINER_MEMBER_H
 
+#include "container/feed.h"
 #include "container/listing.h"
-#include "input/feed.h"
-#include "input/npy.h"
+#include "container/npy.h"
 
 #include <limits.h>
 #include <sys/stat.h>

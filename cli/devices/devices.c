@@ -2,8 +2,8 @@
 #include "command.h"
 #include "devices/gpu.h"
 #include "memory/hardware.h"
+#include "options/options.h"
 #include "runtime/json.h"
-#include "runtime/options.h"
 #include "runtime/progress.h"
 
 #include <bitfold/comm.h>

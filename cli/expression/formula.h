@@ -7,7 +7,7 @@
 #define BITFOLD_CLI_EXPRESSION_FORMULA_H
 
 #include "memory/buffer.h"
-#include "runtime/options.h"
+#include "options/options.h"
 
 #include <bitfold.h>
 

@@ -2,8 +2,8 @@
 #include "expression/inputs.h"
 
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
 #include "runtime/report.h"
-#include "work/ranks.h"
 #include "work/wide.h"
 #include "work/work.h"
 

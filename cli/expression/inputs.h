@@ -12,7 +12,7 @@
 #define BITFOLD_CLI_EXPRESSION_INPUTS_H
 
 #include "input/rows.h"
-#include "runtime/options.h"
+#include "options/options.h"
 
 #include <bitfold.h>
 

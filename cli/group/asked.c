@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* strdup, strndup */
 #include "group/asked.h"
 
-#include "runtime/output.h"
+#include "sheet/output.h"
 #include "text/names.h"
 
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef BITFOLD_CLI_GROUP_ASKED_H
 #define BITFOLD_CLI_GROUP_ASKED_H
 
-#include "runtime/options.h"
+#include "options/options.h"
 
 /* A V: a column, or an expression of columns. Each is there once. */
 typedef struct asked_value {

@@ -6,11 +6,11 @@
 #include "group/merged.h"
 #include "group/saved.h"
 #include "group/shown.h"
-#include "input/infer.h"
-#include "runtime/context.h"
-#include "runtime/output.h"
+#include "options/context.h"
 #include "runtime/progress.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
+#include "sheet/output.h"
+#include "work/infer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

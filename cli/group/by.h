@@ -3,8 +3,8 @@
 #define BITFOLD_CLI_GROUP_BY_H
 
 #include "input/rows.h"
-#include "runtime/options.h"
-#include "runtime/output.h"
+#include "options/options.h"
+#include "sheet/output.h"
 #include "work/statefile.h"
 
 /* Runs the command; returns its exit code. */

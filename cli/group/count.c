@@ -1,7 +1,7 @@
 /* count: the different numbers there are, and how many of each. */
 #include "command.h"
 #include "group/by.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
 
 static const usage count_usage = {
     "[OPTIONS] [FILE...]",

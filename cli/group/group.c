@@ -1,8 +1,8 @@
 /* group: the number of rows of each key, and aggregates of their values. */
 #include "command.h"
 #include "group/by.h"
-#include "runtime/operand.h"
-#include "work/ranks.h"
+#include "options/operand.h"
+#include "runtime/ranks.h"
 
 #define AGGREGATE(op) .read = read_aggregate, .value = op, .repeats = true
 

@@ -1,8 +1,8 @@
 #include "group/listed.h"
 
 #include "runtime/json.h"
-#include "runtime/output.h"
 #include "runtime/progress.h"
+#include "sheet/output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define BITFOLD_CLI_GROUP_MEDIANS_H
 
 #include "memory/piles.h"
-#include "runtime/options.h"
+#include "options/options.h"
 
 typedef struct medians {
     int value;           /* the V */

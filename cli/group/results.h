@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_GROUP_RESULTS_H
 #define BITFOLD_CLI_GROUP_RESULTS_H
 
-#include "runtime/options.h"
+#include "options/options.h"
 
 /* An array, with room for one element more, or, where they may need more than 64 bits or be none at
  * all, values one by one. Neither: nothing was taken. */

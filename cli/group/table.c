@@ -2,9 +2,9 @@
 
 #include "container/member.h"
 #include "group/values.h"
-#include "runtime/output.h"
-#include "work/ranks.h"
-#include "work/share.h"
+#include "input/share.h"
+#include "runtime/ranks.h"
+#include "sheet/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Calls every command with --help, whose writer here writes completions. */
 #include "help/completion.h"
 
-#include "runtime/options.h"
+#include "options/options.h"
 
 #include <ctype.h>
 #include <stdio.h>

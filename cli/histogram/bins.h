@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_HISTOGRAM_BINS_H
 #define BITFOLD_CLI_HISTOGRAM_BINS_H
 
-#include "runtime/options.h"
+#include "options/options.h"
 #include "text/number.h"
 
 typedef struct hist_bins {

@@ -1,7 +1,7 @@
 #include "histogram/output.h"
 
 #include "command.h"
-#include "input/npy_write.h"
+#include "container/npy_write.h"
 #include "plot/plot.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_HISTOGRAM_OUTPUT_H
 #define BITFOLD_CLI_HISTOGRAM_OUTPUT_H
 
-#include "runtime/output.h"
+#include "sheet/output.h"
 
 enum hist_form { HIST_PLOT, HIST_SHEET, HIST_JSON, HIST_NPY, HIST_PNG, HIST_SVG, HIST_PDF };
 

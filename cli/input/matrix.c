@@ -1,7 +1,7 @@
 #include "input/matrix.h"
 
+#include "input/share.h"
 #include "runtime/report.h"
-#include "work/share.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 #include "input/source.h"
 
 #include "container/container.h"
-#include "input/bytes.h"
-#include "input/unpack.h"
+#include "container/unpack.h"
 #include "memory/plan.h"
 #include "memory/temporary.h"
+#include "runtime/bytes.h"
 #include "runtime/report.h"
 
 #include <errno.h>

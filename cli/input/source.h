@@ -5,10 +5,10 @@
 #define BITFOLD_CLI_INPUT_SOURCE_H
 
 #include "container/member.h"
+#include "container/npy.h"
 #include "input/mapping.h"
-#include "input/npy.h"
 #include "input/tape.h"
-#include "text/input.h"
+#include "input/text.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 #include "input/tape.h"
 
-#include "input/bytes.h"
+#include "runtime/bytes.h"
 
 #include <errno.h>
 #include <string.h>

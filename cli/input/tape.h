@@ -3,8 +3,8 @@
 #ifndef BITFOLD_CLI_INPUT_TAPE_H
 #define BITFOLD_CLI_INPUT_TAPE_H
 
+#include "container/feed.h"
 #include "decode/decode.h"
-#include "input/feed.h"
 #include "memory/spool.h"
 
 #include <stdbool.h>

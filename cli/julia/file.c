@@ -1,6 +1,6 @@
 #include "julia/file.h"
 
-#include "input/npy_write.h"
+#include "container/npy_write.h"
 #include "runtime/stream.h"
 
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #include "julia/file.h"
 #include "julia/terminal.h"
 #include "julia/view.h"
-#include "runtime/context.h"
+#include "options/context.h"
+#include "options/form.h"
 #include "runtime/json.h"
-#include "sheet/form.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 #include "julia/options.h"
 
-#include "runtime/operand.h"
+#include "options/operand.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_JULIA_OPTIONS_H
 #define BITFOLD_CLI_JULIA_OPTIONS_H
 
-#include "runtime/options.h"
+#include "options/options.h"
 
 extern const option_table julia_options; /* they say what a picture is */
 

@@ -1,7 +1,7 @@
 #include "julia/terminal.h"
 
 #include "plot/plot.h"
-#include "runtime/output.h"
+#include "sheet/output.h"
 
 #include <stdlib.h>
 #include <string.h>

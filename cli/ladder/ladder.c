@@ -3,9 +3,9 @@
 
 #include "ladder/ladder.h"
 #include "command.h"
+#include "options/operand.h"
 #include "runtime/json.h"
-#include "runtime/operand.h"
-#include "runtime/output.h"
+#include "sheet/output.h"
 
 #include <inttypes.h>
 #include <stddef.h>

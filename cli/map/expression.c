@@ -2,7 +2,7 @@
 
 #include "expression/inputs.h"
 #include "map/output.h"
-#include "runtime/context.h"
+#include "options/context.h"
 #include "runtime/progress.h"
 
 #include <inttypes.h>

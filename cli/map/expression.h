@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_MAP_EXPRESSION_H
 #define BITFOLD_CLI_MAP_EXPRESSION_H
 
-#include "runtime/options.h"
+#include "options/options.h"
 
 /* Runs map for options that have an expression and an output. Returns an exit code. */
 int map_expression(const options *o);

@@ -4,8 +4,8 @@
 #include "map/expression.h"
 #include "map/operand.h"
 #include "map/output.h"
-#include "runtime/context.h"
-#include "runtime/operand.h"
+#include "options/context.h"
+#include "options/operand.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

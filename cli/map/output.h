@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_MAP_OUTPUT_H
 #define BITFOLD_CLI_MAP_OUTPUT_H
 
-#include "input/npy_write.h"
+#include "container/npy_write.h"
 #include "runtime/outfile.h"
 
 typedef struct map_output {

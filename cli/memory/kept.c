@@ -1,7 +1,7 @@
 #include "memory/kept.h"
 
-#include "input/bytes.h"
 #include "memory/temporary.h"
+#include "runtime/bytes.h"
 #include "runtime/report.h"
 #include "runtime/stream.h"
 

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE /* fallocate */
 #include "memory/piles.h"
 
-#include "input/bytes.h"
 #include "memory/temporary.h"
+#include "runtime/bytes.h"
 #include "runtime/report.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 #include "memory/runs.h"
 
-#include "input/bytes.h"
 #include "memory/heap.h"
 #include "memory/temporary.h"
+#include "runtime/bytes.h"
 #include "runtime/report.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "memory/spool.h"
 
-#include "input/bytes.h"
 #include "memory/hardware.h"
 #include "memory/temporary.h"
+#include "runtime/bytes.h"
 
 #include <errno.h>
 #include <string.h>

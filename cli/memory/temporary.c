@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "memory/temporary.h"
 
-#include "input/bytes.h"
+#include "runtime/bytes.h"
 #include "runtime/outfile.h"
 #include "runtime/report.h"
 

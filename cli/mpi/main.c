@@ -1,9 +1,9 @@
 /* bitfold-mpi: the command over the ranks of MPI_COMM_WORLD. */
 #include "command.h"
+#include "runtime/ranks.h"
 #include "runtime/report.h"
 #include "runtime/start.h"
 #include "runtime/stream.h"
-#include "work/ranks.h"
 
 #include <bitfold/mpi.h>
 #include <fcntl.h>

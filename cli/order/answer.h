@@ -4,8 +4,8 @@
 #define BITFOLD_CLI_ORDER_ANSWER_H
 
 #include "memory/kept.h"
-#include "runtime/options.h"
-#include "runtime/output.h"
+#include "options/options.h"
+#include "sheet/output.h"
 #include "work/places.h"
 
 typedef enum order_kind {

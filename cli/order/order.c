@@ -1,16 +1,16 @@
 /* sort argsort median quantile top unique: what depends on the order of values. */
 #include "command.h"
 #include "group/by.h"
+#include "options/context.h"
+#include "options/operand.h"
 #include "order/answer.h"
 #include "order/columns.h"
 #include "order/expression.h"
 #include "order/passes.h"
 #include "order/sorted.h"
 #include "order/top.h"
-#include "runtime/context.h"
-#include "runtime/operand.h"
 #include "runtime/progress.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* How answers are shown. */
 #include "order/answer.h"
 
-#include "input/npy_write.h"
+#include "container/npy_write.h"
 #include "runtime/json.h"
 #include "text/lines.h"
 

@@ -2,7 +2,7 @@
 #include "order/passes.h"
 
 #include "memory/hardware.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* sort, argsort, unique and top of more numbers than memory holds: they are sorted by runs
- * (memory/sorter.h) and shown as these are merged. Functions that return an exit code have reported
+ * (work/sorter.h) and shown as these are merged. Functions that return an exit code have reported
  * the failure. */
 #ifndef BITFOLD_CLI_ORDER_SORTED_H
 #define BITFOLD_CLI_ORDER_SORTED_H
 
-#include "memory/sorter.h"
 #include "order/answer.h"
 #include "order/columns.h"
+#include "work/sorter.h"
 
 typedef struct sorted {
     const question *question;

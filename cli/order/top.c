@@ -1,11 +1,11 @@
 #include "order/top.h"
 
+#include "input/share.h"
 #include "memory/key.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
 #include "text/item.h"
-#include "work/ranks.h"
-#include "work/share.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "reduce/absorb.h"
 
 #include "reduce/reduce.h"
+#include "runtime/ranks.h"
 #include "runtime/report.h"
-#include "work/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

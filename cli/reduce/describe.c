@@ -2,16 +2,16 @@
 #include "reduce/describe.h"
 
 #include "command.h"
-#include "input/infer.h"
+#include "input/share.h"
+#include "options/operand.h"
 #include "reduce/expression.h"
 #include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
-#include "runtime/operand.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
+#include "work/infer.h"
 #include "work/quantiles.h"
-#include "work/ranks.h"
-#include "work/share.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

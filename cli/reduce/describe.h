@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_REDUCE_DESCRIBE_H
 #define BITFOLD_CLI_REDUCE_DESCRIBE_H
 
-#include "runtime/output.h"
+#include "sheet/output.h"
 
 typedef struct described {
     const char *file;

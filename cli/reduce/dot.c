@@ -1,10 +1,10 @@
 /* dot: two files, one value. */
 #include "command.h"
+#include "input/share.h"
 #include "reduce/many.h"
 #include "reduce/task.h"
 #include "runtime/progress.h"
-#include "work/ranks.h"
-#include "work/share.h"
+#include "runtime/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

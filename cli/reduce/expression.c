@@ -1,12 +1,12 @@
 #include "reduce/expression.h"
 
 #include "expression/inputs.h"
+#include "input/share.h"
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
 #include "runtime/progress.h"
-#include "work/ranks.h"
-#include "work/share.h"
+#include "runtime/ranks.h"
 #include "work/wide.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_REDUCE_EXPRESSION_H
 #define BITFOLD_CLI_REDUCE_EXPRESSION_H
 
-#include "runtime/options.h"
+#include "options/options.h"
 
 /* Runs a command of values whose options ask for one. Returns an exit code. */
 int expression_run(const options *o, bf_reduction op);

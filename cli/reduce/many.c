@@ -5,7 +5,7 @@
 #include "reduce/exact.h"
 #include "reduce/many_work.h"
 #include "runtime/progress.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>

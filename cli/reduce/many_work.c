@@ -3,7 +3,7 @@
 #include "memory/temporary.h"
 #include "reduce/exact.h"
 #include "runtime/progress.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
 #include "work/statefile.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* merge: saved states become one, and others are taken out of it. */
 #include "command.h"
 #include "group/by.h"
+#include "options/form.h"
+#include "options/operand.h"
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
-#include "runtime/operand.h"
 #include "runtime/progress.h"
-#include "sheet/form.h"
 #include "work/statefile.h"
 #include "work/wide.h"
 

@@ -1,11 +1,11 @@
 #include "reduce/results.h"
 
-#include "input/npy_write.h"
+#include "container/npy_write.h"
 #include "input/rows.h"
 #include "memory/temporary.h"
+#include "options/form.h"
 #include "runtime/json.h"
-#include "sheet/form.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
 
 #include <errno.h>
 #include <inttypes.h>

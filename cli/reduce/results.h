@@ -4,7 +4,7 @@
 #define BITFOLD_CLI_REDUCE_RESULTS_H
 
 #include "memory/spool.h"
-#include "runtime/output.h"
+#include "sheet/output.h"
 
 /* One result of each fibre, segment or slot, in C order. */
 typedef struct results_column {

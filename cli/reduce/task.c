@@ -1,11 +1,11 @@
 #include "reduce/task.h"
 
+#include "options/context.h"
 #include "reduce/absorb.h"
 #include "reduce/describe.h"
 #include "reduce/reduce.h"
-#include "runtime/context.h"
 #include "runtime/progress.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
 #include "work/statefile.h"
 #include "work/wide.h"
 

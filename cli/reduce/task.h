@@ -3,9 +3,9 @@
 #define BITFOLD_CLI_REDUCE_TASK_H
 
 #include "input/rows.h"
-#include "runtime/options.h"
+#include "options/options.h"
 #include "runtime/outfile.h"
-#include "runtime/output.h"
+#include "sheet/output.h"
 #include "work/work.h"
 
 typedef struct task {

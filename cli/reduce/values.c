@@ -1,13 +1,13 @@
 /* The reductions that give one value of a file, or of each of its columns. */
 #include "command.h"
+#include "input/share.h"
 #include "reduce/expression.h"
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
-#include "work/ranks.h"
-#include "work/share.h"
+#include "runtime/ranks.h"
 
 #include <ctype.h>
 #include <stdlib.h>

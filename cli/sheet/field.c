@@ -1,8 +1,8 @@
 #include "sheet/field.h"
 
 #include "runtime/json.h"
-#include "runtime/output.h"
 #include "runtime/utf8.h"
+#include "sheet/output.h"
 #include "text/typed.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_SHEET_SHEET_H
 #define BITFOLD_CLI_SHEET_SHEET_H
 
-#include "runtime/options.h"
+#include "options/options.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #define BITFOLD_CLI_TABLE_CHOICE_H
 
 #include "input/rows.h"
-#include "runtime/options.h"
+#include "options/options.h"
 
 enum { SIDE_A, SIDE_B, SIDES };
 

@@ -1,16 +1,16 @@
 /* join: the pairs of rows of two columns that have the same number. */
 #include "command.h"
+#include "input/share.h"
 #include "memory/kept.h"
-#include "runtime/context.h"
+#include "options/context.h"
+#include "options/operand.h"
 #include "runtime/json.h"
-#include "runtime/operand.h"
-#include "runtime/output.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
+#include "sheet/output.h"
 #include "table/keyed.h"
 #include "table/pairs.h"
 #include "table/sides.h"
-#include "work/ranks.h"
-#include "work/share.h"
 #include "work/work.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 #include "table/keyed.h"
 
-#include "runtime/context.h"
-#include "runtime/output.h"
+#include "options/context.h"
 #include "runtime/progress.h"
+#include "sheet/output.h"
 #include "table/blocks.h"
 #include "table/showing.h"
 #include "table/where.h"

@@ -2,7 +2,7 @@
 #ifndef BITFOLD_CLI_TABLE_KEYED_H
 #define BITFOLD_CLI_TABLE_KEYED_H
 
-#include "runtime/options.h"
+#include "options/options.h"
 
 /* Joins the two files of the options. Returns an exit code, having reported the failure. */
 int keyed_join(const options *o);

@@ -1,6 +1,6 @@
 #include "table/numbers.h"
 
-#include "runtime/output.h"
+#include "sheet/output.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "memory/key.h"
 #include "runtime/progress.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
 
 #include <math.h>
 #include <stdlib.h>

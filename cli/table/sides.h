@@ -7,7 +7,7 @@
 #include "input/rows.h"
 #include "memory/piles.h"
 #include "memory/runs.h"
-#include "runtime/options.h"
+#include "options/options.h"
 #include "table/numbers.h"
 
 typedef struct side {

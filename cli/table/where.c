@@ -1,7 +1,7 @@
 #include "table/where.h"
 
-#include "runtime/output.h"
 #include "runtime/report.h"
+#include "sheet/output.h"
 #include "text/typed.h"
 #include "work/units.h"
 

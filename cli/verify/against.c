@@ -1,7 +1,7 @@
 /* verify --against: computes a saved state again from its data, and compares the two. */
 #include "reduce/reduce.h"
 #include "runtime/json.h"
-#include "runtime/output.h"
+#include "sheet/output.h"
 #include "verify/verify.h"
 #include "work/statefile.h"
 

@@ -1,7 +1,7 @@
 /* verify: computes a task in every way and shows the results as a row; the verdict on all rows. */
 #include "runtime/json.h"
-#include "runtime/output.h"
 #include "runtime/progress.h"
+#include "sheet/output.h"
 #include "verify/verify.h"
 
 #include <string.h>

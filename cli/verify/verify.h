@@ -3,7 +3,7 @@
 #define BITFOLD_CLI_VERIFY_VERIFY_H
 
 #include "input/rows.h"
-#include "runtime/options.h"
+#include "options/options.h"
 #include "works/works.h"
 
 #include <bitfold.h>

@@ -1,6 +1,6 @@
 #include "work/checkpoint.h"
 
-#include "input/bytes.h"
+#include "runtime/bytes.h"
 #include "runtime/outfile.h"
 
 #include <bitfold/state.h>

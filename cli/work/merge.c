@@ -1,6 +1,6 @@
 /* What ranks hold becomes one. */
+#include "runtime/ranks.h"
 #include "runtime/report.h"
-#include "work/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "work/places.h"
 
-#include "runtime/output.h"
 #include "runtime/report.h"
+#include "sheet/output.h"
 #include "text/number.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #define BITFOLD_CLI_WORK_PLACES_H
 
 #include "input/matrix.h"
-#include "runtime/options.h"
+#include "options/options.h"
 
 enum places_kind { BY_AXES, BY_SEGMENTS, BY_INDEX };
 

@@ -1,8 +1,8 @@
 #include "work/quantiles.h"
 
+#include "input/share.h"
+#include "runtime/ranks.h"
 #include "work/places.h"
-#include "work/ranks.h"
-#include "work/share.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "work/statefile.h"
 
-#include "input/bytes.h"
+#include "runtime/bytes.h"
 #include "runtime/report.h"
 
 #include <errno.h>

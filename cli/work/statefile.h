@@ -3,7 +3,7 @@
 #define BITFOLD_CLI_WORK_STATEFILE_H
 
 #include "runtime/outfile.h"
-#include "runtime/output.h"
+#include "sheet/output.h"
 #include "work/trailer.h"
 
 #include <bitfold.h>

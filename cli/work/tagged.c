@@ -1,6 +1,6 @@
 #include "work/tagged.h"
 
-#include "runtime/output.h"
+#include "sheet/output.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef BITFOLD_CLI_WORK_TRAILER_H
 #define BITFOLD_CLI_WORK_TRAILER_H
 
-#include "runtime/options.h"
+#include "options/options.h"
 
 enum { TRAILER_EMPTY = 64, TRAILER_MOST = 16 + 2 * OPTIONS_AGGREGATES + TRAILER_EMPTY };
 

@@ -4,7 +4,7 @@
 #include "container/member.h"
 #include "input/source.h"
 #include "runtime/outfile.h"
-#include "work/ranks.h"
+#include "runtime/ranks.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -18,7 +18,7 @@
 #define BITFOLD_CLI_WORK_WORK_H
 
 #include "input/rows.h"
-#include "runtime/options.h"
+#include "options/options.h"
 #include "work/checkpoint.h"
 
 /* How something else is saved and loaded. save returns an exit code. */

@@ -1,6 +1,6 @@
 /* Any bytes at all as a .npy header: the parser stays inside them, and what it takes makes sense.
  */
-#include "cli/input/npy.h"
+#include "cli/container/npy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * The first bytes choose the options, the rest is the text. */
 #define _GNU_SOURCE /* memfd_create */
-#include "cli/text/input.h"
+#include "cli/input/text.h"
 #include "cli/text/store.h"
 
 #include <stdio.h>

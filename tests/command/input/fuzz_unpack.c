@@ -3,7 +3,7 @@
  *
  * The first byte chooses the format, whose first bytes are put in front, and how much is read. */
 #define _GNU_SOURCE /* memfd_create */
-#include "cli/input/unpack.h"
+#include "cli/container/unpack.h"
 
 #include <errno.h>
 #include <stdlib.h>

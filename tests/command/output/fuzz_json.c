@@ -1,7 +1,7 @@
 /* Any bytes at all as a line of JSON: the reader takes it if, and only if, it is an object as RFC
  * 8259 has it, or with NaN and infinities, and finds in it the value that a plain parser finds. */
 #define _GNU_SOURCE /* memfd_create */
-#include "cli/text/input.h"
+#include "cli/input/text.h"
 
 #include <stdlib.h>
 #include <string.h>

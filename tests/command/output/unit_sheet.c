@@ -6,7 +6,7 @@
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 
-#include "cli/runtime/output.h"
+#include "cli/sheet/output.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Any arguments at all, one a line, for commands that take all groups of options, none, or those
  * that the first byte names: what is accepted makes sense, and what is refused has an exit code. */
 #include "cli/command.h"
-#include "cli/runtime/options.h"
+#include "cli/options/options.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,15 @@
+/* The header of a .npy file, as np.save writes it. */
+#ifndef BITFOLD_CLI_CONTAINER_NPY_WRITE_H
+#define BITFOLD_CLI_CONTAINER_NPY_WRITE_H
+
+#include "container/npy.h"
+
+enum { NPY_WRITE_MAX = 2048 }; /* bytes that hold any header */
+
+/* Writes the header of an array of this dtype, order and shape (h's other members do not count) and
+ * returns its size, a multiple of 64. The size does not depend on the first extent, so that a
+ * header can be written anew when that is known. bf16, which NumPy does not have, is <V2, as its
+ * users write it. */
+size_t npy_write_header(const npy_header *h, char out[NPY_WRITE_MAX]);
+
+#endif

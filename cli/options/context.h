@@ -1,0 +1,11 @@
+/* Contexts, as the options ask for them. */
+#ifndef BITFOLD_CLI_OPTIONS_CONTEXT_H
+#define BITFOLD_CLI_OPTIONS_CONTEXT_H
+
+#include "options/options.h"
+
+/* Makes a context of the options' device, instruction set and threads. Returns an exit code, having
+ * reported the failure. */
+int context_open(bf_context **context, const options *o);
+
+#endif
