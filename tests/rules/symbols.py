@@ -4,8 +4,11 @@ import os
 import subprocess
 import unittest
 
-OBJECTS = os.path.join(os.path.dirname(os.environ["BITFOLD_LIBRARY"]), "CMakeFiles",
-                       "bitfold_objects.dir", "src")
+from includes import ROOT, SHARED
+
+BUILT = os.path.join(os.path.dirname(os.environ["BITFOLD_LIBRARY"]), "CMakeFiles")
+OBJECTS = os.path.join(BUILT, "bitfold_objects.dir", "src")
+COMMAND = os.path.join(BUILT, "bitfold_cli.dir", "cli")
 # Each floor with those that it may call. A backend is reached by its table alone.
 BELOW = {"base": (), "cpu": ("base",), "cuda": ("base",), "gpus": ("base",), "api": ("base",)}
 TABLES = "bf_backend_"
@@ -26,7 +29,7 @@ def symbols(names):
 def objects(folder):
     """The objects of sources that still exist: {path from src/: path of the object}."""
     found = {}
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
+    source = os.path.join(ROOT, os.path.basename(folder))
     for top, _, names in os.walk(folder):
         for name in names:
             path = os.path.relpath(os.path.join(top, name), folder)
@@ -35,14 +38,27 @@ def objects(folder):
     return found
 
 
-def wrong_calls(found):
-    """The symbols that a floor must not use: {(user, symbol, where it is)}."""
+def calls(found):
+    """The symbols of other floors that each file uses: {(user, symbol, where it is)}."""
     seen = symbols(found.values())
     home = {symbol: path for path, name in found.items() for symbol in seen[name][0]}
     used = {(path, symbol, home[symbol]) for path, name in found.items()
-            for symbol in seen[name][1] if symbol in home and not symbol.startswith(TABLES)}
-    return {(path, symbol, at) for path, symbol, at in used
-            if floor(at) != floor(path) and floor(at) not in BELOW[floor(path)]}
+            for symbol in seen[name][1] if symbol in home}
+    return {(path, symbol, at) for path, symbol, at in used if floor(at) != floor(path)}
+
+
+def wrong_calls(found):
+    """Those that a floor of src must not use."""
+    return {(path, symbol, at) for path, symbol, at in calls(found)
+            if floor(at) not in BELOW[floor(path)] and not symbol.startswith(TABLES)}
+
+
+def wrong_calls_of_command(found):
+    """Those that a folder of cli which others share must not use; cli itself may be used by all."""
+    ranks = SHARED["cli"]
+    return {(path, symbol, at) for path, symbol, at in calls(found)
+            if floor(path) in ranks and "/" in at and
+            ranks.get(floor(at), len(ranks)) > ranks[floor(path)]}
 
 
 def floor(path):
@@ -62,6 +78,14 @@ class Symbols(unittest.TestCase):
         low = next(path for path in found if floor(path) == "api")
         moved = {("base" + path[3:] if path == low else path): name for path, name in found.items()}
         self.assertNotEqual(wrong_calls(moved), set())
+
+    def test_shared_folders_of_the_command_keep_their_order(self):
+        found = objects(COMMAND)
+        self.assertLessEqual(set(SHARED["cli"]), {floor(path) for path in found})
+        self.assertEqual(wrong_calls_of_command(found), set())
+        moved = {"runtime" + path[4:] if path.startswith("work") else path: name
+                 for path, name in found.items()}
+        self.assertNotEqual(wrong_calls_of_command(moved), set())
 
 
 if __name__ == "__main__":
