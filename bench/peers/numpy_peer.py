@@ -13,7 +13,7 @@ WORKS = {
 }
 def histogram(x):
     """Bins all 256 values of u8, and floats into 100 even bins from 0 to 1, as
-    cli/bench/histogram.c."""
+    cli/works/histogram.c."""
     return np.bincount(x, minlength=256) if x.dtype == np.uint8 else np.histogram(x, 100, (0, 1))
 
 
@@ -37,7 +37,7 @@ VECTORS = {"dot": 2, "add": 3}
 
 
 def fill(dtype, data, count):
-    """Draws from the distributions of cli/bench/data.c, with NumPy's own generator."""
+    """Draws from the distributions of cli/works/data.c, with NumPy's own generator."""
     rng = np.random.default_rng(1)
     if dtype == "u8":
         if data == "constant":
@@ -48,7 +48,7 @@ def fill(dtype, data, count):
         return table[rng.integers(0, len(table), count, dtype=np.uint32)]
     if dtype == "u32" and data == "uniform":
         return rng.integers(0, 2**32, count, dtype=np.uint32)
-    if dtype == "u32": # the keys of groups, as cli/bench/keys.c
+    if dtype == "u32": # the keys of groups, as cli/works/keys.c
         if data == "zipf":
             k = np.exp2(20 * rng.random(count)).astype(np.uint32)
         else:

@@ -14,10 +14,10 @@ typedef struct first_fields {
     char *const *fields;
     int n;
     text_names names;
-    unsigned char *wanted; /* of each: bits of WANTS_NUMBERS and so on */
+    unsigned char *wanted; /* what each is wanted for: bits of WANTS_NUMBERS and so on */
     bool named;            /* some field was meant by its name */
     bool json;             /* they are the keys of JSON lines */
-    char option[16];       /* which is read now */
+    char option[16];       /* the option that is read now */
     text_error *error;
 } first_fields;
 

@@ -8,7 +8,7 @@
 /* A V: a column, or an expression of columns. Each is there once. */
 typedef struct asked_value {
     char *text; /* the column's name or number, or the expression */
-    int field;  /* of the column, from 0; -1: it is an expression */
+    int field;  /* the column's field, from 0; -1: it is an expression */
 } asked_value;
 
 typedef struct asked_result {

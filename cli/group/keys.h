@@ -12,7 +12,7 @@ typedef struct keys_column {
     uint8_t *valid;   /* the same as bits */
     bf_array numbers;
     bf_strings strings;
-    bf_column column; /* of one of these */
+    bf_column column; /* shows one of these */
 } keys_column;
 
 /* Takes column i of the n keys that have these numbers (BF_I64). Free it in either case. */

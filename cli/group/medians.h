@@ -8,8 +8,8 @@
 
 typedef struct medians {
     int value;           /* the V */
-    bf_dtype key, dtype; /* of groups and values, */
-    int scale;           /* and that of these */
+    bf_dtype key, dtype; /* the dtypes of groups and values */
+    int scale;           /* the scale of the values */
     int64_t most;        /* rows in memory; 0: no limit */
     int64_t memory;      /* bytes of the buffers of piles */
     char *keys, *values;
@@ -34,7 +34,7 @@ typedef struct medians_wanted {
     const options *options;
     const struct wanted_aggregate *aggregate;
     bf_dtype to;
-    int scale;   /* of elements */
+    int scale;   /* the scale of elements */
     bool tagged; /* results are (work/tagged.h) */
     bool wide;   /* results are values, for elements have 128 bits */
 } medians_wanted;

@@ -17,7 +17,7 @@ typedef struct merged {
     numbered *groups;
     shown_order order;
     records rows;
-    part_text key, row, total; /* of a row that is added; the last row */
+    part_text key, row, total; /* the texts of a row that is added; total: the last row */
     int64_t all;               /* groups */
 } merged;
 

@@ -21,17 +21,17 @@ typedef struct numbered_part {
     int value;                 /* the V; -1: all rows */
     bf_groups *groups, *total; /* total: all rows in one group; NULL: not asked for */
     bf_groups *before;         /* the total of the turns before; NULL: there was none */
-    int count;                 /* of the library's aggregates, */
+    int count;                 /* how many aggregates the library has */
     int result[OPTIONS_AGGREGATES], column[OPTIONS_AGGREGATES]; /* the result and column of each */
     int columns, of[OPTIONS_AGGREGATES];                        /* the V's, each once */
-    int64_t n, room;                                            /* rows that wait to be absorbed: */
+    int64_t n, room;                                            /* rows that wait to be absorbed */
     char *keys, *values[OPTIONS_AGGREGATES];
 } numbered_part;
 
 typedef struct numbered {
     table *table;
     bool plain;             /* keys are taken as they are */
-    bf_dtype key;           /* of the groups */
+    bf_dtype key;           /* the groups' key */
     bf_dtype numbers_dtype; /* of a dictionary's numbers as keys */
     bf_dictionary *dictionary;
     int parts, kept_count;
@@ -40,21 +40,21 @@ typedef struct numbered {
     struct numbered_place {
         int part, which;         /* its number among the part's aggregates; -1: rows are counted */
         int kept;                /* -1: no row is kept for it */
-    } place[OPTIONS_AGGREGATES]; /* of each result */
+    } place[OPTIONS_AGGREGATES]; /* where each result is */
     buffer numbers, places;
     work *work;           /* saves checkpoints of the first turn */
     bool resumed;         /* it has groups of such a one */
     bool limited;         /* The fields below are used only under a limit of memory. */
-    bool full;            /* no group is added any more: */
-    bf_dictionary *known; /* keys that are taken as they are, and there; */
-    const int64_t *found; /* of the rows at hand the number of the key; negative: not there */
+    bool full;            /* no group is added any more */
+    bf_dictionary *known; /* the keys that are there, if keys are taken as they are */
+    const int64_t *found; /* the number of the key of each row at hand; negative: not there */
     int64_t most;         /* groups of a turn */
-    void *reserve;        /* of the library's memory: while groups are added, */
-    void *spare;          /* and until they are shown */
+    void *reserve;        /* memory of the library's while groups are added */
+    void *spare;          /* memory that is kept until they are shown */
     rest *rest;           /* rows for other turns */
     rest *wait[NUMBERED_LEVELS]; /* rows of turns before: the last one's present pile is taken */
     int levels;
-    int64_t rows; /* of all turns before */
+    int64_t rows; /* rows of all turns before */
     bool ended;   /* all groups had their turn; there are no more than the totals */
 } numbered;
 

@@ -10,7 +10,7 @@
 typedef struct rest {
     piles piles;
     packed packed; /* the keys, then the values */
-    uint64_t seed; /* of the hash */
+    uint64_t seed; /* the hash's */
     packed_rows rows;
 } rest;
 

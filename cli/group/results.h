@@ -8,7 +8,7 @@
  * all, values one by one. Neither: nothing was taken. */
 typedef struct results {
     bf_dtype dtype;
-    int scale;            /* of integers in the array */
+    int scale;            /* the scale of integers in the array */
     char *array, *memory; /* memory: its own, or NULL */
     bf_value *values;
 } results;

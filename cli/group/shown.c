@@ -619,7 +619,7 @@ static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
     return offsets && bytes;
 }
 
-/* The same of elements of some bytes. NULL: there is no memory. */
+/* Gathers elements of some bytes. NULL: there is no memory. */
 static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
     char *to = large_alloc((size_t)n * bytes + 1);
     if (to && bytes <= sizeof(uint64_t))

@@ -8,12 +8,12 @@
 
 /* A column, of each group and, in the row behind them, of all rows. */
 typedef struct shown_column {
-    bf_dtype dtype; /* of the array; BF_NONE: it has none */
+    bf_dtype dtype; /* the array's; BF_NONE: it has none */
     int scale;      /* the integers are in units of 10^-scale */
     char *array;
     bf_value *values;
-    int64_t *offsets; /* of strings, */
-    char *bytes;      /* or NULL */
+    int64_t *offsets; /* where strings begin, or NULL */
+    char *bytes;      /* the strings' bytes, or NULL */
     bf_strings strings;
     uint8_t *valid; /* NULL: no row is NULL */
 } shown_column;
@@ -22,11 +22,11 @@ typedef struct shown {
     numbered *groups;
     const asked *asked;
     int64_t n;       /* groups */
-    char *keys;      /* of the groups, as the library lists them: ascending */
-    int64_t *counts; /* of their rows, */
+    char *keys;      /* the keys of the groups, as the library lists them: ascending */
+    int64_t *counts; /* how many rows each group has */
     int64_t *by_key; /* the groups by key */
-    int64_t *order;  /* and as they are shown, the total last */
-    int count;       /* of columns: keys, then results */
+    int64_t *order;  /* the groups as they are shown, the total last */
+    int count;       /* how many columns there are: keys, then results */
     shown_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     const char *names[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
 } shown;

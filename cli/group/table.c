@@ -644,7 +644,7 @@ static int look_at_columns(table *t, const rows_chunk chunks[]) {
     return code;
 }
 
-/* Which values of a column are NULL, in bytes. */
+/* Spreads out which values of a column are NULL, in bytes. */
 static int spread_valid(table *t, table_value *v, const bf_column *c) {
     v->valid = NULL;
     if (!c->valid) return EXIT_DONE;

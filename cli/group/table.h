@@ -21,9 +21,9 @@ typedef struct table_column {
     units_form array;   /* what holds it in all arrays so far; */
     units_form settled; /* and both */
     bf_dtype dtype;     /* BF_NONE: strings */
-    int scale;          /* of integers */
+    int scale;          /* the scale of integers */
     bool passes;        /* keys and values need it: rows that are left out are taken out of it */
-    rows_view view;     /* of the chunk, or of what is left of it */
+    rows_view view;     /* shows the chunk, or what is left of it */
     buffer numbers, offsets, bytes, valid;
 } table_column;
 
@@ -52,11 +52,11 @@ typedef struct table {
     formula where;
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
-    int64_t n;       /* rows that were taken, */
+    int64_t n;       /* rows that were taken */
     int64_t most;    /* so many at once; 0: no limit */
     int64_t wanted;  /* so many together, without --by; 0: as many as are at hand */
     int64_t behind;  /* rows that are at hand and come next */
-    int64_t *picked; /* which of the chunk they are; NULL: all */
+    int64_t *picked; /* says which of the chunk they are; NULL: all */
     buffer places;
 } table;
 

@@ -128,8 +128,7 @@ static void take_simple(rows *r) {
         take_elements(r, cut(n, 0), last ? INT64_MAX : cut(n, 1));
 }
 
-/* Of all rows selected, those of this rank are [begin, end), and of the last rank all from begin
- * on. */
+/* This rank has the rows [begin, end) of those selected, and the last rank all from begin on. */
 typedef struct range {
     int64_t begin, end;
 } range;

@@ -36,11 +36,11 @@ typedef struct subject {
 
 typedef struct answer {
     const char *file, *column;
-    bf_state_info info; /* of the array: count; nan and inf if they are shown */
+    bf_state_info info; /* describes the array: count; nan and inf if they are shown */
     bf_array values;    /* contiguous; BF_PAIR, BF_I192: tagged (work/tagged.h) */
-    int scale;          /* of values that are integers */
-    int64_t *beside;    /* of top, the indices; of unique, how often each occurs; NULL: none */
-    void *memory;       /* of the values; NULL: the subject's */
+    int scale;          /* the scale of values that are integers */
+    int64_t *beside;    /* for top the indices, for unique how often each occurs; NULL: none */
+    void *memory;       /* memory of the values; NULL: the subject's */
     double seconds;
     int64_t nulls; /* as in the subject */
 } answer;
@@ -58,8 +58,8 @@ int answer_failed(const question *q, bf_status st, const char *file);
 /* Writes it: as lines, as JSON, or to a file .npy. many: several are to come. */
 int answer_put(const answer *x, const question *q, output *out, bool many);
 
-/* The same in parts: x tells of all, a part has some of the values, behind so many others. What is
- * beside them is kept in `behind` (NULL: it is x->beside) where it comes last. */
+/* Show an answer in parts: x tells of all, a part has some of the values, behind so many others.
+ * What is beside them is kept in `behind` (NULL: it is x->beside) where it comes last. */
 void answer_begin(const answer *x, const question *q, const output *out);
 int answer_part(const answer *part, const question *q, output *out, bool many, int64_t before,
                 const kept *behind);

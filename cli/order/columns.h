@@ -7,15 +7,15 @@
 
 typedef struct column {
     bf_dtype dtype;
-    int scale; /* of integers: they are in units of 10^-scale */
+    int scale; /* the scale of integers: they are in units of 10^-scale */
     char *numbers;
     int64_t n, nulls; /* numbers; rows that were left out, for they have no value */
-    char *name;       /* of text; NULL: of an array */
+    char *name;       /* a column of text has one; NULL: of an array */
 } column;
 
 typedef struct columns {
     int count;
-    int64_t room; /* of each: memory for numbers */
+    int64_t room; /* each has memory for so many numbers */
     column *of;
 } columns;
 

@@ -9,7 +9,7 @@ typedef struct ordering {
     const question *question;
     const columns_limit *limit;
     expressed expressed;
-    columns results; /* those that are not NULL: one column */
+    columns results; /* one column: the results that are not NULL */
     int64_t *gaps;   /* the rows of the others, ascending, where rows are shown */
     int64_t room;
 } ordering;

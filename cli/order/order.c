@@ -109,10 +109,10 @@ typedef struct order {
     question question;
     output output;
     places places;
-    spool_limit limit; /* of pipes that may be read again */
-    columns total;     /* of all files so far, if that is asked for */
-    passes passes;     /* of median and quantile */
-    sorted sorted;     /* of sort, argsort and unique within a limit of memory */
+    spool_limit limit; /* for pipes that may be read again */
+    columns total;     /* the columns of all files so far, if that is asked for */
+    passes passes;     /* for median and quantile */
+    sorted sorted;     /* for sort, argsort and unique within a limit of memory */
     by *by;            /* has the rows of a file */
     top top;
     double seconds;

@@ -120,7 +120,7 @@ static void tell_speed(const passes *x, const quantiles *q, const rows *r, doubl
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
-/* Of the first file: what the others must have, too. */
+/* Takes from the first file what the others must have, too. */
 static int begin_total(passes *x, const quantiles_input *in, char ***names) {
     x->forms = malloc((size_t)in->columns * sizeof *x->forms);
     if (!x->forms) return fail_status(BF_E_MEMORY, NULL, in->name);

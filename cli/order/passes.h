@@ -11,12 +11,12 @@ typedef struct passes {
     output *output;
     quantiles_search search;
     work work;
-    spool_limit limit;       /* of pipes that are read again */
-    quantiles_input *inputs; /* of all FILEs; */
+    spool_limit limit;       /* for pipes that are read again */
+    quantiles_input *inputs; /* one for each FILE */
     int count;               /* so many were opened */
-    int first;               /* of --total: the first one that was read, -1: none yet; */
-    units_form *forms;       /* of its columns, which hold those of the others so far, too, */
-    char **names;            /* and their names, if there are several */
+    int first;               /* for --total: the first that was read, -1: none yet */
+    units_form *forms; /* the forms of its columns, which hold those of the others so far, too */
+    char **names;      /* their names, if there are several */
 } passes;
 
 int passes_open(passes *x, const question *q, output *out);

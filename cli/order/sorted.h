@@ -11,9 +11,9 @@
 typedef struct sorted {
     const question *question;
     output *output;
-    columns columns; /* of the file that was read: dtypes and names, but no numbers */
-    sorter *sorters; /* of each; NULL: none */
-    columns total;   /* the same of all files, if that is asked for */
+    columns columns; /* the file's that was read: dtypes and names, but no numbers */
+    sorter *sorters; /* one for each column; NULL: none */
+    columns total;   /* the columns of all files, if that is asked for */
     sorter *totals;
     int64_t n, all; /* numbers of each column: of this file, and of those before it */
 } sorted;

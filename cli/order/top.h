@@ -11,21 +11,22 @@
 /* The first K numbers of a column, and those behind them that were added since they were found. */
 typedef struct top_column {
     bf_dtype dtype;
-    int scale; /* of integers */
+    int scale; /* the scale of integers */
     char *values;
-    int64_t *index;  /* of the first ones */
-    int64_t *behind; /* of those behind them; NULL: they are the last rows that were added */
+    int64_t *index;  /* the indices of the first ones */
+    int64_t *behind; /* the indices of those behind them; NULL: they are the last rows that were
+                        added */
     int64_t first, held, room;
-    int64_t added; /* rows in all, */
-    int64_t nulls; /* and those of them that were left out, for they have no value */
+    int64_t added; /* rows in all */
+    int64_t nulls; /* how many of them were left out, for they have no value */
 } top_column;
 
 typedef struct top {
     const question *question;
     output *output;
-    columns columns; /* of the file that was read: dtypes and names, but no numbers */
-    top_column *of;  /* of each; NULL: none */
-    columns total;   /* the same of all files, if that is asked for */
+    columns columns; /* the file's that was read: dtypes and names, but no numbers */
+    top_column *of;  /* one for each column; NULL: none */
+    columns total;   /* the columns of all files, if that is asked for */
     top_column *totals;
     work work;
 } top;

@@ -58,8 +58,8 @@ typedef struct part {
     const char *file;
     statefile saved;
     by *table;           /* of the groups of a table */
-    bf_state_info info;  /* of a state */
-    bf_states_info many; /* of many states */
+    bf_state_info info;  /* a state's */
+    bf_states_info many; /* those of many states */
 } part;
 
 /* By the index that each part ends at: ordered states merge in this order, others in any. */

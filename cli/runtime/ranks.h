@@ -54,8 +54,8 @@ int64_t ranks_sum(int64_t mine);
 /* The bits that are set on all ranks, of n words. */
 void ranks_and(unsigned *words, int n);
 
-/* Of the ranks of this machine that may run on the same cores as this one: how many there are, and
- * how many of all on this machine come before this one. */
+/* Counts the ranks of this machine that may run on the same cores as this one, and those of all on
+ * this machine that come before this one. */
 void ranks_neighbours(int *sharing, int *before);
 
 /* Makes a communicator of the ranks for this context. */

@@ -20,8 +20,8 @@ typedef struct check {
     statefile saved; /* a value, a histogram or groups; op to kind describe it */
     const char *op;
     bf_state_info info;     /* dtype: of the elements, or the keys */
-    bool weights;           /* of the histogram: the last file has them */
-    bf_groups_options kind; /* of the groups: each aggregate's values are in a file of their own */
+    bool weights;           /* the histogram has some: they are the last file */
+    bf_groups_options kind; /* the groups'; each aggregate's values are in a file of their own */
     spool_limit limit;
     loaded *files;
     int opened; /* number of open files */

@@ -133,7 +133,7 @@ static bool is_at(int fd, const char *path) {
 /* A file system without locks has none to respect. Who had the lock may have removed its file since
  * it was opened: then another file is the lock. */
 int checkpoint_lock(const char *path, int *lock) {
-    static char beside[PATH_MAX]; /* which a signal's handler may read */
+    static char beside[PATH_MAX]; /* a signal's handler may read it */
     if (!name_beside(path, locked, beside)) return ENAMETOOLONG;
     for (;;) {
         const int fd = open(beside, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -167,7 +167,7 @@ static int write_all(int fd, const unsigned char *bytes, size_t size) {
 }
 
 int checkpoint_write(const char *path, const checkpoint_writer *w) {
-    static char beside[PATH_MAX]; /* which a signal's handler may read */
+    static char beside[PATH_MAX]; /* a signal's handler may read it */
     if (w->failed) return ENOMEM;
     if (!name_beside(path, unfinished, beside)) return ENAMETOOLONG;
     outfile_guard(beside);

@@ -1,4 +1,4 @@
-/* Which elements are reduced together: those along the axes of --axis, of each segment of
+/* These say which elements are reduced together: those along the axes of --axis, of each segment of
  * --offsets, or of each slot of --index. Functions that return an exit code have reported the
  * failure. */
 #ifndef BITFOLD_CLI_WORK_PLACES_H
@@ -12,13 +12,13 @@ enum places_kind { BY_AXES, BY_SEGMENTS, BY_INDEX };
 typedef struct places {
     enum places_kind kind;
     const struct wanted_axes *wanted;
-    int axes[BF_MAX_DIMS], axis_count; /* of the present array, none negative */
+    int axes[BF_MAX_DIMS], axis_count; /* the present array's, none negative */
     unsigned reduced;                  /* bit d: axis d is */
-    rows rows;                         /* the file of offsets or indices, */
+    rows rows;                         /* the file of offsets or indices */
     spool_limit limit;
-    void *widened;     /* its elements, if they had to be, */
-    bf_array elements; /* and all of them; */
-    int64_t *clipped;  /* of segments: the offsets within a slab */
+    void *widened;     /* its elements, if they had to be widened */
+    bf_array elements; /* all its elements */
+    int64_t *clipped;  /* for segments: the offsets within a slab */
     int64_t slots;     /* results along the first axis, but for axes */
 } places;
 
@@ -61,9 +61,9 @@ bool places_reach(const places *p, int64_t n);
  * index `first` along the first axis. */
 bf_status places_seek(const places *p, bf_states *states, const matrix *m, int64_t first);
 
-/* Of the rows from `row` on, before `end`, which have been checked: where those end that go to the
- * same slot, and *slot, which is -1 if they go to none. Along axes, each row that has results of
- * its own is alone, and the slot is 0. */
+/* Returns where those rows end, from `row` on and before `end`, which go to the same slot, and
+ * *slot, which is -1 if they go to none. The rows have been checked. Along axes, each row that has
+ * results of its own is alone, and the slot is 0. */
 int64_t places_run(const places *p, int64_t row, int64_t end, int64_t *slot);
 
 /* Absorbs a slab, whose first index along the first axis is `first`, into states of all results;

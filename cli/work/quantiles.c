@@ -298,7 +298,7 @@ static int find_all(quantiles *q, quantiles_input *inputs, int n) {
     return code;
 }
 
-/* Of several inputs, it is known what their columns are, and that these go together. */
+/* Joins the forms of several inputs, whose columns are known and go together. */
 static void join_forms(quantiles *q, const quantiles_input *inputs, int n) {
     for (int k = 0; k < q->columns; k++) {
         q->forms[k] = quantiles_form(&inputs[0], k);

@@ -10,7 +10,7 @@
 
 /* What is looked for, by whose work. */
 typedef struct quantiles_search {
-    const options *options; /* of NaNs, and --empty */
+    const options *options; /* say what NaNs do, and have --empty */
     bf_context *context;
     work *work;
     struct wanted_percents percents; /* n 0: the median */
@@ -25,7 +25,7 @@ typedef struct quantiles_input {
     const input *format;
     rows_options how;
     rows_kind *kinds;  /* what its columns can be, after it was closed; NULL: it was not */
-    units_form *forms; /* and are, then */
+    units_form *forms; /* the forms in which they are then */
     int columns;       /* so many */
 } quantiles_input;
 
@@ -45,10 +45,10 @@ typedef struct quantiles {
     const quantiles_search *search;
     int columns, parts;   /* parts: objects of each column */
     double *of;           /* what they look for, from 0 to 1 */
-    units_form *forms;    /* of each column: that which holds the numbers of all inputs */
+    units_form *forms;    /* for each column the form that holds the numbers of all inputs */
     bool joined;          /* these are several */
     bf_quantiles **found; /* [column][part] */
-    bf_state **sums;      /* of each column, if infinities are counted */
+    bf_state **sums;      /* one for each column, if infinities are counted */
     work_thing *things;   /* all of these objects */
     int pass;             /* from 0 */
     int64_t seen;         /* rows of all inputs, and of all ranks after the first pass */
@@ -62,8 +62,8 @@ void quantiles_free(quantiles *q);
 /* What was found of a column. */
 typedef struct quantiles_column {
     bf_state_info info; /* dtype, scale, count, nan; inf if infinities were counted */
-    bf_dtype to;        /* of values between elements */
-    int count;          /* of values */
+    bf_dtype to;        /* the dtype of values between elements */
+    int count;          /* how many values there are */
     void *values;       /* to be freed: tagged results (work/tagged.h) */
     int64_t nulls;      /* rows that were left out, for they have no value */
 } quantiles_column;

@@ -9,7 +9,7 @@ typedef struct shared {
     bool (*work)(void *arg, int i);
     void *arg;
     int n;
-    atomic_int next; /* of what nobody has begun */
+    atomic_int next; /* the next that nobody has begun */
     atomic_bool failed;
 } shared;
 

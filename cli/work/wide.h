@@ -16,7 +16,8 @@ bf_status wide_state(bf_context *context, bf_state **state);
 /* Makes all keys and values that are integers i128. */
 bf_status wide_groups(bf_context *context, bf_groups **groups);
 
-/* The same as bf_groups_rescale, but groups with what their dtypes do not hold become wide. */
+/* Rescales groups as bf_groups_rescale does, but those with what their dtypes do not hold become
+ * wide. */
 bf_status wide_rescale(bf_context *context, bf_groups **groups, int key, const int digits[]);
 
 #endif

@@ -38,7 +38,7 @@ static const char *put_file(FILE *f, const options *o, const char *name) {
     return NULL;
 }
 
-/* The same, unless one was refused (EXIT_USAGE), or no file is asked for (NULL). */
+/* Puts the next file, unless one was refused (EXIT_USAGE), or no file is asked for (NULL). */
 static int put_next(FILE *f, const options *o, const char *name, int code) {
     const char *const why = code == EXIT_DONE && name ? put_file(f, o, name) : NULL;
     return why ? fail(EXIT_USAGE, name, "--checkpoint needs files: %s", why) : code;

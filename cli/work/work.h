@@ -40,20 +40,20 @@ typedef struct work_thing {
 
 typedef struct work {
     bf_context *context;
-    char *path, *name;        /* of the checkpoint: as a file, as it is shown; NULL: none */
-    bool locked;              /* its path, */
-    int lock;                 /* by this file */
+    char *path, *name;        /* the checkpoint's: as a file, as it is shown; NULL: none */
+    bool locked;              /* its path is locked */
+    int lock;                 /* the file that locks it */
     double interval;          /* seconds */
     double began, due;        /* when the work did; when to save next */
     bool saved;               /* once, so that the cost is known */
     bool warned;              /* that it cannot be saved */
     char *identity;           /* what the checkpoint is bound to */
-    unsigned char *loaded;    /* the checkpoint that was found; */
-    checkpoint_reader reader; /* the walks of it that are still to come, */
-    int64_t walks_left;       /* so many */
-    checkpoint_writer ended;  /* the walks so far, */
-    int64_t walks_ended;      /* so many */
-    /* The present walk: */
+    unsigned char *loaded;    /* the checkpoint that was found */
+    checkpoint_reader reader; /* reads the walks of it that are still to come */
+    int64_t walks_left;       /* how many those are */
+    checkpoint_writer ended;  /* has the walks so far */
+    int64_t walks_ended;      /* how many those are */
+    /* The present walk has these. */
     bool walking, restored;
     rows **inputs;
     int input_count;

@@ -102,15 +102,16 @@ typedef struct bf_state_info {
 /* Errors: BF_E_ARGUMENT. */
 BF_API bf_status bf_state_describe(const bf_state *state, bf_state_info *info);
 
-/* Saved form: portable (little-endian), versioned, checksummed; equal states save to equal bytes. All
- * objects have one, of the same kind:
+/* Saved form: portable (little-endian), versioned, checksummed; equal states save to equal bytes.
+ * All objects have one, of the same kind:
  *
  *      0  "bitfold" and a newline      16  bytes of the form (u64)
  *      8  version (u64), 1             24  sections; CRC-64/XZ of all before (u64)
  *
- * A section has a name (12 bytes, the last ones zeros), a dtype (u32) and a number of elements (u64),
- * then the elements, and zeros up to a multiple of 8 bytes. The name of the first section is that of
- * the kind of object: "state", "states", "histogram", "groups", "quantiles", "table" or "trailer".
+ * A section has a name (12 bytes, the last ones zeros), a dtype (u32) and a number of elements
+ * (u64), then the elements, and zeros up to a multiple of 8 bytes. The name of the first section is
+ * that of the kind of object: "state", "states", "histogram", "groups", "quantiles", "table" or
+ * "trailer".
  *
  * bf_state_save writes bf_state_save_size(state) bytes to buffer. bf_state_load reads them back and
  * trusts nothing: BF_E_STATE unless every byte is as bf_state_save could have written it. */

@@ -27,7 +27,7 @@ typedef struct bf_saved_words {
     bf_aggregate aggregate;
     bf_kind kind;
     bool kept;
-    int words;         /* of a group */
+    int words;         /* how many words a group has */
     int64_t used;      /* kept: words in all that are saved */
     int specials_most; /* number of specials that the kind counts */
     int specials;      /* number of counts that are saved: all, or 0 */
