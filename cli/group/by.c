@@ -118,7 +118,7 @@ static void tell_speed(const by *x, double seconds) {
 
 /* Writes the saved form. */
 static int put_form(by *x, checkpoint_writer *to) {
-    checkpoint_begin(to, saved_magic);
+    checkpoint_begin(to, statefile_table);
     saved_put_question(to, &x->groups);
     const int code = saved_put_groups(to, &x->groups);
     checkpoint_end(to);
@@ -126,7 +126,7 @@ static int put_form(by *x, checkpoint_writer *to) {
 }
 
 /* Keys that are numbers are those of the library's groups. */
-static int save_library_groups(by *x) {
+static int write_library_groups(by *x) {
     const table *t = &x->table;
     statefile saved = {.groups = x->groups.part[0].groups, .trailer = trailer_of(x->options)};
     saved.trailer.columns = x->asked.keyed ? x->asked.results : 0;
@@ -137,22 +137,21 @@ static int save_library_groups(by *x) {
         if (which >= 0)
             saved.trailer.scales[which] = (unsigned char)t->values[x->asked.result[i].value].scale;
     }
-    return statefile_save(&x->save, &saved, x->context);
+    return statefile_write(&x->save, &saved, x->context);
 }
 
-static int save_form(const by *x, outfile *to, checkpoint_writer *form, const trailer *rules) {
-    const statefile saved = {.table = form->bytes, .table_size = form->size, .trailer = *rules};
-    const int code = statefile_save(to, &saved, x->context);
-    free(form->bytes);
+static int write_form(by *x, outfile *to, const trailer *rules) {
+    checkpoint_writer form = {.size = 0};
+    int code = put_form(x, &form);
+    const statefile saved = {.table = form.bytes, .table_size = form.size, .trailer = *rules};
+    if (code == EXIT_DONE) code = statefile_write(to, &saved, x->context);
+    free(form.bytes);
     return code;
 }
 
 int by_save(by *x, outfile *to, const trailer *rules) {
-    checkpoint_writer form = {.size = 0};
-    const int code = put_form(x, &form);
-    if (code == EXIT_DONE) return save_form(x, to, &form, rules);
-    free(form.bytes);
-    return code;
+    const int code = write_form(x, to, rules);
+    return code == EXIT_DONE ? outfile_commit(to) : code;
 }
 
 by *by_load(const options *o, bf_context *context, const char *name, const statefile *saved,
@@ -164,7 +163,7 @@ by *by_load(const options *o, bf_context *context, const char *name, const state
     x->context = x->table.context = context;
     asked_open(&x->asked, o, context);
     x->table.input->source.name = name;
-    bool good = checkpoint_open(&from, saved_magic, saved->table, saved->table_size) &&
+    bool good = checkpoint_open(&from, statefile_table, saved->table, saved->table_size) &&
                 saved_take_question(&from, &x->asked, &x->table);
     if (good) numbered_open(&x->groups, &x->table);
     good = good && saved_take_groups(&from, &x->groups) && from.at == from.end;
@@ -274,19 +273,18 @@ static int show(by *x, double began) {
     return (x->groups.limited ? merged_put : shown_put)(x->output->stream, &x->groups, began);
 }
 
-/* Groups that have their turns are never there at once, and those that were shown not any more. */
+/* Groups that have their turns are never there at once, and those that were shown not any more: so
+ * they are written first, to a file that gets its name when all is shown. */
 static int show_and_save(by *x, double began) {
-    checkpoint_writer form = {.size = 0};
     const trailer rules = trailer_of(x->options);
     if (x->groups.full || x->groups.levels > 0)
         return fail(EXIT_IO, x->asked.file,
                     "--save needs all groups at once: more than --memory allows");
-    int code = x->options->by ? put_form(x, &form) : numbered_flush(&x->groups);
+    int code = x->options->by ? EXIT_DONE : numbered_flush(&x->groups);
+    if (code == EXIT_DONE)
+        code = x->options->by ? write_form(x, &x->save, &rules) : write_library_groups(x);
     if (code == EXIT_DONE) code = show(x, began);
-    if (code == EXIT_DONE && !x->options->by) return save_library_groups(x);
-    if (code == EXIT_DONE) return save_form(x, &x->save, &form, &rules);
-    free(form.bytes);
-    return code;
+    return code == EXIT_DONE ? outfile_commit(&x->save) : code;
 }
 
 /* Makes the groups of the table, which is open. */

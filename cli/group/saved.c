@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char saved_magic[] = "bftable\n";
-
 /* ---- what is asked --------------------------------------------------------------------------- */
 
 static void put_text(checkpoint_writer *to, const char *text) {

@@ -6,8 +6,6 @@
 #include "group/numbered.h"
 #include "work/checkpoint.h"
 
-extern const char saved_magic[]; /* of 8 bytes */
-
 /* Writes what is asked, or the groups: all rows that were taken are absorbed first. */
 void saved_put_question(checkpoint_writer *to, const numbered *x);
 int saved_put_groups(checkpoint_writer *to, numbered *x);

@@ -26,7 +26,7 @@ void checkpoint_put_bytes(checkpoint_writer *w, const void *bytes, size_t size);
 void *checkpoint_put_room(checkpoint_writer *w, size_t size);
 void *checkpoint_extend(checkpoint_writer *w, size_t size);
 
-/* The 8 bytes that the file of a checkpoint begins with. */
+/* The 8 bytes that the content of a checkpoint begins with. */
 extern const char checkpoint_magic[];
 
 /* Begins a file, and ends it when all is written. */
@@ -39,7 +39,7 @@ typedef struct checkpoint_reader {
     bool bad;
 } checkpoint_reader;
 
-/* Begins to read a file. False: it begins otherwise, or is damaged. */
+/* Begins to read a file. False: it is of another kind, or damaged. */
 bool checkpoint_open(checkpoint_reader *r, const char *magic, const void *bytes, size_t size);
 
 /* Return the next number, within [least, most], and the next string; 0 and NULL if it is bad. */

@@ -2,6 +2,7 @@
 
 #include "runtime/bytes.h"
 #include "runtime/report.h"
+#include "work/checkpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+const char statefile_table[] = "bftable\n";
 
 /* So much is read to see what a file is. */
 enum { FIRST_BYTES = 1 << 16, NAME_AT = 24 };
@@ -53,30 +56,42 @@ static bf_status copy_contents(const statefile *from, const void *content, size_
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-int statefile_save(outfile *f, const statefile *saved, const bf_context *context) {
+int statefile_write(outfile *f, const statefile *saved, const bf_context *context) {
     unsigned char content[TRAILER_MOST];
     contents x = {.size = 0};
     const bf_status st = copy_contents(saved, content, trailer_put(&saved->trailer, content), &x);
     if (st == BF_OK) fwrite(x.bytes, 1, x.size, f->stream);
     free(x.bytes);
-    return st == BF_OK ? outfile_commit(f) : fail_status(st, context, f->name);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, context, f->name);
+}
+
+int statefile_save(outfile *f, const statefile *saved, const bf_context *context) {
+    const int code = statefile_write(f, saved, context);
+    return code == EXIT_DONE ? outfile_commit(f) : code;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static bool begins_with(const contents *x, const char magic[8]) {
-    return x->size > NAME_AT && memcmp(x->bytes, magic, 8) == 0;
+/* Whether these are the first bytes of a saved form (bitfold/state.h), and whether of this kind. */
+static bool is_saved(const contents *x) {
+    return x->size > NAME_AT && memcmp(x->bytes, "bitfold\n", 8) == 0;
 }
 
-/* Whether these are the first bytes of a saved form (bitfold/state.h), and whether of this kind. */
-static bool is_saved(const contents *x) { return begins_with(x, "bitfold\n"); }
 static bool is_kind(const contents *x, const char *name) {
     const size_t length = strlen(name) + 1;
     return is_saved(x) && x->size >= NAME_AT + length &&
            memcmp(x->bytes + NAME_AT, name, length) == 0;
 }
-/* Whether it is a group-by of a table (group/saved.c). */
-static bool is_table(const contents *x) { return begins_with(x, "bftable\n"); }
+
+/* The trailer behind a saved form; NULL: there is none. A group-by of a table (group/saved.c) is a
+ * checkpoint, which is a trailer that stands alone. */
+static const unsigned char *find_trailer(const contents *x, size_t *n) {
+    checkpoint_reader alone;
+    const unsigned char *at = bf_trailer_find(x->bytes, x->size, n);
+    if (at && !checkpoint_open(&alone, statefile_table, x->bytes, x->size)) return at;
+    *n = 0;
+    return NULL;
+}
 
 /* Reads on until there is nothing more, or there are `most` bytes. */
 static bool read_up_to(int fd, contents *x, size_t most) {
@@ -93,7 +108,7 @@ static int read_contents(const char *name, contents *x) {
     const int fd = standard_input ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail(EXIT_IO, name, "cannot open: %s", strerror(errno));
     bool good = read_up_to(fd, x, FIRST_BYTES);
-    for (size_t room = FIRST_BYTES; good && (is_saved(x) || is_table(x)) && x->size == room;) {
+    for (size_t room = FIRST_BYTES; good && is_saved(x) && x->size == room;) {
         room *= 2;
         good = read_up_to(fd, x, room);
     }
@@ -105,7 +120,7 @@ static int read_contents(const char *name, contents *x) {
 /* Takes the form without its trailer. */
 static bf_status load_table(const contents *x, statefile *loaded) {
     size_t n;
-    const bool has = bf_trailer_find(x->bytes, x->size, &n) != NULL;
+    const bool has = find_trailer(x, &n) != NULL;
     loaded->table_size = x->size - (has ? bf_trailer_save_size(n) : 0);
     loaded->table = malloc(loaded->table_size);
     if (!loaded->table) return BF_E_MEMORY;
@@ -114,7 +129,7 @@ static bf_status load_table(const contents *x, statefile *loaded) {
 }
 
 static bf_status load_saved(bf_context *context, const contents *x, statefile *loaded) {
-    if (is_table(x)) return load_table(x, loaded);
+    if (is_kind(x, "trailer")) return load_table(x, loaded);
     if (is_kind(x, "histogram"))
         return bf_histogram_load(context, x->bytes, x->size, &loaded->histogram);
     if (is_kind(x, "groups")) return bf_groups_load(context, x->bytes, x->size, &loaded->groups);
@@ -134,7 +149,7 @@ static bool has_columns(const statefile *loaded) {
 
 static int load_trailer(const char *name, const contents *x, statefile *loaded) {
     size_t n;
-    const unsigned char *bytes = bf_trailer_find(x->bytes, x->size, &n);
+    const unsigned char *bytes = find_trailer(x, &n);
     if (trailer_get(&loaded->trailer, bytes, n) && has_columns(loaded)) return EXIT_DONE;
     return fail(EXIT_DATA, name, "cannot read the trailer: this version knows none like it");
 }

@@ -8,6 +8,9 @@
 
 #include <bitfold.h>
 
+/* The 8 bytes that the content of a saved table begins with (work/checkpoint.h). */
+extern const char statefile_table[];
+
 /* A state that is saved, one of the first five, and what was asked for of it. */
 typedef struct statefile {
     bf_state *state;
@@ -29,7 +32,8 @@ typedef struct saved_showing {
     double began;
 } saved_showing;
 
-/* Writes a state to a file that is open, and completes it. */
+/* Writes a state to a file that is open; statefile_save also completes it. */
+int statefile_write(outfile *f, const statefile *saved, const bf_context *context);
 int statefile_save(outfile *f, const statefile *saved, const bf_context *context);
 
 /* Loads the state that is saved in the file `name` ("-": standard input). */

@@ -468,7 +468,8 @@ static bf_status call_bf_groups_aggregate(world *w) {
 
 /* To the keys that they have. */
 static bf_status call_bf_groups_renumber(world *w) {
-    const bf_array keys = bf_array_of(BF_I64, w->out_integers, bf_groups_size(w->groups));
+    static int64_t own[sizeof w->out_integers / sizeof *w->out_integers];
+    const bf_array keys = bf_array_of(BF_I64, own, bf_groups_size(w->groups));
     const bf_status status = bf_groups_list(w->groups, &keys, NULL);
     return status == BF_OK ? bf_groups_renumber(w->groups, &keys) : status;
 }

@@ -56,12 +56,14 @@ static size_t size_of(selection *x) {
 
 static bf_status put_saved(selection *x, uint8_t *out) {
     size_t counts;
-    bf_saving s = lay_out(x, out, &counts);
+    lay_out(x, NULL, &counts);
     const bf_words_source source = source_of(x);
     bf_status status =
         bf_saved_words_put(x->states->context, &source, &x->column, out, out + counts);
-    if (status == BF_OK) bf_saving_end(&s);
-    return status;
+    if (status != BF_OK) return status;
+    bf_saving s = lay_out(x, out, &counts);
+    bf_saving_end(&s);
+    return BF_OK;
 }
 
 bf_status bf_states_append_saved(bf_states *s, int64_t first, int64_t n, char **bytes,

@@ -87,16 +87,32 @@ static bf_status put_list(const selection *x, uint8_t *keys, uint8_t *counts) {
     return BF_OK;
 }
 
-/* Writes the form, whose columns are planned. */
-static bf_status put_saved(const selection *x, bf_saved_words columns[], uint8_t *out) {
+/* Writes the form. batch: memory for the words of any column. */
+static bf_status fill_form(const selection *x, bf_saved_words columns[], int64_t *batch,
+                           uint8_t *out) {
     offsets at;
     bf_saving s = lay_out(x, columns, out, &at);
     bf_status status = put_list(x, out + at.keys, out + at.counts);
     for (int i = 0; i < x->groups->count && status == BF_OK; i++) {
-        const bf_words_source source = source_of(x, i);
+        bf_words_source source = source_of(x, i);
+        source.batch = batch;
         status = bf_saved_words_put(x->groups->context, &source, &columns[i], out, NULL);
     }
     if (status == BF_OK) bf_saving_end(&s);
+    return status;
+}
+
+/* Writes the form, whose columns are planned; without memory it writes nothing. */
+static bf_status put_saved(const selection *x, bf_saved_words columns[], uint8_t *out) {
+    size_t most = 1;
+    for (int i = 0; i < x->groups->count; i++) {
+        const size_t bytes = bf_saved_words_batch(&columns[i], x->n);
+        if (bytes > most) most = bytes;
+    }
+    int64_t *batch = bf_alloc(most);
+    if (batch == NULL) return bf_fail(x->groups->context, BF_E_MEMORY, "no memory to save");
+    const bf_status status = fill_form(x, columns, batch, out);
+    bf_free(batch);
     return status;
 }
 

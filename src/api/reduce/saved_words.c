@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-enum { SPECIALS_MOST = 4, BATCH_BYTES = 1 << 22 /* of the words that are in memory at a time */ };
+enum { SPECIALS_MOST = 4, BATCH_BYTES = 1 << 22 /* the words that are in memory at a time */ };
 
 /* ---- the layout ------------------------------------------------------------------------------ */
 
@@ -61,13 +61,22 @@ static void settle(bf_saved_words *p) {
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
+static int64_t batch_of(const bf_saved_words *p, int64_t n) {
+    const int64_t most = BATCH_BYTES / (8 * p->words);
+    return n < most ? n : most;
+}
+
+size_t bf_saved_words_batch(const bf_saved_words *p, int64_t n) {
+    return (size_t)(batch_of(p, n) * p->words) * sizeof(int64_t) + 1;
+}
+
 /* Calls take(p, i, words, out, counts) with the words of each group. */
 static bf_status each_group(bf_context *context, const bf_words_source *s, bf_saved_words *p,
                             uint8_t *out, uint8_t *counts,
                             void (*take)(bf_saved_words *p, int64_t i, const int64_t *words,
                                          uint8_t *out, uint8_t *counts)) {
-    const int64_t most = BATCH_BYTES / (8 * p->words), batch = s->n < most ? s->n : most;
-    int64_t *words = bf_alloc((size_t)(batch * p->words) * sizeof *words + 1);
+    const int64_t batch = batch_of(p, s->n);
+    int64_t *words = s->batch != NULL ? s->batch : bf_alloc(bf_saved_words_batch(p, s->n));
     bf_status status =
         words != NULL ? BF_OK : bf_fail(context, BF_E_MEMORY, "no memory for saved words");
     for (int64_t at = 0, n; at < s->n && status == BF_OK; at += n) {
@@ -76,7 +85,7 @@ static bf_status each_group(bf_context *context, const bf_words_source *s, bf_sa
         for (int64_t i = 0; i < n && status == BF_OK; i++)
             take(p, at + i, words + i * p->words, out, counts);
     }
-    bf_free(words);
+    if (words != s->batch) bf_free(words);
     return status;
 }
 

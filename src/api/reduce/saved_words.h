@@ -39,12 +39,16 @@ typedef struct bf_saved_words {
 typedef struct bf_words_source {
     int64_t n;
     const void *of;
-    int which; /* aggregate */
+    int which;      /* aggregate */
+    int64_t *batch; /* memory of bf_saved_words_batch bytes; NULL: each pass takes its own */
     bf_status (*words)(const struct bf_words_source *source, int64_t at, int64_t n, int64_t *words);
 } bf_words_source;
 
 /* Returns the layout for no groups. `words` are those of a group. */
 bf_saved_words bf_saved_words_of(bf_aggregate aggregate, int words, bool kept);
+
+/* Returns the bytes that a pass over n of them needs. */
+size_t bf_saved_words_batch(const bf_saved_words *packed, int64_t n);
 
 /* Reads all words and sets the layout. Errors: BF_E_MEMORY, and those of source->words. */
 bf_status bf_saved_words_plan(bf_context *context, const bf_words_source *source,
