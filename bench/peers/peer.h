@@ -35,8 +35,8 @@ typedef struct {
     peer_fn *fn;
 } peer_work;
 
-/* The same with data of cli/works/measured.h, which are made here. works ends with an empty entry;
- * set_threads is called before each piece of work. Returns an exit code. */
+/* Serves works with data of cli/works/measured.h, which are made here. works ends with an empty
+ * entry; set_threads is called before each piece of work. Returns an exit code. */
 int peer_serve(const char *name, const peer_work *works, void (*set_threads)(int));
 
 #ifdef __cplusplus

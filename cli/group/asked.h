@@ -13,7 +13,7 @@ typedef struct asked_value {
 
 typedef struct asked_result {
     const struct wanted_aggregate *aggregate; /* NULL: rows are counted */
-    int value;                                /* whose; -1: rows are counted */
+    int value;                                /* the value; -1: rows are counted */
     char *name;
 } asked_result;
 
@@ -32,7 +32,7 @@ typedef struct asked {
     asked_value value[OPTIONS_AGGREGATES];
     int results;
     asked_result result[OPTIONS_AGGREGATES];
-    struct wanted_aggregate own[OPTIONS_AGGREGATES]; /* of those that were loaded */
+    struct wanted_aggregate own[OPTIONS_AGGREGATES]; /* what loaded groups ask for */
     bool nulls;                                      /* the reader may refuse no NULL */
     char *lists[ASKED_LISTS]; /* columns for the reader: numbers, keys, strings, either */
 } asked;

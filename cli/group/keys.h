@@ -6,10 +6,10 @@
 #include "work/units.h"
 
 typedef struct keys_column {
-    char *bytes;      /* of numbers, or of strings, */
-    int64_t *offsets; /* of which these are the offsets; NULL: numbers */
-    bool *known;      /* of each key, whether it has a value here */
-    uint8_t *valid;   /* the same as bits */
+    char *bytes;      /* numbers, or the bytes of strings */
+    int64_t *offsets; /* where strings begin; NULL: they are numbers */
+    bool *known;      /* whether each key has a value here */
+    uint8_t *valid;   /* known, as bits */
     bf_array numbers;
     bf_strings strings;
     bf_column column; /* shows one of these */

@@ -16,7 +16,7 @@ bool listed_wanted(const numbered *x);
 void listed_put(FILE *f, const numbered *x, const sheet *s, int64_t n, int64_t groups,
                 double began);
 
-/* The same of sheets that come one by one: their columns are kept in files until the end. */
+/* Columns of sheets that come one by one. They are in files until the end. */
 typedef struct listed {
     int columns;
     int64_t rows; /* so far */

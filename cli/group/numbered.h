@@ -32,7 +32,7 @@ typedef struct numbered {
     table *table;
     bool plain;             /* keys are taken as they are */
     bf_dtype key;           /* the groups' key */
-    bf_dtype numbers_dtype; /* of a dictionary's numbers as keys */
+    bf_dtype numbers_dtype; /* a dictionary's numbers as keys */
     bf_dictionary *dictionary;
     int parts, kept_count;
     numbered_part part[OPTIONS_AGGREGATES + 1];

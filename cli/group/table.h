@@ -16,10 +16,10 @@ typedef struct table_column {
     rows *of;           /* a file that is read in step; NULL: the present one */
     int at;             /* its number in the present file */
     bool repeats;       /* it is the numbers of the column before, which are keys there */
-    rows_kind kind;     /* what it can be in all texts so far, */
-    units_form text;    /* and what it is there; */
-    units_form array;   /* what holds it in all arrays so far; */
-    units_form settled; /* and both */
+    rows_kind kind;     /* what it can be in all texts so far */
+    units_form text;    /* what it is in all texts so far */
+    units_form array;   /* what holds it in all arrays so far */
+    units_form settled; /* what holds it in both */
     bf_dtype dtype;     /* BF_NONE: strings */
     int scale;          /* the scale of integers */
     bool passes;        /* keys and values need it: rows that are left out are taken out of it */
@@ -42,13 +42,13 @@ typedef struct table {
     const asked *asked;
     bf_context *context;
     spool_limit limit;
-    rows *inputs, *input;         /* of each file; the present one */
+    rows *inputs, *input;         /* each file; the present one */
     rows *steps;                  /* without --by: files of values, read in step with the keys' */
-    char *also;                   /* and columns of values; NULL: none */
+    char *also;                   /* columns of values beside them; NULL: none */
     int files, step_count, count; /* how many there are, and columns */
     bool typed;                   /* strings of its columns are those of text/typed.h */
     bool settled;                 /* all was read once: no dtype becomes another */
-    table_column *columns;        /* of the first file */
+    table_column *columns;        /* the first file's */
     formula where;
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
@@ -67,7 +67,7 @@ int table_make(table *t, const options *o);
 int table_open(table *t, asked *a, bf_context *context);
 void table_close(table *t);
 
-/* The same for rows that are open in t->input, of which one column is a key. */
+/* Makes a table of rows that are open in t->input; one column is a key. */
 int table_take(table *t, asked *a, bf_context *context);
 
 /* How its files are read. */

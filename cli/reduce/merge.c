@@ -57,9 +57,9 @@ static const usage merge_usage = {
 typedef struct part {
     const char *file;
     statefile saved;
-    by *table;           /* of the groups of a table */
+    by *table;           /* the groups of a table */
     bf_state_info info;  /* a state's */
-    bf_states_info many; /* those of many states */
+    bf_states_info many; /* what many states are */
 } part;
 
 /* By the index that each part ends at: ordered states merge in this order, others in any. */

@@ -9,7 +9,7 @@ __extension__ typedef __int128 text_i128;
 
 enum { TEXT_TENS = 20, TEXT_TENS_WIDE = 38, TEXT_TENS_EXACT = 22 };
 
-/* Those that 64 bits hold, and those that are doubles. */
+/* The powers that 64 bits hold, and the powers that are doubles. */
 #define TEXT_FIVE(unit) unit, unit * 10, unit * 100, unit * 1000, unit * 10000
 static const uint64_t text_tens[TEXT_TENS] = {TEXT_FIVE((uint64_t)1), TEXT_FIVE((uint64_t)100000),
                                               TEXT_FIVE((uint64_t)10000000000),

@@ -17,8 +17,8 @@ typedef struct statefile {
     bf_histogram *histogram;
     bf_groups *groups;
     bf_states *states;
-    unsigned char *table; /* the saved form of the groups of a table, */
-    size_t table_size;    /* of so many bytes */
+    unsigned char *table; /* the saved form of the groups of a table */
+    size_t table_size;    /* its bytes */
     trailer trailer;
 } statefile;
 

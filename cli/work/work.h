@@ -34,7 +34,7 @@ typedef struct work_thing {
     bf_histogram **histogram;
     bf_quantiles **quantiles;
     bf_groups **groups;
-    const work_form *form; /* NULL: it is of these kinds; */
+    const work_form *form; /* NULL: it is of these kinds */
     void *of;              /* else it is this */
 } work_thing;
 

@@ -40,7 +40,7 @@ def plain_docstring(app, what, name, thing, options, lines):
     lines[:] = to_rst(inspect.cleandoc("\n".join(lines)).split("\n"))
 
 
-# Of each reduction the function of an array, of each segment and of each slot.
+# The names of a reduction's functions: of an array, of each segment and of each slot.
 EACH = {"array": "{}".format, "segment": "segment_{}".format, "slot": name_by_index}
 
 

@@ -84,7 +84,7 @@ typedef enum bf_dtype {
 
 /* What a reduction gives. */
 typedef enum bf_result_class {
-    BF_RESULT_EXACT = 1,   /* of integers an integer, of floats the exact value rounded once */
+    BF_RESULT_EXACT = 1,   /* an integer for integers, the exact value rounded once for floats */
     BF_RESULT_ROUNDED = 2, /* a float, rounded once */
     BF_RESULT_ELEMENT = 3, /* one of the elements */
     BF_RESULT_INDEX = 4,   /* the index of an element */

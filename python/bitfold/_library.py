@@ -6,7 +6,7 @@ import os
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
-I192, I128 = 32, 34  # of include/bitfold/types.h
+I192, I128 = 32, 34  # as in include/bitfold/types.h
 NAN_POLICIES = {"propagate": 0, "skip": 1, "error": 2}
 OVERFLOW_POLICIES = {"error": 0, "wrap": 1}
 MAX_DIMS = 8

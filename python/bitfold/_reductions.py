@@ -111,7 +111,7 @@ def name_by_index(op):
 
 
 def _many_errors(op, part):
-    """Which results of this reduction may not exist, of segments or slots."""
+    """Names the results of segments or slots that may not exist for this reduction."""
     gives = lib.bf_reduction_result(OPS[op])
     if gives in (_ELEMENT, _INDEX):
         return f", EmptyError (an empty\n    {part}, and no empty=)."

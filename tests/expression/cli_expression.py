@@ -9,7 +9,7 @@ import numpy as np
 
 from command import SANITIZED, CommandTest, run
 
-SHARE = 4 if SANITIZED else 1  # of the random cases
+SHARE = 4 if SANITIZED else 1  # the random cases are divided by this
 
 
 def exact_sum(x):

@@ -43,12 +43,12 @@ def is_integer(field):
 
 
 def are_keys(fields):
-    """Whether numbers are no codes, and 64 bits hold them as integers with one scale."""
+    """Whether numbers are no codes, and 38 digits hold them as integers with one scale."""
     numbers = [decimal.Decimal(f) for f in fields]
     if any(re.match("-?0[0-9]", f) for f in fields) or any(v.adjusted() > 37 for v in numbers):
         return False
     scale = max([0] + [-v.normalize().as_tuple().exponent for v in numbers])
-    return all(abs(v.scaleb(scale)) < 2**63 for v in numbers)
+    return all(abs(v.scaleb(scale)) < 10**38 for v in numbers)
 
 
 class Table:

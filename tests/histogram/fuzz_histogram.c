@@ -21,7 +21,7 @@ static void take_results(const bf_histogram *h, const bf_histogram_info *info) {
     const double *edges = bf_histogram_edges(h);
     double *out = malloc((size_t)info->bins * sizeof *out);
     require(out != NULL && counted_in(h, info) == info->count);
-    const bool doubles = bf_histogram_integers(h) == NULL; /* those of integers may be equal */
+    const bool doubles = bf_histogram_integers(h) == NULL; /* integer edges may be equal */
     for (int64_t i = 0; i < info->bins && doubles; i++) require(edges[i] < edges[i + 1]);
     require((bf_histogram_weights(h, out) == BF_OK) == (info->weights != BF_NONE));
     require(bf_histogram_density(h, out) == BF_OK);

@@ -240,7 +240,7 @@ static void impossible_contents_are_refused(void **unused) {
         {"edges", 0, 0x3fe0000000000000u}, /* edges: 0.5 twice, infinity, NaN */
         {"edges", 16, 0x7ff0000000000000u},
         {"edges", 16, 0x7ff8000000000000u},
-        {"counts", 0, UINT64_MAX}, /* counts: negative, more than the sum of weights has, */
+        {"counts", 0, UINT64_MAX}, /* a negative count, and more than the sum of weights has */
         {"counts", 0, 1},
         {"counts", 16, ((uint64_t)1 << 62) + 1}, /* too many, a NaN among integers */
         {"counts", 32, 1},

@@ -48,13 +48,13 @@ def calls(found):
 
 
 def wrong_calls(found):
-    """Those that a floor of src must not use."""
+    """Lists the symbols that a floor of src must not use."""
     return {(path, symbol, at) for path, symbol, at in calls(found)
             if floor(at) not in BELOW[floor(path)] and not symbol.startswith(TABLES)}
 
 
 def wrong_calls_of_command(found):
-    """Those that a folder of cli which others share must not use; cli itself may be used by all."""
+    """Lists the symbols that a shared folder of cli must not use; cli itself may be used by all."""
     ranks = SHARED["cli"]
     return {(path, symbol, at) for path, symbol, at in calls(found)
             if floor(path) in ranks and "/" in at and

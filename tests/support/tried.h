@@ -7,7 +7,7 @@
 
 #include <bitfold.h>
 
-/* Of the thread that runs the case. Empty: none is named. */
+/* What the thread that runs the case has named. Empty: nothing. */
 static __thread char tried_context[64], tried_data[128];
 
 static inline void try_context(const bf_context *context) {

@@ -27,8 +27,8 @@ typedef struct merging {
     bf_state *const *states;
     int n;
     int64_t added, message; /* numbers of words */
-    int64_t *words; /* those of states that add; behind them the message, and room for the messages
-                       of all ranks */
+    int64_t *words;         /* the words of states that add, then the message, then room for the
+                               messages of all ranks */
 } merging;
 
 static bool adds(const bf_state *s) { return bf_kind_is_sum(s->kind); }

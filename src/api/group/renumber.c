@@ -78,7 +78,7 @@ static bf_status move_pages(bf_groups *g, renumbering *x, void *inside) {
 
 /* Fills new groups, whose keys have the numbers' dtype. */
 static bf_status copy_groups(bf_groups *g, const bf_array *numbers, void *inside) {
-    bf_groups kind = *g; /* of the page in the numbers' order */
+    bf_groups kind = *g; /* the kind of the page in the numbers' order */
     renumbering *x = calloc(1, sizeof *x);
     if (x == NULL) return bf_fail(g->context, BF_E_MEMORY, "no memory for groups");
     kind.key = x->dtype = numbers->dtype;

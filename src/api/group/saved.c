@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "rules/key/rank.h"
 
-enum { BATCH_BYTES = 1 << 22 /* of the words that are in memory at a time */ };
+enum { BATCH_BYTES = 1 << 22 /* the words that are in memory at a time */ };
 
 static bf_saved_words layout_of(bf_aggregate a) {
     return bf_saved_words_of(a, bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL), false);
@@ -209,7 +209,7 @@ bf_status bf_groups_save_pieces(bf_groups *groups, int64_t first, int64_t count,
 /* A form that is read: keys, rows, columns; and the words of a batch. */
 typedef struct saved {
     bf_loading loading;
-    int64_t groups, most; /* of a batch */
+    int64_t groups, most; /* in a batch */
     int count;
     int numbers[BF_AGGREGATES_MAX * BF_SAVED_WORDS_NUMBERS];
     const uint8_t *keys, *rows;

@@ -16,7 +16,7 @@
 #include "rules/reduce/state.h"
 #include <bitfold/group.h>
 
-/* Of the limbs of a sum, which begin at word `at`, [first, end) are saved: at `offset`. */
+/* The limbs of a sum begin at word `at`; limbs [first, end) are saved, at `offset`. */
 typedef struct bf_saved_band {
     int at, limbs;
     int first, end;

@@ -31,12 +31,14 @@ static bf_status save_table(bf_table *table, uint8_t *out) {
     size_t keys, values;
     bf_status status = BF_OK;
     if (out == NULL) return bf_fail(table->context, BF_E_ARGUMENT, "no buffer");
-    bf_saving s = lay_out(table, out, &keys, &values);
+    lay_out(table, NULL, &keys, &values);
     if (bf_table_size(table) > 0)
         status = table->by->list(table->context, table->inside, out + keys,
                                  values == 0 ? NULL : out + values);
-    if (status == BF_OK) bf_saving_end(&s);
-    return status;
+    if (status != BF_OK) return status;
+    bf_saving s = lay_out(table, out, &keys, &values);
+    bf_saving_end(&s);
+    return BF_OK;
 }
 
 bf_status bf_table_save(bf_table *table, void *buffer) {

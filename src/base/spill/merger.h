@@ -13,7 +13,7 @@ enum { BF_MERGER_KEY = 2 /* words of a key, at most */ };
 typedef struct bf_merger_run {
     int64_t begin, end;           /* words of the file */
     int64_t next;                 /* the first that is not in memory yet */
-    uint64_t *buffer, *at, *last; /* those that are, and are not given yet */
+    uint64_t *buffer, *at, *last; /* the words that are, and are not given yet */
 } bf_merger_run;
 
 typedef struct bf_merger_head {
@@ -24,7 +24,7 @@ typedef struct bf_merger_head {
 typedef struct bf_merger {
     bf_context *context;
     int key;   /* words of a key */
-    int words; /* of a record; 0: the word behind its key is the number of them all */
+    int words; /* words of a record; 0: the word behind its key is their number */
     int most;  /* words of a record, at most */
     int fd;
     int64_t end;        /* words in the file */

@@ -69,8 +69,8 @@ typedef struct bf_cpu_groups {
     bf_group_set set;
     int64_t *order; /* by key, where each group is: partition << 32 | number; NULL: not made yet */
     char *ranks;    /* in that order */
-    int64_t held;   /* bytes of the budget that they have, if they may spill; */
-    struct bf_group_spilled *spilled; /* and the groups that memory does not hold; NULL: none */
+    int64_t held;   /* bytes of the budget that groups have which may spill */
+    struct bf_group_spilled *spilled; /* the groups that memory does not hold; NULL: none */
 } bf_cpu_groups;
 
 /* The partitions of ranks in ascending order: those of equal steps from a rank on. Ranks below and

@@ -13,11 +13,11 @@ typedef struct page {
     int64_t n, room;
     char *ranks, *keys;
     int64_t *counts;
-    int64_t *words[BF_AGGREGATES_MAX]; /* of each aggregate, group after group */
+    int64_t *words[BF_AGGREGATES_MAX]; /* each aggregate's, group after group */
 } page;
 
 typedef struct bf_group_spilled {
-    bf_merger runs;   /* of records: the rank of a key, the words of the record, the number of rows,
+    bf_merger runs;   /* a record has the rank of a key, its number of words, the number of rows,
                          and the words of each aggregate, packed */
     bool settled;     /* there is one run, and no group in memory */
     int64_t n;        /* groups, then */
@@ -25,7 +25,7 @@ typedef struct bf_group_spilled {
     int64_t room;     /* for so many pages */
     int64_t per_page; /* groups */
     bf_cpu_groups *loaded; /* the groups of a page; NULL: none yet */
-    int64_t number;        /* of that page; -1: none */
+    int64_t number;        /* the number of that page; -1: none */
 } bf_group_spilled;
 
 static bf_status no_memory(bf_context *context) {
@@ -426,7 +426,8 @@ static bf_status add_parts(const call *c, add_items *add, const void *from, int6
     return status;
 }
 
-/* The same, but on failure the groups are as they were: what they had is written first. */
+/* Adds the parts as spill_items does; on failure the groups are as they were, for what they had is
+ * written first. */
 static bf_status spill_parts(const call *c, add_items *add, const void *from, int64_t n,
                              int64_t some) {
     bf_cpu_groups *g = c->groups;

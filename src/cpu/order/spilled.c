@@ -8,7 +8,7 @@
 enum {
     BATCH = 1 << 9,    /* records that are made at a time */
     RECORD = 4,        /* words of a record, at most */
-    SORT_BYTES = 40,   /* that sorting an element with its position takes, at most; */
+    SORT_BYTES = 40,   /* most bytes that sorting an element with its position takes */
     UNIQUE_BYTES = 32, /* that finding the different ones of elements takes for each */
     LEAST = 1 << 10    /* elements of a piece, at least */
 };
@@ -19,10 +19,10 @@ typedef struct spilled {
     bf_context *context;
     bf_dtype dtype;
     bf_order order;
-    int bytes, key;    /* of an element; words of its place */
+    int bytes, key;    /* bytes of an element; words of its place */
     bool bits, beside; /* are there words for the bits, and for the position or number? */
     int64_t piece;     /* elements that are sorted at once */
-    char *values;      /* of a piece */
+    char *values;      /* a piece of values */
     int64_t *numbers;  /* beside them */
     bf_merger merger;
 } spilled;
