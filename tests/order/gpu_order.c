@@ -3,6 +3,7 @@
  * and the memory. */
 #include <stdio.h>
 
+#include "api/runtime/place.h"
 #include "rules/key/rank.h"
 #include "rules/order/quantile.h"
 #include "seam/order.h"
