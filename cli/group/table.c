@@ -133,7 +133,7 @@ static int note_columns(table *t) {
     for (int i = 0; i < a->values && by; i++)
         t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, true);
     if (code == EXIT_DONE && !by) code = find_key(t);
-    bool changed;
+    bool changed = false;
     return code == EXIT_DONE ? settle_columns(t, &changed) : code;
 }
 
@@ -323,7 +323,7 @@ void table_put_place(checkpoint_writer *to, const table *t) {
 }
 
 bool table_take_place(checkpoint_reader *from, table *t) {
-    bool changed;
+    bool changed = false;
     const int file = (int)checkpoint_number(from, 0, t->files - 1);
     t->settled = checkpoint_number(from, 0, 1);
     for (int k = 0; k < t->count; k++) {

@@ -12,6 +12,14 @@
 #include "gpus/table/table.h"
 #include "seam/device.h"
 
+const bf_backend *bf_backend_gpu(void) {
+#ifdef BITFOLD_CUDA
+    return &bf_backend_cuda;
+#else
+    return NULL;
+#endif
+}
+
 /* Opens all GPUs; there are several. */
 static bf_status open_gpus(bf_context *context, int device, const bf_options *options) {
     (void)device, (void)options;

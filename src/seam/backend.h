@@ -50,12 +50,6 @@ extern const bf_backend bf_backend_cuda;
 extern const bf_backend bf_backend_gpus;
 
 /* Returns the backend of GPUs; NULL: this build has none. */
-static inline const bf_backend *bf_backend_gpu(void) {
-#ifdef BITFOLD_CUDA
-    return &bf_backend_cuda;
-#else
-    return NULL;
-#endif
-}
+const bf_backend *bf_backend_gpu(void);
 
 #endif
