@@ -327,7 +327,7 @@ rows *by_rows(by *x) { return x->table.inputs; }
 
 void by_close(by *x) {
     if (!x) return;
-    work_close(&x->work, EXIT_IO); /* where by_run has not closed it */
+    work_close(&x->work, EXIT_IO); /* by_run closes it before, with its code */
     numbered_close(&x->groups);
     table_close(&x->table);
     asked_close(&x->asked);

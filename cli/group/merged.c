@@ -68,15 +68,20 @@ static bool put_null(part_text *t, const shown_column *c, int64_t row) {
     return null;
 }
 
-static void put_key_field(part_text *t, const shown_column *c, int64_t row, bool descending) {
+/* Returns false if the column holds numbers. */
+static bool put_string(part_text *t, const shown_column *c, int64_t row) {
     size_t n;
+    if (!c->offsets) return false;
+    const char *at = string_of(c, row, &n);
+    put_ordered_string(t, at, n);
+    return true;
+}
+
+static void put_key_field(part_text *t, const shown_column *c, int64_t row, bool descending) {
     key_rank rank;
     if (put_null(t, c, row)) return;
     const size_t from = t->n;
-    if (c->offsets) {
-        const char *at = string_of(c, row, &n);
-        put_ordered_string(t, at, n);
-    } else {
+    if (!put_string(t, c, row)) {
         key_wide_ranks(c->dtype, c->array + (size_t)row * bf_dtype_size(c->dtype), 1, &rank);
         if (c->dtype == BF_I128) put_word(t, (uint64_t)(rank >> 64));
         put_word(t, (uint64_t)rank);
@@ -109,13 +114,9 @@ static void put_ordered_value(part_text *t, bf_dtype dtype, const bf_value *v) {
 
 /* What a column orders rows by. */
 static void put_ordered(part_text *t, const shown_column *c, int64_t row, bool descending) {
-    size_t n;
     if (put_null(t, c, row)) return;
     const size_t from = t->n;
-    if (c->offsets) {
-        const char *at = string_of(c, row, &n);
-        put_ordered_string(t, at, n);
-    } else {
+    if (!put_string(t, c, row)) {
         const bf_value v = shown_value(c, row);
         put_ordered_value(t, c->dtype, &v);
     }

@@ -15,7 +15,7 @@ import bitfold
 
 MIB = 1 << 20
 ROWS = 1 << 19
-LIMIT = 2 * MIB # a column is twice that
+LIMIT = 2 * MIB  # a column is twice that
 
 # Works for ever within a limit that the system enforces: on private memory, beyond the arrays.
 CHILD = """

@@ -426,8 +426,8 @@ static bf_status add_parts(const call *c, add_items *add, const void *from, int6
     return status;
 }
 
-/* Adds the parts as spill_items does; on failure the groups are as they were, for what they had is
- * written first. */
+/* Writes the groups in memory, then adds the items. On failure the groups are as they were: only
+ * what was added is dropped. */
 static bf_status spill_parts(const call *c, add_items *add, const void *from, int64_t n,
                              int64_t some) {
     bf_cpu_groups *g = c->groups;

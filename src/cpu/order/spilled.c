@@ -9,7 +9,7 @@ enum {
     BATCH = 1 << 9,    /* records that are made at a time */
     RECORD = 4,        /* words of a record, at most */
     SORT_BYTES = 40,   /* most bytes that sorting an element with its position takes */
-    UNIQUE_BYTES = 32, /* that finding the different ones of elements takes for each */
+    UNIQUE_BYTES = 32, /* most bytes that finding different elements takes for each */
     LEAST = 1 << 10    /* elements of a piece, at least */
 };
 

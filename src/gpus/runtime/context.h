@@ -18,7 +18,7 @@ typedef bf_status bf_gpus_work(void *arg, bf_context *context, int gpu);
 typedef struct bf_gpu {
     struct bf_gpus *all;
     bf_context *context; /* its own */
-    struct bf_cpu *cpu;  /* that context's */
+    struct bf_cpu *cpu;  /* what the CPU keeps in that context */
     bf_pool *pool;       /* its share of the host's threads */
     bf_aside *aside;     /* NULL: not needed yet; the first GPU needs none */
     void *scratch;       /* memory.c owns it; NULL: not needed yet */
