@@ -1,8 +1,8 @@
 // The conversation, the data and the clock of the peers on a GPU.
 #include "cuda_serve.h"
 
-#include "works/measured.h"
 #include "works/keys.h"
+#include "works/measured.h"
 
 #include <chrono>
 #include <cstdint>

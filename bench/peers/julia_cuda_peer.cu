@@ -2,8 +2,8 @@
 // (-fmad=false): a thread a pixel in tiles of 32 x 8, or a block a pixel; the argument says which.
 // 'fixed' is 'tiles' for one set alone: the compiler knows c and the number of steps, unrolls them
 // and keeps the squares of a test for the next step (11 instead of 16 instructions a step).
-#include "works/keys.h"
 #include "cuda_serve.h"
+#include "works/keys.h"
 
 #include <cstdint>
 #include <cstdio>

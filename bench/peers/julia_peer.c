@@ -2,8 +2,8 @@
  * threads as they become free. */
 #include "peer.h"
 
-#include "works/measured.h"
 #include "works/keys.h"
+#include "works/measured.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // Hash tables of C++ libraries, one key after another on one thread; the argument says which.
 #include "peer.h"
 
-#include "works/measured.h"
 #include "works/keys.h"
+#include "works/measured.h"
 
 #include <cstdint>
 #include <cstdio>
