@@ -2,7 +2,7 @@
 #include "group/asked.h"
 
 #include "sheet/output.h"
-#include "text/names.h"
+#include "text/item.h"
 
 #include <stdarg.h>
 #include <stdio.h>

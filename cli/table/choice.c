@@ -2,7 +2,7 @@
 #include "table/choice.h"
 
 #include "sheet/output.h"
-#include "text/names.h"
+#include "text/item.h"
 
 #include <stdio.h>
 #include <stdlib.h>

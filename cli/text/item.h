@@ -1,5 +1,5 @@
 /* Lists of columns, as options have them: each item is a number, a name, or a name between
- * backquotes, in which two of them stand for one. */
+ * backquotes, in which two of them stand for one. The names of columns are found by a hash. */
 #ifndef BITFOLD_CLI_TEXT_ITEM_H
 #define BITFOLD_CLI_TEXT_ITEM_H
 
@@ -24,5 +24,29 @@ bool text_item_is(text_item item, const char *name, size_t length);
 
 /* Writes the name and a NUL, which take `length` + 1 bytes at most; it may be written over. */
 void text_item_copy(text_item item, char *to);
+
+/* ---- names of columns ------------------------------------------------------------------------ */
+
+typedef struct text_name {
+    const char *at; /* the caller's */
+    size_t length;
+    int next; /* another with its place, or -1 */
+} text_name;
+
+typedef struct text_names {
+    text_name *all;
+    int *first; /* the first name of each place, or -1 */
+    size_t places;
+} text_names;
+
+/* Makes room for n names. False: out of memory. */
+bool text_names_open(text_names *names, int n);
+void text_names_close(text_names *names);
+
+/* Column i has this name. */
+void text_names_set(text_names *names, int i, const char *at, size_t length);
+
+/* How many columns have the item's name; *column is the first of them. */
+int text_names_find(const text_names *names, text_item item, int *column);
 
 #endif

@@ -4,7 +4,6 @@
 #include "text/field.h"
 #include "text/item.h"
 #include "text/json.h"
-#include "text/names.h"
 #include "text/store.h"
 
 #include <stdio.h>

@@ -67,4 +67,35 @@ text_bounds text_rows_find(const char *at, const char *end, char delimiter, text
 /* The quote that opens the field that a text from a row on ends in. */
 const char *text_open_quote(const char *at, const char *end, char delimiter);
 
+/* ---- fields between marks -------------------------------------------------------------------- */
+
+/* Fields of rows that have equally many. */
+typedef struct text_fields {
+    const char *text;
+    uint32_t first;       /* where field 0 begins in it */
+    const uint32_t *mark; /* the mark that ends field 0 */
+    size_t step;          /* from there to the mark that ends the next: so many marks */
+} text_fields;
+
+/* Where field i begins, and where it ends. */
+static inline const char *text_field_begin(const text_fields *f, int64_t i) {
+    return f->text + (i > 0 ? f->mark[(size_t)i * f->step - 1] + 1 : f->first);
+}
+static inline const char *text_field_end(const text_fields *f, int64_t i) {
+    return f->text + f->mark[(size_t)i * f->step];
+}
+
+/* A field that is a number of up to 16 bytes: digits, and maybe a point among them, behind a sign
+ * or none. */
+typedef struct text_plain {
+    uint64_t digits;
+    uint8_t decimals; /* digits behind the point */
+    bool point, negative;
+    bool code; /* a zero is before another digit */
+} text_plain;
+
+/* Reads fields [from, from + n). Returns how many are such numbers, up to the first that is none.
+ * TEXT_MARKS_SLACK bytes behind the text may be read. */
+int64_t text_digits_read(const text_fields *fields, int64_t from, int64_t n, text_plain *out);
+
 #endif

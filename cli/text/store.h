@@ -152,6 +152,40 @@ bool text_read_number(const text_layout *l, const char *at, const char *end, tex
 /* How an error begins that is about column k; empty if it is the only one. */
 void text_which(char out[80], const text_layout *l, int k);
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Text whose marks are found at a time: they stay in the second-level cache. */
+enum { TEXT_STRETCH = 32 * 1024 };
+
+static inline const char *text_line_end(const char *p, const char *end) {
+    return (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
+}
+
+/* Keeps the field at p, which is behind the blanks that begin it at `raw`, in the forms of column
+ * k. False: it is refused, or there is no memory. */
+bool text_put_field(text_rows *rows, const text_layout *l, int k, const char *raw, const char *p,
+                    text_field f);
+
+/* Reads the field at p, in a row that begins at `row`, as column k, the long way. Returns where it
+ * ends. */
+const char *text_read_field(text_rows *rows, const text_layout *l, int k, const char *row,
+                            const char *p, text_error *e);
+
+/* Reads a row the long way, or passes over a line of blanks. Returns where the next begins. */
+const char *text_read_line(text_rows *rows, const text_layout *l, const char *at, const char *end,
+                           text_error *e);
+
+/* Reads whole rows of the next stretch of the text by their marks. Returns where the next begins;
+ * `at` if the first row is too long for a stretch, or fields are parted by blanks, which have no
+ * marks. */
+const char *text_read_stretch(text_rows *rows, const text_layout *l, const char *at,
+                              const char *end, text_error *e);
+
+/* ---- errors: of each, NULL is returned ------------------------------------------------------- */
+
+/* The fields of a row where one was expected: their names, if that is what they are. */
+const char *text_refuse_fields(const text_layout *l, const char *at, text_error *e);
+
 /* Refuses a field as a number of column k. Returns NULL. */
 const char *text_refuse_number(const text_layout *l, int k, text_field f, text_error *e);
 

@@ -13,6 +13,7 @@ import resource
 import shutil
 import subprocess
 import unittest
+from fractions import Fraction
 
 import numpy as np
 
@@ -65,6 +66,22 @@ def read(text, delimiter):
     return [row for row in rows[1:] if row]
 
 
+def number(r):
+    """A decimal of up to 15 digits, in one of the ways to write it."""
+    sign, length = r.choice(["", "-"]), r.choice([1, 2, 3, 5, 6, 7, 8, 9, 14, 15])
+    digits = "".join(r.choices("0123456789", k=length))
+    if r.random() < 0.5:
+        return sign + (digits.lstrip("0") or "0")
+    at = r.randrange(length)
+    return sign + (digits[:at].lstrip("0") or r.choice(["", "0"])) + "." + digits[at:]
+
+
+def dressed(r, text):
+    """Writes the same number in a way that few programs do."""
+    forms = ['"%s"', " %s", "%s  ", "%se0"]
+    return r.choice(forms if text.startswith("-") else forms + ["+%s"]) % text
+
+
 class Tables(CommandTest):
     def inputs(self, data):
         """Gives the same bytes as a file and as a pipe."""
@@ -91,6 +108,28 @@ class Tables(CommandTest):
                 if rows:
                     got = self.result("argmax", "--column", "number", *arguments, **options)
                     self.assertEqual(got, str(len(rows) - 1), (seed, name, j))
+
+    def test_numbers_of_all_lengths_in_rows_of_equally_many_fields(self):
+        for seed in range(CASES):
+            r = random.Random(seed)
+            odd, rows = r.choice([0, 0.01, 0.5]), r.choice([1, 5, 200, 3000])
+            columns = [[number(r) for _ in range(rows)] for _ in range(3)]
+            lines = []
+            for row in zip(*columns):
+                lines.append(",".join(dressed(r, x) if r.random() < odd else x for x in row))
+                lines += ["", " "][:r.randrange(3)] if r.random() < odd else []
+            self.write("x", ("\n".join(lines) + r.choice(["", "\n"])).encode())
+            got = self.result("sum", "--column", "1,2,3", "-j", r.choice(THREADS), self.path("x"))
+            self.assertEqual([Fraction(x.split("\t")[-1]) for x in got.splitlines()],
+                             [sum(map(Fraction, c)) for c in columns], seed)
+            code = r.choice(["007", "-01", "00", "00.5"])
+            columns[0][r.randrange(rows)] = code
+            text = "k,b,c\n" + "".join("%s,%s,%s\n" % row for row in zip(*columns))
+            self.write("x", text.encode())
+            got = self.result("count", "--by", "k", "-j", r.choice(THREADS), self.path("x"))
+            counts = [line.split("\t") for line in got.splitlines()]
+            self.assertEqual({key: int(n) for key, n in counts},
+                             collections.Counter(columns[0]), (seed, code))
 
     def test_an_error_names_its_line_in_the_file(self):
         for seed in range(CASES // 2):

@@ -1,6 +1,7 @@
-/* Marks of texts, by all vectors there are, against a look at each byte; and short numbers against
- * a division.
+/* Marks of texts and digits of fields, by all vectors there are, against a look at each byte; and
+ * short numbers against a division.
  * Builds: release, asan, tsan. */
+#include "cli/text/digits.c"
 #include "cli/text/marks.c"
 #include "cli/text/store.h"
 #include "tests/support/data.h"
@@ -88,6 +89,65 @@ static void surveys_and_rows_are_the_same(void **state) {
     }
 }
 
+/* ---- digits ---------------------------------------------------------------------------------- */
+
+enum { FIELDS = 40 };
+
+/* Fields of two columns, most of which are numbers of up to `longest` bytes. */
+static text_fields random_fields(char *text, uint32_t marks[2 * FIELDS], int longest) {
+    static const char bytes[] = "0123456789.-+ e";
+    uint32_t n = 0;
+    for (int i = 0; i < 2 * FIELDS; i++) {
+        const int length = rand() % (longest + 1), kinds = rand() % 16 ? 10 : (int)sizeof bytes - 1;
+        const int point = rand() % 2 ? rand() % (longest + 1) : longest;
+        if (rand() % 4 == 0) text[n++] = '-';
+        for (int k = 0; k < length; k++) text[n++] = k == point ? '.' : bytes[rand() % kinds];
+        marks[i] = n;
+        text[n++] = i % 2 ? '\n' : ',';
+    }
+    return (text_fields){text, marks[0] + 1, marks + 1, 2};
+}
+
+/* Whether a field is a number of up to `most` bytes behind its sign. */
+static bool look_at_field(const char *p, const char *end, int most, text_plain *out) {
+    *out = (text_plain){.negative = *p == '-', .code = text_is_code(p)};
+    p += out->negative;
+    const char *const first = p;
+    for (; p < end && ((*p >= '0' && *p <= '9') || (*p == '.' && !out->point)); p++) {
+        if (*p != '.') out->digits = 10 * out->digits + (uint64_t)(*p - '0');
+        out->decimals = (uint8_t)(out->decimals + (out->point && *p != '.'));
+        out->point = out->point || *p == '.';
+    }
+    return p == end && p - first <= most && p - first > out->point;
+}
+
+static void check_digits(const text_fields *f, const text_plain *got, int64_t n, int most) {
+    text_plain want;
+    for (int64_t i = 0; i < n; i++) {
+        const bool good = look_at_field(text_field_begin(f, i), text_field_end(f, i), most, &want);
+        assert_true(good && got[i].digits == want.digits && got[i].decimals == want.decimals);
+        assert_true(got[i].point == want.point && got[i].negative == want.negative);
+        assert_true(got[i].code == want.code);
+    }
+    if (n == FIELDS) return;
+    assert_false(look_at_field(text_field_begin(f, n), text_field_end(f, n), most, &want));
+}
+
+static void digits_are_read(void **state) {
+    static const int longest[] = {3, 8, 16, 18};
+    char text[2 * FIELDS * 20 + TEXT_MARKS_SLACK];
+    uint32_t marks[2 * FIELDS];
+    text_plain got[FIELDS];
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        const text_fields f = random_fields(text, marks, longest[i % 4]);
+        check_digits(&f, got, read_plain(&f, 0, FIELDS, got), 8);
+#ifdef HAS_WIDE_DIGITS
+        if (has_wide_digits()) check_digits(&f, got, text_digits_read(&f, 0, FIELDS, got), 16);
+#endif
+    }
+}
+
 static void short_numbers_are_quotients(void **state) {
     double power = 1;
     (void)state;
@@ -103,6 +163,7 @@ UNIT_TESTS(marks) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_are_found),
         cmocka_unit_test(surveys_and_rows_are_the_same),
+        cmocka_unit_test(digits_are_read),
         cmocka_unit_test(short_numbers_are_quotients),
     };
     return RUN_TESTS(tests, NULL, NULL);
