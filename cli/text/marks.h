@@ -85,17 +85,17 @@ static inline const char *text_field_end(const text_fields *f, int64_t i) {
     return f->text + f->mark[(size_t)i * f->step];
 }
 
-/* A field that is a number of up to 16 bytes: digits, and maybe a point among them, behind a sign
- * or none. */
+/* Numbers of up to 16 bytes each: digits, and maybe a point among them, behind a sign or none. */
+enum { TEXT_PLAIN = 32, TEXT_POINT = 16 };
 typedef struct text_plain {
-    uint64_t digits;
-    uint8_t decimals; /* digits behind the point */
-    bool point, negative;
-    bool code; /* a zero is before another digit */
+    uint64_t digits[TEXT_PLAIN];
+    uint8_t point[TEXT_PLAIN]; /* TEXT_POINT and how many digits are behind it; 0: there is none */
+    bool negative[TEXT_PLAIN];
+    bool code[TEXT_PLAIN]; /* a zero is before another digit */
 } text_plain;
 
-/* Reads fields [from, from + n). Returns how many are such numbers, up to the first that is none.
- * TEXT_MARKS_SLACK bytes behind the text may be read. */
+/* Reads fields [from, from + n), of which there are TEXT_PLAIN at most. Returns how many are such
+ * numbers, up to the first that is none. TEXT_MARKS_SLACK bytes behind the text may be read. */
 int64_t text_digits_read(const text_fields *fields, int64_t from, int64_t n, text_plain *out);
 
 #endif

@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-/* Rows that are read together: what is kept of them stays in the first-level cache. Numbers of a
- * column that are read together. */
-enum { TOGETHER = 128, PLAIN = 32 };
+/* Rows that are read together: what is kept of them stays in the first-level cache. */
+enum { TOGETHER = 128 };
 enum { SHORT_LIMIT = 100000000 }; /* a short number has fewer digits than this */
 
 /* Rows of a stretch of the text whose marks are known. */
@@ -142,19 +141,20 @@ static inline __attribute__((always_inline)) int64_t read_cells(text_rows *rows,
     return i;
 }
 
-/* Keeps a plain number that is written between p and `end`. False: it is to be read with more care.
- */
+/* Keeps plain number i, which is written between p and `end`. False: it is to be read with more
+ * care. */
 static bool store_plain(const text_layout *l, text_column *c, int64_t row, const text_plain *x,
-                        const char *p, const char *end) {
-    if (c->codes && x->code) return false;
-    if (x->digits < SHORT_LIMIT && x->decimals < 8) {
-        const text_short near = {x->digits, x->decimals, x->point};
-        return text_store_short(l, c, row, &near, x->negative);
+                        int64_t i, const char *p, const char *end) {
+    const int decimals = x->point[i] % TEXT_POINT;
+    if (c->codes && x->code[i]) return false;
+    if (x->digits[i] < SHORT_LIMIT && decimals < 8) {
+        const text_short near = {x->digits[i], decimals, x->point[i] > 0};
+        return text_store_short(l, c, row, &near, x->negative[i]);
     }
-    const text_number n = {.digits = x->digits,
-                           .exponent = -x->decimals,
-                           .negative = x->negative,
-                           .integer = !x->point,
+    const text_number n = {.digits = x->digits[i],
+                           .exponent = -decimals,
+                           .negative = x->negative[i],
+                           .integer = x->point[i] == 0,
                            .text = p,
                            .length = (size_t)(end - p)};
     return text_store_number(l, c, row, &n);
@@ -168,11 +168,11 @@ static int64_t store_units(text_column *c, int64_t row, const text_plain *x, int
     const bool codes = c->codes;
     int64_t i = 0;
     for (; i < n; i++) {
-        const int digits = scale - x[i].decimals;
-        if (digits < 0 || x[i].digits >= SHORT_LIMIT || (codes && x[i].code)) break;
-        const uint64_t units = x[i].digits * text_tens[digits];
-        to[i] = x[i].negative ? 0 - units : units;
-        negative |= x[i].negative ? units : 0;
+        const int digits = scale - x->point[i] % TEXT_POINT;
+        if (digits < 0 || x->digits[i] >= SHORT_LIMIT || (codes && x->code[i])) break;
+        const uint64_t units = x->digits[i] * text_tens[digits];
+        to[i] = x->negative[i] ? 0 - units : units;
+        negative |= x->negative[i] ? units : 0;
     }
     if (negative > 0) c->can &= ~(unsigned)CAN_U64;
     return i;
@@ -187,11 +187,11 @@ static bool keeps_units(const text_layout *l, const text_column *c) {
  * before. */
 static int64_t read_plain(text_rows *rows, const text_layout *l, int k, const text_fields *f,
                           int64_t from, int64_t n) {
-    text_plain plain[PLAIN];
+    text_plain plain;
     text_column *c = &rows->columns[k];
-    const int64_t row = rows->n + from, many = text_digits_read(f, from, n - from, plain);
-    int64_t i = keeps_units(l, c) ? store_units(c, row, plain, many) : 0;
-    while (i < many && store_plain(l, c, row + i, &plain[i], text_field_begin(f, from + i),
+    const int64_t row = rows->n + from, many = text_digits_read(f, from, n - from, &plain);
+    int64_t i = keeps_units(l, c) ? store_units(c, row, &plain, many) : 0;
+    while (i < many && store_plain(l, c, row + i, &plain, i, text_field_begin(f, from + i),
                                    text_field_end(f, from + i)))
         i++;
     return from + i;
@@ -202,7 +202,7 @@ static int64_t read_numbers(text_rows *rows, const text_layout *l, int k, const 
                             const text_fields *f, cell_reader *read) {
     int64_t i = 0, end = 0;
     while (i == end && i < t->n) {
-        end = t->n - i < PLAIN ? t->n : i + PLAIN;
+        end = t->n - i < TEXT_PLAIN ? t->n : i + TEXT_PLAIN;
         i = read_plain(rows, l, k, f, i, end);
         if (i < end) i = read_cells(rows, l, k, f, i, end, read);
     }
