@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { NODES = 24, ROWS = 2100, TEXT = 4096, COLUMNS = 6, PROGRAMS = 600 };
+enum { NODES = 24, ROWS = 2100, TEXT = 4096, COLUMNS = 6, PROGRAMS = 600 / CASE_STEP };
 
 __extension__ typedef __int128 wide;
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { N = 60000, KINDS = 6, LIMIT = 1 << 21 };
+enum { N = DATA_SHARE > 1 ? 24000 : 60000, KINDS = 6, LIMIT = 35 * N };
 
 static char directory[] = "/tmp/bitfold_spilled_XXXXXX";
 static char keys[16 * N];
