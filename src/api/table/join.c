@@ -1,36 +1,14 @@
 /* Joins: the keys of one side are looked up in a multimap of the other side's rows. */
-#include <bitfold/group.h>
+#include "api/table/join.h"
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
-#include "api/runtime/flat.h"
-#include "api/runtime/place.h"
 #include "base/memory.h"
-#include "rules/table/entry.h"
+#include "base/spill/spool.h"
 #include "seam/memory.h"
-#include "seam/table.h"
-
-struct bf_pairs {
-    int64_t size;
-    int64_t *a, *b;
-};
 
 /* ---- keys for tables --------------------------------------------------------------------------
  */
-
-/* Returns the dtype in which keys are looked up: of equal keys, in any order. Narrow ones are
- * widened. */
-static bf_dtype wide_dtype(bf_dtype dtype) {
-    if (dtype == BF_I128) return BF_PAIR;
-    if (bf_key_bytes(dtype) >= 4) return dtype;
-    return bf_dtype_is_float(dtype) ? BF_F32 : BF_I32;
-}
-
-static uint32_t wide_bits(bf_dtype dtype, uint64_t bits) {
-    if (dtype == BF_F16) return bf_f16_to_f32((uint16_t)bits);
-    if (dtype == BF_BF16) return (uint32_t)bits << 16;
-    return (uint32_t)bf_order_rank(dtype, bits);
-}
 
 /* Replaces flat's elements by others in host memory, which flat then owns. */
 static void replace_elements(bf_flat *flat, void *elements) {
@@ -47,7 +25,7 @@ static bf_status widen_keys(bf_context *context, bf_dtype dtype, bf_flat *flat) 
     uint32_t *wide = bf_backend_cpu.memory->allocate(context, (size_t)flat->count * sizeof *wide);
     if (wide == NULL) return BF_E_MEMORY;
     for (int64_t i = 0; i < flat->count; i++)
-        wide[i] = wide_bits(dtype, bf_load_bits(flat->data + i * bytes, bytes));
+        wide[i] = bf_join_wide(dtype, bf_load_bits(flat->data + i * bytes, bytes));
     replace_elements(flat, wide);
     return BF_OK;
 }
@@ -79,26 +57,16 @@ static bf_pairs *make_pairs(int64_t size) {
         bf_free(p);
         return NULL;
     }
-    *p = (bf_pairs){size, rows, rows + n};
+    *p = (bf_pairs){size, rows, rows + n, rows};
     return p;
 }
 
-/* A join, with a multimap of b's rows by key. */
-typedef struct join {
-    bf_context *context;
-    const bf_backend *on;       /* runs the join */
-    const bf_table_backend *by; /* its functions for tables */
-    void *table;
-    bf_flat a, b;
-    int64_t key_bytes; /* the keys of a and b */
-} join;
-
-static bf_status insert_rows(join *j) {
+static bf_status insert_rows(const bf_joining *j, void *table) {
     int64_t n = j->b.count, *rows = bf_alloc((size_t)n * sizeof *rows);
     if (rows == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for rows");
     for (int64_t i = 0; i < n; i++) rows[i] = i;
-    bf_status status = bf_watch_begin(j->context, bf_bytes_of(n, j->key_bytes));
-    if (status == BF_OK) status = j->by->insert(j->context, j->table, j->b.data, rows, n);
+    bf_status status = bf_watch_begin(j->context, bf_bytes_of(n, bf_key_bytes(j->dtype)));
+    if (status == BF_OK) status = j->by->insert(j->context, table, j->b.data, rows, n);
     bf_free(rows);
     return bf_watch_end(j->context, status);
 }
@@ -109,20 +77,21 @@ static void repeat_rows(const int64_t *counts, int64_t n, int64_t *out) {
         for (int64_t k = 0; k < counts[i]; k++) *out++ = i;
 }
 
-static bf_status look_up_rows(join *j, bf_pairs **pairs) {
+static bf_status look_up_rows(const bf_joining *j, void *table, bf_pairs **pairs) {
     int64_t total = 0, n = j->a.count, *counts = bf_alloc((size_t)n * sizeof *counts);
     if (counts == NULL) return bf_fail(j->context, BF_E_MEMORY, "no memory for counts");
-    int64_t bytes = bf_bytes_of(n, j->key_bytes);
+    int64_t bytes = bf_bytes_of(n, bf_key_bytes(j->dtype));
     bf_status status = bf_watch_begin(j->context, bytes / 2);
-    if (status == BF_OK) status = j->by->count(j->context, j->table, j->a.data, n, counts, &total);
+    if (status == BF_OK) status = j->by->count(j->context, table, j->a.data, n, counts, &total);
     bf_watch_end(j->context, status);
     bf_pairs *made = status == BF_OK ? make_pairs(total) : NULL;
     if (status == BF_OK && made == NULL)
         status = bf_fail(j->context, BF_E_MEMORY, "no memory for %lld pairs", (long long)total);
     if (status == BF_OK && total > 0) {
-        repeat_rows(counts, n, made->a);
+        repeat_rows(counts, n, made->memory);
         status = bf_watch_begin(j->context, bytes - bytes / 2);
-        if (status == BF_OK) status = j->by->find_all(j->context, j->table, j->a.data, n, made->b);
+        if (status == BF_OK)
+            status = j->by->find_all(j->context, table, j->a.data, n, made->memory + total);
         bf_watch_end(j->context, status);
     }
     bf_free(counts);
@@ -133,17 +102,34 @@ static bf_status look_up_rows(join *j, bf_pairs **pairs) {
     return status;
 }
 
-static bf_status join_rows(join *j, bf_dtype dtype, uint64_t seed, bf_pairs **pairs) {
-    bf_table_kind kind = {wide_dtype(dtype), BF_I64, BF_DUPLICATES_KEEP, seed};
-    bf_status status = j->by->create(j->context, &kind, &j->table);
+bf_status bf_join_make_table(const bf_joining *j, void **table) {
+    const bf_table_kind kind = {bf_join_dtype(j->dtype), BF_I64, BF_DUPLICATES_KEEP, j->seed};
+    return j->by->create(j->context, &kind, table);
+}
+
+static bf_status join_rows(const bf_joining *j, bf_pairs **pairs) {
+    void *table;
+    bf_status status = bf_join_make_table(j, &table);
     if (status != BF_OK) return status;
-    status = insert_rows(j);
-    if (status == BF_OK) status = look_up_rows(j, pairs);
-    j->by->destroy(j->context, j->table);
+    status = insert_rows(j, table);
+    if (status == BF_OK) status = look_up_rows(j, table, pairs);
+    j->by->destroy(j->context, table);
     return status;
 }
 
-static bf_status place_join(join *j, const bf_array *a, const bf_array *b) {
+/* Joins copies of narrow keys, or the keys themselves. */
+static bf_status join_in_memory(const bf_joining *j, bf_pairs **pairs) {
+    bf_joining wide = *j;
+    wide.a.copy = wide.b.copy = NULL;
+    bf_status status = widen_keys(j->context, j->dtype, &wide.a);
+    if (status == BF_OK) status = widen_keys(j->context, j->dtype, &wide.b);
+    if (status == BF_OK) status = join_rows(&wide, pairs);
+    bf_flat_release(&wide.a);
+    bf_flat_release(&wide.b);
+    return status;
+}
+
+static bf_status place_join(bf_joining *j, const bf_array *a, const bf_array *b) {
     const bf_memory memory[] = {bf_flat_memory(a), bf_flat_memory(b)};
     const bf_demand demand = {.follows = true,
                               .on_host = "joins of keys in host memory are made there",
@@ -156,11 +142,10 @@ static bf_status place_join(join *j, const bf_array *a, const bf_array *b) {
     return status;
 }
 
-static bf_status flatten_keys(const join *j, bf_dtype dtype, const bf_array *array, bf_flat *flat) {
-    bf_status status = bf_flat_take(j->context, j->on, dtype, array, flat);
-    bool on_host = j->on == &bf_backend_cpu || bf_key_bytes(dtype) < 4;
-    if (status == BF_OK && on_host) status = fetch_keys(j->context, dtype, flat);
-    return status == BF_OK ? widen_keys(j->context, dtype, flat) : status;
+static bf_status flatten_keys(const bf_joining *j, const bf_array *array, bf_flat *flat) {
+    bf_status status = bf_flat_take(j->context, j->on, j->dtype, array, flat);
+    bool on_host = j->on == &bf_backend_cpu || bf_key_bytes(j->dtype) < 4;
+    return status == BF_OK && on_host ? fetch_keys(j->context, j->dtype, flat) : status;
 }
 
 static bf_status make_no_pairs(bf_context *context, bf_pairs **pairs) {
@@ -170,18 +155,23 @@ static bf_status make_no_pairs(bf_context *context, bf_pairs **pairs) {
     return BF_OK;
 }
 
+static bf_status join_keys(const bf_joining *j, bf_pairs **pairs) {
+    if (j->a.count == 0 || j->b.count == 0) return make_no_pairs(j->context, pairs);
+    const bf_status status = join_in_memory(j, pairs);
+    const bool spills = j->on == &bf_backend_cpu && bf_may_spill(j->context);
+    return status == BF_E_MEMORY && spills ? bf_join_spilled(j, pairs) : status;
+}
+
 static bf_status join_arrays(bf_context *context, const bf_array *a, const bf_array *b,
                              uint64_t seed, bf_pairs **pairs) {
-    join j = {.context = context};
+    bf_joining j = {.context = context, .seed = seed};
     if (a == NULL || b == NULL || pairs == NULL)
         return bf_fail(context, BF_E_ARGUMENT, "no array, or no place for the pairs");
-    j.key_bytes = bf_key_bytes(a->dtype);
+    j.dtype = a->dtype;
     bf_status status = place_join(&j, a, b);
-    if (status == BF_OK) status = flatten_keys(&j, a->dtype, a, &j.a);
-    if (status == BF_OK) status = flatten_keys(&j, a->dtype, b, &j.b);
-    if (status == BF_OK)
-        status = j.a.count == 0 || j.b.count == 0 ? make_no_pairs(context, pairs)
-                                                  : join_rows(&j, a->dtype, seed, pairs);
+    if (status == BF_OK) status = flatten_keys(&j, a, &j.a);
+    if (status == BF_OK) status = flatten_keys(&j, b, &j.b);
+    if (status == BF_OK) status = join_keys(&j, pairs);
     bf_flat_release(&j.a);
     bf_flat_release(&j.b);
     return status;
@@ -195,7 +185,11 @@ bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uin
 
 void bf_pairs_destroy(bf_pairs *pairs) {
     if (pairs == NULL) return;
-    bf_free(pairs->a);
+    if (pairs->memory == NULL) {
+        bf_spool_forget(pairs->a, pairs->size * 8);
+        bf_spool_forget(pairs->b, pairs->size * 8);
+    }
+    bf_free(pairs->memory);
     bf_free(pairs);
 }
 
