@@ -18,6 +18,7 @@ typedef struct bf_order_lines {
      * it has [l * length, (l + 1) * length). */
     const int64_t *offsets;
     bf_order order; /* quantiles have BF_ASCENDING */
+    int64_t first;  /* the number of the first line in messages */
 } bf_order_lines;
 
 /* A statistic says which elements of each line are selected, and what is made of them

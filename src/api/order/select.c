@@ -100,8 +100,7 @@ static bool is_whole(const bf_selection *x, int64_t n) {
     return n == 0 || bf_quantile_whole(x->method, n, x->q, median ? 0 : x->count);
 }
 
-/* Integers between two elements are no results of the elements' dtype. */
-static bf_status check_whole(const bf_selecting *s) {
+bf_status bf_select_check_whole(const bf_selecting *s) {
     const bf_selection *x = &s->selection;
     const bf_order_lines *lines = &s->lines;
     if (x->tagged || x->statistic == BF_STATISTIC_NTH || bf_dtype_is_float(x->to)) return BF_OK;
@@ -120,7 +119,7 @@ bf_status bf_select_run(bf_selecting *s, int64_t elements) {
     bf_context *context = s->call.context;
     bf_flat results;
     int64_t bytes = bf_bytes_of(elements, bf_key_bytes(s->lines.dtype));
-    bf_status status = check_whole(s);
+    bf_status status = bf_select_check_whole(s);
     if (status != BF_OK) return status;
     /* a NaN, nothing, or a cancelled call: then nothing is written */
     status = bf_flat_prepare(context, context->used, s->results, true, &results);

@@ -26,6 +26,9 @@ bf_status bf_select_open(bf_selecting *s, bf_context *context, const bf_array *a
 /* Checks where the results go, whose dtype says what they are, and what stands for nothing. */
 bf_status bf_select_into(bf_selecting *s, const bf_array *results);
 
+/* Refuses integers as results of s->lines if one lies between two elements: BF_E_DTYPE. */
+bf_status bf_select_check_whole(const bf_selecting *s);
+
 /* Has the backend select from s->lines, which have so many elements, and writes s->results. */
 bf_status bf_select_run(bf_selecting *s, int64_t elements);
 /* Selects from segments of contiguous values; their offsets are in host memory. */

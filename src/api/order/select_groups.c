@@ -1,18 +1,16 @@
 /* Order statistics by group: rows are sorted by their keys, and the values of each key are a
  * segment. */
-#include "api/order/select.h"
+#include "api/order/select_groups.h"
 
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
+#include "base/spill/file.h"
 #include "rules/key/rank.h"
 #include "seam/memory.h"
 
-typedef struct grouping {
-    bf_selecting *selecting;
-    const bf_array *keys, *results;
-    const bf_array *listed; /* NULL: the keys of groups are not wanted */
-    int64_t rows, room, groups;
-    /* the keys of all rows, in the backend's memory */
+/* All rows in the order of their keys, in the backend's memory. */
+typedef struct sorting {
+    bf_grouping *grouping;
     char *sorted;     /* the keys of all rows */
     char *order;      /* the rows that they came from (i64); then unused */
     char *values;     /* the values of the rows in that order */
@@ -20,11 +18,11 @@ typedef struct grouping {
     char *counts;     /* how many rows have each key (i64) */
     int64_t *offsets; /* in host memory: where the values of each begin */
     int64_t longest;
-} grouping;
+} sorting;
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bf_status check_keys(grouping *g) {
+static bf_status check_keys(bf_grouping *g) {
     bf_order_call *call = &g->selecting->call;
     bf_context *context = call->context;
     const int bytes = g->keys == NULL ? 0 : bf_key_bytes(g->keys->dtype);
@@ -43,7 +41,7 @@ static bf_status check_keys(grouping *g) {
 }
 
 /* Checks the outputs, and notes how many groups they have room for. */
-static bf_status check_outputs(grouping *g) {
+static bf_status check_outputs(bf_grouping *g) {
     bf_selecting *s = g->selecting;
     bf_context *context = s->call.context;
     const int axis = s->selection.statistic == BF_STATISTIC_MEDIAN ? 0 : 1;
@@ -62,15 +60,23 @@ static bf_status check_outputs(grouping *g) {
     return status;
 }
 
+bf_status bf_grouping_check_room(const bf_grouping *g) {
+    if (g->groups <= g->room) return BF_OK;
+    return bf_fail(g->selecting->call.context, BF_E_SHAPE,
+                   "there are %lld groups, and room for %lld", (long long)g->groups,
+                   (long long)g->room);
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static bf_status allocate_grouping(grouping *g) {
+static bf_status allocate_sorting(sorting *x) {
+    const bf_grouping *g = x->grouping;
     bf_context *context = g->selecting->call.context;
     const bf_memory_backend *memory = context->used->memory;
     const size_t rows = (size_t)g->rows, key = (size_t)bf_key_bytes(g->keys->dtype);
     const size_t room = (size_t)(g->room < g->rows ? g->room : g->rows) + 1;
     const size_t value = (size_t)bf_key_bytes(g->selecting->lines.dtype);
-    char **const parts[] = {&g->sorted, &g->order, &g->values, &g->found, &g->counts};
+    char **const parts[] = {&x->sorted, &x->order, &x->values, &x->found, &x->counts};
     const size_t bytes[] = {rows * key, rows * 8, rows * value, room * key, room * 8};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         *parts[i] = memory->allocate(context, bytes[i]);
@@ -79,50 +85,51 @@ static bf_status allocate_grouping(grouping *g) {
     return BF_OK;
 }
 
-static void release_grouping(const grouping *g) {
-    bf_context *context = g->selecting->call.context;
-    char *const parts[] = {g->sorted, g->order, g->values, g->found, g->counts};
+static void release_sorting(const sorting *x) {
+    bf_context *context = x->grouping->selecting->call.context;
+    char *const parts[] = {x->sorted, x->order, x->values, x->found, x->counts};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i] != NULL) context->used->memory->release(context, parts[i]);
-    bf_free(g->offsets);
+    bf_free(x->offsets);
 }
 
 /* Sorts the rows by their keys, and lists the different keys. */
-static bf_status sort_groups(grouping *g, const char *keys, const char *values) {
+static bf_status sort_groups(const sorting *x, const char *keys, const char *values) {
+    bf_grouping *g = x->grouping;
     bf_context *context = g->selecting->call.context;
     const bf_order_backend *order = context->used->order;
     const bf_dtype dtype = bf_flat_dtype(g->keys->dtype);
     const bf_order_lines line = {.dtype = dtype, .values = keys, .count = 1, .length = g->rows};
     const int64_t room = g->room < g->rows ? g->room : g->rows;
-    bf_status status = order->sort(context, &line, g->sorted, g->order);
+    bf_status status = order->sort(context, &line, x->sorted, x->order);
     if (status == BF_OK)
-        status = order->unique(context, dtype, g->sorted, g->rows, g->found, g->counts, room,
+        status = order->unique(context, dtype, x->sorted, g->rows, x->found, x->counts, room,
                                &g->groups);
-    if (status == BF_OK && g->groups > g->room)
-        status = bf_fail(context, BF_E_SHAPE, "there are %lld groups, and room for %lld",
-                         (long long)g->groups, (long long)g->room);
+    if (status == BF_OK) status = bf_grouping_check_room(g);
     if (status != BF_OK) return status;
-    return order->take(context, bf_key_bytes(g->selecting->lines.dtype), values, g->order, g->rows,
-                       g->values);
+    return order->take(context, bf_key_bytes(g->selecting->lines.dtype), values, x->order, g->rows,
+                       x->values);
 }
 
 /* Turns the counts into offsets. */
-static bf_status find_offsets(grouping *g) {
-    bf_context *context = g->selecting->call.context;
-    g->offsets = bf_alloc((size_t)(g->groups + 1) * sizeof *g->offsets);
-    if (g->offsets == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
-    g->offsets[0] = 0;
-    bf_status status = context->used->memory->copy(context, g->offsets + 1, g->counts,
-                                                   (size_t)g->groups * sizeof *g->offsets);
-    for (int64_t i = 0; i < g->groups && status == BF_OK; i++) {
-        if (g->offsets[i + 1] > g->longest) g->longest = g->offsets[i + 1];
-        g->offsets[i + 1] += g->offsets[i];
+static bf_status find_offsets(sorting *x) {
+    const int64_t groups = x->grouping->groups;
+    bf_context *context = x->grouping->selecting->call.context;
+    x->offsets = bf_alloc((size_t)(groups + 1) * sizeof *x->offsets);
+    if (x->offsets == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
+    x->offsets[0] = 0;
+    bf_status status = context->used->memory->copy(context, x->offsets + 1, x->counts,
+                                                   (size_t)groups * sizeof *x->offsets);
+    for (int64_t i = 0; i < groups && status == BF_OK; i++) {
+        if (x->offsets[i + 1] > x->longest) x->longest = x->offsets[i + 1];
+        x->offsets[i + 1] += x->offsets[i];
     }
     return status;
 }
 
 /* Selects from the groups, and writes results and keys. */
-static bf_status write_groups(grouping *g) {
+static bf_status write_groups(const sorting *x) {
+    const bf_grouping *g = x->grouping;
     bf_selecting *s = g->selecting;
     bf_context *context = s->call.context;
     const size_t bytes = (size_t)(g->groups * bf_key_bytes(g->keys->dtype));
@@ -132,30 +139,37 @@ static bf_status write_groups(grouping *g) {
     bf_status status = bf_flat_prepare_ordered(
         context, context->used, bf_order_cut(g->listed, g->groups, &keys), false, &listed);
     if (status == BF_OK && s->selection.count > 0)
-        status = bf_select_offsets(s, g->values, g->offsets, g->groups, g->longest);
+        status = bf_select_offsets(s, x->values, x->offsets, g->groups, x->longest);
     if (status == BF_OK && listed.data != NULL)
-        status = context->used->memory->copy(context, listed.data, g->found, bytes);
+        status = context->used->memory->copy(context, listed.data, x->found, bytes);
     if (status == BF_OK) status = bf_flat_return_ordered(context, &listed);
     bf_flat_release(&listed);
     return status;
 }
 
-static bf_status select_groups(grouping *g) {
-    bf_selecting *s = g->selecting;
-    bf_context *context = s->call.context;
+static bf_status select_in_memory(bf_grouping *g) {
+    bf_context *context = g->selecting->call.context;
+    sorting x = {.grouping = g};
     bf_flat values = {.copy = NULL}, keys = {.copy = NULL};
-    bf_status status = bf_order_choose(&s->call, BF_ORDER_SORTS);
-    if (status != BF_OK) return status;
-    status = bf_flat_take_ordered(context, context->used, s->call.inputs[0], &values);
+    bf_status status =
+        bf_flat_take_ordered(context, context->used, g->selecting->call.inputs[0], &values);
     if (status == BF_OK) status = bf_flat_take_ordered(context, context->used, g->keys, &keys);
-    if (status == BF_OK) status = allocate_grouping(g);
-    if (status == BF_OK) status = sort_groups(g, keys.data, values.data);
-    if (status == BF_OK) status = find_offsets(g);
-    if (status == BF_OK) status = write_groups(g);
-    release_grouping(g);
+    if (status == BF_OK) status = allocate_sorting(&x);
+    if (status == BF_OK) status = sort_groups(&x, keys.data, values.data);
+    if (status == BF_OK) status = find_offsets(&x);
+    if (status == BF_OK) status = write_groups(&x);
+    release_sorting(&x);
     bf_flat_release(&values);
     bf_flat_release(&keys);
     return status;
+}
+
+static bf_status select_groups(bf_grouping *g) {
+    bf_context *context = g->selecting->call.context;
+    bf_status status = bf_order_choose(&g->selecting->call, BF_ORDER_SORTS);
+    if (status == BF_OK) status = select_in_memory(g);
+    const bool spills = context->used == &bf_backend_cpu && bf_may_spill(context);
+    return status == BF_E_MEMORY && spills ? bf_select_groups_spilled(g) : status;
 }
 
 static bf_status select_of_groups(bf_context *context, const bf_selection *selection,
@@ -163,7 +177,7 @@ static bf_status select_of_groups(bf_context *context, const bf_selection *selec
                                   const bf_order_options *options, const bf_array *groups,
                                   const bf_array *results, int64_t *n) {
     bf_selecting s = {.selection = *selection};
-    grouping g = {.selecting = &s, .keys = keys, .results = results, .listed = groups};
+    bf_grouping g = {.selecting = &s, .keys = keys, .results = results, .listed = groups};
     if (n == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the number of groups");
     *n = 0;
     bf_status status = bf_select_open(&s, context, array, options);

@@ -66,7 +66,7 @@ bf_status bf_order_top_pairs(bf_context *context, const bf_order_lines *lines, i
 typedef struct selecting {
     const bf_order_lines *lines;
     const bf_selection *selection;
-    const char *sorted;
+    const char *sorted; /* the first line, and the others behind it */
     char *results;
 } selecting;
 
@@ -121,7 +121,7 @@ static bf_status select_lines(void *arg, int worker, int64_t first, int64_t n) {
     const bf_selection *s = x->selection;
     (void)worker;
     for (int64_t l = first; l < first + n; l++) {
-        const char *line = x->sorted + BYTES * bf_line_begin(lines, l);
+        const char *line = x->sorted + BYTES * (bf_line_begin(lines, l) - bf_line_begin(lines, 0));
         for (int i = 0; i < s->count; i++)
             store_result(s, x->results + (i * lines->count + l) * result_bytes(s),
                          result_of(s, i, line, bf_line_length(lines, l)));
@@ -129,18 +129,33 @@ static bf_status select_lines(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
+/* Sorts the lines to memory, which bf_free frees, or to a file where there is none. */
+static bf_status sort_aside(bf_context *context, selecting *x, char **sorted, bf_spool *file) {
+    bf_status status = sort_copy(context, x->lines, sorted, NULL);
+    if (status == BF_OK) x->sorted = *sorted + BYTES * bf_line_begin(x->lines, 0);
+    if (status != BF_E_MEMORY || !bf_may_spill(context)) return status;
+    bf_free(*sorted);
+    *sorted = NULL;
+    status = bf_order_sort_pairs_to_file(context, x->lines, file);
+    x->sorted = file->map;
+    return status;
+}
+
 bf_status bf_order_select_pairs(bf_context *context, const bf_order_lines *lines,
                                 const bf_selection *selection, void *results) {
     char *sorted = NULL;
+    bf_spool file = {.fd = -1};
+    selecting x = {lines, selection, NULL, results};
     for (int64_t l = 0; l < lines->count && selection->empty == NULL; l++)
-        if (bf_line_length(lines, l) == 0) return bf_select_refuse_empty(context, selection, l);
-    bf_status status = sort_copy(context, lines, &sorted, NULL);
-    const selecting x = {lines, selection, sorted, results};
+        if (bf_line_length(lines, l) == 0)
+            return bf_select_refuse_empty(context, selection, lines->first + l);
+    bf_status status = sort_aside(context, &x, &sorted, &file);
     bf_environment environment = bf_environment_enter();
     if (status == BF_OK)
         status = bf_parallel_watched(context, bf_workers(context, lines->count, PIECE),
-                                     lines->count, PIECE, 0, select_lines, (void *)(uintptr_t)&x);
+                                     lines->count, PIECE, 0, select_lines, &x);
     bf_environment_leave(environment);
+    bf_spool_close(&file);
     bf_free(sorted);
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef BF_CPU_ORDER_SORTING_H
 #define BF_CPU_ORDER_SORTING_H
 
+#include "base/spill/spool.h"
 #include "cpu/runtime/context.h"
 #include "seam/order.h"
 
@@ -176,6 +177,10 @@ bf_status bf_order_take_long(bf_context *context, int bytes, const char *from, c
 
 bf_status bf_order_sort_spilled(bf_context *context, const bf_order_lines *lines, char *sorted,
                                 char *index);
+/* Sorts lines of pairs, one behind the other from the first on, to a file that is read as memory.
+ * The caller closes it, also after a failure. */
+bf_status bf_order_sort_pairs_to_file(bf_context *context, const bf_order_lines *lines,
+                                      bf_spool *file);
 bf_status bf_order_unique_spilled(bf_context *context, bf_dtype dtype, const void *values,
                                   int64_t n, void *keys, void *counts, int64_t room,
                                   int64_t *different);

@@ -105,54 +105,88 @@ static bf_status sort_pieces(spilled *s, const char *from, int64_t n) {
     return status;
 }
 
-static bf_status write_line(spilled *s, char *sorted, char *index) {
+/* Where a line goes in order: to memory, each NULL if it is not wanted, or to a file. */
+typedef struct target {
+    char *sorted, *index;
+    bf_spool *file; /* NULL: to memory */
+} target;
+
+static bf_status write_element(const spilled *s, const uint64_t *record, int64_t i,
+                               const target *to) {
+    char element[16];
+    if (to->sorted != NULL) store_element(s, record, to->sorted + i * s->bytes);
+    if (to->index != NULL) memcpy(to->index + 8 * i, record + s->key + s->bits, 8);
+    if (to->file == NULL) return BF_OK;
+    store_element(s, record, element);
+    return bf_spool_add(to->file, element, s->bytes);
+}
+
+static bf_status write_line(spilled *s, const target *to) {
     const uint64_t *record;
     for (int64_t i = 0;; i++) {
-        const bf_status status = bf_merger_next(&s->merger, &record);
+        bf_status status = bf_merger_next(&s->merger, &record);
         if (status != BF_OK || record == NULL) return status;
-        if (sorted != NULL) store_element(s, record, sorted + i * s->bytes);
-        if (index != NULL) memcpy(index + 8 * i, record + s->key + s->bits, 8);
+        status = write_element(s, record, i, to);
+        if (status != BF_OK) return status;
     }
 }
 
-static bf_status sort_line(bf_context *context, const bf_order_lines *line, char *sorted,
-                           char *index) {
+/* A line that is one piece, and goes to memory, has been refused it already. */
+static bf_status sort_line(bf_context *context, const bf_order_lines *line, const target *to) {
     spilled s = {.context = context,
                  .dtype = line->dtype,
                  .order = line->order,
                  .bytes = bf_key_bytes(line->dtype),
                  .key = line->dtype == BF_PAIR ? 2 : 1,
-                 .bits = sorted != NULL && bf_dtype_is_float(line->dtype),
-                 .beside = index != NULL,
+                 .bits = to->sorted != NULL && bf_dtype_is_float(line->dtype),
+                 .beside = to->index != NULL,
                  .merger = {.fd = -1}};
     bf_status status = open_spilled(&s, SORT_BYTES);
-    if (status == BF_OK && s.piece >= line->length)
+    if (status == BF_OK && s.piece >= line->length && to->file == NULL)
         status = bf_fail(context, BF_E_MEMORY, "no memory to sort");
     if (status == BF_OK) status = sort_pieces(&s, line->values, line->length);
     release_piece(&s);
     if (status == BF_OK) status = bf_merger_start(&s.merger, bf_merger_share(2));
-    if (status == BF_OK) status = write_line(&s, sorted, index);
+    if (status == BF_OK) status = write_line(&s, to);
     bf_merger_close(&s.merger);
     return status;
+}
+
+/* Returns line number l of lines, as a line of its own. */
+static bf_order_lines line_of(const bf_order_lines *lines, int64_t l) {
+    const int64_t begin = bf_line_begin(lines, l);
+    return (bf_order_lines){.dtype = lines->dtype,
+                            .values =
+                                (const char *)lines->values + begin * bf_key_bytes(lines->dtype),
+                            .count = 1,
+                            .length = bf_line_begin(lines, l + 1) - begin,
+                            .order = lines->order};
 }
 
 bf_status bf_order_sort_spilled(bf_context *context, const bf_order_lines *lines, char *sorted,
                                 char *index) {
     const int bytes = bf_key_bytes(lines->dtype);
+    const target all = {.sorted = sorted, .index = index};
     bf_status status = BF_OK;
-    if (lines->count == 1 && lines->offsets == NULL)
-        return sort_line(context, lines, sorted, index);
+    if (lines->count == 1 && lines->offsets == NULL) return sort_line(context, lines, &all);
     for (int64_t l = 0; l < lines->count && status == BF_OK; l++) {
         const int64_t begin = bf_line_begin(lines, l);
-        const bf_order_lines line = {.dtype = lines->dtype,
-                                     .values = (const char *)lines->values + begin * bytes,
-                                     .count = 1,
-                                     .length = bf_line_begin(lines, l + 1) - begin,
-                                     .order = lines->order};
+        const bf_order_lines line = line_of(lines, l);
         status = bf_cpu_sort(context, &line, sorted == NULL ? NULL : sorted + begin * bytes,
                              index == NULL ? NULL : index + begin * 8);
     }
     return status;
+}
+
+bf_status bf_order_sort_pairs_to_file(bf_context *context, const bf_order_lines *lines,
+                                      bf_spool *file) {
+    const target to = {.file = file};
+    bf_status status = bf_spool_open(file, context);
+    for (int64_t l = 0; l < lines->count && status == BF_OK; l++) {
+        const bf_order_lines line = line_of(lines, l);
+        if (line.length > 0) status = sort_line(context, &line, &to);
+    }
+    return status == BF_OK ? bf_spool_map(file) : status;
 }
 
 /* ---- different values ------------------------------------------------------------------------ */

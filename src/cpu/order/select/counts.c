@@ -79,7 +79,7 @@ bf_status bf_find_small(const bf_finder *finder, bf_dtype dtype, const char *x, 
     return status;
 }
 
-/* ---- elements of 4 or 8 bytes: digit by digit ------------------------------------------------ */
+/* ---- digit by digit -------------------------------------------------------------------------- */
 
 /* Ranks whose places agree in all digits so far share counters. */
 typedef struct digits {
@@ -162,12 +162,12 @@ static bf_status follow_digits(digits *d) {
 /* The NaNs of all, for ranks that wait for them. */
 static void count_nans(const bf_finder *finder, bf_wanted *w) {
     const uint64_t nan = bf_place_last(w->dtype);
-    const int bytes = bf_dtype_bytes(w->dtype);
-    const int64_t block = BF_KEEP_BLOCK / bytes;
+    const int bytes = bf_dtype_bytes(w->dtype), place = bf_place_bytes(w->dtype);
     int64_t nans = 0;
     for (int64_t first = 0, n; first < w->n; first += n) {
-        n = w->n - first < block ? w->n - first : block;
-        finder->loops->count[w->dtype](w->x + first * bytes, (size_t)n, &nan, 1, &nans);
+        n = w->n - first < BF_FIND_FEW ? w->n - first : BF_FIND_FEW;
+        finder->loops->places[w->dtype](w->x + first * bytes, (size_t)n, finder->few[0]);
+        for (int64_t i = 0; i < n; i++) nans += bf_place_at(finder->few[0], place, i) == nan;
     }
     bf_wanted_settle(w, nans);
 }

@@ -495,15 +495,19 @@ static bf_status find_in_some(const bf_finder *f, bf_wanted *w) {
     return BF_OK;
 }
 
+/* Where there is no memory for what is kept, or elements are too narrow for it, digits are counted.
+ */
 static bf_status find_from(const bf_finder *finder, bf_wanted *wanted, int depth) {
     if (wanted->ranks == 0) return BF_OK;
-    if (depth == DEPTH) return bf_find_by_counts(finder, wanted);
-    if (wanted->n > BF_FIND_FEW) {
-        const bool some = wanted->n <= 2 * sample_least(wanted->ranks);
-        return some ? find_in_some(finder, wanted) : find_in_many(finder, wanted, depth);
+    if (wanted->n <= BF_FIND_FEW) {
+        find_by_sort(finder, wanted, finder->few);
+        return BF_OK;
     }
-    find_by_sort(finder, wanted, finder->few);
-    return BF_OK;
+    const bool some = wanted->n <= 2 * sample_least(wanted->ranks);
+    bf_status status = BF_E_MEMORY;
+    if (depth < DEPTH && bf_dtype_bytes(wanted->dtype) >= 4)
+        status = some ? find_in_some(finder, wanted) : find_in_many(finder, wanted, depth);
+    return status == BF_E_MEMORY ? bf_find_by_counts(finder, wanted) : status;
 }
 
 bf_status bf_find(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,

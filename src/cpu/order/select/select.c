@@ -159,9 +159,11 @@ static void find_in_few(const bf_finder *finder, bf_dtype dtype, const char *x, 
 bf_status bf_find_in_line(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,
                           bf_plan *plan) {
     const int bytes = bf_dtype_bytes(dtype);
-    if (n > (bytes == 1 ? COUNT_BYTES : BF_FIND_FEW))
-        return bytes < 4 ? bf_find_small(finder, dtype, x, n, plan)
-                         : bf_find(finder, dtype, x, n, plan);
+    if (n > (bytes == 1 ? COUNT_BYTES : BF_FIND_FEW)) {
+        bf_status status = BF_E_MEMORY;
+        if (bytes < 4) status = bf_find_small(finder, dtype, x, n, plan);
+        return status == BF_E_MEMORY ? bf_find(finder, dtype, x, n, plan) : status;
+    }
     if (n > 0)
         find_in_few(finder, dtype, x, n, plan);
     else
@@ -200,7 +202,7 @@ static bf_status refuse_line(bf_context *context, const selecting *s) {
     const bf_status status = (bf_status)(s->refused % 16);
     if (s->refused == INT64_MAX) return BF_OK;
     if (status == BF_E_NAN) return bf_fail(context, status, "NaN in the values");
-    return bf_select_refuse_empty(context, s->selection, s->refused / 16);
+    return bf_select_refuse_empty(context, s->selection, s->lines->first + s->refused / 16);
 }
 
 static bf_status select_with_plans(const bf_finder *finder, selecting *s, const int64_t *by) {

@@ -106,8 +106,8 @@ typedef struct bf_finder {
 /* A worker's finder, within a parallel loop of the context of `finder`. */
 bf_finder bf_finder_of_worker(const bf_finder *finder, int worker);
 
-/* Finds the places that a plan for n > 0 elements of a dtype of 4 or 8 bytes asks for, and makes
- * the plan one for their NaNs. Errors: BF_E_MEMORY, without a message; BF_E_CANCELLED. */
+/* Finds the places that a plan for n > 0 elements asks for, and makes the plan one for their NaNs.
+ * Errors: BF_E_MEMORY, without a message; BF_E_CANCELLED. */
 bf_status bf_find(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n, bf_plan *plan);
 /* Sorts the places of n elements; room: for so many places each. Returns where they are. */
 const char *bf_sort_places(const bf_finder *finder, bf_dtype dtype, const char *x, int64_t n,
