@@ -172,7 +172,8 @@ typedef struct bf_pairs bf_pairs;
  * i, then j. a and b have one dtype (any, BF_I128 or BF_PAIR), and any shapes; rows are numbered in
  * C order. In a context for "auto", keys in a GPU's memory are joined there. Pairs are in host
  * memory. seed is that of a table. Takes O(rows + pairs). Errors: BF_E_ARGUMENT, BF_E_DTYPE (they
- * differ), BF_E_DEVICE, BF_E_MEMORY (also for more pairs than memory). */
+ * differ), BF_E_DEVICE, BF_E_MEMORY (also for more pairs than memory, unless the context may spill:
+ * context.h), BF_E_IO. */
 BF_API bf_status bf_join(bf_context *context, const bf_array *a, const bf_array *b, uint64_t seed,
                          bf_pairs **pairs);
 BF_API void bf_pairs_destroy(bf_pairs *pairs);

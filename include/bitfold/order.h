@@ -152,7 +152,8 @@ BF_API bf_status bf_quantile_index(bf_context *context, const bf_array *array,
  * becomes the number of groups. values has the shape (m, groups) with room for n groups, or more,
  * which is left alone; so has the one-dimensional `groups`, which gets their keys, ascending (of
  * the keys' dtype; NULL: they are not wanted). Sorts all rows by their keys: it needs memory for
- * them. Errors: BF_E_SHAPE if there is too little room; *n is set even then. O(n log n). */
+ * them, or a context that may spill (context.h). Errors: BF_E_SHAPE if there is too little room; *n
+ * is set even then. O(n log n). */
 BF_API bf_status bf_quantile_groups(bf_context *context, const bf_array *array,
                                     const bf_array *keys, const double q[], int m,
                                     const bf_order_options *options, const bf_array *groups,

@@ -133,8 +133,8 @@ class Context:
     which is ordered with the legacy default stream.
     memory: the bytes of host memory that the context's objects and calls may take, beside the caller's
     arrays; 0 means no limit. What needs more raises OutOfMemoryError, or
-    spill: a directory in which sort, argsort, unique and Groups put what the memory does not hold, in
-    files that have no name. None: there is none.
+    spill: a directory in which sort, argsort, unique, join, group_median, group_quantile and Groups put
+    what the memory does not hold, in files that have no name. None: there is none.
 
     Calls from several threads take turns.
 

@@ -1,7 +1,11 @@
 """Contexts with a limit of memory and a directory to spill to, from Python: the same bits, within the
-limit, and no file left behind by a process that is killed."""
+limit, and no file left behind by a process that is killed.
+
+BITFOLD_KILLS is the number of processes of each kind that are killed."""
+import hashlib
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -16,27 +20,46 @@ import bitfold
 MIB = 1 << 20
 ROWS = 1 << 19
 LIMIT = 2 * MIB  # a column is twice that
+KILLS = int(os.environ.get("BITFOLD_KILLS", "3"))
 
-# Works for ever within a limit that the system enforces: on private memory, beyond the arrays.
-CHILD = """
-import resource, sys, numpy as np, bitfold
-x = np.random.default_rng(3).standard_normal({rows})
-keys = np.random.default_rng(4).permutation({rows})
-context = bitfold.Context(device="cpu", threads=1, memory={limit}, spill=sys.argv[1])
-bitfold.sum(x, context=context)
-out, index = np.empty_like(x), np.empty({rows}, "i8")
-with open("/proc/self/status") as f:
-    held = next(int(line.split()[1]) for line in f if line.startswith("VmData")) << 10
-most = held + {limit} + 3 * out.nbytes + {slack}
-resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-while True:
-    bitfold.sort(x, context=context)
+X = np.random.default_rng(1).standard_normal(ROWS)
+KEYS = np.random.default_rng(2).permutation(ROWS)
+FEW = np.random.default_rng(3).integers(0, ROWS // 8, ROWS)  # some of them several times
+
+
+def sum_groups(context):
     groups = bitfold.Groups("i64", [("sum", "f64")], context=context)
-    groups.absorb(keys, x)
-    len(groups)
-    del groups
-    print("turn", flush=True)
-"""
+    groups.absorb(KEYS, X)
+    return [*groups.list(), groups.result(0)]
+
+
+# Work that takes several times the limit: makes arrays within a context.
+WORKS = {
+    "sort": lambda context: [bitfold.sort(X, context=context)],
+    "groups": sum_groups,
+    "join": lambda context: bitfold.join(KEYS, FEW, context=context),
+    "medians": lambda context: bitfold.group_median(FEW, X, context=context),
+}
+
+
+def digest(arrays):
+    made = hashlib.sha256()
+    for array in arrays:
+        made.update(np.ascontiguousarray(array))
+    return made.hexdigest()
+
+
+def work_for_ever(name, folder):
+    """Works within a limit that the system enforces on private memory: that of the context, beside the
+    arrays. Tells the digest of each turn."""
+    context = bitfold.Context(device="cpu", threads=1, memory=LIMIT, spill=folder)
+    bitfold.sum(X, context=context)
+    with open("/proc/self/status") as f:
+        held = next(int(line.split()[1]) for line in f if line.startswith("VmData")) << 10
+    most = held + LIMIT + 3 * X.nbytes + 4 * MIB
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    while True:
+        print(digest(WORKS[name](context)), flush=True)
 
 
 class Spill(unittest.TestCase):
@@ -45,60 +68,94 @@ class Spill(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.context = bitfold.Context(device="cpu", threads=2, memory=LIMIT, spill=self.folder)
-        self.x = np.random.default_rng(1).standard_normal(ROWS)
-        self.x[::1000] = np.nan
 
-    def child(self):
-        code = CHILD.format(rows=ROWS, limit=LIMIT, slack=4 * MIB)
-        return subprocess.Popen([sys.executable, "-c", code, self.folder], stdout=subprocess.PIPE)
+    def child(self, name):
+        command = [sys.executable, os.path.abspath(__file__), name, self.folder]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
-    def test_sorting(self):
+    def refused(self, work):
+        """The work needs more than the limit, which is refused where nothing may spill."""
         without = bitfold.Context(device="cpu", memory=LIMIT)
         with self.assertRaises(bitfold.OutOfMemoryError):
-            bitfold.sort(self.x, context=without)
-        np.testing.assert_array_equal(bitfold.sort(self.x, context=self.context), np.sort(self.x))
+            work(without)
+
+    def test_sorting(self):
+        x = X.copy()
+        x[::1000] = np.nan
+        self.refused(WORKS["sort"])
+        np.testing.assert_array_equal(bitfold.sort(x, context=self.context), np.sort(x))
         np.testing.assert_array_equal(
-            bitfold.argsort(self.x, context=self.context), np.argsort(self.x, kind="stable")
+            bitfold.argsort(x, context=self.context), np.argsort(x, kind="stable")
         )
-        few = (self.x.view("i8") >> 45) % 100000
+        few = (x.view("i8") >> 45) % 100000
         values, counts = bitfold.unique(few, context=self.context)
         wanted = np.unique(few, return_counts=True)
         np.testing.assert_array_equal(values, wanted[0])
         np.testing.assert_array_equal(counts, wanted[1])
 
     def test_groups(self):
-        keys = np.random.default_rng(2).permutation(ROWS)
         groups = bitfold.Groups("i64", [("sum", "f64")], context=self.context)
-        groups.absorb(keys, self.x)
-        groups.absorb(keys[: ROWS // 2], self.x[: ROWS // 2])
+        groups.absorb(KEYS, X)
+        groups.absorb(KEYS[: ROWS // 2], X[: ROWS // 2])
         found, counts = groups.list()
         np.testing.assert_array_equal(found, np.arange(ROWS))
         wanted = np.empty(ROWS)
-        wanted[keys] = np.where(np.arange(ROWS) < ROWS // 2, 2 * self.x, self.x)
+        wanted[KEYS] = np.where(np.arange(ROWS) < ROWS // 2, 2 * X, X)
         np.testing.assert_array_equal(groups.result(0), wanted)
         self.assertEqual(int(np.asarray(counts).sum()), ROWS + ROWS // 2)
 
+    def test_joins(self):
+        self.refused(WORKS["join"])
+        i, j = bitfold.join(KEYS, FEW, context=self.context)
+        order = np.argsort(FEW, kind="stable")
+        row_of = np.argsort(KEYS)  # the one row that has each key
+        wanted = np.lexsort((order, row_of[FEW[order]]))
+        np.testing.assert_array_equal(i, row_of[FEW[order]][wanted])
+        np.testing.assert_array_equal(j, order[wanted])
+
+    def test_a_join_whose_pairs_are_beyond_the_limit(self):
+        a, b = np.arange(900) % 2, np.arange(1000) % 2
+        self.refused(lambda context: bitfold.join(a, b, context=context))
+        i, j = bitfold.join(a, b, context=self.context)
+        wanted = np.nonzero(a[:, None] == b[None, :])
+        np.testing.assert_array_equal(i, wanted[0])
+        np.testing.assert_array_equal(j, wanted[1])
+
+    def test_quantiles_of_groups(self):
+        self.refused(WORKS["medians"])
+        values = KEYS % 4096
+        order = np.lexsort((values, FEW))
+        keys, begin, counts = np.unique(FEW[order], return_index=True, return_counts=True)
+        low, high = (values[order][begin + (counts - 1 + k) // 2] for k in range(2))
+        found = bitfold.group_median(FEW, values, context=self.context)
+        np.testing.assert_array_equal(found[0], keys)
+        np.testing.assert_array_equal(found[1], (low + high) / 2)
+        lowest, highest = values[order][begin], values[order][begin + counts - 1]
+        found = bitfold.group_quantile(FEW, values, [1, 0], method="lower", context=self.context)
+        np.testing.assert_array_equal(found[0], keys)
+        np.testing.assert_array_equal(found[1], [highest, lowest])
+
     def test_a_directory_that_is_not_there(self):
         context = bitfold.Context(device="cpu", memory=LIMIT, spill="/nonexistent")
-        with self.assertRaisesRegex(bitfold.FileError, "/nonexistent"):
-            bitfold.sort(self.x, context=context)
+        for name, work in WORKS.items():
+            with self.subTest(name), self.assertRaisesRegex(bitfold.FileError, "/nonexistent"):
+                work(context)
 
-    def test_the_memory_of_the_process_keeps_to_the_limit(self):
-        with self.child() as child:
-            try:
-                self.assertEqual(child.stdout.readline(), b"turn\n")
-            finally:
-                child.kill()
-
-    def test_a_process_that_is_killed_leaves_no_file(self):
+    def test_a_process_keeps_to_the_limit_and_leaves_no_file_when_it_is_killed(self):
+        """One that is left alone has the bits of no limit after that."""
         chance = random.Random(7)
-        for _ in range(4):
-            with self.child() as child:
-                child.stdout.readline()
-                time.sleep(chance.random() * 0.5)
-                child.send_signal(signal.SIGKILL)
-            self.assertEqual(os.listdir(self.folder), [])
+        for name, work in WORKS.items():
+            wanted = digest(work(bitfold.Context(device="cpu"))) + "\n"
+            for kill in range(KILLS + 1):
+                with self.subTest(name), self.child(name) as child:
+                    try:
+                        self.assertEqual(child.stdout.readline(), wanted)
+                        if kill < KILLS:
+                            time.sleep(chance.random() * 0.5)
+                    finally:
+                        child.send_signal(signal.SIGKILL)
+                self.assertEqual(os.listdir(self.folder), [])
 
 
 if __name__ == "__main__":
-    unittest.main()
+    work_for_ever(*sys.argv[1:])
