@@ -143,12 +143,14 @@ static int pack_words(const int64_t *words, int n, uint64_t *to) {
 
 /* Returns how many words it read. */
 static int unpack_words(const uint64_t *from, int n, int64_t *words) {
-    int at = flag_words(n);
+    int at = flag_words(n), i = 0;
     int64_t last = 0;
-    for (int i = 0; i < n; i++) {
-        if (from[i / 64] >> i % 64 & 1) last = (int64_t)from[at++];
-        words[i] = last;
-    }
+    for (int f = 0; f < flag_words(n); f++)
+        for (uint64_t flags = from[f]; flags != 0; flags &= flags - 1) {
+            for (const int next = 64 * f + __builtin_ctzll(flags); i < next; i++) words[i] = last;
+            last = (int64_t)from[at++];
+        }
+    while (i < n) words[i++] = last;
     return at;
 }
 
