@@ -212,6 +212,60 @@ BF_API bf_status bf_unique(bf_context *context, const bf_array *array,
 BF_API bf_status bf_mode(bf_context *context, const bf_array *array,
                          const bf_order_options *options, bf_value *value, int64_t *count);
 
+/* ---- sorting streams ------------------------------------------------------------------------- */
+
+/* Sorts elements that come in parts, more than memory holds: a sorter takes arrays, and when all
+ * are added it gives the elements in order, in parts of any size. It holds them in memory; where
+ * the context limits that and names a directory (bf_options.memory, .spill), what does not fit is
+ * written there as sorted runs, which are merged as they are given. The parts change no bit. The
+ * CPU sorts, and arrays are in host memory. */
+typedef struct bf_sorter bf_sorter;
+
+typedef struct bf_sorter_options {
+    size_t size;    /* sizeof(bf_sorter_options): see bitfold.h */
+    bf_dtype dtype; /* the elements': any, BF_I128 or BF_PAIR */
+    int different;  /* not 0: each different value is given once, ascending, as bf_unique has it */
+    int beside;     /* not 0: a BF_I64 goes with each element; of different values, their sum */
+    int descending; /* not 0: the reverse, as in bf_order_options */
+    bf_nan_policy nan; /* BF_NAN_SKIP: NaNs are left out; BF_NAN_ERROR: BF_E_NAN if one is added */
+    int64_t memory; /* bytes of the context's memory that this sorter takes before it spills, what
+                       its calls need among them; 0: half of what the context has left when the
+                       first element is added, and again when all are. Several sorters of a
+                       context need shares that they all have */
+} bf_sorter_options;
+
+/* BF_SORTER_OPTIONS(.dtype = BF_F64). */
+#define BF_SORTER_OPTIONS(...) BF_OPTIONS_OF(bf_sorter_options, __VA_ARGS__)
+
+/* Creates a sorter without elements. The context must outlive it, and belongs to one thread at a
+ * time together with it. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_MEMORY. */
+BF_API bf_status bf_sorter_create(bf_context *context, const bf_sorter_options *options,
+                                  bf_sorter **sorter);
+BF_API void bf_sorter_destroy(bf_sorter *sorter);
+
+/* Adds the elements of an array of any shape and strides, in C order. beside: BF_I64 of the same
+ * shape, what goes with each; NULL: the position of the element among all that were added, from 0;
+ * or, if values are different, 1, so that the sum says how often a value occurs. All has been read
+ * when the call returns. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_STATE (the
+ * sorter gives already), BF_E_DEVICE, and the sorter is as it was; also BF_E_MEMORY, BF_E_IO,
+ * BF_E_OVERFLOW (a sum; more than 2^62 elements), BF_E_CANCELLED: after one of these the sorter
+ * can only be destroyed, and other calls give BF_E_STATE. */
+BF_API bf_status bf_sorter_add(bf_sorter *sorter, const bf_array *values, const bf_array *beside);
+
+/* Ends adding. Sets *count (NULL: not asked) to the number of elements that are given in all. Calls
+ * that follow only tell the number. O(n log n). Errors: those of bf_sorter_add that are not of its
+ * arrays, with the same consequence. */
+BF_API bf_status bf_sorter_end(bf_sorter *sorter, int64_t *count);
+
+/* Writes the next elements in order to values (the dtype; NULL: none), and what goes with them to
+ * beside (BF_I64; NULL: none), each of one dimension, any strides and equal length, and sets *n to
+ * their number: the arrays are full, unless there are no more elements. What is behind them is left
+ * alone. Equal elements come in the order in which they were added. Ends adding, as bf_sorter_end
+ * does. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_DEVICE, BF_E_STATE, BF_E_MEMORY for a
+ * copy of arrays that need one, and the sorter is as it was; also those of bf_sorter_end. */
+BF_API bf_status bf_sorter_next(bf_sorter *sorter, const bf_array *values, const bf_array *beside,
+                                int64_t *n);
+
 /* ---- quantiles of data that are read again --------------------------------------------------- */
 
 /* Quantiles, or the median, of data that are larger than memory, or come in parts: exact, in passes

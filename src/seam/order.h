@@ -91,7 +91,7 @@ typedef struct bf_order_backend {
                            int64_t n, bool *sorted);
     /* Sets *different to the number of different keys (bf_group_key, rules/key/rank.h) among n > 0
      * elements, and writes the first `room` of them in order, and how often each occurs (i64).
-     * Either may be NULL. */
+     * Either may be NULL. On the CPU, keys may be values. */
     bf_status (*unique)(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
                         void *keys, void *counts, int64_t room, int64_t *different);
     /* Copies element index[i] (i64) of `bytes` each to place i, for i < n: indices are valid. */

@@ -204,6 +204,23 @@ static void many_states(void **unused) {
     REFUSED(bf_states_load(c, w->saved_states, w->saved_states_size, NULL));
 }
 
+static void sorters(void **unused) {
+    (void)unused;
+    const bf_sorter_options options = BF_SORTER_OPTIONS(.dtype = BF_F64);
+    bf_sorter *made = NULL;
+    int64_t n;
+    REFUSED(bf_sorter_create(NULL, &options, &made));
+    REFUSED(bf_sorter_create(c, NULL, &made));
+    REFUSED(bf_sorter_create(c, &options, NULL));
+    bf_sorter_destroy(NULL);
+    REFUSED(bf_sorter_add(NULL, &w->f64, NULL));
+    REFUSED(bf_sorter_add(w->sorter, NULL, NULL));
+    REFUSED(bf_sorter_end(NULL, &n));
+    REFUSED(bf_sorter_next(NULL, &w->out_f64, NULL, &n));
+    REFUSED(bf_sorter_next(w->sorter, NULL, NULL, &n));
+    REFUSED(bf_sorter_next(w->sorter, &w->out_f64, NULL, NULL));
+}
+
 static void quantiles(void **unused) {
     (void)unused;
     bf_quantiles *q = NULL;
@@ -788,6 +805,7 @@ UNIT_TESTS(null) {
         cmocka_unit_test(expressions),
         cmocka_unit_test(dictionaries),
         cmocka_unit_test(communicators),
+        cmocka_unit_test(sorters),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(order),
         cmocka_unit_test(many_results),

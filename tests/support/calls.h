@@ -21,6 +21,7 @@ typedef struct world {
     bf_groups *groups, *other_groups;
     bf_states *states, *other_states, *dot_states, *described_states; /* one */
     bf_quantiles *quantiles, *other_quantiles, *found_quantiles;      /* the last: of nothing */
+    bf_sorter *sorter, *ended_sorter;                                 /* the last: of nothing */
     bf_table *table, *multimap;
     bf_comm *comm; /* there is one rank */
     bf_expression *expression;
@@ -407,6 +408,11 @@ CALL_ORDER(bf_unique, &w->zeros, NULL, NULL, NULL, &r.runs)
 CALL_ORDER(bf_mode, &w->zeros, NULL, w->values, NULL)
 #undef CALL_ORDER
 
+CALL_MAKING(bf_sorter_create, bf_sorter, bf_sorter_destroy, w->context,
+            &BF_SORTER_OPTIONS(.dtype = BF_F64))
+CALL(bf_sorter_add, w->sorter, &w->f64, NULL)
+CALL(bf_sorter_end, w->ended_sorter, NULL)
+CALL(bf_sorter_next, w->ended_sorter, &w->out_f64, NULL, &(int64_t){0})
 CALL_MAKING(bf_quantiles_create, bf_quantiles, bf_quantiles_destroy, w->context, BF_F64, NULL, 0,
             NULL)
 CALL(bf_quantiles_absorb, w->quantiles, &w->f64)
@@ -599,6 +605,10 @@ static const context_call context_calls[] = {
     ENTRY(bf_is_sorted),
     ENTRY(bf_unique),
     ENTRY(bf_mode),
+    ENTRY(bf_sorter_create),
+    ENTRY(bf_sorter_add),
+    ENTRY(bf_sorter_end),
+    ENTRY(bf_sorter_next),
     ENTRY(bf_quantiles_create),
     ENTRY(bf_quantiles_absorb),
     ENTRY(bf_quantiles_merge),
@@ -738,6 +748,13 @@ static inline bf_status make_quantiles(world *w) {
     return status == BF_OK ? bf_quantiles_next(w->found_quantiles, &done) : status;
 }
 
+static inline bf_status make_sorters(world *w) {
+    const bf_sorter_options options = BF_SORTER_OPTIONS(.dtype = BF_F64);
+    bf_status status = bf_sorter_create(w->context, &options, &w->sorter);
+    if (status == BF_OK) status = bf_sorter_create(w->context, &options, &w->ended_sorter);
+    return status;
+}
+
 static inline bf_status make_objects(world *w) {
     bf_array one_key = bf_array_of(BF_I64, w->integers, 1);
     bf_array one_value = bf_array_of(BF_F64, w->doubles, 1);
@@ -758,6 +775,7 @@ static inline bf_status make_objects(world *w) {
     if (status == BF_OK)
         status = bf_states_create(w->context, BF_DESCRIBE, BF_F64, 1, &w->described_states);
     if (status == BF_OK) status = make_quantiles(w);
+    if (status == BF_OK) status = make_sorters(w);
     if (status == BF_OK)
         status = bf_expression_parse(w->context, "a*b + 1", world_names, world_dtypes, 2, NULL,
                                      NULL, &w->expression);
@@ -851,6 +869,8 @@ static inline void world_destroy(world *w) {
     bf_quantiles_destroy(w->quantiles);
     bf_quantiles_destroy(w->other_quantiles);
     bf_quantiles_destroy(w->found_quantiles);
+    bf_sorter_destroy(w->sorter);
+    bf_sorter_destroy(w->ended_sorter);
     bf_groups_destroy(w->groups);
     bf_groups_destroy(w->other_groups);
     bf_table_destroy(w->table);

@@ -42,7 +42,7 @@ bf_status bf_order_take_empty(bf_context *context, bf_dtype to, const bf_value *
     return BF_OK;
 }
 
-static bf_order order_of(const bf_order_options *o) {
+bf_order bf_order_of(const bf_order_options *o) {
     if (!o->descending) return BF_ASCENDING;
     return o->nan == BF_NAN_SKIP ? BF_DESCENDING_NAN_LAST : BF_DESCENDING;
 }
@@ -71,7 +71,7 @@ bf_status bf_order_open(bf_order_call *call, bf_context *context, const bf_array
         return bf_fail(context, BF_E_DTYPE, "arrays of %s and %s", bf_dtype_name(array->dtype),
                        bf_dtype_name(other->dtype));
     status = bf_order_read_options(context, array->dtype, options, &call->options);
-    call->order = order_of(&call->options);
+    call->order = bf_order_of(&call->options);
     return status;
 }
 
@@ -147,6 +147,26 @@ void bf_order_move_axes(const bf_array *array, const bool named[BF_MAX_DIMS], bf
             view->strides[at++] = array->strides[d];
         }
     }
+}
+
+bf_status bf_order_prepare(bf_context *context, const bf_array *const outputs[2], int64_t n,
+                           bool apart, bf_order_outputs *o) {
+    bf_status status = BF_OK;
+    for (int i = 0; i < 2 && status == BF_OK; i++)
+        status = bf_flat_prepare_ordered(
+            context, context->used, bf_order_cut(outputs[i], n, &o->cut[i]), apart, &o->flat[i]);
+    return status;
+}
+
+bf_status bf_order_return(bf_context *context, const bf_array *const outputs[2], int64_t n,
+                          bf_order_outputs *o, bf_status status) {
+    for (int i = 0; i < 2; i++) {
+        o->flat[i].array = bf_order_cut(outputs[i], n, &o->cut[i]);
+        o->flat[i].count = n;
+        if (status == BF_OK) status = bf_flat_return_ordered(context, &o->flat[i]);
+        bf_flat_release(&o->flat[i]);
+    }
+    return status;
 }
 
 /* ---- offsets --------------------------------------------------------------------------------- */

@@ -21,6 +21,9 @@ typedef struct bf_order_call {
 bf_status bf_order_read_options(bf_context *context, bf_dtype dtype,
                                 const bf_order_options *options, bf_order_options *o);
 
+/* The order that read options ask for. */
+bf_order bf_order_of(const bf_order_options *o);
+
 /* Takes the value that stands for results of nothing, of dtype `to`; of BF_I128 it is a BF_I192.
  * Errors: BF_E_ARGUMENT. */
 bf_status bf_order_take_empty(bf_context *context, bf_dtype to, const bf_value *given,
@@ -62,6 +65,20 @@ static inline const bf_array *bf_order_cut(const bf_array *array, int64_t n, bf_
     cut->shape[cut->ndim - 1] = n;
     return cut;
 }
+
+/* Two checked outputs (NULL: not wanted), of which only the first elements are written. */
+typedef struct bf_order_outputs {
+    bf_array cut[2];
+    bf_flat flat[2];
+} bf_order_outputs;
+
+/* Makes memory for n elements of each in *o, which is zero before; apart: always a copy. The other
+ * writes n elements to the arrays if status, which it returns, is BF_OK, and releases the memory.
+ */
+bf_status bf_order_prepare(bf_context *context, const bf_array *const outputs[2], int64_t n,
+                           bool apart, bf_order_outputs *o);
+bf_status bf_order_return(bf_context *context, const bf_array *const outputs[2], int64_t n,
+                          bf_order_outputs *o, bf_status status);
 
 /* Brings checked offsets of an array of n elements to host memory: *host, which the caller frees by
  * bf_free, has *segments + 1. Sets *longest to the most elements of a segment. Errors:

@@ -1,6 +1,7 @@
 /* Sorting: along an axis, by segments, and rows by keys; the first of an order. */
 #include "api/order/order.h"
 
+#include "api/order/sorter.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "rules/key/rank.h"
@@ -106,7 +107,7 @@ static bf_status sort_lines(sorting *s) {
     char *sorted = sorts_copy(s) ? s->input.data : s->sorted.data;
     s->lines.values = s->input.data;
     if (s->lines.count == 0 || s->lines.length == 0) return BF_OK;
-    return s->k < 0 ? order->sort(context, &s->lines, sorted, s->positions.data)
+    return s->k < 0 ? bf_order_sort_lines(context, &s->lines, sorted, s->positions.data)
                     : order->top(context, &s->lines, s->k, sorted, s->positions.data);
 }
 

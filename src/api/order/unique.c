@@ -1,9 +1,9 @@
 /* Different values, and the one that occurs most often. */
 #include "api/order/order.h"
 
+#include "api/order/sorter.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
-#include "base/spill/file.h"
 #include "rules/key/rank.h"
 #include "rules/reduce/result.h"
 #include "seam/axis.h"
@@ -54,39 +54,43 @@ static bf_status check_found(const bf_order_call *call, int64_t n, int64_t room)
 }
 
 /* Finds the different values of contiguous elements, and writes them if there is room. Nothing is
- * written if there is too little, nor behind what there is: by copies of the outputs, or, as memory
- * might not hold these, by counting the values first. */
+ * written if there is too little, nor behind what there is: by copies of the outputs. */
 static bf_status find_unique(const bf_order_call *call, const bf_flat *input,
                              const bf_array *const outputs[2], int64_t room, int64_t *n) {
     bf_context *context = call->context;
-    bf_flat flat[2] = {{.copy = NULL}, {.copy = NULL}};
-    bf_array cut[2];
+    bf_order_outputs o = {.cut = {{.data = NULL}}};
     int64_t skipped;
     const bool writes = outputs[0] != NULL || outputs[1] != NULL;
     bf_status status = count_skipped(call, input, &skipped);
-    const bool inexact = room < input->count || skipped > 0;
-    const bool counted = writes && inexact && bf_may_spill(context);
-    if (status == BF_OK && counted) {
-        status = run_backend(context, input, flat, 0, n);
-        *n -= skipped;
-        if (status == BF_OK) status = check_found(call, *n, room);
-        room = *n;
-    }
-    const bool apart = bf_is_watched(context) || (inexact && !counted);
-    const int64_t most = counted ? room : room + skipped;
-    for (int i = 0; i < 2 && status == BF_OK; i++)
-        status = bf_flat_prepare_ordered(context, context->used,
-                                         bf_order_cut(outputs[i], most, &cut[i]), apart, &flat[i]);
-    if (status == BF_OK) status = run_backend(context, input, flat, most, n);
+    const bool apart = bf_is_watched(context) || room < input->count || skipped > 0;
+    if (status == BF_OK) status = bf_order_prepare(context, outputs, room + skipped, apart, &o);
+    if (status == BF_OK) status = run_backend(context, input, o.flat, room + skipped, n);
     if (status == BF_OK) *n -= skipped;
     if (status == BF_OK && writes) status = check_found(call, *n, room);
-    for (int i = 0; i < 2; i++) {
-        flat[i].array = bf_order_cut(outputs[i], *n, &cut[i]);
-        flat[i].count = *n;
-        if (status == BF_OK) status = bf_flat_return_ordered(context, &flat[i]);
-        bf_flat_release(&flat[i]);
-    }
-    return status;
+    return bf_order_return(context, outputs, *n, &o, status);
+}
+
+/* Does so where memory does not hold what that takes: their number is known before they are. */
+static bf_status spill_unique(const bf_order_call *call, const bf_flat *input,
+                              const bf_array *const outputs[2], int64_t room, int64_t *n) {
+    bf_context *context = call->context;
+    bf_order_outputs o = {.cut = {{.data = NULL}}};
+    bf_sorter s;
+    const bf_order_plan plan = {.context = context,
+                                .dtype = bf_flat_dtype(input->array->dtype),
+                                .different = true,
+                                .beside = outputs[1] != NULL};
+    bf_sorter_open(&s, &plan, call->options.nan, 0);
+    bf_status status = bf_sorter_take(&s, input->data, NULL, input->count);
+    if (status == BF_OK) status = bf_sorter_finish(&s);
+    *n = s.count;
+    if (status == BF_OK && (outputs[0] != NULL || outputs[1] != NULL))
+        status = check_found(call, *n, room);
+    if (status == BF_OK)
+        status = bf_order_prepare(context, outputs, *n, bf_is_watched(context), &o);
+    if (status == BF_OK) status = bf_sorter_give(&s, o.flat[0].data, o.flat[1].data, *n, n);
+    bf_sorter_close(&s);
+    return bf_order_return(context, outputs, *n, &o, status);
 }
 
 static bf_status list_unique(bf_context *context, const bf_array *array,
@@ -107,6 +111,8 @@ static bf_status list_unique(bf_context *context, const bf_array *array,
     const bf_array *const outputs[2] = {values, counts};
     status = bf_flat_take_ordered(context, context->used, array, &input);
     if (status == BF_OK) status = find_unique(&call, &input, outputs, room, n);
+    if (status == BF_E_MEMORY && bf_order_spills(context))
+        status = spill_unique(&call, &input, outputs, room, n);
     bf_flat_release(&input);
     return status;
 }

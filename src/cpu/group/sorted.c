@@ -14,13 +14,13 @@ enum {
                       scratch memory, a rank */
 };
 
-static bf_sorter sorter_of_ranks(const bf_context *context, const bf_cpu_groups *g) {
-    return bf_sorter_of(context, g->rank_bytes == 4 ? BF_U32 : BF_U64, BF_ASCENDING);
+static bf_order_sorter sorter_of_ranks(const bf_context *context, const bf_cpu_groups *g) {
+    return bf_order_sorter_of(context, g->rank_bytes == 4 ? BF_U32 : BF_U64, BF_ASCENDING);
 }
 
 /* Returns the ranks of a sample, sorted, to be freed. NULL: no memory. Rows are not equally far
  * apart: keys may have a period. */
-static char *sample_ranks(const bf_sorter *s, const bf_group_rows *r) {
+static char *sample_ranks(const bf_order_sorter *s, const bf_group_rows *r) {
     const bf_cpu_groups *g = r->groups;
     const int64_t bytes = bf_key_bytes(g->key), step = r->n / SAMPLED;
     char *ranks = bf_alloc((size_t)(2 * SAMPLED * s->bytes));
@@ -35,7 +35,7 @@ static char *sample_ranks(const bf_sorter *s, const bf_group_rows *r) {
 
 /* If r rows have m groups, about r^2 / 2m meet a row of their group. */
 bool bf_group_sample_has(bf_context *context, const bf_group_rows *r, int64_t groups) {
-    const bf_sorter s = sorter_of_ranks(context, r->groups);
+    const bf_order_sorter s = sorter_of_ranks(context, r->groups);
     char *ranks = sample_ranks(&s, r);
     if (ranks == NULL) return false;
     const int64_t met = SAMPLED - 1 - s.word->count_steps(ranks + s.bytes, SAMPLED - 1);
@@ -48,7 +48,7 @@ bool bf_group_sample_has(bf_context *context, const bf_group_rows *r, int64_t gr
 /* Rows of one partition, in the order of their ranks. */
 typedef struct sorted_rows {
     const bf_cpu_groups *groups;
-    const bf_sorter *sorter;
+    const bf_order_sorter *sorter;
     const char *ranks;
     const char *index; /* where the values of each are; NULL: in their order, or there are none */
     const char *values[BF_AGGREGATES_MAX];
@@ -155,7 +155,7 @@ static bool absorb_rows(const sorted_rows *r, bf_group_partition *s) {
 
 typedef struct key_sort {
     const bf_group_rows *rows;
-    bf_sorter sorter;
+    bf_order_sorter sorter;
     char *ranks, *scratch;
     bf_group_set *set;
 } key_sort;
@@ -228,9 +228,9 @@ static bf_status make_counts(bf_context *context, const bf_group_rows *rows, int
 
 typedef struct range_sort {
     bf_parting parting;
-    bf_sorter sorter; /* sorts ranks */
-    char *rooms;      /* for the rows of a range, of each worker */
-    int64_t room;     /* rows */
+    bf_order_sorter sorter; /* sorts ranks */
+    char *rooms;            /* for the rows of a range, of each worker */
+    int64_t room;           /* rows */
     bf_group_set *set;
 } range_sort;
 
@@ -292,7 +292,7 @@ static uint64_t step_of(const bf_group_ranges *ranges, uint64_t rank) {
 
 /* Chooses ranges of about as many rows each, by a sorted sample. false: too many rows are near each
  * other. */
-static bool choose_ranges(const bf_sorter *s, const char *sample, bf_group_ranges *ranges) {
+static bool choose_ranges(const bf_order_sorter *s, const char *sample, bf_group_ranges *ranges) {
     const int bytes = s->bytes;
     const uint64_t least = bf_load_bits(sample + SAMPLED / BF_PARTITIONS * bytes, bytes);
     const uint64_t most = bf_load_bits(sample + (SAMPLED - SAMPLED / BF_PARTITIONS) * bytes, bytes);

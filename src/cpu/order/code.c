@@ -27,10 +27,10 @@ void *bf_order_alloc(size_t bytes) {
     return bytes < LARGE_BYTES ? bf_alloc(bytes) : bf_zeros(bytes);
 }
 
-bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order) {
+bf_order_sorter bf_order_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order) {
     const bf_order_loops *loops = context->cpu->isa->order;
     int bytes = bf_key_bytes(dtype), word_bytes = bytes <= 4 ? 4 : 8;
-    return (bf_sorter){
+    return (bf_order_sorter){
         .element = &loops->element[bf_bit_length((uint64_t)bytes) - 1],
         .word = &loops->word[word_bytes / 8],
         .word8 = &loops->word[1],
@@ -41,8 +41,8 @@ bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order
     };
 }
 
-bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype) {
-    bf_sorter s = bf_sorter_of(context, dtype, BF_ASCENDING);
+bf_order_sorter bf_order_sorter_of_keys(const bf_context *context, bf_dtype dtype) {
+    bf_order_sorter s = bf_order_sorter_of(context, dtype, BF_ASCENDING);
     if (bf_dtype_is_float(dtype))
         s.code.nan_place = bf_format_nan(bf_format_of(dtype)) ^ s.code.other;
     return s;

@@ -30,13 +30,13 @@ static void count_words(const char *from, int64_t n, int64_t *counts) {
 }
 
 /* The element at a place. */
-static uint32_t element_at(const bf_sorter *s, int place) {
+static uint32_t element_at(const bf_order_sorter *s, int place) {
     uint32_t top = 1u << (8 * s->bytes - 1);
     bool negative = (((uint32_t)place ^ (uint32_t)s->code.negative) & top) != 0;
     return (uint32_t)place ^ (uint32_t)(negative ? s->code.negative : s->code.other);
 }
 
-static bool is_nan(const bf_sorter *s, uint32_t element) {
+static bool is_nan(const bf_order_sorter *s, uint32_t element) {
     return (element << 1 & ((1u << 8 * s->bytes) - 1)) > s->code.nan;
 }
 
@@ -50,7 +50,7 @@ static void fill_run(int bytes, uint32_t element, int64_t n, char *to) {
     for (int64_t i = 0; i < n; i++) memcpy(to + 2 * i, &value, 2);
 }
 
-void bf_order_count_bytes(const bf_sorter *s, const char *from, int64_t n, char *to) {
+void bf_order_count_bytes(const bf_order_sorter *s, const char *from, int64_t n, char *to) {
     int64_t counts[256] = {0};
     count_bytes(from, n, counts);
     for (int v = 2; v < 256 && s->code.most == 1; v++) { /* a bool of any other bits is 1 */
@@ -65,7 +65,7 @@ void bf_order_count_bytes(const bf_sorter *s, const char *from, int64_t n, char 
 }
 
 typedef struct counting {
-    const bf_sorter *s;
+    const bf_order_sorter *s;
     const char *from;
     char *to;
     int values;      /* an element has so many */
@@ -143,8 +143,8 @@ static bf_status fill_long(bf_context *context, counting *c, int64_t n, int work
     return bf_parallel_watched(context, workers, c->values, FILLED, bytes / 2, fill_places, c);
 }
 
-bf_status bf_order_count_long(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
-                              char *to) {
+bf_status bf_order_count_long(bf_context *context, const bf_order_sorter *s, const char *from,
+                              int64_t n, char *to) {
     const int values = 1 << 8 * s->bytes, most = bf_workers(context, n, BF_ORDER_LEAST);
     const int workers = bf_workers_within(most, (size_t)values * sizeof(int64_t));
     int64_t *counts = bf_calloc((size_t)(workers + 1) * (size_t)values, sizeof *counts);

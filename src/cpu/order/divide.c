@@ -14,7 +14,7 @@ enum {
 };
 
 typedef struct division {
-    const bf_sorter *s;
+    const bf_order_sorter *s;
     const char *from;
     char *words, *scratch;
     int64_t n, piece;
@@ -256,15 +256,15 @@ static bf_status divide(bf_context *context, division *d, int64_t bytes) {
     return bf_parallel_watched(context, d->workers, d->parts, 1, bytes - told, sort_parts, d);
 }
 
-size_t bf_order_divide_bytes(const bf_context *context, const bf_sorter *s, int64_t n) {
+size_t bf_order_divide_bytes(const bf_context *context, const bf_order_sorter *s, int64_t n) {
     int workers = bf_order_workers(context, s->word_bytes, n);
     if (s->word->scratch_most <= n / workers && !bf_order_has_nans(&s->code, s->word_bytes))
         n = workers * s->word->scratch_most;
     return (size_t)(n * s->word_bytes);
 }
 
-bf_status bf_order_divide(bf_context *context, const bf_sorter *s, int64_t bytes, const char *from,
-                          int64_t n, char *to, char *scratch) {
+bf_status bf_order_divide(bf_context *context, const bf_order_sorter *s, int64_t bytes,
+                          const char *from, int64_t n, char *to, char *scratch) {
     division d = {.s = s, .from = from, .words = to, .scratch = scratch, .n = n};
     d.workers = bf_order_workers(context, s->word_bytes, n);
     plan_division(&d);

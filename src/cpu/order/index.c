@@ -14,7 +14,7 @@ enum {
 
 /* The elements of a line; of a pair, a part is one of its words. */
 typedef struct line {
-    const bf_sorter *s;
+    const bf_order_sorter *s;
     const char *from;
     int parts, part_bytes;
 } line;
@@ -25,7 +25,7 @@ typedef struct packing {
     int shift, bits; /* what is cut off; the bits of the position */
 } packing;
 
-static line line_of(const bf_sorter *s, const char *from) {
+static line line_of(const bf_order_sorter *s, const char *from) {
     bool pair = s->bytes == 16;
     return (line){s, from, pair ? 2 : 1, pair ? 8 : s->bytes};
 }
@@ -170,7 +170,7 @@ static void unpack_words(const line *l, const packing *p, char *words, char *scr
 
 size_t bf_order_index_bytes(int64_t n) { return (size_t)(16 * n); }
 
-void bf_order_index(const bf_sorter *s, const char *from, int64_t n, char *to, char *index,
+void bf_order_index(const bf_order_sorter *s, const char *from, int64_t n, char *to, char *index,
                     char *scratch) {
     const line l = line_of(s, from);
     char *words = scratch, *rest = scratch + 8 * n;
@@ -198,7 +198,7 @@ typedef struct indexing {
 
 static bf_status range_piece(void *arg, int worker, int64_t first, int64_t n) {
     const indexing *x = arg;
-    const bf_sorter *s = x->line.s;
+    const bf_order_sorter *s = x->line.s;
     int64_t piece = first / PIECE;
     (void)worker;
     x->least[piece] = ~(uint64_t)0;
@@ -210,7 +210,7 @@ static bf_status range_piece(void *arg, int worker, int64_t first, int64_t n) {
 
 static bf_status pack_piece(void *arg, int worker, int64_t first, int64_t n) {
     const indexing *x = arg;
-    const bf_sorter *s = x->line.s;
+    const bf_order_sorter *s = x->line.s;
     const packing *p = &x->packing;
     (void)worker;
     s->element->pack(&s->code, x->line.from + first * s->bytes, n, p->least, p->shift, p->bits,
@@ -254,14 +254,14 @@ static bf_status unpack_long(bf_context *context, indexing *x, int64_t n, int wo
 }
 
 static bf_status sort_words(bf_context *context, const indexing *x, int64_t n) {
-    const bf_sorter s = bf_sorter_of(context, BF_U64, BF_ASCENDING);
+    const bf_order_sorter s = bf_order_sorter_of(context, BF_U64, BF_ASCENDING);
     return bf_order_divide(context, &s, n * x->line.s->bytes / 2, x->words, n, x->words,
                            x->scratch);
 }
 
 static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *to) {
     const int workers = bf_order_workers(context, 8, n);
-    const bf_sorter *s = x->line.s;
+    const bf_order_sorter *s = x->line.s;
     const int64_t bytes = n * s->bytes / 8;
     bf_status status = bf_parallel_watched(context, workers, n, PIECE, bytes, range_piece, x);
     if (status != BF_OK) return status;
@@ -281,8 +281,8 @@ static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *t
                               to == x->line.from ? x->words : NULL, bytes);
 }
 
-bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
-                              char *to, char *index, char *scratch) {
+bf_status bf_order_long_index(bf_context *context, const bf_order_sorter *s, const char *from,
+                              int64_t n, char *to, char *index, char *scratch) {
     const size_t pieces = (size_t)((n - 1) / PIECE + 1);
     const size_t stretches = (size_t)(SHARES * bf_order_workers(context, 8, n));
     uint64_t *ranges = bf_alloc((2 * pieces + stretches + 1) * sizeof *ranges);

@@ -5,7 +5,7 @@
 enum { PIECE = 1 << 13, BATCH = 512 /* words that are compared at a time */ };
 
 typedef struct ranking {
-    bf_sorter s; /* sorts keys */
+    bf_order_sorter s; /* sorts keys */
     int64_t length;
     bf_rank_method method;
     char *sorted, *index; /* elements of all lines in order, and their positions */
@@ -73,7 +73,7 @@ static bf_status rank_lines(void *arg, int worker, int64_t first, int64_t n) {
 bf_status bf_cpu_rank(bf_context *context, const bf_order_lines *lines, bf_rank_method method,
                       void *ranks) {
     const int64_t all = lines->count * lines->length;
-    ranking r = {.s = bf_sorter_of_keys(context, lines->dtype),
+    ranking r = {.s = bf_order_sorter_of_keys(context, lines->dtype),
                  .length = lines->length,
                  .method = method,
                  .ranks = ranks};

@@ -6,7 +6,7 @@
 enum { PIECE = 1 << 14, WANTED_LEAST = 1 << 10 };
 
 typedef struct searching {
-    bf_sorter s;
+    bf_order_sorter s;
     const char *sorted, *wanted;
     int64_t n;
     bool right;
@@ -23,13 +23,13 @@ static bf_status search_piece(void *arg, int worker, int64_t first, int64_t n) {
 
 bf_status bf_cpu_search(bf_context *context, bf_dtype dtype, bf_order order, const void *sorted,
                         int64_t n, const void *wanted, int64_t m, bool right, void *places) {
-    searching t = {bf_sorter_of(context, dtype, order), sorted, wanted, n, right, places};
+    searching t = {bf_order_sorter_of(context, dtype, order), sorted, wanted, n, right, places};
     int workers = bf_workers(context, m, WANTED_LEAST);
     return bf_parallel_watched(context, workers, m, PIECE, m * t.s.bytes, search_piece, &t);
 }
 
 typedef struct checking {
-    bf_sorter s;
+    bf_order_sorter s;
     const char *values;
     int64_t n;
     atomic_bool falls; /* seen somewhere */
@@ -48,7 +48,7 @@ static bf_status check_piece(void *arg, int worker, int64_t first, int64_t n) {
 
 bf_status bf_cpu_is_sorted(bf_context *context, bf_dtype dtype, bf_order order, const void *values,
                            int64_t n, bool *sorted) {
-    checking t = {.s = bf_sorter_of(context, dtype, order), .values = values, .n = n};
+    checking t = {.s = bf_order_sorter_of(context, dtype, order), .values = values, .n = n};
     int workers = bf_workers(context, n, BF_ORDER_LEAST);
     bf_status status =
         bf_parallel_watched(context, workers, n, PIECE, n * t.s.bytes, check_piece, &t);

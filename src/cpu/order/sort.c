@@ -1,20 +1,19 @@
 /* Sorting lines: long ones one by one, by all threads; the others at once, each by one thread. Rows
  * by their keys. */
-#include "base/spill/file.h"
 #include "cpu/order/sorting.h"
 
 #include <string.h>
 
 /* ---- the values of one line ------------------------------------------------------------------ */
 
-size_t bf_order_line_bytes(const bf_sorter *s, int64_t n) {
+size_t bf_order_line_bytes(const bf_order_sorter *s, int64_t n) {
     if (s->bytes < 4) return (size_t)(8 * n);
     if (n > s->word->scratch_most && !bf_order_has_nans(&s->code, s->bytes))
         n = s->word->scratch_most;
     return (size_t)(s->bytes * n);
 }
 
-void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, char *scratch) {
+void bf_order_line(const bf_order_sorter *s, const char *from, int64_t n, char *to, char *scratch) {
     if (s->bytes == 1 && n >= BF_ORDER_COUNTED) {
         bf_order_count_bytes(s, from, n, to);
         return;
@@ -34,8 +33,8 @@ void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, ch
     if (narrow) s->element->join(&s->code, words, live, first);
 }
 
-void bf_order_short_lines(const bf_sorter *s, const char *from, int64_t n, int64_t count, char *to,
-                          char *scratch) {
+void bf_order_short_lines(const bf_order_sorter *s, const char *from, int64_t n, int64_t count,
+                          char *to, char *scratch) {
     const int64_t bytes = n * s->bytes;
     for (int64_t i = 0; i < count; i++) {
         if (n <= s->element->few)
@@ -44,8 +43,8 @@ void bf_order_short_lines(const bf_sorter *s, const char *from, int64_t n, int64
     }
 }
 
-bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
-                             char *to, char *scratch) {
+bf_status bf_order_long_line(bf_context *context, const bf_order_sorter *s, const char *from,
+                             int64_t n, char *to, char *scratch) {
     if (s->bytes < 4) return bf_order_count_long(context, s, from, n, to);
     return bf_order_divide(context, s, n * s->bytes, from, n, to, scratch);
 }
@@ -55,7 +54,7 @@ bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char
 enum { PIECE = 1 << 13 /* elements of short lines that a worker takes at a time */ };
 
 typedef struct sorting {
-    bf_sorter s;
+    bf_order_sorter s;
     const bf_order_lines *lines;
     int64_t most;  /* longer lines are long */
     int64_t room;  /* bytes of scratch memory of each worker */
@@ -152,9 +151,8 @@ static bf_status run_sorting(bf_context *context, const sorting *t, int64_t all,
                                (void *)(uintptr_t)t);
 }
 
-static bf_status sort_lines(bf_context *context, const bf_order_lines *lines, void *sorted,
-                            void *index) {
-    sorting t = {.s = bf_sorter_of(context, lines->dtype, lines->order),
+bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index) {
+    sorting t = {.s = bf_order_sorter_of(context, lines->dtype, lines->order),
                  .lines = lines,
                  .sorted = sorted,
                  .index = index};
@@ -176,17 +174,6 @@ static bf_status sort_lines(bf_context *context, const bf_order_lines *lines, vo
     return status;
 }
 
-/* Long lines that might have no memory are sorted one by one: when that fails, nothing of the line
- * is written. */
-bf_status bf_cpu_sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index) {
-    const bool spills = bf_may_spill(context);
-    bf_status status = BF_E_MEMORY;
-    if (!spills || lines->count == 1 || lines->length <= BF_ORDER_LONG)
-        status = sort_lines(context, lines, sorted, index);
-    if (status != BF_E_MEMORY || !spills) return status;
-    return bf_order_sort_spilled(context, lines, sorted, index);
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Keys and payloads are taken through scratch memory, whose elements are of at most 16 bytes. */
@@ -202,7 +189,7 @@ static bf_status move_rows(bf_context *context, const bf_order_lines *keys, int 
 
 bf_status bf_cpu_sort_rows(bf_context *context, const bf_order_lines *keys, int payloads,
                            void *const payload[], const int bytes[]) {
-    const bf_sorter s = bf_sorter_of(context, keys->dtype, keys->order);
+    const bf_order_sorter s = bf_order_sorter_of(context, keys->dtype, keys->order);
     const int64_t n = keys->length;
     char *values = (char *)(uintptr_t)keys->values;
     char *scratch = bf_order_alloc(bf_order_index_bytes(n) + 8 * (size_t)n);

@@ -96,20 +96,20 @@ typedef struct bf_order_loops {
 } bf_order_loops;
 
 /* What elements of a dtype are sorted with. */
-typedef struct bf_sorter {
+typedef struct bf_order_sorter {
     const bf_order_element_loops *element;
     const bf_order_word_loops *word, *word8; /* the loops of its words; those of 8 bytes */
     bf_order_code code;
     int bytes, word_bytes; /* the size of elements, and of their words */
     bool nan_first;
-} bf_sorter;
+} bf_order_sorter;
 
-bf_sorter bf_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order);
+bf_order_sorter bf_order_sorter_of(const bf_context *context, bf_dtype dtype, bf_order order);
 
 /* The threads that sort n words together. */
 int bf_order_workers(const bf_context *context, int word_bytes, int64_t n);
 /* Makes the sorter of the keys of groups (rules/key/rank.h), ascending. */
-bf_sorter bf_sorter_of_keys(const bf_context *context, bf_dtype dtype);
+bf_order_sorter bf_order_sorter_of_keys(const bf_context *context, bf_dtype dtype);
 
 /* Scratch memory: large pages where that saves more than clearing them costs. */
 void *bf_order_alloc(size_t bytes);
@@ -117,29 +117,29 @@ void *bf_order_alloc(size_t bytes);
 /* --- sort.c: the values of one line, by one thread or by all of a context --- */
 
 /* Bytes of scratch memory for a line of n elements. */
-size_t bf_order_line_bytes(const bf_sorter *s, int64_t n);
+size_t bf_order_line_bytes(const bf_order_sorter *s, int64_t n);
 /* Sorts `count` lines of n elements, one after the other, to `to`, maybe `from`. */
-void bf_order_short_lines(const bf_sorter *s, const char *from, int64_t n, int64_t count, char *to,
-                          char *scratch);
+void bf_order_short_lines(const bf_order_sorter *s, const char *from, int64_t n, int64_t count,
+                          char *to, char *scratch);
 /* Sorts up to BF_ORDER_LONG elements (of 4 bytes or more: any number) to `to`, maybe `from`. */
-void bf_order_line(const bf_sorter *s, const char *from, int64_t n, char *to, char *scratch);
-bf_status bf_order_long_line(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
-                             char *to, char *scratch);
+void bf_order_line(const bf_order_sorter *s, const char *from, int64_t n, char *to, char *scratch);
+bf_status bf_order_long_line(bf_context *context, const bf_order_sorter *s, const char *from,
+                             int64_t n, char *to, char *scratch);
 
 /* --- divide.c: many words or elements, by all threads of a context --- */
 
 /* Bytes of scratch memory for n elements: at most as many words. */
-size_t bf_order_divide_bytes(const bf_context *context, const bf_sorter *s, int64_t n);
+size_t bf_order_divide_bytes(const bf_context *context, const bf_order_sorter *s, int64_t n);
 /* Sorts n elements of 4 or 8 bytes to `to`, maybe `from`. Tells the watch `bytes`. Errors:
  * BF_E_MEMORY, and nothing is written; BF_E_CANCELLED. */
-bf_status bf_order_divide(bf_context *context, const bf_sorter *s, int64_t bytes, const char *from,
-                          int64_t n, char *to, char *scratch);
+bf_status bf_order_divide(bf_context *context, const bf_order_sorter *s, int64_t bytes,
+                          const char *from, int64_t n, char *to, char *scratch);
 
 /* --- count.c: elements of one or two bytes, by counting --- */
 
-void bf_order_count_bytes(const bf_sorter *s, const char *from, int64_t n, char *to);
-bf_status bf_order_count_long(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
-                              char *to);
+void bf_order_count_bytes(const bf_order_sorter *s, const char *from, int64_t n, char *to);
+bf_status bf_order_count_long(bf_context *context, const bf_order_sorter *s, const char *from,
+                              int64_t n, char *to);
 
 /* --- index.c: positions --- */
 
@@ -147,10 +147,10 @@ bf_status bf_order_count_long(bf_context *context, const bf_sorter *s, const cha
 size_t bf_order_index_bytes(int64_t n);
 /* Writes the positions (i64) of n elements in order, and the elements to `to` (NULL: none; maybe
  * `from`). */
-void bf_order_index(const bf_sorter *s, const char *from, int64_t n, char *to, char *index,
+void bf_order_index(const bf_order_sorter *s, const char *from, int64_t n, char *to, char *index,
                     char *scratch);
-bf_status bf_order_long_index(bf_context *context, const bf_sorter *s, const char *from, int64_t n,
-                              char *to, char *index, char *scratch);
+bf_status bf_order_long_index(bf_context *context, const bf_order_sorter *s, const char *from,
+                              int64_t n, char *to, char *index, char *scratch);
 
 /* --- pairs.c: pairs, which no word holds: they are sorted, and neighbours compared --- */
 
@@ -173,17 +173,12 @@ void bf_order_take(int bytes, const char *from, const char *index, int64_t n, ch
 bf_status bf_order_take_long(bf_context *context, int bytes, const char *from, const char *index,
                              int64_t n, char *to, char *scratch, int64_t told);
 
-/* --- spilled.c: more elements than memory holds --- */
+/* --- spilled.c: more pairs than memory holds --- */
 
-bf_status bf_order_sort_spilled(bf_context *context, const bf_order_lines *lines, char *sorted,
-                                char *index);
-/* Sorts lines of pairs, one behind the other from the first on, to a file that is read as memory.
- * The caller closes it, also after a failure. */
+/* Sorts lines of pairs, ascending, one behind the other from the first on, to a file that is read
+ * as memory. The caller closes it, also after a failure. */
 bf_status bf_order_sort_pairs_to_file(bf_context *context, const bf_order_lines *lines,
                                       bf_spool *file);
-bf_status bf_order_unique_spilled(bf_context *context, bf_dtype dtype, const void *values,
-                                  int64_t n, void *keys, void *counts, int64_t room,
-                                  int64_t *different);
 
 /* --- the backend's functions --- */
 

@@ -1,11 +1,10 @@
 /* The different keys of an array: runs of its sorted keys. */
-#include "base/spill/file.h"
 #include "cpu/order/sorting.h"
 
 enum { PIECE = 1 << 16, BATCH = 512 /* words whose different ones are written at a time */ };
 
 typedef struct unique {
-    bf_sorter s; /* sorts keys */
+    bf_order_sorter s; /* sorts keys */
     const char *values;
     int64_t n, room;
     char *words, *scratch; /* keys as words; to sort them */
@@ -103,7 +102,7 @@ static bf_status write_different(void *arg, int worker, int64_t first, int64_t n
 
 static bf_status sort_words(bf_context *context, const unique *u) {
     const bf_dtype dtype = u->s.word_bytes == 4 ? BF_U32 : BF_U64;
-    const bf_sorter s = bf_sorter_of(context, dtype, BF_ASCENDING);
+    const bf_order_sorter s = bf_order_sorter_of(context, dtype, BF_ASCENDING);
     if (u->n > BF_ORDER_LONG)
         return bf_order_divide(context, &s, u->n * u->s.bytes / 2, u->words, u->n, u->words,
                                u->scratch);
@@ -138,11 +137,11 @@ static bf_status find_unique(bf_context *context, unique *u, int64_t *different)
     return status;
 }
 
-static bf_status list_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
-                             void *keys, void *counts, int64_t room, int64_t *different) {
+bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
+                        void *keys, void *counts, int64_t room, int64_t *different) {
     if (dtype == BF_PAIR)
         return bf_order_unique_pairs(context, values, n, keys, counts, room, different);
-    unique u = {.s = bf_sorter_of_keys(context, dtype),
+    unique u = {.s = bf_order_sorter_of_keys(context, dtype),
                 .values = values,
                 .n = n,
                 .room = room,
@@ -158,11 +157,4 @@ static bf_status list_unique(bf_context *context, bf_dtype dtype, const void *va
     bf_free(u.words);
     bf_free(u.first);
     return status;
-}
-
-bf_status bf_cpu_unique(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
-                        void *keys, void *counts, int64_t room, int64_t *different) {
-    const bf_status status = list_unique(context, dtype, values, n, keys, counts, room, different);
-    if (status != BF_E_MEMORY || !bf_may_spill(context)) return status;
-    return bf_order_unique_spilled(context, dtype, values, n, keys, counts, room, different);
 }
