@@ -78,8 +78,12 @@ static int open_named(void) {
     return fd;
 }
 
+const char *temporary_directory(void) {
+    return !given && is_in_memory(directory()) ? NULL : directory();
+}
+
 int temporary_open(void) {
-    if (!given && is_in_memory(directory())) {
+    if (!temporary_directory()) {
         errno = ENOSPC;
         return -1;
     }
@@ -93,6 +97,10 @@ bool temporary_write(int fd, const void *bytes, size_t size) {
     return true;
 }
 
+void temporary_hint(void) {
+    hint("--spill DIR puts it in a directory with more room; a larger --memory needs less");
+}
+
 int temporary_failed(int error) {
     struct statvfs fs = {.f_bavail = 0};
     const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
@@ -104,6 +112,6 @@ int temporary_failed(int error) {
              (long long)((int64_t)fs.f_bavail * (int64_t)fs.f_frsize >> 20));
     else
         fail(EXIT_IO, directory(), "cannot write or read a temporary file: %s", strerror(error));
-    hint("--spill DIR puts it in a directory with more room; a larger --memory needs less");
+    temporary_hint();
     return EXIT_IO;
 }

@@ -8,4 +8,8 @@
  * reported the failure. */
 int context_open(bf_context **context, const options *o);
 
+/* Makes one of so much memory, whose calls may spill; and reports the failure of such a call. */
+int context_open_spilling(bf_context **context, const options *o, int64_t memory);
+int context_failed(const bf_context *context, bf_status st, const char *file);
+
 #endif

@@ -114,6 +114,8 @@ typedef struct order {
     passes passes;     /* for median and quantile */
     sorted sorted;     /* for sort, argsort and unique within a limit of memory */
     by *by;            /* has the rows of a file */
+    bf_context *keys;  /* of rows whose keys are no numbers, if numbers are sorted by a context that
+                          spills; NULL: not needed yet */
     top top;
     double seconds;
 } order;
@@ -331,13 +333,22 @@ static int do_total(order *x) {
     return answer_columns(x, &x->total, "total", began);
 }
 
+/* Shows different keys that are no numbers. The command itself spills their groups. */
+static int do_keys(order *x, double began) {
+    const question *q = &x->question;
+    int code = EXIT_DONE;
+    if (!sorted_wanted(q)) return by_take(x->by, q->context, &x->output, began);
+    if (!x->keys) code = context_open(&x->keys, q->options);
+    return code == EXIT_DONE ? by_take(x->by, x->keys, &x->output, began) : code;
+}
+
 static int do_file(order *x, const char *name, double began) {
     const question *q = &x->question;
     if (q->options->axes.n > 0) return do_matrix(x, name, began);
     if (is_statistic(x)) return do_statistic(x, name, began);
     const bool parts = sorted_wanted(q) || top_wanted(q);
     const int code = parts ? do_numbers(x, name, began) : do_columns(x, name, began);
-    return code == ROWS_STRINGS ? by_take(x->by, q->context, &x->output, began) : code;
+    return code == ROWS_STRINGS ? do_keys(x, began) : code;
 }
 
 /* A file that fails does not keep the others from their values, but there is no total then. */
@@ -355,7 +366,8 @@ static int do_files(order *x) {
 
 static int run_order(order *x) {
     const options *o = x->question.options;
-    int code = context_open(&x->question.context, o);
+    int code = sorted_wanted(&x->question) ? sorted_open(&x->question.context, o)
+                                           : context_open(&x->question.context, o);
     if (code == EXIT_DONE) code = output_open(&x->output, o, is_many(o));
     code = ranks_agree(code);
     if (code == EXIT_DONE && is_parted(o)) {
@@ -417,6 +429,7 @@ int cmd_order(int argc, char **argv) {
     sorted_close(&x.sorted);
     places_close(&x.places);
     by_close(x.by);
+    bf_context_destroy(x.keys);
     bf_context_destroy(x.question.context);
     return code;
 }

@@ -1,5 +1,6 @@
 #include "order/sorted.h"
 
+#include "memory/background.h"
 #include "order/top.h"
 #include "runtime/progress.h"
 
@@ -11,48 +12,118 @@ bool sorted_wanted(const question *q) {
            (q->kind == ORDER_TOP && !top_wanted(q));
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
-static sorter_plan plan_of(const question *q, const columns *c, int k, const char *file) {
-    const memory_plan *memory = &q->options->memory;
-    return (sorter_plan){.context = q->context,
-                         .file = file,
-                         .dtype = c->of[k].dtype,
-                         .scale = c->of[k].scale,
-                         .rules = answer_rules(q),
-                         .distinct = q->kind == ORDER_UNIQUE,
-                         .beside =
-                             q->kind == ORDER_ARGSORT || q->kind == ORDER_TOP || q->options->times,
-                         .memory = (memory->results + memory->pipes / 2) / c->count,
-                         .library = memory->library};
+/* Half of the memory of results is for what is shown, and the other for copies of it. */
+int sorted_open(bf_context **context, const options *o) {
+    return context_open_spilling(context, o, o->memory.library + o->memory.results / 2);
 }
 
-static sorter *open_sorters(const question *q, const columns *c, const char *file) {
-    sorter *of = calloc((size_t)c->count, sizeof *of);
-    for (int k = 0; of && k < c->count; k++) {
-        const sorter_plan plan = plan_of(q, c, k, file);
-        sorter_open(&of[k], &plan);
-    }
-    return of;
+static int end_call(const sorted *x, bf_status st, const char *file) {
+    return st == BF_OK ? EXIT_DONE : context_failed(x->question->context, st, file);
 }
 
-static void close_sorters(sorter **of, int n) {
-    for (int k = 0; *of && k < n; k++) sorter_close(&(*of)[k]);
+static int no_memory(const char *file) { return fail_status(BF_E_MEMORY, NULL, file); }
+
+/* ---- sorters --------------------------------------------------------------------------------- */
+
+/* Whether a number goes with each: its index, or how often it occurs. */
+static bool has_beside(const question *q) {
+    return q->kind == ORDER_ARGSORT || q->kind == ORDER_TOP || q->options->times;
+}
+
+/* Opens the sorter of one of so many columns. */
+static int open_column(const sorted *x, sorted_column *c, units_form form, int among,
+                       const char *file) {
+    const question *q = x->question;
+    const bf_order_options rules = answer_rules(q);
+    const int64_t memory = q->options->memory.library / among;
+    const bf_sorter_options wanted =
+        BF_SORTER_OPTIONS(.dtype = form.dtype, .different = q->kind == ORDER_UNIQUE,
+                          .beside = has_beside(q), .descending = rules.descending, .nan = rules.nan,
+                          .memory = q->options->total ? memory / 2 : memory);
+    *c = (sorted_column){.form = form};
+    return end_call(x, bf_sorter_create(q->context, &wanted, &c->sorter), file);
+}
+
+static int open_columns(const sorted *x, sorted_column **of, const columns *c, const char *file) {
+    *of = calloc((size_t)c->count, sizeof **of);
+    int code = *of ? EXIT_DONE : no_memory(file);
+    for (int k = 0; k < c->count && code == EXIT_DONE; k++)
+        code = open_column(x, &(*of)[k], columns_form(c, k), c->count, file);
+    return code;
+}
+
+static void close_columns(sorted_column **of, int n) {
+    for (int k = 0; *of && k < n; k++) bf_sorter_destroy((*of)[k].sorter);
     free(*of);
     *of = NULL;
 }
+
+static int end_columns(const sorted *x, sorted_column *of, int n, const char *file) {
+    bf_status st = BF_OK;
+    for (int k = 0; k < n && st == BF_OK; k++) st = bf_sorter_end(of[k].sorter, &of[k].count);
+    return end_call(x, st, file);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+enum { PART_BYTES = 1 << 22, PARTS = 2 };
+
+/* Some numbers in order. */
+typedef struct part {
+    int64_t n, room;
+    char *values;
+    int64_t *beside; /* NULL: none are wanted */
+} part;
+
+/* Makes room for numbers of up to 16 bytes. */
+static int open_part(const question *q, part *p, const char *file) {
+    const int64_t share = q->options->memory.results / (2 * PARTS);
+    *p = (part){.room = (share < PART_BYTES ? share : PART_BYTES) / 24};
+    p->values = malloc((size_t)p->room * 16);
+    if (has_beside(q)) p->beside = malloc((size_t)p->room * 8);
+    return p->values && (p->beside || !has_beside(q)) ? EXIT_DONE : no_memory(file);
+}
+
+static void close_part(part *p) {
+    free(p->values);
+    free(p->beside);
+}
+
+/* Reads on. */
+static int next_part(const sorted *x, const sorted_column *c, part *p, const char *file) {
+    const bf_array values = bf_array_of(c->form.dtype, p->values, p->room),
+                   beside = bf_array_of(BF_I64, p->beside, p->room);
+    return end_call(x, bf_sorter_next(c->sorter, &values, p->beside ? &beside : NULL, &p->n), file);
+}
+
+/* Adds a part to a column that holds its numbers in another form. */
+static int add_part(const sorted *x, const sorted_column *c, const part *p, units_form from,
+                    const char *file) {
+    char *brought = malloc((size_t)p->n * bf_dtype_size(c->form.dtype) + 1);
+    int code = brought ? EXIT_DONE : no_memory(file);
+    if (code == EXIT_DONE && !units_bring(from, p->values, p->n, c->form, brought))
+        code = rows_refuse_scale(file);
+    const bf_array values = bf_array_of(c->form.dtype, brought, p->n),
+                   beside = bf_array_of(BF_I64, p->beside, p->n);
+    if (code == EXIT_DONE)
+        code = end_call(x, bf_sorter_add(c->sorter, &values, p->beside ? &beside : NULL), file);
+    free(brought);
+    return code;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Adds the numbers of column k. Those left out would have no place, where places are shown. */
 static int add_numbers(sorted *x, rows *r, const rows_chunk *chunk, int k) {
     rows_numbers present;
     if (!rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present))
-        return fail_status(BF_E_MEMORY, NULL, r->source.name);
+        return no_memory(r->source.name);
     const int64_t n = present.numbers.shape[0];
     if (n < chunk->n && x->question->kind == ORDER_TOP)
         return fail(EXIT_DATA, r->source.name,
                     "--memory is too small for so many numbers and --null-policy skip");
     x->columns.of[k].nulls += chunk->n - n;
-    return sorter_add(&x->sorters[k], present.numbers.data, n);
+    return end_call(x, bf_sorter_add(x->of[k].sorter, &present.numbers, NULL), r->source.name);
 }
 
 /* ROWS_RESETTLED: some column has another dtype. */
@@ -63,8 +134,7 @@ static int sort_rows(sorted *x, rows *r) {
     if (code != EXIT_DONE) return code;
     for (int k = 0; k < r->columns; k++) x->columns.of[k].nulls = 0;
     x->n = 0;
-    x->sorters = open_sorters(x->question, &x->columns, r->source.name);
-    if (!x->sorters) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    code = open_columns(x, &x->of, &x->columns, r->source.name);
     while (code == EXIT_DONE && chunk.n > 0) {
         code = rows_next(r, 0, &chunk);
         for (int k = 0; k < r->columns && code == EXIT_DONE && chunk.n > 0; k++)
@@ -75,7 +145,7 @@ static int sort_rows(sorted *x, rows *r) {
 }
 
 static void forget_file(sorted *x) {
-    close_sorters(&x->sorters, x->columns.count);
+    close_columns(&x->of, x->columns.count);
     columns_close(&x->columns);
 }
 
@@ -84,41 +154,33 @@ int sorted_read(sorted *x, rows *r) {
     int code = columns_begin(&x->columns, r);
     if (code != EXIT_DONE) return code;
     while ((code = sort_rows(x, r)) == ROWS_RESETTLED) {
-        close_sorters(&x->sorters, r->columns);
+        close_columns(&x->of, r->columns);
         rows_again(r);
     }
-    for (int k = 0; k < r->columns && code == EXIT_DONE; k++) code = sorter_end(&x->sorters[k]);
-    return code;
+    return code == EXIT_DONE ? end_columns(x, x->of, r->columns, r->source.name) : code;
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
-static int64_t shown_of(const question *q, const sorter *s) {
-    return q->kind == ORDER_TOP && q->options->first < s->count ? q->options->first : s->count;
+static int64_t shown_of(const question *q, const sorted_column *c) {
+    return q->kind == ORDER_TOP && q->options->first < c->count ? q->options->first : c->count;
 }
 
 /* The part as an answer: indices that are asked for are its values. */
-static answer answer_of(const question *q, const sorter *s, const sorter_part *p) {
+static answer answer_of(const question *q, const sorted_column *c, const part *p) {
     const bool index = q->kind == ORDER_ARGSORT;
-    return (answer){.scale = index ? 0 : s->plan.scale,
+    return (answer){.scale = index ? 0 : c->form.scale,
                     .values = index ? bf_array_of(BF_I64, p->beside, p->n)
-                                    : bf_array_of(s->plan.dtype, p->values, p->n),
+                                    : bf_array_of(c->form.dtype, p->values, p->n),
                     .beside = index ? NULL : p->beside};
 }
 
 /* Adds a part to the total, behind so many numbers. */
-static int add_to_total(sorted *x, int k, sorter_part *p) {
-    if (!x->totals) return EXIT_DONE;
-    for (int64_t i = 0; i < p->n && p->beside && !x->totals[k].plan.distinct; i++)
-        p->beside[i] += x->all;
-    const units_form from = columns_form(&x->columns, k), to = columns_form(&x->total, k);
-    sorter_part part = *p;
-    part.values = malloc((size_t)p->n * bf_dtype_size(to.dtype) + 1);
-    int code = part.values ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->sorters[k].plan.file);
-    if (code == EXIT_DONE && !units_bring(from, p->values, p->n, to, part.values))
-        code = rows_refuse_scale(x->sorters[k].plan.file);
-    if (code == EXIT_DONE) code = sorter_append(&x->totals[k], &part);
-    free(part.values);
+static int add_to_total(const sorted *x, int k, part *p, const char *file) {
+    const int64_t before = p->beside && x->question->kind != ORDER_UNIQUE ? x->all : 0;
+    for (int64_t i = 0; i < p->n && before > 0; i++) p->beside[i] += before;
+    const int code = add_part(x, &x->totals[k], p, x->of[k].form, file);
+    for (int64_t i = 0; i < p->n && before > 0; i++) p->beside[i] -= before;
     return code;
 }
 
@@ -127,10 +189,11 @@ typedef struct putting {
     sorted *x;
     const answer *all;
     int k;
-    sorter *sorter;
+    const sorted_column *column;
     bool total;         /* it is added to that */
     const kept *behind; /* for what is beside the numbers; NULL: nothing is */
-    sorter_part part;   /* behind so many others */
+    part parts[PARTS];
+    const part *part; /* behind so many others */
     int64_t before;
     bool failed; /* the output did */
 } putting;
@@ -138,60 +201,69 @@ typedef struct putting {
 static int put_part(void *arg) {
     putting *p = arg;
     const question *q = p->x->question;
-    answer part = answer_of(q, p->sorter, &p->part);
-    part.file = p->all->file;
-    part.column = p->all->column;
+    answer some = answer_of(q, p->column, p->part);
+    some.file = p->all->file;
+    some.column = p->all->column;
     const bool many = q->options->file_count > 1 || q->options->total;
-    const int code = answer_part(&part, q, p->x->output, many, p->before, p->behind);
+    const int code = answer_part(&some, q, p->x->output, many, p->before, p->behind);
     p->failed = ferror(p->x->output->stream);
-    return code == EXIT_DONE && p->total ? add_to_total(p->x, p->k, &p->part) : code;
+    return code;
 }
 
-/* Shows the parts of a column, each in the background while the next is merged. */
+/* Reads the next part that is shown. */
+static int take_part(putting *p, part *next, int64_t left) {
+    int code = next_part(p->x, p->column, next, p->all->file);
+    if (next->n > left) next->n = left;
+    if (code == EXIT_DONE && p->total) code = add_to_total(p->x, p->k, next, p->all->file);
+    progress_add(next->n * (int64_t)bf_dtype_size(p->column->form.dtype));
+    progress_tick();
+    return code;
+}
+
+/* Shows the parts of a column, each in the background while the next is read. */
 static int put_parts(putting *p) {
     const int64_t shown = p->all->values.shape[0];
     background showing = {.code = EXIT_DONE};
-    int code = EXIT_DONE;
-    for (int64_t done = 0; done < shown && code == EXIT_DONE;) {
-        sorter_part part;
-        code = sorter_next(p->sorter, &part);
+    int code = EXIT_DONE, i = 0;
+    for (int64_t done = 0; done < shown && code == EXIT_DONE; i = 1 - i) {
+        code = take_part(p, &p->parts[i], shown - done);
         const int before = background_end(&showing);
         if (code == EXIT_DONE) code = before;
         if (code != EXIT_DONE || p->failed) break;
-        if (part.n > shown - done) part.n = shown - done;
-        p->part = part;
+        p->part = &p->parts[i];
         p->before = done;
         background_start(&showing, put_part, p);
-        done += part.n;
-        progress_add(part.n * (int64_t)bf_dtype_size(p->sorter->plan.dtype));
-        progress_tick();
+        done += p->parts[i].n;
     }
     const int last = background_end(&showing);
     return code == EXIT_DONE ? last : code;
 }
 
-/* Shows n numbers of a column, in their order. What is beside them comes last in JSON. */
-static int put_column(sorted *x, answer *all, int k, sorter *s, bool total) {
+/* Shows the numbers of a column, in their order. What is beside them comes last in JSON. */
+static int put_column(sorted *x, answer *all, int k, const sorted_column *c, bool total) {
     const question *q = x->question;
     const bool object = x->output->layout == LAYOUT_JSON && !output_is_array(x->output);
-    const bool behind = object && s->plan.beside && q->kind != ORDER_ARGSORT;
+    const bool behind = object && has_beside(q) && q->kind != ORDER_ARGSORT;
     kept beside;
     int code = behind ? kept_open(&beside) : EXIT_DONE;
     if (code != EXIT_DONE) return code;
     answer_begin(all, q, x->output);
-    putting p = {x, all, k, s, total, behind ? &beside : NULL, {.n = 0}, 0, false};
-    code = put_parts(&p);
+    putting p = {x, all, k, c, total, .behind = behind ? &beside : NULL};
+    for (int i = 0; i < PARTS && code == EXIT_DONE; i++)
+        code = open_part(q, &p.parts[i], all->file);
+    if (code == EXIT_DONE) code = put_parts(&p);
+    for (int i = 0; i < PARTS; i++) close_part(&p.parts[i]);
     if (code == EXIT_DONE) code = answer_end(all, q, x->output, behind ? &beside : NULL);
     if (behind) kept_close(&beside);
     return code;
 }
 
-static int put_columns(sorted *x, const columns *c, sorter *of, const char *file, int64_t n,
-                       double began, bool total) {
+static int put_columns(sorted *x, const columns *c, const sorted_column *of, const char *file,
+                       int64_t n, double began, bool total) {
     const question *q = x->question;
     int code = EXIT_DONE;
     for (int k = 0; k < c->count && code == EXIT_DONE; k++) {
-        const sorter_part none = {.n = shown_of(q, &of[k])};
+        const part none = {.n = shown_of(q, &of[k])};
         answer all = answer_of(q, &of[k], &none);
         all.file = file;
         all.column = c->count > 1 ? c->of[k].name : NULL;
@@ -200,10 +272,28 @@ static int put_columns(sorted *x, const columns *c, sorter *of, const char *file
         all.nulls = c->of[k].nulls;
         all.info.count = n - all.nulls;
         all.seconds = progress_clock() - began;
-        progress_start(file, none.n * (int64_t)bf_dtype_size(of[k].plan.dtype));
+        progress_start(file, none.n * (int64_t)bf_dtype_size(of[k].form.dtype));
         code = put_column(x, &all, k, &of[k], total);
         progress_stop();
     }
+    return code;
+}
+
+/* Brings the numbers of a column to another form, which holds them all. */
+static int bring_column(sorted *x, sorted_column *c, units_form form, const char *file) {
+    sorted_column to;
+    part p;
+    if (units_are_same(c->form, form)) return EXIT_DONE;
+    int code = open_column(x, &to, form, x->total.count, file);
+    const int opened = open_part(x->question, &p, file);
+    if (code == EXIT_DONE) code = opened;
+    for (p.n = 1; code == EXIT_DONE && p.n > 0;) {
+        code = next_part(x, c, &p, file);
+        if (code == EXIT_DONE) code = add_part(x, &to, &p, c->form, file);
+    }
+    close_part(&p);
+    bf_sorter_destroy(code == EXIT_DONE ? c->sorter : to.sorter);
+    if (code == EXIT_DONE) *c = to;
     return code;
 }
 
@@ -211,32 +301,29 @@ static int open_total(sorted *x, const char *file) {
     const options *o = x->question->options;
     int code = columns_append(&x->total, &x->columns, file, o->files[0]);
     for (int k = 0; x->totals && k < x->total.count && code == EXIT_DONE; k++)
-        code = sorter_bring(&x->totals[k], columns_form(&x->total, k));
+        code = bring_column(x, &x->totals[k], columns_form(&x->total, k), file);
     if (code != EXIT_DONE || x->totals) return code;
-    x->totals = open_sorters(x->question, &x->total, "total");
-    return x->totals ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
+    return open_columns(x, &x->totals, &x->total, "total");
 }
 
 int sorted_put(sorted *x, const char *file, double began) {
     const bool total = x->question->options->total;
     int code = total ? open_total(x, file) : EXIT_DONE;
     note_device(x->question->context, file);
-    if (code == EXIT_DONE) code = put_columns(x, &x->columns, x->sorters, file, x->n, began, total);
-    for (int k = 0; x->totals && k < x->total.count; k++) sorter_cut(&x->totals[k]);
+    if (code == EXIT_DONE) code = put_columns(x, &x->columns, x->of, file, x->n, began, total);
     x->all += x->n;
     forget_file(x);
     return code;
 }
 
 int sorted_put_total(sorted *x, double began) {
-    int code = EXIT_DONE;
-    for (int k = 0; k < x->total.count && code == EXIT_DONE; k++) code = sorter_end(&x->totals[k]);
+    const int code = end_columns(x, x->totals, x->total.count, "total");
     if (code != EXIT_DONE) return code;
     return put_columns(x, &x->total, x->totals, "total", x->all, began, false);
 }
 
 void sorted_close(sorted *x) {
     forget_file(x);
-    close_sorters(&x->totals, x->total.count);
+    close_columns(&x->totals, x->total.count);
     columns_close(&x->total);
 }

@@ -1,26 +1,36 @@
-/* sort, argsort, unique and top of more numbers than memory holds: they are sorted by runs
- * (work/sorter.h) and shown as these are merged. Functions that return an exit code have reported
+/* sort, argsort, unique and top of more numbers than memory holds: the library sorts them
+ * as they come, and gives them in order by parts. Functions that return an exit code have reported
  * the failure. */
 #ifndef BITFOLD_CLI_ORDER_SORTED_H
 #define BITFOLD_CLI_ORDER_SORTED_H
 
+#include "options/context.h"
 #include "order/answer.h"
 #include "order/columns.h"
-#include "work/sorter.h"
+
+/* The numbers of a column. */
+typedef struct sorted_column {
+    bf_sorter *sorter;
+    units_form form;
+    int64_t count; /* when all are added: those that the sorter gives */
+} sorted_column;
 
 typedef struct sorted {
     const question *question;
     output *output;
-    columns columns; /* the file's that was read: dtypes and names, but no numbers */
-    sorter *sorters; /* one for each column; NULL: none */
-    columns total;   /* the columns of all files, if that is asked for */
-    sorter *totals;
+    columns columns;   /* the file's that was read: dtypes and names, but no numbers */
+    sorted_column *of; /* one for each column; NULL: none */
+    columns total;     /* the columns of all files, if that is asked for */
+    sorted_column *totals;
     int64_t n, all; /* numbers of each column: of this file, and of those before it */
 } sorted;
 
 /* Whether this is how a question is answered: memory is limited, and numbers are asked for in their
  * order. */
 bool sorted_wanted(const question *q);
+
+/* Opens a context for it. */
+int sorted_open(bf_context **context, const options *o);
 
 /* Reads and sorts an input. */
 int sorted_read(sorted *x, rows *r);

@@ -249,11 +249,11 @@ class Wrong(SortedTest):
         name = self.save("x.npy", np.arange((4 << 20) // SHARE) * 12345)
         small = ["-j2", "--memory", "%dM" % SMALL]
         for command in self.COMMANDS[::3 if THREADS_ALONE else 1]:
-            self.refused(1, "cannot write or read a temporary file: No such file", *command, *small,
-                         "--spill", self.path("nowhere"), name)
+            self.refused(1, "cannot make a temporary file in %s: No such file" % self.path("nowhere"),
+                         *command, *small, "--spill", self.path("nowhere"), name)
             full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, MIB))
-            error = self.refused(1, "cannot write a temporary file: File too large", *command,
-                                 *small, "--spill", spill, "-o", out, name, preexec_fn=full)
+            error = self.refused(1, "cannot write a temporary file in %s: File too large" % spill,
+                                 *command, *small, "--spill", spill, "-o", out, name, preexec_fn=full)
             self.assertIn("hint: --spill DIR", error)
             self.refused(1, "cannot write: No space left", *command, *small, "--spill", spill, name,
                          stdout=open("/dev/full", "wb"))
