@@ -114,8 +114,8 @@ typedef struct order {
     passes passes;     /* for median and quantile */
     sorted sorted;     /* for sort, argsort and unique within a limit of memory */
     by *by;            /* has the rows of a file */
-    bf_context *keys;  /* of rows whose keys are no numbers, if numbers are sorted by a context that
-                          spills; NULL: not needed yet */
+    bf_context *keys;  /* groups keys that are no numbers; NULL: question.context does, which does
+                          not spill, or there are none yet */
     top top;
     double seconds;
 } order;

@@ -33,16 +33,17 @@ typedef struct bf_options {
 #define BF_OPTIONS(...) BF_OPTIONS_OF(bf_options, __VA_ARGS__)
 
 /* Spilling: where memory does not hold what a call needs, bf_sort, bf_sort_segments, bf_unique,
- * bf_quantile_groups, bf_median_groups, and joins and groups of the CPU (group.h) write it to a
- * file in the directory `spill`, and give the same bits from there. The limit counts what a call
- * takes to work: copies of arrays that are not contiguous, of those of BF_I128, and, under a watch,
- * of outputs, too (quantiles of groups copy no array as a whole); and the saved forms of groups as
- * they are made. It does not count the arrays that the caller gives, outputs among them, nor pages
- * of files, which the system keeps in memory as long as it has some: pairs of a join that spilled
- * are such a file. Outputs are written when all inputs have been read; after BF_E_IO they may hold
- * anything if the file cannot be read. Files have no name, so nothing is left behind, whatever ends
- * the process. A limit of less than a few hundred KiB may be too little even so. Errors also:
- * BF_E_IO (the directory cannot be written, or is full). Groups are then as they were. */
+ * bf_quantile_groups, bf_median_groups, sorters (order.h), and joins and groups of the CPU
+ * (group.h) write it to a file in the directory `spill`, and give the same bits from there. The
+ * limit counts what a call takes to work: copies of arrays that are not contiguous, of those of
+ * BF_I128, and, under a watch, of outputs, too (quantiles of groups copy no array as a whole); and
+ * the saved forms of groups as they are made. It does not count the arrays that the caller gives,
+ * outputs among them, nor pages of files, which the system keeps in memory as long as it has some:
+ * pairs of a join that spilled are such a file. Outputs are written when all inputs have been read;
+ * after BF_E_IO they may hold anything if the file cannot be read. Files have no name, so nothing
+ * is left behind, whatever ends the process. A limit of less than a few hundred KiB may be too
+ * little even so. Errors also: BF_E_IO (the directory cannot be written, or is full). Groups are
+ * then as they were. */
 
 /* "cuda:all" is all GPUs of the machine as one device; if there is one, it is that one. A call runs
  * on the GPU whose memory its data are in. Large data in memory of the host (pageable, pinned or

@@ -91,6 +91,7 @@ from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
 from ._reductions import REDUCTIONS, gives_index, of_axes
 from ._result import Result
+from ._sorter import Sorter
 from ._table import Table
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
@@ -101,7 +102,7 @@ __version__ = lib.bf_version().decode()
 __all__ = [
     *REDUCTIONS, "describe", "Description", "dot", "vecdot", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
-    *_of_axis, "Comm", "Table", "Result", *_of_order, "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    *_of_axis, "Comm", "Table", "Result", *_of_order, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
 ]  # fmt: skip
 

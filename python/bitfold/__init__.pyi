@@ -640,6 +640,29 @@ def mode(
     context: Context | None = None,
 ) -> tuple[_Number, int]: ...
 
+class Sorter:
+    dtype: str
+    def __init__(
+        self,
+        dtype: _Dtype,
+        *,
+        different: bool = False,
+        beside: bool = False,
+        descending: bool = False,
+        nan: _Nan = "propagate",
+        memory: int = 0,
+        context: Context | None = None,
+    ) -> None: ...
+    def add(
+        self, x: _ArrayLike, beside: _ArrayLike | None = None, *, null: _Null = "error"
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    def next(self, n: int) -> Any: ...  # an array, or two
+    def __iter__(self) -> Iterator[Any]: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
 class QuantilesInfo(NamedTuple):
     dtype: str
     to: str
