@@ -64,9 +64,10 @@ typedef struct join {
     join_pairs unlike;           /* the pairs, if one side has another */
     const int64_t *pairs[SIDES]; /* the pairs of `like` or `unlike` */
     int64_t count;               /* the number of pairs */
-    bool limited;                /* --memory: piles and runs take the place of arrays and pairs */
+    bool limited;                /* --memory: piles and a sorter are in place of arrays and pairs */
     side side_a, side_b;
-    runs runs;
+    bf_context *spilling; /* the sorters' */
+    side_pairs sorted;
 } join;
 
 static int open_side(join *j, rows *r, const char *name) {
@@ -146,16 +147,15 @@ static int load_sides(join *j) {
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-enum { SENT = 1 << 18 /* pairs that a rank sends at a time */ };
+enum { SENT = 1 << 18 /* pairs that a rank sends at a time */, PAIR = 16 /* bytes of one */ };
 
-/* Sends the next pairs of all ranks to rank 0, which adds a run of each. Returns whether there were
- * any. */
-static bool send_pairs(join *j, runs *all, run_record *some, int *code) {
+/* Sends the next pairs of all ranks to rank 0, which adds them. Returns whether there were any. */
+static bool send_pairs(join *j, side_pairs *all, uint64_t *some, int *code) {
     const int ranks = ranks_count();
     int64_t n = 0, total = 0;
     int64_t *to = ranks_allocate(2 * (size_t)ranks * sizeof *to), *from = to + ranks;
-    if (*code == EXIT_DONE) *code = runs_next(&j->runs, some, SENT, &n);
-    to[0] = *code == EXIT_DONE ? n * (int64_t)sizeof *some : 0;
+    if (*code == EXIT_DONE) *code = side_pairs_next(&j->sorted, some, SENT, &n);
+    to[0] = *code == EXIT_DONE ? n * PAIR : 0;
     ranks_gather(&to[0], from, sizeof *from);
     for (int i = 0; i < ranks; i++) total += from[i];
     for (int i = 0; i < ranks && ranks_rank() > 0; i++) from[i] = 0;
@@ -163,7 +163,7 @@ static bool send_pairs(join *j, runs *all, run_record *some, int *code) {
     ranks_exchange(some, to, received, from);
     for (int i = 0; i < ranks; at += from[i++])
         if (from[i] > 0 && *code == EXIT_DONE)
-            *code = runs_add(all, (const run_record *)at, from[i] / (int64_t)sizeof *some);
+            *code = side_pairs_add(all, (const uint64_t *)(const void *)at, from[i] / PAIR);
     free(received);
     free(to);
     return total > 0;
@@ -171,14 +171,13 @@ static bool send_pairs(join *j, runs *all, run_record *some, int *code) {
 
 /* Brings the pairs of all ranks to rank 0. */
 static int gather_pairs(join *j) {
-    runs all;
-    run_record *some = ranks_allocate(SENT * sizeof *some);
-    int code = runs_merge(&j->runs);
-    runs_open(&all, j->options->memory.results / 2);
+    side_pairs all;
+    uint64_t *some = ranks_allocate(SENT * PAIR);
+    int code = side_pairs_open(&all, j->spilling, j->options->memory.results / 2, j->sorted.file);
     while (send_pairs(j, &all, some, &code)) continue;
     free(some);
-    runs_close(&j->runs);
-    j->runs = all;
+    side_pairs_close(&j->sorted);
+    j->sorted = all;
     return ranks_agree(code);
 }
 
@@ -187,7 +186,7 @@ static int join_ranks(join *j) {
     int code = side_exchange(&j->side_a);
     if (code == EXIT_DONE) code = side_exchange(&j->side_b);
     if (code != EXIT_DONE) return code;
-    code = ranks_agree(sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->runs));
+    code = ranks_agree(sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->sorted));
     return code == EXIT_DONE ? gather_pairs(j) : code;
 }
 
@@ -229,7 +228,7 @@ static int join_unlike(join *j) {
 
 static int join_sides(join *j) {
     if (ranks_count() > 1) return join_ranks(j);
-    if (j->limited) return sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->runs);
+    if (j->limited) return sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->sorted);
     return units_are_same(units_of_rows(&j->a, 0), units_of_rows(&j->b, 0)) ? join_like(j)
                                                                             : join_unlike(j);
 }
@@ -268,44 +267,48 @@ static int put_pairs(join *j, double seconds) {
     return put_sheet(j, j->pairs[SIDE_A], j->pairs[SIDE_B], j->count, seconds);
 }
 
-/* ---- pairs of runs --------------------------------------------------------------------------- */
+/* ---- pairs of a sorter -------------------------------------------------------------------------
+ */
 
 enum { SOME = 1 << 9 /* pairs that are shown at a time */ };
 
 /* Rows of the sheet, or those of a, and those of b in `behind`, after so many others. */
-static int put_some(join *j, const run_record *some, int64_t n, int64_t done, const kept *behind,
+static int put_some(join *j, const uint64_t some[], int64_t n, int64_t done, const kept *behind,
                     double seconds) {
     int64_t a[SOME], b[SOME];
     for (int64_t i = 0; i < n; i++) {
         const char *comma = done + i > 0 ? "," : "";
-        a[i] = (int64_t)some[i].first;
-        b[i] = (int64_t)some[i].second;
+        a[i] = (int64_t)some[2 * i];
+        b[i] = (int64_t)some[2 * i + 1];
         if (behind) fprintf(j->output.stream, "%s%" PRId64, comma, a[i]);
         if (behind) fprintf(behind->stream, "%s%" PRId64, comma, b[i]);
     }
     return behind ? EXIT_DONE : put_sheet(j, a, b, n, seconds);
 }
 
-/* Shows the merged runs. behind: NULL, or (JSON) for the rows of b. */
-static int put_merged(join *j, const kept *behind, double seconds) {
-    run_record some[SOME];
-    int code = runs_merge(&j->runs);
+/* Shows the sorted pairs. behind: NULL, or (JSON) for the rows of b. */
+static int put_sorted_pairs(join *j, const kept *behind, double seconds) {
+    uint64_t some[2 * SOME];
+    int code = EXIT_DONE;
     for (int64_t done = 0, n = 1; code == EXIT_DONE && n > 0 && !ferror(j->output.stream);
          done += n) {
-        code = runs_next(&j->runs, some, SOME, &n);
+        code = side_pairs_next(&j->sorted, some, SOME, &n);
         if (code == EXIT_DONE) code = put_some(j, some, n, done, behind, seconds);
     }
     return code == EXIT_DONE && behind ? kept_check(behind) : code;
 }
 
-static int put_merged_object(join *j, double seconds) {
+static int put_sorted_object(join *j, double seconds) {
     FILE *f = j->output.stream;
     kept behind;
+    int64_t n;
+    const bf_status st = bf_sorter_end(j->sorted.sorter, &n);
+    if (st != BF_OK) return context_failed(j->spilling, st, j->sorted.file);
     int code = kept_open(&behind);
     if (code != EXIT_DONE) return code;
-    put_head(j, j->runs.count);
+    put_head(j, n);
     fputs(",\"a\":[", f);
-    code = put_merged(j, &behind, seconds);
+    code = put_sorted_pairs(j, &behind, seconds);
     fputs("],\"b\":[", f);
     if (code == EXIT_DONE) code = kept_copy(f, &behind);
     putc(']', f);
@@ -314,9 +317,9 @@ static int put_merged_object(join *j, double seconds) {
     return code;
 }
 
-static int put_runs(join *j, double seconds) {
-    return j->options->layout == LAYOUT_JSON ? put_merged_object(j, seconds)
-                                             : put_merged(j, NULL, seconds);
+static int put_sorted(join *j, double seconds) {
+    return j->options->layout == LAYOUT_JSON ? put_sorted_object(j, seconds)
+                                             : put_sorted_pairs(j, NULL, seconds);
 }
 
 static int check_line(const options *o) {
@@ -330,17 +333,27 @@ static int check_line(const options *o) {
     return EXIT_DONE;
 }
 
+/* Over ranks, rank 0 has two sorters. */
+static int open_sorted(join *j) {
+    const options *o = j->options;
+    const int code = context_open_spilling(&j->spilling, o, o->memory.results);
+    return code == EXIT_DONE
+               ? side_pairs_open(&j->sorted, j->spilling, o->memory.results / 2, o->files[0])
+               : code;
+}
+
 static int run_join(join *j) {
     const options *o = j->options;
     const double began = progress_clock();
     int code = context_open(&j->context, o);
+    if (code == EXIT_DONE && j->limited) code = open_sorted(j);
     if (code == EXIT_DONE) code = output_open(&j->output, o, false);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = load_sides(j);
     if (code == EXIT_DONE) code = join_sides(j);
     if (code != EXIT_DONE) return code;
     note_device(j->context, o->files[0]);
-    if (j->limited) code = put_runs(j, progress_clock() - began);
+    if (j->limited) code = put_sorted(j, progress_clock() - began);
     if (!j->limited) code = put_pairs(j, progress_clock() - began);
     return code == EXIT_DONE ? output_close(&j->output) : code;
 }
@@ -361,7 +374,6 @@ int cmd_join(int argc, char **argv) {
     j->limited = o.memory.limit > 0;
     side_open(&j->side_a, &o);
     side_open(&j->side_b, &o);
-    runs_open(&j->runs, o.memory.results / 2);
     code = run_join(j);
     if (code != EXIT_DONE) output_abandon(&j->output);
     rows_close(&j->a);
@@ -370,7 +382,8 @@ int cmd_join(int argc, char **argv) {
     join_pairs_close(&j->unlike);
     side_close(&j->side_a);
     side_close(&j->side_b);
-    runs_close(&j->runs);
+    side_pairs_close(&j->sorted);
+    bf_context_destroy(j->spilling);
     bf_context_destroy(j->context);
     free(j);
     return code;

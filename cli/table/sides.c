@@ -1,6 +1,7 @@
 #include "table/sides.h"
 
 #include "memory/key.h"
+#include "options/context.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 
@@ -138,7 +139,6 @@ int side_take(side *s, units_form form) {
     piles_close(&s->piles);
     s->piles = *to;
     s->form = form;
-    s->mixed = true;
     free(to);
     return code;
 }
@@ -188,6 +188,33 @@ int side_exchange(side *s) {
     return ranks_agree(code);
 }
 
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+static int end_call(const side_pairs *p, bf_status st) {
+    return st == BF_OK ? EXIT_DONE : context_failed(p->context, st, p->file);
+}
+
+int side_pairs_open(side_pairs *p, bf_context *context, int64_t memory, const char *file) {
+    const bf_sorter_options wanted = BF_SORTER_OPTIONS(.dtype = BF_PAIR, .memory = memory);
+    *p = (side_pairs){.context = context, .file = file};
+    return end_call(p, bf_sorter_create(context, &wanted, &p->sorter));
+}
+
+void side_pairs_close(side_pairs *p) {
+    bf_sorter_destroy(p->sorter);
+    p->sorter = NULL;
+}
+
+int side_pairs_add(side_pairs *p, const uint64_t pairs[], int64_t n) {
+    const bf_array array = bf_array_of(BF_PAIR, (void *)(uintptr_t)pairs, n);
+    return end_call(p, bf_sorter_add(p->sorter, &array, NULL));
+}
+
+int side_pairs_next(side_pairs *p, uint64_t pairs[], int64_t most, int64_t *n) {
+    const bf_array array = bf_array_of(BF_PAIR, pairs, most);
+    return end_call(p, bf_sorter_next(p->sorter, &array, NULL, n));
+}
+
 /* ---- joining --------------------------------------------------------------------------------- */
 
 /* Rows [first, first + n) of a pile: their keys, and their numbers. */
@@ -216,30 +243,24 @@ static int read_block(const piles *p, int i, int64_t first, int64_t n, block *b)
 typedef struct joining {
     bf_context *context;
     const options *options;
-    runs *pairs;
+    side_pairs *pairs;
     bf_dtype dtype; /* the keys' */
-    bool mixed;     /* rows are not in order */
     block a, b;
-    run_record *records; /* room for so many pairs at a time, and as many rows of a block */
+    uint64_t *some; /* room for so many pairs at a time, and as many rows of a block */
     int64_t room;
     int64_t memory; /* bytes of the buffers of piles */
 } joining;
-
-static int compare_records(const void *x, const void *y) {
-    const run_record *a = x, *b = y;
-    if (a->first != b->first) return a->first < b->first ? -1 : 1;
-    return (a->second > b->second) - (a->second < b->second);
-}
 
 static int add_pairs(joining *j, const bf_pairs *found, const uint64_t *rows_a) {
     const int64_t *a = bf_pairs_a(found), *b = bf_pairs_b(found), n = bf_pairs_size(found);
     int code = EXIT_DONE;
     for (int64_t at = 0; at < n && code == EXIT_DONE; at += j->room) {
         const int64_t k = n - at < j->room ? n - at : j->room;
-        for (int64_t i = 0; i < k; i++)
-            j->records[i] = (run_record){rows_a[a[at + i]], j->b.rows[b[at + i]]};
-        if (j->mixed) qsort(j->records, (size_t)k, sizeof *j->records, compare_records);
-        code = runs_add(j->pairs, j->records, k);
+        for (int64_t i = 0; i < k; i++) {
+            j->some[2 * i] = rows_a[a[at + i]];
+            j->some[2 * i + 1] = j->b.rows[b[at + i]];
+        }
+        code = side_pairs_add(j->pairs, j->some, k);
     }
     return code;
 }
@@ -318,18 +339,17 @@ static int64_t block_of(const options *o) {
     return n > BLOCK_LEAST ? n : BLOCK_LEAST;
 }
 
-int sides_join(side *a, side *b, bf_context *context, const options *o, runs *pairs) {
+int sides_join(side *a, side *b, bf_context *context, const options *o, side_pairs *pairs) {
     const bf_dtype dtype = a->form.dtype;
     const int64_t room = block_of(o), bytes = key_bytes(dtype);
     joining j = {.context = context,
                  .options = o,
                  .pairs = pairs,
                  .dtype = dtype,
-                 .mixed = a->mixed || b->mixed,
                  .room = room,
                  .memory = a->memory};
-    j.records = malloc((size_t)room * sizeof *j.records);
-    const bool made = make_block(&j.a, bytes, room) && make_block(&j.b, bytes, room) && j.records;
+    j.some = malloc((size_t)room * 2 * sizeof *j.some);
+    const bool made = make_block(&j.a, bytes, room) && make_block(&j.b, bytes, room) && j.some;
     int code = made ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, o->files[0]);
     for (int i = 0; i < PILES && code == EXIT_DONE; i++) {
         code = join_piles(&j, &a->piles, &b->piles, i, 0, INFINITY);
@@ -338,6 +358,6 @@ int sides_join(side *a, side *b, bf_context *context, const options *o, runs *pa
     }
     free_block(&j.a);
     free_block(&j.b);
-    free(j.records);
+    free(j.some);
     return code;
 }

@@ -6,14 +6,12 @@
 
 #include "input/rows.h"
 #include "memory/piles.h"
-#include "memory/runs.h"
 #include "options/options.h"
 #include "table/numbers.h"
 
 typedef struct side {
     piles piles;     /* the key, and the row; of a key of up to 64 bits its rank */
     units_form form; /* the keys' */
-    bool mixed;      /* rows are not in order on their piles, for they were taken in another form */
     int64_t first;   /* the number of the first row */
     int64_t memory;  /* bytes of the piles' buffers */
 } side;
@@ -33,7 +31,22 @@ int side_take(side *s, units_form form);
  * exit code that all agree on. */
 int side_exchange(side *s);
 
-/* Joins two sides of one form. Their pairs become runs of (row of a, row of b). */
-int sides_join(side *a, side *b, bf_context *context, const options *o, runs *pairs);
+/* Pairs (row of a, row of b) in their order: more than memory holds. */
+typedef struct side_pairs {
+    bf_context *context; /* theirs alone; it spills */
+    bf_sorter *sorter;   /* sorts BF_PAIR */
+    const char *file;    /* that errors name */
+} side_pairs;
+
+/* Pairs that take so much memory of the context. The caller closes them, also after a failure, and
+ * destroys the context. */
+int side_pairs_open(side_pairs *p, bf_context *context, int64_t memory, const char *file);
+void side_pairs_close(side_pairs *p);
+int side_pairs_add(side_pairs *p, const uint64_t pairs[], int64_t n);
+/* Gives the next pairs in order, up to `most`; *n is 0 at the end. */
+int side_pairs_next(side_pairs *p, uint64_t pairs[], int64_t most, int64_t *n);
+
+/* Joins two sides of one form. */
+int sides_join(side *a, side *b, bf_context *context, const options *o, side_pairs *pairs);
 
 #endif
