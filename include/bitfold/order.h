@@ -248,8 +248,8 @@ BF_API void bf_sorter_destroy(bf_sorter *sorter);
  * or, if values are different, 1, so that the sum says how often a value occurs. All has been read
  * when the call returns. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_STATE (the
  * sorter gives already), BF_E_DEVICE, and the sorter is as it was; also BF_E_MEMORY, BF_E_IO,
- * BF_E_OVERFLOW (a sum; more than 2^62 elements), BF_E_CANCELLED: after one of these the sorter
- * can only be destroyed, and other calls give BF_E_STATE. */
+ * BF_E_OVERFLOW (a sum; more than 2^62 elements), BF_E_CANCELLED: if one of these comes when some
+ * elements are added, the sorter can only be destroyed, and other calls give BF_E_STATE. */
 BF_API bf_status bf_sorter_add(bf_sorter *sorter, const bf_array *values, const bf_array *beside);
 
 /* Ends adding. Sets *count (NULL: not asked) to the number of elements that are given in all. Calls

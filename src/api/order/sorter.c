@@ -120,6 +120,7 @@ static bf_status write_piece(bf_sorter *s) {
     if (status == BF_OK) status = bf_order_runs_append(&s->runs, &s->held);
     s->held.n = 0;
     s->numbered = false;
+    s->failed |= status != BF_OK;
     return status;
 }
 

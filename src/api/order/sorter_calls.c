@@ -68,9 +68,9 @@ static bf_status check_state(const bf_sorter *s) {
     return BF_OK;
 }
 
-/* Keeps a failure that leaves elements behind, or some of them. */
-static bf_status keep_failure(bf_sorter *s, bf_status status) {
-    s->failed |= status != BF_OK;
+/* Keeps a failure that has lost elements. */
+static bf_status keep_failure(bf_sorter *s, bool lost, bf_status status) {
+    s->failed |= lost && status != BF_OK;
     return status;
 }
 
@@ -143,7 +143,9 @@ static bf_status add_elements(bf_sorter *s, const bf_array *values, const bf_arr
     if (status != BF_OK) return status;
     bf_take_piece take = s->dtype == BF_I128 ? take_wide : take_numbers;
     const int arity = beside == NULL ? 1 : 2;
-    return keep_failure(s, bf_array_walk(context, arrays, arity, count, false, take, s));
+    const int64_t before = s->added;
+    status = bf_array_walk(context, arrays, arity, count, false, take, s);
+    return keep_failure(s, s->added != before, status);
 }
 
 /* Chooses the CPU; refuses arrays (NULL: none) that it does not reach. */
@@ -177,7 +179,7 @@ static bf_status end_adding(bf_sorter *s, int64_t *count) {
     bf_status status = check_state(s);
     if (status == BF_OK && !s->ended) {
         status = place_arrays(s, NULL, NULL);
-        if (status == BF_OK) status = keep_failure(s, bf_sorter_finish(s));
+        if (status == BF_OK) status = keep_failure(s, true, bf_sorter_finish(s));
     }
     if (status == BF_OK && count != NULL) *count = s->count;
     return status;
@@ -223,7 +225,8 @@ static bf_status give_arrays(bf_sorter *s, const bf_array *const outputs[2], int
     bf_order_outputs o = {.cut = {{.data = NULL}}};
     bf_status status = bf_order_prepare(context, outputs, length, false, &o);
     if (status == BF_OK)
-        status = keep_failure(s, bf_sorter_give(s, o.flat[0].data, o.flat[1].data, length, n));
+        status =
+            keep_failure(s, true, bf_sorter_give(s, o.flat[0].data, o.flat[1].data, length, n));
     return bf_order_return(context, outputs, *n, &o, status);
 }
 

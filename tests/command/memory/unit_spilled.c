@@ -1,8 +1,6 @@
-/* Runs and piles in temporary files, with so little memory that runs are merged to fewer and piles
- * have many extents.
+/* Piles in temporary files, with so little memory that they have many extents.
  * Builds: release, asan, tsan. */
 #include "cli/memory/piles.h"
-#include "cli/memory/runs.h"
 #include "cli/memory/temporary.h"
 #include "cli/runtime/report.h"
 #include "tests/support/data.h"
@@ -11,61 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static int compare_records(const void *a, const void *b) {
-    const run_record *x = a, *y = b;
-    if (x->first != y->first) return x->first < y->first ? -1 : 1;
-    return (x->second > y->second) - (x->second < y->second);
-}
-
-/* ---- runs ------------------------------------------------------------------------------------ */
-
-enum { RUNS = 400, LONGEST = 40, TAKEN = 37 };
-
-static void assert_merged(runs *r, const run_record *want, int64_t all) {
-    run_record some[TAKEN];
-    int64_t at = 0, n = 1;
-    assert_int_equal(runs_merge(r), EXIT_DONE);
-    for (; n > 0; at += n) {
-        assert_int_equal(runs_next(r, some, TAKEN, &n), EXIT_DONE);
-        assert_true(at + n <= all);
-        if (n > 0) assert_memory_equal(some, want + at, (size_t)n * sizeof *some);
-    }
-    assert_int_equal(at, all);
-}
-
-/* memory: of the buffers of so many runs. */
-static void check_runs(int64_t memory, int count) {
-    static run_record all[RUNS * LONGEST];
-    uint64_t seed = (uint64_t)memory + 1;
-    runs r;
-    int64_t n = 0;
-    runs_open(&r, memory);
-    for (int i = 0; i < count; i++) {
-        const int64_t begin = n;
-        for (uint64_t k = next_random(&seed) % LONGEST; k > 0; k--, n++)
-            all[n] = (run_record){next_random(&seed) % 999, (uint64_t)n};
-        qsort(all + begin, (size_t)(n - begin), sizeof *all, compare_records);
-        assert_int_equal(runs_add(&r, all + begin, n - begin), EXIT_DONE);
-    }
-    qsort(all, (size_t)n, sizeof *all, compare_records);
-    assert_int_equal(r.count, n);
-    assert_merged(&r, all, n);
-    assert_merged(&r, all, n); /* once more */
-    assert_int_equal(r.count, n);
-    assert_true(count < 100 || r.n * 4096 <= memory || r.n == 2);
-    runs_close(&r);
-}
-
-static void runs_are_merged_in_little_memory(void **state) {
-    (void)state;
-    check_runs(1, 0);
-    check_runs(1, 1);
-    check_runs(1, 50);
-    check_runs(1, RUNS);
-    check_runs(5 * 4096, RUNS);
-    check_runs(1 << 20, 60);
-}
 
 /* ---- piles ----------------------------------------------------------------------------------- */
 
@@ -129,7 +72,6 @@ static void piles_are_read_as_they_were_put(void **state) {
 
 UNIT_TESTS(spilled) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_are_merged_in_little_memory),
         cmocka_unit_test(piles_are_read_as_they_were_put),
     };
     return RUN_TESTS(tests, NULL, NULL);

@@ -122,6 +122,13 @@ static int go_on(void *arg, int64_t bytes) {
     return 0;
 }
 
+static bf_status try_sorter_options(const void *options) {
+    bf_sorter *made = NULL;
+    bf_status status = bf_sorter_create(w->context, options, &made);
+    bf_sorter_destroy(made);
+    return status;
+}
+
 static bf_status try_watch(const void *watch) {
     bf_status status = bf_context_watch(w->context, watch);
     assert_int_equal(bf_context_watch(w->context, NULL), BF_OK);
@@ -163,6 +170,7 @@ static void every_struct_that_is_read_may_be_of_another_size(void **unused) {
     CHECK_READ(bf_map_options, index, &BF_MAP_OPTIONS(.index = 0), try_map_options);
     CHECK_READ(bf_histogram_options, numbers, &bins, try_histogram_options);
     CHECK_READ(bf_groups_options, seed, &world_groups, try_groups_options);
+    CHECK_READ(bf_sorter_options, memory, &BF_SORTER_OPTIONS(.dtype = BF_F64), try_sorter_options);
     CHECK_READ(bf_table_options, seed, &world_table, try_table_options);
     CHECK_READ(bf_julia_params, escape, &params, try_julia_params);
     CHECK_READ(bf_feed, concurrent, &w->feed, try_feed);
