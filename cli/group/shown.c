@@ -287,7 +287,8 @@ static int take_order(const shown *s, int i, shown_column *c) {
     const struct wanted_aggregate *w = s->asked->result[i].aggregate;
     medians *m = &x->kept[x->place[i].kept];
     const options *o = s->asked->options;
-    medians_wanted wanted = {.context = x->table->context, .options = o, .aggregate = w};
+    medians_wanted wanted = {
+        .context = x->table->context, .options = o, .aggregate = w, .method = s->asked->method};
     medians_aim(m, &wanted);
     found f = {.n = 0};
     f.groups.dtype = f.total.dtype = wanted.tagged ? BF_PAIR : wanted.to;
