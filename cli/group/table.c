@@ -29,7 +29,7 @@ static rows *rows_of(const table *t, const table_column *c) { return c->of ? c->
 static int refuse_form(const table *t, const table_column *c) {
     const rows *r = rows_of(t, c);
     const units_form here = units_of_rows(r, c->at);
-    return fail(EXIT_DATA, r->source.name, "no counts of different dtypes: this is %s, %s is %s",
+    return fail(EXIT_DATA, r->source.name, "cannot count different dtypes: this is %s, %s is %s",
                 output_dtype(here.dtype, here.scale), t->inputs->source.name,
                 output_dtype(c->settled.dtype, c->settled.scale));
 }
