@@ -321,8 +321,16 @@ void by_close(by *x) {
     free(x);
 }
 
+/* Groups as an array have no row beside them, and nothing that tells of it. */
+static int check_array(const options *o) {
+    const char *option = o->total ? "--total" : o->layout == LAYOUT_JSON ? "--json" : NULL;
+    if (o->form != FORM_NPY || !option) return EXIT_DONE;
+    return fail(EXIT_USAGE, o->output, "%s does not go with -o FILE.npy", option);
+}
+
 int by_run(const options *o) {
     int code = o->by ? check_by(o) : EXIT_DONE;
+    if (code == EXIT_DONE) code = check_array(o);
     by *x = code == EXIT_DONE ? by_open(o) : NULL;
     if (!x) return code == EXIT_DONE ? EXIT_IO : code;
     output out = {.stream = NULL};

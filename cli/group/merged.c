@@ -17,9 +17,12 @@ typedef struct merged {
     numbered *groups;
     shown_order order;
     records rows;
-    buffer ranks[BF_KEY_COLUMNS_MAX]; /* the ranks of numbers that are keys */
-    part_text key, row, total;        /* the texts of a row that is added; total: the last row */
-    int64_t all;                      /* groups */
+    buffer ranks[BF_KEY_COLUMNS_MAX];    /* the ranks of numbers that are keys */
+    part_text key, row, total;           /* the texts of a row that is added; total: the last row */
+    int64_t all;                         /* groups */
+    int64_t longest[BF_KEY_COLUMNS_MAX]; /* bytes of the longest string of each key */
+    structured_field fields[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+    FILE *array; /* the structured array that is written */
 } merged;
 
 static int no_memory(const merged *x) {
@@ -218,6 +221,8 @@ static int add_turn(merged *x) {
     code = shown_find_order(s, &x->order);
     if (code == EXIT_DONE) code = add_rows(x, s);
     x->all += s->n;
+    for (int i = 0; i < s->asked->keys; i++)
+        if (s->longest[i] > x->longest[i]) x->longest[i] = s->longest[i];
     if (code == EXIT_DONE && x->groups->ended && s->asked->total) {
         code = shown_take_keys(s, 0, 0);
         if (code == EXIT_DONE) make_row(&x->total, s, 0, 0);
@@ -287,7 +292,28 @@ static int put_lists(merged *x, FILE *f, double began) {
     return code;
 }
 
+static int put_some(void *arg, const sheet *s) {
+    const merged *x = arg;
+    return structured_put(x->array, x->fields, s);
+}
+
+static int put_array(merged *x, FILE *f, double began) {
+    part p;
+    const asked *a = x->groups->table->asked;
+    const int64_t top = a->options->top, n = top > 0 && top < x->all ? top : x->all;
+    int code = open_part(x, &p);
+    x->array = f;
+    shown_fields(x->groups, x->longest, x->fields);
+    if (code == EXIT_DONE) code = structured_begin(f, x->fields, a->keys + a->results, n);
+    p.take = put_some;
+    p.arg = x;
+    if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
+    part_close(&p);
+    return code;
+}
+
 static int put_all(merged *x, FILE *f, double began) {
+    if (x->groups->table->asked->options->form == FORM_NPY) return put_array(x, f, began);
     return (listed_wanted(x->groups) ? put_lists : put_sheet)(x, f, began);
 }
 
