@@ -6,8 +6,7 @@
 
 enum { ALIGNMENT = 64, MAX_DIGITS = 19, FIXED = 10 };
 
-/* "<f8" and the like; returns the length. */
-static int put_descr(char *out, bf_dtype dtype) {
+int npy_write_dtype(char *out, bf_dtype dtype) {
     const size_t size = bf_dtype_size(dtype);
     const char kind = dtype == BF_BF16 ? 'V' : bf_dtype_kind(dtype);
     return sprintf(out, "%c%c%zu", size > 1 ? '<' : '|', kind, size);
@@ -33,7 +32,7 @@ static int padding(const npy_header *h, int length) {
 size_t npy_write_header(const npy_header *h, char out[NPY_WRITE_MAX]) {
     char *text = out + FIXED;
     int n = sprintf(text, "{'descr': '");
-    n += put_descr(text + n, h->dtype);
+    n += npy_write_dtype(text + n, h->dtype);
     n += sprintf(text + n, "', 'fortran_order': %s, 'shape': ", h->fortran ? "True" : "False");
     n += put_shape(text + n, h);
     n += sprintf(text + n, ", }");

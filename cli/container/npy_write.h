@@ -12,4 +12,7 @@ enum { NPY_WRITE_MAX = 2048 }; /* bytes that hold any header */
  * users write it. */
 size_t npy_write_header(const npy_header *h, char out[NPY_WRITE_MAX]);
 
+/* Writes a dtype, as "<f8", with a zero behind it, and returns its length. */
+int npy_write_dtype(char *out, bf_dtype dtype);
+
 #endif

@@ -311,6 +311,7 @@ void asked_open(asked *a, const options *o, bf_context *context) {
                  .context = context,
                  .file = o->file_count == 1 ? o->files[0] : "total",
                  .total = o->total,
+                 .method = o->method,
                  .skip_nulls = o->input.text.skip_nulls,
                  .keyed = o->distinct || o->aggregate_count > 0,
                  .chooser = {"--by", choose_columns, a}};

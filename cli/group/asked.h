@@ -24,8 +24,9 @@ typedef struct asked {
     bf_context *context;
     const char *file; /* what results are of: "total" of several */
     bool total, skip_nulls;
-    bool listed;          /* as JSON, columns are lists: of one key, where --by is not given */
-    bool keyed;           /* results are by key, unless another order is asked for; else by count */
+    bool listed; /* as JSON, columns are lists: of one key, where --by is not given */
+    bool keyed;  /* results are by key, unless another order is asked for; else by count */
+    bf_quantile_method method;
     text_chooser chooser; /* for the reader: fills in what follows */
     int keys, key_fields[BF_KEY_COLUMNS_MAX];
     int values;

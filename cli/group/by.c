@@ -33,12 +33,6 @@ static int refuse_with_by(const char *option, const char *advice) {
     return EXIT_USAGE;
 }
 
-static int refuse_order(const char *option) {
-    fail(EXIT_USAGE, NULL, "%s does not go with --median and --quantile", option);
-    hint("they keep the keys and values of all rows in memory until the end");
-    return EXIT_USAGE;
-}
-
 static int check_by(const options *o) {
     static const char text[] = "--by takes a table of text: names and numbers in columns";
     if (o->distinct && o->total) return refuse_with_by("--total", NULL);
@@ -50,13 +44,6 @@ static int check_by(const options *o) {
     if (o->input.text.columns)
         return refuse_with_by("--column", "--by takes the names or numbers of the key's columns");
     return asked_check(o);
-}
-
-static int check_line(const options *o) {
-    for (int i = 0; i < o->aggregate_count && (o->save || o->checkpoint); i++)
-        if (o->aggregates[i].order != ORDER_NONE)
-            return refuse_order(o->save ? "--save" : "--checkpoint");
-    return o->by ? check_by(o) : EXIT_DONE;
 }
 
 int by_check_absent(const options *o, bool ordered) {
@@ -277,12 +264,12 @@ static int show(by *x, double began) {
  * they are written first, to a file that gets its name when all is shown. */
 static int show_and_save(by *x, double began) {
     const trailer rules = trailer_of(x->options);
-    if (x->groups.full || x->groups.levels > 0)
+    const bool form = x->options->by || x->groups.kept_count > 0;
+    if (!numbered_is_whole(&x->groups))
         return fail(EXIT_IO, x->asked.file,
                     "--save needs all groups at once: more than --memory allows");
-    int code = x->options->by ? EXIT_DONE : numbered_flush(&x->groups);
-    if (code == EXIT_DONE)
-        code = x->options->by ? write_form(x, &x->save, &rules) : write_library_groups(x);
+    int code = form ? EXIT_DONE : numbered_flush(&x->groups);
+    if (code == EXIT_DONE) code = form ? write_form(x, &x->save, &rules) : write_library_groups(x);
     if (code == EXIT_DONE) code = show(x, began);
     return code == EXIT_DONE ? outfile_commit(&x->save) : code;
 }
@@ -334,8 +321,16 @@ void by_close(by *x) {
     free(x);
 }
 
+/* Groups as an array have no row beside them, and nothing that tells of it. */
+static int check_array(const options *o) {
+    const char *option = o->total ? "--total" : o->layout == LAYOUT_JSON ? "--json" : NULL;
+    if (o->form != FORM_NPY || !option) return EXIT_DONE;
+    return fail(EXIT_USAGE, o->output, "%s does not go with -o FILE.npy", option);
+}
+
 int by_run(const options *o) {
-    int code = check_line(o);
+    int code = o->by ? check_by(o) : EXIT_DONE;
+    if (code == EXIT_DONE) code = check_array(o);
     by *x = code == EXIT_DONE ? by_open(o) : NULL;
     if (!x) return code == EXIT_DONE ? EXIT_IO : code;
     output out = {.stream = NULL};

@@ -37,7 +37,7 @@ static const usage group_usage = {
     "=NAME behind a V of --by names the result.\n\n"
     "Sums are exact in any order of rows. Medians and quantiles (by NumPy's methods) need all "
     "rows, "
-    "in memory or, beyond --memory, in files.",
+    "in memory or, beyond --memory, in files; --save writes all of them.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
         TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED | TAKES_METHOD | TAKES_BY |
         TAKES_INFER | TAKES_SAVE | TAKES_WORK,

@@ -9,7 +9,7 @@
 
 static bool asks_the_same(const asked *a, const asked *b) {
     bool same = a->keys == b->keys && a->results == b->results && a->values == b->values &&
-                a->skip_nulls == b->skip_nulls && a->total == b->total;
+                a->skip_nulls == b->skip_nulls && a->total == b->total && a->method == b->method;
     for (int i = 0; i < a->results && same; i++) {
         const struct wanted_aggregate *x = a->result[i].aggregate, *y = b->result[i].aggregate;
         same = a->result[i].value == b->result[i].value &&
@@ -155,36 +155,99 @@ static bf_status append_rows(medians *into, const medians *from) {
     return BF_OK;
 }
 
-typedef bf_status join_groups(bf_groups *into, const bf_groups *from);
+/* ---- rows that are taken out ----------------------------------------------------------------- */
 
-static bf_status join_parts(numbered *into, const numbered *from, join_groups *join) {
-    bf_status st = BF_OK;
-    for (int i = 0; i < into->parts && st == BF_OK; i++) {
-        const numbered_part *p = &into->part[i], *q = &from->part[i];
-        st = join(p->groups, q->groups);
-        if (st == BF_OK && p->total) st = join(p->total, q->total);
+/* A row that is kept: its group, and the bits of its value. */
+typedef struct kept_row {
+    int64_t number;
+    uint64_t bits[2];
+} kept_row;
+
+static int compare_rows(const void *a, const void *b) { return memcmp(a, b, sizeof(kept_row)); }
+
+/* The rows of m, those that are alike side by side. NULL: there is no memory. */
+static kept_row *list_rows(const medians *m) {
+    const size_t bytes = bf_dtype_size(m->dtype);
+    kept_row *list = calloc((size_t)m->n + 1, sizeof *list);
+    for (int64_t i = 0; list && i < m->n; i++) {
+        list[i].number = keys_number_at(m->key, m->keys, i);
+        memcpy(list[i].bits, m->values + (size_t)i * bytes, bytes);
     }
+    if (list && m->n > 0) qsort(list, (size_t)m->n, sizeof *list, compare_rows);
+    return list;
+}
+
+/* Leaves of n rows those that are not among the others; false: some of these are not there. */
+static bool leave_rows(kept_row *list, int64_t *n, const kept_row *others, int64_t count) {
+    int64_t left = 0, at = 0;
+    for (int64_t i = 0; i < *n; i++) {
+        const bool taken = at < count && compare_rows(&list[i], &others[at]) == 0;
+        at += taken;
+        if (!taken) list[left++] = list[i];
+    }
+    *n = left;
+    return at == count;
+}
+
+static void put_rows(medians *m, const kept_row *list, int64_t n) {
+    const size_t key = bf_dtype_size(m->key), value = bf_dtype_size(m->dtype);
+    m->n = n;
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(m->keys + (size_t)i * key, &list[i].number, key);
+        memcpy(m->values + (size_t)i * value, list[i].bits, value);
+    }
+}
+
+/* Takes rows that are kept for medians out: those of the same groups and bits. */
+static bf_status retract_rows(medians *into, const medians *from) {
+    kept_row *list = list_rows(into), *others = list_rows(from);
+    int64_t n = into->n;
+    bf_status st = list && others ? BF_OK : BF_E_MEMORY;
+    if (st == BF_OK && !leave_rows(list, &n, others, from->n)) st = BF_E_STATE;
+    if (st == BF_OK) put_rows(into, list, n);
+    free(list);
+    free(others);
     return st;
 }
 
-static bf_status join(numbered *into, numbered *from, join_groups *how) {
+/* ---- joining --------------------------------------------------------------------------------- */
+
+/* How groups, and rows that are kept for medians, are joined. */
+typedef struct joining {
+    bf_status (*groups)(bf_groups *into, const bf_groups *from);
+    bf_status (*rows)(medians *into, const medians *from);
+} joining;
+
+static bf_status join_parts(numbered *into, const numbered *from, const joining *how) {
+    bf_status st = BF_OK;
+    for (int i = 0; i < into->parts && st == BF_OK; i++) {
+        const numbered_part *p = &into->part[i], *q = &from->part[i];
+        st = how->groups(p->groups, q->groups);
+        if (st == BF_OK && p->total) st = how->groups(p->total, q->total);
+    }
+    for (int k = 0; k < into->kept_count && st == BF_OK; k++)
+        st = how->rows(&into->kept[k], &from->kept[k]);
+    return st;
+}
+
+static bf_status join(numbered *into, numbered *from, const joining *how) {
     if (!asks_the_same(into->table->asked, from->table->asked)) return BF_E_STATE;
     bf_status st = match_keys(into, from);
     if (st == BF_OK) st = match_values(into, from);
     if (st == BF_OK) st = match_numbers(into, from);
-    if (st == BF_OK) st = join_parts(into, from, how);
-    for (int k = 0; k < into->kept_count && st == BF_OK; k++)
-        st = append_rows(&into->kept[k], &from->kept[k]);
-    return st;
+    return st == BF_OK ? join_parts(into, from, how) : st;
 }
 
-bf_status joined_merge(numbered *into, numbered *from) { return join(into, from, bf_groups_merge); }
+bf_status joined_merge(numbered *into, numbered *from) {
+    static const joining how = {bf_groups_merge, append_rows};
+    return join(into, from, &how);
+}
 
 /* Keys without groups are left out of the dictionary. */
 bf_status joined_retract(numbered *into, numbered *from) {
+    static const joining how = {bf_groups_retract, retract_rows};
     units_form forms[BF_KEY_COLUMNS_MAX];
-    if (into->kept_count > 0) return BF_E_ARGUMENT;
-    const bf_status st = join(into, from, bf_groups_retract);
+    const bf_status st = join(into, from, &how);
     for (int i = 0; i < into->table->asked->keys; i++) forms[i] = keys_form(into, i);
     return st == BF_OK && !into->plain ? keys_bring(into, forms) : st;
 }

@@ -83,7 +83,7 @@ static bf_status bring_column(keys_column *c, units_form from, units_form to) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static int64_t number_at(bf_dtype dtype, const void *numbers, int64_t i) {
+int64_t keys_number_at(bf_dtype dtype, const void *numbers, int64_t i) {
     return dtype == BF_I32 ? ((const int32_t *)numbers)[i] : ((const int64_t *)numbers)[i];
 }
 
@@ -115,7 +115,7 @@ static int64_t *list_numbers(bf_groups *groups, bf_status *st) {
     char *keys = malloc((size_t)(n + 1) * bf_dtype_size(kind.key));
     const bf_array list = bf_array_of(kind.key, keys, n);
     *st = numbers && keys ? bf_groups_list(groups, &list, NULL) : BF_E_MEMORY;
-    for (int64_t i = 0; i < n && *st == BF_OK; i++) numbers[i] = number_at(kind.key, keys, i);
+    for (int64_t i = 0; i < n && *st == BF_OK; i++) numbers[i] = keys_number_at(kind.key, keys, i);
     free(keys);
     if (*st == BF_OK) return numbers;
     free(numbers);
@@ -221,7 +221,7 @@ static bf_status encode_again(const numbered *x, bf_dictionary *d, const units_f
 bf_status keys_renumber_rows(const numbered *x, medians *m, const int64_t to[]) {
     int64_t *numbers = malloc((size_t)(m->n + 1) * sizeof *numbers);
     if (!numbers) return BF_E_MEMORY;
-    for (int64_t i = 0; i < m->n; i++) numbers[i] = to[number_at(m->key, m->keys, i)];
+    for (int64_t i = 0; i < m->n; i++) numbers[i] = to[keys_number_at(m->key, m->keys, i)];
     const bf_status st = number_rows(x, m, numbers);
     free(numbers);
     return st;

@@ -30,6 +30,9 @@ units_form keys_form(const numbered *x, int i);
  * hold one of them. */
 bf_status keys_bring(numbered *x, const units_form to[]);
 
+/* Number i of some that are keys of groups. */
+int64_t keys_number_at(bf_dtype dtype, const void *numbers, int64_t i);
+
 /* Gives each group, or row that is kept for medians, the number that `to` has for its number. */
 bf_status keys_renumber(const numbered *x, bf_groups *groups, const int64_t to[]);
 bf_status keys_renumber_rows(const numbered *x, medians *m, const int64_t to[]);

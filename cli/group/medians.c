@@ -111,7 +111,7 @@ int medians_note_all(medians *m, const void *values, int64_t n) {
 
 void medians_aim(const medians *m, medians_wanted *w) {
     const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
-    w->to = median ? bf_median_dtype(m->dtype) : bf_quantile_dtype(m->dtype, w->options->method);
+    w->to = median ? bf_median_dtype(m->dtype) : bf_quantile_dtype(m->dtype, w->method);
     w->scale = m->scale;
     w->wide = m->dtype == BF_I128;
     w->tagged = !w->wide && tagged_wanted(m->dtype, w->to);
@@ -146,7 +146,7 @@ static bf_value nan_of(bf_dtype dtype) {
 static bf_order_options rules_of(const medians_wanted *w, const bf_value *empty) {
     return (bf_order_options){.size = sizeof(bf_order_options),
                               .nan = w->options->rules.nan,
-                              .method = w->options->method,
+                              .method = w->method,
                               .scale = w->scale,
                               .empty = w->wide ? NULL : empty}; /* there is no NaN of i128 */
 }

@@ -33,6 +33,7 @@ typedef struct medians_wanted {
     bf_context *context;
     const options *options;
     const struct wanted_aggregate *aggregate;
+    bf_quantile_method method;
     bf_dtype to;
     int scale;   /* the scale of elements */
     bool tagged; /* results are (work/tagged.h) */

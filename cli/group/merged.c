@@ -17,8 +17,12 @@ typedef struct merged {
     numbered *groups;
     shown_order order;
     records rows;
-    part_text key, row, total; /* the texts of a row that is added; total: the last row */
-    int64_t all;               /* groups */
+    buffer ranks[BF_KEY_COLUMNS_MAX];    /* the ranks of numbers that are keys */
+    part_text key, row, total;           /* the texts of a row that is added; total: the last row */
+    int64_t all;                         /* groups */
+    int64_t longest[BF_KEY_COLUMNS_MAX]; /* bytes of the longest string of each key */
+    structured_field fields[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+    FILE *array; /* the structured array that is written */
 } merged;
 
 static int no_memory(const merged *x) {
@@ -26,8 +30,8 @@ static int no_memory(const merged *x) {
 }
 
 static void put_byte(part_text *t, int byte) {
-    const char c = (char)byte;
-    part_put(t, &c, 1);
+    char *const at = part_take(t, 1);
+    if (at) *at = (char)byte;
 }
 
 /* ---- keys of records, whose bytes are in the order of the rows --------------------------------
@@ -35,9 +39,8 @@ static void put_byte(part_text *t, int byte) {
 
 /* The highest byte first. */
 static void put_word(part_text *t, uint64_t word) {
-    char bytes[sizeof word];
-    for (int i = 0; i < 8; i++) bytes[i] = (char)(word >> (56 - 8 * i));
-    part_put(t, bytes, sizeof bytes);
+    char *const at = part_take(t, sizeof word);
+    for (int i = 0; at && i < 8; i++) at[i] = (char)(word >> (56 - 8 * i));
 }
 
 /* Strings that begin others come before them. */
@@ -77,20 +80,34 @@ static bool put_string(part_text *t, const shown_column *c, int64_t row) {
     return true;
 }
 
-static void put_key_field(part_text *t, const shown_column *c, int64_t row, bool descending) {
-    key_rank rank;
-    if (put_null(t, c, row)) return;
-    const size_t from = t->n;
-    if (!put_string(t, c, row)) {
-        key_wide_ranks(c->dtype, c->array + (size_t)row * bf_dtype_size(c->dtype), 1, &rank);
-        if (c->dtype == BF_I128) put_word(t, (uint64_t)(rank >> 64));
-        put_word(t, (uint64_t)rank);
-    }
-    if (descending) reverse(t, from);
+static void put_rank(part_text *t, bf_dtype dtype, key_rank rank) {
+    if (dtype == BF_I128) put_word(t, (uint64_t)(rank >> 64));
+    put_word(t, (uint64_t)rank);
 }
 
-static void put_keys(part_text *t, const shown *s, int64_t row, bool descending) {
-    for (int i = 0; i < s->asked->keys; i++) put_key_field(t, &s->columns[i], row, descending);
+static void put_keys(merged *x, const shown *s, int64_t row, bool descending) {
+    part_text *const t = &x->key;
+    for (int i = 0; i < s->asked->keys; i++) {
+        const shown_column *c = &s->columns[i];
+        if (put_null(t, c, row)) continue;
+        const size_t from = t->n;
+        if (!put_string(t, c, row))
+            put_rank(t, c->dtype, ((const key_rank *)(void *)x->ranks[i].at)[row]);
+        if (descending) reverse(t, from);
+    }
+}
+
+/* Finds the ranks of the numbers of n keys. */
+static bool rank_keys(merged *x, const shown *s, int64_t n) {
+    bool good = true;
+    for (int i = 0; i < s->asked->keys && good; i++) {
+        const shown_column *c = &s->columns[i];
+        if (c->offsets) continue;
+        key_rank *ranks = buffer_take(&x->ranks[i], (size_t)n * sizeof *ranks);
+        if (ranks) key_wide_ranks(c->dtype, c->array, n, ranks);
+        good = ranks != NULL;
+    }
+    return good;
 }
 
 /* From -inf to inf, -0 before 0, NaN at last. */
@@ -112,6 +129,16 @@ static void put_ordered_value(part_text *t, bf_dtype dtype, const bf_value *v) {
     for (int i = 1; i < SHOWN_WORDS; i++) put_word(t, words[i]);
 }
 
+/* The greatest first: how many bytes it has, and these. */
+static void put_count(part_text *t, int64_t count) {
+    const uint64_t word = (uint64_t)count;
+    const int bytes = 8 - (word == 0 ? 8 : __builtin_clzll(word) / 8);
+    char *const at = part_take(t, (size_t)bytes + 1);
+    if (!at) return;
+    at[0] = (char)~bytes;
+    for (int i = 0; i < bytes; i++) at[bytes - i] = (char)~(word >> 8 * i);
+}
+
 /* What a column orders rows by. */
 static void put_ordered(part_text *t, const shown_column *c, int64_t row, bool descending) {
     if (put_null(t, c, row)) return;
@@ -126,13 +153,12 @@ static void put_ordered(part_text *t, const shown_column *c, int64_t row, bool d
 /* The key of group number i, whose keys are in row `row` of their columns. */
 static void make_key(merged *x, const shown *s, int64_t i, int64_t row) {
     const shown_order *o = &x->order;
-    const shown_column counts = {.dtype = BF_I64, .array = (char *)s->counts};
     x->key.n = 0;
-    if (o->by == SHOWN_BY_COUNT) put_ordered(&x->key, &counts, i, o->descending);
+    if (o->by == SHOWN_BY_COUNT) put_count(&x->key, s->counts[i]);
     if (o->by == SHOWN_BY_COLUMN)
         put_ordered(&x->key, &s->columns[o->column], o->column < s->asked->keys ? row : i,
                     o->descending);
-    put_keys(&x->key, s, row, o->by == SHOWN_BY_KEY && o->descending);
+    put_keys(x, s, row, o->by == SHOWN_BY_KEY && o->descending);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -155,6 +181,7 @@ static void make_row(part_text *t, const shown *s, int64_t i, int64_t row) {
 
 static int add_row(merged *x, const shown *s, int64_t i, int64_t row) {
     make_key(x, s, i, row);
+    if (!x->key.lost && !records_want(&x->rows, x->key.at, x->key.n)) return EXIT_DONE;
     make_row(&x->row, s, i, row);
     if (x->key.lost || x->row.lost) return no_memory(x);
     return records_add(&x->rows, x->key.at, x->key.n, x->row.at, x->row.n);
@@ -180,6 +207,7 @@ static int add_rows(merged *x, shown *s) {
     for (int64_t first = 0, n; first < s->n && code == EXIT_DONE; first += n) {
         n = s->n - first < some ? s->n - first : some;
         code = shown_take_keys(s, first, n);
+        if (code == EXIT_DONE && !rank_keys(x, s, n)) code = no_memory(x);
         for (int64_t i = 0; i < n && code == EXIT_DONE; i++) code = add_row(x, s, first + i, i);
         if (code == EXIT_DONE && strings_of(s, n) > most_strings(x) && some > 1) some /= 2;
     }
@@ -193,6 +221,8 @@ static int add_turn(merged *x) {
     code = shown_find_order(s, &x->order);
     if (code == EXIT_DONE) code = add_rows(x, s);
     x->all += s->n;
+    for (int i = 0; i < s->asked->keys; i++)
+        if (s->longest[i] > x->longest[i]) x->longest[i] = s->longest[i];
     if (code == EXIT_DONE && x->groups->ended && s->asked->total) {
         code = shown_take_keys(s, 0, 0);
         if (code == EXIT_DONE) make_row(&x->total, s, 0, 0);
@@ -262,7 +292,28 @@ static int put_lists(merged *x, FILE *f, double began) {
     return code;
 }
 
+static int put_some(void *arg, const sheet *s) {
+    const merged *x = arg;
+    return structured_put(x->array, x->fields, s);
+}
+
+static int put_array(merged *x, FILE *f, double began) {
+    part p;
+    const asked *a = x->groups->table->asked;
+    const int64_t top = a->options->top, n = top > 0 && top < x->all ? top : x->all;
+    int code = open_part(x, &p);
+    x->array = f;
+    shown_fields(x->groups, x->longest, x->fields);
+    if (code == EXIT_DONE) code = structured_begin(f, x->fields, a->keys + a->results, n);
+    p.take = put_some;
+    p.arg = x;
+    if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
+    part_close(&p);
+    return code;
+}
+
 static int put_all(merged *x, FILE *f, double began) {
+    if (x->groups->table->asked->options->form == FORM_NPY) return put_array(x, f, began);
     return (listed_wanted(x->groups) ? put_lists : put_sheet)(x, f, began);
 }
 
@@ -277,6 +328,7 @@ int merged_put(FILE *f, numbered *groups, double began) {
     }
     if (code == EXIT_DONE) code = put_all(&x, f, began);
     records_close(&x.rows);
+    for (int i = 0; i < BF_KEY_COLUMNS_MAX; i++) buffer_free(&x.ranks[i]);
     free(x.key.at);
     free(x.row.at);
     free(x.total.at);

@@ -87,11 +87,18 @@ static void share_memory(numbered *x) {
     }
 }
 
+/* Whether rows that are kept are saved: with --memory or without, they have the numbers of their
+ * groups. */
+static bool saves_rows(const numbered *x) {
+    const options *o = x->table->asked->options;
+    return x->kept_count > 0 && (o->save || o->checkpoint);
+}
+
 void numbered_open(numbered *x, table *t) {
     *x = (numbered){.table = t, .plain = true};
     place_results(x);
     share_memory(x);
-    x->numbers_dtype = x->limited ? BF_I64 : BF_I32;
+    x->numbers_dtype = x->limited || saves_rows(x) ? BF_I64 : BF_I32;
 }
 
 static void drop_waiting(numbered_part *p) {
@@ -152,11 +159,11 @@ void numbered_close(numbered *x) {
     free(x->places.at);
 }
 
-/* Whether rows are kept for medians by the numbers of their groups: on piles, and of integers of
- * 128 bits. */
+/* Whether rows are kept for medians by the numbers of their groups: on piles, to be saved, and of
+ * integers of 128 bits. */
 static bool keeps_numbers(const numbered *x) {
     const table *t = x->table;
-    bool keeps = x->limited || t->columns[t->key_columns[0]].dtype == BF_I128;
+    bool keeps = x->limited || saves_rows(x) || t->columns[t->key_columns[0]].dtype == BF_I128;
     for (int k = 0; k < x->kept_count; k++)
         keeps = keeps || t->values[x->kept[k].value].array.dtype == BF_I128;
     return keeps && x->kept_count > 0;
@@ -507,10 +514,15 @@ static int next_rows(numbered *x, bool *end) {
                          : table_next(x->table, end);
 }
 
+bool numbered_is_whole(const numbered *x) {
+    bool whole = x->levels == 0 && !x->full;
+    for (int k = 0; k < x->kept_count; k++) whole = whole && !x->kept[k].beyond;
+    return whole;
+}
+
 /* Under a limit, what waits is absorbed first: the turn may have to begin anew. */
 static int tick(numbered *x) {
-    const bool whole = x->levels == 0 && !x->full && x->table->behind == 0;
-    if (!whole) return EXIT_DONE;
+    if (x->table->behind > 0 || !numbered_is_whole(x)) return EXIT_DONE;
     const int code = x->limited && x->work->path ? numbered_flush(x) : EXIT_DONE;
     if (code == EXIT_DONE && !x->full) work_tick(x->work);
     return code;

@@ -73,6 +73,9 @@ void numbered_drop(numbered *x);
 /* Absorbs rows that were taken and wait. */
 int numbered_flush(numbered *x);
 
+/* Whether all groups, and all rows that are kept for them, are in memory: they can be saved. */
+bool numbered_is_whole(const numbered *x);
+
 /* Goes on to the next turn, or sets x->ended. */
 int numbered_next(numbered *x);
 

@@ -65,31 +65,45 @@ void rest_close(rest *r) {
     packed_rows_close(&r->rows);
 }
 
-/* Equal keys have one hash. */
-static uint64_t hash_key(uint64_t hash, const packed_column *c, int64_t row) {
-    const int64_t bit = c->first + row;
-    if (c->valid && !text_has_bit(c->valid, bit)) return key_mix(hash, 1);
-    if (c->strings)
-        return key_mix_string(hash, c->bytes + c->offsets[row],
-                              (size_t)(c->offsets[row + 1] - c->offsets[row]));
-    return key_mix_number(hash, c->dtype,
-                          (const char *)c->numbers + (size_t)row * bf_dtype_size(c->dtype));
+static uint64_t mix_string(uint64_t hash, const packed_column *c, int64_t row) {
+    return key_mix_string(hash, c->bytes + c->offsets[row],
+                          (size_t)(c->offsets[row + 1] - c->offsets[row]));
 }
 
-static int pile_of(const rest *r, const packed_column columns[], int keys, int64_t row) {
-    uint64_t hash = r->seed;
-    for (int i = 0; i < keys; i++) hash = hash_key(hash, &columns[i], row);
-    return key_share(hash, r->piles.count);
+/* Mixes n keys of a column into their hashes: equal keys have one. What is NULL has number 0 and an
+ * empty string. */
+static void mix_keys(uint64_t hash[], const packed_column *c, int64_t first, int64_t n) {
+    for (int64_t i = 0; i < n && c->valid; i++)
+        if (!text_has_bit(c->valid, c->first + first + i)) hash[i] = key_mix(hash[i], 1);
+    for (int64_t i = 0; i < n && c->strings; i++) hash[i] = mix_string(hash[i], c, first + i);
+    if (c->strings) return;
+    const char *const numbers = c->numbers;
+    key_mix_numbers(hash, c->dtype, numbers + (size_t)first * bf_dtype_size(c->dtype), n);
+}
+
+/* Adds those of up to PACKED_MOST rows whose numbers are negative. */
+static int add_some(rest *r, const packed_column columns[], int keys, const int64_t numbers[],
+                    int64_t first, int64_t n) {
+    uint64_t hash[PACKED_MOST];
+    uint8_t which[PACKED_MOST];
+    int64_t places[PACKED_MOST], some = 0;
+    for (int64_t i = 0; i < n; i++) hash[i] = r->seed;
+    for (int k = 0; k < keys; k++) mix_keys(hash, &columns[k], first, n);
+    for (int64_t i = 0; i < n; i++) {
+        places[some] = first + i;
+        which[some] = (uint8_t)key_share(hash[i], r->piles.count);
+        some += numbers[first + i] < 0;
+    }
+    return packed_add(&r->packed, &r->piles, which, columns, places, some);
 }
 
 int rest_add(rest *r, const table *t, const int64_t numbers[]) {
     packed_column columns[COLUMNS];
     int code = EXIT_DONE;
     find_columns(t, columns);
-    for (int64_t row = 0; row < t->n && code == EXIT_DONE; row++) {
-        if (numbers[row] >= 0) continue;
-        const int to = pile_of(r, columns, t->asked->keys, row);
-        code = packed_add(&r->packed, &r->piles, to, columns, row);
+    for (int64_t at = 0; at < t->n && code == EXIT_DONE; at += PACKED_MOST) {
+        const int64_t n = t->n - at < PACKED_MOST ? t->n - at : PACKED_MOST;
+        code = add_some(r, columns, t->asked->keys, numbers, at, n);
     }
     return code;
 }

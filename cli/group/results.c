@@ -25,15 +25,30 @@ static bf_status take_values(bf_groups *groups, const bf_reduce_options *rules, 
     return r->values ? bf_groups_result(groups, which, rules, r->values) : BF_E_MEMORY;
 }
 
+/* The rules for an aggregate: an extreme is an element. */
+static bf_reduce_options rules_of(bf_reduction op, const options *o) {
+    bf_reduce_options rules = o->rules;
+    if (bf_reduction_result(op) == BF_RESULT_ELEMENT) rules.out_dtype = BF_NONE;
+    return rules;
+}
+
+static bf_reduction op_of(const bf_groups *groups, int which) {
+    bf_groups_options kind = {.size = sizeof kind};
+    bf_groups_describe(groups, &kind);
+    return kind.aggregates[which].op;
+}
+
+bf_dtype results_dtype(const bf_groups *groups, const options *o, int which) {
+    const bf_reduce_options rules = rules_of(op_of(groups, which), o);
+    return bf_groups_aggregate_dtype(groups, which, &rules);
+}
+
 /* The extreme of NaNs that are all skipped is no element. */
 bf_status results_take(bf_groups *groups, const options *o, int which, int scale, results *r) {
-    bf_groups_options kind = {.size = sizeof kind};
-    bf_reduce_options rules = o->rules;
+    const bf_reduction op = op_of(groups, which);
+    bf_reduce_options rules = rules_of(op, o);
     rules.scale = r->scale = scale;
-    bf_groups_describe(groups, &kind);
-    const bf_reduction op = kind.aggregates[which].op;
     const bool extreme = bf_reduction_result(op) == BF_RESULT_ELEMENT;
-    if (extreme) rules.out_dtype = BF_NONE;
     bf_status st = BF_OK;
     if (!extreme || rules.nan != BF_NAN_SKIP) st = take_array(groups, &rules, which, r);
     if (st == BF_OK && !r->array) st = take_values(groups, &rules, which, r);

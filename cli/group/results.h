@@ -18,4 +18,7 @@ typedef struct results {
 bf_status results_take(bf_groups *groups, const options *o, int which, int scale, results *r);
 void results_free(results *r);
 
+/* The dtype of the array. */
+bf_dtype results_dtype(const bf_groups *groups, const options *o, int which);
+
 #endif

@@ -39,6 +39,8 @@ void saved_put_question(checkpoint_writer *to, const numbered *x) {
     const asked *a = t->asked;
     checkpoint_put_number(to, t->typed);
     checkpoint_put_number(to, a->keyed);
+    checkpoint_put_number(to, a->listed);
+    checkpoint_put_number(to, a->method);
     checkpoint_put_number(to, a->total);
     checkpoint_put_number(to, a->skip_nulls);
     checkpoint_put_number(to, a->keys);
@@ -87,6 +89,8 @@ bool saved_take_question(checkpoint_reader *from, asked *a, table *t) {
     t->asked = a;
     t->typed = checkpoint_number(from, 0, 1);
     a->keyed = checkpoint_number(from, 0, 1);
+    a->listed = checkpoint_number(from, 0, 1);
+    a->method = (bf_quantile_method)checkpoint_number(from, 0, BF_QUANTILE_NORMAL_UNBIASED);
     a->total = checkpoint_number(from, 0, 1);
     a->skip_nulls = checkpoint_number(from, 0, 1);
     a->keys = t->count = (int)checkpoint_number(from, 1, BF_KEY_COLUMNS_MAX);
@@ -221,11 +225,14 @@ static void put_rows(checkpoint_writer *to, const medians *m) {
     checkpoint_put_bytes(to, m->values, (size_t)m->n * bf_dtype_size(m->dtype));
 }
 
-static void take_rows(checkpoint_reader *from, medians *m) {
+/* all: the values are those of all rows, too. */
+static void take_rows(checkpoint_reader *from, medians *m, bool all) {
     size_t n;
     m->n = m->room = checkpoint_number(from, 0, INT64_MAX / 64);
     m->keys = take_copy(from, m->n * (int64_t)bf_dtype_size(m->key), &n);
     m->values = take_copy(from, m->n * (int64_t)bf_dtype_size(m->dtype), &n);
+    if (from->bad) m->n = 0;
+    if (all && m->n > 0) from->bad = medians_note_all(m, m->values, m->n) != EXIT_DONE;
 }
 
 int saved_put_groups(checkpoint_writer *to, numbered *x) {
@@ -264,10 +271,22 @@ static bool have_numbers(const numbered *x, bf_groups *groups) {
     return good && least >= 0 && (n == 0 || most < size);
 }
 
+/* Whether all rows that are kept are of groups that there are. */
+static bool rows_have_numbers(const numbered *x, const medians *m) {
+    const int64_t size = bf_dictionary_size(x->dictionary);
+    bool good = true;
+    for (int64_t i = 0; i < m->n && good; i++) {
+        const int64_t number = keys_number_at(x->key, m->keys, i);
+        good = number >= 0 && number < size;
+    }
+    return good;
+}
+
 static void check_numbers(checkpoint_reader *from, const numbered *x) {
     bool good =
         x->part[0].groups && bf_groups_size(x->part[0].groups) == bf_dictionary_size(x->dictionary);
     for (int p = 0; p < x->parts && good; p++) good = have_numbers(x, x->part[p].groups);
+    for (int k = 0; k < x->kept_count && good; k++) good = rows_have_numbers(x, &x->kept[k]);
     from->bad = from->bad || !good;
 }
 
@@ -276,7 +295,8 @@ bool saved_take_groups(checkpoint_reader *from, numbered *x) {
     numbered_drop(x);
     x->plain = plain;
     x->numbers_dtype = checkpoint_number(from, 0, 1) ? BF_I64 : BF_I32;
-    from->bad = from->bad || numbered_make(x) != BF_OK || x->plain != plain;
+    from->bad =
+        from->bad || (plain && x->kept_count > 0) || numbered_make(x) != BF_OK || x->plain != plain;
     if (from->bad) return false;
     if (plain)
         checkpoint_number(from, 0, 0);
@@ -286,7 +306,8 @@ bool saved_take_groups(checkpoint_reader *from, numbered *x) {
         take_library_groups(from, x->table->context, &x->part[p].groups);
         take_library_groups(from, x->table->context, &x->part[p].total);
     }
-    for (int k = 0; k < x->kept_count && !from->bad; k++) take_rows(from, &x->kept[k]);
+    for (int k = 0; k < x->kept_count && !from->bad; k++)
+        take_rows(from, &x->kept[k], x->limited && x->table->asked->total);
     if (!plain && !from->bad) check_numbers(from, x);
     return !from->bad;
 }

@@ -110,6 +110,12 @@ static void free_column(shown_column *c) {
     *c = (shown_column){.dtype = BF_NONE};
 }
 
+static int64_t longest_of(const int64_t *offsets, int64_t n, int64_t longest) {
+    for (int64_t i = 0; i < n; i++)
+        if (offsets[i + 1] - offsets[i] > longest) longest = offsets[i + 1] - offsets[i];
+    return longest;
+}
+
 /* The total has no key. */
 int shown_take_keys(shown *s, int64_t first, int64_t n) {
     const table *t = s->groups->table;
@@ -122,6 +128,7 @@ int shown_take_keys(shown *s, int64_t first, int64_t n) {
         if (!set_null(c, (size_t)n + 1, n)) return failed(s, BF_E_MEMORY);
         st =
             c->dtype == BF_NONE ? take_strings(s, i, first, n, c) : take_numbers(s, i, first, n, c);
+        if (st == BF_OK && c->offsets) s->longest[i] = longest_of(c->offsets, n, s->longest[i]);
     }
     return st == BF_OK ? EXIT_DONE : failed(s, st);
 }
@@ -287,7 +294,8 @@ static int take_order(const shown *s, int i, shown_column *c) {
     const struct wanted_aggregate *w = s->asked->result[i].aggregate;
     medians *m = &x->kept[x->place[i].kept];
     const options *o = s->asked->options;
-    medians_wanted wanted = {.context = x->table->context, .options = o, .aggregate = w};
+    medians_wanted wanted = {
+        .context = x->table->context, .options = o, .aggregate = w, .method = s->asked->method};
     medians_aim(m, &wanted);
     found f = {.n = 0};
     f.groups.dtype = f.total.dtype = wanted.tagged ? BF_PAIR : wanted.to;
@@ -609,6 +617,42 @@ static int order_groups(shown *s) {
     return st == BF_OK ? EXIT_DONE : failed(s, st);
 }
 
+/* ---- a structured array ---------------------------------------------------------------------- */
+
+static bf_dtype dtype_of_result(const numbered *x, int i) {
+    const asked *a = x->table->asked;
+    const asked_result *r = &a->result[i];
+    if (r->value < 0) return BF_I64;
+    if (x->place[i].kept >= 0) {
+        medians_wanted wanted = {.aggregate = r->aggregate, .method = a->method};
+        medians_aim(&x->kept[x->place[i].kept], &wanted);
+        return wanted.tagged ? BF_F64 : structured_dtype(wanted.to, wanted.scale);
+    }
+    const bf_dtype dtype =
+        results_dtype(x->part[x->place[i].part].groups, a->options, x->place[i].which);
+    return structured_dtype(dtype, x->table->values[r->value].scale);
+}
+
+void shown_fields(const numbered *x, const int64_t longest[], structured_field fields[]) {
+    const table *t = x->table;
+    const int keys = t->asked->keys;
+    for (int i = 0; i < keys; i++) {
+        const table_column *c = &t->columns[t->key_columns[i]];
+        fields[i] = (structured_field){
+            .name = c->name, .dtype = structured_dtype(c->dtype, c->scale), .width = longest[i]};
+    }
+    for (int i = 0; i < t->asked->results; i++)
+        fields[keys + i] = (structured_field){
+            .name = t->asked->result[i].name, .dtype = dtype_of_result(x, i), .nan = true};
+}
+
+static int put_array(FILE *f, const shown *s, const sheet *all) {
+    structured_field fields[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+    shown_fields(s->groups, s->longest, fields);
+    const int code = structured_begin(f, fields, all->count, all->rows);
+    return code == EXIT_DONE ? structured_put(f, fields, all) : code;
+}
+
 /* ---- the sheet ------------------------------------------------------------------------------- */
 
 /* Takes the strings of a column that are shown, in their order. */
@@ -684,6 +728,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
                                     .valid = c->valid};
     }
     const sheet all = {columns, s->count, n + s->asked->total, NULL, s->asked->total};
+    if (o->form == FORM_NPY) return put_array(f, s, &all);
     if (listed_wanted(s->groups)) {
         listed_put(f, s->groups, &all, s->counts[s->n], s->n, began);
         return EXIT_DONE;

@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_GROUP_SHOWN_H
 
 #include "group/numbered.h"
+#include "sheet/structured.h"
 
 #include <stdio.h>
 
@@ -29,6 +30,7 @@ typedef struct shown {
     int count;       /* how many columns there are: keys, then results */
     shown_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     const char *names[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
+    int64_t longest[BF_KEY_COLUMNS_MAX]; /* the bytes of the longest string of each key so far */
 } shown;
 
 /* Functions that return an exit code have reported the failure. */
@@ -54,6 +56,10 @@ typedef struct shown_order {
 } shown_order;
 
 int shown_find_order(const shown *s, shown_order *order);
+
+/* The fields of a structured array of all columns. longest: the bytes of the longest string of each
+ * key. */
+void shown_fields(const numbered *groups, const int64_t longest[], structured_field fields[]);
 
 /* The value of a row of a column of numbers; of BF_NONE if it is NULL. */
 bf_value shown_value(const shown_column *c, int64_t row);

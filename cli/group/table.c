@@ -29,7 +29,7 @@ static rows *rows_of(const table *t, const table_column *c) { return c->of ? c->
 static int refuse_form(const table *t, const table_column *c) {
     const rows *r = rows_of(t, c);
     const units_form here = units_of_rows(r, c->at);
-    return fail(EXIT_DATA, r->source.name, "no counts of different dtypes: this is %s, %s is %s",
+    return fail(EXIT_DATA, r->source.name, "cannot count different dtypes: this is %s, %s is %s",
                 output_dtype(here.dtype, here.scale), t->inputs->source.name,
                 output_dtype(c->settled.dtype, c->settled.scale));
 }
@@ -339,12 +339,11 @@ bool table_take_place(checkpoint_reader *from, table *t) {
     return good;
 }
 
-/* ---- expressions ----------------------------------------------------------------------------- */
+/* ---- before the first rows ------------------------------------------------------------------- */
 
-static bool may_resettle(const table *t) { return !t->settled && rows_may_resettle(t->input); }
+bool table_may_resettle(const table *t) { return !t->settled && rows_may_resettle(t->input); }
 
-/* Columns may still turn out to be others, of which an expression holds. */
-static int settle_first(table *t) {
+int table_settle_first(table *t) {
     bool changed = false;
     t->settled = true;
     int code = rows_read_all(t->input);
@@ -353,76 +352,6 @@ static int settle_first(table *t) {
         if (code == EXIT_DONE) code = rows_read_all(t->input);
     }
     return code == EXIT_DONE ? ROWS_RESETTLED : code;
-}
-
-/* Hides the name of one of two columns of a field: the one that the text does not mean. That is the
- * column of strings, unless it is compared with some. A text that is wrong is left to its parser.
- */
-static int hide_names(const table *t, formula *x) {
-    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
-    int count = 0;
-    char *const names = malloc(strlen(x->text) + 1);
-    if (!names) return no_memory(t);
-    if (bf_expression_names(t->context, x->text, names, kinds, &count, NULL) != BF_OK) count = 0;
-    for (int k = 1; k < t->count; k++) {
-        if (!t->columns[k].repeats) continue;
-        const char *name = names;
-        int i = 0;
-        for (; i < count && strcmp(name, t->columns[k].name) != 0; i++) name += strlen(name) + 1;
-        x->names[i < count && kinds[i] == BF_NAME_STRING ? k : k - 1] = "";
-    }
-    free(names);
-    return EXIT_DONE;
-}
-
-static int parse(table *t, formula *x, const char *option, const char *text) {
-    int code = EXIT_DONE;
-    x->context = t->context;
-    x->options = t->asked->options;
-    x->file = t->input->source.name;
-    x->option = option;
-    x->text = text;
-    if (!x->names) code = formula_open(x, t->count);
-    for (int k = 0; k < t->count && code == EXIT_DONE; k++) {
-        x->names[k] = t->columns[k].name;
-        x->dtypes[k] = t->columns[k].dtype;
-        x->scales[k] = t->columns[k].scale;
-    }
-    if (code == EXIT_DONE) code = hide_names(t, x);
-    x->patient = may_resettle(t);
-    if (code == EXIT_DONE) code = formula_parse(x);
-    return code == ROWS_RESETTLED ? settle_first(t) : code;
-}
-
-/* Keeps the option that asks for value i. */
-static const char *option_of(table *t, int i) {
-    const asked *a = t->asked;
-    char *const option = t->values[i].option;
-    int r = 0;
-    while (a->result[r].value != i) r++;
-    snprintf(option, sizeof t->values[i].option, "--%s", a->result[r].aggregate->option);
-    return option;
-}
-
-static int parse_value(table *t, int i) {
-    table_value *v = &t->values[i];
-    const int code = parse(t, &v->formula, option_of(t, i), t->asked->value[i].text);
-    if (code != EXIT_DONE) return code;
-    v->array.dtype = bf_expression_dtype(v->formula.parsed);
-    v->scale = bf_expression_scale(v->formula.parsed);
-    return EXIT_DONE;
-}
-
-/* Whether keys or values need a column. */
-static bool passes(const table *t, int column) {
-    const asked *a = t->asked;
-    bool does = false;
-    for (int i = 0; i < a->keys; i++) does |= t->key_columns[i] == column;
-    for (int i = 0; i < a->values; i++) {
-        const table_value *v = &t->values[i];
-        does |= v->column == column || (v->column < 0 && formula_uses(&v->formula, column));
-    }
-    return does;
 }
 
 /* ---- keys that are no numbers ---------------------------------------------------------------- */
@@ -461,49 +390,21 @@ static int check_strings(const table *t) {
 }
 
 int table_begin(table *t) {
-    const asked *a = t->asked;
-    int code = EXIT_DONE;
     for (int k = 0; k < t->count; k++) {
         t->columns[k].dtype = t->columns[k].settled.dtype;
         t->columns[k].scale = t->columns[k].settled.scale;
     }
-    code = check_strings(t);
-    if (code == EXIT_DONE && a->options->where) {
-        code = parse(t, &t->where, "--where", a->options->where);
-        if (code == EXIT_DONE) code = formula_check_condition(&t->where);
-    }
-    for (int i = 0; i < a->values && code == EXIT_DONE; i++) {
+    for (int i = 0; i < t->asked->values; i++) {
         table_value *v = &t->values[i];
-        if (v->column < 0) {
-            code = parse_value(t, i);
-        } else {
-            v->array.dtype = t->columns[v->column].dtype;
-            v->scale = t->columns[v->column].scale;
-        }
+        if (v->column < 0) continue;
+        v->array.dtype = t->columns[v->column].dtype;
+        v->scale = t->columns[v->column].scale;
     }
-    for (int k = 0; k < t->count && code == EXIT_DONE; k++) t->columns[k].passes = passes(t, k);
-    return code;
+    const int code = check_strings(t);
+    return code == EXIT_DONE ? values_begin(t) : code;
 }
 
-/* Computes an expression of the rows. */
-static int evaluate(table *t, formula *x, bf_array *out, const uint8_t **valid) {
-    const bf_column **list = malloc((size_t)t->count * sizeof *list);
-    bf_status st = BF_OK;
-    if (!list) return no_memory(t);
-    for (int k = 0; k < t->count; k++)
-        list[k] = formula_uses(x, k) ? &t->columns[k].view.column : NULL;
-    int code = formula_compute(x, list, t->n, out, valid, &st);
-    free(list);
-    if (code == ROWS_RESETTLED || (st == BF_E_OVERFLOW && may_resettle(t))) return settle_first(t);
-    if (code != EXIT_DONE || st == BF_OK) return code;
-    code = source_check(&t->input->source);
-    if (code != EXIT_DONE) return code;
-    if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
-        return fail_status(st, t->context, t->input->source.name);
-    return rows_refuse_result(t->input, t->picked, x->text, st, bf_context_message(t->context));
-}
-
-/* ---- the condition --------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n) {
     switch (bytes) {
@@ -525,80 +426,6 @@ void table_pick(void *to, const void *from, size_t bytes, const int64_t *places,
                    bytes);
     }
 }
-
-static bool pick_strings(table_column *c, const int64_t *places, int64_t n) {
-    const int64_t *from = c->view.strings.offsets;
-    int64_t all = 0;
-    for (int64_t i = 0; i < n; i++) all += from[places[i] + 1] - from[places[i]];
-    int64_t *offsets = buffer_take(&c->offsets, (size_t)(n + 1) * sizeof *offsets);
-    char *bytes = buffer_take(&c->bytes, (size_t)all);
-    if (!offsets || !bytes) return false;
-    offsets[0] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t at = from[places[i]], size = from[places[i] + 1] - at;
-        memcpy(bytes + offsets[i], c->view.strings.bytes + at, (size_t)size);
-        offsets[i + 1] = offsets[i] + size;
-    }
-    c->view.strings = (bf_strings){sizeof(bf_strings), n, BF_I64, offsets, bytes};
-    return true;
-}
-
-static bool pick_numbers(table_column *c, const int64_t *places, int64_t n) {
-    const size_t bytes = bf_dtype_size(c->dtype);
-    void *to = buffer_take(&c->numbers, (size_t)n * bytes);
-    if (!to) return false;
-    table_pick(to, c->view.numbers.data, bytes, places, n);
-    c->view.numbers = bf_array_of(c->dtype, to, n);
-    return true;
-}
-
-static bool pick_valid(table_column *c, const int64_t *places, int64_t n) {
-    uint8_t *to = buffer_take(&c->valid, (size_t)n / 8 + 1);
-    if (!to) return false;
-    memset(to, 0xff, (size_t)n / 8 + 1);
-    bool some = false;
-    for (int64_t i = 0; i < n; i++) {
-        if (text_has_bit(c->view.column.valid, c->view.column.first + places[i])) continue;
-        text_clear_bit(to, i);
-        some = true;
-    }
-    c->view.column.valid = some ? to : NULL;
-    c->view.column.first = 0;
-    return true;
-}
-
-/* Takes the rows at the places out of every column that is needed further on. */
-static int pick_rows(table *t, int64_t n) {
-    for (int k = 0; k < t->count; k++) {
-        table_column *c = &t->columns[k];
-        if (!c->passes) continue;
-        const bool good = (c->dtype == BF_NONE ? pick_strings : pick_numbers)(c, t->picked, n) &&
-                          (!c->view.column.valid || pick_valid(c, t->picked, n));
-        if (!good) return no_memory(t);
-    }
-    t->n = n;
-    return EXIT_DONE;
-}
-
-/* Leaves out the rows that do not meet the condition. */
-static int filter_rows(table *t) {
-    bf_array met;
-    const uint8_t *valid;
-    int code = evaluate(t, &t->where, &met, &valid);
-    int64_t *places =
-        code == EXIT_DONE ? buffer_take(&t->places, (size_t)t->n * sizeof *places) : NULL;
-    int64_t n = 0;
-    const uint8_t *is = met.data;
-    for (int64_t i = 0; places && i < t->n; i++) {
-        places[n] = i;
-        n += is[i];
-    }
-    if (code == EXIT_DONE && !places) code = no_memory(t);
-    t->picked = n < t->n ? places : NULL;
-    return code == EXIT_DONE && t->picked ? pick_rows(t, n) : code;
-}
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Whether some of n bits from `first` on is 0. */
 static bool has_null(const uint8_t *bits, int64_t first, int64_t n) {
@@ -664,19 +491,11 @@ static int refuse_null(const table *t, int i) {
                        "--null-policy skip leaves such rows out of its aggregates");
 }
 
-/* Where 64 bits hold the results no longer, the groups begin anew, with those of 128. */
-static int compute_values(table *t, int i) {
-    table_value *v = &t->values[i];
-    const bf_dtype dtype = v->array.dtype;
-    const int code = evaluate(t, &v->formula, &v->array, &v->valid);
-    return code == EXIT_DONE && v->array.dtype != dtype ? ROWS_RESETTLED : code;
-}
-
 static int find_values(table *t, int i) {
     table_value *v = &t->values[i];
     int code;
     if (v->column < 0) {
-        code = compute_values(t, i);
+        code = values_compute(t, i);
     } else {
         v->array = t->columns[v->column].view.numbers;
         code = spread_valid(t, v, &t->columns[v->column].view.column);
@@ -788,7 +607,7 @@ int table_next(table *t, bool *end) {
     if (code != EXIT_DONE || *end) return code;
     code = look_at_columns(t, chunks);
     t->picked = NULL;
-    if (code == EXIT_DONE && t->where.parsed) code = filter_rows(t);
+    if (code == EXIT_DONE && t->where.parsed) code = values_filter(t);
     for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
         code = find_values(t, i);
     if (code == EXIT_DONE) table_hand_out(t);

@@ -91,6 +91,11 @@ bool table_keys_are_new(const table *t);
 /* The bytes of all files; -1: they are not known. */
 int64_t table_bytes(const table *t);
 
+/* Whether a column may still turn out to be another; then an expression needs all rows to be read
+ * once, so that it does not any more: ROWS_RESETTLED. */
+bool table_may_resettle(const table *t);
+int table_settle_first(table *t);
+
 /* Begins again at the first row, with what is known of the columns. */
 int table_again(table *t);
 

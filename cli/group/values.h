@@ -1,15 +1,27 @@
-/* The values of group without --by: each V is a column of KEYS, or a file that is read in step. */
+/* What is computed of a table's rows: the condition, by which some are left out, and values, each
+ * of which is a column, an expression or, without --by, a file that is read in step. */
 #ifndef BITFOLD_CLI_GROUP_VALUES_H
 #define BITFOLD_CLI_GROUP_VALUES_H
 
 #include "group/table.h"
 
-/* Functions that return an exit code have reported the failure. */
+/* Functions that return an exit code have reported the failure; ROWS_RESETTLED: as of table_next.
+ */
 
-/* Finds which V are files; t->also becomes the list of the others. */
+/* Without --by: finds which V are files; t->also becomes the list of the others. */
 int values_find(table *t);
 
 /* KEYS is open: opens the files, and finds the others among its columns. */
 int values_open(table *t);
+
+/* Parses all expressions for the columns' present dtypes, and finds the columns that rows which
+ * meet the condition are taken out of. */
+int values_begin(table *t);
+
+/* Leaves out the rows at hand that do not meet the condition. */
+int values_filter(table *t);
+
+/* Computes value i, an expression, of the rows at hand. */
+int values_compute(table *t, int i);
 
 #endif

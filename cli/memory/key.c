@@ -93,11 +93,26 @@ uint64_t key_mix(uint64_t hash, uint64_t x) {
     return hash ^ hash >> 29;
 }
 
-uint64_t key_mix_number(uint64_t hash, bf_dtype dtype, const void *key) {
+static void mix_wide(uint64_t hash[], const void *keys, int64_t n) {
     key_rank rank;
-    key_wide_ranks(dtype, key, 1, &rank);
-    if (dtype == BF_I128) hash = key_mix(hash, (uint64_t)(rank >> 64));
-    return key_mix(hash, (uint64_t)rank);
+    for (int64_t i = 0; i < n; i++) {
+        key_wide_ranks(BF_I128, (const char *)keys + (size_t)i * sizeof rank, 1, &rank);
+        hash[i] = key_mix(key_mix(hash[i], (uint64_t)(rank >> 64)), (uint64_t)rank);
+    }
+}
+
+void key_mix_numbers(uint64_t hash[], bf_dtype dtype, const void *keys, int64_t n) {
+    uint64_t ranks[SOME];
+    const size_t bytes = bf_dtype_size(dtype);
+    if (dtype == BF_I128) {
+        mix_wide(hash, keys, n);
+        return;
+    }
+    for (int64_t at = 0; at < n; at += SOME) {
+        const int64_t k = n - at < SOME ? n - at : SOME;
+        key_ranks(dtype, (const char *)keys + (size_t)at * bytes, k, ranks);
+        for (int64_t i = 0; i < k; i++) hash[at + i] = key_mix(hash[at + i], ranks[i]);
+    }
 }
 
 uint64_t key_mix_string(uint64_t hash, const char *at, size_t n) {

@@ -20,10 +20,10 @@ uint64_t key_nan(bf_dtype dtype);
 /* Writes the key of a rank. */
 void key_of_rank(bf_dtype dtype, uint64_t rank, void *at);
 
-/* A hash of several keys, begun with any number: mix each, or its string, into it; then find which
- * of n shares it falls into. */
+/* A hash of several keys, begun with any number: mix each, or its string, into it, or n numbers
+ * into n hashes; then find which of n shares it falls into. */
 uint64_t key_mix(uint64_t hash, uint64_t x);
-uint64_t key_mix_number(uint64_t hash, bf_dtype dtype, const void *key);
+void key_mix_numbers(uint64_t hash[], bf_dtype dtype, const void *keys, int64_t n);
 uint64_t key_mix_string(uint64_t hash, const char *at, size_t n);
 int key_share(uint64_t hash, int n);
 

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of records after which no more are made together. */
+enum { BYTES_MOST = 1 << 14 };
+
 bool packed_open(packed *p, const packed_column columns[], int count) {
     *p = (packed){.count = count, .flags = (size_t)(count + 7) / 8};
     p->fields = malloc((size_t)count * sizeof *p->fields + 1);
@@ -21,11 +24,19 @@ bool packed_open(packed *p, const packed_column columns[], int count) {
 
 void packed_close(packed *p) {
     free(p->fields);
-    buffer_free(&p->record);
+    buffer_free(&p->records);
     p->fields = NULL;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
+
+/* Records that are made together: some rows, and where each begins and its next string goes. */
+typedef struct made {
+    const int64_t *rows;
+    int64_t n;
+    char *bytes;
+    size_t begins[PACKED_MOST + 1], strings[PACKED_MOST];
+} made;
 
 static bool is_null(const packed_column *c, int64_t row) {
     const int64_t bit = c->first + row;
@@ -36,30 +47,81 @@ static size_t length_of(const packed_column *c, int64_t row) {
     return (size_t)(c->offsets[row + 1] - c->offsets[row]);
 }
 
-/* Writes what a record holds of a column. Returns the end of its strings. */
-static char *put_field(const packed *p, int column, const packed_column *c, int64_t row,
-                       char *record, char *string) {
-    const struct packed_field *f = &p->fields[column];
-    const size_t bytes = f->dtype != BF_NONE ? bf_dtype_size(f->dtype) : 0;
-    if (is_null(c, row)) record[column / 8] = (char)(record[column / 8] | 1 << column % 8);
-    if (bytes > 0) memcpy(record + f->at, (const char *)c->numbers + (size_t)row * bytes, bytes);
-    if (f->string < 0) return string;
-    const uint32_t length = (uint32_t)length_of(c, row);
-    memcpy(record + p->flags + (size_t)f->string * sizeof length, &length, sizeof length);
-    if (length > 0) memcpy(string, c->bytes + c->offsets[row], length);
-    return string + length;
+/* The bytes of the record of a row. */
+static size_t bytes_of_row(const packed *p, const packed_column columns[], int64_t row) {
+    size_t bytes = p->fixed;
+    for (int c = 0; c < p->count && p->strings > 0; c++)
+        if (p->fields[c].string >= 0) bytes += length_of(&columns[c], row);
+    return bytes;
 }
 
-int packed_add(packed *p, piles *to, int which, const packed_column columns[], int64_t row) {
-    size_t bytes = p->fixed;
-    for (int c = 0; c < p->count; c++)
-        if (p->fields[c].string >= 0) bytes += length_of(&columns[c], row);
-    char *record = buffer_take(&p->record, bytes), *string = record + p->fixed;
-    if (!record) return fail_status(BF_E_MEMORY, NULL, NULL);
-    memset(record, 0, p->flags);
-    for (int c = 0; c < p->count; c++) string = put_field(p, c, &columns[c], row, record, string);
-    const void *const of[] = {record};
-    return piles_put(to, which, of, (int64_t)bytes);
+/* Takes as many of n rows as have few bytes, one at least, and finds where their records go. */
+static void take_rows(const packed *p, const packed_column columns[], const int64_t rows[],
+                      int64_t n, made *m) {
+    m->rows = rows;
+    m->begins[0] = 0;
+    for (m->n = 0; m->n < n && m->n < PACKED_MOST && m->begins[m->n] < BYTES_MOST; m->n++) {
+        m->strings[m->n] = m->begins[m->n] + p->fixed;
+        m->begins[m->n + 1] = m->begins[m->n] + bytes_of_row(p, columns, rows[m->n]);
+    }
+}
+
+static void put_nulls(const packed_column *c, int column, const made *m) {
+    for (int64_t i = 0; i < m->n && (c->valid || c->known); i++) {
+        char *const flags = m->bytes + m->begins[i] + column / 8;
+        if (is_null(c, m->rows[i])) *flags = (char)(*flags | 1 << column % 8);
+    }
+}
+
+/* Writes numbers of so many bytes into the records. */
+static void put_numbers(const packed_column *c, size_t at, size_t bytes, const made *m) {
+    const char *const from = c->numbers;
+    char *const to = m->bytes + at;
+    if (bytes == sizeof(uint64_t))
+        for (int64_t i = 0; i < m->n; i++)
+            memcpy(to + m->begins[i], from + (size_t)m->rows[i] * 8, 8);
+    else
+        for (int64_t i = 0; i < m->n; i++)
+            memcpy(to + m->begins[i], from + (size_t)m->rows[i] * bytes, bytes);
+}
+
+static void put_strings(const packed_column *c, size_t at, made *m) {
+    for (int64_t i = 0; i < m->n; i++) {
+        const int64_t row = m->rows[i];
+        const uint32_t length = (uint32_t)length_of(c, row);
+        memcpy(m->bytes + m->begins[i] + at, &length, sizeof length);
+        if (length > 0) memcpy(m->bytes + m->strings[i], c->bytes + c->offsets[row], length);
+        m->strings[i] += length;
+    }
+}
+
+/* Writes the records column by column. */
+static void put_columns(const packed *p, const packed_column columns[], made *m) {
+    for (int64_t i = 0; i < m->n; i++) memset(m->bytes + m->begins[i], 0, p->flags);
+    for (int c = 0; c < p->count; c++) {
+        const struct packed_field *f = &p->fields[c];
+        put_nulls(&columns[c], c, m);
+        if (f->dtype != BF_NONE) put_numbers(&columns[c], f->at, bf_dtype_size(f->dtype), m);
+        if (f->string >= 0)
+            put_strings(&columns[c], p->flags + (size_t)f->string * sizeof(uint32_t), m);
+    }
+}
+
+int packed_add(packed *p, piles *to, const uint8_t which[], const packed_column columns[],
+               const int64_t rows[], int64_t n) {
+    int code = EXIT_DONE;
+    made m;
+    for (int64_t at = 0; at < n && code == EXIT_DONE; at += m.n) {
+        take_rows(p, columns, rows + at, n - at, &m);
+        m.bytes = buffer_take(&p->records, m.begins[m.n]);
+        if (!m.bytes) return fail_status(BF_E_MEMORY, NULL, NULL);
+        put_columns(p, columns, &m);
+        for (int64_t i = 0; i < m.n && code == EXIT_DONE; i++) {
+            const void *const of[] = {m.bytes + m.begins[i]};
+            code = piles_put(to, which[at + i], of, (int64_t)(m.begins[i + 1] - m.begins[i]));
+        }
+    }
+    return code;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -32,16 +32,20 @@ typedef struct packed {
     } * fields;
     int count, strings;
     size_t flags, fixed; /* bytes of the bits, and of all but the strings */
-    buffer record;
+    buffer records;
 } packed;
 
 /* Prepares for columns of these kinds. False: there is no memory. */
 bool packed_open(packed *p, const packed_column columns[], int count);
 void packed_close(packed *p);
 
-/* Puts a row of such columns on a pile of bytes. Returns an exit code, having reported the failure.
- */
-int packed_add(packed *p, piles *to, int which, const packed_column columns[], int64_t row);
+/* Rows that are best added together, at most. */
+enum { PACKED_MOST = 1 << 9 };
+
+/* Puts n rows of such columns on piles of bytes: row rows[i] on pile which[i]. Returns an exit
+ * code, having reported the failure. */
+int packed_add(packed *p, piles *to, const uint8_t which[], const packed_column columns[],
+               const int64_t rows[], int64_t n);
 
 /* Rows that are read from a pile. */
 typedef struct packed_rows {

@@ -44,6 +44,7 @@ static void free_runs(records *r) {
 void records_close(records *r) {
     free_added(r);
     free_runs(r);
+    free(r->last);
     if (r->memory > 0 && r->fd >= 0) close(r->fd);
     *r = (records){.fd = -1};
 }
@@ -70,10 +71,13 @@ static uint64_t prefix_of(const char *key, size_t bytes) {
     return prefix;
 }
 
-static int compare_keys(const char *a, const char *b) {
-    const size_t x = head_of(a).key, y = head_of(b).key;
-    const int order = memcmp(a + sizeof(head), b + sizeof(head), x < y ? x : y);
+static int compare_bytes(const char *a, size_t x, const char *b, size_t y) {
+    const int order = memcmp(a, b, x < y ? x : y);
     return order != 0 ? order : (x > y) - (x < y);
+}
+
+static int compare_keys(const char *a, const char *b) {
+    return compare_bytes(a + sizeof(head), head_of(a).key, b + sizeof(head), head_of(b).key);
 }
 
 static int compare_places(const void *a, const void *b) {
@@ -82,10 +86,23 @@ static int compare_places(const void *a, const void *b) {
     return compare_keys(x->at, y->at);
 }
 
+/* Notes the last record that is wanted of those in memory, unless one before it is known. Without
+ * memory for it, more records are added than are wanted. */
+static void note_last(records *r) {
+    const char *at = r->places[r->most - 1].at;
+    if (r->last && compare_keys(r->last, at) <= 0) return;
+    free(r->last);
+    r->last = malloc(bytes_of(at));
+    if (r->last) memcpy(r->last, at, bytes_of(at));
+}
+
 /* Sorts what is in memory, and leaves out what cannot be wanted. */
 static void sort_added(records *r) {
-    if (r->n > 0) qsort(r->places, (size_t)r->n, sizeof *r->places, compare_places);
-    if (r->most > 0 && r->n > r->most) r->n = r->most;
+    if (r->unordered) qsort(r->places, (size_t)r->n, sizeof *r->places, compare_places);
+    r->unordered = false;
+    if (r->most <= 0 || r->n < r->most) return;
+    note_last(r);
+    r->n = r->most;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -183,6 +200,17 @@ static bool reserve(records *r, size_t bytes) {
     return r->buffer && r->places;
 }
 
+bool records_want(const records *r, const char *key, size_t bytes) {
+    return !r->last || compare_bytes(key, bytes, r->last + sizeof(head), head_of(r->last).key) <= 0;
+}
+
+/* Notes where a record in memory is. */
+static void add_place(records *r, record_place place) {
+    const record_place *before = &r->places[r->n - 1];
+    r->unordered = r->unordered || (r->n > 0 && compare_places(before, &place) > 0);
+    r->places[r->n++] = place;
+}
+
 int records_add(records *r, const char *key, size_t key_bytes, const char *rest,
                 size_t rest_bytes) {
     const head h = {key_bytes, rest_bytes};
@@ -196,7 +224,7 @@ int records_add(records *r, const char *key, size_t key_bytes, const char *rest,
     memcpy(at, &h, sizeof h);
     memcpy(at + sizeof h, key, key_bytes);
     if (rest_bytes > 0) memcpy(at + sizeof h + key_bytes, rest, rest_bytes);
-    r->places[r->n++] = (record_place){prefix_of(key, key_bytes), at};
+    add_place(r, (record_place){prefix_of(key, key_bytes), at});
     r->used += bytes;
     return EXIT_DONE;
 }
@@ -206,6 +234,7 @@ int records_add(records *r, const char *key, size_t key_bytes, const char *rest,
 static bool is_less(const void *arg, int a, int b) {
     const records *r = arg;
     const record_run *x = &r->runs[a], *y = &r->runs[b];
+    if (x->prefix != y->prefix) return x->prefix < y->prefix;
     return compare_keys(x->buffer + x->at, y->buffer + y->at) < 0;
 }
 
@@ -241,6 +270,15 @@ static int fill_buffer(const records *r, record_run *x) {
     return EXIT_DONE;
 }
 
+/* Makes ready the next record of a run. */
+static int look_at_next(const records *r, record_run *x) {
+    const int code = has_whole(x) ? EXIT_DONE : fill_buffer(r, x);
+    const char *at = x->buffer + x->at;
+    if (code == EXIT_DONE && x->at < x->held)
+        x->prefix = prefix_of(at + sizeof(head), head_of(at).key);
+    return code;
+}
+
 /* Begins to merge the first n runs. */
 static int begin_merge(records *r, int n) {
     const int64_t share = r->memory / ADDED / n;
@@ -252,7 +290,7 @@ static int begin_merge(records *r, int n) {
         r->heap[i] = i;
         x->buffer = malloc(x->room = (size_t)(share > BUFFER_LEAST ? share : BUFFER_LEAST));
         if (!x->buffer) return no_memory();
-        const int code = fill_buffer(r, x);
+        const int code = look_at_next(r, x);
         if (code != EXIT_DONE) return code;
     }
     heap_make(r->heap, n, is_less, r);
@@ -268,9 +306,8 @@ static const char *least_record(const records *r) {
 
 static int pass_record(records *r) {
     record_run *x = &r->runs[r->heap[0]];
-    int code = EXIT_DONE;
     x->at += bytes_of(x->buffer + x->at);
-    if (!has_whole(x)) code = fill_buffer(r, x);
+    const int code = look_at_next(r, x);
     if (x->at == x->held) r->heap[0] = r->heap[--r->live];
     if (r->live > 0) heap_sift_down(r->heap, r->live, 0, is_less, r);
     return code;

@@ -4,6 +4,7 @@
 #ifndef BITFOLD_CLI_MEMORY_RECORDS_H
 #define BITFOLD_CLI_MEMORY_RECORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ typedef struct record_run {
     int64_t next, end; /* what was not read yet, in the file */
     char *buffer;      /* what was read */
     size_t room, held, at;
+    uint64_t prefix; /* the prefix of its next record, if there is one */
 } record_run;
 
 typedef struct records {
@@ -26,7 +28,9 @@ typedef struct records {
     char *buffer;
     size_t room, used;
     record_place *places; /* where those in memory are */
+    bool unordered;       /* they are not in the order of their keys */
     int64_t n, at;        /* how many there are; the next one, if there are no runs */
+    char *last;           /* a record behind which none is wanted any more; NULL: there is none */
     record_run *runs;
     int count, runs_room;
     int *heap, live; /* runs that have records, that with the least first */
@@ -35,6 +39,9 @@ typedef struct records {
 /* memory: bytes that are taken in all, if no record takes more. */
 void records_open(records *r, int64_t memory, int64_t most);
 void records_close(records *r);
+
+/* Whether a record of this key may still be wanted. */
+bool records_want(const records *r, const char *key, size_t bytes);
 
 /* Adds a record: a key, which no other has, and what belongs to it. */
 int records_add(records *r, const char *key, size_t key_bytes, const char *rest, size_t rest_bytes);

@@ -58,7 +58,7 @@ static unsigned forms_of(const options *o, const usage *u) {
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
         if (u->takes & writers[i].takes) forms |= writers[i].forms;
     if (many && u->takes & TAKES_MANY && !(u->takes & TAKES_INFER)) forms |= 1 << FORM_NPY;
-    return o->by ? forms & FORMS_OF_TEXT : forms;
+    return u->takes & TAKES_BY ? forms | 1 << FORM_NPY : forms;
 }
 
 /* what: the ending of the form that was asked for; NULL: there is none. */

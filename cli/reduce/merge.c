@@ -39,8 +39,8 @@ static const usage merge_usage = {
     "that the first STATE was saved with; many values of --axis, --offsets or --index are shown "
     "one a line. The value is by the options that the states were saved with, as --ddof 1, unless "
     "merge has its own.\n\n"
-    "Sums, means, variances, norms, dot products, histograms, counts and groups of these can be "
-    "taken out; minima, maxima and products cannot.\n\n"
+    "Sums, means, variances, norms, dot products, histograms, counts, and groups of these, of "
+    "medians and of quantiles can be taken out; minima, maxima and products cannot.\n\n"
     "argmin, argmax, describe and prod of floats depend on the order of the data. Parts that were "
     "saved with --offset take their places. Whole files follow each other in the order of the "
     "STATEs: an index counts from the start of the first, and a message names the STATE that holds "
@@ -224,9 +224,9 @@ static bf_status match_groups(bf_context *context, statefile *into, statefile *f
 }
 
 /* Why they do not go together: groups of tables may be told apart before the library sees them. */
-static const char *why(const bf_context *context) {
+static const char *why(const bf_context *context, const char *otherwise) {
     const char *message = bf_context_message(context);
-    return *message ? message : "other keys, or other aggregates";
+    return *message ? message : otherwise;
 }
 
 /* A state that was loaded is not damaged: it is not of the same whole as the others. */
@@ -239,7 +239,8 @@ static int refuse_part(const task *t, bf_status st, const part *p, bool wholes) 
         hint("'bitfold prod --total --save FILE' takes files in turn; --offset saves a part");
         return EXIT_DATA;
     }
-    fail(EXIT_DATA, p->file, "it does not go with the others: %s", why(context));
+    fail(EXIT_DATA, p->file, "it does not go with the others: %s",
+         why(context, "other keys, or other aggregates"));
     if (p->saved.histogram)
         hint("parts have the same bins by --bins and --range, or --edges");
     else if (p->saved.groups || p->table)
@@ -284,7 +285,8 @@ static bf_status retract_part(const part *a, const part *b) {
 
 static int refuse_minus(const task *t, bf_status st, const part *p) {
     if (st != BF_E_STATE && st != BF_E_ARGUMENT) return fail_status(st, t->context, p->file);
-    fail(EXIT_DATA, p->file, "it cannot be taken out: %s", why(t->context));
+    fail(EXIT_DATA, p->file, "it cannot be taken out: %s",
+         why(t->context, "other keys, other aggregates, or values that are not there"));
     if (st == BF_E_ARGUMENT)
         hint("merge the states of the other parts: minima, maxima and products do not go back");
     else

@@ -13,17 +13,26 @@ static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-void part_put(part_text *t, const void *bytes, size_t n) {
-    if (n > t->room - t->n) {
-        const size_t room = 2 * (t->n + n) + 64;
-        char *more = realloc(t->at, room);
-        t->lost = t->lost || !more;
-        if (!more) return;
-        t->at = more;
-        t->room = room;
-    }
-    if (n > 0) memcpy(t->at + t->n, bytes, n);
+static bool reserve(part_text *t, size_t n) {
+    const size_t room = 2 * (t->n + n) + 64;
+    char *more = realloc(t->at, room);
+    t->lost = t->lost || !more;
+    if (!more) return false;
+    t->at = more;
+    t->room = room;
+    return true;
+}
+
+char *part_take(part_text *t, size_t n) {
+    if (n > t->room - t->n && !reserve(t, n)) return NULL;
+    char *const at = t->at + t->n;
     t->n += n;
+    return at;
+}
+
+void part_put(part_text *t, const void *bytes, size_t n) {
+    char *const at = n > 0 ? part_take(t, n) : NULL;
+    if (at) memcpy(at, bytes, n);
 }
 
 static void put_kind(part_text *t, int kind) {
@@ -44,10 +53,16 @@ static size_t bytes_of(bf_dtype dtype) {
 }
 
 void part_put_value(part_text *t, const bf_value *value) {
-    put_kind(t, (int)value->dtype);
-    if (value->dtype == BF_NONE) return;
-    put_kind(t, value->scale);
-    part_put(t, &value->as, bytes_of(value->dtype));
+    const size_t bytes = bytes_of(value->dtype);
+    if (value->dtype == BF_NONE) {
+        part_put_null(t);
+        return;
+    }
+    char *const at = part_take(t, 2 + bytes);
+    if (!at) return;
+    at[0] = (char)value->dtype;
+    at[1] = (char)value->scale;
+    memcpy(at + 2, &value->as, bytes);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

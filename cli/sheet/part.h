@@ -11,6 +11,9 @@ typedef struct part_text {
     bool lost; /* there was no memory */
 } part_text;
 
+/* Room for n bytes behind those that are there; NULL: there is no memory. */
+char *part_take(part_text *t, size_t n);
+
 void part_put(part_text *t, const void *bytes, size_t n);
 
 /* Write a field of a row. */

@@ -199,27 +199,34 @@ static bool is_spare(blocks *x, const block_side *s, uint64_t hash, int64_t row)
     return false;
 }
 
-/* Rows of equal keys go on piles of one number. A key with a NULL goes with none: such rows may be
- * on any piles, and are spread out. */
-static int add_row(blocks *x, block_side *s, int level, int64_t row) {
+/* Finds the pile of a row; false: it is not needed. Rows of equal keys go on piles of one number. A
+ * key with a NULL goes with none: such rows may be on any piles, and are spread out. */
+static bool find_pile(blocks *x, const block_side *s, int level, int64_t row, uint8_t *to) {
     const int keys = x->tables->choice.keys;
-    piles *const p = &s->piles[level];
     uint64_t hash = key_mix(x->seed, (uint64_t)level);
     bool null = false;
     for (int k = 0; k < keys; k++) null |= is_null(&s->columns[COLUMN + s->keys[k]], row);
-    if (null && !shows_lonely(x, s)) return EXIT_DONE;
+    if (null && !shows_lonely(x, s)) return false;
     if (null)
         hash = key_mix(hash, (uint64_t)((const int64_t *)s->columns[ROW_NUMBER].numbers)[row]);
     for (int k = 0; k < keys && !null; k++)
         hash = hash_key(hash, &s->columns[COLUMN + s->keys[k]], s->scales[k], row);
-    if (!null && is_spare(x, s, hash, row)) return EXIT_DONE;
-    return packed_add(&s->packed, p, key_share(hash, p->count), s->columns, row);
+    *to = (uint8_t)key_share(hash, s->piles[level].count);
+    return null || !is_spare(x, s, hash, row);
 }
 
 static int add_rows(blocks *x, block_side *s, int level, int64_t n) {
+    uint8_t which[PACKED_MOST];
+    int64_t places[PACKED_MOST], some = 0;
     int code = EXIT_DONE;
     for (int i = 0; i < SEEN && needs_one(x, s); i++) x->seen[i].row = -1;
-    for (int64_t i = 0; i < n && code == EXIT_DONE; i++) code = add_row(x, s, level, i);
+    for (int64_t i = 0; i < n && code == EXIT_DONE; i++) {
+        places[some] = i;
+        some += find_pile(x, s, level, i, &which[some]);
+        if (some < PACKED_MOST && i + 1 < n) continue;
+        code = packed_add(&s->packed, &s->piles[level], which, s->columns, places, some);
+        some = 0;
+    }
     return code;
 }
 

@@ -101,9 +101,26 @@ class GroupOrder(CommandTest):
             self.refused(2, "percents from 0 to 100", "group", k, "--quantile", operand)
         self.refused(2, "unknown method", "group", k, "--median", v, "--method", "best")
         self.refused(3, "fewer values", "group", k, "--median", self.write("short", b"1\n"))
-        for option in (["--save", self.path("s")], ["--checkpoint", self.path("c")]):
-            error = self.refused(2, option[0] + " does not go with", "group", k, "--median", v, *option)
-            self.assertIn("all rows in memory", error)
+
+    def test_saved_parts_are_merged_and_taken_out(self):
+        """Floats and integers of 62 bits; by each method, which the state knows. JSON lists columns."""
+        for method in METHODS:
+            ask = lambda i: ["group", self.path("k%s.npy" % i), "--median", self.path("v%s.npy" % i), "--quantile",
+                             "12.5:" + self.path("w%s.npy" % i), "--method", method]
+            for i, part in [("", slice(None)), ("0", slice(0, 1801)), ("1", slice(1801, None))]:
+                for name, x in [("k", self.k), ("v", self.v), ("w", self.w)]:
+                    self.save("%s%s.npy" % (name, i), x[part])
+            parts = [self.path("%d.bfs" % i) for i in range(2)]
+            of = [self.result(*ask(i), "--save", parts[i]) for i in range(2)]
+            whole = self.result(*ask(""))
+            self.assertEqual(self.result("merge", *parts[::-1], "--save", self.path("all.bfs")), whole, method)
+            self.assertEqual(self.result("merge", self.path("all.bfs")), whole, method)
+            for i in range(2):
+                self.assertEqual(self.result("merge", self.path("all.bfs"), "--minus", parts[1 - i]), of[i], (method, i))
+            lists = [json.loads(self.result(*c, "--json")) for c in (["merge", self.path("all.bfs")], ask(""))]
+            self.assertEqual([c["values"] for c in lists[0]["columns"]], [c["values"] for c in lists[1]["columns"]])
+        self.result("group", self.path("k0.npy"), "--median", self.path("v0.npy"), "--save", self.path("other.bfs"))
+        self.refused(3, "other keys, or other aggregates", "merge", parts[0], self.path("other.bfs"))
 
 
 if __name__ == "__main__":

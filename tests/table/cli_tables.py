@@ -82,7 +82,7 @@ class Count(TablesTest):
         d = self.write("d", b"nan\n")
         self.assertEqual(self.rows("count", a, d), [["1", "1"], ["2", "1"], ["nan", "1"]])
         narrow, wide = self.save("n.npy", np.array([1, 2], "i4")), self.save("w.npy", np.array([2, 3], "i8"))
-        self.refused(3, "w.npy: no counts of different dtypes: this is i64, %s is i32" % narrow, "count", narrow, wide)
+        self.refused(3, "w.npy: cannot count different dtypes: this is i64, %s is i32" % narrow, "count", narrow, wide)
         positive = self.save("p.npy", np.array([2, 2**64 - 1], "u8"))
         want = [["2", "4"], ["1", "1"], ["2.5", "1"], ["3", "1"], [str(2**64 - 1), "1"]]
         for files in ((wide, a, c, positive, b), (c, b, positive, wide, a), (a, positive, b, c, wide)):

@@ -33,11 +33,11 @@ class Endings(CommandTest):
             ("argsort", x): TEXT + [".npy"],
             ("top", "-n", 2, x): TEXT + [".npy"],
             ("unique", x): TEXT + [".npy"],
-            ("unique", "--by", "k", text): TEXT,
+            ("unique", "--by", "k", text): TEXT + [".npy"],
             ("hist", "--bins", 2, x): TEXT + [".npy"] + PICTURES,
-            ("count", x): TEXT,
-            ("group", x, "--sum", x): TEXT,
-            ("group", "--by", "k", "--sum", "v", text): TEXT,
+            ("count", x): TEXT + [".npy"],
+            ("group", x, "--sum", x): TEXT + [".npy"],
+            ("group", "--by", "k", "--sum", "v", text): TEXT + [".npy"],
             ("join", x, x): TEXT,
             ("join", "--on", "k", text, text): TEXT,
             ("merge", self.path("sum.bfs")): TEXT,
@@ -106,7 +106,7 @@ class Endings(CommandTest):
         self.result("map", "neg", x, "--format-out", "npy", "-o", out)
         self.assertEqual(np.load(out).shape, (2, 3))
         self.assertEqual(self.result("sum", x, "--format-out", "csv"), "value,file\n15,%s" % x)
-        self.refused(2, "group cannot write this as .npy", "group", x, "--count", "--format-out",
+        self.refused(2, "join cannot write this as .npy", "join", x, x, "--format-out",
                      "npy", "-o", out)
         self.refused(2, "exclude each other", "sort", x, "--format-out", "csv", "--json", "-o", out)
         self.refused(2, "needs -o FILE", "sort", x, "--format-out", "npy")

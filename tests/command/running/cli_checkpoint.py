@@ -14,7 +14,7 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, SHORT, THREADS_ALONE, CommandTest, run
+from command import BITFOLD, SHORT, THREADS_ALONE, CommandTest, least_memory, run
 
 KILLS = int(os.environ.get("BITFOLD_KILLS", "4" if THREADS_ALONE else "8" if SHORT else "22"))
 SOON = ["--checkpoint-interval", "0.0001"]
@@ -35,6 +35,11 @@ COMMANDS = ["sum x.npy", "prod x.npy", "describe x.npy y.npy", "argmax --total y
             "median" + 15 * " x.npy y.npy", "quantile --total -p 1,50,99.9" + 12 * " big.npy x.npy",
             "quantile --column value,late" + 9 * " t.csv", "describe --quantiles x.npy",
             "max --offsets o.npy --empty 7 x.npy big.npy"][::3 if SHORT else 1]
+
+MEDIANS = [("group --by key --median value --quantile 5,90:late --sum value --total" + 3 * " t.csv").split(),
+           ("group --by note,key --quantile 99:value --method hazen" + 3 * " t.csv").split(),
+           "group k.npy --median x.npy --max x.npy".split()]
+LIMITED, LEAST = ["--memory", "200M"], ["--memory", "%dM" % (least_memory() + 5)]
 
 
 def write_inputs(folder):
@@ -115,6 +120,19 @@ class Kills(CheckpointTest):
                 self.assertEqual(wanted[name][0], 3, name)  # what is refused keeps it
                 os.remove(file)
         self.assertGreater(len(resumed), min(KILLS, len(COMMANDS)) // 2, resumed)
+
+    def test_medians_of_groups_go_on_with_another_limit(self):
+        """Rows that are kept in memory, with a limit or without."""
+        write_inputs(self.dir)
+        resumed = 0
+        for command in MEDIANS[::2 if SHORT else 1]:
+            want = run(*command, cwd=self.dir).stdout
+            for before, after in [([], []), ([], LIMITED), (LIMITED, []), (LIMITED, LIMITED), (LEAST, LEAST)]:
+                self.interrupt(*command, *before, cwd=self.dir)
+                done = run(*command, *after, "--checkpoint", self.file, cwd=self.dir)
+                self.assertEqual((done.returncode, done.stdout), (0, want), (command, before, after, done.stderr))
+                resumed += b"goes on behind" in done.stderr
+        self.assertGreater(resumed, 3)
 
     def test_output_and_saved_state_are_those_of_one_run(self):
         write_inputs(self.dir)
