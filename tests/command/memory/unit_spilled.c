@@ -1,5 +1,5 @@
 /* Piles, records and packed rows in temporary files, with so little memory that piles have many
- * extents.
+ * extents and runs of records are merged.
  * Builds: release, asan, tsan. */
 #include "cli/memory/packed.h"
 #include "cli/memory/piles.h"
