@@ -56,7 +56,7 @@ typedef struct {
 /* bitfold at a point: the object, and the vectors, in memory of their own if they count items. */
 typedef struct bench_own {
     bench_point point;
-    void *object;
+    work_object object;
     bf_array vectors[POINT_VECTORS];
     char *memory;
     size_t bytes;
@@ -84,23 +84,23 @@ typedef struct bench_change {
 
 /* Reads the command line and fills in defaults. Returns false if the command must stop with *code,
  * as options_parse does. */
-bool bench_parse(bench_options *options, int argc, char **argv, int *code);
+bool bench_parse(bench_options *o, int argc, char **argv, int *code);
 
 /* bench.c: is this work to be measured? */
-bool bench_is_wanted(const bench_options *options, const char *name);
+bool bench_is_wanted(const bench_options *o, const char *name);
 
 /* points.c: measures the works that are counted in bytes, and those that are counted in items;
  * whether it knows this work. Running returns an exit code. */
-int bench_run_bytes(bench_options *options);
-int bench_run_items(bench_options *options);
-bool bench_knows(const bench_options *options, const char *work);
+int bench_run_bytes(bench_options *o);
+int bench_run_items(bench_options *o);
+bool bench_knows(const bench_options *o, const char *work);
 bool bench_counts_items(const char *work);
 
 /* gpu.c: the memory of a GPU. Opening and filling return an exit code. */
-int bench_gpu_open(bench_options *options);
-void bench_gpu_close(bench_options *options);
+int bench_gpu_open(bench_options *o);
+void bench_gpu_close(bench_options *o);
 int bench_gpu_fill(bench_gpu *gpu, const char *dtype, const char *data);
-size_t bench_gpu_size(const bench_options *options, int number); /* 0 after the last */
+size_t bench_gpu_size(const bench_options *o, int number); /* 0 after the last */
 int bench_gpu_buffers(const bench_gpu *gpu, size_t bytes);
 size_t bench_gpu_aligned(size_t bytes);
 
@@ -125,7 +125,7 @@ double bench_median(double *samples, int n);
 
 /* side.c: measures a point, beside plain loops on the CPU, and peers, and prints it. Returns an
  * exit code. */
-int bench_measure(bench_options *options, const bench_point *point, int n_peers);
+int bench_measure(bench_options *o, const bench_point *point, int n_peers);
 
 /* peer.c: bench_peer_start starts peer->command, asks for its name and returns an exit code. gpu is
  * NULL for peers on the CPU. */
@@ -135,14 +135,14 @@ void bench_peer_stop(bench_peer *peer);
 
 /* report.c: print the head of the table, the head of its part for items (NULL: work that is counted
  * in bytes), and a row. The latter returns false if standard output cannot be written. */
-void bench_print_head(const bench_options *options);
-void bench_print_columns(const bench_options *options, const char *item);
-bool bench_print(bench_options *options, const bench_point *point, const bench_side *sides, int n);
+void bench_print_head(const bench_options *o);
+void bench_print_columns(const bench_options *o, const char *item);
+bool bench_print(bench_options *o, const bench_point *point, const bench_side *sides, int n);
 
-/* compare.c: reads options->compare, whose lines stay until it is closed. Returns an exit code. */
-int bench_compare_open(bench_options *options);
-void bench_compare_close(bench_options *options);
-bench_change bench_compare(const bench_options *options, const bench_point *point,
+/* compare.c: reads o->compare, whose lines stay until it is closed. Returns an exit code. */
+int bench_compare_open(bench_options *o);
+void bench_compare_close(bench_options *o);
+bench_change bench_compare(const bench_options *o, const bench_point *point,
                            const bench_side *sides, int n);
 
 /* start.c: measures the time from fork to exit of `bitfold sum` on a file of ten elements. */

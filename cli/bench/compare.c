@@ -37,15 +37,15 @@ static bool is_result(const char *line) {
     return has_text(line, "command", "bench") && find_number(line, "bytes") > 0;
 }
 
-int bench_compare_open(bench_options *options) {
-    const char *name = options->compare;
+int bench_compare_open(bench_options *o) {
+    const char *name = o->compare;
     FILE *f = fopen(name, "re");
     if (!f) return fail(EXIT_IO, name, "cannot open: %s", strerror(errno));
     char *line = NULL;
     size_t room = 0;
-    while (options->n_old < BENCH_OLD && getline(&line, &room, f) >= 0) {
+    while (o->n_old < BENCH_OLD && getline(&line, &room, f) >= 0) {
         if (!is_result(line)) continue;
-        options->old[options->n_old++] = line;
+        o->old[o->n_old++] = line;
         line = NULL;
         room = 0;
     }
@@ -53,13 +53,13 @@ int bench_compare_open(bench_options *options) {
     const bool failed = ferror(f);
     fclose(f);
     if (failed) return fail(EXIT_IO, name, "cannot read");
-    if (options->n_old > 0) return EXIT_DONE;
+    if (o->n_old > 0) return EXIT_DONE;
     fail(EXIT_DATA, name, "no results of 'bitfold bench --json' are in it");
     return EXIT_DATA;
 }
 
-void bench_compare_close(bench_options *options) {
-    for (int i = 0; i < options->n_old; i++) free(options->old[i]);
+void bench_compare_close(bench_options *o) {
+    for (int i = 0; i < o->n_old; i++) free(o->old[i]);
 }
 
 static bool is_same_mode(const char *line, const bench_point *point) {
@@ -83,12 +83,12 @@ static double figure(const bench_point *point, const bench_side *sides, int n, c
     return NAN;
 }
 
-bench_change bench_compare(const bench_options *options, const bench_point *point,
+bench_change bench_compare(const bench_options *o, const bench_point *point,
                            const bench_side *sides, int n) {
     static const char *const keys[] = {"read_ratio", "plain_ratio", "gbps"};
     const char *line = NULL;
-    for (int i = 0; i < options->n_old && !line; i++)
-        if (is_same_point(options->old[i], point)) line = options->old[i];
+    for (int i = 0; i < o->n_old && !line; i++)
+        if (is_same_point(o->old[i], point)) line = o->old[i];
     for (int i = 0; i < 3 && line; i++) {
         const double old = find_number(line, keys[i]), now = figure(point, sides, n, keys[i]);
         if (old > 0 && now > 0) return (bench_change){keys[i], now / old - 1};

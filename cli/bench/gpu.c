@@ -57,8 +57,7 @@ static void leave_out_what_does_not_fit(bench_options *o) {
 
 static int open_context(bench_options *o) {
     bench_gpu *gpu = &o->gpu;
-    bf_options options = BF_OPTIONS(.device = o->device);
-    const bf_status st = bf_context_create(&options, &gpu->context);
+    const bf_status st = bf_context_create(&BF_OPTIONS(.device = o->device), &gpu->context);
     const char *reason = bf_device_reason();
     if (st != BF_OK && *reason) return fail(EXIT_DEVICE, NULL, "%s", reason);
     if (st == BF_E_DEVICE) return fail(EXIT_DEVICE, NULL, "there is no GPU '%s'", o->device);
@@ -80,11 +79,11 @@ int bench_gpu_open(bench_options *o) {
     if (!gpu->block) return fail(EXIT_IO, NULL, "no memory for %d bytes of data", POINT_BLOCK);
     leave_out_what_does_not_fit(o);
     gpu->bytes = memory_for(o);
-    void *memory = NULL, *result = NULL;
+    void *memory = NULL, *room = NULL;
     bf_status st = bf_memory_allocate(gpu->context, gpu->bytes, &memory);
-    if (st == BF_OK) st = bf_memory_allocate(gpu->context, RESULT, &result);
+    if (st == BF_OK) st = bf_memory_allocate(gpu->context, RESULT, &room);
     gpu->memory = memory;
-    gpu->result = result;
+    gpu->result = room;
     return st == BF_OK ? EXIT_DONE : fail_status(st, gpu->context, o->device);
 }
 

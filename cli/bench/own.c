@@ -103,8 +103,7 @@ bf_status bench_own_open(const bench_point *point, bench_own *o) {
 }
 
 void bench_own_close(bench_own *o) {
-    const measure *m = o->point.by ? o->point.by->measure : NULL;
-    if (m && m->close) m->close(o->object);
+    work_free(&o->object);
     if (o->bytes > 0 && o->point.gpu)
         bf_memory_free(o->point.context, o->memory);
     else if (o->bytes > 0)
@@ -123,13 +122,13 @@ static bf_status pass_once(const measure *m, bench_own *o) {
     const bench_point *p = &o->point;
     const size_t offset = (size_t)o->buffer * p->stride;
     bf_array v[3];
-    if (p->buffers < 2) return m->pass(p, o->object, o->vectors);
+    if (p->buffers < 2) return m->pass(p, &o->object, o->vectors);
     for (int i = 0; i < 3; i++) {
         v[i] = o->vectors[i];
         v[i].data = (char *)v[i].data + offset;
     }
     o->buffer = (o->buffer + 1) % p->buffers;
-    return m->pass(p, o->object, v);
+    return m->pass(p, &o->object, v);
 }
 
 /* Sets *seconds to the time of the passes, without what is not timed. */

@@ -167,11 +167,7 @@ static bool are_wholes(const part *parts, int n) {
 static bf_status merge_part(const part *a, const part *b, bool wholes) {
     const statefile *into = &a->saved, *from = &b->saved;
     if (a->table) return by_merge(a->table, b->table);
-    if (into->groups) return bf_groups_merge(into->groups, from->groups);
-    if (into->states)
-        return bf_states_append(into->states, from->states); /* they are whole files' */
-    if (into->histogram) return bf_histogram_merge(into->histogram, from->histogram);
-    return (wholes ? bf_state_append : bf_state_merge)(into->state, from->state);
+    return wholes ? bf_state_append(into->state, from->state) : statefile_merge(into, from);
 }
 
 static int finer(unsigned char *into, unsigned char *from, int *digits_into, int *digits_from) {

@@ -127,27 +127,20 @@ static bf_status absorb_rows(bf_groups *groups, const check *c) {
     return st;
 }
 
-static bool same_bytes(const bf_state *a, const bf_state *b, bool *same) {
-    const size_t size = bf_state_save_size(a);
-    *same = size == bf_state_save_size(b);
-    if (!*same) return true;
-    char *bytes = malloc(2 * size);
-    if (!bytes) return false;
-    bf_state_save(a, bytes);
-    bf_state_save(b, bytes + size);
-    *same = memcmp(bytes, bytes + size, size) == 0;
-    free(bytes);
-    return true;
+static bf_status compare_forms(const statefile *a, const statefile *b, bool *same) {
+    unsigned char *x = NULL, *y = NULL;
+    size_t n = 0, m = 0;
+    bf_status st = statefile_copy(a, &x, &n);
+    if (st == BF_OK) st = statefile_copy(b, &y, &m);
+    *same = st == BF_OK && n == m && memcmp(x, y, n) == 0;
+    free(x);
+    free(y);
+    return st;
 }
 
 static bf_status absorb_again(const check *c, const statefile *s) {
     if (s->groups) return absorb_rows(s->groups, c);
     return s->histogram ? absorb_counted(s->histogram, c) : absorb_files(s->state, c);
-}
-
-static outcome result_of(const statefile *s) {
-    if (s->groups) return work_groups_result(s->groups);
-    return s->histogram ? work_histogram_result(s->histogram) : work_state_result(s->state, NULL);
 }
 
 /* Histograms and groups are compared by a checksum of their saved form. */
@@ -156,30 +149,13 @@ static int compute_again(const check *c, bf_context *context, outcome *r, bool *
     *same = true;
     bf_status st = statefile_empty(context, &c->saved, &again);
     if (st == BF_OK) st = absorb_again(c, &again);
-    if (st == BF_OK && again.state && !same_bytes(again.state, c->saved.state, same))
-        st = BF_E_MEMORY;
-    if (st == BF_OK) *r = result_of(&again);
+    if (st == BF_OK && again.state) st = compare_forms(&again, &c->saved, same);
+    if (st == BF_OK) *r = work_result(&again, NULL);
     statefile_free(&again);
     return st == BF_OK ? EXIT_DONE : fail_status(st, context, c->options->files[0]);
 }
 
 /* ---- one row --------------------------------------------------------------------------------- */
-
-/* A way to compute: an ISA with so many threads, or a GPU. */
-typedef struct way {
-    bf_context *context;
-    const char *name;
-    int threads;
-} way;
-
-static way way_of(const machine *m, int i) {
-    if (i >= m->isas * m->counts) {
-        const int gpu = i - m->isas * m->counts;
-        return (way){m->gpu[gpu], m->gpu_name[gpu], 1};
-    }
-    const int isa = i / m->counts, count = i % m->counts;
-    return (way){m->context[isa][count], m->isa[isa], m->threads[count]};
-}
 
 static void show_row(const check *c, const way *w, const outcome *r, const char *word,
                      double seconds) {
@@ -201,7 +177,7 @@ static void show_row(const check *c, const way *w, const outcome *r, const char 
     json_end(stdout, bf_context_device(w->context), seconds);
 }
 
-static int do_row(check *c, const outcome *wanted, const way *w, bool gpu) {
+static int do_row(check *c, const outcome *wanted, const way *w) {
     outcome r = {.status = BF_OK};
     bool same = false;
     const double began = progress_clock();
@@ -210,7 +186,7 @@ static int do_row(check *c, const outcome *wanted, const way *w, bool gpu) {
     const bool agree = same && verify_same(&r, wanted);
     c->verdict->rows++;
     c->verdict->failures += !agree;
-    c->verdict->gpu_failures += gpu && !agree;
+    c->verdict->gpu_failures += w->gpu && !agree;
     const char *word = agree ? "ok" : same ? "differs" : "the state differs";
     show_row(c, w, &r, word, progress_clock() - began);
     return output_flush(stdout, "standard output");
@@ -226,16 +202,12 @@ static void show_head(const check *c, const outcome *wanted) {
 }
 
 static int do_rows(check *c) {
-    const statefile *saved = &c->saved;
-    const outcome wanted = result_of(saved);
+    const outcome wanted = work_result(&c->saved, NULL);
     const machine *m = c->machine;
     show_head(c, &wanted);
     int code = EXIT_DONE;
-    const int hosts = m->isas * m->counts;
-    for (int i = 0; i < hosts + m->gpus && code == EXIT_DONE; i++) {
-        const way w = way_of(m, i);
-        code = do_row(c, &wanted, &w, i >= hosts);
-    }
+    for (int i = 0; i < m->count && code == EXIT_DONE; i++)
+        if (!m->ways[i].parts) code = do_row(c, &wanted, &m->ways[i]);
     for (int i = 0; i < c->opened && code == EXIT_DONE; i++)
         code = source_check(&c->files[i].rows.source);
     return code;
@@ -280,7 +252,7 @@ static void describe_saved(check *c) {
 int verify_against(const machine *m, const options *o, verdict *v) {
     check c = {.machine = m, .options = o, .verdict = v};
     spool_limit_set(&c.limit, 0);
-    int code = statefile_load(m->context[0][0], o->against, &c.saved);
+    int code = statefile_load(m->ways[0].context, o->against, &c.saved);
     if (code != EXIT_DONE) return code;
     if (c.saved.states)
         code = fail(EXIT_DATA, o->against,

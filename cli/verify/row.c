@@ -7,11 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The results of a task: on every ISA with each thread count, and last in parts; on every GPU in
- * one pass, and in parts. */
+/* The results of a task in every way. */
 typedef struct row {
-    outcome results[VERIFY_ISAS][VERIFY_COUNTS + 1];
-    outcome gpu[VERIFY_GPUS][2];
+    outcome results[VERIFY_WAYS];
     bool agree, gpu_agrees, right;
     bool no_memory; /* some result could not be computed, so the row proves nothing */
 } row;
@@ -29,11 +27,6 @@ void verify_text(const outcome *r, char text[BF_VALUE_TEXT]) {
         snprintf(text, BF_VALUE_TEXT, "(%s)", bf_status_string(r->status));
 }
 
-static bool fits_column(row *r, const outcome *x) {
-    r->no_memory = r->no_memory || x->status == BF_E_MEMORY;
-    return verify_same(&r->results[0][0], x);
-}
-
 /* A row whose calls all fail alike proves nothing, unless the data themselves are refused. */
 static bool is_proof(bf_status status) {
     return status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_NAN || status == BF_E_EMPTY;
@@ -44,86 +37,62 @@ static bool is_right(const task *t, const outcome *r) {
     return !t->sum_is_1 || (r->status == BF_OK && bf_value_f64(&r->value) == 1);
 }
 
-/* Bytes that one way to compute takes, and how many ways there are. */
+/* Bytes that one way to compute takes. */
 static int64_t bytes_of(const task *t) { return (int64_t)(work_bytes(&t->a) + work_bytes(&t->b)); }
-
-static int ways_of(const machine *m) { return m->isas * (m->counts + 1) + m->gpus * 2; }
-
-static outcome compute(const task *t, bf_context *context, bool gpu, bool parts) {
-    const outcome r = work_compute(t, context, gpu, parts);
-    progress_add(bytes_of(t));
-    progress_tick();
-    return r;
-}
 
 static void compute_all(const machine *m, const task *t, row *r) {
     *r = (row){.agree = true, .gpu_agrees = true};
-    for (int i = 0; i < m->isas; i++) {
-        for (int j = 0; j < m->counts; j++)
-            r->results[i][j] = compute(t, m->context[i][j], false, false);
-        r->results[i][m->counts] = compute(t, m->context[i][0], false, true);
-        for (int j = 0; j <= m->counts; j++) r->agree &= fits_column(r, &r->results[i][j]);
+    for (int i = 0; i < m->count; i++) {
+        const way *w = &m->ways[i];
+        r->results[i] = work_compute(t, w->context, w->gpu, w->parts);
+        r->no_memory |= r->results[i].status == BF_E_MEMORY;
+        *(w->gpu ? &r->gpu_agrees : &r->agree) &= verify_same(&r->results[0], &r->results[i]);
+        progress_add(bytes_of(t));
+        progress_tick();
     }
-    for (int i = 0; i < m->gpus; i++)
-        for (int parts = 0; parts < 2; parts++) {
-            r->gpu[i][parts] = compute(t, m->gpu[i], true, parts);
-            r->gpu_agrees &= fits_column(r, &r->gpu[i][parts]);
-        }
-    r->right = is_right(t, &r->results[0][0]);
+    r->right = is_right(t, &r->results[0]);
 }
 
 static bool is_good(const row *r) { return r->agree && r->gpu_agrees && r->right; }
 
 /* ---- showing a row --------------------------------------------------------------------------- */
 
-/* Returns the name of column i: instruction sets come first, then GPUs. */
-static const char *column_name(const machine *m, int i) {
-    return i < m->isas ? m->isa[i] : m->gpu_name[i - m->isas];
-}
-
-static const outcome *column(const machine *m, const row *r, int i) {
-    return i < m->isas ? &r->results[i][0] : &r->gpu[i - m->isas][0];
+/* The first way of each name has a column. */
+static bool has_column(const machine *m, int i) {
+    return i == 0 || m->ways[i].name != m->ways[i - 1].name;
 }
 
 void verify_head(const machine *m) {
     printf("%-8s %-4s %-13s", "op", "type", "data");
-    for (int i = 0; i < m->isas + m->gpus; i++) printf(" %-24s", column_name(m, i));
+    for (int i = 0; i < m->count; i++)
+        if (has_column(m, i)) printf(" %-24s", m->ways[i].name);
     printf("\n");
 }
 
-/* Shows a result that differs from the first. threads: how many computed it; 0 if it was computed
- * in parts, -1 if on a GPU in one pass. */
-static void show_difference(const row *r, const outcome *x, const char *where, int threads) {
+/* Shows a result that differs from the first. */
+static void show_difference(const row *r, const outcome *x, const way *w) {
     char text[BF_VALUE_TEXT];
-    if (verify_same(&r->results[0][0], x)) return;
+    if (verify_same(&r->results[0], x)) return;
     verify_text(x, text);
-    if (threads > 0)
-        printf("  differs: %s, threads %d: %s\n", where, threads, text);
+    if (w->gpu || w->parts)
+        printf("  differs: %s, in %s: %s\n", w->name, w->parts ? "parts" : "one pass", text);
     else
-        printf("  differs: %s, in %s: %s\n", where, threads == 0 ? "parts" : "one pass", text);
-}
-
-static void show_differences(const machine *m, const row *r) {
-    for (int i = 0; i < m->isas; i++)
-        for (int j = 0; j <= m->counts; j++)
-            show_difference(r, &r->results[i][j], m->isa[i], j < m->counts ? m->threads[j] : 0);
-    for (int i = 0; i < m->gpus; i++)
-        for (int j = 0; j < 2; j++) show_difference(r, &r->gpu[i][j], m->gpu_name[i], j - 1);
-    if (!is_proof(r->results[0][0].status))
-        printf("  wrong: there is no result to compare\n");
-    else if (!r->right)
-        printf("  wrong: the exact sum is 1\n");
+        printf("  differs: %s, threads %d: %s\n", w->name, w->threads, text);
 }
 
 static void show_row(const machine *m, const task *t, const row *r) {
     char text[BF_VALUE_TEXT];
     printf("%-8s %-4s %-13s", t->op, bf_dtype_name(t->a.dtype), t->data);
-    for (int i = 0; i < m->isas + m->gpus; i++) {
-        verify_text(column(m, r, i), text);
-        printf(" %-24s", text);
+    for (int i = 0; i < m->count; i++) {
+        verify_text(&r->results[i], text);
+        if (has_column(m, i)) printf(" %-24s", text);
     }
     printf(" %s\n", is_good(r) ? "ok" : "FAIL");
-    show_differences(m, r);
+    for (int i = 0; i < m->count; i++) show_difference(r, &r->results[i], &m->ways[i]);
+    if (!is_proof(r->results[0].status))
+        printf("  wrong: there is no result to compare\n");
+    else if (!r->right)
+        printf("  wrong: the exact sum is 1\n");
 }
 
 static const char *device_of(const machine *m) { return m->gpus > 0 ? m->gpu_name[0] : "cpu"; }
@@ -136,9 +105,9 @@ static void show_json(const machine *m, const task *t, const row *r, double seco
     json_text(stdout, "data", t->data);
     json_truth(stdout, "ok", is_good(r));
     printf(",\"bits\":{");
-    for (int i = 0; i < m->isas + m->gpus; i++) {
-        verify_text(column(m, r, i), text);
-        printf("%s\"%s\":\"%s\"", i ? "," : "", column_name(m, i), text);
+    for (int i = 0; i < m->count; i++) {
+        verify_text(&r->results[i], text);
+        if (has_column(m, i)) printf("%s\"%s\":\"%s\"", i ? "," : "", m->ways[i].name, text);
     }
     putchar('}');
     json_end(stdout, device_of(m), seconds);
@@ -148,7 +117,7 @@ int verify_row(const machine *m, const task *t, verdict *v) {
     row r;
     const double began = progress_clock();
     if (v->planning) {
-        v->planned += bytes_of(t) * ways_of(m);
+        v->planned += bytes_of(t) * m->count;
         return EXIT_DONE;
     }
     compute_all(m, t, &r);

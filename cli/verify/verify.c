@@ -41,20 +41,19 @@ enum { ELEMENTS = 65537, MOST = 1 << 20 };
 
 /* ---- all rows -------------------------------------------------------------------------------- */
 
-typedef struct showing {
-    const machine *machine;
-    verdict *verdict;
-} showing;
-
-static int show_row(const task *t, void *to) {
-    const showing *s = to;
-    return verify_row(s->machine, t, s->verdict);
-}
-
 int verify_work(const machine *m, const work *w, const task *given, verdict *v) {
-    task t = *given;
-    t.work = w;
-    return w->rows(&t, show_row, &(showing){m, v});
+    task all = *given;
+    all.work = w;
+    all.room = calloc(1, w->room + work_bytes(&given->a) + 1);
+    if (!all.room) return fail_status(BF_E_MEMORY, NULL, NULL);
+    int code = EXIT_DONE;
+    for (int i = 0; code == EXIT_DONE; i++) {
+        task t = all;
+        if (!w->row(&t, i)) break;
+        code = verify_row(m, &t, v);
+    }
+    free(all.room);
+    return code;
 }
 
 static int do_works(const machine *m, const work *const *works, const task *given, verdict *v) {
@@ -153,6 +152,19 @@ static int do_file(const machine *m, const options *o, verdict *v) {
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
+/* Adds the way of a new context. */
+static bf_status add_way(machine *m, way w, const bf_options *o) {
+    const bf_status st = bf_context_create(o, &w.context);
+    if (st == BF_OK) m->ways[m->count++] = w;
+    return st;
+}
+
+/* Adds the way of an earlier context in parts. */
+static void add_parts(machine *m, int of) {
+    m->ways[m->count] = m->ways[of];
+    m->ways[m->count++].parts = true;
+}
+
 /* Opens all GPUs of this machine, or the one of --device. */
 static int open_gpus(machine *m, const char *device) {
     int asked;
@@ -160,36 +172,38 @@ static int open_gpus(machine *m, const char *device) {
     const int first = asked < 0 ? 0 : asked;
     const int last = asked < 0 ? bf_device_count() : asked + 1;
     for (int i = first; i < last && m->gpus < VERIFY_GPUS; i++) {
-        char *name = m->gpu_name[m->gpus];
+        char *name = m->gpu_name[m->gpus++];
         bf_device_format(i, name);
-        if (bf_context_create(&BF_OPTIONS(.device = name), &m->gpu[m->gpus]) != BF_OK)
-            return fail_device(name);
-        m->gpus++;
+        const way w = {.name = name, .threads = 1, .gpu = true};
+        if (add_way(m, w, &BF_OPTIONS(.device = name)) != BF_OK) return fail_device(name);
+        add_parts(m, m->count - 1);
     }
     return EXIT_DONE;
 }
 
-static int open_machine(machine *m, const char *device) {
-    const int wanted[VERIFY_COUNTS] = {1, 2, 3, bf_usable_threads()};
-    *m = (machine){.isas = 0};
-    for (int i = 0; i < VERIFY_COUNTS; i++)
-        if (i < 3 || wanted[i] > 3) m->threads[m->counts++] = wanted[i];
-    for (int i = 0; bf_isa_name(i) && m->isas < VERIFY_ISAS; i++)
-        if (bf_isa_available(i)) m->isa[m->isas++] = bf_isa_name(i);
-    for (int i = 0; i < m->isas * m->counts; i++) {
-        const int isa = i / m->counts, count = i % m->counts;
-        const bf_options o =
-            BF_OPTIONS(.device = "cpu", .isa = m->isa[isa], .threads = m->threads[count]);
-        const bf_status st = bf_context_create(&o, &m->context[isa][count]);
-        if (st != BF_OK) return fail_status(st, NULL, NULL);
+/* Opens an instruction set with every number of threads. */
+static bf_status open_isa(machine *m, const char *isa) {
+    const int threads[VERIFY_COUNTS] = {1, 2, 3, bf_usable_threads()}, first = m->count;
+    bf_status st = BF_OK;
+    for (int i = 0; i < VERIFY_COUNTS && st == BF_OK; i++) {
+        const bf_options o = BF_OPTIONS(.device = "cpu", .isa = isa, .threads = threads[i]);
+        if (i < 3 || threads[i] > 3) st = add_way(m, (way){.name = isa, .threads = threads[i]}, &o);
     }
-    return open_gpus(m, device);
+    if (st == BF_OK) add_parts(m, first);
+    return st;
+}
+
+static int open_machine(machine *m, const char *device) {
+    bf_status st = BF_OK;
+    *m = (machine){.count = 0};
+    for (int i = 0; i < VERIFY_ISAS && bf_isa_name(i) && st == BF_OK; i++)
+        if (bf_isa_available(i)) st = open_isa(m, bf_isa_name(i));
+    return st == BF_OK ? open_gpus(m, device) : fail_status(st, NULL, NULL);
 }
 
 static void close_machine(machine *m) {
-    for (int i = 0; i < m->isas; i++)
-        for (int j = 0; j < m->counts; j++) bf_context_destroy(m->context[i][j]);
-    for (int i = 0; i < m->gpus; i++) bf_context_destroy(m->gpu[i]);
+    for (int i = 0; i < m->count; i++)
+        if (!m->ways[i].parts) bf_context_destroy(m->ways[i].context);
 }
 
 static int do_operations(const machine *m, const options *o, verdict *v) {

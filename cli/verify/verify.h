@@ -10,13 +10,21 @@
 #include <stdbool.h>
 
 enum { VERIFY_ISAS = 8, VERIFY_COUNTS = 4, VERIFY_GPUS = 8 };
+enum { VERIFY_WAYS = VERIFY_ISAS * (VERIFY_COUNTS + 1) + VERIFY_GPUS * 2 };
+
+/* A way to compute: on an instruction set with so many threads or on a GPU, in one pass or in
+ * parts. The ways of one name follow each other, those in parts last; these have the context of
+ * others. */
+typedef struct way {
+    bf_context *context;
+    const char *name;
+    int threads; /* 1 on a GPU */
+    bool gpu, parts;
+} way;
 
 typedef struct machine {
-    int isas, counts, gpus;
-    const char *isa[VERIFY_ISAS];
-    int threads[VERIFY_COUNTS];
-    bf_context *context[VERIFY_ISAS][VERIFY_COUNTS];
-    bf_context *gpu[VERIFY_GPUS];
+    int count, gpus;
+    way ways[VERIFY_WAYS];
     char gpu_name[VERIFY_GPUS][BF_DEVICE_TEXT];
 } machine;
 

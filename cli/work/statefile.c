@@ -54,6 +54,14 @@ static bf_status copy_contents(const statefile *from, const void *content, size_
     return st == BF_OK && n > 0 ? bf_trailer_save(content, n, x->bytes + size) : st;
 }
 
+bf_status statefile_copy(const statefile *from, unsigned char **bytes, size_t *size) {
+    contents x = {.size = 0};
+    const bf_status st = copy_contents(from, NULL, 0, &x);
+    *bytes = x.bytes;
+    *size = x.size;
+    return st;
+}
+
 /* ---- saving ---------------------------------------------------------------------------------- */
 
 int statefile_write(outfile *f, const statefile *saved, const bf_context *context) {
@@ -175,6 +183,13 @@ bf_status statefile_empty(bf_context *context, const statefile *from, statefile 
     if (st != BF_OK) return st;
     if (empty->groups) return bf_groups_clear(empty->groups);
     return empty->histogram ? bf_histogram_clear(empty->histogram) : bf_state_clear(empty->state);
+}
+
+bf_status statefile_merge(const statefile *into, const statefile *from) {
+    if (into->groups) return bf_groups_merge(into->groups, from->groups);
+    if (into->states) return bf_states_append(into->states, from->states);
+    if (into->histogram) return bf_histogram_merge(into->histogram, from->histogram);
+    return bf_state_merge(into->state, from->state);
 }
 
 void statefile_free(statefile *loaded) {

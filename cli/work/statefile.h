@@ -46,4 +46,10 @@ bool statefile_is_counts(const statefile *saved);
 /* Makes an empty state of the same kind in this context. */
 bf_status statefile_empty(bf_context *context, const statefile *from, statefile *empty);
 
+/* Merges two states of one kind that are not of a table; states of many are appended. */
+bf_status statefile_merge(const statefile *into, const statefile *from);
+
+/* Makes a copy of the saved form, without a trailer. The caller frees it. */
+bf_status statefile_copy(const statefile *from, unsigned char **bytes, size_t *size);
+
 #endif

@@ -1,7 +1,5 @@
 /* Reductions of many at once; a row has the results of all reductions. */
-#include "runtime/report.h"
 #include "works/data.h"
-#include "works/measured.h"
 #include "works/works.h"
 
 #include <stdlib.h>
@@ -66,30 +64,16 @@ static bf_status reduce_whole(task *t) {
     }
 }
 
-/* saved: the checksum of the states' saved form, where it is told. */
-static void add_results(task *t, uint64_t saved) {
+static void add_results(task *t) {
     const bf_array values = values_of(t), fits = fits_of(t);
-    work_add(t, &saved, sizeof saved);
-    if (tells_by_states(t)) return;
     work_add(t, values.data, work_bytes(&values));
     work_add(t, fits.data, work_bytes(&fits));
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-static bf_status create(const task *t, void **object) {
-    bf_states *states = NULL;
-    const bf_status st =
-        bf_states_create(t->context, reduction_of(t), t->a.dtype, count_of(t), &states);
-    *object = states;
-    return st;
-}
-
-static bf_array rows_of(const bf_array *a, int64_t first, int64_t end) {
-    bf_array part = *a;
-    part.data = (char *)a->data + (size_t)(first * a->strides[0]) * data_size(a->dtype);
-    part.shape[0] = end - first;
-    return part;
+static bf_status create(const task *t, work_object *o) {
+    return bf_states_create(t->context, reduction_of(t), t->a.dtype, count_of(t), &o->saved.states);
 }
 
 static bf_status absorb_places(const task *t, bf_states *states, const bf_array *part,
@@ -102,74 +86,50 @@ static bf_status absorb_places(const task *t, bf_states *states, const bf_array 
                : bf_states_absorb_segments(states, part, places);
 }
 
-static bf_status absorb(task *t, void *states, int64_t first, int64_t end) {
-    const bf_array part = rows_of(&t->a, first, end);
-    const int64_t *all = t->b.data;
+static bf_status absorb_axis(const task *t, bf_states *states, const bf_array *part) {
     const int axis = t->what == AXIS_1;
+    return reduction_of(t) == BF_DOT ? bf_states_absorb_pair_axes(states, part, part, &axis, 1)
+                                     : bf_states_absorb_axes(states, part, &axis, 1);
+}
+
+static bf_status absorb(task *t, work_object *o, int64_t first, int64_t end) {
+    const bf_array part = work_slice(&t->a, first, end);
+    const int64_t *all = t->b.data;
     int64_t clipped[SLOTS + 1];
-    if (!is_placed(t))
-        return reduction_of(t) == BF_DOT
-                   ? bf_states_absorb_pair_axes(states, &part, &part, &axis, 1)
-                   : bf_states_absorb_axes(states, &part, &axis, 1);
-    bf_array places = rows_of(&t->b, first, end);
-    if (t->what == INDEX) return absorb_places(t, states, &part, &places);
-    for (int i = 0; i <= SLOTS; i++)
+    if (!is_placed(t)) return absorb_axis(t, o->saved.states, &part);
+    bf_array places = work_slice(&t->b, first, end);
+    for (int i = 0; i <= SLOTS && t->what == SEGMENTS; i++)
         clipped[i] = (all[i] < first ? first : all[i] > end ? end : all[i]) - first;
-    places = bf_array_of(BF_I64, clipped, SLOTS + 1);
-    return absorb_places(t, states, &part, &places);
+    if (t->what == SEGMENTS) places = bf_array_of(BF_I64, clipped, SLOTS + 1);
+    return absorb_places(t, o->saved.states, &part, &places);
 }
 
-static bf_status append(void *into, void *from) { return bf_states_append(into, from); }
-
-static bf_status tell_saved(task *t, bf_states *states) {
-    size_t size = 0;
-    bf_status st = bf_states_save_size(states, &size);
-    void *bytes = st == BF_OK ? malloc(size) : NULL;
-    if (st == BF_OK) st = bytes ? bf_states_save(states, bytes) : BF_E_MEMORY;
-    if (st == BF_OK) add_results(t, work_saved_checksum(bytes, size).value.as.u64);
-    free(bytes);
-    return st;
-}
-
-static bf_status tell(task *t, void *states) {
+static bf_status tell(task *t, work_object *o) {
     bf_value empty;
     const bf_reduce_options rules = rules_of(t, &empty);
     const bf_array values = values_of(t), fits = fits_of(t);
-    if (tells_by_states(t)) return tell_saved(t, states);
-    const bf_status st = bf_states_result(states, &rules, &values, &fits);
-    if (st == BF_OK) add_results(t, 0);
+    outcome saved = {.status = BF_OK};
+    if (tells_by_states(t)) saved = work_result(&o->saved, NULL);
+    work_add_value(t, &saved.value);
+    if (tells_by_states(t)) return saved.status;
+    const bf_status st = bf_states_result(o->saved.states, &rules, &values, &fits);
+    if (st == BF_OK) add_results(t);
     return st;
 }
-
-static void destroy(void *states) { bf_states_destroy(states); }
 
 static bf_status whole(task *t) {
-    if (tells_by_states(t)) return work_absorb_whole(t);
+    if (tells_by_states(t)) return work_absorb(t, 1);
     const bf_status st = reduce_whole(t);
-    if (st == BF_OK) add_results(t, 0);
+    work_add_value(t, &(bf_value){.as.u64 = 0});
+    if (st == BF_OK) add_results(t);
     return st;
 }
 
-/* A product depends on the index of each element, so one object absorbs the parts in turn, and what
- * is appended to it is empty. */
-static bf_status multiply_parts(task *t) {
-    const int64_t n = t->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
-    void *states = NULL, *empty = NULL;
-    bf_status st = create(t, &states);
-    if (st == BF_OK) st = create(t, &empty);
-    for (int i = 0; i < 3 && st == BF_OK; i++) st = absorb(t, states, cuts[i], cuts[i + 1]);
-    if (st == BF_OK) st = append(states, empty);
-    if (st == BF_OK) st = tell(t, states);
-    destroy(states);
-    destroy(empty);
-    return st;
-}
+/* A product depends on the index of each element. */
+static bool in_turn(const task *t) { return reduction_of(t) == BF_PROD; }
 
 /* Parts of rows are whole rows: there is nothing to merge. */
-static bf_status parts(task *t) {
-    if (t->what == AXIS_1) return work_absorb_whole(t);
-    return reduction_of(t) == BF_PROD ? multiply_parts(t) : work_absorb_parts(t);
-}
+static bf_status parts(task *t) { return work_absorb(t, t->what == AXIS_1 ? 1 : WORK_PARTS); }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -179,23 +139,18 @@ static void fill_places(int way, int64_t height, int64_t *places) {
     for (int64_t i = 0; i < height && way == INDEX; i++) places[i] = i * i % 7 * (i % 5);
 }
 
-static int rows(const task *given, task_fn *fn, void *to) {
-    int64_t places[ELEMENTS / NARROW + SLOTS + 1];
-    const int64_t all = given->a.shape[0], n = all < ELEMENTS ? all : ELEMENTS;
-    int code = EXIT_DONE;
-    for (int way = AXIS_0; way < WAYS && n > 0 && code == EXIT_DONE; way++) {
-        const int64_t most = way == SEGMENTS || way == INDEX ? NARROW : COLUMNS;
-        const int64_t columns = n < most ? n : most, height = n / columns;
-        task t = *given;
-        t.op = way_names[way];
-        t.what = way;
-        while (data_reductions[t.kinds]) t.kinds++;
-        t.a = (bf_array){given->a.data, given->a.dtype, 2, {height, columns}, {columns, 1}};
-        t.b = bf_array_of(BF_I64, places, way == INDEX ? height : SLOTS + 1);
-        fill_places(way, height, places);
-        code = fn(&t, to);
-    }
-    return code;
+static bool row(task *t, int way) {
+    const int64_t all = t->a.shape[0], n = all < ELEMENTS ? all : ELEMENTS;
+    if (way == WAYS || n == 0) return false;
+    t->op = way_names[way];
+    t->what = way;
+    const int64_t most = is_placed(t) ? NARROW : COLUMNS;
+    const int64_t columns = n < most ? n : most, height = n / columns;
+    while (data_reductions[t->kinds]) t->kinds++;
+    t->a = (bf_array){t->a.data, t->a.dtype, 2, {height, columns}, {columns, 1}};
+    t->b = bf_array_of(BF_I64, t->room, way == INDEX ? height : SLOTS + 1);
+    fill_places(way, height, t->room);
+    return true;
 }
 
 /* ---- bench ----------------------------------------------------------------------------------- *
@@ -246,10 +201,10 @@ static void vectors(const bench_point *p, point_vector v[POINT_VECTORS]) {
                                 m.axis == 0 ? (size_t)m.length : height, NULL};
 }
 
-static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
+static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
     const many m = read_name(p->data);
     const bf_array *a = &v[ARRAY], *to = &v[RESULTS];
-    (void)state;
+    (void)o;
     if (m.axis < 0) return bf_reduce_segments(p->context, m.op, a, &v[OFFSETS], NULL, to, NULL);
     const bf_array matrix = {
         a->data, a->dtype, 2, {a->shape[0] / m.length, m.length}, {m.length, 1}};
@@ -257,15 +212,15 @@ static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
 }
 
 const work work_axis = {
-    .rows = rows,
+    .row = row,
+    .room = (ELEMENTS / NARROW + SLOTS + 1) * sizeof(int64_t),
     .stays = tells_by_states,
+    .in_turn = in_turn,
     .whole = whole,
     .parts = parts,
     .create = create,
     .absorb = absorb,
-    .merge = append,
     .tell = tell,
-    .destroy = destroy,
     .measure =
         &(const measure){
             .work = "axis",

@@ -1,11 +1,7 @@
 /* Dictionaries: keys of strings and numbers, some of them NULL. Tells the numbers of all rows, the
  * order of the keys, and the keys. */
-#include "runtime/report.h"
 #include "works/data.h"
 #include "works/works.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { ROWS = 20001, DIFFERENT = 5000, LONGEST = 23, COLUMNS = 2 };
 
@@ -19,7 +15,6 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* The rows of all kinds. */
 typedef struct table {
-    int kind;
     int64_t offsets[ROWS + 1];
     char bytes[ROWS * LONGEST];
     double f64[ROWS];
@@ -44,53 +39,33 @@ static void take_rows(const table *t, bf_dtype dtype, int64_t first, int64_t las
                             t->valid, first};
 }
 
-/* The keys of rows [first, last), as the numbers of all rows say. */
-typedef struct keys {
-    bf_dictionary *dictionary;
-    int64_t first, last;
-} keys;
+static int64_t numbers[ROWS]; /* the key of each row, as its number */
 
-static int64_t numbers[ROWS];
-
-static bf_status create(const task *t, void **object) {
-    const table *of = t->about;
-    keys *k = *object = calloc(1, sizeof *k);
-    if (!k) return BF_E_MEMORY;
-    return bf_dictionary_create(t->context, kinds[of->kind].count, kinds[of->kind].columns,
-                                &k->dictionary);
+static bf_status create(const task *t, work_object *o) {
+    return bf_dictionary_create(t->context, kinds[t->what].count, kinds[t->what].columns,
+                                &o->dictionary);
 }
 
-static bf_status absorb(task *t, void *object, int64_t first, int64_t last) {
-    const table *of = t->about;
-    keys *k = object;
+static bf_status absorb(task *t, work_object *o, int64_t first, int64_t last) {
     part parts[COLUMNS];
     const bf_column *columns[COLUMNS];
     const bf_array to = bf_array_of(BF_I64, numbers + first, last - first);
-    k->first = first;
-    k->last = last;
-    for (int c = 0; c < kinds[of->kind].count; c++) {
-        take_rows(of, kinds[of->kind].columns[c], first, last, &parts[c]);
+    for (int c = 0; c < kinds[t->what].count; c++) {
+        take_rows(t->room, kinds[t->what].columns[c], first, last, &parts[c]);
         columns[c] = &parts[c].column;
     }
-    return bf_dictionary_encode(k->dictionary, columns, &to);
+    return bf_dictionary_encode(o->dictionary, columns, &to);
 }
 
-/* Numbers the rows behind those of `to` as it does. */
-static bf_status merge(void *to, void *from) {
+/* Numbers the rows behind those of `into` as it does. */
+static bf_status merge(work_object *into, work_object *from) {
     static int64_t there[ROWS];
-    keys *into = to;
-    const keys *k = from;
-    const bf_array renumbered = bf_array_of(BF_I64, there, bf_dictionary_size(k->dictionary));
-    const bf_status st = bf_dictionary_merge(into->dictionary, k->dictionary, &renumbered);
-    for (int64_t i = k->first; i < k->last && st == BF_OK; i++) numbers[i] = there[numbers[i]];
-    into->last = k->last;
+    const bf_array renumbered = bf_array_of(BF_I64, there, bf_dictionary_size(from->dictionary));
+    const bf_status st = bf_dictionary_merge(into->dictionary, from->dictionary, &renumbered);
+    for (int64_t i = from->first; i < from->last && st == BF_OK; i++)
+        numbers[i] = there[numbers[i]];
+    into->last = from->last;
     return st;
-}
-
-static void destroy(void *object) {
-    keys *k = object;
-    if (k) bf_dictionary_destroy(k->dictionary);
-    free(k);
 }
 
 static bf_status tell_column(task *t, const bf_dictionary *d, bf_dtype dtype, int column,
@@ -111,17 +86,16 @@ static bf_status tell_column(task *t, const bf_dictionary *d, bf_dtype dtype, in
     return BF_OK;
 }
 
-static bf_status tell(task *t, void *object) {
+static bf_status tell(task *t, work_object *o) {
     static int64_t ranks[ROWS];
-    const table *of = t->about;
-    bf_dictionary *d = ((keys *)object)->dictionary;
+    bf_dictionary *d = o->dictionary;
     const int64_t n = bf_dictionary_size(d);
     const bf_array order = bf_array_of(BF_I64, ranks, n);
     bf_status st = bf_dictionary_ranks(d, &order);
     work_add(t, numbers, sizeof numbers);
     work_add(t, ranks, (size_t)n * sizeof *ranks);
-    for (int c = 0; c < kinds[of->kind].count && st == BF_OK; c++)
-        st = tell_column(t, d, kinds[of->kind].columns[c], c, n);
+    for (int c = 0; c < kinds[t->what].count && st == BF_OK; c++)
+        st = tell_column(t, d, kinds[t->what].columns[c], c, n);
     return st;
 }
 
@@ -137,38 +111,29 @@ static void fill_strings(table *t) {
     }
 }
 
-static table *make_table(void) {
-    table *t = calloc(1, sizeof *t);
-    if (!t) return NULL;
+static void fill_table(table *t) {
     fill_strings(t);
     data_fill_keys(DATA_SPECIAL, BF_F64, t->f64, ROWS, DIFFERENT);
     data_fill_keys(DATA_PLAIN, BF_I32, t->i32, ROWS, 3);
     data_fill(DATA_PLAIN, BF_U8, t->valid, sizeof t->valid);
     for (size_t i = 0; i < sizeof t->valid; i++) t->valid[i] |= 0x7f; /* a NULL in 16 rows */
-    return t;
 }
 
-static int rows(const task *given, task_fn *fn, void *to) {
-    table *of = make_table();
-    task t = *given;
-    int code = of ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
-    t.op = "keys";
-    t.a = bf_array_of(BF_I64, NULL, ROWS); /* how many rows there are */
-    t.about = of;
-    for (int kind = 0; kind < KINDS && code == EXIT_DONE; kind++) {
-        of->kind = kind;
-        t.data = kinds[kind].name;
-        code = fn(&t, to);
-    }
-    free(of);
-    return code;
+static bool row(task *t, int i) {
+    if (i == KINDS) return false;
+    if (i == 0) fill_table(t->room);
+    t->op = "keys";
+    t->data = kinds[i].name;
+    t->what = i;
+    t->a = bf_array_of(BF_I64, NULL, ROWS); /* how many rows there are */
+    return true;
 }
 
 const work work_dictionary = {
-    .rows = rows,
+    .row = row,
+    .room = sizeof(table),
     .create = create,
     .absorb = absorb,
     .merge = merge,
     .tell = tell,
-    .destroy = destroy,
 };

@@ -1,9 +1,7 @@
 /* Expressions of two columns, which are written and summed. */
-#include "runtime/report.h"
 #include "works/data.h"
 #include "works/works.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* So many elements at most: a sum takes the first 1024 in another way than those after them. */
@@ -19,12 +17,6 @@ static const char *const *texts_of(bf_dtype dtype) {
     return data_is_float(dtype) ? of_floats : dtype == BF_BOOL ? of_bools : of_integers;
 }
 
-/* An expression of columns a and b, and its sum. */
-typedef struct sum {
-    bf_expression *expression;
-    bf_state *state; /* NULL: the results are written alone */
-} sum;
-
 static bf_status parse(bf_context *context, const char *text, bf_dtype dtype, bf_expression **e) {
     static const char *const names[] = {"a", "b"};
     const bf_dtype dtypes[] = {dtype, dtype};
@@ -32,21 +24,12 @@ static bf_status parse(bf_context *context, const char *text, bf_dtype dtype, bf
     return bf_expression_parse(context, text, names, dtypes, 2, &how, NULL, e);
 }
 
-static void destroy_sum(void *object) {
-    sum *s = object;
-    if (!s) return;
-    bf_state_destroy(s->state);
-    bf_expression_destroy(s->expression);
-    free(s);
-}
-
+/* Makes an expression of columns a and b, and a state for its sum if it is summed. */
 static bf_status create_sum(bf_context *context, const char *text, bf_dtype dtype, bool summed,
-                            void **object) {
-    sum *s = *object = calloc(1, sizeof *s);
-    bf_status st = s ? parse(context, text, dtype, &s->expression) : BF_E_MEMORY;
-    if (st == BF_OK && summed)
-        st = bf_state_create(context, BF_SUM, bf_expression_dtype(s->expression), &s->state);
-    return st;
+                            work_object *o) {
+    const bf_status st = parse(context, text, dtype, &o->expression);
+    if (st != BF_OK || !summed) return st;
+    return bf_state_create(context, BF_SUM, bf_expression_dtype(o->expression), &o->saved.state);
 }
 
 /* ---- verify ---------------------------------------------------------------------------------- */
@@ -59,69 +42,59 @@ static bf_status open(task *t) {
     return st;
 }
 
-static bf_status create(const task *t, void **object) {
-    return create_sum(t->context, texts_of(t->a.dtype)[t->kind], t->a.dtype, true, object);
+static bf_status create(const task *t, work_object *o) {
+    return create_sum(t->context, texts_of(t->a.dtype)[t->kind], t->a.dtype, true, o);
 }
 
-static bf_status absorb(task *t, void *object, int64_t first, int64_t last) {
-    const sum *s = object;
+static bf_status absorb(task *t, work_object *o, int64_t first, int64_t last) {
     const bf_array a = work_slice(&t->a, first, last), b = work_slice(&t->b, first, last),
                    to = work_slice(&t->out.at, first, last), *columns[] = {&a, &b};
-    const bf_status st = bf_expression_eval(s->expression, columns, &to);
-    return st == BF_OK ? bf_state_absorb_expression(s->state, s->expression, columns) : st;
+    const bf_status st = bf_expression_eval(o->expression, columns, &to);
+    return st == BF_OK ? bf_state_absorb_expression(o->saved.state, o->expression, columns) : st;
 }
 
-static bf_status merge(void *into, void *from) {
-    return bf_state_merge(((sum *)into)->state, ((sum *)from)->state);
-}
-
-static bf_status tell(task *t, void *object) {
-    const sum *s = object;
+static bf_status tell(task *t, work_object *o) {
     bf_value total;
-    bf_status st = bf_state_result(s->state, NULL, &total);
+    bf_status st = bf_state_result(o->saved.state, NULL, &total);
     if (st == BF_OK) st = work_tell(t, &t->out);
     if (st == BF_OK) work_add_value(t, &total);
     return st;
 }
 
-static int rows(const task *given, task_fn *fn, void *to) {
-    const int64_t all = given->a.shape[0], n = all < ELEMENTS ? all : ELEMENTS;
-    task t = *given;
-    if (given->nan != BF_NAN_PROPAGATE || n < 2) return EXIT_DONE;
-    t.op = "expr";
-    t.a = work_slice(&given->a, 0, n - 1);
-    t.b = work_slice(&given->a, 1, n);
-    while (t.kinds < TEXTS && texts_of(t.a.dtype)[t.kinds]) t.kinds++;
-    return fn(&t, to);
+static bool row(task *t, int i) {
+    const int64_t all = t->a.shape[0], n = all < ELEMENTS ? all : ELEMENTS;
+    if (t->nan != BF_NAN_PROPAGATE || n < 2 || i == 1) return false;
+    t->op = "expr";
+    t->b = work_slice(&t->a, 1, n);
+    t->a = work_slice(&t->a, 0, n - 1);
+    while (t->kinds < TEXTS && texts_of(t->a.dtype)[t->kinds]) t->kinds++;
+    return true;
 }
 
 /* ---- bench: "a*b" is the sum of the products, "c=a*b" writes them -----------------------------
  */
 
-static bf_status begin(const bench_point *p, const bf_array *v, void **state) {
+static bf_status begin(const bench_point *p, const bf_array *v, work_object *o) {
     const bool written = strncmp(p->data, "c=", 2) == 0;
-    return create_sum(p->context, p->data + (written ? 2 : 0), v->dtype, !written, state);
+    return create_sum(p->context, p->data + (written ? 2 : 0), v->dtype, !written, o);
 }
 
-static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
-    const sum *s = state;
+static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
     const bf_array *columns[] = {&v[0], &v[1]};
+    bf_state *state = o->saved.state;
     bf_value value;
     (void)p;
-    if (!s->state) return bf_expression_eval(s->expression, columns, &v[2]);
-    bf_status st = bf_state_clear(s->state);
-    if (st == BF_OK) st = bf_state_absorb_expression(s->state, s->expression, columns);
-    return st == BF_OK ? bf_state_result(s->state, NULL, &value) : st;
+    if (!state) return bf_expression_eval(o->expression, columns, &v[2]);
+    bf_status st = bf_state_clear(state);
+    if (st == BF_OK) st = bf_state_absorb_expression(state, o->expression, columns);
+    return st == BF_OK ? bf_state_result(state, NULL, &value) : st;
 }
 
 const work work_expression = {
-    .rows = rows,
+    .row = row,
     .open = open,
     .create = create,
     .absorb = absorb,
-    .merge = merge,
     .tell = tell,
-    .destroy = destroy_sum,
-    .close = work_close_out,
-    .measure = &(const measure){.open = begin, .pass = pass, .close = destroy_sum},
+    .measure = &(const measure){.open = begin, .pass = pass},
 };

@@ -1,5 +1,4 @@
 /* Groups and joins. */
-#include "runtime/report.h"
 #include "works/data.h"
 #include "works/keys.h"
 #include "works/works.h"
@@ -7,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 65537, FEW = 1000, MANY = 10000 };
+enum { ROWS = 65537, WIDEST = ROWS * 16, FEW = 1000, MANY = 10000 };
 
 static const bf_reduction aggregates[] = {BF_SUM, BF_MEAN, BF_VAR, BF_MIN, BF_MAX};
 enum { AGGREGATES = sizeof aggregates / sizeof *aggregates };
@@ -22,21 +21,16 @@ static bf_status create_groups(bf_context *context, bf_dtype key, bf_dtype value
     return bf_groups_create(context, &made_of, groups);
 }
 
-static bf_status create(const task *t, void **object) {
-    bf_groups *groups = NULL;
-    const bf_status st = create_groups(t->context, t->a.dtype, t->b.dtype, AGGREGATES, &groups);
-    *object = groups;
-    return st;
+static bf_status create(const task *t, work_object *o) {
+    return create_groups(t->context, t->a.dtype, t->b.dtype, AGGREGATES, &o->saved.groups);
 }
 
-static bf_status absorb(task *t, void *groups, int64_t first, int64_t last) {
+static bf_status absorb(task *t, work_object *o, int64_t first, int64_t last) {
     const bf_array keys = work_slice(&t->a, first, last), values = work_slice(&t->b, first, last);
     const bf_array *columns[AGGREGATES];
     for (int i = 0; i < AGGREGATES; i++) columns[i] = &values;
-    return bf_groups_absorb(groups, &keys, columns);
+    return bf_groups_absorb(o->saved.groups, &keys, columns);
 }
-
-static bf_status merge(void *into, void *from) { return bf_groups_merge(into, from); }
 
 /* Lists the groups to the memory of the device. */
 static bf_status tell_list(task *t, bf_groups *groups, int64_t n) {
@@ -51,7 +45,8 @@ static bf_status tell_list(task *t, bf_groups *groups, int64_t n) {
     return st;
 }
 
-static bf_status tell(task *t, void *groups) {
+static bf_status tell(task *t, work_object *o) {
+    bf_groups *groups = o->saved.groups;
     const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = BF_NAN_PROPAGATE);
     const int64_t n = bf_groups_size(groups);
     bf_value *values = calloc((size_t)n + 1, sizeof *values);
@@ -64,24 +59,12 @@ static bf_status tell(task *t, void *groups) {
     return st;
 }
 
-static void destroy(void *groups) { bf_groups_destroy(groups); }
-
-outcome work_groups_result(bf_groups *groups) {
-    size_t size = 0;
-    outcome r = {.status = bf_groups_save_size(groups, &size)};
-    void *bytes = r.status == BF_OK ? malloc(size) : NULL;
-    if (r.status == BF_OK) r.status = bytes ? bf_groups_save(groups, bytes) : BF_E_MEMORY;
-    if (r.status == BF_OK) r = work_saved_checksum(bytes, size);
-    free(bytes);
-    return r;
-}
-
 /* Joins rows of the left side with the right side. The pairs of parts follow each other. */
-static bf_status join(task *t, void *object, int64_t first, int64_t last) {
+static bf_status join(task *t, work_object *o, int64_t first, int64_t last) {
     const bf_array a = work_slice(&t->a, first, last);
     bf_pairs *pairs = NULL;
     const bf_status st = bf_join(t->context, &a, &t->b, 0, &pairs);
-    (void)object;
+    (void)o;
     for (int64_t i = 0; st == BF_OK && i < bf_pairs_size(pairs); i++) {
         const int64_t pair[] = {bf_pairs_a(pairs)[i] + first, bf_pairs_b(pairs)[i]};
         work_add(t, pair, sizeof pair);
@@ -94,49 +77,36 @@ static const work work_join = {.absorb = join};
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int group_row(const task *given, bf_dtype key, bf_dtype value, enum data_kind kind,
-                     task_fn *fn, void *to) {
-    char *keys = given->a.data, *values = keys + (size_t)ROWS * 16;
-    task t = *given;
-    t.op = "group";
-    t.data = data_names[kind];
-    t.a = bf_array_of(key, keys, ROWS);
-    t.b = bf_array_of(value, values, ROWS);
+static bool group_row(task *t, bf_dtype key, bf_dtype value, enum data_kind kind) {
+    char *keys = t->room, *values = keys + WIDEST;
+    t->op = "group";
+    t->data = data_names[kind];
+    t->a = bf_array_of(key, keys, ROWS);
+    t->b = bf_array_of(value, values, ROWS);
     data_fill_keys(kind, key, keys, ROWS, key == BF_U32 || key == BF_PAIR ? MANY : FEW);
     data_fill_keys(kind, value, values, ROWS, ROWS);
-    return fn(&t, to);
+    return true;
 }
 
-static int join_row(const task *given, bf_dtype key, task_fn *fn, void *to) {
-    const bf_array all = bf_array_of(key, given->a.data, ROWS / 2);
-    task t = *given;
-    t.work = &work_join;
-    t.op = "join";
-    t.data = data_names[DATA_SPECIAL];
-    t.a = work_slice(&all, 0, ROWS / 4);
-    t.b = work_slice(&all, ROWS / 4, ROWS / 2);
+static bool join_row(task *t, bf_dtype key) {
+    const bf_array all = bf_array_of(key, t->room, ROWS / 2);
+    t->work = &work_join;
+    t->op = "join";
+    t->data = data_names[DATA_SPECIAL];
+    t->a = work_slice(&all, 0, ROWS / 4);
+    t->b = work_slice(&all, ROWS / 4, ROWS / 2);
     data_fill_keys(DATA_SPECIAL, key, all.data, ROWS / 2, ROWS / 8);
-    return fn(&t, to);
+    return true;
 }
 
-static int all_rows(const task *given, task_fn *fn, void *to) {
+static bool row(task *t, int i) {
     static const enum data_kind kinds[] = {DATA_PLAIN, DATA_SPREAD, DATA_SPECIAL};
-    int code = EXIT_DONE;
+    static const bf_dtype joined[] = {BF_I32, BF_F64, BF_PAIR};
     for (const bf_dtype *d = data_dtypes; *d; d++)
-        for (int k = 0; k < (data_is_float(*d) ? 3 : 1) && code == EXIT_DONE; k++)
-            code = group_row(given, *d, *d, kinds[k], fn, to);
-    if (code == EXIT_DONE) code = group_row(given, BF_PAIR, BF_F64, DATA_PLAIN, fn, to);
-    if (code == EXIT_DONE) code = join_row(given, BF_I32, fn, to);
-    if (code == EXIT_DONE) code = join_row(given, BF_F64, fn, to);
-    return code == EXIT_DONE ? join_row(given, BF_PAIR, fn, to) : code;
-}
-
-static int rows(const task *given, task_fn *fn, void *to) {
-    task t = *given;
-    t.a.data = malloc((size_t)ROWS * 32);
-    const int code = t.a.data ? all_rows(&t, fn, to) : fail_status(BF_E_MEMORY, NULL, NULL);
-    free(t.a.data);
-    return code;
+        for (int k = 0; k < (data_is_float(*d) ? 3 : 1); k++)
+            if (i-- == 0) return group_row(t, *d, *d, kinds[k]);
+    if (i == 0) return group_row(t, BF_PAIR, BF_F64, DATA_PLAIN);
+    return i <= 3 && join_row(t, joined[i - 1]);
 }
 
 /* ---- bench ----------------------------------------------------------------------------------- *
@@ -179,21 +149,20 @@ static void vectors(const bench_point *p, point_vector v[POINT_VECTORS]) {
     v[LIST_COUNTS] = (point_vector){BF_I64, listed, NULL};
 }
 
-static bf_status begin(const bench_point *p, const bf_array *v, void **state) {
-    bf_groups *groups = NULL;
-    const bf_status st =
-        create_groups(p->context, BF_U32, v[VALUES].dtype, has_values(p->dtype), &groups);
-    *state = groups;
-    return st;
+static bf_status begin(const bench_point *p, const bf_array *v, work_object *o) {
+    return create_groups(p->context, BF_U32, v[VALUES].dtype, has_values(p->dtype),
+                         &o->saved.groups);
 }
 
-static bf_status renew(const bench_point *p, const bf_array *v, void **state) {
+static bf_status renew(const bench_point *p, const bf_array *v, work_object *o) {
     if (p->gpu) return BF_OK;
-    destroy(*state);
-    return begin(p, v, state);
+    bf_groups_destroy(o->saved.groups);
+    o->saved.groups = NULL;
+    return begin(p, v, o);
 }
 
-static bf_status pass(const bench_point *p, void *groups, const bf_array *v) {
+static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
+    bf_groups *groups = o->saved.groups;
     const bf_array *values[] = {&v[VALUES]};
     bf_groups_clear(groups);
     const bf_status st = bf_groups_absorb(groups, &v[KEYS], has_values(p->dtype) ? values : NULL);
@@ -205,12 +174,11 @@ static bf_status pass(const bench_point *p, void *groups, const bf_array *v) {
 }
 
 const work work_group = {
-    .rows = rows,
+    .row = row,
+    .room = 2 * (size_t)WIDEST,
     .create = create,
     .absorb = absorb,
-    .merge = merge,
     .tell = tell,
-    .destroy = destroy,
     .measure =
         &(const measure){
             .work = "group",
@@ -222,6 +190,5 @@ const work work_group = {
             .open = begin,
             .renew = renew,
             .pass = pass,
-            .close = destroy,
         },
 };

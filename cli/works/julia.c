@@ -1,11 +1,8 @@
 /* Pictures: Julia and Mandelbrot sets. */
-#include "runtime/report.h"
 #include "works/keys.h"
 #include "works/works.h"
 
 #include <string.h>
-
-enum { CUTS = 4 };
 
 static bf_array counts_array(uint16_t *counts, const bf_julia_params *p, int64_t height,
                              int64_t columns) {
@@ -13,12 +10,12 @@ static bf_array counts_array(uint16_t *counts, const bf_julia_params *p, int64_t
 }
 
 static bf_status open(task *t) {
-    const bf_julia_params *p = t->about;
+    const bf_julia_params *p = t->room;
     return work_room(t, BF_U16, p->width * p->height, t->moved, &t->out);
 }
 
 static bf_status draw_whole(task *t) {
-    const bf_julia_params *p = t->about;
+    const bf_julia_params *p = t->room;
     const bf_array picture = counts_array(t->out.at.data, p, p->height, p->width);
     const bf_status st = bf_julia(t->context, p, 0, 0, &picture);
     return st == BF_OK ? work_tell(t, &t->out) : st;
@@ -26,46 +23,36 @@ static bf_status draw_whole(task *t) {
 
 /* Draws nine rectangles into the host's memory. */
 static bf_status draw_parts(task *t) {
-    const bf_julia_params *p = t->about;
+    const bf_julia_params *p = t->room;
     const int64_t w = p->width, h = p->height;
-    const int64_t x[CUTS] = {0, w / 7, w - w / 3, w}, y[CUTS] = {0, h / 7, h - h / 3, h};
     bf_status st = BF_OK;
-    for (int i = 0; i < (CUTS - 1) * (CUTS - 1) && st == BF_OK; i++) {
-        const int64_t left = x[i % 3], top = y[i / 3];
-        const bf_array part = counts_array((uint16_t *)t->out.host.data + top * w + left, p,
-                                           y[i / 3 + 1] - top, x[i % 3 + 1] - left);
+    for (int i = 0; i < WORK_PARTS * WORK_PARTS && st == BF_OK; i++) {
+        const int column = i % WORK_PARTS, line = i / WORK_PARTS;
+        const int64_t left = work_cut(w, column), top = work_cut(h, line);
+        const bf_array part =
+            counts_array((uint16_t *)t->out.host.data + top * w + left, p,
+                         work_cut(h, line + 1) - top, work_cut(w, column + 1) - left);
         st = bf_julia(t->context, p, left, top, &part);
     }
     return st == BF_OK ? work_tell(t, &t->out) : st;
 }
 
 /* Pictures with even and odd sides, with and without symmetry about 0, and one of a single row. */
-static bf_julia_params picture(int number, const char **name) {
+static bool row(task *t, int i) {
     static const char *const names[] = {"centred", "shifted", "one row", "mandelbrot"};
-    bf_julia_params p;
-    bf_julia_defaults(&p);
-    *name = names[number];
-    p.width = number == 1 ? 251 : 250;
-    p.height = number == 2 ? 1 : 190;
-    if (number == 1) p.center_re = 0.1;
-    if (number == 3) p.center_re = -0.5;
-    p.mandelbrot = number == 3;
-    return p;
-}
-enum { PICTURES = 4 };
-
-static int rows(const task *given, task_fn *fn, void *to) {
-    task t = *given;
-    int code = EXIT_DONE;
-    t.op = "julia";
-    for (int i = 0; i < 2 * PICTURES && code == EXIT_DONE; i++) {
-        bf_julia_params p = picture(i % PICTURES, &t.data);
-        p.dtype = i < PICTURES ? BF_F32 : BF_F64;
-        t.a.dtype = p.dtype;
-        t.about = &p;
-        code = fn(&t, to);
-    }
-    return code;
+    enum { PICTURES = sizeof names / sizeof *names };
+    const int number = i % PICTURES;
+    bf_julia_params *p = t->room;
+    bf_julia_defaults(p);
+    t->op = "julia";
+    t->data = names[number];
+    t->a.dtype = p->dtype = i < PICTURES ? BF_F32 : BF_F64;
+    p->width = number == 1 ? 251 : 250;
+    p->height = number == 2 ? 1 : 190;
+    if (number == 1) p->center_re = 0.1;
+    if (number == 3) p->center_re = -0.5;
+    p->mandelbrot = number == 3;
+    return i < 2 * PICTURES;
 }
 
 /* ---- bench: square views of the tutorial's set ------------------------------------------------
@@ -100,19 +87,19 @@ static bf_julia_params params_of(const bench_point *p) {
     return params;
 }
 
-static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
+static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
     const bf_julia_params params = params_of(p);
     const bf_array counts = counts_array(v->data, &params, params.height, params.width);
-    (void)state;
+    (void)o;
     return bf_julia_async(p->context, &params, 0, 0, &counts);
 }
 
 const work work_julia = {
-    .rows = rows,
+    .row = row,
+    .room = sizeof(bf_julia_params),
     .open = open,
     .whole = draw_whole,
     .parts = draw_parts,
-    .close = work_close_out,
     .measure =
         &(const measure){
             .work = "julia",

@@ -1,9 +1,7 @@
 /* Element-wise operations. */
-#include "runtime/report.h"
 #include "works/data.h"
 #include "works/works.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bf_status result_dtype(bf_map_op op, bf_dtype dtype, bf_dtype *to) {
@@ -20,12 +18,12 @@ static bf_status open(task *t) {
 }
 
 /* Saturates integers that overflow. Division by zero is an error on every device. */
-static bf_status map_part(task *t, void *object, int64_t first, int64_t last) {
+static bf_status map_part(task *t, work_object *o, int64_t first, int64_t last) {
     const bf_array a = work_slice(&t->a, first, last), b = work_slice(&t->b, first, last),
                    out = work_slice(&t->out.at, first, last), *inputs[] = {&a, &b, &a};
     const bf_map_options how = BF_MAP_OPTIONS(.overflow = BF_OVERFLOW_SATURATE);
     const bf_map_op op = (bf_map_op)t->what;
-    (void)object;
+    (void)o;
     return bf_map(t->context, op, inputs, bf_map_arity(op), &how, &out);
 }
 
@@ -40,47 +38,38 @@ static void reverse_array(const bf_array *all, char *to) {
     }
 }
 
-static int operations(const task *given, const bf_array *b, task_fn *fn, void *to) {
-    bf_dtype result;
-    int code = EXIT_DONE;
-    for (int op = 1; bf_map_arity((bf_map_op)op) > 0 && code == EXIT_DONE; op++) {
-        const bool cast = op == BF_MAP_CAST;
-        task t = *given;
-        if (!cast && result_dtype((bf_map_op)op, t.a.dtype, &result) != BF_OK) continue;
-        t.op = bf_map_name((bf_map_op)op);
-        t.what = op;
-        t.b = *b;
-        if (cast) t.a = work_slice(&t.a, 0, t.a.shape[0] / 4);
-        while (cast && data_dtypes[t.kinds]) t.kinds++;
-        code = fn(&t, to);
+/* Returns operation i of those that the dtype has; 0 after the last. */
+static bf_map_op operation(bf_dtype dtype, int i) {
+    bf_dtype given;
+    for (int op = 1; bf_map_arity((bf_map_op)op) > 0; op++) {
+        const bool has = op == BF_MAP_CAST || result_dtype((bf_map_op)op, dtype, &given) == BF_OK;
+        if (has && i-- == 0) return (bf_map_op)op;
     }
-    return code;
+    return 0;
 }
 
-static int rows(const task *given, task_fn *fn, void *to) {
-    const int64_t n = given->a.shape[0];
-    if (given->nan != BF_NAN_PROPAGATE) return EXIT_DONE;
-    char *other = malloc(work_bytes(&given->a) + 1);
-    if (!other) return fail_status(BF_E_MEMORY, NULL, NULL);
-    reverse_array(&given->a, other);
-    const bf_array b = bf_array_of(given->a.dtype, other, n);
-    const int code = operations(given, &b, fn, to);
-    free(other);
-    return code;
+static bool row(task *t, int i) {
+    const bf_map_op op = t->nan == BF_NAN_PROPAGATE ? operation(t->a.dtype, i) : 0;
+    if (!op) return false;
+    if (i == 0) reverse_array(&t->a, t->room);
+    t->op = bf_map_name(op);
+    t->what = (int)op;
+    t->b = bf_array_of(t->a.dtype, t->room, t->a.shape[0]);
+    if (op == BF_MAP_CAST) t->a = work_slice(&t->a, 0, t->a.shape[0] / 4);
+    while (op == BF_MAP_CAST && data_dtypes[t->kinds]) t->kinds++;
+    return true;
 }
 
-static bf_status add(const bench_point *p, void *state, const bf_array *v) {
+static bf_status add(const bench_point *p, const work_object *o, const bf_array *v) {
     const bf_array *inputs[] = {&v[0], &v[1]};
-    (void)state;
+    (void)o;
     return p->stream ? bf_map_async(p->context, BF_MAP_ADD, inputs, 2, NULL, &v[2])
                      : bf_map(p->context, BF_MAP_ADD, inputs, 2, NULL, &v[2]);
 }
 
 const work work_map = {
-    .rows = rows,
+    .row = row,
     .open = open,
     .absorb = map_part,
-    .tell = work_tell_out,
-    .close = work_close_out,
     .measure = &(const measure){.pass = add},
 };

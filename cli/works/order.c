@@ -1,7 +1,5 @@
 /* What depends on the order of values. */
-#include "runtime/report.h"
 #include "sheet/output.h"
-#include "works/data.h"
 #include "works/works.h"
 
 #include <stdlib.h>
@@ -24,28 +22,23 @@ static bf_array results(const task *t, bf_dtype dtype, int64_t n) {
     return bf_array_of(dtype, t->out.host.data, n);
 }
 
-static bf_status add_if(task *t, bf_status st, const bf_array *a) {
-    if (st == BF_OK) work_add(t, a->data, work_bytes(a));
-    return st;
-}
-
 static bf_status sort(task *t) {
     const bf_array values = results(t, t->a.dtype, t->a.shape[0]);
     const bf_order_options rules = rules_of(t);
-    return add_if(t, bf_sort(t->context, &t->a, 0, &rules, &values, NULL), &values);
+    return work_add_array(t, bf_sort(t->context, &t->a, 0, &rules, &values, NULL), &values);
 }
 
 static bf_status argsort(task *t) {
     const bf_array positions = results(t, BF_I64, t->a.shape[0]);
     const bf_order_options rules = rules_of(t);
-    return add_if(t, bf_sort(t->context, &t->a, 0, &rules, NULL, &positions), &positions);
+    return work_add_array(t, bf_sort(t->context, &t->a, 0, &rules, NULL, &positions), &positions);
 }
 
 static bf_status median(task *t) {
     const bf_array value = {.data = t->out.host.data, .dtype = bf_median_dtype(t->a.dtype)},
                    one = results(t, value.dtype, 1);
     const bf_order_options rules = rules_of(t);
-    return add_if(t, bf_median_axes(t->context, &t->a, &axis, 1, &rules, &value), &one);
+    return work_add_array(t, bf_median_axes(t->context, &t->a, &axis, 1, &rules, &value), &one);
 }
 
 /* By every method. */
@@ -56,7 +49,7 @@ static bf_status quantile(task *t) {
          rules.method <= BF_QUANTILE_NORMAL_UNBIASED && st == BF_OK; rules.method++) {
         const bf_array values = results(t, bf_quantile_dtype(t->a.dtype, rules.method), QUANTILES);
         st = bf_quantile_axes(t->context, &t->a, &axis, 1, quantiles, QUANTILES, &rules, &values);
-        st = add_if(t, st, &values);
+        st = work_add_array(t, st, &values);
     }
     return st;
 }
@@ -66,7 +59,8 @@ static bf_status top(task *t) {
     const bf_array values = results(t, t->a.dtype, n < TOP_MOST ? n : TOP_MOST);
     bf_order_options rules = rules_of(t);
     rules.descending = true;
-    return add_if(t, bf_top(t->context, &t->a, 0, values.shape[0], &rules, &values, NULL), &values);
+    return work_add_array(t, bf_top(t->context, &t->a, 0, values.shape[0], &rules, &values, NULL),
+                          &values);
 }
 
 static bf_status unique(task *t) {
@@ -77,7 +71,7 @@ static bf_status unique(task *t) {
     bf_status st = work_room(t, BF_I64, n, false, &counts);
     if (st == BF_OK) st = bf_unique(t->context, &t->a, &rules, &values, &counts.at, &n);
     values.shape[0] = counts.host.shape[0] = n;
-    st = add_if(t, st, &values);
+    st = work_add_array(t, st, &values);
     if (st == BF_OK) st = work_tell(t, &counts);
     work_room_free(t, &counts);
     return st;
@@ -154,8 +148,9 @@ static bf_status whole(task *t) { return calls[t->what].whole(t); }
 
 static bf_status parts(task *t) {
     const int64_t n = t->a.shape[0];
-    int64_t cuts[] = {0, n / 7, n - n / 3, n};
-    const bf_array offsets = bf_array_of(BF_I64, cuts, 4);
+    int64_t cuts[WORK_PARTS + 1];
+    const bf_array offsets = bf_array_of(BF_I64, cuts, WORK_PARTS + 1);
+    for (int i = 0; i <= WORK_PARTS; i++) cuts[i] = work_cut(n, i);
     if (!calls[t->what].parts) return whole(t);
     result_room sorted = {{0}, {0}};
     task of_sorted = *t;
@@ -168,23 +163,13 @@ static bf_status parts(task *t) {
     return st;
 }
 
-static int do_calls(const task *given, task_fn *fn, void *to) {
-    int code = EXIT_DONE;
-    for (int i = 0; i < CALLS && code == EXIT_DONE; i++) {
-        task t = *given;
-        t.op = calls[i].name;
-        t.what = i;
-        code = fn(&t, to);
-    }
-    return code;
-}
-
 /* Two i64 are an i128, too. */
-static int rows(const task *given, task_fn *fn, void *to) {
-    task wide = *given;
-    wide.a = bf_array_of(BF_I128, given->a.data, given->a.shape[0] / 2);
-    const int code = do_calls(given, fn, to);
-    return code == EXIT_DONE && given->a.dtype == BF_I64 ? do_calls(&wide, fn, to) : code;
+static bool row(task *t, int i) {
+    if (i >= (t->a.dtype == BF_I64 ? 2 : 1) * CALLS) return false;
+    if (i >= CALLS) t->a = bf_array_of(BF_I128, t->a.data, t->a.shape[0] / 2);
+    t->what = i % CALLS;
+    t->op = calls[t->what].name;
+    return true;
 }
 
 /* ---- bench ----------------------------------------------------------------------------------- *
@@ -219,12 +204,12 @@ static void vectors(const bench_point *p, point_vector v[POINT_VECTORS]) {
     v[1] = results_of(p, dtype);
 }
 
-static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
+static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
     static const double q[FEW_QUANTILES] = {0.05, 0.25, 0.5, 0.75, 0.95};
     static const bf_order_options greatest = {.size = sizeof greatest, .descending = true};
     const bf_array *a = &v[0], *to = &v[1], one = {.data = to->data, .dtype = to->dtype};
     bf_context *context = p->context;
-    (void)state;
+    (void)o;
     switch (*p->data) {
     case 's': return bf_sort(context, a, 0, NULL, to, NULL);
     case 'a': return bf_sort(context, a, 0, NULL, NULL, to);
@@ -235,12 +220,11 @@ static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
 }
 
 const work work_order = {
-    .rows = rows,
+    .row = row,
     .stays = is_wide,
     .open = open,
     .whole = whole,
     .parts = parts,
-    .close = work_close_out,
     .measure =
         &(const measure){
             .work = "order",

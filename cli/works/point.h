@@ -2,6 +2,8 @@
 #ifndef BITFOLD_CLI_WORKS_POINT_H
 #define BITFOLD_CLI_WORKS_POINT_H
 
+#include "work/statefile.h"
+
 #include <bitfold.h>
 #include <stdbool.h>
 
@@ -54,13 +56,21 @@ typedef struct point_vector {
     point_part *fill;
 } point_vector;
 
+/* What a work keeps between calls. */
+typedef struct work_object {
+    statefile saved; /* one or many reductions, a histogram or groups */
+    bf_expression *expression;
+    bf_table *table;
+    bf_dictionary *dictionary;
+    int64_t first, last; /* the rows that it has absorbed */
+} work_object;
+
 /* How a work is timed, on the vectors v: open makes all that is not timed, and renew what is not
  * timed before each pass. A pass is one call. */
 typedef struct measure {
-    bf_status (*open)(const bench_point *p, const bf_array *v, void **state);
-    bf_status (*renew)(const bench_point *p, const bf_array *v, void **state);
-    bf_status (*pass)(const bench_point *p, void *state, const bf_array *v);
-    void (*close)(void *state);
+    bf_status (*open)(const bench_point *p, const bf_array *v, work_object *o);
+    bf_status (*renew)(const bench_point *p, const bf_array *v, work_object *o);
+    bf_status (*pass)(const bench_point *p, const work_object *o, const bf_array *v);
 
     /* The rest is for work that is counted in items. */
     const char *work, *item; /* "julia", "pixels"; item is NULL: counted in bytes */

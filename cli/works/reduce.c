@@ -1,83 +1,50 @@
 /* Reductions: the value of each, or the state where that tells more. */
 #include "reduce/reduce.h"
-#include "runtime/report.h"
 #include "works/data.h"
 #include "works/works.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* Is the state compared instead of the value? A description has many values, and a product is soon
- * 0 or infinite. */
-static bool tells_by_state(bf_reduction op) { return op == BF_DESCRIBE || op == BF_PROD; }
+static bf_reduction reduction_of(const task *t) { return (bf_reduction)t->what; }
 
-static outcome state_checksum(const bf_state *state) {
-    const size_t size = bf_state_save_size(state);
-    void *bytes = malloc(size);
-    if (!bytes) return (outcome){.status = BF_E_MEMORY};
-    bf_state_save(state, bytes);
-    const outcome r = work_saved_checksum(bytes, size);
-    free(bytes);
-    return r;
+static bf_status create(const task *t, work_object *o) {
+    return bf_state_create(t->context, reduction_of(t), t->a.dtype, &o->saved.state);
 }
 
-outcome work_state_result(const bf_state *state, const bf_reduce_options *rules) {
-    bf_state_info info = {.size = sizeof info};
-    outcome r = {.status = BF_OK};
-    bf_state_describe(state, &info);
-    if (tells_by_state(info.op)) return state_checksum(state);
-    r.status = bf_state_result(state, rules, &r.value);
-    return r;
-}
-
-static bf_status create_state(const task *t, void **object) {
-    bf_state *state = NULL;
-    const bf_status st = bf_state_create(t->context, (bf_reduction)t->what, t->a.dtype, &state);
-    *object = state;
-    return st;
-}
-
-static bf_status absorb(task *t, void *object, int64_t first, int64_t last) {
+static bf_status absorb(task *t, work_object *o, int64_t first, int64_t last) {
     const bf_array a = work_slice(&t->a, first, last), b = work_slice(&t->b, first, last);
-    if (t->what == BF_DOT) return bf_state_absorb_pair(object, &a, &b);
-    const bf_status st =
-        reduce_is_ordered((bf_reduction)t->what) ? bf_state_seek(object, first) : BF_OK;
-    return st == BF_OK ? bf_state_absorb(object, &a) : st;
+    bf_state *state = o->saved.state;
+    if (t->what == BF_DOT) return bf_state_absorb_pair(state, &a, &b);
+    const bf_status st = reduce_is_ordered(reduction_of(t)) ? bf_state_seek(state, first) : BF_OK;
+    return st == BF_OK ? bf_state_absorb(state, &a) : st;
 }
 
-static bf_status merge(void *into, void *from) { return bf_state_merge(into, from); }
-
-static bf_status tell(task *t, void *object) {
-    const outcome r = work_state_result(object, &BF_REDUCE_OPTIONS(.nan = t->nan));
+static bf_status tell(task *t, work_object *o) {
+    const outcome r = work_result(&o->saved, &BF_REDUCE_OPTIONS(.nan = t->nan));
     t->value = r.value;
     return r.status;
 }
 
-static void destroy(void *object) { bf_state_destroy(object); }
-
+/* work_result tells these by their states. */
 static bf_status reduce_whole(task *t) {
-    const bf_reduction op = (bf_reduction)t->what;
+    const bf_reduction op = reduction_of(t);
     const bf_reduce_options rules = BF_REDUCE_OPTIONS(.nan = t->nan);
-    if (tells_by_state(op)) return work_absorb_whole(t);
+    if (op == BF_DESCRIBE || op == BF_PROD) return work_absorb(t, 1);
     return op == BF_DOT ? bf_dot(t->context, &t->a, &t->b, &rules, &t->value)
                         : bf_reduce(t->context, op, &t->a, &rules, &t->value);
 }
 
 /* dot pairs the first half with the second. */
-static int rows(const task *given, task_fn *fn, void *to) {
-    const int64_t n = given->a.shape[0];
-    int code = EXIT_DONE;
-    for (const bf_reduction *op = data_reductions; *op && code == EXIT_DONE; op++) {
-        const bool dot = *op == BF_DOT;
-        task t = *given;
-        t.op = bf_reduction_name(*op);
-        t.what = (int)*op;
-        t.sum_is_1 = *op == BF_SUM && strcmp(t.data, data_names[DATA_WIDE]) == 0;
-        t.b = work_slice(&given->a, 0, dot ? n / 2 : 0);
-        if (dot) t.a = work_slice(&given->a, n - n / 2, n);
-        code = fn(&t, to);
-    }
-    return code;
+static bool row(task *t, int i) {
+    const int64_t n = t->a.shape[0];
+    const bf_reduction op = data_reductions[i];
+    if (!op) return false;
+    t->op = bf_reduction_name(op);
+    t->what = (int)op;
+    t->sum_is_1 = op == BF_SUM && strcmp(t->data, data_names[DATA_WIDE]) == 0;
+    t->b = work_slice(&t->a, 0, op == BF_DOT ? n / 2 : 0);
+    if (op == BF_DOT) t->a = work_slice(&t->a, n - n / 2, n);
+    return true;
 }
 
 /* ---- bench ----------------------------------------------------------------------------------- */
@@ -87,10 +54,10 @@ static bf_status enqueue(const bench_point *p, const bf_array *v) {
     return bf_reduce_async(p->context, p->reduction, &v[0], NULL, p->gpu->result);
 }
 
-static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
+static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
     bf_description description = {.size = sizeof description};
     bf_value value;
-    (void)state;
+    (void)o;
     if (p->stream) return enqueue(p, v);
     if (p->reduction == BF_DESCRIBE) return bf_describe(p->context, &v[0], NULL, &description);
     if (p->reduction == BF_DOT) return bf_dot(p->context, &v[0], &v[1], NULL, &value);
@@ -98,12 +65,10 @@ static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
 }
 
 const work work_reduce = {
-    .rows = rows,
+    .row = row,
     .whole = reduce_whole,
-    .create = create_state,
+    .create = create,
     .absorb = absorb,
-    .merge = merge,
     .tell = tell,
-    .destroy = destroy,
     .measure = &(const measure){.pass = pass},
 };

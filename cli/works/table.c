@@ -1,5 +1,4 @@
 /* Tables. Inserts keys, erases some and inserts them again; then tells all answers and lists. */
-#include "runtime/report.h"
 #include "works/data.h"
 #include "works/keys.h"
 #include "works/works.h"
@@ -7,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENTRIES = 65537 };
+enum { ENTRIES = 65537, WIDEST = ENTRIES * 16 };
 
 static const bf_table_options policies[] = {
 #define POLICY(k, v, d)                                                                            \
@@ -77,9 +76,10 @@ static bf_status insert_one(const task *t, bf_table *table, int64_t i) {
 
 /* Makes the same table in parts, after reserving room. Inserts the last keys one by one. */
 static bf_status fill_parts(const task *t, bf_table *table) {
-    const int64_t n = t->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n}, one_by_one = n / 3 - 50;
+    const int64_t n = t->a.shape[0], one_by_one = n / 3 - 50;
     bf_status st = bf_table_reserve(table, n);
-    for (int i = 0; i < 3 && st == BF_OK; i++) st = insert(t, table, cuts[i], cuts[i + 1]);
+    for (int i = 0; i < WORK_PARTS && st == BF_OK; i++)
+        st = insert(t, table, work_cut(n, i), work_cut(n, i + 1));
     if (st == BF_OK) st = erase(t, table, n / 9, n / 5);
     if (st == BF_OK) st = erase(t, table, 0, n / 9);
     if (st == BF_OK) st = insert(t, table, n / 9, one_by_one);
@@ -89,7 +89,7 @@ static bf_status fill_parts(const task *t, bf_table *table) {
 
 static bf_status fill_and_tell(task *t, bf_status (*fill)(const task *, bf_table *)) {
     bf_table *table = NULL;
-    bf_status st = bf_table_create(t->context, t->about, &table);
+    bf_status st = bf_table_create(t->context, &policies[t->what], &table);
     if (st == BF_OK) st = fill(t, table);
     if (st == BF_OK) st = tell(t, table);
     bf_table_destroy(table);
@@ -99,24 +99,18 @@ static bf_status fill_and_tell(task *t, bf_status (*fill)(const task *, bf_table
 static bf_status whole(task *t) { return fill_and_tell(t, fill_whole); }
 static bf_status parts(task *t) { return fill_and_tell(t, fill_parts); }
 
-static int rows(const task *given, task_fn *fn, void *to) {
-    char *keys = malloc((size_t)ENTRIES * 16), *values = malloc((size_t)ENTRIES * 16);
-    int code = keys && values ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
-    for (int i = 0; i < POLICIES && code == EXIT_DONE; i++) {
-        const bf_table_options *p = &policies[i];
-        task t = *given;
-        data_fill_keys(DATA_SPECIAL, p->key, keys, ENTRIES, ENTRIES / 4);
-        data_fill_keys(DATA_SPECIAL, p->value, values, ENTRIES, ENTRIES);
-        t.op = "table";
-        t.data = bf_duplicates_name(p->duplicates);
-        t.a = bf_array_of(p->key, keys, ENTRIES);
-        t.b = bf_array_of(p->value, values, p->value ? ENTRIES : 0);
-        t.about = p;
-        code = fn(&t, to);
-    }
-    free(keys);
-    free(values);
-    return code;
+static bool row(task *t, int i) {
+    const bf_table_options *p = &policies[i];
+    char *keys = t->room, *values = keys + WIDEST;
+    if (i == POLICIES) return false;
+    data_fill_keys(DATA_SPECIAL, p->key, keys, ENTRIES, ENTRIES / 4);
+    data_fill_keys(DATA_SPECIAL, p->value, values, ENTRIES, ENTRIES);
+    t->op = "table";
+    t->data = bf_duplicates_name(p->duplicates);
+    t->what = i;
+    t->a = bf_array_of(p->key, keys, ENTRIES);
+    t->b = bf_array_of(p->value, values, p->value ? ENTRIES : 0);
+    return true;
 }
 
 /* ---- bench: u32 keys with u32 values ---------------------------------------------------------- *
@@ -168,33 +162,31 @@ static void vectors(const bench_point *p, point_vector v[POINT_VECTORS]) {
 
 /* Creates a table. Entries for which room is reserved fill a table to 0.8, so load L needs room for
  * 0.8 / L times as many. */
-static bf_status begin(const bench_point *p, const bf_array *v, void **state) {
+static bf_status begin(const bench_point *p, const bf_array *v, work_object *o) {
     const char *load = strchr(p->data, '-');
-    bf_table_options options = BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_U32);
-    bf_table *table = NULL;
-    if (load) options.reserve = (int64_t)(0.8 / atof(load + 1) * (double)p->count);
-    if (strcmp(p->data, "reserved") == 0) options.reserve = (int64_t)p->count;
-    const bf_status st = bf_table_create(p->context, &options, &table);
-    *state = table;
-    return st == BF_OK && asks(p) ? bf_table_insert(table, &v[KEYS], &v[WITH]) : st;
+    bf_table_options how = BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_U32);
+    if (load) how.reserve = (int64_t)(0.8 / atof(load + 1) * (double)p->count);
+    if (strcmp(p->data, "reserved") == 0) how.reserve = (int64_t)p->count;
+    const bf_status st = bf_table_create(p->context, &how, &o->table);
+    return st == BF_OK && asks(p) ? bf_table_insert(o->table, &v[KEYS], &v[WITH]) : st;
 }
 
-static bf_status renew(const bench_point *p, const bf_array *v, void **state) {
+static bf_status renew(const bench_point *p, const bf_array *v, work_object *o) {
     if (strcmp(p->data, "insert") != 0) return BF_OK;
-    bf_table_destroy(*state);
-    return begin(p, v, state);
+    bf_table_destroy(o->table);
+    o->table = NULL;
+    return begin(p, v, o);
 }
 
-static bf_status pass(const bench_point *p, void *state, const bf_array *v) {
-    if (asks(p)) return bf_table_find(state, &v[QUERIES], &v[OUT], &v[HIT]);
-    bf_table_clear(state);
-    return bf_table_insert(state, &v[KEYS], &v[WITH]);
+static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
+    if (asks(p)) return bf_table_find(o->table, &v[QUERIES], &v[OUT], &v[HIT]);
+    bf_table_clear(o->table);
+    return bf_table_insert(o->table, &v[KEYS], &v[WITH]);
 }
-
-static void destroy(void *table) { bf_table_destroy(table); }
 
 const work work_table = {
-    .rows = rows,
+    .row = row,
+    .room = 2 * (size_t)WIDEST,
     .whole = whole,
     .parts = parts,
     .measure =
@@ -208,6 +200,5 @@ const work work_table = {
             .open = begin,
             .renew = renew,
             .pass = pass,
-            .close = destroy,
         },
 };

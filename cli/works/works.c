@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 3 };
-
 const work *const works_on_data[] = {&work_reduce, &work_axis,       &work_order, &work_histogram,
                                      &work_map,    &work_expression, NULL};
 const work *const works_of_own[] = {&work_julia, &work_table, &work_group, &work_dictionary, NULL};
@@ -14,9 +12,11 @@ const work *const works_of_own[] = {&work_julia, &work_table, &work_group, &work
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 bf_array work_slice(const bf_array *a, int64_t first, int64_t last) {
-    char *data = a->data;
-    return bf_array_of(a->dtype, data ? data + (size_t)first * data_size(a->dtype) : NULL,
-                       last - first);
+    bf_array part = *a;
+    const size_t row = (size_t)a->strides[0] * data_size(a->dtype);
+    if (a->data) part.data = (char *)a->data + (size_t)first * row;
+    part.shape[0] = last - first;
+    return part;
 }
 
 size_t work_bytes(const bf_array *a) {
@@ -61,13 +61,6 @@ void work_room_free(const task *t, result_room *r) {
     free(r->host.data);
 }
 
-bf_status work_tell_out(task *t, void *object) {
-    (void)object;
-    return work_tell(t, &t->out);
-}
-
-void work_close_out(task *t) { work_room_free(t, &t->out); }
-
 /* ---- checksums ------------------------------------------------------------------------------- */
 
 uint64_t work_checksum(uint64_t sum, const void *bytes, size_t n) {
@@ -96,70 +89,91 @@ size_t work_value_size(bf_dtype dtype) {
     }
 }
 
+bf_status work_add_array(task *t, bf_status st, const bf_array *a) {
+    if (st == BF_OK) work_add(t, a->data, work_bytes(a));
+    return st;
+}
+
 void work_add_value(task *t, const bf_value *value) {
     work_add(t, &value->as, work_value_size(value->dtype));
 }
 
-outcome work_saved_checksum(const void *bytes, size_t size) {
-    const unsigned char *last = (const unsigned char *)bytes + size - 8;
+static bf_status saved_checksum(const statefile *saved, uint64_t *sum) {
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    const bf_status st = statefile_copy(saved, &bytes, &size);
+    for (size_t i = 0; i < 8 && st == BF_OK; i++) *sum |= (uint64_t)bytes[size - 8 + i] << 8 * i;
+    free(bytes);
+    return st;
+}
+
+/* A description has many values, and a product is soon 0 or infinite. */
+static bool has_value(const bf_state *state) {
+    bf_state_info info = {.size = sizeof info};
+    if (!state) return false;
+    bf_state_describe(state, &info);
+    return info.op != BF_DESCRIBE && info.op != BF_PROD;
+}
+
+outcome work_result(const statefile *saved, const bf_reduce_options *rules) {
     outcome r = {.value.dtype = BF_U64};
-    for (size_t i = 0; i < 8; i++) r.value.as.u64 |= (uint64_t)last[i] << 8 * i;
+    r.status = has_value(saved->state) ? bf_state_result(saved->state, rules, &r.value)
+                                       : saved_checksum(saved, &r.value.as.u64);
     return r;
 }
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
-static bf_status create(task *t, void **object) {
-    return t->work->create ? t->work->create(t, object) : BF_OK;
+int64_t work_cut(int64_t n, int cut) {
+    const int64_t cuts[] = {0, n / 7, n - n / 3, n};
+    return cuts[cut];
 }
 
-static bf_status tell(task *t, void *object) {
-    return t->work->tell ? t->work->tell(t, object) : BF_OK;
+void work_free(work_object *o) {
+    statefile_free(&o->saved);
+    bf_expression_destroy(o->expression);
+    bf_table_destroy(o->table);
+    bf_dictionary_destroy(o->dictionary);
 }
 
-static void destroy(const task *t, void *object) {
-    if (t->work->destroy) t->work->destroy(object);
-}
-
-bf_status work_absorb_whole(task *t) {
-    void *object = NULL;
-    bf_status st = create(t, &object);
-    if (st == BF_OK) st = t->work->absorb(t, object, 0, t->a.shape[0]);
-    if (st == BF_OK) st = tell(t, object);
-    destroy(t, object);
+/* Merges the last part into the one before it, and so on up to the first. */
+static bf_status merge(const task *t, work_object *parts, int n) {
+    bf_status st = BF_OK;
+    for (int i = n - 1; i > 0 && st == BF_OK && t->work->create; i--)
+        st = t->work->merge ? t->work->merge(&parts[i - 1], &parts[i])
+                            : statefile_merge(&parts[i - 1].saved, &parts[i].saved);
     return st;
 }
 
-/* Merges the third part into the second, then the second into the first. */
-static bf_status merge(const task *t, void *parts[PARTS]) {
-    bf_status st = BF_OK;
-    for (int i = PARTS - 1; i > 0 && st == BF_OK && t->work->merge; i--)
-        st = t->work->merge(parts[i - 1], parts[i]);
-    return st;
+static bf_status tell(task *t, work_object *o) {
+    return t->work->tell ? t->work->tell(t, o) : work_tell(t, &t->out);
 }
 
-bf_status work_absorb_parts(task *t) {
-    const int64_t n = t->a.shape[0], cuts[] = {0, n / 7, n - n / 3, n};
-    void *parts[PARTS] = {NULL};
+bf_status work_absorb(task *t, int n) {
+    const work *w = t->work;
+    const bool in_turn = w->in_turn && w->in_turn(t);
+    const int64_t rows = t->a.shape[0];
+    work_object parts[WORK_PARTS] = {{.first = 0}};
     bf_status st = BF_OK;
-    for (int i = 0; i < PARTS && st == BF_OK; i++) {
-        st = create(t, &parts[i]);
-        if (st == BF_OK) st = t->work->absorb(t, parts[i], cuts[i], cuts[i + 1]);
+    for (int i = 0; i < n && st == BF_OK && w->create; i++) st = w->create(t, &parts[i]);
+    for (int i = 0; i < n && st == BF_OK; i++) {
+        work_object *into = &parts[in_turn ? 0 : i];
+        into->first = work_cut(rows, i);
+        into->last = n == 1 ? rows : work_cut(rows, i + 1);
+        st = w->absorb(t, into, into->first, into->last);
     }
-    if (st == BF_OK) st = merge(t, parts);
-    if (st == BF_OK) st = tell(t, parts[0]);
-    for (int i = 0; i < PARTS; i++) destroy(t, parts[i]);
+    if (st == BF_OK) st = merge(t, parts, n);
+    if (st == BF_OK) st = tell(t, &parts[0]);
+    for (int i = 0; i < n; i++) work_free(&parts[i]);
     return st;
 }
 
 static bf_status compute(task *t, bool parts) {
     const work *w = t->work;
+    bf_status (*way)(task *) = parts ? w->parts : w->whole;
     bf_status st = w->open ? w->open(t) : BF_OK;
-    if (st == BF_OK && parts)
-        st = w->parts ? w->parts(t) : work_absorb_parts(t);
-    else if (st == BF_OK)
-        st = w->whole ? w->whole(t) : work_absorb_whole(t);
-    if (w->close) w->close(t);
+    if (st == BF_OK) st = way ? way(t) : work_absorb(t, parts ? WORK_PARTS : 1);
+    work_room_free(t, &t->out);
     return st;
 }
 

@@ -3,6 +3,7 @@
 #ifndef BITFOLD_CLI_WORKS_WORKS_H
 #define BITFOLD_CLI_WORKS_WORKS_H
 
+#include "work/statefile.h"
 #include "works/point.h"
 
 #include <bitfold.h>
@@ -31,7 +32,7 @@ typedef struct task {
     bf_array a, b;         /* a: elements or rows; b: a second operand, weights, values or places */
     bf_nan_policy nan;
     bool sum_is_1;
-    const void *about; /* more data of the work */
+    void *room; /* memory for the data of the work, zeroed before the first row */
     /* The rest describes the computation at hand. */
     bf_context *context;
     int kind;
@@ -41,26 +42,26 @@ typedef struct task {
     bf_value value;  /* the result; a checksum if there are many */
 } task;
 
-/* Does something with a row. Returns an exit code. */
-typedef int task_fn(const task *t, void *to);
-
-/* A work absorbs rows [first, last) of a and b into an object that create makes, or computes them
- * into t->out. In parts, three objects absorb a part each and are merged. tell sets t->value. */
+/* A work absorbs rows [first, last) of a and b into an object that create fills, or computes them
+ * into t->out, for which open makes room. In parts, three objects absorb a part each and are merged
+ * as states are, if not by the work. tell sets t->value; without it, that is a checksum of t->out.
+ * Members may be NULL. */
 typedef struct work {
-    /* Calls fn with each row, on given->a (given->data is its name) or on data of its own. Returns
-     * the first exit code that is not EXIT_DONE. */
-    int (*rows)(const task *given, task_fn *fn, void *to);
-    bool (*stays)(const task *t); /* whether arrays stay in the host's memory */
-    bf_status (*open)(task *t);   /* before all, and close after it */
-    bf_status (*create)(const task *t, void **object);
-    bf_status (*absorb)(task *t, void *object, int64_t first, int64_t last);
-    bf_status (*merge)(void *into, void *from);
-    bf_status (*tell)(task *t, void *object);
-    void (*destroy)(void *object);
-    void (*close)(task *t);
+    /* Makes row i of the task, on t->a (t->data is its name) or on data of its own, which lie in
+     * t->room: so many bytes, and as many more as t->a has. Returns false if there is no row i. */
+    bool (*row)(task *t, int i);
+    size_t room;
+
+    bool (*stays)(const task *t);   /* whether arrays stay in the host's memory */
+    bool (*in_turn)(const task *t); /* whether the first object absorbs all parts */
+    bf_status (*open)(task *t);
+    bf_status (*create)(const task *t, work_object *o);
+    bf_status (*absorb)(task *t, work_object *o, int64_t first, int64_t last);
+    bf_status (*merge)(work_object *into, work_object *from);
+    bf_status (*tell)(task *t, work_object *o);
     bf_status (*whole)(task *t), (*parts)(task *t); /* other ways than by the above */
 
-    const measure *measure; /* how bench times it; NULL: not */
+    const measure *measure; /* how bench times it */
 } work;
 
 /* The works on any data, and those on data of their own. Both lists end with NULL. */
@@ -73,12 +74,16 @@ extern const work work_reduce, work_axis, work_order, work_histogram, work_map, 
  * host's memory. */
 outcome work_compute(const task *t, bf_context *context, bool gpu, bool parts);
 
-/* Computes as if the work had no ways of its own. */
-bf_status work_absorb_whole(task *t);
-bf_status work_absorb_parts(task *t);
+/* Parts end at cuts 1 to WORK_PARTS of n rows. */
+enum { WORK_PARTS = 3 };
+int64_t work_cut(int64_t n, int cut);
 
-/* Returns elements [first, last) of a vector; and the bytes of an array of one or two dimensions.
- */
+/* Computes in 1 or WORK_PARTS parts, as if the work had no way of its own. */
+bf_status work_absorb(task *t, int parts);
+
+void work_free(work_object *o);
+
+/* Returns rows [first, last) of an array; and the bytes of one of one or two dimensions. */
 bf_array work_slice(const bf_array *a, int64_t first, int64_t last);
 size_t work_bytes(const bf_array *a);
 
@@ -88,13 +93,10 @@ bf_status work_room(const task *t, bf_dtype dtype, int64_t n, bool move, result_
 bf_status work_tell(task *t, const result_room *r);
 void work_room_free(const task *t, result_room *r);
 
-/* tell and close of works whose results are in t->out. */
-bf_status work_tell_out(task *t, void *object);
-void work_close_out(task *t);
-
-/* Add to the checksum of the task. */
+/* Add to the checksum of the task; work_add_array only if st is BF_OK, which it returns. */
 void work_add(task *t, const void *bytes, size_t n);
 void work_add_value(task *t, const bf_value *value);
+bf_status work_add_array(task *t, bf_status st, const bf_array *a);
 
 /* Returns FNV-1a over words of 8 bytes with the upper half mixed in, continued from `sum`. */
 uint64_t work_checksum(uint64_t sum, const void *bytes, size_t n);
@@ -102,13 +104,8 @@ uint64_t work_checksum(uint64_t sum, const void *bytes, size_t n);
 /* Returns the bytes of the member of bf_value that holds a value of dtype. */
 size_t work_value_size(bf_dtype dtype);
 
-/* Return the value of a state, or the checksum of its saved form if that tells more; and the
- * checksums of the saved forms of a histogram and of groups. */
-outcome work_state_result(const bf_state *state, const bf_reduce_options *rules);
-outcome work_histogram_result(const bf_histogram *h);
-outcome work_groups_result(bf_groups *groups);
-
-/* Returns the checksum at the end of a saved form, which covers all bytes before it. */
-outcome work_saved_checksum(const void *bytes, size_t size);
+/* Returns the value of a state, or if its saved form tells more or it is no state of one value, the
+ * checksum at the end of that, which covers all bytes before it. */
+outcome work_result(const statefile *saved, const bf_reduce_options *rules);
 
 #endif

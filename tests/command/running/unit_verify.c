@@ -13,25 +13,28 @@ enum { THREADS = 2 };
 
 static options quiet = {.quiet = true};
 
-/* One instruction set, one and two threads. */
+/* One instruction set, one and two threads, and parts. */
 static machine machine_of(void) {
-    machine m = {.isas = 1, .counts = THREADS, .isa = {"auto"}};
+    machine m = {.count = 0};
     for (int i = 0; i < THREADS; i++) {
-        m.threads[i] = i + 1;
+        way *w = &m.ways[m.count++];
+        *w = (way){.name = "auto", .threads = i + 1};
         const bf_options o = BF_OPTIONS(.device = "cpu", .threads = i + 1);
-        assert_int_equal(bf_context_create(&o, &m.context[0][i]), BF_OK);
+        assert_int_equal(bf_context_create(&o, &w->context), BF_OK);
     }
+    m.ways[m.count] = m.ways[0];
+    m.ways[m.count++].parts = true;
     return m;
 }
 
 static void release(machine *m) {
-    for (int i = 0; i < THREADS; i++) bf_context_destroy(m->context[0][i]);
+    for (int i = 0; i < THREADS; i++) bf_context_destroy(m->ways[i].context);
 }
 
 static int differing; /* the call that gives another result; -1: none */
 static int calls;
 
-static bf_status result(task *t) {
+static bf_status answer(task *t) {
     t->value.as.u64 = calls == differing;
     calls++;
     return BF_OK;
@@ -40,7 +43,7 @@ static bf_status result(task *t) {
 static void a_difference_anywhere_is_a_failure(void **unused) {
     (void)unused;
     machine m = machine_of();
-    const work w = {.whole = result, .parts = result};
+    const work w = {.whole = answer, .parts = answer};
     const task t = {.work = &w, .op = "test", .data = "", .a = {.dtype = BF_U64}};
     for (differing = -1; differing < THREADS + 1; differing++) {
         verdict v = {.options = &quiet};
@@ -49,8 +52,9 @@ static void a_difference_anywhere_is_a_failure(void **unused) {
         assert_int_equal(v.failures, differing >= 0);
         assert_int_equal(v.gpu_failures, 0);
     }
-    m.gpus = 1; /* a GPU that differs from the CPU, in one pass or in parts */
-    m.gpu[0] = m.context[0][0];
+    for (int parts = 0; parts < 2; parts++) /* a GPU that differs from the CPU */
+        m.ways[m.count++] =
+            (way){.context = m.ways[0].context, .name = "gpu", .gpu = true, .parts = parts};
     for (; differing < THREADS + 3; differing++) {
         verdict v = {.options = &quiet};
         calls = 0;
