@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static bool is_gpu(const bench_options *o) { return o->gpu.number >= 0; }
+bool bench_is_gpu(const bench_options *o) { return o->gpu.number >= 0; }
 
 static int check_works(const bench_options *o) {
     for (char **name = o->works; *name; name++) {
@@ -37,9 +37,9 @@ static int open_cpu(bench_options *o) {
 
 static int prepare_bench(bench_options *o) {
     int code = o->compare ? bench_compare_open(o) : EXIT_DONE;
-    if (code == EXIT_DONE) code = is_gpu(o) ? bench_gpu_open(o) : open_cpu(o);
+    if (code == EXIT_DONE) code = bench_is_gpu(o) ? bench_gpu_open(o) : open_cpu(o);
     for (int i = 0; i < o->n_peers && code == EXIT_DONE; i++)
-        code = bench_peer_start(&o->peers[i], is_gpu(o) ? &o->gpu : NULL);
+        code = bench_peer_start(&o->peers[i], bench_is_gpu(o) ? &o->gpu : NULL);
     return code;
 }
 
@@ -51,7 +51,7 @@ static bool counts_bytes(const bench_options *o) {
 }
 
 static int run_works(bench_options *o) {
-    const bool all = !*o->works && !is_gpu(o);
+    const bool all = !*o->works && !bench_is_gpu(o);
     int code = counts_bytes(o) ? bench_run_bytes(o) : EXIT_DONE;
     if (code == EXIT_DONE) code = bench_run_items(o);
     if (code == EXIT_DONE && all) code = bench_start_up(o->json, o->quick ? 11 : 41);

@@ -86,7 +86,8 @@ typedef struct bench_change {
  * as options_parse does. */
 bool bench_parse(bench_options *o, int argc, char **argv, int *code);
 
-/* bench.c: is this work to be measured? */
+/* bench.c: is a GPU to be measured, and is this work? */
+bool bench_is_gpu(const bench_options *o);
 bool bench_is_wanted(const bench_options *o, const char *name);
 
 /* points.c: measures the works that are counted in bytes, and those that are counted in items;
@@ -109,12 +110,9 @@ bf_status bench_own_open(const bench_point *point, bench_own *own);
 double bench_own_time(const bench_side *side, const bench_point *point, int passes);
 void bench_own_close(bench_own *own);
 
-/* Return the number of vectors of a point that is counted in bytes, and the bytes of each. Each is
- * aligned as a single vector is. */
-int bench_vectors(const bench_point *point);
+/* Returns the bytes of each vector of a point that is counted in bytes. Each is aligned as a single
+ * vector is. */
 size_t bench_vector_bytes(const bench_point *point);
-bool bench_is_expression(const bench_point *point);
-bool bench_is_written(const bench_point *point);
 
 /* Returns the kind of call that is measured: "stream", "host" or "pageable" on a GPU, "" on the
  * CPU. */

@@ -37,23 +37,34 @@ static size_t parse_size(const char *text, char **end) {
     return n <= (1ULL << 40) >> shift ? (size_t)(n << shift) & ~(size_t)63 : 0;
 }
 
-static bool parse_sizes(bench_options *o, const char *text) {
-    for (o->n_sizes = 0; o->n_sizes < BENCH_LIST;) {
-        char *end;
-        size_t size = parse_size(text, &end);
-        if (size == 0) return false;
-        o->sizes[o->n_sizes++] = size;
-        if (*end != ',') return *end == '\0';
-        text = end + 1;
+/* Reads a list with commas between, of which `one` reads item i. Returns how many there are; 0 if
+ * it is no list. */
+static int parse_list(bench_options *o, const char *text,
+                      bool (*one)(bench_options *o, int i, const char *text, char **end)) {
+    char *end;
+    for (int n = 0; n < BENCH_LIST && one(o, n, text, &end); text = end + 1) {
+        n++;
+        if (*end != ',') return *end == '\0' ? n : 0;
     }
-    return false;
+    return 0;
+}
+
+static bool one_size(bench_options *o, int i, const char *text, char **end) {
+    o->sizes[i] = parse_size(text, end);
+    return o->sizes[i] > 0;
+}
+
+static bool one_count(bench_options *o, int i, const char *text, char **end) {
+    const long threads = strtol(text, end, 10);
+    o->threads[i] = (int)threads;
+    return *end != text && threads >= 1 && threads <= 1024;
 }
 
 /* Chooses sizes from one that takes as long as a launch to one that is limited by memory. */
 static void default_gpu_sizes(bench_options *o) {
     static const char *const usual[] = {"4KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB",
                                         "4KiB,64KiB,1MiB,16MiB,256MiB"};
-    parse_sizes(o, usual[o->quick]);
+    o->n_sizes = parse_list(o, usual[o->quick], one_size);
     o->usual_sizes = true;
 }
 
@@ -62,18 +73,6 @@ static void default_threads(bench_options *o) {
     o->threads[0] = 1;
     o->threads[1] = usable;
     o->n_threads = usable > 1 ? 2 : 1;
-}
-
-static bool parse_threads(bench_options *o, const char *text) {
-    for (o->n_threads = 0; o->n_threads < BENCH_LIST;) {
-        char *end;
-        long threads = strtol(text, &end, 10);
-        if (end == text || threads < 1 || threads > 1024) return false;
-        o->threads[o->n_threads++] = (int)threads;
-        if (*end != ',') return *end == '\0';
-        text = end + 1;
-    }
-    return false;
 }
 
 static bool refuse_option(const char *what, const char *value) {
@@ -85,13 +84,17 @@ static bool refuse_option(const char *what, const char *value) {
 /* ---- readers of operands, into the whole struct ---------------------------------------------- */
 
 static bool read_sizes(const option_spec *spec, const char *text, void *to) {
+    bench_options *o = to;
     (void)spec;
-    return parse_sizes(to, text) || refuse_option("not a list of sizes", text);
+    o->n_sizes = parse_list(o, text, one_size);
+    return o->n_sizes > 0 || refuse_option("not a list of sizes", text);
 }
 
 static bool read_thread_list(const option_spec *spec, const char *text, void *to) {
+    bench_options *o = to;
     (void)spec;
-    return parse_threads(to, text) || refuse_option("not a list of thread counts", text);
+    o->n_threads = parse_list(o, text, one_count);
+    return o->n_threads > 0 || refuse_option("not a list of thread counts", text);
 }
 
 /* Reads "5%" or "5". */

@@ -10,20 +10,9 @@
 
 enum { ALIGNMENT = 256 };
 
-bool bench_is_expression(const bench_point *p) { return p->by == &work_expression; }
-
-bool bench_is_written(const bench_point *p) {
-    return p->by == &work_map || (bench_is_expression(p) && strncmp(p->data, "c=", 2) == 0);
-}
-
-int bench_vectors(const bench_point *p) {
-    if (bench_is_written(p)) return 3;
-    return bench_is_expression(p) || p->reduction == BF_DOT ? 2 : 1;
-}
-
 size_t bench_vector_bytes(const bench_point *p) {
     const size_t alignment = p->gpu ? ALIGNMENT : 64;
-    return p->bytes / (size_t)bench_vectors(p) & ~(alignment - 1);
+    return p->bytes / (size_t)p->vectors & ~(alignment - 1);
 }
 
 /* ---- fillers --------------------------------------------------------------------------------- */
@@ -85,7 +74,7 @@ static bf_status make_vectors(bench_own *o) {
 /* Takes the vectors from the memory of the point. */
 static void take_vectors(bench_own *o) {
     const bench_point *p = &o->point;
-    for (int i = 0; i < bench_vectors(p); i++)
+    for (int i = 0; i < p->vectors; i++)
         o->vectors[i] =
             bf_array_of(bf_dtype_from_name(p->dtype), p->memory + (size_t)i * bench_vector_bytes(p),
                         (int64_t)p->count);

@@ -20,6 +20,10 @@
 /* The most bytes of a vector that may stay in a cache with two others. */
 #define PLAIN_CACHED ((size_t)4 << 20)
 
+typedef struct {
+    plain_fn *sum_f32, *sum_f64, *dot_f32, *dot_f64, *add_f32, *add_f64, *read;
+} plain_set;
+
 #define LANES 16
 #define TARGET
 #ifdef __x86_64__
@@ -27,72 +31,29 @@
 #else
 #define STREAM(p, v) (*(p) = (v))
 #endif
-#define T float
-#define NAME(f) f##_f32_base
-#include "bench/plain_loops.h"
-#define T double
-#define NAME(f) f##_f64_base
-#include "bench/plain_loops.h"
-#define T uint64_t
-#define NAME(f) f##_u64_base
-#include "bench/plain_loops.h"
-#undef LANES
-#undef TARGET
-#undef STREAM
+#define WIDTH(f) f##_base
+#include "bench/plain_widths.h"
 
 #ifdef __x86_64__
 #define LANES 32
-#define STREAM(p, v) _mm256_stream_si256((__m256i *)(p), (__m256i)(v))
 #define TARGET __attribute__((target("avx2,fma")))
-#define T float
-#define NAME(f) f##_f32_avx2
-#include "bench/plain_loops.h"
-#define T double
-#define NAME(f) f##_f64_avx2
-#include "bench/plain_loops.h"
-#define T uint64_t
-#define NAME(f) f##_u64_avx2
-#include "bench/plain_loops.h"
-#undef LANES
-#undef TARGET
-#undef STREAM
+#define STREAM(p, v) _mm256_stream_si256((__m256i *)(p), (__m256i)(v))
+#define WIDTH(f) f##_avx2
+#include "bench/plain_widths.h"
 
 #define LANES 64
-#define STREAM(p, v) _mm512_stream_si512((void *)(p), (__m512i)(v))
 #define TARGET __attribute__((target("avx512f,fma")))
-#define T float
-#define NAME(f) f##_f32_avx512
-#include "bench/plain_loops.h"
-#define T double
-#define NAME(f) f##_f64_avx512
-#include "bench/plain_loops.h"
-#define T uint64_t
-#define NAME(f) f##_u64_avx512
-#include "bench/plain_loops.h"
-#undef LANES
-#undef TARGET
-#undef STREAM
-#endif
-
-typedef struct {
-    plain_fn *sum_f32, *sum_f64, *dot_f32, *dot_f64, *add_f32, *add_f64, *read;
-} plain_set;
-
-static const plain_set base_set = {sum_f32_base, sum_f64_base, dot_f32_base, dot_f64_base,
-                                   add_f32_base, add_f64_base, sum_u64_base};
-#ifdef __x86_64__
-static const plain_set avx2_set = {sum_f32_avx2, sum_f64_avx2, dot_f32_avx2, dot_f64_avx2,
-                                   add_f32_avx2, add_f64_avx2, sum_u64_avx2};
-static const plain_set avx512_set = {sum_f32_avx512, sum_f64_avx512, dot_f32_avx512, dot_f64_avx512,
-                                     add_f32_avx512, add_f64_avx512, sum_u64_avx512};
+#define STREAM(p, v) _mm512_stream_si512((void *)(p), (__m512i)(v))
+#define WIDTH(f) f##_avx512
+#include "bench/plain_widths.h"
 #endif
 
 static const plain_set *widest(void) {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f")) return &avx512_set;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2_set;
+    if (__builtin_cpu_supports("avx512f")) return &set_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &set_avx2;
 #endif
-    return &base_set;
+    return &set_base;
 }
 
 plain_fn *plain_find(const char *work, const char *dtype) {

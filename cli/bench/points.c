@@ -14,11 +14,13 @@ enum { CPU = 1, STREAM = 2, HOST = 4, PAGEABLE = 8 };
 
 /* Work that is counted in bytes. Works on the same data are neighbours, so that the data are made
  * once; those that write, of which the first two vectors stay, are the last of their data. */
-static const struct {
+typedef struct row {
     const work *by;
     const char *work, *dtype, *data;
     int where;
-} points[] = {
+} row;
+
+static const row rows[] = {
     {&work_reduce, "sum", "f64", "uniform", CPU | STREAM},
     {&work_reduce, "mean", "f64", "uniform", CPU},
     {&work_reduce, "prod", "f64", "uniform", CPU | STREAM},
@@ -57,37 +59,49 @@ static const struct {
     {&work_histogram, "histogram", "u8", "zipf", CPU | STREAM},
     {&work_histogram, "histogram", "u8", "constant", CPU | STREAM},
     {&work_histogram, "histogram", "f32", "uniform", CPU | STREAM},
+    {NULL, NULL, NULL, NULL, 0},
 };
-enum { POINTS = sizeof points / sizeof *points };
 
-static const work *const items[] = {&work_julia, &work_table, &work_group, &work_axis, &work_order};
-enum { ITEMS = sizeof items / sizeof *items };
+static const work *const items[] = {&work_julia, &work_table, &work_group,
+                                    &work_axis,  &work_order, NULL};
 
-static bool is_gpu(const bench_options *o) { return o->gpu.number >= 0; }
+static bool is_measured(const bench_options *o, const row *r) {
+    return bench_is_gpu(o) ? r->where > CPU : r->where & CPU;
+}
 
-static bool is_measured(const bench_options *o, int i) {
-    return is_gpu(o) ? points[i].where > CPU : points[i].where & CPU;
+static bool is_wanted(const bench_options *o, const row *r) {
+    return is_measured(o, r) && bench_is_wanted(o, r->work);
 }
 
 bool bench_counts_items(const char *name) {
-    for (int i = 0; i < ITEMS; i++)
-        if (strcmp(items[i]->measure->work, name) == 0) return true;
+    for (const work *const *by = items; *by; by++)
+        if (strcmp((*by)->measure->work, name) == 0) return true;
     return false;
 }
 
 bool bench_knows(const bench_options *o, const char *name) {
-    for (int i = 0; i < POINTS; i++)
-        if (is_measured(o, i) && strcmp(points[i].work, name) == 0) return true;
+    for (const row *r = rows; r->by; r++)
+        if (is_measured(o, r) && strcmp(r->work, name) == 0) return true;
     return bench_counts_items(name);
 }
 
-/* Measures a point on the CPU with every thread count. */
-static int with_threads(bench_options *o, bench_point point) {
-    int code = EXIT_DONE;
-    for (int t = 0; t < o->n_threads && code == EXIT_DONE; t++) {
-        point.threads = o->threads[t];
-        point.context = o->contexts[t];
-        code = bench_measure(o, &point, o->n_peers);
+static bench_point point_of(const bench_options *o, const row *r) {
+    bench_point p = {.by = r->by, .work = r->work, .dtype = r->dtype, .data = r->data};
+    p.reduction = bf_reduction_from_name(p.work);
+    p.element = bf_dtype_size(bf_dtype_from_name(p.dtype));
+    p.gpu = bench_is_gpu(o) ? &o->gpu : NULL;
+    p.context = o->gpu.context;
+    p.buffers = 1;
+    return p;
+}
+
+/* Measures a point on the GPU, or on the CPU with every thread count. */
+static int measure_point(bench_options *o, bench_point p) {
+    int code = p.gpu ? bench_measure(o, &p, o->n_peers) : EXIT_DONE;
+    for (int t = 0; !p.gpu && t < o->n_threads && code == EXIT_DONE; t++) {
+        p.threads = o->threads[t];
+        p.context = o->contexts[t];
+        code = bench_measure(o, &p, o->n_peers);
     }
     return code;
 }
@@ -96,96 +110,93 @@ static int with_threads(bench_options *o, bench_point point) {
  */
 
 /* How the numbers of a point are distributed. */
-static const char *numbers_of(int i) {
-    return points[i].by == &work_expression ? "normal" : points[i].data;
+static const char *numbers_of(const row *r) {
+    return r->by == &work_expression ? "normal" : r->data;
 }
 
-static bench_point point_of(bench_options *o, int i, size_t bytes, char *memory) {
-    bench_point p = {.by = points[i].by, .work = points[i].work, .dtype = points[i].dtype};
-    p.data = points[i].data;
-    p.reduction = bf_reduction_from_name(p.work);
+static bool same_numbers(const row *a, const row *b) {
+    return strcmp(a->dtype, b->dtype) == 0 && strcmp(numbers_of(a), numbers_of(b)) == 0;
+}
+
+static bench_point bytes_point(const bench_options *o, const row *r, size_t bytes, char *memory) {
+    bench_point p = point_of(o, r);
+    const bool written = p.by == &work_map || strncmp(p.data, "c=", 2) == 0;
     p.memory = memory;
     p.bytes = bytes;
-    p.buffers = 1;
-    p.gpu = is_gpu(o) ? &o->gpu : NULL;
-    p.context = o->gpu.context;
-    p.count = bench_vector_bytes(&p) / bf_dtype_size(bf_dtype_from_name(p.dtype));
+    p.vectors = written ? 3 : p.by == &work_expression || p.reduction == BF_DOT ? 2 : 1;
+    p.count = bench_vector_bytes(&p) / p.element;
     return p;
 }
 
 /* Is this size only for work that writes results? 1 MiB of it does not fit the smaller caches. */
-static bool is_too_small(const bench_options *o, int i, size_t bytes) {
-    return o->usual_sizes && bytes < (1 << 20) && points[i].by != &work_map;
+static bool is_too_small(const bench_options *o, const row *r, size_t bytes) {
+    return o->usual_sizes && bytes < (1 << 20) && r->by != &work_map;
 }
 
 /* Measures every wanted point at one size. */
 static int run_size(bench_options *o, size_t bytes) {
-    const char *dtype = "", *data = "";
     char *memory = bench_alloc(bytes);
     if (!memory) return fail(EXIT_IO, NULL, "no memory for %zu bytes of data", bytes);
+    const row *last = NULL;
     int code = EXIT_DONE;
-    for (int i = 0; i < POINTS && code == EXIT_DONE; i++) {
-        if (!is_measured(o, i) || !bench_is_wanted(o, points[i].work)) continue;
-        if (is_too_small(o, i, bytes)) continue;
-        const bench_point p = point_of(o, i, bytes, memory);
-        if (strcmp(dtype, p.dtype) != 0 || strcmp(data, numbers_of(i)) != 0)
-            bench_fill(p.dtype, numbers_of(i), memory,
-                       bytes / bf_dtype_size(bf_dtype_from_name(p.dtype)));
-        dtype = p.dtype;
-        data = numbers_of(i);
-        code = with_threads(o, p);
+    for (const row *r = rows; r->by && code == EXIT_DONE; r++) {
+        if (!is_wanted(o, r) || is_too_small(o, r, bytes)) continue;
+        const bench_point p = bytes_point(o, r, bytes, memory);
+        if (!last || !same_numbers(last, r))
+            bench_fill(p.dtype, numbers_of(r), memory, bytes / p.element);
+        last = r;
+        code = measure_point(o, p);
     }
     bench_free(memory, bytes);
     return code;
 }
 
 /* Measures calls on the GPU's memory. */
-static int in_mode(bench_options *o, int i, size_t bytes, bool stream) {
-    bench_point p = point_of(o, i, bytes, o->gpu.memory);
+static int in_mode(bench_options *o, const row *r, size_t bytes, bool stream) {
+    bench_point p = bytes_point(o, r, bytes, o->gpu.memory);
     p.stream = stream;
     p.buffers = bench_gpu_buffers(&o->gpu, bytes);
     p.stride = bench_gpu_aligned(bytes);
-    return p.count > 0 ? bench_measure(o, &p, o->n_peers) : EXIT_DONE;
+    return p.count > 0 ? measure_point(o, p) : EXIT_DONE;
 }
 
 /* Measures the same data in the host's memory, without peers. */
-static int in_pageable(bench_options *o, int i, size_t bytes) {
+static int in_pageable(bench_options *o, const row *r, size_t bytes) {
     char *memory = bench_alloc(bytes);
     if (!memory) return fail(EXIT_IO, NULL, "no memory for %zu bytes of data", bytes);
     for (size_t done = 0; done < bytes; done += POINT_BLOCK)
         memcpy(memory + done, o->gpu.block,
                bytes - done < POINT_BLOCK ? bytes - done : POINT_BLOCK);
-    bench_point p = point_of(o, i, bytes, memory);
+    bench_point p = bytes_point(o, r, bytes, memory);
     p.pageable = true;
     const int code = bench_measure(o, &p, 0);
     bench_free(memory, bytes);
     return code;
 }
 
-static int in_modes(bench_options *o, int i, size_t bytes) {
-    const int where = points[i].where;
-    const bool host = where & HOST && (bytes <= HOST_SIZES || !(where & STREAM));
-    const bool pageable = where & PAGEABLE && bytes >= HOST_SIZES && bytes <= PAGEABLE_SIZES;
-    int code = where & STREAM ? in_mode(o, i, bytes, true) : EXIT_DONE;
-    if (code == EXIT_DONE && host) code = in_mode(o, i, bytes, false);
-    if (code == EXIT_DONE && pageable) code = in_pageable(o, i, bytes);
+static int in_modes(bench_options *o, const row *r, size_t bytes) {
+    const bool host = r->where & HOST && (bytes <= HOST_SIZES || !(r->where & STREAM));
+    const bool pageable = r->where & PAGEABLE && bytes >= HOST_SIZES && bytes <= PAGEABLE_SIZES;
+    int code = r->where & STREAM ? in_mode(o, r, bytes, true) : EXIT_DONE;
+    if (code == EXIT_DONE && host) code = in_mode(o, r, bytes, false);
+    if (code == EXIT_DONE && pageable) code = in_pageable(o, r, bytes);
     return code;
 }
 
-static int run_on_gpu(bench_options *o, int i) {
-    const bool millions = strcmp(points[i].work, "sum") == 0 && strcmp(points[i].dtype, "i32") == 0;
+static int run_on_gpu(bench_options *o, const row *r) {
+    const bool millions = strcmp(r->work, "sum") == 0 && strcmp(r->dtype, "i32") == 0;
     size_t bytes;
-    int code = bench_gpu_fill(&o->gpu, points[i].dtype, numbers_of(i));
+    int code = bench_gpu_fill(&o->gpu, r->dtype, numbers_of(r));
     for (int k = 0; code == EXIT_DONE && (bytes = bench_gpu_size(o, k)) > 0; k++)
-        if (k < o->n_sizes || millions) code = in_modes(o, i, bytes);
+        if (k < o->n_sizes || millions) code = in_modes(o, r, bytes);
     return code;
 }
 
 int bench_run_bytes(bench_options *o) {
     int code = EXIT_DONE;
-    for (int i = 0; i < POINTS && is_gpu(o) && code == EXIT_DONE; i++)
-        if (is_measured(o, i) && bench_is_wanted(o, points[i].work)) code = run_on_gpu(o, i);
-    for (int i = 0; i < o->n_sizes && !is_gpu(o) && code == EXIT_DONE; i++)
+    for (const row *r = rows; r->by && bench_is_gpu(o) && code == EXIT_DONE; r++)
+        if (is_wanted(o, r)) code = run_on_gpu(o, r);
+    for (int i = 0; i < o->n_sizes && !bench_is_gpu(o) && code == EXIT_DONE; i++)
         code = run_size(o, o->sizes[i]);
     return code;
 }
@@ -196,37 +207,34 @@ int bench_run_bytes(bench_options *o) {
 /* Measures every point with `count` items; if that is 0, with as many as fit in `bytes`. */
 static int run_count(bench_options *o, const work *by, size_t count, size_t bytes) {
     const measure *m = by->measure;
+    const char *const(*at)[2] = m->points[bench_is_gpu(o)];
     int code = EXIT_DONE;
-    for (const char *const(*at)[2] = m->points[is_gpu(o)]; (*at)[0] && code == EXIT_DONE; at++) {
-        bench_point p = {.by = by, .work = m->work, .dtype = (*at)[0], .data = (*at)[1]};
-        const size_t element =
-            m->item_bytes ? m->item_bytes(p.dtype) : bf_dtype_size(bf_dtype_from_name(p.dtype));
-        p.count = count > 0 ? count : bytes / element;
+    for (; (*at)[0] && code == EXIT_DONE; at++) {
+        bench_point p = point_of(o, &(row){by, m->work, (*at)[0], (*at)[1], 0});
+        if (m->item_bytes) p.element = m->item_bytes(p.dtype);
+        p.count = count > 0 ? count : bytes / p.element;
         if (m->fit) p.count = m->fit(p.count);
-        p.bytes = p.count * element;
-        p.buffers = 1;
-        p.stream = is_gpu(o) && m->stream;
-        p.gpu = is_gpu(o) ? &o->gpu : NULL;
-        p.context = o->gpu.context;
-        code = is_gpu(o) ? bench_measure(o, &p, o->n_peers) : with_threads(o, p);
+        p.bytes = p.count * p.element;
+        p.stream = p.gpu && m->stream;
+        code = measure_point(o, p);
     }
     return code;
 }
 
+/* By default with the usual counts, otherwise with what fits in each size. */
 static int run_work(bench_options *o, const work *by) {
-    const size_t *counts = by->measure->counts[is_gpu(o)][o->quick];
+    const size_t *counts = by->measure->counts[bench_is_gpu(o)][o->quick];
+    const bool usual = o->usual_sizes;
     int code = EXIT_DONE;
     if (!o->json) bench_print_columns(o, by->measure->item);
-    for (int i = 0; o->usual_sizes && counts[i] > 0 && code == EXIT_DONE; i++)
-        code = run_count(o, by, counts[i], 0);
-    for (int i = 0; !o->usual_sizes && i < o->n_sizes && code == EXIT_DONE; i++)
-        code = run_count(o, by, 0, o->sizes[i]);
+    for (int i = 0; (usual ? counts[i] > 0 : i < o->n_sizes) && code == EXIT_DONE; i++)
+        code = run_count(o, by, usual ? counts[i] : 0, usual ? 0 : o->sizes[i]);
     return code;
 }
 
 int bench_run_items(bench_options *o) {
     int code = EXIT_DONE;
-    for (int i = 0; i < ITEMS && code == EXIT_DONE; i++)
-        if (bench_is_wanted(o, items[i]->measure->work)) code = run_work(o, items[i]);
+    for (const work *const *by = items; *by && code == EXIT_DONE; by++)
+        if (bench_is_wanted(o, (*by)->measure->work)) code = run_work(o, *by);
     return code;
 }

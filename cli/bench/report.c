@@ -44,28 +44,20 @@ static double per_second(const bench_point *point, double seconds) {
     return (double)point->count / seconds;
 }
 
-static void print_byte_columns(const bench_options *o) {
-    printf("%-10s %-5s %-13s %9s ", "work", "dtype", "data", "size");
-    if (o->gpu.context)
-        printf("%-8s %-5s %9s %8s %6s", "mode", "cache", "us", "GB/s", "peak");
-    else
-        printf("%7s %8s %8s %8s", "threads", "GB/s", "plain", "read");
-    if (bench_is_wanted(o, "expression")) printf(" %8s", "dot");
-}
-
-static void print_item_columns(const bench_options *o, const char *item) {
-    printf("%-9s %-5s %-10s %11s ", "work", "dtype", "data", item);
-    if (o->gpu.context)
-        printf("%-8s %11s %8s", "mode", "us", "M/s");
-    else
-        printf("%7s %8s", "threads", "M/s");
+/* Prints the first columns, which are narrower for work that is counted in items. */
+static void print_names(const char *item, const char *name, const char *dtype, const char *data) {
+    printf(item ? "%-9s %-5s %-10s" : "%-10s %-5s %-13s", name, dtype, data);
 }
 
 void bench_print_columns(const bench_options *o, const char *item) {
-    if (item)
-        print_item_columns(o, item);
+    print_names(item, "work", "dtype", "data");
+    printf(item ? " %11s " : " %9s ", item ? item : "size");
+    if (o->gpu.context)
+        fputs(item ? "mode              us      M/s" : "mode     cache        us     GB/s   peak",
+              stdout);
     else
-        print_byte_columns(o);
+        fputs(item ? "threads      M/s" : "threads     GB/s    plain     read", stdout);
+    if (!item && bench_is_wanted(o, "expression")) printf(" %8s", "dot");
     for (int i = 0; i < o->n_peers; i++) {
         const char *name = o->peers[i].name;
         printf(" %*s", column(name), name);
@@ -84,31 +76,28 @@ void bench_print_head(const bench_options *o) {
     puts("The columns after it: how many times as fast as that bitfold is.");
 }
 
-static void print_items(const bench_point *point, double seconds) {
-    printf("%-9s %-5s %-10s %11zu", point->work, point->dtype, point->data, point->count);
+/* Prints the columns of bitfold. */
+static void print_own(const bench_point *point, double seconds) {
+    const char *item = point->by->measure->item;
+    const bool memory = point->gpu && !item;
+    print_names(item, point->work, point->dtype, point->data);
+    if (item)
+        printf(" %11zu", point->count);
+    else
+        print_size(point->bytes);
     if (point->gpu)
-        printf(" %-8s %11.2f", bench_mode(point), seconds * 1e6);
+        printf(" %-8s", bench_mode(point));
     else
         printf(" %7d", point->threads);
-    printf(" %8.1f", per_second(point, seconds) * 1e-6);
-}
-
-static void print_bytes(const bench_point *point, double seconds) {
-    printf("%-10s %-5s %-13s", point->work, point->dtype, point->data);
-    print_size(point->bytes);
-    if (point->gpu)
-        printf(" %-8s %-5s %9.2f %8.1f %5.1f%%", bench_mode(point), cache(point), seconds * 1e6,
-               gbps(point, seconds), 100 * peak_share(point, seconds));
-    else
-        printf(" %7d %8.1f", point->threads, gbps(point, seconds));
+    if (memory) printf(" %-5s", cache(point));
+    if (point->gpu) printf(item ? " %11.2f" : " %9.2f", seconds * 1e6);
+    printf(" %8.1f", item ? per_second(point, seconds) * 1e-6 : gbps(point, seconds));
+    if (memory) printf(" %5.1f%%", 100 * peak_share(point, seconds));
 }
 
 static void print_row(const bench_options *o, const bench_point *point, const bench_side *sides,
                       int n, bench_change change) {
-    if (point->by->measure->item)
-        print_items(point, sides[0].seconds);
-    else
-        print_bytes(point, sides[0].seconds);
+    print_own(point, sides[0].seconds);
     for (int k = 1; k < n; k++) {
         if (sides[k].seconds > 0)
             printf(" %*.2f", column(sides[k].name), ratio(sides, &sides[k]));

@@ -29,13 +29,15 @@ const char *bench_isa(const bench_point *point) {
     return point->gpu ? point->gpu->isa : bf_context_isa(point->context);
 }
 
+static bool is_expression(const bench_point *p) { return p->by == &work_expression; }
+
 /* Times a plain loop. "read" and the sum that is beside the sum of an expression read all of the
  * memory as one vector. */
 
 static const char *plain_work(const char *name, const bench_point *point) {
     if (strcmp(name, "read") == 0) return name;
-    if (!bench_is_expression(point)) return point->work;
-    return bench_is_written(point) ? "add" : "sum";
+    if (!is_expression(point)) return point->work;
+    return point->vectors == 3 ? "add" : "sum";
 }
 
 static double plain_seconds(const bench_side *side, const bench_point *point, int passes) {
@@ -156,7 +158,8 @@ static bench_point dot_of(const bench_point *p) {
     other.work = "dot";
     other.by = &work_reduce;
     other.reduction = BF_DOT;
-    other.count = bench_vector_bytes(&other) / bf_dtype_size(bf_dtype_from_name(p->dtype));
+    other.vectors = 2;
+    other.count = bench_vector_bytes(&other) / p->element;
     return other;
 }
 
@@ -176,7 +179,7 @@ static int add_sides(bench_options *o, const bench_point *p, int n_peers, bench_
     }
     if (bytes && bench_is_wanted(o, "expression")) {
         const bench_point other = dot_of(p);
-        const bool timed = bench_is_expression(p) && bench_own_open(&other, dot) == BF_OK;
+        const bool timed = is_expression(p) && bench_own_open(&other, dot) == BF_OK;
         sides[n++] = (bench_side){"dot", timed ? bench_own_time : no_time, .own = dot};
     }
     for (int i = 0; i < n_peers; i++)

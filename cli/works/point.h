@@ -36,8 +36,10 @@ typedef struct bench_point {
     bf_reduction reduction;          /* the work, if it is one */
     char *memory;
     size_t bytes;
-    size_t count; /* elements of each vector, or items */
-    int threads;  /* 0 on a GPU */
+    size_t count;   /* elements of each vector, or items */
+    size_t element; /* bytes of an element, or an item */
+    int vectors;
+    int threads; /* 0 on a GPU */
     bf_context *context;
     const bench_gpu *gpu; /* NULL: the CPU */
     bool stream;          /* on a GPU: passes are enqueued, and waited for at the end */
