@@ -51,16 +51,15 @@ static bf_reduce_options rules_of(const task *t, bf_value *empty) {
     return BF_REDUCE_OPTIONS(.nan = t->nan, .empty = needs ? empty : NULL);
 }
 
-static bf_status reduce_whole(task *t) {
-    bf_value empty;
-    const bf_reduction op = reduction_of(t);
-    const bf_reduce_options rules = rules_of(t, &empty);
-    const bf_array values = values_of(t), fits = fits_of(t);
-    const int axis = t->what == AXIS_1;
-    switch (t->what) {
-    case SEGMENTS: return bf_reduce_segments(t->context, op, &t->a, &t->b, &rules, &values, &fits);
-    case INDEX: return bf_reduce_index(t->context, op, &t->a, &t->b, &rules, &values, &fits);
-    default: return bf_reduce_axes(t->context, op, &t->a, &axis, 1, &rules, &values, &fits);
+/* places: of segments or an index. */
+static bf_status reduce(bf_context *context, bf_reduction op, int way, const bf_array *a,
+                        const bf_array *places, const bf_reduce_options *rules,
+                        const bf_array *values, const bf_array *fits) {
+    const int axis = way == AXIS_1;
+    switch (way) {
+    case SEGMENTS: return bf_reduce_segments(context, op, a, places, rules, values, fits);
+    case INDEX: return bf_reduce_index(context, op, a, places, rules, values, fits);
+    default: return bf_reduce_axes(context, op, a, &axis, 1, rules, values, fits);
     }
 }
 
@@ -118,8 +117,12 @@ static bf_status tell(task *t, work_object *o) {
 }
 
 static bf_status whole(task *t) {
+    bf_value empty;
+    const bf_reduce_options rules = rules_of(t, &empty);
+    const bf_array values = values_of(t), fits = fits_of(t);
     if (tells_by_states(t)) return work_absorb(t, 1);
-    const bf_status st = reduce_whole(t);
+    const bf_status st =
+        reduce(t->context, reduction_of(t), t->what, &t->a, &t->b, &rules, &values, &fits);
     work_add_value(t, &(bf_value){.as.u64 = 0});
     if (st == BF_OK) add_results(t);
     return st;
@@ -162,7 +165,7 @@ enum { ARRAY, OFFSETS, RESULTS };
 
 typedef struct many {
     bf_reduction op;
-    int axis; /* -1: segments */
+    int way;
     int64_t length;
 } many;
 
@@ -182,7 +185,9 @@ static many read_name(const char *name) {
     const char *way = strchr(name, '-') + 1;
     memcpy(op, name, (size_t)(way - 1 - name));
     return (many){.op = bf_reduction_from_name(op),
-                  .axis = strncmp(way, "axis", 4) == 0 ? way[4] - '0' : -1,
+                  .way = strncmp(way, "axis1", 5) == 0   ? AXIS_1
+                         : strncmp(way, "axis0", 5) == 0 ? AXIS_0
+                                                         : SEGMENTS,
                   .length = atoll(strchr(way, '-') + 1)};
 }
 
@@ -196,19 +201,18 @@ static void vectors(const bench_point *p, point_vector v[POINT_VECTORS]) {
     const bf_dtype dtype = bf_dtype_from_name(p->dtype);
     const size_t height = p->count / (size_t)m.length;
     v[ARRAY] = (point_vector){dtype, p->count, point_elements};
-    if (m.axis < 0) v[OFFSETS] = (point_vector){BF_I64, height + 1, offsets_part};
+    if (m.way == SEGMENTS) v[OFFSETS] = (point_vector){BF_I64, height + 1, offsets_part};
     v[RESULTS] = (point_vector){bf_reduce_dtype(m.op, dtype, NULL),
-                                m.axis == 0 ? (size_t)m.length : height, NULL};
+                                m.way == AXIS_0 ? (size_t)m.length : height, NULL};
 }
 
 static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
     const many m = read_name(p->data);
-    const bf_array *a = &v[ARRAY], *to = &v[RESULTS];
+    bf_array a = v[ARRAY];
     (void)o;
-    if (m.axis < 0) return bf_reduce_segments(p->context, m.op, a, &v[OFFSETS], NULL, to, NULL);
-    const bf_array matrix = {
-        a->data, a->dtype, 2, {a->shape[0] / m.length, m.length}, {m.length, 1}};
-    return bf_reduce_axes(p->context, m.op, &matrix, &m.axis, 1, NULL, to, NULL);
+    if (m.way != SEGMENTS)
+        a = (bf_array){a.data, a.dtype, 2, {a.shape[0] / m.length, m.length}, {m.length, 1}};
+    return reduce(p->context, m.op, m.way, &a, &v[OFFSETS], NULL, &v[RESULTS], NULL);
 }
 
 const work work_axis = {

@@ -122,15 +122,13 @@ static void fill_f64(double *x, size_t count, double (*value)(uint64_t)) {
 bool bench_fill(const char *dtype, const char *data, void *x, size_t count) {
     double (*value)(uint64_t) = find(data);
     if (strcmp(dtype, "u8") == 0) return fill_u8(data, x, count);
-    const bool single = strcmp(dtype, "f32") == 0, real = single || strcmp(dtype, "f64") == 0;
-    if (!value || (value == full && single) || (value != uniform && !real)) return false;
-    if (single)
+    if (value && value != full && strcmp(dtype, "f32") == 0)
         fill_f32(x, count, value);
-    else if (real)
+    else if (value && strcmp(dtype, "f64") == 0)
         fill_f64(x, count, value);
-    else if (strcmp(dtype, "i32") == 0)
+    else if (value == uniform && strcmp(dtype, "i32") == 0)
         fill_i32(x, count);
-    else if (strcmp(dtype, "i64") == 0)
+    else if (value == uniform && strcmp(dtype, "i64") == 0)
         fill_i64(x, count);
     else
         return false;

@@ -4,10 +4,39 @@
 
 #include <stdlib.h>
 
-enum { TOP_MOST = 100, QUANTILES = 7 };
+enum { TOP = 100, QUANTILES = 7 };
 
 static const double quantiles[QUANTILES] = {0, 0.01, 0.25, 0.5, 0.75, 0.999, 1};
-static const int axis = 0;
+/* ---- calls, which the first letter of their names tells ---------------------------------------
+ */
+
+/* Returns where the results of a call on n elements go, without memory; q: how many quantiles. */
+static bf_array results_of(char call, bf_dtype dtype, int64_t n, int64_t q,
+                           bf_quantile_method method) {
+    switch (call) {
+    case 's': return bf_array_of(dtype, NULL, n);
+    case 'a': return bf_array_of(BF_I64, NULL, n);
+    case 'm': return bf_array_of(bf_median_dtype(dtype), NULL, 1);
+    case 'q': return bf_array_of(bf_quantile_dtype(dtype, method), NULL, q);
+    default: return bf_array_of(dtype, NULL, n < TOP ? n : TOP);
+    }
+}
+
+static bf_status do_call(bf_context *context, char call, const bf_array *a, const double *q,
+                         bf_order_options rules, const bf_array *to) {
+    static const int axis = 0;
+    const bf_array one = {.data = to->data, .dtype = to->dtype};
+    rules.descending = call == 't';
+    switch (call) {
+    case 's': return bf_sort(context, a, 0, &rules, to, NULL);
+    case 'a': return bf_sort(context, a, 0, &rules, NULL, to);
+    case 'm': return bf_median_axes(context, a, &axis, 1, &rules, &one);
+    case 'q': return bf_quantile_axes(context, a, &axis, 1, q, (int)to->shape[0], &rules, to);
+    default: return bf_top(context, a, 0, to->shape[0], &rules, to, NULL);
+    }
+}
+
+/* ---- verify ---------------------------------------------------------------------------------- */
 
 static bf_order_options rules_of(const task *t) {
     return (bf_order_options){.size = sizeof(bf_order_options), .nan = t->nan};
@@ -18,55 +47,29 @@ static bf_status open(task *t) {
     return work_room(t, BF_PAIR, t->a.shape[0] + QUANTILES, false, &t->out);
 }
 
-static bf_array results(const task *t, bf_dtype dtype, int64_t n) {
-    return bf_array_of(dtype, t->out.host.data, n);
+static bf_status call_by(task *t, bf_quantile_method method) {
+    bf_order_options rules = rules_of(t);
+    rules.method = method;
+    bf_array to = results_of(*t->op, t->a.dtype, t->a.shape[0], QUANTILES, method);
+    to.data = t->out.host.data;
+    return work_add_array(t, do_call(t->context, *t->op, &t->a, quantiles, rules, &to), &to);
 }
 
-static bf_status sort(task *t) {
-    const bf_array values = results(t, t->a.dtype, t->a.shape[0]);
-    const bf_order_options rules = rules_of(t);
-    return work_add_array(t, bf_sort(t->context, &t->a, 0, &rules, &values, NULL), &values);
-}
-
-static bf_status argsort(task *t) {
-    const bf_array positions = results(t, BF_I64, t->a.shape[0]);
-    const bf_order_options rules = rules_of(t);
-    return work_add_array(t, bf_sort(t->context, &t->a, 0, &rules, NULL, &positions), &positions);
-}
-
-static bf_status median(task *t) {
-    const bf_array value = {.data = t->out.host.data, .dtype = bf_median_dtype(t->a.dtype)},
-                   one = results(t, value.dtype, 1);
-    const bf_order_options rules = rules_of(t);
-    return work_add_array(t, bf_median_axes(t->context, &t->a, &axis, 1, &rules, &value), &one);
-}
+static bf_status call_once(task *t) { return call_by(t, BF_QUANTILE_LINEAR); }
 
 /* By every method. */
 static bf_status quantile(task *t) {
-    bf_order_options rules = rules_of(t);
     bf_status st = BF_OK;
-    for (rules.method = BF_QUANTILE_LINEAR;
-         rules.method <= BF_QUANTILE_NORMAL_UNBIASED && st == BF_OK; rules.method++) {
-        const bf_array values = results(t, bf_quantile_dtype(t->a.dtype, rules.method), QUANTILES);
-        st = bf_quantile_axes(t->context, &t->a, &axis, 1, quantiles, QUANTILES, &rules, &values);
-        st = work_add_array(t, st, &values);
-    }
+    for (bf_quantile_method m = BF_QUANTILE_LINEAR; m <= BF_QUANTILE_NORMAL_UNBIASED && st == BF_OK;
+         m++)
+        st = call_by(t, m);
     return st;
-}
-
-static bf_status top(task *t) {
-    const int64_t n = t->a.shape[0];
-    const bf_array values = results(t, t->a.dtype, n < TOP_MOST ? n : TOP_MOST);
-    bf_order_options rules = rules_of(t);
-    rules.descending = true;
-    return work_add_array(t, bf_top(t->context, &t->a, 0, values.shape[0], &rules, &values, NULL),
-                          &values);
 }
 
 static bf_status unique(task *t) {
     int64_t n = t->a.shape[0];
     const bf_order_options rules = rules_of(t);
-    bf_array values = results(t, t->a.dtype, n);
+    bf_array values = bf_array_of(t->a.dtype, t->out.host.data, n);
     result_room counts = {{0}, {0}};
     bf_status st = work_room(t, BF_I64, n, false, &counts);
     if (st == BF_OK) st = bf_unique(t->context, &t->a, &rules, &values, &counts.at, &n);
@@ -117,12 +120,10 @@ static bf_status passes(task *t) {
  * are two pairs. */
 static bf_status at_once(task *t) {
     const bool wide = t->a.dtype == BF_I128;
-    const bf_order_options rules = rules_of(t);
     bf_value found[QUANTILES];
     bf_array values = bf_array_of(BF_PAIR, found, QUANTILES);
     if (wide) values = (bf_array){found, BF_PAIR, 2, {QUANTILES, 2}, {2, 1}};
-    const bf_status st =
-        bf_quantile_axes(t->context, &t->a, &axis, 1, quantiles, QUANTILES, &rules, &values);
+    const bf_status st = do_call(t->context, 'q', &t->a, quantiles, rules_of(t), &values);
     for (int i = 0; i < QUANTILES && st == BF_OK; i++) {
         const bf_value value = output_element(wide ? BF_I192 : BF_PAIR, 0, found, i);
         work_add_value(t, &value);
@@ -135,9 +136,9 @@ static bf_status at_once(task *t) {
 static const struct {
     const char *name;
     bf_status (*whole)(task *), (*parts)(task *);
-} calls[] = {{"sort", sort, sort},        {"argsort", argsort, NULL},
-             {"median", median, median},  {"quantile", quantile, quantile},
-             {"passes", passes, at_once}, {"top", top, top},
+} calls[] = {{"sort", call_once, call_once},   {"argsort", call_once, NULL},
+             {"median", call_once, call_once}, {"quantile", quantile, quantile},
+             {"passes", passes, at_once},      {"top", call_once, call_once},
              {"unique", unique, unique}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -177,7 +178,8 @@ static bool row(task *t, int i) {
  * The data name the call. Elements are random: whole numbers of all bits, floats of a normal
  * distribution. A pass is one call, which leaves the elements as they are. */
 
-enum { FEW_QUANTILES = 5, TOP = 100 };
+static const double few[] = {0.05, 0.25, 0.5, 0.75, 0.95};
+enum { FEW = sizeof few / sizeof *few };
 
 static const char *const points[][2] = {{"u32", "sort"},   {"i64", "sort"},      {"f32", "sort"},
                                         {"f64", "sort"},   {"f32", "argsort"},   {"f32", "median"},
@@ -186,37 +188,17 @@ static const char *const points[][2] = {{"u32", "sort"},   {"i64", "sort"},     
 
 static size_t fit_elements(size_t n) { return n < TOP ? TOP : n; }
 
-/* The results of the call: as many as there are elements, or a few. */
-static point_vector results_of(const bench_point *p, bf_dtype dtype) {
-    switch (*p->data) {
-    case 's': return (point_vector){dtype, p->count, NULL};
-    case 'a': return (point_vector){BF_I64, p->count, NULL};
-    case 'm': return (point_vector){bf_median_dtype(dtype), 1, NULL};
-    case 'q':
-        return (point_vector){bf_quantile_dtype(dtype, BF_QUANTILE_LINEAR), FEW_QUANTILES, NULL};
-    default: return (point_vector){dtype, TOP, NULL};
-    }
-}
-
 static void vectors(const bench_point *p, point_vector v[POINT_VECTORS]) {
     const bf_dtype dtype = bf_dtype_from_name(p->dtype);
+    const bf_array to = results_of(*p->data, dtype, (int64_t)p->count, FEW, BF_QUANTILE_LINEAR);
     v[0] = (point_vector){dtype, p->count, point_elements};
-    v[1] = results_of(p, dtype);
+    v[1] = (point_vector){to.dtype, (size_t)to.shape[0], NULL};
 }
 
 static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
-    static const double q[FEW_QUANTILES] = {0.05, 0.25, 0.5, 0.75, 0.95};
-    static const bf_order_options greatest = {.size = sizeof greatest, .descending = true};
-    const bf_array *a = &v[0], *to = &v[1], one = {.data = to->data, .dtype = to->dtype};
-    bf_context *context = p->context;
+    const bf_order_options rules = {.size = sizeof rules};
     (void)o;
-    switch (*p->data) {
-    case 's': return bf_sort(context, a, 0, NULL, to, NULL);
-    case 'a': return bf_sort(context, a, 0, NULL, NULL, to);
-    case 'm': return bf_median_axes(context, a, &axis, 1, NULL, &one);
-    case 'q': return bf_quantile_axes(context, a, &axis, 1, q, FEW_QUANTILES, NULL, to);
-    default: return bf_top(context, a, 0, TOP, &greatest, to, NULL);
-    }
+    return do_call(p->context, *p->data, &v[0], few, rules, &v[1]);
 }
 
 const work work_order = {
