@@ -53,8 +53,7 @@ static bf_status fill(const bench_point *p, const point_vector *v, char *to) {
 }
 
 static size_t aligned_bytes(const point_vector *v) {
-    const size_t bytes = v->dtype == BF_NONE ? 0 : v->n * bf_dtype_size(v->dtype);
-    return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    return v->dtype == BF_NONE ? 0 : bench_gpu_aligned(v->n * bf_dtype_size(v->dtype));
 }
 
 /* Makes the vectors of work that is counted in items. */
@@ -120,6 +119,12 @@ static bf_status pass_once(const measure *m, bench_own *o) {
     return m->pass(p, &o->object, v);
 }
 
+static bf_status begin_afresh(bench_own *o) {
+    work_free(&o->object);
+    o->object = (work_object){.first = 0};
+    return o->point.by->measure->open(&o->point, o->vectors, &o->object);
+}
+
 /* Sets *seconds to the time of the passes, without what is not timed. */
 static bf_status run_passes(bench_own *o, int passes, double *seconds) {
     const measure *m = o->point.by->measure;
@@ -127,9 +132,9 @@ static bf_status run_passes(bench_own *o, int passes, double *seconds) {
     double untimed = 0;
     bf_status st = BF_OK;
     for (int i = 0; i < passes && st == BF_OK; i++) {
-        const double began = m->renew ? progress_clock() : 0;
-        if (m->renew) st = m->renew(&o->point, o->vectors, &o->object);
-        if (m->renew) untimed += progress_clock() - began;
+        const double began = m->afresh ? progress_clock() : 0;
+        if (m->afresh && m->afresh(&o->point)) st = begin_afresh(o);
+        if (m->afresh) untimed += progress_clock() - began;
         if (st == BF_OK) st = pass_once(m, o);
     }
     if (st == BF_OK && o->point.gpu) st = bf_context_synchronize(o->point.context);

@@ -9,64 +9,67 @@
  * call. Mode "pageable" is measured from there to PAGEABLE_SIZES. */
 enum { HOST_SIZES = 1 << 24, PAGEABLE_SIZES = 1 << 30 };
 
-/* Where a work is measured: on the CPU, and how a GPU is called. */
-enum { CPU = 1, STREAM = 2, HOST = 4, PAGEABLE = 8 };
+/* Where a work is measured: on the CPU, and how a GPU is called; and that it is measured in less
+ * than SMALL_SIZES bytes, too: results that are written do not fit the smaller caches with 1 MiB.
+ */
+enum { CPU = 1, STREAM = 2, HOST = 4, PAGEABLE = 8, SMALL = 16, SMALL_SIZES = 1 << 20 };
 
 /* Work that is counted in bytes. Works on the same data are neighbours, so that the data are made
  * once; those that write, of which the first two vectors stay, are the last of their data. */
 typedef struct row {
     const work *by;
     const char *work, *dtype, *data;
-    int where;
+    const char *numbers; /* how they are distributed */
+    int vectors, where;
 } row;
 
 static const row rows[] = {
-    {&work_reduce, "sum", "f64", "uniform", CPU | STREAM},
-    {&work_reduce, "mean", "f64", "uniform", CPU},
-    {&work_reduce, "prod", "f64", "uniform", CPU | STREAM},
-    {&work_reduce, "sum", "f64", "normal", CPU | STREAM | HOST},
-    {&work_reduce, "var", "f64", "normal", CPU | STREAM | HOST},
-    {&work_reduce, "dot", "f64", "normal", CPU | STREAM | HOST},
-    {&work_reduce, "min", "f64", "normal", CPU | STREAM},
-    {&work_reduce, "max", "f64", "normal", CPU | STREAM},
-    {&work_reduce, "argmin", "f64", "normal", CPU},
-    {&work_reduce, "describe", "f64", "normal", CPU | HOST},
-    {&work_expression, "expression", "f64", "a*b", CPU | HOST},
-    {&work_expression, "expression", "f64", "(a-b)**2", CPU | HOST},
-    {&work_expression, "expression", "f64", "sqrt(a*a+b*b)", CPU | HOST},
-    {&work_expression, "expression", "f64", "c=(a-b)**2", CPU | HOST},
-    {&work_reduce, "sum", "f64", "wide", CPU | STREAM | HOST},
-    {&work_reduce, "sum", "f64", "full", STREAM | HOST},
-    {&work_reduce, "sum", "f32", "uniform", CPU | STREAM},
-    {&work_reduce, "sum", "f32", "normal", CPU | STREAM | HOST | PAGEABLE},
-    {&work_reduce, "dot", "f32", "normal", CPU | STREAM | HOST},
-    {&work_reduce, "min", "f32", "normal", CPU | STREAM | HOST},
-    {&work_reduce, "max", "f32", "normal", CPU | STREAM},
-    {&work_reduce, "var", "f32", "normal", STREAM | HOST},
-    {&work_expression, "expression", "f32", "a*b", CPU | HOST},
-    {&work_expression, "expression", "f32", "(a-b)**2", CPU | HOST},
-    {&work_expression, "expression", "f32", "sqrt(a*a+b*b)", CPU | HOST},
-    {&work_expression, "expression", "f32", "c=(a-b)**2", CPU | HOST},
-    {&work_map, "add", "f32", "normal", CPU | STREAM | PAGEABLE},
-    {&work_reduce, "sum", "i32", "uniform", CPU | STREAM | HOST},
-    {&work_reduce, "min", "i32", "uniform", CPU | STREAM},
-    {&work_reduce, "max", "i32", "uniform", CPU | STREAM},
-    {&work_reduce, "sum", "i64", "uniform", CPU},
-    {&work_reduce, "sum", "u8", "uniform", STREAM},
-    {&work_reduce, "min", "u8", "uniform", STREAM},
-    {&work_reduce, "max", "u8", "uniform", STREAM},
-    {&work_histogram, "histogram", "u8", "uniform", CPU | STREAM | PAGEABLE},
-    {&work_histogram, "histogram", "u8", "zipf", CPU | STREAM},
-    {&work_histogram, "histogram", "u8", "constant", CPU | STREAM},
-    {&work_histogram, "histogram", "f32", "uniform", CPU | STREAM},
-    {NULL, NULL, NULL, NULL, 0},
+    {&work_reduce, "sum", "f64", "uniform", "uniform", 1, CPU | STREAM},
+    {&work_reduce, "mean", "f64", "uniform", "uniform", 1, CPU},
+    {&work_reduce, "prod", "f64", "uniform", "uniform", 1, CPU | STREAM},
+    {&work_reduce, "sum", "f64", "normal", "normal", 1, CPU | STREAM | HOST},
+    {&work_reduce, "var", "f64", "normal", "normal", 1, CPU | STREAM | HOST},
+    {&work_reduce, "dot", "f64", "normal", "normal", 2, CPU | STREAM | HOST},
+    {&work_reduce, "min", "f64", "normal", "normal", 1, CPU | STREAM},
+    {&work_reduce, "max", "f64", "normal", "normal", 1, CPU | STREAM},
+    {&work_reduce, "argmin", "f64", "normal", "normal", 1, CPU},
+    {&work_reduce, "describe", "f64", "normal", "normal", 1, CPU | HOST},
+    {&work_expression, "expression", "f64", "a*b", "normal", 2, CPU | HOST},
+    {&work_expression, "expression", "f64", "(a-b)**2", "normal", 2, CPU | HOST},
+    {&work_expression, "expression", "f64", "sqrt(a*a+b*b)", "normal", 2, CPU | HOST},
+    {&work_expression, "expression", "f64", "c=(a-b)**2", "normal", 3, CPU | HOST},
+    {&work_reduce, "sum", "f64", "wide", "wide", 1, CPU | STREAM | HOST},
+    {&work_reduce, "sum", "f64", "full", "full", 1, STREAM | HOST},
+    {&work_reduce, "sum", "f32", "uniform", "uniform", 1, CPU | STREAM},
+    {&work_reduce, "sum", "f32", "normal", "normal", 1, CPU | STREAM | HOST | PAGEABLE},
+    {&work_reduce, "dot", "f32", "normal", "normal", 2, CPU | STREAM | HOST},
+    {&work_reduce, "min", "f32", "normal", "normal", 1, CPU | STREAM | HOST},
+    {&work_reduce, "max", "f32", "normal", "normal", 1, CPU | STREAM},
+    {&work_reduce, "var", "f32", "normal", "normal", 1, STREAM | HOST},
+    {&work_expression, "expression", "f32", "a*b", "normal", 2, CPU | HOST},
+    {&work_expression, "expression", "f32", "(a-b)**2", "normal", 2, CPU | HOST},
+    {&work_expression, "expression", "f32", "sqrt(a*a+b*b)", "normal", 2, CPU | HOST},
+    {&work_expression, "expression", "f32", "c=(a-b)**2", "normal", 3, CPU | HOST},
+    {&work_map, "add", "f32", "normal", "normal", 3, CPU | STREAM | PAGEABLE | SMALL},
+    {&work_reduce, "sum", "i32", "uniform", "uniform", 1, CPU | STREAM | HOST},
+    {&work_reduce, "min", "i32", "uniform", "uniform", 1, CPU | STREAM},
+    {&work_reduce, "max", "i32", "uniform", "uniform", 1, CPU | STREAM},
+    {&work_reduce, "sum", "i64", "uniform", "uniform", 1, CPU},
+    {&work_reduce, "sum", "u8", "uniform", "uniform", 1, STREAM},
+    {&work_reduce, "min", "u8", "uniform", "uniform", 1, STREAM},
+    {&work_reduce, "max", "u8", "uniform", "uniform", 1, STREAM},
+    {&work_histogram, "histogram", "u8", "uniform", "uniform", 1, CPU | STREAM | PAGEABLE},
+    {&work_histogram, "histogram", "u8", "zipf", "zipf", 1, CPU | STREAM},
+    {&work_histogram, "histogram", "u8", "constant", "constant", 1, CPU | STREAM},
+    {&work_histogram, "histogram", "f32", "uniform", "uniform", 1, CPU | STREAM},
+    {NULL, NULL, NULL, NULL, NULL, 0, 0},
 };
 
 static const work *const items[] = {&work_julia, &work_table, &work_group,
                                     &work_axis,  &work_order, NULL};
 
 static bool is_measured(const bench_options *o, const row *r) {
-    return bench_is_gpu(o) ? r->where > CPU : r->where & CPU;
+    return r->where & (bench_is_gpu(o) ? STREAM | HOST | PAGEABLE : CPU);
 }
 
 static bool is_wanted(const bench_options *o, const row *r) {
@@ -109,41 +112,31 @@ static int measure_point(bench_options *o, bench_point p) {
 /* ---- work that is counted in bytes ------------------------------------------------------------
  */
 
-/* How the numbers of a point are distributed. */
-static const char *numbers_of(const row *r) {
-    return r->by == &work_expression ? "normal" : r->data;
-}
-
 static bool same_numbers(const row *a, const row *b) {
-    return strcmp(a->dtype, b->dtype) == 0 && strcmp(numbers_of(a), numbers_of(b)) == 0;
+    return strcmp(a->dtype, b->dtype) == 0 && strcmp(a->numbers, b->numbers) == 0;
 }
 
 static bench_point bytes_point(const bench_options *o, const row *r, size_t bytes, char *memory) {
     bench_point p = point_of(o, r);
-    const bool written = p.by == &work_map || strncmp(p.data, "c=", 2) == 0;
     p.memory = memory;
     p.bytes = bytes;
-    p.vectors = written ? 3 : p.by == &work_expression || p.reduction == BF_DOT ? 2 : 1;
+    p.vectors = r->vectors;
     p.count = bench_vector_bytes(&p) / p.element;
     return p;
-}
-
-/* Is this size only for work that writes results? 1 MiB of it does not fit the smaller caches. */
-static bool is_too_small(const bench_options *o, const row *r, size_t bytes) {
-    return o->usual_sizes && bytes < (1 << 20) && r->by != &work_map;
 }
 
 /* Measures every wanted point at one size. */
 static int run_size(bench_options *o, size_t bytes) {
     char *memory = bench_alloc(bytes);
     if (!memory) return fail(EXIT_IO, NULL, "no memory for %zu bytes of data", bytes);
+    const bool small = o->usual_sizes && bytes < SMALL_SIZES;
     const row *last = NULL;
     int code = EXIT_DONE;
     for (const row *r = rows; r->by && code == EXIT_DONE; r++) {
-        if (!is_wanted(o, r) || is_too_small(o, r, bytes)) continue;
+        if (!is_wanted(o, r) || (small && !(r->where & SMALL))) continue;
         const bench_point p = bytes_point(o, r, bytes, memory);
         if (!last || !same_numbers(last, r))
-            bench_fill(p.dtype, numbers_of(r), memory, bytes / p.element);
+            bench_fill(p.dtype, r->numbers, memory, bytes / p.element);
         last = r;
         code = measure_point(o, p);
     }
@@ -186,7 +179,7 @@ static int in_modes(bench_options *o, const row *r, size_t bytes) {
 static int run_on_gpu(bench_options *o, const row *r) {
     const bool millions = strcmp(r->work, "sum") == 0 && strcmp(r->dtype, "i32") == 0;
     size_t bytes;
-    int code = bench_gpu_fill(&o->gpu, r->dtype, numbers_of(r));
+    int code = bench_gpu_fill(&o->gpu, r->dtype, r->numbers);
     for (int k = 0; code == EXIT_DONE && (bytes = bench_gpu_size(o, k)) > 0; k++)
         if (k < o->n_sizes || millions) code = in_modes(o, r, bytes);
     return code;
@@ -210,7 +203,8 @@ static int run_count(bench_options *o, const work *by, size_t count, size_t byte
     const char *const(*at)[2] = m->points[bench_is_gpu(o)];
     int code = EXIT_DONE;
     for (; (*at)[0] && code == EXIT_DONE; at++) {
-        bench_point p = point_of(o, &(row){by, m->work, (*at)[0], (*at)[1], 0});
+        bench_point p =
+            point_of(o, &(row){.by = by, .work = m->work, .dtype = (*at)[0], .data = (*at)[1]});
         if (m->item_bytes) p.element = m->item_bytes(p.dtype);
         p.count = count > 0 ? count : bytes / p.element;
         if (m->fit) p.count = m->fit(p.count);

@@ -154,12 +154,7 @@ static bf_status begin(const bench_point *p, const bf_array *v, work_object *o) 
                          &o->saved.groups);
 }
 
-static bf_status renew(const bench_point *p, const bf_array *v, work_object *o) {
-    if (p->gpu) return BF_OK;
-    bf_groups_destroy(o->saved.groups);
-    o->saved.groups = NULL;
-    return begin(p, v, o);
-}
+static bool afresh(const bench_point *p) { return !p->gpu; }
 
 static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
     bf_groups *groups = o->saved.groups;
@@ -188,7 +183,7 @@ const work work_group = {
             .item_bytes = row_bytes,
             .vectors = vectors,
             .open = begin,
-            .renew = renew,
+            .afresh = afresh,
             .pass = pass,
         },
 };

@@ -67,11 +67,11 @@ typedef struct work_object {
     int64_t first, last; /* the rows that it has absorbed */
 } work_object;
 
-/* How a work is timed, on the vectors v: open makes all that is not timed, and renew what is not
- * timed before each pass. A pass is one call. */
+/* How a work is timed, on the vectors v: open makes all that is not timed, before each pass if that
+ * begins afresh. A pass is one call. */
 typedef struct measure {
     bf_status (*open)(const bench_point *p, const bf_array *v, work_object *o);
-    bf_status (*renew)(const bench_point *p, const bf_array *v, work_object *o);
+    bool (*afresh)(const bench_point *p);
     bf_status (*pass)(const bench_point *p, const work_object *o, const bf_array *v);
 
     /* The rest is for work that is counted in items. */

@@ -171,12 +171,7 @@ static bf_status begin(const bench_point *p, const bf_array *v, work_object *o) 
     return st == BF_OK && asks(p) ? bf_table_insert(o->table, &v[KEYS], &v[WITH]) : st;
 }
 
-static bf_status renew(const bench_point *p, const bf_array *v, work_object *o) {
-    if (strcmp(p->data, "insert") != 0) return BF_OK;
-    bf_table_destroy(o->table);
-    o->table = NULL;
-    return begin(p, v, o);
-}
+static bool afresh(const bench_point *p) { return strcmp(p->data, "insert") == 0; }
 
 static bf_status pass(const bench_point *p, const work_object *o, const bf_array *v) {
     if (asks(p)) return bf_table_find(o->table, &v[QUERIES], &v[OUT], &v[HIT]);
@@ -198,7 +193,7 @@ const work work_table = {
             .fit = fit_keys,
             .vectors = vectors,
             .open = begin,
-            .renew = renew,
+            .afresh = afresh,
             .pass = pass,
         },
 };
