@@ -29,17 +29,11 @@ static bf_status absorb(task *t, work_object *o, int64_t first, int64_t last) {
     return bf_histogram_absorb(o->saved.histogram, &a, has_weights(t) ? &b : NULL);
 }
 
-static bf_status tell(task *t, work_object *o) {
-    const outcome r = work_result(&o->saved, NULL);
-    t->value = r.value;
-    return r.status;
-}
-
 static bf_status count_whole(task *t) {
-    work_object o = {.first = 0};
-    bf_status st = count_all(t, &o.saved.histogram);
-    if (st == BF_OK) st = tell(t, &o);
-    work_free(&o);
+    statefile all = {.histogram = NULL};
+    bf_status st = count_all(t, &all.histogram);
+    if (st == BF_OK) st = work_tell_saved(t, &all);
+    statefile_free(&all);
     return st;
 }
 
@@ -73,6 +67,5 @@ const work work_histogram = {
     .whole = count_whole,
     .create = create,
     .absorb = absorb,
-    .tell = tell,
     .measure = &(const measure){.open = begin, .pass = pass},
 };

@@ -14,28 +14,24 @@ static bf_status open(task *t) {
     return work_room(t, BF_U16, p->width * p->height, t->moved, &t->out);
 }
 
-static bf_status draw_whole(task *t) {
-    const bf_julia_params *p = t->room;
-    const bf_array picture = counts_array(t->out.at.data, p, p->height, p->width);
-    const bf_status st = bf_julia(t->context, p, 0, 0, &picture);
-    return st == BF_OK ? work_tell(t, &t->out) : st;
-}
-
-/* Draws nine rectangles into the host's memory. */
-static bf_status draw_parts(task *t) {
+/* Draws so many rectangles in each direction. */
+static bf_status draw(task *t, int parts) {
     const bf_julia_params *p = t->room;
     const int64_t w = p->width, h = p->height;
     bf_status st = BF_OK;
-    for (int i = 0; i < WORK_PARTS * WORK_PARTS && st == BF_OK; i++) {
-        const int column = i % WORK_PARTS, line = i / WORK_PARTS;
-        const int64_t left = work_cut(w, column), top = work_cut(h, line);
+    for (int i = 0; i < parts * parts && st == BF_OK; i++) {
+        const int column = i % parts, line = i / parts;
+        const int64_t left = work_cut(w, column, parts), top = work_cut(h, line, parts);
         const bf_array part =
-            counts_array((uint16_t *)t->out.host.data + top * w + left, p,
-                         work_cut(h, line + 1) - top, work_cut(w, column + 1) - left);
+            counts_array((uint16_t *)t->out.at.data + top * w + left, p,
+                         work_cut(h, line + 1, parts) - top, work_cut(w, column + 1, parts) - left);
         st = bf_julia(t->context, p, left, top, &part);
     }
     return st == BF_OK ? work_tell(t, &t->out) : st;
 }
+
+static bf_status whole(task *t) { return draw(t, 1); }
+static bf_status parts(task *t) { return draw(t, WORK_PARTS); }
 
 /* Pictures with even and odd sides, with and without symmetry about 0, and one of a single row. */
 static bool row(task *t, int i) {
@@ -98,8 +94,8 @@ const work work_julia = {
     .row = row,
     .room = sizeof(bf_julia_params),
     .open = open,
-    .whole = draw_whole,
-    .parts = draw_parts,
+    .whole = whole,
+    .parts = parts,
     .measure =
         &(const measure){
             .work = "julia",

@@ -151,7 +151,7 @@ static bf_status parts(task *t) {
     const int64_t n = t->a.shape[0];
     int64_t cuts[WORK_PARTS + 1];
     const bf_array offsets = bf_array_of(BF_I64, cuts, WORK_PARTS + 1);
-    for (int i = 0; i <= WORK_PARTS; i++) cuts[i] = work_cut(n, i);
+    for (int i = 0; i <= WORK_PARTS; i++) cuts[i] = work_cut(n, i, WORK_PARTS);
     if (!calls[t->what].parts) return whole(t);
     result_room sorted = {{0}, {0}};
     task of_sorted = *t;

@@ -19,12 +19,6 @@ static bf_status absorb(task *t, work_object *o, int64_t first, int64_t last) {
     return st == BF_OK ? bf_state_absorb(state, &a) : st;
 }
 
-static bf_status tell(task *t, work_object *o) {
-    const outcome r = work_result(&o->saved, &BF_REDUCE_OPTIONS(.nan = t->nan));
-    t->value = r.value;
-    return r.status;
-}
-
 /* work_result tells these by their states. */
 static bf_status reduce_whole(task *t) {
     const bf_reduction op = reduction_of(t);
@@ -69,6 +63,5 @@ const work work_reduce = {
     .whole = reduce_whole,
     .create = create,
     .absorb = absorb,
-    .tell = tell,
     .measure = &(const measure){.pass = pass},
 };

@@ -79,7 +79,7 @@ static bf_status fill_parts(const task *t, bf_table *table) {
     const int64_t n = t->a.shape[0], one_by_one = n / 3 - 50;
     bf_status st = bf_table_reserve(table, n);
     for (int i = 0; i < WORK_PARTS && st == BF_OK; i++)
-        st = insert(t, table, work_cut(n, i), work_cut(n, i + 1));
+        st = insert(t, table, work_cut(n, i, WORK_PARTS), work_cut(n, i + 1, WORK_PARTS));
     if (st == BF_OK) st = erase(t, table, n / 9, n / 5);
     if (st == BF_OK) st = erase(t, table, 0, n / 9);
     if (st == BF_OK) st = insert(t, table, n / 9, one_by_one);

@@ -122,11 +122,17 @@ outcome work_result(const statefile *saved, const bf_reduce_options *rules) {
     return r;
 }
 
+bf_status work_tell_saved(task *t, const statefile *saved) {
+    const outcome r = work_result(saved, &BF_REDUCE_OPTIONS(.nan = t->nan));
+    t->value = r.value;
+    return r.status;
+}
+
 /* ---- ways ------------------------------------------------------------------------------------ */
 
-int64_t work_cut(int64_t n, int cut) {
-    const int64_t cuts[] = {0, n / 7, n - n / 3, n};
-    return cuts[cut];
+int64_t work_cut(int64_t n, int cut, int parts) {
+    const int64_t cuts[] = {0, n / 7, n - n / 3};
+    return cut == parts ? n : cuts[cut];
 }
 
 void work_free(work_object *o) {
@@ -146,7 +152,8 @@ static bf_status merge(const task *t, work_object *parts, int n) {
 }
 
 static bf_status tell(task *t, work_object *o) {
-    return t->work->tell ? t->work->tell(t, o) : work_tell(t, &t->out);
+    if (t->work->tell) return t->work->tell(t, o);
+    return t->work->create ? work_tell_saved(t, &o->saved) : work_tell(t, &t->out);
 }
 
 bf_status work_absorb(task *t, int n) {
@@ -158,8 +165,8 @@ bf_status work_absorb(task *t, int n) {
     for (int i = 0; i < n && st == BF_OK && w->create; i++) st = w->create(t, &parts[i]);
     for (int i = 0; i < n && st == BF_OK; i++) {
         work_object *into = &parts[in_turn ? 0 : i];
-        into->first = work_cut(rows, i);
-        into->last = n == 1 ? rows : work_cut(rows, i + 1);
+        into->first = work_cut(rows, i, n);
+        into->last = work_cut(rows, i + 1, n);
         st = w->absorb(t, into, into->first, into->last);
     }
     if (st == BF_OK) st = merge(t, parts, n);

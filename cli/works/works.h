@@ -44,8 +44,8 @@ typedef struct task {
 
 /* A work absorbs rows [first, last) of a and b into an object that create fills, or computes them
  * into t->out, for which open makes room. In parts, three objects absorb a part each and are merged
- * as states are, if not by the work. tell sets t->value; without it, that is a checksum of t->out.
- * Members may be NULL. */
+ * as states are, if not by the work. tell sets t->value; without it, that is the result of the
+ * saved state or a checksum of t->out. Members may be NULL. */
 typedef struct work {
     /* Makes row i of the task, on t->a (t->data is its name) or on data of its own, which lie in
      * t->room: so many bytes, and as many more as t->a has. Returns false if there is no row i. */
@@ -74,9 +74,10 @@ extern const work work_reduce, work_axis, work_order, work_histogram, work_map, 
  * host's memory. */
 outcome work_compute(const task *t, bf_context *context, bool gpu, bool parts);
 
-/* Parts end at cuts 1 to WORK_PARTS of n rows. */
+/* Returns where part `cut` of n rows begins and the one before it ends, of 1 or WORK_PARTS parts.
+ */
 enum { WORK_PARTS = 3 };
-int64_t work_cut(int64_t n, int cut);
+int64_t work_cut(int64_t n, int cut, int parts);
 
 /* Computes in 1 or WORK_PARTS parts, as if the work had no way of its own. */
 bf_status work_absorb(task *t, int parts);
@@ -104,8 +105,9 @@ uint64_t work_checksum(uint64_t sum, const void *bytes, size_t n);
 /* Returns the bytes of the member of bf_value that holds a value of dtype. */
 size_t work_value_size(bf_dtype dtype);
 
-/* Returns the value of a state, or if its saved form tells more or it is no state of one value, the
- * checksum at the end of that, which covers all bytes before it. */
+/* Return the value of a state, or if its saved form tells more or it is no state of one value, the
+ * checksum at the end of that, which covers all bytes before it; and tell it as the task's. */
 outcome work_result(const statefile *saved, const bf_reduce_options *rules);
+bf_status work_tell_saved(task *t, const statefile *saved);
 
 #endif
