@@ -63,10 +63,12 @@ static bf_status reduce(bf_context *context, bf_reduction op, int way, const bf_
     }
 }
 
-static void add_results(task *t) {
+/* Their checksum begins where that of a saved form would be. */
+static bf_status add_results(task *t, bf_status st) {
     const bf_array values = values_of(t), fits = fits_of(t);
-    work_add(t, values.data, work_bytes(&values));
-    work_add(t, fits.data, work_bytes(&fits));
+    work_add_value(t, &(bf_value){.as.u64 = 0});
+    st = work_add_array(t, st, &values);
+    return work_add_array(t, st, &fits);
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -107,13 +109,11 @@ static bf_status tell(task *t, work_object *o) {
     bf_value empty;
     const bf_reduce_options rules = rules_of(t, &empty);
     const bf_array values = values_of(t), fits = fits_of(t);
-    outcome saved = {.status = BF_OK};
-    if (tells_by_states(t)) saved = work_result(&o->saved, NULL);
+    if (!tells_by_states(t))
+        return add_results(t, bf_states_result(o->saved.states, &rules, &values, &fits));
+    const outcome saved = work_result(&o->saved, NULL);
     work_add_value(t, &saved.value);
-    if (tells_by_states(t)) return saved.status;
-    const bf_status st = bf_states_result(o->saved.states, &rules, &values, &fits);
-    if (st == BF_OK) add_results(t);
-    return st;
+    return saved.status;
 }
 
 static bf_status whole(task *t) {
@@ -121,11 +121,8 @@ static bf_status whole(task *t) {
     const bf_reduce_options rules = rules_of(t, &empty);
     const bf_array values = values_of(t), fits = fits_of(t);
     if (tells_by_states(t)) return work_absorb(t, 1);
-    const bf_status st =
-        reduce(t->context, reduction_of(t), t->what, &t->a, &t->b, &rules, &values, &fits);
-    work_add_value(t, &(bf_value){.as.u64 = 0});
-    if (st == BF_OK) add_results(t);
-    return st;
+    return add_results(
+        t, reduce(t->context, reduction_of(t), t->what, &t->a, &t->b, &rules, &values, &fits));
 }
 
 /* A product depends on the index of each element. */
@@ -184,10 +181,11 @@ static many read_name(const char *name) {
     char op[8] = "";
     const char *way = strchr(name, '-') + 1;
     memcpy(op, name, (size_t)(way - 1 - name));
+    const bool axis = strncmp(way, "axis", 4) == 0;
     return (many){.op = bf_reduction_from_name(op),
-                  .way = strncmp(way, "axis1", 5) == 0   ? AXIS_1
-                         : strncmp(way, "axis0", 5) == 0 ? AXIS_0
-                                                         : SEGMENTS,
+                  .way = !axis           ? SEGMENTS
+                         : way[4] == '1' ? AXIS_1
+                                         : AXIS_0,
                   .length = atoll(strchr(way, '-') + 1)};
 }
 
