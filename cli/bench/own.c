@@ -41,9 +41,10 @@ static bf_status allocate(bench_own *o) {
 
 /* On a GPU block by block. */
 static bf_status fill(const bench_point *p, const point_vector *v, char *to) {
+    if (!v->fill) return BF_OK;
     const size_t element = bf_dtype_size(v->dtype), most = p->gpu ? POINT_BLOCK / element : v->n;
     bf_status st = BF_OK;
-    for (size_t first = 0; v->fill && first < v->n && st == BF_OK; first += most) {
+    for (size_t first = 0; first < v->n && st == BF_OK; first += most) {
         const size_t now = v->n - first < most ? v->n - first : most;
         v->fill(p, first, now, p->gpu ? p->gpu->block : to);
         if (p->gpu)
