@@ -8,7 +8,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { N = DATA_SHARE > 1 ? 24000 : 60000, KINDS = 6, LIMIT = 35 * N };
+#ifdef SANITIZED
+enum { N = 12000 };
+#else
+enum { N = DATA_SHARE > 1 ? 24000 : 60000 };
+#endif
+enum { KINDS = 6, LIMIT = 35 * N };
 
 static char directory[] = "/tmp/bitfold_spilled_XXXXXX";
 static char keys[16 * N];

@@ -1,6 +1,6 @@
 """--memory with any number of threads: whatever the limit is, from the least one on, a command keeps
 to it, gives what it gives without one, and never fails where a smaller limit would do.
-Builds: release, asan, tsan."""
+Builds: release, asan, tsan (full)."""
 import random
 import unittest
 
