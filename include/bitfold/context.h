@@ -65,8 +65,9 @@ BF_API bf_status bf_context_create(const bf_options *options, bf_context **conte
 #define BF_MESSAGE_TEXT 160
 BF_API void bf_context_create_message(const bf_options *options, char text[BF_MESSAGE_TEXT]);
 
-/* Ends the pool's threads and frees the context. NULL is ignored. States made from the context
- * must be destroyed first. */
+/* Ends the pool's threads and frees the context. NULL is ignored. What was made in the context
+ * (states, tables, groups, pairs, sorters and all else that is destroyed) must be destroyed first.
+ */
 BF_API void bf_context_destroy(bf_context *context);
 
 /* Returns the detail of the last failure of a call on this context; "" if there was none. It is
