@@ -82,8 +82,6 @@ void archive_close(archive *a) {
     a->directory = NULL;
 }
 
-void archive_rewind(archive *a) { a->next = 0; }
-
 /* ---- members --------------------------------------------------------------------------------- */
 
 static bool take_64(const unsigned char **at, const unsigned char *end, uint64_t *n) {

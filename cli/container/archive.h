@@ -36,7 +36,6 @@ void archive_close(archive *a);
 
 /* Takes the next member: 1, or 0 at the end, or -1 if the directory is damaged. */
 int archive_next(archive *a, archive_member *m);
-void archive_rewind(archive *a);
 
 /* Finds the data of a member. What is wrong, or NULL. */
 const char *archive_find_data(const archive *a, archive_member *m);

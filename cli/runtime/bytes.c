@@ -44,20 +44,6 @@ bool bytes_write(int fd, const void *bytes, size_t size) {
     return true;
 }
 
-bool bytes_pwrite(int fd, const void *bytes, size_t size, int64_t offset) {
-    const char *at = bytes;
-    while (size > 0) {
-        const ssize_t n = pwrite(fd, at, size, offset);
-        if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = ENOSPC;
-        if (n <= 0) return false;
-        at += n;
-        offset += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 static void swap16(uint16_t *x, size_t n) {
     for (size_t i = 0; i < n; i++) x[i] = __builtin_bswap16(x[i]);
 }

@@ -12,7 +12,6 @@ int64_t bytes_pread(int fd, void *buffer, size_t size, int64_t offset);
 
 /* Writes all of them. False with errno set if that failed. */
 bool bytes_write(int fd, const void *bytes, size_t size);
-bool bytes_pwrite(int fd, const void *bytes, size_t size, int64_t offset);
 
 /* Reverses the bytes of each of n elements of 1, 2, 4 or 8 bytes. */
 void bytes_swap(void *buffer, size_t n, size_t element);

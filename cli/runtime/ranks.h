@@ -67,6 +67,5 @@ int ranks_merge_states(bf_context *context, bf_state *const states[], int n, con
 int ranks_merge_histogram(bf_context *context, bf_histogram *histogram, const char *file);
 int ranks_merge_many(bf_context *context, bf_states *states, const char *file);
 int ranks_merge_quantiles(bf_context *context, bf_quantiles *quantiles, const char *file);
-int ranks_merge_groups(bf_context *context, bf_groups *groups, const char *file);
 
 #endif

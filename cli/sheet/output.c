@@ -21,13 +21,6 @@ void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]) {
         bf_value_format(value, text);
 }
 
-char *output_put_field(char *line, bool hex, const bf_value *value, char end) {
-    output_format(value, hex, line);
-    line += strlen(line);
-    *line = end;
-    return line + 1;
-}
-
 const char *output_dtype(bf_dtype dtype, int scale) {
     return scale > 0 ? "decimal" : bf_dtype_name(dtype);
 }

@@ -60,9 +60,6 @@ sheet_column output_file_column(const char *file);
  * decimal digit. */
 void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]);
 
-/* Writes a value and `end` behind it to a line; returns where the line goes on. */
-char *output_put_field(char *line, bool hex, const bf_value *value, char end);
-
 /* Writes a name in a line of text: '?' for control characters, which would break the line. */
 void output_put_name(FILE *stream, const char *name);
 

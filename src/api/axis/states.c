@@ -362,10 +362,6 @@ static bf_status merge_states(bf_states *into, const bf_states *from, bool appen
     return status;
 }
 
-bf_status bf_states_merge_from(bf_states *into, const bf_states *from) {
-    return merge_states(into, from, false);
-}
-
 bf_status bf_states_merge(bf_states *into, const bf_states *from) {
     if (into == NULL || from == NULL || !bf_enter_both(into->context, from->context))
         return BF_E_ARGUMENT;

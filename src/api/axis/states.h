@@ -17,7 +17,6 @@ struct bf_states {
 /* The public calls, for callers that have entered the context (enter.h). */
 bf_status bf_states_make(bf_context *context, bf_reduction op, bf_dtype dtype, int64_t count,
                          bf_states **states);
-bf_status bf_states_merge_from(bf_states *into, const bf_states *from);
 bf_status bf_states_load_from(bf_context *context, const void *buffer, size_t size,
                               bf_states **states);
 
