@@ -35,7 +35,7 @@ int side_exchange(side *s);
 typedef struct side_pairs {
     bf_context *context; /* theirs alone; it spills */
     bf_sorter *sorter;   /* sorts BF_PAIR */
-    const char *file;    /* that errors name */
+    const char *file;    /* errors name it */
 } side_pairs;
 
 /* Pairs that take so much memory of the context. The caller closes them, also after a failure, and

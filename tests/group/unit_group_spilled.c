@@ -19,14 +19,10 @@ static const bf_aggregate aggregates[KINDS] = {{BF_SUM, BF_F64}, {BF_VAR, BF_F32
                                                {BF_SUM, BF_I64}, {BF_MEAN, BF_U8}};
 static const bf_dtype key_dtypes[] = {BF_I64, BF_F32, BF_I16, BF_PAIR, BF_I128, BF_F64};
 
-static size_t bytes_of(bf_dtype dtype) {
-    return dtype == BF_PAIR || dtype == BF_I128 ? 16 : bf_dtype_size(dtype);
-}
-
 /* Most keys occur once or twice, and in every chunk some are new. */
 static void make_rows(bf_dtype dtype) {
     uint64_t seed = 5;
-    const size_t bytes = bytes_of(dtype);
+    const size_t bytes = (size_t)bytes_of(dtype);
     for (int i = 0; i < N; i++) {
         const uint64_t word = next_random(&seed) % N * 0x9e3779b97f4a7c15u;
         for (size_t b = 0; b < bytes; b += 8)
@@ -49,7 +45,7 @@ static bf_groups *make_groups(bf_context *context, bf_dtype key) {
 }
 
 static bf_status absorb(bf_groups *g, bf_dtype key, int first, int n) {
-    const bf_array k = {keys + (size_t)first * bytes_of(key), key, 1, {n}, {1}};
+    const bf_array k = {keys + (size_t)first * (size_t)bytes_of(key), key, 1, {n}, {1}};
     bf_array values[KINDS];
     const bf_array *all[KINDS];
     for (int c = 0; c < KINDS; c++) {
@@ -74,7 +70,7 @@ static void check_same(bf_context *free_one, bf_groups *g, bf_groups *want, bf_d
                        counts = bf_array_of(BF_I64, (w ? other : made) + 16 * n, n);
         OK(bf_groups_list(w ? want : g, &k, &counts));
     }
-    assert_memory_equal(made, other, (size_t)n * bytes_of(key));
+    assert_memory_equal(made, other, (size_t)n * (size_t)bytes_of(key));
     assert_memory_equal(made + 16 * n, other + 16 * n, (size_t)n * 8);
     for (int c = 0; c < KINDS; c++) {
         const bf_reduce_options options = BF_REDUCE_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
@@ -85,8 +81,8 @@ static void check_same(bf_context *free_one, bf_groups *g, bf_groups *want, bf_d
             OK(bf_groups_aggregate(w ? want : g, c, &options, &to, &fits));
         }
         assert_memory_equal(made + 16 * n, other + 16 * n, (size_t)n);
-        assert_memory_equal(made, other,
-                            (size_t)n * bytes_of(bf_groups_aggregate_dtype(g, c, &options)));
+        assert_memory_equal(
+            made, other, (size_t)n * (size_t)bytes_of(bf_groups_aggregate_dtype(g, c, &options)));
     }
     free(made);
     size_t size, wanted;

@@ -12,6 +12,8 @@ enum { N = 30000, LIMIT = 1 << 18, QUANTILES = 3 };
 
 static const double quantiles[QUANTILES] = {0.25, 0, 0.9};
 static char directory[] = "/tmp/bitfold_spilled_XXXXXX";
+enum { ODD = 331 /* one element in so many is a NaN, one an infinity, one a zero */ };
+
 static char keys[16 * N], values[16 * N];
 
 /* What a call makes. */
@@ -23,26 +25,6 @@ typedef struct answer {
 static answer wanted, found;
 
 static bf_dtype dtype_of(int i) { return i < DTYPE_COUNT ? all_dtypes[i] : BF_I128; }
-static int64_t bytes_of(bf_dtype dtype) {
-    return dtype == BF_PAIR || dtype == BF_I128 ? 16 : (int64_t)bf_dtype_size(dtype);
-}
-
-/* Words below `different` that fill the width of the dtype; of floats some are NaNs of all
- * payloads, infinities and zeros of both signs. */
-static void make_elements(bf_dtype dtype, char *to, int64_t n, uint64_t different, uint64_t seed) {
-    const int64_t bytes = bytes_of(dtype);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t word = next_random(&seed) % different;
-        if (bytes >= 8) word *= 0x9e3779b97f4a7c15u;
-        const uint64_t chance = next_random(&seed) % 997;
-        if (is_float(dtype) && chance < 2) word |= infinity_bits(dtype);
-        if (is_float(dtype) && chance == 3) word = infinity_bits(dtype);
-        if (is_float(dtype) && chance > 990) word &= sign_bit(dtype);
-        if (bytes == 16) store_bits(to + i * bytes + 8, 8, word % 5 - 2);
-        store_bits(to + i * bytes, bytes == 16 ? 8 : (size_t)bytes, word);
-    }
-}
-
 typedef struct question {
     bf_dtype key, value;
     int64_t n;
@@ -104,8 +86,8 @@ static void the_bytes_of_no_limit(void **unused) {
     for (int i = 0; i <= DTYPE_COUNT; i++) {
         question q = ask_of(dtype_of(i), dtype_of(DTYPE_COUNT - i), i % 2 == 0);
         for (int many = 0; many < 2; many++) {
-            make_elements(q.key, keys, N, many ? N : 5, 1);
-            make_elements(q.value, values, N, N, 2);
+            make_elements(q.key, keys, N, many ? N : 5, 1, ODD);
+            make_elements(q.value, values, N, N, 2, ODD);
             q.options.method = many ? BF_QUANTILE_LINEAR : BF_QUANTILE_NEAREST;
             q.options.nan = many ? BF_NAN_PROPAGATE : BF_NAN_SKIP;
             q.options.scale = is_float(q.value) || many ? 0 : 2;
@@ -124,9 +106,9 @@ static void a_group_beyond_memory(void **unused) {
     int failed = 0;
     for (int i = 0; i < 12; i++) {
         question q = ask_of(i % 2 ? BF_I64 : BF_PAIR, dtypes[i / 2], i % 3 == 0);
-        make_elements(q.key, keys, N, 1, 1);
-        if (i % 2) make_elements(q.key, keys, N / 8, N, 1);
-        make_elements(q.value, values, N, i % 4 < 2 ? N : 3, 2);
+        make_elements(q.key, keys, N, 1, 1, ODD);
+        if (i % 2) make_elements(q.key, keys, N / 8, N, 1, ODD);
+        make_elements(q.value, values, N, i % 4 < 2 ? N : 3, 2, ODD);
         failed += check_answer(&q, LIMIT, 1 + i % 2);
     }
     assert_int_equal(failed, 12);
@@ -180,8 +162,8 @@ static void arrays_with_strides(void **unused) {
     (void)unused;
     bf_context *free_one = limited(0, NULL, 1), *context = limited(LIMIT, directory, 1);
     const int64_t n = N / 2;
-    make_elements(BF_I128, keys, N, 9000, 1);
-    make_elements(BF_I128, values, N, N, 2);
+    make_elements(BF_I128, keys, N, 9000, 1, ODD);
+    make_elements(BF_I128, values, N, N, 2, ODD);
     const bf_array x = {values + 16 * (N - 1), BF_I128, 1, {n}, {-2}},
                    k = {keys, BF_I128, 1, {n}, {2}};
     for (int i = 0; i < 2; i++) {
@@ -202,8 +184,8 @@ static void arrays_with_strides(void **unused) {
 static void refusals_are_those_of_no_limit(void **unused) {
     (void)unused;
     int failed = 0;
-    make_elements(BF_I64, keys, N, N / 3, 1);
-    make_elements(BF_F64, values, N, N, 2);
+    make_elements(BF_I64, keys, N, N / 3, 1, ODD);
+    make_elements(BF_F64, values, N, N, 2, ODD);
     question q = ask_of(BF_I64, BF_F64, true);
     q.room = 2;
     failed += check_answer(&q, LIMIT, 1); /* BF_E_SHAPE */
@@ -235,8 +217,8 @@ static void limits_that_are_too_small(void **unused) {
     question q = ask_of(BF_I64, BF_F64, false);
     bf_context *free_one = limited(0, NULL, 1);
     int failed = 0;
-    make_elements(BF_I64, keys, N, N / 3, 1);
-    make_elements(BF_F64, values, N, N, 2);
+    make_elements(BF_I64, keys, N, N / 3, 1, ODD);
+    make_elements(BF_F64, values, N, N, 2, ODD);
     ask(free_one, &q, &wanted);
     for (int64_t limit = 1; limit < LIMIT; limit += limit / 8 + 1) {
         bf_context *context = limited(limit, directory, 1);
@@ -260,8 +242,8 @@ static void files_that_cannot_be_made_or_grow(void **unused) {
     const question q = ask_of(BF_I64, BF_F64, true);
     struct rlimit before;
     int full = 0;
-    make_elements(BF_I64, keys, N, N / 3, 1);
-    make_elements(BF_F64, values, N, N, 2);
+    make_elements(BF_I64, keys, N, N / 3, 1, ODD);
+    make_elements(BF_F64, values, N, N, 2, ODD);
     ask(nowhere, &q, &found);
     assert_int_equal(found.status, BF_E_IO);
     check_untouched();
@@ -292,8 +274,8 @@ static void cancelled_calls(void **unused) {
     (void)unused;
     const question q = ask_of(BF_I64, BF_F64, true);
     int cancelled = 0;
-    make_elements(BF_I64, keys, N, N / 3, 1);
-    make_elements(BF_F64, values, N, N, 2);
+    make_elements(BF_I64, keys, N, N / 3, 1, ODD);
+    make_elements(BF_F64, values, N, N, 2, ODD);
     for (int i = 0; i < 400; i += 3 * DATA_SHARE) {
         bf_context *context = limited(LIMIT, directory, 2);
         int left = i;

@@ -21,21 +21,18 @@ static char values[16 * MOST], sorted[16 * MOST], wanted[16 * MOST];
 static int64_t found[MOST], wanted_index[MOST];
 
 static bf_dtype dtype_of(int i) { return i < DTYPE_COUNT ? all_dtypes[i] : BF_PAIR; }
-static int64_t bytes_of(bf_dtype dtype) {
-    return dtype == BF_PAIR ? 16 : (int64_t)bf_dtype_size(dtype);
-}
 
 /* Some NaNs of all payloads, zeros of both signs, and values that occur often. */
 static void make_values(bf_dtype dtype, int64_t n) {
+    const int64_t bytes = bytes_of(dtype);
     uint64_t seed = (uint64_t)dtype;
     for (int64_t i = 0; i < n; i++) {
         uint64_t word = next_random(&seed);
         if (word % 5 == 0) word = word >> 8 & 63;
         if (is_float(dtype) && word % 7 == 0) word |= infinity_bits(dtype);
         if (is_float(dtype) && word % 7 == 1) word &= sign_bit(dtype);
-        store_bits(values + i * bytes_of(dtype), dtype == BF_PAIR ? 8 : (size_t)bytes_of(dtype),
-                   word);
-        if (dtype == BF_PAIR) store_bits(values + 16 * i + 8, 8, next_random(&seed) % 3);
+        store_bits(values + i * bytes, bytes == 16 ? 8 : (size_t)bytes, word);
+        if (bytes == 16) store_bits(values + 16 * i + 8, 8, next_random(&seed) % 3);
     }
 }
 
@@ -47,7 +44,7 @@ static int compare(const void *a, const void *b) {
 }
 
 static entry entry_of(bf_dtype dtype, bf_order order, const char *at, int64_t index) {
-    const bool pair = dtype == BF_PAIR;
+    const bool pair = bytes_of(dtype) == 16;
     entry e = {.index = index};
     for (int w = 0; w < 1 + pair; w++)
         e.place[w] = bf_order_place(pair ? BF_U64 : dtype, order,

@@ -30,7 +30,6 @@ static int64_t numbers[N], wanted_beside[N], made_beside[N + 1];
 static bf_dtype dtype_of(int i) {
     return i < DTYPE_COUNT ? all_dtypes[i] : i == DTYPE_COUNT ? BF_I128 : BF_PAIR;
 }
-static int64_t bytes_of(bf_dtype dtype) { return bf_key_bytes(dtype); }
 
 /* Some NaNs of all payloads, zeros of both signs, and values that occur often. */
 static void make_values(bf_dtype dtype) {

@@ -16,6 +16,8 @@ typedef struct entry {
     int64_t row;
 } entry;
 
+enum { ODD = 97 /* one key in so many is a NaN, one an infinity, one a zero */ };
+
 static char directory[] = "/tmp/bitfold_spilled_XXXXXX";
 static char a[16 * N], b[16 * N];
 static entry entries[N];
@@ -24,25 +26,6 @@ static int64_t begin_of[N + 1];
 static bf_dtype dtype_of(int i) {
     return i < DTYPE_COUNT ? all_dtypes[i] : i == DTYPE_COUNT ? BF_PAIR : BF_I128;
 }
-static int64_t bytes_of(bf_dtype dtype) {
-    return dtype == BF_PAIR || dtype == BF_I128 ? 16 : (int64_t)bf_dtype_size(dtype);
-}
-
-/* Words below `different` that fill the width of the dtype; NaNs of all payloads, zeros of both
- * signs. */
-static void make_keys(bf_dtype dtype, char *to, int64_t n, uint64_t different, uint64_t seed) {
-    const int64_t bytes = bytes_of(dtype);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t word = next_random(&seed) % different;
-        if (bytes >= 8) word *= 0x9e3779b97f4a7c15u;
-        const uint64_t chance = next_random(&seed);
-        if (is_float(dtype) && chance % 97 == 0) word |= infinity_bits(dtype);
-        if (is_float(dtype) && chance % 97 == 1) word &= sign_bit(dtype);
-        if (bytes == 16) store_bits(to + i * bytes + 8, 8, word % 7);
-        store_bits(to + i * bytes, bytes == 16 ? 8 : (size_t)bytes, word);
-    }
-}
-
 static entry entry_of(bf_dtype dtype, const char *keys, int64_t i) {
     const int64_t bytes = bytes_of(dtype);
     entry e = {.row = i};
@@ -129,8 +112,8 @@ static void pairs_of_every_dtype(void **unused) {
     for (int i = 0; i<DTYPE_COUNT + 2; i += DATA_SHARE> 1 ? 3 : 1, tried++) {
         const bf_dtype dtype = dtype_of(i);
         const int64_t n = dtype == BF_BOOL ? N / 64 : bytes_of(dtype) < 4 ? N / 8 : N;
-        make_keys(dtype, a, n, N, 1);
-        make_keys(dtype, b, n, N, 2);
+        make_elements(dtype, a, n, N, 1, ODD);
+        make_elements(dtype, b, n, N, 2, ODD);
         for (int64_t limit = LIMIT; limit <= 16 * LIMIT; limit *= 4)
             failed += check_join(dtype, limit, 1 + i % 2, n, n - 1);
     }
@@ -143,15 +126,15 @@ static void keys_that_occur_often(void **unused) {
     (void)unused;
     static const int64_t sizes[][2] = {{1, N}, {N, 1}, {2, N}, {N, 3}, {700, 901}, {3000, 501}};
     int failed = 0;
-    make_keys(BF_I64, a, N, 1, 1);
-    make_keys(BF_I64, b, N, 1, 2);
+    make_elements(BF_I64, a, N, 1, 1, ODD);
+    make_elements(BF_I64, b, N, 1, 2, ODD);
     for (int i = 0; i < 6; i++)
         failed += check_join(BF_I64, LIMIT, 1 + i % 2, sizes[i][0], sizes[i][1]);
-    make_keys(BF_I64, b, N, 9, 2);
+    make_elements(BF_I64, b, N, 9, 2, ODD);
     failed += check_join(BF_I64, LIMIT, 2, 900, 3000);
     for (int64_t i = 0; i < N; i++) store_bits(b + 8 * i, 8, (uint64_t)(2 * i + 1));
     failed += check_join(BF_I64, LIMIT, 2, N, N);
-    make_keys(BF_I64, a, N / 2, N, 5);
+    make_elements(BF_I64, a, N / 2, N, 5, ODD);
     failed += check_join(BF_I64, LIMIT, 2, N, N); /* half of a has one key that b has not */
     assert_true(failed > 7);
     assert_int_equal(count_files(directory), 0);
@@ -162,8 +145,8 @@ static void keys_with_strides(void **unused) {
     (void)unused;
     bf_context *context = limited(LIMIT, directory, 1);
     bf_pairs *pairs;
-    make_keys(BF_I16, a, N, 1 << 14, 1);
-    make_keys(BF_I16, b, N, 1 << 14, 2);
+    make_elements(BF_I16, a, N, 1 << 14, 1, ODD);
+    make_elements(BF_I16, b, N, 1 << 14, 2, ODD);
     const bf_array x = {a, BF_I16, 2, {N / 4, 2}, {4, 2}}, y = {b, BF_I16, 1, {N / 2}, {2}};
     OK(bf_join(context, &x, &y, 3, &pairs));
     for (int i = 0; i < N / 2; i++) {
@@ -181,8 +164,8 @@ static void keys_with_strides(void **unused) {
 static void limits_that_are_too_small(void **unused) {
     (void)unused;
     int failed = 0;
-    make_keys(BF_I64, a, N, N, 1);
-    make_keys(BF_I64, b, N, N, 2);
+    make_elements(BF_I64, a, N, N, 1, ODD);
+    make_elements(BF_I64, b, N, N, 2, ODD);
     want_pairs(BF_I64, N, N);
     for (int64_t limit = 1; limit < LIMIT; limit += limit / 8 + 1) {
         bf_context *context = limited(limit, directory, 1);
@@ -202,7 +185,7 @@ static void files_that_cannot_be_made(void **unused) {
     (void)unused;
     bf_context *context = limited(LIMIT, "/nonexistent/bitfold", 1);
     bf_pairs *pairs = NULL;
-    make_keys(BF_I64, a, N, N, 1);
+    make_elements(BF_I64, a, N, N, 1, ODD);
     assert_int_equal(join(context, BF_I64, N, N, &pairs), BF_E_IO);
     assert_null(pairs);
     assert_string_equal(bf_context_message(context),
@@ -216,8 +199,8 @@ static void files_that_cannot_grow(void **unused) {
     bf_context *context = limited(LIMIT, directory, 1);
     struct rlimit before;
     int full = 0;
-    make_keys(BF_I64, a, N, N, 1);
-    make_keys(BF_I64, b, N, N, 2);
+    make_elements(BF_I64, a, N, N, 1, ODD);
+    make_elements(BF_I64, b, N, N, 2, ODD);
     want_pairs(BF_I64, N, N);
     getrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_IGN);
@@ -248,8 +231,8 @@ static int count_down(void *arg, int64_t bytes) {
 static void cancelled_joins(void **unused) {
     (void)unused;
     int cancelled = 0;
-    make_keys(BF_I64, a, N, N, 1);
-    make_keys(BF_I64, b, N, N, 2);
+    make_elements(BF_I64, a, N, N, 1, ODD);
+    make_elements(BF_I64, b, N, N, 2, ODD);
     want_pairs(BF_I64, N, N);
     for (int i = 0; i < 400; i += 7 * DATA_SHARE) {
         bf_context *context = limited(LIMIT, directory, 2);

@@ -11,7 +11,7 @@
 struct bf_pairs {
     int64_t size;
     const int64_t *a, *b;
-    int64_t *memory; /* in which both lie; NULL: they are files (base/spill/spool.h) */
+    int64_t *memory; /* it holds both; NULL: they are files (base/spill/spool.h) */
 };
 
 typedef struct bf_joining {
