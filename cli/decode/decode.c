@@ -274,12 +274,15 @@ static bool skip_lines(decode *d) {
     return true;
 }
 
+/* Whether quotes count in the line at hand, as far as it was read: not in what is passed over. */
+static bool has_quotes(const decode *d) {
+    return d->options.dialect.skip == 0 &&
+           !is_comment(d, d->in.bytes + d->in.at, d->in.bytes + d->in.n);
+}
+
 static bool find_newline(decode *d) {
-    const char *const first = d->in.bytes + d->in.at;
-    const bool quotes =
-        d->options.dialect.skip == 0 && !is_comment(d, first, d->in.bytes + d->in.n);
     while (!(d->newline = lead_newline(&d->options, d->in.bytes + d->in.at, d->in.bytes + d->in.n,
-                                       d->ended, quotes))) {
+                                       d->ended, has_quotes(d)))) {
         if (d->ended) d->newline = '\n';
         if (d->ended) break;
         if (!read_line(d)) return false;
