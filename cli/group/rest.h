@@ -4,7 +4,7 @@
 #ifndef BITFOLD_CLI_GROUP_REST_H
 #define BITFOLD_CLI_GROUP_REST_H
 
-#include "group/table.h"
+#include "columns/table.h"
 #include "memory/packed.h"
 
 typedef struct rest {

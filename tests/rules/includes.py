@@ -21,7 +21,7 @@ SHARED = {"src/rules": {"number": 0, "key": 1}, "src/base": {"": 0, "spill": 1},
           "src/gpus": {"runtime": 0},
           "cli": {name: rank for rank, name in enumerate(
               ["runtime", "text", "decode", "container", "memory", "input", "options", "sheet",
-               "work", "expression", "plot"])}}
+               "work", "expression", "columns", "plot"])}}
 # Files that know every primitive of their floor.
 TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.cu",
           "src/gpus/gpus.c", "cli/commands.c")

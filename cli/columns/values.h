@@ -1,9 +1,9 @@
 /* What is computed of a table's rows: the condition, by which some are left out, and values, each
  * of which is a column, an expression or, without --by, a file that is read in step. */
-#ifndef BITFOLD_CLI_GROUP_VALUES_H
-#define BITFOLD_CLI_GROUP_VALUES_H
+#ifndef BITFOLD_CLI_COLUMNS_VALUES_H
+#define BITFOLD_CLI_COLUMNS_VALUES_H
 
-#include "group/table.h"
+#include "columns/table.h"
 
 /* Functions that return an exit code have reported the failure; ROWS_RESETTLED: as of table_next.
  */

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* strdup, strndup */
-#include "group/asked.h"
+#include "columns/asked.h"
 
 #include "sheet/output.h"
 #include "text/item.h"

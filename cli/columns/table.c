@@ -1,7 +1,7 @@
-#include "group/table.h"
+#include "columns/table.h"
 
+#include "columns/values.h"
 #include "container/member.h"
-#include "group/values.h"
 #include "input/share.h"
 #include "runtime/ranks.h"
 #include "sheet/output.h"

@@ -1,4 +1,4 @@
-#include "group/values.h"
+#include "columns/values.h"
 
 #include "container/member.h"
 

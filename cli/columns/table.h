@@ -1,10 +1,10 @@
 /* The rows of a table that --by takes: those that meet the condition, with their keys and values.
  */
-#ifndef BITFOLD_CLI_GROUP_TABLE_H
-#define BITFOLD_CLI_GROUP_TABLE_H
+#ifndef BITFOLD_CLI_COLUMNS_TABLE_H
+#define BITFOLD_CLI_COLUMNS_TABLE_H
 
+#include "columns/asked.h"
 #include "expression/formula.h"
-#include "group/asked.h"
 #include "input/rows.h"
 #include "memory/buffer.h"
 #include "work/units.h"

@@ -1,7 +1,7 @@
 /* What --by asks of a table of text: which of its columns are keys, what is aggregated of which
  * values, and how the results are called. */
-#ifndef BITFOLD_CLI_GROUP_ASKED_H
-#define BITFOLD_CLI_GROUP_ASKED_H
+#ifndef BITFOLD_CLI_COLUMNS_ASKED_H
+#define BITFOLD_CLI_COLUMNS_ASKED_H
 
 #include "options/options.h"
 
