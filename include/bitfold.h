@@ -48,6 +48,7 @@
 #include "bitfold/reduce.h"
 #include "bitfold/state.h"
 #include "bitfold/table.h"
+#include "bitfold/time.h"
 #include "bitfold/types.h"
 #include "bitfold/value.h"
 #include "bitfold/watch.h"
