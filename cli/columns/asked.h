@@ -28,7 +28,10 @@ typedef struct asked {
     bool keyed;  /* results are by key, unless another order is asked for; else by count */
     bf_quantile_method method;
     text_chooser chooser; /* for the reader: fills in what follows */
+    bool whole; /* rows are wanted as they stand, in the order of their keys: nothing is computed */
     int keys, key_fields[BF_KEY_COLUMNS_MAX];
+    bool descending[BF_KEY_COLUMNS_MAX]; /* the order of whole rows by each key */
+    bool turned;                         /* it is the other one, where '-' does not say so */
     int values;
     asked_value value[OPTIONS_AGGREGATES];
     int results;

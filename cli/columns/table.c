@@ -133,7 +133,7 @@ static int note_columns(table *t) {
     if (!t->columns) return no_memory(t);
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) code = note_column(t, k);
     for (int i = 0; i < a->keys && by; i++)
-        t->key_columns[i] = column_of(t, a->key_fields[i], false);
+        t->key_columns[i] = column_of(t, a->key_fields[i], a->whole);
     for (int i = 0; i < a->values && by; i++)
         t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, true);
     if (code == EXIT_DONE && !by) code = find_key(t);
@@ -442,6 +442,7 @@ static int bring_numbers(table *t, table_column *c) {
 static int look_at_columns(table *t, const rows_chunk chunks[]) {
     int code = EXIT_DONE;
     t->n = chunks[0].n;
+    t->spans = chunks[0].spans;
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) {
         table_column *c = &t->columns[k];
         bf_column *const column = &c->view.column;

@@ -51,10 +51,11 @@ typedef struct table {
     table_column *columns;        /* the first file's */
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
-    int64_t n;      /* rows that were taken */
-    int64_t most;   /* so many at once; 0: no limit */
-    int64_t wanted; /* so many together, without --by; 0: as many as are at hand */
-    int64_t behind; /* rows that are at hand and come next */
+    int64_t n;              /* rows that were taken */
+    int64_t most;           /* so many at once; 0: no limit */
+    int64_t wanted;         /* so many together, without --by; 0: as many as are at hand */
+    int64_t behind;         /* rows that are at hand and come next */
+    const text_span *spans; /* where the rows of the chunk stand, if they are wanted whole */
 } table;
 
 /* Functions that return an exit code have reported the failure. Close the table in either case. */
@@ -84,6 +85,11 @@ bool table_more(table *t);
 /* Whether a sample of an array in a file has hardly a key twice: its rows are best absorbed at
  * once. */
 bool table_keys_are_new(const table *t);
+
+/* Where row i of those at hand stands, of a table whose rows are wanted whole. */
+static inline text_span table_row(const table *t, int64_t i) {
+    return t->spans[t->input->picked ? t->input->picked[i] : i];
+}
 
 /* The bytes of all files; -1: they are not known. */
 int64_t table_bytes(const table *t);

@@ -320,7 +320,7 @@ static int put_all(merged *x, FILE *f, double began) {
 int merged_put(FILE *f, numbered *groups, double began) {
     const options *o = groups->table->asked->options;
     merged x = {.groups = groups};
-    records_open(&x.rows, o->memory.results / 4, o->top);
+    records_open(&x.rows, o->memory.results / 4, o->top, 1);
     int code = add_turn(&x);
     while (code == EXIT_DONE && !groups->ended) {
         code = numbered_next(groups);
