@@ -267,7 +267,7 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     read_option(f, "by");
     if (!choose_keys(a, f)) return false;
     read_option(f, "where");
-    if (asks->where && !want_names(a, f, asks->where)) return false;
+    if (asks->infer && asks->where && !want_names(a, f, asks->where)) return false;
     bool good = true;
     for (int i = 0; i < asks->aggregate_count && good; i++)
         good = add_result(a, f, &asks->aggregates[i]);

@@ -82,28 +82,32 @@ int table_make(table *t, const options *o) {
 
 /* The column of the reader that holds a field, as a key or as a value. */
 static int column_of(const table *t, int field, bool value) {
-    const text_layout *l = &t->input->source.text->layout;
+    const rows *r = t->input;
     int k = 0;
-    while (l->fields[k] != field) k++;
-    return value && text_layout_repeats(l, k + 1) ? k + 1 : k;
+    while (rows_field(r, k) != field) k++;
+    return value && k + 1 < r->columns && rows_repeats(r, k + 1) ? k + 1 : k;
 }
 
+/* The name of a column of the reader, or of a file in step (-1). */
 static char *name_of(const table *t, int k) {
-    const text_input *text = t->input->source.text;
+    const text_input *text = k < 0 ? NULL : t->input->source.text;
     if (t->asked->options->by) return rows_header_name(t->input, k);
-    return strdup(text && k < t->input->columns && text->layout.names ? text->layout.names[k]
-                                                                      : "key");
+    return text && text->layout.names ? rows_header_name(t->input, k) : strdup("key");
 }
 
+/* First come the columns that are wanted, then those of files in step, then those that the
+ * condition alone has. */
 static int note_column(table *t, int k) {
     table_column *c = &t->columns[k];
-    const int step = k - t->input->columns;
-    const text_input *text = t->input->source.text;
-    *c = (table_column){.name = name_of(t, k),
-                        .of = step >= 0 ? &t->steps[step] : NULL,
-                        .at = step >= 0 ? 0 : k,
-                        .repeats =
-                            step < 0 && k > 0 && text && text_layout_repeats(&text->layout, k),
+    const rows *r = t->input;
+    const int step = k - r->columns;
+    const bool in_step = step >= 0 && step < t->step_count;
+    const int at = in_step ? 0 : step >= 0 ? k - t->step_count : k;
+    *c = (table_column){.name = name_of(t, in_step ? -1 : at),
+                        .of = in_step ? &t->steps[step] : NULL,
+                        .at = at,
+                        .hidden = !in_step && at >= r->columns,
+                        .repeats = !in_step && at < r->columns && rows_repeats(r, at),
                         .kind = {.can = ~0u, .time = TEXT_TIME_OPEN}};
     return c->name ? EXIT_DONE : no_memory(t);
 }
@@ -122,7 +126,7 @@ static int note_columns(table *t) {
     const asked *a = t->asked;
     const bool by = a->options->by;
     int code = EXIT_DONE;
-    t->count = t->input->columns + t->step_count;
+    t->count = t->input->held + t->step_count;
     t->typed = t->input->source.text && t->input->source.text->layout.typed == TEXT_TYPED;
     t->columns = calloc((size_t)t->count, sizeof *t->columns);
     if (!t->columns) return no_memory(t);
@@ -205,8 +209,6 @@ void table_close(table *t) {
         free(t->values[i].numbers.at);
         free(t->values[i].bytes.at);
     }
-    formula_close(&t->where);
-    free(t->places.at);
     for (int i = 0; t->inputs && i < t->files; i++) rows_close(&t->inputs[i]);
     for (int i = 0; t->steps && i < t->step_count; i++) rows_close(&t->steps[i]);
     free(t->inputs);
@@ -218,11 +220,12 @@ void table_close(table *t) {
 
 /* The column of the present file that column k of the first one is; -1: there is none. */
 static int find_column(const table *t, int k) {
-    const text_layout *l = &t->input->source.text->layout;
-    for (int i = 0; i < t->input->columns; i++) {
-        char *name = rows_header_name(t->input, i);
-        const bool same = name && strcmp(name, t->columns[k].name) == 0 &&
-                          (i > 0 && text_layout_repeats(l, i)) == t->columns[k].repeats;
+    const table_column *c = &t->columns[k];
+    const rows *r = t->input;
+    for (int i = c->hidden ? r->columns : 0; i < (c->hidden ? r->held : r->columns); i++) {
+        char *name = rows_header_name(r, i);
+        const bool same =
+            name && strcmp(name, c->name) == 0 && (!c->hidden && rows_repeats(r, i)) == c->repeats;
         free(name);
         if (same) return i;
     }
@@ -425,27 +428,6 @@ int table_begin(table *t) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n) {
-    switch (bytes) {
-    case 1:
-        for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i] = ((const uint8_t *)from)[places[i]];
-        break;
-    case 2:
-        for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[i] = ((const uint16_t *)from)[places[i]];
-        break;
-    case 4:
-        for (int64_t i = 0; i < n; i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[places[i]];
-        break;
-    case 8:
-        for (int64_t i = 0; i < n; i++) ((uint64_t *)to)[i] = ((const uint64_t *)from)[places[i]];
-        break;
-    default:
-        for (int64_t i = 0; i < n; i++)
-            memcpy((char *)to + (size_t)i * bytes, (const char *)from + (size_t)places[i] * bytes,
-                   bytes);
-    }
-}
-
 /* Whether some of n bits from `first` on is 0. */
 static bool has_null(const uint8_t *bits, int64_t first, int64_t n) {
     int64_t i = first;
@@ -483,6 +465,7 @@ static int look_at_columns(table *t, const rows_chunk chunks[]) {
         table_column *c = &t->columns[k];
         bf_column *const column = &c->view.column;
         const rows_chunk *chunk = &chunks[c->of ? 1 + (c->of - t->steps) : 0];
+        if (c->hidden) continue;
         rows_look(rows_of(t, c), chunk, c->at, &c->view);
         if (column->valid && !has_null(column->valid, column->first, t->n)) column->valid = NULL;
         code = bring_numbers(t, c);
@@ -506,7 +489,7 @@ static int refuse_null(const table *t, int i) {
     const uint8_t *none = memchr(t->values[i].valid, 0, (size_t)t->n);
     const int64_t row = none - t->values[i].valid;
     snprintf(what, sizeof what, "no value of %.100s: it is NULL", t->asked->value[i].text);
-    return rows_refuse(t->input, t->picked ? t->picked[row] : row, what,
+    return rows_refuse(t->input, row, what,
                        "--null-policy skip leaves such rows out of its aggregates");
 }
 
@@ -625,8 +608,6 @@ int table_next(table *t, bool *end) {
     }
     if (code != EXIT_DONE || *end) return code;
     code = look_at_columns(t, chunks);
-    t->picked = NULL;
-    if (code == EXIT_DONE && t->where.parsed) code = values_filter(t);
     for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
         code = find_values(t, i);
     if (code == EXIT_DONE) table_hand_out(t);

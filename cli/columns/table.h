@@ -23,7 +23,7 @@ typedef struct table_column {
     bf_dtype dtype;     /* BF_NONE: strings */
     int scale;          /* the scale of integers */
     bf_time_kind time;  /* they are times */
-    bool passes;        /* keys and values need it: rows that are left out are taken out of it */
+    bool hidden;        /* the condition alone has it */
     rows_view view;     /* shows the chunk, or what is left of it */
     buffer numbers, offsets, bytes, valid;
 } table_column;
@@ -51,15 +51,12 @@ typedef struct table {
     bool typed;                   /* strings of its columns are those of text/typed.h */
     bool settled;                 /* all was read once: no dtype becomes another */
     table_column *columns;        /* the first file's */
-    formula where;
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
-    int64_t n;       /* rows that were taken */
-    int64_t most;    /* so many at once; 0: no limit */
-    int64_t wanted;  /* so many together, without --by; 0: as many as are at hand */
-    int64_t behind;  /* rows that are at hand and come next */
-    int64_t *picked; /* says which of the chunk they are; NULL: all */
-    buffer places;
+    int64_t n;      /* rows that were taken */
+    int64_t most;   /* so many at once; 0: no limit */
+    int64_t wanted; /* so many together, without --by; 0: as many as are at hand */
+    int64_t behind; /* rows that are at hand and come next */
 } table;
 
 /* Functions that return an exit code have reported the failure. Close the table in either case. */
@@ -108,8 +105,5 @@ int table_settle_ranks(table *t, bool *changed);
 /* Writes where the next row is; goes there, before the first row. False: there is no such place. */
 void table_put_place(checkpoint_writer *to, const table *t);
 bool table_take_place(checkpoint_reader *from, table *t);
-
-/* Copies n elements of some bytes, those at the places. */
-void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n);
 
 #endif

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "group/by.h"
 
+#include "columns/condition.h"
 #include "command.h"
 #include "group/joined.h"
 #include "group/merged.h"
@@ -48,8 +49,7 @@ static int check_by(const options *o) {
 
 int by_check_absent(const options *o, bool ordered) {
     const bool words = !o->sort || strcmp(o->sort, "count") == 0 || strcmp(o->sort, "key") == 0;
-    const char *option = o->where                       ? "--where"
-                         : o->infer                     ? "--infer"
+    const char *option = o->infer                       ? "--infer"
                          : o->total                     ? "--total"
                          : !ordered && o->top > 0       ? "-n"
                          : (ordered ? words : !o->sort) ? NULL
@@ -334,20 +334,28 @@ static int check_array(const options *o) {
     return fail(EXIT_USAGE, o->output, "%s does not go with -o FILE.npy", option);
 }
 
-int by_run(const options *o) {
-    int code = o->by ? check_by(o) : EXIT_DONE;
-    if (code == EXIT_DONE) code = check_array(o);
-    by *x = code == EXIT_DONE ? by_open(o) : NULL;
-    if (!x) return code == EXIT_DONE ? EXIT_IO : code;
+static int run_by(const options *o) {
+    by *x = by_open(o);
+    if (!x) return EXIT_IO;
     output out = {.stream = NULL};
     x->output = &out;
-    code = run(x);
+    const int code = run(x);
     work_close(&x->work, code);
     outfile_abandon(&x->save);
     if (code != EXIT_DONE) output_abandon(&out);
     bf_context *const context = x->context;
     by_close(x);
     bf_context_destroy(context);
+    return code;
+}
+
+int by_run(options *o) {
+    condition *c = NULL;
+    int code = o->by ? check_by(o) : EXIT_DONE;
+    if (code == EXIT_DONE) code = check_array(o);
+    if (code == EXIT_DONE && !o->infer) code = condition_open(&c, o);
+    if (code == EXIT_DONE) code = run_by(o);
+    condition_close(c);
     return code;
 }
 

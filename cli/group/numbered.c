@@ -3,6 +3,7 @@
 #include "group/saved.h"
 
 #include "memory/large.h"
+#include "memory/pick.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -402,7 +403,7 @@ static void copy_elements(char *to, const bf_array *from, const int64_t *places,
                           int64_t n) {
     const size_t bytes = bf_dtype_size(from->dtype);
     if (places)
-        table_pick(to, from->data, bytes, places + first, n);
+        pick_elements(to, from->data, bytes, places + first, n);
     else
         memcpy(to, (const char *)from->data + (size_t)first * bytes, (size_t)n * bytes);
 }

@@ -3,6 +3,7 @@
 #include "group/listed.h"
 #include "group/results.h"
 #include "memory/large.h"
+#include "memory/pick.h"
 #include "runtime/progress.h"
 #include "sheet/output.h"
 #include "sheet/sheet.h"
@@ -702,7 +703,7 @@ static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
 static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
     char *to = large_alloc((size_t)n * bytes + 1);
     if (to && bytes <= sizeof(uint64_t))
-        table_pick(to, from, bytes, order, n);
+        pick_elements(to, from, bytes, order, n);
     else if (to)
         for (int64_t i = 0; i < n; i++)
             memcpy(to + (size_t)i * bytes, (char *)from + (size_t)order[i] * bytes, bytes);

@@ -40,8 +40,9 @@
 #define TAKES_INFER TAKES_BIT(26)      /* --infer */
 #define TAKES_JOIN TAKES_BIT(27)       /* what texts that are joined have */
 #define TAKES_BY TAKES_BIT(28)         /* --by --where --total -n; --sort by column */
-#define TAKES_KEYS TAKES_BIT(29)       /* --by --where alone */
+#define TAKES_KEYS TAKES_BIT(29)       /* --by alone */
 #define TAKES_ARRAY TAKES_BIT(30)      /* -o FILE.npy */
+#define TAKES_WHERE TAKES_BIT(32)      /* --where alone */
 #define TAKES_HELP TAKES_BIT(31)       /* --help is the only one of the shared ones */
 
 enum help { HELP_NONE, HELP_SHORT, HELP_ALL };

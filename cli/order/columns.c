@@ -60,7 +60,7 @@ static int64_t longest(const columns *c) {
 static int add_rows(columns *c, rows *r, const rows_chunk *chunk) {
     for (int k = 0; k < c->count; k++) {
         rows_numbers present;
-        if (!rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present))
+        if (!rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present))
             return no_memory(r->source.name);
         append(&c->of[k], present.numbers.data, present.numbers.shape[0]);
         c->of[k].nulls += chunk->n - present.numbers.shape[0];

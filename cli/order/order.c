@@ -1,4 +1,5 @@
 /* sort argsort median quantile top unique: what depends on the order of values. */
+#include "columns/condition.h"
 #include "command.h"
 #include "group/by.h"
 #include "options/context.h"
@@ -15,8 +16,8 @@
 #include <string.h>
 
 #define TAKES_ORDER                                                                                \
-    (TAKES_STDIN | TAKES_INPUT | TAKES_EXPRESSION | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY |     \
-     TAKES_OUTPUT | TAKES_SHEET | TAKES_ARRAY | TAKES_TOTAL)
+    (TAKES_STDIN | TAKES_INPUT | TAKES_EXPRESSION | TAKES_WHERE | TAKES_NAN | TAKES_RUNNING |      \
+     TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_ARRAY | TAKES_TOTAL)
 
 static const option_spec specs[] = {
     {"descending", 0, IN_VALUES, NULL,
@@ -392,7 +393,10 @@ static int run_order(order *x) {
 static int check_line(const options *o, order_kind kind) {
     const int code = places_check_line(o);
     if (code != EXIT_DONE) return code;
-    if (o->where) return fail(EXIT_USAGE, NULL, "--where needs --by");
+    if (o->where && is_parted(o))
+        return fail(EXIT_USAGE, NULL, "--where does not go with --axis, --offsets or --index");
+    if (o->where && ranks_count() > 1 && (kind == ORDER_TOP || kind == ORDER_ARGSORT))
+        return fail(EXIT_USAGE, NULL, "--where does not go with ranks: the rows have numbers");
     if (o->expression && expression_check(o) != EXIT_DONE) return EXIT_USAGE;
     if (kind == ORDER_TOP && o->first == 0) {
         fail(EXIT_USAGE, NULL, "-n K is needed: how many are shown");
@@ -411,6 +415,22 @@ static int check_line(const options *o, order_kind kind) {
     return EXIT_DONE;
 }
 
+static int order_files(const options *o, order_kind kind) {
+    if ((is_parted(o) || o->expression) && !ranks_alone()) return EXIT_DONE;
+    order x = {
+        .question = {.kind = kind, .options = o}, .places.rows.source.fd = -1, .by = by_open(o)};
+    x.sorted.question = &x.question;
+    x.sorted.output = &x.output;
+    const int code = x.by ? run_order(&x) : EXIT_IO;
+    columns_close(&x.total);
+    sorted_close(&x.sorted);
+    places_close(&x.places);
+    by_close(x.by);
+    bf_context_destroy(x.keys);
+    bf_context_destroy(x.question.context);
+    return code;
+}
+
 int cmd_order(int argc, char **argv) {
     options o;
     int code, i = 0;
@@ -418,20 +438,10 @@ int cmd_order(int argc, char **argv) {
     if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
     o.distinct = commands[i].kind == ORDER_UNIQUE;
     if (o.by) return ranks_agree(by_run(&o));
-    code = check_line(&o, commands[i].kind);
-    if (code != EXIT_DONE) return code;
-    if ((is_parted(&o) || o.expression) && !ranks_alone()) return EXIT_DONE;
-    order x = {.question = {.kind = commands[i].kind, .options = &o},
-               .places.rows.source.fd = -1,
-               .by = by_open(&o)};
-    x.sorted.question = &x.question;
-    x.sorted.output = &x.output;
-    code = x.by ? run_order(&x) : EXIT_IO;
-    columns_close(&x.total);
-    sorted_close(&x.sorted);
-    places_close(&x.places);
-    by_close(x.by);
-    bf_context_destroy(x.keys);
-    bf_context_destroy(x.question.context);
+    condition *c;
+    code = condition_open(&c, &o);
+    if (code == EXIT_DONE) code = check_line(&o, commands[i].kind);
+    if (code == EXIT_DONE) code = order_files(&o, commands[i].kind);
+    condition_close(c);
     return code;
 }

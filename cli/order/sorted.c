@@ -116,7 +116,7 @@ static int add_part(const sorted *x, const sorted_column *c, const part *p, unit
 /* Adds the numbers of column k. Those left out would have no place, where places are shown. */
 static int add_numbers(sorted *x, rows *r, const rows_chunk *chunk, int k) {
     rows_numbers present;
-    if (!rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present))
+    if (!rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present))
         return no_memory(r->source.name);
     const int64_t n = present.numbers.shape[0];
     if (n < chunk->n && x->question->kind == ORDER_TOP)

@@ -196,7 +196,7 @@ static int add_chunk(top *x, rows *r, const rows_chunk *chunk) {
     bf_status st = BF_OK;
     for (int k = 0; k < r->columns && st == BF_OK && chunk->n > 0; k++) {
         rows_numbers present;
-        st = rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present)
+        st = rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present)
                  ? add_numbers(&x->of[k], x->question, &present, chunk->n)
                  : BF_E_MEMORY;
     }

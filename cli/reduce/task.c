@@ -47,6 +47,13 @@ int task_open(task *t, const options *o, bool names) {
     return code == EXIT_DONE ? code : task_close(t, code, NULL);
 }
 
+int task_check_condition(const options *o, bf_reduction op) {
+    if (!o->where || !reduce_is_ordered(op) || ranks_count() == 1) return EXIT_DONE;
+    return fail(EXIT_USAGE, NULL,
+                "--where does not go with ranks: %s numbers the rows that meet it",
+                bf_reduction_name(op));
+}
+
 rows_options task_rows(const task *t, bf_reduction op) {
     const options *o = t->options;
     return (rows_options){.threads = o->threads,

@@ -30,6 +30,10 @@ int task_open(task *t, const options *o, bool names);
 bool task_joins(const bf_state *a, const bf_state *b);
 bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other);
 
+/* Refuses a condition where rows are numbered that other ranks may leave out. Returns an exit code.
+ */
+int task_check_condition(const options *o, bf_reduction op);
+
 /* How the commands of values read their inputs. */
 rows_options task_rows(const task *t, bf_reduction op);
 

@@ -1,4 +1,6 @@
+#define _GNU_SOURCE /* asprintf */
 /* The reductions that give one value of a file, or of each of its columns. */
+#include "columns/condition.h"
 #include "command.h"
 #include "input/share.h"
 #include "reduce/expression.h"
@@ -11,15 +13,18 @@
 #include "work/units.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TAKES_VALUE                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |           \
      TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY | TAKES_EMPTY |            \
-     TAKES_EXPRESSION)
+     TAKES_EXPRESSION | TAKES_WHERE)
 
 #define FILES ". There is one value for each FILE; '-' or no FILE is standard input."
-#define COMMON "column expression nan axis total json csv output save threads memory device help"
+#define COMMON                                                                                     \
+    "column expression where nan axis total json csv output save threads memory device help"
 #define EXAMPLES(name)                                                                             \
     "bitfold " name " x.npy\n"                                                                     \
     "bitfold " name " --column height,weight table.csv\n"                                          \
@@ -260,22 +265,11 @@ static int check_nulls(const options *o, bf_reduction op) {
     return EXIT_USAGE;
 }
 
-int cmd_value(int argc, char **argv) {
-    const bf_reduction op = bf_reduction_from_name(argv[0]);
-    options o;
-    int code;
-    if (op == BF_DOT) return cmd_dot(argc, argv);
-    if (op == BF_DESCRIBE) return cmd_describe(argc, argv);
-    const usage help = usage_of(op);
-    if (!options_parse(&o, argc, argv, &help, &code)) return code;
-    if (!o.expression && many_asked(&o)) return many_run(&o, op);
-    code = check_nulls(&o, op);
-    if (code != EXIT_DONE) return code;
-    if (o.expression) return expression_run(&o, op);
+static int run_files(const options *o, bf_reduction op) {
     task *t = calloc(1, sizeof *t); /* too large for a small stack */
     if (!t) return fail_status(BF_E_MEMORY, NULL, NULL);
     running total = {.states = NULL};
-    code = task_open(t, &o, o.file_count > 1 || o.total);
+    int code = task_open(t, o, o->file_count > 1 || o->total);
     if (code == EXIT_DONE) {
         code = do_files(t, op, &total);
         t->time = total.times ? total.times[0] : BF_TIME_NONE;
@@ -284,5 +278,47 @@ int cmd_value(int argc, char **argv) {
     drop_total(&total);
     task_free(t);
     free(t);
+    return code;
+}
+
+/* A product takes decimals as floats, which its condition does not: an expression has both. *text
+ * becomes it, and is to be freed. */
+static int name_product(options *o, char **text) {
+    const char *const list = o->input.text.columns, *at = list;
+    const text_item item = list ? text_take_item(&at, ",") : (text_item){.at = ""};
+    const int n = (int)item.length;
+    const bool one = o->file_count == 1 && list && *at == '\0' && text_item_field(item) < 0;
+    if (!one || memchr(item.at, '`', item.length))
+        return fail(EXIT_USAGE, NULL, "--where of prod needs one FILE, and --column with one name");
+    if (asprintf(text, "`%.*s`", n, item.at) < 0) return fail_status(BF_E_MEMORY, NULL, NULL);
+    o->expression = *text;
+    o->input.text.columns = NULL;
+    return EXIT_DONE;
+}
+
+static int run_value(const options *o, bf_reduction op) {
+    if (!o->expression && many_asked(o)) return many_run(o, op);
+    int code = check_nulls(o, op);
+    if (code == EXIT_DONE) code = task_check_condition(o, op);
+    if (code != EXIT_DONE) return code;
+    return o->expression ? expression_run(o, op) : run_files(o, op);
+}
+
+int cmd_value(int argc, char **argv) {
+    const bf_reduction op = bf_reduction_from_name(argv[0]);
+    options o;
+    condition *c;
+    char *product = NULL;
+    int code;
+    if (op == BF_DOT) return cmd_dot(argc, argv);
+    if (op == BF_DESCRIBE) return cmd_describe(argc, argv);
+    const usage help = usage_of(op);
+    if (!options_parse(&o, argc, argv, &help, &code)) return code;
+    code = condition_open(&c, &o);
+    if (code == EXIT_DONE && op == BF_PROD && o.where && !o.expression)
+        code = name_product(&o, &product);
+    if (code == EXIT_DONE) code = run_value(&o, op);
+    condition_close(c);
+    free(product);
     return code;
 }

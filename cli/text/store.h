@@ -154,9 +154,6 @@ void text_store_none(text_rows *rows, const text_layout *l, int k);
 bool text_read_number(const text_layout *l, const char *at, const char *end, text_number *n,
                       text_styled plain);
 
-/* How an error begins that is about column k; empty if it is the only one. */
-void text_which(char out[80], const text_layout *l, int k);
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Text whose marks are found at a time: they stay in the second-level cache. */

@@ -30,6 +30,12 @@ typedef struct text_chooser {
     void *arg;
 } text_chooser;
 
+/* The columns that a condition names, with commas between; NULL: none. */
+typedef struct text_condition {
+    const char *numbers, *strings;
+    const char *either; /* strings if a field is no number */
+} text_condition;
+
 /* Options for reading text. */
 typedef struct text_options {
     const char *columns; /* numbers from 1, or names, with commas between; any name may stand
@@ -38,6 +44,7 @@ typedef struct text_options {
     const char *strings; /* columns that are held as strings; NULL: none */
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
     const char *either; /* columns of values that are strings if a field is no number; NULL: none */
+    text_condition condition;
     const char *text;   /* keys that are strings, whatever their fields are; NULL: none */
     const char *number; /* keys that are numbers; NULL: none */
     bool apart;        /* a field of `strings` or `keys` that is one of values, too, is two columns:
@@ -94,10 +101,12 @@ typedef struct text_layout {
     int *fields;          /* their fields, from 0, ascending; one may be there twice */
     char **names;         /* their names; NULL: there are none */
     unsigned char *kinds; /* their kinds: bits of TEXT_NUMBERS and the others */
+    unsigned char *uses;  /* what they are for: bits of TEXT_WANTED and the other */
     int counted;          /* one more than the number of the one whose numbers are keys; 0: none */
     bool mixed;           /* as in the options, of JSON lines: NULL is no number, either */
     text_nulls nulls;
     bool skip_nulls, lax;
+    bool judged;        /* the caller judges NULLs, and not the condition alone */
     int digits;         /* digits of integers in units of 10^-scale: rows_options.digits */
     bool inferred;      /* keys that are none of the dtype asked for are strings, not refused */
     const char *option; /* as in the options */
@@ -112,6 +121,9 @@ typedef struct text_layout {
  * written as a code is, or cannot be held exactly; but those that were asked for are refused then,
  * and those that are values turn only where one is none. */
 enum { TEXT_NUMBERS = 1, TEXT_STRINGS_TOO = 2, TEXT_KEYS = 4, TEXT_ASKED = 8, TEXT_VALUES = 16 };
+
+/* Whether a command wants a column, or its condition, or both. */
+enum { TEXT_WANTED = 1, TEXT_CONDITION = 2 };
 
 /* Keys of more digits are codes. */
 enum { TEXT_DIGITS_MOST = 38 };
@@ -176,6 +188,9 @@ unsigned text_candidate_form(const text_layout *layout, int i);
 
 /* Strings as a candidate, of columns that may be: the last of all. It has no dtype. */
 enum { TEXT_CAN_STRINGS = 1 << TEXT_CANDIDATES };
+
+/* How an error begins that is about column k; empty if it is the only one. */
+void text_which(char out[80], const text_layout *l, int k);
 
 /* The candidates that a column may have. */
 unsigned text_column_can(const text_layout *layout, int column);

@@ -37,12 +37,10 @@ void quantiles_keep(quantiles_input *in) {
     rows_again(r);
     if (r->source.stream) return;
     if (!in->forms) in->forms = malloc((size_t)in->columns * sizeof *in->forms);
-    if (!in->kinds && in->forms) in->kinds = malloc((size_t)in->columns * sizeof *in->kinds);
+    if (!in->kinds && in->forms) in->kinds = malloc((size_t)r->held * sizeof *in->kinds);
     if (!in->kinds) return; /* then it stays open */
-    for (int k = 0; k < in->columns; k++) {
-        in->kinds[k] = rows_kind_of(r, k);
-        in->forms[k] = units_of_rows(r, k);
-    }
+    for (int k = 0; k < r->held; k++) in->kinds[k] = rows_kind_of(r, k);
+    for (int k = 0; k < in->columns; k++) in->forms[k] = units_of_rows(r, k);
     rows_close(r);
 }
 
@@ -188,7 +186,7 @@ static int absorb_chunk(const quantiles *q, rows *r, const rows_chunk *chunk) {
     bf_status st = BF_OK;
     for (int k = 0; k < q->columns && st == BF_OK; k++) {
         rows_numbers present;
-        st = rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present)
+        st = rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present)
                  ? absorb_numbers(q, r, k, &present.numbers)
                  : BF_E_MEMORY;
     }

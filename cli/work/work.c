@@ -173,11 +173,12 @@ void work_close(work *w, int code) {
 
 void work_put_place(checkpoint_writer *to, const rows *r) {
     const rows_place p = rows_tell(r);
-    const int64_t numbers[] = {p.at, p.part, p.used, p.selection.skip, p.selection.left};
+    const int64_t numbers[] = {p.at,   p.left_out,       p.part,
+                               p.used, p.selection.skip, p.selection.left};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         checkpoint_put_number(to, numbers[i]);
-    checkpoint_put_number(to, r->columns);
-    for (int k = 0; k < r->columns; k++) {
+    checkpoint_put_number(to, r->held);
+    for (int k = 0; k < r->held; k++) {
         const rows_kind kind = rows_kind_of(r, k);
         checkpoint_put_number(to, kind.can);
         checkpoint_put_number(to, kind.scale);
@@ -188,13 +189,14 @@ void work_put_place(checkpoint_writer *to, const rows *r) {
 /* Moves an input to its place. False: it cannot be there. */
 bool work_take_place(checkpoint_reader *from, rows *r) {
     rows_place p = {.at = checkpoint_number(from, 0, INT64_MAX)};
+    p.left_out = checkpoint_number(from, 0, INT64_MAX);
     p.part = checkpoint_number(from, 0, INT64_MAX);
     p.used = checkpoint_number(from, 0, INT64_MAX);
     p.selection.skip = checkpoint_number(from, 0, INT64_MAX);
     p.selection.left = checkpoint_number(from, -1, INT64_MAX);
-    checkpoint_number(from, r->columns, r->columns);
-    rows_kind *kinds = from->bad ? NULL : calloc((size_t)r->columns, sizeof *kinds);
-    for (int k = 0; kinds && k < r->columns; k++) {
+    checkpoint_number(from, r->held, r->held);
+    rows_kind *kinds = from->bad ? NULL : calloc((size_t)r->held, sizeof *kinds);
+    for (int k = 0; kinds && k < r->held; k++) {
         kinds[k].can = (unsigned)checkpoint_number(from, 1, 255);
         kinds[k].scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
         kinds[k].time = (unsigned char)checkpoint_number(from, 0, TEXT_TIME_OPEN);
@@ -452,10 +454,10 @@ void work_settle_kinds(rows_kind kinds[], int n) {
 
 bool work_settle_input(rows *r) {
     bool changed = false;
-    rows_kind *kinds = ranks_allocate((size_t)r->columns * sizeof *kinds);
-    for (int k = 0; k < r->columns; k++) kinds[k] = rows_kind_of(r, k);
-    work_settle_kinds(kinds, r->columns);
-    for (int k = 0; k < r->columns; k++) {
+    rows_kind *kinds = ranks_allocate((size_t)r->held * sizeof *kinds);
+    for (int k = 0; k < r->held; k++) kinds[k] = rows_kind_of(r, k);
+    work_settle_kinds(kinds, r->held);
+    for (int k = 0; k < r->held; k++) {
         const units_form before = units_of_rows(r, k);
         rows_set_kind(r, k, kinds[k]);
         changed = changed || !units_are_same(units_of_rows(r, k), before);
