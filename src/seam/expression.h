@@ -7,6 +7,8 @@
 #include "seam/memory.h"
 #include "seam/reduce.h"
 
+#include <bitfold/time.h>
+
 enum {
     BF_EXPRESSION_STEPS = 4096,
     BF_EXPRESSION_NESTED = 1000, /* operations that wait for their operands */
@@ -58,10 +60,12 @@ typedef struct bf_expression_string {
 } bf_expression_string;
 
 typedef struct bf_expression_program {
-    bf_dtype dtype; /* the result's */
-    int scale;      /* the result's: integers in units of 10^-scale */
+    bf_dtype dtype;    /* the result's */
+    int scale;         /* the result's: integers in units of 10^-scale */
+    bf_time_kind time; /* the result's */
     bf_overflow_policy overflow;
-    bool wide; /* some step computes with integers of 128 bits: on the CPU */
+    bool wide;       /* some step computes with integers of 128 bits */
+    const char *own; /* what of it the CPU alone does; NULL: a GPU can do all */
     int columns, constants, strings, registers, steps;
     bf_dtype column[BF_EXPRESSION_COLUMNS]; /* BF_NONE: of strings */
     bf_expression_constant constant[BF_EXPRESSION_CONSTANTS];

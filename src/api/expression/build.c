@@ -237,12 +237,15 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
         if (used && bf_number_bytes(x[i].dtype) != bf_number_bytes(to)) release_value(b, &x[i]);
     p->step[p->steps++] = s;
     p->wide = p->wide || work == BF_I128;
+    if (work == BF_I128) p->own = "computes with i128";
+    if (bf_expression_takes_time(op)) p->own = "takes times apart";
     *out = (bf_expression_value){.at = s.out, .dtype = to};
     return BF_OK;
 }
 
 static bf_status build_condition(bf_expression_builder *b, bf_expression_value *x) {
     if (x->dtype == BF_NONE) return bf_expression_refuse_string(b);
+    if (x->time != BF_TIME_NONE) return bf_expression_refuse_time(b);
     if (x->dtype == BF_BOOL) return BF_OK;
     if (!is_constant(x) && x->dtype == BF_I128) {
         const bf_expression_value in[2] = {*x, bf_expression_number(BF_I64, 0)};
@@ -286,8 +289,7 @@ static bf_status compute_mask(bf_expression_builder *b, int i) {
     return BF_OK;
 }
 
-/* Sets the guard of the next step. */
-static bf_status find_guard(bf_expression_builder *b, bf_expression_operand *guard) {
+bf_status bf_expression_find_guard(bf_expression_builder *b, bf_expression_operand *guard) {
     bf_status status = BF_OK;
     *guard = (bf_expression_operand){BF_EXPRESSION_NOTHING, 0};
     if (b->guard_count == 0) return BF_OK;
@@ -329,7 +331,7 @@ bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_ex
     if (status == BF_OK && bf_dtype_is_float(work)) status = round_wide(b, first, x, count);
     if (status != BF_OK) return status;
     bool zero = may_divide_by_zero(op, in);
-    if (zero || can_overflow(b, op, work)) status = find_guard(b, &guard);
+    if (zero || can_overflow(b, op, work)) status = bf_expression_find_guard(b, &guard);
     if (status == BF_OK)
         status = bf_expression_add_step(b, op, work, result_of(op, work), x, count, used, out);
     if (status != BF_OK) return status;
@@ -413,20 +415,17 @@ static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_express
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_expression_value *in,
-                                  int count, bf_expression_value *out);
-
 /* x * y + z of integers of 128 bits, which may be decimals: the product is one, too. */
 static bf_status build_wide_sum(bf_expression_builder *b, const bf_expression_value *in,
                                 bf_expression_value *out) {
     bf_expression_value x[2] = {{.bits = 0}, in[2]};
-    bf_status status = build_arithmetic(b, BF_MAP_MUL, in, 2, &x[0]);
-    return status == BF_OK ? build_arithmetic(b, BF_MAP_ADD, x, 2, out) : status;
+    bf_status status = bf_expression_build_arithmetic(b, BF_MAP_MUL, in, 2, &x[0]);
+    return status == BF_OK ? bf_expression_build_arithmetic(b, BF_MAP_ADD, x, 2, out) : status;
 }
 
-/* An operation that map has, or FLOOR, CEIL, MOD or SELECT, of numbers. */
-static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_expression_value *in,
-                                  int count, bf_expression_value *out) {
+bf_status bf_expression_build_arithmetic(bf_expression_builder *b, int op,
+                                         const bf_expression_value *in, int count,
+                                         bf_expression_value *out) {
     bool numbers = true;
     for (int i = 0; i < count; i++) numbers = numbers && is_constant(&in[i]);
     if (numbers) return fold_numbers(b, op, in, count, out);
@@ -440,7 +439,7 @@ static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_exp
 static bf_status build_isnan(bf_expression_builder *b, const bf_expression_value *in,
                              bf_expression_value *out) {
     const bf_expression_value twice[2] = {*in, *in};
-    return build_arithmetic(b, BF_MAP_NE, twice, 2, out);
+    return bf_expression_build_arithmetic(b, BF_MAP_NE, twice, 2, out);
 }
 
 /* Builds AND, OR and NOT, which take bools. */
@@ -452,7 +451,7 @@ static bf_status build_logic(bf_expression_builder *b, int op, const bf_expressi
     for (int i = 0; i < count && status == BF_OK; i++) status = build_condition(b, &x[i]);
     if (status != BF_OK) return status;
     if (op == BF_EXPRESSION_NOT) x[1] = bf_expression_number(BF_BOOL, 0);
-    if (op == BF_EXPRESSION_NOT) return build_arithmetic(b, BF_MAP_EQ, x, 2, out);
+    if (op == BF_EXPRESSION_NOT) return bf_expression_build_arithmetic(b, BF_MAP_EQ, x, 2, out);
     if (is_constant(&x[0]) && is_constant(&x[1]))
         return fold_numbers(b, op == BF_EXPRESSION_AND ? BF_MAP_MUL : BF_MAP_ADD, x, 2, out);
     return bf_expression_add_step(b, op, BF_BOOL, BF_BOOL, x, 2, true, out);
@@ -469,8 +468,8 @@ static bf_status build_isnull(bf_expression_builder *b, const bf_expression_valu
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-static const char *string_of(const bf_expression_builder *b, const bf_expression_value *x,
-                             int64_t *size) {
+const char *bf_expression_string_of(const bf_expression_builder *b, const bf_expression_value *x,
+                                    int64_t *size) {
     const bf_expression_string *s = &b->program->string[x->at.number];
     *size = s->size;
     return b->program->bytes + s->begin;
@@ -484,7 +483,8 @@ static bf_status build_comparison(bf_expression_builder *b, int op, const bf_exp
     if (in[0].at.kind == BF_EXPRESSION_COLUMN || in[1].at.kind == BF_EXPRESSION_COLUMN)
         return bf_expression_add_step(b, op, BF_NONE, BF_BOOL, in, count, false, out);
     int64_t m, n;
-    const char *x = string_of(b, &in[0], &m), *y = string_of(b, &in[1], &n);
+    const char *x = bf_expression_string_of(b, &in[0], &m),
+               *y = bf_expression_string_of(b, &in[1], &n);
     *out = bf_expression_number(BF_BOOL, bf_map_holds(op, bf_expression_string_order(x, m, y, n)));
     return BF_OK;
 }
@@ -494,6 +494,8 @@ static bf_status build_operation(bf_expression_builder *b, int op, const bf_expr
     bool strings = false;
     for (int i = 0; i < count; i++) strings = strings || in[i].dtype == BF_NONE;
     if (op == BF_EXPRESSION_ISNULL) return build_isnull(b, in, out);
+    if (bf_expression_are_times(op, in, count))
+        return bf_expression_build_times(b, op, in, count, out);
     if (strings) return build_comparison(b, op, in, count, out);
     switch (op) {
     case BF_EXPRESSION_ISNAN: return build_isnan(b, in, out);
@@ -507,7 +509,7 @@ static bf_status build_operation(bf_expression_builder *b, int op, const bf_expr
         break;
     default: break;
     }
-    return build_arithmetic(b, op, in, count, out);
+    return bf_expression_build_arithmetic(b, op, in, count, out);
 }
 
 /* x, times x so often; x has a dtype that has products. */
@@ -552,6 +554,7 @@ static bf_status build_power(bf_expression_builder *b, bf_expression_value x, in
     bf_status status = BF_OK;
     bool truth = x.dtype == BF_BOOL;
     if (x.dtype == BF_NONE) return bf_expression_refuse_string(b);
+    if (x.time != BF_TIME_NONE) return bf_expression_refuse_time(b);
     if (exponent == 0) return choose_one(b, x, out);
     if (truth && is_constant(&x))
         x.dtype = BF_I64;
@@ -569,7 +572,7 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
     if (x.decimal) bf_expression_to_units(&x);
     if (is_constant(&x) && !b->wide && x.dtype == BF_I128)
         return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the result is beyond 64 bits");
-    if (b->rounded && (x.scale > 0 || x.dtype == BF_I128)) {
+    if (b->rounded && x.time == BF_TIME_NONE && (x.scale > 0 || x.dtype == BF_I128)) {
         bf_status status = bf_expression_unscale_value(b, &x);
         if (status != BF_OK) return status;
     }
@@ -578,6 +581,7 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
         if (status != BF_OK) return status;
     }
     p->scale = x.scale;
+    p->time = x.time;
     bool last = p->steps > 0 && is_register(&x) && p->step[p->steps - 1].out.number == x.at.number;
     if (!last) {
         bf_status status =

@@ -15,10 +15,12 @@ typedef struct bf_expression_value {
     int scale;                /* for an i64 or i128: it stands for itself times 10^-scale */
     bool decimal;             /* a constant that is a weak f64 is exactly units * 10^-scale, too */
     bf_i128 units;            /* also of a constant of i128 */
+    bf_time_kind time;        /* which times an i64 or i128 holds */
+    int position;             /* the place of a string in the text */
 } bf_expression_value;
 
 /* Operations of the language besides those of steps. */
-enum { BF_EXPRESSION_NOT = 80, BF_EXPRESSION_ISNAN };
+enum { BF_EXPRESSION_NOT = 80, BF_EXPRESSION_ISNAN, BF_EXPRESSION_TRUNC };
 
 /* Elements for which an operand is not needed, such as those that ?: does not choose, cannot fail
  * there. A guard holds the bools that tell which are needed. */
@@ -92,7 +94,7 @@ bf_i128 bf_expression_whole_value(const bf_expression_value *x);
 bool bf_expression_is_wide(const bf_expression_builder *b, const bf_expression_value *in,
                            int count);
 
-/* ---- build.c, for decimal.c ---- */
+/* ---- build.c, for decimal.c and time.c ---- */
 
 /* Adds a step of op in the dtype `work`, with a new register. The inputs stay, except that those
  * with used set give their registers up. */
@@ -105,7 +107,34 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
 bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_expression_value *in,
                                    int count, bool used, bf_expression_value *out);
 
+/* Builds an operation that map has, or FLOOR, CEIL, MOD or SELECT, of numbers. */
+bf_status bf_expression_build_arithmetic(bf_expression_builder *b, int op,
+                                         const bf_expression_value *in, int count,
+                                         bf_expression_value *out);
+
+/* The bytes of a string in the text. */
+const char *bf_expression_string_of(const bf_expression_builder *b, const bf_expression_value *x,
+                                    int64_t *size);
+
+/* Sets the guard of the step that is built next: it may fail. */
+bf_status bf_expression_find_guard(bf_expression_builder *b, bf_expression_operand *guard);
+
+/* ---- time.c ---- */
+
+/* Has op, of these, to do with times? */
+bool bf_expression_are_times(int op, const bf_expression_value *in, int count);
+
+/* Computes op of them. */
+bf_status bf_expression_build_times(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                    int count, bf_expression_value *out);
+
+/* Refuses what times do not have. */
+bf_status bf_expression_refuse_time(bf_expression_builder *b);
+
 /* ---- decimal.c ---- */
+
+/* An integer with a scale. */
+bf_expression_value bf_expression_units(bf_i128 units, int scale);
 
 /* Is one of the inputs of op an integer with a scale, or a number that may become one? */
 bool bf_expression_are_decimals(int op, const bf_expression_value *in, int count);

@@ -1,6 +1,7 @@
 /* The parser: operators wait on a stack for their operands, so that nesting takes no stack of the
  * caller's. Each is built when its operands are complete. */
 #include "api/expression/expression.h"
+#include "api/expression/function.h"
 #include "api/expression/text.h"
 #include "base/memory.h"
 
@@ -60,24 +61,8 @@ static const struct {
     {"||", LEVEL_OR, BF_EXPRESSION_OR},
 };
 
-static const struct {
-    const char *name;
-    int op, arity;
-} functions[] = {
-    {"abs", BF_MAP_ABS, 1},
-    {"sqrt", BF_MAP_SQRT, 1},
-    {"floor", BF_EXPRESSION_FLOOR, 1},
-    {"ceil", BF_EXPRESSION_CEIL, 1},
-    {"min", BF_MAP_MIN, 2},
-    {"max", BF_MAP_MAX, 2},
-    {"fma", BF_MAP_FMA, 3},
-    {"isnan", BF_EXPRESSION_ISNAN, 1},
-    {"isnull", BF_EXPRESSION_ISNULL, 1},
-};
-
 enum {
     BINARY_OPERATORS = sizeof binary_operators / sizeof *binary_operators,
-    FUNCTIONS = sizeof functions / sizeof *functions,
     EXPONENT_MOST = 64,
     SHOWN = 40 /* bytes of a name in a message */
 };
@@ -128,10 +113,12 @@ static bf_status take_column(parser *p) {
             return refuse_token(p, "the expression has too many columns");
         p->numbers[found] = program->columns;
         program->column[program->columns++] = s->dtypes[found];
+        if (s->dtypes[found] == BF_NONE) program->own = "compares strings";
     }
     push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_COLUMN, p->numbers[found]},
                                         .dtype = s->dtypes[found],
-                                        .scale = s->scales != NULL ? s->scales[found] : 0});
+                                        .scale = s->scales != NULL ? s->scales[found] : 0,
+                                        .time = s->times != NULL ? s->times[found] : BF_TIME_NONE});
     return BF_OK;
 }
 
@@ -146,7 +133,8 @@ static bf_status take_string(parser *p) {
     s->begin = program->strings > 0 ? s[-1].begin + s[-1].size : 0;
     s->size = bf_token_copy(&p->token, p->source->text, program->bytes + s->begin);
     push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_STRING, program->strings++},
-                                        .dtype = BF_NONE});
+                                        .dtype = BF_NONE,
+                                        .position = p->token.position});
     return BF_OK;
 }
 
@@ -271,14 +259,10 @@ static bf_status take_power(parser *p) {
 /* ---- the two states -------------------------------------------------------------------------- */
 
 static bf_status take_call(parser *p) {
-    waiting w = {.level = LEVEL_BRACKET};
-    for (int i = 0; i < FUNCTIONS; i++) {
-        if (!is_named(p, functions[i].name)) continue;
-        w.op = functions[i].op;
-        w.arity = functions[i].arity;
-    }
-    if (w.op == 0) return refuse_name(p, "no function has the name", "");
-    bf_status status = push_waiting(p, w.level, w.op, w.arity);
+    const bf_expression_function *f = bf_expression_functions;
+    while (f->name != NULL && !is_named(p, f->name)) f++;
+    if (f->name == NULL) return refuse_name(p, "no function has the name", "");
+    bf_status status = push_waiting(p, LEVEL_BRACKET, f->op, (int)strlen(f->takes));
     return status == BF_OK ? next_token(p) : status; /* '(' */
 }
 
@@ -344,10 +328,10 @@ bf_status bf_expression_compile(bf_context *context, const bf_expression_source 
     p->build.context = context;
     p->build.program = program;
     p->build.kinds = kinds;
-    p->build.decimals = source->scales != NULL;
+    p->build.decimals = source->scales != NULL || source->times != NULL;
     p->build.rounded = source->rounded;
     p->build.wide = source->wide;
-    p->build.digits = source->wide || source->scales != NULL;
+    p->build.digits = source->wide || p->build.decimals;
     for (int i = 0; i < source->count; i++) p->build.digits |= source->dtypes[i] == BF_I128;
     p->source = source;
     p->numbers = numbers;

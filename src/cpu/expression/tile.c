@@ -151,6 +151,7 @@ static void compare_strings(const bf_tiles *t, const bf_expression_step *s, void
 static int64_t run_step(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
                         void *out, int64_t n) {
     const bf_overflow_policy overflow = t->job->program->overflow;
+    if (bf_expression_takes_time(s->op)) return bf_expression_take_time(s, in, out, n, &t->room);
     if (s->work == BF_I128) return bf_expression_operate_wide(s, overflow, in, out, n, &t->room);
     if (s->op > BF_MAP_CAST) return bf_expression_operate(t->isa, s, in, out, n, &t->room);
     bf_map_job job = {.op = (bf_map_op)s->op,
@@ -261,7 +262,7 @@ static int64_t take_step(bf_tiles *t, const bf_expression_step *s, int64_t first
                          void *out, uint8_t *to, const uint8_t **valid) {
     const void *in[3] = {tile_of(t, s->in[0]), tile_of(t, s->in[1]), tile_of(t, s->in[2])};
     int64_t place = -1;
-    if (s->op >= BF_EXPRESSION_AND) {
+    if (bf_expression_is_logic(s->op)) {
         *valid = decide_valid(t, s, in, out, to, n);
     } else if (s->op == BF_EXPRESSION_SELECT) {
         *valid = select_valid(t, s, in, out, to, n);
