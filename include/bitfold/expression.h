@@ -14,7 +14,11 @@
  *                        not begin with a digit; any others stand between ` and `
  *     1, 0x1f, 2.5e-3    plain numbers: integers up to 64 bits, or 38 digits, and floats (0x1.8p3)
  *     "Lagos", 'Lagos'   strings
- *     f(x, ...)          abs sqrt floor ceil isnan isnull of one, min max of two, fma of three
+ *     null               NULL, of the dtype of what it stands beside
+ *     f(x, ...)          of one: abs sqrt floor ceil isnan is_null (or isnull) log log2 log10 exp;
+ *                        of two: pow; of three: fma; of two and more: min max coalesce
+ *     round(x, n)        to n digits behind the point, from -18 to 18; ties to even
+ *     if(c, x, y)        c ? x : y
  *     x**3               a whole power from 0 to 64, as products from the left
  *     - !
  *     * / %              / of integers gives f64; % has the sign of the divisor, as in Python
@@ -64,11 +68,15 @@
  *
  * NULL: an operation on a NULL is NULL, also x**0, and isnan of integers. && and || are Kleene's:
  * false && NULL is false, true || NULL is true. A condition that is NULL is not met: x ? y : z is
- * then z. isnull(x) is never NULL.
+ * then z. is_null(x) is never NULL. coalesce(x, y) is y where x is NULL, else x.
+ *
+ * log, log2, log10, exp and pow are those of the C library, of doubles: they are not correctly
+ * rounded, and may differ between C libraries. The CPU computes them, and round and null.
  *
  * What is not needed does not fail: y and z where they are not chosen; the right side of && where
- * the left is false, and of || where it is true. So n != 0 ? total / n : 0 divides by no 0. Numbers
- * alone are no exception: n < 9 ? n : 1 / 0. But one that does not fit its dtype is refused. */
+ * the left is false, and of || where it is true; y in coalesce(x, y) where x is not NULL. So n != 0
+ * ? total / n : 0 divides by no 0. Numbers alone are no exception: n < 9 ? n : 1 / 0. But one that
+ * does not fit its dtype is refused. */
 #ifndef BITFOLD_EXPRESSION_H
 #define BITFOLD_EXPRESSION_H
 

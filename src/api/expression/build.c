@@ -47,6 +47,10 @@ bf_expression_value bf_expression_integer(bf_i128 x) {
     return number;
 }
 
+bf_expression_value bf_expression_null(void) {
+    return (bf_expression_value){.at = {BF_EXPRESSION_NULL, 0}, .dtype = BF_BOOL};
+}
+
 bf_i128 bf_expression_whole_value(const bf_expression_value *x) {
     return x->dtype == BF_I128 ? x->units : bf_integer_decode(x->dtype, x->bits);
 }
@@ -58,6 +62,11 @@ static bool is_constant(const bf_expression_value *x) {
 static bool is_register(const bf_expression_value *x) {
     return x->at.kind == BF_EXPRESSION_REGISTER;
 }
+
+static bool is_null(const bf_expression_value *x) { return x->at.kind == BF_EXPRESSION_NULL; }
+
+/* NULL that nothing is said about. */
+static bool is_untyped(const bf_expression_value *x) { return is_null(x) && x->at.number == 0; }
 
 static bool is_weak_integer(const bf_expression_value *x) {
     return is_constant(x) && x->weak && (bf_dtype_is_integer(x->dtype) || x->dtype == BF_I128);
@@ -83,7 +92,11 @@ static bool may_divide_by_zero(int op, const bf_expression_value *in) {
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 /* An operation of map that takes the inputs of this one to the same dtype. */
-static bf_map_op like_map(int op) { return op > BF_MAP_CAST ? BF_MAP_MIN : (bf_map_op)op; }
+static bf_map_op like_map(int op) {
+    if (op == BF_EXPRESSION_POW) return BF_MAP_DIV;
+    if (bf_expression_is_library(op)) return BF_MAP_SQRT;
+    return op > BF_MAP_CAST ? BF_MAP_MIN : (bf_map_op)op;
+}
 
 /* i64 meets u64 among decimals, which are what is written. */
 bool bf_expression_is_wide(const bf_expression_builder *b, const bf_expression_value *in,
@@ -209,6 +222,12 @@ static void copy_inputs(bf_expression_value to[3], const bf_expression_value *in
     for (int i = 0; i < count; i++) to[i] = in[i];
 }
 
+/* What the CPU alone does. */
+static const char *own_name(int op) {
+    if (op == BF_EXPRESSION_ROUND) return "rounds to digits";
+    return bf_expression_takes_time(op) ? "takes times apart" : "computes powers and logarithms";
+}
+
 bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dtype to,
                                  const bf_expression_value *in, int count, bool used,
                                  bf_expression_value *out) {
@@ -228,6 +247,7 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
         if (is_constant(&x[i]) && status == BF_OK) status = place_constant(b, &x[i]);
         s.from[i] = x[i].dtype;
         s.in[i] = x[i].at;
+        p->nulls = p->nulls || is_null(&x[i]);
         bool as_wide = bf_number_bytes(x[i].dtype) == bf_number_bytes(to);
         if (used && as_wide) release_value(b, &x[i]);
     }
@@ -237,8 +257,9 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
         if (used && bf_number_bytes(x[i].dtype) != bf_number_bytes(to)) release_value(b, &x[i]);
     p->step[p->steps++] = s;
     p->wide = p->wide || work == BF_I128;
+    if (p->nulls) p->own = "makes NULLs";
+    if (op >= BF_EXPRESSION_OWN) p->own = own_name(op);
     if (work == BF_I128) p->own = "computes with i128";
-    if (bf_expression_takes_time(op)) p->own = "takes times apart";
     *out = (bf_expression_value){.at = s.out, .dtype = to};
     return BF_OK;
 }
@@ -457,12 +478,53 @@ static bf_status build_logic(bf_expression_builder *b, int op, const bf_expressi
     return bf_expression_add_step(b, op, BF_BOOL, BF_BOOL, x, 2, true, out);
 }
 
-static bf_status build_isnull(bf_expression_builder *b, const bf_expression_value *in,
+static bf_status build_isnull(bf_expression_builder *b, int op, const bf_expression_value *in,
                               bf_expression_value *out) {
     if (in->at.kind == BF_EXPRESSION_COLUMN || is_register(in))
-        return bf_expression_add_step(b, BF_EXPRESSION_ISNULL, in->dtype, BF_BOOL, in, 1, true,
-                                      out);
-    *out = bf_expression_number(BF_BOOL, 0);
+        return bf_expression_add_step(b, BF_EXPRESSION_ISNULL, in->dtype, BF_BOOL, in, 1,
+                                      op == BF_EXPRESSION_ISNULL, out);
+    *out = bf_expression_number(BF_BOOL, is_null(in));
+    return BF_OK;
+}
+
+/* ---- NULL ------------------------------------------------------------------------------------ */
+
+static bf_status build_operation(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                 int count, bf_expression_value *out);
+
+/* What is chosen beside a NULL says what the NULL would be. */
+static bf_status choose_null(bf_expression_builder *b, const bf_expression_value *in,
+                             bf_expression_value *out) {
+    bf_expression_value x[3] = {in[0], in[1], in[2]};
+    const int null = is_null(&x[1]) ? 1 : 2, other = 3 - null;
+    if (is_null(&x[0]) || (is_null(&x[1]) && is_null(&x[2]))) {
+        *out = x[2];
+        release_value(b, &x[0]);
+        release_value(b, &x[1]);
+        return BF_OK;
+    }
+    if (is_constant(&x[other]) && x[other].decimal) bf_expression_to_units(&x[other]);
+    x[null] = x[other];
+    x[null].at = (bf_expression_operand){BF_EXPRESSION_NULL, 1};
+    if (!is_constant(&x[0]) || !is_constant(&x[other]))
+        return build_operation(b, BF_EXPRESSION_SELECT, x, 3, out);
+    *out = in[x[0].bits != 0 ? 1 : 2];
+    return BF_OK;
+}
+
+/* Some of the values are NULL, of no dtype. */
+static bf_status build_null(bf_expression_builder *b, int op, const bf_expression_value *in,
+                            int count, bf_expression_value *out) {
+    bf_expression_value x[2] = {in[0], in[count > 1 ? 1 : 0]};
+    bf_status status = BF_OK;
+    if (op == BF_EXPRESSION_SELECT) return choose_null(b, in, out);
+    if (op == BF_EXPRESSION_AND || op == BF_EXPRESSION_OR) {
+        for (int i = 0; i < 2 && status == BF_OK; i++) status = build_condition(b, &x[i]);
+        return status == BF_OK ? bf_expression_add_step(b, op, BF_BOOL, BF_BOOL, x, 2, true, out)
+                               : status;
+    }
+    for (int i = 0; i < count; i++) release_value(b, &in[i]);
+    *out = bf_expression_null();
     return BF_OK;
 }
 
@@ -491,9 +553,14 @@ static bf_status build_comparison(bf_expression_builder *b, int op, const bf_exp
 
 static bf_status build_operation(bf_expression_builder *b, int op, const bf_expression_value *in,
                                  int count, bf_expression_value *out) {
-    bool strings = false;
-    for (int i = 0; i < count; i++) strings = strings || in[i].dtype == BF_NONE;
-    if (op == BF_EXPRESSION_ISNULL) return build_isnull(b, in, out);
+    bool strings = false, null = false;
+    for (int i = 0; i < count; i++) {
+        strings = strings || in[i].dtype == BF_NONE;
+        null = null || is_untyped(&in[i]);
+    }
+    if (op == BF_EXPRESSION_ISNULL || op == BF_EXPRESSION_MISSING)
+        return build_isnull(b, op, in, out);
+    if (null) return build_null(b, op, in, count, out);
     if (bf_expression_are_times(op, in, count))
         return bf_expression_build_times(b, op, in, count, out);
     if (strings) return build_comparison(b, op, in, count, out);
@@ -507,9 +574,11 @@ static bf_status build_operation(bf_expression_builder *b, int op, const bf_expr
         *out = *in;
         if (is_whole(in->dtype) && in->scale == 0) return BF_OK;
         break;
+    case BF_EXPRESSION_ROUND: return bf_expression_build_round(b, in, out);
     default: break;
     }
-    return bf_expression_build_arithmetic(b, op, in, count, out);
+    return bf_expression_is_library(op) ? bf_expression_build_library(b, op, in, count, out)
+                                        : bf_expression_build_arithmetic(b, op, in, count, out);
 }
 
 /* x, times x so often; x has a dtype that has products. */
@@ -555,6 +624,8 @@ static bf_status build_power(bf_expression_builder *b, bf_expression_value x, in
     bool truth = x.dtype == BF_BOOL;
     if (x.dtype == BF_NONE) return bf_expression_refuse_string(b);
     if (x.time != BF_TIME_NONE) return bf_expression_refuse_time(b);
+    *out = x;
+    if (is_untyped(&x)) return BF_OK;
     if (exponent == 0) return choose_one(b, x, out);
     if (truth && is_constant(&x))
         x.dtype = BF_I64;
@@ -567,6 +638,8 @@ static bf_status build_power(bf_expression_builder *b, bf_expression_value x, in
 
 static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
     bf_expression_program *p = b->program;
+    if (is_null(&x))
+        return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is nothing but NULL");
     if (x.dtype == BF_NONE)
         return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is a string, not a number");
     if (x.decimal) bf_expression_to_units(&x);

@@ -3,7 +3,8 @@
 #define BF_API_EXPRESSION_FUNCTION_H
 
 /* What an operation takes has a letter for each of its arguments: n for numbers and times, s for
- * strings, l for what is like the others with an l, a for anything. */
+ * strings, l for what is like the others with an l, a for anything. + behind them: more arguments
+ * follow, and op takes what it made of those before, and the next. */
 typedef struct bf_expression_function {
     const char *name;
     int op;

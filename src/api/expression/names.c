@@ -49,6 +49,8 @@ static int kind_like(const bf_expression_builder *b, const bf_expression_value *
 /* What stands for values that are alike: a column, if one of them is. */
 static bf_expression_value join_values(bf_expression_builder *b, bf_expression_value x,
                                        const bf_expression_value *y) {
+    if (x.at.kind == BF_EXPRESSION_NULL) return *y;
+    if (y->at.kind == BF_EXPRESSION_NULL) return x;
     if (is_column(&x) && is_column(y)) join_columns(b->kinds, x.at.number, y->at.number);
     if (is_column(&x)) {
         if (!is_column(y)) learn_kind(b->kinds, &x, kind_like(b, y));

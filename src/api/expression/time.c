@@ -74,16 +74,15 @@ static bf_time_kind kind_of_part(int op, bf_time_kind time) {
 /* A time that is too far from 1970 for its parts is an error. */
 static bf_status take_apart(bf_expression_builder *b, int op, const bf_expression_value *in,
                             bf_expression_value *out) {
-    bf_expression_value x[2] = {in[0], bf_expression_units(in[0].scale, 0)};
     bf_expression_operand guard;
-    if (!is_time(&x[0]))
-        return bf_expression_refuse(b, BF_E_DTYPE, b->position, "this takes a time");
+    if (!is_time(in)) return bf_expression_refuse(b, BF_E_DTYPE, b->position, "this takes a time");
     bf_status status = bf_expression_find_guard(b, &guard);
     if (status == BF_OK)
-        status = bf_expression_add_step(b, op, x[0].dtype, BF_I64, x, 2, true, out);
+        status = bf_expression_add_step(b, op, in->dtype, BF_I64, in, 1, true, out);
     if (status != BF_OK) return status;
-    b->program->step[b->program->steps - 1].guard = guard;
-    out->time = kind_of_part(op, x[0].time);
+    bf_expression_last_step(b)->guard = guard;
+    bf_expression_last_step(b)->scale = in->scale;
+    out->time = kind_of_part(op, in->time);
     return BF_OK;
 }
 

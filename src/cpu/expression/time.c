@@ -146,11 +146,10 @@ int64_t bf_expression_take_time(const bf_expression_step *s, const void *const i
                                 int64_t n, bf_expression_room *room) {
     int64_t *seconds = (int64_t *)room->in[0];
     uint32_t *days = (uint32_t *)room->in[1];
-    const int scale = (int)(int64_t)bf_load_bits(in[1], 8);
     if (s->work == BF_I128)
-        find_wide_seconds(in[0], scale, seconds, n);
+        find_wide_seconds(in[0], s->scale, seconds, n);
     else
-        find_seconds(in[0], scale, seconds, n);
+        find_seconds(in[0], s->scale, seconds, n);
     const int64_t far = find_far(seconds, n);
     if (far >= 0) return far;
     if (takes_date(s->op) && find_days(seconds, days, n))
