@@ -30,16 +30,15 @@ static int refuse_form(const table *t, const table_column *c) {
     const rows *r = rows_of(t, c);
     const units_form here = units_of_rows(r, c->at);
     return fail(EXIT_DATA, r->source.name, "cannot count different dtypes: this is %s, %s is %s",
-                output_dtype(here.dtype, here.scale), t->inputs->source.name,
-                output_dtype(c->settled.dtype, c->settled.scale));
+                output_type(here.dtype, here.scale, here.time), t->inputs->source.name,
+                output_type(c->settled.dtype, c->settled.scale, c->settled.time));
 }
 
 /* Rules out what a column of text cannot be in the texts so far. */
 static int settle_text(table *t, table_column *c) {
     rows *r = rows_of(t, c);
     const rows_kind here = rows_kind_of(r, c->at);
-    c->kind.can &= here.can;
-    if (here.scale > c->kind.scale) c->kind.scale = here.scale;
+    rows_join_kind(&c->kind, here);
     if (c->kind.can == 0)
         return fail(EXIT_DATA, r->source.name,
                     "column %s: no dtype holds what it and files before it have", c->name);
@@ -60,7 +59,7 @@ static int settle_column(table *t, table_column *c, bool *changed) {
     units_form both = texts ? c->text : c->array;
     if (texts && arrays && !units_join(&both, c->array)) return refuse_form(t, c);
     c->settled = both;
-    *changed |= c->dtype != both.dtype || c->scale != both.scale;
+    *changed |= !units_are_same((units_form){c->dtype, c->scale, c->time}, both);
     return EXIT_DONE;
 }
 
@@ -109,7 +108,7 @@ static int note_column(table *t, int k) {
                         .at = at,
                         .hidden = !in_step && at >= r->columns,
                         .repeats = !in_step && at < r->columns && rows_repeats(r, at),
-                        .kind.can = ~0u};
+                        .kind = {.can = ~0u, .time = TEXT_TIME_OPEN}};
     return c->name ? EXIT_DONE : no_memory(t);
 }
 
@@ -152,7 +151,8 @@ rows_options table_reading(const table *t) {
                           .unchanging = !o->by,
                           .keep = (spool_limit *)(uintptr_t)&t->limit,
                           .memory = o->memory.input / (1 + t->step_count),
-                          .nulls = o->by != NULL};
+                          .nulls = o->by != NULL,
+                          .times = true};
 }
 
 /* Keys of JSON lines may be no numbers, which --by can tell apart, where one process sees them all.
@@ -304,11 +304,13 @@ int table_settle_ranks(table *t, bool *changed) {
 static void put_form(checkpoint_writer *to, units_form form) {
     checkpoint_put_number(to, form.dtype);
     checkpoint_put_number(to, form.scale);
+    checkpoint_put_number(to, form.time);
 }
 
 static units_form take_form(checkpoint_reader *from) {
     const bf_dtype dtype = (bf_dtype)checkpoint_number(from, 0, INT32_MAX);
-    return (units_form){dtype, (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128)};
+    const int scale = (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+    return (units_form){dtype, scale, (bf_time_kind)checkpoint_number(from, 0, BF_TIME_UTC)};
 }
 
 void table_put_place(checkpoint_writer *to, const table *t) {
@@ -318,6 +320,7 @@ void table_put_place(checkpoint_writer *to, const table *t) {
         const table_column *c = &t->columns[k];
         checkpoint_put_number(to, c->kind.can);
         checkpoint_put_number(to, c->kind.scale);
+        checkpoint_put_number(to, c->kind.time);
         put_form(to, c->text);
         put_form(to, c->array);
     }
@@ -333,6 +336,7 @@ bool table_take_place(checkpoint_reader *from, table *t) {
         table_column *c = &t->columns[k];
         c->kind.can = (unsigned)checkpoint_number(from, 1, UINT32_MAX);
         c->kind.scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+        c->kind.time = (unsigned char)checkpoint_number(from, 0, TEXT_TIME_OPEN);
         c->text = take_form(from);
         c->array = take_form(from);
     }
@@ -392,18 +396,33 @@ static int check_strings(const table *t) {
     return EXIT_DONE;
 }
 
+/* Times have no sums, nor what is made of them. */
+static int check_times(const table *t) {
+    for (int i = 0; i < t->asked->results; i++) {
+        const asked_result *r = &t->asked->result[i];
+        const bool refused =
+            asked_reduces(r) && !units_have(t->values[r->value].time, r->aggregate->op);
+        if (refused)
+            return rows_refuse_times(t->input->source.name, bf_reduction_name(r->aggregate->op));
+    }
+    return EXIT_DONE;
+}
+
 int table_begin(table *t) {
     for (int k = 0; k < t->count; k++) {
         t->columns[k].dtype = t->columns[k].settled.dtype;
         t->columns[k].scale = t->columns[k].settled.scale;
+        t->columns[k].time = t->columns[k].settled.time;
     }
     for (int i = 0; i < t->asked->values; i++) {
         table_value *v = &t->values[i];
         if (v->column < 0) continue;
         v->array.dtype = t->columns[v->column].dtype;
         v->scale = t->columns[v->column].scale;
+        v->time = t->columns[v->column].time;
     }
-    const int code = check_strings(t);
+    int code = check_strings(t);
+    if (code == EXIT_DONE) code = check_times(t);
     return code == EXIT_DONE ? values_begin(t) : code;
 }
 

@@ -22,6 +22,7 @@ typedef struct table_column {
     units_form settled; /* what holds it in both */
     bf_dtype dtype;     /* BF_NONE: strings */
     int scale;          /* the scale of integers */
+    bf_time_kind time;  /* they are times */
     bool hidden;        /* the condition alone has it */
     rows_view view;     /* shows the chunk, or what is left of it */
     buffer numbers, offsets, bytes, valid;
@@ -34,6 +35,7 @@ typedef struct table_value {
     char option[16]; /* the name of the option that asks for it */
     bf_array array;
     int scale;             /* the integers are in units of 10^-scale */
+    bf_time_kind time;     /* and times */
     const uint8_t *valid;  /* a byte for each row, 0 where it is NULL; NULL: no row is */
     buffer numbers, bytes; /* numbers: where the array is elsewhere no longer */
 } table_value;

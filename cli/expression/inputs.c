@@ -436,10 +436,12 @@ static int refuse_null(const expressed *x, int64_t row) {
 static int compute_columns(expressed *x, const columns *c, expressed_results *to) {
     if (!make_room(x)) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
     to->all = bf_array_of(x->dtype, x->results, x->n);
-    const bool plain = are_plain(x);
-    const bf_status st =
-        plain ? bf_expression_eval(x->expression, c->arrays, &to->all)
-              : bf_expression_eval_columns(x->expression, c->columns, &to->all, x->valid);
+    bool plain = are_plain(x);
+    bf_status st = plain ? bf_expression_eval(x->expression, c->arrays, &to->all) : BF_E_ARGUMENT;
+    if (st == BF_E_ARGUMENT) { /* the expression may make NULLs of its own */
+        plain = false;
+        st = bf_expression_eval_columns(x->expression, c->columns, &to->all, x->valid);
+    }
     if (st == BF_E_OVERFLOW && can_widen(x)) {
         const int code = expressed_widen(x);
         return code == EXIT_DONE ? compute_columns(x, c, to) : code;

@@ -118,11 +118,14 @@ static int write_library_groups(by *x) {
     statefile saved = {.groups = x->groups.part[0].groups, .trailer = trailer_of(x->options)};
     saved.trailer.columns = x->asked.keyed ? x->asked.results : 0;
     saved.trailer.key_scale = (unsigned char)t->columns[t->key_columns[0]].scale;
+    saved.trailer.key_time = (unsigned char)t->columns[t->key_columns[0]].time;
     for (int i = 0; i < x->asked.results; i++) {
         const int which = x->groups.place[i].which;
         saved.trailer.which[i] = (signed char)which;
-        if (which >= 0)
-            saved.trailer.scales[which] = (unsigned char)t->values[x->asked.result[i].value].scale;
+        if (which < 0) continue;
+        const table_value *const v = &t->values[x->asked.result[i].value];
+        saved.trailer.scales[which] = (unsigned char)v->scale;
+        saved.trailer.times[which] = (unsigned char)v->time;
     }
     return statefile_write(&x->save, &saved, x->context);
 }
@@ -184,6 +187,7 @@ static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
         a->own[i].op = kind.aggregates[i].op;
         t->values[i].array.dtype = kind.aggregates[i].dtype;
         t->values[i].scale = given->scales[i];
+        t->values[i].time = (bf_time_kind)given->times[i];
     }
     bool good = true;
     for (int i = 0; i < a->results; i++) {
@@ -194,8 +198,10 @@ static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
     }
     t->columns = calloc(1, sizeof *t->columns);
     if (!t->columns || !good) return false;
-    *t->columns =
-        (table_column){.name = strdup("key"), .dtype = kind.key, .scale = given->key_scale};
+    *t->columns = (table_column){.name = strdup("key"),
+                                 .dtype = kind.key,
+                                 .scale = given->key_scale,
+                                 .time = (bf_time_kind)given->key_time};
     return t->columns->name;
 }
 

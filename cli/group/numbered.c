@@ -216,6 +216,7 @@ bf_status numbered_make(numbered *x) {
         x->kept[k].key = x->key;
         x->kept[k].dtype = x->table->values[x->kept[k].value].array.dtype;
         x->kept[k].scale = x->table->values[x->kept[k].value].scale;
+        x->kept[k].time = x->table->values[x->kept[k].value].time;
     }
     return st == BF_OK ? reserve_memory(x) : st;
 }

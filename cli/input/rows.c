@@ -2,6 +2,7 @@
 #include "input/rows.h"
 
 #include "input/crew.h"
+#include "input/times.h"
 #include "memory/large.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
@@ -65,6 +66,18 @@ int rows_scale(const rows *r, int column) {
     const bf_dtype dtype = rows_dtype(r, column);
     const bool scaled = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
     return scaled ? r->units[at(r, column)].scale : 0;
+}
+
+bf_time_kind rows_time(const rows *r, int column) {
+    const bf_dtype dtype = rows_dtype(r, column);
+    const bool text = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
+    return text ? text_unit_time(&r->units[at(r, column)]) : BF_TIME_NONE;
+}
+
+int rows_refuse_times(const char *name, const char *what) {
+    fail(EXIT_DATA, name, "times have no %s", what);
+    hint("they have min, max, argmin, argmax, median, quantile, count and hist");
+    return EXIT_DATA;
 }
 
 bool rows_is_wide(const rows *r, int column) { return r->units[at(r, column)].wide; }
@@ -170,10 +183,14 @@ static bool read_probe(rows *r, text_rows *some, const text_piece *first, int64_
     const text_layout *l = &r->source.text->layout;
     text_error error;
     bool deeper = false;
-    for (int k = 0; k < r->held; k++) some->columns[k].scale = r->units[k].scale;
+    for (int k = 0; k < r->held; k++) {
+        some->columns[k].scale = r->units[k].scale;
+        some->columns[k].time = text_unit_time(&r->units[k]);
+    }
     text_rows_read(some, l, first->at, first->end, most, &error);
     for (int k = 0; k < r->held; k++) {
         const text_column *c = &some->columns[k];
+        if (c->seen > c->time) r->units[k].time = (unsigned char)c->seen;
         if (c->deepest <= c->scale) continue;
         r->units[k].scale = (unsigned char)c->deepest;
         deeper = true;
@@ -191,8 +208,11 @@ static bool probe_rows(rows *r) {
     if (most > PROBED) most = PROBED;
     if (most > PROBED_FIELDS / r->held + 1) most = PROBED_FIELDS / r->held + 1;
     if (s->count >= 0 && s->count < most) most = s->count;
-    for (int k = 0; k < r->held; k++)
+    if (r->options.times && !times_find(t, most, r->units)) return false;
+    for (int k = 0; k < r->held; k++) {
+        if (text_unit_time(&r->units[k])) r->can[k] &= CAN_I64 | CAN_I128 | TEXT_CAN_STRINGS;
         r->forms[k] = r->can[k] == TEXT_CAN_STRINGS ? TEXT_STRINGS : TEXT_INTEGERS | TEXT_FLOATS;
+    }
     bool good = text_rows_open(&some, &t->layout, r->forms);
     if (good && s->first == 0 && t->layout.dtype == BF_NONE && most > 0) {
         good = text_rows_reserve(&some, &t->layout, most);
@@ -376,12 +396,26 @@ static bool has_place(const rows *r, const rows_place *p) {
 
 rows_kind rows_kind_of(const rows *r, int column) {
     const int k = at(r, column);
-    return (rows_kind){r->can[k], r->units[k].scale};
+    return (rows_kind){r->can[k], r->units[k].scale, r->units[k].time};
+}
+
+/* Times and numbers have text alone in common; so have times in a zone and others. */
+void rows_join_kind(rows_kind *into, rows_kind other) {
+    const bool open = into->time == TEXT_TIME_OPEN || other.time == TEXT_TIME_OPEN,
+               numbers = into->time == BF_TIME_NONE || other.time == BF_TIME_NONE,
+               zones = into->time == BF_TIME_UTC || other.time == BF_TIME_UTC;
+    into->can &= other.can;
+    if (into->time != other.time && !open && (numbers || zones)) into->can &= TEXT_CAN_STRINGS;
+    if (other.scale > into->scale) into->scale = other.scale;
+    if (into->time == TEXT_TIME_OPEN || (other.time != TEXT_TIME_OPEN && other.time > into->time))
+        into->time = other.time;
 }
 
 void rows_set_kind(rows *r, int column, rows_kind kind) {
-    r->can[at(r, column)] = kind.can;
-    r->units[at(r, column)].scale = kind.scale;
+    const int k = at(r, column);
+    r->can[k] = kind.can;
+    r->units[k].scale = kind.scale;
+    r->units[k].time = kind.time;
 }
 
 bool rows_seek(rows *r, const rows_place *place, const rows_kind kinds[]) {
@@ -518,12 +552,13 @@ static bool rule_out(rows *r, const chunk *c, bool *changed, int *none) {
     for (int k = 0; k < r->held; k++) {
         const unsigned before = r->can[k];
         const bool wide = r->units[k].wide;
+        const unsigned char time = r->units[k].time;
         others |= text_unit_take(&r->units[k], &r->can[k], &c->rows.columns[k]);
         if (r->can[k] == 0) {
             r->can[k] = before;
             *none = k;
         }
-        *changed |= __builtin_ctz(before) != __builtin_ctz(r->can[k]);
+        *changed |= __builtin_ctz(before) != __builtin_ctz(r->can[k]) || time != r->units[k].time;
         if (wide != r->units[k].wide) drop_gathered(r); /* it has no room for these numbers */
     }
     return others;
@@ -532,6 +567,10 @@ static bool rule_out(rows *r, const chunk *c, bool *changed, int *none) {
 /* A column of keys whose numbers no dtype holds exactly. */
 static int refuse_keys(const rows *r, int k) {
     const char *const name = r->source.name;
+    if (text_unit_time(&r->units[k]))
+        return fail(EXIT_DATA, name,
+                    "column %d: 64 bits do not hold its times, with %d digits of a second",
+                    r->source.text->layout.fields[k] + 1, r->units[k].scale);
     fail(EXIT_DATA, name, "column %d: no dtype holds all of these keys exactly",
          r->source.text->layout.fields[k] + 1);
     hint("--by, or --on of a join, takes them as they are written");

@@ -20,6 +20,7 @@ typedef struct rows_options {
     int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
     int64_t slab;      /* bytes of an array that are handed out at a time; 0: the usual */
     bool nulls;        /* numbers that are NULL may be skipped: the caller looks at `valid` */
+    bool times;        /* a column may be one of times: the caller looks at rows_time */
 } rows_options;
 
 /* The fields of one column in a chunk: numbers, strings or both. */
@@ -64,7 +65,11 @@ typedef struct rows_place {
 typedef struct rows_kind {
     unsigned can;        /* candidates left */
     unsigned char scale; /* the integers are in units of 10^-scale */
+    unsigned char time;  /* and times of this kind: as in text_unit */
 } rows_kind;
+
+/* Leaves of a kind what columns of both are. */
+void rows_join_kind(rows_kind *into, rows_kind other);
 
 typedef struct rows {
     source source;
@@ -136,6 +141,13 @@ bf_dtype rows_dtype(const rows *r, int column);
 /* The scale of a column, if its dtype is i64 or i128 and decimals were asked for: its numbers are
  * in units of 10^-scale. It rises as rows are read. */
 int rows_scale(const rows *r, int column);
+
+/* What times its numbers are; BF_TIME_NONE: they are none. A date may turn to a local time as rows
+ * are read. */
+bf_time_kind rows_time(const rows *r, int column);
+
+/* Refuses a column of times: "times have no sum", say. Returns an exit code. */
+int rows_refuse_times(const char *name, const char *what);
 
 /* Whether its integers are i128: those of a column that is not settled become so. */
 bool rows_is_wide(const rows *r, int column);

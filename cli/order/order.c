@@ -152,7 +152,8 @@ static rows_options reading(order *x) {
                           .unchanging = true,
                           .keep = &x->limit,
                           .memory = o->memory.input,
-                          .nulls = x->question.places == NULL};
+                          .nulls = x->question.places == NULL,
+                          .times = x->question.places == NULL};
 }
 
 /* Answers about one array, for which the work began then. */
@@ -188,6 +189,7 @@ static int answer_columns(order *x, const columns *c, const char *file, double b
                            .column = c->count > 1 ? c->of[k].name : NULL,
                            .array = columns_array(c, k),
                            .scale = c->of[k].scale,
+                           .time = c->of[k].time,
                            .owned = true,
                            .nulls = c->of[k].nulls};
         code = answer_subject(x, &s, began);

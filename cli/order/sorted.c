@@ -170,6 +170,7 @@ static int64_t shown_of(const question *q, const sorted_column *c) {
 static answer answer_of(const question *q, const sorted_column *c, const part *p) {
     const bool index = q->kind == ORDER_ARGSORT;
     return (answer){.scale = index ? 0 : c->form.scale,
+                    .time = c->form.time,
                     .values = index ? bf_array_of(BF_I64, p->beside, p->n)
                                     : bf_array_of(c->form.dtype, p->values, p->n),
                     .beside = index ? NULL : p->beside};

@@ -16,7 +16,8 @@ typedef struct task {
     work work;
     int64_t bytes; /* read by the last task_reduce, and the threads that it used */
     int threads;
-    bool whole; /* the state to save is, as a trailer says */
+    bool whole;        /* the state to save is, as a trailer says */
+    bf_time_kind time; /* it is of times */
 } task;
 
 /* names: several results are to come. Output files are opened now, so that a place that cannot be

@@ -10,6 +10,7 @@
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
+#include "work/units.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -67,8 +68,9 @@ static usage usage_of(bf_reduction op) {
 
 /* All files so far, as one: a state for each column. */
 typedef struct running {
-    bf_state **states; /* NULL before the first file, or if nobody asks */
-    char **names;      /* the names of the first file's columns, or NULL: it has one */
+    bf_state **states;   /* NULL before the first file, or if nobody asks */
+    char **names;        /* the names of the first file's columns, or NULL: it has one */
+    bf_time_kind *times; /* what times they are of */
     int columns;
     const char *first_file;
     int64_t next; /* the index that the next file's elements start from */
@@ -90,14 +92,17 @@ static void drop_states(bf_state **states, int n) {
 }
 
 /* Adds one state to the total of its column. */
-static int add_column(const task *t, const running *total, int k, const bf_state *state,
-                      const char *file) {
+static int add_column(const task *t, const running *total, int k, const reduced *x) {
+    const bf_state *const state = x->states[k];
+    const char *const file = x->rows.source.name;
     bf_state_info a = {.size = sizeof a}, b = {.size = sizeof b};
     bf_state_describe(total->states[k], &a);
     bf_state_describe(state, &b);
-    if (!task_joins(total->states[k], state)) {
+    if (!task_joins(total->states[k], state) ||
+        !units_join_times(&total->times[k], rows_time(&x->rows, k))) {
         fail(EXIT_DATA, file, "cannot make a total of different dtypes: this is %s, %s is %s",
-             bf_dtype_name(b.dtype), total->first_file, bf_dtype_name(a.dtype));
+             output_type(b.dtype, b.scale, rows_time(&x->rows, k)), total->first_file,
+             output_type(a.dtype, a.scale, total->times[k]));
         hint("--dtype f64 reads all text as f64");
         return EXIT_DATA;
     }
@@ -107,6 +112,9 @@ static int add_column(const task *t, const running *total, int k, const bf_state
 }
 
 static int keep_names(running *total, const rows *r) {
+    total->times = calloc((size_t)r->columns, sizeof *total->times);
+    if (!total->times) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    for (int k = 0; k < r->columns; k++) total->times[k] = rows_time(r, k);
     if (r->columns == 1) return EXIT_DONE;
     total->names = calloc((size_t)r->columns, sizeof *total->names);
     for (int k = 0; total->names && k < r->columns; k++)
@@ -130,8 +138,7 @@ static int add_to_total(const task *t, running *total, reduced *x) {
         return fail(EXIT_DATA, file, "cannot make a total: this has %d columns, %s has %d",
                     r->columns, total->first_file, total->columns);
     int code = EXIT_DONE;
-    for (int k = 0; k < r->columns && code == EXIT_DONE; k++)
-        code = add_column(t, total, k, x->states[k], file);
+    for (int k = 0; k < r->columns && code == EXIT_DONE; k++) code = add_column(t, total, k, x);
     return code;
 }
 
@@ -167,6 +174,7 @@ static int emit_columns(task *t, const reduced *x, int64_t base) {
         bf_state_describe(x->states[k], &info);
         const result wanted = {.file = r->source.name,
                                .column = name,
+                               .time = rows_time(r, k),
                                .seconds = x->seconds,
                                .nulls = x->seen - info.count};
         code = task_emit(t, x->states[k], wanted, base);
@@ -194,9 +202,12 @@ static int do_file(task *t, bf_reduction op, const char *name, running *total) {
     reduced x = {.states = NULL};
     const double began = progress_clock();
     rows_options how = task_rows(t, op);
-    how.nulls = true;
+    how.nulls = how.times = true;
     how.digits = op != BF_PROD ? BF_SCALE_MOST_I128 : 0;
     int code = ranks_agree(rows_open(&x.rows, name, &t->options->input, &how));
+    for (int k = 0; k < x.rows.columns && code == EXIT_DONE; k++)
+        if (!units_have(rows_time(&x.rows, k), op))
+            code = rows_refuse_times(name, bf_reduction_name(op));
     if (code == EXIT_DONE) code = emit_file(t, op, total, &x, began);
     drop_states(x.states, x.rows.columns);
     rows_close(&x.rows);
@@ -210,6 +221,7 @@ static int emit_total(task *t, const running *total) {
         bf_state_describe(total->states[k], &info);
         const result wanted = {.file = "total",
                                .column = total->names ? total->names[k] : NULL,
+                               .time = total->times[k],
                                .seconds = total->seconds,
                                .nulls = total->seen - info.count};
         code = task_emit(t, total->states[k], wanted, 0);
@@ -233,6 +245,7 @@ static void drop_total(running *total) {
     drop_states(total->states, total->columns);
     for (int k = 0; total->names && k < total->columns; k++) free(total->names[k]);
     free(total->names);
+    free(total->times);
 }
 
 /* NULLs of a product of floats are left out before its tree is made: parts of it, each without its
@@ -259,6 +272,7 @@ static int run_files(const options *o, bf_reduction op) {
     int code = task_open(t, o, o->file_count > 1 || o->total);
     if (code == EXIT_DONE) {
         code = do_files(t, op, &total);
+        t->time = total.times ? total.times[0] : BF_TIME_NONE;
         code = task_close(t, code, total.states ? total.states[0] : NULL);
     }
     drop_total(&total);

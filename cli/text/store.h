@@ -32,6 +32,11 @@ bool text_is_exact(bf_dtype dtype, const text_number *n);
 void text_store_decimal(text_column *c, int64_t i, const text_number *n);
 void text_store_wide(text_column *c, int64_t i, const text_number *n);
 
+/* What kind of time a field is; and keeps one in the form of its column. False: it is none, or of a
+ * kind that the column has not. */
+bf_time_kind text_time_kind(const char *at, const char *end);
+bool text_store_time(text_column *c, int64_t i, const char *at, const char *end);
+
 /* Rules out what does not hold the number of a key exactly. */
 void text_judge_key(text_column *c, const text_number *n);
 
@@ -190,5 +195,9 @@ const char *text_refuse_fields(const text_layout *l, const char *at, text_error 
 
 /* Refuses a field as a number of column k. Returns NULL. */
 const char *text_refuse_number(const text_layout *l, int k, text_field f, text_error *e);
+
+/* Says of a field, refused as a number, what it is not, if column k is one of times. */
+void text_refuse_time(const text_layout *l, int k, const text_column *c, text_field f,
+                      text_error *e);
 
 #endif

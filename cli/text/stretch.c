@@ -113,6 +113,18 @@ static inline bool read_both(text_rows *rows, const text_layout *l, int k, const
            read_special(rows, l, k, p, end);
 }
 
+/* The time between p and the mark at `end`, as column k. */
+static inline bool read_time(text_rows *rows, const text_layout *l, int k, const char *p,
+                             const char *end) {
+    text_column *const c = &rows->columns[k];
+    const char *const last = end - (end > p && *end == '\n' && end[-1] == '\r');
+    if (!l->nulls.begins[(unsigned char)*p] &&
+        (!c->strings.offsets || put_near(rows, l, k, p, end)) &&
+        text_store_time(c, rows->n, p, last))
+        return true;
+    return read_special(rows, l, k, p, end);
+}
+
 /* ---- rows that are read together ------------------------------------------------------------- */
 
 /* Rows of a stretch with equally many fields, which are read column by column. */
@@ -215,6 +227,7 @@ static int64_t read_column(text_rows *rows, const text_layout *l, int k, const t
     if (l->fields[k] > 0) f.first = f.mark[l->fields[k] - 1] + 1;
     f.mark += l->fields[k];
     if (!rows->special) return read_numbers(rows, l, k, t, &f, read_between);
+    if (c->time) return read_cells(rows, l, k, &f, 0, t->n, read_time);
     if (c->only_strings) return read_cells(rows, l, k, &f, 0, t->n, read_string);
     if (c->only_numbers) return read_numbers(rows, l, k, t, &f, read_number);
     if (c->both) return read_cells(rows, l, k, &f, 0, t->n, read_both);

@@ -228,6 +228,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         const unsigned forms = rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS);
         const bool wide = c->is_wide || c->scale > BF_SCALE_MOST; /* i64 does not take it */
         const unsigned numbers = layout->dtype != BF_NONE ? 1
+                                 : c->time                ? CAN_I64 | CAN_I128
                                  : forms == TEXT_FLOATS   ? CAN_F64
                                  : wide                   ? CAN_I128 | CAN_F64
                                  : c->scale > 0           ? CAN_I64 | CAN_I128 | CAN_F64
@@ -235,6 +236,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->can = text_has_numbers(rows, layout, k) ? numbers & text_column_can(layout, k) : 0;
         c->integers = c->is_wide ? NULL : c->narrow;
         c->words = false;
+        c->seen = c->time;
         c->deepest = 0;
         c->digits = layout->digits;
         c->why = NULL;
@@ -250,7 +252,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;
         if (c->valid) memset(c->valid, 0xff, (size_t)rows->room / 8);
         if (c->strings.offsets) c->strings.offsets[0] = 0;
-        rows->special = rows->special || layout->kinds[k] != TEXT_NUMBERS;
+        rows->special = rows->special || layout->kinds[k] != TEXT_NUMBERS || c->time;
     }
     error->hint[0] = '\0';
     if (layout->keys)

@@ -205,17 +205,19 @@ enum { TEXT_INTEGERS = 1, TEXT_FLOATS = 2, TEXT_STRINGS = 4 };
  * integer is one in units of 10^-scale, as the candidates i64 and i128: unless it takes more than
  * 15 digits, for then it was a double. */
 typedef struct text_column {
-    void *integers;  /* i64 and u64 have the same bits; NULL: there are none, or they are wide */
-    void *wide;      /* i128 in place of them */
-    void *narrow;    /* room for integers that are not wide */
-    int scale;       /* the scale of the integers; the caller sets it before room is made */
-    bool is_wide;    /* they are i128; the caller sets it, too */
-    int digits;      /* the layout's */
-    int deepest;     /* the least scale that all of them have; above `scale`, some were not held */
-    void *floats;    /* f64, or the dtype asked for */
-    unsigned can;    /* bit i: all numbers are candidate i's */
-    const char *why; /* the last number that is no such integer is none; NULL: there is none */
-    bool words;      /* some field is no number */
+    void *integers; /* i64 and u64 have the same bits; NULL: there are none, or they are wide */
+    void *wide;     /* i128 in place of them */
+    void *narrow;   /* room for integers that are not wide */
+    int scale;      /* the scale of the integers; the caller sets it before room is made */
+    bool is_wide;   /* they are i128; the caller sets it, too */
+    int digits;     /* the layout's */
+    int deepest;    /* the least scale that all of them have; above `scale`, some were not held */
+    bf_time_kind time; /* the integers are times, as the caller says; BF_TIME_NONE: numbers */
+    bf_time_kind seen; /* the greatest kind of time of it and all fields */
+    void *floats;      /* f64, or the dtype asked for */
+    unsigned can;      /* bit i: all numbers are candidate i's */
+    const char *why;   /* the last number that is no such integer is none; NULL: there is none */
+    bool words;        /* some field is no number */
     text_strings strings;
     bool only_strings, only_numbers, both; /* may be read the short way */
     bool exact;     /* keys of the dtype asked for: what it does not hold is refused */
@@ -228,11 +230,18 @@ typedef struct text_column {
 /* What the integers of a column are held in, with decimals: units of 10^-scale (of u64 always 1),
  * in 64 or in 128 bits. Threads that read rows look at them meanwhile. Of the rows so far, the
  * least integer and the greatest one; and 0. */
+enum { TEXT_TIME_OPEN = BF_TIME_UTC + 1 }; /* no field has told whether all are times */
 typedef struct text_unit {
     _Atomic unsigned char scale;
     _Atomic bool wide;
+    _Atomic unsigned char time; /* a bf_time_kind, or TEXT_TIME_OPEN */
     text_i128 least, greatest;
 } text_unit;
+
+/* What times a column holds that is read with this unit. */
+static inline bf_time_kind text_unit_time(const text_unit *u) {
+    return u->time == TEXT_TIME_OPEN ? BF_TIME_NONE : (bf_time_kind)u->time;
+}
 
 /* Whether the integers of a column that has these candidates left are those of 128 bits alone. */
 static inline bool text_unit_is_wide(unsigned can) {

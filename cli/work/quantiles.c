@@ -120,7 +120,8 @@ void quantiles_free(quantiles *q) {
 /* Makes the objects of column k. */
 static int make_column(quantiles *q, int k, const char *name) {
     const bf_dtype dtype = q->forms[k].dtype;
-    const int scale = q->forms[k].scale;
+    const bf_time_kind time = q->forms[k].time;
+    const int scale = time ? 0 : q->forms[k].scale;
     const quantiles_search *s = q->search;
     const bool median = s->percents.n == 0;
     bf_value empty;
@@ -322,6 +323,12 @@ static bf_status take_part(const bf_quantiles *found, void *to, int64_t first) {
     return st;
 }
 
+static void round_column(quantiles_column *c, units_form form) {
+    c->time = form.time;
+    c->info.scale = form.scale;
+    c->scale = tagged_round(c->values, c->count, form.dtype, form.scale);
+}
+
 bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_quantiles *const *found = &q->found[k * q->parts];
     bf_quantiles_info info = {.size = sizeof info};
@@ -341,5 +348,6 @@ bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_status st = column->values ? BF_OK : BF_E_MEMORY;
     for (int p = 0; p < q->parts && st == BF_OK; p++)
         st = take_part(found[p], column->values, (int64_t)p * BF_QUANTILES_MAX);
+    if (st == BF_OK && q->forms[k].time) round_column(column, q->forms[k]);
     return st;
 }
