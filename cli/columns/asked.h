@@ -11,6 +11,14 @@ typedef struct asked_value {
     int field;  /* the column's field, from 0; -1: it is an expression */
 } asked_value;
 
+/* A key: a column, or an expression of columns. */
+typedef struct asked_key {
+    int field;       /* the column's field, from 0; -1: it is an expression */
+    char *text;      /* the expression */
+    char *name;      /* NULL: the column's own */
+    bool descending; /* the order of whole rows by it */
+} asked_key;
+
 typedef struct asked_result {
     const struct wanted_aggregate *aggregate; /* NULL: rows are counted */
     int value;                                /* the value; -1: rows are counted */
@@ -29,9 +37,9 @@ typedef struct asked {
     bf_quantile_method method;
     text_chooser chooser; /* for the reader: fills in what follows */
     bool whole; /* rows are wanted as they stand, in the order of their keys: nothing is computed */
-    int keys, key_fields[BF_KEY_COLUMNS_MAX];
-    bool descending[BF_KEY_COLUMNS_MAX]; /* the order of whole rows by each key */
-    bool turned;                         /* it is the other one, where '-' does not say so */
+    bool turned; /* their order is the other one, where '-' does not say so */
+    int keys;
+    asked_key key[BF_KEY_COLUMNS_MAX];
     int values;
     asked_value value[OPTIONS_AGGREGATES];
     int results;
