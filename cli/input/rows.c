@@ -128,7 +128,8 @@ bool rows_may_resettle(const rows *r) {
         t && t->layout.dtype == BF_NONE && r->options.digits > 0 ? CAN_I64 | CAN_I128 : 0;
     bool may = false;
     for (int k = 0; k < r->held; k++)
-        may = may || (r->can[k] & (r->can[k] - 1)) || r->can[k] & scaled;
+        may = may || (r->can[k] & (r->can[k] - 1)) || r->can[k] & scaled ||
+              (t && text_unit_time(&r->units[k]));
     return may && r->options.settled;
 }
 
@@ -198,6 +199,14 @@ static bool read_probe(rows *r, text_rows *some, const text_piece *first, int64_
     return deeper;
 }
 
+/* Whether a column may be one of times: those of a condition always may. */
+static bool has_times(const rows *r) {
+    const text_layout *l = &r->source.text->layout;
+    bool has = r->options.times;
+    for (int k = 0; k < r->held; k++) has = has || !(l->uses[k] & TEXT_WANTED);
+    return has;
+}
+
 /* Rules candidates out by the first rows, if these are wanted: then the chunks need not hold them.
  * A row that is refused will be refused again. */
 static bool probe_rows(rows *r) {
@@ -208,7 +217,7 @@ static bool probe_rows(rows *r) {
     if (most > PROBED) most = PROBED;
     if (most > PROBED_FIELDS / r->held + 1) most = PROBED_FIELDS / r->held + 1;
     if (s->count >= 0 && s->count < most) most = s->count;
-    if (r->options.times && !times_find(t, most, r->units)) return false;
+    if (has_times(r) && !times_find(t, r->options.times, most, r->units)) return false;
     for (int k = 0; k < r->held; k++) {
         if (text_unit_time(&r->units[k])) r->can[k] &= CAN_I64 | CAN_I128 | TEXT_CAN_STRINGS;
         r->forms[k] = r->can[k] == TEXT_CAN_STRINGS ? TEXT_STRINGS : TEXT_INTEGERS | TEXT_FLOATS;

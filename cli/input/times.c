@@ -35,15 +35,15 @@ static bool read_strings(const text_input *t, text_layout *l, int64_t most, text
     return !rows->no_memory;
 }
 
-bool times_find(const text_input *t, int64_t most, text_unit units[]) {
-    if (t->layout.dtype != BF_NONE || t->layout.digits == 0) return true;
+bool times_find(const text_input *t, bool wanted, int64_t most, text_unit units[]) {
+    if (t->layout.dtype != BF_NONE) return true;
     const int n = t->layout.columns;
     text_layout all = t->layout;
     text_rows rows = {.n = 0};
     unsigned char *const kinds = malloc(2 * (size_t)n);
     const bool good = kinds && read_strings(t, &all, most, &rows, kinds, kinds + n);
     for (int k = 0; good && k < n; k++)
-        if (may_be(t->layout.kinds[k]))
+        if (may_be(t->layout.kinds[k]) && (wanted || !(t->layout.uses[k] & TEXT_WANTED)))
             units[k].time = first_of(&rows.columns[k], rows.n, t->layout.kinds[k] & TEXT_NUMBERS);
     text_rows_free(&rows);
     free(kinds);
