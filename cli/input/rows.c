@@ -65,12 +65,15 @@ bf_dtype rows_dtype(const rows *r, int column) { return dtype_at(r, at(r, column
 int rows_scale(const rows *r, int column) {
     const bf_dtype dtype = rows_dtype(r, column);
     const bool scaled = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
-    return scaled ? r->units[at(r, column)].scale : 0;
+    return scaled                  ? r->units[at(r, column)].scale
+           : r->source.layout.time ? r->source.layout.scale
+                                   : 0;
 }
 
 bf_time_kind rows_time(const rows *r, int column) {
     const bf_dtype dtype = rows_dtype(r, column);
-    const bool text = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
+    const bool text = dtype == BF_I64 || dtype == BF_I128;
+    if (!r->source.text) return r->source.layout.time;
     return text ? text_unit_time(&r->units[at(r, column)]) : BF_TIME_NONE;
 }
 
@@ -304,7 +307,9 @@ int rows_open(rows *r, const char *name, const input *in, const rows_options *op
     if (code != EXIT_DONE) return code;
     r->source.memory = options->memory;
     if (r->source.text) r->source.text->layout.digits = options->digits;
-    code = open_columns(r);
+    code = r->source.layout.time && !options->times
+               ? fail(EXIT_DATA, name, "it holds times, which this command does not take")
+               : open_columns(r);
     if (code == EXIT_DONE && condition) code = open_filter(r, condition);
     if (code != EXIT_DONE) rows_close(r);
     return code;
@@ -466,7 +471,7 @@ int rows_threads(const rows *r) { return r->crew ? crew_threads(r->crew) : 1; }
 
 bool rows_in_place(const rows *r) {
     const source *s = &r->source;
-    return s->data && !s->reorder && !s->layout.swap && !r->options.unchanging;
+    return s->data && !s->reorder && !s->layout.swap && !s->layout.time && !r->options.unchanging;
 }
 
 static int64_t slab_rows(const rows *r) {
