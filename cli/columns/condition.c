@@ -5,6 +5,7 @@
 #include "expression/names.h"
 #include "memory/pick.h"
 #include "options/context.h"
+#include "work/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,9 +99,11 @@ static int parse(struct rows_filter *f, rows *r) {
     if (!f->kept && !prepare(f, r)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
     bool same = x->parsed != NULL;
     for (int k = 0; k < r->held; k++) {
-        same = same && x->dtypes[k] == rows_dtype(r, k) && x->scales[k] == rows_scale(r, k);
+        const units_form before = {x->dtypes[k], x->scales[k], (bf_time_kind)x->times[k]};
+        same = same && units_are_same(units_of_rows(r, k), before);
         x->dtypes[k] = rows_dtype(r, k);
         x->scales[k] = rows_scale(r, k);
+        x->times[k] = (unsigned char)rows_time(r, k);
     }
     if (same) return EXIT_DONE;
     x->patient = may_resettle(f, r);

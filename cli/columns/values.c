@@ -145,6 +145,7 @@ static int parse(table *t, formula *x, const char *option, const char *text) {
         x->names[k] = t->columns[k].hidden ? "" : t->columns[k].name;
         x->dtypes[k] = t->columns[k].dtype;
         x->scales[k] = t->columns[k].scale;
+        x->times[k] = (unsigned char)t->columns[k].time;
     }
     if (code == EXIT_DONE) code = hide_names(t, x);
     x->patient = table_may_resettle(t);
@@ -168,6 +169,7 @@ static int parse_value(table *t, int i) {
     if (code != EXIT_DONE) return code;
     v->array.dtype = bf_expression_dtype(v->formula.parsed);
     v->scale = bf_expression_scale(v->formula.parsed);
+    v->time = bf_expression_time(v->formula.parsed);
     return EXIT_DONE;
 }
 

@@ -11,7 +11,9 @@ int formula_open(formula *x, int columns) {
     x->names = calloc((size_t)columns + 1, sizeof *x->names);
     x->dtypes = calloc((size_t)columns + 1, sizeof *x->dtypes);
     x->scales = calloc((size_t)columns + 1, sizeof *x->scales);
-    return x->names && x->dtypes && x->scales ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->file);
+    x->times = calloc((size_t)columns + 1, 1);
+    const bool good = x->names && x->dtypes && x->scales && x->times;
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->file);
 }
 
 void formula_close(formula *x) {
@@ -19,6 +21,7 @@ void formula_close(formula *x) {
     free(x->names);
     free(x->dtypes);
     free(x->scales);
+    free(x->times);
     buffer_free(&x->results);
     buffer_free(&x->valid);
 }
@@ -27,7 +30,8 @@ void formula_close(formula *x) {
 static bool can_widen(const formula *x) { return !x->wide && x->options->input.dtype == BF_NONE; }
 
 int formula_parse(formula *x) {
-    const bf_expression_options how = BF_EXPRESSION_OPTIONS(.scales = x->scales, .wide = x->wide);
+    const bf_expression_options how =
+        BF_EXPRESSION_OPTIONS(.scales = x->scales, .times = x->times, .wide = x->wide);
     int position = -1;
     bf_expression_destroy(x->parsed);
     x->parsed = NULL;

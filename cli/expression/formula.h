@@ -17,8 +17,9 @@ typedef struct formula {
     const char *file, *option, *text; /* file NULL: of several; option: which has the text */
     int count;                        /* columns, which the caller sets */
     const char **names;
-    bf_dtype *dtypes; /* BF_NONE: strings */
-    int *scales;      /* a column of i64 or i128 is in units of 10^-scale */
+    bf_dtype *dtypes;     /* BF_NONE: strings */
+    int *scales;          /* a column of i64 or i128 is in units of 10^-scale */
+    unsigned char *times; /* and times of this kind */
     bf_expression *parsed;
     bool wide;    /* with 128 bits */
     bool patient; /* the caller's to set: it is not refused if it does not fit the columns' dtypes,

@@ -70,6 +70,7 @@ typedef struct hist {
     expressed expressed; /* in their place, if there is an expression */
     int subjects;        /* files that are counted in turn; one of an expression */
     bf_dtype dtype;
+    units_form times; /* how times are held; time BF_TIME_NONE: they are numbers */
     bf_histogram *histogram;
     char *column;   /* the first file's */
     int64_t bytes;  /* counted */
@@ -95,8 +96,23 @@ static int note_column(hist *h, const rows *r) {
     return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
 }
 
+static int check_times(hist *h, const rows *r) {
+    const units_form form = units_of_rows(r, 0);
+    if (h->dtype == BF_NONE && form.time) h->times = form;
+    if (form.time && (h->options->edges || h->options->range))
+        return fail(EXIT_USAGE, r->source.name,
+                    "--edges and --range are numbers, and this has times");
+    if (form.time == h->times.time && (!form.time || form.scale == h->times.scale))
+        return EXIT_DONE;
+    fail(EXIT_DATA, r->source.name, "cannot count different times, or times and numbers, together");
+    hint("files with one unit and one kind of times are counted together");
+    return EXIT_DATA;
+}
+
 static int check_dtype(hist *h, const rows *r) {
     const bf_dtype dtype = rows_dtype(r, 0);
+    const int code = check_times(h, r);
+    if (code != EXIT_DONE) return code;
     if (dtype == BF_I128) {
         fail(EXIT_DATA, r->source.name, "edges beyond 2^53 are not compared with i128");
         hint("%s", rows_as_doubles);
@@ -112,22 +128,29 @@ static int check_dtype(hist *h, const rows *r) {
 
 /* Whether text is read as the numbers that it is. */
 static bool is_exact(const hist *h, const rows *r) {
-    return r->source.text && r != &h->weights && hist_bins_are_wide(&h->bins);
+    return r->source.text && r != &h->weights && (hist_bins_are_wide(&h->bins) || rows_time(r, 0));
+}
+
+/* Columns of a condition remain what they are. */
+static void take_doubles(rows *r) {
+    if (r->source.text && r->source.text->layout.dtype == BF_NONE) rows_take_doubles(r, 0);
 }
 
 /* Bins count any number of text: as f64, but for numbers that they may tell apart. again: the file
  * will be walked once more. */
 static int open_rows(hist *h, rows *r, const char *name, bool again) {
-    const bool wide = r != &h->weights && hist_bins_are_wide(&h->bins);
+    const bool values = r != &h->weights, wide = values && hist_bins_are_wide(&h->bins);
     const rows_options how = {.threads = h->options->threads,
                               .settled = true,
                               .digits = wide && h->options->edges ? BF_SCALE_MOST_I128 : 0,
                               .ordered = h->options->weights != NULL,
-                              .keep = again || wide ? &h->limit : NULL,
+                              .keep = &h->limit,
                               .memory = h->options->memory.input / 2,
-                              .nulls = true};
+                              .nulls = true,
+                              .times = values};
     const int code = rows_open_column(r, name, &h->options->input, &how);
-    if (code == EXIT_DONE && !is_exact(h, r)) rows_demand(r, BF_F64);
+    if (code == EXIT_DONE && !is_exact(h, r)) take_doubles(r);
+    if (code == EXIT_DONE && !again && !rows_may_resettle(r)) rows_forget(r);
     return code;
 }
 
@@ -148,8 +171,8 @@ static int open_file(hist *h, rows *r, const char *name, bool again) {
 
 /* Reads numbers that are not doubles once beforehand, so that they have one dtype from the first to
  * the last, on all ranks. */
-static int settle_rows(const hist *h, rows *r) {
-    if (!ranks_any(is_exact(h, r) && rows_may_resettle(r))) return EXIT_DONE;
+static int settle_rows(rows *r) {
+    if (!ranks_any(rows_may_resettle(r))) return EXIT_DONE;
     const int code = ranks_agree(rows_read_all(r));
     if (code != EXIT_DONE) return code;
     work_settle_input(r);
@@ -162,7 +185,7 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
     rows *const inputs[] = {r};
     int code = ranks_agree(open_file(h, r, name, again));
     if (code == EXIT_DONE) code = share_rows(inputs, 1, NULL);
-    if (code == EXIT_DONE) code = settle_rows(h, r);
+    if (code == EXIT_DONE) code = settle_rows(r);
     if (code == EXIT_DONE) code = ranks_agree(check_dtype(h, r));
     if (code != EXIT_DONE) progress_stop();
     return code;
@@ -287,7 +310,7 @@ static int take_present(hist *h, rows *r, const rows_chunk *chunk, const rows_co
     if (!rows_present(r, chunk, 0, __builtin_ctz(rows_can(r, 0)), beside, &present))
         return fail_status(BF_E_MEMORY, NULL, r->source.name);
     *elements = present.numbers;
-    return scale > 0 ? convert(h, scale, elements) : EXIT_DONE;
+    return scale > 0 && !rows_time(r, 0) ? convert(h, scale, elements) : EXIT_DONE;
 }
 
 static int take_elements(hist *h, rows *r, const taken *t, bf_array *elements) {
@@ -492,6 +515,8 @@ static int run_hist(hist *h) {
     if (code == EXIT_DONE) code = ranks_agree(check_strict(h, subject.file));
     if (code != EXIT_DONE) return code;
     subject.column = h->column;
+    subject.time = h->times.time;
+    subject.scale = h->times.scale;
     bf_histogram_info info = {.size = sizeof info};
     bf_histogram_describe(h->histogram, &info);
     subject.nulls = h->seen - info.count;
@@ -502,7 +527,9 @@ static int run_hist(hist *h) {
         inform(subject.file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", h->bytes, subject.seconds,
                subject.seconds > 0 ? 1e-9 * (double)h->bytes / subject.seconds : 0);
     code = hist_put(&h->output, o, h->form, h->histogram, &subject);
-    const statefile saved = {.histogram = h->histogram, .trailer = trailer_of(o)};
+    statefile saved = {.histogram = h->histogram, .trailer = trailer_of(o)};
+    saved.trailer.times[0] = (unsigned char)h->times.time;
+    saved.trailer.scales[0] = (unsigned char)h->times.scale;
     if (code == EXIT_DONE && o->save) code = statefile_save(&h->save, &saved, h->context);
     return code == EXIT_DONE ? output_close(&h->output) : code;
 }
