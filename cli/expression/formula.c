@@ -29,6 +29,10 @@ void formula_close(formula *x) {
 /* A dtype that was asked for decides how many bits there are. */
 static bool can_widen(const formula *x) { return !x->wide && x->options->input.dtype == BF_NONE; }
 
+int formula_refuse_strings(const char *file, const char *option, const char *text) {
+    return fail(EXIT_DATA, file, "%s: the results of '%s' are strings, not numbers", option, text);
+}
+
 int formula_parse(formula *x) {
     const bf_expression_options how =
         BF_EXPRESSION_OPTIONS(.scales = x->scales, .times = x->times, .wide = x->wide);
@@ -43,8 +47,10 @@ int formula_parse(formula *x) {
     }
     if (st == BF_E_OVERFLOW && x->patient) return ROWS_RESETTLED;
     if (st == BF_E_OVERFLOW) return rows_refuse_digits(x->file, x->option, x->context);
-    return st == BF_OK ? EXIT_DONE
-                       : fail_text(st, x->context, x->file, x->option, x->text, position);
+    if (st != BF_OK) return fail_text(st, x->context, x->file, x->option, x->text, position);
+    return bf_expression_is_string(x->parsed) && !x->strings
+               ? formula_refuse_strings(x->file, x->option, x->text)
+               : EXIT_DONE;
 }
 
 int formula_check_condition(const formula *x) {

@@ -21,6 +21,7 @@ typedef struct formula {
     int *scales;          /* a column of i64 or i128 is in units of 10^-scale */
     unsigned char *times; /* and times of this kind */
     bf_expression *parsed;
+    bool strings; /* the caller's to set: it takes results that are strings, too */
     bool wide;    /* with 128 bits */
     bool patient; /* the caller's to set: it is not refused if it does not fit the columns' dtypes,
                      which may become others: ROWS_RESETTLED */
@@ -33,6 +34,9 @@ void formula_close(formula *x);
 
 /* Parses the text for the columns. Its dtype may become i128 later. */
 int formula_parse(formula *x);
+
+/* Refuses an expression because its results are strings. */
+int formula_refuse_strings(const char *file, const char *option, const char *text);
 
 /* Refuses one whose results are no bools. */
 int formula_check_condition(const formula *x);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "expression/inputs.h"
 
+#include "expression/formula.h"
 #include "expression/names.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
@@ -300,6 +301,8 @@ int expressed_parse(expressed *x) {
     if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
     if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
     if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
+    if (bf_expression_is_string(x->expression))
+        return formula_refuse_strings(NULL, "-e", x->options->expression);
     x->dtype = bf_expression_dtype(x->expression);
     x->scale = bf_expression_scale(x->expression);
     x->time = bf_expression_time(x->expression);
