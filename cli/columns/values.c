@@ -181,6 +181,7 @@ static int parse_key(table *t, int i) {
     const bf_dtype dtype = bf_expression_dtype(c->formula.parsed);
     c->dtype = dtype == BF_BOOL ? BF_U8 : dtype;
     c->scale = bf_expression_scale(c->formula.parsed);
+    c->time = bf_expression_time(c->formula.parsed);
     return EXIT_DONE;
 }
 

@@ -242,6 +242,12 @@ static bool has_decimals(const expressed *x) {
     return some;
 }
 
+static bool has_times(const expressed *x) {
+    bool some = false;
+    for (int k = 0; k < x->operand_count; k++) some = some || time_of(x, k) != BF_TIME_NONE;
+    return some;
+}
+
 bool expressed_kinds_stay(const expressed *x) {
     bool stay = x->expression != NULL;
     for (int k = 0; k < x->operand_count; k++)
@@ -284,7 +290,8 @@ int expressed_widen(expressed *x) {
 int expressed_parse(expressed *x) {
     const bf_expression_options how =
         BF_EXPRESSION_OPTIONS(.overflow = x->overflow, .rounded = x->rounded, .wide = x->wide,
-                              .scales = has_decimals(x) ? x->scales : NULL, .times = x->times);
+                              .scales = has_decimals(x) ? x->scales : NULL,
+                              .times = has_times(x) ? x->times : NULL);
     const char *all[EXPRESSED_COLUMNS];
     int position = -1;
     if (expressed_kinds_stay(x)) return EXIT_DONE;
