@@ -43,10 +43,16 @@ int formula_check_condition(const formula *x);
 
 bool formula_uses(const formula *x, int column);
 
-/* Computes n results; columns that it does not use may be NULL. Where *valid is 0, a result is
- * NULL; *valid is NULL if none is. *status: why it has none, which is not reported, if the exit
- * code is EXIT_DONE. */
-int formula_compute(formula *x, const bf_column *const columns[], int64_t n, bf_array *out,
-                    const uint8_t **valid, bf_status *status);
+/* Numbers, or strings if the expression has these, which it keeps until it is used again. */
+typedef struct formula_results {
+    bf_array numbers;
+    bf_strings strings;
+    const uint8_t *valid; /* where it is 0, a result is NULL; NULL: none is */
+} formula_results;
+
+/* Computes n results; columns that it does not use may be NULL. *status: why it has none, which is
+ * not reported, if the exit code is EXIT_DONE. */
+int formula_compute(formula *x, const bf_column *const columns[], int64_t n, formula_results *out,
+                    bf_status *status);
 
 #endif
