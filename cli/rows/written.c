@@ -225,7 +225,7 @@ static bool stays(const written *w, const text_layout *l) {
 int written_open(written *w, output *out, const options *o, const source *s, double began) {
     const char *const header = s->text->header;
     *w = (written){.output = out, .options = o, .form = sheet_form_of(o)};
-    if (o->take && w->form == SHEET_PLAIN) w->form = SHEET_TSV; /* which has names */
+    if (o->take && w->form == SHEET_PLAIN) w->form = SHEET_TSV; /* it has a header */
     w->subject = (sheet_subject){report_command_name(), s->name, "cpu", progress_clock() - began};
     w->raw = stays(w, &s->text->layout);
     if (!w->raw) return open_sheet(w, s->text);
