@@ -11,6 +11,14 @@ typedef struct asked_value {
     int field;  /* the column's field, from 0; -1: it is an expression */
 } asked_value;
 
+/* A key: a column, or an expression of columns. */
+typedef struct asked_key {
+    int field;       /* the column's field, from 0; -1: it is an expression */
+    char *text;      /* the expression */
+    char *name;      /* NULL: the column's own */
+    bool descending; /* the order of whole rows by it */
+} asked_key;
+
 typedef struct asked_result {
     const struct wanted_aggregate *aggregate; /* NULL: rows are counted */
     int value;                                /* the value; -1: rows are counted */
@@ -28,7 +36,10 @@ typedef struct asked {
     bool keyed;  /* results are by key, unless another order is asked for; else by count */
     bf_quantile_method method;
     text_chooser chooser; /* for the reader: fills in what follows */
-    int keys, key_fields[BF_KEY_COLUMNS_MAX];
+    bool whole; /* rows are wanted as they stand, in the order of their keys: nothing is computed */
+    bool turned; /* their order is the other one, where '-' does not say so */
+    int keys;
+    asked_key key[BF_KEY_COLUMNS_MAX];
     int values;
     asked_value value[OPTIONS_AGGREGATES];
     int results;

@@ -112,6 +112,19 @@ static int note_column(table *t, int k) {
     return c->name ? EXIT_DONE : no_memory(t);
 }
 
+/* A key that is an expression has a column behind all others. */
+static int note_key(table *t, int i) {
+    const asked_key *key = &t->asked->key[i];
+    table_column *const c = &t->columns[t->count + t->derived];
+    if (key->field >= 0) {
+        t->key_columns[i] = column_of(t, key->field, t->asked->whole);
+        return EXIT_DONE;
+    }
+    t->key_columns[i] = t->count + t->derived++;
+    c->name = strdup(key->name);
+    return c->name ? EXIT_DONE : no_memory(t);
+}
+
 /* The column of the keys: the one that --column names, or the only one. */
 static int find_key(table *t) {
     const char *wanted = t->asked->options->input.text.columns;
@@ -128,11 +141,10 @@ static int note_columns(table *t) {
     int code = EXIT_DONE;
     t->count = t->input->held + t->step_count;
     t->typed = t->input->source.text && t->input->source.text->layout.typed == TEXT_TYPED;
-    t->columns = calloc((size_t)t->count, sizeof *t->columns);
+    t->columns = calloc((size_t)(t->count + a->keys), sizeof *t->columns);
     if (!t->columns) return no_memory(t);
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) code = note_column(t, k);
-    for (int i = 0; i < a->keys && by; i++)
-        t->key_columns[i] = column_of(t, a->key_fields[i], false);
+    for (int i = 0; i < a->keys && by && code == EXIT_DONE; i++) code = note_key(t, i);
     for (int i = 0; i < a->values && by; i++)
         t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, true);
     if (code == EXIT_DONE && !by) code = find_key(t);
@@ -195,9 +207,10 @@ int table_take(table *t, asked *a, bf_context *context) {
 }
 
 void table_close(table *t) {
-    for (int k = 0; t->columns && k < t->count; k++) {
+    for (int k = 0; t->columns && k < t->count + t->derived; k++) {
         table_column *c = &t->columns[k];
         free(c->name);
+        formula_close(&c->formula);
         free(c->numbers.at);
         free(c->offsets.at);
         free(c->bytes.at);
@@ -461,6 +474,7 @@ static int bring_numbers(table *t, table_column *c) {
 static int look_at_columns(table *t, const rows_chunk chunks[]) {
     int code = EXIT_DONE;
     t->n = chunks[0].n;
+    t->spans = chunks[0].spans;
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) {
         table_column *c = &t->columns[k];
         bf_column *const column = &c->view.column;
@@ -608,6 +622,8 @@ int table_next(table *t, bool *end) {
     }
     if (code != EXIT_DONE || *end) return code;
     code = look_at_columns(t, chunks);
+    for (int i = 0; i < t->asked->keys && code == EXIT_DONE && t->n > 0; i++)
+        if (t->key_columns[i] >= t->count) code = values_compute_key(t, i);
     for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
         code = find_values(t, i);
     if (code == EXIT_DONE) table_hand_out(t);

@@ -26,6 +26,7 @@ typedef struct table_column {
     bool hidden;        /* the condition alone has it */
     rows_view view;     /* shows the chunk, or what is left of it */
     buffer numbers, offsets, bytes, valid;
+    formula formula; /* of a key that is an expression */
 } table_column;
 
 /* The values of a V. */
@@ -50,14 +51,22 @@ typedef struct table {
     int files, step_count, count; /* how many there are, and columns */
     bool typed;                   /* strings of its columns are those of text/typed.h */
     bool settled;                 /* all was read once: no dtype becomes another */
-    table_column *columns;        /* the first file's */
+    table_column *columns;        /* the first file's, and those of keys that are expressions */
+    int derived;                  /* how many these are */
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
-    int64_t n;      /* rows that were taken */
-    int64_t most;   /* so many at once; 0: no limit */
-    int64_t wanted; /* so many together, without --by; 0: as many as are at hand */
-    int64_t behind; /* rows that are at hand and come next */
+    int64_t n;              /* rows that were taken */
+    int64_t most;           /* so many at once; 0: no limit */
+    int64_t wanted;         /* so many together, without --by; 0: as many as are at hand */
+    int64_t behind;         /* rows that are at hand and come next */
+    const text_span *spans; /* where the rows of the chunk stand, if they are wanted whole */
 } table;
+
+/* How a key is called. */
+static inline const char *table_key_name(const table *t, int i) {
+    const char *const name = t->asked->key[i].name;
+    return name ? name : t->columns[t->key_columns[i]].name;
+}
 
 /* Functions that return an exit code have reported the failure. Close the table in either case. */
 int table_make(table *t, const options *o);
@@ -86,6 +95,11 @@ bool table_more(table *t);
 /* Whether a sample of an array in a file has hardly a key twice: its rows are best absorbed at
  * once. */
 bool table_keys_are_new(const table *t);
+
+/* Where row i of those at hand stands, of a table whose rows are wanted whole. */
+static inline text_span table_row(const table *t, int64_t i) {
+    return t->spans[t->input->picked ? t->input->picked[i] : i];
+}
 
 /* The bytes of all files; -1: they are not known. */
 int64_t table_bytes(const table *t);

@@ -4,8 +4,8 @@
 #include "group/shown.h"
 #include "memory/key.h"
 #include "memory/records.h"
-#include "runtime/value.h"
 #include "runtime/progress.h"
+#include "runtime/value.h"
 #include "sheet/part.h"
 
 #include <stdlib.h>
@@ -242,7 +242,7 @@ static int open_part(const merged *x, part *p) {
     const char *names[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     bool strings[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     for (int i = 0; i < a->keys; i++) {
-        names[i] = t->columns[t->key_columns[i]].name;
+        names[i] = table_key_name(t, i);
         strings[i] = t->columns[t->key_columns[i]].dtype == BF_NONE;
     }
     for (int i = 0; i < a->results; i++) {
@@ -322,7 +322,7 @@ static int put_all(merged *x, FILE *f, double began) {
 int merged_put(FILE *f, numbered *groups, double began) {
     const options *o = groups->table->asked->options;
     merged x = {.groups = groups};
-    records_open(&x.rows, o->memory.results / 4, o->top);
+    records_open(&x.rows, o->memory.results / 4, o->top, 1);
     int code = add_turn(&x);
     while (code == EXIT_DONE && !groups->ended) {
         code = numbered_next(groups);

@@ -661,7 +661,7 @@ void shown_fields(const numbered *x, const int64_t longest[], structured_field f
     const int keys = t->asked->keys;
     for (int i = 0; i < keys; i++) {
         const table_column *c = &t->columns[t->key_columns[i]];
-        fields[i] = (structured_field){.name = c->name,
+        fields[i] = (structured_field){.name = table_key_name(t, i),
                                        .dtype = structured_type(c->dtype, c->scale, c->time),
                                        .time = c->time,
                                        .scale = c->scale,
@@ -783,8 +783,7 @@ void shown_close(shown *s) {
 
 static void name_columns(shown *s) {
     const table *t = s->groups->table;
-    for (int i = 0; i < s->asked->keys; i++)
-        s->names[s->count++] = t->columns[t->key_columns[i]].name;
+    for (int i = 0; i < s->asked->keys; i++) s->names[s->count++] = table_key_name(t, i);
     for (int i = 0; i < s->asked->results; i++) s->names[s->count++] = s->asked->result[i].name;
 }
 

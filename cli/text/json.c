@@ -630,13 +630,11 @@ static const char *read_object(text_rows *rows, const text_layout *l, const char
 const char *json_rows_read(text_rows *rows, const text_layout *layout, const char *at,
                            const char *end, text_error *error) {
     while (at && at < end && rows->n < rows->most) {
-        at = skip(at);
-        if (*at == '\n') {
-            at++;
-            continue;
-        }
-        at = read_object(rows, layout, at, error);
-        rows->n += at != NULL;
+        const char *const object = skip(at), *next = object + 1;
+        if (*object != '\n') next = read_object(rows, layout, object, error);
+        if (next && *object != '\n') text_note_span(rows, at, next);
+        rows->n += next && *object != '\n';
+        at = next;
     }
     return at;
 }

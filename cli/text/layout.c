@@ -231,7 +231,8 @@ static void find_lists(const text_options *o, wanted_list lists[LISTS]) {
         TEXT_KEYS,          TEXT_NUMBERS, TEXT_STRINGS_TOO,        TEXT_KEYS | TEXT_VALUES};
     for (int i = 0; i < LISTS; i++)
         lists[i] = (wanted_list){given[i] ? given[i] : "", kinds[i], i > KEYS};
-    if (!o->columns && !o->strings && !o->keys) lists[o->keyed ? KEYS : 0].columns = "1";
+    if (!o->columns && !o->strings && !o->keys && !o->either)
+        lists[o->keyed ? KEYS : 0].columns = "1";
 }
 
 static bool is_conditional(const text_options *o) {
@@ -239,7 +240,7 @@ static bool is_conditional(const text_options *o) {
 }
 
 static bool is_listed(const text_options *o) {
-    return o->columns || o->also || o->strings || o->keys || o->keyed;
+    return o->columns || o->also || o->strings || o->keys || o->either || o->keyed;
 }
 
 static bool lists_have_names(const text_options *o) {
@@ -405,7 +406,7 @@ static bool find_layout(text_layout *l, const text_options *o, const first_row *
                         text_error *e) {
     const int all = (o->table || o->all) && row->n > 1 ? row->n : 1;
     if (!find_columns(l, o, row, header, is_listed(o) ? 0 : all, e)) return false;
-    l->lone = !o->columns && !o->strings && !o->keys && l->columns == 1;
+    l->lone = !o->columns && !o->strings && !o->keys && !o->either && l->columns == 1;
     if (l->keys && row->n > 0 && l->fields[l->columns - 1] >= row->n) {
         snprintf(e->what, sizeof e->what, "no column %d: the first lines have %d %s",
                  l->fields[l->columns - 1] + 1, row->n, row->n == 1 ? "key" : "keys");
@@ -497,6 +498,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     layout->option = own.option;
     layout->mixed = own.json && own.mixed;
     layout->typed = layout->mixed || (own.json && own.typed) ? TEXT_TYPED : TEXT_UNTYPED;
+    layout->whole = own.whole;
     layout->skip_nulls = own.skip_nulls || own.judge_nulls || is_conditional(&own);
     layout->judged = own.skip_nulls || own.judge_nulls;
     const bool named = options->json || options->header || lists_have_names(options);

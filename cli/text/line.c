@@ -207,6 +207,8 @@ const char *text_read_line(text_rows *rows, const text_layout *l, const char *at
     at = text_skip_blanks(at, l->delimiter);
     if (text_is_no_row(l, begin)) return at + 1;
     at = read_row(rows, l, begin, at, end, e);
-    rows->n += at != NULL;
+    if (!at) return NULL;
+    text_note_span(rows, begin, at);
+    rows->n++;
     return at;
 }

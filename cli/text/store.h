@@ -159,6 +159,11 @@ bool text_read_number(const text_layout *l, const char *at, const char *end, tex
 /* Text whose marks are found at a time: they stay in the second-level cache. */
 enum { TEXT_STRETCH = 32 * 1024 };
 
+/* Notes where the next row stands. */
+static inline void text_note_span(text_rows *rows, const char *at, const char *end) {
+    if (rows->spans) rows->spans[rows->n] = (text_span){at, end};
+}
+
 static inline const char *text_line_end(const char *p, const char *end) {
     return (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
 }

@@ -58,6 +58,7 @@ typedef struct text_options {
     bool lax;          /* rows may have fewer fields than the first, which are NULL, or more */
     bool json;         /* each line holds an object */
     bool typed;        /* strings of JSON lines tell types apart (text/typed.h) */
+    bool whole;        /* the caller wants rows as they stand, too */
     text_style style;  /* how numbers are written */
     char delimiter;    /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
     const char *option; /* the option that names columns, if it is not --column */
@@ -113,6 +114,7 @@ typedef struct text_layout {
     int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
     json_keys *keys;    /* for JSON lines; NULL: it is something else */
     enum text_typed typed;
+    bool whole;       /* as in the options */
     text_style style; /* how numbers are written */
     bf_dtype dtype;
 } text_layout;
@@ -255,6 +257,11 @@ bool text_unit_take(text_unit *u, unsigned *can, const text_column *c);
 /* Notes n rows that were read with this unit. */
 void text_unit_note(text_unit *u, unsigned can, const text_column *c, int64_t n);
 
+/* Where a row stands in its text: from its first byte to behind its newline. */
+typedef struct text_span {
+    const char *at, *end;
+} text_span;
+
 typedef struct text_rows {
     const unsigned char *forms; /* each column's; the caller has them */
     text_column *columns;
@@ -265,6 +272,7 @@ typedef struct text_rows {
     bool special;     /* there is more to do than to read numbers */
     bool no_memory;   /* why reading failed */
     void *memory;     /* where the numbers are, but for wide ones */
+    text_span *spans; /* where each row stands; NULL: the layout does not want to know */
     text_marks marks; /* the marks of a stretch of the text */
     uint64_t *seen;   /* for JSON: the stamp of the line that each column was last in */
     uint64_t stamp;
