@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "expression/inputs.h"
 
+#include "expression/formula.h"
 #include "expression/names.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
@@ -241,6 +242,12 @@ static bool has_decimals(const expressed *x) {
     return some;
 }
 
+static bool has_times(const expressed *x) {
+    bool some = false;
+    for (int k = 0; k < x->operand_count; k++) some = some || time_of(x, k) != BF_TIME_NONE;
+    return some;
+}
+
 bool expressed_kinds_stay(const expressed *x) {
     bool stay = x->expression != NULL;
     for (int k = 0; k < x->operand_count; k++)
@@ -283,7 +290,8 @@ int expressed_widen(expressed *x) {
 int expressed_parse(expressed *x) {
     const bf_expression_options how =
         BF_EXPRESSION_OPTIONS(.overflow = x->overflow, .rounded = x->rounded, .wide = x->wide,
-                              .scales = has_decimals(x) ? x->scales : NULL, .times = x->times);
+                              .scales = has_decimals(x) ? x->scales : NULL,
+                              .times = has_times(x) ? x->times : NULL);
     const char *all[EXPRESSED_COLUMNS];
     int position = -1;
     if (expressed_kinds_stay(x)) return EXIT_DONE;
@@ -300,6 +308,8 @@ int expressed_parse(expressed *x) {
     if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
     if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
     if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
+    if (bf_expression_is_string(x->expression))
+        return formula_refuse_strings(NULL, "-e", x->options->expression);
     x->dtype = bf_expression_dtype(x->expression);
     x->scale = bf_expression_scale(x->expression);
     x->time = bf_expression_time(x->expression);

@@ -217,18 +217,17 @@ static int refuse_pair(const join_where *w, const where_side *from, int64_t *con
 
 int join_where_keep(join_where *w, const where_side *from, int64_t *const of[SIDES], int64_t *n) {
     const bf_column *columns[BF_EXPRESSION_NAMES_MAX] = {NULL};
-    const uint8_t *valid;
-    bf_array met;
+    formula_results met;
     bf_status st = BF_OK;
     int code = EXIT_DONE;
     for (int k = 0; k < w->count && code == EXIT_DONE; k++) {
         code = gather(w, &w->columns[k], from, of, *n);
         columns[k] = &w->columns[k].view.column;
     }
-    if (code == EXIT_DONE) code = formula_compute(&w->formula, columns, *n, &met, &valid, &st);
+    if (code == EXIT_DONE) code = formula_compute(&w->formula, columns, *n, &met, &st);
     if (code != EXIT_DONE) return code;
     if (st != BF_OK) return refuse_pair(w, from, of, st);
-    const uint8_t *const is = met.data;
+    const uint8_t *const is = met.numbers.data;
     int64_t kept = 0;
     for (int64_t i = 0; i < *n; i++) {
         of[SIDE_A][kept] = of[SIDE_A][i];

@@ -23,6 +23,8 @@ KEYS = [
     ("price * 10", lambda n, p, c: lifted(lambda p: p * 10)(p)), ("price > 2", lambda n, p, c: lifted(lambda p: int(p > 2))(p)),
     ("n > 0 ? n : -n=size", lambda n, p, c: abs(n)), ("city == 'Oslo'", lambda n, p, c: lifted(lambda c: int(c == "Oslo"))(c)),
     ("city", lambda n, p, c: c), ("city=town", lambda n, p, c: c), ("n", lambda n, p, c: n), ("2=cost", lambda n, p, c: p),
+    ("substr(city, 1, 2)=head", lambda n, p, c: lifted(lambda c: c[:2])(c)), ("if(n > 0, \"up\", city)=way", lambda n, p, c: "up" if n > 0 else c),
+    ("upper(city)", lambda n, p, c: lifted(str.upper)(c)), ("concat(city, \",\")=list", lambda n, p, c: lifted(lambda c: c + ",")(c)),
     ("max(n, 2)", lambda n, p, c: max(n, 2)), ("n * 4611686018427387904 * 4=wide", lambda n, p, c: n * 2**64),
 ]  # fmt: skip
 
