@@ -11,6 +11,7 @@ from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, DtypeError, Sh
 from ._axis import _axes
 from ._nulls import refuse_scales, segment_views_of, views_of
 from ._table import _default_context
+from ._times import are_times, elements, indices, median_of, takes_times
 
 __all__ = [
     "sort", "argsort", "sort_rows", "segment_sort", "segment_argsort", "rank", "top", "median", "quantile", "percentile",
@@ -130,6 +131,7 @@ def _sort(x, axis, wants, dtype, context, null=None, **options):
     return target.made
 
 
+@takes_times(elements)
 def sort(
     x, axis=-1, *, descending=False, nan="propagate", dtype=None, null="error", context=None
 ):
@@ -150,6 +152,7 @@ def sort(
     return _sort(x, axis, "values", dtype, context, null, descending=descending, nan=nan)
 
 
+@takes_times(indices)
 def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
     """Returns, as sort does, the position in its line that each element would come from. Stable. An
     array of int64 with the shape of x.
@@ -504,6 +507,8 @@ def median(
     >>> bitfold.median(numpy.array([[1, 2], [3, 5]]), axis=1)
     array([1.5, 4. ])
     """
+    if are_times(x):
+        return median_of(quantile)(x, axis, keepdims, nan=nan, null=null, context=context)
     views, of = [View(x, dtype, null, decimals=True)], _of_axes(axis, keepdims)
     return _median(x, views, context, nan, empty, of, lib.bf_median_axes, axis is None)
 
@@ -679,6 +684,7 @@ def is_sorted(
 # ---- different values -----------------------------------------------------------------------------
 
 
+@takes_times(elements)
 def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the different elements of x, ascending (NaN last; nan="skip": without it), and how often
     each occurs (int64): two arrays of one dimension. -0 is +0, and all NaNs are one.
