@@ -216,7 +216,7 @@ static bool is_form_asked(const options *o) {
 /* Rows stay as they stand in plain text, and in a file whose name tells the form they have. */
 static bool stays(const written *w, const text_layout *l) {
     const char mark = w->form == SHEET_CSV ? ',' : w->form == SHEET_TSV ? '\t' : '\0';
-    const bool same = l->keys ? w->form == SHEET_JSONL : l->delimiter == mark;
+    const bool same = l->keys ? w->form == SHEET_JSON : l->delimiter == mark;
     return !w->options->take && (w->form == SHEET_PLAIN || (same && !is_form_asked(w->options)));
 }
 
