@@ -213,7 +213,7 @@ static bool find_meaning(asked *a, first_fields *f, asked_value *v) {
     v->field = find_field(f, item);
     if (v->field == REFUSED) return false;
     if (v->field >= 0) {
-        f->wanted[v->field] |= WANTS_NUMBERS;
+        f->wanted[v->field] |= v->any ? WANTS_KEYS : WANTS_NUMBERS;
         return true;
     }
     const bool number = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
@@ -225,14 +225,14 @@ static bool find_meaning(asked *a, first_fields *f, asked_value *v) {
 }
 
 /* Notes a V, unless it is there already. Takes the text over. */
-static bool add_value(asked *a, first_fields *f, char *text, int *at) {
+static bool add_value(asked *a, first_fields *f, char *text, bool any, int *at) {
     if (!text) return no_memory(f);
     for (*at = 0; *at < a->values; ++*at)
-        if (strcmp(a->value[*at].text, text) == 0) {
+        if (strcmp(a->value[*at].text, text) == 0 && a->value[*at].any == any) {
             free(text);
             return true;
         }
-    a->value[a->values] = (asked_value){.text = text};
+    a->value[a->values] = (asked_value){.text = text, .any = any};
     return find_meaning(a, f, &a->value[a->values++]);
 }
 
@@ -273,7 +273,8 @@ static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate 
     const char *equals = find_equals(w->values);
     read_option(f, w->option);
     const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
-    if (!add_value(a, f, strndup(w->values, size), &r->value)) return false;
+    const bool any = w->order >= ORDER_FIRST_OF;
+    if (!add_value(a, f, strndup(w->values, size), any, &r->value)) return false;
     r->name = equals ? strdup(equals + 1) : default_name(w, a->value[r->value].text);
     return r->name || no_memory(f);
 }

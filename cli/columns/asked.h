@@ -9,6 +9,7 @@
 typedef struct asked_value {
     char *text; /* the column's name or number, or the expression */
     int field;  /* the column's field, from 0; -1: it is an expression */
+    bool any;   /* its column may hold text, as that of a key may, and rows without a value */
 } asked_value;
 
 /* A key: a column, or an expression of columns. */
@@ -59,6 +60,11 @@ void asked_close(asked *a);
 
 /* Asks for the same where --by is not given: of one column of keys. Returns an exit code. */
 int asked_list(asked *a);
+
+/* Whether a result is a value that is chosen, or how many there are. */
+static inline bool asked_chooses(const asked_result *r) {
+    return r->value >= 0 && r->aggregate->order >= ORDER_FIRST_OF;
+}
 
 /* Whether a result is a reduction: it is no count of rows, and depends on no order. */
 static inline bool asked_reduces(const asked_result *r) {

@@ -146,7 +146,8 @@ static int note_columns(table *t) {
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) code = note_column(t, k);
     for (int i = 0; i < a->keys && by && code == EXIT_DONE; i++) code = note_key(t, i);
     for (int i = 0; i < a->values && by; i++)
-        t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, true);
+        t->values[i].column =
+            a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, !a->value[i].any);
     if (code == EXIT_DONE && !by) code = find_key(t);
     bool changed = false;
     return code == EXIT_DONE ? settle_columns(t, &changed) : code;
@@ -221,6 +222,7 @@ void table_close(table *t) {
         formula_close(&t->values[i].formula);
         free(t->values[i].numbers.at);
         free(t->values[i].bytes.at);
+        free(t->values[i].text.at);
     }
     for (int i = 0; t->inputs && i < t->files; i++) rows_close(&t->inputs[i]);
     for (int i = 0; t->steps && i < t->step_count; i++) rows_close(&t->steps[i]);
@@ -513,10 +515,12 @@ static int find_values(table *t, int i) {
     if (v->column < 0) {
         code = values_compute(t, i);
     } else {
-        v->array = t->columns[v->column].view.numbers;
-        code = spread_valid(t, v, &t->columns[v->column].view.column);
+        const table_column *c = &t->columns[v->column];
+        v->array = c->dtype == BF_NONE ? bf_array_of(BF_NONE, NULL, t->n) : c->view.numbers;
+        v->strings = c->view.strings;
+        code = spread_valid(t, v, &c->view.column);
     }
-    const bool skip = t->asked->options->input.text.skip_nulls;
+    const bool skip = t->asked->options->input.text.skip_nulls || t->asked->value[i].any;
     return code == EXIT_DONE && v->valid && !skip ? refuse_null(t, i) : code;
 }
 
@@ -547,8 +551,12 @@ static void show_keys(const table *t, int64_t left_out, int64_t n) {
 static void show_values(table *t, int64_t left_out, int64_t n) {
     for (int i = 0; i < t->asked->values; i++) {
         table_value *v = &t->values[i];
-        v->array.data = (char *)v->array.data + (size_t)left_out * bf_dtype_size(v->array.dtype);
-        v->array.shape[0] = n;
+        if (v->array.dtype == BF_NONE)
+            v->strings.offsets = (const int64_t *)v->strings.offsets + left_out;
+        else
+            v->array.data =
+                (char *)v->array.data + (size_t)left_out * bf_dtype_size(v->array.dtype);
+        v->array.shape[0] = v->strings.count = n;
         if (v->valid) v->valid += left_out;
     }
 }

@@ -1,5 +1,6 @@
 #include "group/shown.h"
 
+#include "group/choices.h"
 #include "group/listed.h"
 #include "group/results.h"
 #include "memory/large.h"
@@ -345,8 +346,13 @@ static int copy_counts(const shown *s, shown_column *c) {
 
 static int take_result(shown *s, int i, shown_column *c) {
     if (s->groups->place[i].kept >= 0) return take_order(s, i, c);
-    if (!asked_reduces(&s->asked->result[i])) return copy_counts(s, c);
-    const bf_status st = take_reduction(s, i, c);
+    if (s->asked->result[i].value < 0) return copy_counts(s, c);
+    const bf_status st =
+        s->groups->place[i].chosen >= 0 ? choices_take(s, i, c) : take_reduction(s, i, c);
+    if (st == BF_OK && c->offsets) {
+        int64_t *const longest = &s->longest[s->asked->keys + i];
+        *longest = longest_of(c->offsets, s->n, *longest);
+    }
     return st == BF_OK ? EXIT_DONE : failed(s, st);
 }
 
@@ -648,6 +654,10 @@ static structured_field field_of_result(const numbered *x, int i) {
                                       : structured_dtype(wanted.to, wanted.scale);
         return field;
     }
+    if (x->place[i].chosen >= 0) {
+        choices_type(x, i, &field);
+        return field;
+    }
     const bf_dtype dtype =
         results_dtype(x->part[x->place[i].part].groups, a->options, x->place[i].which);
     field.time = time_of_result(x->table, i);
@@ -667,7 +677,10 @@ void shown_fields(const numbered *x, const int64_t longest[], structured_field f
                                        .scale = c->scale,
                                        .width = longest[i]};
     }
-    for (int i = 0; i < t->asked->results; i++) fields[keys + i] = field_of_result(x, i);
+    for (int i = 0; i < t->asked->results; i++) {
+        fields[keys + i] = field_of_result(x, i);
+        fields[keys + i].width = longest[keys + i];
+    }
 }
 
 static int put_array(FILE *f, const shown *s, const sheet *all) {

@@ -12,12 +12,14 @@
 #include "work/units.h"
 #include "work/work.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const option_spec specs[] = {
-    {"bins", 0, IN_VALUES, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", 0,
+    {"bins", 0, IN_VALUES, "auto|N",
+     "the number of bins (auto: as many as NumPy makes; not given: so many, but at most 64)", 0,
      .read = read_text, .at = OPTION_AT(bins)},
     {"range", 0, IN_VALUES, "LO:HI",
      "the ends of the bins (the least and the greatest finite element)", 0, .read = read_text,
@@ -53,8 +55,9 @@ static const usage hist_usage = {
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
 
 enum {
-    FEW = 1 << 17,    /* elements that are taken at once if their weights are copied */
-    RESULTS = 1 << 19 /* elements that are taken at once if an expression computes them */
+    FEW = 1 << 17,           /* elements that are taken at once if their weights are copied */
+    RESULTS = 1 << 19,       /* elements that are taken at once if an expression computes them */
+    AUTOMATIC_MOST = 1 << 24 /* bins that a rule may ask for */
 };
 
 typedef struct hist {
@@ -72,10 +75,13 @@ typedef struct hist {
     bf_dtype dtype;
     units_form times; /* how times are held; time BF_TIME_NONE: they are numbers */
     bf_histogram *histogram;
-    char *column;   /* the first file's */
-    int64_t bytes;  /* counted */
-    int64_t seen;   /* rows, with those that are NULL; in the end of all ranks */
-    rows weights;   /* if --weights is given */
+    char *column;  /* the first file's */
+    int64_t bytes; /* counted */
+    int64_t seen;  /* rows, with those that are NULL; in the end of all ranks */
+    rows weights;  /* if --weights is given */
+    extremes extremes;
+    automatic automatic;
+    selection selection; /* the elements that the number of bins depends on */
     int64_t *whole; /* room for decimals that became integers, or integers doubles: of so many */
     int64_t room;
 } hist;
@@ -321,21 +327,27 @@ static int take_elements(hist *h, rows *r, const taken *t, bf_array *elements) {
 
 /* ---- the first walk: the range --------------------------------------------------------------- */
 
-static int absorb_extremes(hist *h, extremes *x, rows *r) {
+/* What a walk absorbs blocks of elements into. */
+typedef struct absorber {
+    bf_status (*take)(hist *h, bf_array *elements);
+    int (*open)(hist *h); /* before the first block */
+    const work_thing *things;
+    int count;
+} absorber;
+
+static int absorb_file(hist *h, rows *r, const absorber *a) {
     taken t = {.n = 1};
     rows *inputs[EXPRESSED_INPUTS];
-    const work_thing things[] = {{.state = &x->least}, {.state = &x->most}, {.state = &x->all}};
     int code = work_begin(&h->work, inputs, inputs_of(h, r, inputs));
-    if (code == EXIT_DONE && !x->least && extremes_open(x, h->context, h->dtype) != BF_OK)
-        code = fail_status(BF_E_MEMORY, NULL, r->source.name);
-    if (code == EXIT_DONE) code = work_hold(&h->work, things, 3);
+    if (code == EXIT_DONE) code = a->open(h);
+    if (code == EXIT_DONE) code = work_hold(&h->work, a->things, a->count);
     while (code == EXIT_DONE && t.n > 0) {
         bf_array elements;
         code = next_rows(h, r, &t);
         if (code != EXIT_DONE || t.n == 0) break;
         code = take_elements(h, r, &t, &elements);
         if (code != EXIT_DONE) break;
-        const bf_status st = extremes_absorb(x, h->context, elements.data, elements.shape[0]);
+        const bf_status st = a->take(h, &elements);
         if (st != BF_OK) code = fail_status(st, h->context, r->source.name);
         if (code == EXIT_DONE) work_tick(&h->work);
     }
@@ -343,14 +355,17 @@ static int absorb_extremes(hist *h, extremes *x, rows *r) {
 }
 
 /* Files that can be opened again are closed meanwhile. */
-static int find_extremes(hist *h, extremes *x) {
+static int absorb_files(hist *h, const absorber *a) {
     const options *o = h->options;
     int code = EXIT_DONE;
     for (int i = 0; code == EXIT_DONE && i < h->subjects; i++) {
         rows *r = &h->inputs[i];
-        code = o->expression ? open_expression(h) : open_share(h, r, o->files[i], true);
+        if (o->expression)
+            code = open_expression(h);
+        else if (r->columns == 0)
+            code = open_share(h, r, o->files[i], true);
         if (code != EXIT_DONE) break;
-        code = work_end(&h->work, absorb_extremes(h, x, r), true);
+        code = work_end(&h->work, absorb_file(h, r, a), true);
         progress_stop();
         if (code == EXIT_DONE && o->expression)
             expressed_again(&h->expressed);
@@ -362,21 +377,96 @@ static int find_extremes(hist *h, extremes *x) {
     return code;
 }
 
+static int open_extremes(hist *h) {
+    if (h->extremes.least || extremes_open(&h->extremes, h->context, h->dtype) == BF_OK)
+        return EXIT_DONE;
+    return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
+}
+
+/* Of a given range, the number of bins depends on what is in it. */
+static bf_status take_extremes(hist *h, bf_array *elements) {
+    bf_status st = BF_OK;
+    if (h->bins.wanted.range) st = selection_take(&h->selection, h->context, elements);
+    return st == BF_OK && elements->shape[0] > 0
+               ? extremes_absorb(&h->extremes, h->context, elements->data, elements->shape[0])
+               : st;
+}
+
+static int find_extremes(hist *h) {
+    extremes *x = &h->extremes;
+    const work_thing things[] = {{.state = &x->least}, {.state = &x->most}, {.state = &x->all}};
+    const absorber a = {take_extremes, open_extremes, things, 3};
+    h->selection.lo = h->bins.wanted.range ? h->bins.wanted.lo : -DBL_MAX;
+    h->selection.hi = h->bins.wanted.range ? h->bins.wanted.hi : DBL_MAX;
+    const int code = absorb_files(h, &a);
+    bf_state *const states[] = {x->least, x->most, x->all};
+    return code == EXIT_DONE ? ranks_merge_states(h->context, states, 3, h->options->files[0])
+                             : code;
+}
+
+/* ---- walks that follow: quartiles ------------------------------------------------------------ */
+
+static int open_quartiles(hist *h) {
+    if (h->automatic.below || automatic_open(&h->automatic, h->context, h->dtype) == BF_OK)
+        return EXIT_DONE;
+    return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
+}
+
+static bf_status take_quartiles(hist *h, bf_array *elements) {
+    bf_status st = BF_OK;
+    if (h->bins.wanted.range || bf_dtype_kind(h->dtype) == 'f')
+        st = selection_take(&h->selection, h->context, elements);
+    return st == BF_OK ? automatic_absorb(&h->automatic, elements) : st;
+}
+
+static int merge_pass(const hist *h, bf_quantiles *side) {
+    bf_quantiles_info info = {.size = sizeof info};
+    bf_quantiles_describe(side, &info);
+    return info.done ? EXIT_DONE : ranks_merge_quantiles(h->context, side, h->options->files[0]);
+}
+
+/* Ends a pass over the elements of all ranks. */
+static int end_pass(hist *h, int *done) {
+    const char *name = h->options->files[0];
+    int code = merge_pass(h, h->automatic.below);
+    if (code == EXIT_DONE) code = merge_pass(h, h->automatic.above);
+    if (code != EXIT_DONE) return code;
+    const bf_status st = automatic_next(&h->automatic, done);
+    return ranks_agree(st == BF_OK ? EXIT_DONE : fail_status(st, h->context, name));
+}
+
+static int find_automatic(hist *h, int64_t *bins) {
+    automatic *const m = &h->automatic;
+    const work_thing things[] = {{.quantiles = &m->below}, {.quantiles = &m->above}};
+    const absorber a = {take_quartiles, open_quartiles, things, 2};
+    const automatic_range range = hist_bins_range(&h->bins, &h->extremes);
+    int code = EXIT_DONE, done = 0;
+    while (code == EXIT_DONE && !done) {
+        code = absorb_files(h, &a);
+        if (code == EXIT_DONE) code = end_pass(h, &done);
+    }
+    if (code != EXIT_DONE) return code;
+    const bf_status st = automatic_bins(m, &range, bins);
+    if (st != BF_OK) return fail_status(st, h->context, h->options->files[0]);
+    if (*bins <= AUTOMATIC_MOST || h->bins.most <= AUTOMATIC_MOST) return EXIT_DONE;
+    fail(EXIT_DATA, h->options->files[0], "the rule asks for more than %d bins", AUTOMATIC_MOST);
+    hint("--bins N says how many there are");
+    return EXIT_DATA;
+}
+
 static bf_dtype weights_dtype(const hist *h) {
     return h->options->weights ? rows_dtype(&h->weights, 0) : BF_NONE;
 }
 
 static int make_bins(hist *h) {
-    extremes x = {.room = 0};
-    int code = find_extremes(h, &x);
-    bf_state *const states[] = {x.least, x.most, x.all};
-    if (code == EXIT_DONE) code = ranks_merge_states(h->context, states, 3, h->options->files[0]);
+    int64_t asked = 1;
+    int code = find_extremes(h);
+    if (code == EXIT_DONE && h->bins.wanted.bins == BF_BINS_AUTO) code = find_automatic(h, &asked);
     if (code == EXIT_DONE) {
-        const bf_status st =
-            hist_bins_make(&h->bins, h->context, &x, h->dtype, weights_dtype(h), &h->histogram);
+        const bf_status st = hist_bins_make(&h->bins, h->context, &h->extremes, asked, h->dtype,
+                                            weights_dtype(h), &h->histogram);
         if (st != BF_OK) code = fail_bins(h, st, h->options->files[0]);
     }
-    extremes_close(&x);
     return ranks_agree(code);
 }
 
@@ -413,7 +503,7 @@ static int count_elements(hist *h, rows *r, const taken *t) {
 static int make_empty(hist *h, const char *name) {
     if (h->histogram) return EXIT_DONE;
     const bf_status st =
-        hist_bins_make(&h->bins, h->context, NULL, h->dtype, weights_dtype(h), &h->histogram);
+        hist_bins_make(&h->bins, h->context, NULL, 0, h->dtype, weights_dtype(h), &h->histogram);
     return st == BF_OK ? EXIT_DONE : fail_bins(h, st, name);
 }
 
@@ -540,6 +630,9 @@ static void close_hist(hist *h) {
     rows_close(&h->weights);
     expressed_close(&h->expressed);
     hist_bins_free(&h->bins);
+    extremes_close(&h->extremes);
+    automatic_close(&h->automatic);
+    selection_close(&h->selection);
     free(h->whole);
     bf_histogram_destroy(h->histogram);
     bf_context_destroy(h->context);

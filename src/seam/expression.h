@@ -102,7 +102,7 @@ typedef struct bf_expression_job {
 
 /* Strings that are results; the memory is freed by the caller. */
 typedef struct bf_expression_strings {
-    int64_t *offsets; /* of count + 1 */
+    int64_t *offsets; /* count + 1 of them */
     char *bytes;
 } bf_expression_strings;
 

@@ -134,7 +134,7 @@ static bf_status take_string(parser *p) {
         return bf_fail(p->build.context, BF_E_MEMORY, "no memory for an expression");
     s->begin = program->strings > 0 ? s[-1].begin + s[-1].size + 1 : 0;
     s->size = bf_token_copy(&p->token, p->source->text, program->bytes + s->begin);
-    program->bytes[s->begin + s->size] = '\0'; /* which takes less than the quotes */
+    program->bytes[s->begin + s->size] = '\0'; /* it takes less than the quotes */
     program->own = "takes strings";
     push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_STRING, program->strings++},
                                         .dtype = BF_NONE,

@@ -267,7 +267,7 @@ typedef struct piece {
 typedef struct string_evaluation {
     evaluation e;
     piece *pieces;
-    int64_t *sizes; /* of the results; they become offsets */
+    int64_t *sizes; /* the results have these; they become offsets */
 } string_evaluation;
 
 static bool append_strings(piece *p, const bf_expression_span *strings, int64_t *sizes, int64_t n) {

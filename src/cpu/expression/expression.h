@@ -11,11 +11,18 @@
 
 enum { BF_TILE = BF_CAST_BLOCK }; /* elements that a step takes at a time */
 
+/* Dates with 32 bits: years and days from so many eras of 400 years before 1970's on. */
+enum { BF_DATE_ERAS = 1835, BF_DATE_YEARS = 400 * BF_DATE_ERAS };
+#define BF_DATE_DAYS (BF_DAYS_TO_1970 + (int64_t)146097 * BF_DATE_ERAS)
+
 /* --- the loops of an instruction set; a NULL one: the rules, element by element --- */
 
 /* As bf_map_loop. True: some element needs the rules. */
 typedef struct bf_expression_loops {
     bf_map_loop floor[BF_DTYPES], ceil[BF_DTYPES], mod[BF_DTYPES], unscale;
+    /* YEAR, MONTH, DAY, TO_YEAR, TO_QUARTER or TO_MONTH of days, counted from BF_DATE_DAYS before
+     * 1970 on; they are at least 366 and below 366 + 2^29. */
+    void (*dates)(int op, const uint32_t *days, void *out, int64_t n);
     /* out[i] = a[i] ? b[i] : c[i], by the bytes of an element; a is of bools. */
     bf_map_loop select[9];
     /* Write n terms, a multiple of BF_COMPUTED_GROUP, at the beginning of a cache line. stream:
@@ -49,8 +56,9 @@ int64_t bf_expression_operate_wide(const bf_expression_step *step, bf_overflow_p
 
 /* Does as bf_expression_operate does, a step that takes times and their scale; returns where the
  * first time is that is too far from 1970. */
-int64_t bf_expression_take_time(const bf_expression_step *step, const void *const in[3], void *out,
-                                int64_t n, bf_expression_room *room);
+int64_t bf_expression_take_time(const bf_isa *isa, const bf_expression_step *step,
+                                const void *const in[3], void *out, int64_t n,
+                                bf_expression_room *room);
 
 /* --- round.c, library.c: rounding to digits, functions of the C library --- */
 

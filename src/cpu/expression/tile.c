@@ -204,7 +204,8 @@ static int64_t run_step(bf_tiles *t, const bf_expression_step *s, const void *co
                         void *out, int64_t n) {
     const bf_overflow_policy overflow = t->job->program->overflow;
     if (s->work == BF_NONE) return run_strings(t, s, in, out, n);
-    if (bf_expression_takes_time(s->op)) return bf_expression_take_time(s, in, out, n, &t->room);
+    if (bf_expression_takes_time(s->op))
+        return bf_expression_take_time(t->isa, s, in, out, n, &t->room);
     if (s->op == BF_EXPRESSION_ROUND) return bf_expression_round(s, overflow, in, out, n, &t->room);
     if (bf_expression_is_library(s->op))
         return bf_expression_ask_library(t->isa, s, in, out, n, &t->room);
