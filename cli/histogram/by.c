@@ -36,7 +36,7 @@ typedef struct by_hist {
     int64_t n;    /* bins */
     double scale; /* bins a unit, where they are even; else 0 */
     bf_dictionary *keys;
-    int64_t *counts; /* those of the bins of key 0, then of key 1, and so on */
+    int64_t *counts; /* key 0 has the first n of them, key 1 the next, and so on */
     int64_t room;    /* keys */
     bf_histogram_info others;
     buffer numbers, doubles;

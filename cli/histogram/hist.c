@@ -385,7 +385,7 @@ static int open_extremes(hist *h) {
     return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
 }
 
-/* Of a given range, the number of bins depends on what is in it. */
+/* The number of bins depends on what is in the range, if one is given. */
 static bf_status take_extremes(hist *h, bf_array *elements) {
     bf_status st = BF_OK;
     if (h->bins.wanted.range) st = selection_take(&h->selection, h->context, elements);
