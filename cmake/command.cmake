@@ -2,7 +2,8 @@
 # links libbitfold statically: it starts in a millisecond and can be copied as one file.
 
 file(GLOB sources CONFIGURE_DEPENDS cli/*.c cli/*/*.c ladder/*.c ladder/cpu/*.c)
-list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c ${PROJECT_SOURCE_DIR}/cli/mpi/main.c)
+list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c ${PROJECT_SOURCE_DIR}/cli/mpi/main.c
+     ${PROJECT_SOURCE_DIR}/cli/read/read.c)
 add_library(bitfold_cli STATIC ${sources})
 target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bitfold_cli PUBLIC bitfold_static ${CMAKE_DL_LIBS})
@@ -47,6 +48,18 @@ target_link_libraries(bitfold_command PRIVATE bitfold_cli)
 bitfold_warnings(bitfold_command)
 if(bitfold_cuda)
     bitfold_link_as_c(bitfold_command)
+endif()
+
+# Its reader of tables as a library, for the Python module. Symbols of libbitfold within it are its own.
+add_library(bitfold_read SHARED cli/read/read.c)
+set(map ${PROJECT_SOURCE_DIR}/cli/read/read.map)
+set_target_properties(bitfold_read PROPERTIES
+    OUTPUT_NAME bitfold-read LINK_DEPENDS ${map} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_link_libraries(bitfold_read PRIVATE bitfold_cli)
+target_link_options(bitfold_read PRIVATE -Wl,--version-script=${map} -Wl,--gc-sections)
+bitfold_warnings(bitfold_read)
+if(bitfold_cuda)
+    bitfold_link_as_c(bitfold_read)
 endif()
 
 list(JOIN bitfold_mpis " " mpis)

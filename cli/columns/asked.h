@@ -28,6 +28,9 @@ typedef struct asked {
     bool keyed;  /* results are by key, unless another order is asked for; else by count */
     bf_quantile_method method;
     text_chooser chooser; /* for the reader: fills in what follows */
+    bool taken;           /* columns are taken as they are: those of --column, or all */
+    int takes;            /* how many */
+    int *take_fields;     /* their fields, each once */
     int keys, key_fields[BF_KEY_COLUMNS_MAX];
     int values;
     asked_value value[OPTIONS_AGGREGATES];

@@ -168,11 +168,12 @@ static int parse_value(table *t, int i) {
     return EXIT_DONE;
 }
 
-/* Whether keys or values need a column. */
+/* Whether keys or values need a column, or it is taken. */
 static bool passes(const table *t, int column) {
     const asked *a = t->asked;
     bool does = false;
     for (int i = 0; i < a->keys; i++) does |= t->key_columns[i] == column;
+    for (int i = 0; i < a->takes; i++) does |= t->taken[i] == column;
     for (int i = 0; i < a->values; i++) {
         const table_value *v = &t->values[i];
         does |= v->column == column || (v->column < 0 && formula_uses(&v->formula, column));

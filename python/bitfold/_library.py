@@ -240,12 +240,18 @@ def _find():
     return beside if os.path.exists(beside) else "libbitfold.so.0"
 
 
-def _load():
+def load_beside(name):
+    """Loads a library that lies beside libbitfold; None: libbitfold itself."""
+    path = _find()
     try:
-        library = ctypes.CDLL(_find())
+        return ctypes.CDLL(os.path.join(os.path.dirname(path), name) if name else path)
     except OSError as error:
         hint = "set BITFOLD_LIBRARY to the path of libbitfold.so"
         raise ImportError(f"bitfold: {error}; {hint}") from None
+
+
+def _load():
+    library = load_beside(None)
     for name, (result, *arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result

@@ -1,0 +1,298 @@
+"""Columns of tables, of which others take the memory by the Arrow C interface."""
+
+import ctypes
+from collections.abc import Mapping
+from ctypes import POINTER, byref, c_int, c_int64, c_void_p
+
+from ._arrays import View
+from ._exchange import _Column as _Array
+from ._exchange import _Schema, _Stream, _line
+from ._expression import _Expression
+from ._library import DTYPES, ArgumentError
+from ._map import copy_array
+from ._result import TYPESTR, _give, _held, _hold, _to_number, new_result
+
+_ELEMENTS = {
+    "i64": c_int64, "u64": ctypes.c_uint64, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
+}  # fmt: skip
+_FORMATS = {"i64": "l", "u64": "L", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z"}
+_SHOWN = 6  # elements of a column's repr
+
+
+# ---- Arrow ----------------------------------------------------------------------------------------
+
+
+def _released(kind):
+    """Returns what releases a structure that _filled has made."""
+
+    @ctypes.CFUNCTYPE(None, POINTER(kind))
+    def release(pointer, held=_held, no=ctypes.CFUNCTYPE(None, POINTER(kind))):
+        struct = pointer.contents
+        for i in range(struct.n_children):
+            child = struct.children[i]
+            if child.contents.release:
+                child.contents.release(child)
+        struct.release = no()
+        del held[struct.private]
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(release))  # as of _result._release
+    return release
+
+
+_release_schema, _release_array = _released(_Schema), _released(_Array)
+
+
+def _filled(struct, release, children, *kept):
+    """Returns a structure with its children, which keeps things until it is released."""
+    kind = type(struct)
+    pointers = (POINTER(kind) * len(children))(*map(ctypes.pointer, children))
+    struct.n_children, struct.children = len(children), pointers
+    struct.release, struct.private = release, _hold((pointers, children, kept))
+    return struct
+
+
+def _schema(format, name="", nullable=True, children=()):
+    format, name = format.encode(), name.encode()
+    struct = _Schema(format=format, name=name, flags=2 if nullable else 0)
+    return _filled(struct, _release_schema, list(children), format, name)
+
+
+def _array(n, nulls, buffers, children=(), owner=None):
+    pointers = (c_void_p * len(buffers))(*buffers)
+    struct = _Array(
+        length=n, null_count=nulls, n_buffers=len(buffers), buffers=ctypes.addressof(pointers)
+    )
+    return _filled(struct, _release_array, list(children), pointers, owner)
+
+
+def _given(schema, array):
+    """Returns capsules of two structures."""
+    return (
+        _give(ctypes.addressof(schema), b"arrow_schema", schema),
+        _give(ctypes.addressof(array), b"arrow_array", array),
+    )
+
+
+class _Source:
+    """What a stream of one table gives."""
+
+    def __init__(self, columns):
+        self.columns, self.left = columns, 1
+
+
+def _move(struct, to):
+    ctypes.memmove(to, byref(struct), ctypes.sizeof(struct))
+
+
+@_Stream._fields_[0][1]
+def _get_schema(stream, to):
+    _move(_held[stream.contents.private].columns._schema(), to)
+    return 0
+
+
+@_Stream._fields_[1][1]
+def _get_next(stream, to):
+    source = _held[stream.contents.private]
+    _move(source.columns._array() if source.left else _Array(), to)
+    source.left = 0
+    return 0
+
+
+@_Stream._fields_[2][1]
+def _get_last_error(_):
+    return None
+
+
+@_Stream._fields_[3][1]
+def _release_stream(stream, held=_held, no=_Stream._fields_[3][1]):
+    del held[stream.contents.private]
+    stream.contents.release = no()
+
+
+# ---- columns --------------------------------------------------------------------------------------
+
+
+class Column:
+    """A column of a table: numbers or strings, of which some may be NULL. pyarrow, Polars, pandas, DuckDB and
+    the functions of this module take it as it is, by the Arrow C interface; NumPy takes numbers without
+    NULLs that are no decimals. None of them copies it; decimals of 64 bits alone are copied for others.
+
+    name: of the column. dtype: "i64", "u64", "i128", "f64", "string", or "binary": strings that are not all
+    UTF-8. scale: integers are in units of 10^-scale. nulls: how many rows are NULL.
+
+    >>> import io
+    >>> prices = bitfold.read_csv(io.StringIO("city,price\\nRome,1.50\\nOslo,20"))["price"]
+    >>> prices
+    Column('price', [Decimal('1.5'), Decimal('20')], dtype='i64', scale=2)
+    >>> bitfold.sum(prices)
+    Decimal('21.5')
+    """
+
+    def __init__(self, name, dtype, n, buffers, owner, scale=0, nulls=0):
+        """buffers: the addresses of the bits that say what is not NULL (or None), and of the numbers, or of
+        the offsets and bytes of strings."""
+        self.name, self.dtype, self.scale, self.nulls = name, dtype, scale, nulls
+        self._n, self._buffers, self._owner = n, buffers, owner
+
+    def __len__(self):
+        return self._n
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __getitem__(self, i):
+        """Returns row i: a number, a str, or None if it is NULL."""
+        i = range(self._n)[i]
+        return self._values(i, i + 1)[0]
+
+    def __repr__(self):
+        kind = f"dtype={self.dtype!r}" + (f", scale={self.scale}" if self.scale else "")
+        shown = ", ".join(map(repr, self._values(0, min(self._n, _SHOWN))))
+        more = f", ...], rows={self._n}" if self._n > _SHOWN else "]"
+        return f"Column({self.name!r}, [{shown}{more}, {kind})"
+
+    def tolist(self):
+        """Returns the rows as a list of numbers or str, and of None for NULLs."""
+        return self._values(0, self._n)
+
+    def _values(self, first, end):
+        take = self._strings if self.dtype in ("string", "binary") else self._numbers
+        values = take(first, end)
+        if not self.nulls:
+            return values
+        bits = (ctypes.c_uint8 * (self._n // 8 + 1)).from_address(self._buffers[0])
+        return [x if bits[i // 8] >> i % 8 & 1 else None for i, x in enumerate(values, first)]
+
+    def _numbers(self, first, end):
+        kind = _ELEMENTS[self.dtype]
+        at = self._buffers[1] + first * ctypes.sizeof(kind)
+        held = list((kind * (end - first)).from_address(at))
+        if self.dtype == "i128" or self.scale:
+            return [_to_number(self.dtype, each, self.scale) for each in held]
+        return held
+
+    def _strings(self, first, end):
+        offsets = (c_int64 * (end - first + 1)).from_address(self._buffers[1] + 8 * first)
+        begin = offsets[0]
+        held = ctypes.string_at(self._buffers[2] + begin, offsets[-1] - begin)
+        parts = [held[a - begin : b - begin] for a, b in zip(offsets, offsets[1:])]
+        return parts if self.dtype == "binary" else [part.decode() for part in parts]
+
+    # ---- for others ----
+
+    def to_numpy(self):
+        """Returns an array of NumPy. Numbers without NULLs that are no decimals are not copied; of others it
+        is an array of objects: Decimal, str, and None for NULLs."""
+        import numpy
+
+        if hasattr(self, "__array_interface__"):
+            return numpy.asarray(self)
+        objects = numpy.empty(self._n, object)
+        objects[:] = self.tolist()
+        return objects
+
+    def __array__(self, dtype=None, copy=None):
+        made = self.to_numpy()
+        return made if dtype is None else made.astype(dtype)
+
+    @property
+    def __array_interface__(self):
+        if self.nulls or self.scale or self.dtype not in TYPESTR:
+            raise AttributeError("NULLs, decimals and strings have no interface of NumPy's")
+        return {
+            "version": 3, "shape": (self._n,), "typestr": TYPESTR[self.dtype],
+            "data": (self._buffers[1], True),
+        }  # fmt: skip
+
+    def _units(self):
+        """Returns the numbers as a bf_array."""
+        return _line(self._buffers[1], DTYPES[self.dtype], self._n)
+
+    def _widened(self):
+        """Returns the same decimals in i128: a word of 64 bits, and those above it."""
+        made = new_result("i128", [self._n])
+        words = []
+        for at in (made._address, made._address + 8):
+            word = _line(at, DTYPES["i64"], self._n)
+            word.strides[0] = 2
+            words.append(word)
+        copy_array(self._units(), words[0])
+        plain = Column("", "i64", self._n, self._buffers[:0] + (None, self._buffers[1]), self)
+        _Expression("x < 0 ? -1 : 0", {"x": plain}, {}, "error", None).eval(words[1])
+        buffers = (self._buffers[0], made._address)
+        return Column(self.name, "i128", self._n, buffers, made, self.scale, self.nulls)
+
+    def _schema(self):
+        format = f"d:38,{self.scale}" if self.scale else _FORMATS[self.dtype]
+        return _schema(format, self.name)
+
+    def _array(self):
+        held = self._widened() if self.scale and self.dtype != "i128" else self
+        return _array(held._n, held.nulls, held._buffers, owner=held)
+
+    def __arrow_c_schema__(self):
+        schema = self._schema()
+        return _give(ctypes.addressof(schema), b"arrow_schema", schema)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return _given(self._schema(), self._array())
+
+
+class Columns(Mapping):
+    """The columns of a table, by name: what read_csv and group return. pyarrow.table(x), polars.DataFrame(x),
+    pandas.DataFrame.from_arrow(x) and DuckDB take it by the Arrow C interface. rows: how many there are.
+
+    >>> import io
+    >>> table = bitfold.read_csv(io.StringIO("city,price\\nRome,1.50\\nOslo,20"))
+    >>> table
+    Columns(city: string, price: decimal 2; 2 rows)
+    >>> list(table), table.rows, table["city"].tolist()
+    (['city', 'price'], 2, ['Rome', 'Oslo'])
+    """
+
+    def __init__(self, columns, rows):
+        self._columns, self.rows = list(columns), rows
+
+    def __getitem__(self, name):
+        found = [each for each in self._columns if each.name == name]
+        if not found:
+            raise KeyError(name)
+        if len(found) > 1:
+            raise ArgumentError(f"{len(found)} columns are named {name!r}: list(x.columns()) has all")
+        return found[0]
+
+    def __iter__(self):
+        return (each.name for each in self._columns)
+
+    def __len__(self):
+        return len(self._columns)
+
+    def columns(self):
+        """Returns the columns as a list."""
+        return list(self._columns)
+
+    def __repr__(self):
+        shown = ", ".join(f"{each.name}: {_kind_of(each)}" for each in self._columns)
+        return f"Columns({shown}; {self.rows} rows)"
+
+    def _schema(self):
+        return _schema("+s", "", False, [each._schema() for each in self._columns])
+
+    def _array(self):
+        return _array(self.rows, 0, (None,), [each._array() for each in self._columns])
+
+    def __arrow_c_schema__(self):
+        schema = self._schema()
+        return _give(ctypes.addressof(schema), b"arrow_schema", schema)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return _given(self._schema(), self._array())
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        stream = _Stream(_get_schema, _get_next, _get_last_error, _release_stream)
+        stream.private = _hold(_Source(self))
+        return _give(ctypes.addressof(stream), b"arrow_array_stream", stream)
+
+
+def _kind_of(column):
+    return f"decimal {column.scale}" if column.scale else column.dtype
