@@ -2,14 +2,12 @@
 
 import ctypes
 from collections.abc import Mapping
-from ctypes import POINTER, byref, c_int, c_int64, c_void_p
+from ctypes import POINTER, byref, c_int64, c_void_p
 
-from ._arrays import View
 from ._exchange import _Column as _Array
-from ._exchange import _Schema, _Stream, _line
+from ._exchange import _Schema, _Stream
 from ._expression import _Expression
-from ._library import DTYPES, ArgumentError
-from ._map import copy_array
+from ._library import ArgumentError
 from ._result import TYPESTR, _give, _held, _hold, _to_number, new_result
 
 _ELEMENTS = {
@@ -204,22 +202,12 @@ class Column:
             "data": (self._buffers[1], True),
         }  # fmt: skip
 
-    def _units(self):
-        """Returns the numbers as a bf_array."""
-        return _line(self._buffers[1], DTYPES[self.dtype], self._n)
-
     def _widened(self):
-        """Returns the same decimals in i128: a word of 64 bits, and those above it."""
-        made = new_result("i128", [self._n])
-        words = []
-        for at in (made._address, made._address + 8):
-            word = _line(at, DTYPES["i64"], self._n)
-            word.strides[0] = 2
-            words.append(word)
-        copy_array(self._units(), words[0])
-        plain = Column("", "i64", self._n, self._buffers[:0] + (None, self._buffers[1]), self)
-        _Expression("x < 0 ? -1 : 0", {"x": plain}, {}, "error", None).eval(words[1])
-        buffers = (self._buffers[0], made._address)
+        """Returns the same decimals in i128."""
+        made, bits = new_result("i128", [self._n]), self._buffers[0]
+        units = Column("", self.dtype, self._n, (None, self._buffers[1]), self)
+        _Expression("x + 0", {"x": units}, {}, wide=True).eval(made._array())
+        buffers = bits, made._address
         return Column(self.name, "i128", self._n, buffers, made, self.scale, self.nulls)
 
     def _schema(self):
