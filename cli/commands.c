@@ -24,6 +24,8 @@ static const command commands[] = {
     {"sort", "order", "the numbers in order", cmd_order, BY_NONE},
     {"argsort", "order", "the indices that put the numbers in order", cmd_order, BY_NONE},
     {"unique", "order", "the different numbers or keys, in order", cmd_order, BY_NONE},
+    {"sample", "order", "rows of a table at random", cmd_drawn, BY_NONE},
+    {"shuffle", "order", "the rows of a table in a random order", cmd_drawn, BY_NONE},
     {"count", "groups and tables", "how often each number or key occurs", cmd_count, BY_ALL},
     {"group", "groups and tables", "sums, means, extremes and counts for each key", cmd_group,
      BY_ALL},
@@ -48,9 +50,9 @@ static const command commands[] = {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static const option_table *const tables[] = {&describe_options, &order_options, &map_options,
-                                             &hist_options,     &group_options, &join_options,
-                                             &merge_options,    &julia_options, &verify_options};
+static const option_table *const tables[] = {
+    &describe_options, &order_options, &map_options,   &hist_options,  &group_options,
+    &join_options,     &merge_options, &drawn_options, &julia_options, &verify_options};
 
 static const command *find_command(const char *name) {
     for (int i = 0; i < COMMANDS; i++)

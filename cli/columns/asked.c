@@ -139,17 +139,36 @@ static const char *find_equals(const char *text) {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
+/* Whether an item of an order says '-': then that is taken off it. */
+static bool take_direction(text_item *item) {
+    const bool descending = !item->quoted && item->length > 0 && *item->at == '-';
+    item->at += descending;
+    item->length -= descending;
+    return descending;
+}
+
+/* The next item of --by; behind the '-' of an order there may be a name in backquotes. */
+static text_item take_key(asked *a, const char **at) {
+    const bool behind = a->whole && (*at)[0] == '-' && (*at)[1] == '`';
+    *at += behind;
+    text_item item = text_take_item(at, ",");
+    if (a->whole && a->keys < BF_KEY_COLUMNS_MAX)
+        a->descending[a->keys] = (behind || take_direction(&item)) != a->turned;
+    return item;
+}
+
 static bool choose_keys(asked *a, first_fields *f) {
     const char *at = a->options->by;
     a->keys = 0;
+    if (a->whole && f->n == 0) return true;
     while (true) {
-        const text_item item = text_take_item(&at, ",");
+        const text_item item = take_key(a, &at);
         const int field = find_field(f, item);
         if (field < 0) return field == REFUSED ? false : refuse_item(f, item);
         if (a->keys == BF_KEY_COLUMNS_MAX)
             return refuse(f, "more than %d columns", BF_KEY_COLUMNS_MAX);
         a->key_fields[a->keys++] = field;
-        f->wanted[field] |= WANTS_KEYS;
+        f->wanted[field] |= a->whole ? WANTS_EITHER : WANTS_KEYS;
         if (item.behind == '\0') return true;
     }
 }
@@ -292,17 +311,19 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     read_option(f, "by");
     if (!(a->taken ? choose_taken : choose_keys)(a, f)) return false;
     read_option(f, "where");
-    if (asks->where && !want_names(a, f, asks->where)) return false;
+    if (asks->infer && asks->where && !want_names(a, f, asks->where)) return false;
     bool good = true;
     for (int i = 0; i < asks->aggregate_count && good; i++)
         good = add_result(a, f, &asks->aggregates[i]);
-    if (good && !a->taken && counts_rows(asks)) good = add_result(a, f, NULL);
+    if (good && !a->whole && !a->taken && counts_rows(asks)) good = add_result(a, f, NULL);
     settle_strings(f);
     if (asks->infer || a->taken) infer_keys(f);
     const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings, &o->either};
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
     if (!good) return false;
     o->skip_nulls = o->skip_nulls || a->nulls;
+    o->whole = a->whole;
+    if (a->whole && f->n == 0) o->text = o->number = NULL; /* no row has a place */
     o->table = o->apart = true;
     o->typed = !a->taken;
     o->inferred = a->taken;

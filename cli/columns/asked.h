@@ -31,7 +31,10 @@ typedef struct asked {
     bool taken;           /* columns are taken as they are: those of --column, or all */
     int takes;            /* how many */
     int *take_fields;     /* their fields, each once */
+    bool whole; /* rows are wanted as they stand, in the order of their keys: nothing is computed */
     int keys, key_fields[BF_KEY_COLUMNS_MAX];
+    bool descending[BF_KEY_COLUMNS_MAX]; /* the order of whole rows by each key */
+    bool turned;                         /* it is the other one, where '-' does not say so */
     int values;
     asked_value value[OPTIONS_AGGREGATES];
     int results;

@@ -30,16 +30,15 @@ static int refuse_form(const table *t, const table_column *c) {
     const rows *r = rows_of(t, c);
     const units_form here = units_of_rows(r, c->at);
     return fail(EXIT_DATA, r->source.name, "cannot count different dtypes: this is %s, %s is %s",
-                output_dtype(here.dtype, here.scale), t->inputs->source.name,
-                output_dtype(c->settled.dtype, c->settled.scale));
+                output_type(here.dtype, here.scale, here.time), t->inputs->source.name,
+                output_type(c->settled.dtype, c->settled.scale, c->settled.time));
 }
 
 /* Rules out what a column of text cannot be in the texts so far. */
 static int settle_text(table *t, table_column *c) {
     rows *r = rows_of(t, c);
     const rows_kind here = rows_kind_of(r, c->at);
-    c->kind.can &= here.can;
-    if (here.scale > c->kind.scale) c->kind.scale = here.scale;
+    rows_join_kind(&c->kind, here);
     if (c->kind.can == 0)
         return fail(EXIT_DATA, r->source.name,
                     "column %s: no dtype holds what it and files before it have", c->name);
@@ -60,7 +59,7 @@ static int settle_column(table *t, table_column *c, bool *changed) {
     units_form both = texts ? c->text : c->array;
     if (texts && arrays && !units_join(&both, c->array)) return refuse_form(t, c);
     c->settled = both;
-    *changed |= c->dtype != both.dtype || c->scale != both.scale;
+    *changed |= !units_are_same((units_form){c->dtype, c->scale, c->time}, both);
     return EXIT_DONE;
 }
 
@@ -83,29 +82,33 @@ int table_make(table *t, const options *o) {
 
 /* The column of the reader that holds a field, as a key or as a value. */
 static int column_of(const table *t, int field, bool value) {
-    const text_layout *l = &t->input->source.text->layout;
+    const rows *r = t->input;
     int k = 0;
-    while (l->fields[k] != field) k++;
-    return value && text_layout_repeats(l, k + 1) ? k + 1 : k;
+    while (rows_field(r, k) != field) k++;
+    return value && k + 1 < r->columns && rows_repeats(r, k + 1) ? k + 1 : k;
 }
 
+/* The name of a column of the reader, or of a file in step (-1). */
 static char *name_of(const table *t, int k) {
-    const text_input *text = t->input->source.text;
+    const text_input *text = k < 0 ? NULL : t->input->source.text;
     if (t->asked->options->by) return rows_header_name(t->input, k);
-    return strdup(text && k < t->input->columns && text->layout.names ? text->layout.names[k]
-                                                                      : "key");
+    return text && text->layout.names ? rows_header_name(t->input, k) : strdup("key");
 }
 
+/* First come the columns that are wanted, then those of files in step, then those that the
+ * condition alone has. */
 static int note_column(table *t, int k) {
     table_column *c = &t->columns[k];
-    const int step = k - t->input->columns;
-    const text_input *text = t->input->source.text;
-    *c = (table_column){.name = name_of(t, k),
-                        .of = step >= 0 ? &t->steps[step] : NULL,
-                        .at = step >= 0 ? 0 : k,
-                        .repeats =
-                            step < 0 && k > 0 && text && text_layout_repeats(&text->layout, k),
-                        .kind.can = ~0u};
+    const rows *r = t->input;
+    const int step = k - r->columns;
+    const bool in_step = step >= 0 && step < t->step_count;
+    const int at = in_step ? 0 : step >= 0 ? k - t->step_count : k;
+    *c = (table_column){.name = name_of(t, in_step ? -1 : at),
+                        .of = in_step ? &t->steps[step] : NULL,
+                        .at = at,
+                        .hidden = !in_step && at >= r->columns,
+                        .repeats = !in_step && at < r->columns && rows_repeats(r, at),
+                        .kind = {.can = ~0u, .time = TEXT_TIME_OPEN}};
     return c->name ? EXIT_DONE : no_memory(t);
 }
 
@@ -123,7 +126,7 @@ static int note_columns(table *t) {
     const asked *a = t->asked;
     const bool by = a->options->by;
     int code = EXIT_DONE;
-    t->count = t->input->columns + t->step_count;
+    t->count = t->input->held + t->step_count;
     t->typed = t->input->source.text && t->input->source.text->layout.typed == TEXT_TYPED;
     t->columns = calloc((size_t)t->count, sizeof *t->columns);
     if (!t->columns) return no_memory(t);
@@ -132,7 +135,7 @@ static int note_columns(table *t) {
     if (!t->taken) return no_memory(t);
     for (int i = 0; i < a->takes; i++) t->taken[i] = column_of(t, a->take_fields[i], false);
     for (int i = 0; i < a->keys && by; i++)
-        t->key_columns[i] = column_of(t, a->key_fields[i], false);
+        t->key_columns[i] = column_of(t, a->key_fields[i], a->whole);
     for (int i = 0; i < a->values && by; i++)
         t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, true);
     if (code == EXIT_DONE && !by) code = find_key(t);
@@ -151,7 +154,8 @@ rows_options table_reading(const table *t) {
                           .unchanging = !o->by,
                           .keep = (spool_limit *)(uintptr_t)&t->limit,
                           .memory = o->memory.input / (1 + t->step_count),
-                          .nulls = o->by != NULL};
+                          .nulls = o->by != NULL,
+                          .times = true};
 }
 
 /* Keys of JSON lines may be no numbers, which --by can tell apart, where one process sees them all.
@@ -208,8 +212,6 @@ void table_close(table *t) {
         free(t->values[i].numbers.at);
         free(t->values[i].bytes.at);
     }
-    formula_close(&t->where);
-    free(t->places.at);
     for (int i = 0; t->inputs && i < t->files; i++) rows_close(&t->inputs[i]);
     for (int i = 0; t->steps && i < t->step_count; i++) rows_close(&t->steps[i]);
     free(t->inputs);
@@ -222,11 +224,12 @@ void table_close(table *t) {
 
 /* The column of the present file that column k of the first one is; -1: there is none. */
 static int find_column(const table *t, int k) {
-    const text_layout *l = &t->input->source.text->layout;
-    for (int i = 0; i < t->input->columns; i++) {
-        char *name = rows_header_name(t->input, i);
-        const bool same = name && strcmp(name, t->columns[k].name) == 0 &&
-                          (i > 0 && text_layout_repeats(l, i)) == t->columns[k].repeats;
+    const table_column *c = &t->columns[k];
+    const rows *r = t->input;
+    for (int i = c->hidden ? r->columns : 0; i < (c->hidden ? r->held : r->columns); i++) {
+        char *name = rows_header_name(r, i);
+        const bool same =
+            name && strcmp(name, c->name) == 0 && (!c->hidden && rows_repeats(r, i)) == c->repeats;
         free(name);
         if (same) return i;
     }
@@ -305,11 +308,13 @@ int table_settle_ranks(table *t, bool *changed) {
 static void put_form(checkpoint_writer *to, units_form form) {
     checkpoint_put_number(to, form.dtype);
     checkpoint_put_number(to, form.scale);
+    checkpoint_put_number(to, form.time);
 }
 
 static units_form take_form(checkpoint_reader *from) {
     const bf_dtype dtype = (bf_dtype)checkpoint_number(from, 0, INT32_MAX);
-    return (units_form){dtype, (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128)};
+    const int scale = (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+    return (units_form){dtype, scale, (bf_time_kind)checkpoint_number(from, 0, BF_TIME_UTC)};
 }
 
 void table_put_place(checkpoint_writer *to, const table *t) {
@@ -319,6 +324,7 @@ void table_put_place(checkpoint_writer *to, const table *t) {
         const table_column *c = &t->columns[k];
         checkpoint_put_number(to, c->kind.can);
         checkpoint_put_number(to, c->kind.scale);
+        checkpoint_put_number(to, c->kind.time);
         put_form(to, c->text);
         put_form(to, c->array);
     }
@@ -334,6 +340,7 @@ bool table_take_place(checkpoint_reader *from, table *t) {
         table_column *c = &t->columns[k];
         c->kind.can = (unsigned)checkpoint_number(from, 1, UINT32_MAX);
         c->kind.scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+        c->kind.time = (unsigned char)checkpoint_number(from, 0, TEXT_TIME_OPEN);
         c->text = take_form(from);
         c->array = take_form(from);
     }
@@ -393,43 +400,37 @@ static int check_strings(const table *t) {
     return EXIT_DONE;
 }
 
+/* Times have no sums, nor what is made of them. */
+static int check_times(const table *t) {
+    for (int i = 0; i < t->asked->results; i++) {
+        const asked_result *r = &t->asked->result[i];
+        const bool refused =
+            asked_reduces(r) && !units_have(t->values[r->value].time, r->aggregate->op);
+        if (refused)
+            return rows_refuse_times(t->input->source.name, bf_reduction_name(r->aggregate->op));
+    }
+    return EXIT_DONE;
+}
+
 int table_begin(table *t) {
     for (int k = 0; k < t->count; k++) {
         t->columns[k].dtype = t->columns[k].settled.dtype;
         t->columns[k].scale = t->columns[k].settled.scale;
+        t->columns[k].time = t->columns[k].settled.time;
     }
     for (int i = 0; i < t->asked->values; i++) {
         table_value *v = &t->values[i];
         if (v->column < 0) continue;
         v->array.dtype = t->columns[v->column].dtype;
         v->scale = t->columns[v->column].scale;
+        v->time = t->columns[v->column].time;
     }
-    const int code = check_strings(t);
+    int code = check_strings(t);
+    if (code == EXIT_DONE) code = check_times(t);
     return code == EXIT_DONE ? values_begin(t) : code;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
-
-void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n) {
-    switch (bytes) {
-    case 1:
-        for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i] = ((const uint8_t *)from)[places[i]];
-        break;
-    case 2:
-        for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[i] = ((const uint16_t *)from)[places[i]];
-        break;
-    case 4:
-        for (int64_t i = 0; i < n; i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[places[i]];
-        break;
-    case 8:
-        for (int64_t i = 0; i < n; i++) ((uint64_t *)to)[i] = ((const uint64_t *)from)[places[i]];
-        break;
-    default:
-        for (int64_t i = 0; i < n; i++)
-            memcpy((char *)to + (size_t)i * bytes, (const char *)from + (size_t)places[i] * bytes,
-                   bytes);
-    }
-}
 
 /* Whether some of n bits from `first` on is 0. */
 static bool has_null(const uint8_t *bits, int64_t first, int64_t n) {
@@ -464,10 +465,12 @@ static int bring_numbers(table *t, table_column *c) {
 static int look_at_columns(table *t, const rows_chunk chunks[]) {
     int code = EXIT_DONE;
     t->n = chunks[0].n;
+    t->spans = chunks[0].spans;
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) {
         table_column *c = &t->columns[k];
         bf_column *const column = &c->view.column;
         const rows_chunk *chunk = &chunks[c->of ? 1 + (c->of - t->steps) : 0];
+        if (c->hidden) continue;
         rows_look(rows_of(t, c), chunk, c->at, &c->view);
         if (column->valid && !has_null(column->valid, column->first, t->n)) column->valid = NULL;
         code = bring_numbers(t, c);
@@ -491,7 +494,7 @@ static int refuse_null(const table *t, int i) {
     const uint8_t *none = memchr(t->values[i].valid, 0, (size_t)t->n);
     const int64_t row = none - t->values[i].valid;
     snprintf(what, sizeof what, "no value of %.100s: it is NULL", t->asked->value[i].text);
-    return rows_refuse(t->input, t->picked ? t->picked[row] : row, what,
+    return rows_refuse(t->input, row, what,
                        "--null-policy skip leaves such rows out of its aggregates");
 }
 
@@ -610,8 +613,6 @@ int table_next(table *t, bool *end) {
     }
     if (code != EXIT_DONE || *end) return code;
     code = look_at_columns(t, chunks);
-    t->picked = NULL;
-    if (code == EXIT_DONE && t->where.parsed) code = values_filter(t);
     for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
         code = find_values(t, i);
     if (code == EXIT_DONE) table_hand_out(t);

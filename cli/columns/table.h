@@ -22,7 +22,8 @@ typedef struct table_column {
     units_form settled; /* what holds it in both */
     bf_dtype dtype;     /* BF_NONE: strings */
     int scale;          /* the scale of integers */
-    bool passes;        /* keys and values need it: rows that are left out are taken out of it */
+    bf_time_kind time;  /* they are times */
+    bool hidden;        /* the condition alone has it */
     rows_view view;     /* shows the chunk, or what is left of it */
     buffer numbers, offsets, bytes, valid;
 } table_column;
@@ -34,6 +35,7 @@ typedef struct table_value {
     char option[16]; /* the name of the option that asks for it */
     bf_array array;
     int scale;             /* the integers are in units of 10^-scale */
+    bf_time_kind time;     /* and times */
     const uint8_t *valid;  /* a byte for each row, 0 where it is NULL; NULL: no row is */
     buffer numbers, bytes; /* numbers: where the array is elsewhere no longer */
 } table_value;
@@ -49,16 +51,14 @@ typedef struct table {
     bool typed;                   /* strings of its columns are those of text/typed.h */
     bool settled;                 /* all was read once: no dtype becomes another */
     table_column *columns;        /* the first file's */
-    formula where;
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
-    int *taken;      /* the columns that are taken as they are */
-    int64_t n;       /* rows that were taken */
-    int64_t most;    /* so many at once; 0: no limit */
-    int64_t wanted;  /* so many together, without --by; 0: as many as are at hand */
-    int64_t behind;  /* rows that are at hand and come next */
-    int64_t *picked; /* says which of the chunk they are; NULL: all */
-    buffer places;
+    int *taken;             /* the columns that are taken as they are */
+    int64_t n;              /* rows that were taken */
+    int64_t most;           /* so many at once; 0: no limit */
+    int64_t wanted;         /* so many together, without --by; 0: as many as are at hand */
+    int64_t behind;         /* rows that are at hand and come next */
+    const text_span *spans; /* where the rows of the chunk stand, if they are wanted whole */
 } table;
 
 /* Functions that return an exit code have reported the failure. Close the table in either case. */
@@ -89,6 +89,11 @@ bool table_more(table *t);
  * once. */
 bool table_keys_are_new(const table *t);
 
+/* Where row i of those at hand stands, of a table whose rows are wanted whole. */
+static inline text_span table_row(const table *t, int64_t i) {
+    return t->spans[t->input->picked ? t->input->picked[i] : i];
+}
+
 /* The bytes of all files; -1: they are not known. */
 int64_t table_bytes(const table *t);
 
@@ -107,8 +112,5 @@ int table_settle_ranks(table *t, bool *changed);
 /* Writes where the next row is; goes there, before the first row. False: there is no such place. */
 void table_put_place(checkpoint_writer *to, const table *t);
 bool table_take_place(checkpoint_reader *from, table *t);
-
-/* Copies n elements of some bytes, those at the places. */
-void table_pick(void *to, const void *from, size_t bytes, const int64_t *places, int64_t n);
 
 #endif

@@ -70,6 +70,9 @@ int values_find(table *t) {
         const char *const name = t->asked->value[i].text;
         bool file;
         code = is_values_file(t->asked->options, name, &file);
+        if (code == EXIT_DONE && file && t->asked->options->where)
+            code =
+                fail(EXIT_USAGE, name, "--where is for columns of a table, not for files beside");
         if (code == EXIT_DONE && !file) code = add_column(t, column_of(name));
         t->values[i].column = file ? t->step_count++ : -1;
     }
@@ -139,7 +142,7 @@ static int parse(table *t, formula *x, const char *option, const char *text) {
     x->text = text;
     if (!x->names) code = formula_open(x, t->count);
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) {
-        x->names[k] = t->columns[k].name;
+        x->names[k] = t->columns[k].hidden ? "" : t->columns[k].name;
         x->dtypes[k] = t->columns[k].dtype;
         x->scales[k] = t->columns[k].scale;
     }
@@ -168,29 +171,11 @@ static int parse_value(table *t, int i) {
     return EXIT_DONE;
 }
 
-/* Whether keys or values need a column, or it is taken. */
-static bool passes(const table *t, int column) {
-    const asked *a = t->asked;
-    bool does = false;
-    for (int i = 0; i < a->keys; i++) does |= t->key_columns[i] == column;
-    for (int i = 0; i < a->takes; i++) does |= t->taken[i] == column;
-    for (int i = 0; i < a->values; i++) {
-        const table_value *v = &t->values[i];
-        does |= v->column == column || (v->column < 0 && formula_uses(&v->formula, column));
-    }
-    return does;
-}
-
 int values_begin(table *t) {
     const asked *a = t->asked;
     int code = EXIT_DONE;
-    if (a->options->where) {
-        code = parse(t, &t->where, "--where", a->options->where);
-        if (code == EXIT_DONE) code = formula_check_condition(&t->where);
-    }
     for (int i = 0; i < a->values && code == EXIT_DONE; i++)
         if (t->values[i].column < 0) code = parse_value(t, i);
-    for (int k = 0; k < t->count && code == EXIT_DONE; k++) t->columns[k].passes = passes(t, k);
     return code;
 }
 
@@ -212,7 +197,7 @@ static int evaluate(table *t, formula *x, bf_array *out, const uint8_t **valid) 
     if (code != EXIT_DONE) return code;
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, t->context, t->input->source.name);
-    return rows_refuse_result(t->input, t->picked, x->text, st, bf_context_message(t->context));
+    return rows_refuse_result(t->input, x->text, st, bf_context_message(t->context));
 }
 
 /* Where 64 bits hold the results no longer, the groups begin anew, with those of 128. */
@@ -221,77 +206,4 @@ int values_compute(table *t, int i) {
     const bf_dtype dtype = v->array.dtype;
     const int code = evaluate(t, &v->formula, &v->array, &v->valid);
     return code == EXIT_DONE && v->array.dtype != dtype ? ROWS_RESETTLED : code;
-}
-
-/* ---- the condition --------------------------------------------------------------------------- */
-
-static bool pick_strings(table_column *c, const int64_t *places, int64_t n) {
-    const int64_t *from = c->view.strings.offsets;
-    int64_t all = 0;
-    for (int64_t i = 0; i < n; i++) all += from[places[i] + 1] - from[places[i]];
-    int64_t *offsets = buffer_take(&c->offsets, (size_t)(n + 1) * sizeof *offsets);
-    char *bytes = buffer_take(&c->bytes, (size_t)all);
-    if (!offsets || !bytes) return false;
-    offsets[0] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t at = from[places[i]], size = from[places[i] + 1] - at;
-        memcpy(bytes + offsets[i], c->view.strings.bytes + at, (size_t)size);
-        offsets[i + 1] = offsets[i] + size;
-    }
-    c->view.strings = (bf_strings){sizeof(bf_strings), n, BF_I64, offsets, bytes};
-    return true;
-}
-
-static bool pick_numbers(table_column *c, const int64_t *places, int64_t n) {
-    const size_t bytes = bf_dtype_size(c->dtype);
-    void *to = buffer_take(&c->numbers, (size_t)n * bytes);
-    if (!to) return false;
-    table_pick(to, c->view.numbers.data, bytes, places, n);
-    c->view.numbers = bf_array_of(c->dtype, to, n);
-    return true;
-}
-
-static bool pick_valid(table_column *c, const int64_t *places, int64_t n) {
-    uint8_t *to = buffer_take(&c->valid, (size_t)n / 8 + 1);
-    if (!to) return false;
-    memset(to, 0xff, (size_t)n / 8 + 1);
-    bool some = false;
-    for (int64_t i = 0; i < n; i++) {
-        if (text_has_bit(c->view.column.valid, c->view.column.first + places[i])) continue;
-        text_clear_bit(to, i);
-        some = true;
-    }
-    c->view.column.valid = some ? to : NULL;
-    c->view.column.first = 0;
-    return true;
-}
-
-/* Takes the rows at the places out of every column that is needed further on. */
-static int pick_rows(table *t, int64_t n) {
-    for (int k = 0; k < t->count; k++) {
-        table_column *c = &t->columns[k];
-        if (!c->passes) continue;
-        const bool good = (c->dtype == BF_NONE ? pick_strings : pick_numbers)(c, t->picked, n) &&
-                          (!c->view.column.valid || pick_valid(c, t->picked, n));
-        if (!good) return no_memory(t);
-    }
-    t->n = n;
-    return EXIT_DONE;
-}
-
-int values_filter(table *t) {
-    bf_array met;
-    const uint8_t *valid;
-    int code = evaluate(t, &t->where, &met, &valid);
-    int64_t *places =
-        code == EXIT_DONE ? buffer_take(&t->places, (size_t)t->n * sizeof *places) : NULL;
-    int64_t n = 0;
-    const uint8_t *is = met.data;
-    for (int64_t i = 0; places && i < t->n; i++) {
-        places[n] = i;
-        n += is[i];
-    }
-    if (code == EXIT_DONE && !places) code = no_memory(t);
-    t->picked = n < t->n ? places : NULL;
-    return code == EXIT_DONE && t->picked ? pick_rows(t, n) : code;
 }

@@ -1,5 +1,5 @@
-/* What is computed of a table's rows: the condition, by which some are left out, and values, each
- * of which is a column, an expression or, without --by, a file that is read in step. */
+/* The values of a table's rows, each of which is a column, an expression or, without --by, a file
+ * that is read in step. */
 #ifndef BITFOLD_CLI_COLUMNS_VALUES_H
 #define BITFOLD_CLI_COLUMNS_VALUES_H
 
@@ -14,12 +14,8 @@ int values_find(table *t);
 /* KEYS is open: opens the files, and finds the others among its columns. */
 int values_open(table *t);
 
-/* Parses all expressions for the columns' present dtypes, and finds the columns that rows which
- * meet the condition are taken out of. */
+/* Parses all expressions for the columns' present dtypes. */
 int values_begin(table *t);
-
-/* Leaves out the rows at hand that do not meet the condition. */
-int values_filter(table *t);
 
 /* Computes value i, an expression, of the rows at hand. */
 int values_compute(table *t, int i);

@@ -16,9 +16,11 @@
 typedef struct npy_header {
     size_t size; /* the size of the header: where the data begin */
     bf_dtype dtype;
-    bool unnamed; /* 2 bytes without a name, as NumPy keeps bf16; dtype is that */
-    bool swap;    /* the data are of the other byte order than this machine */
-    bool fortran; /* first index fastest; false where the order makes no difference */
+    bf_time_kind time;  /* they are times, of i64: dates, or in units of 10^-scale seconds */
+    int scale, seconds; /* when read: each unit is so many seconds, if it is not less than one */
+    bool unnamed;       /* 2 bytes without a name, as NumPy keeps bf16; dtype is that */
+    bool swap;          /* the data are of the other byte order than this machine */
+    bool fortran;       /* first index fastest; false where the order makes no difference */
     int ndim;
     int64_t shape[NPY_MAX_DIMS];
     int64_t count; /* elements; their bytes fit an int64_t */

@@ -12,6 +12,26 @@ int npy_write_dtype(char *out, bf_dtype dtype) {
     return sprintf(out, "%c%c%zu", size > 1 ? '<' : '|', kind, size);
 }
 
+/* The thousands that a scale takes. */
+static int thousands(bf_time_kind time, int scale) {
+    return time == BF_TIME_DATE ? 0 : (scale + 2) / 3;
+}
+
+int npy_write_time(char *out, bf_time_kind time, int scale) {
+    static const char *const units[] = {"s", "ms", "us", "ns"};
+    return sprintf(out, "<M8[%s]", time == BF_TIME_DATE ? "D" : units[thousands(time, scale)]);
+}
+
+bool npy_time_units(const bf_value *value, bf_time_kind time, int scale, int64_t *units) {
+    __extension__ __int128 x = value->as.i64;
+    if (value->dtype == BF_I192) memcpy(&x, value->as.i192, sizeof x);
+    for (int i = scale; i < 3 * thousands(time, scale); i++) x *= 10;
+    for (int i = 0; i < scale && time == BF_TIME_DATE; i++) x /= 10;
+    if (time == BF_TIME_DATE) x /= 86400;
+    *units = (int64_t)x;
+    return *units == x && *units != INT64_MIN;
+}
+
 /* "(3, 4)", "(3,)" or "()". Returns the length. */
 static int put_shape(char *out, const npy_header *h) {
     int n = sprintf(out, "(");
@@ -32,7 +52,8 @@ static int padding(const npy_header *h, int length) {
 size_t npy_write_header(const npy_header *h, char out[NPY_WRITE_MAX]) {
     char *text = out + FIXED;
     int n = sprintf(text, "{'descr': '");
-    n += npy_write_dtype(text + n, h->dtype);
+    n +=
+        h->time ? npy_write_time(text + n, h->time, h->scale) : npy_write_dtype(text + n, h->dtype);
     n += sprintf(text + n, "', 'fortran_order': %s, 'shape': ", h->fortran ? "True" : "False");
     n += put_shape(text + n, h);
     n += sprintf(text + n, ", }");

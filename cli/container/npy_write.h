@@ -12,7 +12,12 @@ enum { NPY_WRITE_MAX = 2048 }; /* bytes that hold any header */
  * users write it. */
 size_t npy_write_header(const npy_header *h, char out[NPY_WRITE_MAX]);
 
-/* Writes a dtype, as "<f8", with a zero behind it, and returns its length. */
+/* A time as NumPy has it: days of dates; else the widest of seconds, milli-, micro- and nanoseconds
+ * that have the scale. False: 64 bits do not hold it. */
+bool npy_time_units(const bf_value *value, bf_time_kind time, int scale, int64_t *units);
+
+/* Writes a dtype, as "<f8", with a zero behind it, and returns its length; and that of times. */
+int npy_write_time(char *out, bf_time_kind time, int scale);
 int npy_write_dtype(char *out, bf_dtype dtype);
 
 #endif

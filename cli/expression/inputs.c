@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "expression/inputs.h"
 
+#include "expression/names.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 #include "runtime/report.h"
@@ -15,29 +16,12 @@ enum { STEP_ROWS = 1 << 17 /* so many are taken at a time of inputs that are cop
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Names of columns in the text, and their kinds. */
-typedef struct names {
-    char *text; /* one behind another */
-    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
-    int count;
-} names;
-
-static int find_names(const expressed *x, names *n) {
-    int position = -1;
-    n->text = malloc(strlen(x->options->expression) + 1);
-    if (!n->text) return fail_status(BF_E_MEMORY, NULL, NULL);
-    const bf_status st = bf_expression_names(x->context, x->options->expression, n->text, n->kinds,
-                                             &n->count, &position);
-    return st == BF_OK ? EXIT_DONE
-                       : fail_text(st, x->context, NULL, "-e", x->options->expression, position);
-}
-
 static bool is_letter(const expressed *x, const char *name) {
-    return *name >= 'a' && *name < 'a' + x->file_count && name[1] == '\0';
+    return names_is_letter(name) && *name < 'a' + x->file_count;
 }
 
 /* Whether the names are those of the columns of one text, and not the letters of inputs. */
-static bool names_columns(const expressed *x, const names *n) {
+static bool names_columns(const expressed *x, const expression_names *n) {
     bool others = x->options->input.text.header;
     const char *name = n->text;
     if (x->file_count > 1) return false;
@@ -54,51 +38,16 @@ static int add_operand(expressed *x, char *name, int from, int column) {
     return EXIT_DONE;
 }
 
-/* Writes a name between backquotes, two for one in it. Returns the number of bytes. */
-static size_t put_quoted(char *to, const char *name) {
-    size_t used = 0;
-    to[used++] = '`';
-    for (; *name; name++) {
-        to[used++] = *name;
-        if (*name == '`') to[used++] = '`';
-    }
-    to[used++] = '`';
-    return used;
-}
-
-/* Adds the names of one kind to a list, those that are letters of inputs or those that are not. */
-static void put_names(const expressed *x, const names *n, int kind, bool letters, char *list) {
-    const char *name = n->text;
-    size_t used = strlen(list);
-    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) {
-        if (n->kinds[k] != kind || is_letter(x, name) != letters) continue;
-        if (used > 0) list[used++] = ',';
-        used += put_quoted(list + used, name);
-    }
-}
-
-/* Lists the names of one kind, as the options have them. The letters are last: if no column has any
- * of the names, the others are at fault. */
-static char *list_names(const expressed *x, const names *n, bf_expression_name_kind kind) {
-    size_t size = 1;
-    const char *name = n->text;
-    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) size += 2 * strlen(name) + 3;
-    char *list = calloc(1, size);
-    if (list) put_names(x, n, (int)kind, false, list);
-    if (list) put_names(x, n, (int)kind, true, list);
-    return list;
-}
-
 static const char *unless_empty(const char *list) { return *list ? list : NULL; }
 
 /* Opens one text, of which each name is a column. */
-static int open_table(expressed *x, const names *n, input in, const rows_options *how) {
+static int open_table(expressed *x, const expression_names *n, input in, const rows_options *how) {
     if (in.text.columns)
         return fail(EXIT_USAGE, NULL, "--column does not go with -e '%s', which names columns",
                     x->options->expression);
-    x->numbers = list_names(x, n, BF_NAME_NUMBER);
-    x->strings = list_names(x, n, BF_NAME_STRING);
-    x->keys = list_names(x, n, BF_NAME_EITHER);
+    x->numbers = names_list(n, BF_NAME_NUMBER);
+    x->strings = names_list(n, BF_NAME_STRING);
+    x->keys = names_list(n, BF_NAME_EITHER);
     if (!x->numbers || !x->strings || !x->keys) return fail_status(BF_E_MEMORY, NULL, x->files[0]);
     in.text.columns = unless_empty(x->numbers);
     in.text.strings = unless_empty(x->strings);
@@ -112,7 +61,7 @@ static int open_table(expressed *x, const names *n, input in, const rows_options
 }
 
 /* What the name of input i is compared with. */
-static bf_expression_name_kind kind_of(const names *n, int i) {
+static bf_expression_name_kind kind_of(const expression_names *n, int i) {
     const char *name = n->text;
     for (int k = 0; k < n->count; k++, name += strlen(name) + 1)
         if (name[0] == 'a' + i && name[1] == '\0') return n->kinds[k];
@@ -125,7 +74,7 @@ static int refuse_letter(const expressed *x, const char *name) {
     return EXIT_DATA;
 }
 
-static int check_letters(const expressed *x, const names *n) {
+static int check_letters(const expressed *x, const expression_names *n) {
     const char *name = n->text;
     for (int k = 0; k < n->count; k++, name += strlen(name) + 1)
         if (!is_letter(x, name)) return refuse_letter(x, name);
@@ -133,7 +82,8 @@ static int check_letters(const expressed *x, const names *n) {
 }
 
 /* Opens inputs whose names are a, b, c, ... */
-static int open_letters(expressed *x, const names *n, const input *in, const rows_options *how) {
+static int open_letters(expressed *x, const expression_names *n, const input *in,
+                        const rows_options *how) {
     int code = check_letters(x, n);
     for (int i = 0; i < x->file_count && code == EXIT_DONE; i++) {
         const char name[] = {(char)('a' + i), '\0'};
@@ -181,15 +131,15 @@ static int check_numbers(expressed *x) {
 }
 
 static int open_files(expressed *x, const rows_options *how) {
-    names n = {.text = NULL};
+    expression_names n;
     input in = x->options->input;
     in.text.judge_nulls = true;
     if (x->file_count == 1) in.text.option = "-e";
-    int code = find_names(x, &n);
+    int code = names_open(&n, x->context, "-e", x->options->expression);
     if (code == EXIT_DONE && n.count == 0) code = check_numbers(x);
     if (code == EXIT_DONE)
         code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);
-    free(n.text);
+    names_close(&n);
     return code == EXIT_DONE ? check_shapes(x) : code;
 }
 
@@ -415,9 +365,8 @@ static int compute_failed(expressed *x, bf_status st) {
     const char *message = bf_context_message(x->context);
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, x->context, x->inputs[0].source.name);
-    return is_one_text(x)
-               ? rows_refuse_result(&x->inputs[0], NULL, x->options->expression, st, message)
-               : refuse_element(x, st, message);
+    return is_one_text(x) ? rows_refuse_result(&x->inputs[0], x->options->expression, st, message)
+                          : refuse_element(x, st, message);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -487,10 +436,12 @@ static int refuse_null(const expressed *x, int64_t row) {
 static int compute_columns(expressed *x, const columns *c, expressed_results *to) {
     if (!make_room(x)) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
     to->all = bf_array_of(x->dtype, x->results, x->n);
-    const bool plain = are_plain(x);
-    const bf_status st =
-        plain ? bf_expression_eval(x->expression, c->arrays, &to->all)
-              : bf_expression_eval_columns(x->expression, c->columns, &to->all, x->valid);
+    bool plain = are_plain(x);
+    bf_status st = plain ? bf_expression_eval(x->expression, c->arrays, &to->all) : BF_E_ARGUMENT;
+    if (st == BF_E_ARGUMENT) { /* the expression may make NULLs of its own */
+        plain = false;
+        st = bf_expression_eval_columns(x->expression, c->columns, &to->all, x->valid);
+    }
     if (st == BF_E_OVERFLOW && can_widen(x)) {
         const int code = expressed_widen(x);
         return code == EXIT_DONE ? compute_columns(x, c, to) : code;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "group/by.h"
 
+#include "columns/condition.h"
 #include "command.h"
 #include "group/joined.h"
 #include "group/merged.h"
@@ -48,8 +49,7 @@ static int check_by(const options *o) {
 
 int by_check_absent(const options *o, bool ordered) {
     const bool words = !o->sort || strcmp(o->sort, "count") == 0 || strcmp(o->sort, "key") == 0;
-    const char *option = o->where                       ? "--where"
-                         : o->infer                     ? "--infer"
+    const char *option = o->infer                       ? "--infer"
                          : o->total                     ? "--total"
                          : !ordered && o->top > 0       ? "-n"
                          : (ordered ? words : !o->sort) ? NULL
@@ -118,11 +118,14 @@ static int write_library_groups(by *x) {
     statefile saved = {.groups = x->groups.part[0].groups, .trailer = trailer_of(x->options)};
     saved.trailer.columns = x->asked.keyed ? x->asked.results : 0;
     saved.trailer.key_scale = (unsigned char)t->columns[t->key_columns[0]].scale;
+    saved.trailer.key_time = (unsigned char)t->columns[t->key_columns[0]].time;
     for (int i = 0; i < x->asked.results; i++) {
         const int which = x->groups.place[i].which;
         saved.trailer.which[i] = (signed char)which;
-        if (which >= 0)
-            saved.trailer.scales[which] = (unsigned char)t->values[x->asked.result[i].value].scale;
+        if (which < 0) continue;
+        const table_value *const v = &t->values[x->asked.result[i].value];
+        saved.trailer.scales[which] = (unsigned char)v->scale;
+        saved.trailer.times[which] = (unsigned char)v->time;
     }
     return statefile_write(&x->save, &saved, x->context);
 }
@@ -184,6 +187,7 @@ static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
         a->own[i].op = kind.aggregates[i].op;
         t->values[i].array.dtype = kind.aggregates[i].dtype;
         t->values[i].scale = given->scales[i];
+        t->values[i].time = (bf_time_kind)given->times[i];
     }
     bool good = true;
     for (int i = 0; i < a->results; i++) {
@@ -194,8 +198,10 @@ static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
     }
     t->columns = calloc(1, sizeof *t->columns);
     if (!t->columns || !good) return false;
-    *t->columns =
-        (table_column){.name = strdup("key"), .dtype = kind.key, .scale = given->key_scale};
+    *t->columns = (table_column){.name = strdup("key"),
+                                 .dtype = kind.key,
+                                 .scale = given->key_scale,
+                                 .time = (bf_time_kind)given->key_time};
     return t->columns->name;
 }
 
@@ -328,20 +334,28 @@ static int check_array(const options *o) {
     return fail(EXIT_USAGE, o->output, "%s does not go with -o FILE.npy", option);
 }
 
-int by_run(const options *o) {
-    int code = o->by ? check_by(o) : EXIT_DONE;
-    if (code == EXIT_DONE) code = check_array(o);
-    by *x = code == EXIT_DONE ? by_open(o) : NULL;
-    if (!x) return code == EXIT_DONE ? EXIT_IO : code;
+static int run_by(const options *o) {
+    by *x = by_open(o);
+    if (!x) return EXIT_IO;
     output out = {.stream = NULL};
     x->output = &out;
-    code = run(x);
+    const int code = run(x);
     work_close(&x->work, code);
     outfile_abandon(&x->save);
     if (code != EXIT_DONE) output_abandon(&out);
     bf_context *const context = x->context;
     by_close(x);
     bf_context_destroy(context);
+    return code;
+}
+
+int by_run(options *o) {
+    condition *c = NULL;
+    int code = o->by ? check_by(o) : EXIT_DONE;
+    if (code == EXIT_DONE) code = check_array(o);
+    if (code == EXIT_DONE && !o->infer) code = condition_open(&c, o);
+    if (code == EXIT_DONE) code = run_by(o);
+    condition_close(c);
     return code;
 }
 

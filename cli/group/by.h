@@ -8,7 +8,7 @@
 #include "work/statefile.h"
 
 /* Runs the command; returns its exit code. */
-int by_run(const options *o);
+int by_run(options *o);
 
 /* Reports options that only --by has, where it is not given. ordered: the command knows an order by
  * count or key, and shows the first lines, without it. */

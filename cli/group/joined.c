@@ -21,7 +21,7 @@ static bool asks_the_same(const asked *a, const asked *b) {
 
 static units_form form_of_value(const numbered *x, int value) {
     const table_value *v = &x->table->values[value];
-    return (units_form){v->array.dtype, v->scale};
+    return (units_form){v->array.dtype, v->scale, v->time};
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -58,6 +58,7 @@ static bf_status bring_rows(const numbered *x, medians *m, units_form to) {
     m->room = m->n;
     m->dtype = to.dtype;
     m->scale = to.scale;
+    m->time = to.time;
     return good ? BF_OK : BF_E_OVERFLOW;
 }
 
@@ -81,6 +82,7 @@ static bf_status bring_values(numbered *x, const units_form to[]) {
     for (int v = 0; v < x->table->asked->values && st == BF_OK; v++) {
         x->table->values[v].array.dtype = to[v].dtype;
         x->table->values[v].scale = to[v].scale;
+        x->table->values[v].time = to[v].time;
     }
     return st;
 }

@@ -8,7 +8,8 @@ static table_column *column_of(const numbered *x, int i) {
 }
 
 units_form keys_form(const numbered *x, int i) {
-    return (units_form){column_of(x, i)->dtype, column_of(x, i)->scale};
+    const table_column *c = column_of(x, i);
+    return (units_form){c->dtype, c->scale, c->time};
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -251,6 +252,7 @@ bf_status keys_bring(numbered *x, const units_form to[]) {
     for (int i = 0; i < keys; i++) {
         column_of(x, i)->dtype = to[i].dtype;
         column_of(x, i)->scale = to[i].scale;
+        column_of(x, i)->time = to[i].time;
     }
     return st;
 }

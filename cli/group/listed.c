@@ -21,6 +21,7 @@ static void put_cells(FILE *f, const sheet_column *c, int64_t n, int64_t before)
         bf_value v = {.dtype = BF_NONE};
         if (!c->valid || c->valid[i])
             v = c->array ? output_element(c->dtype, c->scale, c->array, i) : c->values[i];
+        v = value_of_time(v, c->time);
         if (before + i > 0) putc(',', f);
         json_value(f, &v);
     }
@@ -31,7 +32,7 @@ static void put_head(FILE *f, const numbered *x, int64_t n, int64_t groups) {
     fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
     json_string(f, x->table->asked->file);
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"groups\":%" PRId64 ",\"keys\":[",
-            output_dtype(key->dtype, key->scale), n, groups);
+            output_type(key->dtype, key->scale, key->time), n, groups);
 }
 
 static const char *op_of(const asked_result *r) {

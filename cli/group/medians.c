@@ -112,7 +112,7 @@ int medians_note_all(medians *m, const void *values, int64_t n) {
 void medians_aim(const medians *m, medians_wanted *w) {
     const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
     w->to = median ? bf_median_dtype(m->dtype) : bf_quantile_dtype(m->dtype, w->method);
-    w->scale = m->scale;
+    w->scale = m->time ? 0 : m->scale;
     w->wide = m->dtype == BF_I128;
     w->tagged = !w->wide && tagged_wanted(m->dtype, w->to);
 }

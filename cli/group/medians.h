@@ -10,6 +10,7 @@ typedef struct medians {
     int value;           /* the V */
     bf_dtype key, dtype; /* the dtypes of groups and values */
     int scale;           /* the scale of the values */
+    bf_time_kind time;   /* they are times */
     int64_t most;        /* rows in memory; 0: no limit */
     int64_t memory;      /* bytes of the buffers of piles */
     char *keys, *values;
@@ -35,7 +36,7 @@ typedef struct medians_wanted {
     const struct wanted_aggregate *aggregate;
     bf_quantile_method method;
     bf_dtype to;
-    int scale;   /* the scale of elements */
+    int scale;   /* the scale of elements; 0 of times, whose results are rounded */
     bool tagged; /* results are (work/tagged.h) */
     bool wide;   /* results are values, for elements have 128 bits */
 } medians_wanted;

@@ -4,6 +4,7 @@
 #include "group/shown.h"
 #include "memory/key.h"
 #include "memory/records.h"
+#include "runtime/value.h"
 #include "runtime/progress.h"
 #include "sheet/part.h"
 
@@ -167,7 +168,8 @@ static void put_field(part_text *t, const shown_column *c, int64_t row) {
     const bf_value v = c->offsets ? (bf_value){.dtype = BF_NONE} : shown_value(c, row);
     size_t n;
     if (!c->offsets || (c->valid && !c->valid[row])) {
-        part_put_value(t, &v);
+        const bf_value timed = value_of_time(v, c->time);
+        part_put_value(t, &timed);
         return;
     }
     const char *at = string_of(c, row, &n);
@@ -320,7 +322,7 @@ static int put_all(merged *x, FILE *f, double began) {
 int merged_put(FILE *f, numbered *groups, double began) {
     const options *o = groups->table->asked->options;
     merged x = {.groups = groups};
-    records_open(&x.rows, o->memory.results / 4, o->top);
+    records_open(&x.rows, o->memory.results / 4, o->top, 1);
     int code = add_turn(&x);
     while (code == EXIT_DONE && !groups->ended) {
         code = numbered_next(groups);

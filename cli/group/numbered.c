@@ -3,6 +3,7 @@
 #include "group/saved.h"
 
 #include "memory/large.h"
+#include "memory/pick.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,7 @@ bf_status numbered_make(numbered *x) {
         x->kept[k].key = x->key;
         x->kept[k].dtype = x->table->values[x->kept[k].value].array.dtype;
         x->kept[k].scale = x->table->values[x->kept[k].value].scale;
+        x->kept[k].time = x->table->values[x->kept[k].value].time;
     }
     return st == BF_OK ? reserve_memory(x) : st;
 }
@@ -401,7 +403,7 @@ static void copy_elements(char *to, const bf_array *from, const int64_t *places,
                           int64_t n) {
     const size_t bytes = bf_dtype_size(from->dtype);
     if (places)
-        table_pick(to, from->data, bytes, places + first, n);
+        pick_elements(to, from->data, bytes, places + first, n);
     else
         memcpy(to, (const char *)from->data + (size_t)first * bytes, (size_t)n * bytes);
 }

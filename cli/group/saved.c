@@ -21,17 +21,19 @@ static char *take_text(checkpoint_reader *from) {
     return text;
 }
 
-static void put_form(checkpoint_writer *to, bf_dtype dtype, int scale) {
-    checkpoint_put_number(to, dtype);
-    checkpoint_put_number(to, scale);
+static void put_form(checkpoint_writer *to, units_form form) {
+    checkpoint_put_number(to, form.dtype);
+    checkpoint_put_number(to, form.scale);
+    checkpoint_put_number(to, form.time);
 }
 
 /* none: strings go, too. */
-static void take_form(checkpoint_reader *from, bool none, bf_dtype *dtype, int *scale) {
-    *dtype = (bf_dtype)checkpoint_number(from, 0, INT32_MAX);
-    *scale = (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+static units_form take_form(checkpoint_reader *from, bool none) {
+    const bf_dtype dtype = (bf_dtype)checkpoint_number(from, 0, INT32_MAX);
+    const int scale = (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
     from->bad =
-        from->bad || (*dtype == BF_NONE ? !none : bf_dtype_size(*dtype) == 0) || *dtype == BF_PAIR;
+        from->bad || (dtype == BF_NONE ? !none : bf_dtype_size(dtype) == 0) || dtype == BF_PAIR;
+    return (units_form){dtype, scale, (bf_time_kind)checkpoint_number(from, 0, BF_TIME_UTC)};
 }
 
 void saved_put_question(checkpoint_writer *to, const numbered *x) {
@@ -47,10 +49,13 @@ void saved_put_question(checkpoint_writer *to, const numbered *x) {
     for (int i = 0; i < a->keys; i++) {
         const table_column *c = &t->columns[t->key_columns[i]];
         put_text(to, c->name);
-        put_form(to, c->dtype, c->scale);
+        put_form(to, (units_form){c->dtype, c->scale, c->time});
     }
     checkpoint_put_number(to, a->values);
-    for (int i = 0; i < a->values; i++) put_form(to, t->values[i].array.dtype, t->values[i].scale);
+    for (int i = 0; i < a->values; i++) {
+        const table_value *v = &t->values[i];
+        put_form(to, (units_form){v->array.dtype, v->scale, v->time});
+    }
     checkpoint_put_number(to, a->results);
     for (int i = 0; i < a->results; i++) {
         const asked_result *r = &a->result[i];
@@ -66,7 +71,10 @@ void saved_put_question(checkpoint_writer *to, const numbered *x) {
 static void take_key(checkpoint_reader *from, table *t, int i) {
     table_column *c = &t->columns[i];
     c->name = take_text(from);
-    take_form(from, true, &c->dtype, &c->scale);
+    const units_form form = take_form(from, true);
+    c->dtype = form.dtype;
+    c->scale = form.scale;
+    c->time = form.time;
     t->key_columns[i] = i;
 }
 
@@ -99,7 +107,10 @@ bool saved_take_question(checkpoint_reader *from, asked *a, table *t) {
     for (int i = 0; i < t->count && !from->bad; i++) take_key(from, t, i);
     a->values = (int)checkpoint_number(from, 0, OPTIONS_AGGREGATES);
     for (int i = 0; i < a->values && !from->bad; i++) {
-        take_form(from, false, &t->values[i].array.dtype, &t->values[i].scale);
+        const units_form form = take_form(from, false);
+        t->values[i].array.dtype = form.dtype;
+        t->values[i].scale = form.scale;
+        t->values[i].time = form.time;
         t->values[i].column = -1;
     }
     const int results = (int)checkpoint_number(from, 0, OPTIONS_AGGREGATES);

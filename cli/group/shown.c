@@ -3,10 +3,12 @@
 #include "group/listed.h"
 #include "group/results.h"
 #include "memory/large.h"
+#include "memory/pick.h"
 #include "runtime/progress.h"
 #include "sheet/output.h"
 #include "sheet/sheet.h"
 #include "text/item.h"
+#include "work/tagged.h"
 #include "work/threads.h"
 #include "work/units.h"
 
@@ -125,6 +127,7 @@ int shown_take_keys(shown *s, int64_t first, int64_t n) {
         free_column(c);
         c->dtype = t->columns[t->key_columns[i]].dtype;
         c->scale = t->columns[t->key_columns[i]].scale;
+        c->time = t->columns[t->key_columns[i]].time;
         if (!set_null(c, (size_t)n + 1, n)) return failed(s, BF_E_MEMORY);
         st =
             c->dtype == BF_NONE ? take_strings(s, i, first, n, c) : take_numbers(s, i, first, n, c);
@@ -252,6 +255,13 @@ static bf_status spread(const shown *s, const struct wanted_aggregate *w, found 
     return BF_OK;
 }
 
+/* What times the values of a reduction are: those of extremes alone. */
+static bf_time_kind time_of_result(const table *t, int i) {
+    const asked_result *r = &t->asked->result[i];
+    const bool element = bf_reduction_result(r->aggregate->op) == BF_RESULT_ELEMENT;
+    return element ? t->values[r->value].time : BF_TIME_NONE;
+}
+
 static bf_status take_reduction(const shown *s, int i, shown_column *c) {
     const numbered *x = s->groups;
     const numbered_part *p = &x->part[x->place[i].part];
@@ -271,6 +281,7 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
         free(keys);
     }
     if (st == BF_OK) st = spread(s, s->asked->result[i].aggregate, &f, c);
+    c->time = time_of_result(x->table, i);
     free_found(&f);
     return st;
 }
@@ -278,11 +289,12 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
 /* ---- medians and quantiles ------------------------------------------------------------------- */
 
 /* Turns n tagged results into values one by one. */
-static bool untag(results *r, int64_t n, bool wide) {
+static bool untag(results *r, const medians *m, int64_t n, bool wide) {
+    if (m->time) r->scale = tagged_round(r->array, n, m->dtype, m->scale);
     r->values = malloc((size_t)n * sizeof *r->values + 1);
     if (r->values && wide) memcpy(r->values, r->array, (size_t)n * sizeof *r->values);
     for (int64_t i = 0; i < n && r->values && !wide; i++)
-        r->values[i] = output_element(BF_PAIR, r->scale, r->array, i);
+        r->values[i] = output_element(m->time ? BF_I64 : BF_PAIR, r->scale, r->array, i);
     free(r->memory);
     r->array = r->memory = NULL;
     r->dtype = BF_I64;
@@ -315,8 +327,9 @@ static int take_order(const shown *s, int i, shown_column *c) {
         find_rows(s, keys, f.n, f.rows);
     const bool good =
         code != EXIT_DONE || !(wanted.tagged || wanted.wide) ||
-        (untag(&f.groups, f.n, wanted.wide) && untag(&f.total, f.has_total, wanted.wide));
+        (untag(&f.groups, m, f.n, wanted.wide) && untag(&f.total, m, f.has_total, wanted.wide));
     const bf_status st = !good ? BF_E_MEMORY : code == EXIT_DONE ? spread(s, w, &f, c) : BF_OK;
+    c->time = m->time;
     free(keys);
     free_found(&f);
     return st == BF_OK ? code : failed(s, st);
@@ -619,18 +632,28 @@ static int order_groups(shown *s) {
 
 /* ---- a structured array ---------------------------------------------------------------------- */
 
-static bf_dtype dtype_of_result(const numbered *x, int i) {
+static structured_field field_of_result(const numbered *x, int i) {
     const asked *a = x->table->asked;
     const asked_result *r = &a->result[i];
-    if (r->value < 0) return BF_I64;
+    structured_field field = {.name = r->name, .dtype = BF_I64, .nan = true};
+    if (r->value < 0) return field;
+    const table_value *const v = &x->table->values[r->value];
     if (x->place[i].kept >= 0) {
         medians_wanted wanted = {.aggregate = r->aggregate, .method = a->method};
         medians_aim(&x->kept[x->place[i].kept], &wanted);
-        return wanted.tagged ? BF_F64 : structured_dtype(wanted.to, wanted.scale);
+        field.time = v->time ? BF_TIME_UTC : BF_TIME_NONE; /* between dates is no date */
+        field.scale = tagged_round(NULL, 0, v->array.dtype, v->scale);
+        field.dtype = v->time         ? BF_I64
+                      : wanted.tagged ? BF_F64
+                                      : structured_dtype(wanted.to, wanted.scale);
+        return field;
     }
     const bf_dtype dtype =
         results_dtype(x->part[x->place[i].part].groups, a->options, x->place[i].which);
-    return structured_dtype(dtype, x->table->values[r->value].scale);
+    field.time = time_of_result(x->table, i);
+    field.scale = v->scale;
+    field.dtype = structured_type(dtype, v->scale, field.time);
+    return field;
 }
 
 void shown_fields(const numbered *x, const int64_t longest[], structured_field fields[]) {
@@ -638,12 +661,13 @@ void shown_fields(const numbered *x, const int64_t longest[], structured_field f
     const int keys = t->asked->keys;
     for (int i = 0; i < keys; i++) {
         const table_column *c = &t->columns[t->key_columns[i]];
-        fields[i] = (structured_field){
-            .name = c->name, .dtype = structured_dtype(c->dtype, c->scale), .width = longest[i]};
+        fields[i] = (structured_field){.name = c->name,
+                                       .dtype = structured_type(c->dtype, c->scale, c->time),
+                                       .time = c->time,
+                                       .scale = c->scale,
+                                       .width = longest[i]};
     }
-    for (int i = 0; i < t->asked->results; i++)
-        fields[keys + i] = (structured_field){
-            .name = t->asked->result[i].name, .dtype = dtype_of_result(x, i), .nan = true};
+    for (int i = 0; i < t->asked->results; i++) fields[keys + i] = field_of_result(x, i);
 }
 
 static int put_array(FILE *f, const shown *s, const sheet *all) {
@@ -679,7 +703,7 @@ static bool gather_strings(shown_column *c, const int64_t *order, int64_t n) {
 static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
     char *to = large_alloc((size_t)n * bytes + 1);
     if (to && bytes <= sizeof(uint64_t))
-        table_pick(to, from, bytes, order, n);
+        pick_elements(to, from, bytes, order, n);
     else if (to)
         for (int64_t i = 0; i < n; i++)
             memcpy(to + (size_t)i * bytes, (char *)from + (size_t)order[i] * bytes, bytes);
@@ -721,6 +745,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
         columns[i] = (sheet_column){.name = s->names[i],
                                     .dtype = c->dtype,
                                     .scale = c->scale,
+                                    .time = c->time,
                                     .array = c->array,
                                     .values = c->values,
                                     .strings = c->offsets ? &c->strings : NULL,

@@ -1,4 +1,5 @@
 /* hist: how many elements each bin holds, of all files together. */
+#include "columns/condition.h"
 #include "command.h"
 #include "expression/inputs.h"
 #include "histogram/bins.h"
@@ -42,7 +43,7 @@ static const usage hist_usage = {
     "merged if --range and --bins, or --edges, were the same. With -e, all FILEs together give the "
     "elements.",
     TAKES_STDIN | TAKES_INPUT | TAKES_PLOT | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |
-        TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_EXPRESSION,
+        TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_EXPRESSION | TAKES_WHERE,
     "bins range edges weights column expression density log output json csv save threads memory "
     "help",
     "bitfold hist --bins 4 x.npy\n"
@@ -283,7 +284,7 @@ static int take_present(hist *h, rows *r, const rows_chunk *chunk, const rows_co
                         bf_array *elements) {
     rows_numbers present;
     const int scale = rows_scale(r, 0);
-    if (!rows_present(r, chunk, 0, __builtin_ctz(r->can[0]), beside, &present))
+    if (!rows_present(r, chunk, 0, __builtin_ctz(rows_can(r, 0)), beside, &present))
         return fail_status(BF_E_MEMORY, NULL, r->source.name);
     *elements = present.numbers;
     return scale > 0 ? convert(h, scale, elements) : EXIT_DONE;
@@ -460,6 +461,7 @@ static int check_strict(const hist *h, const char *file) {
 
 static int check_line(const options *o) {
     if (o->expression && o->weights) return fail(EXIT_USAGE, NULL, "-e does not go with --weights");
+    if (o->where && o->weights) return fail(EXIT_USAGE, NULL, "--where does not go with --weights");
     return o->expression ? expressed_check(o->file_count) : EXIT_DONE;
 }
 
@@ -517,14 +519,11 @@ static void close_hist(hist *h) {
     free(h->column);
 }
 
-int cmd_hist(int argc, char **argv) {
-    options o;
-    int code;
-    if (!options_parse(&o, argc, argv, &hist_usage, &code)) return code;
+static int hist_of(const options *o) {
     hist *h = calloc(1, sizeof *h); /* too large for a small stack */
     if (!h) return fail_status(BF_E_MEMORY, NULL, NULL);
-    h->options = &o;
-    code = run_hist(h);
+    h->options = o;
+    const int code = run_hist(h);
     if (code != EXIT_DONE) {
         outfile_abandon(&h->save);
         output_abandon(&h->output);
@@ -532,5 +531,16 @@ int cmd_hist(int argc, char **argv) {
     work_close(&h->work, code);
     close_hist(h);
     free(h);
+    return code;
+}
+
+int cmd_hist(int argc, char **argv) {
+    options o;
+    condition *c;
+    int code;
+    if (!options_parse(&o, argc, argv, &hist_usage, &code)) return code;
+    code = condition_open(&c, &o);
+    if (code == EXIT_DONE) code = hist_of(&o);
+    condition_close(c);
     return code;
 }

@@ -22,6 +22,7 @@ static void read_text(chunk *c, const source *s, const text_unit *units,
     for (int k = 0; k < c->rows.count; k++) {
         c->rows.columns[k].scale = units[k].scale;
         c->rows.columns[k].is_wide = units[k].wide;
+        c->rows.columns[k].time = text_unit_time(&units[k]);
     }
     c->status = text_read_piece(s->text, &c->piece, selection, &c->rows, &c->refused);
     c->n = c->rows.n;

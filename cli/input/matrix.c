@@ -131,7 +131,7 @@ static const void *join_columns(matrix *m, const rows_chunk *chunk) {
     const size_t element = bf_dtype_size(matrix_dtype(m)), row = (size_t)m->unit * element;
     if (!reserve_table(m, chunk->n)) return NULL;
     for (int k = 0; k < m->rows.columns; k++) {
-        const char *from = chunk->columns[k].as[__builtin_ctz(m->rows.can[k])];
+        const char *from = chunk->columns[k].as[__builtin_ctz(rows_can(&m->rows, k))];
         char *to = m->table + (size_t)k * element;
         for (int64_t i = 0; i < chunk->n; i++, to += row, from += element)
             memcpy(to, from, element);
@@ -159,9 +159,10 @@ int matrix_next(matrix *m, int64_t most, bf_array *slab) {
     const int code = rows_next(&m->rows, wanted, &chunk);
     if (code != EXIT_DONE) return code;
     const bool joined = s->text && m->ndim > 1 && chunk.n > 0;
-    const void *elements = joined         ? join_columns(m, &chunk)
-                           : chunk.n == 0 ? ""
-                                          : chunk.columns[0].as[__builtin_ctz(m->rows.can[0])];
+    const void *elements = joined ? join_columns(m, &chunk)
+                           : chunk.n == 0
+                               ? ""
+                               : chunk.columns[0].as[__builtin_ctz(rows_can(&m->rows, 0))];
     if (!elements) return fail_status(BF_E_MEMORY, NULL, s->name);
     const int64_t n = s->text ? chunk.n : chunk.n / m->unit;
     *slab = slab_of(m, elements, n, s->layout.fortran && !m->rows.options.ordered);

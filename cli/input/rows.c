@@ -2,6 +2,7 @@
 #include "input/rows.h"
 
 #include "input/crew.h"
+#include "input/times.h"
 #include "memory/large.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
@@ -30,6 +31,20 @@ enum { PROBED = 1000, PROBED_FIELDS = 256 * 1024 };
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
+/* Where the reader has a column. */
+static int at(const rows *r, int column) { return r->place[column]; }
+
+/* The dtype of what the reader has there. */
+static bf_dtype dtype_at(const rows *r, int k) {
+    const int i = __builtin_ctz(r->can[k]);
+    return i < TEXT_CANDIDATES ? rows_candidate(r, i) : BF_NONE;
+}
+
+static bool has_strings_at(const rows *r, int k) {
+    const text_input *t = r->source.text;
+    return t && (t->layout.kinds[k] & TEXT_STRINGS_TOO || dtype_at(r, k) == BF_NONE);
+}
+
 int rows_candidates(const rows *r) {
     return r->source.text ? text_candidates(&r->source.text->layout) : 1;
 }
@@ -39,25 +54,41 @@ bf_dtype rows_candidate(const rows *r, int i) {
     return s->text ? text_candidate(&s->text->layout, i) : s->layout.dtype;
 }
 
-bf_dtype rows_dtype(const rows *r, int column) {
-    const int i = __builtin_ctz(r->can[column]);
-    return i < TEXT_CANDIDATES ? rows_candidate(r, i) : BF_NONE;
+unsigned rows_can(const rows *r, int column) { return r->can[at(r, column)]; }
+
+void rows_rule_out(rows *r, int column, unsigned candidates) {
+    r->can[at(r, column)] &= ~candidates;
 }
+
+bf_dtype rows_dtype(const rows *r, int column) { return dtype_at(r, at(r, column)); }
 
 int rows_scale(const rows *r, int column) {
     const bf_dtype dtype = rows_dtype(r, column);
     const bool scaled = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
-    return scaled ? r->units[column].scale : 0;
+    return scaled ? r->units[at(r, column)].scale : 0;
 }
 
-bool rows_is_wide(const rows *r, int column) { return r->units[column].wide; }
+bf_time_kind rows_time(const rows *r, int column) {
+    const bf_dtype dtype = rows_dtype(r, column);
+    const bool text = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
+    return text ? text_unit_time(&r->units[at(r, column)]) : BF_TIME_NONE;
+}
+
+int rows_refuse_times(const char *name, const char *what) {
+    fail(EXIT_DATA, name, "times have no %s", what);
+    hint("they have min, max, argmin, argmax, median, quantile, count and hist");
+    return EXIT_DATA;
+}
+
+bool rows_is_wide(const rows *r, int column) { return r->units[at(r, column)].wide; }
 
 void rows_raise_scale(rows *r, int column, int scale) {
-    if (scale > r->units[column].scale) r->units[column].scale = (unsigned char)scale;
+    text_unit *const u = &r->units[at(r, column)];
+    if (scale > u->scale) u->scale = (unsigned char)scale;
 }
 
 void rows_take_doubles(rows *r, int column) {
-    r->can[column] &= ~(unsigned)(CAN_I64 | CAN_U64 | CAN_I128);
+    rows_rule_out(r, column, CAN_I64 | CAN_U64 | CAN_I128);
 }
 
 const char rows_as_doubles[] = "--dtype f64 reads all text as f64";
@@ -76,13 +107,19 @@ int rows_refuse_digits(const char *name, const char *option, const bf_context *c
     return EXIT_DATA;
 }
 
-bool rows_has_strings(const rows *r, int column) {
-    const text_input *t = r->source.text;
-    return t && (t->layout.kinds[column] & TEXT_STRINGS_TOO || rows_dtype(r, column) == BF_NONE);
-}
+bool rows_has_strings(const rows *r, int column) { return has_strings_at(r, at(r, column)); }
 
 int rows_column_of(const rows *r, const char *item) {
-    return r->source.text ? text_layout_column(&r->source.text->layout, item) : -1;
+    const int found = r->source.text ? text_layout_column(&r->source.text->layout, item) : -1;
+    for (int k = 0; k < r->columns; k++)
+        if (at(r, k) == found) return k;
+    return -1;
+}
+
+int rows_field(const rows *r, int column) { return r->source.text->layout.fields[at(r, column)]; }
+
+bool rows_repeats(const rows *r, int column) {
+    return column > 0 && r->source.text && rows_field(r, column) == rows_field(r, column - 1);
 }
 
 bool rows_may_resettle(const rows *r) {
@@ -90,7 +127,7 @@ bool rows_may_resettle(const rows *r) {
     const unsigned scaled =
         t && t->layout.dtype == BF_NONE && r->options.digits > 0 ? CAN_I64 | CAN_I128 : 0;
     bool may = false;
-    for (int k = 0; k < r->columns; k++)
+    for (int k = 0; k < r->held; k++)
         may = may || (r->can[k] & (r->can[k] - 1)) || r->can[k] & scaled;
     return may && r->options.settled;
 }
@@ -99,7 +136,7 @@ void rows_demand(rows *r, bf_dtype dtype) {
     text_input *t = r->source.text;
     if (!t || t->layout.dtype != BF_NONE) return;
     t->layout.dtype = dtype;
-    for (int k = 0; k < r->columns; k++) {
+    for (int k = 0; k < r->held; k++) {
         r->can[k] = text_column_can(&t->layout, k);
         r->units[k] = (text_unit){.scale = 0}; /* what a guess found of integers */
     }
@@ -115,25 +152,25 @@ static int candidate_of(const rows *r, bf_dtype dtype) {
 bool rows_can_be(const rows *r, bf_dtype dtype) {
     const int i = candidate_of(r, dtype);
     bool can = i >= 0;
-    for (int k = 0; can && k < r->columns; k++) can = r->can[k] & 1u << i;
+    for (int k = 0; can && k < r->columns; k++) can = rows_can(r, k) & 1u << i;
     return can;
 }
 
 void rows_take_as(rows *r, bf_dtype dtype) {
-    for (int k = 0; k < r->columns; k++) r->can[k] &= ~0u << candidate_of(r, dtype);
+    for (int k = 0; k < r->columns; k++) rows_rule_out(r, k, ~(~0u << candidate_of(r, dtype)));
 }
 
-void rows_take_strings(rows *r, int column) { r->can[column] = TEXT_CAN_STRINGS; }
+void rows_take_strings(rows *r, int column) { r->can[at(r, column)] = TEXT_CAN_STRINGS; }
 
 /* Sets the forms that chunks shall hold: all that a column can have, or that of its dtype. */
 static void set_forms(rows *r) {
     const text_layout *l = &r->source.text->layout;
-    for (int k = 0; k < r->columns; k++) {
+    for (int k = 0; k < r->held; k++) {
         r->units[k].wide = text_unit_is_wide(r->can[k]);
         const bool strings =
-            rows_has_strings(r, k) || (!r->options.settled && r->can[k] & TEXT_CAN_STRINGS);
+            has_strings_at(r, k) || (!r->options.settled && r->can[k] & TEXT_CAN_STRINGS);
         r->forms[k] = strings ? TEXT_STRINGS : 0;
-        if (r->options.settled && rows_dtype(r, k) == BF_NONE) continue;
+        if (r->options.settled && dtype_at(r, k) == BF_NONE) continue;
         for (int i = 0; i < text_candidates(l); i++)
             if (r->can[k] & 1u << i && (!r->options.settled || (r->forms[k] & ~TEXT_STRINGS) == 0))
                 r->forms[k] |= (unsigned char)text_candidate_form(l, i);
@@ -146,10 +183,14 @@ static bool read_probe(rows *r, text_rows *some, const text_piece *first, int64_
     const text_layout *l = &r->source.text->layout;
     text_error error;
     bool deeper = false;
-    for (int k = 0; k < r->columns; k++) some->columns[k].scale = r->units[k].scale;
+    for (int k = 0; k < r->held; k++) {
+        some->columns[k].scale = r->units[k].scale;
+        some->columns[k].time = text_unit_time(&r->units[k]);
+    }
     text_rows_read(some, l, first->at, first->end, most, &error);
-    for (int k = 0; k < r->columns; k++) {
+    for (int k = 0; k < r->held; k++) {
         const text_column *c = &some->columns[k];
+        if (c->seen > c->time) r->units[k].time = (unsigned char)c->seen;
         if (c->deepest <= c->scale) continue;
         r->units[k].scale = (unsigned char)c->deepest;
         deeper = true;
@@ -165,16 +206,19 @@ static bool probe_rows(rows *r) {
     text_rows some;
     int64_t most = text_count_lines(t->first.at, t->first.end);
     if (most > PROBED) most = PROBED;
-    if (most > PROBED_FIELDS / r->columns + 1) most = PROBED_FIELDS / r->columns + 1;
+    if (most > PROBED_FIELDS / r->held + 1) most = PROBED_FIELDS / r->held + 1;
     if (s->count >= 0 && s->count < most) most = s->count;
-    for (int k = 0; k < r->columns; k++)
+    if (r->options.times && !times_find(t, most, r->units)) return false;
+    for (int k = 0; k < r->held; k++) {
+        if (text_unit_time(&r->units[k])) r->can[k] &= CAN_I64 | CAN_I128 | TEXT_CAN_STRINGS;
         r->forms[k] = r->can[k] == TEXT_CAN_STRINGS ? TEXT_STRINGS : TEXT_INTEGERS | TEXT_FLOATS;
+    }
     bool good = text_rows_open(&some, &t->layout, r->forms);
     if (good && s->first == 0 && t->layout.dtype == BF_NONE && most > 0) {
         good = text_rows_reserve(&some, &t->layout, most);
         some.quoted = text_is_quoted(t, &t->first);
         if (good && read_probe(r, &some, &t->first, most)) read_probe(r, &some, &t->first, most);
-        for (int k = 0; good && k < r->columns; k++)
+        for (int k = 0; good && k < r->held; k++)
             if (r->can[k] & some.columns[k].can) r->can[k] &= some.columns[k].can;
     }
     text_rows_free(&some);
@@ -184,27 +228,40 @@ static bool probe_rows(rows *r) {
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static bool allocate_columns(rows *r) {
-    const size_t n = (size_t)r->columns;
+    const size_t n = (size_t)r->held;
     r->can = malloc(n * sizeof *r->can);
     r->forms = malloc(n);
     r->units = calloc(n, sizeof *r->units);
     r->chunk = calloc(n, sizeof *r->chunk);
     r->gathered = calloc(n, sizeof *r->gathered);
+    r->shown = calloc(n, sizeof *r->shown);
+    r->place = calloc(n, sizeof *r->place);
     const source *s = &r->source;
-    for (int k = 0; r->can && k < r->columns; k++)
+    for (int k = 0; r->can && k < r->held; k++)
         r->can[k] = s->text ? text_column_can(&s->text->layout, k) : 1;
-    return r->can && r->forms && r->units && r->chunk && r->gathered;
+    return r->can && r->forms && r->units && r->chunk && r->gathered && r->shown && r->place;
+}
+
+/* Puts the columns that a condition alone has behind the others. */
+static void place_columns(rows *r) {
+    const unsigned char *const uses = r->source.text ? r->source.text->layout.uses : NULL;
+    int n = 0;
+    for (int k = 0; k < r->held; k++)
+        if (!uses || uses[k] & TEXT_WANTED) r->place[n++] = k;
+    r->columns = n;
+    for (int k = 0; uses && k < r->held; k++)
+        if (!(uses[k] & TEXT_WANTED)) r->place[n++] = k;
 }
 
 static int open_columns(rows *r) {
     const source *s = &r->source;
-    r->columns = s->text ? s->text->layout.columns : 1;
+    r->held = s->text ? s->text->layout.columns : 1;
     r->origin.selection = (text_selection){s->first, s->count};
     r->end = s->text && s->text->file ? text_parts(s->text) : 0;
     r->start = r->origin;
-    return allocate_columns(r) && (!s->text || probe_rows(r))
-               ? EXIT_DONE
-               : fail_status(BF_E_MEMORY, NULL, s->name);
+    const bool good = allocate_columns(r) && (!s->text || probe_rows(r));
+    if (good) place_columns(r);
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name);
 }
 
 int rows_prepare(rows *r) {
@@ -213,15 +270,33 @@ int rows_prepare(rows *r) {
     return code;
 }
 
+/* What the condition needs: columns have one dtype from the first row on. */
+static int open_filter(rows *r, const struct rows_condition *condition) {
+    if (!r->source.text) {
+        fail(EXIT_USAGE, r->source.name, "--where needs the columns of a text");
+        hint("-e 'a > 0 ? a : null' --null-policy skip leaves elements of arrays out");
+        return EXIT_USAGE;
+    }
+    r->condition = condition;
+    r->options.settled = true;
+    r->filter = condition->open(condition);
+    return r->filter ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
+}
+
 int rows_open(rows *r, const char *name, const input *in, const rows_options *options) {
+    input wanted = *in;
+    const struct rows_condition *const condition = in->condition;
     *r = (rows){.options = *options};
     if (in->text.skip_nulls && !options->nulls)
         return fail(EXIT_USAGE, name, "--null-policy skip: this command cannot leave rows out");
-    int code = source_open(&r->source, name, in, options->keep);
+    if (condition) wanted.text.condition = condition->columns;
+    int code = source_open(&r->source, name, &wanted,
+                           condition && !options->keep ? condition->keep : options->keep);
     if (code != EXIT_DONE) return code;
     r->source.memory = options->memory;
     if (r->source.text) r->source.text->layout.digits = options->digits;
     code = open_columns(r);
+    if (code == EXIT_DONE && condition) code = open_filter(r, condition);
     if (code != EXIT_DONE) rows_close(r);
     return code;
 }
@@ -240,6 +315,10 @@ static void drop_columns(rows *r) {
     free(r->units);
     free(r->chunk);
     free(r->gathered);
+    free(r->shown);
+    free(r->place);
+    r->shown = NULL;
+    r->place = NULL;
     r->can = NULL;
     r->forms = NULL;
     r->units = NULL;
@@ -254,7 +333,7 @@ int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n) {
 }
 
 static void drop_gathered(rows *r) {
-    for (int k = 0; r->gathered && k < r->columns; k++) {
+    for (int k = 0; r->gathered && k < r->held; k++) {
         struct gathered *g = &r->gathered[k];
         for (int form = 0; form < FORMS; form++) free(g->numbers[form]);
         free(g->strings.offsets);
@@ -267,6 +346,7 @@ static void drop_gathered(rows *r) {
 
 void rows_close(rows *r) {
     crew_close(r->crew);
+    if (r->filter) r->condition->close(r->filter);
     drop_gathered(r);
     drop_columns(r);
     free(r->present);
@@ -290,14 +370,15 @@ void rows_again(rows *r) {
     r->crew = NULL;
     r->current = NULL;
     r->start = r->origin;
-    r->at = r->used = r->taken = 0;
+    r->at = r->used = r->taken = r->left_out = 0;
 }
 
 rows_place rows_tell(const rows *r) {
     if (!r->source.text || !r->crew)
-        return (rows_place){r->at, r->start.part, r->start.used, r->start.selection};
+        return (rows_place){r->at, r->left_out, r->start.part, r->start.used, r->start.selection};
     const bool within = r->current && r->used < r->current->n;
     return (rows_place){.at = r->at,
+                        .left_out = r->left_out,
                         .part = r->start.part + r->taken - within,
                         .used = within ? r->used : 0,
                         .selection = within && is_selected(r) ? r->current->before : r->selection};
@@ -306,6 +387,7 @@ rows_place rows_tell(const rows *r) {
 static bool has_place(const rows *r, const rows_place *p) {
     const source *s = &r->source;
     const text_selection *x = &p->selection, *all = &r->origin.selection;
+    if (p->left_out < 0 || p->left_out > p->at) return false;
     if (!s->text) return p->at >= 0 && p->at <= s->count;
     return s->text->file && p->at >= 0 && p->used >= 0 && p->part >= r->origin.part &&
            p->part <= r->end && x->skip >= 0 && x->skip <= all->skip &&
@@ -313,22 +395,38 @@ static bool has_place(const rows *r, const rows_place *p) {
 }
 
 rows_kind rows_kind_of(const rows *r, int column) {
-    return (rows_kind){r->can[column], r->units[column].scale};
+    const int k = at(r, column);
+    return (rows_kind){r->can[k], r->units[k].scale, r->units[k].time};
+}
+
+/* Times and numbers have text alone in common; so have times in a zone and others. */
+void rows_join_kind(rows_kind *into, rows_kind other) {
+    const bool open = into->time == TEXT_TIME_OPEN || other.time == TEXT_TIME_OPEN,
+               numbers = into->time == BF_TIME_NONE || other.time == BF_TIME_NONE,
+               zones = into->time == BF_TIME_UTC || other.time == BF_TIME_UTC;
+    into->can &= other.can;
+    if (into->time != other.time && !open && (numbers || zones)) into->can &= TEXT_CAN_STRINGS;
+    if (other.scale > into->scale) into->scale = other.scale;
+    if (into->time == TEXT_TIME_OPEN || (other.time != TEXT_TIME_OPEN && other.time > into->time))
+        into->time = other.time;
 }
 
 void rows_set_kind(rows *r, int column, rows_kind kind) {
-    r->can[column] = kind.can;
-    r->units[column].scale = kind.scale;
+    const int k = at(r, column);
+    r->can[k] = kind.can;
+    r->units[k].scale = kind.scale;
+    r->units[k].time = kind.time;
 }
 
 bool rows_seek(rows *r, const rows_place *place, const rows_kind kinds[]) {
     bool good = !r->crew && r->at == 0 && has_place(r, place);
-    for (int k = 0; good && k < r->columns; k++)
-        good = kinds[k].can && !(kinds[k].can & ~r->can[k]);
+    for (int k = 0; good && k < r->held; k++)
+        good = kinds[k].can && !(kinds[k].can & ~rows_can(r, k));
     if (!good) return false;
-    for (int k = 0; k < r->columns; k++) rows_set_kind(r, k, kinds[k]);
+    for (int k = 0; k < r->held; k++) rows_set_kind(r, k, kinds[k]);
     r->start = *place;
     r->at = place->at;
+    r->left_out = place->left_out;
     return true;
 }
 
@@ -336,14 +434,15 @@ char *rows_column_name(const rows *r, int column) {
     char number[32];
     if (!r->source.text) return NULL;
     const text_layout *l = &r->source.text->layout;
-    if (l->names && *l->names[column]) return strdup(l->names[column]);
-    snprintf(number, sizeof number, "%d", l->fields[column] + 1);
+    const int k = at(r, column);
+    if (l->names && *l->names[k]) return strdup(l->names[k]);
+    snprintf(number, sizeof number, "%d", l->fields[k] + 1);
     return strdup(number);
 }
 
 char *rows_header_name(const rows *r, int column) {
     char **const names = r->source.text ? r->source.text->layout.names : NULL;
-    return names ? strdup(names[column]) : rows_column_name(r, column);
+    return names ? strdup(names[at(r, column)]) : rows_column_name(r, column);
 }
 
 int64_t rows_bytes(const rows *r) {
@@ -441,7 +540,7 @@ static int open_crew(rows *r) {
 /* Whether integers of the chunk change what those of all rows are in. */
 static bool changes_units(const rows *r, const chunk *c) {
     bool changes = false;
-    for (int k = 0; k < r->columns && !changes; k++)
+    for (int k = 0; k < r->held && !changes; k++)
         changes = text_unit_changes(&r->units[k], r->can[k], &c->rows.columns[k]);
     return changes;
 }
@@ -450,15 +549,16 @@ static bool changes_units(const rows *r, const chunk *c) {
  * a column that nothing is left for. Returns whether the chunk was made in other units. */
 static bool rule_out(rows *r, const chunk *c, bool *changed, int *none) {
     bool others = false;
-    for (int k = 0; k < r->columns; k++) {
+    for (int k = 0; k < r->held; k++) {
         const unsigned before = r->can[k];
         const bool wide = r->units[k].wide;
+        const unsigned char time = r->units[k].time;
         others |= text_unit_take(&r->units[k], &r->can[k], &c->rows.columns[k]);
         if (r->can[k] == 0) {
             r->can[k] = before;
             *none = k;
         }
-        *changed |= __builtin_ctz(before) != __builtin_ctz(r->can[k]);
+        *changed |= __builtin_ctz(before) != __builtin_ctz(r->can[k]) || time != r->units[k].time;
         if (wide != r->units[k].wide) drop_gathered(r); /* it has no room for these numbers */
     }
     return others;
@@ -467,6 +567,10 @@ static bool rule_out(rows *r, const chunk *c, bool *changed, int *none) {
 /* A column of keys whose numbers no dtype holds exactly. */
 static int refuse_keys(const rows *r, int k) {
     const char *const name = r->source.name;
+    if (text_unit_time(&r->units[k]))
+        return fail(EXIT_DATA, name,
+                    "column %d: 64 bits do not hold its times, with %d digits of a second",
+                    r->source.text->layout.fields[k] + 1, r->units[k].scale);
     fail(EXIT_DATA, name, "column %d: no dtype holds all of these keys exactly",
          r->source.text->layout.fields[k] + 1);
     hint("--by, or --on of a join, takes them as they are written");
@@ -487,7 +591,7 @@ static int settle_columns(rows *r, chunk *c) {
     }
     if (none >= 0) return refuse_keys(r, none);
     if (settled && changed) return ROWS_RESETTLED;
-    for (int k = 0; k < r->columns && !settled && r->options.digits; k++)
+    for (int k = 0; k < r->held && !settled && r->options.digits; k++)
         text_unit_note(&r->units[k], r->can[k], &c->rows.columns[k], c->n);
     return EXIT_DONE;
 }
@@ -536,7 +640,8 @@ static bf_strings strings_of(const text_strings *s, int64_t first, int64_t n) {
 
 /* Hands out n rows of the present chunk. */
 static void hand_out(rows *r, int64_t n, rows_chunk *out) {
-    for (int k = 0; k < r->columns; k++) {
+    if (r->source.text && r->current->rows.spans) out->spans = r->current->rows.spans + r->used;
+    for (int k = 0; k < r->held; k++) {
         r->chunk[k] = (rows_column){.can = r->can[k]};
         for (int i = 0; i < rows_candidates(r); i++) r->chunk[k].as[i] = left_of(r, k, i);
         if (!r->source.text) continue;
@@ -588,7 +693,7 @@ static inline int candidate_of_column(const rows *r, int k, unsigned candidates)
 static bool reserve_numbers(rows *r, int form, size_t n) {
     const unsigned candidates = of_form(r, form);
     bool good = true;
-    for (int k = 0; k < r->columns && good; k++) {
+    for (int k = 0; k < r->held && good; k++) {
         const int i = candidate_of_column(r, k, candidates);
         const size_t bytes = i < 0 ? 0 : n * bf_dtype_size(rows_candidate(r, i));
         if (bytes > 0) good = reserve_array(&r->gathered[k].numbers[form], bytes);
@@ -602,7 +707,7 @@ static bool reserve_gathered(rows *r, int64_t n) {
     const size_t room = (size_t)(n > 2 * r->room ? n : 2 * r->room);
     bool good = true;
     for (int form = 0; form < FORMS && good; form++) good = reserve_numbers(r, form, room);
-    for (int k = 0; k < r->columns && good; k++) {
+    for (int k = 0; k < r->held && good; k++) {
         struct gathered *g = &r->gathered[k];
         const text_column *c = r->source.text ? &r->current->rows.columns[k] : NULL;
         if (c && c->strings.offsets)
@@ -628,7 +733,7 @@ static bool gather_others(rows *r, int k, int64_t gathered, int64_t n) {
 /* Copies n rows' numbers of one form behind those gathered. */
 static void gather_numbers(rows *r, int form, int64_t gathered, int64_t n) {
     const unsigned candidates = of_form(r, form);
-    for (int k = 0; k < r->columns && candidates; k++) {
+    for (int k = 0; k < r->held && candidates; k++) {
         const int i = candidate_of_column(r, k, candidates);
         if (i < 0) continue;
         const size_t bytes = bf_dtype_size(rows_candidate(r, i));
@@ -641,7 +746,7 @@ static void gather_numbers(rows *r, int form, int64_t gathered, int64_t n) {
 static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
     if (!reserve_gathered(r, gathered + n)) return false;
     for (int form = 0; form < FORMS; form++) gather_numbers(r, form, gathered, n);
-    for (int k = 0; k < r->columns && r->source.text; k++)
+    for (int k = 0; k < r->held && r->source.text; k++)
         if (!gather_others(r, k, gathered, n)) return false;
     r->used += n;
     r->at += n;
@@ -649,7 +754,7 @@ static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
 }
 
 static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
-    for (int k = 0; k < r->columns; k++) {
+    for (int k = 0; k < r->held; k++) {
         const struct gathered *g = &r->gathered[k];
         r->chunk[k] = (rows_column){.can = r->can[k], .valid = g->valid};
         for (int i = 0; i < rows_candidates(r); i++) r->chunk[k].as[i] = g->numbers[form_of(r, i)];
@@ -677,8 +782,9 @@ static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
     return EXIT_DONE;
 }
 
-int rows_next(rows *r, int64_t most, rows_chunk *out) {
-    *out = (rows_chunk){.columns = r->chunk};
+/* The next rows, whether they meet the condition or not. */
+static int next_rows(rows *r, int64_t most, rows_chunk *out) {
+    *out = (rows_chunk){.columns = r->shown};
     int code = rows_prepare(r);
     if (code == EXIT_DONE && rows_in_place(r)) return next_in_place(r, most, out);
     if (code == EXIT_DONE && is_copied(r, most)) return next_copied(r, most, out);
@@ -694,9 +800,31 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
     return EXIT_DONE;
 }
 
+/* Leaves out the rows that do not meet the condition. */
+static int filter_chunk(rows *r, rows_chunk *out) {
+    const int64_t n = out->n;
+    const int code = r->condition->keep_rows(r->filter, r, out);
+    if (code == EXIT_DONE) r->left_out += n - out->n;
+    return code;
+}
+
+int rows_next(rows *r, int64_t most, rows_chunk *out) {
+    bool none;
+    int code;
+    do {
+        code = next_rows(r, most, out);
+        if (code != EXIT_DONE) return code;
+        for (int k = 0; k < r->held; k++) r->shown[k] = r->chunk[at(r, k)];
+        none = out->n == 0;
+        r->picked = NULL;
+        if (r->filter && !none) code = filter_chunk(r, out);
+    } while (code == EXIT_DONE && out->n == 0 && !none);
+    return code;
+}
+
 /* ---- numbers that are there ------------------------------------------------------------------ */
 
-int64_t rows_seen(const rows *r) { return r->at; }
+int64_t rows_seen(const rows *r) { return r->at - r->left_out; }
 
 /* The widest number takes so many. */
 enum { PRESENT_BYTES = 16 };
@@ -754,22 +882,22 @@ int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice
     int64_t passed;
     snprintf(refusal.error.what, sizeof refusal.error.what, "%s", what);
     snprintf(refusal.error.hint, sizeof refusal.error.hint, "%s", advice);
-    const char *at = text_rows_skip(&t->layout, text_is_quoted(t, p), p->at, p->end,
-                                    r->chunk[0].first + row, &passed);
+    const char *at =
+        text_rows_skip(&t->layout, text_is_quoted(t, p), p->at, p->end,
+                       r->chunk[0].first + (r->picked ? r->picked[row] : row), &passed);
     refusal.error.at = text_pass_blank_lines(&t->layout, at);
     text_place_refusal(t, p, &refusal);
     return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
 }
 
-int rows_refuse_result(const rows *r, const int64_t *places, const char *text, bf_status status,
-                       const char *message) {
+int rows_refuse_result(const rows *r, const char *text, bf_status status, const char *message) {
     const char *const advice = status == BF_E_OVERFLOW ? rows_as_doubles : "";
     text_error e;
     int64_t row;
     const char *behind, *const at = find_index(message, &row, &behind);
     if (!at) return fail(EXIT_DATA, r->source.name, "%.100s: %s", text, message);
     snprintf(e.what, sizeof e.what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
-    return rows_refuse(r, places ? places[row] : row, e.what, advice);
+    return rows_refuse(r, row, e.what, advice);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -778,7 +906,7 @@ int rows_read_all(rows *r) {
     rows_chunk rest = {.n = 1};
     int code = EXIT_DONE;
     while (code == ROWS_RESETTLED || (code == EXIT_DONE && rest.n > 0)) {
-        code = rows_next(r, 0, &rest);
+        code = next_rows(r, 0, &rest);
         if (code == ROWS_RESETTLED) rows_again(r);
     }
     return code;

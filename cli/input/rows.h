@@ -20,6 +20,7 @@ typedef struct rows_options {
     int64_t memory;    /* bytes of the file that may be resident; 0: no limit */
     int64_t slab;      /* bytes of an array that are handed out at a time; 0: the usual */
     bool nulls;        /* numbers that are NULL may be skipped: the caller looks at `valid` */
+    bool times;        /* a column may be one of times: the caller looks at rows_time */
 } rows_options;
 
 /* The fields of one column in a chunk: numbers, strings or both. */
@@ -34,11 +35,27 @@ typedef struct rows_column {
 typedef struct rows_chunk {
     int64_t n; /* 0: the end */
     const rows_column *columns;
+    const text_span
+        *spans; /* where rows stand, if text_options ask for them whole and `most` is 0 */
 } rows_chunk;
+
+struct rows;
+
+/* A condition on the rows of a text (columns/condition.h), and what leaves out of one input those
+ * that do not meet it. `keep` changes a chunk, which has the columns of the condition behind the
+ * wanted ones; it may set the rows' `picked`. */
+struct rows_condition {
+    text_condition columns; /* the ones that it names */
+    spool_limit *keep;      /* memory for a stream: rows_options.keep, unless that is given */
+    struct rows_filter *(*open)(const struct rows_condition *c);
+    int (*keep_rows)(struct rows_filter *f, struct rows *r, rows_chunk *chunk);
+    void (*close)(struct rows_filter *f);
+};
 
 /* A place in an input, between two rows. */
 typedef struct rows_place {
-    int64_t at; /* rows before it, from the first that is wanted on */
+    int64_t at;       /* rows before it, from the first that is wanted on */
+    int64_t left_out; /* how many of them do not meet the condition */
     /* Text that is a file has these. */
     int64_t part, used;       /* the part that it is in, and rows of that before it */
     text_selection selection; /* what was left of the selection before that part */
@@ -48,17 +65,28 @@ typedef struct rows_place {
 typedef struct rows_kind {
     unsigned can;        /* candidates left */
     unsigned char scale; /* the integers are in units of 10^-scale */
+    unsigned char time;  /* and times of this kind: as in text_unit */
 } rows_kind;
+
+/* Leaves of a kind what columns of both are. */
+void rows_join_kind(rows_kind *into, rows_kind other);
 
 typedef struct rows {
     source source;
-    int columns;
+    int columns; /* the wanted ones, which are the first */
+    int held;    /* with the ones that the condition alone has */
+    int *place;  /* where the reader has each of these: the fields below are in its order */
     rows_options options;
-    bool ready;            /* to be read */
-    unsigned *can;         /* for each column: candidates that all fields so far are */
-    unsigned char *forms;  /* for each column of text: what the chunks hold */
-    text_unit *units;      /* for each column of text: what its integers are in */
-    rows_column *chunk;    /* for each column: what was handed out last */
+    bool ready;           /* to be read */
+    unsigned *can;        /* for each column: candidates that all fields so far are */
+    unsigned char *forms; /* for each column of text: what the chunks hold */
+    text_unit *units;     /* for each column of text: what its integers are in */
+    rows_column *chunk;   /* for each column: what was handed out last */
+    rows_column *shown;   /* what was handed out, in the order of the columns */
+    const struct rows_condition *condition; /* NULL: all rows are wanted */
+    struct rows_filter *filter;
+    const int64_t *picked; /* the rows handed out, of the chunk; NULL: all of them */
+    int64_t left_out;      /* rows so far that do not meet the condition */
     rows_place origin;     /* where the wanted rows begin */
     int64_t end;           /* if text is a file: its parts before this one are wanted */
     rows_place start;      /* where reading began: at the origin or further on */
@@ -90,11 +118,19 @@ int rows_open(rows *r, const char *name, const input *in, const rows_options *op
 /* Opens an input of one column. */
 int rows_open_column(rows *r, const char *name, const input *in, const rows_options *options);
 
+/* The field of a column of text; whether it is that of the column before it. */
+int rows_field(const rows *r, int column);
+bool rows_repeats(const rows *r, int column);
+
 /* Before the first chunk: of the columns of a text, which all were asked for, n are wanted, by
  * their fields, ascending; `kinds` says what each holds. */
 int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n);
 
 void rows_close(rows *r);
+
+/* The candidates that a column has left, as bits; and rules some out. */
+unsigned rows_can(const rows *r, int column);
+void rows_rule_out(rows *r, int column, unsigned candidates);
 
 /* The candidates that a column may have as its dtype; and its dtype, the most exact that is left
  * (BF_NONE: strings). */
@@ -105,6 +141,13 @@ bf_dtype rows_dtype(const rows *r, int column);
 /* The scale of a column, if its dtype is i64 or i128 and decimals were asked for: its numbers are
  * in units of 10^-scale. It rises as rows are read. */
 int rows_scale(const rows *r, int column);
+
+/* What times its numbers are; BF_TIME_NONE: they are none. A date may turn to a local time as rows
+ * are read. */
+bf_time_kind rows_time(const rows *r, int column);
+
+/* Refuses a column of times: "times have no sum", say. Returns an exit code. */
+int rows_refuse_times(const char *name, const char *what);
 
 /* Whether its integers are i128: those of a column that is not settled become so. */
 bool rows_is_wide(const rows *r, int column);
@@ -140,10 +183,10 @@ void rows_take_strings(rows *r, int column);
 /* Whether a settled column may still turn out to have another dtype or scale. */
 bool rows_may_resettle(const rows *r);
 
-/* The next `most` rows, fewer only at the end, or where a column that is not settled gets another
- * scale or becomes i128; 0: as many as there are at hand. The numbers of a column as i128 are not
- * held while it may be i64 or u64, and the other way around. Valid until the next call, which may
- * drop them from memory. */
+/* The next `most` rows, fewer only at the end, or where some do not meet the condition, or where a
+ * column that is not settled gets another scale or becomes i128; 0: as many as there are at hand.
+ * The numbers of a column as i128 are not held while it may be i64 or u64, and the other way
+ * around. Valid until the next call, which may drop them from memory. */
 int rows_next(rows *r, int64_t most, rows_chunk *chunk);
 
 /* Reads the rest, so that each settled column is what it will be; the rows must be read again. */
@@ -185,7 +228,7 @@ char *rows_header_name(const rows *r, int column);
 int64_t rows_bytes(const rows *r);
 int rows_threads(const rows *r);
 
-/* The rows handed out so far, and those before the start. */
+/* The rows handed out so far, and those before the start, that meet the condition. */
 int64_t rows_seen(const rows *r);
 
 /* The numbers of a column that are not NULL, one behind another. */
@@ -213,9 +256,8 @@ void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view)
 int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice);
 
 /* Reports what the library says of an expression's text with this status; it names the row by its
- * number among those at the places in the chunk (NULL: among all). */
-int rows_refuse_result(const rows *r, const int64_t *places, const char *text, bf_status status,
-                       const char *message);
+ * number in the chunk. */
+int rows_refuse_result(const rows *r, const char *text, bf_status status, const char *message);
 
 /* Refuses the text of an option's expression: the context says why integers of 64 bits do not hold
  * its numbers or results. */

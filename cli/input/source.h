@@ -23,6 +23,7 @@ typedef struct input {
     text_options text; /* but for its dtype */
     int64_t unpack;    /* bytes of memory for decompressing; 0: no limit but the usual */
     bool implied;      /* standard input is read because nothing is named */
+    const struct rows_condition *condition; /* on rows (input/rows.h); NULL: all are wanted */
 } input;
 
 typedef struct source {

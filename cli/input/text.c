@@ -436,6 +436,14 @@ static text_status refuse_fault(const text_piece *p, size_t longest, text_error 
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* Keeps the line of the header, without the blank ones before it. */
+static bool keep_header(text_input *t, const text_piece *p) {
+    const char *at = p->begin;
+    for (const char *q; *(q = text_skip_blanks(at, t->delimiter)) == '\n';) at = q + 1;
+    t->header = strndup(at, (size_t)(p->at - at));
+    return t->header;
+}
+
 /* Finds the layout in the first piece, and leaves its rows in it. */
 static text_status find_layout(text_input *t, const text_options *options, text_refusal *refusal) {
     text_piece *p = &t->first;
@@ -448,6 +456,7 @@ static text_status find_layout(text_input *t, const text_options *options, text_
         t->begin = p->offset + (p->at - p->begin);
         t->second = p->next;
         t->header_lines = text_count_lines(p->begin, p->at);
+        if (t->layout.whole && p->at > p->begin && !keep_header(t, p)) return TEXT_NO_MEMORY;
         p->begin = p->at;
         p->offset = t->begin;
         p->survey.lines -= t->header_lines;
@@ -486,6 +495,7 @@ text_status text_open_stream(text_input *t, const text_options *options, tape *f
 
 void text_close(text_input *t) {
     text_layout_free(&t->layout);
+    free(t->header);
     free(t->first.buffer);
     free(t->rest);
     *t = (text_input){.fd = -1};

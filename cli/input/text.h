@@ -33,6 +33,7 @@ typedef struct text_input {
     text_style style; /* the options' style */
     bool table;       /* the options ask for a table */
     int64_t begin;    /* where in the text its rows begin, behind the header */
+    char *header;     /* the header with a NUL, if rows are wanted whole; NULL: there is none */
     size_t piece;     /* bytes of a piece, but for longer rows */
     /* A file has these, in bytes. */
     int fd;

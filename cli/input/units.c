@@ -38,7 +38,7 @@ bool text_unit_changes(const text_unit *u, unsigned can, const text_column *c) {
     int scale;
     bool wide;
     find_unit(u, can, c, &scale, &wide);
-    return scale > u->scale || wide != u->wide;
+    return scale > u->scale || wide != u->wide || c->seen > text_unit_time(u);
 }
 
 bool text_unit_take(text_unit *u, unsigned *can, const text_column *c) {
@@ -49,6 +49,7 @@ bool text_unit_take(text_unit *u, unsigned *can, const text_column *c) {
     scale_up(&u->greatest, scale - u->scale);
     u->scale = (unsigned char)scale;
     u->wide = wide;
+    if (c->seen > text_unit_time(u)) u->time = (unsigned char)c->seen;
     return *can & INTEGERS && (c->scale < scale || c->is_wide != wide);
 }
 

@@ -10,27 +10,28 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A record is a head, the key, and the rest. */
-typedef struct head {
-    uint64_t key, rest; /* bytes */
-} head;
-
 /* Bytes of the buffer of a run that is merged, at least. */
 enum { BUFFER_LEAST = 1 << 14 };
 
-/* Half of the memory is for adding, and a fourth of that for places. */
-enum { ADDED = 2, PLACES = 4 };
+/* Half of the memory is for a batch; a fifth of that is for places, and as much to sort them. */
+enum { BATCH = 2, PLACES = 5 };
 
-void records_open(records *r, int64_t memory, int64_t most) {
-    *r = (records){.memory = memory, .most = most, .fd = -1};
+/* If few records are wanted, those of a batch say which of the next are. */
+void records_open(records *r, int64_t memory, int64_t most, int threads) {
+    *r = (records){.memory = memory, .most = most, .fd = -1, .shared = threads > 1 && most <= 0};
 }
 
-static void free_added(records *r) {
-    free(r->buffer);
-    free(r->places);
-    r->buffer = NULL;
-    r->places = NULL;
-    r->room = r->used = 0;
+static void free_batch(record_batch *b) {
+    free(b->buffer);
+    free(b->places);
+    *b = (record_batch){.buffer = NULL};
+}
+
+static void free_batches(records *r) {
+    free_batch(&r->added);
+    free_batch(&r->written);
+    free(r->scratch);
+    r->scratch = NULL;
 }
 
 static void free_runs(records *r) {
@@ -42,7 +43,8 @@ static void free_runs(records *r) {
 }
 
 void records_close(records *r) {
-    free_added(r);
+    background_end(&r->writer);
+    free_batches(r);
     free_runs(r);
     free(r->last);
     if (r->memory > 0 && r->fd >= 0) close(r->fd);
@@ -53,56 +55,40 @@ static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-static head head_of(const char *at) {
-    head h;
-    memcpy(&h, at, sizeof h);
-    return h;
-}
-
 static size_t bytes_of(const char *at) {
-    const head h = head_of(at);
+    const record_head h = record_head_of(at);
     return sizeof h + h.key + h.rest;
 }
 
-static uint64_t prefix_of(const char *key, size_t bytes) {
-    uint64_t prefix = 0;
-    for (size_t i = 0; i < sizeof prefix; i++)
-        prefix = prefix << 8 | (i < bytes ? (unsigned char)key[i] : 0);
-    return prefix;
+static uint64_t prefix_of(const char *at) {
+    return record_prefix(at + sizeof(record_head), record_head_of(at).key, 0);
 }
 
-static int compare_bytes(const char *a, size_t x, const char *b, size_t y) {
-    const int order = memcmp(a, b, x < y ? x : y);
-    return order != 0 ? order : (x > y) - (x < y);
-}
-
-static int compare_keys(const char *a, const char *b) {
-    return compare_bytes(a + sizeof(head), head_of(a).key, b + sizeof(head), head_of(b).key);
-}
-
-static int compare_places(const void *a, const void *b) {
-    const record_place *x = a, *y = b;
-    if (x->prefix != y->prefix) return x->prefix < y->prefix ? -1 : 1;
-    return compare_keys(x->at, y->at);
+static int64_t most_places(const records *r) {
+    return r->memory / BATCH / PLACES / (int64_t)sizeof(record_place);
 }
 
 /* Notes the last record that is wanted of those in memory, unless one before it is known. Without
  * memory for it, more records are added than are wanted. */
-static void note_last(records *r) {
-    const char *at = r->places[r->most - 1].at;
-    if (r->last && compare_keys(r->last, at) <= 0) return;
+static void note_last(records *r, const record_batch *b) {
+    const char *at = b->places[r->most - 1].at;
+    if (r->last && record_compare(r->last, at) <= 0) return;
     free(r->last);
     r->last = malloc(bytes_of(at));
     if (r->last) memcpy(r->last, at, bytes_of(at));
 }
 
-/* Sorts what is in memory, and leaves out what cannot be wanted. */
-static void sort_added(records *r) {
-    if (r->unordered) qsort(r->places, (size_t)r->n, sizeof *r->places, compare_places);
-    r->unordered = false;
-    if (r->most <= 0 || r->n < r->most) return;
-    note_last(r);
-    r->n = r->most;
+/* Sorts a batch, and leaves out what cannot be wanted. */
+static bool sort_batch(records *r, record_batch *b) {
+    if (b->unordered && !r->scratch)
+        r->scratch = malloc((size_t)most_places(r) * sizeof *r->scratch);
+    if (b->unordered && !r->scratch) return false;
+    if (b->unordered) arrange_places(b->places, r->scratch, b->n);
+    b->unordered = false;
+    if (r->most <= 0 || b->n < r->most) return true;
+    note_last(r, b);
+    b->n = r->most;
+    return true;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -167,80 +153,99 @@ static int end_run(gathered *g, record_run *run) {
     return code;
 }
 
-/* Writes what is in memory as a run. */
-static int write_run(records *r) {
+/* Writes a batch as a run, and empties it. */
+static int write_batch(records *r, record_batch *b) {
     gathered g;
     record_run *run;
     int code = begin_run(r, &g, &run);
-    if (code != EXIT_DONE) return code;
-    sort_added(r);
-    for (int64_t i = 0; i < r->n && code == EXIT_DONE; i++)
-        code = write_record(&g, r->places[i].at);
+    if (code == EXIT_DONE && !sort_batch(r, b)) code = no_memory();
+    for (int64_t i = 0; i < b->n && code == EXIT_DONE; i++)
+        code = write_record(&g, b->places[i].at);
     if (code == EXIT_DONE) code = end_run(&g, run);
-    r->n = 0;
-    r->used = 0;
+    b->n = 0;
+    b->used = 0;
+    return code;
+}
+
+static int write_other(void *arg) {
+    records *r = arg;
+    return write_batch(r, &r->written);
+}
+
+/* Writes what was added, meanwhile if another thread is to; then the batch before is written. */
+static int write_added(records *r) {
+    if (!r->shared) return write_batch(r, &r->added);
+    const int code = background_end(&r->writer);
+    const record_batch full = r->added;
+    r->added = r->written;
+    r->written = full;
+    if (code == EXIT_DONE) background_start(&r->writer, write_other, r);
     return code;
 }
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-static int64_t most_places(const records *r) {
-    return r->memory / ADDED / PLACES / (int64_t)sizeof(record_place);
-}
-
-/* Makes room for bytes in a buffer that is empty; the places stay as they are. */
-static bool reserve(records *r, size_t bytes) {
-    const size_t share = (size_t)(r->memory / ADDED / PLACES * (PLACES - 1));
-    if (!r->places) r->places = malloc((size_t)most_places(r) * sizeof *r->places);
-    if (r->room >= bytes) return r->places != NULL;
-    free(r->buffer);
-    r->room = bytes > share ? bytes : share;
-    r->buffer = malloc(r->room);
-    if (!r->buffer) r->room = 0;
-    return r->buffer && r->places;
+/* Makes room for bytes in a batch that is empty. */
+static bool reserve(const records *r, record_batch *b, size_t bytes) {
+    const size_t share = (size_t)(r->memory / BATCH / PLACES * (PLACES - 2));
+    if (!b->places) b->places = malloc((size_t)most_places(r) * sizeof *b->places);
+    if (b->room >= bytes) return b->places != NULL;
+    free(b->buffer);
+    b->room = bytes > share ? bytes : share;
+    b->buffer = malloc(b->room);
+    if (!b->buffer) b->room = 0;
+    return b->buffer && b->places;
 }
 
 bool records_want(const records *r, const char *key, size_t bytes) {
-    return !r->last || compare_bytes(key, bytes, r->last + sizeof(head), head_of(r->last).key) <= 0;
+    if (!r->last) return true;
+    const size_t last = record_head_of(r->last).key, least = bytes < last ? bytes : last;
+    return memcmp(key, r->last + sizeof(record_head), least) < 0;
 }
 
 /* Notes where a record in memory is. */
-static void add_place(records *r, record_place place) {
-    const record_place *before = &r->places[r->n - 1];
-    r->unordered = r->unordered || (r->n > 0 && compare_places(before, &place) > 0);
-    r->places[r->n++] = place;
+static void add_place(record_batch *b, record_place place) {
+    const record_place *before = &b->places[b->n - 1];
+    if (b->n > 0 && !b->unordered)
+        b->unordered = before->prefix != place.prefix ? before->prefix > place.prefix
+                                                      : record_compare(before->at, place.at) > 0;
+    b->places[b->n++] = place;
 }
 
 int records_add(records *r, const char *key, size_t key_bytes, const char *rest,
                 size_t rest_bytes) {
-    const head h = {key_bytes, rest_bytes};
+    const record_head h = {(uint32_t)key_bytes, (uint32_t)rest_bytes};
     const size_t bytes = sizeof h + key_bytes + rest_bytes;
-    if (r->n > 0 && (bytes > r->room - r->used || r->n == most_places(r))) {
-        const int code = write_run(r);
+    record_batch *const b = &r->added;
+    if (key_bytes > UINT32_MAX || rest_bytes > UINT32_MAX) return no_memory();
+    if (b->n > 0 && (bytes > b->room - b->used || b->n == most_places(r))) {
+        const int code = write_added(r);
         if (code != EXIT_DONE) return code;
     }
-    if (r->n == 0 && !reserve(r, bytes)) return no_memory();
-    char *at = r->buffer + r->used;
+    if (b->n == 0 && !reserve(r, b, bytes)) return no_memory();
+    char *at = b->buffer + b->used;
     memcpy(at, &h, sizeof h);
     memcpy(at + sizeof h, key, key_bytes);
     if (rest_bytes > 0) memcpy(at + sizeof h + key_bytes, rest, rest_bytes);
-    add_place(r, (record_place){prefix_of(key, key_bytes), at});
-    r->used += bytes;
+    add_place(b, (record_place){record_prefix(at + sizeof h, key_bytes, 0), at});
+    b->used += bytes;
     return EXIT_DONE;
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
+/* Of equal records, those of the run before come first. */
 static bool is_less(const void *arg, int a, int b) {
     const records *r = arg;
     const record_run *x = &r->runs[a], *y = &r->runs[b];
     if (x->prefix != y->prefix) return x->prefix < y->prefix;
-    return compare_keys(x->buffer + x->at, y->buffer + y->at) < 0;
+    const int order = record_compare(x->buffer + x->at, y->buffer + y->at);
+    return order != 0 ? order < 0 : a < b;
 }
 
 static bool has_whole(const record_run *x) {
     const size_t left = x->held - x->at;
-    return left >= sizeof(head) && left >= bytes_of(x->buffer + x->at);
+    return left >= sizeof(record_head) && left >= bytes_of(x->buffer + x->at);
 }
 
 static bool grow(record_run *x, size_t bytes) {
@@ -258,7 +263,7 @@ static int fill_buffer(const records *r, record_run *x) {
     x->held -= x->at;
     x->at = 0;
     while (x->next < x->end && !has_whole(x)) {
-        if (x->held >= sizeof(head) && !grow(x, bytes_of(x->buffer))) return no_memory();
+        if (x->held >= sizeof(record_head) && !grow(x, bytes_of(x->buffer))) return no_memory();
         const int64_t left = x->end - x->next, room = (int64_t)(x->room - x->held);
         const int64_t n = left < room ? left : room;
         errno = EIO;
@@ -274,20 +279,19 @@ static int fill_buffer(const records *r, record_run *x) {
 static int look_at_next(const records *r, record_run *x) {
     const int code = has_whole(x) ? EXIT_DONE : fill_buffer(r, x);
     const char *at = x->buffer + x->at;
-    if (code == EXIT_DONE && x->at < x->held)
-        x->prefix = prefix_of(at + sizeof(head), head_of(at).key);
+    if (code == EXIT_DONE && x->at < x->held) x->prefix = prefix_of(at);
     return code;
 }
 
-/* Begins to merge the first n runs. */
-static int begin_merge(records *r, int n) {
-    const int64_t share = r->memory / ADDED / n;
+/* Begins to merge n runs. */
+static int begin_merge(records *r, int first, int n) {
+    const int64_t share = r->memory / BATCH / n;
     r->heap = malloc((size_t)n * sizeof *r->heap);
     if (!r->heap) return no_memory();
     r->live = n;
     for (int i = 0; i < n; i++) {
-        record_run *x = &r->runs[i];
-        r->heap[i] = i;
+        record_run *x = &r->runs[first + i];
+        r->heap[i] = first + i;
         x->buffer = malloc(x->room = (size_t)(share > BUFFER_LEAST ? share : BUFFER_LEAST));
         if (!x->buffer) return no_memory();
         const int code = look_at_next(r, x);
@@ -313,12 +317,12 @@ static int pass_record(records *r) {
     return code;
 }
 
-/* Merges the first n runs to one, which becomes the last. */
-static int shorten_runs(records *r, int n) {
+/* Merges n runs to one, which takes their place. */
+static int shorten_runs(records *r, int first, int n) {
     gathered g;
     record_run *run = NULL;
     int64_t taken = 0;
-    int code = begin_merge(r, n);
+    int code = begin_merge(r, first, n);
     if (code == EXIT_DONE) code = begin_run(r, &g, &run);
     for (const char *at; code == EXIT_DONE && (at = least_record(r));) {
         if (r->most > 0 && taken++ == r->most) break;
@@ -326,33 +330,46 @@ static int shorten_runs(records *r, int n) {
         if (code == EXIT_DONE) code = pass_record(r);
     }
     if (code == EXIT_DONE) code = end_run(&g, run);
-    for (int i = 0; i < n; i++) free(r->runs[i].buffer);
+    for (int i = 0; i < n; i++) {
+        free(r->runs[first + i].buffer);
+        r->runs[first + i].buffer = NULL;
+    }
     free(r->heap);
     r->heap = NULL;
+    if (!run) return code;
+    r->runs[first] = *run;
     r->count -= n;
-    memmove(r->runs, r->runs + n, (size_t)r->count * sizeof *r->runs);
+    memmove(r->runs + first + 1, r->runs + first + n,
+            (size_t)(r->count - first - 1) * sizeof *r->runs);
+    return code;
+}
+
+/* Merges neighbours, until there are so few runs. */
+static int leave_runs(records *r, int most) {
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && r->count > most)
+        for (int i = 0; code == EXIT_DONE && r->count > most && i + 1 < r->count; i++)
+            code = shorten_runs(r, i, r->count - i < most ? r->count - i : most);
     return code;
 }
 
 int records_end(records *r) {
-    if (r->count == 0) {
-        sort_added(r);
-        return EXIT_DONE;
-    }
-    int code = r->n > 0 ? write_run(r) : EXIT_DONE;
-    free_added(r);
-    const int64_t fit = r->memory / ADDED / BUFFER_LEAST;
-    const int most = fit < 2 ? 2 : fit > 1024 ? 1024 : (int)fit;
-    while (code == EXIT_DONE && r->count > most) code = shorten_runs(r, most);
-    return code == EXIT_DONE ? begin_merge(r, r->count) : code;
+    int code = background_end(&r->writer);
+    if (code != EXIT_DONE) return code;
+    if (r->count == 0) return sort_batch(r, &r->added) ? EXIT_DONE : no_memory();
+    if (r->added.n > 0) code = write_batch(r, &r->added);
+    free_batches(r);
+    const int64_t fit = r->memory / BATCH / BUFFER_LEAST;
+    if (code == EXIT_DONE) code = leave_runs(r, fit < 2 ? 2 : fit > 1024 ? 1024 : (int)fit);
+    return code == EXIT_DONE ? begin_merge(r, 0, r->count) : code;
 }
 
 int records_next(records *r, const char **rest, size_t *bytes) {
     int code = EXIT_DONE;
     if (r->count > 0 && r->at++ > 0 && r->live > 0) code = pass_record(r);
     const char *at = r->count > 0 ? least_record(r) : NULL;
-    if (r->count == 0 && r->at < r->n) at = r->places[r->at++].at;
-    *rest = at ? at + sizeof(head) + head_of(at).key : NULL;
-    *bytes = at ? head_of(at).rest : 0;
+    if (r->count == 0 && r->at < r->added.n) at = r->added.places[r->at++].at;
+    *rest = at ? at + sizeof(record_head) + record_head_of(at).key : NULL;
+    *bytes = at ? record_head_of(at).rest : 0;
     return code;
 }

@@ -40,9 +40,13 @@
 #define TAKES_INFER TAKES_BIT(26)      /* --infer */
 #define TAKES_JOIN TAKES_BIT(27)       /* what texts that are joined have */
 #define TAKES_BY TAKES_BIT(28)         /* --by --where --total -n; --sort by column */
-#define TAKES_KEYS TAKES_BIT(29)       /* --by --where alone */
+#define TAKES_KEYS TAKES_BIT(29)       /* --by alone */
 #define TAKES_ARRAY TAKES_BIT(30)      /* -o FILE.npy */
 #define TAKES_HELP TAKES_BIT(31)       /* --help is the only one of the shared ones */
+#define TAKES_ROWS TAKES_BIT(32)       /* --where --take, of whole rows */
+#define TAKES_ORDERED TAKES_BIT(33)    /* --by --text --number, of their order */
+#define TAKES_WHERE TAKES_BIT(35)      /* --where alone */
+#define TAKES_LIMIT TAKES_BIT(34)      /* -n alone */
 
 enum help { HELP_NONE, HELP_SHORT, HELP_ALL };
 

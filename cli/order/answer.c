@@ -1,5 +1,7 @@
 #include "order/answer.h"
 
+#include "input/rows.h"
+
 #include "work/tagged.h"
 
 #include <stdlib.h>
@@ -189,10 +191,13 @@ static bf_status find_quantiles(const question *q, const bf_array *a, const doub
 }
 
 /* The rules with --empty, as a result of this dtype. */
-static int read_empty(bf_dtype dtype, int scale, const question *q, bf_order_options *rules,
+static int read_empty(bf_dtype dtype, const subject *s, const question *q, bf_order_options *rules,
                       bf_value *empty) {
+    const int scale = s->time ? 0 : s->scale;
     *rules = answer_rules(q);
     rules->scale = scale;
+    if (q->options->empty && s->time)
+        return rows_refuse_times(s->file, "number in their place (--empty)");
     if (q->options->empty) rules->empty = empty;
     return places_read_empty(q->options, dtype, scale, empty);
 }
@@ -234,6 +239,12 @@ void answer_settle(answer *x, const question *q, bf_dtype dtype, bf_dtype to, in
                              : tagged_settle(x->memory, n, dtype, to);
 }
 
+void answer_round(answer *x, bf_dtype dtype) {
+    if (x->values.dtype != BF_PAIR && x->values.dtype != BF_I192) return;
+    x->scale = tagged_round(x->memory, answer_count(x), dtype, x->scale);
+    x->values.dtype = dtype == BF_I128 ? BF_I192 : BF_I64;
+}
+
 /* The elements of each fibre. */
 static int64_t length_of(const question *q, const bf_array *a) {
     const places *p = q->places;
@@ -263,13 +274,16 @@ static int statistics_of_array(answer *x, const question *q, const subject *s) {
     if (!median) x->values.shape[0] = answer_percents(q->options).n;
     x->values.dtype = to == dtype ? to : BF_PAIR;
     shape_kept(x, q, &s->array, !median);
-    int code = read_empty(to, s->scale, q, &rules, &empty);
+    int code = read_empty(to, s, q, &rules, &empty);
     if (code == EXIT_DONE) code = make_room(x, s, to != dtype);
     if (code != EXIT_DONE) return code;
     const bf_array results = results_of(x, dtype);
     const bf_status st = median ? find_median(q, &s->array, &rules, &results)
                                 : find_percents(q, &s->array, &rules, &results);
-    if (st == BF_OK && to != dtype) answer_settle(x, q, dtype, to, length_of(q, &s->array));
+    if (st == BF_OK && s->time)
+        answer_round(x, dtype);
+    else if (st == BF_OK && to != dtype)
+        answer_settle(x, q, dtype, to, length_of(q, &s->array));
     return end_call(q, s, st);
 }
 
@@ -282,6 +296,7 @@ int answer_make(answer *x, const question *q, const subject *s) {
     int code = EXIT_DONE;
     *x = (answer){.file = s->file, .column = s->column, .nulls = s->nulls};
     x->scale = q->kind == ORDER_ARGSORT ? 0 : s->scale;
+    x->time = s->time;
     switch (q->kind) {
     case ORDER_SORT:
     case ORDER_ARGSORT: code = sort_array(x, q, s); break;

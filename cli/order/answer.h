@@ -29,9 +29,10 @@ typedef struct question {
 typedef struct subject {
     const char *file, *column; /* column: of several, or NULL */
     bf_array array;
-    int scale;     /* the integers are in units of 10^-scale */
-    bool owned;    /* its memory may be written to: a sort is in place */
-    int64_t nulls; /* rows that were left out of it, for they have no value */
+    int scale;         /* the integers are in units of 10^-scale */
+    bf_time_kind time; /* and times */
+    bool owned;        /* its memory may be written to: a sort is in place */
+    int64_t nulls;     /* rows that were left out of it, for they have no value */
 } subject;
 
 typedef struct answer {
@@ -39,6 +40,7 @@ typedef struct answer {
     bf_state_info info; /* describes the array: count; nan and inf if they are shown */
     bf_array values;    /* contiguous; BF_PAIR, BF_I192: tagged (work/tagged.h) */
     int scale;          /* the scale of values that are integers */
+    bf_time_kind time;  /* the elements are times, and values, but for indices */
     int64_t *beside;    /* for top the indices, for unique how often each occurs; NULL: none */
     void *memory;       /* memory of the values; NULL: the subject's */
     double seconds;
@@ -68,6 +70,9 @@ int answer_end(const answer *x, const question *q, const output *out, const kept
 /* Gives tagged values of quantiles of `dtype`, which have `to` between elements, the dtype that is
  * shown or written; each is of `length` elements, or (0) of different numbers. */
 void answer_settle(answer *x, const question *q, bf_dtype dtype, bf_dtype to, int64_t length);
+
+/* Gives tagged values of quantiles of times, made with no scale, the dtype of times. */
+void answer_round(answer *x, bf_dtype dtype);
 
 /* The order that is asked for, and its other rules. */
 bf_order_options answer_rules(const question *q);

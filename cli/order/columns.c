@@ -60,7 +60,7 @@ static int64_t longest(const columns *c) {
 static int add_rows(columns *c, rows *r, const rows_chunk *chunk) {
     for (int k = 0; k < c->count; k++) {
         rows_numbers present;
-        if (!rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present))
+        if (!rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present))
             return no_memory(r->source.name);
         append(&c->of[k], present.numbers.data, present.numbers.shape[0]);
         c->of[k].nulls += chunk->n - present.numbers.shape[0];
@@ -73,6 +73,7 @@ int columns_settle(columns *c, const rows *r) {
     for (int k = 0; k < c->count; k++) {
         c->of[k].dtype = rows_dtype(r, k);
         c->of[k].scale = rows_scale(r, k);
+        c->of[k].time = rows_time(r, k);
         strings = strings || c->of[k].dtype == BF_NONE;
     }
     return strings ? ROWS_STRINGS : EXIT_DONE;
@@ -157,13 +158,14 @@ static bool copy_columns(columns *c, const columns *from) {
     for (int k = 0; good && k < c->count; k++) {
         c->of[k].dtype = from->of[k].dtype;
         c->of[k].scale = from->of[k].scale;
+        c->of[k].time = from->of[k].time;
         if (from->of[k].name) good = (c->of[k].name = strdup(from->of[k].name)) != NULL;
     }
     return good;
 }
 
 units_form columns_form(const columns *c, int k) {
-    return (units_form){c->of[k].dtype, c->of[k].scale};
+    return (units_form){c->of[k].dtype, c->of[k].scale, c->of[k].time};
 }
 
 static int check_columns(const columns *c, const columns *from, const char *name,
@@ -184,13 +186,14 @@ static int check_columns(const columns *c, const columns *from, const char *name
 
 /* Brings the numbers of a column to a form that was joined from theirs, with room for so many. */
 static bf_status bring(column *c, units_form to, int64_t room) {
-    const units_form from = {c->dtype, c->scale};
+    const units_form from = {c->dtype, c->scale, c->time};
     char *more = realloc(c->numbers, (size_t)room * bf_dtype_size(to.dtype) + 1);
     if (!more) return BF_E_MEMORY;
     c->numbers = more;
     if (!units_bring(from, more, c->n, to, more)) return BF_E_OVERFLOW;
     c->dtype = to.dtype;
     c->scale = to.scale;
+    c->time = to.time;
     return BF_OK;
 }
 

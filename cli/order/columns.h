@@ -7,7 +7,8 @@
 
 typedef struct column {
     bf_dtype dtype;
-    int scale; /* the scale of integers: they are in units of 10^-scale */
+    int scale;         /* the scale of integers: they are in units of 10^-scale */
+    bf_time_kind time; /* they are times */
     char *numbers;
     int64_t n, nulls; /* numbers; rows that were left out, for they have no value */
     char *name;       /* a column of text has one; NULL: of an array */

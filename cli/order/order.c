@@ -1,4 +1,5 @@
 /* sort argsort median quantile top unique: what depends on the order of values. */
+#include "columns/condition.h"
 #include "command.h"
 #include "group/by.h"
 #include "options/context.h"
@@ -9,14 +10,15 @@
 #include "order/passes.h"
 #include "order/sorted.h"
 #include "order/top.h"
+#include "rows/whole.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 
 #include <string.h>
 
 #define TAKES_ORDER                                                                                \
-    (TAKES_STDIN | TAKES_INPUT | TAKES_EXPRESSION | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY |     \
-     TAKES_OUTPUT | TAKES_SHEET | TAKES_ARRAY | TAKES_TOTAL)
+    (TAKES_STDIN | TAKES_INPUT | TAKES_EXPRESSION | TAKES_WHERE | TAKES_NAN | TAKES_RUNNING |      \
+     TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_ARRAY | TAKES_TOTAL)
 
 static const option_spec specs[] = {
     {"descending", 0, IN_VALUES, NULL,
@@ -44,6 +46,14 @@ const option_table order_options = OPTION_TABLE(specs);
 #define ORDERED                                                                                    \
     "Numbers are in the order -inf to inf, -0 before 0, NaN last; equal ones are in the order of " \
     "their indices." STDIN
+#define WHOLE                                                                                      \
+    "With --by COLUMN, all files are one table of text, whose rows are shown whole, as they "      \
+    "stand "                                                                                       \
+    "in the files, in the order of that column or of several: numbers by value, text by its "      \
+    "bytes, "                                                                                      \
+    "NULL last; equal ones stay in their order. What 128 MiB do not hold goes to a temporary "     \
+    "file "                                                                                        \
+    "(--spill), or what --memory does not."
 #define COMMON "column expression nan axis total json csv output threads memory device help"
 
 static const struct {
@@ -53,10 +63,13 @@ static const struct {
 } commands[] = {
     {"sort",
      ORDER_SORT,
-     {SYNOPSIS, "Sorts the numbers of each FILE, one a line; -o FILE.npy writes an array. " ORDERED,
-      TAKES_ORDER | TAKES_SORT, "descending " COMMON,
+     {SYNOPSIS,
+      "Sorts the numbers of each FILE, one a line; -o FILE.npy writes an array. " ORDERED
+      "\n\n" WHOLE,
+      TAKES_ORDER | TAKES_SORT | TAKES_ROWS | TAKES_ORDERED | TAKES_LIMIT,
+      "descending by take where top " COMMON,
       "bitfold sort --descending x.npy\n"
-      "bitfold sort --column height table.csv -o heights.npy",
+      "bitfold sort --by name,-height table.csv -o sorted.csv",
       &order_options}},
     {"argsort",
      ORDER_ARGSORT,
@@ -90,10 +103,10 @@ static const struct {
      {SYNOPSIS,
       "The K greatest numbers of each FILE, the greatest first: the number, a tab and its index, "
       "from 0 in C order. NaN is the greatest, unless it is skipped; equal ones are in the order "
-      "of their indices." STDIN,
-      TAKES_ORDER | TAKES_FIRST, "number least " COMMON,
-      "bitfold top -n 2 x.npy\nbitfold top -n 1 --least --column height table.csv",
-      &order_options}},
+      "of their indices. With --by COLUMN, all files are one table of text, whose whole rows are "
+      "shown, those with the greatest keys first." STDIN,
+      TAKES_ORDER | TAKES_FIRST | TAKES_ROWS | TAKES_ORDERED, "number least by take where " COMMON,
+      "bitfold top -n 2 x.npy\nbitfold top -n 1 --least --by height table.csv", &order_options}},
     {"unique",
      ORDER_UNIQUE,
      {SYNOPSIS,
@@ -139,7 +152,8 @@ static rows_options reading(order *x) {
                           .unchanging = true,
                           .keep = &x->limit,
                           .memory = o->memory.input,
-                          .nulls = x->question.places == NULL};
+                          .nulls = x->question.places == NULL,
+                          .times = x->question.places == NULL};
 }
 
 /* Answers about one array, for which the work began then. */
@@ -175,6 +189,7 @@ static int answer_columns(order *x, const columns *c, const char *file, double b
                            .column = c->count > 1 ? c->of[k].name : NULL,
                            .array = columns_array(c, k),
                            .scale = c->of[k].scale,
+                           .time = c->of[k].time,
                            .owned = true,
                            .nulls = c->of[k].nulls};
         code = answer_subject(x, &s, began);
@@ -390,7 +405,11 @@ static int run_order(order *x) {
 static int check_line(const options *o, order_kind kind) {
     const int code = places_check_line(o);
     if (code != EXIT_DONE) return code;
-    if (o->where) return fail(EXIT_USAGE, NULL, "--where needs --by");
+    if (whole_check_absent(o) != EXIT_DONE) return EXIT_USAGE;
+    if (o->where && is_parted(o))
+        return fail(EXIT_USAGE, NULL, "--where does not go with --axis, --offsets or --index");
+    if (o->where && ranks_count() > 1 && (kind == ORDER_TOP || kind == ORDER_ARGSORT))
+        return fail(EXIT_USAGE, NULL, "--where does not go with ranks: the rows have numbers");
     if (o->expression && expression_check(o) != EXIT_DONE) return EXIT_USAGE;
     if (kind == ORDER_TOP && o->first == 0) {
         fail(EXIT_USAGE, NULL, "-n K is needed: how many are shown");
@@ -409,27 +428,38 @@ static int check_line(const options *o, order_kind kind) {
     return EXIT_DONE;
 }
 
-int cmd_order(int argc, char **argv) {
-    options o;
-    int code, i = 0;
-    while (strcmp(commands[i].name, argv[0]) != 0) i++;
-    if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
-    o.distinct = commands[i].kind == ORDER_UNIQUE;
-    if (o.by) return ranks_agree(by_run(&o));
-    code = check_line(&o, commands[i].kind);
-    if (code != EXIT_DONE) return code;
-    if ((is_parted(&o) || o.expression) && !ranks_alone()) return EXIT_DONE;
-    order x = {.question = {.kind = commands[i].kind, .options = &o},
-               .places.rows.source.fd = -1,
-               .by = by_open(&o)};
+static int order_files(const options *o, order_kind kind) {
+    if ((is_parted(o) || o->expression) && !ranks_alone()) return EXIT_DONE;
+    order x = {
+        .question = {.kind = kind, .options = o}, .places.rows.source.fd = -1, .by = by_open(o)};
     x.sorted.question = &x.question;
     x.sorted.output = &x.output;
-    code = x.by ? run_order(&x) : EXIT_IO;
+    const int code = x.by ? run_order(&x) : EXIT_IO;
     columns_close(&x.total);
     sorted_close(&x.sorted);
     places_close(&x.places);
     by_close(x.by);
     bf_context_destroy(x.keys);
     bf_context_destroy(x.question.context);
+    return code;
+}
+
+static int run_by(options *o, order_kind kind) {
+    if (kind == ORDER_UNIQUE) return by_run(o);
+    return whole_run(o, kind == ORDER_TOP ? WHOLE_TOP : WHOLE_SORT);
+}
+
+int cmd_order(int argc, char **argv) {
+    options o;
+    int code, i = 0;
+    while (strcmp(commands[i].name, argv[0]) != 0) i++;
+    if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
+    o.distinct = commands[i].kind == ORDER_UNIQUE;
+    if (o.by) return ranks_agree(run_by(&o, commands[i].kind));
+    condition *c;
+    code = condition_open(&c, &o);
+    if (code == EXIT_DONE) code = check_line(&o, commands[i].kind);
+    if (code == EXIT_DONE) code = order_files(&o, commands[i].kind);
+    condition_close(c);
     return code;
 }

@@ -11,8 +11,13 @@
 
 enum { ROUNDED = 1024 }; /* at a time */
 
-static bf_value value_at(const answer *x, int64_t i) {
-    return output_element(x->values.dtype, x->scale, x->values.data, i);
+/* What times the values of an answer are: indices are none. */
+static bf_time_kind time_of(const answer *x, const question *q) {
+    return q->kind == ORDER_ARGSORT ? BF_TIME_NONE : x->time;
+}
+
+static bf_value value_at(const answer *x, bf_time_kind time, int64_t i) {
+    return value_of_time(output_element(x->values.dtype, x->scale, x->values.data, i), time);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -35,8 +40,11 @@ static int put_sheet(const answer *x, const question *q, output *out, const doub
     if (percents)
         columns[n++] =
             (sheet_column){.name = "percent", .dtype = BF_F64, .array = percents, .decimal = true};
-    columns[n++] = (sheet_column){
-        .name = "value", .dtype = x->values.dtype, .scale = x->scale, .array = x->values.data};
+    columns[n++] = (sheet_column){.name = "value",
+                                  .dtype = x->values.dtype,
+                                  .scale = x->scale,
+                                  .time = time_of(x, q),
+                                  .array = x->values.data};
     if (x->beside)
         columns[n++] = (sheet_column){
             .name = q->kind == ORDER_TOP ? "index" : "count", .dtype = BF_I64, .array = x->beside};
@@ -65,12 +73,13 @@ static int put_rows(const answer *x, const question *q, output *out, bool many) 
 /* Numbers of a list, behind so many others. */
 typedef struct listed {
     const answer *answer;
+    bf_time_kind time;
     int64_t before;
 } listed;
 
 static char *make_number(const void *arg, int64_t i, char *line) {
     const listed *l = arg;
-    const bf_value value = value_at(l->answer, i);
+    const bf_value value = value_at(l->answer, l->time, i);
     if (l->before + i > 0) *line++ = ',';
     return json_put_value(line, &value);
 }
@@ -85,7 +94,7 @@ static char *make_beside(const void *arg, int64_t i, char *line) {
 /* A number for each of the values, behind so many others. */
 static int put_numbers(const answer *x, const question *q, FILE *f, int64_t before,
                        char *(*make)(const void *, int64_t, char *)) {
-    const listed l = {x, before};
+    const listed l = {x, time_of(x, q), before};
     const lines numbers = {make, &l, JSON_VALUE_TEXT + 1, NULL};
     return lines_put(f, &numbers, answer_count(x), q->options->threads);
 }
@@ -106,7 +115,7 @@ static void put_head(const answer *x, const question *q, FILE *f) {
     json_begin(f, report_command_name(), x->file);
     json_text(f, "column", x->column);
     json_text(f, "expression", q->options->expression);
-    json_text(f, "dtype", output_dtype(x->info.dtype, x->info.scale));
+    json_text(f, "dtype", output_type(x->info.dtype, x->info.scale, x->time));
     json_integer(f, "n", x->info.count);
     if (q->options->input.text.skip_nulls) json_integer(f, "null", x->nulls);
     if (q->kind == ORDER_QUANTILE) put_percents(q, f);
@@ -137,13 +146,24 @@ static int end_object(const answer *x, const question *q, FILE *f, const kept *b
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* Whether no dtype of an array holds the elements: decimals, and integers beyond 64 bits. */
-static bool has_decimals(const answer *x) {
+static bool has_decimals(const answer *x, const question *q) {
+    if (time_of(x, q)) return false;
     return (x->scale > 0 && x->values.dtype == BF_I64) || x->values.dtype == BF_I128;
 }
 
-static void put_header(const answer *x, const output *out) {
+/* What is between two dates may be none. */
+static bf_time_kind array_time(const answer *x, const question *q) {
+    const bool between = q->kind == ORDER_MEDIAN || q->kind == ORDER_QUANTILE;
+    const bf_time_kind time = time_of(x, q);
+    return between && time == BF_TIME_DATE ? BF_TIME_LOCAL : time;
+}
+
+static void put_header(const answer *x, const question *q, const output *out) {
     char header[NPY_WRITE_MAX];
-    npy_header h = {.dtype = has_decimals(x) ? BF_F64 : x->values.dtype, .ndim = x->values.ndim};
+    npy_header h = {.dtype = has_decimals(x, q) ? BF_F64 : x->values.dtype,
+                    .time = array_time(x, q),
+                    .scale = x->scale,
+                    .ndim = x->values.ndim};
     memcpy(h.shape, x->values.shape, sizeof x->values.shape);
     fwrite(header, 1, npy_write_header(&h, header), out->stream);
 }
@@ -152,7 +172,7 @@ static void put_header(const answer *x, const output *out) {
  */
 static double rounded_units(const answer *x, int64_t i, double power) {
     const int64_t most = (int64_t)1 << 53;
-    const bf_value value = value_at(x, i);
+    const bf_value value = value_at(x, BF_TIME_NONE, i);
     if (value.dtype == BF_I64 && value.as.i64 >= -most && value.as.i64 <= most)
         return (double)value.as.i64 / power;
     return bf_value_f64(&value);
@@ -170,12 +190,28 @@ static void put_decimals(const answer *x, FILE *f) {
     }
 }
 
-static void put_elements(const answer *x, FILE *f) {
+/* Times are written in the units of NumPy. */
+static int put_times(const answer *x, bf_time_kind time, FILE *f) {
+    const int64_t n = answer_count(x);
+    for (int64_t i = 0; i < n; i++) {
+        const bf_value value = value_at(x, BF_TIME_NONE, i);
+        int64_t units;
+        if (!npy_time_units(&value, time, x->scale, &units))
+            return fail(EXIT_DATA, x->file, "cannot write .npy: 64 bits do not hold a time in %s",
+                        "nanoseconds");
+        fwrite(&units, sizeof units, 1, f);
+    }
+    return EXIT_DONE;
+}
+
+static int put_elements(const answer *x, const question *q, FILE *f) {
     const bf_array *a = &x->values;
-    if (has_decimals(x))
+    if (time_of(x, q)) return put_times(x, array_time(x, q), f);
+    if (has_decimals(x, q))
         put_decimals(x, f);
     else
         fwrite(a->data, bf_dtype_size(a->dtype), (size_t)answer_count(x), f);
+    return EXIT_DONE;
 }
 
 /* With --json, the object that tells of an array goes to standard output. */
@@ -191,7 +227,8 @@ static int put_single(const answer *x, const question *q, output *out) {
                       .column = x->column,
                       .expression = q->options->expression,
                       .info = x->info,
-                      .value = value_at(x, 0),
+                      .value = value_at(x, time_of(x, q), 0),
+                      .time = x->time,
                       .device = bf_context_device(q->context),
                       .seconds = x->seconds,
                       .nulls = x->nulls};
@@ -202,7 +239,7 @@ static int put_single(const answer *x, const question *q, output *out) {
 
 void answer_begin(const answer *x, const question *q, const output *out) {
     if (output_is_array(out))
-        put_header(x, out);
+        put_header(x, q, out);
     else if (out->layout == LAYOUT_JSON) {
         put_head(x, q, out->stream);
         fputs(",\"values\":[", out->stream);
@@ -211,10 +248,7 @@ void answer_begin(const answer *x, const question *q, const output *out) {
 
 int answer_part(const answer *part, const question *q, output *out, bool many, int64_t before,
                 const kept *behind) {
-    if (output_is_array(out)) {
-        put_elements(part, out->stream);
-        return EXIT_DONE;
-    }
+    if (output_is_array(out)) return put_elements(part, q, out->stream);
     return out->layout == LAYOUT_JSON ? put_object_part(part, q, out->stream, before, behind)
                                       : put_rows(part, q, out, many);
 }

@@ -38,7 +38,8 @@ int passes_open_file(passes *x, const char *name, quantiles_input **in) {
                               .keep = &x->limit,
                               .memory = o->memory.input,
                               .slab = options_slab(o),
-                              .nulls = true};
+                              .nulls = true,
+                              .times = true};
     *in = &x->inputs[x->count++];
     return quantiles_open(*in, name, &o->input, &how);
 }
@@ -66,7 +67,12 @@ static void make_answer(const passes *x, const quantiles_column *c, answer *a) {
     a->memory = c->values;
     a->values = bf_array_of(BF_NONE, c->values, n);
     if (n == 0) a->values.ndim = 0;
-    answer_settle(a, x->question, c->info.dtype, c->to, c->info.count);
+    a->time = c->time;
+    if (c->time) a->scale = c->scale;
+    if (c->time)
+        a->values.dtype = c->info.dtype == BF_I128 ? BF_I192 : BF_I64;
+    else
+        answer_settle(a, x->question, c->info.dtype, c->to, c->info.count);
 }
 
 static int answer_column(const passes *x, const quantiles *q, int k, answer *a) {

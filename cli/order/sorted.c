@@ -116,7 +116,7 @@ static int add_part(const sorted *x, const sorted_column *c, const part *p, unit
 /* Adds the numbers of column k. Those left out would have no place, where places are shown. */
 static int add_numbers(sorted *x, rows *r, const rows_chunk *chunk, int k) {
     rows_numbers present;
-    if (!rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present))
+    if (!rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present))
         return no_memory(r->source.name);
     const int64_t n = present.numbers.shape[0];
     if (n < chunk->n && x->question->kind == ORDER_TOP)
@@ -170,6 +170,7 @@ static int64_t shown_of(const question *q, const sorted_column *c) {
 static answer answer_of(const question *q, const sorted_column *c, const part *p) {
     const bool index = q->kind == ORDER_ARGSORT;
     return (answer){.scale = index ? 0 : c->form.scale,
+                    .time = c->form.time,
                     .values = index ? bf_array_of(BF_I64, p->beside, p->n)
                                     : bf_array_of(c->form.dtype, p->values, p->n),
                     .beside = index ? NULL : p->beside};

@@ -118,7 +118,7 @@ static bf_status add_numbers(top_column *c, const question *q, const rows_number
     return st;
 }
 
-static units_form form_of(const top_column *c) { return (units_form){c->dtype, c->scale}; }
+static units_form form_of(const top_column *c) { return (units_form){c->dtype, c->scale, c->time}; }
 
 /* Appends the first numbers of a column; both are brought to a form that was joined from theirs. */
 static bf_status append_numbers(top_column *c, const top_column *from, units_form to) {
@@ -126,6 +126,7 @@ static bf_status append_numbers(top_column *c, const top_column *from, units_for
     const int64_t held = c->held + from->first;
     c->dtype = to.dtype;
     c->scale = to.scale;
+    c->time = to.time;
     char *more = realloc(c->values, bytes_of(c, held) + 1);
     if (!more) return BF_E_MEMORY;
     c->values = more;
@@ -174,6 +175,7 @@ static int make_columns(top_column **of, const columns *c, const char *file) {
     for (int k = 0; *of && k < c->count; k++) {
         (*of)[k].dtype = c->of[k].dtype;
         (*of)[k].scale = c->of[k].scale;
+        (*of)[k].time = c->of[k].time;
     }
     return *of ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
 }
@@ -194,7 +196,7 @@ static int add_chunk(top *x, rows *r, const rows_chunk *chunk) {
     bf_status st = BF_OK;
     for (int k = 0; k < r->columns && st == BF_OK && chunk->n > 0; k++) {
         rows_numbers present;
-        st = rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present)
+        st = rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present)
                  ? add_numbers(&x->of[k], x->question, &present, chunk->n)
                  : BF_E_MEMORY;
     }
@@ -235,7 +237,7 @@ static int find_shared(top *x, rows *r) {
     while (code == ROWS_RESETTLED) {
         bool same = true;
         for (int k = 0; k < r->columns; k++)
-            same = same && x->of[k].dtype == rows_dtype(r, k) && x->of[k].scale == rows_scale(r, k);
+            same = same && units_are_same(form_of(&x->of[k]), units_of_rows(r, k));
         if (!same) free_columns(&x->of, r->columns);
         if (!same) rows_again(r);
         code = work_end(&x->work, same ? EXIT_DONE : find_columns(x, r), false);
@@ -301,6 +303,7 @@ static int put_columns(top *x, const columns *c, const top_column *of, const cha
                                    .scale = of[k].scale,
                                    .count = of[k].added - of[k].nulls},
                           .scale = of[k].scale,
+                          .time = of[k].time,
                           .nulls = of[k].nulls,
                           .values = bf_array_of(of[k].dtype, of[k].values, of[k].first),
                           .beside = of[k].index,

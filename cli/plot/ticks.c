@@ -1,6 +1,6 @@
 #include "plot/ticks.h"
 
-#include "text/tens.h"
+#include "text/number.h"
 
 #include <inttypes.h>
 #include <math.h>

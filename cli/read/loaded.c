@@ -74,7 +74,7 @@ static int take_rows(loaded *l, table *t) {
     return code;
 }
 
-/* ---- columns --------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 /* The first byte that is not ASCII, or the end. A zero byte is there. */
 static const char *skip_ascii(const char *at, const char *end) {
@@ -98,31 +98,72 @@ static bool are_utf8(const int64_t *offsets, const char *bytes, int64_t n) {
     return true;
 }
 
-/* Shows what was read of a column; memory that it does not need goes back. */
-static bool show_column(loaded *l, int i, const table_column *c) {
-    loaded_column *from = &l->columns[i];
-    bitfold_read_column *to = &l->shown.columns[i];
-    const bool strings = c->dtype == BF_NONE;
-    const size_t n = (size_t)l->shown.rows;
-    *to = (bitfold_read_column){
-        .name = strdup(c->name), .dtype = c->dtype, .scale = c->scale, .nulls = from->nulls};
-    int64_t *offsets = strings ? buffer_grow(&from->offsets, (n + 1) * sizeof *offsets) : NULL;
-    if (!to->name || (strings && !offsets)) return false;
-    if (strings && n == 0) offsets[0] = 0;
-    to->offsets = offsets;
-    char *bytes = strings ? buffer_grow(&from->bytes, (size_t)offsets[n]) : NULL;
-    if (bytes) bytes[offsets[n]] = '\0';
-    to->bytes = bytes;
-    to->utf8 = bytes && are_utf8(offsets, bytes, (int64_t)n);
-    to->numbers = strings ? NULL : buffer_grow(&from->numbers, n * bf_dtype_size(c->dtype));
-    to->valid = from->nulls > 0 ? (const uint8_t *)from->valid.at : NULL;
-    return strings ? to->bytes : to->numbers;
+/* ---- times ----------------------------------------------------------------------------------- */
+
+enum { DAY = 24 * 60 * 60 };
+
+/* Makes days of 32 bits of dates, in their place. */
+static void bring_dates(char *at, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        int64_t seconds;
+        memcpy(&seconds, at + (size_t)i * sizeof seconds, sizeof seconds);
+        const int32_t days = (int32_t)(seconds / DAY);
+        memcpy(at + (size_t)i * sizeof days, &days, sizeof days);
+    }
 }
 
-static int show(loaded *l, const table *t) {
-    bool good = true;
-    for (int i = 0; i < l->shown.count && good; i++) good = show_column(l, i, column_of(t, i));
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, t->input->source.name);
+/* Makes times such as Arrow has. False: 64 bits do not hold one. */
+static bool bring_times(bitfold_read_column *c, int64_t *units, int64_t n) {
+    const int scale = (c->scale + 2) / 3 * 3;
+    const int64_t power = (int64_t)text_power_of_ten(scale - c->scale);
+    bool good = c->dtype == BF_I64;
+    for (int64_t i = 0; i < n && good; i++)
+        good = !__builtin_mul_overflow(units[i], power, &units[i]);
+    c->scale = scale;
+    return good;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static bool show_strings(loaded_column *from, bitfold_read_column *to, int64_t n) {
+    int64_t *offsets = buffer_grow(&from->offsets, (size_t)(n + 1) * sizeof *offsets);
+    if (offsets && n == 0) offsets[0] = 0;
+    char *bytes = offsets ? buffer_grow(&from->bytes, (size_t)offsets[n]) : NULL;
+    if (!bytes) return false;
+    bytes[offsets[n]] = '\0';
+    to->offsets = offsets;
+    to->bytes = bytes;
+    to->utf8 = are_utf8(offsets, bytes, n);
+    return true;
+}
+
+static int show_numbers(loaded_column *from, bitfold_read_column *to, int64_t n) {
+    void *numbers = buffer_grow(&from->numbers, (size_t)n * bf_dtype_size(to->dtype));
+    if (!numbers) return fail_status(BF_E_MEMORY, NULL, NULL);
+    to->numbers = numbers;
+    if (to->time == BF_TIME_DATE) {
+        bring_dates(numbers, n);
+        to->dtype = BF_I32;
+    } else if (to->time != BF_TIME_NONE && !bring_times(to, numbers, n)) {
+        fail(EXIT_DATA, NULL, "column %s: 64 bits do not hold its times", to->name);
+        hint("--text takes them as they are written");
+        return EXIT_DATA;
+    }
+    return EXIT_DONE;
+}
+
+static int show_column(loaded *l, int i, const table_column *c) {
+    loaded_column *from = &l->columns[i];
+    bitfold_read_column *to = &l->shown.columns[i];
+    *to = (bitfold_read_column){.name = strdup(c->name),
+                                .dtype = c->dtype,
+                                .scale = c->scale,
+                                .time = c->time,
+                                .nulls = from->nulls,
+                                .valid = from->nulls > 0 ? (uint8_t *)from->valid.at : NULL};
+    if (to->name && c->dtype != BF_NONE) return show_numbers(from, to, l->shown.rows);
+    return to->name && show_strings(from, to, l->shown.rows) ? EXIT_DONE
+                                                             : fail_status(BF_E_MEMORY, NULL, NULL);
 }
 
 int loaded_read(loaded *l, table *t) {
@@ -133,7 +174,8 @@ int loaded_read(loaded *l, table *t) {
     int code;
     while ((code = take_rows(l, t)) == ROWS_RESETTLED)
         if ((code = table_again(t)) != EXIT_DONE) break;
-    return code == EXIT_DONE ? show(l, t) : code;
+    for (int i = 0; i < n && code == EXIT_DONE; i++) code = show_column(l, i, column_of(t, i));
+    return code;
 }
 
 void loaded_free(loaded *l) {

@@ -1,5 +1,6 @@
 #include "read/read.h"
 
+#include "columns/condition.h"
 #include "options/context.h"
 #include "options/options.h"
 #include "read/loaded.h"
@@ -10,7 +11,8 @@
 
 static const usage read_usage = {"[OPTIONS] FILE...",
                                  "Reads the columns of a table of text.",
-                                 TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_KEYS,
+                                 TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_KEYS |
+                                     TAKES_WHERE,
                                  "column where help",
                                  "",
                                  NULL};
@@ -33,11 +35,14 @@ static int read_table(options *o, bf_context *context, loaded *l) {
 
 static int read_files(options *o, loaded *l) {
     bf_context *context = NULL;
+    condition *c = NULL;
     if (o->file_count == 0) return fail(EXIT_USAGE, NULL, "no FILE given");
-    const int code = context_open(&context, o);
-    const int then = code == EXIT_DONE ? read_table(o, context, l) : code;
+    int code = context_open(&context, o);
+    if (code == EXIT_DONE) code = condition_open(&c, o);
+    if (code == EXIT_DONE) code = read_table(o, context, l);
+    condition_close(c);
     bf_context_destroy(context);
-    return then;
+    return code;
 }
 
 int bitfold_read(int argc, char **argv, bitfold_read_table **out, char **message) {

@@ -10,6 +10,7 @@ typedef struct bitfold_read_column {
     const char *name;
     bf_dtype dtype;         /* i64, u64, i128, f64; BF_NONE: it is of strings */
     int scale;              /* integers are in units of 10^-scale */
+    bf_time_kind time;      /* they are seconds since 1970, of scale 0, 3, 6 or 9; dates are days */
     int64_t nulls;          /* rows that are NULL: their number is any, their string empty */
     const void *numbers;    /* NULL: it is of strings */
     const int64_t *offsets; /* where strings begin in `bytes`, one more than rows */

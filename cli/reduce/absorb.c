@@ -43,7 +43,7 @@ static int refuse_memory(const absorbing *x) {
 
 /* The candidates of a column that have states: of a settled one, its dtype. */
 static unsigned candidates_of(const absorbing *x, int k) {
-    const unsigned can = x->rows->can[k];
+    const unsigned can = rows_can(x->rows, k);
     return x->rows->options.settled ? can & -can : can;
 }
 
@@ -99,7 +99,7 @@ static bf_status rescale(const absorbing *x, int k) {
         if (!(candidates_of(x, k) & 1u << i) || (dtype != BF_I64 && dtype != BF_I128)) continue;
         st = bf_state_rescale(x->states[k * x->candidates + i], scale);
         if (st != BF_E_OVERFLOW) continue;
-        x->rows->can[k] &= ~(1u << i);
+        rows_rule_out(x->rows, k, 1u << i);
         st = BF_OK;
     }
     return st;
@@ -179,7 +179,7 @@ static int absorb_chunks(absorbing *x) {
 static int settle_scales(const absorbing *x) {
     bf_status st = BF_OK;
     for (int k = 0; k < x->rows->columns && st == BF_OK; k++) st = rescale(x, k);
-    ranks_and(x->rows->can, x->rows->columns);
+    ranks_and(x->rows->can, x->rows->held);
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->rows->source.name);
 }
 
@@ -187,7 +187,7 @@ static int settle_scales(const absorbing *x) {
 static void choose_states(const absorbing *x, bf_state **states) {
     for (int k = 0; k < x->rows->columns; k++) {
         bf_state **of = &x->states[k * x->candidates];
-        const int chosen = __builtin_ctz(x->rows->can[k]);
+        const int chosen = __builtin_ctz(rows_can(x->rows, k));
         states[k] = of[chosen];
         of[chosen] = NULL;
     }
@@ -233,8 +233,8 @@ static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state
     const int n = r->columns * x.candidates;
     work_thing *things = calloc((size_t)n, sizeof *things);
     x.states = calloc((size_t)n, sizeof(bf_state *));
-    r->options.settled =
-        !r->source.stream; /* a file is read anew if a column is not what it seemed */
+    /* A file is read anew if a column is not what it seemed, and so is all for a condition. */
+    r->options.settled = !r->source.stream || r->condition;
     int code = work_end(&t->work, walk_all(&x, op, start, things), true);
     while (code == ROWS_RESETTLED) code = work_end(&t->work, restart(&x, op, start, things), true);
     if (code == EXIT_DONE) code = settle_scales(&x);
@@ -287,7 +287,7 @@ static int match_dtypes(rows *a, rows *b) {
 static int absorb_pairs(task *t, rows *a, rows *b, bf_state *state) {
     const int64_t of_both[] = {rows_in_step(a, PAIR_ROWS), rows_in_step(b, PAIR_ROWS)};
     const int64_t most = of_both[0] < of_both[1] ? of_both[0] : of_both[1];
-    const int i = __builtin_ctz(a->can[0]), k = __builtin_ctz(b->can[0]);
+    const int i = __builtin_ctz(rows_can(a, 0)), k = __builtin_ctz(rows_can(b, 0));
     rows_chunk of_a = {.n = 1}, of_b;
     int code = EXIT_DONE;
     while (code == EXIT_DONE && of_a.n > 0) {

@@ -1,6 +1,7 @@
 /* describe: the main values of each file, or of each column of text, in one pass. */
 #include "reduce/describe.h"
 
+#include "columns/condition.h"
 #include "command.h"
 #include "input/share.h"
 #include "options/operand.h"
@@ -33,7 +34,7 @@ static const usage describe_usage = {
     "for that. --save saves the state of one column for merge.",
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
         TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_INFER |
-        TAKES_MANY | TAKES_EXPRESSION,
+        TAKES_MANY | TAKES_EXPRESSION | TAKES_WHERE,
     "column quantiles infer expression nan axis json csv output threads memory device help",
     "bitfold describe x.npy\n"
     "bitfold describe --quantiles=5,50,95 x.npy\n"
@@ -415,19 +416,11 @@ static int check_quantiles(const options *o) {
     return EXIT_USAGE;
 }
 
-int cmd_describe(int argc, char **argv) {
-    options o;
-    int code;
-    if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
-    if (o.infer) return infer_run(&o, NULL);
-    if (o.expression) return expression_run(&o, BF_DESCRIBE);
-    code = check_quantiles(&o);
-    if (code != EXIT_DONE) return code;
-    if (many_asked(&o)) return many_run(&o, BF_DESCRIBE);
+static int describe_all(const options *o) {
     task t;
     list x = {.n = 0};
-    spool_limit_set(&x.limit, o.memory.pipes);
-    code = task_open(&t, &o, false);
+    spool_limit_set(&x.limit, o->memory.pipes);
+    int code = task_open(&t, o, false);
     if (code == EXIT_DONE) {
         code = describe_files(&t, &x);
         code = task_close(&t, code, x.saved);
@@ -436,5 +429,27 @@ int cmd_describe(int argc, char **argv) {
     for (int k = 0; k < x.n; k++) drop_column(&x.all[k]);
     free(x.all);
     task_free(&t);
+    return code;
+}
+
+static int describe(const options *o) {
+    if (o->infer && o->where) return fail(EXIT_USAGE, NULL, "--where does not go with --infer");
+    if (o->infer) return infer_run(o, NULL);
+    int code = task_check_condition(o, BF_DESCRIBE);
+    if (code != EXIT_DONE) return code;
+    if (o->expression) return expression_run(o, BF_DESCRIBE);
+    code = check_quantiles(o);
+    if (code != EXIT_DONE) return code;
+    return many_asked(o) ? many_run(o, BF_DESCRIBE) : describe_all(o);
+}
+
+int cmd_describe(int argc, char **argv) {
+    options o;
+    condition *c;
+    int code;
+    if (!options_parse(&o, argc, argv, &describe_usage, &code)) return code;
+    code = condition_open(&c, &o);
+    if (code == EXIT_DONE) code = describe(&o);
+    condition_close(c);
     return code;
 }

@@ -133,6 +133,8 @@ static int run_task(many *x, task *t, const options *o) {
 
 int many_run(const options *o, bf_reduction op) {
     int code = places_check_line(o);
+    if (code == EXIT_DONE && o->where)
+        code = fail(EXIT_USAGE, NULL, "--where does not go with --axis, --offsets or --index");
     if (code == EXIT_DONE) code = check_options(o, op);
     if (code != EXIT_DONE) return code;
     many *x = calloc(1, sizeof *x); /* too large for a small stack */

@@ -8,6 +8,7 @@
 #include "reduce/task.h"
 #include "runtime/progress.h"
 #include "work/statefile.h"
+#include "work/units.h"
 #include "work/wide.h"
 
 #include <stdlib.h>
@@ -254,6 +255,19 @@ static int widen_first(const task *t, part *parts) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, t->context, parts[0].file);
 }
 
+/* Whether keys and values of both are times, or none are; sets those of the first to what times
+ * both are. */
+static bool match_times(trailer *into, const trailer *from) {
+    bool good = true;
+    for (int i = -1; i < OPTIONS_AGGREGATES && good; i++) {
+        unsigned char *const to = i < 0 ? &into->key_time : &into->times[i];
+        bf_time_kind both = (bf_time_kind)*to;
+        good = units_join_times(&both, (bf_time_kind)(i < 0 ? from->key_time : from->times[i]));
+        *to = (unsigned char)both;
+    }
+    return good;
+}
+
 /* Merges all parts into the first. */
 static int merge_parts(task *t, part *parts, int n, bool wholes) {
     if (parts[0].saved.state && !wholes) qsort(parts, (size_t)n, sizeof *parts, by_place);
@@ -261,7 +275,8 @@ static int merge_parts(task *t, part *parts, int n, bool wholes) {
     if (code != EXIT_DONE) return code;
     for (int i = 1; i < n; i++) {
         statefile *const into = &parts[0].saved, *const from = &parts[i].saved;
-        bf_status st = into->groups ? match_groups(t->context, into, from) : BF_OK;
+        bf_status st = match_times(&into->trailer, &from->trailer) ? BF_OK : BF_E_STATE;
+        if (st == BF_OK && into->groups) st = match_groups(t->context, into, from);
         if (st == BF_OK) st = merge_part(&parts[0], &parts[i], wholes);
         if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);
         into->trailer.whole = wholes && (into->trailer.whole || from->trailer.whole);
@@ -400,6 +415,8 @@ static int save_others(task *t, const part *p) {
     if (p->table) return by_save(p->table, &t->save, &whole.trailer);
     whole.trailer.columns = saved->trailer.columns;
     whole.trailer.key_scale = saved->trailer.key_scale;
+    whole.trailer.key_time = saved->trailer.key_time;
+    memcpy(whole.trailer.times, saved->trailer.times, sizeof whole.trailer.times);
     memcpy(whole.trailer.scales, saved->trailer.scales, sizeof whole.trailer.scales);
     memcpy(whole.trailer.which, saved->trailer.which, sizeof whole.trailer.which);
     return statefile_save(&t->save, &whole, t->context);
@@ -408,7 +425,7 @@ static int save_others(task *t, const part *p) {
 static int emit_merged(task *t, const part *p, const char *file, double began) {
     const statefile *saved = &p->saved;
     const saved_showing x = {&t->output, t->options, t->context, saved, file, began};
-    const result r = {.file = file, .seconds = progress_clock() - began};
+    const result r = {.file = file, .time = t->time, .seconds = progress_clock() - began};
     int code = check_options(t->options, saved);
     if (code != EXIT_DONE) return code;
     code = saved->histogram ? hist_show_saved(&x)
@@ -426,6 +443,7 @@ static int run_merge(task *t, options *o, part *parts) {
     const bool wholes = code == EXIT_DONE && are_wholes(parts, o->file_count);
     if (code == EXIT_DONE) code = merge_parts(t, parts, o->file_count, wholes);
     t->whole = parts[0].saved.trailer.whole;
+    t->time = (bf_time_kind)parts[0].saved.trailer.times[0];
     if (code == EXIT_DONE)
         code = retract_parts(t, &parts[0], parts + o->file_count, o->minus_count);
     const char *file = count_parts(o) == 1 ? o->files[0] : "total";

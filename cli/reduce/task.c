@@ -47,6 +47,13 @@ int task_open(task *t, const options *o, bool names) {
     return code == EXIT_DONE ? code : task_close(t, code, NULL);
 }
 
+int task_check_condition(const options *o, bf_reduction op) {
+    if (!o->where || !reduce_is_ordered(op) || ranks_count() == 1) return EXIT_DONE;
+    return fail(EXIT_USAGE, NULL,
+                "--where does not go with ranks: %s numbers the rows that meet it",
+                bf_reduction_name(op));
+}
+
 rows_options task_rows(const task *t, bf_reduction op) {
     const options *o = t->options;
     return (rows_options){.threads = o->threads,
@@ -117,6 +124,8 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base) {
     const bf_status st = bf_state_result(state, &t->options->rules, &r.value);
     if (st != BF_OK) return fail_status(st, t->context, r.file);
     if (bf_reduction_result(r.info.op) == BF_RESULT_INDEX) r.value.as.i64 -= base;
+    if (bf_reduction_result(r.info.op) == BF_RESULT_ELEMENT)
+        r.value = value_of_time(r.value, r.time);
     r.device = bf_context_device(t->context);
     return output_result(&t->output, &r);
 }
@@ -131,6 +140,7 @@ static bool is_whole(const options *o, const bf_state *state) {
 
 int task_close(task *t, int code, bf_state *state) {
     statefile saved = {.state = state, .trailer = trailer_of(t->options)};
+    saved.trailer.times[0] = (unsigned char)t->time;
     saved.trailer.whole = t->whole || is_whole(t->options, state);
     if (code == EXIT_DONE && t->options->save && state)
         code = statefile_save(&t->save, &saved, t->context);

@@ -16,7 +16,8 @@ typedef struct task {
     work work;
     int64_t bytes; /* read by the last task_reduce, and the threads that it used */
     int threads;
-    bool whole; /* the state to save is, as a trailer says */
+    bool whole;        /* the state to save is, as a trailer says */
+    bf_time_kind time; /* it is of times */
 } task;
 
 /* names: several results are to come. Output files are opened now, so that a place that cannot be
@@ -28,6 +29,10 @@ int task_open(task *t, const options *o, bool names);
  * scale. */
 bool task_joins(const bf_state *a, const bf_state *b);
 bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other);
+
+/* Refuses a condition where rows are numbered that other ranks may leave out. Returns an exit code.
+ */
+int task_check_condition(const options *o, bf_reduction op);
 
 /* How the commands of values read their inputs. */
 rows_options task_rows(const task *t, bf_reduction op);

@@ -1,4 +1,6 @@
+#define _GNU_SOURCE /* asprintf */
 /* The reductions that give one value of a file, or of each of its columns. */
+#include "columns/condition.h"
 #include "command.h"
 #include "input/share.h"
 #include "reduce/expression.h"
@@ -8,17 +10,21 @@
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
+#include "work/units.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TAKES_VALUE                                                                                \
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |           \
      TAKES_WORK | TAKES_TOTAL | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY | TAKES_EMPTY |            \
-     TAKES_EXPRESSION)
+     TAKES_EXPRESSION | TAKES_WHERE)
 
 #define FILES ". There is one value for each FILE; '-' or no FILE is standard input."
-#define COMMON "column expression nan axis total json csv output save threads memory device help"
+#define COMMON                                                                                     \
+    "column expression where nan axis total json csv output save threads memory device help"
 #define EXAMPLES(name)                                                                             \
     "bitfold " name " x.npy\n"                                                                     \
     "bitfold " name " --column height,weight table.csv\n"                                          \
@@ -62,8 +68,9 @@ static usage usage_of(bf_reduction op) {
 
 /* All files so far, as one: a state for each column. */
 typedef struct running {
-    bf_state **states; /* NULL before the first file, or if nobody asks */
-    char **names;      /* the names of the first file's columns, or NULL: it has one */
+    bf_state **states;   /* NULL before the first file, or if nobody asks */
+    char **names;        /* the names of the first file's columns, or NULL: it has one */
+    bf_time_kind *times; /* what times they are of */
     int columns;
     const char *first_file;
     int64_t next; /* the index that the next file's elements start from */
@@ -85,14 +92,17 @@ static void drop_states(bf_state **states, int n) {
 }
 
 /* Adds one state to the total of its column. */
-static int add_column(const task *t, const running *total, int k, const bf_state *state,
-                      const char *file) {
+static int add_column(const task *t, const running *total, int k, const reduced *x) {
+    const bf_state *const state = x->states[k];
+    const char *const file = x->rows.source.name;
     bf_state_info a = {.size = sizeof a}, b = {.size = sizeof b};
     bf_state_describe(total->states[k], &a);
     bf_state_describe(state, &b);
-    if (!task_joins(total->states[k], state)) {
+    if (!task_joins(total->states[k], state) ||
+        !units_join_times(&total->times[k], rows_time(&x->rows, k))) {
         fail(EXIT_DATA, file, "cannot make a total of different dtypes: this is %s, %s is %s",
-             bf_dtype_name(b.dtype), total->first_file, bf_dtype_name(a.dtype));
+             output_type(b.dtype, b.scale, rows_time(&x->rows, k)), total->first_file,
+             output_type(a.dtype, a.scale, total->times[k]));
         hint("--dtype f64 reads all text as f64");
         return EXIT_DATA;
     }
@@ -102,6 +112,9 @@ static int add_column(const task *t, const running *total, int k, const bf_state
 }
 
 static int keep_names(running *total, const rows *r) {
+    total->times = calloc((size_t)r->columns, sizeof *total->times);
+    if (!total->times) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    for (int k = 0; k < r->columns; k++) total->times[k] = rows_time(r, k);
     if (r->columns == 1) return EXIT_DONE;
     total->names = calloc((size_t)r->columns, sizeof *total->names);
     for (int k = 0; total->names && k < r->columns; k++)
@@ -125,8 +138,7 @@ static int add_to_total(const task *t, running *total, reduced *x) {
         return fail(EXIT_DATA, file, "cannot make a total: this has %d columns, %s has %d",
                     r->columns, total->first_file, total->columns);
     int code = EXIT_DONE;
-    for (int k = 0; k < r->columns && code == EXIT_DONE; k++)
-        code = add_column(t, total, k, x->states[k], file);
+    for (int k = 0; k < r->columns && code == EXIT_DONE; k++) code = add_column(t, total, k, x);
     return code;
 }
 
@@ -162,6 +174,7 @@ static int emit_columns(task *t, const reduced *x, int64_t base) {
         bf_state_describe(x->states[k], &info);
         const result wanted = {.file = r->source.name,
                                .column = name,
+                               .time = rows_time(r, k),
                                .seconds = x->seconds,
                                .nulls = x->seen - info.count};
         code = task_emit(t, x->states[k], wanted, base);
@@ -189,9 +202,12 @@ static int do_file(task *t, bf_reduction op, const char *name, running *total) {
     reduced x = {.states = NULL};
     const double began = progress_clock();
     rows_options how = task_rows(t, op);
-    how.nulls = true;
+    how.nulls = how.times = true;
     how.digits = op != BF_PROD ? BF_SCALE_MOST_I128 : 0;
     int code = ranks_agree(rows_open(&x.rows, name, &t->options->input, &how));
+    for (int k = 0; k < x.rows.columns && code == EXIT_DONE; k++)
+        if (!units_have(rows_time(&x.rows, k), op))
+            code = rows_refuse_times(name, bf_reduction_name(op));
     if (code == EXIT_DONE) code = emit_file(t, op, total, &x, began);
     drop_states(x.states, x.rows.columns);
     rows_close(&x.rows);
@@ -205,6 +221,7 @@ static int emit_total(task *t, const running *total) {
         bf_state_describe(total->states[k], &info);
         const result wanted = {.file = "total",
                                .column = total->names ? total->names[k] : NULL,
+                               .time = total->times[k],
                                .seconds = total->seconds,
                                .nulls = total->seen - info.count};
         code = task_emit(t, total->states[k], wanted, 0);
@@ -228,6 +245,7 @@ static void drop_total(running *total) {
     drop_states(total->states, total->columns);
     for (int k = 0; total->names && k < total->columns; k++) free(total->names[k]);
     free(total->names);
+    free(total->times);
 }
 
 /* NULLs of a product of floats are left out before its tree is made: parts of it, each without its
@@ -247,28 +265,60 @@ static int check_nulls(const options *o, bf_reduction op) {
     return EXIT_USAGE;
 }
 
-int cmd_value(int argc, char **argv) {
-    const bf_reduction op = bf_reduction_from_name(argv[0]);
-    options o;
-    int code;
-    if (op == BF_DOT) return cmd_dot(argc, argv);
-    if (op == BF_DESCRIBE) return cmd_describe(argc, argv);
-    const usage help = usage_of(op);
-    if (!options_parse(&o, argc, argv, &help, &code)) return code;
-    if (!o.expression && many_asked(&o)) return many_run(&o, op);
-    code = check_nulls(&o, op);
-    if (code != EXIT_DONE) return code;
-    if (o.expression) return expression_run(&o, op);
+static int run_files(const options *o, bf_reduction op) {
     task *t = calloc(1, sizeof *t); /* too large for a small stack */
     if (!t) return fail_status(BF_E_MEMORY, NULL, NULL);
     running total = {.states = NULL};
-    code = task_open(t, &o, o.file_count > 1 || o.total);
+    int code = task_open(t, o, o->file_count > 1 || o->total);
     if (code == EXIT_DONE) {
         code = do_files(t, op, &total);
+        t->time = total.times ? total.times[0] : BF_TIME_NONE;
         code = task_close(t, code, total.states ? total.states[0] : NULL);
     }
     drop_total(&total);
     task_free(t);
     free(t);
+    return code;
+}
+
+/* A product takes decimals as floats, which its condition does not: an expression has both. *text
+ * becomes it, and is to be freed. */
+static int name_product(options *o, char **text) {
+    const char *const list = o->input.text.columns, *at = list;
+    const text_item item = list ? text_take_item(&at, ",") : (text_item){.at = ""};
+    const int n = (int)item.length;
+    const bool one = o->file_count == 1 && list && *at == '\0' && text_item_field(item) < 0;
+    if (!one || memchr(item.at, '`', item.length))
+        return fail(EXIT_USAGE, NULL, "--where of prod needs one FILE, and --column with one name");
+    if (asprintf(text, "`%.*s`", n, item.at) < 0) return fail_status(BF_E_MEMORY, NULL, NULL);
+    o->expression = *text;
+    o->input.text.columns = NULL;
+    return EXIT_DONE;
+}
+
+static int run_value(const options *o, bf_reduction op) {
+    if (!o->expression && many_asked(o)) return many_run(o, op);
+    int code = check_nulls(o, op);
+    if (code == EXIT_DONE) code = task_check_condition(o, op);
+    if (code != EXIT_DONE) return code;
+    return o->expression ? expression_run(o, op) : run_files(o, op);
+}
+
+int cmd_value(int argc, char **argv) {
+    const bf_reduction op = bf_reduction_from_name(argv[0]);
+    options o;
+    condition *c;
+    char *product = NULL;
+    int code;
+    if (op == BF_DOT) return cmd_dot(argc, argv);
+    if (op == BF_DESCRIBE) return cmd_describe(argc, argv);
+    const usage help = usage_of(op);
+    if (!options_parse(&o, argc, argv, &help, &code)) return code;
+    code = condition_open(&c, &o);
+    if (code == EXIT_DONE && op == BF_PROD && o.where && !o.expression)
+        code = name_product(&o, &product);
+    if (code == EXIT_DONE) code = run_value(&o, op);
+    condition_close(c);
+    free(product);
     return code;
 }

@@ -1,6 +1,7 @@
 #include "runtime/json.h"
 
 #include "runtime/utf8.h"
+#include "runtime/value.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -64,16 +65,17 @@ static bf_value widened(const bf_value *value) {
 /* Puts a number that is finite; "-0" is an integer to most readers. */
 static char *put_digits(char *text, const bf_value *value) {
     const bool real = value->dtype == BF_F64;
-    bf_value_format(value, text);
+    value_format(value, text);
     if (real && value->as.f64 == 0 && signbit(value->as.f64)) strcpy(text, "-0.0");
     return text + strlen(text);
 }
 
-/* Whether a reader of doubles reads it back exactly. */
+/* Whether it is a number that a reader of doubles reads back exactly. */
 static bool is_plain(const bf_value *value) {
     static const int64_t most = (int64_t)1 << 53;
     int64_t integer = 0;
     if (value->dtype == BF_F64) return isfinite(value->as.f64);
+    if (value_time(value)) return false;
     return value->scale > 0 ||
            (bf_value_i64(value, &integer) == BF_OK && integer >= -most && integer <= most);
 }
@@ -90,6 +92,7 @@ char *json_put_value(char *text, const bf_value *value) {
 char *json_put_number(char *text, const bf_value *value) {
     const bf_value v = widened(value);
     const double x = v.dtype == BF_F64 ? v.as.f64 : 0;
+    if (value_time(&v)) return json_put_value(text, &v);
     if (isfinite(x)) return put_digits(text, &v);
     return text + sprintf(text, "%s", isnan(x) ? "NaN" : x < 0 ? "-Infinity" : "Infinity");
 }

@@ -18,7 +18,11 @@ void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]) {
     if (hex && bf_dtype_kind(value->dtype) == 'f')
         bf_value_format_hex(value, text);
     else
-        bf_value_format(value, text);
+        value_format(value, text);
+}
+
+const char *output_type(bf_dtype dtype, int scale, bf_time_kind time) {
+    return time ? "time" : output_dtype(dtype, scale);
 }
 
 const char *output_dtype(bf_dtype dtype, int scale) {
@@ -141,7 +145,7 @@ static void put_object(FILE *f, const result *r, bool tells_nulls) {
     json_text(f, "other", r->other);
     json_text(f, "column", r->column);
     json_text(f, "expression", r->expression);
-    json_text(f, "dtype", output_dtype(r->info.dtype, r->info.scale));
+    json_text(f, "dtype", output_type(r->info.dtype, r->info.scale, r->time));
     json_integer(f, "n", r->info.count);
     fputs(",\"value\":", f);
     json_value(f, &r->value);

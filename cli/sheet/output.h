@@ -4,6 +4,7 @@
 
 #include "options/options.h"
 #include "runtime/outfile.h"
+#include "runtime/value.h"
 #include "sheet/sheet.h"
 
 typedef struct result {
@@ -13,6 +14,7 @@ typedef struct result {
     const char *expression; /* what is computed of the files, or NULL */
     bf_state_info info;
     bf_value value;
+    bf_time_kind time; /* it is of times */
     const char *device;
     double seconds;
     int64_t nulls; /* rows that were left out, for they have no value */
@@ -72,6 +74,9 @@ void output_end_line(const output *out, const char *file, const char *other);
 
 /* The name of a dtype, "decimal" with a scale. */
 const char *output_dtype(bf_dtype dtype, int scale);
+
+/* And "time", if the integers are times. */
+const char *output_type(bf_dtype dtype, int scale, bf_time_kind time);
 
 /* Element i of an array in memory, as a value; BF_PAIR and BF_I192 are tagged results
  * (work/tagged.h). Integers are in units of 10^-scale. */

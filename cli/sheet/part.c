@@ -61,7 +61,7 @@ void part_put_value(part_text *t, const bf_value *value) {
     char *const at = part_take(t, 2 + bytes);
     if (!at) return;
     at[0] = (char)value->dtype;
-    at[1] = (char)value->scale;
+    at[1] = (char)value->scale; /* less than 256, also of a time */
     memcpy(at + 2, &value->as, bytes);
 }
 
@@ -115,7 +115,7 @@ static const char *take_field(part *p, int column, const char *at) {
     size_t n = 0;
     if (of->values) {
         n = kind == FIELD_NULL ? 0 : bytes_of(v.dtype);
-        if (kind != FIELD_NULL) v.scale = *at++;
+        if (kind != FIELD_NULL) v.scale = (unsigned char)*at++;
         memcpy(&v.as, at, n);
         of->values[row] = v;
         return at + n;

@@ -11,8 +11,9 @@
  * the name of a file), which is that of every row. */
 typedef struct sheet_column {
     const char *name;
-    bf_dtype dtype; /* the array's dtype */
-    int scale;      /* its integers are in units of 10^-scale */
+    bf_dtype dtype;    /* the array's dtype */
+    int scale;         /* its integers are in units of 10^-scale */
+    bf_time_kind time; /* the integers of the array or of `values` are times */
     const void *array;
     const bf_value *values;
     const bf_strings *strings;

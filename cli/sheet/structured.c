@@ -21,6 +21,10 @@ bf_dtype structured_dtype(bf_dtype dtype, int scale) {
     return scale > 0 && bf_dtype_kind(dtype) != 'f' ? BF_F64 : wide ? BF_I64 : dtype;
 }
 
+bf_dtype structured_type(bf_dtype dtype, int scale, bf_time_kind time) {
+    return time ? BF_I64 : structured_dtype(dtype, scale);
+}
+
 /* ---- the header ------------------------------------------------------------------------------ */
 
 static void put_text(part_text *t, const char *text) { part_put(t, text, strlen(text)); }
@@ -45,6 +49,8 @@ static void put_dtype(part_text *t, const structured_field *f) {
     char text[32];
     if (f->dtype == BF_NONE)
         snprintf(text, sizeof text, "|S%" PRId64, f->width > 0 ? f->width : 1);
+    else if (f->time)
+        npy_write_time(text, f->time, f->scale);
     else
         npy_write_dtype(text, f->dtype);
     put_text(t, text);
@@ -121,7 +127,10 @@ static int put_number(const structured_field *f, const bf_value *v, char *to) {
     const size_t bytes = bf_dtype_size(f->dtype);
     uint64_t word = v->as.u64;
     bf_status st = BF_OK;
-    if (f->dtype == BF_F64) {
+    if (f->time) {
+        const bool held = npy_time_units(v, f->time, f->scale, (int64_t *)&word);
+        st = held ? BF_OK : BF_E_OVERFLOW;
+    } else if (f->dtype == BF_F64) {
         const double x = bf_value_f64(v);
         memcpy(&word, &x, sizeof word);
     } else if (f->dtype == BF_U64) {
@@ -135,7 +144,12 @@ static int put_number(const structured_field *f, const bf_value *v, char *to) {
 
 static int put_null(const structured_field *f, char *to) {
     const double nan = __builtin_nan("");
+    const int64_t no_time = INT64_MIN; /* as NumPy has it */
     const float narrow = __builtin_nanf("");
+    if (f->time) {
+        memcpy(to, &no_time, sizeof no_time);
+        return EXIT_DONE;
+    }
     if (!f->nan || (f->dtype != BF_F64 && f->dtype != BF_F32)) return refuse(f, "a row is NULL");
     memcpy(to, f->dtype == BF_F64 ? (const void *)&nan : &narrow, bf_dtype_size(f->dtype));
     return EXIT_DONE;

@@ -571,7 +571,7 @@ int join_in_blocks(FILE *f, join_tables *tables, bf_context *context, double beg
     x->options = tables->options;
     x->context = context;
     if (getrandom(&x->seed, sizeof x->seed, GRND_NONBLOCK) < 0) x->seed = (uintptr_t)x;
-    records_open(&x->shown, share_of(x, SORTED), 0);
+    records_open(&x->shown, share_of(x, SORTED), 0, 1);
     int code = join_tables_read(tables, read_side, x);
     if (code == EXIT_DONE) code = join_where_open(&x->where, tables, context);
     const int n = code == EXIT_DONE ? x->sides[SIDE_A].piles[0].count : 0;

@@ -116,7 +116,7 @@ static bool match_kinds(join_tables *t, bool stale[SIDES]) {
 /* A stream need not be kept if no column of it may have to be read in another form. */
 static void forget_stream(rows *r) {
     bool may = false;
-    for (int k = 0; k < r->columns; k++) may = may || r->can[k] != TEXT_CAN_STRINGS;
+    for (int k = 0; k < r->columns; k++) may = may || rows_can(r, k) != TEXT_CAN_STRINGS;
     if (!may) rows_forget(r);
 }
 

@@ -89,7 +89,8 @@ void join_take(const bf_array *from, int scale, units_form to, void *keys, bool 
 static bool match_columns(key_sides *x, int k, const join_columns *columns) {
     units_form forms[SIDES];
     for (int s = 0; s < SIDES; s++)
-        forms[s] = (units_form){dtype_of(x->sides[s].columns[k]), columns->scales[s][k]};
+        forms[s] =
+            (units_form){dtype_of(x->sides[s].columns[k]), columns->scales[s][k], BF_TIME_NONE};
     const units_form form = join_form_of(forms[SIDE_A], forms[SIDE_B]);
     x->dtypes[k] = form.dtype;
     for (int s = 0; s < SIDES; s++) {

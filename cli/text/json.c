@@ -329,6 +329,7 @@ static inline bool put_number(text_rows *rows, const text_layout *l, int k, cons
     text_number n;
     text_styled plain;
     const char *const at = s->text.at, *const end = s->text.end;
+    if (c->time) return s->kind == STRING && text_store_time(c, rows->n, at, end);
     if (s->kind == NUMBER) {
         if (text_read_short(rows, l, k, at, end - at)) return true;
         return (text_scan(at, &n) == end || text_parse_token(at, (size_t)(end - at), &n)) &&
@@ -342,11 +343,14 @@ static inline bool put_number(text_rows *rows, const text_layout *l, int k, cons
            text_store_number(l, c, rows->n, &n);
 }
 
-static const char *refuse_value(const text_layout *l, int k, const scalar *s, text_error *e) {
+static const char *refuse_value(const text_rows *rows, const text_layout *l, int k, const scalar *s,
+                                text_error *e) {
     char which[80];
     const bool null = s->kind == NULL_VALUE;
     if (s->kind != NESTED && !null) {
-        text_refuse_number(l, k, (text_field){s->text.at, s->text.end, s->text.end, false}, e);
+        const text_field f = {s->text.at, s->text.end, s->text.end, false};
+        text_refuse_number(l, k, f, e);
+        text_refuse_time(l, k, &rows->columns[k], f, e);
         if (k + 1 == l->counted && !l->mixed)
             snprintf(e->hint, sizeof e->hint, "--by keeps strings, bools and numbers apart");
         return NULL;
@@ -599,7 +603,7 @@ static inline const char *read_value(text_rows *rows, const text_layout *l, int 
         rows->seen[k] = rows->stamp;
         ++*found;
         if (!put_value(rows, l, k, &value))
-            return rows->no_memory ? NULL : refuse_value(l, k, &value, e);
+            return rows->no_memory ? NULL : refuse_value(rows, l, k, &value, e);
     } while (text_layout_repeats(l, ++k));
     return end;
 }
@@ -626,13 +630,11 @@ static const char *read_object(text_rows *rows, const text_layout *l, const char
 const char *json_rows_read(text_rows *rows, const text_layout *layout, const char *at,
                            const char *end, text_error *error) {
     while (at && at < end && rows->n < rows->most) {
-        at = skip(at);
-        if (*at == '\n') {
-            at++;
-            continue;
-        }
-        at = read_object(rows, layout, at, error);
-        rows->n += at != NULL;
+        const char *const object = skip(at), *next = object + 1;
+        if (*object != '\n') next = read_object(rows, layout, object, error);
+        if (next && *object != '\n') text_note_span(rows, at, next);
+        rows->n += next && *object != '\n';
+        at = next;
     }
     return at;
 }

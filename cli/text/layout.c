@@ -200,13 +200,17 @@ static bool add_columns(text_layout *l, const char *list, const first_row *row, 
     return true;
 }
 
+/* What a column is for: a key, a value, or the condition alone. */
+enum role { KEY, VALUE, CONDITION };
+
 /* A list of columns, and what they hold. */
 typedef struct wanted_list {
     const char *columns;
     unsigned char kind;
+    bool condition; /* the condition names them */
 } wanted_list;
 
-enum { LISTS = 5 };
+enum { LISTS = 8 };
 
 /* What numbers of `columns` are. */
 static unsigned char kind_of_columns(const text_options *o) {
@@ -215,15 +219,25 @@ static unsigned char kind_of_columns(const text_options *o) {
 
 /* The lists of the options; those not given are empty. */
 static void find_lists(const text_options *o, wanted_list lists[LISTS]) {
-    const char *const given[LISTS] = {o->columns, o->also, o->either, o->strings, o->keys};
-    const unsigned char kinds[LISTS] = {kind_of_columns(o), TEXT_NUMBERS, TEXT_KEYS | TEXT_VALUES,
-                                        TEXT_STRINGS_TOO, TEXT_KEYS};
-    for (int i = 0; i < LISTS; i++) lists[i] = (wanted_list){given[i] ? given[i] : "", kinds[i]};
-    if (!o->columns && !o->strings && !o->keys) lists[o->keyed ? LISTS - 1 : 0].columns = "1";
+    enum { KEYS = 4 };
+    const text_condition *const c = &o->condition;
+    const char *const given[LISTS] = {o->columns, o->also,    o->either,  o->strings,
+                                      o->keys,    c->numbers, c->strings, c->either};
+    const unsigned char kinds[LISTS] = {
+        kind_of_columns(o), TEXT_NUMBERS, TEXT_KEYS | TEXT_VALUES, TEXT_STRINGS_TOO,
+        TEXT_KEYS,          TEXT_NUMBERS, TEXT_STRINGS_TOO,        TEXT_KEYS | TEXT_VALUES};
+    for (int i = 0; i < LISTS; i++)
+        lists[i] = (wanted_list){given[i] ? given[i] : "", kinds[i], i > KEYS};
+    if (!o->columns && !o->strings && !o->keys && !o->either)
+        lists[o->keyed ? KEYS : 0].columns = "1";
+}
+
+static bool is_conditional(const text_options *o) {
+    return o->condition.numbers || o->condition.strings || o->condition.either;
 }
 
 static bool is_listed(const text_options *o) {
-    return o->columns || o->also || o->strings || o->keys || o->keyed;
+    return o->columns || o->also || o->strings || o->keys || o->either || o->keyed;
 }
 
 static bool lists_have_names(const text_options *o) {
@@ -242,14 +256,28 @@ bool text_asks_for_table(const text_options *o) {
 /* A field, and what is wanted of it. */
 typedef struct wanted_field {
     int field;
-    bool value; /* a column of its own, behind that of the key */
+    enum role role; /* a column of its own, behind that of the role before */
     unsigned char kind;
 } wanted_field;
 
 static int by_role(const void *a, const void *b) {
     const wanted_field *x = a, *y = b;
     return x->field != y->field ? (x->field > y->field) - (x->field < y->field)
-                                : x->value - y->value;
+                                : (x->role > y->role) - (x->role < y->role);
+}
+
+/* A column that the condition may share holds the same. A key that it compares with strings is one
+ * of strings, whatever its fields are. */
+static bool is_shared(text_layout *l, int k, unsigned char kind) {
+    if (kind == TEXT_STRINGS_TOO && (l->kinds[k] & ~kind) == TEXT_KEYS) l->kinds[k] = kind;
+    return l->kinds[k] == kind;
+}
+
+/* The column of a field that the condition may share; -1: there is none. */
+static int find_shared(text_layout *l, const wanted_field *wanted) {
+    int k = l->columns - 1;
+    while (k >= 0 && l->fields[k] == wanted->field && !is_shared(l, k, wanted->kind)) k--;
+    return k >= 0 && l->fields[k] == wanted->field ? k : -1;
 }
 
 /* The columns of the fields that are wanted, and what they hold. */
@@ -257,43 +285,54 @@ static void take_wanted(text_layout *l, wanted_field *wanted, int n) {
     qsort(wanted, (size_t)n, sizeof *wanted, by_role);
     l->columns = 0;
     for (int i = 0; i < n; i++) {
-        if (i == 0 || by_role(&wanted[i], &wanted[i - 1]) != 0)
+        const bool condition = wanted[i].role == CONDITION;
+        const int shared = condition ? find_shared(l, &wanted[i]) : -1;
+        if (shared < 0 && (condition || i == 0 || by_role(&wanted[i], &wanted[i - 1]) != 0))
             l->fields[l->columns++] = wanted[i].field;
-        l->kinds[l->columns - 1] |= wanted[i].kind;
+        const int k = shared < 0 ? l->columns - 1 : shared;
+        l->kinds[k] |= wanted[i].kind;
+        l->uses[k] |= condition ? TEXT_CONDITION : TEXT_WANTED;
     }
 }
 
-/* The fields of all lists, ascending, each once; but apart, once for each role. */
+/* Adds fields to those that are wanted, the last of which have this kind. */
+static void want_fields(const text_layout *l, wanted_field *wanted, int from, enum role role,
+                        unsigned char kind) {
+    for (int n = from; n < l->columns; n++) wanted[n] = (wanted_field){l->fields[n], role, kind};
+}
+
+/* What the columns of a list are for. Keys and values may be one. */
+static enum role role_of(const text_options *o, const wanted_list *list) {
+    if (list->condition) return CONDITION;
+    return o->apart && (list->kind & (TEXT_NUMBERS | TEXT_VALUES)) ? VALUE : KEY;
+}
+
+/* The fields of all lists, or the first `all`, if there are no lists but the condition's:
+ * ascending, each once; but apart, once for each role. */
 static bool find_columns(text_layout *l, const text_options *o, const first_row *row, bool header,
-                         text_error *e) {
+                         int all, text_error *e) {
     wanted_list lists[LISTS];
-    size_t most = 0;
+    size_t most = (size_t)all;
     find_lists(o, lists);
+    if (all > 0) lists[0].columns = "";
     for (int i = 0; i < LISTS; i++) most += strlen(lists[i].columns) + 1;
     wanted_field *const wanted = calloc(most, sizeof *wanted);
     l->fields = calloc(most, sizeof *l->fields);
     l->kinds = calloc(most, 1);
-    bool good = wanted && l->fields && l->kinds;
+    l->uses = calloc(most, 1);
+    bool good = wanted && l->fields && l->kinds && l->uses;
+    for (; good && l->columns < all; l->columns++) l->fields[l->columns] = l->columns;
+    if (good) want_fields(l, wanted, 0, KEY, kind_of_columns(o));
     for (int i = 0; i < LISTS && good; i++) {
-        const unsigned char kind = lists[i].kind;
-        const bool value = o->apart && (kind & (TEXT_NUMBERS | TEXT_VALUES));
-        int n = l->columns;
+        const int n = l->columns;
+        l->option = lists[i].condition ? "--where" : o->option;
         good = add_columns(l, lists[i].columns, row, header, e);
-        for (; n < l->columns; n++) wanted[n] = (wanted_field){l->fields[n], value, kind};
+        if (good) want_fields(l, wanted, n, role_of(o, &lists[i]), lists[i].kind);
     }
+    if (good) l->option = o->option;
     if (good) take_wanted(l, wanted, l->columns);
     free(wanted);
     return good;
-}
-
-static bool all_columns(text_layout *l, unsigned char kind, int n) {
-    l->fields = calloc((size_t)n, sizeof *l->fields);
-    l->kinds = malloc((size_t)n);
-    if (!l->fields || !l->kinds) return false;
-    l->columns = n;
-    for (int i = 0; i < n; i++) l->fields[i] = i;
-    memset(l->kinds, kind, (size_t)n);
-    return true;
 }
 
 /* ---- the layout ------------------------------------------------------------------------------ */
@@ -363,10 +402,8 @@ static bool settle_keys(text_layout *l, const text_options *o, const first_row *
 static bool find_layout(text_layout *l, const text_options *o, const first_row *row, bool header,
                         text_error *e) {
     const int all = (o->table || o->all) && row->n > 1 ? row->n : 1;
-    if (is_listed(o) ? !find_columns(l, o, row, header, e)
-                     : !all_columns(l, kind_of_columns(o), all))
-        return false;
-    l->lone = !o->columns && !o->strings && !o->keys && l->columns == 1;
+    if (!find_columns(l, o, row, header, is_listed(o) ? 0 : all, e)) return false;
+    l->lone = !o->columns && !o->strings && !o->keys && !o->either && l->columns == 1;
     if (l->keys && row->n > 0 && l->fields[l->columns - 1] >= row->n) {
         snprintf(e->what, sizeof e->what, "no column %d: the first lines have %d %s",
                  l->fields[l->columns - 1] + 1, row->n, row->n == 1 ? "key" : "keys");
@@ -458,7 +495,9 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     layout->option = own.option;
     layout->mixed = own.json && own.mixed;
     layout->typed = layout->mixed || (own.json && own.typed) ? TEXT_TYPED : TEXT_UNTYPED;
-    layout->skip_nulls = own.skip_nulls || own.judge_nulls;
+    layout->whole = own.whole;
+    layout->skip_nulls = own.skip_nulls || own.judge_nulls || is_conditional(&own);
+    layout->judged = own.skip_nulls || own.judge_nulls;
     layout->inferred = own.inferred;
     const bool named = options->json || options->header || lists_have_names(options);
     const bool header = named || (options->table && first.names && !options->no_header);
@@ -497,6 +536,7 @@ void text_layout_free(text_layout *layout) {
     json_free_keys(layout->keys);
     free(layout->fields);
     free(layout->kinds);
+    free(layout->uses);
     *layout = (text_layout){.columns = 0};
 }
 
@@ -505,25 +545,30 @@ bool text_layout_keep(text_layout *l, const int fields[], const unsigned char ki
     int *const kept = malloc(room * sizeof *kept);
     unsigned char *const kept_kinds = malloc(room);
     char **const names = l->names ? calloc(room, sizeof *names) : NULL;
-    bool good = kept && kept_kinds && (names || !l->names);
+    unsigned char *const uses = malloc(room);
+    bool good = kept && kept_kinds && uses && (names || !l->names);
     for (int i = 0, k = 0; i < n && good; i++) {
         while (l->fields[k] != fields[i]) k++;
         kept[i] = fields[i];
         kept_kinds[i] = kinds[i];
+        uses[i] = TEXT_WANTED;
         if (names) names[i] = strdup(l->names[k]);
         good = !names || names[i];
     }
     if (!good) {
         free(kept);
         free(kept_kinds);
+        free(uses);
         free_names(names, n);
         return false;
     }
     free(l->fields);
     free(l->kinds);
+    free(l->uses);
     free_names(l->names, l->columns);
     l->fields = kept;
     l->kinds = kept_kinds;
+    l->uses = uses;
     l->names = names;
     l->columns = n;
     l->lone = false;

@@ -53,7 +53,9 @@ static bool put_number(text_rows *rows, const text_layout *l, int k, text_field 
         text_store_none(rows, l, k);
         return true;
     }
-    return !null && text_read_number(l, f.at, f.end, &n, plain) &&
+    if (null) return false;
+    if (rows->columns[k].time) return text_store_time(&rows->columns[k], rows->n, f.at, f.end);
+    return text_read_number(l, f.at, f.end, &n, plain) &&
            text_store_number(l, &rows->columns[k], rows->n, &n);
 }
 
@@ -106,7 +108,9 @@ const char *text_read_field(text_rows *rows, const text_layout *l, int k, const 
                             const char *p, text_error *e) {
     const text_field f = text_take_field(p, l->delimiter);
     if (text_put_field(rows, l, k, raw_field(l, row, p), p, f)) return f.next;
-    return text_refuse_number(l, k, f, e);
+    text_refuse_number(l, k, f, e);
+    text_refuse_time(l, k, &rows->columns[k], f, e);
+    return NULL;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -203,6 +207,8 @@ const char *text_read_line(text_rows *rows, const text_layout *l, const char *at
     at = text_skip_blanks(at, l->delimiter);
     if (text_is_no_row(l, begin)) return at + 1;
     at = read_row(rows, l, begin, at, end, e);
-    rows->n += at != NULL;
+    if (!at) return NULL;
+    text_note_span(rows, begin, at);
+    rows->n++;
     return at;
 }

@@ -29,7 +29,7 @@ static int scale_of(const text_number *x) {
 static const char *why_double(const text_column *c, const text_number *x, int scale) {
     if (x->other) return "no decimal number";
     if (scale > c->digits) return "too many digits behind the point";
-    if (scale > 0 && !c->key && (x->longer || x->digits > TEXT_FRACTION_MOST))
+    if (scale > 0 && !c->key && !c->time && (x->longer || x->digits > TEXT_FRACTION_MOST))
         return "a fraction of more than 15 digits";
     return NULL;
 }

@@ -32,6 +32,11 @@ bool text_is_exact(bf_dtype dtype, const text_number *n);
 void text_store_decimal(text_column *c, int64_t i, const text_number *n);
 void text_store_wide(text_column *c, int64_t i, const text_number *n);
 
+/* What kind of time a field is; and keeps one in the form of its column. False: it is none, or of a
+ * kind that the column has not. */
+bf_time_kind text_time_kind(const char *at, const char *end);
+bool text_store_time(text_column *c, int64_t i, const char *at, const char *end);
+
 /* Rules out what does not hold the number of a key exactly. */
 void text_judge_key(text_column *c, const text_number *n);
 
@@ -149,13 +154,15 @@ void text_store_none(text_rows *rows, const text_layout *l, int k);
 bool text_read_number(const text_layout *l, const char *at, const char *end, text_number *n,
                       text_styled plain);
 
-/* How an error begins that is about column k; empty if it is the only one. */
-void text_which(char out[80], const text_layout *l, int k);
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Text whose marks are found at a time: they stay in the second-level cache. */
 enum { TEXT_STRETCH = 32 * 1024 };
+
+/* Notes where the next row stands. */
+static inline void text_note_span(text_rows *rows, const char *at, const char *end) {
+    if (rows->spans) rows->spans[rows->n] = (text_span){at, end};
+}
 
 static inline const char *text_line_end(const char *p, const char *end) {
     return (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
@@ -188,5 +195,9 @@ const char *text_refuse_fields(const text_layout *l, const char *at, text_error 
 
 /* Refuses a field as a number of column k. Returns NULL. */
 const char *text_refuse_number(const text_layout *l, int k, text_field f, text_error *e);
+
+/* Says of a field, refused as a number, what it is not, if column k is one of times. */
+void text_refuse_time(const text_layout *l, int k, const text_column *c, text_field f,
+                      text_error *e);
 
 #endif

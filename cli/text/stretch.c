@@ -113,6 +113,18 @@ static inline bool read_both(text_rows *rows, const text_layout *l, int k, const
            read_special(rows, l, k, p, end);
 }
 
+/* The time between p and the mark at `end`, as column k. */
+static inline bool read_time(text_rows *rows, const text_layout *l, int k, const char *p,
+                             const char *end) {
+    text_column *const c = &rows->columns[k];
+    const char *const last = end - (end > p && *end == '\n' && end[-1] == '\r');
+    if (!l->nulls.begins[(unsigned char)*p] &&
+        (!c->strings.offsets || put_near(rows, l, k, p, end)) &&
+        text_store_time(c, rows->n, p, last))
+        return true;
+    return read_special(rows, l, k, p, end);
+}
+
 /* ---- rows that are read together ------------------------------------------------------------- */
 
 /* Rows of a stretch with equally many fields, which are read column by column. */
@@ -215,6 +227,7 @@ static int64_t read_column(text_rows *rows, const text_layout *l, int k, const t
     if (l->fields[k] > 0) f.first = f.mark[l->fields[k] - 1] + 1;
     f.mark += l->fields[k];
     if (!rows->special) return read_numbers(rows, l, k, t, &f, read_between);
+    if (c->time) return read_cells(rows, l, k, &f, 0, t->n, read_time);
     if (c->only_strings) return read_cells(rows, l, k, &f, 0, t->n, read_string);
     if (c->only_numbers) return read_numbers(rows, l, k, t, &f, read_number);
     if (c->both) return read_cells(rows, l, k, &f, 0, t->n, read_both);
@@ -246,12 +259,22 @@ static tile find_tile(const text_rows *rows, const text_layout *l, const stretch
     return fields > 1 ? t : before_blank(l, t);
 }
 
+/* Notes where rows that were read together stand. */
+static void note_spans(text_rows *rows, const text_fields *f, int64_t n) {
+    text_fields last = *f;
+    last.mark += f->step - 1;
+    for (int64_t i = 0; i < n; i++)
+        rows->spans[rows->n + i] =
+            (text_span){text_field_begin(f, i), text_field_end(&last, i) + 1};
+}
+
 /* Reads rows together. After one that is to be read the long way, few are, lest rows are read again
  * and again. */
 static bool read_tile(text_rows *rows, const text_layout *l, stretch *s) {
     tile t = find_tile(rows, l, s);
     const int64_t wanted = t.n;
     for (int k = 0; k < l->columns && t.n > 0; k++) t.n = read_column(rows, l, k, &t);
+    if (rows->spans) note_spans(rows, &t.fields, t.n);
     rows->n += t.n;
     s->row += (size_t)t.n;
     s->mark += (size_t)t.n * t.fields.step;

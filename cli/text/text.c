@@ -55,6 +55,7 @@ void text_rows_free(text_rows *rows) {
     }
     free(rows->columns);
     free(rows->memory);
+    free(rows->spans);
     free(rows->marks.at);
     free(rows->marks.ends);
     free(rows->seen);
@@ -121,7 +122,9 @@ bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room)
         c->floats = has_form(rows, layout, k, TEXT_FLOATS) ? at : NULL;
         if (c->floats) at += n * floats;
     }
-    bool good = rows->memory != NULL;
+    free(rows->spans);
+    rows->spans = layout->whole ? malloc(n * sizeof *rows->spans) : NULL;
+    bool good = rows->memory && (rows->spans || !layout->whole);
     for (int k = 0; good && k < layout->columns; k++) good = reserve_others(rows, layout, k, n);
     good = good && reserve_wide(rows, layout, true);
     if (!good) rows->room = 0;
@@ -144,8 +147,10 @@ static const char *read_lone_field(text_rows *rows, const text_layout *l, const 
     const text_field f = text_take_field(p, l->delimiter);
     if (!f.broken && text_next_field(f.next, l->delimiter)) return text_refuse_fields(l, p, e);
     if (!text_read_field(rows, l, 0, at, p, e)) return NULL;
+    const char *const next = text_line_end(f.next, end);
+    text_note_span(rows, at, next);
     rows->n++;
-    return text_line_end(f.next, end);
+    return next;
 }
 
 static const char *read_lone(text_rows *rows, const text_layout *l, const char *at, const char *end,
@@ -216,13 +221,14 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
     rows->n = 0;
     rows->most = most < rows->room ? most : rows->room;
     const bool plain = text_style_keeps_plain(&layout->style);
-    rows->special = layout->nulls.numbers || !plain;
+    rows->special = layout->nulls.numbers || !plain || rows->spans;
     rows->no_memory = false;
     for (int k = 0; k < layout->columns; k++) {
         text_column *c = &rows->columns[k];
         const unsigned forms = rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS);
         const bool wide = c->is_wide || c->scale > BF_SCALE_MOST; /* i64 does not take it */
         const unsigned numbers = layout->dtype != BF_NONE ? 1
+                                 : c->time                ? CAN_I64 | CAN_I128
                                  : forms == TEXT_FLOATS   ? CAN_F64
                                  : wide                   ? CAN_I128 | CAN_F64
                                  : c->scale > 0           ? CAN_I64 | CAN_I128 | CAN_F64
@@ -230,6 +236,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->can = text_has_numbers(rows, layout, k) ? numbers & text_column_can(layout, k) : 0;
         c->integers = c->is_wide ? NULL : c->narrow;
         c->words = false;
+        c->seen = c->time;
         c->deepest = 0;
         c->digits = layout->digits;
         c->why = NULL;
@@ -245,7 +252,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->only_numbers = !c->strings.offsets && !layout->nulls.numbers && plain;
         if (c->valid) memset(c->valid, 0xff, (size_t)rows->room / 8);
         if (c->strings.offsets) c->strings.offsets[0] = 0;
-        rows->special = rows->special || layout->kinds[k] != TEXT_NUMBERS;
+        rows->special = rows->special || layout->kinds[k] != TEXT_NUMBERS || c->time;
     }
     error->hint[0] = '\0';
     if (layout->keys)

@@ -30,6 +30,12 @@ typedef struct text_chooser {
     void *arg;
 } text_chooser;
 
+/* The columns that a condition names, with commas between; NULL: none. */
+typedef struct text_condition {
+    const char *numbers, *strings;
+    const char *either; /* strings if a field is no number */
+} text_condition;
+
 /* Options for reading text. */
 typedef struct text_options {
     const char *columns; /* numbers from 1, or names, with commas between; any name may stand
@@ -38,6 +44,7 @@ typedef struct text_options {
     const char *strings; /* columns that are held as strings; NULL: none */
     const char *keys;    /* columns of numbers that are strings if a field is none; NULL: none */
     const char *either; /* columns of values that are strings if a field is no number; NULL: none */
+    text_condition condition;
     const char *text;   /* keys that are strings, whatever their fields are; NULL: none */
     const char *number; /* keys that are numbers; NULL: none */
     bool apart;        /* a field of `strings` or `keys` that is one of values, too, is two columns:
@@ -52,6 +59,7 @@ typedef struct text_options {
     bool lax;          /* rows may have fewer fields than the first, which are NULL, or more */
     bool json;         /* each line holds an object */
     bool typed;        /* strings of JSON lines tell types apart (text/typed.h) */
+    bool whole;        /* the caller wants rows as they stand, too */
     text_style style;  /* how numbers are written */
     char delimiter;    /* ' ' for blanks and tabs; '\0': as text_find_delimiter says */
     const char *option; /* the option that names columns, if it is not --column */
@@ -95,16 +103,19 @@ typedef struct text_layout {
     int *fields;          /* their fields, from 0, ascending; one may be there twice */
     char **names;         /* their names; NULL: there are none */
     unsigned char *kinds; /* their kinds: bits of TEXT_NUMBERS and the others */
+    unsigned char *uses;  /* what they are for: bits of TEXT_WANTED and the other */
     int counted;          /* one more than the number of the one whose numbers are keys; 0: none */
     bool mixed;           /* as in the options, of JSON lines: NULL is no number, either */
     text_nulls nulls;
     bool skip_nulls, lax;
+    bool judged;        /* the caller judges NULLs, and not the condition alone */
     int digits;         /* digits of integers in units of 10^-scale: rows_options.digits */
     bool inferred;      /* keys that are none of the dtype asked for are strings, not refused */
     const char *option; /* as in the options */
     int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
     json_keys *keys;    /* for JSON lines; NULL: it is something else */
     enum text_typed typed;
+    bool whole;       /* as in the options */
     text_style style; /* how numbers are written */
     bf_dtype dtype;
 } text_layout;
@@ -113,6 +124,9 @@ typedef struct text_layout {
  * written as a code is, or cannot be held exactly; but those that were asked for are refused then,
  * and those that are values turn only where one is none. */
 enum { TEXT_NUMBERS = 1, TEXT_STRINGS_TOO = 2, TEXT_KEYS = 4, TEXT_ASKED = 8, TEXT_VALUES = 16 };
+
+/* Whether a command wants a column, or its condition, or both. */
+enum { TEXT_WANTED = 1, TEXT_CONDITION = 2 };
 
 /* Keys of more digits are codes. */
 enum { TEXT_DIGITS_MOST = 38 };
@@ -178,6 +192,9 @@ unsigned text_candidate_form(const text_layout *layout, int i);
 /* Strings as a candidate, of columns that may be: the last of all. It has no dtype. */
 enum { TEXT_CAN_STRINGS = 1 << TEXT_CANDIDATES };
 
+/* How an error begins that is about column k; empty if it is the only one. */
+void text_which(char out[80], const text_layout *l, int k);
+
 /* The candidates that a column may have. */
 unsigned text_column_can(const text_layout *layout, int column);
 
@@ -189,17 +206,19 @@ enum { TEXT_INTEGERS = 1, TEXT_FLOATS = 2, TEXT_STRINGS = 4 };
  * integer is one in units of 10^-scale, as the candidates i64 and i128: unless it takes more than
  * 15 digits, for then it was a double. */
 typedef struct text_column {
-    void *integers;  /* i64 and u64 have the same bits; NULL: there are none, or they are wide */
-    void *wide;      /* i128 in place of them */
-    void *narrow;    /* room for integers that are not wide */
-    int scale;       /* the scale of the integers; the caller sets it before room is made */
-    bool is_wide;    /* they are i128; the caller sets it, too */
-    int digits;      /* the layout's */
-    int deepest;     /* the least scale that all of them have; above `scale`, some were not held */
-    void *floats;    /* f64, or the dtype asked for */
-    unsigned can;    /* bit i: all numbers are candidate i's */
-    const char *why; /* the last number that is no such integer is none; NULL: there is none */
-    bool words;      /* some field is no number */
+    void *integers; /* i64 and u64 have the same bits; NULL: there are none, or they are wide */
+    void *wide;     /* i128 in place of them */
+    void *narrow;   /* room for integers that are not wide */
+    int scale;      /* the scale of the integers; the caller sets it before room is made */
+    bool is_wide;   /* they are i128; the caller sets it, too */
+    int digits;     /* the layout's */
+    int deepest;    /* the least scale that all of them have; above `scale`, some were not held */
+    bf_time_kind time; /* the integers are times, as the caller says; BF_TIME_NONE: numbers */
+    bf_time_kind seen; /* the greatest kind of time of it and all fields */
+    void *floats;      /* f64, or the dtype asked for */
+    unsigned can;      /* bit i: all numbers are candidate i's */
+    const char *why;   /* the last number that is no such integer is none; NULL: there is none */
+    bool words;        /* some field is no number */
     text_strings strings;
     bool only_strings, only_numbers, both; /* may be read the short way */
     bool exact;     /* keys of the dtype asked for: what it does not hold is refused */
@@ -212,11 +231,18 @@ typedef struct text_column {
 /* What the integers of a column are held in, with decimals: units of 10^-scale (of u64 always 1),
  * in 64 or in 128 bits. Threads that read rows look at them meanwhile. Of the rows so far, the
  * least integer and the greatest one; and 0. */
+enum { TEXT_TIME_OPEN = BF_TIME_UTC + 1 }; /* no field has told whether all are times */
 typedef struct text_unit {
     _Atomic unsigned char scale;
     _Atomic bool wide;
+    _Atomic unsigned char time; /* a bf_time_kind, or TEXT_TIME_OPEN */
     text_i128 least, greatest;
 } text_unit;
+
+/* What times a column holds that is read with this unit. */
+static inline bf_time_kind text_unit_time(const text_unit *u) {
+    return u->time == TEXT_TIME_OPEN ? BF_TIME_NONE : (bf_time_kind)u->time;
+}
 
 /* Whether the integers of a column that has these candidates left are those of 128 bits alone. */
 static inline bool text_unit_is_wide(unsigned can) {
@@ -232,6 +258,11 @@ bool text_unit_take(text_unit *u, unsigned *can, const text_column *c);
 /* Notes n rows that were read with this unit. */
 void text_unit_note(text_unit *u, unsigned can, const text_column *c, int64_t n);
 
+/* Where a row stands in its text: from its first byte to behind its newline. */
+typedef struct text_span {
+    const char *at, *end;
+} text_span;
+
 typedef struct text_rows {
     const unsigned char *forms; /* each column's; the caller has them */
     text_column *columns;
@@ -242,6 +273,7 @@ typedef struct text_rows {
     bool special;     /* there is more to do than to read numbers */
     bool no_memory;   /* why reading failed */
     void *memory;     /* where the numbers are, but for wide ones */
+    text_span *spans; /* where each row stands; NULL: the layout does not want to know */
     text_marks marks; /* the marks of a stretch of the text */
     uint64_t *seen;   /* for JSON: the stamp of the line that each column was last in */
     uint64_t stamp;

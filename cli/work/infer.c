@@ -70,7 +70,8 @@ static unsigned narrow_of(const rows *r) {
 }
 
 static void note_chunk(const rows *r, const rows_chunk *chunk, int k, inferred *x, causes *c) {
-    const unsigned all = (1u << rows_candidates(r)) - 1, before = x->can & all, now = r->can[k];
+    const unsigned all = (1u << rows_candidates(r)) - 1, before = x->can & all,
+                   now = rows_can(r, k);
     const bool scaled = rows_scale(r, k) > 0 && x->fraction.line == 0;
     ask_cause(c, k, scaled ? CAUSE_WHOLE : 0, 0, &x->fraction);
     ask_cause(c, k, before & 1, now & 1, &x->no_i64);

@@ -37,12 +37,10 @@ void quantiles_keep(quantiles_input *in) {
     rows_again(r);
     if (r->source.stream) return;
     if (!in->forms) in->forms = malloc((size_t)in->columns * sizeof *in->forms);
-    if (!in->kinds && in->forms) in->kinds = malloc((size_t)in->columns * sizeof *in->kinds);
+    if (!in->kinds && in->forms) in->kinds = malloc((size_t)r->held * sizeof *in->kinds);
     if (!in->kinds) return; /* then it stays open */
-    for (int k = 0; k < in->columns; k++) {
-        in->kinds[k] = rows_kind_of(r, k);
-        in->forms[k] = units_of_rows(r, k);
-    }
+    for (int k = 0; k < r->held; k++) in->kinds[k] = rows_kind_of(r, k);
+    for (int k = 0; k < in->columns; k++) in->forms[k] = units_of_rows(r, k);
     rows_close(r);
 }
 
@@ -122,7 +120,8 @@ void quantiles_free(quantiles *q) {
 /* Makes the objects of column k. */
 static int make_column(quantiles *q, int k, const char *name) {
     const bf_dtype dtype = q->forms[k].dtype;
-    const int scale = q->forms[k].scale;
+    const bf_time_kind time = q->forms[k].time;
+    const int scale = time ? 0 : q->forms[k].scale;
     const quantiles_search *s = q->search;
     const bool median = s->percents.n == 0;
     bf_value empty;
@@ -187,7 +186,7 @@ static int absorb_chunk(const quantiles *q, rows *r, const rows_chunk *chunk) {
     bf_status st = BF_OK;
     for (int k = 0; k < q->columns && st == BF_OK; k++) {
         rows_numbers present;
-        st = rows_present(r, chunk, k, __builtin_ctz(r->can[k]), NULL, &present)
+        st = rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present)
                  ? absorb_numbers(q, r, k, &present.numbers)
                  : BF_E_MEMORY;
     }
@@ -324,6 +323,12 @@ static bf_status take_part(const bf_quantiles *found, void *to, int64_t first) {
     return st;
 }
 
+static void round_column(quantiles_column *c, units_form form) {
+    c->time = form.time;
+    c->info.scale = form.scale;
+    c->scale = tagged_round(c->values, c->count, form.dtype, form.scale);
+}
+
 bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_quantiles *const *found = &q->found[k * q->parts];
     bf_quantiles_info info = {.size = sizeof info};
@@ -343,5 +348,6 @@ bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_status st = column->values ? BF_OK : BF_E_MEMORY;
     for (int p = 0; p < q->parts && st == BF_OK; p++)
         st = take_part(found[p], column->values, (int64_t)p * BF_QUANTILES_MAX);
+    if (st == BF_OK && q->forms[k].time) round_column(column, q->forms[k]);
     return st;
 }

@@ -14,8 +14,8 @@ trailer trailer_of(const options *o) {
 }
 
 static bool has_scales(const trailer *t) {
-    bool has = t->key_scale > 0;
-    for (int i = 0; i < OPTIONS_AGGREGATES; i++) has = has || t->scales[i] > 0;
+    bool has = t->key_scale > 0 || t->key_time > 0;
+    for (int i = 0; i < OPTIONS_AGGREGATES; i++) has = has || t->scales[i] > 0 || t->times[i] > 0;
     return has;
 }
 
@@ -26,16 +26,30 @@ static bool is_default(const trailer *t) {
            !has_scales(t) && !t->whole;
 }
 
+/* A byte has a scale and, above it, what times there are. */
+enum { SCALE_BITS = 6 };
+
+static unsigned char pack(unsigned char scale, unsigned char time) {
+    return (unsigned char)(scale | time << SCALE_BITS);
+}
+
+static bool unpack(unsigned char byte, unsigned char *scale, unsigned char *time) {
+    *scale = byte & ((1 << SCALE_BITS) - 1);
+    *time = byte >> SCALE_BITS;
+    return *scale <= BF_SCALE_MOST_I128;
+}
+
 size_t trailer_put(const trailer *t, unsigned char bytes[TRAILER_MOST]) {
     const bf_reduce_options *r = &t->rules;
     const size_t text = strlen(t->empty);
     if (is_default(t)) return 0;
-    const unsigned char head[] = {(unsigned char)r->nan,      (unsigned char)r->out_dtype,
-                                  (unsigned char)r->ddof,     (unsigned char)r->overflow,
-                                  (unsigned char)t->whole,    (unsigned char)t->columns,
-                                  (unsigned char)t->key_scale};
+    const unsigned char head[] = {(unsigned char)r->nan,          (unsigned char)r->out_dtype,
+                                  (unsigned char)r->ddof,         (unsigned char)r->overflow,
+                                  (unsigned char)t->whole,        (unsigned char)t->columns,
+                                  pack(t->key_scale, t->key_time)};
     memcpy(bytes, head, sizeof head);
-    memcpy(bytes + sizeof head, t->scales, sizeof t->scales);
+    for (int i = 0; i < OPTIONS_AGGREGATES; i++)
+        bytes[sizeof head + (size_t)i] = pack(t->scales[i], t->times[i]);
     for (int i = 0; i < t->columns; i++)
         bytes[HEAD + i] = t->which[i] < 0 ? ROWS : (unsigned char)t->which[i];
     memcpy(bytes + HEAD + t->columns, t->empty, text);
@@ -52,10 +66,9 @@ static bool get_rules(bf_reduce_options *r, const unsigned char *bytes) {
 }
 
 static bool get_scales(trailer *t, const unsigned char *bytes) {
-    bool good = bytes[0] <= BF_SCALE_MOST_I128;
-    t->key_scale = bytes[0];
-    memcpy(t->scales, bytes + 1, sizeof t->scales);
-    for (int i = 0; i < OPTIONS_AGGREGATES; i++) good = good && t->scales[i] <= BF_SCALE_MOST_I128;
+    bool good = unpack(bytes[0], &t->key_scale, &t->key_time);
+    for (int i = 0; i < OPTIONS_AGGREGATES; i++)
+        good = unpack(bytes[1 + i], &t->scales[i], &t->times[i]) && good;
     return good;
 }
 

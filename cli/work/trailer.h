@@ -12,8 +12,9 @@ typedef struct trailer {
     bool whole;  /* the state has places from 0 on, of every row of its files: some are NULL */
     int columns; /* that groups are shown in; 0: they are counts */
     signed char which[OPTIONS_AGGREGATES]; /* the aggregate that each is; -1: the number of rows */
-    unsigned char key_scale;               /* the scale of the groups' keys */
+    unsigned char key_scale, key_time;     /* the scale of the groups' keys, and what times */
     unsigned char scales[OPTIONS_AGGREGATES]; /* the scale of each aggregate's values */
+    unsigned char times[OPTIONS_AGGREGATES];  /* what times they are; a state's are the first */
     char empty[TRAILER_EMPTY];                /* the operand of --empty; "": none */
 } trailer;
 

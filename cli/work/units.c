@@ -2,18 +2,36 @@
 
 #include <string.h>
 
-bool units_are_same(units_form a, units_form b) { return a.dtype == b.dtype && a.scale == b.scale; }
+static bool are_alike(units_form a, units_form b) {
+    return a.dtype == b.dtype && a.scale == b.scale;
+}
+
+bool units_are_same(units_form a, units_form b) { return are_alike(a, b) && a.time == b.time; }
 
 units_form units_of_rows(const rows *r, int column) {
-    return (units_form){rows_dtype(r, column), rows_scale(r, column)};
+    return (units_form){rows_dtype(r, column), rows_scale(r, column), rows_time(r, column)};
 }
 
 bool units_are_integers(bf_dtype dtype) {
     return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128;
 }
 
+/* Dates and local times are local times. */
+bool units_join_times(bf_time_kind *into, bf_time_kind other) {
+    const bool local = *into && other && *into != BF_TIME_UTC && other != BF_TIME_UTC,
+               same = *into == other;
+    if (other > *into) *into = other;
+    return local || same;
+}
+
+bool units_have(bf_time_kind time, bf_reduction op) {
+    const bf_result_class gives = bf_reduction_result(op);
+    return !time || gives == BF_RESULT_ELEMENT || gives == BF_RESULT_INDEX;
+}
+
 bool units_join(units_form *into, units_form other) {
-    if (units_are_same(*into, other)) return true;
+    if (!units_join_times(&into->time, other.time)) return false;
+    if (are_alike(*into, other)) return true;
     if (!units_are_integers(into->dtype) || !units_are_integers(other.dtype)) return false;
     into->dtype = BF_I128;
     if (other.scale > into->scale) into->scale = other.scale;
@@ -32,7 +50,7 @@ text_i128 units_at(bf_dtype dtype, const void *numbers, int64_t i) {
 /* From the last number on, so that none is overwritten before it is read. */
 bool units_bring(units_form from, const void *numbers, int64_t n, units_form to, void *out) {
     const text_i128 power = text_power_of_ten(to.scale - from.scale);
-    if (units_are_same(from, to)) {
+    if (are_alike(from, to)) {
         if (n > 0) memmove(out, numbers, (size_t)n * bf_dtype_size(to.dtype));
         return true;
     }

@@ -5,10 +5,12 @@
 #include "input/rows.h"
 #include "text/number.h"
 
-/* How numbers are held: integers of a dtype in units of 10^-scale; or of another dtype. */
+/* How numbers are held: integers of a dtype in units of 10^-scale, maybe times; or of another
+ * dtype. */
 typedef struct units_form {
     bf_dtype dtype;
     int scale;
+    bf_time_kind time;
 } units_form;
 
 bool units_are_same(units_form a, units_form b);
@@ -20,6 +22,12 @@ units_form units_of_rows(const rows *r, int column);
  * array of such a dtype. */
 bool units_are_integers(bf_dtype dtype);
 text_i128 units_at(bf_dtype dtype, const void *numbers, int64_t i);
+
+/* Sets *into to what times of both are. False: they do not go together. */
+bool units_join_times(bf_time_kind *into, bf_time_kind other);
+
+/* Whether times have such a result. */
+bool units_have(bf_time_kind time, bf_reduction op);
 
 /* Sets *into to the form that holds numbers of both. False: there is none. */
 bool units_join(units_form *into, units_form other);

@@ -5,6 +5,7 @@
 #include "input/source.h"
 #include "runtime/outfile.h"
 #include "runtime/ranks.h"
+#include "work/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -172,29 +173,33 @@ void work_close(work *w, int code) {
 
 void work_put_place(checkpoint_writer *to, const rows *r) {
     const rows_place p = rows_tell(r);
-    const int64_t numbers[] = {p.at, p.part, p.used, p.selection.skip, p.selection.left};
+    const int64_t numbers[] = {p.at,   p.left_out,       p.part,
+                               p.used, p.selection.skip, p.selection.left};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         checkpoint_put_number(to, numbers[i]);
-    checkpoint_put_number(to, r->columns);
-    for (int k = 0; k < r->columns; k++) {
+    checkpoint_put_number(to, r->held);
+    for (int k = 0; k < r->held; k++) {
         const rows_kind kind = rows_kind_of(r, k);
         checkpoint_put_number(to, kind.can);
         checkpoint_put_number(to, kind.scale);
+        checkpoint_put_number(to, kind.time);
     }
 }
 
 /* Moves an input to its place. False: it cannot be there. */
 bool work_take_place(checkpoint_reader *from, rows *r) {
     rows_place p = {.at = checkpoint_number(from, 0, INT64_MAX)};
+    p.left_out = checkpoint_number(from, 0, INT64_MAX);
     p.part = checkpoint_number(from, 0, INT64_MAX);
     p.used = checkpoint_number(from, 0, INT64_MAX);
     p.selection.skip = checkpoint_number(from, 0, INT64_MAX);
     p.selection.left = checkpoint_number(from, -1, INT64_MAX);
-    checkpoint_number(from, r->columns, r->columns);
-    rows_kind *kinds = from->bad ? NULL : calloc((size_t)r->columns, sizeof *kinds);
-    for (int k = 0; kinds && k < r->columns; k++) {
+    checkpoint_number(from, r->held, r->held);
+    rows_kind *kinds = from->bad ? NULL : calloc((size_t)r->held, sizeof *kinds);
+    for (int k = 0; kinds && k < r->held; k++) {
         kinds[k].can = (unsigned)checkpoint_number(from, 1, 255);
         kinds[k].scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+        kinds[k].time = (unsigned char)checkpoint_number(from, 0, TEXT_TIME_OPEN);
     }
     const bool good = kinds && !from->bad && rows_seek(r, &p, kinds);
     free(kinds);
@@ -428,32 +433,34 @@ static int note_walk(work *w, int code, bool keep) {
     return st == BF_OK ? code : fail_status(st, w->context, w->name);
 }
 
+/* All ranks see the same first field, so their times differ as dates and local times do. */
 void work_settle_kinds(rows_kind kinds[], int n) {
-    unsigned *all = ranks_allocate(3 * (size_t)n * sizeof *all);
+    unsigned *all = ranks_allocate(4 * (size_t)n * sizeof *all);
     for (int k = 0; k < n; k++) all[k] = kinds[k].can;
     for (int k = 0; k < n; k++) { /* what is set on all is that of the greatest */
         const uint64_t scales = ~(uint64_t)0 << kinds[k].scale;
         all[n + k] = (unsigned)scales;
         all[2 * n + k] = (unsigned)(scales >> 32);
+        all[3 * n + k] = ~0u << kinds[k].time;
     }
-    ranks_and(all, 3 * n);
+    ranks_and(all, 4 * n);
     for (int k = 0; k < n; k++) {
         const uint64_t scales = (uint64_t)all[2 * n + k] << 32 | all[n + k];
-        kinds[k] = (rows_kind){all[k], (unsigned char)__builtin_ctzll(scales)};
+        kinds[k] = (rows_kind){all[k], (unsigned char)__builtin_ctzll(scales),
+                               (unsigned char)__builtin_ctz(all[3 * n + k])};
     }
     free(all);
 }
 
 bool work_settle_input(rows *r) {
     bool changed = false;
-    rows_kind *kinds = ranks_allocate((size_t)r->columns * sizeof *kinds);
-    for (int k = 0; k < r->columns; k++) kinds[k] = rows_kind_of(r, k);
-    work_settle_kinds(kinds, r->columns);
-    for (int k = 0; k < r->columns; k++) {
-        const bf_dtype dtype = rows_dtype(r, k);
-        const int scale = rows_scale(r, k);
+    rows_kind *kinds = ranks_allocate((size_t)r->held * sizeof *kinds);
+    for (int k = 0; k < r->held; k++) kinds[k] = rows_kind_of(r, k);
+    work_settle_kinds(kinds, r->held);
+    for (int k = 0; k < r->held; k++) {
+        const units_form before = units_of_rows(r, k);
         rows_set_kind(r, k, kinds[k]);
-        changed = changed || rows_dtype(r, k) != dtype || rows_scale(r, k) != scale;
+        changed = changed || !units_are_same(units_of_rows(r, k), before);
     }
     free(kinds);
     return changed && r->options.settled;

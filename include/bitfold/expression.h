@@ -14,7 +14,11 @@
  *                        not begin with a digit; any others stand between ` and `
  *     1, 0x1f, 2.5e-3    plain numbers: integers up to 64 bits, or 38 digits, and floats (0x1.8p3)
  *     "Lagos", 'Lagos'   strings
- *     f(x, ...)          abs sqrt floor ceil isnan isnull of one, min max of two, fma of three
+ *     null               NULL, of the dtype of what it stands beside
+ *     f(x, ...)          of one: abs sqrt floor ceil isnan is_null (or isnull) log log2 log10 exp;
+ *                        of two: pow; of three: fma; of two and more: min max coalesce
+ *     round(x, n)        to n digits behind the point, from -18 to 18; ties to even
+ *     if(c, x, y)        c ? x : y
  *     x**3               a whole power from 0 to 64, as products from the left
  *     - !
  *     * / %              / of integers gives f64; % has the sign of the divisor, as in Python
@@ -53,13 +57,26 @@
  * Strings are compared with strings, by their bytes: each is less than what it begins. There are no
  * other operations on them but isnull, and the result is none.
  *
+ * Times, where options give their kinds: a time is compared with a time, time - time is the seconds
+ * between them, and time + seconds and time - seconds are times; min, max and ?: choose among
+ * times. All of that is exact. A string in quotes is a time where it meets one, as in
+ * date >= "2026-01-01". year, month, day, hour, minute, second (without a fraction) and weekday (1
+ * is Monday) of a time are i64; a date is at midnight. date(t) is the day of a time, and trunc(t,
+ * "month") the first of its month: year, quarter, month, week (from Monday) and day give dates;
+ * hour, minute and second times. A date meets any time; local times and those in UTC do not meet.
+ * The CPU computes: arrays in a GPU's memory are refused (BF_E_DEVICE).
+ *
  * NULL: an operation on a NULL is NULL, also x**0, and isnan of integers. && and || are Kleene's:
  * false && NULL is false, true || NULL is true. A condition that is NULL is not met: x ? y : z is
- * then z. isnull(x) is never NULL.
+ * then z. is_null(x) is never NULL. coalesce(x, y) is y where x is NULL, else x.
+ *
+ * log, log2, log10, exp and pow are those of the C library, of doubles: they are not correctly
+ * rounded, and may differ between C libraries. The CPU computes them, and round and null.
  *
  * What is not needed does not fail: y and z where they are not chosen; the right side of && where
- * the left is false, and of || where it is true. So n != 0 ? total / n : 0 divides by no 0. Numbers
- * alone are no exception: n < 9 ? n : 1 / 0. But one that does not fit its dtype is refused. */
+ * the left is false, and of || where it is true; y in coalesce(x, y) where x is not NULL. So n != 0
+ * ? total / n : 0 divides by no 0. Numbers alone are no exception: n < 9 ? n : 1 / 0. But one that
+ * does not fit its dtype is refused. */
 #ifndef BITFOLD_EXPRESSION_H
 #define BITFOLD_EXPRESSION_H
 
@@ -68,6 +85,7 @@
 #include "context.h"
 #include "options.h"
 #include "state.h"
+#include "time.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,6 +101,8 @@ typedef struct bf_expression_options {
                           are no decimals */
     int rounded;       /* a result that has a scale or is i128 is rounded once to f64; default: 0 */
     int wide;          /* integers are computed with 128 bits; default: 0, as their dtypes say */
+    const unsigned char *times; /* one for each column: the bf_time_kind of an i64 or i128 that is
+                                   a time in units of 10^-scale seconds. NULL: there are no times */
 } bf_expression_options;
 
 /* BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_WRAP). */
@@ -104,9 +124,10 @@ BF_API bf_status bf_expression_parse(bf_context *context, const char *text,
                                      bf_expression **expression);
 BF_API void bf_expression_destroy(bf_expression *expression);
 
-/* What a name in a text stands for: strings, if it is compared with a string in quotes, or with a
- * name that is; numbers, if there is another operation on it than isnull, or it is compared with a
- * number; either, if nothing tells. */
+/* What a name in a text stands for: strings, if it is compared with a string in quotes that is no
+ * time, or with a name that is; numbers or times, if there is another operation on it than isnull,
+ * or it is compared with a number; either, if nothing tells: it may be of times or strings if it is
+ * compared with a string that is a time. */
 typedef enum bf_expression_name_kind {
     BF_NAME_EITHER,
     BF_NAME_NUMBER,
@@ -128,6 +149,9 @@ BF_API bf_dtype bf_expression_dtype(const bf_expression *expression);
 
 /* The scale of the results: integers, they stand for themselves times 10^-scale. 0 of NULL. */
 BF_API int bf_expression_scale(const bf_expression *expression);
+
+/* How the results are shown, if they are times. BF_TIME_NONE: they are not, or NULL. */
+BF_API bf_time_kind bf_expression_time(const bf_expression *expression);
 
 /* Does the expression use this column (0 to count - 1)? 1 or 0. */
 BF_API int bf_expression_uses(const bf_expression *expression, int column);

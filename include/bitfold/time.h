@@ -22,7 +22,7 @@ typedef enum bf_time_kind { BF_TIME_NONE, BF_TIME_DATE, BF_TIME_LOCAL, BF_TIME_U
 #define BF_TIME_SCALE_MOST 9
 
 typedef struct bf_time {
-    int64_t units; /* of 10^-scale seconds */
+    int64_t units; /* each is 10^-scale seconds */
     int scale;     /* 0 to BF_TIME_SCALE_MOST */
     bf_time_kind kind;
 } bf_time;

@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Mapping
 from ctypes import POINTER, byref, c_int64, c_void_p
+from datetime import date, datetime, timedelta, timezone
 
 from ._exchange import _Column as _Array
 from ._exchange import _Schema, _Stream
@@ -11,9 +12,15 @@ from ._library import ArgumentError
 from ._result import TYPESTR, _give, _held, _hold, _to_number, new_result
 
 _ELEMENTS = {
-    "i64": c_int64, "u64": ctypes.c_uint64, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
+    "date": ctypes.c_int32, "time": c_int64, "utc time": c_int64, "i64": c_int64, "u64": ctypes.c_uint64, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
 }  # fmt: skip
-_FORMATS = {"i64": "l", "u64": "L", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z"}
+_FORMATS = {
+    "i64": "l", "u64": "L", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z", "date": "tdD",
+}  # fmt: skip
+_STRINGS = "string", "binary"
+TIMES = {1: "date", 2: "time", 3: "utc time"}  # by the numbers of bf_time_kind
+_UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
+_EPOCH = datetime(1970, 1, 1)
 _SHOWN = 6  # elements of a column's repr
 
 
@@ -115,8 +122,9 @@ class Column:
     the functions of this module take it as it is, by the Arrow C interface; NumPy takes numbers without
     NULLs that are no decimals. None of them copies it; decimals of 64 bits alone are copied for others.
 
-    name: of the column. dtype: "i64", "u64", "i128", "f64", "string", or "binary": strings that are not all
-    UTF-8. scale: integers are in units of 10^-scale. nulls: how many rows are NULL.
+    name: of the column. dtype: "i64", "u64", "i128", "f64", "date", "time", "utc time", "string", or "binary":
+    strings that are not all UTF-8. scale: integers are in units of 10^-scale, times of as many seconds.
+    nulls: how many rows are NULL.
 
     >>> import io
     >>> prices = bitfold.read_csv(io.StringIO("city,price\\nRome,1.50\\nOslo,20"))["price"]
@@ -154,7 +162,7 @@ class Column:
         return self._values(0, self._n)
 
     def _values(self, first, end):
-        take = self._strings if self.dtype in ("string", "binary") else self._numbers
+        take = self._strings if self.dtype in _STRINGS else self._numbers
         values = take(first, end)
         if not self.nulls:
             return values
@@ -165,6 +173,8 @@ class Column:
         kind = _ELEMENTS[self.dtype]
         at = self._buffers[1] + first * ctypes.sizeof(kind)
         held = list((kind * (end - first)).from_address(at))
+        if self.dtype in TIMES.values():
+            return [_to_time(self.dtype, self.scale, each) for each in held]
         if self.dtype == "i128" or self.scale:
             return [_to_number(self.dtype, each, self.scale) for each in held]
         return held
@@ -179,8 +189,8 @@ class Column:
     # ---- for others ----
 
     def to_numpy(self):
-        """Returns an array of NumPy. Numbers without NULLs that are no decimals are not copied; of others it
-        is an array of objects: Decimal, str, and None for NULLs."""
+        """Returns an array of NumPy. Numbers and times without NULLs that are no decimals are not copied;
+        of others it is an array of objects: Decimal, date, str, and None for NULLs."""
         import numpy
 
         if hasattr(self, "__array_interface__"):
@@ -195,11 +205,11 @@ class Column:
 
     @property
     def __array_interface__(self):
-        if self.nulls or self.scale or self.dtype not in TYPESTR:
-            raise AttributeError("NULLs, decimals and strings have no interface of NumPy's")
+        typestr = f"<M8[{_UNITS[self.scale]}]" if self.dtype == "time" else TYPESTR.get(self.dtype)
+        if self.nulls or typestr is None or (self.scale and self.dtype != "time"):
+            raise AttributeError("NULLs, decimals, dates and strings have no interface of NumPy's")
         return {
-            "version": 3, "shape": (self._n,), "typestr": TYPESTR[self.dtype],
-            "data": (self._buffers[1], True),
+            "version": 3, "shape": (self._n,), "typestr": typestr, "data": (self._buffers[1], True),
         }  # fmt: skip
 
     def _widened(self):
@@ -211,11 +221,10 @@ class Column:
         return Column(self.name, "i128", self._n, buffers, made, self.scale, self.nulls)
 
     def _schema(self):
-        format = f"d:38,{self.scale}" if self.scale else _FORMATS[self.dtype]
-        return _schema(format, self.name)
+        return _schema(_format_of(self.dtype, self.scale), self.name)
 
     def _array(self):
-        held = self._widened() if self.scale and self.dtype != "i128" else self
+        held = self._widened() if self.scale and self.dtype in ("i64", "u64") else self
         return _array(held._n, held.nulls, held._buffers, owner=held)
 
     def __arrow_c_schema__(self):
@@ -283,4 +292,24 @@ class Columns(Mapping):
 
 
 def _kind_of(column):
-    return f"decimal {column.scale}" if column.scale else column.dtype
+    return f"decimal {column.scale}" if column.scale and column.dtype in ("i64", "i128") else column.dtype
+
+
+def _format_of(dtype, scale):
+    """Returns the format of Arrow's."""
+    if "time" in dtype:
+        return f"ts{_UNITS[scale][0]}:" + ("UTC" if dtype == "utc time" else "")
+    return f"d:38,{scale}" if scale else _FORMATS[dtype]
+
+
+def _to_time(dtype, scale, units):
+    """Returns a date, or a time: one that has nanoseconds as a str."""
+    if dtype == "date":
+        return date.fromordinal(units + _EPOCH.toordinal())
+    parts, rest = divmod(units * 10 ** (9 - scale), 1000)
+    time = _EPOCH + timedelta(microseconds=parts)
+    time = time.replace(tzinfo=timezone.utc) if dtype == "utc time" else time
+    if scale < 9:
+        return time
+    text, zone = time.replace(tzinfo=None).isoformat(timespec="microseconds"), "Z" if time.tzinfo else ""
+    return f"{text}{rest:03}{zone}"

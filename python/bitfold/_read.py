@@ -8,7 +8,7 @@ import tempfile
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 
-from ._columns import Column, Columns
+from ._columns import TIMES, Column, Columns
 from ._dtypes import NAMES
 from ._library import ArgumentError, DeviceError, FileError, load_beside
 
@@ -21,7 +21,7 @@ class _ReadColumn(ctypes.Structure):
     """bitfold_read_column"""
 
     _fields_ = [
-        ("name", c_char_p), ("dtype", c_int), ("scale", c_int), ("nulls", c_int64),
+        ("name", c_char_p), ("dtype", c_int), ("scale", c_int), ("time", c_int), ("nulls", c_int64),
         ("numbers", c_void_p), ("offsets", c_void_p), ("bytes", c_void_p), ("utf8", c_int),
         ("valid", c_void_p),
     ]  # fmt: skip
@@ -61,7 +61,7 @@ class _Owner:
 
 def _column(read, n, owner):
     if read.dtype:
-        kind, data = NAMES[read.dtype], (read.numbers,)
+        kind, data = TIMES.get(read.time) or NAMES[read.dtype], (read.numbers,)
     else:
         kind, data = "string" if read.utf8 else "binary", (read.offsets, read.bytes)
     name = read.name.decode(errors="replace")
@@ -162,8 +162,8 @@ def read_csv(
     table. columns: names, or numbers from 1 on, of the columns that are wanted; None: all. where: only rows
     that meet this condition, an expression as in "price > 10 && city == 'Rome'".
 
-    A column is of integers, exact decimals, floats or strings, whatever all of its fields are; codes as 007
-    are strings. text and number: columns that are strings, or numbers, whatever their fields are.
+    A column is of integers, exact decimals, floats, dates, times or strings, whatever all of its fields are;
+    codes as 007 are strings. text and number: columns that are strings, or numbers, whatever their fields are.
     null: the fields that hold no value (the empty one), a list or a str with commas between.
     delimiter: what separates fields (found in the first row). header: whether the first row holds names
     (None: if all in it look like names). comment: the character that begins lines to pass over. skip_lines:

@@ -7,6 +7,8 @@
 #include "seam/memory.h"
 #include "seam/reduce.h"
 
+#include <bitfold/time.h>
+
 enum {
     BF_EXPRESSION_STEPS = 4096,
     BF_EXPRESSION_NESTED = 1000, /* operations that wait for their operands */
@@ -22,6 +24,7 @@ typedef enum bf_expression_kind {
     BF_EXPRESSION_COLUMN,   /* number: among the columns that the program uses */
     BF_EXPRESSION_CONSTANT, /* one element that stands for all */
     BF_EXPRESSION_STRING,   /* one string that stands for all */
+    BF_EXPRESSION_NULL,     /* NULL in all places */
     BF_EXPRESSION_REGISTER, /* a tile of results */
     BF_EXPRESSION_RESULT    /* the result of the program */
 } bf_expression_kind;
@@ -46,6 +49,7 @@ typedef struct bf_expression_step {
     bf_expression_operand in[3], out;
     bf_expression_operand guard; /* bools: where one is 0, the step cannot fail */
     int position;                /* where the operator is in the text */
+    int scale, digits; /* the input's scale, for times and ROUND; the digits that ROUND leaves */
 } bf_expression_step;
 
 typedef struct bf_expression_constant {
@@ -58,10 +62,13 @@ typedef struct bf_expression_string {
 } bf_expression_string;
 
 typedef struct bf_expression_program {
-    bf_dtype dtype; /* the result's */
-    int scale;      /* the result's: integers in units of 10^-scale */
+    bf_dtype dtype;    /* the result's */
+    int scale;         /* the result's: integers in units of 10^-scale */
+    bf_time_kind time; /* the result's */
     bf_overflow_policy overflow;
-    bool wide; /* some step computes with integers of 128 bits: on the CPU */
+    bool wide;       /* some step computes with integers of 128 bits */
+    bool nulls;      /* some step takes NULL */
+    const char *own; /* what of it the CPU alone does; NULL: a GPU can do all */
     int columns, constants, strings, registers, steps;
     bf_dtype column[BF_EXPRESSION_COLUMNS]; /* BF_NONE: of strings */
     bf_expression_constant constant[BF_EXPRESSION_CONSTANTS];

@@ -392,7 +392,7 @@ class By(TablesTest):
         self.assertEqual(self.result("unique", "--by", "city", "--csv", path), "city\nBern\nLagos")
         for option in ["--total"], ["--nan", "skip"]:
             self.refused(2, option[0] + " does not go with --by", "unique", "--by", "city", *option, path)
-        self.refused(2, "--where needs --by", "unique", "--where", "id < 4", path)
+        self.assertEqual(self.result("unique", "--column", "id", "--where", "id < 4", path), "1\n2\n3")
 
     def test_refusals(self):
         path = self.write("t.csv", b"id,city,price\n1,Lagos,2\n\n2,Tokyo,x\n3,,\n")
@@ -416,7 +416,6 @@ class By(TablesTest):
             (3, "--sort: no column is named 'x'", ["--by", "id", "--count", "--sort", "x", path]),
             (2, "nothing is asked for", ["--by", "id", path]),
             (2, "--column does not go with --by", ["--by", "id", "--count", "--column", "id", path]),
-            (2, "--where needs --by", ["--count", "--where", "id > 1", path]),
             (2, "--by is for text", ["--by", "id", "--count", array]),
             (3, "no column is named 'id': it has no rows", ["--by", "id", "--count", os.devnull]),
             (3, "values are columns and expressions", ["--by", "id", "--sum", "./price", path]),

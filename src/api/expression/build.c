@@ -47,6 +47,10 @@ bf_expression_value bf_expression_integer(bf_i128 x) {
     return number;
 }
 
+bf_expression_value bf_expression_null(void) {
+    return (bf_expression_value){.at = {BF_EXPRESSION_NULL, 0}, .dtype = BF_BOOL};
+}
+
 bf_i128 bf_expression_whole_value(const bf_expression_value *x) {
     return x->dtype == BF_I128 ? x->units : bf_integer_decode(x->dtype, x->bits);
 }
@@ -58,6 +62,11 @@ static bool is_constant(const bf_expression_value *x) {
 static bool is_register(const bf_expression_value *x) {
     return x->at.kind == BF_EXPRESSION_REGISTER;
 }
+
+static bool is_null(const bf_expression_value *x) { return x->at.kind == BF_EXPRESSION_NULL; }
+
+/* NULL that nothing is said about. */
+static bool is_untyped(const bf_expression_value *x) { return is_null(x) && x->at.number == 0; }
 
 static bool is_weak_integer(const bf_expression_value *x) {
     return is_constant(x) && x->weak && (bf_dtype_is_integer(x->dtype) || x->dtype == BF_I128);
@@ -83,7 +92,11 @@ static bool may_divide_by_zero(int op, const bf_expression_value *in) {
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 /* An operation of map that takes the inputs of this one to the same dtype. */
-static bf_map_op like_map(int op) { return op > BF_MAP_CAST ? BF_MAP_MIN : (bf_map_op)op; }
+static bf_map_op like_map(int op) {
+    if (op == BF_EXPRESSION_POW) return BF_MAP_DIV;
+    if (bf_expression_is_library(op)) return BF_MAP_SQRT;
+    return op > BF_MAP_CAST ? BF_MAP_MIN : (bf_map_op)op;
+}
 
 /* i64 meets u64 among decimals, which are what is written. */
 bool bf_expression_is_wide(const bf_expression_builder *b, const bf_expression_value *in,
@@ -209,6 +222,12 @@ static void copy_inputs(bf_expression_value to[3], const bf_expression_value *in
     for (int i = 0; i < count; i++) to[i] = in[i];
 }
 
+/* What the CPU alone does. */
+static const char *own_name(int op) {
+    if (op == BF_EXPRESSION_ROUND) return "rounds to digits";
+    return bf_expression_takes_time(op) ? "takes times apart" : "computes powers and logarithms";
+}
+
 bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work, bf_dtype to,
                                  const bf_expression_value *in, int count, bool used,
                                  bf_expression_value *out) {
@@ -228,6 +247,7 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
         if (is_constant(&x[i]) && status == BF_OK) status = place_constant(b, &x[i]);
         s.from[i] = x[i].dtype;
         s.in[i] = x[i].at;
+        p->nulls = p->nulls || is_null(&x[i]);
         bool as_wide = bf_number_bytes(x[i].dtype) == bf_number_bytes(to);
         if (used && as_wide) release_value(b, &x[i]);
     }
@@ -237,12 +257,16 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
         if (used && bf_number_bytes(x[i].dtype) != bf_number_bytes(to)) release_value(b, &x[i]);
     p->step[p->steps++] = s;
     p->wide = p->wide || work == BF_I128;
+    if (p->nulls) p->own = "makes NULLs";
+    if (op >= BF_EXPRESSION_OWN) p->own = own_name(op);
+    if (work == BF_I128) p->own = "computes with i128";
     *out = (bf_expression_value){.at = s.out, .dtype = to};
     return BF_OK;
 }
 
 static bf_status build_condition(bf_expression_builder *b, bf_expression_value *x) {
     if (x->dtype == BF_NONE) return bf_expression_refuse_string(b);
+    if (x->time != BF_TIME_NONE) return bf_expression_refuse_time(b);
     if (x->dtype == BF_BOOL) return BF_OK;
     if (!is_constant(x) && x->dtype == BF_I128) {
         const bf_expression_value in[2] = {*x, bf_expression_number(BF_I64, 0)};
@@ -286,8 +310,7 @@ static bf_status compute_mask(bf_expression_builder *b, int i) {
     return BF_OK;
 }
 
-/* Sets the guard of the next step. */
-static bf_status find_guard(bf_expression_builder *b, bf_expression_operand *guard) {
+bf_status bf_expression_find_guard(bf_expression_builder *b, bf_expression_operand *guard) {
     bf_status status = BF_OK;
     *guard = (bf_expression_operand){BF_EXPRESSION_NOTHING, 0};
     if (b->guard_count == 0) return BF_OK;
@@ -329,7 +352,7 @@ bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_ex
     if (status == BF_OK && bf_dtype_is_float(work)) status = round_wide(b, first, x, count);
     if (status != BF_OK) return status;
     bool zero = may_divide_by_zero(op, in);
-    if (zero || can_overflow(b, op, work)) status = find_guard(b, &guard);
+    if (zero || can_overflow(b, op, work)) status = bf_expression_find_guard(b, &guard);
     if (status == BF_OK)
         status = bf_expression_add_step(b, op, work, result_of(op, work), x, count, used, out);
     if (status != BF_OK) return status;
@@ -413,20 +436,17 @@ static bf_status fold_numbers(bf_expression_builder *b, int op, const bf_express
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_expression_value *in,
-                                  int count, bf_expression_value *out);
-
 /* x * y + z of integers of 128 bits, which may be decimals: the product is one, too. */
 static bf_status build_wide_sum(bf_expression_builder *b, const bf_expression_value *in,
                                 bf_expression_value *out) {
     bf_expression_value x[2] = {{.bits = 0}, in[2]};
-    bf_status status = build_arithmetic(b, BF_MAP_MUL, in, 2, &x[0]);
-    return status == BF_OK ? build_arithmetic(b, BF_MAP_ADD, x, 2, out) : status;
+    bf_status status = bf_expression_build_arithmetic(b, BF_MAP_MUL, in, 2, &x[0]);
+    return status == BF_OK ? bf_expression_build_arithmetic(b, BF_MAP_ADD, x, 2, out) : status;
 }
 
-/* An operation that map has, or FLOOR, CEIL, MOD or SELECT, of numbers. */
-static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_expression_value *in,
-                                  int count, bf_expression_value *out) {
+bf_status bf_expression_build_arithmetic(bf_expression_builder *b, int op,
+                                         const bf_expression_value *in, int count,
+                                         bf_expression_value *out) {
     bool numbers = true;
     for (int i = 0; i < count; i++) numbers = numbers && is_constant(&in[i]);
     if (numbers) return fold_numbers(b, op, in, count, out);
@@ -440,7 +460,7 @@ static bf_status build_arithmetic(bf_expression_builder *b, int op, const bf_exp
 static bf_status build_isnan(bf_expression_builder *b, const bf_expression_value *in,
                              bf_expression_value *out) {
     const bf_expression_value twice[2] = {*in, *in};
-    return build_arithmetic(b, BF_MAP_NE, twice, 2, out);
+    return bf_expression_build_arithmetic(b, BF_MAP_NE, twice, 2, out);
 }
 
 /* Builds AND, OR and NOT, which take bools. */
@@ -452,25 +472,66 @@ static bf_status build_logic(bf_expression_builder *b, int op, const bf_expressi
     for (int i = 0; i < count && status == BF_OK; i++) status = build_condition(b, &x[i]);
     if (status != BF_OK) return status;
     if (op == BF_EXPRESSION_NOT) x[1] = bf_expression_number(BF_BOOL, 0);
-    if (op == BF_EXPRESSION_NOT) return build_arithmetic(b, BF_MAP_EQ, x, 2, out);
+    if (op == BF_EXPRESSION_NOT) return bf_expression_build_arithmetic(b, BF_MAP_EQ, x, 2, out);
     if (is_constant(&x[0]) && is_constant(&x[1]))
         return fold_numbers(b, op == BF_EXPRESSION_AND ? BF_MAP_MUL : BF_MAP_ADD, x, 2, out);
     return bf_expression_add_step(b, op, BF_BOOL, BF_BOOL, x, 2, true, out);
 }
 
-static bf_status build_isnull(bf_expression_builder *b, const bf_expression_value *in,
+static bf_status build_isnull(bf_expression_builder *b, int op, const bf_expression_value *in,
                               bf_expression_value *out) {
     if (in->at.kind == BF_EXPRESSION_COLUMN || is_register(in))
-        return bf_expression_add_step(b, BF_EXPRESSION_ISNULL, in->dtype, BF_BOOL, in, 1, true,
-                                      out);
-    *out = bf_expression_number(BF_BOOL, 0);
+        return bf_expression_add_step(b, BF_EXPRESSION_ISNULL, in->dtype, BF_BOOL, in, 1,
+                                      op == BF_EXPRESSION_ISNULL, out);
+    *out = bf_expression_number(BF_BOOL, is_null(in));
+    return BF_OK;
+}
+
+/* ---- NULL ------------------------------------------------------------------------------------ */
+
+static bf_status build_operation(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                 int count, bf_expression_value *out);
+
+/* What is chosen beside a NULL says what the NULL would be. */
+static bf_status choose_null(bf_expression_builder *b, const bf_expression_value *in,
+                             bf_expression_value *out) {
+    bf_expression_value x[3] = {in[0], in[1], in[2]};
+    const int null = is_null(&x[1]) ? 1 : 2, other = 3 - null;
+    if (is_null(&x[0]) || (is_null(&x[1]) && is_null(&x[2]))) {
+        *out = x[2];
+        release_value(b, &x[0]);
+        release_value(b, &x[1]);
+        return BF_OK;
+    }
+    if (is_constant(&x[other]) && x[other].decimal) bf_expression_to_units(&x[other]);
+    x[null] = x[other];
+    x[null].at = (bf_expression_operand){BF_EXPRESSION_NULL, 1};
+    if (!is_constant(&x[0]) || !is_constant(&x[other]))
+        return build_operation(b, BF_EXPRESSION_SELECT, x, 3, out);
+    *out = in[x[0].bits != 0 ? 1 : 2];
+    return BF_OK;
+}
+
+/* Some of the values are NULL, of no dtype. */
+static bf_status build_null(bf_expression_builder *b, int op, const bf_expression_value *in,
+                            int count, bf_expression_value *out) {
+    bf_expression_value x[2] = {in[0], in[count > 1 ? 1 : 0]};
+    bf_status status = BF_OK;
+    if (op == BF_EXPRESSION_SELECT) return choose_null(b, in, out);
+    if (op == BF_EXPRESSION_AND || op == BF_EXPRESSION_OR) {
+        for (int i = 0; i < 2 && status == BF_OK; i++) status = build_condition(b, &x[i]);
+        return status == BF_OK ? bf_expression_add_step(b, op, BF_BOOL, BF_BOOL, x, 2, true, out)
+                               : status;
+    }
+    for (int i = 0; i < count; i++) release_value(b, &in[i]);
+    *out = bf_expression_null();
     return BF_OK;
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-static const char *string_of(const bf_expression_builder *b, const bf_expression_value *x,
-                             int64_t *size) {
+const char *bf_expression_string_of(const bf_expression_builder *b, const bf_expression_value *x,
+                                    int64_t *size) {
     const bf_expression_string *s = &b->program->string[x->at.number];
     *size = s->size;
     return b->program->bytes + s->begin;
@@ -484,16 +545,24 @@ static bf_status build_comparison(bf_expression_builder *b, int op, const bf_exp
     if (in[0].at.kind == BF_EXPRESSION_COLUMN || in[1].at.kind == BF_EXPRESSION_COLUMN)
         return bf_expression_add_step(b, op, BF_NONE, BF_BOOL, in, count, false, out);
     int64_t m, n;
-    const char *x = string_of(b, &in[0], &m), *y = string_of(b, &in[1], &n);
+    const char *x = bf_expression_string_of(b, &in[0], &m),
+               *y = bf_expression_string_of(b, &in[1], &n);
     *out = bf_expression_number(BF_BOOL, bf_map_holds(op, bf_expression_string_order(x, m, y, n)));
     return BF_OK;
 }
 
 static bf_status build_operation(bf_expression_builder *b, int op, const bf_expression_value *in,
                                  int count, bf_expression_value *out) {
-    bool strings = false;
-    for (int i = 0; i < count; i++) strings = strings || in[i].dtype == BF_NONE;
-    if (op == BF_EXPRESSION_ISNULL) return build_isnull(b, in, out);
+    bool strings = false, null = false;
+    for (int i = 0; i < count; i++) {
+        strings = strings || in[i].dtype == BF_NONE;
+        null = null || is_untyped(&in[i]);
+    }
+    if (op == BF_EXPRESSION_ISNULL || op == BF_EXPRESSION_MISSING)
+        return build_isnull(b, op, in, out);
+    if (null) return build_null(b, op, in, count, out);
+    if (bf_expression_are_times(op, in, count))
+        return bf_expression_build_times(b, op, in, count, out);
     if (strings) return build_comparison(b, op, in, count, out);
     switch (op) {
     case BF_EXPRESSION_ISNAN: return build_isnan(b, in, out);
@@ -505,9 +574,11 @@ static bf_status build_operation(bf_expression_builder *b, int op, const bf_expr
         *out = *in;
         if (is_whole(in->dtype) && in->scale == 0) return BF_OK;
         break;
+    case BF_EXPRESSION_ROUND: return bf_expression_build_round(b, in, out);
     default: break;
     }
-    return build_arithmetic(b, op, in, count, out);
+    return bf_expression_is_library(op) ? bf_expression_build_library(b, op, in, count, out)
+                                        : bf_expression_build_arithmetic(b, op, in, count, out);
 }
 
 /* x, times x so often; x has a dtype that has products. */
@@ -552,6 +623,9 @@ static bf_status build_power(bf_expression_builder *b, bf_expression_value x, in
     bf_status status = BF_OK;
     bool truth = x.dtype == BF_BOOL;
     if (x.dtype == BF_NONE) return bf_expression_refuse_string(b);
+    if (x.time != BF_TIME_NONE) return bf_expression_refuse_time(b);
+    *out = x;
+    if (is_untyped(&x)) return BF_OK;
     if (exponent == 0) return choose_one(b, x, out);
     if (truth && is_constant(&x))
         x.dtype = BF_I64;
@@ -564,12 +638,14 @@ static bf_status build_power(bf_expression_builder *b, bf_expression_value x, in
 
 static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
     bf_expression_program *p = b->program;
+    if (is_null(&x))
+        return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is nothing but NULL");
     if (x.dtype == BF_NONE)
         return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is a string, not a number");
     if (x.decimal) bf_expression_to_units(&x);
     if (is_constant(&x) && !b->wide && x.dtype == BF_I128)
         return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the result is beyond 64 bits");
-    if (b->rounded && (x.scale > 0 || x.dtype == BF_I128)) {
+    if (b->rounded && x.time == BF_TIME_NONE && (x.scale > 0 || x.dtype == BF_I128)) {
         bf_status status = bf_expression_unscale_value(b, &x);
         if (status != BF_OK) return status;
     }
@@ -578,6 +654,7 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
         if (status != BF_OK) return status;
     }
     p->scale = x.scale;
+    p->time = x.time;
     bool last = p->steps > 0 && is_register(&x) && p->step[p->steps - 1].out.number == x.at.number;
     if (!last) {
         bf_status status =

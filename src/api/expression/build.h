@@ -15,10 +15,19 @@ typedef struct bf_expression_value {
     int scale;                /* for an i64 or i128: it stands for itself times 10^-scale */
     bool decimal;             /* a constant that is a weak f64 is exactly units * 10^-scale, too */
     bf_i128 units;            /* also of a constant of i128 */
+    bf_time_kind time;        /* the kind of time that an integer is */
+    int position;             /* the place of a string in the text */
 } bf_expression_value;
 
 /* Operations of the language besides those of steps. */
-enum { BF_EXPRESSION_NOT = 80, BF_EXPRESSION_ISNAN };
+enum {
+    BF_EXPRESSION_NOT = 80,
+    BF_EXPRESSION_ISNAN,
+    BF_EXPRESSION_MISSING, /* ISNULL of a value that may be used again */
+    BF_EXPRESSION_TRUNC,
+    BF_EXPRESSION_IF, /* these become SELECT */
+    BF_EXPRESSION_COALESCE
+};
 
 /* Elements for which an operand is not needed, such as those that ?: does not choose, cannot fail
  * there. A guard holds the bools that tell which are needed. */
@@ -34,7 +43,7 @@ typedef struct bf_expression_builder bf_expression_builder;
 /* What the parser makes of values: the steps of a program, or what kinds the columns are. Each
  * fails with the context's message. */
 typedef struct bf_expression_maker {
-    /* Computes op of the values, which must not be used again. */
+    /* Computes op of the values, which must not be used again, but for that of MISSING. */
     bf_status (*operation)(bf_expression_builder *b, int op, const bf_expression_value *in,
                            int count, bf_expression_value *out);
     /* x to a whole power from 0 to 64: products from the left. */
@@ -85,6 +94,9 @@ void bf_expression_guard_end(bf_expression_builder *b);
 bf_expression_value bf_expression_number(bf_dtype dtype, uint64_t bits);
 bf_expression_value bf_expression_integer(bf_i128 x);
 
+/* NULL, of which the number is 0 as long as nothing says what it would be, then 1. */
+bf_expression_value bf_expression_null(void);
+
 /* The integer that a constant of an integer's or bool's dtype is. */
 bf_i128 bf_expression_whole_value(const bf_expression_value *x);
 
@@ -92,7 +104,7 @@ bf_i128 bf_expression_whole_value(const bf_expression_value *x);
 bool bf_expression_is_wide(const bf_expression_builder *b, const bf_expression_value *in,
                            int count);
 
-/* ---- build.c, for decimal.c ---- */
+/* ---- build.c, for decimal.c and time.c ---- */
 
 /* Adds a step of op in the dtype `work`, with a new register. The inputs stay, except that those
  * with used set give their registers up. */
@@ -105,7 +117,48 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
 bf_status bf_expression_build_step(bf_expression_builder *b, int op, const bf_expression_value *in,
                                    int count, bool used, bf_expression_value *out);
 
+/* Builds an operation that map has, or FLOOR, CEIL, MOD or SELECT, of numbers. */
+bf_status bf_expression_build_arithmetic(bf_expression_builder *b, int op,
+                                         const bf_expression_value *in, int count,
+                                         bf_expression_value *out);
+
+/* What has been added last. */
+static inline bf_expression_step *bf_expression_last_step(bf_expression_builder *b) {
+    return &b->program->step[b->program->steps - 1];
+}
+
+/* The bytes of a string in the text. */
+const char *bf_expression_string_of(const bf_expression_builder *b, const bf_expression_value *x,
+                                    int64_t *size);
+
+/* Sets the guard of the step that is built next: it may fail. */
+bf_status bf_expression_find_guard(bf_expression_builder *b, bf_expression_operand *guard);
+
+/* ---- time.c ---- */
+
+/* Has op, of these, to do with times? */
+bool bf_expression_are_times(int op, const bf_expression_value *in, int count);
+
+/* Computes op of them. */
+bf_status bf_expression_build_times(bf_expression_builder *b, int op, const bf_expression_value *in,
+                                    int count, bf_expression_value *out);
+
+/* Refuses what times do not have. */
+bf_status bf_expression_refuse_time(bf_expression_builder *b);
+
+/* ---- function.c ---- */
+
+/* Builds ROUND, or a function of the C library. */
+bf_status bf_expression_build_round(bf_expression_builder *b, const bf_expression_value *in,
+                                    bf_expression_value *out);
+bf_status bf_expression_build_library(bf_expression_builder *b, int op,
+                                      const bf_expression_value *in, int count,
+                                      bf_expression_value *out);
+
 /* ---- decimal.c ---- */
+
+/* An integer with a scale. */
+bf_expression_value bf_expression_units(bf_i128 units, int scale);
 
 /* Is one of the inputs of op an integer with a scale, or a number that may become one? */
 bool bf_expression_are_decimals(int op, const bf_expression_value *in, int count);

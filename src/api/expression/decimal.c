@@ -56,7 +56,7 @@ static bool fits(bool wide, bf_i128 x) {
     return wide ? bf_expression_wide_fits(x) : x >= INT64_MIN && x <= INT64_MAX;
 }
 
-static bf_expression_value units_of(bf_i128 units, int scale) {
+bf_expression_value bf_expression_units(bf_i128 units, int scale) {
     return (bf_expression_value){.at = {BF_EXPRESSION_CONSTANT, -1},
                                  .dtype = fits(false, units) ? BF_I64 : BF_I128,
                                  .bits = (uint64_t)units,
@@ -65,11 +65,11 @@ static bf_expression_value units_of(bf_i128 units, int scale) {
 }
 
 void bf_expression_to_units(bf_expression_value *x) {
-    *x = units_of(x->decimal ? x->units : bf_expression_whole_value(x), x->scale);
+    *x = bf_expression_units(x->decimal ? x->units : bf_expression_whole_value(x), x->scale);
 }
 
 bf_status bf_expression_unscale_value(bf_expression_builder *b, bf_expression_value *x) {
-    const bf_expression_value in[2] = {*x, units_of(x->scale, 0)};
+    const bf_expression_value in[2] = {*x, bf_expression_units(x->scale, 0)};
     const bf_dtype work = x->dtype == BF_I128 ? BF_I128 : BF_I64;
     return bf_expression_add_step(b, BF_EXPRESSION_UNSCALE, work, BF_F64, in, 2, true, x);
 }
@@ -103,7 +103,8 @@ static bool scale_up(bf_i128 units, int digits, bf_i128 *scaled) {
 /* Gives x a scale that is not below its own, to be compared: what 38 digits do not hold then is
  * beyond all that it is compared with, and no error. */
 static bf_status raise(bf_expression_builder *b, bf_expression_value *x, int scale) {
-    const bf_expression_value in[2] = {*x, units_of(bf_power_of_ten(scale - x->scale), 0)};
+    const bf_expression_value in[2] = {*x,
+                                       bf_expression_units(bf_power_of_ten(scale - x->scale), 0)};
     if (scale == x->scale) return BF_OK;
     const bf_status status =
         bf_expression_add_step(b, BF_EXPRESSION_RAISE, BF_I128, BF_I128, in, 2, true, x);
@@ -123,12 +124,12 @@ static bf_status rescale(bf_expression_builder *b, bool wide, bf_expression_valu
             return bf_expression_refuse(b, BF_E_OVERFLOW, b->position,
                                         "a number does not fit %s with %d digits behind the point",
                                         wide ? "38 digits" : "i64", scale);
-        *x = units_of(units, scale);
+        *x = bf_expression_units(units, scale);
         return BF_OK;
     }
     if (wide && !b->wide && x->dtype != BF_I128)
         status = bf_expression_add_step(b, BF_MAP_CAST, BF_I128, BF_I128, x, 1, true, x);
-    const bf_expression_value in[2] = {*x, units_of(bf_power_of_ten(digits), 0)};
+    const bf_expression_value in[2] = {*x, bf_expression_units(bf_power_of_ten(digits), 0)};
     if (status == BF_OK) status = bf_expression_build_step(b, BF_MAP_MUL, in, 2, true, x);
     x->scale = scale;
     return status;
@@ -199,7 +200,7 @@ static bf_status compare_number(bf_expression_builder *b, int op, bf_expression_
     else if (rest && (op == BF_MAP_EQ || op == BF_MAP_NE))
         op = op == BF_MAP_EQ ? BF_MAP_NE : BF_MAP_EQ;
     else
-        in[1] = units_of(down, x.scale);
+        in[1] = bf_expression_units(down, x.scale);
     if (rest && op == BF_MAP_LT) op = BF_MAP_LE;
     if (rest && op == BF_MAP_GE) op = BF_MAP_GT;
     return bf_expression_build_step(b, op, in, 2, true, out);

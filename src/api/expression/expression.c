@@ -15,6 +15,11 @@ static bool takes_scale(bf_dtype dtype, int scale) {
     return scale == 0 || ((dtype == BF_I64 || dtype == BF_I128) && bf_scale_valid(dtype, scale));
 }
 
+static bool takes_time(bf_dtype dtype, int scale, int time) {
+    const bool integer = dtype == BF_I64 || dtype == BF_I128;
+    return time == BF_TIME_NONE || (integer && scale <= BF_TIME_SCALE_MOST && time <= BF_TIME_UTC);
+}
+
 static bf_status check_columns(bf_context *context, const bf_expression_source *s) {
     if (s->text == NULL) return bf_fail(context, BF_E_ARGUMENT, "no text");
     if (s->count < 0 || s->count > INT32_MAX / 64)
@@ -29,6 +34,10 @@ static bf_status check_columns(bf_context *context, const bf_expression_source *
         if (!takes_scale(s->dtypes[i], scale))
             return bf_fail(context, BF_E_ARGUMENT, "column %d: %s takes no scale of %d", i,
                            bf_dtype_name(s->dtypes[i]), scale);
+        if (s->times != NULL && !takes_time(s->dtypes[i], scale, s->times[i]))
+            return bf_fail(context, BF_E_ARGUMENT,
+                           "column %d: %s of scale %d is no time of kind %d", i,
+                           bf_dtype_name(s->dtypes[i]), scale, s->times[i]);
     }
     return BF_OK;
 }
@@ -56,6 +65,7 @@ static bf_status parse_expression(bf_context *context, bf_expression_source *sou
     if ((unsigned)options.overflow > BF_OVERFLOW_SATURATE)
         return bf_fail(context, BF_E_ARGUMENT, "unknown overflow policy %d", (int)options.overflow);
     source->scales = options.scales;
+    source->times = options.times;
     source->rounded = options.rounded != 0;
     source->wide = options.wide != 0;
     bf_status status = check_columns(context, source);
@@ -97,6 +107,10 @@ bf_dtype bf_expression_dtype(const bf_expression *expression) {
 
 int bf_expression_scale(const bf_expression *expression) {
     return expression != NULL ? expression->program->scale : 0;
+}
+
+bf_time_kind bf_expression_time(const bf_expression *expression) {
+    return expression != NULL ? expression->program->time : BF_TIME_NONE;
 }
 
 int bf_expression_uses(const bf_expression *expression, int column) {
@@ -226,14 +240,6 @@ static const void *find_on_gpu(const bf_expression_job *job) {
     return is_on_gpu(job->out.data) ? job->out.data : NULL;
 }
 
-/* What the CPU alone does; NULL: a GPU can do all of it. */
-static const char *find_own(const bf_expression_job *job) {
-    const bf_expression_program *p = job->program;
-    bool strings = p->strings > 0;
-    for (int c = 0; c < p->columns; c++) strings |= job->columns[c].offsets != NULL;
-    return strings ? "compares strings" : p->wide ? "computes with i128" : NULL;
-}
-
 static bf_status place_on_cpu(bf_context *context, const char *own, const void *on_gpu) {
     context->used = &bf_backend_cpu;
     if (context->fixed != &bf_backend_cpu)
@@ -246,7 +252,7 @@ static bf_status place_on_cpu(bf_context *context, const char *own, const void *
 /* Computing costs less than a copy to a GPU, so the data stay where they are. */
 static bf_status place_job(bf_context *context, const bf_expression_job *job) {
     const void *on_gpu = find_on_gpu(job);
-    const char *own = find_own(job);
+    const char *own = job->program->own;
     if (own != NULL || on_gpu == NULL) return place_on_cpu(context, own, on_gpu);
     const bf_memory memory = {on_gpu, 1};
     return bf_place(context, &(bf_demand){.n = 1, .memory = &memory});

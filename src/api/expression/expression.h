@@ -18,9 +18,10 @@ typedef struct bf_expression_source {
     const char *const *names;
     const bf_dtype *dtypes;
     int count;
-    const int *scales; /* the columns' scales; NULL: there are no decimals */
-    bool rounded;      /* a result that has a scale becomes f64 */
-    bool wide;         /* integers are computed with 128 bits */
+    const int *scales;          /* the columns' scales; NULL: there are no decimals */
+    const unsigned char *times; /* the columns' kinds of times; NULL: there are none */
+    bool rounded;               /* a result that has a scale becomes f64 */
+    bool wide;                  /* integers are computed with 128 bits */
 } bf_expression_source;
 
 /* Makes the program, or judges the kinds of its columns: then it has columns and strings alone.

@@ -1,5 +1,6 @@
 /* The names of columns in a text, and what the operations on them tell about their kinds. */
 #include "api/expression/expression.h"
+#include "api/expression/function.h"
 #include "api/expression/text.h"
 
 #include "api/runtime/enter.h"
@@ -28,30 +29,50 @@ static void learn_kind(struct bf_expression_kinds *k, const bf_expression_value 
     if (kind > *known) *known = (unsigned char)kind;
 }
 
-static void learn_comparison(struct bf_expression_kinds *k, const bf_expression_value *x,
-                             const bf_expression_value *y) {
-    if (!is_column(y)) {
-        learn_kind(k, x, y->at.kind == BF_EXPRESSION_STRING ? BF_NAME_STRING : BF_NAME_NUMBER);
-        return;
-    }
-    int a = first_like(k, x->at.number), b = first_like(k, y->at.number);
-    int first = a < b ? a : b;
-    learn_kind(k, x, k->kind[b]);
-    learn_kind(k, y, k->kind[a]);
+/* Makes two columns of one kind. */
+static void join_columns(struct bf_expression_kinds *k, int x, int y) {
+    const int a = first_like(k, x), b = first_like(k, y), first = a < b ? a : b;
+    if (k->kind[a] < k->kind[b]) k->kind[a] = k->kind[b];
+    k->kind[first] = k->kind[a];
     k->like[a] = k->like[b] = first;
 }
 
-/* Strings are only compared and asked about by isnull. */
+/* What is compared with this. A string that is a time is a time or a string. */
+static int kind_like(const bf_expression_builder *b, const bf_expression_value *x) {
+    int64_t size;
+    bf_time time;
+    if (x->at.kind != BF_EXPRESSION_STRING) return BF_NAME_NUMBER;
+    const char *bytes = bf_expression_string_of(b, x, &size);
+    return bf_time_parse(bytes, (size_t)size, &time) ? BF_NAME_EITHER : BF_NAME_STRING;
+}
+
+/* What stands for values that are alike: a column, if one of them is. */
+static bf_expression_value join_values(bf_expression_builder *b, bf_expression_value x,
+                                       const bf_expression_value *y) {
+    if (x.at.kind == BF_EXPRESSION_NULL) return *y;
+    if (y->at.kind == BF_EXPRESSION_NULL) return x;
+    if (is_column(&x) && is_column(y)) join_columns(b->kinds, x.at.number, y->at.number);
+    if (is_column(&x)) {
+        if (!is_column(y)) learn_kind(b->kinds, &x, kind_like(b, y));
+        return x;
+    }
+    learn_kind(b->kinds, y, kind_like(b, &x));
+    return *y;
+}
+
 static bf_status judge_operation(bf_expression_builder *b, int op, const bf_expression_value *in,
                                  int count, bf_expression_value *out) {
-    bool comparison = op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op);
-    if (comparison && is_column(&in[0]))
-        learn_comparison(b->kinds, &in[0], &in[1]);
-    else if (comparison)
-        learn_comparison(b->kinds, &in[1], &in[0]);
-    for (int i = 0; i < count && !comparison && op != BF_EXPRESSION_ISNULL; i++)
-        learn_kind(b->kinds, &in[i], BF_NAME_NUMBER);
-    *out = bf_expression_number(BF_BOOL, 0);
+    const char *takes = bf_expression_takes(op);
+    int alike = -1;
+    bf_expression_value joined = bf_expression_number(BF_BOOL, 0);
+    for (int i = 0; i < count; i++) {
+        if (takes[i] == 'n') learn_kind(b->kinds, &in[i], BF_NAME_NUMBER);
+        if (takes[i] == 's') learn_kind(b->kinds, &in[i], BF_NAME_STRING);
+        if (takes[i] != 'l') continue;
+        joined = alike < 0 ? in[i] : join_values(b, joined, &in[i]);
+        alike = i;
+    }
+    *out = op == BF_EXPRESSION_SELECT ? joined : bf_expression_number(BF_BOOL, 0);
     return BF_OK;
 }
 

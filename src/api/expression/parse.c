@@ -1,6 +1,7 @@
 /* The parser: operators wait on a stack for their operands, so that nesting takes no stack of the
  * caller's. Each is built when its operands are complete. */
 #include "api/expression/expression.h"
+#include "api/expression/function.h"
 #include "api/expression/text.h"
 #include "base/memory.h"
 
@@ -21,6 +22,7 @@ typedef struct waiting {
     level level;
     int op; /* a bracket's: the function that it belongs to, or 0; a choice's: see below */
     int arity;
+    bool more; /* a function takes more arguments, too: those so far become one */
     int taken; /* arguments of a function that are complete */
     int position;
 } waiting;
@@ -60,24 +62,8 @@ static const struct {
     {"||", LEVEL_OR, BF_EXPRESSION_OR},
 };
 
-static const struct {
-    const char *name;
-    int op, arity;
-} functions[] = {
-    {"abs", BF_MAP_ABS, 1},
-    {"sqrt", BF_MAP_SQRT, 1},
-    {"floor", BF_EXPRESSION_FLOOR, 1},
-    {"ceil", BF_EXPRESSION_CEIL, 1},
-    {"min", BF_MAP_MIN, 2},
-    {"max", BF_MAP_MAX, 2},
-    {"fma", BF_MAP_FMA, 3},
-    {"isnan", BF_EXPRESSION_ISNAN, 1},
-    {"isnull", BF_EXPRESSION_ISNULL, 1},
-};
-
 enum {
     BINARY_OPERATORS = sizeof binary_operators / sizeof *binary_operators,
-    FUNCTIONS = sizeof functions / sizeof *functions,
     EXPONENT_MOST = 64,
     SHOWN = 40 /* bytes of a name in a message */
 };
@@ -128,10 +114,12 @@ static bf_status take_column(parser *p) {
             return refuse_token(p, "the expression has too many columns");
         p->numbers[found] = program->columns;
         program->column[program->columns++] = s->dtypes[found];
+        if (s->dtypes[found] == BF_NONE) program->own = "compares strings";
     }
     push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_COLUMN, p->numbers[found]},
                                         .dtype = s->dtypes[found],
-                                        .scale = s->scales != NULL ? s->scales[found] : 0});
+                                        .scale = s->scales != NULL ? s->scales[found] : 0,
+                                        .time = s->times != NULL ? s->times[found] : BF_TIME_NONE});
     return BF_OK;
 }
 
@@ -146,7 +134,8 @@ static bf_status take_string(parser *p) {
     s->begin = program->strings > 0 ? s[-1].begin + s[-1].size : 0;
     s->size = bf_token_copy(&p->token, p->source->text, program->bytes + s->begin);
     push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_STRING, program->strings++},
-                                        .dtype = BF_NONE});
+                                        .dtype = BF_NONE,
+                                        .position = p->token.position});
     return BF_OK;
 }
 
@@ -162,19 +151,26 @@ static bf_status push_waiting(parser *p, level of, int op, int arity) {
 
 static waiting *top_of(parser *p) { return p->waits > 0 ? &p->stack[p->waits - 1] : NULL; }
 
-/* Builds what is on top, whose operands are complete. */
-static bf_status build_top(parser *p) {
-    waiting w = p->stack[--p->waits];
-    bool choice = w.level == LEVEL_CHOICE, logic = w.level == LEVEL_AND || w.level == LEVEL_OR;
-    bf_expression_value out = {.bits = 0};
+/* Builds an operation whose operands are complete. */
+static bf_status build_waiting(parser *p, waiting w) {
+    const bool missing = w.op == BF_EXPRESSION_COALESCE;
+    const bool choice = w.level == LEVEL_CHOICE || w.op == BF_EXPRESSION_IF || missing;
+    const bool logic = w.level == LEVEL_AND || w.level == LEVEL_OR;
+    const int count = missing ? 3 : w.arity;
+    bf_expression_value *const in = p->values + p->value_count - count, out = {.bits = 0};
+    const bf_expression_value first = in[0];
     if (choice || logic) bf_expression_guard_end(&p->build);
-    p->value_count -= w.arity;
+    if (missing) in[0] = in[1], in[1] = in[2], in[2] = first;
+    p->value_count -= count;
     p->build.position = w.position;
-    bf_status status = p->build.make->operation(&p->build, choice ? BF_EXPRESSION_SELECT : w.op,
-                                                p->values + p->value_count, w.arity, &out);
+    bf_status status =
+        p->build.make->operation(&p->build, choice ? BF_EXPRESSION_SELECT : w.op, in, count, &out);
     push_value(p, out);
     return status;
 }
+
+/* Builds what is on top. */
+static bf_status build_top(parser *p) { return build_waiting(p, p->stack[--p->waits]); }
 
 /* Builds what binds at least as much as `least`, down to a bracket. '?' without ':' is one. */
 static bf_status build_down_to(parser *p, level least) {
@@ -202,14 +198,25 @@ static bf_status take_operator(parser *p, int i) {
     return status;
 }
 
+/* What follows is needed where the condition, the last value, is met. */
+static bf_status begin_first(parser *p) {
+    bf_status status = p->build.make->condition(&p->build, last_value(p));
+    if (status == BF_OK) bf_expression_guard_begin(&p->build, *last_value(p), BF_EXPRESSION_MET);
+    return status;
+}
+
+/* What follows is needed where the condition, the last value but one, is not met. */
+static void begin_second(parser *p) {
+    bf_expression_guard_end(&p->build);
+    bf_expression_guard_begin(&p->build, p->values[p->value_count - 2], BF_EXPRESSION_UNMET);
+}
+
 /* a ? b : c waits from '?' to ':' as one with CHOICE_FIRST, then to its end. */
 static bf_status take_question(parser *p) {
     bf_status status = build_down_to(p, LEVEL_OR);
     p->build.position = p->token.position;
-    if (status == BF_OK) status = p->build.make->condition(&p->build, last_value(p));
     if (status == BF_OK) status = push_waiting(p, LEVEL_CHOICE, CHOICE_FIRST, 3);
-    if (status == BF_OK) bf_expression_guard_begin(&p->build, *last_value(p), BF_EXPRESSION_MET);
-    return status;
+    return status == BF_OK ? begin_first(p) : status;
 }
 
 static bf_status take_colon(parser *p) {
@@ -218,8 +225,7 @@ static bf_status take_colon(parser *p) {
     if (status != BF_OK) return status;
     if (w == NULL || w->op != CHOICE_FIRST) return refuse_token(p, "there is no '?' for this ':'");
     w->op = CHOICE_SECOND;
-    bf_expression_guard_end(&p->build);
-    bf_expression_guard_begin(&p->build, p->values[p->value_count - 2], BF_EXPRESSION_UNMET);
+    begin_second(p);
     return BF_OK;
 }
 
@@ -234,8 +240,26 @@ static bf_status build_to_bracket(parser *p, const char *without) {
 
 static bf_status refuse_arguments(parser *p, const waiting *w) {
     return bf_expression_refuse(&p->build, BF_E_ARGUMENT, p->token.position,
-                                "the function takes %d argument%s", w->arity,
-                                w->arity == 1 ? "" : "s");
+                                "the function takes %s%d argument%s", w->more ? "at least " : "",
+                                w->arity, w->arity == 1 ? "" : "s");
+}
+
+/* coalesce(a, b) is isnull(a) ? b : a. */
+static bf_status begin_missing(parser *p) {
+    bf_expression_value missing;
+    bf_status status =
+        p->build.make->operation(&p->build, BF_EXPRESSION_MISSING, last_value(p), 1, &missing);
+    push_value(p, missing);
+    return status == BF_OK ? begin_first(p) : status;
+}
+
+/* Begins an argument behind others, of which some may be needed no more. */
+static bf_status begin_argument(parser *p, const waiting *w) {
+    p->build.position = p->token.position;
+    if (w->op == BF_EXPRESSION_COALESCE) return begin_missing(p);
+    if (w->op == BF_EXPRESSION_IF && w->taken == 1) return begin_first(p);
+    if (w->op == BF_EXPRESSION_IF) begin_second(p);
+    return BF_OK;
 }
 
 static bf_status take_comma(parser *p) {
@@ -243,14 +267,16 @@ static bf_status take_comma(parser *p) {
     waiting *w = top_of(p);
     if (status != BF_OK) return status;
     if (w->op == 0) return refuse_token(p, "')' expected");
-    return ++w->taken == w->arity ? refuse_arguments(p, w) : BF_OK;
+    if (++w->taken >= w->arity && !w->more) return refuse_arguments(p, w);
+    if (w->taken >= w->arity) status = build_waiting(p, *w);
+    return status == BF_OK ? begin_argument(p, w) : status;
 }
 
 static bf_status take_closing(parser *p) {
     bf_status status = build_to_bracket(p, "there is no '(' for this ')'");
     const waiting *w = top_of(p);
     if (status != BF_OK) return status;
-    if (w->op != 0 && w->taken + 1 != w->arity) return refuse_arguments(p, w);
+    if (w->op != 0 && w->taken + 1 < w->arity) return refuse_arguments(p, w);
     if (w->op != 0) return build_top(p);
     p->waits--;
     return BF_OK;
@@ -271,15 +297,13 @@ static bf_status take_power(parser *p) {
 /* ---- the two states -------------------------------------------------------------------------- */
 
 static bf_status take_call(parser *p) {
-    waiting w = {.level = LEVEL_BRACKET};
-    for (int i = 0; i < FUNCTIONS; i++) {
-        if (!is_named(p, functions[i].name)) continue;
-        w.op = functions[i].op;
-        w.arity = functions[i].arity;
-    }
-    if (w.op == 0) return refuse_name(p, "no function has the name", "");
-    bf_status status = push_waiting(p, w.level, w.op, w.arity);
-    return status == BF_OK ? next_token(p) : status; /* '(' */
+    const bf_expression_function *f = bf_expression_functions;
+    while (f->name != NULL && !is_named(p, f->name)) f++;
+    if (f->name == NULL) return refuse_name(p, "no function has the name", "");
+    bf_status status = push_waiting(p, LEVEL_BRACKET, f->op, (int)strcspn(f->takes, "+"));
+    if (status != BF_OK) return status;
+    top_of(p)->more = strchr(f->takes, '+') != NULL;
+    return next_token(p); /* '(' */
 }
 
 /* Takes the token where an operand begins. *operand: another is to come. */
@@ -293,8 +317,9 @@ static bf_status take_operand(parser *p, bool *operand) {
     *operand = false;
     if (t->kind == BF_TOKEN_NAME) return take_column(p);
     if (t->kind == BF_TOKEN_STRING) return take_string(p);
-    if (t->kind != BF_TOKEN_NUMBER) return refuse_token(p, "a column, a number or '(' expected");
-    push_value(p, t->number);
+    if (t->kind != BF_TOKEN_NUMBER && t->kind != BF_TOKEN_NULL)
+        return refuse_token(p, "a column, a number or '(' expected");
+    push_value(p, t->kind == BF_TOKEN_NULL ? bf_expression_null() : t->number);
     return BF_OK;
 }
 
@@ -344,10 +369,10 @@ bf_status bf_expression_compile(bf_context *context, const bf_expression_source 
     p->build.context = context;
     p->build.program = program;
     p->build.kinds = kinds;
-    p->build.decimals = source->scales != NULL;
+    p->build.decimals = source->scales != NULL || source->times != NULL;
     p->build.rounded = source->rounded;
     p->build.wide = source->wide;
-    p->build.digits = source->wide || source->scales != NULL;
+    p->build.digits = source->wide || p->build.decimals;
     for (int i = 0; i < source->count; i++) p->build.digits |= source->dtypes[i] == BF_I128;
     p->source = source;
     p->numbers = numbers;

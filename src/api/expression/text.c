@@ -85,7 +85,10 @@ static void read_name(const char *text, int *position, bf_token *token) {
     token->end = at;
     *position = at;
     while (is_space(text[at])) at++;
-    if (text[at] == '(') token->kind = BF_TOKEN_CALL;
+    if (text[at] == '(')
+        token->kind = BF_TOKEN_CALL;
+    else if (token->end - token->begin == 4 && memcmp(text + token->begin, "null", 4) == 0)
+        token->kind = BF_TOKEN_NULL;
 }
 
 /* `any name`, "a string" or 'a string' */

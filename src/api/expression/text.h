@@ -11,6 +11,7 @@ typedef enum bf_token_kind {
     BF_TOKEN_NUMBER,
     BF_TOKEN_STRING,
     BF_TOKEN_NAME,
+    BF_TOKEN_NULL,
     BF_TOKEN_CALL, /* a name before '(' */
     BF_TOKEN_OPERATOR
 } bf_token_kind;

@@ -42,6 +42,23 @@ int64_t bf_expression_operate_wide(const bf_expression_step *step, bf_overflow_p
                                    const void *const in[3], void *out, int64_t n,
                                    bf_expression_room *room);
 
+/* --- time.c: parts of times --- */
+
+/* Does as bf_expression_operate does, a step that takes times and their scale; returns where the
+ * first time is that is too far from 1970. */
+int64_t bf_expression_take_time(const bf_expression_step *step, const void *const in[3], void *out,
+                                int64_t n, bf_expression_room *room);
+
+/* --- round.c, library.c: rounding to digits, functions of the C library --- */
+
+/* Do as bf_expression_operate does. */
+int64_t bf_expression_round(const bf_expression_step *step, bf_overflow_policy overflow,
+                            const void *const in[3], void *out, int64_t n,
+                            bf_expression_room *room);
+int64_t bf_expression_ask_library(const bf_isa *isa, const bf_expression_step *step,
+                                  const void *const in[3], void *out, int64_t n,
+                                  bf_expression_room *room);
+
 /* --- logic.c: what may be NULL --- */
 
 /* Values and which of them are not NULL: bytes 1, or 0 where one is. NULL: none is. */

@@ -46,7 +46,7 @@ static size_t tiles_of(const bf_expression_job *job) {
 }
 
 static bool may_be_null(const bf_expression_job *job) {
-    bool some = false;
+    bool some = job->program->nulls;
     for (int c = 0; c < job->program->columns; c++) some |= job->columns[c].valid != NULL;
     return some;
 }
@@ -109,11 +109,16 @@ static void find_columns(bf_tiles *t, int64_t first, int64_t n) {
     if (t->valid != NULL) find_nulls(t, first, n);
 }
 
+/* A tile of NULL, and of what is beneath. */
+static const bf_i128 no_elements[BF_TILE];
+static const valid_tile no_valid;
+
 static const void *tile_of(const bf_tiles *t, bf_expression_operand x) {
     switch (x.kind) {
     case BF_EXPRESSION_COLUMN: return t->column[x.number];
     case BF_EXPRESSION_CONSTANT: return tile_at(t, (size_t)x.number);
     case BF_EXPRESSION_REGISTER: return tile_at(t, (size_t)(t->job->program->constants + x.number));
+    case BF_EXPRESSION_NULL: return no_elements;
     default: return NULL;
     }
 }
@@ -122,6 +127,7 @@ static const uint8_t *valid_of(const bf_tiles *t, bf_expression_operand x) {
     switch (x.kind) {
     case BF_EXPRESSION_COLUMN: return t->column_valid[x.number];
     case BF_EXPRESSION_REGISTER: return t->register_valid[x.number];
+    case BF_EXPRESSION_NULL: return no_valid;
     default: return NULL;
     }
 }
@@ -151,6 +157,10 @@ static void compare_strings(const bf_tiles *t, const bf_expression_step *s, void
 static int64_t run_step(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
                         void *out, int64_t n) {
     const bf_overflow_policy overflow = t->job->program->overflow;
+    if (bf_expression_takes_time(s->op)) return bf_expression_take_time(s, in, out, n, &t->room);
+    if (s->op == BF_EXPRESSION_ROUND) return bf_expression_round(s, overflow, in, out, n, &t->room);
+    if (bf_expression_is_library(s->op))
+        return bf_expression_ask_library(t->isa, s, in, out, n, &t->room);
     if (s->work == BF_I128) return bf_expression_operate_wide(s, overflow, in, out, n, &t->room);
     if (s->op > BF_MAP_CAST) return bf_expression_operate(t->isa, s, in, out, n, &t->room);
     bf_map_job job = {.op = (bf_map_op)s->op,
@@ -261,7 +271,7 @@ static int64_t take_step(bf_tiles *t, const bf_expression_step *s, int64_t first
                          void *out, uint8_t *to, const uint8_t **valid) {
     const void *in[3] = {tile_of(t, s->in[0]), tile_of(t, s->in[1]), tile_of(t, s->in[2])};
     int64_t place = -1;
-    if (s->op >= BF_EXPRESSION_AND) {
+    if (bf_expression_is_logic(s->op)) {
         *valid = decide_valid(t, s, in, out, to, n);
     } else if (s->op == BF_EXPRESSION_SELECT) {
         *valid = select_valid(t, s, in, out, to, n);

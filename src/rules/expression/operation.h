@@ -25,7 +25,45 @@ typedef enum bf_expression_op {
     BF_EXPRESSION_UNMET,  /* false or NULL */
     BF_EXPRESSION_MAYBE,  /* true or NULL */
     BF_EXPRESSION_ISNULL, /* takes any dtype */
+    /* The CPU alone has those from here on. These take times, i64 or i128. */
+    BF_EXPRESSION_OWN = 96,
+    BF_EXPRESSION_YEAR = BF_EXPRESSION_OWN,
+    BF_EXPRESSION_MONTH,
+    BF_EXPRESSION_DAY,
+    BF_EXPRESSION_HOUR,
+    BF_EXPRESSION_MINUTE,
+    BF_EXPRESSION_SECOND,
+    BF_EXPRESSION_WEEKDAY, /* 1: Monday */
+    BF_EXPRESSION_TO_YEAR, /* the second at which the year began, and so on */
+    BF_EXPRESSION_TO_QUARTER,
+    BF_EXPRESSION_TO_MONTH,
+    BF_EXPRESSION_TO_WEEK,
+    BF_EXPRESSION_TO_DAY,
+    BF_EXPRESSION_TO_HOUR,
+    BF_EXPRESSION_TO_MINUTE,
+    BF_EXPRESSION_TO_SECOND,
+    BF_EXPRESSION_ROUND, /* integers, with a scale or not, or floats, to a number of digits */
+    /* These take floats, of which the C library's functions take each as a double. */
+    BF_EXPRESSION_LOG,
+    BF_EXPRESSION_LOG2,
+    BF_EXPRESSION_LOG10,
+    BF_EXPRESSION_EXP,
+    BF_EXPRESSION_POW,
+    BF_EXPRESSION_OPS
 } bf_expression_op;
+
+/* Decides op about NULLs and truth? */
+BF_RULE bool bf_expression_is_logic(int op) {
+    return op >= BF_EXPRESSION_AND && op <= BF_EXPRESSION_ISNULL;
+}
+
+BF_RULE bool bf_expression_takes_time(int op) {
+    return op >= BF_EXPRESSION_YEAR && op <= BF_EXPRESSION_TO_SECOND;
+}
+
+BF_RULE bool bf_expression_is_library(int op) {
+    return op >= BF_EXPRESSION_LOG && op <= BF_EXPRESSION_POW;
+}
 
 /* The greatest whole number that is not above x (up: the least that is not below it). A zero keeps
  * the sign of x. */

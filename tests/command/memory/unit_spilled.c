@@ -86,33 +86,39 @@ typedef struct known_record {
 static int compare_known(const void *a, const void *b) {
     const known_record *x = a, *y = b;
     const int order = memcmp(x->key, y->key, x->bytes < y->bytes ? x->bytes : y->bytes);
-    return order != 0 ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+    return order != 0 ? order : (x->rest > y->rest) - (x->rest < y->rest);
 }
 
-/* Keys of some bytes in common, that end with a number, so that none is there twice. */
+static int compare_descending(const void *a, const void *b) { return compare_known(b, a); }
+
+/* Keys of their lengths, some bytes in common, and a number: some are there several times. */
 static void make_known(known_record *all, uint64_t *seed) {
     for (int64_t i = 0; i < RECORDS; i++) {
         known_record *x = &all[i];
-        x->bytes = 4 + (size_t)(next_random(seed) % (KEY_MOST - 3));
+        x->bytes = 5 + (size_t)(next_random(seed) % (KEY_MOST - 4));
         memset(x->key, (int)(next_random(seed) % 2), sizeof x->key);
-        for (size_t k = 0; k < 4; k++) x->key[x->bytes - 1 - k] = (char)(i * 7919 >> 8 * k);
+        x->key[0] = (char)x->bytes;
+        for (size_t k = 0; k < 4; k++) x->key[x->bytes - 1 - k] = (char)(i % 3000 * 7919 >> 8 * k);
         x->rest = i;
     }
 }
 
 /* order: of the keys that are added: 0 any, 1 ascending, -1 descending. */
-static void check_records(int64_t memory, int64_t most, int order) {
+static void check_records(int64_t memory, int64_t most, int order, int threads) {
     static known_record all[RECORDS], added[RECORDS];
     uint64_t seed = (uint64_t)(memory + most);
     const char *rest;
     size_t bytes;
     records r;
-    records_open(&r, memory, most);
-    make_known(all, &seed);
-    memcpy(added, all, sizeof all);
+    records_open(&r, memory, most, threads);
+    make_known(added, &seed);
+    if (order != 0)
+        qsort(added, RECORDS, sizeof *added, order > 0 ? compare_known : compare_descending);
+    for (int64_t i = 0; i < RECORDS; i++) added[i].rest = i;
+    memcpy(all, added, sizeof all);
     qsort(all, RECORDS, sizeof *all, compare_known);
     for (int64_t i = 0; i < RECORDS; i++) {
-        const known_record *x = order == 0 ? &added[i] : &all[order > 0 ? i : RECORDS - 1 - i];
+        const known_record *x = &added[i];
         const int64_t number = x->rest;
         if (!records_want(&r, x->key, x->bytes)) continue;
         assert_int_equal(records_add(&r, x->key, x->bytes, (const char *)&number, sizeof number),
@@ -136,7 +142,9 @@ static void records_come_in_order(void **state) {
     static const int64_t memories[] = {1 << 10, 1 << 14, 1 << 22}, most[] = {0, 1, 7, 600};
     for (int m = 0; m < 3; m++)
         for (int k = 0; k < 4; k++)
-            for (int order = -1; order <= 1; order++) check_records(memories[m], most[k], order);
+            for (int order = -1; order <= 1; order++)
+                for (int threads = 1; threads <= 2; threads++)
+                    check_records(memories[m], most[k], order, threads);
 }
 
 /* ---- packed rows ----------------------------------------------------------------------------- */

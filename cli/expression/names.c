@@ -1,0 +1,55 @@
+#include "expression/names.h"
+
+#include "runtime/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int names_open(expression_names *n, bf_context *context, const char *option, const char *text) {
+    int position = -1;
+    *n = (expression_names){.text = malloc(strlen(text) + 1)};
+    if (!n->text) return fail_status(BF_E_MEMORY, NULL, NULL);
+    const bf_status st =
+        bf_expression_names(context, text, n->text, n->kinds, &n->count, &position);
+    return st == BF_OK ? EXIT_DONE : fail_text(st, context, NULL, option, text, position);
+}
+
+void names_close(expression_names *n) {
+    free(n->text);
+    n->text = NULL;
+}
+
+bool names_is_letter(const char *name) { return *name >= 'a' && *name <= 'z' && name[1] == '\0'; }
+
+/* Writes a name between backquotes, two for one in it. Returns the number of bytes. */
+static size_t put_quoted(char *to, const char *name) {
+    size_t used = 0;
+    to[used++] = '`';
+    for (; *name; name++) {
+        to[used++] = *name;
+        if (*name == '`') to[used++] = '`';
+    }
+    to[used++] = '`';
+    return used;
+}
+
+/* Adds the names of one kind to a list, those that are letters or those that are not. */
+static void put_names(const expression_names *n, int kind, bool letters, char *list) {
+    const char *name = n->text;
+    size_t used = strlen(list);
+    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) {
+        if (n->kinds[k] != kind || names_is_letter(name) != letters) continue;
+        if (used > 0) list[used++] = ',';
+        used += put_quoted(list + used, name);
+    }
+}
+
+char *names_list(const expression_names *n, bf_expression_name_kind kind) {
+    size_t size = 1;
+    const char *name = n->text;
+    for (int k = 0; k < n->count; k++, name += strlen(name) + 1) size += 2 * strlen(name) + 3;
+    char *list = calloc(1, size);
+    if (list) put_names(n, (int)kind, false, list);
+    if (list) put_names(n, (int)kind, true, list);
+    return list;
+}

@@ -1,0 +1,271 @@
+#define _GNU_SOURCE /* strdup */
+#include "rows/written.h"
+
+#include "runtime/progress.h"
+#include "text/field.h"
+#include "text/item.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of rows that are written, or made to a sheet, at a time. */
+enum { GATHERED = 1 << 18 };
+
+static int no_memory(const written *w) { return fail_status(BF_E_MEMORY, NULL, w->subject.file); }
+
+/* ---- the columns of a sheet ------------------------------------------------------------------ */
+
+/* The column of the layout that an item means; -1: none, as was reported. */
+static int find_column(const written *w, text_item item) {
+    const text_layout *l = &w->layout;
+    const int field = text_item_field(item), shown = item.length < 80 ? (int)item.length : 80;
+    int found = -1, n = 0;
+    for (int k = 0; k < l->columns && found < 0; k++)
+        if (l->fields[k] == field) return k;
+    for (int k = 0; l->names && k < l->columns; k++) {
+        if (!text_item_is(item, l->names[k], strlen(l->names[k]))) continue;
+        found = k;
+        n++;
+    }
+    if (n == 1) return found;
+    fail(EXIT_USAGE, w->subject.file, "--take: %s column is named '%.*s'",
+         n == 0 ? "no" : "more than one", shown, item.at);
+    return -1;
+}
+
+static bool reserve_columns(written *w, int n) {
+    w->columns = calloc((size_t)n, sizeof *w->columns);
+    w->strings = calloc((size_t)n, sizeof *w->strings);
+    w->of = calloc((size_t)n, sizeof *w->of);
+    w->forms = malloc((size_t)w->layout.columns);
+    if (w->forms) memset(w->forms, TEXT_STRINGS, (size_t)w->layout.columns);
+    return w->columns && w->strings && w->of && w->forms;
+}
+
+/* Finds the columns of --take, in its order; without it, all. */
+static int take_columns(written *w) {
+    const char *const take = w->options->take, *at = take ? take : "";
+    const int all = w->layout.columns;
+    int n = take ? 1 : all;
+    for (const char *c = at; *c; c++) n += *c == ',';
+    if (!reserve_columns(w, n)) return no_memory(w);
+    for (int i = 0; !take && i < all; i++) w->of[i] = i;
+    w->count = take ? 0 : all;
+    while (take && *at) {
+        const int column = find_column(w, text_take_item(&at, ","));
+        if (column < 0) return EXIT_USAGE;
+        w->of[w->count++] = column;
+    }
+    return w->count > 0 ? EXIT_DONE : fail(EXIT_USAGE, NULL, "--take: it names no column");
+}
+
+/* Keeps the columns that are shown, as strings. */
+static bool keep_columns(written *w) {
+    const int all = w->layout.columns;
+    int *const fields = calloc((size_t)all, sizeof *fields),
+               *place = calloc((size_t)all, sizeof *place);
+    unsigned char *const kinds = malloc((size_t)all);
+    bool good = fields && place && kinds;
+    for (int i = 0; good && i < w->count; i++) place[w->of[i]] = 1;
+    int n = 0;
+    for (int k = 0; good && k < all; k++) {
+        if (!place[k]) continue;
+        kinds[n] = TEXT_STRINGS_TOO;
+        fields[n] = w->layout.fields[k];
+        place[k] = n++;
+    }
+    for (int i = 0; good && i < w->count; i++) w->of[i] = place[w->of[i]];
+    good = good && text_layout_keep(&w->layout, fields, kinds, n);
+    free(fields);
+    free(place);
+    free(kinds);
+    return good;
+}
+
+static bool name_columns(written *w) {
+    char number[32];
+    bool good = true;
+    for (int i = 0; i < w->count && good; i++) {
+        const int k = w->of[i];
+        snprintf(number, sizeof number, "%d", w->layout.fields[k] + 1);
+        w->columns[i] =
+            (sheet_column){.name = strdup(w->layout.names ? w->layout.names[k] : number),
+                           .strings = &w->strings[i],
+                           .typed = w->layout.typed != TEXT_UNTYPED};
+        good = w->columns[i].name;
+    }
+    return good;
+}
+
+/* Finds the layout of all columns, as that of the keys was found. */
+static int open_sheet(written *w, const text_input *t) {
+    const text_piece *first = &t->first;
+    text_options how = w->options->input.text;
+    text_error error;
+    const char *at = t->header ? first->begin - strlen(t->header) : first->begin;
+    how.columns = how.text = how.number = NULL;
+    how.json = t->layout.keys != NULL;
+    how.delimiter = t->delimiter;
+    how.header = t->layout.names && !t->layout.keys;
+    how.no_header = !t->layout.names;
+    how.all = how.typed = how.skip_nulls = true;
+    if (!text_layout_find(&w->layout, &how, &at, first->end, &error))
+        return fail(EXIT_DATA, w->subject.file, "%s", error.what);
+    int code = take_columns(w);
+    if (code == EXIT_DONE && !keep_columns(w)) code = no_memory(w);
+    if (code == EXIT_DONE && !name_columns(w)) code = no_memory(w);
+    if (code == EXIT_DONE && !text_rows_open(&w->rows, &w->layout, w->forms)) code = no_memory(w);
+    return code;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Room for a row and its newline, and for what may be read behind a text. */
+static bool reserve_text(written *w, size_t bytes) {
+    const size_t room = w->used + bytes + 1 > GATHERED ? w->used + bytes + 1 : GATHERED;
+    if (room <= w->room) return true;
+    char *const more = realloc(w->text, room + TEXT_SLACK + 1);
+    if (!more) return false;
+    w->text = more;
+    w->room = room;
+    return true;
+}
+
+/* Spreads out which fields of a column are NULL, in bytes behind those of other columns. */
+static void spread_valid(const written *w, int i, uint8_t *to) {
+    const uint8_t *const bits = w->rows.columns[w->of[i]].valid;
+    for (int64_t row = 0; row < w->rows.n; row++) to[row] = text_has_bit(bits, row);
+    w->columns[i].valid = to;
+}
+
+/* Reads the gathered rows as columns of strings. */
+static int read_rows(written *w) {
+    text_error error = {.at = NULL};
+    if (!reserve_text(w, 0)) return no_memory(w);
+    char *const end = w->text + w->used;
+    memset(end, '\n', TEXT_SLACK);
+    end[TEXT_SLACK] = '\0';
+    w->rows.quoted = text_spans_lines(w->layout.delimiter) && memchr(w->text, '"', w->used);
+    if (!text_rows_reserve(&w->rows, &w->layout, w->n)) return no_memory(w);
+    if (!text_rows_read(&w->rows, &w->layout, w->text, end, w->n, &error))
+        return w->rows.no_memory ? no_memory(w)
+                                 : fail(EXIT_DATA, w->subject.file, "%s", error.what);
+    return EXIT_DONE;
+}
+
+static int put_sheet(written *w) {
+    int code = read_rows(w);
+    const int64_t n = w->rows.n;
+    uint8_t *const valid =
+        code == EXIT_DONE ? buffer_take(&w->valid, (size_t)n * (size_t)w->count) : NULL;
+    if (code == EXIT_DONE && !valid) code = no_memory(w);
+    if (code != EXIT_DONE) return code;
+    for (int i = 0; i < w->count; i++) {
+        const text_strings *s = &w->rows.columns[w->of[i]].strings;
+        w->strings[i] = (bf_strings){sizeof(bf_strings), n, BF_I64, s->offsets, s->bytes};
+        spread_valid(w, i, valid + i * n);
+    }
+    const sheet part = {.columns = w->columns, .count = w->count, .rows = n};
+    return output_sheet(w->output, w->form, &part, &w->subject);
+}
+
+static int flush(written *w) {
+    int code = EXIT_DONE;
+    if (w->raw)
+        fwrite(w->text, 1, w->used, w->output->stream);
+    else
+        code = put_sheet(w);
+    w->used = 0;
+    w->n = 0;
+    return code;
+}
+
+int written_add(written *w, const char *row, size_t bytes) {
+    if (w->used > 0 && w->used + bytes + 1 > w->room) {
+        const int code = flush(w);
+        if (code != EXIT_DONE) return code;
+    }
+    if (!reserve_text(w, bytes)) return no_memory(w);
+    memcpy(w->text + w->used, row, bytes);
+    w->used += bytes;
+    w->text[w->used++] = '\n';
+    w->n++;
+    return EXIT_DONE;
+}
+
+/* A sheet without rows has a header. */
+int written_end(written *w) {
+    return w->n > 0 || (!w->raw && !w->output->sheet.stream) ? flush(w) : EXIT_DONE;
+}
+
+/* ---- the form -------------------------------------------------------------------------------- */
+
+/* Whether an option, not the name of a file, asks for the form. */
+static bool is_form_asked(const options *o) {
+    int n;
+    const given_option *given = options_given(&n);
+    const char *const layout = options_layout(o->layout);
+    for (int i = 0; i < n; i++)
+        if (strcmp(given[i].spec->name, layout) == 0 ||
+            strcmp(given[i].spec->name, "format-out") == 0)
+            return true;
+    return false;
+}
+
+/* Rows stay as they stand in plain text, and in a file whose name tells the form they have. */
+static bool stays(const written *w, const text_layout *l) {
+    const char mark = w->form == SHEET_CSV ? ',' : w->form == SHEET_TSV ? '\t' : '\0';
+    const bool same = l->keys ? w->form == SHEET_JSONL : l->delimiter == mark;
+    return !w->options->take && (w->form == SHEET_PLAIN || (same && !is_form_asked(w->options)));
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+int written_open(written *w, output *out, const options *o, const source *s, double began) {
+    const char *const header = s->text->header;
+    *w = (written){.output = out, .options = o, .form = sheet_form_of(o)};
+    if (o->take && w->form == SHEET_PLAIN) w->form = SHEET_TSV; /* which has names */
+    w->subject = (sheet_subject){report_command_name(), s->name, "cpu", progress_clock() - began};
+    w->raw = stays(w, &s->text->layout);
+    if (!w->raw) return open_sheet(w, s->text);
+    if (header) fputs(header, out->stream);
+    return EXIT_DONE;
+}
+
+void written_close(written *w) {
+    for (int i = 0; i < w->count && w->columns; i++) free((char *)w->columns[i].name);
+    text_rows_free(&w->rows);
+    text_layout_free(&w->layout);
+    free(w->columns);
+    free(w->strings);
+    free(w->forms);
+    free(w->of);
+    free(w->text);
+    buffer_free(&w->valid);
+}
+
+/* ---- several files --------------------------------------------------------------------------- */
+
+/* Whether two headers have the same names, however these are quoted. */
+static bool same_names(const char *a, const char *b, char delimiter) {
+    if (!a || !b) return a == b;
+    a = text_skip_blanks(a, delimiter);
+    b = text_skip_blanks(b, delimiter);
+    while (a && b) {
+        const text_field x = text_take_field(a, delimiter), y = text_take_field(b, delimiter);
+        const size_t n = (size_t)(x.end - x.at);
+        if ((size_t)(y.end - y.at) != n || memcmp(x.at, y.at, n) != 0) return false;
+        a = text_next_field(x.next, delimiter);
+        b = text_next_field(y.next, delimiter);
+    }
+    return a == b;
+}
+
+int written_match(const source *s, const source *first) {
+    const text_layout *a = &first->text->layout, *b = &s->text->layout;
+    const bool same = a->delimiter == b->delimiter && a->most == b->most &&
+                      same_names(first->text->header, s->text->header, a->delimiter);
+    return same ? EXIT_DONE
+                : fail(EXIT_DATA, s->name, "its columns are not those of %s", first->name);
+}
