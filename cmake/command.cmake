@@ -50,17 +50,17 @@ if(bitfold_cuda)
     bitfold_link_as_c(bitfold_command)
 endif()
 
-# Its reader of tables as a library, for the Python module. Symbols of libbitfold within it are its own.
+# Its reader of tables as a library beside libbitfold, for the Python module.
 add_library(bitfold_read SHARED cli/read/read.c)
 set(map ${PROJECT_SOURCE_DIR}/cli/read/read.map)
 set_target_properties(bitfold_read PROPERTIES
-    OUTPUT_NAME bitfold-read LINK_DEPENDS ${map} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-target_link_libraries(bitfold_read PRIVATE bitfold_cli)
-target_link_options(bitfold_read PRIVATE -Wl,--version-script=${map} -Wl,--gc-sections)
+    OUTPUT_NAME bitfold-read LINK_DEPENDS ${map} INSTALL_RPATH $ORIGIN)
+target_include_directories(bitfold_read PRIVATE cli)
+target_link_libraries(bitfold_read PRIVATE $<TARGET_FILE:bitfold_cli> bitfold Threads::Threads m
+                      ${CMAKE_DL_LIBS})
+target_link_options(bitfold_read PRIVATE -Wl,--version-script=${map})
+add_dependencies(bitfold_read bitfold_cli)
 bitfold_warnings(bitfold_read)
-if(bitfold_cuda)
-    bitfold_link_as_c(bitfold_read)
-endif()
 
 list(JOIN bitfold_mpis " " mpis)
 target_compile_definitions(bitfold_cli PRIVATE "BITFOLD_MPIS=\"${mpis} \"")

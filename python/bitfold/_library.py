@@ -240,18 +240,22 @@ def _find():
     return beside if os.path.exists(beside) else "libbitfold.so.0"
 
 
-def load_beside(name):
-    """Loads a library that lies beside libbitfold; None: libbitfold itself."""
-    path = _find()
+def path_beside(name):
+    """Returns the path of a file beside libbitfold."""
+    return os.path.join(os.path.dirname(_find()), name)
+
+
+def open_library(path):
+    """Loads a library."""
     try:
-        return ctypes.CDLL(os.path.join(os.path.dirname(path), name) if name else path)
+        return ctypes.CDLL(path)
     except OSError as error:
         hint = "set BITFOLD_LIBRARY to the path of libbitfold.so"
         raise ImportError(f"bitfold: {error}; {hint}") from None
 
 
 def _load():
-    library = load_beside(None)
+    library = open_library(_find())
     for name, (result, *arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result

@@ -10,7 +10,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 
 from ._columns import TIMES, Column, Columns
 from ._dtypes import NAMES
-from ._library import ArgumentError, DeviceError, FileError, load_beside
+from ._library import ArgumentError, DeviceError, FileError, open_library, path_beside
 
 _FAILURES = {1: FileError, 4: DeviceError}  # by the command's exit codes; others are of what was given
 _COMMAND = "bitfold read: "
@@ -35,7 +35,7 @@ class _ReadTable(ctypes.Structure):
 
 @functools.lru_cache(maxsize=None)
 def _reader():
-    library = load_beside("libbitfold-read.so")
+    library = open_library(path_beside("libbitfold-read.so"))
     library.bitfold_read.argtypes = [
         c_int, POINTER(c_char_p), POINTER(POINTER(_ReadTable)), POINTER(c_void_p),
     ]  # fmt: skip
