@@ -2,8 +2,8 @@
 # links libbitfold statically: it starts in a millisecond and can be copied as one file.
 
 file(GLOB sources CONFIGURE_DEPENDS cli/*.c cli/*/*.c ladder/*.c ladder/cpu/*.c)
-list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c ${PROJECT_SOURCE_DIR}/cli/mpi/main.c
-     ${PROJECT_SOURCE_DIR}/cli/read/read.c)
+list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c ${PROJECT_SOURCE_DIR}/cli/mpi/main.c)
+list(FILTER sources EXCLUDE REGEX "/cli/read/")
 add_library(bitfold_cli STATIC ${sources})
 target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bitfold_cli PUBLIC bitfold_static ${CMAKE_DL_LIBS})
@@ -51,7 +51,8 @@ if(bitfold_cuda)
 endif()
 
 # Its reader of tables as a library beside libbitfold, for the Python module.
-add_library(bitfold_read SHARED cli/read/read.c)
+file(GLOB read CONFIGURE_DEPENDS cli/read/*.c)
+add_library(bitfold_read SHARED ${read})
 set(map ${PROJECT_SOURCE_DIR}/cli/read/read.map)
 set_target_properties(bitfold_read PROPERTIES
     OUTPUT_NAME bitfold-read LINK_DEPENDS ${map} INSTALL_RPATH $ORIGIN)

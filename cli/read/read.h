@@ -33,4 +33,24 @@ typedef struct bitfold_read_table {
 BF_API int bitfold_read(int argc, char **argv, bitfold_read_table **table, char **message);
 BF_API void bitfold_read_free(bitfold_read_table *read);
 
+/* Writes n strings, which are views of Arrow's into its buffers of data, as offsets, n + 1 of them,
+ * and bytes one behind another (NULL: the offsets alone, of which the last says how much room is
+ * needed). What is NULL has a view, too. */
+BF_API void bitfold_read_views(int64_t n, const void *views, const void *const buffers[],
+                               int64_t *offsets, char *bytes);
+
+/* Releases of Arrow's structures, for callers who make these; their private_data point to an owner,
+ * which lives until it is released. Children are released first. */
+typedef struct bitfold_read_owner {
+    void (*release)(void *owner);
+    void *owner;
+} bitfold_read_owner;
+
+struct ArrowSchema;
+struct ArrowArray;
+struct ArrowArrayStream;
+BF_API void bitfold_read_release_schema(struct ArrowSchema *schema);
+BF_API void bitfold_read_release_array(struct ArrowArray *array);
+BF_API void bitfold_read_release_stream(struct ArrowArrayStream *stream);
+
 #endif

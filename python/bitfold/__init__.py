@@ -82,6 +82,7 @@ from ._columns import Column, Columns
 from ._comm import Comm
 from ._expression import evaluate, reduce_expression
 from ._group import Groups, join
+from ._grouping import group
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
@@ -104,7 +105,7 @@ __version__ = lib.bf_version().decode()
 __all__ = [
     *REDUCTIONS, "describe", "Description", "dot", "vecdot", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
-    "read_csv", "Column", "Columns",
+    "read_csv", "group", "Column", "Columns",
     *_of_axis, "Comm", "Table", "Result", *_of_order, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
 ]  # fmt: skip

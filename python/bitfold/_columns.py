@@ -1,21 +1,22 @@
 """Columns of tables, of which others take the memory by the Arrow C interface."""
 
 import ctypes
+import functools
 from collections.abc import Mapping
 from ctypes import POINTER, byref, c_int64, c_void_p
 from datetime import date, datetime, timedelta, timezone
 
 from ._exchange import _Column as _Array
-from ._exchange import _Schema, _Stream
+from ._exchange import _I128, _Schema, _Stream, new_column, schema_of
 from ._expression import _Expression
-from ._library import ArgumentError
-from ._result import TYPESTR, _give, _held, _hold, _to_number, new_result
+from ._library import ArgumentError, open_library, path_beside
+from ._result import _RELEASE, TYPESTR, _give, _held, _hold, _release, _to_number, new_result
 
 _ELEMENTS = {
-    "date": ctypes.c_int32, "time": c_int64, "utc time": c_int64, "i64": c_int64, "u64": ctypes.c_uint64, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
+    "i32": ctypes.c_int32, "date": ctypes.c_int32, "time": c_int64, "utc time": c_int64, "i64": c_int64, "u64": ctypes.c_uint64, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
 }  # fmt: skip
 _FORMATS = {
-    "i64": "l", "u64": "L", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z", "date": "tdD",
+    "i32": "i", "i64": "l", "u64": "L", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z", "date": "tdD",
 }  # fmt: skip
 _STRINGS = "string", "binary"
 TIMES = {1: "date", 2: "time", 3: "utc time"}  # by the numbers of bf_time_kind
@@ -24,42 +25,50 @@ _EPOCH = datetime(1970, 1, 1)
 _SHOWN = 6  # elements of a column's repr
 
 
+
+@functools.lru_cache(maxsize=None)
+def reader():
+    """Returns the library of the command's reader."""
+    return open_library(path_beside("libbitfold-read.so"))
+
+
 # ---- Arrow ----------------------------------------------------------------------------------------
 
 
-def _released(kind):
-    """Returns what releases a structure that _filled has made."""
+class _Owner(ctypes.Structure):
+    """bitfold_read_owner: lets go of a thing by its number."""
 
-    @ctypes.CFUNCTYPE(None, POINTER(kind))
-    def release(pointer, held=_held, no=ctypes.CFUNCTYPE(None, POINTER(kind))):
-        struct = pointer.contents
-        for i in range(struct.n_children):
-            child = struct.children[i]
-            if child.contents.release:
-                child.contents.release(child)
-        struct.release = no()
-        del held[struct.private]
-
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(release))  # as of _result._release
-    return release
+    _fields_ = [("release", _RELEASE), ("number", c_void_p)]
 
 
-_release_schema, _release_array = _released(_Schema), _released(_Array)
-
-
-def _filled(struct, release, children, *kept):
-    """Returns a structure with its children, which keeps things until it is released."""
-    kind = type(struct)
-    pointers = (POINTER(kind) * len(children))(*map(ctypes.pointer, children))
-    struct.n_children, struct.children = len(children), pointers
-    struct.release, struct.private = release, _hold((pointers, children, kept))
+def _given_release(struct, *kept):
+    """Returns a structure of Arrow's that keeps things until it is released. That is done by the reader's
+    library: while an exception is on its way, only a little of Python can run."""
+    owner = _Owner(_release)
+    owner.number = _hold((owner, kept))
+    struct.private = ctypes.addressof(owner)
+    function = getattr(reader(), _RELEASES[type(struct)])
+    struct.release = ctypes.cast(function, dict(struct._fields_)["release"])
     return struct
+
+
+_RELEASES = {
+    _Schema: "bitfold_read_release_schema", _Array: "bitfold_read_release_array",
+    _Stream: "bitfold_read_release_stream",
+}  # fmt: skip
+
+
+def _filled(struct, children, *kept):
+    """Returns a structure with its children."""
+    pointers = (POINTER(type(struct)) * len(children))(*map(ctypes.pointer, children))
+    struct.n_children, struct.children = len(children), pointers
+    return _given_release(struct, pointers, children, *kept)
 
 
 def _schema(format, name="", nullable=True, children=()):
     format, name = format.encode(), name.encode()
     struct = _Schema(format=format, name=name, flags=2 if nullable else 0)
-    return _filled(struct, _release_schema, list(children), format, name)
+    return _filled(struct, list(children), format, name)
 
 
 def _array(n, nulls, buffers, children=(), owner=None):
@@ -67,7 +76,7 @@ def _array(n, nulls, buffers, children=(), owner=None):
     struct = _Array(
         length=n, null_count=nulls, n_buffers=len(buffers), buffers=ctypes.addressof(pointers)
     )
-    return _filled(struct, _release_array, list(children), pointers, owner)
+    return _filled(struct, list(children), pointers, owner)
 
 
 def _given(schema, array):
@@ -85,19 +94,25 @@ class _Source:
         self.columns, self.left = columns, 1
 
 
+def _source_of(stream):
+    """Returns what a stream gives: the only thing that it keeps."""
+    owner = _Owner.from_address(stream.contents.private)
+    return _held[owner.number][1][0]
+
+
 def _move(struct, to):
     ctypes.memmove(to, byref(struct), ctypes.sizeof(struct))
 
 
 @_Stream._fields_[0][1]
 def _get_schema(stream, to):
-    _move(_held[stream.contents.private].columns._schema(), to)
+    _move(_source_of(stream).columns._schema(), to)
     return 0
 
 
 @_Stream._fields_[1][1]
 def _get_next(stream, to):
-    source = _held[stream.contents.private]
+    source = _source_of(stream)
     _move(source.columns._array() if source.left else _Array(), to)
     source.left = 0
     return 0
@@ -106,12 +121,6 @@ def _get_next(stream, to):
 @_Stream._fields_[2][1]
 def _get_last_error(_):
     return None
-
-
-@_Stream._fields_[3][1]
-def _release_stream(stream, held=_held, no=_Stream._fields_[3][1]):
-    del held[stream.contents.private]
-    stream.contents.release = no()
 
 
 # ---- columns --------------------------------------------------------------------------------------
@@ -212,6 +221,21 @@ class Column:
             "version": 3, "shape": (self._n,), "typestr": typestr, "data": (self._buffers[1], True),
         }  # fmt: skip
 
+    def __getattr__(self, name):
+        if name == "_as_units" and self.scale and self.dtype in ("i64", "i128"):
+            return self._units
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _units(self):
+        """Returns the units of decimals as a column of integers, and their scale."""
+        format = b"l" if self.dtype == "i64" else _I128
+        return schema_of(format), new_column(self._n, 0, *self._buffers), self.scale
+
+    def as_integers(self):
+        """Returns the units of times as a column of integers, without a copy."""
+        kind = "i32" if self.dtype == "date" else "i64"
+        return Column(self.name, kind, self._n, self._buffers, self, 0, self.nulls)
+
     def _widened(self):
         """Returns the same decimals in i128."""
         made, bits = new_result("i128", [self._n]), self._buffers[0]
@@ -268,6 +292,10 @@ class Columns(Mapping):
         """Returns the columns as a list."""
         return list(self._columns)
 
+    def to_dict(self):
+        """Returns the rows of each column as a list, by its name."""
+        return {name: self[name].tolist() for name in self}
+
     def __repr__(self):
         shown = ", ".join(f"{each.name}: {_kind_of(each)}" for each in self._columns)
         return f"Columns({shown}; {self.rows} rows)"
@@ -286,8 +314,8 @@ class Columns(Mapping):
         return _given(self._schema(), self._array())
 
     def __arrow_c_stream__(self, requested_schema=None):
-        stream = _Stream(_get_schema, _get_next, _get_last_error, _release_stream)
-        stream.private = _hold(_Source(self))
+        stream = _Stream(_get_schema, _get_next, _get_last_error)
+        _given_release(stream, _Source(self))
         return _give(ctypes.addressof(stream), b"arrow_array_stream", stream)
 
 

@@ -14,7 +14,7 @@ class _Options(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("overflow", c_int), ("scales", POINTER(c_int)), ("rounded", c_int),
-        ("wide", c_int),
+        ("wide", c_int), ("times", POINTER(ctypes.c_ubyte)),
     ]  # fmt: skip
 
 

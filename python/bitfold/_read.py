@@ -8,9 +8,9 @@ import tempfile
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 
-from ._columns import TIMES, Column, Columns
+from ._columns import TIMES, Column, Columns, reader
 from ._dtypes import NAMES
-from ._library import ArgumentError, DeviceError, FileError, open_library, path_beside
+from ._library import ArgumentError, DeviceError, FileError
 
 _FAILURES = {1: FileError, 4: DeviceError}  # by the command's exit codes; others are of what was given
 _COMMAND = "bitfold read: "
@@ -35,13 +35,24 @@ class _ReadTable(ctypes.Structure):
 
 @functools.lru_cache(maxsize=None)
 def _reader():
-    library = open_library(path_beside("libbitfold-read.so"))
+    library = reader()
     library.bitfold_read.argtypes = [
         c_int, POINTER(c_char_p), POINTER(POINTER(_ReadTable)), POINTER(c_void_p),
     ]  # fmt: skip
     library.bitfold_read_free.argtypes = [POINTER(_ReadTable)]
     library.bitfold_read_free.restype = None
+    library.bitfold_read_views.argtypes = [c_int64, *[c_void_p] * 4]
+    library.bitfold_read_views.restype = None
     return library
+
+
+def strings_of_views(n, views, buffers):
+    """Returns the offsets and the bytes of n strings of Arrow's that are views into buffers."""
+    function, offsets = _reader().bitfold_read_views, (c_int64 * (n + 1))()
+    function(n, views, buffers, offsets, None)
+    data = ctypes.create_string_buffer(max(offsets[n], 1))
+    function(n, views, buffers, offsets, data)
+    return offsets, data
 
 
 _free = ctypes.CDLL(None).free
