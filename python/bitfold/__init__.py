@@ -84,6 +84,7 @@ from ._expression import evaluate, reduce_expression
 from ._group import Groups, join
 from ._grouping import group
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
+from ._keys import Dictionary
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._mergeable import Mergeable
@@ -105,7 +106,7 @@ __version__ = lib.bf_version().decode()
 __all__ = [
     *REDUCTIONS, "describe", "Description", "dot", "vecdot", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
-    "read_csv", "group", "Column", "Columns",
+    "read_csv", "group", "Dictionary", "Column", "Columns",
     *_of_axis, "Comm", "Table", "Result", *_of_order, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
 ]  # fmt: skip

@@ -156,9 +156,11 @@ class Column:
         return iter(self.tolist())
 
     def __getitem__(self, i):
-        """Returns row i: a number, a str, or None if it is NULL."""
-        i = range(self._n)[i]
-        return self._values(i, i + 1)[0]
+        """Returns row i: a number, a str, or None if it is NULL; of a slice a list."""
+        rows = range(self._n)[i]
+        if isinstance(i, slice):
+            return [self[row] for row in rows]
+        return self._values(rows, rows + 1)[0]
 
     def __repr__(self):
         kind = f"dtype={self.dtype!r}" + (f", scale={self.scale}" if self.scale else "")

@@ -9,7 +9,7 @@ from ._arrays import SIZES, View
 from ._columns import TIMES, Column, Columns
 from ._exchange import KEEP
 from ._group import Groups
-from ._keys import Dictionary, Key, column_of, condition, names_of
+from ._keys import Words, Key, column_of, condition, names_of
 from ._library import Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
 from ._map import map as map_array
 from ._nulls import compacted, pack_bits
@@ -56,7 +56,7 @@ def _numbers_of(keys, context):
     (key, *others) = keys
     if not others and key.view and key.view.valid is None and key.view.dtype == "i64":
         return None, key.view
-    words = Dictionary([key.kind for key in keys], context)
+    words = Words([key.kind for key in keys], context)
     return words, View(words.encode([key.pieces for key in keys], key.n))
 
 

@@ -7,10 +7,10 @@ import weakref
 from collections.abc import Mapping
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, SIZES, View
+from ._arrays import NAMES, SIZES, View, copied_like, is_numpys
 from ._columns import TIMES, Column
 from ._exchange import (
-    KEEP, _Column, _line, _read_arrow, _read_columns, _Schema, arrow_of, new_column, schema_of,
+    ARROW, KEEP, _Column, _line, _read_arrow, _read_columns, _Schema, arrow_of, has_pyarrow, new_column, schema_of,
 )  # fmt: skip
 from ._expression import _encoded as encode_text
 from ._expression import _Options as Options
@@ -102,12 +102,22 @@ class Key:
         self.scale, self.time, self.view = 0, None, None
         if isinstance(x, Column) and x.dtype in TIMES.values():
             self.scale, self.time, x = x.scale, x.dtype, x.as_integers()
-        self.kind, self.pieces = BF_NONE, _strings_of(x)
+        self.kind, self.pieces = BF_NONE, strings_of(x)
         if self.pieces is None:
             self.view = View(x, null=KEEP, decimals=True)
             self.kind, self.pieces = self.view.array.dtype, [_Numbers(self.view)]
             self.scale = self.scale or self.view.scale or 0
         self.n = sum(piece.n for piece in self.pieces)
+
+    @property
+    def form(self):
+        """What must be the same of two columns, to tell equal keys."""
+        return "string" if self.kind == BF_NONE else (NAMES[self.kind], self.scale, self.time)
+
+    def emptied(self):
+        """Returns the same kind of key without its rows."""
+        self.pieces, self.view = [], None
+        return self
 
     def named(self, name, column):
         """Returns a column of such keys as integers or strings as one of what the keys are."""
@@ -118,22 +128,20 @@ class Key:
         return column
 
 
-def _strings_of(x):
+def strings_of(x):
     """Returns pieces of an array of strings; None: it has none."""
     if isinstance(x, Column):
         if x.dtype not in ("string", "binary"):
             return None
         bits, offsets, data = x._buffers
         return [_Piece(len(x), True, offsets, data, x, bits)]
-    if isinstance(x, (list, tuple, str, bytes)):
-        raise DtypeError(f"keys are an array, not a {type(x).__name__}: numpy.array() makes one of a list")
-    kind = getattr(getattr(x, "dtype", None), "kind", None)
-    if type(x).__module__.split(".")[0] == "numpy":
+    library, kind = type(x).__module__.split(".")[0], getattr(getattr(x, "dtype", None), "kind", None)
+    if library == "numpy":
         return _strings_of_numpy(x) if kind in ("U", "S", "T", "O") else None
-    column = arrow_of(x)
-    if column is None:  # an older pandas
-        return _strings_of_numpy(x.to_numpy()) if kind == "O" and hasattr(x, "to_numpy") else None
-    return _strings_of_arrow(column)
+    if library == "pandas" and (kind != "O" or not has_pyarrow()):
+        return _strings_of_numpy(x.to_numpy()) if kind == "O" else None
+    is_arrow = any(hasattr(x, name) for name in ARROW)
+    return _strings_of_arrow(arrow_of(x)) if is_arrow else None
 
 
 def _joined(parts):
@@ -238,7 +246,7 @@ def _indices_of(schema, column):
 
 def _expanded(strings, indices, valid):
     """Returns the strings at these indices as a piece."""
-    words = Dictionary([BF_NONE])
+    words = Words([BF_NONE])
     numbers = words.encode([[strings]], strings.n)
     if len(words) < strings.n:  # some are there twice
         places = (c_int64 * strings.n)(*range(strings.n))
@@ -266,7 +274,7 @@ def _destroy(handle, context):
     lib.bf_dictionary_destroy(handle)
 
 
-class Dictionary:
+class Words:
     """Different rows of keys, numbered from 0 on in the order in which they first appear. kinds: the number of
     each column's dtype, or BF_NONE: it is of strings."""
 
@@ -302,6 +310,14 @@ class Dictionary:
         ranks = new_result("i64", [len(self)])
         self._call(lib.bf_dictionary_ranks, byref(ranks._array()))
         return ranks
+
+    def nulls(self):
+        """Returns how many keys of the first column are NULL."""
+        return self.column(0, "", self.all()).nulls
+
+    def all(self):
+        """Returns the numbers of all keys."""
+        return (c_int64 * len(self))(*range(len(self)))
 
     def column(self, which, name, numbers, scale=0):
         """Returns a column of the keys that have these numbers."""
@@ -350,6 +366,67 @@ def _parts_of(pieces, ends):
             begin, piece = begin + piece.n, next(left)
         yield piece.column(max(first - begin, 0), end - first)
         first = end
+
+
+class Dictionary:
+    """Numbers rows of keys, of strings or numbers in one column or several: 0, 1, 2, ... in the order in which
+    they first appear. So what takes numbers takes strings: Groups, Table, bincount, index_add and so on.
+
+    >>> cities = bitfold.Dictionary()
+    >>> numbers = cities.encode(numpy.array(["Rome", "Oslo", "Rome"]))
+    >>> numbers, cities.keys()
+    (array([0, 1, 0]), array(['Rome', 'Oslo'], dtype=object))
+    >>> groups = bitfold.Groups("i64", [("sum", "f64")]).absorb(numbers, numpy.array([1.5, 20, 4]))
+    >>> cities.keys(groups.list()[0]), groups.result(0)
+    (array(['Rome', 'Oslo'], dtype=object), array([ 5.5, 20. ]))
+
+    Errors: DtypeError (columns of other kinds than before), ShapeError (columns of different lengths).
+    """
+
+    def __init__(self, context=None):
+        self._context, self._words, self._keys = context, None, None
+
+    def __len__(self):
+        return len(self._words) if self._words else 0
+
+    def encode(self, *columns):
+        """Returns the number of each row, as int64. Rows that are new get the next numbers."""
+        keys = [Key(x) for x in columns]
+        if len({key.n for key in keys}) != 1:
+            raise ShapeError("columns of different lengths" if keys else "no column")
+        self._words = self._words or Words([key.kind for key in keys], self._context)
+        forms = [key.form for key in keys]
+        if self._keys and forms != [key.form for key, _ in self._keys]:
+            raise DtypeError(f"columns of {forms}, not of {[key.form for key, _ in self._keys]}")
+        numbers = self._words.encode([key.pieces for key in keys], keys[0].n)
+        self._keys = self._keys or [(key.emptied(), x) for key, x in zip(keys, columns)]
+        return copied_like(columns[0], "i64", [keys[0].n], numbers._address)
+
+    def keys(self, numbers=None):
+        """Returns the keys of these numbers (None: of all): an array, or a tuple of one for each column."""
+        if self._words is None:
+            return ()
+        numbers = self._words.all() if numbers is None else numbers
+        found = [
+            key.named("", self._words.column(i, "", numbers)) for i, (key, _) in enumerate(self._keys)
+        ]
+        made = tuple(like(column, x) for column, (_, x) in zip(found, self._keys))
+        return made if len(made) > 1 else made[0]
+
+
+def words_of(*columns, context=None):
+    """Returns a dictionary of strings, and the numbers of those of each column, of pieces."""
+    words = Words([BF_NONE], context)
+    numbers = [words.encode([pieces], sum(piece.n for piece in pieces)) for pieces in columns]
+    return words, numbers
+
+
+def like(column, x):
+    """Returns a column of strings as an array of the kind of x: of NumPy, or as it is."""
+    if not is_numpys(x):
+        return column
+    made = column.to_numpy()
+    return made.astype(x.dtype) if getattr(x.dtype, "kind", None) in ("U", "S", "T") else made
 
 
 # ---- tables ---------------------------------------------------------------------------------------
