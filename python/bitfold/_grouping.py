@@ -117,7 +117,7 @@ def _picked(made, order):
     result = new_result(made.dtype, [len(order)])
     words = 2 if made.dtype == "i128" else 1
     code = {1: "B", 2: "H", 4: "I", 8: "Q", 16: "Q"}[SIZES[made.dtype]]
-    view = memoryview(made._memory).cast("B").cast(code)
+    view = memoryview(made._memory).cast("B").cast(code) if len(made) else ()
     picked = array(code, (view[words * at + k] if at >= 0 else 0 for at in order for k in range(words)))
     ctypes.memmove(result._address, picked.buffer_info()[0], len(picked) * picked.itemsize)
     return result
