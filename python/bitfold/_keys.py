@@ -425,8 +425,10 @@ def like(column, x):
     """Returns a column of strings as an array of the kind of x: of NumPy, or as it is."""
     if not is_numpys(x):
         return column
-    made = column.to_numpy()
-    return made.astype(x.dtype) if getattr(x.dtype, "kind", None) in ("U", "S", "T") else made
+    made, kind = column.to_numpy(), getattr(x.dtype, "kind", None)
+    if kind == "S":
+        made[:] = [each if isinstance(each, bytes) else each.encode() for each in made]
+    return made.astype({"S": "S", "U": "U", "T": x.dtype}.get(kind, object))  # of any width
 
 
 # ---- tables ---------------------------------------------------------------------------------------
