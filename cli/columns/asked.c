@@ -126,51 +126,84 @@ static const char *skip_quoted(const char *p) {
     return end ? end + 1 : p + strlen(p);
 }
 
-/* The last '=' of a V that is no part of ==, <=, >= or !=, and not in quotes; NULL: none. */
+static bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
+
+/* The last '=' of a V that is no part of ==, <=, >=, != or =~, and not in quotes; NULL: none. */
 static const char *find_equals(const char *text) {
     const char *found = NULL;
     for (const char *p = text; *p;) {
-        const bool pair = *p && strchr("=<>!", *p) && p[1] == '=';
+        const bool pair = (strchr("=<>!", *p) && p[1] == '=') || (*p == '=' && p[1] == '~');
         if (!pair && *p == '=') found = p;
-        p = strchr("\"'`", *p) ? skip_quoted(p) : p + (pair ? 2 : 1);
+        p = is_quote(*p) ? skip_quoted(p) : p + (pair ? 2 : 1);
     }
     return found;
 }
 
+/* The comma behind an expression, which is in no brackets and not in quotes, or the end. */
+static const char *find_comma(const char *p) {
+    for (int brackets = 0; *p && (*p != ',' || brackets > 0);) {
+        brackets += (*p == '(') - (*p == ')');
+        p = is_quote(*p) ? skip_quoted(p) : p + 1;
+    }
+    return p;
+}
+
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-/* Whether an item of an order says '-': then that is taken off it. */
-static bool take_direction(text_item *item) {
-    const bool descending = !item->quoted && item->length > 0 && *item->at == '-';
-    item->at += descending;
-    item->length -= descending;
+/* Whether an item of an order begins with '-': that is taken off it, with a backquote behind it. */
+static bool take_direction(const char **at) {
+    const bool descending = **at == '-';
+    *at += descending;
     return descending;
 }
 
-/* The next item of --by; behind the '-' of an order there may be a name in backquotes. */
-static text_item take_key(asked *a, const char **at) {
-    const bool behind = a->whole && (*at)[0] == '-' && (*at)[1] == '`';
-    *at += behind;
-    text_item item = text_take_item(at, ",");
-    if (a->whole && a->keys < BF_KEY_COLUMNS_MAX)
-        a->descending[a->keys] = (behind || take_direction(&item)) != a->turned;
-    return item;
+/* A key that is no column: an expression, or a column, and a name behind an '='. */
+static bool choose_expression(asked *a, first_fields *f, asked_key *key) {
+    const char *const equals = find_equals(key->text), *list = key->text;
+    if (equals && equals[1] == '\0') return refuse(f, "'%.80s' has no name behind '='", key->text);
+    if (equals && !(key->name = strdup(equals + 1))) return no_memory(f);
+    if (equals) key->text[equals - key->text] = '\0';
+    const text_item item = text_take_item(&list, "");
+    key->field = item.length > 0 ? find_field(f, item) : NOT_THERE;
+    if (key->field != NOT_THERE) return key->field >= 0;
+    const bool number = key->text[strspn(key->text, "0123456789")] == '\0';
+    if (number || *key->text == ':') return refuse_item(f, item);
+    if (!key->name && !(key->name = strdup(key->text))) return no_memory(f);
+    a->nulls = true; /* it may have a value where a column has none */
+    return want_names(a, f, key->text);
+}
+
+/* Takes the next item of --by, which may be a column whose name looks like an expression. */
+static bool choose_key(asked *a, first_fields *f, const char **at) {
+    asked_key *key = &a->key[a->keys];
+    *key = (asked_key){.field = NOT_THERE};
+    if (a->whole) key->descending = take_direction(at) != a->turned;
+    const char *behind = *at;
+    const text_item item = text_take_item(&behind, ",");
+    a->keys++;
+    key->field = find_field(f, item);
+    if (key->field == REFUSED) return false;
+    if (key->field == NOT_THERE) {
+        const char *const comma = find_comma(*at);
+        key->text = strndup(*at, (size_t)(comma - *at));
+        behind = comma + (*comma == ',');
+        if (!key->text) return no_memory(f);
+        if (!choose_expression(a, f, key)) return false;
+    }
+    if (key->field >= 0) f->wanted[key->field] |= a->whole ? WANTS_EITHER : WANTS_KEYS;
+    *at = behind;
+    return true;
 }
 
 static bool choose_keys(asked *a, first_fields *f) {
     const char *at = a->options->by;
-    a->keys = 0;
     if (a->whole && f->n == 0) return true;
-    while (true) {
-        const text_item item = take_key(a, &at);
-        const int field = find_field(f, item);
-        if (field < 0) return field == REFUSED ? false : refuse_item(f, item);
+    do {
         if (a->keys == BF_KEY_COLUMNS_MAX)
             return refuse(f, "more than %d columns", BF_KEY_COLUMNS_MAX);
-        a->key_fields[a->keys++] = field;
-        f->wanted[field] |= a->whole ? WANTS_EITHER : WANTS_KEYS;
-        if (item.behind == '\0') return true;
-    }
+        if (!choose_key(a, f, &at)) return false;
+    } while (*at || at[-1] == ',');
+    return true;
 }
 
 static void take_field(asked *a, first_fields *f, int field) {
@@ -203,7 +236,7 @@ static bool find_meaning(asked *a, first_fields *f, asked_value *v) {
     v->field = find_field(f, item);
     if (v->field == REFUSED) return false;
     if (v->field >= 0) {
-        f->wanted[v->field] |= WANTS_NUMBERS;
+        f->wanted[v->field] |= v->any ? WANTS_KEYS : WANTS_NUMBERS;
         return true;
     }
     const bool number = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
@@ -215,14 +248,14 @@ static bool find_meaning(asked *a, first_fields *f, asked_value *v) {
 }
 
 /* Notes a V, unless it is there already. Takes the text over. */
-static bool add_value(asked *a, first_fields *f, char *text, int *at) {
+static bool add_value(asked *a, first_fields *f, char *text, bool any, int *at) {
     if (!text) return no_memory(f);
     for (*at = 0; *at < a->values; ++*at)
-        if (strcmp(a->value[*at].text, text) == 0) {
+        if (strcmp(a->value[*at].text, text) == 0 && a->value[*at].any == any) {
             free(text);
             return true;
         }
-    a->value[a->values] = (asked_value){.text = text};
+    a->value[a->values] = (asked_value){.text = text, .any = any};
     return find_meaning(a, f, &a->value[a->values++]);
 }
 
@@ -263,7 +296,8 @@ static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate 
     const char *equals = find_equals(w->values);
     read_option(f, w->option);
     const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
-    if (!add_value(a, f, strndup(w->values, size), &r->value)) return false;
+    const bool any = w->order >= ORDER_FIRST_OF;
+    if (!add_value(a, f, strndup(w->values, size), any, &r->value)) return false;
     r->name = equals ? strdup(equals + 1) : default_name(w, a->value[r->value].text);
     return r->name || no_memory(f);
 }
@@ -283,12 +317,17 @@ static bool list_fields(asked *a, const first_fields *f, int which, const char *
 }
 
 static void forget(asked *a) {
+    for (int i = 0; i < a->keys; i++) {
+        free(a->key[i].text);
+        free(a->key[i].name);
+        a->key[i] = (asked_key){.field = NOT_THERE};
+    }
     for (int i = 0; i < a->values; i++) free(a->value[i].text);
     for (int i = 0; i < a->results; i++) free(a->result[i].name);
     for (int i = 0; i < ASKED_LISTS; i++) free(a->lists[i]);
     free(a->take_fields);
     a->take_fields = NULL;
-    a->values = a->results = a->takes = 0;
+    a->keys = a->values = a->results = a->takes = 0;
     memset(a->lists, 0, sizeof a->lists);
 }
 

@@ -9,7 +9,16 @@
 typedef struct asked_value {
     char *text; /* the column's name or number, or the expression */
     int field;  /* the column's field, from 0; -1: it is an expression */
+    bool any;   /* its column may hold text, as that of a key may, and rows without a value */
 } asked_value;
+
+/* A key: a column, or an expression of columns. */
+typedef struct asked_key {
+    int field;       /* the column's field, from 0; -1: it is an expression */
+    char *text;      /* the expression */
+    char *name;      /* NULL: the column's own */
+    bool descending; /* the order of whole rows by it */
+} asked_key;
 
 typedef struct asked_result {
     const struct wanted_aggregate *aggregate; /* NULL: rows are counted */
@@ -32,9 +41,9 @@ typedef struct asked {
     int takes;            /* how many */
     int *take_fields;     /* their fields, each once */
     bool whole; /* rows are wanted as they stand, in the order of their keys: nothing is computed */
-    int keys, key_fields[BF_KEY_COLUMNS_MAX];
-    bool descending[BF_KEY_COLUMNS_MAX]; /* the order of whole rows by each key */
-    bool turned;                         /* it is the other one, where '-' does not say so */
+    bool turned; /* their order is the other one, where '-' does not say so */
+    int keys;
+    asked_key key[BF_KEY_COLUMNS_MAX];
     int values;
     asked_value value[OPTIONS_AGGREGATES];
     int results;
@@ -54,6 +63,11 @@ void asked_close(asked *a);
 
 /* Asks for the same where --by is not given: of one column of keys. Returns an exit code. */
 int asked_list(asked *a);
+
+/* Whether a result is a value that is chosen, or how many there are. */
+static inline bool asked_chooses(const asked_result *r) {
+    return r->value >= 0 && r->aggregate->order >= ORDER_FIRST_OF;
+}
 
 /* Whether a result is a reduction: it is no count of rows, and depends on no order. */
 static inline bool asked_reduces(const asked_result *r) {

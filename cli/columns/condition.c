@@ -5,6 +5,7 @@
 #include "expression/names.h"
 #include "memory/pick.h"
 #include "options/context.h"
+#include "work/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,9 +99,11 @@ static int parse(struct rows_filter *f, rows *r) {
     if (!f->kept && !prepare(f, r)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
     bool same = x->parsed != NULL;
     for (int k = 0; k < r->held; k++) {
-        same = same && x->dtypes[k] == rows_dtype(r, k) && x->scales[k] == rows_scale(r, k);
+        const units_form before = {x->dtypes[k], x->scales[k], (bf_time_kind)x->times[k]};
+        same = same && units_are_same(units_of_rows(r, k), before);
         x->dtypes[k] = rows_dtype(r, k);
         x->scales[k] = rows_scale(r, k);
+        x->times[k] = (unsigned char)rows_time(r, k);
     }
     if (same) return EXIT_DONE;
     x->patient = may_resettle(f, r);
@@ -109,14 +112,13 @@ static int parse(struct rows_filter *f, rows *r) {
     return code == EXIT_DONE ? formula_check_condition(x) : code;
 }
 
-static int evaluate(struct rows_filter *f, rows *r, const rows_chunk *chunk, bf_array *met) {
-    const uint8_t *valid;
+static int evaluate(struct rows_filter *f, rows *r, const rows_chunk *chunk, formula_results *met) {
     bf_status st = BF_OK;
     for (int k = 0; k < r->held; k++) {
         rows_look(r, chunk, k, &f->views[k]);
         f->columns[k] = formula_uses(&f->formula, k) ? &f->views[k].column : NULL;
     }
-    int code = formula_compute(&f->formula, f->columns, chunk->n, met, &valid, &st);
+    int code = formula_compute(&f->formula, f->columns, chunk->n, met, &st);
     if (code == ROWS_RESETTLED || (st == BF_E_OVERFLOW && may_resettle(f, r)))
         return settle_first(f, r);
     if (code != EXIT_DONE || st == BF_OK) return code;
@@ -215,11 +217,11 @@ static int check_nulls(rows *r, int64_t n) {
 }
 
 static int keep_rows(struct rows_filter *f, rows *r, rows_chunk *chunk) {
-    bf_array met;
+    formula_results met;
     int code = parse(f, r);
     if (code == EXIT_DONE) code = evaluate(f, r, chunk, &met);
     if (code != EXIT_DONE) return code;
-    const int64_t n = find_places(f, &met);
+    const int64_t n = find_places(f, &met.numbers);
     bool good = n >= 0;
     for (int k = 0; k < r->columns && good && n < chunk->n; k++) good = pick_column(f, r, k, n);
     if (!good) return fail_status(BF_E_MEMORY, NULL, r->source.name);

@@ -112,6 +112,19 @@ static int note_column(table *t, int k) {
     return c->name ? EXIT_DONE : no_memory(t);
 }
 
+/* A key that is an expression has a column behind all others. */
+static int note_key(table *t, int i) {
+    const asked_key *key = &t->asked->key[i];
+    table_column *const c = &t->columns[t->count + t->derived];
+    if (key->field >= 0) {
+        t->key_columns[i] = column_of(t, key->field, t->asked->whole);
+        return EXIT_DONE;
+    }
+    t->key_columns[i] = t->count + t->derived++;
+    c->name = strdup(key->name);
+    return c->name ? EXIT_DONE : no_memory(t);
+}
+
 /* The column of the keys: the one that --column names, or the only one. */
 static int find_key(table *t) {
     const char *wanted = t->asked->options->input.text.columns;
@@ -128,16 +141,16 @@ static int note_columns(table *t) {
     int code = EXIT_DONE;
     t->count = t->input->held + t->step_count;
     t->typed = t->input->source.text && t->input->source.text->layout.typed == TEXT_TYPED;
-    t->columns = calloc((size_t)t->count, sizeof *t->columns);
+    t->columns = calloc((size_t)(t->count + a->keys), sizeof *t->columns);
     if (!t->columns) return no_memory(t);
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) code = note_column(t, k);
     t->taken = malloc(((size_t)a->takes + 1) * sizeof *t->taken);
     if (!t->taken) return no_memory(t);
     for (int i = 0; i < a->takes; i++) t->taken[i] = column_of(t, a->take_fields[i], false);
-    for (int i = 0; i < a->keys && by; i++)
-        t->key_columns[i] = column_of(t, a->key_fields[i], a->whole);
+    for (int i = 0; i < a->keys && by && code == EXIT_DONE; i++) code = note_key(t, i);
     for (int i = 0; i < a->values && by; i++)
-        t->values[i].column = a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, true);
+        t->values[i].column =
+            a->value[i].field < 0 ? -1 : column_of(t, a->value[i].field, !a->value[i].any);
     if (code == EXIT_DONE && !by) code = find_key(t);
     bool changed = false;
     return code == EXIT_DONE ? settle_columns(t, &changed) : code;
@@ -198,9 +211,10 @@ int table_take(table *t, asked *a, bf_context *context) {
 }
 
 void table_close(table *t) {
-    for (int k = 0; t->columns && k < t->count; k++) {
+    for (int k = 0; t->columns && k < t->count + t->derived; k++) {
         table_column *c = &t->columns[k];
         free(c->name);
+        formula_close(&c->formula);
         free(c->numbers.at);
         free(c->offsets.at);
         free(c->bytes.at);
@@ -211,6 +225,7 @@ void table_close(table *t) {
         formula_close(&t->values[i].formula);
         free(t->values[i].numbers.at);
         free(t->values[i].bytes.at);
+        free(t->values[i].text.at);
     }
     for (int i = 0; t->inputs && i < t->files; i++) rows_close(&t->inputs[i]);
     for (int i = 0; t->steps && i < t->step_count; i++) rows_close(&t->steps[i]);
@@ -504,10 +519,12 @@ static int find_values(table *t, int i) {
     if (v->column < 0) {
         code = values_compute(t, i);
     } else {
-        v->array = t->columns[v->column].view.numbers;
-        code = spread_valid(t, v, &t->columns[v->column].view.column);
+        const table_column *c = &t->columns[v->column];
+        v->array = c->dtype == BF_NONE ? bf_array_of(BF_NONE, NULL, t->n) : c->view.numbers;
+        v->strings = c->view.strings;
+        code = spread_valid(t, v, &c->view.column);
     }
-    const bool skip = t->asked->options->input.text.skip_nulls;
+    const bool skip = t->asked->options->input.text.skip_nulls || t->asked->value[i].any;
     return code == EXIT_DONE && v->valid && !skip ? refuse_null(t, i) : code;
 }
 
@@ -538,8 +555,12 @@ static void show_keys(const table *t, int64_t left_out, int64_t n) {
 static void show_values(table *t, int64_t left_out, int64_t n) {
     for (int i = 0; i < t->asked->values; i++) {
         table_value *v = &t->values[i];
-        v->array.data = (char *)v->array.data + (size_t)left_out * bf_dtype_size(v->array.dtype);
-        v->array.shape[0] = n;
+        if (v->array.dtype == BF_NONE)
+            v->strings.offsets = (const int64_t *)v->strings.offsets + left_out;
+        else
+            v->array.data =
+                (char *)v->array.data + (size_t)left_out * bf_dtype_size(v->array.dtype);
+        v->array.shape[0] = v->strings.count = n;
         if (v->valid) v->valid += left_out;
     }
 }
@@ -613,6 +634,8 @@ int table_next(table *t, bool *end) {
     }
     if (code != EXIT_DONE || *end) return code;
     code = look_at_columns(t, chunks);
+    for (int i = 0; i < t->asked->keys && code == EXIT_DONE && t->n > 0; i++)
+        if (t->key_columns[i] >= t->count) code = values_compute_key(t, i);
     for (int i = 0; i < t->asked->values && code == EXIT_DONE && t->n > 0; i++)
         code = find_values(t, i);
     if (code == EXIT_DONE) table_hand_out(t);

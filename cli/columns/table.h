@@ -26,6 +26,7 @@ typedef struct table_column {
     bool hidden;        /* the condition alone has it */
     rows_view view;     /* shows the chunk, or what is left of it */
     buffer numbers, offsets, bytes, valid;
+    formula formula; /* of a key that is an expression */
 } table_column;
 
 /* The values of a V. */
@@ -36,8 +37,10 @@ typedef struct table_value {
     bf_array array;
     int scale;             /* the integers are in units of 10^-scale */
     bf_time_kind time;     /* and times */
+    bf_strings strings;    /* in place of an array of BF_NONE */
     const uint8_t *valid;  /* a byte for each row, 0 where it is NULL; NULL: no row is */
-    buffer numbers, bytes; /* numbers: where the array is elsewhere no longer */
+    buffer numbers, bytes; /* numbers, or offsets: where the array is elsewhere no longer */
+    buffer text;           /* the bytes of strings, likewise */
 } table_value;
 
 typedef struct table {
@@ -50,7 +53,8 @@ typedef struct table {
     int files, step_count, count; /* how many there are, and columns */
     bool typed;                   /* strings of its columns are those of text/typed.h */
     bool settled;                 /* all was read once: no dtype becomes another */
-    table_column *columns;        /* the first file's */
+    table_column *columns;        /* the first file's, and those of keys that are expressions */
+    int derived;                  /* how many these are */
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
     int *taken;             /* the columns that are taken as they are */
@@ -60,6 +64,12 @@ typedef struct table {
     int64_t behind;         /* rows that are at hand and come next */
     const text_span *spans; /* where the rows of the chunk stand, if they are wanted whole */
 } table;
+
+/* How a key is called. */
+static inline const char *table_key_name(const table *t, int i) {
+    const char *const name = t->asked->key[i].name;
+    return name ? name : t->columns[t->key_columns[i]].name;
+}
 
 /* Functions that return an exit code have reported the failure. Close the table in either case. */
 int table_make(table *t, const options *o);

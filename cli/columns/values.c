@@ -145,6 +145,7 @@ static int parse(table *t, formula *x, const char *option, const char *text) {
         x->names[k] = t->columns[k].hidden ? "" : t->columns[k].name;
         x->dtypes[k] = t->columns[k].dtype;
         x->scales[k] = t->columns[k].scale;
+        x->times[k] = (unsigned char)t->columns[k].time;
     }
     if (code == EXIT_DONE) code = hide_names(t, x);
     x->patient = table_may_resettle(t);
@@ -168,12 +169,28 @@ static int parse_value(table *t, int i) {
     if (code != EXIT_DONE) return code;
     v->array.dtype = bf_expression_dtype(v->formula.parsed);
     v->scale = bf_expression_scale(v->formula.parsed);
+    v->time = bf_expression_time(v->formula.parsed);
+    return EXIT_DONE;
+}
+
+/* A key that is a condition is the number 0 or 1. */
+static int parse_key(table *t, int i) {
+    table_column *c = &t->columns[t->key_columns[i]];
+    c->formula.strings = true;
+    const int code = parse(t, &c->formula, "--by", t->asked->key[i].text);
+    if (code != EXIT_DONE) return code;
+    const bf_dtype dtype = bf_expression_dtype(c->formula.parsed);
+    c->dtype = dtype == BF_BOOL ? BF_U8 : dtype;
+    c->scale = bf_expression_scale(c->formula.parsed);
+    c->time = bf_expression_time(c->formula.parsed);
     return EXIT_DONE;
 }
 
 int values_begin(table *t) {
     const asked *a = t->asked;
     int code = EXIT_DONE;
+    for (int i = 0; i < a->keys && code == EXIT_DONE; i++)
+        if (t->key_columns[i] >= t->count) code = parse_key(t, i);
     for (int i = 0; i < a->values && code == EXIT_DONE; i++)
         if (t->values[i].column < 0) code = parse_value(t, i);
     return code;
@@ -181,14 +198,15 @@ int values_begin(table *t) {
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
-/* Computes an expression of the rows. */
-static int evaluate(table *t, formula *x, bf_array *out, const uint8_t **valid) {
+/* Computes an expression of the rows. Its text may have moved, for each file is asked for it. */
+static int evaluate(table *t, formula *x, const char *text, formula_results *out) {
     const bf_column **list = malloc((size_t)t->count * sizeof *list);
     bf_status st = BF_OK;
     if (!list) return no_memory(t);
+    x->text = text;
     for (int k = 0; k < t->count; k++)
         list[k] = formula_uses(x, k) ? &t->columns[k].view.column : NULL;
-    int code = formula_compute(x, list, t->n, out, valid, &st);
+    int code = formula_compute(x, list, t->n, out, &st);
     free(list);
     if (code == ROWS_RESETTLED || (st == BF_E_OVERFLOW && table_may_resettle(t)))
         return table_settle_first(t);
@@ -200,10 +218,41 @@ static int evaluate(table *t, formula *x, bf_array *out, const uint8_t **valid) 
     return rows_refuse_result(t->input, x->text, st, bf_context_message(t->context));
 }
 
+/* Makes bits of bytes that say which of n rows are NULL; NULL: there is no memory. */
+static uint8_t *pack_valid(table_column *c, const uint8_t *valid, int64_t n) {
+    uint8_t *const bits = buffer_take(&c->valid, (size_t)n / 8 + 1);
+    if (bits) memset(bits, 0xff, (size_t)n / 8 + 1);
+    for (int64_t i = 0; bits && i < n; i++)
+        if (!valid[i]) text_clear_bit(bits, i);
+    return bits;
+}
+
+int values_compute_key(table *t, int i) {
+    table_column *c = &t->columns[t->key_columns[i]];
+    formula_results found;
+    const int code = evaluate(t, &c->formula, t->asked->key[i].text, &found);
+    if (code != EXIT_DONE) return code;
+    if (found.numbers.dtype == BF_BOOL) found.numbers.dtype = BF_U8;
+    c->view.numbers = found.numbers;
+    c->view.strings = found.strings;
+    c->view.column = (bf_column){.size = sizeof(bf_column)};
+    if (c->dtype == BF_NONE)
+        c->view.column.strings = &c->view.strings;
+    else
+        c->view.column.numbers = &c->view.numbers;
+    if (found.valid && !(c->view.column.valid = pack_valid(c, found.valid, t->n)))
+        return no_memory(t);
+    return found.numbers.dtype == c->dtype ? EXIT_DONE : ROWS_RESETTLED;
+}
+
 /* Where 64 bits hold the results no longer, the groups begin anew, with those of 128. */
 int values_compute(table *t, int i) {
     table_value *v = &t->values[i];
     const bf_dtype dtype = v->array.dtype;
-    const int code = evaluate(t, &v->formula, &v->array, &v->valid);
-    return code == EXIT_DONE && v->array.dtype != dtype ? ROWS_RESETTLED : code;
+    formula_results found;
+    const int code = evaluate(t, &v->formula, t->asked->value[i].text, &found);
+    if (code != EXIT_DONE) return code;
+    v->array = found.numbers;
+    v->valid = found.valid;
+    return v->array.dtype != dtype ? ROWS_RESETTLED : EXIT_DONE;
 }

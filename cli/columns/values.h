@@ -1,5 +1,5 @@
 /* The values of a table's rows, each of which is a column, an expression or, without --by, a file
- * that is read in step. */
+ * that is read in step; and the keys that are expressions. */
 #ifndef BITFOLD_CLI_COLUMNS_VALUES_H
 #define BITFOLD_CLI_COLUMNS_VALUES_H
 
@@ -16,6 +16,9 @@ int values_open(table *t);
 
 /* Parses all expressions for the columns' present dtypes. */
 int values_begin(table *t);
+
+/* Computes key i, an expression, of the rows at hand. */
+int values_compute_key(table *t, int i);
 
 /* Computes value i, an expression, of the rows at hand. */
 int values_compute(table *t, int i);

@@ -122,14 +122,38 @@ static const code codes[] = {
     {"V2", "bfloat16", BF_BF16},
 };
 
+/* Times, whose unit stands behind "M8". */
+typedef struct unit {
+    const char *name;
+    int scale, seconds;
+} unit;
+
+static const unit units[] = {{"[D]", 0, 86400}, {"[h]", 0, 3600}, {"[m]", 0, 60}, {"[s]", 0, 1},
+                             {"[ms]", 3, 1},    {"[us]", 6, 1},   {"[ns]", 9, 1}};
+
+/* Takes a dtype of times. False: it is none. */
+static bool take_time(span type, npy_header *h) {
+    if (type.length < 2 || memcmp(type.at, "M8", 2) != 0) return false;
+    const span name = {type.at + 2, type.length - 2};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!span_is(name, units[i].name)) continue;
+        h->dtype = BF_I64;
+        h->time = i == 0 ? BF_TIME_DATE : BF_TIME_LOCAL;
+        h->scale = units[i].scale;
+        h->seconds = units[i].seconds;
+        return true;
+    }
+    return false;
+}
+
 static const char *why_not(span type) {
     switch (type.length ? *type.at : 0) {
     case 'O': return "object arrays are pickles, which are not read";
     case 'S':
     case 'a':
     case 'U': return "string arrays are not numbers";
-    case 'M':
-    case 'm': return "dates and times are not supported";
+    case 'M': return "times are read in D, h, m, s, ms, us and ns";
+    case 'm': return "differences of times are not supported";
     case 'c': return "complex numbers are not supported";
     case 'V': return "structured and void dtypes are not supported";
     case 'f': return "long double and other float widths are not supported";
@@ -158,6 +182,10 @@ static bool parse_descr(cursor *c, npy_header *h) {
         h->dtype = codes[i].dtype;
         h->unnamed = h->dtype == BF_BF16 && !named;
         h->swap = order == other && type.at[1] != '1';
+        return true;
+    }
+    if (take_time(type, h)) {
+        h->swap = order == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<');
         return true;
     }
     return refuse_header(c->error, why_not(type), descr.at, descr.length);

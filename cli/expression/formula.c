@@ -11,7 +11,9 @@ int formula_open(formula *x, int columns) {
     x->names = calloc((size_t)columns + 1, sizeof *x->names);
     x->dtypes = calloc((size_t)columns + 1, sizeof *x->dtypes);
     x->scales = calloc((size_t)columns + 1, sizeof *x->scales);
-    return x->names && x->dtypes && x->scales ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->file);
+    x->times = calloc((size_t)columns + 1, 1);
+    const bool good = x->names && x->dtypes && x->scales && x->times;
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->file);
 }
 
 void formula_close(formula *x) {
@@ -19,6 +21,7 @@ void formula_close(formula *x) {
     free(x->names);
     free(x->dtypes);
     free(x->scales);
+    free(x->times);
     buffer_free(&x->results);
     buffer_free(&x->valid);
 }
@@ -26,8 +29,13 @@ void formula_close(formula *x) {
 /* A dtype that was asked for decides how many bits there are. */
 static bool can_widen(const formula *x) { return !x->wide && x->options->input.dtype == BF_NONE; }
 
+int formula_refuse_strings(const char *file, const char *option, const char *text) {
+    return fail(EXIT_DATA, file, "%s: the results of '%s' are strings, not numbers", option, text);
+}
+
 int formula_parse(formula *x) {
-    const bf_expression_options how = BF_EXPRESSION_OPTIONS(.scales = x->scales, .wide = x->wide);
+    const bf_expression_options how =
+        BF_EXPRESSION_OPTIONS(.scales = x->scales, .times = x->times, .wide = x->wide);
     int position = -1;
     bf_expression_destroy(x->parsed);
     x->parsed = NULL;
@@ -39,8 +47,10 @@ int formula_parse(formula *x) {
     }
     if (st == BF_E_OVERFLOW && x->patient) return ROWS_RESETTLED;
     if (st == BF_E_OVERFLOW) return rows_refuse_digits(x->file, x->option, x->context);
-    return st == BF_OK ? EXIT_DONE
-                       : fail_text(st, x->context, x->file, x->option, x->text, position);
+    if (st != BF_OK) return fail_text(st, x->context, x->file, x->option, x->text, position);
+    return bf_expression_is_string(x->parsed) && !x->strings
+               ? formula_refuse_strings(x->file, x->option, x->text)
+               : EXIT_DONE;
 }
 
 int formula_check_condition(const formula *x) {
@@ -56,17 +66,19 @@ bool formula_uses(const formula *x, int column) {
     return bf_expression_uses(x->parsed, column) != 0;
 }
 
-int formula_compute(formula *x, const bf_column *const columns[], int64_t n, bf_array *out,
-                    const uint8_t **valid, bf_status *status) {
+int formula_compute(formula *x, const bf_column *const columns[], int64_t n, formula_results *out,
+                    bf_status *status) {
     const bf_dtype dtype = bf_expression_dtype(x->parsed);
-    void *const to = buffer_take(&x->results, (size_t)n * bf_dtype_size(dtype));
+    const bool strings = bf_expression_is_string(x->parsed);
+    void *const to = strings ? NULL : buffer_take(&x->results, (size_t)n * bf_dtype_size(dtype));
     uint8_t *const there = buffer_take(&x->valid, (size_t)n);
-    if (!to || !there) return fail_status(BF_E_MEMORY, NULL, x->file);
-    *out = bf_array_of(dtype, to, n);
-    *status = bf_expression_eval_columns(x->parsed, columns, out, there);
-    *valid = *status == BF_OK && memchr(there, 0, (size_t)n) ? there : NULL;
+    if ((!to && !strings) || !there) return fail_status(BF_E_MEMORY, NULL, x->file);
+    *out = (formula_results){.numbers = bf_array_of(dtype, to, n)};
+    *status = strings ? bf_expression_eval_strings(x->parsed, columns, n, &out->strings, there)
+                      : bf_expression_eval_columns(x->parsed, columns, &out->numbers, there);
+    out->valid = *status == BF_OK && memchr(there, 0, (size_t)n) ? there : NULL;
     if (*status != BF_E_OVERFLOW || !can_widen(x)) return EXIT_DONE;
     x->wide = true;
     const int code = formula_parse(x);
-    return code == EXIT_DONE ? formula_compute(x, columns, n, out, valid, status) : code;
+    return code == EXIT_DONE ? formula_compute(x, columns, n, out, status) : code;
 }

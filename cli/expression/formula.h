@@ -17,9 +17,11 @@ typedef struct formula {
     const char *file, *option, *text; /* file NULL: of several; option: which has the text */
     int count;                        /* columns, which the caller sets */
     const char **names;
-    bf_dtype *dtypes; /* BF_NONE: strings */
-    int *scales;      /* a column of i64 or i128 is in units of 10^-scale */
+    bf_dtype *dtypes;     /* BF_NONE: strings */
+    int *scales;          /* a column of i64 or i128 is in units of 10^-scale */
+    unsigned char *times; /* and times of this kind */
     bf_expression *parsed;
+    bool strings; /* the caller's to set: it takes results that are strings, too */
     bool wide;    /* with 128 bits */
     bool patient; /* the caller's to set: it is not refused if it does not fit the columns' dtypes,
                      which may become others: ROWS_RESETTLED */
@@ -33,15 +35,24 @@ void formula_close(formula *x);
 /* Parses the text for the columns. Its dtype may become i128 later. */
 int formula_parse(formula *x);
 
+/* Refuses an expression because its results are strings. */
+int formula_refuse_strings(const char *file, const char *option, const char *text);
+
 /* Refuses one whose results are no bools. */
 int formula_check_condition(const formula *x);
 
 bool formula_uses(const formula *x, int column);
 
-/* Computes n results; columns that it does not use may be NULL. Where *valid is 0, a result is
- * NULL; *valid is NULL if none is. *status: why it has none, which is not reported, if the exit
- * code is EXIT_DONE. */
-int formula_compute(formula *x, const bf_column *const columns[], int64_t n, bf_array *out,
-                    const uint8_t **valid, bf_status *status);
+/* Numbers, or strings if the expression has these, which it keeps until it is used again. */
+typedef struct formula_results {
+    bf_array numbers;
+    bf_strings strings;
+    const uint8_t *valid; /* where it is 0, a result is NULL; NULL: none is */
+} formula_results;
+
+/* Computes n results; columns that it does not use may be NULL. *status: why it has none, which is
+ * not reported, if the exit code is EXIT_DONE. */
+int formula_compute(formula *x, const bf_column *const columns[], int64_t n, formula_results *out,
+                    bf_status *status);
 
 #endif

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "expression/inputs.h"
 
+#include "expression/formula.h"
 #include "expression/names.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
@@ -228,6 +229,11 @@ static int scale_of(const expressed *x, int k) {
     return rows_scale(&x->inputs[of->input], of->column);
 }
 
+static bf_time_kind time_of(const expressed *x, int k) {
+    const expressed_operand *of = &x->operands[k];
+    return rows_time(&x->inputs[of->input], of->column);
+}
+
 /* Numbers of text, and beside it, are what is written. Arrays alone are computed as in NumPy. */
 static bool has_decimals(const expressed *x) {
     bool some = false;
@@ -236,10 +242,17 @@ static bool has_decimals(const expressed *x) {
     return some;
 }
 
+static bool has_times(const expressed *x) {
+    bool some = false;
+    for (int k = 0; k < x->operand_count; k++) some = some || time_of(x, k) != BF_TIME_NONE;
+    return some;
+}
+
 bool expressed_kinds_stay(const expressed *x) {
     bool stay = x->expression != NULL;
     for (int k = 0; k < x->operand_count; k++)
-        stay = stay && dtype_of(x, k) == x->dtypes[k] && scale_of(x, k) == x->scales[k];
+        stay = stay && dtype_of(x, k) == x->dtypes[k] && scale_of(x, k) == x->scales[k] &&
+               time_of(x, k) == (bf_time_kind)x->times[k];
     return stay;
 }
 
@@ -277,7 +290,8 @@ int expressed_widen(expressed *x) {
 int expressed_parse(expressed *x) {
     const bf_expression_options how =
         BF_EXPRESSION_OPTIONS(.overflow = x->overflow, .rounded = x->rounded, .wide = x->wide,
-                              .scales = has_decimals(x) ? x->scales : NULL);
+                              .scales = has_decimals(x) ? x->scales : NULL,
+                              .times = has_times(x) ? x->times : NULL);
     const char *all[EXPRESSED_COLUMNS];
     int position = -1;
     if (expressed_kinds_stay(x)) return EXIT_DONE;
@@ -285,6 +299,7 @@ int expressed_parse(expressed *x) {
         all[k] = x->operands[k].name;
         x->dtypes[k] = dtype_of(x, k);
         x->scales[k] = scale_of(x, k);
+        x->times[k] = (unsigned char)time_of(x, k);
     }
     forget_expression(x);
     const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
@@ -293,8 +308,11 @@ int expressed_parse(expressed *x) {
     if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
     if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
     if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
+    if (bf_expression_is_string(x->expression))
+        return formula_refuse_strings(NULL, "-e", x->options->expression);
     x->dtype = bf_expression_dtype(x->expression);
     x->scale = bf_expression_scale(x->expression);
+    x->time = bf_expression_time(x->expression);
     return EXIT_DONE;
 }
 

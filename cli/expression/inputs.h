@@ -35,15 +35,17 @@ typedef struct expressed {
     rows inputs[EXPRESSED_INPUTS], *input[EXPRESSED_INPUTS]; /* where each of them is */
     expressed_operand operands[EXPRESSED_COLUMNS];
     int operand_count;
-    bf_dtype dtypes[EXPRESSED_COLUMNS]; /* the dtypes of the operands that it was parsed for */
-    int scales[EXPRESSED_COLUMNS];      /* an operand of i64 or i128 is in units of 10^-scale */
-    bf_expression *expression;          /* NULL: not parsed */
-    bf_dtype dtype;                     /* the results' dtype */
-    int scale;                          /* results of i64 or i128 are in units of 10^-scale */
-    bool rounded;                       /* results that have a scale or are i128 become f64 */
-    bool wide;                          /* 64 bits do not hold all of it: 128 do */
-    bool settled;                       /* all was read once: no dtype becomes another */
-    bf_overflow_policy overflow;        /* for integers; the caller's to set */
+    bf_dtype dtypes[EXPRESSED_COLUMNS];     /* the dtypes of the operands that it was parsed for */
+    int scales[EXPRESSED_COLUMNS];          /* an operand of i64 or i128 is in units of 10^-scale */
+    unsigned char times[EXPRESSED_COLUMNS]; /* and times of this kind */
+    bf_expression *expression;              /* NULL: not parsed */
+    bf_dtype dtype;                         /* the results' dtype */
+    int scale;                              /* results of i64 or i128 are in units of 10^-scale */
+    bf_time_kind time;                      /* and times */
+    bool rounded;                           /* results that have a scale or are i128 become f64 */
+    bool wide;                              /* 64 bits do not hold all of it: 128 do */
+    bool settled;                           /* all was read once: no dtype becomes another */
+    bf_overflow_policy overflow;            /* for integers; the caller's to set */
     spool_limit limit;
     char *numbers, *strings, *keys; /* columns of a text, as the options have them */
     rows_chunk chunks[EXPRESSED_INPUTS];

@@ -334,6 +334,19 @@ static int check_array(const options *o) {
     return fail(EXIT_USAGE, o->output, "%s does not go with -o FILE.npy", option);
 }
 
+/* Values that are chosen have numbers of this process alone, and no saved form. */
+static int check_chosen(const options *o) {
+    const char *option = o->save             ? "--save"
+                         : o->checkpoint     ? "--checkpoint"
+                         : ranks_count() > 1 ? "a run over ranks"
+                                             : NULL;
+    for (int i = 0; i < o->aggregate_count && option; i++)
+        if (o->aggregates[i].order >= ORDER_FIRST_OF)
+            return fail(EXIT_USAGE, NULL, "%s does not go with --%s", option,
+                        o->aggregates[i].option);
+    return EXIT_DONE;
+}
+
 static int run_by(const options *o) {
     by *x = by_open(o);
     if (!x) return EXIT_IO;
@@ -353,6 +366,7 @@ int by_run(options *o) {
     condition *c = NULL;
     int code = o->by ? check_by(o) : EXIT_DONE;
     if (code == EXIT_DONE) code = check_array(o);
+    if (code == EXIT_DONE) code = check_chosen(o);
     if (code == EXIT_DONE && !o->infer) code = condition_open(&c, o);
     if (code == EXIT_DONE) code = run_by(o);
     condition_close(c);

@@ -5,6 +5,7 @@
 #include "runtime/ranks.h"
 
 #define AGGREGATE(op) .read = read_aggregate, .value = op, .repeats = true
+#define ORDER_OF(what) .read = read_order_of, .value = what, .repeats = true
 
 static const option_spec specs[] = {
     {"sum", 0, IN_VALUES, "V", "the exact sum of each key's values", 0, AGGREGATE(BF_SUM)},
@@ -13,11 +14,19 @@ static const option_spec specs[] = {
     {"std", 0, IN_VALUES, "V", "the standard deviation of each key's values", 0, AGGREGATE(BF_STD)},
     {"min", 0, IN_VALUES, "V", "the minimum of each key's values", 0, AGGREGATE(BF_MIN)},
     {"max", 0, IN_VALUES, "V", "the maximum of each key's values", 0, AGGREGATE(BF_MAX)},
-    {"median", 0, IN_VALUES, "V", "the median of each key's values", 0, .read = read_median,
-     .repeats = true},
+    {"median", 0, IN_VALUES, "V", "the median of each key's values", 0, ORDER_OF(ORDER_MEDIAN_OF)},
     {"quantile", 0, IN_VALUES, "P:V",
      "the quantile of each key's values, P in percent, as in 95:x.npy; of several 5,95:x.npy", 0,
      .read = read_quantile, .repeats = true},
+    {"distinct", 0, IN_VALUES, "V", "how many different values each key has", 0,
+     ORDER_OF(ORDER_DISTINCT_OF)},
+    {"mode", 0, IN_VALUES, "V",
+     "each key's most frequent value, the least of equally frequent ones", 0,
+     ORDER_OF(ORDER_MODE_OF)},
+    {"first", 0, IN_VALUES, "V", "the value of each key's first row that has one", 0,
+     ORDER_OF(ORDER_FIRST_OF)},
+    {"last", 0, IN_VALUES, "V", "the value of each key's last row that has one", 0,
+     ORDER_OF(ORDER_LAST_OF)},
     {"count", 0, IN_VALUES, NULL, "the number of each key's rows", 0, .read = read_aggregate,
      .repeats = true},
 };

@@ -38,9 +38,10 @@ static void put_head(FILE *f, const numbered *x, int64_t n, int64_t groups) {
 static const char *op_of(const asked_result *r) {
     if (r->value < 0) return "count";
     switch (r->aggregate->order) {
+    case ORDER_NONE: return bf_reduction_name(r->aggregate->op);
     case ORDER_MEDIAN_OF: return "median";
     case ORDER_QUANTILE_OF: return "quantile";
-    default: return bf_reduction_name(r->aggregate->op);
+    default: return r->aggregate->option;
     }
 }
 

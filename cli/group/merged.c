@@ -1,11 +1,12 @@
 #include "group/merged.h"
 
+#include "group/choices.h"
 #include "group/listed.h"
 #include "group/shown.h"
 #include "memory/key.h"
 #include "memory/records.h"
-#include "runtime/value.h"
 #include "runtime/progress.h"
+#include "runtime/value.h"
 #include "sheet/part.h"
 
 #include <stdlib.h>
@@ -18,10 +19,11 @@ typedef struct merged {
     numbered *groups;
     shown_order order;
     records rows;
-    buffer ranks[BF_KEY_COLUMNS_MAX];    /* the ranks of numbers that are keys */
-    part_text key, row, total;           /* the texts of a row that is added; total: the last row */
-    int64_t all;                         /* groups */
-    int64_t longest[BF_KEY_COLUMNS_MAX]; /* bytes of the longest string of each key */
+    buffer ranks[BF_KEY_COLUMNS_MAX]; /* the ranks of numbers that are keys */
+    part_text key, row, total;        /* the texts of a row that is added; total: the last row */
+    int64_t all;                      /* groups */
+    int64_t longest[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES]; /* bytes of the longest string of each
+                                                                 column */
     structured_field fields[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     FILE *array; /* the structured array that is written */
 } merged;
@@ -223,7 +225,7 @@ static int add_turn(merged *x) {
     code = shown_find_order(s, &x->order);
     if (code == EXIT_DONE) code = add_rows(x, s);
     x->all += s->n;
-    for (int i = 0; i < s->asked->keys; i++)
+    for (int i = 0; i < s->count; i++)
         if (s->longest[i] > x->longest[i]) x->longest[i] = s->longest[i];
     if (code == EXIT_DONE && x->groups->ended && s->asked->total) {
         code = shown_take_keys(s, 0, 0);
@@ -242,15 +244,16 @@ static int open_part(const merged *x, part *p) {
     const char *names[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     bool strings[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     for (int i = 0; i < a->keys; i++) {
-        names[i] = t->columns[t->key_columns[i]].name;
+        names[i] = table_key_name(t, i);
         strings[i] = t->columns[t->key_columns[i]].dtype == BF_NONE;
     }
     for (int i = 0; i < a->results; i++) {
         names[a->keys + i] = a->result[i].name;
-        strings[a->keys + i] = false;
+        strings[a->keys + i] = choices_is_text(x->groups, i);
     }
     const int code = part_open(p, names, strings, a->keys + a->results, most_strings(x));
-    for (int i = 0; i < a->keys && code == EXIT_DONE; i++) p->columns[i].typed = t->typed;
+    for (int i = 0; i < a->keys + a->results && code == EXIT_DONE; i++)
+        p->columns[i].typed = t->typed;
     return code;
 }
 

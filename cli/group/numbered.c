@@ -32,8 +32,8 @@ static int failed(const numbered *x, bf_status st) {
 static int part_of(numbered *x, int value) {
     if (!x->table->asked->skip_nulls) return 0;
     for (int p = 1; p < x->parts; p++)
-        if (x->part[p].value == value) return p;
-    x->part[x->parts] = (numbered_part){.value = value};
+        if (x->part[p].value == value && x->part[p].chosen < 0) return p;
+    x->part[x->parts] = (numbered_part){.value = value, .chosen = -1};
     return x->parts++;
 }
 
@@ -42,6 +42,27 @@ static int kept_of(numbered *x, int value) {
         if (x->kept[k].value == value) return k;
     x->kept[x->kept_count] = (medians){.value = value};
     return x->kept_count++;
+}
+
+static int chosen_of(numbered *x, int value) {
+    for (int c = 0; c < x->chosen_count; c++)
+        if (x->chosen[c].value == value) return c;
+    x->chosen[x->chosen_count] = (chosen){.value = value};
+    return x->chosen_count++;
+}
+
+/* Values that are counted have a part of pairs. */
+static void place_chosen(numbered *x, int i, const asked_result *r) {
+    const int at = x->place[i].chosen = chosen_of(x, r->value);
+    chosen *c = &x->chosen[at];
+    const bool ends = r->aggregate->order == ORDER_FIRST_OF || r->aggregate->order == ORDER_LAST_OF;
+    c->ends |= ends;
+    if (ends || c->counts) return;
+    c->counts = true;
+    c->part = x->parts;
+    for (int k = 0; k < CHOSEN_PARTS; k++)
+        x->part[x->parts++] =
+            (numbered_part){.value = r->value, .chosen = at, .pairs = (enum chosen_part)k};
 }
 
 static int column_of(numbered_part *p, int value) {
@@ -54,17 +75,19 @@ static int column_of(numbered_part *p, int value) {
 /* Finds for each result what has it. */
 static void place_results(numbered *x) {
     const asked *a = x->table->asked;
-    x->part[0] = (numbered_part){.value = -1};
+    x->part[0] = (numbered_part){.value = -1, .chosen = -1};
     x->parts = 1;
-    x->kept_count = 0;
+    x->kept_count = x->chosen_count = 0;
     for (int i = 0; i < a->results; i++) {
         const asked_result *r = &a->result[i];
-        x->place[i] = (struct numbered_place){0, -1, -1};
+        x->place[i] = (struct numbered_place){0, -1, -1, -1};
         if (asked_reduces(r)) {
             numbered_part *p = &x->part[x->place[i].part = part_of(x, r->value)];
             x->place[i].which = p->count;
             p->column[p->count] = column_of(p, r->value);
             p->result[p->count++] = i;
+        } else if (asked_chooses(r)) {
+            place_chosen(x, i, r);
         } else if (r->value >= 0) {
             x->place[i].kept = kept_of(x, r->value);
         }
@@ -132,6 +155,7 @@ static void drop_turn(numbered *x) {
         x->part[p].groups = x->part[p].total = NULL;
     }
     for (int k = 0; k < x->kept_count; k++) medians_drop_groups(&x->kept[k]);
+    for (int k = 0; k < x->chosen_count; k++) chosen_drop_groups(&x->chosen[k]);
     bf_dictionary_destroy(x->dictionary);
     bf_dictionary_destroy(x->known);
     x->dictionary = x->known = NULL;
@@ -150,6 +174,7 @@ void numbered_drop(numbered *x) {
         x->part[p].before = NULL;
     }
     for (int k = 0; k < x->kept_count; k++) medians_close(&x->kept[k]);
+    for (int k = 0; k < x->chosen_count; k++) chosen_close(&x->chosen[k]);
     while (x->levels > 0) drop_rest(&x->wait[--x->levels]);
     x->rows = 0;
 }
@@ -160,14 +185,14 @@ void numbered_close(numbered *x) {
     free(x->places.at);
 }
 
-/* Whether rows are kept for medians by the numbers of their groups: on piles, to be saved, and of
- * integers of 128 bits. */
+/* Whether groups must have numbers: rows are kept for medians on piles, to be saved, or of integers
+ * of 128 bits; or values are chosen. */
 static bool keeps_numbers(const numbered *x) {
     const table *t = x->table;
     bool keeps = x->limited || saves_rows(x) || t->columns[t->key_columns[0]].dtype == BF_I128;
     for (int k = 0; k < x->kept_count; k++)
         keeps = keeps || t->values[x->kept[k].value].array.dtype == BF_I128;
-    return keeps && x->kept_count > 0;
+    return (keeps && x->kept_count > 0) || x->chosen_count > 0;
 }
 
 /* Chooses how keys are told apart: as numbers, if they are of one column of them. */
@@ -181,6 +206,15 @@ static bf_status make_keys(numbered *x) {
                     : bf_dictionary_create(t->context, t->asked->keys, dtypes, &x->dictionary);
 }
 
+/* The dtype of a part's keys, and the bytes of elements or keys of a dtype. */
+static bf_dtype key_of(const numbered *x, const numbered_part *p) {
+    return p->chosen < 0 ? x->key : p->pairs == CHOSEN_WIDE ? BF_PAIR : BF_U64;
+}
+
+static size_t bytes_of(bf_dtype dtype) {
+    return dtype == BF_PAIR ? 2 * sizeof(uint64_t) : bf_dtype_size(dtype);
+}
+
 static bf_status make_groups(numbered *x, numbered_part *p) {
     const table *t = x->table;
     const options *o = t->asked->options;
@@ -190,10 +224,10 @@ static bf_status make_groups(numbered *x, numbered_part *p) {
         aggregates[i] = (bf_aggregate){r->aggregate->op, t->values[r->value].array.dtype};
     }
     bf_groups_options wanted =
-        BF_GROUPS_OPTIONS(.key = x->key, .count = p->count, .aggregates = aggregates,
+        BF_GROUPS_OPTIONS(.key = key_of(x, p), .count = p->count, .aggregates = aggregates,
                           .seed = (uint64_t)o->seed);
     bf_status st = bf_groups_create(t->context, &wanted, &p->groups);
-    wanted.key = BF_I64;
+    wanted.key = p->chosen < 0 ? BF_I64 : p->pairs == CHOSEN_WIDE ? BF_U64 : BF_U32;
     return st == BF_OK && t->asked->total ? bf_groups_create(t->context, &wanted, &p->total) : st;
 }
 
@@ -218,6 +252,8 @@ bf_status numbered_make(numbered *x) {
         x->kept[k].scale = x->table->values[x->kept[k].value].scale;
         x->kept[k].time = x->table->values[x->kept[k].value].time;
     }
+    for (int k = 0; k < x->chosen_count && st == BF_OK; k++)
+        st = chosen_make(&x->chosen[k], x->table);
     return st == BF_OK ? reserve_memory(x) : st;
 }
 
@@ -233,6 +269,7 @@ static bf_status absorb(const numbered_part *p, const bf_array *keys, const bf_a
     const bf_array *values[OPTIONS_AGGREGATES], **given = p->count > 0 ? values : NULL;
     bf_array one = bf_array_of(BF_I64, &zero, keys->shape[0]);
     one.strides[0] = 0;
+    if (p->chosen >= 0) one = chosen_codes(p->pairs, keys);
     for (int i = 0; i < p->count; i++) values[i] = &columns[p->column[i]];
     const bf_status st = bf_groups_absorb(p->groups, keys, given);
     *absorbed = st == BF_OK;
@@ -242,7 +279,7 @@ static bf_status absorb(const numbered_part *p, const bf_array *keys, const bf_a
 /* Absorbs the rows that wait, once. If it fails, they go on waiting. */
 static bf_status absorb_once(numbered *x, numbered_part *p, bool *absorbed) {
     bf_array columns[OPTIONS_AGGREGATES];
-    const bf_array keys = bf_array_of(x->key, p->keys, p->n);
+    const bf_array keys = bf_array_of(key_of(x, p), p->keys, p->n);
     for (int c = 0; c < p->columns; c++)
         columns[c] = bf_array_of(x->table->values[p->of[c]].array.dtype, p->values[c], p->n);
     const bf_status st = absorb(p, &keys, columns, absorbed);
@@ -328,7 +365,7 @@ static bool reserve_batch(const numbered *x, numbered_part *p) {
     const int64_t room = batch_of(x, p);
     if (room <= p->room) return true;
     free(p->keys);
-    p->keys = large_alloc((size_t)room * bf_dtype_size(x->key));
+    p->keys = large_alloc((size_t)room * bytes_of(key_of(x, p)));
     bool good = p->keys != NULL;
     for (int c = 0; c < p->columns; c++) {
         free(p->values[c]);
@@ -401,7 +438,7 @@ static int64_t find_places(numbered *x, int value, const int64_t *found, const i
 /* Copies n elements from number `first` on of those at the places. */
 static void copy_elements(char *to, const bf_array *from, const int64_t *places, int64_t first,
                           int64_t n) {
-    const size_t bytes = bf_dtype_size(from->dtype);
+    const size_t bytes = bytes_of(from->dtype);
     if (places)
         pick_elements(to, from->data, bytes, places + first, n);
     else
@@ -413,9 +450,9 @@ static bool are_enough(const numbered *x, const numbered_part *p, int64_t n) {
     return !x->limited && p->n == 0 && n >= batch_of(x, p);
 }
 
-static int add_rows(numbered *x, numbered_part *p, const bf_array *keys) {
-    const int64_t *places, n = find_places(x, p->value, x->found, &places);
-    if (n < 0) return failed(x, BF_E_MEMORY);
+/* Adds n rows at the places; NULL: all. */
+static int add_places(numbered *x, numbered_part *p, const bf_array *keys, const int64_t *places,
+                      int64_t n) {
     if (!places && are_enough(x, p, n)) {
         bf_array columns[OPTIONS_AGGREGATES];
         bool absorbed;
@@ -428,7 +465,7 @@ static int add_rows(numbered *x, numbered_part *p, const bf_array *keys) {
         if (code != EXIT_DONE) return code;
         if (p->n == 0 && !reserve_batch(x, p)) return failed(x, BF_E_MEMORY);
         some = n - first < p->room - p->n ? n - first : p->room - p->n;
-        copy_elements(p->keys + (size_t)p->n * bf_dtype_size(x->key), keys, places, first, some);
+        copy_elements(p->keys + (size_t)p->n * bytes_of(keys->dtype), keys, places, first, some);
         for (int c = 0; c < p->columns; c++) {
             const bf_array *of = &x->table->values[p->of[c]].array;
             copy_elements(p->values[c] + (size_t)p->n * bf_dtype_size(of->dtype), of, places, first,
@@ -437,6 +474,11 @@ static int add_rows(numbered *x, numbered_part *p, const bf_array *keys) {
         p->n += some;
     }
     return EXIT_DONE;
+}
+
+static int add_rows(numbered *x, numbered_part *p, const bf_array *keys) {
+    const int64_t *places, n = find_places(x, p->value, x->found, &places);
+    return n < 0 ? failed(x, BF_E_MEMORY) : add_places(x, p, keys, places, n);
 }
 
 static int keep_rows(numbered *x, medians *m, const bf_array *keys) {
@@ -465,6 +507,35 @@ static int keep_total(numbered *x, medians *m) {
     return code;
 }
 
+/* Notes the first and the last values of all rows: those of the first turn are in their order. */
+static int note_total(numbered *x, chosen *c) {
+    const int64_t *places, n = find_places(x, c->value, NULL, &places);
+    const bool good = n >= 0 && chosen_note(c, &c->all, NULL, places, n);
+    return good ? EXIT_DONE : failed(x, BF_E_MEMORY);
+}
+
+/* Counts the values of n rows at the places. */
+static int count_values(numbered *x, chosen *c, const bf_array *keys, const int64_t *places,
+                        int64_t n) {
+    bf_array pairs[CHOSEN_PARTS];
+    if (!chosen_pairs(c, keys, places, n, pairs)) return failed(x, BF_E_MEMORY);
+    int code = EXIT_DONE;
+    for (int k = 0; k < CHOSEN_PARTS && code == EXIT_DONE; k++)
+        code = add_places(x, &x->part[c->part + k], &pairs[k], NULL, pairs[k].shape[0]);
+    return code;
+}
+
+static int choose_rows(numbered *x, chosen *c, const bf_array *keys) {
+    const bf_status st = chosen_look(c, x->table);
+    if (st != BF_OK) return st == BF_E_MEMORY && x->limited ? NUMBERED_FULL : failed(x, st);
+    const int64_t *places, n = find_places(x, c->value, x->found, &places);
+    const bool good = n >= 0 && (!c->ends || chosen_note(c, &c->groups, keys, places, n));
+    int code = good ? EXIT_DONE : failed(x, BF_E_MEMORY);
+    if (c->counts && code == EXIT_DONE) code = count_values(x, c, keys, places, n);
+    const bool total = c->ends && x->table->asked->total && x->levels == 0;
+    return total && code == EXIT_DONE ? note_total(x, c) : code;
+}
+
 /* Whether the turn has as many groups as can be shown. */
 static bool has_most(const numbered *x) {
     return x->limited && !x->full &&
@@ -490,7 +561,10 @@ static int absorb_rows(numbered *x) {
     x->found = NULL;
     int code = make_way(x);
     if (code == EXIT_DONE) code = find_keys(x, &keys);
-    for (int p = 0; p < x->parts && code == EXIT_DONE; p++) code = add_rows(x, &x->part[p], &keys);
+    for (int p = 0; p < x->parts && code == EXIT_DONE; p++)
+        if (x->part[p].chosen < 0) code = add_rows(x, &x->part[p], &keys);
+    for (int k = 0; k < x->chosen_count && code == EXIT_DONE; k++)
+        code = choose_rows(x, &x->chosen[k], &keys);
     for (int k = 0; k < x->kept_count && code == EXIT_DONE; k++)
         code = keep_rows(x, &x->kept[k], &keys);
     for (int k = 0; k < x->kept_count && totals && code == EXIT_DONE; k++)
@@ -555,6 +629,7 @@ static int take_turn_again(numbered *x) {
     else
         code = table_again(x->table);
     for (int k = 0; k < x->kept_count && x->levels == 0; k++) medians_close(&x->kept[k]);
+    for (int k = 0; k < x->chosen_count && x->levels == 0; k++) chosen_close(&x->chosen[k]);
     if (code == EXIT_DONE) code = take_turn(x, true);
     return code == NUMBERED_FULL ? failed(x, BF_E_MEMORY) : code;
 }

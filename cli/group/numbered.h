@@ -9,6 +9,7 @@
 #ifndef BITFOLD_CLI_GROUP_NUMBERED_H
 #define BITFOLD_CLI_GROUP_NUMBERED_H
 
+#include "group/chosen.h"
 #include "group/medians.h"
 #include "group/rest.h"
 #include "work/work.h"
@@ -18,7 +19,9 @@ enum { NUMBERED_LEVELS = 64 };
 
 /* Aggregates of rows: of all, or of those whose value of one V is not NULL. */
 typedef struct numbered_part {
-    int value;                 /* the V; -1: all rows */
+    int value;  /* the V; -1: all rows */
+    int chosen; /* keys are pairs, by which this one counts values; -1: they are keys */
+    enum chosen_part pairs;
     bf_groups *groups, *total; /* total: all rows in one group; NULL: not asked for */
     bf_groups *before;         /* the total of the turns before; NULL: there was none */
     int count;                 /* how many aggregates the library has */
@@ -34,12 +37,14 @@ typedef struct numbered {
     bf_dtype key;           /* the groups' key */
     bf_dtype numbers_dtype; /* a dictionary's numbers as keys */
     bf_dictionary *dictionary;
-    int parts, kept_count;
-    numbered_part part[OPTIONS_AGGREGATES + 1];
+    int parts, kept_count, chosen_count;
+    numbered_part part[CHOSEN_PARTS * OPTIONS_AGGREGATES + 1];
     medians kept[OPTIONS_AGGREGATES];
+    chosen chosen[OPTIONS_AGGREGATES];
     struct numbered_place {
         int part, which;         /* its number among the part's aggregates; -1: rows are counted */
         int kept;                /* -1: no row is kept for it */
+        int chosen;              /* -1: it is not chosen among values */
     } place[OPTIONS_AGGREGATES]; /* where each result is */
     buffer numbers, places;
     work *work;           /* saves checkpoints of the first turn */

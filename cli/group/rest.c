@@ -41,8 +41,12 @@ static int find_columns(const table *t, packed_column columns[COLUMNS]) {
     for (int i = 0; i < a->keys; i++) columns[i] = pack_key(key_of(t, i));
     for (int i = 0; i < a->values; i++) {
         const table_value *v = &t->values[i];
-        columns[a->keys + i] =
-            (packed_column){.dtype = v->array.dtype, .numbers = v->array.data, .known = v->valid};
+        columns[a->keys + i] = (packed_column){.dtype = v->array.dtype,
+                                               .strings = v->array.dtype == BF_NONE,
+                                               .numbers = v->array.data,
+                                               .offsets = v->strings.offsets,
+                                               .bytes = v->strings.bytes,
+                                               .known = v->valid};
     }
     return a->keys + a->values;
 }
@@ -143,7 +147,10 @@ static bool take_key(const packed_rows *r, int i, table_column *c) {
 static bool take_value(const packed_rows *r, int column, table_value *v) {
     const bf_dtype dtype = v->array.dtype;
     uint8_t *known = buffer_take(&v->bytes, (size_t)r->n);
-    if (!known || !packed_numbers(r, column, &v->numbers)) return false;
+    const bool good = dtype == BF_NONE
+                          ? packed_strings(r, column, &v->numbers, &v->text, &v->strings)
+                          : packed_numbers(r, column, &v->numbers);
+    if (!known || !good) return false;
     for (int64_t i = 0; i < r->n; i++) known[i] = !packed_is_null(r, column, i);
     v->valid = memchr(known, 0, (size_t)r->n) ? known : NULL;
     v->array = bf_array_of(dtype, v->numbers.at, r->n);

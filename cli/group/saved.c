@@ -48,7 +48,7 @@ void saved_put_question(checkpoint_writer *to, const numbered *x) {
     checkpoint_put_number(to, a->keys);
     for (int i = 0; i < a->keys; i++) {
         const table_column *c = &t->columns[t->key_columns[i]];
-        put_text(to, c->name);
+        put_text(to, table_key_name(t, i));
         put_form(to, (units_form){c->dtype, c->scale, c->time});
     }
     checkpoint_put_number(to, a->values);

@@ -1,5 +1,6 @@
 #include "group/shown.h"
 
+#include "group/choices.h"
 #include "group/listed.h"
 #include "group/results.h"
 #include "memory/large.h"
@@ -345,8 +346,13 @@ static int copy_counts(const shown *s, shown_column *c) {
 
 static int take_result(shown *s, int i, shown_column *c) {
     if (s->groups->place[i].kept >= 0) return take_order(s, i, c);
-    if (!asked_reduces(&s->asked->result[i])) return copy_counts(s, c);
-    const bf_status st = take_reduction(s, i, c);
+    if (s->asked->result[i].value < 0) return copy_counts(s, c);
+    const bf_status st =
+        s->groups->place[i].chosen >= 0 ? choices_take(s, i, c) : take_reduction(s, i, c);
+    if (st == BF_OK && c->offsets) {
+        int64_t *const longest = &s->longest[s->asked->keys + i];
+        *longest = longest_of(c->offsets, s->n, *longest);
+    }
     return st == BF_OK ? EXIT_DONE : failed(s, st);
 }
 
@@ -648,6 +654,10 @@ static structured_field field_of_result(const numbered *x, int i) {
                                       : structured_dtype(wanted.to, wanted.scale);
         return field;
     }
+    if (x->place[i].chosen >= 0) {
+        choices_type(x, i, &field);
+        return field;
+    }
     const bf_dtype dtype =
         results_dtype(x->part[x->place[i].part].groups, a->options, x->place[i].which);
     field.time = time_of_result(x->table, i);
@@ -661,13 +671,16 @@ void shown_fields(const numbered *x, const int64_t longest[], structured_field f
     const int keys = t->asked->keys;
     for (int i = 0; i < keys; i++) {
         const table_column *c = &t->columns[t->key_columns[i]];
-        fields[i] = (structured_field){.name = c->name,
+        fields[i] = (structured_field){.name = table_key_name(t, i),
                                        .dtype = structured_type(c->dtype, c->scale, c->time),
                                        .time = c->time,
                                        .scale = c->scale,
                                        .width = longest[i]};
     }
-    for (int i = 0; i < t->asked->results; i++) fields[keys + i] = field_of_result(x, i);
+    for (int i = 0; i < t->asked->results; i++) {
+        fields[keys + i] = field_of_result(x, i);
+        fields[keys + i].width = longest[keys + i];
+    }
 }
 
 static int put_array(FILE *f, const shown *s, const sheet *all) {
@@ -783,8 +796,7 @@ void shown_close(shown *s) {
 
 static void name_columns(shown *s) {
     const table *t = s->groups->table;
-    for (int i = 0; i < s->asked->keys; i++)
-        s->names[s->count++] = t->columns[t->key_columns[i]].name;
+    for (int i = 0; i < s->asked->keys; i++) s->names[s->count++] = table_key_name(t, i);
     for (int i = 0; i < s->asked->results; i++) s->names[s->count++] = s->asked->result[i].name;
 }
 

@@ -31,7 +31,8 @@ typedef struct shown {
     int count;       /* how many columns there are: keys, then results */
     shown_column columns[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     const char *names[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
-    int64_t longest[BF_KEY_COLUMNS_MAX]; /* the bytes of the longest string of each key so far */
+    int64_t longest[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES]; /* the bytes of the longest string of
+                                                                 each so far */
 } shown;
 
 /* Functions that return an exit code have reported the failure. */
@@ -58,8 +59,8 @@ typedef struct shown_order {
 
 int shown_find_order(const shown *s, shown_order *order);
 
-/* The fields of a structured array of all columns. longest: the bytes of the longest string of each
- * key. */
+/* The fields of a structured array of all columns. longest: the bytes of the longest string of
+ * each. */
 void shown_fields(const numbered *groups, const int64_t longest[], structured_field fields[]);
 
 /* The value of a row of a column of numbers; of BF_NONE if it is NULL. */

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many bins fit on a screen: there are no more, unless the options ask for them. */
+enum { LINES = 64 };
+
 /* ---- the options ----------------------------------------------------------------------------- */
 
 static int refuse_operand(const char *option, const char *text, const char *expected) {
@@ -21,6 +24,7 @@ static int read_count(hist_bins *b, const char *text) {
     char *end;
     errno = 0;
     b->wanted.bins = BF_BINS_AUTO;
+    b->most = text ? BF_BINS_MAX : LINES;
     if (!text || strcmp(text, "auto") == 0) return EXIT_DONE;
     const long long n = strtoll(text, &end, 10);
     if (!isdigit((unsigned char)*text) || *end || errno || n < 1 || n > BF_BINS_MAX)
@@ -273,12 +277,6 @@ bf_status extremes_absorb(extremes *x, bf_context *context, const void *elements
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static int64_t numbers_of(const extremes *x) {
-    bf_state_info info = {.size = sizeof info};
-    bf_state_describe(x->all, &info);
-    return info.count - info.nan;
-}
-
 /* The least and the greatest element, in their own dtype; 0 or 2 of them. */
 static int64_t take_extremes(const extremes *x, uint64_t out[2]) {
     const size_t element = bf_dtype_size(x->dtype);
@@ -305,11 +303,31 @@ static bf_status make_of_extremes(const bf_histogram_options *how, bf_context *c
     return st;
 }
 
-bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes *x, bf_dtype dtype,
-                         bf_dtype weights, bf_histogram **histogram) {
+automatic_range hist_bins_range(const hist_bins *b, const extremes *x) {
+    bf_value least = {.dtype = BF_F64}, most = {.dtype = BF_F64};
+    (void)bf_state_result(x->least, &skip_nan, &least); /* 0 if there is none */
+    (void)bf_state_result(x->most, &skip_nan, &most);
+    automatic_range r = {.least = bf_value_f64(&least),
+                         .most = bf_value_f64(&most),
+                         .integers = bf_dtype_kind(x->dtype) != 'f'};
+    r.lo = b->wanted.range ? b->wanted.lo : r.least;
+    r.hi = b->wanted.range ? b->wanted.hi : r.most;
+    if (r.lo == r.hi) {
+        r.lo -= 0.5;
+        r.hi += 0.5;
+    }
+    return r;
+}
+
+bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes *x, int64_t asked,
+                         bf_dtype dtype, bf_dtype weights, bf_histogram **histogram) {
     bf_histogram_options how = b->wanted;
     how.weights = weights;
     if (!hist_bins_need_data(b)) return bf_histogram_create(context, dtype, &how, histogram);
-    how.numbers = numbers_of(x);
-    return make_of_extremes(&how, context, x, histogram);
+    if (how.bins != BF_BINS_AUTO) return make_of_extremes(&how, context, x, histogram);
+    how.bins = asked < b->most ? asked : b->most;
+    bf_status st;
+    while ((st = make_of_extremes(&how, context, x, histogram)) == BF_E_ARGUMENT && how.bins > 1)
+        how.bins = (how.bins + 1) / 2;
+    return st;
 }

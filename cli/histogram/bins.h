@@ -2,11 +2,13 @@
 #ifndef BITFOLD_CLI_HISTOGRAM_BINS_H
 #define BITFOLD_CLI_HISTOGRAM_BINS_H
 
+#include "histogram/automatic.h"
 #include "options/options.h"
 #include "text/number.h"
 
 typedef struct hist_bins {
     bf_histogram_options wanted; /* bins may be BF_BINS_AUTO */
+    int64_t most;                /* bins, where the data ask for them */
     double *list;                /* wanted.edges; NULL: none */
     uint64_t *integers;          /* wanted.integers, of edges or of the range; NULL: none */
 } hist_bins;
@@ -39,8 +41,12 @@ bf_status extremes_open(extremes *x, bf_context *context, bf_dtype dtype);
 void extremes_close(extremes *x);
 bf_status extremes_absorb(extremes *x, bf_context *context, const void *elements, int64_t n);
 
-/* Makes the empty histogram. x: NULL if data are not needed. */
-bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes *x, bf_dtype dtype,
-                         bf_dtype weights, bf_histogram **histogram);
+/* What the number of bins depends on beside the data's quartiles, where it is BF_BINS_AUTO. */
+automatic_range hist_bins_range(const hist_bins *b, const extremes *x);
+
+/* Makes the empty histogram. x: NULL if data are not needed. asked: how many bins the data ask for;
+ * there are fewer where two edges would be equal. */
+bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes *x, int64_t asked,
+                         bf_dtype dtype, bf_dtype weights, bf_histogram **histogram);
 
 #endif

@@ -12,12 +12,14 @@
 #include "work/units.h"
 #include "work/work.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const option_spec specs[] = {
-    {"bins", 0, IN_VALUES, "auto|N", "the number of bins (auto: Sturges' rule, at most 64)", 0,
+    {"bins", 0, IN_VALUES, "auto|N",
+     "the number of bins (auto: as many as NumPy makes; not given: so many, but at most 64)", 0,
      .read = read_text, .at = OPTION_AT(bins)},
     {"range", 0, IN_VALUES, "LO:HI",
      "the ends of the bins (the least and the greatest finite element)", 0, .read = read_text,
@@ -53,8 +55,9 @@ static const usage hist_usage = {
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
 
 enum {
-    FEW = 1 << 17,    /* elements that are taken at once if their weights are copied */
-    RESULTS = 1 << 19 /* elements that are taken at once if an expression computes them */
+    FEW = 1 << 17,           /* elements that are taken at once if their weights are copied */
+    RESULTS = 1 << 19,       /* elements that are taken at once if an expression computes them */
+    AUTOMATIC_MOST = 1 << 24 /* bins that a rule may ask for */
 };
 
 typedef struct hist {
@@ -70,11 +73,15 @@ typedef struct hist {
     expressed expressed; /* in their place, if there is an expression */
     int subjects;        /* files that are counted in turn; one of an expression */
     bf_dtype dtype;
+    units_form times; /* how times are held; time BF_TIME_NONE: they are numbers */
     bf_histogram *histogram;
-    char *column;   /* the first file's */
-    int64_t bytes;  /* counted */
-    int64_t seen;   /* rows, with those that are NULL; in the end of all ranks */
-    rows weights;   /* if --weights is given */
+    char *column;  /* the first file's */
+    int64_t bytes; /* counted */
+    int64_t seen;  /* rows, with those that are NULL; in the end of all ranks */
+    rows weights;  /* if --weights is given */
+    extremes extremes;
+    automatic automatic;
+    selection selection; /* the elements that the number of bins depends on */
     int64_t *whole; /* room for decimals that became integers, or integers doubles: of so many */
     int64_t room;
 } hist;
@@ -95,8 +102,23 @@ static int note_column(hist *h, const rows *r) {
     return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
 }
 
+static int check_times(hist *h, const rows *r) {
+    const units_form form = units_of_rows(r, 0);
+    if (h->dtype == BF_NONE && form.time) h->times = form;
+    if (form.time && (h->options->edges || h->options->range))
+        return fail(EXIT_USAGE, r->source.name,
+                    "--edges and --range are numbers, and this has times");
+    if (form.time == h->times.time && (!form.time || form.scale == h->times.scale))
+        return EXIT_DONE;
+    fail(EXIT_DATA, r->source.name, "cannot count different times, or times and numbers, together");
+    hint("files with one unit and one kind of times are counted together");
+    return EXIT_DATA;
+}
+
 static int check_dtype(hist *h, const rows *r) {
     const bf_dtype dtype = rows_dtype(r, 0);
+    const int code = check_times(h, r);
+    if (code != EXIT_DONE) return code;
     if (dtype == BF_I128) {
         fail(EXIT_DATA, r->source.name, "edges beyond 2^53 are not compared with i128");
         hint("%s", rows_as_doubles);
@@ -112,22 +134,29 @@ static int check_dtype(hist *h, const rows *r) {
 
 /* Whether text is read as the numbers that it is. */
 static bool is_exact(const hist *h, const rows *r) {
-    return r->source.text && r != &h->weights && hist_bins_are_wide(&h->bins);
+    return r->source.text && r != &h->weights && (hist_bins_are_wide(&h->bins) || rows_time(r, 0));
+}
+
+/* Columns of a condition remain what they are. */
+static void take_doubles(rows *r) {
+    if (r->source.text && r->source.text->layout.dtype == BF_NONE) rows_take_doubles(r, 0);
 }
 
 /* Bins count any number of text: as f64, but for numbers that they may tell apart. again: the file
  * will be walked once more. */
 static int open_rows(hist *h, rows *r, const char *name, bool again) {
-    const bool wide = r != &h->weights && hist_bins_are_wide(&h->bins);
+    const bool values = r != &h->weights, wide = values && hist_bins_are_wide(&h->bins);
     const rows_options how = {.threads = h->options->threads,
                               .settled = true,
                               .digits = wide && h->options->edges ? BF_SCALE_MOST_I128 : 0,
                               .ordered = h->options->weights != NULL,
-                              .keep = again || wide ? &h->limit : NULL,
+                              .keep = &h->limit,
                               .memory = h->options->memory.input / 2,
-                              .nulls = true};
+                              .nulls = true,
+                              .times = values};
     const int code = rows_open_column(r, name, &h->options->input, &how);
-    if (code == EXIT_DONE && !is_exact(h, r)) rows_demand(r, BF_F64);
+    if (code == EXIT_DONE && !is_exact(h, r)) take_doubles(r);
+    if (code == EXIT_DONE && !again && !rows_may_resettle(r)) rows_forget(r);
     return code;
 }
 
@@ -148,8 +177,8 @@ static int open_file(hist *h, rows *r, const char *name, bool again) {
 
 /* Reads numbers that are not doubles once beforehand, so that they have one dtype from the first to
  * the last, on all ranks. */
-static int settle_rows(const hist *h, rows *r) {
-    if (!ranks_any(is_exact(h, r) && rows_may_resettle(r))) return EXIT_DONE;
+static int settle_rows(rows *r) {
+    if (!ranks_any(rows_may_resettle(r))) return EXIT_DONE;
     const int code = ranks_agree(rows_read_all(r));
     if (code != EXIT_DONE) return code;
     work_settle_input(r);
@@ -162,7 +191,7 @@ static int open_share(hist *h, rows *r, const char *name, bool again) {
     rows *const inputs[] = {r};
     int code = ranks_agree(open_file(h, r, name, again));
     if (code == EXIT_DONE) code = share_rows(inputs, 1, NULL);
-    if (code == EXIT_DONE) code = settle_rows(h, r);
+    if (code == EXIT_DONE) code = settle_rows(r);
     if (code == EXIT_DONE) code = ranks_agree(check_dtype(h, r));
     if (code != EXIT_DONE) progress_stop();
     return code;
@@ -287,7 +316,7 @@ static int take_present(hist *h, rows *r, const rows_chunk *chunk, const rows_co
     if (!rows_present(r, chunk, 0, __builtin_ctz(rows_can(r, 0)), beside, &present))
         return fail_status(BF_E_MEMORY, NULL, r->source.name);
     *elements = present.numbers;
-    return scale > 0 ? convert(h, scale, elements) : EXIT_DONE;
+    return scale > 0 && !rows_time(r, 0) ? convert(h, scale, elements) : EXIT_DONE;
 }
 
 static int take_elements(hist *h, rows *r, const taken *t, bf_array *elements) {
@@ -298,21 +327,27 @@ static int take_elements(hist *h, rows *r, const taken *t, bf_array *elements) {
 
 /* ---- the first walk: the range --------------------------------------------------------------- */
 
-static int absorb_extremes(hist *h, extremes *x, rows *r) {
+/* What a walk absorbs blocks of elements into. */
+typedef struct absorber {
+    bf_status (*take)(hist *h, bf_array *elements);
+    int (*open)(hist *h); /* before the first block */
+    const work_thing *things;
+    int count;
+} absorber;
+
+static int absorb_file(hist *h, rows *r, const absorber *a) {
     taken t = {.n = 1};
     rows *inputs[EXPRESSED_INPUTS];
-    const work_thing things[] = {{.state = &x->least}, {.state = &x->most}, {.state = &x->all}};
     int code = work_begin(&h->work, inputs, inputs_of(h, r, inputs));
-    if (code == EXIT_DONE && !x->least && extremes_open(x, h->context, h->dtype) != BF_OK)
-        code = fail_status(BF_E_MEMORY, NULL, r->source.name);
-    if (code == EXIT_DONE) code = work_hold(&h->work, things, 3);
+    if (code == EXIT_DONE) code = a->open(h);
+    if (code == EXIT_DONE) code = work_hold(&h->work, a->things, a->count);
     while (code == EXIT_DONE && t.n > 0) {
         bf_array elements;
         code = next_rows(h, r, &t);
         if (code != EXIT_DONE || t.n == 0) break;
         code = take_elements(h, r, &t, &elements);
         if (code != EXIT_DONE) break;
-        const bf_status st = extremes_absorb(x, h->context, elements.data, elements.shape[0]);
+        const bf_status st = a->take(h, &elements);
         if (st != BF_OK) code = fail_status(st, h->context, r->source.name);
         if (code == EXIT_DONE) work_tick(&h->work);
     }
@@ -320,14 +355,17 @@ static int absorb_extremes(hist *h, extremes *x, rows *r) {
 }
 
 /* Files that can be opened again are closed meanwhile. */
-static int find_extremes(hist *h, extremes *x) {
+static int absorb_files(hist *h, const absorber *a) {
     const options *o = h->options;
     int code = EXIT_DONE;
     for (int i = 0; code == EXIT_DONE && i < h->subjects; i++) {
         rows *r = &h->inputs[i];
-        code = o->expression ? open_expression(h) : open_share(h, r, o->files[i], true);
+        if (o->expression)
+            code = open_expression(h);
+        else if (r->columns == 0)
+            code = open_share(h, r, o->files[i], true);
         if (code != EXIT_DONE) break;
-        code = work_end(&h->work, absorb_extremes(h, x, r), true);
+        code = work_end(&h->work, absorb_file(h, r, a), true);
         progress_stop();
         if (code == EXIT_DONE && o->expression)
             expressed_again(&h->expressed);
@@ -339,21 +377,96 @@ static int find_extremes(hist *h, extremes *x) {
     return code;
 }
 
+static int open_extremes(hist *h) {
+    if (h->extremes.least || extremes_open(&h->extremes, h->context, h->dtype) == BF_OK)
+        return EXIT_DONE;
+    return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
+}
+
+/* Of a given range, the number of bins depends on what is in it. */
+static bf_status take_extremes(hist *h, bf_array *elements) {
+    bf_status st = BF_OK;
+    if (h->bins.wanted.range) st = selection_take(&h->selection, h->context, elements);
+    return st == BF_OK && elements->shape[0] > 0
+               ? extremes_absorb(&h->extremes, h->context, elements->data, elements->shape[0])
+               : st;
+}
+
+static int find_extremes(hist *h) {
+    extremes *x = &h->extremes;
+    const work_thing things[] = {{.state = &x->least}, {.state = &x->most}, {.state = &x->all}};
+    const absorber a = {take_extremes, open_extremes, things, 3};
+    h->selection.lo = h->bins.wanted.range ? h->bins.wanted.lo : -DBL_MAX;
+    h->selection.hi = h->bins.wanted.range ? h->bins.wanted.hi : DBL_MAX;
+    const int code = absorb_files(h, &a);
+    bf_state *const states[] = {x->least, x->most, x->all};
+    return code == EXIT_DONE ? ranks_merge_states(h->context, states, 3, h->options->files[0])
+                             : code;
+}
+
+/* ---- walks that follow: quartiles ------------------------------------------------------------ */
+
+static int open_quartiles(hist *h) {
+    if (h->automatic.below || automatic_open(&h->automatic, h->context, h->dtype) == BF_OK)
+        return EXIT_DONE;
+    return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
+}
+
+static bf_status take_quartiles(hist *h, bf_array *elements) {
+    bf_status st = BF_OK;
+    if (h->bins.wanted.range || bf_dtype_kind(h->dtype) == 'f')
+        st = selection_take(&h->selection, h->context, elements);
+    return st == BF_OK ? automatic_absorb(&h->automatic, elements) : st;
+}
+
+static int merge_pass(const hist *h, bf_quantiles *side) {
+    bf_quantiles_info info = {.size = sizeof info};
+    bf_quantiles_describe(side, &info);
+    return info.done ? EXIT_DONE : ranks_merge_quantiles(h->context, side, h->options->files[0]);
+}
+
+/* Ends a pass over the elements of all ranks. */
+static int end_pass(hist *h, int *done) {
+    const char *name = h->options->files[0];
+    int code = merge_pass(h, h->automatic.below);
+    if (code == EXIT_DONE) code = merge_pass(h, h->automatic.above);
+    if (code != EXIT_DONE) return code;
+    const bf_status st = automatic_next(&h->automatic, done);
+    return ranks_agree(st == BF_OK ? EXIT_DONE : fail_status(st, h->context, name));
+}
+
+static int find_automatic(hist *h, int64_t *bins) {
+    automatic *const m = &h->automatic;
+    const work_thing things[] = {{.quantiles = &m->below}, {.quantiles = &m->above}};
+    const absorber a = {take_quartiles, open_quartiles, things, 2};
+    const automatic_range range = hist_bins_range(&h->bins, &h->extremes);
+    int code = EXIT_DONE, done = 0;
+    while (code == EXIT_DONE && !done) {
+        code = absorb_files(h, &a);
+        if (code == EXIT_DONE) code = end_pass(h, &done);
+    }
+    if (code != EXIT_DONE) return code;
+    const bf_status st = automatic_bins(m, &range, bins);
+    if (st != BF_OK) return fail_status(st, h->context, h->options->files[0]);
+    if (*bins <= AUTOMATIC_MOST || h->bins.most <= AUTOMATIC_MOST) return EXIT_DONE;
+    fail(EXIT_DATA, h->options->files[0], "the rule asks for more than %d bins", AUTOMATIC_MOST);
+    hint("--bins N says how many there are");
+    return EXIT_DATA;
+}
+
 static bf_dtype weights_dtype(const hist *h) {
     return h->options->weights ? rows_dtype(&h->weights, 0) : BF_NONE;
 }
 
 static int make_bins(hist *h) {
-    extremes x = {.room = 0};
-    int code = find_extremes(h, &x);
-    bf_state *const states[] = {x.least, x.most, x.all};
-    if (code == EXIT_DONE) code = ranks_merge_states(h->context, states, 3, h->options->files[0]);
+    int64_t asked = 1;
+    int code = find_extremes(h);
+    if (code == EXIT_DONE && h->bins.wanted.bins == BF_BINS_AUTO) code = find_automatic(h, &asked);
     if (code == EXIT_DONE) {
-        const bf_status st =
-            hist_bins_make(&h->bins, h->context, &x, h->dtype, weights_dtype(h), &h->histogram);
+        const bf_status st = hist_bins_make(&h->bins, h->context, &h->extremes, asked, h->dtype,
+                                            weights_dtype(h), &h->histogram);
         if (st != BF_OK) code = fail_bins(h, st, h->options->files[0]);
     }
-    extremes_close(&x);
     return ranks_agree(code);
 }
 
@@ -390,7 +503,7 @@ static int count_elements(hist *h, rows *r, const taken *t) {
 static int make_empty(hist *h, const char *name) {
     if (h->histogram) return EXIT_DONE;
     const bf_status st =
-        hist_bins_make(&h->bins, h->context, NULL, h->dtype, weights_dtype(h), &h->histogram);
+        hist_bins_make(&h->bins, h->context, NULL, 0, h->dtype, weights_dtype(h), &h->histogram);
     return st == BF_OK ? EXIT_DONE : fail_bins(h, st, name);
 }
 
@@ -492,6 +605,8 @@ static int run_hist(hist *h) {
     if (code == EXIT_DONE) code = ranks_agree(check_strict(h, subject.file));
     if (code != EXIT_DONE) return code;
     subject.column = h->column;
+    subject.time = h->times.time;
+    subject.scale = h->times.scale;
     bf_histogram_info info = {.size = sizeof info};
     bf_histogram_describe(h->histogram, &info);
     subject.nulls = h->seen - info.count;
@@ -502,7 +617,9 @@ static int run_hist(hist *h) {
         inform(subject.file, "%" PRId64 " bytes in %.6f s: %.2f GB/s", h->bytes, subject.seconds,
                subject.seconds > 0 ? 1e-9 * (double)h->bytes / subject.seconds : 0);
     code = hist_put(&h->output, o, h->form, h->histogram, &subject);
-    const statefile saved = {.histogram = h->histogram, .trailer = trailer_of(o)};
+    statefile saved = {.histogram = h->histogram, .trailer = trailer_of(o)};
+    saved.trailer.times[0] = (unsigned char)h->times.time;
+    saved.trailer.scales[0] = (unsigned char)h->times.scale;
     if (code == EXIT_DONE && o->save) code = statefile_save(&h->save, &saved, h->context);
     return code == EXIT_DONE ? output_close(&h->output) : code;
 }
@@ -513,6 +630,9 @@ static void close_hist(hist *h) {
     rows_close(&h->weights);
     expressed_close(&h->expressed);
     hist_bins_free(&h->bins);
+    extremes_close(&h->extremes);
+    automatic_close(&h->automatic);
+    selection_close(&h->selection);
     free(h->whole);
     bf_histogram_destroy(h->histogram);
     bf_context_destroy(h->context);

@@ -11,6 +11,7 @@
 #include "work/statefile.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,10 +80,23 @@ void hist_others(const bf_histogram_info *info, char text[HIST_OTHERS]) {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* Edges of times as the first times that are not before them: those count the same elements. */
+static void take_times(const shown *x, bf_value *edges) {
+    for (int64_t i = 0; i <= x->info.bins; i++) {
+        const bf_value units = {
+            .dtype = BF_I64, .scale = x->subject->scale, .as.i64 = (int64_t)ceil(x->edges[i])};
+        edges[i] = value_of_time(units, x->subject->time);
+    }
+}
+
 /* The edges, which are exact in their own dtype, as values of it. */
 static int take_edges(const shown *x, bf_value *edges) {
     const int64_t n = x->info.bins + 1;
     const bool integers = x->integers != NULL;
+    if (x->subject->time) {
+        take_times(x, edges);
+        return EXIT_DONE;
+    }
     for (int64_t i = 0; i < n && integers; i++)
         edges[i] = output_element(x->info.edges, 0, x->integers, i);
     if (integers) return EXIT_DONE;
@@ -153,18 +167,33 @@ static void put_list(FILE *f, const char *name, bf_dtype dtype, const void *list
     putc(']', f);
 }
 
+static void put_times(FILE *f, const shown *x, const bf_value *edges) {
+    fputs(",\"edges\":[", f);
+    for (int64_t i = 0; i <= x->info.bins && !ferror(f); i++) {
+        if (i > 0) putc(',', f);
+        json_value(f, &edges[i]);
+    }
+    putc(']', f);
+}
+
 static void put_edges(FILE *f, const shown *x) {
-    if (x->integers)
+    bf_value *const times =
+        x->subject->time ? malloc(((size_t)x->info.bins + 1) * sizeof *times) : NULL;
+    if (times) take_times(x, times);
+    if (times)
+        put_times(f, x, times);
+    else if (x->integers)
         put_list(f, "edges", x->info.edges, x->integers, x->info.bins + 1);
     else
         put_list(f, "edges", BF_F64, x->edges, x->info.bins + 1);
+    free(times);
 }
 
 static void put_json(FILE *f, const shown *x) {
     const bf_histogram_info *h = &x->info;
     json_begin(f, report_command_name(), x->subject->file);
     json_text(f, "column", x->subject->column);
-    json_text(f, "dtype", bf_dtype_name(h->dtype));
+    json_text(f, "dtype", output_type(h->dtype, 0, x->subject->time));
     json_integer(f, "n", h->count);
     json_integer(f, "bins", h->bins);
     put_edges(f, x);
@@ -209,6 +238,8 @@ static int put_plot(const output *out, enum hist_form form, const shown *x) {
     if (*others) snprintf(note, sizeof note, "in no bin: %s", others);
     const plot p = {.n = x->info.bins,
                     .edges = x->edges,
+                    .time = x->subject->time,
+                    .time_scale = x->subject->scale,
                     .counts = x->counts,
                     .values = values_of(x),
                     .density = x->density != NULL,
@@ -233,6 +264,11 @@ static int put_plot(const output *out, enum hist_form form, const shown *x) {
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static int put_form(output *out, enum hist_form form, const shown *x) {
+    if (x->subject->time && (form == HIST_NPY || form >= HIST_PNG)) {
+        fail(EXIT_USAGE, out->file.name, "cannot write bins of times in this form");
+        hint("text, .csv, .tsv, .md and .json have times");
+        return EXIT_USAGE;
+    }
     switch (form) {
     case HIST_SHEET: return put_sheet(out->stream, x);
     case HIST_JSON: put_json(out->stream, x); break;
@@ -264,8 +300,11 @@ int hist_put(output *out, const options *o, enum hist_form form, const bf_histog
 }
 
 int hist_show_saved(const saved_showing *x) {
-    const hist_subject subject = {
-        .file = x->file, .context = x->context, .seconds = progress_clock() - x->began};
+    const hist_subject subject = {.file = x->file,
+                                  .context = x->context,
+                                  .time = (bf_time_kind)x->saved->trailer.times[0],
+                                  .scale = x->saved->trailer.scales[0],
+                                  .seconds = progress_clock() - x->began};
     enum hist_form form;
     const int code = hist_form_of(x->options, &form);
     return code == EXIT_DONE ? hist_put(x->out, x->options, form, x->saved->histogram, &subject)

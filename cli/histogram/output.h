@@ -16,7 +16,9 @@ typedef struct hist_subject {
     const char *column; /* its name, or NULL */
     bf_context *context;
     double seconds;
-    int64_t nulls; /* rows that were left out, for they have no value */
+    int64_t nulls;     /* rows that were left out, for they have no value */
+    bf_time_kind time; /* the elements are times, in units of 10^-scale seconds */
+    int scale;
 } hist_subject;
 
 int hist_put(output *out, const options *o, enum hist_form form, const bf_histogram *histogram,

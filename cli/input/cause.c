@@ -125,6 +125,7 @@ int cause_find(const rows *r, cause_wanted wanted[], int n, cause_lines *known) 
         memset(forms, TEXT_STRINGS | TEXT_FLOATS | (asked ? 0 : TEXT_INTEGERS), (size_t)r->columns);
     const bool good = forms && text_rows_open(&x.rows, &t->layout, forms) &&
                       text_rows_reserve(&x.rows, &t->layout, step);
+    for (int k = 0; good && k < x.rows.count; k++) x.rows.columns[k].time = c->rows.columns[k].time;
     x.rows.quoted = text_is_quoted(t, &c->piece);
     if (good) find_causes(&x, step);
     if (good) find_scaled(&x, c, step);

@@ -65,12 +65,15 @@ bf_dtype rows_dtype(const rows *r, int column) { return dtype_at(r, at(r, column
 int rows_scale(const rows *r, int column) {
     const bf_dtype dtype = rows_dtype(r, column);
     const bool scaled = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
-    return scaled ? r->units[at(r, column)].scale : 0;
+    return scaled                  ? r->units[at(r, column)].scale
+           : r->source.layout.time ? r->source.layout.scale
+                                   : 0;
 }
 
 bf_time_kind rows_time(const rows *r, int column) {
     const bf_dtype dtype = rows_dtype(r, column);
-    const bool text = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
+    const bool text = dtype == BF_I64 || dtype == BF_I128;
+    if (!r->source.text) return r->source.layout.time;
     return text ? text_unit_time(&r->units[at(r, column)]) : BF_TIME_NONE;
 }
 
@@ -128,7 +131,8 @@ bool rows_may_resettle(const rows *r) {
         t && t->layout.dtype == BF_NONE && r->options.digits > 0 ? CAN_I64 | CAN_I128 : 0;
     bool may = false;
     for (int k = 0; k < r->held; k++)
-        may = may || (r->can[k] & (r->can[k] - 1)) || r->can[k] & scaled;
+        may = may || (r->can[k] & (r->can[k] - 1)) || r->can[k] & scaled ||
+              (t && text_unit_time(&r->units[k]));
     return may && r->options.settled;
 }
 
@@ -198,6 +202,14 @@ static bool read_probe(rows *r, text_rows *some, const text_piece *first, int64_
     return deeper;
 }
 
+/* Whether a column may be one of times: those of a condition always may. */
+static bool has_times(const rows *r) {
+    const text_layout *l = &r->source.text->layout;
+    bool has = r->options.times;
+    for (int k = 0; k < r->held; k++) has = has || !(l->uses[k] & TEXT_WANTED);
+    return has;
+}
+
 /* Rules candidates out by the first rows, if these are wanted: then the chunks need not hold them.
  * A row that is refused will be refused again. */
 static bool probe_rows(rows *r) {
@@ -208,7 +220,7 @@ static bool probe_rows(rows *r) {
     if (most > PROBED) most = PROBED;
     if (most > PROBED_FIELDS / r->held + 1) most = PROBED_FIELDS / r->held + 1;
     if (s->count >= 0 && s->count < most) most = s->count;
-    if (r->options.times && !times_find(t, most, r->units)) return false;
+    if (has_times(r) && !times_find(t, r->options.times, most, r->units)) return false;
     for (int k = 0; k < r->held; k++) {
         if (text_unit_time(&r->units[k])) r->can[k] &= CAN_I64 | CAN_I128 | TEXT_CAN_STRINGS;
         r->forms[k] = r->can[k] == TEXT_CAN_STRINGS ? TEXT_STRINGS : TEXT_INTEGERS | TEXT_FLOATS;
@@ -295,7 +307,9 @@ int rows_open(rows *r, const char *name, const input *in, const rows_options *op
     if (code != EXIT_DONE) return code;
     r->source.memory = options->memory;
     if (r->source.text) r->source.text->layout.digits = options->digits;
-    code = open_columns(r);
+    code = r->source.layout.time && !options->times
+               ? fail(EXIT_DATA, name, "it holds times, which this command does not take")
+               : open_columns(r);
     if (code == EXIT_DONE && condition) code = open_filter(r, condition);
     if (code != EXIT_DONE) rows_close(r);
     return code;
@@ -457,7 +471,7 @@ int rows_threads(const rows *r) { return r->crew ? crew_threads(r->crew) : 1; }
 
 bool rows_in_place(const rows *r) {
     const source *s = &r->source;
-    return s->data && !s->reorder && !s->layout.swap && !r->options.unchanging;
+    return s->data && !s->reorder && !s->layout.swap && !s->layout.time && !r->options.unchanging;
 }
 
 static int64_t slab_rows(const rows *r) {

@@ -683,6 +683,19 @@ static int64_t read_stream(source *s, int64_t n, void *buffer) {
     return bytes < 0 ? -1 : bytes / element;
 }
 
+/* Makes times of elements in the file's unit: seconds of days, hours and minutes. False, with errno
+ * set: one is NaT, or 64 bits do not hold it. */
+static bool take_times(const source *s, int64_t n, void *elements) {
+    int64_t *const x = elements;
+    errno = ERANGE;
+    for (int64_t i = 0; i < n; i++) {
+        if (x[i] == INT64_MIN) errno = EDOM;
+        if (x[i] == INT64_MIN || __builtin_mul_overflow(x[i], s->layout.seconds, &x[i]))
+            return false;
+    }
+    return true;
+}
+
 const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64_t *got) {
     const size_t element = source_element(s);
     *got = n;
@@ -690,11 +703,12 @@ const void *source_view(source *s, int64_t index, int64_t n, void *buffer, int64
         *got = read_stream(s, n, buffer);
     else if (s->reorder)
         gather_elements(s, s->first + index, n, buffer);
-    else if (s->layout.swap)
+    else if (s->layout.swap || s->layout.time)
         memcpy(buffer, s->data + (size_t)(s->first + index) * element, (size_t)n * element);
     else
         return s->data + (size_t)(s->first + index) * element;
     if (s->layout.swap && *got > 0) bytes_swap(buffer, (size_t)*got, element);
+    if (s->layout.time && *got > 0 && !take_times(s, *got, buffer)) *got = -1;
     return buffer;
 }
 
@@ -704,6 +718,8 @@ int source_copy(const source *s, int64_t index, int64_t n, void *to) {
         bytes_pread(s->fd, to, (size_t)(n * element), s->start + (s->first + index) * element);
     if (got < 0) return fail(EXIT_IO, s->name, "cannot read: %s", strerror(errno));
     if (s->layout.swap) bytes_swap(to, (size_t)n, (size_t)element);
+    if (s->layout.time && got == n * element && !take_times(s, n, to))
+        return source_failed(s, -1, errno);
     return got < n * element ? became_shorter(s) : source_check(s);
 }
 
@@ -717,6 +733,10 @@ int source_failed(const source *s, int64_t got, int error) {
     if (got < 0 && error == ENODATA)
         return fail(EXIT_DATA, s->name, "not a whole number of elements of %s",
                     bf_dtype_name(s->layout.dtype));
+    if (got < 0 && s->layout.time && error == EDOM)
+        return fail(EXIT_DATA, s->name, "it holds NaT, which is no time");
+    if (got < 0 && s->layout.time && error == ERANGE)
+        return fail(EXIT_DATA, s->name, "64 bits do not hold the seconds of a time");
     if (got < 0) return read_failed(s, error);
     const int code = source_check(s); /* it refuses a file that cannot be mapped */
     if (code != EXIT_DONE) return code;

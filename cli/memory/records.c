@@ -234,7 +234,7 @@ int records_add(records *r, const char *key, size_t key_bytes, const char *rest,
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Of equal records, those of the run before come first. */
+/* Equal records come in the order of their runs. */
 static bool is_less(const void *arg, int a, int b) {
     const records *r = arg;
     const record_run *x = &r->runs[a], *y = &r->runs[b];

@@ -23,9 +23,10 @@ bool read_aggregate(const option_spec *spec, const char *text, void *to) {
                                                        .values = text});
 }
 
-bool read_median(const option_spec *spec, const char *text, void *to) {
-    return add_aggregate(to, (struct wanted_aggregate){
-                                 .option = spec->name, .values = text, .order = ORDER_MEDIAN_OF});
+bool read_order_of(const option_spec *spec, const char *text, void *to) {
+    return add_aggregate(to, (struct wanted_aggregate){.option = spec->name,
+                                                       .values = text,
+                                                       .order = (enum wanted_order)spec->value});
 }
 
 static bool refuse_quantile(const option_spec *spec, const char *text) {

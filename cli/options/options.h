@@ -75,7 +75,15 @@ struct wanted_aggregate {
     const char *option; /* its name */
     bf_reduction op;
     const char *values; /* the name of its values; NULL: the number of rows */
-    enum wanted_order { ORDER_NONE, ORDER_MEDIAN_OF, ORDER_QUANTILE_OF } order;
+    enum wanted_order {
+        ORDER_NONE,
+        ORDER_MEDIAN_OF,
+        ORDER_QUANTILE_OF,
+        ORDER_FIRST_OF,
+        ORDER_LAST_OF,
+        ORDER_MODE_OF,
+        ORDER_DISTINCT_OF
+    } order;
     double percent; /* a quantile's */
 };
 

@@ -61,6 +61,7 @@ static int load_once(ordering *r) {
     if (code == EXIT_DONE) {
         r->results.of[0].dtype = x->dtype;
         r->results.of[0].scale = x->scale;
+        r->results.of[0].time = x->time;
     }
     while (code == EXIT_DONE && (code = expressed_next(x, most)) == EXIT_DONE && x->n > 0)
         code = add_results(r);
@@ -84,7 +85,8 @@ static int open_inputs(ordering *r) {
     const rows_options how = {.threads = o->threads,
                               .digits = BF_SCALE_MOST_I128,
                               .ordered = kind == ORDER_ARGSORT || kind == ORDER_TOP,
-                              .memory = o->memory.input};
+                              .memory = o->memory.input,
+                              .times = true};
     const int code =
         expressed_open(&r->expressed, o, o->files, o->file_count, r->question->context, &how);
     return code == EXIT_DONE ? expressed_prepare(&r->expressed) : code;
@@ -110,6 +112,7 @@ static int put_answer(const ordering *r, output *out, double began) {
     const subject s = {.file = r->expressed.files[0],
                        .array = columns_array(&r->results, 0),
                        .scale = r->results.of[0].scale,
+                       .time = r->results.of[0].time,
                        .owned = true,
                        .nulls = r->results.of[0].nulls};
     answer a;

@@ -67,7 +67,7 @@ static const struct {
       "Sorts the numbers of each FILE, one a line; -o FILE.npy writes an array. " ORDERED
       "\n\n" WHOLE,
       TAKES_ORDER | TAKES_SORT | TAKES_ROWS | TAKES_ORDERED | TAKES_LIMIT,
-      "descending by take where top " COMMON,
+      "descending by take where " COMMON,
       "bitfold sort --descending x.npy\n"
       "bitfold sort --by name,-height table.csv -o sorted.csv",
       &order_options}},
@@ -105,7 +105,7 @@ static const struct {
       "from 0 in C order. NaN is the greatest, unless it is skipped; equal ones are in the order "
       "of their indices. With --by COLUMN, all files are one table of text, whose whole rows are "
       "shown, those with the greatest keys first." STDIN,
-      TAKES_ORDER | TAKES_FIRST | TAKES_ROWS | TAKES_ORDERED, "number least by take where " COMMON,
+      TAKES_ORDER | TAKES_FIRST | TAKES_ROWS | TAKES_ORDERED, "number least by where " COMMON,
       "bitfold top -n 2 x.npy\nbitfold top -n 1 --least --by height table.csv", &order_options}},
     {"unique",
      ORDER_UNIQUE,

@@ -8,8 +8,10 @@
 #include <stdio.h>
 
 typedef struct plot {
-    int64_t n;             /* number of bars */
-    const double *edges;   /* n + 1 edges of the bars */
+    int64_t n;           /* number of bars */
+    const double *edges; /* n + 1 edges of the bars */
+    bf_time_kind time;   /* the edges are times, in units of 10^-time_scale seconds */
+    int time_scale;
     const int64_t *counts; /* the length of each bar, unless there are values */
     const double *values;  /* NULL, or lengths of either sign, finite or not */
     bool density;          /* the values are densities */

@@ -2,6 +2,7 @@
 #include "plot/plot.h"
 
 #include "runtime/report.h"
+#include "runtime/value.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -52,9 +53,24 @@ typedef struct edge_format {
     bool scientific;
     int digits; /* after the decimal point */
     int width;  /* characters of the longest edge */
+    bf_time_kind time;
+    int scale; /* of times */
 } edge_format;
 
+/* The first time that is not before an edge. */
+static bf_value time_at(const edge_format *e, double x) {
+    const bf_value units = {.dtype = BF_I64, .scale = e->scale, .as.i64 = (int64_t)ceil(x)};
+    return value_of_time(units, e->time);
+}
+
 static void edge_text(const edge_format *e, double x, char text[TEXT]) {
+    const bf_value time = time_at(e, x);
+    char all[BF_VALUE_TEXT];
+    if (e->time) {
+        value_format(&time, all);
+        snprintf(text, TEXT, "%.*s", TEXT - 1, all);
+        return;
+    }
     snprintf(text, TEXT, e->scientific ? "%.*e" : "%.*f", e->digits, x + 0.0);
 }
 
@@ -78,7 +94,8 @@ static bool is_exact(const plot *p, int decimals, double width) {
 /* Chooses digits that show a tenth of a bin, and up to two more if they make all edges exact. */
 static edge_format edge_format_of(const plot *p) {
     const double width = least_width(p), most = fmax(fabs(p->edges[0]), fabs(p->edges[p->n]));
-    edge_format e = {.digits = (int)ceil(-log10(width / 10))};
+    edge_format e = {
+        .digits = (int)ceil(-log10(width / 10)), .time = p->time, .scale = p->time_scale};
     char text[TEXT];
     if (e.digits < 0) e.digits = 0;
     if (most >= 1e12 || e.digits > 9) {

@@ -7,6 +7,7 @@
 #include "reduce/task.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
+#include "work/units.h"
 #include "work/wide.h"
 
 #include <stdlib.h>
@@ -64,6 +65,8 @@ static int walk_inputs(reduction *r, int64_t start) {
     const work_thing thing = {.state = &r->state};
     int code = work_begin(w, r->expressed.input, r->expressed.file_count);
     if (code == EXIT_DONE) code = expressed_parse(&r->expressed);
+    if (code == EXIT_DONE && !units_have(r->expressed.time, r->op))
+        code = rows_refuse_times(r->task->options->files[0], bf_reduction_name(r->op));
     if (code == EXIT_DONE) code = make_state(r, start);
     if (code == EXIT_DONE) code = work_hold(w, &thing, 1);
     if (code == EXIT_DONE) code = match_state(r, is_wide(r) && r->expressed.dtype != BF_I128);
@@ -101,6 +104,7 @@ static int find_value(reduction *r) {
     rows_options how = task_rows(r->task, r->op);
     int64_t first;
     how.digits = r->op != BF_PROD ? BF_SCALE_MOST_I128 : 0;
+    how.times = true;
     int code = expressed_open(x, o, o->files, o->file_count, r->task->context, &how);
     if (code == EXIT_DONE) code = share_rows(x->input, x->file_count, &first);
     if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));
@@ -132,7 +136,8 @@ static int run_task(reduction *r, const options *o) {
     int code = task_open(r->task, o, false);
     if (code != EXIT_DONE) return code;
     code = find_value(r);
-    const result value = {o->files[0], .expression = o->expression,
+    r->task->time = r->expressed.time;
+    const result value = {o->files[0], .expression = o->expression, .time = r->expressed.time,
                           .seconds = progress_clock() - began};
     if (code == EXIT_DONE) code = ranks_agree(task_emit(r->task, r->state, value, 0));
     return task_close(r->task, code, r->state);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const option_spec specs[] = {
-    {"seed", 0, IN_VALUES, "N", "draws other rows, the same on every machine (0)", TAKES_ROWS,
+    {"seed", 0, IN_KEYS, "N", "draws other rows, the same on every machine (0)", TAKES_ROWS,
      .read = read_number, .at = OPTION_AT(seed), .most = INT64_MAX},
 };
 const option_table drawn_options = OPTION_TABLE(specs);

@@ -107,7 +107,7 @@ const char *encode_keys(const table *t, int64_t i, buffer *to, size_t *bytes) {
     char *const begin = buffer_take(to, room), *at = begin;
     if (!begin) return NULL;
     for (int k = 0; k < a->keys; k++)
-        at = put_key(at, &t->columns[t->key_columns[k]], i, a->descending[k]);
+        at = put_key(at, &t->columns[t->key_columns[k]], i, a->key[k].descending);
     *bytes = (size_t)(at - begin);
     return begin;
 }

@@ -21,7 +21,7 @@
 enum { WORD = sizeof(uint64_t) };
 
 typedef struct whole {
-    options options; /* of a key for sample and shuffle, too */
+    options options; /* with a key for sample and shuffle, too */
     whole_kind kind;
     bf_context *context;
     condition *condition;
@@ -77,7 +77,7 @@ int whole_check_absent(const options *o) {
 
 static bool is_drawn(const whole *x) { return x->kind == WHOLE_SAMPLE || x->kind == WHOLE_SHUFFLE; }
 
-/* Those that are drawn have the first column as a key, as text, which is not used. */
+/* Rows that are drawn have the first column as a key, as text, which is not used. */
 static void settle_options(whole *x, const options *o) {
     x->options = *o;
     if (x->kind == WHOLE_TOP) x->options.top = o->first;

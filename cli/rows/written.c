@@ -216,7 +216,7 @@ static bool is_form_asked(const options *o) {
 /* Rows stay as they stand in plain text, and in a file whose name tells the form they have. */
 static bool stays(const written *w, const text_layout *l) {
     const char mark = w->form == SHEET_CSV ? ',' : w->form == SHEET_TSV ? '\t' : '\0';
-    const bool same = l->keys ? w->form == SHEET_JSONL : l->delimiter == mark;
+    const bool same = l->keys ? w->form == SHEET_JSON : l->delimiter == mark;
     return !w->options->take && (w->form == SHEET_PLAIN || (same && !is_form_asked(w->options)));
 }
 
@@ -225,7 +225,7 @@ static bool stays(const written *w, const text_layout *l) {
 int written_open(written *w, output *out, const options *o, const source *s, double began) {
     const char *const header = s->text->header;
     *w = (written){.output = out, .options = o, .form = sheet_form_of(o)};
-    if (o->take && w->form == SHEET_PLAIN) w->form = SHEET_TSV; /* which has names */
+    if (o->take && w->form == SHEET_PLAIN) w->form = SHEET_TSV; /* it has a header */
     w->subject = (sheet_subject){report_command_name(), s->name, "cpu", progress_clock() - began};
     w->raw = stays(w, &s->text->layout);
     if (!w->raw) return open_sheet(w, s->text);

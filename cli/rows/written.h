@@ -17,7 +17,7 @@ typedef struct written {
     size_t used, room;
     int64_t n; /* rows that are gathered in the text */
     /* A sheet has these. */
-    text_layout layout; /* of the columns that are shown, as strings */
+    text_layout layout; /* has the columns that are shown, as strings */
     text_rows rows;
     unsigned char *forms;
     sheet_column *columns; /* in the order in which they are shown */

@@ -108,8 +108,7 @@ char *field_put_string(char *text, enum sheet_form form, const char *bytes, size
     case SHEET_TSV:
     case SHEET_LONE:
     case SHEET_CSV: return put_separated(text, form, bytes, bytes + n);
-    case SHEET_JSON:
-    case SHEET_JSONL: return json_put_string(text, bytes, n);
+    case SHEET_JSON: return json_put_string(text, bytes, n);
     case SHEET_MARKDOWN: return put_markdown(text, bytes, bytes + n);
     default: return put_visible(text, bytes, bytes + n);
     }
@@ -150,7 +149,7 @@ static bool is_null(const sheet_column *c, int64_t row) {
 }
 
 static size_t room_of(size_t bytes, enum sheet_form form) {
-    static const size_t most[] = {1, 2, 2, 2, 6, 5, 6, 2};
+    static const size_t most[] = {1, 2, 2, 2, 6, 5, 2};
     return most[form] * bytes + FIELD_TEXT(0);
 }
 
@@ -174,17 +173,14 @@ size_t field_room(const sheet_column *c, int64_t row, enum sheet_form form) {
 }
 
 static char *put_value(char *text, enum sheet_form form, const bf_value *value, bool hex) {
-    if (form == SHEET_JSON) return json_put_value(text, value);
-    if (form == SHEET_JSONL) return json_put_number(text, value);
+    if (form == SHEET_JSON) return json_put_number(text, value);
     output_format(value, hex, text);
     return text + strlen(text);
 }
 
-/* JSON has a string for a number that readers of doubles would round. */
 static char *put_number(char *text, enum sheet_form form, const typed_value *v, bool hex) {
-    const char *const quote = form == SHEET_JSON ? "\"" : "";
     if (v->number.dtype != BF_NONE) return put_value(text, form, &v->number, hex);
-    return put_text(typed_write_digits(put_text(text, quote), v), quote);
+    return typed_write_digits(text, v);
 }
 
 static char *put_string(char *text, enum sheet_form form, const sheet_column *c, int64_t row,
@@ -202,8 +198,7 @@ static char *put_string(char *text, enum sheet_form form, const sheet_column *c,
 }
 
 char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t row, bool hex) {
-    const bool json = form == SHEET_JSON || form == SHEET_JSONL;
-    if (is_null(c, row)) return json ? put_text(text, "null") : text;
+    if (is_null(c, row)) return form == SHEET_JSON ? put_text(text, "null") : text;
     if (c->title && form == SHEET_PLAIN) return output_copy_name(text, c->title);
     const char *const whole = text_of(c, row);
     if (whole) return field_put_string(text, form, whole, strlen(whole));

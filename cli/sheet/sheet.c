@@ -17,10 +17,10 @@ enum sheet_form sheet_form_of(const options *o) {
     const bool file = o->output && strcmp(o->output, "-") != 0;
     switch (o->layout) {
     case LAYOUT_TSV: return SHEET_TSV;
-    case LAYOUT_JSON: return SHEET_JSON;
+    case LAYOUT_JSON:
+    case LAYOUT_JSONL: return SHEET_JSON;
     case LAYOUT_CSV: return SHEET_CSV;
     case LAYOUT_MARKDOWN: return SHEET_MARKDOWN;
-    case LAYOUT_JSONL: return SHEET_JSONL;
     default: return !file && stream_at_terminal() ? SHEET_ALIGNED : SHEET_PLAIN;
     }
 }
@@ -42,7 +42,7 @@ static size_t room_around(const sheet_writer *w, int column) {
 
 static size_t row_room(const void *arg, int64_t i) {
     const shown *x = arg;
-    size_t room = x->writer->head_bytes + x->writer->tail_bytes + 64;
+    size_t room = 64; /* a mark of the total, too */
     for (int c = 0; c < x->part->count; c++)
         room += room_around(x->writer, c) +
                 field_room(&x->part->columns[c], row_of(x->part, i), x->writer->form);
@@ -85,23 +85,20 @@ static char *put_row(const void *arg, int64_t i, char *line) {
     return line;
 }
 
-static bool has_objects(const sheet_writer *w) {
-    return w->form == SHEET_JSON || w->form == SHEET_JSONL;
-}
-
 static char *put_object(const void *arg, int64_t i, char *line) {
-    static const char total[] = ",\"total\":true";
     const shown *x = arg;
     const sheet_writer *w = x->writer;
-    const bool last = x->part->total && i + 1 == x->part->rows && w->form == SHEET_JSON;
-    line = put_bytes(line, w->head, w->head_bytes);
-    for (int c = 0; c < x->part->count; c++) {
+    const int count = x->part->count;
+    *line++ = '{';
+    for (int c = 0; c < count; c++) {
         line = put_bytes(line, w->names[c], w->name_bytes[c]);
         line = field_put(line, w->form, &x->part->columns[c], row_of(x->part, i), false);
     }
-    *line++ = '}';
-    if (last) line = put_bytes(line, total, sizeof total - 1);
-    return put_bytes(line, w->tail, w->tail_bytes);
+    if (x->part->total && i + 1 == x->part->rows) {
+        line = put_bytes(line, w->names[count], w->name_bytes[count]);
+        line = put_bytes(line, "true", 4);
+    }
+    return put_bytes(line, "}\n", 2);
 }
 
 /* Rows of numbers have room for all of them; that of others depends on the row. */
@@ -109,7 +106,7 @@ int sheet_rows(const sheet_writer *w, const sheet *part) {
     const shown x = {w, part};
     bool numbers = true;
     for (int c = 0; c < part->count; c++) numbers &= field_is_number(&part->columns[c]);
-    const lines wanted = {.make = has_objects(w) ? put_object : put_row,
+    const lines wanted = {.make = w->form == SHEET_JSON ? put_object : put_row,
                           .arg = &x,
                           .most = numbers && part->rows > 0 ? row_room(&x, 0) : 0,
                           .room = numbers ? NULL : row_room};
@@ -201,21 +198,26 @@ static bool find_widths(sheet_writer *w, const sheet *s) {
     return good;
 }
 
-/* ---- what all lines of JSON share ------------------------------------------------------------ */
+/* ---- names in objects ------------------------------------------------------------------------ */
+
+/* The mark of the total comes behind all columns. */
+static const char *name_of(const sheet *s, int c) {
+    return c < s->count ? s->columns[c].name : "total";
+}
 
 static int compare_names(const void *x, const void *y, void *arg) {
     const sheet *s = arg;
     const int a = *(const int *)x, b = *(const int *)y;
-    const int order = strcmp(s->columns[a].name, s->columns[b].name);
+    const int order = strcmp(name_of(s, a), name_of(s, b));
     return order != 0 ? order : (a > b) - (a < b);
 }
 
-/* sorted: the columns in the order of their names. */
+/* sorted: the columns and the mark in the order of their names. */
 static bool is_name(const sheet *s, const int *sorted, const char *name) {
-    int first = 0, last = s->count;
+    int first = 0, last = s->count + 1;
     while (first < last) {
         const int middle = first + (last - first) / 2;
-        const int order = strcmp(s->columns[sorted[middle]].name, name);
+        const int order = strcmp(name_of(s, sorted[middle]), name);
         if (order == 0) return true;
         if (order < 0)
             first = middle + 1;
@@ -228,7 +230,7 @@ static bool is_name(const sheet *s, const int *sorted, const char *name) {
 /* The name of a column as it stands in an object, where no two are the same: what columns before
  * this one have gets the next number that makes it another, as in "x", "x_2". */
 static bool name_value(sheet_writer *w, const sheet *s, const int *sorted, int c, int *number) {
-    const char *name = s->columns[c].name;
+    const char *name = name_of(s, c);
     const size_t n = strlen(name);
     char *numbered = malloc(n + 16), *text = malloc(JSON_STRING_TEXT(n + 16) + 2), *at = text;
     w->names[c] = text;
@@ -247,13 +249,14 @@ static bool name_value(sheet_writer *w, const sheet *s, const int *sorted, int c
 
 /* Names the columns in their sorted order, in which those of one name follow each other. */
 static bool name_values(sheet_writer *w, const sheet *s) {
-    int *sorted = malloc(((size_t)s->count + 1) * sizeof *sorted), number = 0;
+    const int all = s->count + 1;
+    int *sorted = malloc((size_t)all * sizeof *sorted), number = 0;
     bool good = sorted != NULL;
-    for (int c = 0; c < s->count && good; c++) sorted[c] = c;
-    if (good) qsort_r(sorted, (size_t)s->count, sizeof *sorted, compare_names, (void *)s);
-    for (int i = 0; i < s->count && good; i++) {
-        const char *before = i > 0 ? s->columns[sorted[i - 1]].name : NULL;
-        if (!before || strcmp(before, s->columns[sorted[i]].name) != 0)
+    for (int c = 0; c < all && good; c++) sorted[c] = c;
+    if (good) qsort_r(sorted, (size_t)all, sizeof *sorted, compare_names, (void *)s);
+    for (int i = 0; i < all && good; i++) {
+        const char *before = i > 0 ? name_of(s, sorted[i - 1]) : NULL;
+        if (!before || strcmp(before, name_of(s, sorted[i])) != 0)
             number = 0;
         else if (number == 0)
             number = 1;
@@ -263,32 +266,10 @@ static bool name_values(sheet_writer *w, const sheet *s) {
     return good;
 }
 
-static bool put_head(sheet_writer *w, const sheet_subject *subject) {
-    FILE *f = open_memstream(&w->head, &w->head_bytes);
-    if (!f) return false;
-    if (w->form == SHEET_JSON) {
-        json_begin(f, subject->command, subject->file);
-        fputs(",\"row\":", f);
-    }
-    putc('{', f);
-    return fclose(f) == 0;
-}
-
-static bool put_tail(sheet_writer *w, const sheet_subject *subject) {
-    FILE *f = open_memstream(&w->tail, &w->tail_bytes);
-    if (!f) return false;
-    if (w->form == SHEET_JSON)
-        json_end(f, subject->device, subject->seconds);
-    else
-        putc('\n', f);
-    return fclose(f) == 0;
-}
-
-static bool make_objects(sheet_writer *w, const sheet *s, const sheet_subject *subject) {
+static bool make_objects(sheet_writer *w, const sheet *s) {
     w->names = calloc((size_t)s->count + 1, sizeof *w->names);
     w->name_bytes = calloc((size_t)s->count + 1, sizeof *w->name_bytes);
-    return w->names && w->name_bytes && put_head(w, subject) && put_tail(w, subject) &&
-           name_values(w, s);
+    return w->names && w->name_bytes && name_values(w, s);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -296,7 +277,7 @@ static bool make_objects(sheet_writer *w, const sheet *s, const sheet_subject *s
 /* Whether names stand above the rows. */
 static bool has_header(const sheet_writer *w, const options *o) {
     const bool tsv = w->form == SHEET_TSV || w->form == SHEET_LONE;
-    return tsv ? o->input.text.header : w->form != SHEET_PLAIN && !has_objects(w);
+    return tsv ? o->input.text.header : w->form != SHEET_PLAIN && w->form != SHEET_JSON;
 }
 
 int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *first,
@@ -306,17 +287,15 @@ int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *fir
     bool good = true;
     if (form == SHEET_TSV && first->count == 1) w->form = SHEET_LONE;
     if (w->form == SHEET_ALIGNED) good = find_widths(w, first);
-    if (has_objects(w)) good = make_objects(w, first, subject);
+    if (form == SHEET_JSON) good = make_objects(w, first);
     if (good && has_header(w, o)) good = put_header(w, first);
     return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, subject->file);
 }
 
 void sheet_end(sheet_writer *w) {
-    for (int c = 0; c < w->count && w->names; c++) free(w->names[c]);
+    for (int c = 0; c <= w->count && w->names; c++) free(w->names[c]);
     free(w->names);
     free(w->name_bytes);
-    free(w->head);
-    free(w->tail);
     free(w->widths);
     free(w->right);
     *w = (sheet_writer){.stream = NULL};

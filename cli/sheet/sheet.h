@@ -32,7 +32,7 @@ typedef struct sheet {
     bool total;           /* the last row that is shown is that of all rows */
 } sheet;
 
-/* What the sheet is of, for JSON. */
+/* What the sheet is of. */
 typedef struct sheet_subject {
     const char *command, *file, *device;
     double seconds;
@@ -50,10 +50,9 @@ enum sheet_form {
     SHEET_PLAIN, /* TSV without a word about the form: names of files are made safe to look at */
     SHEET_TSV,
     SHEET_CSV,
-    SHEET_JSON, /* objects that tell of the command, and have a row each */
+    SHEET_JSON, /* an object for each row, by the names of columns */
     SHEET_MARKDOWN,
-    SHEET_JSONL, /* the rows alone */
-    SHEET_LONE   /* TSV of one column */
+    SHEET_LONE /* TSV of one column */
 };
 
 /* What the options ask for. */
@@ -65,11 +64,10 @@ typedef struct sheet_writer {
     enum sheet_form form;
     bool hex;
     int threads;
-    bool *right;       /* aligned: whether columns stand to the right */
-    int *widths;       /* aligned: of each column */
-    char **names;      /* JSON: what stands before each value */
-    char *head, *tail; /* JSON: of each line */
-    size_t head_bytes, tail_bytes, *name_bytes;
+    bool *right;  /* aligned: whether columns stand to the right */
+    int *widths;  /* aligned: of each column */
+    char **names; /* JSON: what stands before each value, and before the mark of the total */
+    size_t *name_bytes;
     int count;
 } sheet_writer;
 

@@ -78,7 +78,8 @@ static int open_side(join *j, rows *r, const char *name) {
                               .ordered = true,
                               .unchanging = true,
                               .keep = &j->limit,
-                              .memory = o->memory.input / 2};
+                              .memory = o->memory.input / 2,
+                              .times = true};
     input in = o->input;
     in.text.counted = true;
     const int code = rows_open_column(r, name, &in, &how);
@@ -117,8 +118,9 @@ static int match_forms(join *j) {
     j->form = join_form_of(a, b);
     if (j->form.dtype == BF_NONE)
         return fail(EXIT_DATA, j->b.source.name,
-                    "cannot join different dtypes: this is %s, %s is %s", bf_dtype_name(b.dtype),
-                    j->a.source.name, bf_dtype_name(a.dtype));
+                    "cannot join different dtypes: this is %s, %s is %s",
+                    output_type(b.dtype, b.scale, b.time), j->a.source.name,
+                    output_type(a.dtype, a.scale, a.time));
     if (!j->limited) return EXIT_DONE;
     const int code = side_take(&j->side_a, j->form);
     return code == EXIT_DONE ? side_take(&j->side_b, j->form) : code;
@@ -237,7 +239,7 @@ static void put_head(const join *j, int64_t n) {
     FILE *f = j->output.stream;
     json_begin(f, "join", j->options->files[0]);
     json_text(f, "other", j->options->files[1]);
-    json_text(f, "dtype", output_dtype(j->form.dtype, j->form.scale));
+    json_text(f, "dtype", output_type(j->form.dtype, j->form.scale, j->form.time));
     json_integer(f, "n", n);
 }
 

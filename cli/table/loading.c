@@ -1,6 +1,7 @@
 #include "table/loading.h"
 
 #include "runtime/progress.h"
+#include "work/units.h"
 
 #include <stdlib.h>
 
@@ -14,7 +15,8 @@ static int open_side(join_tables *t, int s) {
                               .digits = BF_SCALE_MOST_I128,
                               .keep = &t->limit,
                               .memory = o->memory.input / SIDES,
-                              .nulls = o->where != NULL};
+                              .nulls = o->where != NULL,
+                              .times = true};
     input in = o->input;
     in.text.all = in.text.table = true;
     in.text.header = in.text.header || join_choice_has_names(o, &t->names);
@@ -98,17 +100,25 @@ static bool is_strings(const join_tables *t, int s, int key) {
     return rows_dtype(&t->sides[s], column_of(t, s, key)) == BF_NONE;
 }
 
+/* Whether a key has times on one side that those of the other are not. */
+static bool differ_as_times(const join_tables *t, int key) {
+    bf_time_kind time = rows_time(&t->sides[SIDE_A], column_of(t, SIDE_A, key));
+    return !units_join_times(&time, rows_time(&t->sides[SIDE_B], column_of(t, SIDE_B, key)));
+}
+
 /* What is compared with strings must be there as strings. Marks the sides that must be read for it,
  * and returns whether there are any. */
 static bool match_kinds(join_tables *t, bool stale[SIDES]) {
     bool any = false;
     for (int k = 0; k < t->choice.keys; k++) {
-        if (is_strings(t, SIDE_A, k) == is_strings(t, SIDE_B, k)) continue;
-        const int numbers = is_strings(t, SIDE_A, k) ? SIDE_B : SIDE_A;
-        rows *r = &t->sides[numbers];
-        rows_again(r);
-        rows_take_strings(r, column_of(t, numbers, k));
-        any = stale[numbers] = true;
+        const bool alike = is_strings(t, SIDE_A, k) == is_strings(t, SIDE_B, k);
+        if (alike && !differ_as_times(t, k)) continue;
+        for (int s = 0; s < SIDES; s++) {
+            if (is_strings(t, s, k)) continue;
+            rows_again(&t->sides[s]);
+            rows_take_strings(&t->sides[s], column_of(t, s, k));
+            any = stale[s] = true;
+        }
     }
     return any;
 }

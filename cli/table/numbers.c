@@ -70,9 +70,12 @@ units_form join_form_of(units_form a, units_form b) {
     const bool wide = a.dtype == BF_I128 || b.dtype == BF_I128;
     const bf_dtype other = floats ? BF_F64 : wide ? BF_I128 : BF_I64;
     const bool comparable = is_wide_number(a.dtype) && is_wide_number(b.dtype);
+    bf_time_kind time = a.time;
+    if (!units_join_times(&time, b.time)) return (units_form){.dtype = BF_NONE};
     return (units_form){.dtype = a.dtype == b.dtype ? a.dtype
                                  : comparable       ? other
                                                     : BF_NONE,
+                        .time = time,
                         .scale = floats              ? 0
                                  : a.scale > b.scale ? a.scale
                                                      : b.scale};

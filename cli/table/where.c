@@ -18,8 +18,9 @@ static bf_dtype common_dtype(bf_dtype a, bf_dtype b, bool same_scale) {
     return units_are_integers(a) && units_are_integers(b) ? BF_I128 : BF_F64;
 }
 
-static void find_dtype(const join_tables *t, where_column *c, bf_expression_name_kind kind) {
-    bool some = false;
+/* False: times of one side are none on the other. */
+static bool find_dtype(const join_tables *t, where_column *c, bf_expression_name_kind kind) {
+    bool some = false, alike = true;
     for (int s = 0; s < SIDES; s++) {
         if (c->shown->fields[s] < 0) continue;
         const rows *r = &t->sides[s];
@@ -27,11 +28,14 @@ static void find_dtype(const join_tables *t, where_column *c, bf_expression_name
         c->columns[s] = column;
         const bf_dtype dtype = kind == BF_NAME_STRING ? BF_NONE : rows_dtype(r, column);
         c->scales[s] = rows_scale(r, column);
+        if (!some) c->time = rows_time(r, column);
+        alike = units_join_times(&c->time, rows_time(r, column));
         c->dtype = some ? common_dtype(c->dtype, dtype, c->scale == c->scales[s]) : dtype;
         if (c->scales[s] > c->scale) c->scale = c->scales[s];
         some = true;
     }
     if (!units_are_integers(c->dtype)) c->scale = 0;
+    return alike;
 }
 
 int join_where_open(join_where *w, const join_tables *t, bf_context *context) {
@@ -47,10 +51,14 @@ int join_where_open(join_where *w, const join_tables *t, bf_context *context) {
     for (int k = 0; k < w->count && code == EXIT_DONE; k++) {
         where_column *c = &w->columns[k];
         c->shown = &choice->conditions[k];
-        find_dtype(t, c, choice->condition_kinds[k]);
+        if (!find_dtype(t, c, choice->condition_kinds[k]))
+            return fail(EXIT_DATA, NULL,
+                        "--where: '%s' is a time on one side, and not on the other",
+                        c->shown->name);
         w->formula.names[k] = c->shown->name;
         w->formula.dtypes[k] = c->dtype;
         w->formula.scales[k] = c->scale;
+        w->formula.times[k] = (unsigned char)c->time;
     }
     if (code == EXIT_DONE) code = formula_parse(&w->formula);
     return code == EXIT_DONE ? formula_check_condition(&w->formula) : code;
@@ -209,18 +217,17 @@ static int refuse_pair(const join_where *w, const where_side *from, int64_t *con
 
 int join_where_keep(join_where *w, const where_side *from, int64_t *const of[SIDES], int64_t *n) {
     const bf_column *columns[BF_EXPRESSION_NAMES_MAX] = {NULL};
-    const uint8_t *valid;
-    bf_array met;
+    formula_results met;
     bf_status st = BF_OK;
     int code = EXIT_DONE;
     for (int k = 0; k < w->count && code == EXIT_DONE; k++) {
         code = gather(w, &w->columns[k], from, of, *n);
         columns[k] = &w->columns[k].view.column;
     }
-    if (code == EXIT_DONE) code = formula_compute(&w->formula, columns, *n, &met, &valid, &st);
+    if (code == EXIT_DONE) code = formula_compute(&w->formula, columns, *n, &met, &st);
     if (code != EXIT_DONE) return code;
     if (st != BF_OK) return refuse_pair(w, from, of, st);
-    const uint8_t *const is = met.data;
+    const uint8_t *const is = met.numbers.data;
     int64_t kept = 0;
     for (int64_t i = 0; i < *n; i++) {
         of[SIDE_A][kept] = of[SIDE_A][i];

@@ -11,6 +11,7 @@ typedef struct where_column {
     const shown_column *shown;
     bf_dtype dtype; /* BF_NONE: strings */
     int scale;
+    bf_time_kind time;  /* they are times */
     int scales[SIDES];  /* the scales of the sides' numbers */
     int columns[SIDES]; /* the columns of the sides' rows */
     buffer numbers, offsets, bytes, valid;

@@ -255,8 +255,9 @@ static const char *pass_nested(const char *p, text_error *e) {
 static const char *take_value(const char *p, scalar *s, text_error *e) {
     if (*p != '{' && *p != '[') return take_scalar(p, s, e);
     s->kind = NESTED;
-    s->text = (string){p, p + 1, false};
-    return pass_nested(p, e);
+    const char *const end = pass_nested(p, e);
+    s->text = (string){p, end, false};
+    return end;
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -313,7 +314,7 @@ static bool tells_types(const text_rows *rows, const text_layout *l, int k) {
 static bool put_string(text_rows *rows, const text_layout *l, int k, const scalar *s) {
     text_strings *to = &rows->columns[k].strings;
     const char *const at = s->text.at, *const end = s->kind == NULL_VALUE ? at : s->text.end;
-    const bool other = s->kind != STRING && s->kind != NULL_VALUE,
+    const bool other = s->kind > NULL_VALUE && s->kind < STRING,
                marked = typed_wants_mark(at, end);
     rows->no_memory = !(other && tells_types(rows, l, k) ? put_other(to, rows->n, s)
                         : l->typed && marked ? put_marked(to, rows->n, at, end, s->text.escapes)
@@ -366,11 +367,17 @@ static const char *refuse_value(const text_rows *rows, const text_layout *l, int
     return NULL;
 }
 
+/* Whether an object or array counts as its text: where that is a key of whole rows. */
+static bool takes_nested(const text_layout *l, int k) {
+    return l->whole && l->kinds[k] == (TEXT_VALUES | TEXT_STRINGS_TOO);
+}
+
 /* Keeps a value in the forms of column k. False: it is refused, or there is no memory. */
 static inline bool put_value(text_rows *rows, const text_layout *l, int k, const scalar *s) {
     text_column *c = &rows->columns[k];
     const bool null = s->kind == NULL_VALUE, numbers = text_has_numbers(rows, l, k);
-    if (s->kind == NESTED || (null && numbers && !text_takes_nulls(l, k))) return false;
+    if (s->kind == NESTED && !takes_nested(l, k)) return false;
+    if (null && numbers && !text_takes_nulls(l, k)) return false;
     if (null && c->valid) text_clear_bit(c->valid, rows->n);
     if (c->strings.offsets && !put_string(rows, l, k, s)) return false;
     if (!numbers || (!null && put_number(rows, l, k, s))) return true;

@@ -17,6 +17,7 @@ char text_find_delimiter(const char *at, const char *end, const text_style *styl
     bool found[sizeof marks] = {false}, inside = false, opens = true; /* a quote here does */
     bool blank = false, several = false;                              /* fields by blanks */
     while (at < end && (*at == ' ' || *at == '\r' || *at == '\n')) at++;
+    const char *const begin = at, *last;
     for (; at < end && *at && (inside || *at != '\n'); at++) {
         const bool before = inside;
         if (*at == '"' && (inside || opens)) inside = !inside;
@@ -26,8 +27,10 @@ char text_find_delimiter(const char *at, const char *end, const text_style *styl
         several = several || (blank && *at != ' ' && *at != '\r');
         blank = !inside && *at == ' ';
     }
+    for (last = at; last > begin && text_is_blank(last[-1], ',');) last--;
     for (int i = 0; marks[i]; i++)
         if (found[i] && marks[i] != style->decimal) return marks[i];
+    if (text_time_kind(begin, last) != BF_TIME_NONE) return ','; /* it may have a blank */
     if (!table || several) return ' ';
     return style->decimal == ',' || text_style_parts(style, ',') ? ';' : ',';
 }

@@ -238,7 +238,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
         c->words = false;
         c->seen = c->time;
         c->deepest = 0;
-        c->digits = layout->digits;
+        c->digits = c->time && layout->digits == 0 ? BF_TIME_SCALE_MOST : layout->digits;
         c->why = NULL;
         c->exact = layout->dtype != BF_NONE && !layout->inferred && !layout->mixed &&
                    (layout->kinds[k] & TEXT_KEYS);

@@ -113,12 +113,13 @@ bool text_store_time(text_column *c, int64_t i, const char *at, const char *end)
 void text_refuse_time(const text_layout *l, int k, const text_column *c, text_field f,
                       text_error *e) {
     char shown[64], which[80];
-    if (c->time == BF_TIME_NONE || f.broken || f.at == f.end) return;
+    if (c->time == BF_TIME_NONE || f.broken || (f.at == f.end && l->single)) return;
     const bool is = text_time_kind(f.at, f.end) != BF_TIME_NONE;
     text_quote(shown, f.at, f.end);
     text_which(which, l, k);
-    snprintf(e->what, sizeof e->what, "%s%s: '%s'", which,
-             !is                      ? "no time"
+    snprintf(e->what, sizeof e->what, f.at == f.end ? "%s%s" : "%s%s: '%s'", which,
+             f.at == f.end            ? "an empty field, not a time"
+             : !is                    ? "no time"
              : c->time == BF_TIME_UTC ? "a time without a zone, where the first has one"
                                       : "a time in a zone, where the first is in none",
              shown);

@@ -129,9 +129,10 @@ static int read_text(rows *r, inferred *of) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Why a column of keys is one of strings. */
-static const char *why_string(const char *field) {
+/* Why a column of keys is one of strings; time: its first field is one. */
+static const char *why_string(const char *field, bool time) {
     text_number n;
+    if (time) return "no time as the first is";
     const bool number = text_parse_token(field, strlen(field), &n);
     if (!number && *field) return "no number";
     return text_is_code(field) ? "as a key: a code" : "as a key: not held exactly";
@@ -157,14 +158,23 @@ static void judge_numbers(inferred *x, bf_dtype dtype, int scale) {
 }
 
 static void judge(const rows *r, int k, inferred *x) {
+    static const char *const times[] = {"", "all are dates", "dates or local times",
+                                        "times in UTC"};
     const bf_dtype dtype = rows_dtype(r, k);
     const int scale = x->fraction.line > 0 ? rows_scale(r, k) : 0;
     const bool asked = rows_candidates(r) == 1;
     const char *why = asked ? "--dtype says so" : NULL;
-    x->dtype = dtype == BF_NONE ? "string" : output_dtype(dtype, scale);
+    const bf_time_kind time = rows_time(r, k), first = (bf_time_kind)rows_kind_of(r, k).time;
+    const bool was_time = first > BF_TIME_NONE && first <= BF_TIME_UTC;
+    x->dtype = dtype == BF_NONE ? "string" : output_type(dtype, scale, time);
     if (!asked && dtype != BF_NONE) judge_numbers(x, dtype, scale);
+    if (time) {
+        strcpy(x->why, times[time]);
+        return;
+    }
     if (x->rows == x->nulls) why = "there is no value";
-    if (dtype == BF_NONE) why = asked ? "none of --dtype" : why_string(x->no_number.field);
+    if (dtype == BF_NONE)
+        why = asked ? "none of --dtype" : why_string(x->no_number.field, was_time);
     if (text_column_can(&r->source.text->layout, k) == TEXT_CAN_STRINGS)
         why = "compared with strings";
     if (why) strcpy(x->why, why);
@@ -178,7 +188,7 @@ static int infer_text(rows *r, inferred *of) {
 }
 
 static void infer_array(const rows *r, inferred *of) {
-    of->dtype = bf_dtype_name(r->source.layout.dtype);
+    of->dtype = r->source.layout.time ? "time" : bf_dtype_name(r->source.layout.dtype);
     strcpy(of->why, r->source.raw ? "--dtype says so" : "its header says so");
     of->rows = r->source.count;
 }
@@ -213,6 +223,7 @@ static int infer_file(infer *x, const char *file) {
     const rows_options how = {.threads = x->options->threads,
                               .nulls = true,
                               .digits = BF_SCALE_MOST_I128,
+                              .times = true,
                               .memory = x->options->memory.input};
     in.text.table = true;
     in.text.chooser = x->chooser;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes weather.csv and stations.csv: invented observations of a year, at stations of real cities.
+"""Makes weather.csv and stations.csv: invented observations of a year, at stations of real cities;
+and orders.csv, the orders of an invented shop.
 
 The same files come out wherever it runs: only the generator's own bits are used, and no function of
 the system's mathematics. Run it in this folder.
@@ -54,6 +55,10 @@ REMARKS = [
 ]
 
 
+CITIES = ["Bergen", "Lagos", "Lima", "Osaka", "Oslo", "Rome", "Vienna"]
+ITEMS = [("book", 1250), ("chair", 7900), ("cup", 599), ("desk", 24900), ("lamp", 3495), ("pen", 120)]
+
+
 def bell(r):
     """A number around 0, nearly normal."""
     return sum(r.random() for _ in range(12)) - 6
@@ -83,7 +88,28 @@ def observe(r, date, station, january, july, wet):
     return [date.year, date.month, date.day, station, temperature, rain, wind, remark]
 
 
+def order(r, day):
+    """One row. Few customers order often, and prices change a little."""
+    customer = int(400 * r.random() * r.random() * r.random())
+    item, cents = ITEMS[int(len(ITEMS) * r.random())]
+    cents += int(cents * 0.2 * (r.random() - 0.5))
+    date = datetime.date(2025, 1, 1) + datetime.timedelta(day)
+    quantity = 1 + int(5 * r.random() * r.random())
+    return [date, "C%03d" % customer, CITIES[customer % len(CITIES)], item, quantity,
+            "%d.%02d" % (cents // 100, cents % 100)]
+
+
+def write_orders():
+    r = random.Random(2)
+    with open("orders.csv", "w", encoding="utf-8", newline="") as f:
+        out = csv.writer(f, lineterminator="\n")
+        out.writerow(["date", "customer", "city", "item", "quantity", "price"])
+        for row in range(2000):
+            out.writerow(order(r, 365 * row // 2000))
+
+
 def main():
+    write_orders()
     r = random.Random(1)
     with open("weather.csv", "w", encoding="utf-8", newline="") as f:
         out = csv.writer(f, lineterminator="\n")

@@ -23,7 +23,7 @@
  *     - !
  *     * / %              / of integers gives f64; % has the sign of the divisor, as in Python
  *     + -
- *     == != < <= > >=    give bools; they do not follow each other without && or brackets
+ *     == != < <= > >= =~ give bools; they do not follow each other without && or brackets
  *     &&                 of bools; other operands are true if they are not 0
  *     ||
  *     x ? y : z          y where x is true, else z
@@ -54,8 +54,14 @@
  * 2^128. Beside i128 and decimals, and with `wide`, integers in the text have up to 38 digits. The
  * CPU computes: arrays in a GPU's memory are refused (BF_E_DEVICE).
  *
- * Strings are compared with strings, by their bytes: each is less than what it begins. There are no
- * other operations on them but isnull, and the result is none.
+ * Strings are compared with strings, by their bytes: each is less than what it begins. s =~
+ * "pattern" is true where a POSIX extended regular expression matches some part of s, byte by byte;
+ * no dot matches a zero byte. length(s) counts characters of UTF-8, of which a byte that belongs to
+ * none is one; contains(s, part), starts and ends are bools. substr(s, from, n) has the characters
+ * of the numbers from `from` to from + n - 1, where the first is 1; trim(s) leaves blanks at both
+ * ends out, of ASCII; lower and upper change the letters of ASCII alone; concat(s, ...) joins
+ * strings. if, ?: and coalesce choose among strings. bf_expression_eval_strings computes results
+ * that are strings. Strings are the CPU's.
  *
  * Times, where options give their kinds: a time is compared with a time, time - time is the seconds
  * between them, and time + seconds and time - seconds are times; min, max and ?: choose among
@@ -144,8 +150,11 @@ typedef enum bf_expression_name_kind {
 BF_API bf_status bf_expression_names(bf_context *context, const char *text, char *names,
                                      unsigned char *kinds, int *count, int *position);
 
-/* The dtype of the results. BF_NONE of NULL. */
+/* The dtype of the results. BF_NONE: they are strings, or the expression is NULL. */
 BF_API bf_dtype bf_expression_dtype(const bf_expression *expression);
+
+/* Are the results strings? 1 or 0; 0 of NULL. */
+BF_API int bf_expression_is_string(const bf_expression *expression);
 
 /* The scale of the results: integers, they stand for themselves times 10^-scale. 0 of NULL. */
 BF_API int bf_expression_scale(const bf_expression *expression);
@@ -180,6 +189,13 @@ BF_API bf_status bf_expression_eval(bf_expression *expression, const bf_array *c
 BF_API bf_status bf_expression_eval_columns(bf_expression *expression,
                                             const bf_column *const columns[], const bf_array *out,
                                             uint8_t *valid);
+
+/* Computes results that are strings, of n rows; valid as above, and a result that is NULL is empty.
+ * *out points to memory of the expression until it is used again or destroyed.
+ * Errors: those of bf_expression_eval_columns. */
+BF_API bf_status bf_expression_eval_strings(bf_expression *expression,
+                                            const bf_column *const columns[], int64_t n,
+                                            bf_strings *out, uint8_t *valid);
 
 /* Absorbs the results as bf_state_absorb would, without storing them: the state has their dtype
  * and their scale (bf_state_rescale).

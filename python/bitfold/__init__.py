@@ -97,6 +97,7 @@ from ._reductions import REDUCTIONS, gives_index, of_axes
 from ._result import Result
 from ._sorter import Sorter
 from ._table import Table
+from ._times import are_times, reduce_times
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
     OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_int, c_void_p, check, lib, whole,
@@ -336,11 +337,15 @@ def _reduce(op, x, axis, keepdims, /, *, dtype=None, null="error", context=None,
         refuse_positions(op, null)
     if axis is not None or keepdims:
         options.update(dtype=dtype, null=null, context=context)
+        if are_times(x):
+            return reduce_times(_reduce, op, x, axis, keepdims, **options)
         return reduce_axes(op, [x], axis, keepdims, **options)
     if dtype is None and context is None and null == "error" and not options and _is_plain(x):
         value = _quick_reduce(OPS[op], x)
         if value is not None:
             return value
+    if are_times(x):
+        return reduce_times(_reduce, op, x, axis, keepdims, null=null, context=context, **options)
     context = context or _default_context()
     view = View(x, dtype, null, decimals=True)
     value = _library.Value()

@@ -12,6 +12,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_obje
 
 from ._dtypes import BY_KIND, KIND_OF_CODE, LONG_NAMES, NAMES, SIZES, dtype_in, dtype_name, is_foreign, names_foreign
 from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_arrow, read_dlpack
+from ._times import TimesError, are_times
 from ._result import TYPESTR, Result, new_result
 from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, whole
 
@@ -225,7 +226,9 @@ def refuse_hidden(x):
     if mask is not None and not callable(mask):  # pandas has a method of this name
         raise ArgumentError("a masked array: give compressed(), filled() or data, which have no mask")
     dtype = getattr(x, "dtype", None)
-    if getattr(dtype, "kind", None) in ("m", "M", "c"):
+    if are_times(x):
+        raise TimesError(f"this call does not take times: {dtype or x.type}")
+    if getattr(dtype, "kind", None) == "c":
         raise DtypeError(f"data of dtype {x.dtype} are not supported")
     if type(dtype).__name__ == "SparseDtype":  # pandas
         raise DtypeError(f"sparse data ({dtype}): give their dense form, numpy.asarray()")

@@ -4,7 +4,7 @@ import ctypes
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
 from ._arrays import NAMES, Target, View, dtype_in, to_python
-from ._library import DTYPES, OPS, Array, ArgumentError, Value, lib
+from ._library import DTYPES, OPS, Array, ArgumentError, DtypeError, Value, lib
 from ._map import OVERFLOWS, _broadcast, _default_context, _writable
 from ._reductions import REDUCTIONS
 
@@ -27,6 +27,8 @@ lib.bf_expression_destroy.argtypes = [c_void_p]
 lib.bf_expression_destroy.restype = None
 lib.bf_expression_dtype.argtypes = [c_void_p]
 lib.bf_expression_dtype.restype = c_int
+lib.bf_expression_is_string.argtypes = [c_void_p]
+lib.bf_expression_is_string.restype = c_int
 lib.bf_expression_uses.argtypes = [c_void_p, c_int]
 lib.bf_expression_uses.restype = c_int
 lib.bf_expression_eval.argtypes = [c_void_p, POINTER(POINTER(Array)), POINTER(Array)]
@@ -76,6 +78,8 @@ class _Expression:
             lib.bf_expression_parse, self._context._handle, text, names, dtypes, len(views),
             byref(options), None, byref(self._handle),
         )  # fmt: skip
+        if lib.bf_expression_is_string(self._handle):
+            raise DtypeError("the results are strings, and no array holds them")
         uses = [bool(lib.bf_expression_uses(self._handle, i)) for i in range(len(views))]
         if uses and not any(uses):  # as many results as the first array has elements
             uses[0] = True

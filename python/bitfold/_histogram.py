@@ -9,6 +9,7 @@ from ._arrays import NAMES, View, copied_like, dtype_in, dtype_name, new_array, 
 from ._library import DTYPES, Array, ArgumentError, lib, sized, whole
 from ._mergeable import Mergeable
 from ._nulls import views_of
+from ._times import are_times, histogram_of
 
 _AUTO = -1
 
@@ -332,6 +333,8 @@ def histogram(
     >>> bitfold.histogram(numpy.array([3.0, 5, 9, 3]), bins=3)
     (array([2, 1, 1]), array([3., 5., 7., 9.]))
     """
+    if are_times(a):
+        return histogram_of(histogram, a, bins, range, weights, density, null=null, context=context)
     made = Histogram.of(a, bins, range, weights, dtype=dtype, null=null, context=context)
     values = made.density() if density else made.counts if weights is None else made.weights()
     views = (View(values), View(made.edges))

@@ -12,6 +12,7 @@ from ._axis import _axes
 from ._keys import like, strings_of, words_of
 from ._nulls import refuse_scales, segment_views_of, views_of
 from ._table import _default_context
+from ._times import are_times, elements, indices, median_of, takes_times
 
 __all__ = [
     "sort", "argsort", "sort_rows", "segment_sort", "segment_argsort", "rank", "top", "median", "quantile", "percentile",
@@ -131,6 +132,7 @@ def _sort(x, axis, wants, dtype, context, null=None, **options):
     return target.made
 
 
+@takes_times(elements)
 def sort(
     x, axis=-1, *, descending=False, nan="propagate", dtype=None, null="error", context=None
 ):
@@ -151,6 +153,7 @@ def sort(
     return _sort(x, axis, "values", dtype, context, null, descending=descending, nan=nan)
 
 
+@takes_times(indices)
 def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
     """Returns, as sort does, the position in its line that each element would come from. Stable. An
     array of int64 with the shape of x.
@@ -505,6 +508,8 @@ def median(
     >>> bitfold.median(numpy.array([[1, 2], [3, 5]]), axis=1)
     array([1.5, 4. ])
     """
+    if are_times(x):
+        return median_of(quantile)(x, axis, keepdims, nan=nan, null=null, context=context)
     views, of = [View(x, dtype, null, decimals=True)], _of_axes(axis, keepdims)
     return _median(x, views, context, nan, empty, of, lib.bf_median_axes, axis is None)
 
@@ -680,6 +685,7 @@ def is_sorted(
 # ---- different values -----------------------------------------------------------------------------
 
 
+@takes_times(elements)
 def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the different elements of x, ascending (NaN last; nan="skip": without it), and how often
     each occurs (int64): two arrays of one dimension. -0 is +0, and all NaNs are one. Arrays of strings are

@@ -42,14 +42,15 @@ typedef struct bf_expression_step {
     bool refuse_zero; /* for integers: a divisor of 0 is an error */
     bool beyond;      /* that error stands for a number of the text that is too long */
     bf_dtype work;    /* inputs are cast to this, and op computes in it; SELECT's first is a bool.
-                         BF_NONE: it compares strings. BF_I128: all inputs are integers, and op is
+                         BF_NONE: it takes strings. BF_I128: all inputs are integers, and op is
                          none of FMA, DIV and SQRT */
-    bf_dtype to;      /* the output's */
+    bf_dtype to;      /* the output's; BF_NONE: strings */
     bf_dtype from[3];
     bf_expression_operand in[3], out;
     bf_expression_operand guard; /* bools: where one is 0, the step cannot fail */
     int position;                /* where the operator is in the text */
-    int scale, digits; /* the input's scale, for times and ROUND; the digits that ROUND leaves */
+    int scale, digits; /* the input's scale, for times and ROUND; the digits that ROUND leaves, or
+                          the number of a pattern */
 } bf_expression_step;
 
 typedef struct bf_expression_constant {
@@ -58,7 +59,7 @@ typedef struct bf_expression_constant {
 } bf_expression_constant;
 
 typedef struct bf_expression_string {
-    int64_t begin, size; /* in the program's bytes */
+    int64_t begin, size; /* in the program's bytes; a zero byte follows */
 } bf_expression_string;
 
 typedef struct bf_expression_program {
@@ -68,6 +69,8 @@ typedef struct bf_expression_program {
     bf_overflow_policy overflow;
     bool wide;       /* some step computes with integers of 128 bits */
     bool nulls;      /* some step takes NULL */
+    bool spans;      /* some step makes strings */
+    int patterns;    /* steps of MATCH; each has its number in `digits` */
     const char *own; /* what of it the CPU alone does; NULL: a GPU can do all */
     int columns, constants, strings, registers, steps;
     bf_dtype column[BF_EXPRESSION_COLUMNS]; /* BF_NONE: of strings */
@@ -97,6 +100,12 @@ typedef struct bf_expression_job {
     int64_t index; /* the first element's, for messages */
 } bf_expression_job;
 
+/* Strings that are results; the memory is freed by the caller. */
+typedef struct bf_expression_strings {
+    int64_t *offsets; /* count + 1 of them */
+    char *bytes;
+} bf_expression_strings;
+
 typedef struct bf_expression_backend {
     /* Computes the job's elements; those that are NULL are 0. Errors: BF_E_OVERFLOW, BF_E_ARGUMENT
      * (division by zero, a NULL), by bf_expression_fail with the first index; BF_E_MEMORY,
@@ -106,6 +115,9 @@ typedef struct bf_expression_backend {
      * dtype and the index. On failure words may have changed. */
     bf_status (*absorb)(bf_context *context, const bf_expression_job *job, const bf_job *to,
                         int64_t *words);
+    /* Computes results that are strings; those that are NULL are empty. The CPU's alone. */
+    bf_status (*eval_strings)(bf_context *context, const bf_expression_job *job,
+                              bf_expression_strings *to);
 } bf_expression_backend;
 
 /* Fails with the message for the first element that fails, in this step; NULL: its result is NULL.
@@ -123,6 +135,10 @@ static inline bf_status bf_expression_fail(bf_context *context, const bf_express
         return bf_fail(context, BF_E_ARGUMENT,
                        "character %d: integer division by zero at index %lld", step->position + 1,
                        (long long)index);
+    if (step->op == BF_EXPRESSION_MATCH)
+        return bf_fail(context, BF_E_OVERFLOW,
+                       "character %d: the string at index %lld is longer than 2 GiB",
+                       step->position + 1, (long long)index);
     if (step->to == BF_I128)
         return bf_fail(context, BF_E_OVERFLOW,
                        "character %d: the result at index %lld is beyond 38 digits",

@@ -368,9 +368,9 @@ class Expression(CommandTest):
             self.assertEqual(self.value("sum", text, words, others), "2", text)
             self.assertEqual(self.value("sum", text, words, others, "--column", "1"), "2", text)
         self.assertEqual(self.value("sum", "a == b", self.save("n.npy", np.arange(3)), self.table("n", "0\n5\n2\n")), "2")
-        self.refused(3, "of strings there are only", "sum", "-e", "a == b", words, self.save("n.npy", np.arange(3)))
+        self.refused(3, "strings are compared with strings", "sum", "-e", "a == b", words, self.save("n.npy", np.arange(3)))
         self.assertEqual(self.value("sum", "max(city == id, 0) + (city == 'x' ? 1 : 0)", t), "1")
-        self.refused(3, "character 7: of strings there are only", "sum", "-e", "price == city", t)
+        self.refused(3, "character 7: strings are compared with strings", "sum", "-e", "price == city", t)
         self.refused(3, "not a number: 'Lagos'", "sum", "-e", "city", t)
         self.refused(2, "the string has no closing '", "sum", "-e", "city == 'a", t)
 

@@ -45,10 +45,12 @@ static void fill_column(bf_context *context, const bf_array *column, int seed) {
 /* The options that the first byte chooses. */
 static bf_expression_options options_of(uint8_t byte) {
     static const int scales[COLUMNS] = {0, 3};
+    static const unsigned char times[COLUMNS] = {0, BF_TIME_LOCAL};
     const int how = byte / 12;
     return BF_EXPRESSION_OPTIONS(.overflow = (bf_overflow_policy)(byte / 4 % 3),
                                  .scales = how % 4 > 1 && byte % 4 == 3 ? scales : NULL,
-                                 .rounded = how % 4 == 3, .wide = how / 4 % 2);
+                                 .rounded = how % 4 == 3, .wide = how / 4 % 2,
+                                 .times = how / 8 % 2 && byte % 4 == 3 ? times : NULL);
 }
 
 static bf_state *make_state(bf_context *context, const bf_expression *e) {
@@ -82,6 +84,11 @@ static bf_status compute(bf_context *context, const char *text, const bf_dtype *
     *dtype = bf_expression_dtype(e);
     const bf_array out = bf_array_of(*dtype, results, N);
     status = bf_expression_eval(e, all, &out);
+    if (bf_expression_is_string(e)) {
+        require(status == BF_E_DTYPE);
+        bf_expression_destroy(e);
+        return status;
+    }
     require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_ARGUMENT);
     bf_state *sum = make_state(context, e), *other = make_state(context, e);
     require(bf_state_absorb_expression(sum, e, all) == status);
@@ -152,29 +159,58 @@ static void take_rows(table *x, int64_t first, int64_t n) {
     }
 }
 
-static void eval_rows(bf_context *context, bf_expression *e) {
+/* Results of rows: numbers, or strings. */
+typedef struct outcome {
+    bf_status status;
+    uint64_t numbers[ROWS];
+    uint8_t valid[ROWS];
+    bf_strings strings;
+} outcome;
+
+static void eval_table(bf_expression *e, table *x, int64_t n, outcome *to) {
+    const bf_array out = bf_array_of(bf_expression_dtype(e), to->numbers, n);
+    to->status = bf_expression_is_string(e)
+                     ? bf_expression_eval_strings(e, x->all, n, &to->strings, to->valid)
+                     : bf_expression_eval_columns(e, x->all, &out, to->valid);
+}
+
+static int64_t size_of(const bf_strings *s, int64_t i) {
+    const int64_t *offsets = s->offsets;
+    return offsets[i + 1] - offsets[i];
+}
+
+/* Row i of some is the one row of the other. */
+static void compare_row(const bf_expression *e, const outcome *all, int64_t i, const outcome *one) {
+    const size_t size = bf_dtype_size(bf_expression_dtype(e));
+    const bf_strings *s = &all->strings;
+    require(all->valid[i] == one->valid[0]);
+    if (!bf_expression_is_string(e)) {
+        require(memcmp((const char *)all->numbers + (size_t)i * size, one->numbers, size) == 0);
+        return;
+    }
+    const int64_t length = size_of(s, i);
+    require(size_of(&one->strings, 0) == length);
+    require(memcmp(s->bytes + ((const int64_t *)s->offsets)[i], one->strings.bytes,
+                   (size_t)length) == 0);
+}
+
+static void eval_rows(bf_context *context, bf_expression *e, bf_expression *other) {
     static table x;
-    uint64_t results[ROWS], one;
-    uint8_t valid[ROWS], one_valid;
-    const bf_dtype dtype = bf_expression_dtype(e);
-    const size_t size = bf_dtype_size(dtype);
+    static outcome all, one;
     fill_table(&x);
     take_rows(&x, 0, ROWS);
-    const bf_array out = bf_array_of(dtype, results, ROWS), single = bf_array_of(dtype, &one, 1);
-    const bf_status status = bf_expression_eval_columns(e, x.all, &out, valid);
+    eval_table(e, &x, ROWS, &all);
     int64_t failed = ROWS;
-    if (status != BF_OK) {
+    if (all.status != BF_OK) {
         const char *index = strstr(bf_context_message(context), "at index ");
         require(index != NULL);
         failed = atoll(index + strlen("at index "));
     }
     for (int64_t i = 0; i <= failed && i < ROWS; i++) {
         take_rows(&x, i, 1);
-        require(bf_expression_eval_columns(e, x.all, &single, &one_valid) ==
-                (i == failed ? status : BF_OK));
-        if (status != BF_OK) continue;
-        require(valid[i] == one_valid);
-        require(memcmp((char *)results + (size_t)i * size, &one, size) == 0);
+        eval_table(other, &x, 1, &one);
+        require(one.status == (i == failed ? all.status : BF_OK));
+        if (all.status == BF_OK) compare_row(e, &all, i, &one);
     }
 }
 
@@ -203,13 +239,19 @@ static void check_names(bf_context *context, const char *text) {
     free(found);
 }
 
-static void check_columns(bf_context *context, const char *text) {
+static bf_expression *parse_columns(bf_context *context, const char *text) {
     bf_expression *e = NULL;
+    bf_expression_parse(context, text, table_names, table_dtypes, TABLE, NULL, NULL, &e);
+    return e;
+}
+
+/* Strings of one expression stay while another is computed. */
+static void check_columns(bf_context *context, const char *text) {
     check_names(context, text);
-    if (bf_expression_parse(context, text, table_names, table_dtypes, TABLE, NULL, NULL, &e) ==
-        BF_OK)
-        eval_rows(context, e);
+    bf_expression *e = parse_columns(context, text), *other = parse_columns(context, text);
+    if (e != NULL) eval_rows(context, e, other);
     bf_expression_destroy(e);
+    bf_expression_destroy(other);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -327,22 +327,23 @@ static void what_is_needed_fails_where_others_are_null(void **unused) {
 
 static void wrong_columns_and_texts_are_refused(void **unused) {
     (void)unused;
-    static const char strings[] = "of strings there are only comparisons with strings, and isnull";
+    static const char strings[] = "strings are compared with strings, chosen, and taken by "
+                                  "functions of strings; there is nothing else";
     table_columns *c = malloc(sizeof *c);
     assert_non_null(c);
     bf_context *context = make_context(NULL, 1);
     fill_table(2);
     fill_columns(c);
-    refuse(context, "s + t", c, ROWS, BF_E_DTYPE, "character 3: of strings");
-    refuse(context, "p == s", c, ROWS, BF_E_DTYPE, "character 3: of strings");
-    refuse(context, "f && s", c, ROWS, BF_E_DTYPE, "character 3: of strings");
+    refuse(context, "s + t", c, ROWS, BF_E_DTYPE, "character 3: strings are");
+    refuse(context, "p == s", c, ROWS, BF_E_DTYPE, "character 3: strings are");
+    refuse(context, "f && s", c, ROWS, BF_E_DTYPE, "character 3: strings are");
     refuse(context, "s ? 1 : 2", c, ROWS, BF_E_DTYPE, strings);
-    refuse(context, "f ? s : t", c, ROWS, BF_E_DTYPE, strings);
+    refuse(context, "f ? s : t", c, ROWS, BF_E_DTYPE, "the results are strings");
     refuse(context, "!s", c, ROWS, BF_E_DTYPE, strings);
-    refuse(context, "s**2", c, ROWS, BF_E_DTYPE, "character 2: of strings");
+    refuse(context, "s**2", c, ROWS, BF_E_DTYPE, "character 2: strings are");
     refuse(context, "isnan(s)", c, ROWS, BF_E_DTYPE, strings);
-    refuse(context, "s", c, ROWS, BF_E_DTYPE, "character 1: the result is a string, not a number");
-    refuse(context, "'a'", c, ROWS, BF_E_DTYPE, "the result is a string");
+    refuse(context, "s", c, ROWS, BF_E_DTYPE, "the results are strings, and no array holds them");
+    refuse(context, "'a'", c, ROWS, BF_E_DTYPE, "the results are strings");
     refuse(context, "s == 'a", c, ROWS, BF_E_ARGUMENT, "character 6: the string has no closing '");
     refuse(context, "s == \"a\"\"", c, ROWS, BF_E_ARGUMENT, "the string has no closing \"");
     refuse(context, "s == 'a' 'b'", c, ROWS, BF_E_ARGUMENT, "character 10: an operator expected");

@@ -579,7 +579,7 @@ class By(TablesTest):
             for more in ([], ["--memory", LIMIT]):
                 shown = self.result(*arguments, *more, path)
                 if want is None:
-                    self.assertEqual([json.loads(line)["row"]["k"] for line in shown.split("\n")], [-0.5, 1.25])
+                    self.assertEqual([json.loads(line)["k"] for line in shown.split("\n")], [-0.5, 1.25])
                 else:
                     self.assertEqual(shown, want, (text, more))
         path = self.write("t.csv", b"k,v\n1e400,1\n07,2\n")

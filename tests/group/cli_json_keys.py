@@ -68,7 +68,7 @@ class JsonKeys(CommandTest):
 
     @staticmethod
     def bare(line):
-        return re.sub(r',"device".*|"file":"[^"]*",', "", line).split('"row":')[-1]
+        return re.sub(r',"device".*|"file":"[^"]*",', "", line)
 
     def keys(self, data, columns, *arguments):
         """Returns, for each row, the identity of the key, and the rest: of rows, or of the one

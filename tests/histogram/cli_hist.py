@@ -85,13 +85,55 @@ class Counts(HistTest):
             lo, hi = edges[0], edges[-1]
             self.assertEqual([found["below"], found["above"]], [(x < lo).sum(), (x > hi).sum()])
 
-    def test_automatic_bins_follow_sturges(self):
-        for n in [0, 1, 2, 3, 4, 5, 1024, 1025]:
-            want = 1 if n < 2 else math.ceil(math.log2(n)) + 1
-            found = self.object(self.save("x.npy", np.arange(n, dtype="f8")))
-            self.assertEqual(found["bins"], want, n)
-            some = self.object("--range", "0:1e9", self.save("x.npy", np.arange(n, dtype="f8")))
-            self.assertEqual(some["bins"], want, n)
+    @staticmethod
+    def automatic(x, ends=None):
+        """The number of bins by NumPy 2.4's rule."""
+        x = x[np.isfinite(x)]
+        if ends:
+            x = x[(x >= ends[0]) & (x <= ends[1])]
+        if x.size == 0:
+            return 1
+        lo, hi = ends or (float(x.min()), float(x.max()))
+        lo, hi = (lo - 0.5, hi + 0.5) if lo == hi else (lo, hi)
+        span = float(x.max()) - float(x.min())
+        between = 2.0 * float(np.subtract(*np.percentile(x, [75, 25]))) * x.size**(-1 / 3)
+        width = min(max(between, span / math.sqrt(x.size) / 2), span / (math.log2(x.size) + 1))
+        if x.dtype.kind in "iu" and 0 < width < 1:
+            width = 1
+        return math.ceil((hi - lo) / width) if width else 1
+
+    def test_automatic_bins_are_those_of_numpy(self):
+        for seed in range(40):
+            r = np.random.default_rng(seed)
+            n = int(r.choice([1, 2, 3, 4, 5, 17, 100, 1024, 5000]))
+            x = [r.normal(size=n), r.exponential(3, n), r.lognormal(0, 2, n), r.integers(-9, 20, n), np.ones(n),
+                 r.integers(0, 255, n).astype("u1"), np.where(r.random(n) < .1, np.inf, np.round(r.normal(size=n), 1)),
+                 r.integers(-2**40, 2**40, n)][seed % 8]
+            name = self.save("x.npy", x)
+            some = np.sort(x[np.isfinite(x)][[0, -1]]).tolist() if np.isfinite(x).any() else [0, 1]
+            for ends in [None, some]:
+                given = ["--range", "%r:%r" % tuple(ends)] if ends else []
+                want = self.automatic(x, ends)
+                self.assertEqual(self.object("-q", "--bins", "auto", *given, name)["bins"], want, (seed, ends))
+                self.assertEqual(self.object("-q", *given, name)["bins"], min(want, 64), (seed, ends))
+        self.assertEqual(self.object("-q", "--bins", "auto", self.save("x.npy", np.ones(0)))["bins"], 1)
+        self.refused(3, "the rule asks for more than", "hist", "--bins", "auto", "--range", "0:1e12",
+                     self.save("x.npy", np.arange(5) * 1.0))
+
+    def test_automatic_bins_of_text_pipes_and_several_files(self):
+        x = np.random.default_rng(1).exponential(3, 3000)
+        lines = ["%r\n" % v for v in x.tolist()]
+        whole = "".join(lines).encode()
+        parts = [self.write("%d.txt" % i, "".join(lines[i::3]).encode()) for i in range(3)]
+        want = self.automatic(x)
+        for more in [dict(stdin=whole), dict()]:
+            for j in [1, 3]:
+                found = self.object("-j", j, "--bins", "auto", *([] if more else parts), **more)
+                self.assertEqual([found["bins"], found["n"], sum(found["counts"])], [want, 3000, 3000])
+        found = self.object("--bins", "auto", "-e", "a+0", self.save("x.npy", x))
+        self.assertEqual(found["bins"], want)
+
+    def test_narrow_ranges_have_few_bins(self):
         neighbours = self.save("x.npy", np.repeat([1.0, np.nextafter(1, 2)], 500))
         self.assertEqual(self.object(neighbours)["counts"], [1000])
         self.refused(3, "edges are equal", "hist", "--bins", 11, neighbours)
@@ -233,7 +275,7 @@ class Counts(HistTest):
 
     def test_nothing_and_one_value(self):
         self.assertEqual(self.result("hist", "-q", stdin=b""), "0\t1\t0")
-        self.assertEqual(self.result("hist", stdin=b"7\n7\n"), "6.5\t7\t0\n7\t7.5\t2")
+        self.assertEqual(self.result("hist", stdin=b"7\n7\n"), "6.5\t7.5\t2")
         self.assertEqual(self.result("hist", "--bins", 1, stdin=b"7\n"), "6.5\t7.5\t1")
         self.assertEqual(self.object("-q", "--density", stdin=b"")["density"], ["nan"])
 

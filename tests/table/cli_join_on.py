@@ -283,7 +283,7 @@ class Messy(CommandTest):
         mixed = self.write("a.jsonl", b'{"k":1.0}\n{"k":"1"}\n{"k":true}\n{"k":"\xffw"}\n')
         for memory in ([], ["--memory", LIMIT]):
             lines = self.result("join", mixed, mixed, "--on", "k", "--json", *memory).split("\n")
-            self.assertEqual([json.loads(line)["row"]["k"] for line in lines], [1, "1", True, "\ufffdw"])
+            self.assertEqual([json.loads(line)["k"] for line in lines], [1, "1", True, "\ufffdw"])
         numbers = self.write("b.jsonl", b'{"k":1.0}\n{"k":2e0}\n')
         self.assertEqual(self.result("join", numbers, numbers, "--on", "k"), "1.0\n2e0")
         self.assertEqual(self.result("join", mixed, self.write("c.csv", b"k\n1\n"), "--on", "k"), "1")
@@ -325,7 +325,7 @@ class Messy(CommandTest):
     def test_many_columns(self):
         names = ["id"] + ["c%d" % i for i in range(5000)]
         a = self.write("a", (",".join(names) + "\n" + "1" + ",2" * 5000 + "\n").encode())
-        row = json.loads(self.result("join", a, a, "--on", "id", "--json"))["row"]
+        row = json.loads(self.result("join", a, a, "--on", "id", "--json"))
         self.assertEqual(list(row), names + ["b." + name for name in names[1:]])
 
 
@@ -425,7 +425,7 @@ class Rules(CommandTest):
 
     def test_json_and_one_file_twice(self):
         lines = self.result("join", self.a, self.a, "--on", "id", "--take", "b.name,a.price", "--json")
-        self.assertEqual([json.loads(line)["row"] for line in lines.split("\n")],
+        self.assertEqual([json.loads(line) for line in lines.split("\n")],
                          [{"b.name": n, "a.price": p} for n, p in
                           [("x", "1.50"), ("y, z", None), ("v", None), ("y, z", "4"), ("v", "4")]])
 

@@ -94,7 +94,7 @@ class Where(CommandTest):
                 self.assertEqual(done.stderr, b"", (case, text, how))
                 found = list(csv.reader(io.StringIO(done.stdout.decode(), newline="")))[1:]
                 self.assertEqual(found, wanted, (case, text, how, more))
-            shown = [json.loads(line)["row"] for line in run(*ask, "--json").stdout.splitlines()]
+            shown = [json.loads(line) for line in run(*ask, "--json").stdout.splitlines()]
             self.assertEqual([[x or "" for x in row.values()] for row in shown], wanted, (case, text, how))
 
     def test_many_pairs(self):

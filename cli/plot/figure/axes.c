@@ -114,12 +114,17 @@ static void find_y(axis *a, const plot *p) {
     }
 }
 
+/* Whether an axis from lo to hi should begin at 0, so that it has a label there. */
+static bool is_near_zero(double lo, double hi) { return lo > 0 && lo < hi / 20; }
+
 /* Chooses as many ticks as leave space between their labels. */
 static void find_x(figure *f) {
     axis *a = &f->x;
     bool fits = false;
     a->lo = f->plot->edges[0];
     a->hi = f->plot->edges[f->plot->n];
+    if (is_near_zero(a->lo, a->hi)) a->lo = 0;
+    if (is_near_zero(-a->hi, -a->lo)) a->hi = 0;
     for (int most = 9; most >= 2 && !fits; most--) {
         double widest = 0;
         mark_linear(a, most);

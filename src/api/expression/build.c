@@ -1,7 +1,6 @@
 #include "api/expression/build.h"
 
 #include "api/map/map.h"
-#include "rules/expression/string.h"
 #include "rules/expression/wide.h"
 #include "rules/map/map.h"
 #include "rules/reduce/result.h"
@@ -18,11 +17,6 @@ bf_status bf_expression_refuse(bf_expression_builder *b, bf_status status, int p
     va_end(arguments);
     b->position = position;
     return bf_fail(b->context, status, "character %d: %s", position + 1, text);
-}
-
-bf_status bf_expression_refuse_string(bf_expression_builder *b) {
-    return bf_expression_refuse(b, BF_E_DTYPE, b->position,
-                                "of strings there are only comparisons with strings, and isnull");
 }
 
 bool bf_expression_holds(const bf_expression_builder *b, bf_i128 x) {
@@ -162,8 +156,8 @@ static uint64_t cast_wide(bf_i128 x, bf_dtype to, bool *misfit) {
     return bf_integer_encode(to, bf_integer_make(x), false, misfit);
 }
 
-/* Makes a constant one of this dtype. */
-static bf_status convert_constant(bf_expression_builder *b, bf_expression_value *x, bf_dtype to) {
+bf_status bf_expression_convert_constant(bf_expression_builder *b, bf_expression_value *x,
+                                         bf_dtype to) {
     bool misfit = false;
     uint64_t bits = 0;
     if (to == BF_I128)
@@ -224,6 +218,7 @@ static void copy_inputs(bf_expression_value to[3], const bf_expression_value *in
 
 /* What the CPU alone does. */
 static const char *own_name(int op) {
+    if (bf_expression_takes_strings(op)) return "takes strings";
     if (op == BF_EXPRESSION_ROUND) return "rounds to digits";
     return bf_expression_takes_time(op) ? "takes times apart" : "computes powers and logarithms";
 }
@@ -243,7 +238,8 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
     copy_inputs(x, in, count);
     for (int i = 0; i < count && status == BF_OK; i++) {
         bool condition = op == BF_EXPRESSION_SELECT && i == 0;
-        if (is_constant(&x[i]) && !condition) status = convert_constant(b, &x[i], work);
+        if (is_constant(&x[i]) && !condition && work != BF_NONE)
+            status = bf_expression_convert_constant(b, &x[i], work);
         if (is_constant(&x[i]) && status == BF_OK) status = place_constant(b, &x[i]);
         s.from[i] = x[i].dtype;
         s.in[i] = x[i].at;
@@ -257,6 +253,7 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
         if (used && bf_number_bytes(x[i].dtype) != bf_number_bytes(to)) release_value(b, &x[i]);
     p->step[p->steps++] = s;
     p->wide = p->wide || work == BF_I128;
+    p->spans = p->spans || to == BF_NONE;
     if (p->nulls) p->own = "makes NULLs";
     if (op >= BF_EXPRESSION_OWN) p->own = own_name(op);
     if (work == BF_I128) p->own = "computes with i128";
@@ -274,7 +271,7 @@ static bf_status build_condition(bf_expression_builder *b, bf_expression_value *
     }
     if (!is_constant(x))
         return bf_expression_add_step(b, BF_MAP_CAST, BF_BOOL, BF_BOOL, x, 1, true, x);
-    bf_status status = convert_constant(b, x, BF_BOOL);
+    bf_status status = bf_expression_convert_constant(b, x, BF_BOOL);
     x->weak = false;
     return status;
 }
@@ -411,7 +408,7 @@ static bf_status fold_plain(bf_expression_builder *b, int op, const bf_expressio
     bf_status status = find_work(b, op, in + first, count - first, &work);
     for (int i = 0; i < count && status == BF_OK; i++) {
         x[i] = in[i];
-        if (i >= first) status = convert_constant(b, &x[i], work);
+        if (i >= first) status = bf_expression_convert_constant(b, &x[i], work);
     }
     if (status != BF_OK) return status;
     uint64_t bits;
@@ -528,42 +525,20 @@ static bf_status build_null(bf_expression_builder *b, int op, const bf_expressio
     return BF_OK;
 }
 
-/* ---- strings --------------------------------------------------------------------------------- */
-
-const char *bf_expression_string_of(const bf_expression_builder *b, const bf_expression_value *x,
-                                    int64_t *size) {
-    const bf_expression_string *s = &b->program->string[x->at.number];
-    *size = s->size;
-    return b->program->bytes + s->begin;
-}
-
-/* Some of the values are strings. */
-static bf_status build_comparison(bf_expression_builder *b, int op, const bf_expression_value *in,
-                                  int count, bf_expression_value *out) {
-    bool comparison = op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op);
-    if (!comparison || in[0].dtype != in[1].dtype) return bf_expression_refuse_string(b);
-    if (in[0].at.kind == BF_EXPRESSION_COLUMN || in[1].at.kind == BF_EXPRESSION_COLUMN)
-        return bf_expression_add_step(b, op, BF_NONE, BF_BOOL, in, count, false, out);
-    int64_t m, n;
-    const char *x = bf_expression_string_of(b, &in[0], &m),
-               *y = bf_expression_string_of(b, &in[1], &n);
-    *out = bf_expression_number(BF_BOOL, bf_map_holds(op, bf_expression_string_order(x, m, y, n)));
-    return BF_OK;
-}
+/* ---- all operations -----------------------------------------------------------------------------
+ */
 
 static bf_status build_operation(bf_expression_builder *b, int op, const bf_expression_value *in,
                                  int count, bf_expression_value *out) {
-    bool strings = false, null = false;
-    for (int i = 0; i < count; i++) {
-        strings = strings || in[i].dtype == BF_NONE;
-        null = null || is_untyped(&in[i]);
-    }
+    bool null = false;
+    for (int i = 0; i < count; i++) null = null || is_untyped(&in[i]);
     if (op == BF_EXPRESSION_ISNULL || op == BF_EXPRESSION_MISSING)
         return build_isnull(b, op, in, out);
     if (null) return build_null(b, op, in, count, out);
     if (bf_expression_are_times(op, in, count))
         return bf_expression_build_times(b, op, in, count, out);
-    if (strings) return build_comparison(b, op, in, count, out);
+    if (bf_expression_are_strings(op, in, count))
+        return bf_expression_build_strings(b, op, in, count, out);
     switch (op) {
     case BF_EXPRESSION_ISNAN: return build_isnan(b, in, out);
     case BF_EXPRESSION_AND:
@@ -640,8 +615,6 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
     bf_expression_program *p = b->program;
     if (is_null(&x))
         return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is nothing but NULL");
-    if (x.dtype == BF_NONE)
-        return bf_expression_refuse(b, BF_E_DTYPE, 0, "the result is a string, not a number");
     if (x.decimal) bf_expression_to_units(&x);
     if (is_constant(&x) && !b->wide && x.dtype == BF_I128)
         return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the result is beyond 64 bits");
@@ -650,7 +623,7 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
         if (status != BF_OK) return status;
     }
     if (is_constant(&x) && b->wide && x.scale > BF_SCALE_MOST) {
-        bf_status status = convert_constant(b, &x, BF_I128);
+        bf_status status = bf_expression_convert_constant(b, &x, BF_I128);
         if (status != BF_OK) return status;
     }
     p->scale = x.scale;

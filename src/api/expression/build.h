@@ -104,7 +104,7 @@ bf_i128 bf_expression_whole_value(const bf_expression_value *x);
 bool bf_expression_is_wide(const bf_expression_builder *b, const bf_expression_value *in,
                            int count);
 
-/* ---- build.c, for decimal.c and time.c ---- */
+/* ---- build.c, for the files below ---- */
 
 /* Adds a step of op in the dtype `work`, with a new register. The inputs stay, except that those
  * with used set give their registers up. */
@@ -145,6 +145,20 @@ bf_status bf_expression_build_times(bf_expression_builder *b, int op, const bf_e
 
 /* Refuses what times do not have. */
 bf_status bf_expression_refuse_time(bf_expression_builder *b);
+
+/* Makes a constant one of this dtype. */
+bf_status bf_expression_convert_constant(bf_expression_builder *b, bf_expression_value *x,
+                                         bf_dtype to);
+
+/* ---- string.c ---- */
+
+/* Has op, of these, to do with strings? */
+bool bf_expression_are_strings(int op, const bf_expression_value *in, int count);
+
+/* Computes op of them. */
+bf_status bf_expression_build_strings(bf_expression_builder *b, int op,
+                                      const bf_expression_value *in, int count,
+                                      bf_expression_value *out);
 
 /* ---- function.c ---- */
 

@@ -94,6 +94,8 @@ bf_status bf_expression_parse(bf_context *context, const char *text, const char 
 
 void bf_expression_destroy(bf_expression *expression) {
     if (expression == NULL) return;
+    bf_free(expression->strings.offsets);
+    bf_free(expression->strings.bytes);
     bf_free(expression->program->bytes);
     bf_free(expression->program);
     bf_free(expression);
@@ -116,6 +118,10 @@ bf_time_kind bf_expression_time(const bf_expression *expression) {
 int bf_expression_uses(const bf_expression *expression, int column) {
     if (expression == NULL || column < 0 || column >= expression->count) return 0;
     return expression->number[column] >= 0;
+}
+
+int bf_expression_is_string(const bf_expression *expression) {
+    return expression != NULL && expression->program->dtype == BF_NONE;
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -261,6 +267,8 @@ static bf_status place_job(bf_context *context, const bf_expression_job *job) {
 /* ---- compute --------------------------------------------------------------------------------- */
 
 static bf_status check_out(bf_context *context, const bf_expression *e, const bf_array *out) {
+    if (bf_expression_is_string(e))
+        return bf_fail(context, BF_E_DTYPE, "the results are strings, and no array holds them");
     if (count_of(out) < 0) return bf_fail(context, BF_E_ARGUMENT, "the output is not well formed");
     if (out->dtype != e->program->dtype)
         return bf_fail(context, BF_E_DTYPE, "the result is %s, the output %s",
@@ -331,6 +339,46 @@ bf_status bf_expression_eval_columns(bf_expression *expression, const bf_column 
     return bf_leave(context, eval_expression(context, expression, &g, out, valid));
 }
 
+/* ---- strings --------------------------------------------------------------------------------- */
+
+static bf_status compute_strings(bf_context *context, bf_expression *e,
+                                 const bf_expression_job *job) {
+    bf_status status = place_job(context, job);
+    if (status == BF_OK) status = bf_watch_begin(context, bytes_of(job));
+    if (status != BF_OK) return status;
+    status = context->used->expression->eval_strings(context, job, &e->strings);
+    return bf_watch_end(context, status);
+}
+
+static bf_status eval_strings(bf_context *context, bf_expression *e, const inputs *g, int64_t n,
+                              bf_strings *out, uint8_t *valid) {
+    const bf_array like = bf_array_of(BF_U8, e, n);
+    bf_expression_job job;
+    if (out == NULL || n < 0) return bf_fail(context, BF_E_ARGUMENT, "no place for the strings");
+    if (!bf_expression_is_string(e))
+        return bf_fail(context, BF_E_DTYPE, "the results are %s, and no strings",
+                       bf_dtype_name(e->program->dtype));
+    if (g->columns == NULL && e->count > 0) return bf_fail(context, BF_E_ARGUMENT, "no columns");
+    bf_free(e->strings.offsets);
+    bf_free(e->strings.bytes);
+    e->strings = (bf_expression_strings){NULL, NULL};
+    bf_status status = begin_job(context, e, g, &like, &job);
+    job.valid = valid;
+    if (status == BF_OK) status = compute_strings(context, e, &job);
+    end_job(&job);
+    if (status != BF_OK) return status;
+    *out = (bf_strings){sizeof *out, n, BF_I64, e->strings.offsets, e->strings.bytes};
+    return BF_OK;
+}
+
+bf_status bf_expression_eval_strings(bf_expression *expression, const bf_column *const columns[],
+                                     int64_t n, bf_strings *out, uint8_t *valid) {
+    if (expression == NULL || !bf_enter(expression->context)) return BF_E_ARGUMENT;
+    bf_context *context = expression->context;
+    const inputs g = {.columns = columns};
+    return bf_leave(context, eval_strings(context, expression, &g, n, out, valid));
+}
+
 /* ---- absorb ---------------------------------------------------------------------------------- */
 
 /* Returns the array that has the shape of the results; NULL: they are one. */
@@ -344,6 +392,9 @@ static const bf_array *shape_of(const bf_expression *e, const bf_array *const co
 }
 
 static bf_status check_state(const bf_state *s, const bf_expression *e) {
+    if (bf_expression_is_string(e))
+        return bf_fail(s->context, BF_E_DTYPE,
+                       "the results are strings, and no reduction takes them");
     if (s->op == BF_DOT) return bf_fail(s->context, BF_E_ARGUMENT, "dot takes two arrays");
     if (s->dtype != e->program->dtype)
         return bf_fail(s->context, BF_E_DTYPE, "%s results in a reduction of %s",

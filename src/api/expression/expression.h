@@ -8,8 +8,9 @@
 struct bf_expression {
     bf_context *context;
     bf_expression_program *program;
-    int count;    /* columns that it was parsed for */
-    int number[]; /* their numbers in the program; -1: not used */
+    bf_expression_strings strings; /* the results that were computed last, if they are strings */
+    int count;                     /* columns that it was parsed for */
+    int number[];                  /* their numbers in the program; -1: not used */
 };
 
 /* The columns and the text that are parsed. */

@@ -4,33 +4,42 @@
 #include "rules/map/map.h"
 
 const bf_expression_function bf_expression_functions[] = {
-    {"abs", BF_MAP_ABS, "n"},
-    {"sqrt", BF_MAP_SQRT, "n"},
-    {"floor", BF_EXPRESSION_FLOOR, "n"},
-    {"ceil", BF_EXPRESSION_CEIL, "n"},
-    {"round", BF_EXPRESSION_ROUND, "nn"},
-    {"log", BF_EXPRESSION_LOG, "n"},
-    {"log2", BF_EXPRESSION_LOG2, "n"},
-    {"log10", BF_EXPRESSION_LOG10, "n"},
-    {"exp", BF_EXPRESSION_EXP, "n"},
-    {"pow", BF_EXPRESSION_POW, "nn"},
-    {"min", BF_MAP_MIN, "nn+"},
-    {"max", BF_MAP_MAX, "nn+"},
-    {"fma", BF_MAP_FMA, "nnn"},
-    {"isnan", BF_EXPRESSION_ISNAN, "n"},
-    {"isnull", BF_EXPRESSION_ISNULL, "a"},
-    {"is_null", BF_EXPRESSION_ISNULL, "a"},
-    {"if", BF_EXPRESSION_IF, "nll"},
-    {"coalesce", BF_EXPRESSION_COALESCE, "ll+"},
-    {"year", BF_EXPRESSION_YEAR, "n"},
-    {"month", BF_EXPRESSION_MONTH, "n"},
-    {"day", BF_EXPRESSION_DAY, "n"},
-    {"hour", BF_EXPRESSION_HOUR, "n"},
-    {"minute", BF_EXPRESSION_MINUTE, "n"},
-    {"second", BF_EXPRESSION_SECOND, "n"},
-    {"weekday", BF_EXPRESSION_WEEKDAY, "n"},
-    {"date", BF_EXPRESSION_TO_DAY, "n"},
-    {"trunc", BF_EXPRESSION_TRUNC, "ns"},
+    {"abs", BF_MAP_ABS, "n", false},
+    {"sqrt", BF_MAP_SQRT, "n", false},
+    {"floor", BF_EXPRESSION_FLOOR, "n", false},
+    {"ceil", BF_EXPRESSION_CEIL, "n", false},
+    {"round", BF_EXPRESSION_ROUND, "nn", false},
+    {"log", BF_EXPRESSION_LOG, "n", false},
+    {"log2", BF_EXPRESSION_LOG2, "n", false},
+    {"log10", BF_EXPRESSION_LOG10, "n", false},
+    {"exp", BF_EXPRESSION_EXP, "n", false},
+    {"pow", BF_EXPRESSION_POW, "nn", false},
+    {"min", BF_MAP_MIN, "nn+", false},
+    {"max", BF_MAP_MAX, "nn+", false},
+    {"fma", BF_MAP_FMA, "nnn", false},
+    {"isnan", BF_EXPRESSION_ISNAN, "n", false},
+    {"isnull", BF_EXPRESSION_ISNULL, "a", false},
+    {"is_null", BF_EXPRESSION_ISNULL, "a", false},
+    {"if", BF_EXPRESSION_IF, "nll", false},
+    {"coalesce", BF_EXPRESSION_COALESCE, "ll+", false},
+    {"year", BF_EXPRESSION_YEAR, "n", false},
+    {"month", BF_EXPRESSION_MONTH, "n", false},
+    {"day", BF_EXPRESSION_DAY, "n", false},
+    {"hour", BF_EXPRESSION_HOUR, "n", false},
+    {"minute", BF_EXPRESSION_MINUTE, "n", false},
+    {"second", BF_EXPRESSION_SECOND, "n", false},
+    {"weekday", BF_EXPRESSION_WEEKDAY, "n", false},
+    {"date", BF_EXPRESSION_TO_DAY, "n", false},
+    {"trunc", BF_EXPRESSION_TRUNC, "ns", false},
+    {"length", BF_EXPRESSION_LENGTH, "s", false},
+    {"contains", BF_EXPRESSION_CONTAINS, "ss", false},
+    {"starts", BF_EXPRESSION_STARTS, "ss", false},
+    {"ends", BF_EXPRESSION_ENDS, "ss", false},
+    {"substr", BF_EXPRESSION_SUBSTR, "snn", true},
+    {"trim", BF_EXPRESSION_TRIM, "s", true},
+    {"lower", BF_EXPRESSION_LOWER, "s", true},
+    {"upper", BF_EXPRESSION_UPPER, "s", true},
+    {"concat", BF_EXPRESSION_CONCAT, "ss+", true},
     {0},
 };
 
@@ -39,7 +48,14 @@ const char *bf_expression_takes(int op) {
         if (f->op == op) return f->takes;
     if (op == BF_EXPRESSION_SELECT) return "nll";
     if (op == BF_EXPRESSION_MISSING) return "a";
+    if (op == BF_EXPRESSION_MATCH) return "ss";
     return op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op) ? "ll" : "nn";
+}
+
+bool bf_expression_gives_text(int op) {
+    for (const bf_expression_function *f = bf_expression_functions; f->name != NULL; f++)
+        if (f->op == op) return f->text;
+    return false;
 }
 
 /* ---- round ----------------------------------------------------------------------------------- */

@@ -41,7 +41,8 @@ static void join_columns(struct bf_expression_kinds *k, int x, int y) {
 static int kind_like(const bf_expression_builder *b, const bf_expression_value *x) {
     int64_t size;
     bf_time time;
-    if (x->at.kind != BF_EXPRESSION_STRING) return BF_NAME_NUMBER;
+    if (x->at.kind != BF_EXPRESSION_STRING)
+        return x->dtype == BF_NONE ? BF_NAME_STRING : BF_NAME_NUMBER;
     const char *bytes = bf_expression_string_of(b, x, &size);
     return bf_time_parse(bytes, (size_t)size, &time) ? BF_NAME_EITHER : BF_NAME_STRING;
 }
@@ -73,6 +74,8 @@ static bf_status judge_operation(bf_expression_builder *b, int op, const bf_expr
         alike = i;
     }
     *out = op == BF_EXPRESSION_SELECT ? joined : bf_expression_number(BF_BOOL, 0);
+    if (bf_expression_gives_text(op))
+        *out = (bf_expression_value){.at = {BF_EXPRESSION_REGISTER, 0}, .dtype = BF_NONE};
     return BF_OK;
 }
 

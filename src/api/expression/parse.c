@@ -58,6 +58,7 @@ static const struct {
     {"<=", LEVEL_COMPARISON, BF_MAP_LE},
     {">", LEVEL_COMPARISON, BF_MAP_GT},
     {">=", LEVEL_COMPARISON, BF_MAP_GE},
+    {"=~", LEVEL_COMPARISON, BF_EXPRESSION_MATCH},
     {"&&", LEVEL_AND, BF_EXPRESSION_AND},
     {"||", LEVEL_OR, BF_EXPRESSION_OR},
 };
@@ -114,7 +115,7 @@ static bf_status take_column(parser *p) {
             return refuse_token(p, "the expression has too many columns");
         p->numbers[found] = program->columns;
         program->column[program->columns++] = s->dtypes[found];
-        if (s->dtypes[found] == BF_NONE) program->own = "compares strings";
+        if (s->dtypes[found] == BF_NONE) program->own = "takes strings";
     }
     push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_COLUMN, p->numbers[found]},
                                         .dtype = s->dtypes[found],
@@ -131,8 +132,10 @@ static bf_status take_string(parser *p) {
     if (program->bytes == NULL) program->bytes = bf_alloc(strlen(p->source->text));
     if (program->bytes == NULL)
         return bf_fail(p->build.context, BF_E_MEMORY, "no memory for an expression");
-    s->begin = program->strings > 0 ? s[-1].begin + s[-1].size : 0;
+    s->begin = program->strings > 0 ? s[-1].begin + s[-1].size + 1 : 0;
     s->size = bf_token_copy(&p->token, p->source->text, program->bytes + s->begin);
+    program->bytes[s->begin + s->size] = '\0'; /* it takes less than the quotes */
+    program->own = "takes strings";
     push_value(p, (bf_expression_value){.at = {BF_EXPRESSION_STRING, program->strings++},
                                         .dtype = BF_NONE,
                                         .position = p->token.position});

@@ -118,8 +118,8 @@ int64_t bf_token_copy(const bf_token *token, const char *text, char *to) {
 }
 
 /* Longer ones first. */
-static const char operators[][3] = {"**", "==", "!=", "<=", ">=", "&&", "||", "+", "-", "*",
-                                    "/",  "%",  "<",  ">",  "!",  "?",  ":",  "(", ")", ","};
+static const char operators[][3] = {"**", "==", "!=", "<=", ">=", "=~", "&&", "||", "+", "-", "*",
+                                    "/",  "%",  "<",  ">",  "!",  "?",  ":",  "(",  ")", ","};
 
 static bf_status read_operator(bf_expression_builder *b, const char *text, int *position,
                                bf_token *token) {

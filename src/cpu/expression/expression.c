@@ -66,6 +66,7 @@ static bf_status compute_elements(evaluation *e, bf_tiles *tiles, int64_t first,
         void *tile = direct ? (void *)(to + at * bytes) : aside;
         int64_t place = bf_tiles_compute(tiles, first + at, count, tile, &step);
         if (place >= 0) return note_failure(e, first + at + place, step);
+        if (bf_tiles_lack_memory(tiles)) return BF_E_MEMORY;
         if (!direct) bf_cpu_scatter(e->context, out, first + at, count, aside);
     }
     return BF_OK;
@@ -164,18 +165,21 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
 }
 
 /* Runs a loop over n elements from e->first on. room: bytes that a worker has besides its tiles. */
-static bf_status run_pieces(evaluation *e, int workers, int64_t n, size_t room,
-                            bf_host_work *work) {
+static bf_status run_pieces(evaluation *e, int workers, int64_t n, size_t room, bf_host_work *work,
+                            void *arg) {
     const bf_expression_job *job = e->job;
     int64_t bytes = 0;
     for (int c = 0; c < job->program->columns; c++)
         bytes += job->columns[c].offsets != NULL ? 8 : job->columns[c].numbers.bytes;
     if (!bf_rooms_open(e->context, workers, e->tiles + room)) return BF_E_MEMORY;
     bf_environment environment = bf_environment_enter();
-    bf_status status = bf_parallel_watched(e->context, workers, n, PIECE, n * bytes, work, e);
+    bf_status status = bf_parallel_watched(e->context, workers, n, PIECE, n * bytes, work, arg);
     bf_environment_leave(environment);
+    for (int w = 0; w < workers; w++)
+        if (bf_load_bits(bf_room(e->context, w), 8) != 0) bf_tiles_free(bf_room(e->context, w));
     if (e->failed != INT64_MAX)
         return bf_expression_fail(e->context, e->step, job->index + e->failed);
+    if (status == BF_E_MEMORY) return bf_fail(e->context, status, "no memory for strings");
     return status;
 }
 
@@ -209,14 +213,14 @@ static bf_status eval_job(bf_context *context, const bf_expression_job *job) {
     begin_evaluation(&e, context, job);
     choose_way(&e);
     bf_status status =
-        run_pieces(&e, bf_workers(context, job->count, LEAST), job->count, 0, eval_piece);
+        run_pieces(&e, bf_workers(context, job->count, LEAST), job->count, 0, eval_piece, &e);
     pthread_mutex_destroy(&e.lock);
     return status;
 }
 
 static bf_status absorb_pieces(evaluation *e, int workers, int64_t *words) {
     const bf_job *to = e->to;
-    bf_status status = run_pieces(e, workers, e->job->count, sizeof(absorber), absorb_piece);
+    bf_status status = run_pieces(e, workers, e->job->count, sizeof(absorber), absorb_piece, e);
     for (int w = 0; w < workers && status == BF_OK; w++)
         if (bf_load_bits(bf_room(e->context, w), 8) != 0)
             bf_state_merge_words(to->kind, to->dtype, words, absorber_of(e, w)->words);
@@ -233,7 +237,7 @@ static bf_status absorb_chunks(evaluation *e, int workers, int64_t *words) {
     for (; e->first < count && status == BF_OK; e->first += job.count) {
         job.a = e->out;
         job.count = count - e->first < most ? count - e->first : most;
-        status = run_pieces(e, workers, job.count, 0, eval_piece);
+        status = run_pieces(e, workers, job.count, 0, eval_piece, e);
         if (status == BF_OK) status = bf_product_tree_absorb(e->context, workers, &job, words);
     }
     bf_free(e->out);
@@ -252,4 +256,89 @@ static bf_status absorb_job(bf_context *context, const bf_expression_job *job, c
     return status;
 }
 
-const bf_expression_backend bf_cpu_expression_backend = {.eval = eval_job, .absorb = absorb_job};
+/* ---- strings --------------------------------------------------------------------------------- */
+
+/* The bytes of a piece's strings, one behind another. */
+typedef struct piece {
+    char *bytes;
+    int64_t size, room;
+} piece;
+
+typedef struct string_evaluation {
+    evaluation e;
+    piece *pieces;
+    int64_t *sizes; /* the results have these; they become offsets */
+} string_evaluation;
+
+static bool append_strings(piece *p, const bf_expression_span *strings, int64_t *sizes, int64_t n) {
+    int64_t more = 0;
+    for (int64_t i = 0; i < n; i++) more += strings[i].size;
+    if (p->size + more > p->room) {
+        const int64_t room = 2 * p->room > p->size + more ? 2 * p->room : p->size + more;
+        char *bytes = bf_resize(p->bytes, (size_t)room);
+        if (bytes == NULL) return false;
+        p->bytes = bytes;
+        p->room = room;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (strings[i].size > 0) memcpy(p->bytes + p->size, strings[i].at, (size_t)strings[i].size);
+        p->size += sizes[i] = strings[i].size;
+    }
+    return true;
+}
+
+static bf_status eval_strings_piece(void *arg, int worker, int64_t first, int64_t n) {
+    string_evaluation *s = arg;
+    bf_tiles *tiles = tiles_of(&s->e, worker);
+    piece *p = &s->pieces[first / PIECE];
+    bf_expression_span strings[BF_TILE];
+    const bf_expression_step *step = NULL;
+    for (int64_t at = first; at < first + n; at += BF_TILE) {
+        const int64_t count = first + n - at < BF_TILE ? first + n - at : BF_TILE;
+        const int64_t place = bf_tiles_compute(tiles, at, count, strings, &step);
+        if (place >= 0) return note_failure(&s->e, at + place, step);
+        if (bf_tiles_lack_memory(tiles)) return BF_E_MEMORY;
+        if (!append_strings(p, strings, s->sizes + at, count)) return BF_E_MEMORY;
+    }
+    return BF_OK;
+}
+
+/* Makes offsets of sizes, and one text of the pieces. */
+static bf_status join_pieces(string_evaluation *s, int64_t pieces, bf_expression_strings *to) {
+    const int64_t n = s->e.job->count;
+    int64_t end = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t size = s->sizes[i];
+        s->sizes[i] = end;
+        end += size;
+    }
+    s->sizes[n] = end;
+    char *at = to->bytes = bf_alloc((size_t)end + 1);
+    if (at == NULL) return bf_fail(s->e.context, BF_E_MEMORY, "no memory for strings");
+    for (int64_t p = 0; p < pieces; at += s->pieces[p++].size)
+        if (s->pieces[p].size > 0) memcpy(at, s->pieces[p].bytes, (size_t)s->pieces[p].size);
+    return BF_OK;
+}
+
+static bf_status eval_strings(bf_context *context, const bf_expression_job *job,
+                              bf_expression_strings *to) {
+    const int64_t pieces = (job->count + PIECE - 1) / PIECE;
+    string_evaluation s;
+    begin_evaluation(&s.e, context, job);
+    s.pieces = bf_calloc((size_t)pieces + 1, sizeof *s.pieces);
+    s.sizes = to->offsets = bf_alloc(((size_t)job->count + 1) * sizeof *to->offsets);
+    bf_status status = s.pieces != NULL && s.sizes != NULL
+                           ? BF_OK
+                           : bf_fail(context, BF_E_MEMORY, "no memory for strings");
+    if (status == BF_OK)
+        status = run_pieces(&s.e, bf_workers(context, job->count, LEAST), job->count, 0,
+                            eval_strings_piece, &s);
+    if (status == BF_OK) status = join_pieces(&s, pieces, to);
+    for (int64_t p = 0; s.pieces != NULL && p < pieces; p++) bf_free(s.pieces[p].bytes);
+    bf_free(s.pieces);
+    pthread_mutex_destroy(&s.e.lock);
+    return status;
+}
+
+const bf_expression_backend bf_cpu_expression_backend = {
+    .eval = eval_job, .absorb = absorb_job, .eval_strings = eval_strings};

@@ -2,17 +2,27 @@
 #ifndef BF_CPU_EXPRESSION_EXPRESSION_H
 #define BF_CPU_EXPRESSION_EXPRESSION_H
 
+#include "cpu/expression/arena.h"
 #include "cpu/map/map.h"
 #include "cpu/reduce/computed.h"
 #include "seam/expression.h"
 
+#include "base/pattern.h"
+
 enum { BF_TILE = BF_CAST_BLOCK }; /* elements that a step takes at a time */
+
+/* Dates with 32 bits: years and days from so many eras of 400 years before 1970's on. */
+enum { BF_DATE_ERAS = 1835, BF_DATE_YEARS = 400 * BF_DATE_ERAS };
+#define BF_DATE_DAYS (BF_DAYS_TO_1970 + (int64_t)146097 * BF_DATE_ERAS)
 
 /* --- the loops of an instruction set; a NULL one: the rules, element by element --- */
 
 /* As bf_map_loop. True: some element needs the rules. */
 typedef struct bf_expression_loops {
     bf_map_loop floor[BF_DTYPES], ceil[BF_DTYPES], mod[BF_DTYPES], unscale;
+    /* YEAR, MONTH, DAY, TO_YEAR, TO_QUARTER or TO_MONTH of days, counted from BF_DATE_DAYS before
+     * 1970 on; they are at least 366 and below 366 + 2^29. */
+    void (*dates)(int op, const uint32_t *days, void *out, int64_t n);
     /* out[i] = a[i] ? b[i] : c[i], by the bytes of an element; a is of bools. */
     bf_map_loop select[9];
     /* Write n terms, a multiple of BF_COMPUTED_GROUP, at the beginning of a cache line. stream:
@@ -46,8 +56,9 @@ int64_t bf_expression_operate_wide(const bf_expression_step *step, bf_overflow_p
 
 /* Does as bf_expression_operate does, a step that takes times and their scale; returns where the
  * first time is that is too far from 1970. */
-int64_t bf_expression_take_time(const bf_expression_step *step, const void *const in[3], void *out,
-                                int64_t n, bf_expression_room *room);
+int64_t bf_expression_take_time(const bf_isa *isa, const bf_expression_step *step,
+                                const void *const in[3], void *out, int64_t n,
+                                bf_expression_room *room);
 
 /* --- round.c, library.c: rounding to digits, functions of the C library --- */
 
@@ -78,10 +89,17 @@ bool bf_expression_expand(const uint8_t *bits, int64_t first, int64_t n, uint8_t
 /* to[i] = a[i] & b[i], of bytes 0 and 1. a NULL: all are 1. */
 void bf_expression_both(const uint8_t *a, const uint8_t *b, uint8_t *to, int64_t n);
 
-/* --- string.c: comparisons of strings --- */
+/* --- string.c: what takes strings --- */
 
-/* Strings: n of a column, or one that stands for all. */
+/* A string of a register. */
+typedef struct bf_expression_span {
+    const char *at;
+    int64_t size;
+} bf_expression_span;
+
+/* Strings: n of a column or a register, or one that stands for all. */
 typedef struct bf_expression_text {
+    const bf_expression_span *spans; /* a register has these; NULL: it is none */
     const char
         *offsets; /* the offsets from a column's first string on; NULL: there is one string */
     bool wide;
@@ -89,7 +107,25 @@ typedef struct bf_expression_text {
     int64_t size; /* the size of one string */
 } bf_expression_text;
 
-void bf_expression_compare(int op, const bf_expression_text in[2], uint8_t *out, int64_t n);
+/* A step on strings of a tile. */
+typedef struct bf_expression_call {
+    const bf_expression_step *step;
+    bf_expression_text text[3]; /* its inputs that are strings */
+    const void *in[3];          /* the others */
+    void *out;                  /* may be a register among the strings */
+    int64_t n;
+    bf_arena *arena;
+    const regex_t *pattern;
+} bf_expression_call;
+
+/* Compares strings. */
+void bf_expression_compare(const bf_expression_call *call, bf_expression_room *room);
+
+/* --- text.c: functions of strings --- */
+
+/* Computes any step that takes strings. Returns as bf_expression_operate does; -2: there is no
+ * memory. */
+int64_t bf_expression_call_strings(const bf_expression_call *call, bf_expression_room *room);
 
 /* --- tile.c: one thread, one tile --- */
 
@@ -100,8 +136,13 @@ size_t bf_tiles_bytes(const bf_expression_job *job);
 
 /* Prepares them; the first 8 bytes become other than 0. */
 void bf_tiles_prepare(bf_tiles *tiles, const bf_expression_job *job, const bf_isa *isa);
+void bf_tiles_free(bf_tiles *tiles);
 
-/* Computes elements [first, first + n), n at most BF_TILE, and those of job->valid. Returns the
+/* Was there no memory for strings? */
+bool bf_tiles_lack_memory(const bf_tiles *tiles);
+
+/* Computes elements [first, first + n), n at most BF_TILE, and those of job->valid. Strings are
+ * spans, of which the bytes stay until the next tile. Returns the
  * place of the first that fails, and sets *step to the first step that fails there, NULL if the
  * result is NULL and must not be; -1: none fails. */
 int64_t bf_tiles_compute(bf_tiles *tiles, int64_t first, int64_t n, void *to,

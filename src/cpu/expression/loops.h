@@ -1,6 +1,7 @@
 /* The loops of expressions, and their table, for the instruction set that includes this. */
 #include "cpu/expression/expression.h"
 #include "cpu/runtime/vector.h"
+#include "rules/expression/time.h"
 
 #define TEMPLATE "cpu/expression/integer_loops.h"
 #include "cpu/runtime/each_integer.h"
@@ -35,6 +36,8 @@ static bool expression_unscale(const void *a, const void *b, const void *c, void
     }
     return beyond != 0;
 }
+
+#include "cpu/expression/date_loops.h"
 
 #define SELECT_LOOP(bits)                                                                          \
     static bool expression_select_##bits(const void *a, const void *b, const void *c, void *out,   \
@@ -92,6 +95,7 @@ static const bf_expression_loops expression_loops = {
     .ceil = {FLOAT_ENTRIES(expression_ceil_)},
     .mod = {INTEGER_ENTRIES(expression_mod_), FLOAT_ENTRIES(expression_mod_)},
     .unscale = expression_unscale,
+    .dates = expression_dates,
     .select = {[1] = expression_select_8,
                [2] = expression_select_16,
                [4] = expression_select_32,

@@ -1,6 +1,6 @@
 /* Comparisons of strings. Most are of a column with one string: their sizes differ, or their first
  * and last bytes do, and loops without branches find that. */
-#include "cpu/expression/expression.h"
+#include "cpu/expression/reader.h"
 
 #include "rules/expression/string.h"
 #include "rules/map/map.h"
@@ -47,46 +47,30 @@ static void find_equal(const int64_t *offsets, const char *bytes, const bf_expre
 
 /* ---- any comparison -------------------------------------------------------------------------- */
 
-/* Returns the n + 1 offsets as aligned i64, if need be in `room`. NULL: of one string. */
-static const int64_t *offsets_of(const bf_expression_text *x, int64_t *room, int64_t n) {
-    if (x->offsets == NULL) return NULL;
-    if (x->wide && (uintptr_t)x->offsets % _Alignof(int64_t) == 0) return (const void *)x->offsets;
-    for (int64_t i = 0; i <= n; i++)
-        room[i] = x->wide ? (int64_t)bf_load_bits(x->offsets + 8 * i, 8)
-                          : (int32_t)bf_load_bits(x->offsets + 4 * i, 4);
-    return room;
-}
-
-static const char *string_at(const bf_expression_text *x, const int64_t *offsets, int64_t i,
-                             int64_t *size) {
-    *size = offsets != NULL ? offsets[i + 1] - offsets[i] : x->size;
-    return offsets != NULL ? x->bytes + offsets[i] : x->bytes;
-}
-
-static void compare_strings(int op, const bf_expression_text in[2], const int64_t *const offsets[2],
+static void compare_strings(int op, const bf_expression_reader *x, const bf_expression_reader *y,
                             uint8_t *out, int64_t n) {
     bool equality = op == BF_MAP_EQ || op == BF_MAP_NE;
     for (int64_t i = 0; i < n; i++) {
-        int64_t a_size, b_size;
-        const char *a = string_at(&in[0], offsets[0], i, &a_size);
-        const char *b = string_at(&in[1], offsets[1], i, &b_size);
-        if (equality && a_size != b_size)
+        const bf_expression_span a = bf_expression_read(x, i), b = bf_expression_read(y, i);
+        if (equality && a.size != b.size)
             out[i] = op == BF_MAP_NE;
         else
-            out[i] = bf_map_holds(op, bf_expression_string_order(a, a_size, b, b_size));
+            out[i] = bf_map_holds(op, bf_expression_string_order(a.at, a.size, b.at, b.size));
     }
 }
 
-void bf_expression_compare(int op, const bf_expression_text in[2], uint8_t *out, int64_t n) {
-    int64_t room[2][BF_TILE + 1];
-    const int64_t *offsets[2];
-    for (int k = 0; k < 2; k++) offsets[k] = offsets_of(&in[k], room[k], n);
-    int column = offsets[0] != NULL ? 0 : 1;
-    bool equality = op == BF_MAP_EQ || op == BF_MAP_NE;
-    if (!equality || offsets[1 - column] != NULL) {
-        compare_strings(op, in, offsets, out, n);
+void bf_expression_compare(const bf_expression_call *c, bf_expression_room *room) {
+    const int op = c->step->op;
+    uint8_t *out = c->out;
+    bf_expression_reader in[2];
+    for (int k = 0; k < 2; k++) bf_expression_open(&c->text[k], &in[k], room->in[k], c->n);
+    const int column = in[0].offsets != NULL ? 0 : 1;
+    const bool equality = op == BF_MAP_EQ || op == BF_MAP_NE;
+    const bool with_one = in[1 - column].offsets == NULL && in[1 - column].spans == NULL;
+    if (!equality || in[column].offsets == NULL || !with_one) {
+        compare_strings(op, &in[0], &in[1], out, c->n);
         return;
     }
-    find_equal(offsets[column], in[column].bytes, &in[1 - column], out, n);
-    for (int64_t i = 0; op == BF_MAP_NE && i < n; i++) out[i] ^= 1;
+    find_equal(in[column].offsets, in[column].bytes, &c->text[1 - column], out, c->n);
+    for (int64_t i = 0; op == BF_MAP_NE && i < c->n; i++) out[i] ^= 1;
 }

@@ -21,12 +21,16 @@ struct bf_tiles {
     /* These belong to this tile; NULL: none is NULL. */
     const uint8_t *column_valid[BF_EXPRESSION_COLUMNS];
     const uint8_t *register_valid[BF_EXPRESSION_REGISTERS], *result_valid;
+    int64_t first;     /* its first element */
+    regex_t *patterns; /* the program's; NULL: there are none */
+    bf_arena arena;
+    bool lack;    /* there was no memory for strings */
     size_t width; /* bytes of an element that a tile has room for */
     uint64_t tile[];
 };
 
 static size_t width_of(const bf_expression_program *p) {
-    return p->wide ? sizeof(bf_i128) : sizeof(uint64_t);
+    return p->wide || p->spans ? sizeof(bf_i128) : sizeof(uint64_t);
 }
 
 static void *tile_at(const bf_tiles *t, size_t i) {
@@ -69,6 +73,33 @@ static void store_element(void *tile, int64_t i, bf_dtype dtype, bf_i128 x) {
         bf_store_bits((char *)tile + i * bytes, bytes, (uint64_t)x);
 }
 
+static void compile_patterns(bf_tiles *t) {
+    const bf_expression_program *p = t->job->program;
+    char why[BF_PATTERN_WHY];
+    int made = 0;
+    t->patterns = bf_alloc((size_t)p->patterns * sizeof *t->patterns);
+    for (int i = 0; i < p->steps && t->patterns != NULL && !t->lack; i++) {
+        if (p->step[i].op != BF_EXPRESSION_MATCH) continue;
+        const char *text = p->bytes + p->string[p->step[i].in[1].number].begin;
+        t->lack = !bf_pattern_compile(&t->patterns[made], text, why);
+        made += !t->lack;
+    }
+    if (t->patterns != NULL && !t->lack) return;
+    while (made > 0) regfree(&t->patterns[--made]);
+    bf_free(t->patterns);
+    t->patterns = NULL;
+    t->lack = true;
+}
+
+void bf_tiles_free(bf_tiles *t) {
+    for (int i = 0; t->patterns != NULL && i < t->job->program->patterns; i++)
+        regfree(&t->patterns[i]);
+    bf_free(t->patterns);
+    bf_arena_free(&t->arena);
+}
+
+bool bf_tiles_lack_memory(const bf_tiles *t) { return t->lack; }
+
 void bf_tiles_prepare(bf_tiles *t, const bf_expression_job *job, const bf_isa *isa) {
     const bf_expression_program *p = job->program;
     t->ready = 1;
@@ -77,6 +108,10 @@ void bf_tiles_prepare(bf_tiles *t, const bf_expression_job *job, const bf_isa *i
     t->width = width_of(p);
     t->valid = may_be_null(job) ? tile_at(t, tiles_of(job)) : NULL;
     memset(t->column_valid, 0, sizeof t->column_valid);
+    t->patterns = NULL;
+    t->arena = (bf_arena){NULL, NULL};
+    t->lack = false;
+    if (p->patterns > 0) compile_patterns(t);
     for (int c = 0; c < p->constants; c++)
         for (int64_t i = 0; i < BF_TILE; i++)
             store_element(tile_at(t, (size_t)c), i, p->constant[c].dtype, wide_of(&p->constant[c]));
@@ -134,30 +169,43 @@ static const uint8_t *valid_of(const bf_tiles *t, bf_expression_operand x) {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The strings of the tile that begins at element `first`. */
-static bf_expression_text text_of(const bf_tiles *t, bf_expression_operand x, int64_t first) {
+/* The strings of the tile, if they are strings. */
+static bf_expression_text text_of(const bf_tiles *t, bf_expression_operand x) {
     const bf_expression_program *p = t->job->program;
-    if (x.kind == BF_EXPRESSION_STRING) {
+    switch (x.kind) {
+    case BF_EXPRESSION_STRING: {
         const bf_expression_string *s = &p->string[x.number];
         return (bf_expression_text){.bytes = p->bytes + s->begin, .size = s->size};
     }
-    const bf_expression_column *c = &t->job->columns[x.number];
-    return (bf_expression_text){.offsets = (const char *)c->offsets + first * (c->wide ? 8 : 4),
-                                .wide = c->wide,
-                                .bytes = c->bytes};
+    case BF_EXPRESSION_COLUMN: {
+        const bf_expression_column *c = &t->job->columns[x.number];
+        const int64_t before = t->first * (c->wide ? 8 : 4);
+        const char *offsets = c->offsets != NULL ? (const char *)c->offsets + before : NULL;
+        return (bf_expression_text){.offsets = offsets, .wide = c->wide, .bytes = c->bytes};
+    }
+    case BF_EXPRESSION_REGISTER: return (bf_expression_text){.spans = tile_of(t, x)};
+    default: return (bf_expression_text){.bytes = ""};
+    }
 }
 
-static void compare_strings(const bf_tiles *t, const bf_expression_step *s, void *out,
-                            int64_t first, int64_t n) {
-    const bf_expression_text in[2] = {text_of(t, s->in[0], first), text_of(t, s->in[1], first)};
-    bf_expression_compare(s->op, in, out, n);
+static int64_t run_strings(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
+                           void *out, int64_t n) {
+    bf_expression_call call = {
+        .step = s, .in = {in[0], in[1], in[2]}, .out = out, .n = n, .arena = &t->arena};
+    for (int k = 0; k < s->arity; k++) call.text[k] = text_of(t, s->in[k]);
+    if (s->op == BF_EXPRESSION_MATCH) call.pattern = &t->patterns[s->digits];
+    const int64_t place = bf_expression_call_strings(&call, &t->room);
+    t->lack = t->lack || place == -2;
+    return place;
 }
 
 /* Computes a step's n elements. Returns the place of the first that fails, or -1. */
 static int64_t run_step(bf_tiles *t, const bf_expression_step *s, const void *const in[3],
                         void *out, int64_t n) {
     const bf_overflow_policy overflow = t->job->program->overflow;
-    if (bf_expression_takes_time(s->op)) return bf_expression_take_time(s, in, out, n, &t->room);
+    if (s->work == BF_NONE) return run_strings(t, s, in, out, n);
+    if (bf_expression_takes_time(s->op))
+        return bf_expression_take_time(t->isa, s, in, out, n, &t->room);
     if (s->op == BF_EXPRESSION_ROUND) return bf_expression_round(s, overflow, in, out, n, &t->room);
     if (bf_expression_is_library(s->op))
         return bf_expression_ask_library(t->isa, s, in, out, n, &t->room);
@@ -209,7 +257,7 @@ static int64_t try_step(bf_tiles *t, const bf_expression_step *s, const void *co
     const void *x[3] = {NULL, NULL, NULL};
     int64_t place = run_step(t, s, in, out, n);
     const uint8_t *needed = place >= 0 ? find_needed(t, s, n) : NULL;
-    if (needed == NULL) return place;
+    if (needed == NULL || s->work == BF_NONE) return place;
     for (int k = 0; k < s->arity; k++) x[k] = guard_input(t, s, k, in[k], needed, n);
     return run_step(t, s, x, out, n);
 }
@@ -267,8 +315,8 @@ static const uint8_t *decide_valid(bf_tiles *t, const bf_expression_step *s,
 
 /* Computes a step's n elements, and sets *valid to those that are not NULL, in `to`; NULL: all.
  * Returns the place of the first that fails, or -1. */
-static int64_t take_step(bf_tiles *t, const bf_expression_step *s, int64_t first, int64_t n,
-                         void *out, uint8_t *to, const uint8_t **valid) {
+static int64_t take_step(bf_tiles *t, const bf_expression_step *s, int64_t n, void *out,
+                         uint8_t *to, const uint8_t **valid) {
     const void *in[3] = {tile_of(t, s->in[0]), tile_of(t, s->in[1]), tile_of(t, s->in[2])};
     int64_t place = -1;
     if (bf_expression_is_logic(s->op)) {
@@ -276,10 +324,7 @@ static int64_t take_step(bf_tiles *t, const bf_expression_step *s, int64_t first
     } else if (s->op == BF_EXPRESSION_SELECT) {
         *valid = select_valid(t, s, in, out, to, n);
     } else {
-        if (s->work == BF_NONE)
-            compare_strings(t, s, out, first, n);
-        else
-            place = try_step(t, s, in, out, n);
+        place = try_step(t, s, in, out, n);
         /* A later step may fail at an earlier element. */
         if (place > 0) try_step(t, s, in, out, place);
         *valid = join_valid(t, s, to, place >= 0 ? place : n);
@@ -297,7 +342,9 @@ static void set_nulls(void *to, int bytes, const uint8_t *valid, int64_t n) {
 /* Gives out which of n results are NULL. Returns the place of the first that must not be, or -1. */
 static int64_t settle_nulls(const bf_tiles *t, int64_t first, int64_t n, void *to) {
     const uint8_t *valid = t->result_valid;
-    if (valid != NULL) set_nulls(to, bf_number_bytes(t->job->program->dtype), valid, n);
+    const bf_dtype dtype = t->job->program->dtype;
+    const int bytes = dtype == BF_NONE ? (int)sizeof(bf_expression_span) : bf_number_bytes(dtype);
+    if (valid != NULL) set_nulls(to, bytes, valid, n);
     if (t->job->valid == NULL) {
         const uint8_t *at = valid != NULL ? memchr(valid, 0, (size_t)n) : NULL;
         return at != NULL ? at - valid : -1;
@@ -313,20 +360,23 @@ int64_t bf_tiles_compute(bf_tiles *t, int64_t first, int64_t n, void *to,
                          const bf_expression_step **failed) {
     const bf_expression_program *p = t->job->program;
     int64_t place = -1;
+    t->first = first;
     find_columns(t, first, n);
+    bf_arena_begin(&t->arena);
     t->result_valid = NULL;
-    for (int i = 0; i < p->steps && n > 0; i++) {
+    for (int i = 0; i < p->steps && n > 0 && !t->lack; i++) {
         const bf_expression_step *s = &p->step[i];
         bool result = s->out.kind == BF_EXPRESSION_RESULT;
         void *out = result ? to : (void *)(uintptr_t)tile_of(t, s->out);
         int number = result ? p->registers + p->columns : s->out.number;
         const uint8_t **valid = result ? &t->result_valid : &t->register_valid[s->out.number];
         uint8_t *room = t->valid != NULL ? t->valid[number] : NULL;
-        int64_t at = take_step(t, s, first, n, out, room, valid);
+        int64_t at = take_step(t, s, n, out, room, valid);
         if (at < 0) continue;
         *failed = s;
         place = n = at;
     }
+    if (t->lack) return -1;
     int64_t null = settle_nulls(t, first, n, to);
     if (null < 0) return place;
     *failed = NULL;

@@ -1,5 +1,5 @@
-/* Parts of times: first the seconds of a tile, then the part. Dates of the years that people write
- * are computed with 32 bits, which compilers make vectors of. */
+/* Parts of times: first the seconds of a tile, then the part. Of dates of the years that people
+ * write the days, with 32 bits (date_loops.h). */
 #include "cpu/expression/expression.h"
 
 #include "rules/expression/time.h"
@@ -22,19 +22,22 @@ BF_RULE_INLINE void divide(const word *x, int64_t unit, int64_t *seconds, int64_
 }
 
 /* A divisor that the compiler knows takes a product. */
+#define UNITS                                                                                      \
+    UNIT(1, 10)                                                                                    \
+    UNIT(2, 100)                                                                                   \
+    UNIT(3, 1000)                                                                                  \
+    UNIT(4, 10000)                                                                                 \
+    UNIT(5, 100000)                                                                                \
+    UNIT(6, 1000000)                                                                               \
+    UNIT(7, 10000000)                                                                              \
+    UNIT(8, 100000000)                                                                             \
+    UNIT(9, 1000000000)
+
 static void find_seconds(const word *x, int scale, int64_t *seconds, int64_t n) {
     switch (scale) {
 #define UNIT(digits, unit)                                                                         \
     case digits: divide(x, unit, seconds, n); break;
-        UNIT(1, 10)
-        UNIT(2, 100)
-        UNIT(3, 1000)
-        UNIT(4, 10000)
-        UNIT(5, 100000)
-        UNIT(6, 1000000)
-        UNIT(7, 10000000)
-        UNIT(8, 100000000)
-        UNIT(9, 1000000000)
+        UNITS
 #undef UNIT
     default: memcpy(seconds, x, (size_t)n * sizeof *seconds);
     }
@@ -48,70 +51,26 @@ static void find_wide_seconds(const wide_word *x, int scale, int64_t *seconds, i
     }
 }
 
-/* ---- dates in 32 bits ------------------------------------------------------------------------ */
-
-/* Days and years from so many eras of 400 years before 1970's on. */
-enum { ERAS = 1835, YEARS = 400 * ERAS };
-#define DAYS_AHEAD (BF_DAYS_TO_1970 + (int64_t)146097 * ERAS)
+/* ---- days ------------------------------------------------------------------------------------ */
 
 /* False: a day is too far away. */
-static bool find_days(const int64_t *seconds, uint32_t *days, int64_t n) {
+BF_RULE_INLINE bool divide_days(const word *x, int64_t unit, uint32_t *days, int64_t n) {
     uint64_t beyond = 0;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t day = bf_floor_divide(seconds[i], BF_DAY_SECONDS) + DAYS_AHEAD;
+        const int64_t day = bf_floor_divide(x[i], unit * BF_DAY_SECONDS) + BF_DATE_DAYS;
         beyond |= (uint64_t)(day - 366) >> 29;
         days[i] = (uint32_t)day;
     }
     return beyond == 0;
 }
 
-/* A date by years that begin in March (as in C. Neri and L. Schneider, "Euclidean affine functions
- * and their application to calendar algorithms"). */
-typedef struct date {
-    uint32_t year, month, day; /* the day from 0 */
-} date;
-
-static inline date date_of(uint32_t days) {
-    const uint32_t of_centuries = 4 * days + 3, century = of_centuries / 146097;
-    const uint32_t of_years = of_centuries % 146097 | 3, year = of_years / 1461;
-    const uint32_t of_year = of_years % 1461 / 4, months = 2141 * of_year + 197913;
-    const uint32_t late = of_year >= 306; /* January or February of the next year */
-    return (date){100 * century + year + late, (months >> 16) - (late ? 12 : 0),
-                  (months & 0xffff) / 2141};
-}
-
-/* The day of 1 January. */
-static inline uint32_t begin_of(uint32_t year) {
-    const uint32_t before = year - 1;
-    return 365 * before + before / 4 - before / 100 + before / 400 + 306;
-}
-
-static inline uint32_t quarter_of(date d) {
-    static const uint32_t days[2][4] = {{0, 90, 181, 273}, {0, 91, 182, 274}};
-    return begin_of(d.year) + days[bf_is_leap_year(d.year)][(d.month - 1) / 3];
-}
-
-static inline int64_t seconds_of(uint32_t day) {
-    return ((int64_t)day - DAYS_AHEAD) * BF_DAY_SECONDS;
-}
-
-static void find_dates(int op, const uint32_t *days, word *out, int64_t n) {
-    switch (op) {
-#define PART(name, part)                                                                           \
-    case BF_EXPRESSION_##name:                                                                     \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const date d = date_of(days[i]);                                                       \
-            out[i] = part;                                                                         \
-        }                                                                                          \
-        break;
-        PART(YEAR, (int64_t)d.year - YEARS)
-        PART(MONTH, d.month)
-        PART(DAY, d.day + 1)
-        PART(TO_YEAR, seconds_of(begin_of(d.year)))
-        PART(TO_QUARTER, seconds_of(quarter_of(d)))
-        PART(TO_MONTH, seconds_of(days[i] - d.day))
-#undef PART
-    default: break;
+static bool find_days(const word *x, int scale, uint32_t *days, int64_t n) {
+    switch (scale) {
+#define UNIT(digits, unit)                                                                         \
+    case digits: return divide_days(x, unit, days, n);
+        UNITS
+#undef UNIT
+    default: return divide_days(x, 1, days, n);
     }
 }
 
@@ -142,19 +101,21 @@ static void find_parts(int op, const int64_t *seconds, word *out, int64_t n) {
     }
 }
 
-int64_t bf_expression_take_time(const bf_expression_step *s, const void *const in[3], void *out,
-                                int64_t n, bf_expression_room *room) {
+int64_t bf_expression_take_time(const bf_isa *isa, const bf_expression_step *s,
+                                const void *const in[3], void *out, int64_t n,
+                                bf_expression_room *room) {
     int64_t *seconds = (int64_t *)room->in[0];
     uint32_t *days = (uint32_t *)room->in[1];
-    if (s->work == BF_I128)
+    const bool wide = s->work == BF_I128, loops = isa->expression != NULL && !wide;
+    if (loops && takes_date(s->op) && find_days(in[0], s->scale, days, n)) {
+        isa->expression->dates(s->op, days, out, n);
+        return -1;
+    }
+    if (wide)
         find_wide_seconds(in[0], s->scale, seconds, n);
     else
         find_seconds(in[0], s->scale, seconds, n);
     const int64_t far = find_far(seconds, n);
-    if (far >= 0) return far;
-    if (takes_date(s->op) && find_days(seconds, days, n))
-        find_dates(s->op, days, out, n);
-    else
-        find_parts(s->op, seconds, out, n);
-    return -1;
+    if (far < 0) find_parts(s->op, seconds, out, n);
+    return far;
 }

@@ -49,7 +49,17 @@ typedef enum bf_expression_op {
     BF_EXPRESSION_LOG10,
     BF_EXPRESSION_EXP,
     BF_EXPRESSION_POW,
-    BF_EXPRESSION_OPS
+    /* These take strings. */
+    BF_EXPRESSION_LENGTH, /* characters */
+    BF_EXPRESSION_CONTAINS,
+    BF_EXPRESSION_STARTS,
+    BF_EXPRESSION_ENDS,
+    BF_EXPRESSION_MATCH,  /* in[1] is a pattern of the text */
+    BF_EXPRESSION_SUBSTR, /* in[1] and in[2] are i64 or i128 */
+    BF_EXPRESSION_TRIM,
+    BF_EXPRESSION_LOWER,
+    BF_EXPRESSION_UPPER,
+    BF_EXPRESSION_CONCAT
 } bf_expression_op;
 
 /* Decides op about NULLs and truth? */
@@ -64,6 +74,8 @@ BF_RULE bool bf_expression_takes_time(int op) {
 BF_RULE bool bf_expression_is_library(int op) {
     return op >= BF_EXPRESSION_LOG && op <= BF_EXPRESSION_POW;
 }
+
+BF_RULE bool bf_expression_takes_strings(int op) { return op >= BF_EXPRESSION_LENGTH; }
 
 /* The greatest whole number that is not above x (up: the least that is not below it). A zero keeps
  * the sign of x. */

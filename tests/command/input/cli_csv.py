@@ -542,7 +542,7 @@ class AllQuoted(CommandTest):
     def test_as_a_key_and_beside_strings_it_stays_the_empty_string(self):
         path = self.write("q.csv", b'"k","v"\n"1","x"\n"","y"\n,"z"\n')
         found = self.result("count", "--by", "k", "--json", path).split("\n")
-        self.assertEqual([json.loads(line)["row"]["k"] for line in found], ["", "1", None])
+        self.assertEqual([json.loads(line)["k"] for line in found], ["", "1", None])
         self.assertEqual(self.result("unique", "--by", "k", path).split("\n"), ['""', "1"])
         self.assertEqual(self.result("sum", "-e", "k == ''", "--null-policy", "skip", path), "1")
         self.assertEqual(self.result("sum", "--column", "k", "--null", "NA", "--null-policy", "skip",
@@ -801,7 +801,7 @@ class OneColumn(CommandTest):
             for j in r.sample(THREADS, 2):
                 lines = self.result("count", "--by", "1", "--header", "--json", "-j", j, one).splitlines()
                 got = {}
-                for key, n in (json.loads(line)["row"].values() for line in lines):
+                for key, n in (json.loads(line).values() for line in lines):
                     got[key if key is None else str(key)] = n
                 self.assertEqual(got, want, seed)
 

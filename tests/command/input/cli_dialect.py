@@ -164,7 +164,7 @@ class Dialects(CommandTest):
             got = self.result("sum", "--column", "v", "--total", *options, name, name, *j).split("\n")
             self.assertEqual(got[-1].split("\t")[0], str(2 * sum(sums.values())), seed)
             infer = self.result("describe", "--infer", "--json", *options, name, *j)
-            self.assertEqual([json.loads(x)["row"]["column"] for x in infer.split("\n")], ["n", "w", "v"], seed)
+            self.assertEqual([json.loads(x)["column"] for x in infer.split("\n")], ["n", "w", "v"], seed)
 
     def test_errors_name_the_line_of_the_file(self):
         for seed in range(CASES):
@@ -179,7 +179,7 @@ class Dialects(CommandTest):
                 self.refused(3, "%s:%d: not a number: '1x'" % (file, where[bad]), "sum", "--column", "v",
                              *dialect.options(), "-j", r.choice(THREADS), file, stdin=stdin)
             infer = self.result("describe", "--infer", "--json", *dialect.options(), name).split("\n")
-            self.assertEqual(json.loads(infer[2])["row"]["line"], where[bad], seed)
+            self.assertEqual(json.loads(infer[2])["line"], where[bad], seed)
 
     def test_the_first_line_may_name_the_delimiter(self):
         for data in [b"sep=;\nitem;qty\npen;3", b"\xef\xbb\xbfsep=;\r\nitem;qty\r\npen;3\r\n",

@@ -19,8 +19,8 @@ from command import BITFOLD, DTYPES, RAW_NAMES, CommandTest, header, npy_prefix,
 from documents import shell
 
 REFUSED = {
-    "'|O'": "object arrays", "'<U3'": "string", "'|S3'": "string", "'<M8[ns]'": "dates",
-    "'<m8[s]'": "dates", "'<c16'": "complex", "'<f16'": "long double", "'|V8'": "void",
+    "'|O'": "object arrays", "'<U3'": "string", "'|S3'": "string", "'<M8[25s]'": "times are read in",
+    "'<m8[s]'": "differences", "'<c16'": "complex", "'<f16'": "long double", "'|V8'": "void",
     "[('a', '<f4'), ('b', '<f4')]": "structured", "'<f4x'": "float widths", "'x'": "unknown dtype",
 }
 BAD_HEADERS = {

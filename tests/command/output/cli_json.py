@@ -2,6 +2,7 @@
 import collections
 import gzip
 import json
+import math
 import os
 import random
 import re
@@ -105,7 +106,7 @@ class Json(CommandTest):
         for more in [["-j", j] for j in THREADS] + [["-j", 2, "--memory", LIMIT]]:
             lines = self.result("group", "--by", "k", "--sum", "v=v", "--format", "jsonl", "--json", *arguments, *more,
                                 stdin=data).split("\n")
-            found.add(tuple(re.search(r'"row":(\{.*\}),"device"', line)[1] for line in lines))
+            found.add(tuple(lines))
         self.assertEqual(len(found), 1)
         return [tuple(json.loads(row).values()) for row in found.pop()]
 
@@ -137,13 +138,13 @@ class Json(CommandTest):
         return (1, key) if isinstance(key, bool) else (2, Fraction(key))
 
     def test_keys_beyond_doubles_and_odd_ones(self):
-        """What --json shows as a string because readers would round it; bytes that are no UTF-8."""
+        """Numbers have every digit, whatever a double holds; bytes that are no UTF-8."""
         big = ["9007199254740993", "9007199254740992", "9007199254740992.0", "18446744073709551615", "-9007199254740993",
                "-9007199254740992", "-9223372036854775808", "NaN", "Infinity", "-Infinity", '"a"']
         data = "".join('{"k":%s,"v":%d}\n' % (k, 2**i) for i, k in enumerate(big)).encode()
-        self.assertEqual(self.grouped(data), [
-            ("a", 1024), ("-inf", 512), ("-9223372036854775808", 64), ("-9007199254740993", 16), (-9007199254740992, 32),
-            (9007199254740992, 6), ("9007199254740993", 1), ("18446744073709551615", 8), ("inf", 256), ("nan", 128)])
+        self.assertEqual(str(self.grouped(data)), str([
+            ("a", 1024), (-math.inf, 512), (-9223372036854775808, 64), (-9007199254740993, 16), (-9007199254740992, 32),
+            (9007199254740992, 6), (9007199254740993, 1), (18446744073709551615, 8), (math.inf, 256), (math.nan, 128)]))
         data = b"".join(b'{"k":%s,"v":1}\n' % k for k in [b'"\xffw"', b"true", b'"\xff"', b'"\xffsx"', b'"\xffx"', b"1"])
         for memory in ([], ["--memory", LIMIT]):
             shown = run("count", "--by", "k", "--sort", "key", "--format", "jsonl", *memory, stdin=data).stdout

@@ -69,7 +69,7 @@ class RoundTrips(CommandTest):
 
     def again(self, form, text, *arguments):
         """What the command makes of a file of this text, as JSON lines."""
-        lines = self.result(*arguments, "--jsonl", self.write("again" + FORMS[form], text)).split("\n")
+        lines = self.result(*arguments, "--json", self.write("again" + FORMS[form], text)).split("\n")
         return [json.loads(line) for line in lines if line]
 
     def check_strings(self, form, text, names, rows, header):

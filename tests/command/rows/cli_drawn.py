@@ -80,10 +80,8 @@ class Drawn(CommandTest):
         self.assertEqual(self.lines("sample", "-n", 5, "--take", "b,a", stdin=text), ["b\ta", "x\t1", "y\t"])
         table = list(csv.reader(io.StringIO("\n".join(self.lines("shuffle", "--csv", stdin=text)))))
         self.assertEqual((table[0], sorted(table[1:])), (["a", "b"], [["", "y"], ["1", "x"]]))
-        json = b'{"a":1}\n{"a":[2]}\n'
-        self.assertEqual(self.lines("sample", "-n", 2, "--format", "jsonl", "--seed", 3, stdin=b'{"b":1}\n{"b":"x"}\n'),
-                         ['{"b":1}', '{"b":"x"}'])
-        self.assertEqual(run("sample", "-n", 2, "--format", "jsonl", stdin=json).returncode, 3)
+        self.assertEqual(self.lines("sample", "-n", 2, "--format", "jsonl", "--seed", 3, stdin=b'{"b":1}\n{"b":["x"]}\n'),
+                         ['{"b":1}', '{"b":["x"]}'])
         self.assertEqual(self.lines("sample", "-n", 2, stdin=b"5\n\n7\n"), ["5", "7"])
         for command in ["sample", "shuffle"]:
             self.assertEqual(run(command, "-n", 2, stdin=b"").stdout, b"")

@@ -1,0 +1,266 @@
+"""Columns of dates and times: what each command makes of them is what Python's datetime and fractions
+make of the same text."""
+import datetime
+import json
+import os
+import random
+from fractions import Fraction
+
+import numpy as np
+
+from command import SANITIZED, CommandTest, least_memory, run
+
+CASES = int(os.environ.get("BITFOLD_CASES", "240")) // (20 if SANITIZED else 8)
+LIMIT = "%dM" % (2 * least_memory())
+EPOCH = datetime.datetime(1970, 1, 1)
+CITIES = ["Oslo", "Rome", "Bern", ""]
+KINDS = ["date", "local", "utc", "mixed"]
+BELOW = 86400 * 365 * 250  # seconds from 1970 that 64 bits hold in nanoseconds
+
+
+def seconds_of(text):
+    """A time's seconds since 1970, by Python's calendar, and its digits behind the point."""
+    day, clock = datetime.date.fromisoformat(text[:10]), text[11:]
+    seconds, digits = Fraction((day - EPOCH.date()).days * 86400), 0
+    if clock:
+        at = next((i for i, c in enumerate(clock) if c in "Zz+-"), len(clock))
+        zone, parts = clock[at:], clock[:at].split(":")
+        seconds += int(parts[0]) * 3600 + int(parts[1]) * 60 + Fraction(parts[2] if len(parts) > 2 else 0)
+        digits = len(parts[2].partition(".")[2].rstrip("0")) if len(parts) > 2 else 0
+        if zone and zone not in "Zz":
+            offset = zone[1:].replace(":", "").ljust(4, "0")
+            away = int(offset[:2]) * 3600 + int(offset[2:]) * 60
+            seconds += away if zone[0] == "-" else -away
+    return seconds, digits
+
+
+def shown(seconds, kind):
+    """A time as bitfold shows it."""
+    whole = seconds.__floor__()
+    text = (EPOCH + datetime.timedelta(seconds=whole)).isoformat()
+    if kind == "date" and seconds % 86400 == 0:
+        return text[:10]
+    fraction = "%09d" % int((seconds - whole) * 10**9)
+    return text + ("." + fraction.rstrip("0") if seconds != whole else "") + ("Z" if kind == "utc" else "")
+
+
+def middle(a, b, digits):
+    """The time between two that have so many digits behind the point at most."""
+    power = 10 ** (digits + 1 if digits < 7 else digits)
+    return Fraction(round((a + b) / 2 * power), power)
+
+
+def make_time(r, kind, digits):
+    at = EPOCH + datetime.timedelta(seconds=r.choice([r.randrange(-BELOW, BELOW), r.randrange(0, 10**6)]))
+    date = kind == "date" or (kind == "mixed" and r.random() < 0.5)
+    text = at.date().isoformat()
+    if date:
+        return text
+    text += r.choice("TTt ") + at.strftime("%H:%M")
+    if r.random() < 0.9:
+        text += at.strftime(":%S")
+        if digits and r.random() < 0.7:
+            text += "." + "".join(r.choice("0123456789") for _ in range(r.randint(1, digits)))
+    if kind == "utc":
+        text += r.choice(["Z", "Z", "z", "+00:00", "+02", "-0930", "+05:45", "-11:00"])
+    return text
+
+
+class Times(CommandTest):
+    def out(self, *arguments, stdin=b"", code=0):
+        p = run(*arguments, stdin=stdin)
+        self.assertEqual(p.returncode, code, (arguments, p.stderr))
+        return (p.stderr if code else p.stdout).decode()
+
+    def lines(self, *arguments, **more):
+        return self.out(*arguments, **more).splitlines()
+
+    def put(self, name, text):
+        path = self.path(name)
+        with open(path, "w", newline="") as f:
+            f.write(text)
+        return path
+
+    def table(self, r, kind, digits, rows, nulls):
+        """Writes a table; returns its path, and the cities, the texts of times (None: NULL) and the prices."""
+        cities = [r.choice(CITIES) for _ in range(rows)]
+        times = [None if nulls and r.random() < 0.2 else make_time(r, kind, digits) for _ in range(rows)]
+        if rows and times[0] is None:
+            times[0] = make_time(r, kind, digits)
+        quote = r.random() < 0.2
+        end = r.choice(["\n", "\n", "\r\n"])
+        fields = ["" if t is None else '"%s"' % t if quote else t for t in times]
+        text = "city,time,n" + end + "".join("%s,%s,%d%s" % (c, f, i, end)
+                                             for i, (c, f) in enumerate(zip(cities, fields)))
+        return self.put("t.csv", text), cities, times
+
+    def check(self, r, case):
+        kind, digits = r.choice(KINDS), r.choice([0, 0, 3, 6, 9])
+        rows, nulls = r.choice([1, 2, 3, 50, 50, 400]), r.random() < 0.4
+        path, cities, times = self.table(r, kind, digits, rows, nulls)
+        all_parsed = [None if t is None else seconds_of(t) for t in times]
+        deepest = max((d for d in (p and p[1] for p in all_parsed) if d is not None), default=0)
+        x = [None if p is None else p[0] for p in all_parsed]
+        there = [v for v in x if v is not None]
+        dates = all(t is None or len(t) == 10 for t in times)
+        as_shown = "date" if dates else "utc" if kind == "utc" else "local"
+        show = lambda v: "" if v is None else shown(v, as_shown)
+        skip = ["--null-policy", "skip"] if nulls else []
+        how = ["--column", "time", "--threads", r.choice(["1", "3"])] + skip
+        order = sorted(there)
+        with self.subTest(case=case, kind=kind, digits=digits, rows=rows, nulls=nulls):
+            self.assertEqual(self.lines("min", *how, path), [show(order[0])])
+            self.assertEqual(self.lines("max", *how, path), [show(order[-1])])
+            self.assertEqual(self.lines("argmin", *how, path), [str(x.index(order[0]))])
+            self.assertEqual(self.lines("sort", *how, path), [show(v) for v in order])
+            self.assertEqual(self.lines("sort", "--memory", LIMIT, *how, path), [show(v) for v in order])
+            self.assertEqual(self.lines("unique", "--count", *how, path),
+                             ["%s\t%d" % (show(v), order.count(v)) for v in sorted(set(order))])
+            half = len(order) // 2
+            median = order[half] if len(order) % 2 else middle(order[half - 1], order[half], deepest)
+            if order[half - 1] == order[half]:
+                median = order[half]
+            exact = deepest < 7 or len(order) % 2  # else it is rounded to a double's 53 bits
+            if exact:
+                self.assertEqual(self.lines("median", *how, path), [show(median)])
+                self.assertEqual(self.lines("median", "--memory", LIMIT, *how, path), [show(median)])
+            self.assertEqual(self.lines("quantile", "--method", "lower", "-p", "30", *how, path),
+                             [show(order[int(Fraction(30, 100) * (len(order) - 1))])])
+            self.groups(path, cities, x, show)
+            self.conditions(r, path, x, times)
+            self.arrays(r, path, how, order, kind, deepest, dates)
+
+    def groups(self, path, cities, x, show):
+        want = {}
+        for city, v in zip(cities, x):
+            want.setdefault(city or None, []).append(v)
+        got = {}
+        for line in self.lines("group", "--by", "city", "--max", "time", "--min", "time", "--csv", "--null-policy", "skip",
+                               path)[1:]:
+            city, greatest, least = line.split(",")
+            got[city or None] = greatest, least
+        for city, values in want.items():
+            there = [v for v in values if v is not None]
+            self.assertEqual(got[city], (show(max(there)), show(min(there))) if there else ("", ""))
+        counts = {}
+        for v in x:
+            counts[show(v)] = counts.get(show(v), 0) + 1
+        for more in [], ["--memory", LIMIT]:
+            got = self.lines("count", "--by", "time", "--sort", "key", "--csv", *more, path)[1:]
+            self.assertEqual({a: int(b) for a, b in (line.split(",") for line in got)}, counts)
+
+    def conditions(self, r, path, x, times):
+        pivot = r.choice([t for t in times if t is not None])
+        at = seconds_of(pivot)[0]
+        want = sum(i for i, v in enumerate(x) if v is not None and v >= at)
+        self.assertEqual(self.lines("sum", "--column", "n", "--where", "time >= '%s'" % pivot, path), [str(want)])
+
+    def arrays(self, r, path, how, order, kind, deepest, dates):
+        array = self.path("t.npy")
+        self.lines("sort", *how, path, "-o", array)
+        got = np.load(array)
+        unit = "D" if dates else "s ms us ns".split()[(deepest + 2) // 3]
+        self.assertEqual(got.dtype, np.dtype("M8[%s]" % unit))
+        per = 86400 if unit == "D" else Fraction(1, 10 ** {"s": 0, "ms": 3, "us": 6, "ns": 9}[unit])
+        self.assertEqual([v * per for v in got.astype("i8").tolist()], order)
+        back = [shown(v, "date" if dates else "local") for v in order]
+        self.assertEqual(self.lines("sort", array), back)
+
+    def test_random(self):
+        for case in range(CASES):
+            self.check(random.Random(case + int(os.environ.get("BITFOLD_SEED", "0"))), case)
+
+    def test_forms(self):
+        """Every form that a field may have is the same time."""
+        forms = ["2026-11-28T09:30:00.5Z", "2026-11-28t09:30:00.50z", "2026-11-28 10:30:00.500+01",
+                 "2026-11-28 10:30:00.5+0100", "2026-11-27T23:45:00.500000000-09:45"]
+        path = self.put("f.csv", "t\n" + "\n".join(forms) + "\n")
+        self.assertEqual(self.lines("unique", "--count", "--column", "t", path), ["2026-11-28T09:30:00.5Z\t5"])
+        bare = self.put("b.txt", "2026-11-28 00:00\n2026-11-28\n2026-11-28T00:00:00\n")
+        self.assertEqual(self.lines("unique", "--count", bare), ["2026-11-28T00:00:00\t3"])
+        self.assertEqual(self.lines("max", bare), ["2026-11-28T00:00:00"])
+
+    def test_no_times(self):
+        """A column with one field that is no time is text as a key, and refused as a value."""
+        for wrong in ["2026-02-29", "2026-13-01", "2026-1-1", "2026-01-01T24:00", "2026-01-01T10:00Z", "x", "7",
+                      "2026-01-01T10:00:60", "2026-01-01x", "0000-01-01", "2026-01-01T1:00"]:
+            path = self.put("w.csv", "t,n\n2026-01-01,1\n2026-01-02,2\n%s,3\n" % wrong)
+            self.assertIn(wrong + "\t1", self.lines("count", "--by", "t", path))
+            self.assertIn(":4: ", self.out("min", "--column", "t", path, code=3))
+            infer = self.lines("describe", "--infer", "--tsv", path)
+            self.assertEqual(infer[0].split("\t")[1:7], ["t", "string", "3", "0", "4", wrong])
+        text = self.put("d.csv", "t,n\n2026-01-01 ,1\n2026-01-01 00:00,2\n")
+        self.assertEqual(self.lines("count", "--by", "t", text), ["2026-01-01T00:00:00\t2"])
+        self.assertEqual(self.lines("count", "--by", "t", "--text", "t", text), ["2026-01-01 \t1", "2026-01-01 00:00\t1"])
+        self.assertIn("not a number", self.out("count", "--by", "t", "--number", "t", text, code=3))
+
+    def test_refused(self):
+        path = self.put("r.csv", "t,n\n2026-01-01,1\n2026-01-02,2\n")
+        for op in ["sum", "mean", "var", "std", "sumsq", "norm"]:
+            self.assertIn("times have no %s" % op, self.out(op, "--column", "t", path, code=3))
+        self.assertIn("times have no mean", self.out("group", "--by", "n", "--mean", "t", path, code=3))
+        self.assertIn("times have no sum", self.out("sum", "-e", "t", path, code=3))
+        self.assertEqual(self.lines("sum", "-e", "t - date('2025-12-31')", path), ["259200"])
+
+    def test_json(self):
+        lines = [{"t": "2026-01-01T00:00:00.25Z", "k": "a"}, {"t": None, "k": "a"}, {"t": "1969-12-31T23:59:59Z", "k": "b"}]
+        path = self.put("j.jsonl", "".join(json.dumps(x) + "\n" for x in lines))
+        got = json.loads(self.out("min", "--json", "--column", "t", "--null-policy", "skip", path))
+        self.assertEqual((got["dtype"], got["value"], got["null"]), ("time", "1969-12-31T23:59:59Z", 1))
+        got = [json.loads(x) for x in self.lines("sort", "--jsonl", "--column", "t", "--null-policy", "skip", path)]
+        self.assertEqual([x["value"] for x in got], ["1969-12-31T23:59:59Z", "2026-01-01T00:00:00.25Z"])
+        self.assertEqual(self.lines("group", "--by", "k", "--max", "t", "--null-policy", "skip", path),
+                         ["a\t2026-01-01T00:00:00.25Z", "b\t1969-12-31T23:59:59Z"])
+
+    def test_saved(self):
+        a = self.put("a.csv", "k,t\nx,2026-01-03\ny,2026-01-01\n")
+        b = self.put("b.csv", "k,t\nx,2026-01-04T10:00\n")
+        for asked, want in [(["min", "--column", "t"], ["2026-01-01T00:00:00"]),
+                            (["group", "--by", "k", "--max", "t"], ["x\t2026-01-04T10:00:00", "y\t2026-01-01T00:00:00"]),
+                            (["count", "--by", "t"], ["2026-01-01T00:00:00\t1", "2026-01-03T00:00:00\t1",
+                                                     "2026-01-04T10:00:00\t1"]),
+                            (["count", "--column", "t"], ["2026-01-01T00:00:00\t1", "2026-01-03T00:00:00\t1",
+                                                         "2026-01-04T10:00:00\t1"])]:
+            states = [self.path("a.state"), self.path("b.state")]
+            for path, state in zip([a, b], states):
+                self.out(*asked, "--save", state, path)
+            self.assertEqual(sorted(self.lines("merge", *states)), sorted(want), asked)
+        numbers = self.put("n.csv", "k,t\nx,5\n")
+        self.out("min", "--column", "t", "--save", states[1], numbers)
+        self.out("min", "--column", "t", "--save", states[0], a)
+        self.out("merge", *states, code=3)
+
+    def test_several_files(self):
+        a = self.put("a.csv", "k,t\nx,2026-01-03\ny,2026-01-01\n")
+        b = self.put("b.csv", "k,t\nx,2026-01-04T10:00:00.5\n")
+        c = self.put("c.csv", "k,t\nx,2026-01-04T10:00Z\n")
+        n = self.put("n.csv", "k,t\nx,\n")
+        self.assertEqual(self.lines("max", "--total", "--column", "t", a, b)[-1], "2026-01-04T10:00:00.5\ttotal")
+        self.assertEqual(sorted(self.lines("count", "--by", "t", a, b, n)), [
+            "\t1", "2026-01-01T00:00:00\t1", "2026-01-03T00:00:00\t1", "2026-01-04T10:00:00.5\t1"])
+        self.assertEqual(self.lines("count", "--by", "t", a, c),
+                         ["2026-01-01\t1", "2026-01-03\t1", "2026-01-04T10:00Z\t1"])
+        self.out("max", "--total", "--column", "t", a, c, code=3)
+
+    def test_join(self):
+        a = self.put("a.csv", "t,x\n2026-01-03,1\n2026-01-04,2\n")
+        b = self.put("b.csv", "t,y\n2026-01-03T00:00,5\n2026-01-05T00:00,6\n")
+        c = self.put("c.csv", "t,y\n2026-01-03,5\nnone,6\n")
+        for more in [], ["--memory", LIMIT]:
+            self.assertEqual(self.lines("join", "--on", "t", *more, a, b), ["2026-01-03\t1\t5"])
+            self.assertEqual(self.lines("join", "--on", "t", *more, a, c), ["2026-01-03\t1\t5"])
+            self.assertEqual(self.lines("join", "--on", "t", "--where", "t > '2026-01-03'", *more, a, a),
+                             ["2026-01-04\t2\t2"])
+        self.assertEqual(self.lines("join", "--header", "--column", "t", a, b), ["0\t0"])
+
+    def test_hist(self):
+        path = self.put("h.csv", "t\n2026-01-01\n2026-01-02\n2026-01-05\n")
+        self.assertEqual(self.lines("hist", "--bins", "4", "--tsv", "--column", "t", path),
+                         ["2026-01-01\t2026-01-02\t1", "2026-01-02\t2026-01-03\t1",
+                          "2026-01-03\t2026-01-04\t0", "2026-01-04\t2026-01-05\t1"])
+        self.assertIn("--edges", self.out("hist", "--edges", "1,2", "--column", "t", path, code=2))
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()
