@@ -136,11 +136,11 @@ class Column:
     nulls: how many rows are NULL.
 
     >>> import io
-    >>> prices = bitfold.read_csv(io.StringIO("city,price\\nRome,1.50\\nOslo,20"))["price"]
+    >>> prices = bitfold.read_csv(io.StringIO("city,price\\nRome,1.25\\nOslo,20"))["price"]
     >>> prices
-    Column('price', [Decimal('1.5'), Decimal('20')], dtype='i64', scale=2)
+    Column('price', [Decimal('1.25'), Decimal('20')], dtype='i64', scale=2)
     >>> bitfold.sum(prices)
-    Decimal('21.5')
+    Decimal('21.25')
     """
 
     def __init__(self, name, dtype, n, buffers, owner, scale=0, nulls=0):
@@ -200,12 +200,19 @@ class Column:
     # ---- for others ----
 
     def to_numpy(self):
-        """Returns an array of NumPy. Numbers and times without NULLs that are no decimals are not copied;
-        of others it is an array of objects: Decimal, date, str, and None for NULLs."""
+        """Returns an array of NumPy. Numbers without NULLs that are no decimals are not copied, nor are times; dates
+        and times are datetime64, where NaT stands for NULL; of all else it is an array of objects: Decimal, str,
+        and None for NULL."""
         import numpy
 
         if hasattr(self, "__array_interface__"):
             return numpy.asarray(self)
+        if self.dtype in TIMES.values():
+            plain = Column("", "i32" if self.dtype == "date" else "i64", self._n, (None, self._buffers[1]), self)
+            kind = "M8[D]" if self.dtype == "date" else f"M8[{_UNITS[self.scale]}]"
+            times = numpy.array(plain, "i8").view(kind)
+            times[[x is None for x in self.tolist()]] = "NaT"
+            return times
         objects = numpy.empty(self._n, object)
         objects[:] = self.tolist()
         return objects
@@ -216,8 +223,8 @@ class Column:
 
     @property
     def __array_interface__(self):
-        typestr = f"<M8[{_UNITS[self.scale]}]" if self.dtype == "time" else TYPESTR.get(self.dtype)
-        if self.nulls or typestr is None or (self.scale and self.dtype != "time"):
+        typestr = f"<M8[{_UNITS[self.scale]}]" if "time" in self.dtype else TYPESTR.get(self.dtype)
+        if self.nulls or typestr is None or (self.scale and "time" not in self.dtype):
             raise AttributeError("NULLs, decimals, dates and strings have no interface of NumPy's")
         return {
             "version": 3, "shape": (self._n,), "typestr": typestr, "data": (self._buffers[1], True),
@@ -233,7 +240,7 @@ class Column:
         format = b"l" if self.dtype == "i64" else _I128
         return schema_of(format), new_column(self._n, 0, *self._buffers), self.scale
 
-    def as_integers(self):
+    def _as_integers(self):
         """Returns the units of times as a column of integers, without a copy."""
         kind = "i32" if self.dtype == "date" else "i64"
         return Column(self.name, kind, self._n, self._buffers, self, 0, self.nulls)
@@ -268,7 +275,7 @@ class Columns(Mapping):
     >>> import io
     >>> table = bitfold.read_csv(io.StringIO("city,price\\nRome,1.50\\nOslo,20"))
     >>> table
-    Columns(city: string, price: decimal 2; 2 rows)
+    Columns(city: string, price: decimal 1; 2 rows)
     >>> list(table), table.rows, table["city"].tolist()
     (['city', 'price'], 2, ['Rome', 'Oslo'])
     """

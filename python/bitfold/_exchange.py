@@ -140,7 +140,7 @@ ARROW = "__arrow_c_device_array__", "__arrow_c_array__", "__arrow_c_stream__"
 def arrow_of(x):
     """Returns what has an Arrow C interface: x, or what it makes of itself with pyarrow; or None."""
     is_arrow = any(hasattr(x, name) for name in ARROW)
-    may_make = hasattr(x, "__arrow_array__") and (has_pyarrow() or not hasattr(x, "__array__"))
+    may_make = hasattr(x, "__arrow_array__") and (_has_pyarrow() or not hasattr(x, "__array__"))
     if not is_arrow and not may_make:
         return None
     column = x if is_arrow else _given(x, "__arrow_array__")
@@ -150,7 +150,7 @@ def arrow_of(x):
 
 
 @functools.lru_cache(maxsize=None)
-def has_pyarrow():
+def _has_pyarrow():
     return importlib.util.find_spec("pyarrow") is not None
 
 

@@ -159,7 +159,7 @@ class _Value:
         if isinstance(x, Column) and x.dtype in TIMES.values():
             if unfit := [op for op in ops if op not in ("min", "max", "count")]:
                 raise DtypeError(f"{unfit[0]} of {name!r}: times have no sums")
-            self.time, self.scale, x = x.dtype, x.scale, x.as_integers()
+            self.time, self.scale, x = x.dtype, x.scale, x._as_integers()
         self.name, self.ops = name, [op for op in ops if op != "count"]
         self.view = View(x, null=KEEP if null == "skip" else null, decimals=True)
         self.n, self.valid = self.view.array.shape[0], self.view.valid

@@ -10,7 +10,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from ._arrays import NAMES, SIZES, View, copied_like, is_numpys
 from ._columns import TIMES, Column
 from ._exchange import (
-    ARROW, KEEP, _Column, _line, _read_arrow, _read_columns, _Schema, arrow_of, has_pyarrow, new_column, schema_of,
+    ARROW, KEEP, _Column, _line, _read_arrow, _read_columns, _Schema, arrow_of, _has_pyarrow, new_column, schema_of,
 )  # fmt: skip
 from ._expression import _encoded as encode_text
 from ._expression import _Options as Options
@@ -20,6 +20,7 @@ from ._nulls import pack_bits
 from ._read import strings_of_views
 from ._result import TYPESTR, new_result
 from ._table import Table, _default_context
+from ._times import are_times, units_of
 
 
 class Strings(ctypes.Structure):
@@ -101,9 +102,12 @@ class Key:
     def __init__(self, x):
         self.scale, self.time, self.view = 0, None, None
         if isinstance(x, Column) and x.dtype in TIMES.values():
-            self.scale, self.time, x = x.scale, x.dtype, x.as_integers()
+            self.scale, self.time, x = x.scale, x.dtype, x._as_integers()
         self.kind, self.pieces = BF_NONE, strings_of(x)
         if self.pieces is None:
+            if not self.time and are_times(x):
+                x, self.scale, zoned = units_of(x)
+                self.time = "utc time" if zoned else "time"
             self.view = View(x, null=KEEP, decimals=True)
             self.kind, self.pieces = self.view.array.dtype, [_Numbers(self.view)]
             self.scale = self.scale or self.view.scale or 0
@@ -138,7 +142,7 @@ def strings_of(x):
     library, kind = type(x).__module__.split(".")[0], getattr(getattr(x, "dtype", None), "kind", None)
     if library == "numpy":
         return _strings_of_numpy(x) if kind in ("U", "S", "T", "O") else None
-    if library == "pandas" and (kind != "O" or not has_pyarrow()):
+    if library == "pandas" and (kind != "O" or not _has_pyarrow()):
         return _strings_of_numpy(x.to_numpy()) if kind == "O" else None
     is_arrow = any(hasattr(x, name) for name in ARROW)
     return _strings_of_arrow(arrow_of(x)) if is_arrow else None
@@ -375,10 +379,10 @@ class Dictionary:
     >>> cities = bitfold.Dictionary()
     >>> numbers = cities.encode(numpy.array(["Rome", "Oslo", "Rome"]))
     >>> numbers, cities.keys()
-    (array([0, 1, 0]), array(['Rome', 'Oslo'], dtype=object))
+    (array([0, 1, 0]), array(['Rome', 'Oslo'], dtype='<U4'))
     >>> groups = bitfold.Groups("i64", [("sum", "f64")]).absorb(numbers, numpy.array([1.5, 20, 4]))
     >>> cities.keys(groups.list()[0]), groups.result(0)
-    (array(['Rome', 'Oslo'], dtype=object), array([ 5.5, 20. ]))
+    (array(['Rome', 'Oslo'], dtype='<U4'), array([ 5.5, 20. ]))
 
     Errors: DtypeError (columns of other kinds than before), ShapeError (columns of different lengths).
     """

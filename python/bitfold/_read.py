@@ -4,7 +4,6 @@ import contextlib
 import ctypes
 import functools
 import os
-import tempfile
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 
@@ -143,6 +142,8 @@ def _options(header, lax, **given):
 
 def _copied(file, stack):
     """Returns a file with all that a file object without a descriptor gives."""
+    import tempfile  # it takes long to load
+
     made = stack.enter_context(tempfile.TemporaryFile())
     data = file.read()
     made.write(data.encode() if isinstance(data, str) else data)

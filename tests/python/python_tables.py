@@ -244,6 +244,10 @@ class Reading(Tables):
         self.assertEqual(table["d"].to_numpy().tolist(), [Decimal("1.5"), Decimal(2)])
         self.assertEqual(np.asarray(table["s"]).tolist(), ["x", None])
         self.assertEqual(table["t"].to_numpy().dtype, np.dtype("M8[s]"))
+        self.assertEqual(bitfold.max(table["t"]), np.datetime64("2026-11-28T10:00"))
+        times = bitfold.read_csv(io.StringIO("d,t\n1969-12-31,2026-11-28T09:30:00.25Z\n,\n"))
+        self.assertEqual(times["d"].to_numpy().astype(str).tolist(), ["1969-12-31", "NaT"])
+        self.assertEqual(times["t"].to_numpy().astype(str).tolist(), ["2026-11-28T09:30:00.250", "NaT"])
         del table
         gc.collect()
         self.assertEqual(i.tolist(), [1, 2])  # it keeps the memory
@@ -430,6 +434,14 @@ class Grouping(Tables):
                 continue
             self.assertEqual(bitfold.group(frame, "k", x="sum", n="count").to_dict(), expected, name)
             self.assertEqual(bitfold.group(frame, ["k"], where="x > 1", n="count").to_dict(), {"k": ["a", "b"], "n": [1, 1]})
+
+    def test_times_of_numpy(self):
+        days = np.array(["2026-11-28", "1969-12-31", "2026-11-28"], "M8[D]")
+        for unit in ("D", "s", "ms", "ns"):
+            found = bitfold.group({"t": days.astype(f"M8[{unit}]")}, "t")
+            expected = [datetime.datetime(1969, 12, 31), datetime.datetime(2026, 11, 28)]
+            self.assertEqual(found["t"].to_numpy().astype("M8[s]").tolist(), expected, unit)
+            self.assertEqual(found["count"].tolist(), [1, 2])
 
     def test_sums_beyond_64_bits(self):
         table = {"k": np.array([1, 1, 2]), "x": np.array([2**62, 2**62, 5])}
