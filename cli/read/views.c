@@ -7,7 +7,7 @@ enum { VIEW = 16, WITHIN = 12 }; /* bytes of a view; of a string that it holds i
 
 /* The bytes of a view of so many. */
 static const char *bytes_of(const char *view, int32_t length, const void *const buffers[]) {
-    int32_t place[2]; /* which buffer, and where in it */
+    int32_t place[2]; /* the number of a buffer, and a place in it */
     memcpy(place, view + 8, sizeof place);
     return length <= WITHIN ? view + 4 : (const char *)buffers[place[0]] + place[1];
 }

@@ -432,7 +432,7 @@ def like(column, x):
     made, kind = column.to_numpy(), getattr(x.dtype, "kind", None)
     if kind == "S":
         made[:] = [each if isinstance(each, bytes) else each.encode() for each in made]
-    return made.astype({"S": "S", "U": "U", "T": x.dtype}.get(kind, object))  # of any width
+    return made.astype({"S": "S", "U": "U", "T": x.dtype}.get(kind, object))  # any width does
 
 
 # ---- tables ---------------------------------------------------------------------------------------

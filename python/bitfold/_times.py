@@ -5,7 +5,7 @@ import functools
 from ._library import ArgumentError, DtypeError
 
 _NAMES = "timestamp", "date32", "date64", "duration", "Datetime", "Date", "Duration"  # Arrow's and Polars'
-_OWN = "date", "time", "utc time"  # those of a Column
+_OWN = "date", "time", "utc time"  # a Column's
 
 
 class TimesError(DtypeError):
@@ -17,7 +17,8 @@ def are_times(x):
     dtype = getattr(x, "dtype", None)
     if getattr(dtype, "kind", None) in ("m", "M"):
         return True
-    return str(dtype or getattr(x, "type", "")).partition("[")[0].partition("(")[0] in (*_NAMES, *_OWN)
+    named = str(getattr(x, "type", "") if dtype is None else dtype)
+    return named.partition("[")[0].partition("(")[0] in (*_NAMES, *_OWN)
 
 
 def units_of(x):
