@@ -45,6 +45,28 @@ class Command(CommandTest):
                     ran += 1
         self.assertGreater(ran, 30)
 
+    def pasted(self, text):
+        """Runs the lines of a session in one shell, as one who pastes them; returns how many there are."""
+        lines = session(text)
+        for line, shown in lines:
+            done = shell(line, self.dir, stderr=subprocess.STDOUT)
+            self.assertEqual((done.returncode, done.stdout), (0, shown), line)
+        return len(lines)
+
+    def test_the_first_screen_of_readme_can_be_pasted(self):
+        """But for what builds the command, and says where it is."""
+        os.symlink(os.path.join(ROOT, "examples"), self.path("examples"))
+        screen = read("README.md").split("\n## ")[0]
+        lines = re.findall("^    (.*\n)", screen, re.M)
+        self.assertEqual([line.split()[1] for line in lines[:2]], ["scripts/demo", "export"])
+        self.assertGreater(self.pasted("".join(lines[2:])), 4)
+
+    def test_the_recipes_give_what_they_show(self):
+        os.symlink(os.path.join(ROOT, "examples"), self.path("examples"))
+        blocks = [block for _, block in fences(read("docs/guide/recipes.md"), "console")]
+        limited = [block for block in blocks if not all(map(self.can, block.splitlines()))]
+        self.assertGreater(sum(self.pasted(block) for block in blocks if block not in limited), 18)
+
     def test_what_readme_shows_of_its_data(self):
         os.symlink(os.path.join(ROOT, "examples"), self.path("examples"))
         text = re.sub("^    ", "", read("README.md"), flags=re.M)
