@@ -11,6 +11,7 @@ from ._exchange import KEEP
 from ._group import Groups
 from ._keys import Words, Key, column_of, condition, names_of
 from ._library import Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
+from ._map import copy_array
 from ._map import map as map_array
 from ._nulls import compacted, pack_bits
 from ._read import read_csv
@@ -72,7 +73,7 @@ class _Part:
         self._groups = Groups("i64", aggregates, context=context)
         taken = [numbers, *(view for _, view, _ in views)]
         if valid is not None:
-            taken = compacted([_again(each) for each in taken], valid)
+            taken = compacted([_Contiguous(each) for each in taken], valid)
         by_column = dict(zip((column for column, _, _ in views), taken[1:]))
         arrays = [by_column[column].array for column, _ in self._places]
         pointers = (POINTER(Array) * len(arrays))(*map(ctypes.pointer, arrays))
@@ -91,11 +92,15 @@ class _Part:
         return made, scale if made.dtype in ("i64", "u64", "i128") else 0
 
 
-class _again:
-    """A view's array, of which a copy is made."""
+class _Contiguous:
+    """A view's array, one element behind another."""
 
     def __init__(self, view):
-        self.array, self.dtype, self._view = view.array, view.dtype, view
+        self.array, self.dtype, self._memory = view.array, view.dtype, view
+        if view.array.shape[0] > 1 and view.array.strides[0] != 1:
+            self._memory = new_result(view.dtype, [view.array.shape[0]])
+            self.array = self._memory._array()
+            copy_array(view.array, self.array)
 
 
 def _wide_of(units, column):
@@ -162,6 +167,8 @@ class _Value:
             self.time, self.scale, x = x.dtype, x.scale, x._as_integers()
         self.name, self.ops = name, [op for op in ops if op != "count"]
         self.view = View(x, null=KEEP if null == "skip" else null, decimals=True)
+        if self.view.array.ndim != 1:
+            raise ShapeError(f"{name!r} has {self.view.array.ndim} dimensions, not one")
         self.n, self.valid = self.view.array.shape[0], self.view.valid
 
 

@@ -435,6 +435,19 @@ class Grouping(Tables):
             self.assertEqual(bitfold.group(frame, "k", x="sum", n="count").to_dict(), expected, name)
             self.assertEqual(bitfold.group(frame, ["k"], where="x > 1", n="count").to_dict(), {"k": ["a", "b"], "n": [1, 1]})
 
+    def test_strides(self):
+        block = np.arange(40).reshape(10, 4)
+        columns = {"k": block[:, 0] % 3, "j": block[:, 1][::-1], "x": block[:, 2]}
+        lists = {name: column.tolist() for name, column in columns.items()}
+        for by in (["k"], ["j", "k"]):
+            for bound in (-1, 20):
+                rows = [i for i, x in enumerate(lists["x"]) if x > bound]
+                expected = grouped(lists, by, [("sum", "x")], rows)
+                found = bitfold.group(columns, by, where=f"x > {bound}", x="sum")
+                self.same(found.to_dict(), expected, f"{by} {bound}")
+        with self.assertRaises(bitfold.ShapeError):
+            bitfold.group({"k": block[:, 0], "x": block}, "k", x="sum")
+
     def test_times_of_numpy(self):
         days = np.array(["2026-11-28", "1969-12-31", "2026-11-28"], "M8[D]")
         for unit in ("D", "s", "ms", "ns"):
