@@ -480,7 +480,7 @@ static int bring_numbers(table *t, table_column *c) {
 static int look_at_columns(table *t, const rows_chunk chunks[]) {
     int code = EXIT_DONE;
     t->n = chunks[0].n;
-    t->spans = chunks[0].spans;
+    t->stands = chunks[0].stands;
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) {
         table_column *c = &t->columns[k];
         bf_column *const column = &c->view.column;
