@@ -19,12 +19,13 @@ static const usage read_usage = {"[OPTIONS] FILE...",
 
 /* The table of the options, whose columns are called as its header calls them. */
 static int read_table(options *o, bf_context *context, loaded *l) {
-    static const char named[] = "";
+    static const char named[] = "", name_of_call[] = "reading a table";
     asked a;
     table t;
     o->by = named;
     asked_open(&a, o, context);
     a.taken = true;
+    a.chooser.option = name_of_call;
     int code = table_make(&t, o);
     if (code == EXIT_DONE) code = table_open(&t, &a, context);
     if (code == EXIT_DONE) code = loaded_read(l, &t);
