@@ -57,6 +57,7 @@ typedef struct table {
     int derived;                  /* how many these are */
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
+    int *taken;             /* the columns that are taken as they are */
     int64_t n;              /* rows that were taken */
     int64_t most;           /* so many at once; 0: no limit */
     int64_t wanted;         /* so many together, without --by; 0: as many as are at hand */
