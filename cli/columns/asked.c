@@ -120,6 +120,16 @@ static bool want_names(const asked *a, first_fields *f, const char *text) {
     return good;
 }
 
+/* Wants the columns of a key, of which one that the key only chooses may be anything: is_null asks
+ * for nothing else. */
+static bool want_key(const asked *a, first_fields *f, const char *text) {
+    char *whole;
+    if (asprintf(&whole, "is_null(%s)", text) < 0) return no_memory(f);
+    const bool good = want_names(a, f, whole);
+    free(whole);
+    return good;
+}
+
 /* Behind what is quoted at p; where the text ends, if the quote is not closed. */
 static const char *skip_quoted(const char *p) {
     const char *end = strchr(p + 1, *p);
@@ -170,7 +180,7 @@ static bool choose_expression(asked *a, first_fields *f, asked_key *key) {
     if (number || *key->text == ':') return refuse_item(f, item);
     if (!key->name && !(key->name = strdup(key->text))) return no_memory(f);
     a->nulls = true; /* it may have a value where a column has none */
-    return want_names(a, f, key->text);
+    return want_key(a, f, key->text);
 }
 
 /* Takes the next item of --by, which may be a column whose name looks like an expression. */

@@ -156,7 +156,7 @@ static void strings_of_rows(void **unused) {
 
 /* ---- many rows ------------------------------------------------------------------------------- */
 
-enum { MANY = 300001 };
+enum { MANY = 70001 };
 
 /* Numbers as text, and what becomes of them. */
 static void look_at_many(bf_context *context, void *unused) {

@@ -512,6 +512,10 @@ static void expressions(void **unused) {
     REFUSED(bf_expression_eval_columns(w->expression, NULL, &w->out_f64, NULL));
     REFUSED(bf_expression_eval_columns(w->expression, no_column, &w->out_f64, NULL));
     REFUSED(bf_expression_eval_columns(w->expression, columns, NULL, NULL));
+    bf_strings made;
+    REFUSED(bf_expression_eval_strings(NULL, columns, 1, &made, NULL));
+    REFUSED(bf_expression_eval_strings(w->expression, columns, 1, NULL, NULL));
+    REFUSED(bf_expression_eval_strings(w->expression, columns, -1, &made, NULL));
     int count;
     REFUSED(bf_expression_names(NULL, "a", w->buffer, NULL, &count, NULL));
     REFUSED(bf_expression_names(c, NULL, w->buffer, NULL, &count, NULL));
@@ -524,6 +528,8 @@ static void expressions(void **unused) {
     assert_int_equal(bf_expression_dtype(NULL), BF_NONE);
     assert_int_equal(bf_expression_scale(NULL), 0);
     assert_int_equal(bf_expression_uses(NULL, 0), 0);
+    assert_int_equal(bf_expression_is_string(NULL), 0);
+    assert_int_equal(bf_expression_time(NULL), BF_TIME_NONE);
     bf_expression_destroy(NULL);
 }
 

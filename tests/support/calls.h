@@ -207,6 +207,17 @@ CALL_MAKING(bf_expression_parse, bf_expression, bf_expression_destroy, w->contex
             world_names, world_dtypes, 2, NULL, NULL)
 CALL(bf_expression_eval, w->expression, world_inputs(w), &w->out_f64)
 CALL(bf_expression_eval_columns, w->expression, world_numbers(w), &w->out_f64, NULL)
+
+static bf_status call_bf_expression_eval_strings(world *w) {
+    bf_expression *e = NULL;
+    bf_strings made;
+    bf_status status =
+        bf_expression_parse(w->context, "concat('a', 'b')", NULL, NULL, 0, NULL, NULL, &e);
+    if (status == BF_OK) status = bf_expression_eval_strings(e, NULL, 3, &made, NULL);
+    bf_expression_destroy(e);
+    return status;
+}
+
 CALL(bf_state_absorb_expression, w->state, w->expression, world_inputs(w))
 CALL(bf_map, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
 CALL(bf_map_async, w->context, BF_MAP_ADD, world_inputs(w), 2, NULL, &w->out_f64)
@@ -715,6 +726,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_expression_names),
     ENTRY(bf_expression_eval),
     ENTRY(bf_expression_eval_columns),
+    ENTRY(bf_expression_eval_strings),
     ENTRY(bf_state_absorb_expression),
     ENTRY(bf_map),
     ENTRY(bf_map_async),

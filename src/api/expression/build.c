@@ -378,6 +378,10 @@ static bf_status refuse_number(bf_expression_builder *b, bool beyond, bf_express
 static bf_status fold_integers(bf_expression_builder *b, int op, const bf_expression_value *in,
                                int count, bf_expression_value *out) {
     bf_i128 x[3] = {0, 0, 0};
+    if (op == BF_EXPRESSION_SELECT) {
+        *out = bf_expression_integer(bf_expression_whole_value(&in[in[0].bits != 0 ? 1 : 2]));
+        return BF_OK;
+    }
     for (int i = 0; i < count; i++) x[i] = bf_expression_whole_value(&in[i]);
     if (op <= BF_MAP_CAST && bf_map_is_comparison((bf_map_op)op)) {
         *out = bf_expression_number(BF_BOOL, bf_map_compare_integers(op, x[0], x[1]));
@@ -396,16 +400,14 @@ static bf_status fold_plain(bf_expression_builder *b, int op, const bf_expressio
                             int count, bf_expression_value *out) {
     bf_expression_value x[3] = {{.bits = 0}};
     bool misfit = false, whole = true;
-    bf_dtype work;
+    bf_dtype work = BF_NONE;
     int first = op == BF_EXPRESSION_SELECT ? 1 : 0;
     if (may_divide_by_zero(op, in)) return refuse_number(b, false, out);
     for (int i = first; i < count; i++) whole = whole && is_weak_integer(&in[i]);
-    if (whole && op == BF_EXPRESSION_SELECT) {
-        *out = in[0].bits != 0 ? in[1] : in[2];
-        return BF_OK;
-    }
-    if (whole && op != BF_MAP_DIV && op != BF_MAP_SQRT) return fold_integers(b, op, in, count, out);
-    bf_status status = find_work(b, op, in + first, count - first, &work);
+    const bool exact = whole && op != BF_MAP_DIV && op != BF_MAP_SQRT;
+    bf_status status = exact ? BF_OK : find_work(b, op, in + first, count - first, &work);
+    if (status != BF_OK) return status;
+    if (exact || work == BF_I128) return fold_integers(b, op, in, count, out);
     for (int i = 0; i < count && status == BF_OK; i++) {
         x[i] = in[i];
         if (i >= first) status = bf_expression_convert_constant(b, &x[i], work);
