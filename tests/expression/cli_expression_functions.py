@@ -178,7 +178,7 @@ class Functions(CommandTest):
     def found(self, text, data):
         made = run("count", "--header", "--by", f"id,{text}=result", "--json", "-", stdin=data)
         self.assertEqual(made.returncode, 0, (text, made.stderr.decode()))
-        lines = [json.loads(line, parse_float=Decimal)["row"] for line in made.stdout.splitlines()]
+        lines = [json.loads(line, parse_float=Decimal) for line in made.stdout.splitlines()]
         return {line["id"]: line["result"] for line in lines}
 
     def test_random_tables(self):

@@ -177,11 +177,36 @@ static void strings_are_refused(void **unused) {
     bf_expression_destroy(e);
 }
 
+/* So it does what a GPU has no kernel for. */
+static void what_the_cpu_alone_does_is_refused(void **unused) {
+    (void)unused;
+    static const char *const name = "t";
+    static const bf_dtype dtype = BF_I64;
+    static const unsigned char time = BF_TIME_UTC;
+    static const char *const alone[][2] = {{"month(t)", "takes times apart"},
+                                           {"round(3 * 0.5, 0) + isnull(t)", "rounds to digits"},
+                                           {"log(isnull(t) + 2)", "computes powers"},
+                                           {"isnull(t) ? 1 : null", "makes NULLs"}};
+    const bf_array x = bf_array_of(BF_I64, there[0], 1), *const columns = &x;
+    const bf_expression_options how = BF_EXPRESSION_OPTIONS(.times = &time);
+    int64_t result;
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        bf_expression *e = NULL;
+        assert_int_equal(bf_expression_parse(gpu, alone[i][0], &name, &dtype, 1, &how, NULL, &e),
+                         BF_OK);
+        const bf_array out = bf_array_of(bf_expression_dtype(e), &result, 1);
+        assert_int_equal(bf_expression_eval(e, &columns, &out), BF_E_DEVICE);
+        assert_non_null(strstr(bf_context_message(gpu), alone[i][1]));
+        bf_expression_destroy(e);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_dtype_gives_the_bits_of_the_cpu),
         cmocka_unit_test(several_chunks),
         cmocka_unit_test(strings_are_refused),
+        cmocka_unit_test(what_the_cpu_alone_does_is_refused),
     };
     return RUN_ON_GPU_WITH(tests, open_memory, close_memory);
 }
