@@ -3,10 +3,14 @@
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
+from . import _times
 from ._arrays import NAMES, Target, View, dtype_in, to_python
 from ._library import DTYPES, OPS, Array, ArgumentError, DtypeError, Value, lib
 from ._map import OVERFLOWS, _broadcast, _default_context, _writable
 from ._reductions import REDUCTIONS
+
+
+_DATE, _LOCAL, _UTC = 1, 2, 3  # bf_time_kind
 
 
 class _Options(ctypes.Structure):
@@ -27,6 +31,10 @@ lib.bf_expression_destroy.argtypes = [c_void_p]
 lib.bf_expression_destroy.restype = None
 lib.bf_expression_dtype.argtypes = [c_void_p]
 lib.bf_expression_dtype.restype = c_int
+lib.bf_expression_time.argtypes = [c_void_p]
+lib.bf_expression_time.restype = c_int
+lib.bf_expression_scale.argtypes = [c_void_p]
+lib.bf_expression_scale.restype = c_int
 lib.bf_expression_is_string.argtypes = [c_void_p]
 lib.bf_expression_is_string.restype = c_int
 lib.bf_expression_uses.argtypes = [c_void_p, c_int]
@@ -58,6 +66,18 @@ def _encoded(text, what):
         raise ArgumentError(f"{what} is a str that UTF-8 has, not {text!r}") from None
 
 
+def _integers(given):
+    """Returns arrays by name, those of times as the integers that they are, and the scales and the kinds of
+    all; None: there are no times."""
+    scales, kinds = (c_int * len(given))(), (ctypes.c_ubyte * len(given))()
+    for i, (name, x) in enumerate(given.items()):
+        if _times.are_times(x):
+            given[name], scales[i], zone = _times.units_of(x)
+            date = getattr(x, "dtype", None) == "M8[D]"
+            kinds[i] = _DATE if date else _UTC if zone else _LOCAL
+    return (given, scales, kinds) if any(kinds) else (given, None, None)
+
+
 class _Expression:
     """A text, parsed for arrays by name, of one shape."""
 
@@ -69,17 +89,21 @@ class _Expression:
         given = {**(arrays or {}), **named}
         if twice := named.keys() & (arrays or {}).keys():
             raise ArgumentError(f"{min(twice)!r} is given twice")
+        given, scales, kinds = _integers(given)
         views = [View(x) for x in given.values()]
         self._context = context or _default_context()
         names = (c_char_p * len(views))(*(_encoded(name, "a name") for name in given))
         dtypes = (c_int * len(views))(*(view.array.dtype for view in views))
-        options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow], wide=wide)
+        options = _Options(
+            ctypes.sizeof(_Options), OVERFLOWS[overflow], scales, scales is not None, wide, kinds
+        )
         self.call(
             lib.bf_expression_parse, self._context._handle, text, names, dtypes, len(views),
             byref(options), None, byref(self._handle),
         )  # fmt: skip
         if lib.bf_expression_is_string(self._handle):
             raise DtypeError("the results are strings, and no array holds them")
+        self.time = lib.bf_expression_time(self._handle)
         uses = [bool(lib.bf_expression_uses(self._handle, i)) for i in range(len(views))]
         if uses and not any(uses):  # as many results as the first array has elements
             uses[0] = True
@@ -105,6 +129,8 @@ class _Expression:
 
     def reduce(self, op, options):
         """Returns the value of the results, which are not stored."""
+        if self.time:
+            raise _times.TimesError("the results are times, which evaluate gives")
         state, value = c_void_p(), Value()
         self.call(
             lib.bf_state_create, self._context._handle, OPS[op], DTYPES[self.dtype], byref(state)
@@ -121,7 +147,13 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
     """Computes an expression of arrays, which are given by name, element by element:
 
         + - * / %, x**3 (a whole power), == != < <= > >=, && || !, x ? y : z,
-        abs sqrt floor ceil isnan (x), min max (x, y), fma(x, y, z), and numbers
+        abs sqrt floor ceil isnan log log2 log10 exp (x), min max (x, y, ...), pow(x, y), fma(x, y, z),
+        round(x, digits), if(c, x, y), and numbers
+
+    and of arrays of times
+
+        t - t (seconds), t + seconds, comparisons, also with "2026-11-28", min, max,
+        year month day hour minute second weekday date (t), trunc(t, "month")
 
     Each operation is rounded once, and gives the dtype of NumPy 2; numbers in the text take the dtype
     of the arrays. Intermediate results stay in the caches. Shapes broadcast; if the text names no array,
@@ -143,7 +175,11 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
         target = Target(e.first, e.dtype, e.shape)
     else:
         target = _writable(out, dtype_in(e.dtype))
+    if e.time and out is not None:
+        raise _times.TimesError("the results are times, which no out takes")
     e.eval(target.array)
+    if e.time:
+        return _times.of_units(target.result(), lib.bf_expression_scale(e._handle), e.time == _DATE)
     return target.result() if out is None else out
 
 

@@ -39,6 +39,16 @@ def units_of(x):
 _COARSE, _SCALES = ("D", "h", "m"), {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
+def of_units(units, scale, date):
+    """Integers in units of 10^-scale seconds, as times of NumPy."""
+    import numpy
+
+    if date:
+        return (numpy.asarray(units) // (86400 * 10**scale)).view("M8[D]")
+    unit, finer = next((unit, finer) for unit, finer in _SCALES.items() if finer >= scale)
+    return (numpy.asarray(units) * 10 ** (finer - scale)).view(f"M8[{unit}]")
+
+
 def _array_of(x):
     """Returns x as an array of NumPy."""
     import numpy

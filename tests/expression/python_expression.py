@@ -51,6 +51,22 @@ class Expression(unittest.TestCase):
                 else:
                     self.assertEqual(bitfold.evaluate("a + b", a=a, b=b).dtype, (a + b).dtype)
 
+    def test_times_are_numpys(self):
+        rng = np.random.default_rng(5)
+        days = rng.integers(-10**5, 10**5, 300).astype("M8[D]")
+        moments = rng.integers(-10**16, 10**16, 300).astype("M8[us]")
+        self.same(bitfold.evaluate("year(d)", d=days), days.astype("M8[Y]").astype("i8") + 1970, "year")
+        self.same(bitfold.evaluate("month(t)", t=moments), moments.astype("M8[M]").astype("i8") % 12 + 1, "month")
+        self.same(bitfold.evaluate("date(t)", t=moments), moments.astype("M8[D]"), "date")
+        self.same(bitfold.evaluate("trunc(t, 'hour')", t=moments), moments.astype("M8[h]").astype("M8[s]"), "hour")
+        self.same(bitfold.evaluate("d + 1.5", d=days), days + np.timedelta64(1500, "ms"), "moved")
+        self.same(bitfold.evaluate("t >= '2026-01-01'", t=moments), moments >= np.datetime64("2026-01-01"), "compared")
+        self.same(bitfold.evaluate("max(d, t)", d=days, t=moments), np.maximum(days, moments), "max")
+        self.assertEqual(bitfold.evaluate("t - d", d=days, t=moments).tolist(),
+                         [float(Fraction((t - d).astype(int).item(), 10**6)) for d, t in zip(days, moments)])
+        self.assertRaises(bitfold.DtypeError, bitfold.evaluate, "d * 2", d=days)
+        self.assertRaises(bitfold.DtypeError, bitfold.reduce_expression, "sum", "date(d)", d=days)
+
     def test_shapes_broadcast(self):
         a = self.a
         for b in [a[0], a[:, :1], a[:1], np.array(2.0), a[::2, ::-1][:1]]:
