@@ -57,11 +57,12 @@ typedef struct table {
     int derived;                  /* how many these are */
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
+    int *taken;             /* the columns that are taken as they are */
     int64_t n;              /* rows that were taken */
     int64_t most;           /* so many at once; 0: no limit */
     int64_t wanted;         /* so many together, without --by; 0: as many as are at hand */
     int64_t behind;         /* rows that are at hand and come next */
-    const text_span *spans; /* where the rows of the chunk stand, if they are wanted whole */
+    const text_row *stands; /* where the rows of the chunk stand, if they are wanted whole */
 } table;
 
 /* How a key is called. */
@@ -99,8 +100,8 @@ bool table_more(table *t);
 bool table_keys_are_new(const table *t);
 
 /* Where row i of those at hand stands, of a table whose rows are wanted whole. */
-static inline text_span table_row(const table *t, int64_t i) {
-    return t->spans[t->input->picked ? t->input->picked[i] : i];
+static inline text_row table_row(const table *t, int64_t i) {
+    return t->stands[t->input->picked ? t->input->picked[i] : i];
 }
 
 /* The bytes of all files; -1: they are not known. */

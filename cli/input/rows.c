@@ -654,7 +654,7 @@ static bf_strings strings_of(const text_strings *s, int64_t first, int64_t n) {
 
 /* Hands out n rows of the present chunk. */
 static void hand_out(rows *r, int64_t n, rows_chunk *out) {
-    if (r->source.text && r->current->rows.spans) out->spans = r->current->rows.spans + r->used;
+    if (r->source.text && r->current->rows.stands) out->stands = r->current->rows.stands + r->used;
     for (int k = 0; k < r->held; k++) {
         r->chunk[k] = (rows_column){.can = r->can[k]};
         for (int i = 0; i < rows_candidates(r); i++) r->chunk[k].as[i] = left_of(r, k, i);

@@ -35,8 +35,8 @@ typedef struct rows_column {
 typedef struct rows_chunk {
     int64_t n; /* 0: the end */
     const rows_column *columns;
-    const text_span
-        *spans; /* where rows stand, if text_options ask for them whole and `most` is 0 */
+    const text_row
+        *stands; /* where rows stand, if text_options ask for them whole and `most` is 0 */
 } rows_chunk;
 
 struct rows;

@@ -13,23 +13,23 @@
 /* Bytes of the buffer of a run that is merged, at least. */
 enum { BUFFER_LEAST = 1 << 14 };
 
-/* Half of the memory is for a batch; a fifth of that is for places, and as much to sort them. */
-enum { BATCH = 2, PLACES = 5 };
+/* Half of the memory is for a lot; a fifth of that is for places, and as much to sort them. */
+enum { LOT = 2, PLACES = 5 };
 
-/* If few records are wanted, those of a batch say which of the next are. */
+/* If few records are wanted, those of a lot say which of the next are. */
 void records_open(records *r, int64_t memory, int64_t most, int threads) {
     *r = (records){.memory = memory, .most = most, .fd = -1, .shared = threads > 1 && most <= 0};
 }
 
-static void free_batch(record_batch *b) {
+static void free_lot(record_lot *b) {
     free(b->buffer);
     free(b->places);
-    *b = (record_batch){.buffer = NULL};
+    *b = (record_lot){.buffer = NULL};
 }
 
-static void free_batches(records *r) {
-    free_batch(&r->added);
-    free_batch(&r->written);
+static void free_lots(records *r) {
+    free_lot(&r->added);
+    free_lot(&r->written);
     free(r->scratch);
     r->scratch = NULL;
 }
@@ -44,7 +44,7 @@ static void free_runs(records *r) {
 
 void records_close(records *r) {
     background_end(&r->writer);
-    free_batches(r);
+    free_lots(r);
     free_runs(r);
     free(r->last);
     if (r->memory > 0 && r->fd >= 0) close(r->fd);
@@ -65,12 +65,12 @@ static uint64_t prefix_of(const char *at) {
 }
 
 static int64_t most_places(const records *r) {
-    return r->memory / BATCH / PLACES / (int64_t)sizeof(record_place);
+    return r->memory / LOT / PLACES / (int64_t)sizeof(record_place);
 }
 
 /* Notes the last record that is wanted of those in memory, unless one before it is known. Without
  * memory for it, more records are added than are wanted. */
-static void note_last(records *r, const record_batch *b) {
+static void note_last(records *r, const record_lot *b) {
     const char *at = b->places[r->most - 1].at;
     if (r->last && record_compare(r->last, at) <= 0) return;
     free(r->last);
@@ -78,8 +78,8 @@ static void note_last(records *r, const record_batch *b) {
     if (r->last) memcpy(r->last, at, bytes_of(at));
 }
 
-/* Sorts a batch, and leaves out what cannot be wanted. */
-static bool sort_batch(records *r, record_batch *b) {
+/* Sorts a lot, and leaves out what cannot be wanted. */
+static bool sort_lot(records *r, record_lot *b) {
     if (b->unordered && !r->scratch)
         r->scratch = malloc((size_t)most_places(r) * sizeof *r->scratch);
     if (b->unordered && !r->scratch) return false;
@@ -153,12 +153,12 @@ static int end_run(gathered *g, record_run *run) {
     return code;
 }
 
-/* Writes a batch as a run, and empties it. */
-static int write_batch(records *r, record_batch *b) {
+/* Writes a lot as a run, and empties it. */
+static int write_lot(records *r, record_lot *b) {
     gathered g;
     record_run *run;
     int code = begin_run(r, &g, &run);
-    if (code == EXIT_DONE && !sort_batch(r, b)) code = no_memory();
+    if (code == EXIT_DONE && !sort_lot(r, b)) code = no_memory();
     for (int64_t i = 0; i < b->n && code == EXIT_DONE; i++)
         code = write_record(&g, b->places[i].at);
     if (code == EXIT_DONE) code = end_run(&g, run);
@@ -169,14 +169,14 @@ static int write_batch(records *r, record_batch *b) {
 
 static int write_other(void *arg) {
     records *r = arg;
-    return write_batch(r, &r->written);
+    return write_lot(r, &r->written);
 }
 
-/* Writes what was added, meanwhile if another thread is to; then the batch before is written. */
+/* Writes what was added, meanwhile if another thread is to; then the lot before is written. */
 static int write_added(records *r) {
-    if (!r->shared) return write_batch(r, &r->added);
+    if (!r->shared) return write_lot(r, &r->added);
     const int code = background_end(&r->writer);
-    const record_batch full = r->added;
+    const record_lot full = r->added;
     r->added = r->written;
     r->written = full;
     if (code == EXIT_DONE) background_start(&r->writer, write_other, r);
@@ -185,9 +185,9 @@ static int write_added(records *r) {
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* Makes room for bytes in a batch that is empty. */
-static bool reserve(const records *r, record_batch *b, size_t bytes) {
-    const size_t share = (size_t)(r->memory / BATCH / PLACES * (PLACES - 2));
+/* Makes room for bytes in a lot that is empty. */
+static bool reserve(const records *r, record_lot *b, size_t bytes) {
+    const size_t share = (size_t)(r->memory / LOT / PLACES * (PLACES - 2));
     if (!b->places) b->places = malloc((size_t)most_places(r) * sizeof *b->places);
     if (b->room >= bytes) return b->places != NULL;
     free(b->buffer);
@@ -204,7 +204,7 @@ bool records_want(const records *r, const char *key, size_t bytes) {
 }
 
 /* Notes where a record in memory is. */
-static void add_place(record_batch *b, record_place place) {
+static void add_place(record_lot *b, record_place place) {
     const record_place *before = &b->places[b->n - 1];
     if (b->n > 0 && !b->unordered)
         b->unordered = before->prefix != place.prefix ? before->prefix > place.prefix
@@ -216,7 +216,7 @@ int records_add(records *r, const char *key, size_t key_bytes, const char *rest,
                 size_t rest_bytes) {
     const record_head h = {(uint32_t)key_bytes, (uint32_t)rest_bytes};
     const size_t bytes = sizeof h + key_bytes + rest_bytes;
-    record_batch *const b = &r->added;
+    record_lot *const b = &r->added;
     if (key_bytes > UINT32_MAX || rest_bytes > UINT32_MAX) return no_memory();
     if (b->n > 0 && (bytes > b->room - b->used || b->n == most_places(r))) {
         const int code = write_added(r);
@@ -285,7 +285,7 @@ static int look_at_next(const records *r, record_run *x) {
 
 /* Begins to merge n runs. */
 static int begin_merge(records *r, int first, int n) {
-    const int64_t share = r->memory / BATCH / n;
+    const int64_t share = r->memory / LOT / n;
     r->heap = malloc((size_t)n * sizeof *r->heap);
     if (!r->heap) return no_memory();
     r->live = n;
@@ -356,10 +356,10 @@ static int leave_runs(records *r, int most) {
 int records_end(records *r) {
     int code = background_end(&r->writer);
     if (code != EXIT_DONE) return code;
-    if (r->count == 0) return sort_batch(r, &r->added) ? EXIT_DONE : no_memory();
-    if (r->added.n > 0) code = write_batch(r, &r->added);
-    free_batches(r);
-    const int64_t fit = r->memory / BATCH / BUFFER_LEAST;
+    if (r->count == 0) return sort_lot(r, &r->added) ? EXIT_DONE : no_memory();
+    if (r->added.n > 0) code = write_lot(r, &r->added);
+    free_lots(r);
+    const int64_t fit = r->memory / LOT / BUFFER_LEAST;
     if (code == EXIT_DONE) code = leave_runs(r, fit < 2 ? 2 : fit > 1024 ? 1024 : (int)fit);
     return code == EXIT_DONE ? begin_merge(r, 0, r->count) : code;
 }

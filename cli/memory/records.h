@@ -11,13 +11,13 @@
 #include <stdbool.h>
 
 /* Records in memory. */
-typedef struct record_batch {
+typedef struct record_lot {
     char *buffer;
     size_t room, used;
     record_place *places;
     int64_t n;
     bool unordered; /* they are not in the order of their keys */
-} record_batch;
+} record_lot;
 
 typedef struct record_run {
     int64_t next, end; /* what was not read yet, in the file */
@@ -27,12 +27,12 @@ typedef struct record_run {
 } record_run;
 
 typedef struct records {
-    int64_t memory, most;        /* most: of records that are wanted; 0: all are */
-    int fd;                      /* -1: all are in memory */
-    int64_t end;                 /* where the file ends */
-    record_batch added, written; /* what is added to; what is written meanwhile */
-    record_place *scratch;       /* to sort them */
-    bool shared;                 /* another thread writes */
+    int64_t memory, most;      /* most: of records that are wanted; 0: all are */
+    int fd;                    /* -1: all are in memory */
+    int64_t end;               /* where the file ends */
+    record_lot added, written; /* what is added to; what is written meanwhile */
+    record_place *scratch;     /* to sort them */
+    bool shared;               /* another thread writes */
     background writer;
     int64_t at; /* the next one, if there are no runs */
     char *last; /* a record behind which none is wanted any more; NULL: there is none */

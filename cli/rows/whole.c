@@ -106,7 +106,7 @@ static const char *draw_key(whole *x, size_t *bytes) {
 }
 
 static int add_row(whole *x, int64_t i) {
-    const text_span row = table_row(&x->table, i);
+    const text_row row = table_row(&x->table, i);
     size_t bytes;
     const char *const key =
         is_drawn(x) ? draw_key(x, &bytes) : encode_keys(&x->table, i, &x->key, &bytes);
@@ -194,6 +194,7 @@ static int run(whole *x) {
     if (code == EXIT_DONE) code = condition_open(&x->condition, &x->options);
     asked_open(&x->asked, o, x->context);
     x->asked.whole = true;
+    if (is_drawn(x)) x->asked.chooser.option = report_command_name();
     x->asked.turned = x->kind == WHOLE_TOP && !o->least;
     if (code == EXIT_DONE) code = output_open(&x->output, o, false);
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);

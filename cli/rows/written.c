@@ -196,7 +196,7 @@ int written_add(written *w, const char *row, size_t bytes) {
 
 /* A sheet without rows has a header. */
 int written_end(written *w) {
-    return w->n > 0 || (!w->raw && !w->output->sheet.stream) ? flush(w) : EXIT_DONE;
+    return w->used > 0 || (!w->raw && !w->output->sheet.stream) ? flush(w) : EXIT_DONE;
 }
 
 /* ---- the form -------------------------------------------------------------------------------- */
@@ -222,6 +222,15 @@ static bool stays(const written *w, const text_layout *l) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* It is gathered as a row is, so that nothing is written if no row can be read. */
+static int put_header(written *w, const char *header) {
+    const size_t bytes = strlen(header);
+    if (!reserve_text(w, bytes)) return no_memory(w);
+    memcpy(w->text, header, bytes);
+    w->used = bytes;
+    return EXIT_DONE;
+}
+
 int written_open(written *w, output *out, const options *o, const source *s, double began) {
     const char *const header = s->text->header;
     *w = (written){.output = out, .options = o, .form = sheet_form_of(o)};
@@ -229,8 +238,7 @@ int written_open(written *w, output *out, const options *o, const source *s, dou
     w->subject = (sheet_subject){report_command_name(), s->name, "cpu", progress_clock() - began};
     w->raw = stays(w, &s->text->layout);
     if (!w->raw) return open_sheet(w, s->text);
-    if (header) fputs(header, out->stream);
-    return EXIT_DONE;
+    return header ? put_header(w, header) : EXIT_DONE;
 }
 
 void written_close(written *w) {

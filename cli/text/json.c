@@ -314,8 +314,7 @@ static bool tells_types(const text_rows *rows, const text_layout *l, int k) {
 static bool put_string(text_rows *rows, const text_layout *l, int k, const scalar *s) {
     text_strings *to = &rows->columns[k].strings;
     const char *const at = s->text.at, *const end = s->kind == NULL_VALUE ? at : s->text.end;
-    const bool other = s->kind > NULL_VALUE && s->kind < STRING,
-               marked = typed_wants_mark(at, end);
+    const bool other = s->kind > NULL_VALUE && s->kind < STRING, marked = typed_wants_mark(at, end);
     rows->no_memory = !(other && tells_types(rows, l, k) ? put_other(to, rows->n, s)
                         : l->typed && marked ? put_marked(to, rows->n, at, end, s->text.escapes)
                                              : put_text(to, rows->n, at, end, s->text.escapes));
@@ -639,7 +638,7 @@ const char *json_rows_read(text_rows *rows, const text_layout *layout, const cha
     while (at && at < end && rows->n < rows->most) {
         const char *const object = skip(at), *next = object + 1;
         if (*object != '\n') next = read_object(rows, layout, object, error);
-        if (next && *object != '\n') text_note_span(rows, at, next);
+        if (next && *object != '\n') text_note_row(rows, at, next);
         rows->n += next && *object != '\n';
         at = next;
     }

@@ -208,7 +208,7 @@ const char *text_read_line(text_rows *rows, const text_layout *l, const char *at
     if (text_is_no_row(l, begin)) return at + 1;
     at = read_row(rows, l, begin, at, end, e);
     if (!at) return NULL;
-    text_note_span(rows, begin, at);
+    text_note_row(rows, begin, at);
     rows->n++;
     return at;
 }

@@ -160,8 +160,8 @@ bool text_read_number(const text_layout *l, const char *at, const char *end, tex
 enum { TEXT_STRETCH = 32 * 1024 };
 
 /* Notes where the next row stands. */
-static inline void text_note_span(text_rows *rows, const char *at, const char *end) {
-    if (rows->spans) rows->spans[rows->n] = (text_span){at, end};
+static inline void text_note_row(text_rows *rows, const char *at, const char *end) {
+    if (rows->stands) rows->stands[rows->n] = (text_row){at, end};
 }
 
 static inline const char *text_line_end(const char *p, const char *end) {

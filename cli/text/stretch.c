@@ -260,12 +260,12 @@ static tile find_tile(const text_rows *rows, const text_layout *l, const stretch
 }
 
 /* Notes where rows that were read together stand. */
-static void note_spans(text_rows *rows, const text_fields *f, int64_t n) {
+static void note_rows(text_rows *rows, const text_fields *f, int64_t n) {
     text_fields last = *f;
     last.mark += f->step - 1;
     for (int64_t i = 0; i < n; i++)
-        rows->spans[rows->n + i] =
-            (text_span){text_field_begin(f, i), text_field_end(&last, i) + 1};
+        rows->stands[rows->n + i] =
+            (text_row){text_field_begin(f, i), text_field_end(&last, i) + 1};
 }
 
 /* Reads rows together. After one that is to be read the long way, few are, lest rows are read again
@@ -274,7 +274,7 @@ static bool read_tile(text_rows *rows, const text_layout *l, stretch *s) {
     tile t = find_tile(rows, l, s);
     const int64_t wanted = t.n;
     for (int k = 0; k < l->columns && t.n > 0; k++) t.n = read_column(rows, l, k, &t);
-    if (rows->spans) note_spans(rows, &t.fields, t.n);
+    if (rows->stands) note_rows(rows, &t.fields, t.n);
     rows->n += t.n;
     s->row += (size_t)t.n;
     s->mark += (size_t)t.n * t.fields.step;

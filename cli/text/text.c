@@ -55,7 +55,7 @@ void text_rows_free(text_rows *rows) {
     }
     free(rows->columns);
     free(rows->memory);
-    free(rows->spans);
+    free(rows->stands);
     free(rows->marks.at);
     free(rows->marks.ends);
     free(rows->seen);
@@ -122,9 +122,9 @@ bool text_rows_reserve(text_rows *rows, const text_layout *layout, int64_t room)
         c->floats = has_form(rows, layout, k, TEXT_FLOATS) ? at : NULL;
         if (c->floats) at += n * floats;
     }
-    free(rows->spans);
-    rows->spans = layout->whole ? malloc(n * sizeof *rows->spans) : NULL;
-    bool good = rows->memory && (rows->spans || !layout->whole);
+    free(rows->stands);
+    rows->stands = layout->whole ? malloc(n * sizeof *rows->stands) : NULL;
+    bool good = rows->memory && (rows->stands || !layout->whole);
     for (int k = 0; good && k < layout->columns; k++) good = reserve_others(rows, layout, k, n);
     good = good && reserve_wide(rows, layout, true);
     if (!good) rows->room = 0;
@@ -148,7 +148,7 @@ static const char *read_lone_field(text_rows *rows, const text_layout *l, const 
     if (!f.broken && text_next_field(f.next, l->delimiter)) return text_refuse_fields(l, p, e);
     if (!text_read_field(rows, l, 0, at, p, e)) return NULL;
     const char *const next = text_line_end(f.next, end);
-    text_note_span(rows, at, next);
+    text_note_row(rows, at, next);
     rows->n++;
     return next;
 }
@@ -221,7 +221,7 @@ const char *text_rows_read(text_rows *rows, const text_layout *layout, const cha
     rows->n = 0;
     rows->most = most < rows->room ? most : rows->room;
     const bool plain = text_style_keeps_plain(&layout->style);
-    rows->special = layout->nulls.numbers || !plain || rows->spans;
+    rows->special = layout->nulls.numbers || !plain || rows->stands;
     rows->no_memory = false;
     for (int k = 0; k < layout->columns; k++) {
         text_column *c = &rows->columns[k];

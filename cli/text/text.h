@@ -55,6 +55,7 @@ typedef struct text_options {
     const char *nulls; /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;   /* numbers may be NULL: the caller knows which are */
     bool judge_nulls;  /* it does so whatever was asked for: the caller judges them */
+    bool inferred;     /* keys may be values: they are rounded as these are; codes are strings */
     bool lax;          /* rows may have fewer fields than the first, which are NULL, or more */
     bool json;         /* each line holds an object */
     bool typed;        /* strings of JSON lines tell types apart (text/typed.h) */
@@ -258,9 +259,9 @@ bool text_unit_take(text_unit *u, unsigned *can, const text_column *c);
 void text_unit_note(text_unit *u, unsigned can, const text_column *c, int64_t n);
 
 /* Where a row stands in its text: from its first byte to behind its newline. */
-typedef struct text_span {
+typedef struct text_row {
     const char *at, *end;
-} text_span;
+} text_row;
 
 typedef struct text_rows {
     const unsigned char *forms; /* each column's; the caller has them */
@@ -272,7 +273,7 @@ typedef struct text_rows {
     bool special;     /* there is more to do than to read numbers */
     bool no_memory;   /* why reading failed */
     void *memory;     /* where the numbers are, but for wide ones */
-    text_span *spans; /* where each row stands; NULL: the layout does not want to know */
+    text_row *stands; /* where each row stands; NULL: the layout does not want to know */
     text_marks marks; /* the marks of a stretch of the text */
     uint64_t *seen;   /* for JSON: the stamp of the line that each column was last in */
     uint64_t stamp;
