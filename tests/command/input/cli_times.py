@@ -226,7 +226,10 @@ class Times(CommandTest):
             for path, state in zip([a, b], states):
                 self.out(*asked, "--save", state, path)
             self.assertEqual(sorted(self.lines("merge", *states)), sorted(want), asked)
+        self.out("min", "--column", "t", "--save", states[0], a)
+        self.assertIn("PASS", self.out("verify", "--against", states[0], "--column", "t", a))
         numbers = self.put("n.csv", "k,t\nx,5\n")
+        self.out("verify", "--against", states[0], "--column", "t", numbers, code=3)
         self.out("min", "--column", "t", "--save", states[1], numbers)
         self.out("min", "--column", "t", "--save", states[0], a)
         self.out("merge", *states, code=3)
