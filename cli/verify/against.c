@@ -4,6 +4,7 @@
 #include "sheet/output.h"
 #include "verify/verify.h"
 #include "work/statefile.h"
+#include "work/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,9 @@ static int load_one(check *c, const char *name) {
     if (value && rows_scale(&f->rows, 0) != c->info.scale)
         return fail(EXIT_DATA, name, "%d digits behind the point, and %s is a state of %d",
                     rows_scale(&f->rows, 0), c->options->against, c->info.scale);
+    bf_time_kind time = (bf_time_kind)c->saved.trailer.times[0];
+    if (value && !units_join_times(&time, rows_time(&f->rows, 0)))
+        return fail(EXIT_DATA, name, "times and %s do not go together", c->options->against);
     const int64_t n = f->elements.shape[0], keys = c->files[0].elements.shape[0];
     if (c->kind.count > 0 && n != keys)
         return fail(EXIT_DATA, name, "it holds %lld values, and there are %lld keys", (long long)n,

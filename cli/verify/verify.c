@@ -98,6 +98,7 @@ static int do_generated(const machine *m, verdict *v) {
 int verify_open(rows *r, const char *name, const input *in, bool decimals, spool_limit *limit) {
     rows_options how = {.threads = 1, .settled = true, .ordered = true, .keep = limit};
     how.digits = decimals ? BF_SCALE_MOST_I128 : 0;
+    how.times = decimals;
     const int code = rows_open_column(r, name, in, &how);
     if (code == EXIT_DONE) progress_start(name, rows_bytes(r));
     if (code != EXIT_DONE || r->source.text || r->source.count >= 0) return code;
