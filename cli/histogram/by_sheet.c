@@ -91,9 +91,8 @@ static bf_status make_rows(const by_counts *x, const int64_t *list, int64_t grou
 }
 
 static int put_rows(const by_counts *x, const by_rows *r) {
-    const sheet_subject subject = {report_command_name(), x->table->asked->file, "", 0};
     const sheet s = {.columns = r->columns, .count = x->table->asked->keys + 3, .rows = r->n};
-    return output_sheet(x->output, sheet_form_of(x->options), &s, &subject);
+    return output_sheet(x->output, sheet_form_of(x->options), &s, x->table->asked->file);
 }
 
 /* ---- plots ----------------------------------------------------------------------------------- */
