@@ -5,7 +5,6 @@
 #include "group/shown.h"
 #include "memory/key.h"
 #include "memory/records.h"
-#include "runtime/progress.h"
 #include "runtime/value.h"
 #include "sheet/part.h"
 
@@ -257,28 +256,26 @@ static int open_part(const merged *x, part *p) {
     return code;
 }
 
-static int put_rows(merged *x, part *p, FILE *f, double began) {
+static int put_rows(merged *x, part *p, FILE *f) {
     const table *t = x->groups->table;
     const options *o = t->asked->options;
-    const sheet_subject subject = {report_command_name(), t->asked->file,
-                                   bf_context_device(t->context), progress_clock() - began};
     const char *const total = x->total.n > 0 ? x->total.at : NULL, *row;
     size_t bytes;
     int code = records_end(&x->rows);
     for (int64_t n = 0; code == EXIT_DONE && !ferror(f) && (o->top <= 0 || n < o->top); n++) {
         code = records_next(&x->rows, &row, &bytes);
         if (code != EXIT_DONE || !row) break;
-        code = part_add(p, f, row, total, &subject, o);
+        code = part_add(p, f, row, total, t->asked->file, o);
     }
-    return code == EXIT_DONE ? part_end(p, f, total, &subject, o) : code;
+    return code == EXIT_DONE ? part_end(p, f, total, t->asked->file, o) : code;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int put_sheet(merged *x, FILE *f, double began) {
+static int put_sheet(merged *x, FILE *f) {
     part p;
     int code = open_part(x, &p);
-    if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
+    if (code == EXIT_DONE) code = put_rows(x, &p, f);
     part_close(&p);
     return code;
 }
@@ -290,7 +287,7 @@ static int put_lists(merged *x, FILE *f, double began) {
     if (code == EXIT_DONE) code = listed_open(&l, x->groups);
     p.take = listed_add;
     p.arg = &l;
-    if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
+    if (code == EXIT_DONE) code = put_rows(x, &p, f);
     if (code == EXIT_DONE) code = listed_end(f, &l, x->groups, x->groups->rows, x->all, began);
     listed_close(&l);
     part_close(&p);
@@ -302,7 +299,7 @@ static int put_some(void *arg, const sheet *s) {
     return structured_put(x->array, x->fields, s);
 }
 
-static int put_array(merged *x, FILE *f, double began) {
+static int put_array(merged *x, FILE *f) {
     part p;
     const asked *a = x->groups->table->asked;
     const int64_t top = a->options->top, n = top > 0 && top < x->all ? top : x->all;
@@ -312,14 +309,14 @@ static int put_array(merged *x, FILE *f, double began) {
     if (code == EXIT_DONE) code = structured_begin(f, x->fields, a->keys + a->results, n);
     p.take = put_some;
     p.arg = x;
-    if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
+    if (code == EXIT_DONE) code = put_rows(x, &p, f);
     part_close(&p);
     return code;
 }
 
 static int put_all(merged *x, FILE *f, double began) {
-    if (x->groups->table->asked->options->form == FORM_NPY) return put_array(x, f, began);
-    return (listed_wanted(x->groups) ? put_lists : put_sheet)(x, f, began);
+    if (x->groups->table->asked->options->form == FORM_NPY) return put_array(x, f);
+    return listed_wanted(x->groups) ? put_lists(x, f, began) : put_sheet(x, f);
 }
 
 int merged_put(FILE *f, numbered *groups, double began) {

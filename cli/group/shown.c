@@ -779,10 +779,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
         listed_put(f, s->groups, &all, s->counts[s->n], s->n, began);
         return EXIT_DONE;
     }
-    const sheet_subject subject = {report_command_name(), s->asked->file,
-                                   bf_context_device(s->groups->table->context),
-                                   progress_clock() - began};
-    return sheet_put(f, &all, &subject, o);
+    return sheet_put(f, &all, s->asked->file, o);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

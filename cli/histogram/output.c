@@ -130,9 +130,7 @@ static int put_sheet(FILE *f, const shown *x) {
     const sheet_column columns[] = {
         {.name = "lo", .values = edges}, {.name = "hi", .values = edges + 1}, value_column(x)};
     const sheet s = {.columns = columns, .count = 3, .rows = x->info.bins};
-    const sheet_subject subject = {report_command_name(), x->subject->file,
-                                   bf_context_device(x->subject->context), x->subject->seconds};
-    if (code == EXIT_DONE) code = sheet_put(f, &s, &subject, x->options);
+    if (code == EXIT_DONE) code = sheet_put(f, &s, x->subject->file, x->options);
     free(edges);
     return code;
 }

@@ -79,7 +79,7 @@ struct wanted_aggregate {
         ORDER_NONE,
         ORDER_MEDIAN_OF,
         ORDER_QUANTILE_OF,
-        SHARE_OF_SUM, /* of a reduction, which depends on no order */
+        SHARE_OF_SUM, /* it depends on no order, as a reduction */
         ORDER_FIRST_OF,
         ORDER_LAST_OF,
         ORDER_MODE_OF,

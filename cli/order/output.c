@@ -50,9 +50,8 @@ static int put_sheet(const answer *x, const question *q, output *out, const doub
             .name = q->kind == ORDER_TOP ? "index" : "count", .dtype = BF_I64, .array = x->beside};
     if (file) columns[n++] = output_file_column(x->file);
     const sheet s = {.columns = columns, .count = n, .rows = answer_count(x)};
-    const sheet_subject of = {report_command_name(), x->file, NULL, x->seconds};
     const enum sheet_form form = sheet_form_of(q->options);
-    return output_sheet(out, form == SHEET_ALIGNED && !x->beside ? SHEET_PLAIN : form, &s, &of);
+    return output_sheet(out, form == SHEET_ALIGNED && !x->beside ? SHEET_PLAIN : form, &s, x->file);
 }
 
 /* The percents are a column of --tsv and its like, where the file is only shown if there are

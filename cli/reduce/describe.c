@@ -160,7 +160,6 @@ static int put_columns(output *out, const described *all, int n, const aligned_l
     const bool files = heads_files(all, n), both = files && heads_columns(all, n);
     const int most = count_values(all) + 1;
     sheet s = {.columns = columns, .count = n + 1};
-    const sheet_subject subject = {report_command_name(), all->file, NULL, 0};
     for (int k = 0; k <= n; k++) {
         const described *const x = k > 0 ? &all[k - 1] : NULL;
         const aligned_lines own = {a->texts + k * most, a->lines + k * most};
@@ -168,7 +167,7 @@ static int put_columns(output *out, const described *all, int n, const aligned_l
         columns[k] = (sheet_column){.name = files ? "file" : "column", .texts = own.lines};
         if (x) columns[k].name = files || !x->column ? x->file : x->column;
     }
-    return output_sheet(out, SHEET_ALIGNED, &s, &subject);
+    return output_sheet(out, SHEET_ALIGNED, &s, all->file);
 }
 
 /* Puts them as lines, in aligned columns. */
@@ -202,10 +201,9 @@ static void put_table(const output *out, const described *all, int n) {
 
 /* A row of the file, its column, and the values; names: of these. */
 static int put_row(output *out, const described *x, char (*names_of)[NAME], bf_value *values,
-                   sheet_column *columns, const char *device) {
+                   sheet_column *columns) {
     const int n = count_values(x);
     const sheet row = {.columns = columns, .count = n + 2, .rows = 1};
-    const sheet_subject subject = {report_command_name(), x->file, device, x->seconds};
     const uint8_t absent = 0;
     columns[0] = output_file_column(x->file);
     columns[1] = (sheet_column){.name = "column", .title = x->column ? x->column : ""};
@@ -215,17 +213,17 @@ static int put_row(output *out, const described *x, char (*names_of)[NAME], bf_v
         values[i] = value_of(x, i);
         columns[i + 2] = (sheet_column){.name = names_of[i], .values = &values[i]};
     }
-    return output_sheet(out, sheet_form_of(out->options), &row, &subject);
+    return output_sheet(out, sheet_form_of(out->options), &row, x->file);
 }
 
-static int put_sheet(output *out, const described *all, int n, const char *device) {
+static int put_sheet(output *out, const described *all, int n) {
     const size_t count = (size_t)count_values(all);
     char(*names_of)[NAME] = malloc(count * sizeof *names_of);
     bf_value *values = malloc(count * sizeof *values);
     sheet_column *columns = malloc((count + 2) * sizeof *columns);
     int code = names_of && values && columns ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
     for (int k = 0; k < n && code == EXIT_DONE; k++)
-        code = put_row(out, &all[k], names_of, values, columns, device);
+        code = put_row(out, &all[k], names_of, values, columns);
     free(names_of);
     free(values);
     free(columns);
@@ -268,7 +266,7 @@ int describe_put(output *out, const described *all, int n, const char *device) {
     if (out->layout == LAYOUT_PLAIN && !aligned) put_lines(out, all, n);
     for (int k = 0; k < n && out->layout == LAYOUT_JSON; k++) put_object(out, &all[k], device);
     const int code = aligned                 ? put_aligned(out, all, n)
-                     : output_has_sheet(out) ? put_sheet(out, all, n, device)
+                     : output_has_sheet(out) ? put_sheet(out, all, n)
                                              : EXIT_DONE;
     const int flushed =
         output_flush(out->stream, out->to_file ? out->file.name : "standard output");

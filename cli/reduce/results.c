@@ -186,8 +186,7 @@ static int put_table(const results *r, output *out) {
 static int put_sheet(const results *r, output *out, const sheet_column *columns, int count,
                      int64_t n) {
     const sheet s = {.columns = columns, .count = count, .rows = n};
-    const sheet_subject subject = {report_command_name(), r->file, "", r->seconds};
-    return output_sheet(out, sheet_form_of(out->options), &s, &subject);
+    return output_sheet(out, sheet_form_of(out->options), &s, r->file);
 }
 
 static int put_values(const results *r, output *out, int64_t first, const block *b, int column) {

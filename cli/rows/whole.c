@@ -188,7 +188,6 @@ static int write_rows(whole *x) {
 
 static int run(whole *x) {
     const options *o = &x->options;
-    const double began = progress_clock();
     int code = table_make(&x->table, o);
     if (code == EXIT_DONE) code = context_open(&x->context, o);
     if (code == EXIT_DONE) code = condition_open(&x->condition, &x->options);
@@ -200,7 +199,7 @@ static int run(whole *x) {
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->context);
     if (code != EXIT_DONE) return code;
     x->options.input.text.header |= x->table.inputs->source.text->layout.names != NULL;
-    code = written_open(&x->written, &x->output, o, &x->table.inputs->source, began);
+    code = written_open(&x->written, &x->output, o, &x->table.inputs->source);
     if (code == EXIT_DONE) code = read_rows(x);
     if (code == EXIT_DONE) code = write_rows(x);
     return code == EXIT_DONE ? output_close(&x->output) : code;

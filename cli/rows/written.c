@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* strdup */
 #include "rows/written.h"
 
-#include "runtime/progress.h"
 #include "text/field.h"
 #include "text/item.h"
 
@@ -12,7 +11,7 @@
 /* Bytes of rows that are written, or made to a sheet, at a time. */
 enum { GATHERED = 1 << 18 };
 
-static int no_memory(const written *w) { return fail_status(BF_E_MEMORY, NULL, w->subject.file); }
+static int no_memory(const written *w) { return fail_status(BF_E_MEMORY, NULL, w->file); }
 
 /* ---- the columns of a sheet ------------------------------------------------------------------ */
 
@@ -29,8 +28,8 @@ static int find_column(const written *w, text_item item) {
         n++;
     }
     if (n == 1) return found;
-    fail(EXIT_USAGE, w->subject.file, "--take: %s column is named '%.*s'",
-         n == 0 ? "no" : "more than one", shown, item.at);
+    fail(EXIT_USAGE, w->file, "--take: %s column is named '%.*s'", n == 0 ? "no" : "more than one",
+         shown, item.at);
     return -1;
 }
 
@@ -111,7 +110,7 @@ static int open_sheet(written *w, const text_input *t) {
     how.no_header = !t->layout.names;
     how.all = how.typed = how.skip_nulls = true;
     if (!text_layout_find(&w->layout, &how, &at, first->end, &error))
-        return fail(EXIT_DATA, w->subject.file, "%s", error.what);
+        return fail(EXIT_DATA, w->file, "%s", error.what);
     int code = take_columns(w);
     if (code == EXIT_DONE && !keep_columns(w)) code = no_memory(w);
     if (code == EXIT_DONE && !name_columns(w)) code = no_memory(w);
@@ -149,8 +148,7 @@ static int read_rows(written *w) {
     w->rows.quoted = text_spans_lines(w->layout.delimiter) && memchr(w->text, '"', w->used);
     if (!text_rows_reserve(&w->rows, &w->layout, w->n)) return no_memory(w);
     if (!text_rows_read(&w->rows, &w->layout, w->text, end, w->n, &error))
-        return w->rows.no_memory ? no_memory(w)
-                                 : fail(EXIT_DATA, w->subject.file, "%s", error.what);
+        return w->rows.no_memory ? no_memory(w) : fail(EXIT_DATA, w->file, "%s", error.what);
     return EXIT_DONE;
 }
 
@@ -167,7 +165,7 @@ static int put_sheet(written *w) {
         spread_valid(w, i, valid + i * n);
     }
     const sheet part = {.columns = w->columns, .count = w->count, .rows = n};
-    return output_sheet(w->output, w->form, &part, &w->subject);
+    return output_sheet(w->output, w->form, &part, w->file);
 }
 
 static int flush(written *w) {
@@ -231,11 +229,11 @@ static int put_header(written *w, const char *header) {
     return EXIT_DONE;
 }
 
-int written_open(written *w, output *out, const options *o, const source *s, double began) {
+int written_open(written *w, output *out, const options *o, const source *s) {
     const char *const header = s->text->header;
     *w = (written){.output = out, .options = o, .form = sheet_form_of(o)};
     if (o->take && w->form == SHEET_PLAIN) w->form = SHEET_TSV; /* it has a header */
-    w->subject = (sheet_subject){report_command_name(), s->name, "cpu", progress_clock() - began};
+    w->file = s->name;
     w->raw = stays(w, &s->text->layout);
     if (!w->raw) return open_sheet(w, s->text);
     return header ? put_header(w, header) : EXIT_DONE;

@@ -10,7 +10,7 @@
 typedef struct written {
     output *output;
     const options *options;
-    sheet_subject subject;
+    const char *file;
     enum sheet_form form;
     bool raw; /* rows stay as they stand */
     char *text;
@@ -29,7 +29,7 @@ typedef struct written {
 
 /* Begins with the header. s: an input whose first rows were not taken yet. Close it in either case.
  */
-int written_open(written *w, output *out, const options *o, const source *s, double began);
+int written_open(written *w, output *out, const options *o, const source *s);
 void written_close(written *w);
 
 /* Writes a row, which is given without its newline. */

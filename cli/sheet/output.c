@@ -112,11 +112,10 @@ static void put_line(const output *out, const result *r) {
 
 bool output_has_sheet(const output *out) { return out->layout >= LAYOUT_CSV; }
 
-int output_sheet(output *out, enum sheet_form form, const sheet *part,
-                 const sheet_subject *subject) {
+int output_sheet(output *out, enum sheet_form form, const sheet *part, const char *file) {
     int code = EXIT_DONE;
     if (!out->sheet.stream)
-        code = sheet_begin(&out->sheet, out->stream, form, part, subject, out->options);
+        code = sheet_begin(&out->sheet, out->stream, form, part, file, out->options);
     return code == EXIT_DONE ? sheet_rows(&out->sheet, part) : code;
 }
 
@@ -126,7 +125,6 @@ sheet_column output_file_column(const char *file) {
 
 /* A row: the column if several are asked for, the value, the files. */
 static int put_row(output *out, const result *r) {
-    const sheet_subject subject = {report_command_name(), r->file, r->device, r->seconds};
     sheet_column columns[4];
     int n = 0;
     if (r->column) columns[n++] = (sheet_column){.name = "column", .title = r->column};
@@ -134,7 +132,7 @@ static int put_row(output *out, const result *r) {
     columns[n++] = output_file_column(r->file);
     if (r->other) columns[n++] = (sheet_column){.name = "other", .title = r->other};
     const sheet row = {.columns = columns, .count = n, .rows = 1};
-    return output_sheet(out, sheet_form_of(out->options), &row, &subject);
+    return output_sheet(out, sheet_form_of(out->options), &row, r->file);
 }
 
 static void put_object(FILE *f, const result *r, bool tells_nulls) {
@@ -183,8 +181,7 @@ static int put_waiting(output *out, const char **texts) {
     if (out->names) shown[count++] = (sheet_column){.name = "file", .texts = files};
     if (out->names && others[0]) shown[count++] = (sheet_column){.name = "other", .texts = others};
     const sheet s = {.columns = shown, .count = count, .rows = n};
-    const sheet_subject subject = {report_command_name(), out->waiting->file, NULL, 0};
-    const int code = output_sheet(out, SHEET_ALIGNED, &s, &subject);
+    const int code = output_sheet(out, SHEET_ALIGNED, &s, out->waiting->file);
     free(values);
     return code;
 }

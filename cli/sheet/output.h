@@ -52,8 +52,7 @@ bool output_aligns(const output *out);
 bool output_has_sheet(const output *out);
 
 /* Writes a part of the output's one sheet in this form. */
-int output_sheet(output *out, enum sheet_form form, const sheet *part,
-                 const sheet_subject *subject);
+int output_sheet(output *out, enum sheet_form form, const sheet *part, const char *file);
 
 /* The name of a file that stands beside results, as the last column of a sheet. */
 sheet_column output_file_column(const char *file);

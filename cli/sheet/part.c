@@ -149,22 +149,19 @@ static void find_strings(part *p) {
 }
 
 /* The rows at hand, with the total behind them, say how wide columns are. */
-static int begin_sheet(part *p, FILE *f, const char *total, const sheet_subject *subject,
-                       const options *o) {
+static int begin_sheet(part *p, FILE *f, const char *total, const char *file, const options *o) {
     int code = total ? take_row(p, total) : EXIT_DONE;
     p->sheet.total = total != NULL;
     find_strings(p);
-    if (code == EXIT_DONE)
-        code = sheet_begin(&p->writer, f, sheet_form_of(o), &p->sheet, subject, o);
+    if (code == EXIT_DONE) code = sheet_begin(&p->writer, f, sheet_form_of(o), &p->sheet, file, o);
     p->sheet.rows -= p->sheet.total;
     p->sheet.total = false;
     return code;
 }
 
 /* Writes the rows at hand. */
-static int write_rows(part *p, FILE *f, const char *total, const sheet_subject *subject,
-                      const options *o) {
-    int code = p->take || p->writer.stream ? EXIT_DONE : begin_sheet(p, f, total, subject, o);
+static int write_rows(part *p, FILE *f, const char *total, const char *file, const options *o) {
+    int code = p->take || p->writer.stream ? EXIT_DONE : begin_sheet(p, f, total, file, o);
     find_strings(p);
     if (code == EXIT_DONE && p->sheet.rows > 0)
         code = p->take ? p->take(p->arg, &p->sheet) : sheet_rows(&p->writer, &p->sheet);
@@ -173,15 +170,15 @@ static int write_rows(part *p, FILE *f, const char *total, const sheet_subject *
     return code;
 }
 
-int part_add(part *p, FILE *f, const char *row, const char *total, const sheet_subject *subject,
+int part_add(part *p, FILE *f, const char *row, const char *total, const char *file,
              const options *o) {
     const int code = take_row(p, row);
     const bool full = p->sheet.rows == ROWS || p->bytes > p->most;
-    return code == EXIT_DONE && full ? write_rows(p, f, total, subject, o) : code;
+    return code == EXIT_DONE && full ? write_rows(p, f, total, file, o) : code;
 }
 
-int part_end(part *p, FILE *f, const char *total, const sheet_subject *subject, const options *o) {
-    int code = write_rows(p, f, total, subject, o);
+int part_end(part *p, FILE *f, const char *total, const char *file, const options *o) {
+    int code = write_rows(p, f, total, file, o);
     if (code != EXIT_DONE || !total) return code;
     code = take_row(p, total);
     p->sheet.total = true;

@@ -48,10 +48,10 @@ void part_close(part *p);
 
 /* Adds a row; writes what was gathered if it is enough. total (NULL: there is none) is the last
  * row, which counts where the width of columns is found. */
-int part_add(part *p, FILE *f, const char *row, const char *total, const sheet_subject *subject,
+int part_add(part *p, FILE *f, const char *row, const char *total, const char *file,
              const options *o);
 
 /* Writes what is left, and the total. */
-int part_end(part *p, FILE *f, const char *total, const sheet_subject *subject, const options *o);
+int part_end(part *p, FILE *f, const char *total, const char *file, const options *o);
 
 #endif

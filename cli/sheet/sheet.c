@@ -281,7 +281,7 @@ static bool has_header(const sheet_writer *w, const options *o) {
 }
 
 int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *first,
-                const sheet_subject *subject, const options *o) {
+                const char *file, const options *o) {
     *w = (sheet_writer){
         .stream = f, .form = form, .hex = o->hex, .threads = o->threads, .count = first->count};
     bool good = true;
@@ -289,7 +289,7 @@ int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *fir
     if (w->form == SHEET_ALIGNED) good = find_widths(w, first);
     if (form == SHEET_JSON) good = make_objects(w, first);
     if (good && has_header(w, o)) good = put_header(w, first);
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, subject->file);
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
 }
 
 void sheet_end(sheet_writer *w) {
@@ -301,9 +301,9 @@ void sheet_end(sheet_writer *w) {
     *w = (sheet_writer){.stream = NULL};
 }
 
-int sheet_put(FILE *f, const sheet *s, const sheet_subject *subject, const options *o) {
+int sheet_put(FILE *f, const sheet *s, const char *file, const options *o) {
     sheet_writer w;
-    int code = sheet_begin(&w, f, sheet_form_of(o), s, subject, o);
+    int code = sheet_begin(&w, f, sheet_form_of(o), s, file, o);
     if (code == EXIT_DONE) code = sheet_rows(&w, s);
     sheet_end(&w);
     return code;

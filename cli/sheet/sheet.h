@@ -32,15 +32,9 @@ typedef struct sheet {
     bool total;           /* the last row that is shown is that of all rows */
 } sheet;
 
-/* What the sheet is of. */
-typedef struct sheet_subject {
-    const char *command, *file, *device;
-    double seconds;
-} sheet_subject;
-
-/* Writes the sheet in the form that the options ask for. Returns an exit code, having reported the
- * failure. */
-int sheet_put(FILE *f, const sheet *s, const sheet_subject *subject, const options *o);
+/* Writes the sheet in the form that the options ask for; file: what it is of, for messages. Returns
+ * an exit code, having reported the failure. */
+int sheet_put(FILE *f, const sheet *s, const char *file, const options *o);
 
 /* ---- sheets in parts ------------------------------------------------------------------------- */
 
@@ -75,7 +69,7 @@ typedef struct sheet_writer {
  * header is written. Every part has the same columns. sheet_end frees the writer, also after a
  * failure; what was written stays. */
 int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *first,
-                const sheet_subject *subject, const options *o);
+                const char *file, const options *o);
 int sheet_rows(const sheet_writer *w, const sheet *part);
 void sheet_end(sheet_writer *w);
 

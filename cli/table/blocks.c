@@ -518,22 +518,20 @@ static int join_piles(blocks *x, int level, int i, double pairs) {
 
 /* ---- the sheet ------------------------------------------------------------------------------- */
 
-static int put_rows(blocks *x, part *p, FILE *f, double began) {
+static int put_rows(blocks *x, part *p, FILE *f) {
     const options *o = x->options;
-    const sheet_subject subject = {"join", o->files[0], bf_context_device(x->context),
-                                   progress_clock() - began};
     const char *row;
     size_t bytes;
     int code = records_end(&x->shown);
     while (code == EXIT_DONE && !ferror(f)) {
         code = records_next(&x->shown, &row, &bytes);
         if (code != EXIT_DONE || !row) break;
-        code = part_add(p, f, row, NULL, &subject, o);
+        code = part_add(p, f, row, NULL, o->files[0], o);
     }
-    return code == EXIT_DONE ? part_end(p, f, NULL, &subject, o) : code;
+    return code == EXIT_DONE ? part_end(p, f, NULL, o->files[0], o) : code;
 }
 
-static int put_sheet(blocks *x, FILE *f, double began) {
+static int put_sheet(blocks *x, FILE *f) {
     const join_choice *c = &x->tables->choice;
     const char **names = malloc((size_t)c->count * sizeof *names + 1);
     bool *strings = malloc((size_t)c->count + 1);
@@ -546,7 +544,7 @@ static int put_sheet(blocks *x, FILE *f, double began) {
     if (code == EXIT_DONE) code = part_open(&p, names, strings, c->count, share_of(x, SHOWN));
     for (int i = 0; i < c->count && code == EXIT_DONE; i++)
         p.columns[i].typed = join_tables_typed(x->tables);
-    if (code == EXIT_DONE) code = put_rows(x, &p, f, began);
+    if (code == EXIT_DONE) code = put_rows(x, &p, f);
     part_close(&p);
     free(names);
     free(strings);
@@ -564,7 +562,7 @@ static void close_blocks(blocks *x) {
     free(x);
 }
 
-int join_in_blocks(FILE *f, join_tables *tables, bf_context *context, double began) {
+int join_in_blocks(FILE *f, join_tables *tables, bf_context *context) {
     blocks *x = calloc(1, sizeof *x); /* too large for a small stack */
     if (!x) return no_memory();
     x->tables = tables;
@@ -577,7 +575,7 @@ int join_in_blocks(FILE *f, join_tables *tables, bf_context *context, double beg
     const int n = code == EXIT_DONE ? x->sides[SIDE_A].piles[0].count : 0;
     for (int i = 0; i < n && code == EXIT_DONE; i++) code = join_piles(x, 0, i, INFINITY);
     progress_stop();
-    if (code == EXIT_DONE) code = put_sheet(x, f, began);
+    if (code == EXIT_DONE) code = put_sheet(x, f);
     close_blocks(x);
     return code;
 }

@@ -9,6 +9,6 @@
 
 /* Joins texts that are open, and writes the result. Returns an exit code, having reported the
  * failure. */
-int join_in_blocks(FILE *f, join_tables *tables, bf_context *context, double began);
+int join_in_blocks(FILE *f, join_tables *tables, bf_context *context);
 
 #endif

@@ -252,13 +252,11 @@ static void put_pairs_object(const join *j, double seconds) {
 }
 
 /* Writes pairs as rows of the output's sheet. */
-static int put_sheet(join *j, const int64_t *a, const int64_t *b, int64_t n, double seconds) {
+static int put_sheet(join *j, const int64_t *a, const int64_t *b, int64_t n) {
     const sheet_column columns[] = {{.name = "row_a", .dtype = BF_I64, .array = a},
                                     {.name = "row_b", .dtype = BF_I64, .array = b}};
     const sheet s = {.columns = columns, .count = 2, .rows = n};
-    const sheet_subject subject = {"join", j->options->files[0], bf_context_device(j->context),
-                                   seconds};
-    return output_sheet(&j->output, sheet_form_of(j->options), &s, &subject);
+    return output_sheet(&j->output, sheet_form_of(j->options), &s, j->options->files[0]);
 }
 
 static int put_pairs(join *j, double seconds) {
@@ -266,7 +264,7 @@ static int put_pairs(join *j, double seconds) {
         put_pairs_object(j, seconds);
         return EXIT_DONE;
     }
-    return put_sheet(j, j->pairs[SIDE_A], j->pairs[SIDE_B], j->count, seconds);
+    return put_sheet(j, j->pairs[SIDE_A], j->pairs[SIDE_B], j->count);
 }
 
 /* ---- pairs of a sorter -------------------------------------------------------------------------
@@ -275,8 +273,7 @@ static int put_pairs(join *j, double seconds) {
 enum { SOME = 1 << 9 /* pairs that are shown at a time */ };
 
 /* Rows of the sheet, or those of a, and those of b in `behind`, after so many others. */
-static int put_some(join *j, const uint64_t some[], int64_t n, int64_t done, const kept *behind,
-                    double seconds) {
+static int put_some(join *j, const uint64_t some[], int64_t n, int64_t done, const kept *behind) {
     int64_t a[SOME], b[SOME];
     for (int64_t i = 0; i < n; i++) {
         const char *comma = done + i > 0 ? "," : "";
@@ -285,17 +282,17 @@ static int put_some(join *j, const uint64_t some[], int64_t n, int64_t done, con
         if (behind) fprintf(j->output.stream, "%s%" PRId64, comma, a[i]);
         if (behind) fprintf(behind->stream, "%s%" PRId64, comma, b[i]);
     }
-    return behind ? EXIT_DONE : put_sheet(j, a, b, n, seconds);
+    return behind ? EXIT_DONE : put_sheet(j, a, b, n);
 }
 
 /* Shows the sorted pairs. behind: NULL, or (JSON) for the rows of b. */
-static int put_sorted_pairs(join *j, const kept *behind, double seconds) {
+static int put_sorted_pairs(join *j, const kept *behind) {
     uint64_t some[2 * SOME];
     int code = EXIT_DONE;
     for (int64_t done = 0, n = 1; code == EXIT_DONE && n > 0 && !ferror(j->output.stream);
          done += n) {
         code = side_pairs_next(&j->sorted, some, SOME, &n);
-        if (code == EXIT_DONE) code = put_some(j, some, n, done, behind, seconds);
+        if (code == EXIT_DONE) code = put_some(j, some, n, done, behind);
     }
     return code == EXIT_DONE && behind ? kept_check(behind) : code;
 }
@@ -310,7 +307,7 @@ static int put_sorted_object(join *j, double seconds) {
     if (code != EXIT_DONE) return code;
     put_head(j, n);
     fputs(",\"a\":[", f);
-    code = put_sorted_pairs(j, &behind, seconds);
+    code = put_sorted_pairs(j, &behind);
     fputs("],\"b\":[", f);
     if (code == EXIT_DONE) code = kept_copy(f, &behind);
     putc(']', f);
@@ -321,7 +318,7 @@ static int put_sorted_object(join *j, double seconds) {
 
 static int put_sorted(join *j, double seconds) {
     return j->options->layout == LAYOUT_JSON ? put_sorted_object(j, seconds)
-                                             : put_sorted_pairs(j, NULL, seconds);
+                                             : put_sorted_pairs(j, NULL);
 }
 
 static int check_line(const options *o) {

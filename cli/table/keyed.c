@@ -1,7 +1,6 @@
 #include "table/keyed.h"
 
 #include "options/context.h"
-#include "runtime/progress.h"
 #include "sheet/output.h"
 #include "table/blocks.h"
 #include "table/showing.h"
@@ -69,14 +68,12 @@ static int filter_pairs(keyed *j) {
     return code;
 }
 
-static int join_in_memory(keyed *j, double began) {
+static int join_in_memory(keyed *j) {
     const options *o = &j->options;
     int code = join_tables_load(&j->tables);
     if (code == EXIT_DONE) code = join_rows(j);
     if (code == EXIT_DONE && o->where) code = filter_pairs(j);
-    const sheet_subject subject = {"join", o->files[0], bf_context_device(j->context),
-                                   progress_clock() - began};
-    return code == EXIT_DONE ? join_show(j->output.stream, &j->tables, &j->pairs, &subject, o)
+    return code == EXIT_DONE ? join_show(j->output.stream, &j->tables, &j->pairs, o->files[0], o)
                              : code;
 }
 
@@ -92,14 +89,13 @@ static int check_line(const options *o) {
 
 static int run_join(keyed *j) {
     const options *o = &j->options;
-    const double began = progress_clock();
     int code = check_line(o);
     if (code == EXIT_DONE) code = context_open(&j->context, o);
     if (code == EXIT_DONE) code = output_open(&j->output, o, false);
     if (code == EXIT_DONE) code = join_tables_open(&j->tables, o, j->context);
-    if (code == EXIT_DONE && o->memory.limit == 0) code = join_in_memory(j, began);
+    if (code == EXIT_DONE && o->memory.limit == 0) code = join_in_memory(j);
     if (code == EXIT_DONE && o->memory.limit > 0)
-        code = join_in_blocks(j->output.stream, &j->tables, j->context, began);
+        code = join_in_blocks(j->output.stream, &j->tables, j->context);
     return code == EXIT_DONE ? output_close(&j->output) : code;
 }
 

@@ -151,28 +151,28 @@ static bool open_columns(showing *x, const join_tables *t, int threads) {
 }
 
 /* Writes the part from pair *at on and moves *at behind it; the first begins the sheet. */
-static int show_part(const showing *x, int64_t *at, sheet_writer *w, FILE *f,
-                     const sheet_subject *subject, const options *o) {
+static int show_part(const showing *x, int64_t *at, sheet_writer *w, FILE *f, const char *file,
+                     const options *o) {
     const int64_t left = x->pairs->count - *at, n = left < x->part ? left : x->part;
-    if (!gather_part(x, *at, n)) return fail_status(BF_E_MEMORY, NULL, subject->file);
+    if (!gather_part(x, *at, n)) return fail_status(BF_E_MEMORY, NULL, file);
     sheet part = {.columns = x->shown, .count = x->count, .rows = n};
     for (int k = 0; k < x->count; k++)
         if (x->columns[k].strings.count < part.rows) part.rows = x->columns[k].strings.count;
-    int code = *at == 0 ? sheet_begin(w, f, sheet_form_of(o), &part, subject, o) : EXIT_DONE;
+    int code = *at == 0 ? sheet_begin(w, f, sheet_form_of(o), &part, file, o) : EXIT_DONE;
     *at += part.rows;
     return code == EXIT_DONE ? sheet_rows(w, &part) : code;
 }
 
-int join_show(FILE *f, const join_tables *tables, const join_pairs *pairs,
-              const sheet_subject *subject, const options *o) {
+int join_show(FILE *f, const join_tables *tables, const join_pairs *pairs, const char *file,
+              const options *o) {
     showing x = {.pairs = pairs};
     sheet_writer w = {.stream = NULL};
-    int code = open_columns(&x, tables, o->threads) ? EXIT_DONE
-                                                    : fail_status(BF_E_MEMORY, NULL, subject->file);
+    int code =
+        open_columns(&x, tables, o->threads) ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
     int64_t at = 0;
-    if (code == EXIT_DONE) code = show_part(&x, &at, &w, f, subject, o);
+    if (code == EXIT_DONE) code = show_part(&x, &at, &w, f, file, o);
     while (code == EXIT_DONE && at < pairs->count && !ferror(f))
-        code = show_part(&x, &at, &w, f, subject, o);
+        code = show_part(&x, &at, &w, f, file, o);
     sheet_end(&w);
     for (int k = 0; k < x.count; k++) {
         free(x.columns[k].offsets);

@@ -7,7 +7,7 @@
 #include "table/pairs.h"
 
 /* Writes the shown columns of all pairs. Returns an exit code, having reported the failure. */
-int join_show(FILE *f, const join_tables *tables, const join_pairs *pairs,
-              const sheet_subject *subject, const options *o);
+int join_show(FILE *f, const join_tables *tables, const join_pairs *pairs, const char *file,
+              const options *o);
 
 #endif

@@ -26,7 +26,6 @@ typedef struct infer {
     text_chooser *chooser;
     inferred *all;
     int n;
-    double began;
 } infer;
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -281,11 +280,11 @@ static bool make_shown(shown *s, const infer *x) {
 static int show(const infer *x, output *out) {
     shown s;
     const sheet all = {.columns = s.columns, .count = SHOWN, .rows = x->n};
-    const sheet_subject subject = {report_command_name(),
-                                   x->options->file_count == 1 ? x->options->files[0] : "total",
-                                   "cpu", progress_clock() - x->began};
-    const int code = make_shown(&s, x) ? sheet_put(out->stream, &all, &subject, x->options)
-                                       : fail_status(BF_E_MEMORY, NULL, NULL);
+    const int code =
+        make_shown(&s, x)
+            ? sheet_put(out->stream, &all,
+                        x->options->file_count == 1 ? x->options->files[0] : "total", x->options)
+            : fail_status(BF_E_MEMORY, NULL, NULL);
     for (int c = 0; c < SHOWN; c++) {
         free(s.texts[c]);
         free(s.values[c]);
@@ -308,7 +307,7 @@ static int check_line(const options *o) {
 }
 
 int infer_run(const options *o, text_chooser *chooser) {
-    infer x = {.options = o, .chooser = chooser, .began = progress_clock()};
+    infer x = {.options = o, .chooser = chooser};
     output out = {.stream = NULL};
     int code = check_line(o);
     if (code == EXIT_DONE) code = output_open(&out, o, false);

@@ -76,13 +76,12 @@ static sheet_column read_column(FILE *f, int64_t rows) {
     return c;
 }
 
-static int show_parts(const sheet *s, int64_t most, const sheet_subject *subject,
-                      const options *o) {
+static int show_parts(const sheet *s, int64_t most, const char *file, const options *o) {
     sheet_writer w;
     sheet part = *s;
     part.rows = s->rows < most ? s->rows : most;
     part.total = s->total && part.rows == s->rows;
-    int code = sheet_begin(&w, stdout, sheet_form_of(o), &part, subject, o);
+    int code = sheet_begin(&w, stdout, sheet_form_of(o), &part, file, o);
     for (int64_t at = 0; at < s->rows && code == EXIT_DONE; at += part.rows) {
         part.rows = s->rows - at < most ? s->rows - at : most;
         part.order = s->order + at;
@@ -95,7 +94,6 @@ static int show_parts(const sheet *s, int64_t most, const sheet_subject *subject
 
 int main(int argc, char **argv) {
     static sheet_column columns[COLUMNS]; /* not freed, and reachable at the end */
-    const sheet_subject subject = {"show", argv[1], "cpu", 0.25};
     options o = {.layout = (enum layout)atoi(argv[2]), .threads = atoi(argv[3])};
     FILE *f = fopen(argv[1], "r");
     if (argc < 5 || !f) return EXIT_USAGE;
@@ -112,8 +110,7 @@ int main(int argc, char **argv) {
     s.order = order;
     fclose(f);
     const int64_t most = atoll(argv[4]);
-    const int code =
-        most ? show_parts(&s, most, &subject, &o) : sheet_put(stdout, &s, &subject, &o);
+    const int code = most ? show_parts(&s, most, argv[1], &o) : sheet_put(stdout, &s, argv[1], &o);
     free(order);
     return code == EXIT_DONE && fflush(stdout) == 0 ? EXIT_DONE : EXIT_IO;
 }

@@ -1,0 +1,196 @@
+#include "histogram/by_sheet.h"
+
+#include "memory/large.h"
+#include "plot/plot.h"
+#include "runtime/utf8.h"
+#include "runtime/value.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Rows of a sheet that are made together, about; bytes of a plot's title. */
+enum { ROWS = 1 << 14, TITLE = 256 };
+
+static int failed(const by_counts *x, bf_status st) {
+    return fail_status(st, x->table->context, x->table->asked->file);
+}
+
+/* ---- the sheet ------------------------------------------------------------------------------- */
+
+/* Columns of some rows, whose keys have these numbers, one for each row. */
+typedef struct by_rows {
+    int64_t n;
+    int64_t *numbers, *counts;
+    double *lo, *hi;
+    sheet_column columns[BF_KEY_COLUMNS_MAX + 3];
+    bf_strings strings[BF_KEY_COLUMNS_MAX];
+    void *memory[3 * BF_KEY_COLUMNS_MAX];
+    int held;
+} by_rows;
+
+static void *hold(by_rows *r, size_t bytes) {
+    return r->memory[r->held++] = large_alloc(bytes + 1);
+}
+
+static void release(by_rows *r) {
+    while (r->held > 0) free(r->memory[--r->held]);
+}
+
+static bf_status take_strings(const by_counts *x, int k, by_rows *r, const bf_array *valid) {
+    int64_t *offsets = hold(r, (size_t)(r->n + 1) * sizeof *offsets);
+    const bf_array numbers = bf_array_of(BF_I64, r->numbers, r->n),
+                   places = bf_array_of(BF_I64, offsets, r->n + 1);
+    if (!offsets) return BF_E_MEMORY;
+    bf_status st = bf_dictionary_strings(x->keys, k, &numbers, &places, NULL, 0, NULL);
+    const int64_t room = st == BF_OK ? offsets[r->n] : 0;
+    char *bytes = st == BF_OK ? hold(r, (size_t)room) : NULL;
+    if (!bytes) return st == BF_OK ? BF_E_MEMORY : st;
+    r->strings[k] = (bf_strings){sizeof(bf_strings), r->n, BF_I64, offsets, bytes};
+    r->columns[k].strings = &r->strings[k];
+    return bf_dictionary_strings(x->keys, k, &numbers, &places, bytes, room, valid);
+}
+
+static bf_status take_key(const by_counts *x, int k, by_rows *r) {
+    const table *t = x->table;
+    const table_column *c = &t->columns[t->key_columns[k]];
+    const bf_array numbers = bf_array_of(BF_I64, r->numbers, r->n);
+    uint8_t *known = hold(r, (size_t)r->n);
+    const bf_array valid = bf_array_of(BF_BOOL, known, r->n);
+    if (!known) return BF_E_MEMORY;
+    r->columns[k] = (sheet_column){.name = table_key_name(t, k),
+                                   .dtype = c->dtype,
+                                   .scale = c->scale,
+                                   .time = c->time,
+                                   .typed = t->typed,
+                                   .valid = known};
+    if (c->dtype == BF_NONE) return take_strings(x, k, r, &valid);
+    void *array = hold(r, (size_t)r->n * bf_dtype_size(c->dtype));
+    const bf_array values = bf_array_of(c->dtype, array, r->n);
+    r->columns[k].array = array;
+    return array ? bf_dictionary_values(x->keys, k, &numbers, &values, &valid) : BF_E_MEMORY;
+}
+
+/* Makes the rows of `groups` keys, of which list[i] has the number of each. */
+static bf_status make_rows(const by_counts *x, const int64_t *list, int64_t groups, by_rows *r) {
+    const int keys = x->table->asked->keys;
+    r->n = 0;
+    for (int64_t g = 0; g < groups; g++)
+        for (int64_t i = 0; i < x->n; i++, r->n++) {
+            r->numbers[r->n] = list[g];
+            r->lo[r->n] = x->edges[i];
+            r->hi[r->n] = x->edges[i + 1];
+            r->counts[r->n] = x->counts[list[g] * x->n + i];
+        }
+    r->columns[keys] = (sheet_column){.name = "lo", .dtype = BF_F64, .array = r->lo};
+    r->columns[keys + 1] = (sheet_column){.name = "hi", .dtype = BF_F64, .array = r->hi};
+    r->columns[keys + 2] = (sheet_column){.name = "count", .dtype = BF_I64, .array = r->counts};
+    bf_status st = BF_OK;
+    for (int k = 0; k < keys && st == BF_OK; k++) st = take_key(x, k, r);
+    return st;
+}
+
+static int put_rows(const by_counts *x, const by_rows *r) {
+    const sheet s = {.columns = r->columns, .count = x->table->asked->keys + 3, .rows = r->n};
+    return output_sheet(x->output, sheet_form_of(x->options), &s, x->table->asked->file);
+}
+
+/* ---- plots ----------------------------------------------------------------------------------- */
+
+static void title_of(const by_counts *x, const by_rows *r, char title[TITLE]) {
+    size_t used = 0;
+    for (int k = 0; k < x->table->asked->keys; k++) {
+        const sheet_column *c = &r->columns[k];
+        char text[TITLE] = "";
+        if (c->valid[0] && c->strings) {
+            const int64_t *const at = c->strings->offsets;
+            snprintf(text, sizeof text, "%.*s", (int)(at[1] < TITLE ? at[1] : TITLE - 1),
+                     c->strings->bytes);
+        } else if (c->valid[0]) {
+            const bf_value v = output_element(c->dtype, c->scale, c->array, 0);
+            const bf_value timed = value_of_time(v, c->time);
+            output_format(&timed, false, text);
+        }
+        char shown[TITLE];
+        utf8_copy(shown, sizeof shown, text);
+        const int n = snprintf(title + used, TITLE - used, "%s%s", k ? ", " : "", shown);
+        used += (size_t)n < TITLE - used ? (size_t)n : TITLE - used - 1;
+    }
+}
+
+static int put_plot(const by_counts *x, const by_rows *r, bool first) {
+    char title[TITLE] = "";
+    title_of(x, r, title);
+    const plot p = {.n = x->n,
+                    .edges = x->edges,
+                    .counts = r->counts,
+                    .log = x->options->log,
+                    .title = title,
+                    .x_label = x->table->asked->value[0].text,
+                    .y_label = "count",
+                    .note = ""};
+    const terminal t = terminal_find(STDOUT_FILENO);
+    if (!first) putc('\n', x->output->stream);
+    plot_terminal(x->output->stream, &p, &t);
+    return EXIT_DONE;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Lists the keys in their order. NULL: *st says why not. */
+static int64_t *order_keys(const by_counts *x, bf_status *st) {
+    const int64_t n = bf_dictionary_size(x->keys);
+    int64_t *ranks = malloc((size_t)(n + 1) * sizeof *ranks);
+    int64_t *list = malloc((size_t)(n + 1) * sizeof *list);
+    const bf_array all = bf_array_of(BF_I64, ranks, n);
+    *st = ranks && list ? bf_dictionary_ranks(x->keys, &all) : BF_E_MEMORY;
+    for (int64_t i = 0; i < n && *st == BF_OK; i++) list[ranks[i]] = i;
+    free(ranks);
+    if (*st == BF_OK) return list;
+    free(list);
+    return NULL;
+}
+
+static bool open_rows(by_rows *r, int64_t most) {
+    r->numbers = malloc((size_t)most * sizeof *r->numbers);
+    r->counts = malloc((size_t)most * sizeof *r->counts);
+    r->lo = malloc((size_t)most * sizeof *r->lo);
+    r->hi = malloc((size_t)most * sizeof *r->hi);
+    return r->numbers && r->counts && r->lo && r->hi;
+}
+
+static void close_rows(by_rows *r) {
+    free(r->numbers);
+    free(r->counts);
+    free(r->lo);
+    free(r->hi);
+}
+
+/* Shows keys, as many together as make a part of a sheet; a plot shows one. */
+static int show_keys(const by_counts *x, const int64_t *list, by_rows *r, int64_t each) {
+    const int64_t n = bf_dictionary_size(x->keys);
+    int code = EXIT_DONE;
+    for (int64_t at = 0; (at < n || at == 0) && code == EXIT_DONE; at += each) {
+        const bf_status st = make_rows(x, list + at, n - at < each ? n - at : each, r);
+        if (st != BF_OK)
+            code = failed(x, st);
+        else if (x->form == HIST_PLOT)
+            code = n > 0 ? put_plot(x, r, at == 0) : EXIT_DONE;
+        else
+            code = put_rows(x, r);
+        release(r);
+    }
+    return code;
+}
+
+int by_sheet_put(const by_counts *x) {
+    by_rows r = {.n = 0};
+    const int64_t each = x->form == HIST_PLOT || x->n > ROWS ? 1 : ROWS / x->n;
+    bf_status st;
+    int64_t *list = order_keys(x, &st);
+    if (list && !open_rows(&r, each * x->n)) st = BF_E_MEMORY;
+    const int code = st == BF_OK ? show_keys(x, list, &r, each) : failed(x, st);
+    close_rows(&r);
+    free(list);
+    return code;
+}
