@@ -71,7 +71,8 @@ static inline bool asked_chooses(const asked_result *r) {
 
 /* Whether a result is a reduction: it is no count of rows, and depends on no order. */
 static inline bool asked_reduces(const asked_result *r) {
-    return r->aggregate && r->value >= 0 && r->aggregate->order == ORDER_NONE;
+    return r->aggregate && r->value >= 0 &&
+           (r->aggregate->order == ORDER_NONE || r->aggregate->order == SHARE_OF_SUM);
 }
 
 #endif
