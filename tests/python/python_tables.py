@@ -444,6 +444,16 @@ class Grouping(Tables):
             self.assertEqual(bitfold.group(frame, "k", x="sum", n="count").to_dict(), expected, name)
             self.assertEqual(bitfold.group(frame, ["k"], where="x > 1", n="count").to_dict(), {"k": ["a", "b"], "n": [1, 1]})
 
+    def test_conditions_on_times(self):
+        text = "k,d,t\n1,1969-12-31,2026-11-28T09:30:00.5Z\n2,,\n3,2026-11-28,2026-11-28T11:00Z\n"
+        table = bitfold.read_csv(io.StringIO(text))
+        for where, expected in [
+            ('d < "1970-01-01"', [1]), ('d >= "1970-01-01"', [3]), ("year(d) == 2026", [3]),
+            ('t > "2026-11-28T10:00Z"', [3]), ("hour(t) == 9", [1]), ("isnull(d)", [2]),
+        ]:
+            for data in (table, io.StringIO(text)):
+                self.assertEqual(bitfold.group(data, "k", where=where)["k"].tolist(), expected, where)
+
     def test_strides(self):
         block = np.arange(40).reshape(10, 4)
         columns = {"k": block[:, 0] % 3, "j": block[:, 1][::-1], "x": block[:, 2]}
