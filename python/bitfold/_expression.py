@@ -61,7 +61,7 @@ def _encoded(text, what):
 class _Expression:
     """A text, parsed for arrays by name, of one shape."""
 
-    def __init__(self, text, arrays, named, overflow="error", context=None, wide=False):
+    def __init__(self, text, arrays, named, overflow, context):
         self._handle = c_void_p()
         if overflow not in OVERFLOWS:
             raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")
@@ -73,7 +73,7 @@ class _Expression:
         self._context = context or _default_context()
         names = (c_char_p * len(views))(*(_encoded(name, "a name") for name in given))
         dtypes = (c_int * len(views))(*(view.array.dtype for view in views))
-        options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow], wide=wide)
+        options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow])
         self.call(
             lib.bf_expression_parse, self._context._handle, text, names, dtypes, len(views),
             byref(options), None, byref(self._handle),
