@@ -39,6 +39,9 @@ BF_API void bitfold_read_free(bitfold_read_table *read);
 BF_API void bitfold_read_views(int64_t n, const void *views, const void *const buffers[],
                                int64_t *offsets, char *bytes);
 
+/* Writes n integers with 128 bits each. */
+BF_API void bitfold_read_widen(const int64_t *narrow, int64_t n, void *wide);
+
 /* Releases of Arrow's structures, for callers who make these; their private_data point to an owner,
  * which lives until it is released. Children are released first. */
 typedef struct bitfold_read_owner {

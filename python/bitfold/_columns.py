@@ -8,7 +8,6 @@ from datetime import date, datetime, timedelta, timezone
 
 from ._exchange import _Column as _Array
 from ._exchange import _I128, _Schema, _Stream, new_column, schema_of
-from ._expression import _Expression
 from ._library import ArgumentError, open_library, path_beside
 from ._result import _RELEASE, TYPESTR, _give, _held, _hold, _release, _to_number, new_result
 
@@ -248,8 +247,7 @@ class Column:
     def _widened(self):
         """Returns the same decimals in i128."""
         made, bits = new_result("i128", [self._n]), self._buffers[0]
-        units = Column("", self.dtype, self._n, (None, self._buffers[1]), self)
-        _Expression("x + 0", {"x": units}, {}, wide=True).eval(made._array())
+        reader().bitfold_read_widen(*map(c_void_p, (self._buffers[1], self._n, made._address)))
         buffers = bits, made._address
         return Column(self.name, "i128", self._n, buffers, made, self.scale, self.nulls)
 

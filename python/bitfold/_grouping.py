@@ -14,10 +14,11 @@ from ._library import Array, ArgumentError, DtypeError, RangeError, ShapeError, 
 from ._map import copy_array
 from ._map import map as map_array
 from ._nulls import compacted, pack_bits
+from ._order import median_of_groups
 from ._read import read_csv
 from ._result import new_result
 
-OPERATIONS = "sum", "mean", "var", "std", "min", "max", "count"
+OPERATIONS = "sum", "mean", "var", "std", "min", "max", "median", "count"
 
 
 # ---- what is asked --------------------------------------------------------------------------------
@@ -67,24 +68,27 @@ class _Part:
 
     def __init__(self, numbers, valid, views, context):
         """views: of values, by column, with the operations that are asked for."""
-        aggregates = [(op, view.dtype) for _, view, ops in views for op in ops]
-        self._places = [(column, op) for column, _, ops in views for op in ops]
-        self._scales = [view.scale or 0 for _, view, ops in views for _ in ops]
-        self._groups = Groups("i64", aggregates, context=context)
-        taken = [numbers, *(view for _, view, _ in views)]
+        self._context = context
+        self._places = [(column, op) for column, _, ops in views for op in ops if op != "median"]
+        taken = [_Contiguous(each) for each in (numbers, *(view for _, view, _ in views))]
         if valid is not None:
-            taken = compacted([_Contiguous(each) for each in taken], valid)
-        by_column = dict(zip((column for column, _, _ in views), taken[1:]))
-        arrays = [by_column[column].array for column, _ in self._places]
-        pointers = (POINTER(Array) * len(arrays))(*map(ctypes.pointer, arrays))
-        self._groups._call(lib.bf_groups_absorb, byref(taken[0].array), pointers)
+            compacted(taken, valid)
+        self._numbers, *values = taken
+        self._values = dict(zip((column for column, _, _ in views), values))
+        of = [self._values[column] for column, _ in self._places]
+        aggregates = [(op, view.dtype) for view, (_, op) in zip(of, self._places)]
+        self._groups = Groups("i64", aggregates, context=context)
+        pointers = (POINTER(Array) * len(of))(*(ctypes.pointer(view.array) for view in of))
+        self._groups._call(lib.bf_groups_absorb, byref(self._numbers.array), pointers)
         self._groups._make = new_result
         self.keys, self.counts = self._groups.list()
 
     def result(self, column, op):
         """Returns the results of each group as a Result in units of 10^-scale, and the scale."""
-        which = self._places.index((column, op))
-        scale = self._scales[which]
+        values = self._values[column]
+        if op == "median":
+            return median_of_groups(self._numbers, values, self._context), 0
+        which, scale = self._places.index((column, op)), values.scale or 0
         try:
             made = self._groups.result(which, scale=scale)
         except RangeError:
@@ -96,7 +100,7 @@ class _Contiguous:
     """A view's array, one element behind another."""
 
     def __init__(self, view):
-        self.array, self.dtype, self._memory = view.array, view.dtype, view
+        self.array, self.dtype, self.scale, self._memory = view.array, view.dtype, view.scale, view
         if view.array.shape[0] > 1 and view.array.strides[0] != 1:
             self._memory = new_result(view.dtype, [view.array.shape[0]])
             self.array = self._memory._array()
@@ -233,7 +237,7 @@ def group(data, by, *, where=None, null="error", context=None, **aggregates):
 
     A keyword asks for results: price="sum" or price=("sum", "mean") of the column price, called price_sum and
     price_mean; total=("price", "sum") gives it the name total; n="count" counts rows. Operations are sum mean
-    var std min max and count, which counts the rows in which the column is not NULL. Without any, rows are
+    var std min max median and count, which counts the rows in which the column is not NULL. Without any, rows are
     counted. Sums are exact, and of decimals are decimals.
 
     Errors: ArgumentError (no such column or operation; a NULL), DtypeError, ShapeError (columns of

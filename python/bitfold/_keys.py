@@ -478,13 +478,25 @@ def _names_in(text, context):
     return [each.decode() for each in names.raw.split(b"\0")[: count.value]]
 
 
+def _key_of_condition(x):
+    """Returns a key, of dates as seconds."""
+    if not isinstance(x, Column) or x.dtype != "date":
+        return Key(x)
+    bits, at = x._buffers
+    days = Column("", "i32", len(x), (None, at), x)
+    seconds = map_array("mul", map_array("cast", days, to="i64"), 24 * 60 * 60)
+    key = Key(Column("", "i64", len(x), (bits, seconds._address), (seconds, x), 0, x.nulls))
+    key.time = x.dtype
+    return key
+
+
 def condition(text, data, context):
     """Returns an array of bools, true for the rows of columns, by name, that meet a condition."""
     context, encoded = context or _default_context(), encode_text(text, "a condition")
     names = _names_in(encoded, context)
     if not names:
         raise ArgumentError(f"where={text!r} names no column")
-    keys = [Key(column_of(data, name)) for name in names]
+    keys = [_key_of_condition(column_of(data, name)) for name in names]
     made = new_result("bool", [keys[0].n])
     ends = sorted({end for key in keys for end in itertools.accumulate(p.n for p in key.pieces)})
     expression, first = _Condition(encoded, names, keys, context), 0

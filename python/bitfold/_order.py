@@ -555,9 +555,10 @@ def _of_groups(keys, values, select, context, first, name, empty, options, *quan
     """Calls the library for results of dtype `name`, behind an axis of `first`. Returns the keys of the
     groups, and the results."""
     context = context or _default_context()
+    like_of = getattr(values, "_object", ())  # without an object of the caller, a Result
     n = c_int64()
-    groups = _elements(values._object, keys, [_count_different(keys, None, context)])
-    target = _results(values._object, values, name, [*first, groups.array.shape[0]], empty, options)
+    groups = _elements(like_of, keys, [_count_different(keys, None, context)])
+    target = _results(like_of, values, name, [*first, groups.array.shape[0]], empty, options)
     array = _with_first(target.array, first or not quantiles)
     _call(
         context, select, byref(values.array), byref(keys.array), *quantiles, byref(options),
@@ -582,6 +583,12 @@ def group_median(
     return _of_groups(
         keys, values, lib.bf_median_groups, context, [], name, empty, _options(nan=nan)
     )
+
+
+def median_of_groups(keys, values, context):
+    """Returns what group_median does of two views without NULLs, but no keys, as a Result."""
+    name, options = _rounded(values, lib.bf_median_dtype), _options()
+    return _of_groups(keys, values, lib.bf_median_groups, context, [], name, None, options)[1]
 
 
 def group_quantile(

@@ -24,7 +24,7 @@ from bitfold import _result
 
 CASES = int(os.environ.get("BITFOLD_CASES", 30))
 WORDS = ["Rome", "Oslo", "São Paulo", "a,b", 'say "x"', "two\nlines", "x" * 40, " b", "東京", "tiny"]
-OPERATIONS = "sum", "mean", "var", "min", "max", "count"
+OPERATIONS = "sum", "mean", "var", "min", "max", "median", "count"
 
 
 def library(name):
@@ -327,6 +327,13 @@ def _variance(exact):
     return _rounded(sum((x - mean) ** 2 for x in exact) / len(exact))
 
 
+def _median(values):
+    """The mean of the two in the middle, rounded once, or the one that is there."""
+    values = sorted(values, key=_signed)
+    pair = values[(len(values) - 1) // 2], values[len(values) // 2]
+    return _rounded((Fraction(pair[0]) + Fraction(pair[1])) / 2, pair)
+
+
 def _reduced(op, values):
     """What an operation makes of values, none of which is NULL."""
     exact = [Fraction(x) for x in values]
@@ -341,6 +348,8 @@ def _reduced(op, values):
         return _rounded(sum(exact) / len(exact), values)
     if op == "var":
         return _variance(exact)
+    if op == "median":
+        return _median(values)
     return (min if op == "min" else max)(values, key=_signed)
 
 
@@ -404,14 +413,14 @@ class Grouping(Tables):
             r = random.Random(case)
             columns, text = self.make(r, 500)
             path, options = self.path(text), ["--null-policy", "skip", "--csv"]
-            ops = ["--sum=x=s", "--mean=x=m", "--std=y=d", "--min=y=l", "--max=x=g", "--count"]
+            ops = ["--sum=x=s", "--mean=x=m", "--std=y=d", "--min=y=l", "--max=x=g", "--median=y=e", "--count"]
             command = [sys.executable, "-m", "bitfold", "group", "--by", "b,a", *ops, *options, path]
             done = subprocess.run(command, capture_output=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             header, *lines = csv.reader(io.StringIO(done.stdout.decode()))
             found = bitfold.group(
                 path, ["b", "a"], null="skip", s=("x", "sum"), m=("mean", "x"), d=("y", "std"),
-                l=("y", "min"), g=("x", "max"), count="count",
+                l=("y", "min"), g=("x", "max"), e=("y", "median"), count="count",
             )
             self.assertEqual(header, list(found), case)
             for name, theirs in zip(found, zip(*lines)):
@@ -434,6 +443,16 @@ class Grouping(Tables):
                 continue
             self.assertEqual(bitfold.group(frame, "k", x="sum", n="count").to_dict(), expected, name)
             self.assertEqual(bitfold.group(frame, ["k"], where="x > 1", n="count").to_dict(), {"k": ["a", "b"], "n": [1, 1]})
+
+    def test_conditions_on_times(self):
+        text = "k,d,t\n1,1969-12-31,2026-11-28T09:30:00.5Z\n2,,\n3,2026-11-28,2026-11-28T11:00Z\n"
+        table = bitfold.read_csv(io.StringIO(text))
+        for where, expected in [
+            ('d < "1970-01-01"', [1]), ('d >= "1970-01-01"', [3]), ("year(d) == 2026", [3]),
+            ('t > "2026-11-28T10:00Z"', [3]), ("hour(t) == 9", [1]), ("isnull(d)", [2]),
+        ]:
+            for data in (table, io.StringIO(text)):
+                self.assertEqual(bitfold.group(data, "k", where=where)["k"].tolist(), expected, where)
 
     def test_strides(self):
         block = np.arange(40).reshape(10, 4)
