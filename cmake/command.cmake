@@ -3,6 +3,7 @@
 
 file(GLOB sources CONFIGURE_DEPENDS cli/*.c cli/*/*.c ladder/*.c ladder/cpu/*.c)
 list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/main.c ${PROJECT_SOURCE_DIR}/cli/mpi/main.c)
+list(FILTER sources EXCLUDE REGEX "/cli/read/")
 add_library(bitfold_cli STATIC ${sources})
 target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bitfold_cli PUBLIC bitfold_static ${CMAKE_DL_LIBS})
@@ -48,6 +49,19 @@ bitfold_warnings(bitfold_command)
 if(bitfold_cuda)
     bitfold_link_as_c(bitfold_command)
 endif()
+
+# Its reader of tables as a library beside libbitfold, for the Python module.
+file(GLOB read CONFIGURE_DEPENDS cli/read/*.c)
+add_library(bitfold_read SHARED ${read})
+set(map ${PROJECT_SOURCE_DIR}/cli/read/read.map)
+set_target_properties(bitfold_read PROPERTIES
+    OUTPUT_NAME bitfold-read LINK_DEPENDS ${map} INSTALL_RPATH $ORIGIN)
+target_include_directories(bitfold_read PRIVATE cli)
+target_link_libraries(bitfold_read PRIVATE $<TARGET_FILE:bitfold_cli> bitfold Threads::Threads m
+                      ${CMAKE_DL_LIBS})
+target_link_options(bitfold_read PRIVATE -Wl,--version-script=${map})
+add_dependencies(bitfold_read bitfold_cli)
+bitfold_warnings(bitfold_read)
 
 list(JOIN bitfold_mpis " " mpis)
 target_compile_definitions(bitfold_cli PRIVATE "BITFOLD_MPIS=\"${mpis} \"")

@@ -3,7 +3,7 @@
 
 include(CMakePackageConfigHelpers)
 install(TARGETS bitfold bitfold_static EXPORT bitfold)
-install(TARGETS bitfold_command)
+install(TARGETS bitfold_command bitfold_read)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/bitfold)

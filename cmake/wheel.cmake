@@ -1,4 +1,5 @@
-# What pip packages beside the module: the library as one file, and quick calls (see pyproject.toml).
+# What pip packages beside the module: the library as one file, the command and its reader, and quick
+# calls (see pyproject.toml).
 
 # zig links it in scripts/wheel, for older systems than this machine: its libc is of any version.
 set(BITFOLD_LINKER "" CACHE STRING "A C compiler, and its options, that links the wheel's library")
@@ -6,15 +7,20 @@ if(BITFOLD_LINKER)
     list(JOIN BITFOLD_LINKER " " linker)
     string(REPLACE "<CMAKE_C_COMPILER>" "${linker}"
            CMAKE_C_CREATE_SHARED_LIBRARY "${CMAKE_C_CREATE_SHARED_LIBRARY}")
+    string(REPLACE "<CMAKE_C_COMPILER>" "${linker}"
+           CMAKE_C_LINK_EXECUTABLE "${CMAKE_C_LINK_EXECUTABLE}")
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-libgcc-file-name OUTPUT_VARIABLE libgcc
                     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    target_link_libraries(bitfold PRIVATE ${libgcc}) # what the compiler calls, before the linker's
+    foreach(target bitfold bitfold_read bitfold_command)
+        target_link_libraries(${target} PRIVATE ${libgcc}) # what the compiler calls, before the linker's
+    endforeach()
 endif()
 
 set_property(TARGET bitfold PROPERTY VERSION)
 set_property(TARGET bitfold PROPERTY SOVERSION)
-install(TARGETS bitfold LIBRARY DESTINATION .)
-add_custom_target(bitfold_wheel DEPENDS bitfold)
+install(TARGETS bitfold bitfold_read LIBRARY DESTINATION .)
+install(TARGETS bitfold_command RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR})
+add_custom_target(bitfold_wheel DEPENDS bitfold bitfold_read bitfold_command)
 
 # Small calls without ctypes, by the stable ABI of Python 3.11: where there are its headers. Every
 # Python takes the wheel; an older one leaves this file alone. Python without a GIL has no stable ABI:

@@ -206,6 +206,29 @@ static bool choose_keys(asked *a, first_fields *f) {
     return true;
 }
 
+static void take_field(asked *a, first_fields *f, int field) {
+    if (f->wanted[field] & WANTS_KEYS) return;
+    f->wanted[field] |= WANTS_KEYS;
+    a->take_fields[a->takes++] = field;
+}
+
+/* Takes the columns of --column, or all, as they are. */
+static bool choose_taken(asked *a, first_fields *f) {
+    const char *at = a->options->input.text.columns;
+    read_option(f, "column");
+    a->take_fields = malloc(((size_t)f->n + 1) * sizeof *a->take_fields);
+    if (!a->take_fields) return no_memory(f);
+    for (int i = 0; i < f->n && !at; i++) take_field(a, f, i);
+    while (at) {
+        const text_item item = text_take_item(&at, ",");
+        const int field = find_field(f, item);
+        if (field < 0) return field == REFUSED ? false : refuse_item(f, item);
+        take_field(a, f, field);
+        if (item.behind == '\0') break;
+    }
+    return true;
+}
+
 /* Finds what a V means. */
 static bool find_meaning(asked *a, first_fields *f, asked_value *v) {
     const char *const text = v->text, *list = text;
@@ -302,7 +325,9 @@ static void forget(asked *a) {
     for (int i = 0; i < a->values; i++) free(a->value[i].text);
     for (int i = 0; i < a->results; i++) free(a->result[i].name);
     for (int i = 0; i < ASKED_LISTS; i++) free(a->lists[i]);
-    a->keys = a->values = a->results = 0;
+    free(a->take_fields);
+    a->take_fields = NULL;
+    a->keys = a->values = a->results = a->takes = 0;
     memset(a->lists, 0, sizeof a->lists);
 }
 
@@ -321,24 +346,26 @@ static void settle_strings(first_fields *f) {
 static bool choose(asked *a, first_fields *f, text_options *o) {
     const options *asks = a->options;
     forget(a);
-    a->nulls = asks->where != NULL; /* rows without a value may be left out */
+    a->nulls = asks->where || a->taken; /* rows without a value may be left out */
     read_option(f, "by");
-    if (!choose_keys(a, f)) return false;
+    if (!(a->taken ? choose_taken : choose_keys)(a, f)) return false;
     read_option(f, "where");
     if (asks->infer && asks->where && !want_names(a, f, asks->where)) return false;
     bool good = true;
     for (int i = 0; i < asks->aggregate_count && good; i++)
         good = add_result(a, f, &asks->aggregates[i]);
-    if (good && !a->whole && counts_rows(asks)) good = add_result(a, f, NULL);
+    if (good && !a->whole && !a->taken && counts_rows(asks)) good = add_result(a, f, NULL);
     settle_strings(f);
-    if (asks->infer) infer_keys(f);
+    if (asks->infer || a->taken) infer_keys(f);
     const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings, &o->either};
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
     if (!good) return false;
     o->skip_nulls = o->skip_nulls || a->nulls;
     o->whole = a->whole;
     if (a->whole && f->n == 0) o->text = o->number = NULL; /* no row has a place */
-    o->table = o->typed = o->apart = true;
+    o->table = o->apart = true;
+    o->typed = !a->taken;
+    o->inferred = a->taken;
     o->option = "--by";
     o->header = o->header || f->named;
     return true;

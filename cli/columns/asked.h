@@ -37,6 +37,9 @@ typedef struct asked {
     bool keyed;  /* results are by key, unless another order is asked for; else by count */
     bf_quantile_method method;
     text_chooser chooser; /* for the reader: fills in what follows */
+    bool taken;           /* columns are taken as they are: those of --column, or all */
+    int takes;            /* how many */
+    int *take_fields;     /* their fields, each once */
     bool whole; /* rows are wanted as they stand, in the order of their keys: nothing is computed */
     bool turned; /* their order is the other one, where '-' does not say so */
     int keys;
@@ -68,7 +71,8 @@ static inline bool asked_chooses(const asked_result *r) {
 
 /* Whether a result is a reduction: it is no count of rows, and depends on no order. */
 static inline bool asked_reduces(const asked_result *r) {
-    return r->aggregate && r->value >= 0 && r->aggregate->order == ORDER_NONE;
+    return r->aggregate && r->value >= 0 &&
+           (r->aggregate->order == ORDER_NONE || r->aggregate->order == SHARE_OF_SUM);
 }
 
 #endif

@@ -144,6 +144,9 @@ static int note_columns(table *t) {
     t->columns = calloc((size_t)(t->count + a->keys), sizeof *t->columns);
     if (!t->columns) return no_memory(t);
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) code = note_column(t, k);
+    t->taken = malloc(((size_t)a->takes + 1) * sizeof *t->taken);
+    if (!t->taken) return no_memory(t);
+    for (int i = 0; i < a->takes; i++) t->taken[i] = column_of(t, a->take_fields[i], false);
     for (int i = 0; i < a->keys && by && code == EXIT_DONE; i++) code = note_key(t, i);
     for (int i = 0; i < a->values && by; i++)
         t->values[i].column =
@@ -228,6 +231,7 @@ void table_close(table *t) {
     for (int i = 0; t->steps && i < t->step_count; i++) rows_close(&t->steps[i]);
     free(t->inputs);
     free(t->steps);
+    free(t->taken);
     free(t->also);
 }
 

@@ -36,7 +36,7 @@ typedef struct table_value {
     char option[16]; /* the name of the option that asks for it */
     bf_array array;
     int scale;             /* the integers are in units of 10^-scale */
-    bf_time_kind time;     /* and times */
+    bf_time_kind time;     /* what times the integers are */
     bf_strings strings;    /* in place of an array of BF_NONE */
     const uint8_t *valid;  /* a byte for each row, 0 where it is NULL; NULL: no row is */
     buffer numbers, bytes; /* numbers, or offsets: where the array is elsewhere no longer */
@@ -57,6 +57,7 @@ typedef struct table {
     int derived;                  /* how many these are */
     table_value values[OPTIONS_AGGREGATES];
     int key_columns[BF_KEY_COLUMNS_MAX];
+    int *taken;             /* the columns that are taken as they are */
     int64_t n;              /* rows that were taken */
     int64_t most;           /* so many at once; 0: no limit */
     int64_t wanted;         /* so many together, without --by; 0: as many as are at hand */

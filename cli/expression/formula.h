@@ -19,7 +19,7 @@ typedef struct formula {
     const char **names;
     bf_dtype *dtypes;     /* BF_NONE: strings */
     int *scales;          /* a column of i64 or i128 is in units of 10^-scale */
-    unsigned char *times; /* and times of this kind */
+    unsigned char *times; /* times of this kind are integers */
     bf_expression *parsed;
     bool strings; /* the caller's to set: it takes results that are strings, too */
     bool wide;    /* with 128 bits */

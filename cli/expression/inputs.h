@@ -37,11 +37,11 @@ typedef struct expressed {
     int operand_count;
     bf_dtype dtypes[EXPRESSED_COLUMNS];     /* the dtypes of the operands that it was parsed for */
     int scales[EXPRESSED_COLUMNS];          /* an operand of i64 or i128 is in units of 10^-scale */
-    unsigned char times[EXPRESSED_COLUMNS]; /* and times of this kind */
+    unsigned char times[EXPRESSED_COLUMNS]; /* times of this kind are integers */
     bf_expression *expression;              /* NULL: not parsed */
     bf_dtype dtype;                         /* the results' dtype */
     int scale;                              /* results of i64 or i128 are in units of 10^-scale */
-    bf_time_kind time;                      /* and times */
+    bf_time_kind time;                      /* what times the integers are */
     bool rounded;                           /* results that have a scale or are i128 become f64 */
     bool wide;                              /* 64 bits do not hold all of it: 128 do */
     bool settled;                           /* all was read once: no dtype becomes another */

@@ -262,7 +262,17 @@ static int merge_ranks(by *x) {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+static bool asks_shares(const options *o) {
+    bool asks = false;
+    for (int i = 0; i < o->aggregate_count; i++)
+        asks = asks || o->aggregates[i].order == SHARE_OF_SUM;
+    return asks;
+}
+
 static int show(by *x, double began) {
+    if (x->groups.levels > 0 && asks_shares(x->options))
+        return fail(EXIT_IO, x->asked.file,
+                    "--share needs all groups at once: more than --memory allows");
     return (x->groups.limited ? merged_put : shown_put)(x->output->stream, &x->groups, began);
 }
 
@@ -270,7 +280,7 @@ static int show(by *x, double began) {
  * they are written first, to a file that gets its name when all is shown. */
 static int show_and_save(by *x, double began) {
     const trailer rules = trailer_of(x->options);
-    const bool form = x->options->by || x->groups.kept_count > 0;
+    const bool form = x->options->by || x->groups.kept_count > 0 || asks_shares(x->options);
     if (!numbered_is_whole(&x->groups))
         return fail(EXIT_IO, x->asked.file,
                     "--save needs all groups at once: more than --memory allows");

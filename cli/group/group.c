@@ -18,6 +18,8 @@ static const option_spec specs[] = {
     {"quantile", 0, IN_VALUES, "P:V",
      "the quantile of each key's values, P in percent, as in 95:x.npy; of several 5,95:x.npy", 0,
      .read = read_quantile, .repeats = true},
+    {"share", 0, IN_VALUES, "V", "the sum of each key's values, divided by that of all", 0,
+     ORDER_OF(SHARE_OF_SUM)},
     {"distinct", 0, IN_VALUES, "V", "how many different values each key has", 0,
      ORDER_OF(ORDER_DISTINCT_OF)},
     {"mode", 0, IN_VALUES, "V",

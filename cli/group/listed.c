@@ -41,6 +41,7 @@ static const char *op_of(const asked_result *r) {
     case ORDER_NONE: return bf_reduction_name(r->aggregate->op);
     case ORDER_MEDIAN_OF: return "median";
     case ORDER_QUANTILE_OF: return "quantile";
+    case SHARE_OF_SUM: return "share";
     default: return r->aggregate->option;
     }
 }

@@ -85,12 +85,13 @@ static void take_result(checkpoint_reader *from, asked *a, int i) {
     r->name = take_text(from);
     r->value = (int)checkpoint_number(from, -1, a->values - 1);
     w->op = (bf_reduction)checkpoint_number(from, 0, INT32_MAX);
-    w->order = (enum wanted_order)checkpoint_number(from, 0, ORDER_QUANTILE_OF);
+    w->order = (enum wanted_order)checkpoint_number(from, 0, SHARE_OF_SUM);
     const void *percent = checkpoint_bytes(from, &n);
     if (percent && n == sizeof w->percent) memcpy(&w->percent, percent, n);
     r->aggregate = r->value < 0 ? NULL : w;
     from->bad = from->bad || (r->aggregate && n != sizeof w->percent) ||
-                !(w->percent >= 0 && w->percent <= 100);
+                !(w->percent >= 0 && w->percent <= 100) ||
+                (w->order == SHARE_OF_SUM && w->op != BF_SUM);
 }
 
 bool saved_take_question(checkpoint_reader *from, asked *a, table *t) {

@@ -263,16 +263,22 @@ static bf_time_kind time_of_result(const table *t, int i) {
     return element ? t->values[r->value].time : BF_TIME_NONE;
 }
 
+static bf_status take_from(const shown *s, int i, bf_groups *groups, results *r) {
+    const numbered *x = s->groups;
+    const asked_result *of = &s->asked->result[i];
+    const options *o = s->asked->options;
+    const int which = x->place[i].which, scale = x->table->values[of->value].scale;
+    return of->aggregate->order == SHARE_OF_SUM ? results_take_shares(groups, o, which, r)
+                                                : results_take(groups, o, which, scale, r);
+}
+
 static bf_status take_reduction(const shown *s, int i, shown_column *c) {
     const numbered *x = s->groups;
     const numbered_part *p = &x->part[x->place[i].part];
-    const int which = x->place[i].which;
-    const options *o = s->asked->options;
     found f = {.n = bf_groups_size(p->groups)};
     f.has_total = p->total && bf_groups_size(p->total) > 0;
-    const int scale = x->table->values[s->asked->result[i].value].scale;
-    bf_status st = results_take(p->groups, o, which, scale, &f.groups);
-    if (st == BF_OK && f.has_total) st = results_take(p->total, o, which, scale, &f.total);
+    bf_status st = take_from(s, i, p->groups, &f.groups);
+    if (st == BF_OK && f.has_total) st = take_from(s, i, p->total, &f.total);
     if (st == BF_OK && f.n < s->n) {
         char *keys = malloc((size_t)f.n * bf_dtype_size(x->key) + 1);
         f.rows = malloc((size_t)f.n * sizeof *f.rows + 1);
@@ -659,7 +665,9 @@ static structured_field field_of_result(const numbered *x, int i) {
         return field;
     }
     const bf_dtype dtype =
-        results_dtype(x->part[x->place[i].part].groups, a->options, x->place[i].which);
+        r->aggregate->order == SHARE_OF_SUM
+            ? BF_F64
+            : results_dtype(x->part[x->place[i].part].groups, a->options, x->place[i].which);
     field.time = time_of_result(x->table, i);
     field.scale = v->scale;
     field.dtype = structured_type(dtype, v->scale, field.time);

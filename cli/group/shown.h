@@ -11,7 +11,7 @@
 typedef struct shown_column {
     bf_dtype dtype;    /* the array's; BF_NONE: it has none */
     int scale;         /* the integers are in units of 10^-scale */
-    bf_time_kind time; /* and times */
+    bf_time_kind time; /* what times the integers are */
     char *array;
     bf_value *values;
     int64_t *offsets; /* where strings begin, or NULL */

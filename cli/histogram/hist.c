@@ -3,6 +3,7 @@
 #include "command.h"
 #include "expression/inputs.h"
 #include "histogram/bins.h"
+#include "histogram/by.h"
 #include "histogram/output.h"
 #include "input/share.h"
 #include "options/context.h"
@@ -45,11 +46,12 @@ static const usage hist_usage = {
     "merged if --range and --bins, or --edges, were the same. With -e, all FILEs together give the "
     "elements.",
     TAKES_STDIN | TAKES_INPUT | TAKES_PLOT | TAKES_RUNNING | TAKES_MEMORY | TAKES_SAVE |
-        TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_EXPRESSION | TAKES_WHERE,
-    "bins range edges weights column expression density log output json csv save threads memory "
+        TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_EXPRESSION | TAKES_WHERE | TAKES_KEYS,
+    "bins range edges by weights column expression density log output json csv save threads memory "
     "help",
     "bitfold hist --bins 4 x.npy\n"
-    "bitfold hist --edges 0,2,4 --column height --csv table.csv",
+    "bitfold hist --edges 0,2,4 --column height --csv table.csv\n"
+    "bitfold hist --by name --bins 3 --column height table.csv",
     &hist_options};
 
 #define BLOCK_BYTES ((int64_t)64 * 1024 * 1024)
@@ -383,7 +385,7 @@ static int open_extremes(hist *h) {
     return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
 }
 
-/* Of a given range, the number of bins depends on what is in it. */
+/* The number of bins depends on what is in the range, if one is given. */
 static bf_status take_extremes(hist *h, bf_array *elements) {
     bf_status st = BF_OK;
     if (h->bins.wanted.range) st = selection_take(&h->selection, h->context, elements);
@@ -660,7 +662,7 @@ int cmd_hist(int argc, char **argv) {
     int code;
     if (!options_parse(&o, argc, argv, &hist_usage, &code)) return code;
     code = condition_open(&c, &o);
-    if (code == EXIT_DONE) code = hist_of(&o);
+    if (code == EXIT_DONE) code = o.by ? hist_by_run(&o) : hist_of(&o);
     condition_close(c);
     return code;
 }

@@ -65,7 +65,7 @@ typedef struct rows_place {
 typedef struct rows_kind {
     unsigned can;        /* candidates left */
     unsigned char scale; /* the integers are in units of 10^-scale */
-    unsigned char time;  /* and times of this kind: as in text_unit */
+    unsigned char time;  /* what times they are, as in text_unit */
 } rows_kind;
 
 /* Leaves of a kind what columns of both are. */

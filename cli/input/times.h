@@ -1,4 +1,4 @@
-/* Which columns of a text hold times. */
+/* Finds which columns of a text hold times. */
 #ifndef BITFOLD_CLI_INPUT_TIMES_H
 #define BITFOLD_CLI_INPUT_TIMES_H
 

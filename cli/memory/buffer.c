@@ -11,6 +11,15 @@ void *buffer_take(buffer *b, size_t bytes) {
     return b->at;
 }
 
+void *buffer_grow(buffer *b, size_t bytes) {
+    if (bytes < b->room) return b->at;
+    const size_t room = bytes + bytes / 2 + 64;
+    char *more = realloc(b->at, room);
+    if (!more) return NULL;
+    *b = (buffer){more, room};
+    return more;
+}
+
 void buffer_free(buffer *b) {
     free(b->at);
     *b = (buffer){NULL, 0};

@@ -11,6 +11,9 @@ typedef struct buffer {
 
 /* Room for so many bytes, one at least; what was there is lost. NULL: there is no memory. */
 void *buffer_take(buffer *b, size_t bytes);
+
+/* Makes room for so many bytes; what was there stays. NULL: there is no memory. */
+void *buffer_grow(buffer *b, size_t bytes);
 void buffer_free(buffer *b);
 
 #endif

@@ -25,6 +25,7 @@ bool read_aggregate(const option_spec *spec, const char *text, void *to) {
 
 bool read_order_of(const option_spec *spec, const char *text, void *to) {
     return add_aggregate(to, (struct wanted_aggregate){.option = spec->name,
+                                                       .op = BF_SUM,
                                                        .values = text,
                                                        .order = (enum wanted_order)spec->value});
 }

@@ -79,6 +79,7 @@ struct wanted_aggregate {
         ORDER_NONE,
         ORDER_MEDIAN_OF,
         ORDER_QUANTILE_OF,
+        SHARE_OF_SUM, /* of a reduction, which depends on no order */
         ORDER_FIRST_OF,
         ORDER_LAST_OF,
         ORDER_MODE_OF,

@@ -30,7 +30,7 @@ typedef struct subject {
     const char *file, *column; /* column: of several, or NULL */
     bf_array array;
     int scale;         /* the integers are in units of 10^-scale */
-    bf_time_kind time; /* and times */
+    bf_time_kind time; /* what times the integers are */
     bool owned;        /* its memory may be written to: a sort is in place */
     int64_t nulls;     /* rows that were left out of it, for they have no value */
 } subject;

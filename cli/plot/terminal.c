@@ -54,7 +54,7 @@ typedef struct edge_format {
     int digits; /* after the decimal point */
     int width;  /* characters of the longest edge */
     bf_time_kind time;
-    int scale; /* of times */
+    int scale; /* the scale that times have */
 } edge_format;
 
 /* The first time that is not before an edge. */

@@ -47,6 +47,9 @@ struct timespec progress_next_tick(void) {
 void progress_setup(enum progress_mode mode) {
     show.tty = isatty(STDERR_FILENO) != 0;
     show.shown = mode == PROGRESS_ON || (mode == PROGRESS_AUTO && show.tty);
+}
+
+void progress_answer_signal(void) {
     struct sigaction action = {.sa_handler = on_usr1, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);

@@ -13,6 +13,9 @@ enum progress_mode { PROGRESS_AUTO, PROGRESS_ON, PROGRESS_OFF };
 /* Sets the mode, and lets SIGUSR1 ask for a line. */
 void progress_setup(enum progress_mode mode);
 
+/* From now on, SIGUSR1 asks for a line of progress. */
+void progress_answer_signal(void);
+
 /* total: the bytes to be done, -1 if unknown. */
 void progress_start(const char *name, int64_t total);
 void progress_add(int64_t bytes);

@@ -32,6 +32,15 @@ void report_release(bool show) {
     held.size = 0;
 }
 
+char *report_take(void) {
+    char *text = held.size > 0 ? realloc(held.text, held.size + 1) : NULL;
+    if (!text) return NULL;
+    text[held.size] = '\0';
+    held.text = NULL;
+    held.size = 0;
+    return text;
+}
+
 /* Writes a line to standard error, or to what is kept back. */
 static void put_text(const char *text, size_t size, bool hold) {
     char *more = hold ? realloc(held.text, held.size + size) : NULL;

@@ -45,9 +45,11 @@ int fail_device(const char *device);
 /* "hint: ..."; at most one, after fail(). */
 void hint(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* From now on, keeps errors and hints back; report_release shows them, or drops them. */
+/* From now on, keeps errors and hints back; report_release shows them, or drops them, and
+ * report_take gives them to the caller, who frees them (NULL: there are none). */
 void report_hold(bool hold);
 void report_release(bool show);
+char *report_take(void);
 
 /* A line like an error's, shown unless -q was given; note() only with -v. */
 void inform(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);

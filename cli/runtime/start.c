@@ -1,5 +1,6 @@
 #include "runtime/start.h"
 
+#include "runtime/progress.h"
 #include "runtime/stream.h"
 
 #include <fcntl.h>
@@ -16,5 +17,6 @@ static void fill_standard_streams(void) {
 void start_process(void) {
     fill_standard_streams();
     stream_take_stdout();
+    progress_answer_signal();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of write, which is reported */
 }

@@ -75,7 +75,7 @@ void output_end_line(const output *out, const char *file, const char *other);
 /* The name of a dtype, "decimal" with a scale. */
 const char *output_dtype(bf_dtype dtype, int scale);
 
-/* And "time", if the integers are times. */
+/* Returns the same, but "time" if the integers are times. */
 const char *output_type(bf_dtype dtype, int scale, bf_time_kind time);
 
 /* Element i of an array in memory, as a value; BF_PAIR and BF_I192 are tagged results

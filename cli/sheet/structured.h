@@ -16,7 +16,7 @@ typedef struct structured_field {
 /* The dtype of the field of a column: decimals are f64, and integers have 64 bits at most. */
 bf_dtype structured_dtype(bf_dtype dtype, int scale);
 
-/* And i64, if the integers are times. */
+/* Returns the same, but i64 if the integers are times. */
 bf_dtype structured_type(bf_dtype dtype, int scale, bf_time_kind time);
 
 /* Functions that return an exit code have reported the failure. */

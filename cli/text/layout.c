@@ -549,6 +549,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     layout->whole = own.whole;
     layout->skip_nulls = own.skip_nulls || own.judge_nulls || is_conditional(&own);
     layout->judged = own.skip_nulls || own.judge_nulls;
+    layout->inferred = own.inferred;
     const bool named =
         options->json || options->header || lists.by_name || lists_have_names(options);
     const bool header = named || (options->table && first.names && !options->no_header);

@@ -55,6 +55,7 @@ typedef struct text_options {
     const char *nulls; /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;   /* numbers may be NULL: the caller knows which are */
     bool judge_nulls;  /* it does so whatever was asked for: the caller judges them */
+    bool inferred;     /* keys may be values: they are rounded as these are; codes are strings */
     bool lax;          /* rows may have fewer fields than the first, which are NULL, or more */
     bool json;         /* each line holds an object */
     bool typed;        /* strings of JSON lines tell types apart (text/typed.h) */

@@ -53,7 +53,8 @@ bf_dtype tagged_settle(void *results, int64_t n, bf_dtype dtype, bf_dtype to) {
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-enum { DIGITS_MOST = 7 }; /* of a fraction that doubles tell halves of */
+/* Doubles tell the halves of a fraction that has fewer digits. */
+enum { DIGITS_MOST = 7 };
 
 /* Units times `power`, 1 or 10, to the nearest. */
 static text_i128 nearest(const bf_value *value, int power) {

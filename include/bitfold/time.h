@@ -36,7 +36,8 @@ BF_API int bf_time_parse(const char *text, size_t n, bf_time *time);
 #define BF_TIME_TEXT 48
 
 /* Writes a time as text, with a zero byte behind it; a fraction has no zeros at its end. A date has
- * no time of day: it shows the day that the time is in. Returns the length. */
+ * no time of day: it shows the day that the time is in. One that is NULL, or has an impossible
+ * scale, is "?". Returns the length. */
 BF_API int bf_time_format(const bf_time *time, char text[BF_TIME_TEXT]);
 
 #ifdef __cplusplus

@@ -78,10 +78,13 @@ from . import _library
 from ._axis import *
 from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions
 from ._arrays import NAMES, View, dtype_in, dtype_name, new_array, to_python
+from ._columns import Column, Columns
 from ._comm import Comm
 from ._expression import evaluate, reduce_expression
 from ._group import Groups, join
+from ._grouping import group
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
+from ._keys import Dictionary
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._mergeable import Mergeable
@@ -89,6 +92,7 @@ from ._nulls import absorb_valid, views_of, whole_views
 from ._order import *
 from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
+from ._read import read_csv
 from ._reductions import REDUCTIONS, gives_index, of_axes
 from ._result import Result
 from ._sorter import Sorter
@@ -103,6 +107,7 @@ __version__ = lib.bf_version().decode()
 __all__ = [
     *REDUCTIONS, "describe", "Description", "dot", "vecdot", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
+    "read_csv", "group", "Dictionary", "Column", "Columns",
     *_of_axis, "Comm", "Table", "Result", *_of_order, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
 ]  # fmt: skip

@@ -429,7 +429,7 @@ def _new_cupy(device, name, shape):
         return cupy.empty(shape, TYPESTR[name])
 
 
-def _is_numpys(x):
+def is_numpys(x):
     """Whether results for the caller of x are NumPy's: x is of NumPy or pandas, or has an interface of
     NumPy's and none of Arrow's, or there is no x."""
     if x is None or _library_of(x) in ("numpy", "pandas"):
@@ -450,7 +450,7 @@ def maker_of(x):
         return functools.partial(_new_torch, x.device, bf16)
     if kind == "cupy":
         return functools.partial(_new_cupy, x.device)
-    return new_array if _is_numpys(x) else new_result
+    return new_array if is_numpys(x) else new_result
 
 
 def new_like(x, name, shape):
@@ -485,7 +485,7 @@ class Target:
         self._name, self._objects = name, False
         if scale or name == "i128":
             self._made = new_result(name, shape, scale=scale or 0)
-            self._objects = _is_numpys(x)
+            self._objects = is_numpys(x)
             data = self._made._address
         else:
             self._made = new_like(x, name, shape)

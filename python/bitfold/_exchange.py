@@ -246,9 +246,9 @@ def _valid_of(columns):
     for column in columns:
         at = ctypes.addressof(valid) + done
         if _bits_of(column):
-            bits = _new_column(column.length, column.offset, None, _bits_of(column))
+            bits = new_column(column.length, column.offset, None, _bits_of(column))
             room = _line(at, DTYPES["bool"], column.length)
-            _call(lib.bf_array_copy_arrow, byref(_schema_of(b"b")), byref(bits), byref(room), byref(n))
+            _call(lib.bf_array_copy_arrow, byref(schema_of(b"b")), byref(bits), byref(room), byref(n))
         else:
             ctypes.memset(at, True, column.length)
         done += column.length
@@ -258,7 +258,7 @@ def _valid_of(columns):
 def _without_nulls(column):
     """Returns a column with the same values, of which those of NULLs are any."""
     values = (c_void_p * 2).from_address(column.buffers)[1]
-    return _new_column(column.length, column.offset, None, values)
+    return new_column(column.length, column.offset, None, values)
 
 
 _I128 = b"d:38,0"  # the format of BF_I128
@@ -270,11 +270,11 @@ _FORMATS = {
 def compact(array, bits, size):
     """Returns a copy, and its memory, of the elements of an array of one dimension whose bits are set."""
     format, name = _FORMATS[size]  # any dtype of this size
-    column, n = _new_column(array.shape[0], 0, bits, array.data), c_int64()
+    column, n = new_column(array.shape[0], 0, bits, array.data), c_int64()
     memory = ctypes.create_string_buffer(max(array.shape[0] * size, 1))
     room = _line(ctypes.addressof(memory), DTYPES[name], array.shape[0])
     _call(
-        lib.bf_array_copy_arrow, byref(_schema_of(format)), byref(column), byref(room), byref(n)
+        lib.bf_array_copy_arrow, byref(schema_of(format)), byref(column), byref(room), byref(n)
     )
     return _line(ctypes.addressof(memory), array.dtype, n.value), memory
 
@@ -314,7 +314,7 @@ def _units_of(column, bits, schema, size):
     for words, step in (given, bits // 64), (units, size // 8):
         words.ndim, words.shape[1], words.strides[0], words.strides[1] = 2, size // 8, max(step, 1), 1
     copy_array(given, units)
-    made = _new_column(
+    made = new_column(
         column.length, first, valid and valid + column.offset // 8, ctypes.addressof(memory)
     )
     made._memory = memory
@@ -327,6 +327,9 @@ def read_arrow(x, null, names, sizes):
     bools, or None if there are none. A column in one chunk without NULLs is not copied, unless it has
     bools or decimals of another size. Decimals are i64, or i128 beyond 18 digits, in units of 10^-scale; of
     others scale is None."""
+    if hasattr(x, "_as_units"):  # a Column's decimals, which others get as i128
+        schema, column, scale = x._as_units()
+        return *_read_columns(schema, [column], [x], null, names, sizes), scale
     schema, columns, device, owners = _read_arrow(x)
     schema, columns = _only_column(schema, columns)
     bits, held, scale = _decimals_of(schema)
@@ -335,7 +338,7 @@ def read_arrow(x, null, names, sizes):
             raise DtypeError("decimals on a device: bring them to the host's memory")
         return _read_on_device(schema, columns[0], device), owners, None, None
     if bits:
-        schema = _schema_of(b"l" if held == 64 else _I128)
+        schema = schema_of(b"l" if held == 64 else _I128)
         columns = [_units_of(column, bits, schema, held // 8) for column in columns]
         owners.append(columns)
     return *_read_columns(schema, columns, owners, null, names, sizes), scale
@@ -347,7 +350,7 @@ def _read_columns(schema, columns, owners, null, names, sizes):
     if schema.format == b"b":
         name = "bool"
     else:  # an empty stream has no column to look at
-        look = columns[0] if columns else _new_column(0, 0, None, None)
+        look = columns[0] if columns else new_column(0, 0, None, None)
         _call(lib.bf_array_from_arrow, byref(schema), byref(look), byref(array), byref(nulls))
         name = names[array.dtype]
         if len(columns) == 1 and (nulls.value == 0 or null is KEEP):
@@ -385,11 +388,11 @@ def _release_column(_):
     pass
 
 
-def _schema_of(format):
+def schema_of(format):
     return _Schema(format=format, release=_release_schema)
 
 
-def _new_column(n, offset, bits, values):
+def new_column(n, offset, bits, values):
     """Returns a column of n elements: bits say which are not NULL (None: all), values where they are."""
     column = _Column(
         length=n, null_count=-1 if bits else 0, offset=offset, n_buffers=2, release=_release_column

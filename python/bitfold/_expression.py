@@ -12,7 +12,10 @@ from ._reductions import REDUCTIONS
 class _Options(ctypes.Structure):
     """bf_expression_options"""
 
-    _fields_ = [("size", c_size_t), ("overflow", c_int)]
+    _fields_ = [
+        ("size", c_size_t), ("overflow", c_int), ("scales", POINTER(c_int)), ("rounded", c_int),
+        ("wide", c_int), ("times", POINTER(ctypes.c_ubyte)),
+    ]  # fmt: skip
 
 
 lib.bf_expression_parse.argtypes = [
@@ -58,7 +61,7 @@ def _encoded(text, what):
 class _Expression:
     """A text, parsed for arrays by name, of one shape."""
 
-    def __init__(self, text, arrays, named, overflow, context):
+    def __init__(self, text, arrays, named, overflow="error", context=None, wide=False):
         self._handle = c_void_p()
         if overflow not in OVERFLOWS:
             raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")
@@ -70,7 +73,7 @@ class _Expression:
         self._context = context or _default_context()
         names = (c_char_p * len(views))(*(_encoded(name, "a name") for name in given))
         dtypes = (c_int * len(views))(*(view.array.dtype for view in views))
-        options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow])
+        options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow], wide=wide)
         self.call(
             lib.bf_expression_parse, self._context._handle, text, names, dtypes, len(views),
             byref(options), None, byref(self._handle),

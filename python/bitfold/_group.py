@@ -5,7 +5,8 @@ import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, copied_like, dtype_in, maker_of, new_array, new_result, objects_of, to_python
-from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, Value, lib, sized, whole
+from ._keys import strings_of, words_of
+from ._library import DTYPES, OPS, Array, ArgumentError, DtypeError, ReduceOptions, Value, lib, sized, whole
 from ._mergeable import Mergeable
 from ._nulls import refuse_scales, views_of
 from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
@@ -261,9 +262,22 @@ class Groups(Mergeable):
         return groups
 
 
+def _numbered(a, b, context):
+    """Returns two arrays, or the numbers of their strings."""
+    strings = strings_of(a), strings_of(b)
+    if strings == (None, None):
+        return a, b
+    if None in strings:
+        raise DtypeError("strings go with no numbers")
+    words, numbers = words_of(*strings, context=context)
+    if words.nulls():
+        raise ArgumentError("a key is NULL: drop such rows")
+    return numbers
+
+
 def join(a, b, seed=0, context=None, dtype=None):
     """Returns two arrays, i and j: all pairs of rows with a[i] == b[j], ordered by i, then by j.
-    i and j are int64: rows in C order. seed: of the hash; no result depends on it.
+    i and j are int64: rows in C order. seed: of the hash; no result depends on it. Both may have strings.
 
     Errors: DtypeError (keys of different dtypes), ArgumentError (decimals of different scales).
 
@@ -271,9 +285,10 @@ def join(a, b, seed=0, context=None, dtype=None):
     (array([0, 2]), array([0, 0]))
     """
     context = context or _default_context()
-    name = _name_of(dtype) if dtype else View(a, decimals=True).dtype
+    keys = _numbered(a, b, context)
+    name = _name_of(dtype) if dtype else View(keys[0], decimals=True).dtype
     handle = c_void_p()
-    views = [_elements(x, name, decimals=True) for x in (a, b)]
+    views = [_elements(x, name, decimals=True) for x in keys]
     refuse_scales(getattr(view, "_view", view) for view in views)
     context._call(
         lib.bf_join, context._handle, byref(views[0].array), byref(views[1].array), whole(seed, c_uint64),

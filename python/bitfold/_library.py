@@ -240,12 +240,22 @@ def _find():
     return beside if os.path.exists(beside) else "libbitfold.so.0"
 
 
-def _load():
+def path_beside(name):
+    """Returns the path of a file beside libbitfold."""
+    return os.path.join(os.path.dirname(_find()), name)
+
+
+def open_library(path):
+    """Loads a library."""
     try:
-        library = ctypes.CDLL(_find())
+        return ctypes.CDLL(path)
     except OSError as error:
         hint = "set BITFOLD_LIBRARY to the path of libbitfold.so"
         raise ImportError(f"bitfold: {error}; {hint}") from None
+
+
+def _load():
+    library = open_library(_find())
     for name, (result, *arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result

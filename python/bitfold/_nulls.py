@@ -105,19 +105,33 @@ def _rows_of(valid, ranks):
         yield rank, at
 
 
+class _Bits:
+    """An array of bools, packed into bits, as Arrow has them."""
+
+    def __init__(self, valid):
+        self._schema, self._column, mask = _Schema(), _Column(), View(valid)
+        _call(
+            lib.bf_array_to_arrow, byref(mask.array), _RELEASE(), None, byref(self._schema),
+            byref(self._column),
+        )  # fmt: skip
+        self.address = (c_void_p * 2).from_address(self._column.buffers)[1]
+
+    def __del__(self):
+        if self._column.release:
+            self._column.release(byref(self._column))
+
+
+def pack_bits(valid):
+    """Returns where the bits of an array of bools are, and what keeps them."""
+    bits = _Bits(valid)
+    return bits.address, bits
+
+
 def compacted(views, valid):
     """Replaces the arrays of views by copies of their valid rows. Returns the views."""
-    schema, packed = _Schema(), _Column()
-    mask = View(valid)
-    _call(
-        lib.bf_array_to_arrow, byref(mask.array), _RELEASE(), None, byref(schema), byref(packed)
-    )
-    bits = (c_void_p * 2).from_address(packed.buffers)[1]
-    try:
-        for view in views:
-            view.array, view._copy = compact(view.array, bits, SIZES[view.dtype])
-    finally:
-        packed.release(byref(packed))
+    bits = _Bits(valid)
+    for view in views:
+        view.array, view._copy = compact(view.array, bits.address, SIZES[view.dtype])
     return views
 
 

@@ -6,9 +6,10 @@ import operator
 from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, Target, View, to_python, value_of
+from ._arrays import NAMES, Target, View, copied_like, to_python, value_of
 from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, DtypeError, ShapeError, Value, lib, whole
 from ._axis import _axes
+from ._keys import like, strings_of, words_of
 from ._nulls import refuse_scales, segment_views_of, views_of
 from ._table import _default_context
 from ._times import are_times, elements, indices, median_of, takes_times
@@ -687,13 +688,16 @@ def is_sorted(
 @takes_times(elements)
 def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the different elements of x, ascending (NaN last; nan="skip": without it), and how often
-    each occurs (int64): two arrays of one dimension. -0 is +0, and all NaNs are one.
+    each occurs (int64): two arrays of one dimension. -0 is +0, and all NaNs are one. Arrays of strings are
+    in the order of their bytes.
 
     Errors: NanError (a NaN under nan="error").
 
     >>> bitfold.unique(numpy.array([5.0, 3, 9, 3]))
     (array([3., 5., 9.]), array([2, 1, 1]))
     """
+    if (strings := strings_of(x)) is not None:
+        return _unique_strings(strings, x, null, context)
     context = context or _default_context()
     view, n = View(x, dtype, null, decimals=True), c_int64()
     most = 1
@@ -705,6 +709,21 @@ def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
         byref(counts.array), byref(n),
     )  # fmt: skip
     return values.first(n.value), counts.first(n.value)
+
+
+def _unique_strings(strings, x, null, context):
+    words, (numbers,) = words_of(strings, context=context)
+    counts, ranks = unique(numbers, context=context)[1].tolist(), words.ranks().tolist()
+    order = sorted(range(len(words)), key=ranks.__getitem__)
+    if words.nulls():  # the last
+        missing = counts[order.pop()]
+        if null != "skip":
+            hint = "null='skip' leaves them out"
+            raise ArgumentError(f"{missing} of {len(numbers)} elements are NULL: {hint}")
+    n = len(order)
+    found, counted = (c_int64 * n)(*order), (c_int64 * n)(*(counts[i] for i in order))
+    values = like(words.column(0, "", found), x)
+    return values, copied_like(x, "i64", [n], ctypes.addressof(counted))
 
 
 unique_counts_result = namedtuple("unique_counts_result", "values counts")

@@ -11,7 +11,7 @@ from decimal import Decimal
 from ctypes import POINTER, byref, c_char_p, c_int, c_void_p, py_object
 
 from ._dtypes import BY_KIND, LONG_NAMES
-from ._exchange import CPU, _call, _Column, _get_pointer, _is_valid, _Schema
+from ._exchange import CPU, _call, _Column, _get_pointer, _is_valid, _Schema, _Stream
 from ._library import DTYPES, Array, lib
 
 # The names of NumPy, where the bits of bf16 are u16.
@@ -94,7 +94,7 @@ class _Given:
     def free(self):
         """Frees what nobody has taken: who takes a tensor gives its capsule another name, and who takes
         a structure of Arrow clears its release."""
-        if isinstance(self.struct, (_Schema, _Column)):
+        if isinstance(self.struct, (_Schema, _Column, _Stream)):
             if self.struct.release:
                 self.struct.release(byref(self.struct))
             return

@@ -5,6 +5,7 @@ import functools
 from ._library import ArgumentError, DtypeError
 
 _NAMES = "timestamp", "date32", "date64", "duration", "Datetime", "Date", "Duration"  # Arrow's and Polars'
+_OWN = "date", "time", "utc time"  # a Column's
 
 
 class TimesError(DtypeError):
@@ -16,7 +17,26 @@ def are_times(x):
     dtype = getattr(x, "dtype", None)
     if getattr(dtype, "kind", None) in ("m", "M"):
         return True
-    return str(dtype or getattr(x, "type", "")).partition("[")[0].partition("(")[0] in _NAMES
+    named = str(getattr(x, "type", "") if dtype is None else dtype)
+    return named.partition("[")[0].partition("(")[0] in (*_NAMES, *_OWN)
+
+
+def units_of(x):
+    """Returns the integers of times without NULLs, their scale, and whether they are in a zone: seconds, or
+    thousandths, millionths or billionths of them."""
+    import numpy
+
+    units, dtype = _take(x, None)
+    unit, step = numpy.datetime_data(dtype)
+    if dtype.kind != "M" or step != 1 or unit not in (*_COARSE, *_SCALES):
+        raise TimesError(f"times of dtype {dtype} are no keys")
+    times = units.view(dtype).astype("M8[s]") if unit in _COARSE else units
+    given = getattr(x, "dtype", None)
+    zone = getattr(given, "tz", None) or getattr(given, "time_zone", None) or getattr(getattr(x, "type", None), "tz", None)
+    return times.view("i8"), _SCALES.get(unit, 0), zone is not None
+
+
+_COARSE, _SCALES = ("D", "h", "m"), {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 def _array_of(x):

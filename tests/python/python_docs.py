@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import sys
+import tempfile
 import unittest
 
 import numpy
@@ -109,8 +110,12 @@ def public():
 
 class Docs(unittest.TestCase):
     def test_the_guides_sessions_show_what_they_say(self):
-        names, ran = {}, 0
-        for _, session in fences(read("docs/guide/python.md"), "pycon"):
+        names, ran, folder = {}, 0, tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        guide = read("docs/guide/python.md")
+        os.chdir(folder.name)  # where sessions write
+        for _, session in fences(guide, "pycon"):
             if not lacks(session):
                 self.assertEqual(failures(session, "python.md", names), "")
                 ran += 1

@@ -60,6 +60,7 @@ wrong: str = bitfold.mean(x)  # type: ignore[assignment]
 # What stubtest need not compare: private modules, the library, what needs PyTorch, and how objects end.
 ALLOWED = r"""bitfold\._.*
 bitfold\.libbitfold
+bitfold\.libbitfold-read
 bitfold\.torch
 bitfold\..*\.__del__
 """

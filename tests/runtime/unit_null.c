@@ -107,6 +107,14 @@ static void values(void **unused) {
     bf_value_format_hex(NULL, text);
     assert_string_equal(text, "?");
     bf_value_format_hex(&v, NULL);
+    bf_time time = {.scale = BF_TIME_SCALE_MOST + 1};
+    char shown[BF_TIME_TEXT] = "";
+    assert_int_equal(bf_time_parse(NULL, 0, &time), 0);
+    assert_int_equal(bf_time_parse("2026-01-01", 10, NULL), 0);
+    assert_int_equal(bf_time_format(NULL, shown), 1);
+    assert_string_equal(shown, "?");
+    assert_int_equal(bf_time_format(&time, NULL), 0);
+    assert_int_equal(bf_time_format(&time, shown), 1);
     REFUSED(bf_value_i64(NULL, &i));
     REFUSED(bf_value_i64(&v, NULL));
     REFUSED(bf_value_u64(NULL, &u));
@@ -666,6 +674,8 @@ static void groups(void **unused) {
     REFUSED(bf_groups_list(NULL, NULL, NULL));
     REFUSED(bf_groups_result(NULL, 0, NULL, w->values));
     REFUSED(bf_groups_result(w->groups, 0, NULL, NULL));
+    REFUSED(bf_groups_shares(NULL, 0, NULL, w->values));
+    REFUSED(bf_groups_shares(w->groups, 0, NULL, NULL));
     REFUSED(bf_groups_aggregate(NULL, 0, NULL, &w->f64, NULL));
     REFUSED(bf_groups_aggregate(w->groups, 0, NULL, NULL, NULL));
     assert_int_equal(bf_groups_aggregate_dtype(NULL, 0, NULL), BF_NONE);

@@ -121,6 +121,7 @@ CALL(bf_groups_merge, w->groups, w->other_groups)
 CALL(bf_groups_retract, w->groups, w->other_groups)
 CALL(bf_groups_rescale, w->groups, 0, NULL)
 CALL(bf_groups_result, w->groups, 0, NULL, w->values)
+CALL(bf_groups_shares, w->groups, 0, NULL, w->values)
 CALL(bf_groups_save_size, w->groups, &w->saved[2])
 CALL(bf_groups_save, w->groups, world_quarter(w, 2))
 CALL(bf_groups_save_pieces, w->groups, 0, 1, 1, world_write, NULL)
@@ -682,6 +683,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_comm_reduce_async),
     ENTRY(bf_groups_list),
     ENTRY(bf_groups_result),
+    ENTRY(bf_groups_shares),
     ENTRY(bf_groups_aggregate),
     ENTRY(bf_groups_save_size),
     ENTRY(bf_groups_save),

@@ -343,7 +343,7 @@ bf_status bf_expression_eval_columns(bf_expression *expression, const bf_column 
 
 static bf_status compute_strings(bf_context *context, bf_expression *e,
                                  const bf_expression_job *job) {
-    bf_status status = place_job(context, job);
+    bf_status status = place_on_cpu(context, "makes strings", find_on_gpu(job));
     if (status == BF_OK) status = bf_watch_begin(context, bytes_of(job));
     if (status != BF_OK) return status;
     status = context->used->expression->eval_strings(context, job, &e->strings);

@@ -1,5 +1,5 @@
 /* Results of groups: keys, counts and aggregates, as arrays and as values. */
-#include "api/group/group.h"
+#include "api/group/pages.h"
 
 #include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
@@ -172,4 +172,72 @@ bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_options
                            bf_value *values) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
     return bf_leave(groups->context, finish_values(groups, which, options, values));
+}
+
+/* ---- shares in a sum --------------------------------------------------------------------------
+ */
+
+typedef struct sharing {
+    bf_group_pages pages;
+    int which;
+    bf_dtype dtype;
+    bf_reduce_options options;
+    int64_t of[BF_SUM_WORDS_MAX]; /* the sum of all groups */
+    bf_value *values;
+    bf_work work;
+} sharing;
+
+static const int64_t *words_of(const sharing *s, int64_t i) {
+    return s->pages.words[s->which] + i * s->pages.each[s->which];
+}
+
+static bf_status add_to_sum(sharing *s, int64_t first, int64_t n) {
+    (void)first;
+    for (int64_t i = 0; i < n; i++)
+        bf_sum_merge(bf_kind_of(BF_SUM, s->dtype), s->dtype, s->of, words_of(s, i));
+    if (s->options.nan == BF_NAN_ERROR && s->of[BF_SUM_NAN] > 0)
+        return bf_group_refuse_nan(s->pages.groups->context);
+    return BF_OK;
+}
+
+static bf_status divide_by_sum(sharing *s, int64_t first, int64_t n) {
+    const bf_dtype to = s->options.out_dtype == BF_F32 ? BF_F32 : BF_F64;
+    const bool skip = s->options.nan == BF_NAN_SKIP;
+    for (int64_t i = 0; i < n; i++)
+        s->values[first + i] = bf_value_from_bits(
+            to, bf_finish_share(s->dtype, words_of(s, i), s->of, skip, bf_format_of(to), &s->work));
+    return BF_OK;
+}
+
+static bf_status each_page(sharing *s, bf_status (*take)(sharing *s, int64_t first, int64_t n)) {
+    bf_status status = BF_OK;
+    for (int64_t at = 0, n; at < s->pages.n && status == BF_OK; at += n) {
+        n = s->pages.n - at < BF_GROUP_PAGE ? s->pages.n - at : BF_GROUP_PAGE;
+        status = bf_group_pages_read(&s->pages, at, n);
+        if (status == BF_OK) status = take(s, at, n);
+    }
+    return status;
+}
+
+static bf_status share_groups(bf_groups *g, int which, const bf_reduce_options *given,
+                              bf_value *values) {
+    sharing s = {.which = which, .values = values};
+    bf_status status = read_request(g, which, given, &s.options);
+    if (status != BF_OK) return status;
+    if (values == NULL || g->aggregates[which].op != BF_SUM)
+        return bf_fail(g->context, BF_E_ARGUMENT,
+                       values == NULL ? "no place for the values" : "shares are those of a sum");
+    s.dtype = g->aggregates[which].dtype;
+    status = bf_groups_place(g);
+    if (status == BF_OK) status = bf_group_pages_open(g, g->context, &s.pages);
+    if (status == BF_OK) status = each_page(&s, add_to_sum);
+    if (status == BF_OK) status = each_page(&s, divide_by_sum);
+    if (s.pages.groups != NULL) bf_group_pages_close(&s.pages);
+    return status;
+}
+
+bf_status bf_groups_shares(bf_groups *groups, int which, const bf_reduce_options *options,
+                           bf_value *values) {
+    if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
+    return bf_leave(groups->context, share_groups(groups, which, options, values));
 }

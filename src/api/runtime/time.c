@@ -77,6 +77,7 @@ static bool take_zone(cursor *c, bf_time *time, int64_t *seconds) {
 }
 
 int bf_time_parse(const char *text, size_t n, bf_time *time) {
+    if (!text || !time) return 0;
     cursor c = {text, text + n};
     int64_t days, fraction = 0;
     *time = (bf_time){.kind = BF_TIME_DATE};
@@ -92,6 +93,9 @@ int bf_time_parse(const char *text, size_t n, bf_time *time) {
 }
 
 int bf_time_format(const bf_time *time, char text[BF_TIME_TEXT]) {
+    if (!text) return 0;
+    if (!time || time->scale < 0 || time->scale > BF_TIME_SCALE_MOST)
+        return snprintf(text, BF_TIME_TEXT, "?");
     const int64_t unit = (int64_t)bf_power_of_ten(time->scale);
     const int64_t seconds = bf_floor_divide(time->units, unit);
     int64_t fraction = time->units - seconds * unit;

@@ -282,6 +282,56 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
     return r;
 }
 
+/* rest -= y if rest >= y. Both have y->length digits, and rest one more. Returns whether it was. */
+BF_RULE bool bf_wide_reduce(uint32_t *rest, const bf_wide *y) {
+    int top = y->length;
+    if (rest[top] == 0) {
+        for (top--; top > 0 && rest[top] == y->digit[top];) top--;
+        if (rest[top] < y->digit[top]) return false;
+    }
+    int64_t borrow = 0;
+    for (int i = 0; i <= y->length; i++) {
+        int64_t d = (int64_t)rest[i] - (i < y->length ? y->digit[i] : 0) + borrow;
+        rest[i] = (uint32_t)d;
+        borrow = d >> 32;
+    }
+    return true;
+}
+
+/* rest = 2 rest + bit */
+BF_RULE void bf_wide_shift_in(uint32_t *rest, int count, uint32_t bit) {
+    for (int i = 0; i < count; i++) {
+        uint32_t next = rest[i] >> 31;
+        rest[i] = rest[i] << 1 | bit;
+        bit = next;
+    }
+}
+
+/* x / y, for x > 0 and y > 0 of at most BF_WIDE_DIGITS / 2 - 5 digits each: restoring division, bit
+ * by bit, of x from its digit y->length on. rest is room. */
+BF_RULE bf_leading bf_wide_ratio(bf_wide *x, const bf_wide *y, bf_wide *rest) {
+    int first, count = y->length + 1;
+    bool left = false;
+    bf_wide_extend(x, y->length + 5 - x->length);
+    first = x->length - y->length;
+    for (int i = 0; i < count; i++) rest->digit[i] = i < count - 2 ? x->digit[first + 1 + i] : 0;
+    for (int i = first; i >= 0; i--) {
+        uint32_t quotient = 0;
+        for (int b = 31; b >= 0; b--) {
+            bf_wide_shift_in(rest->digit, count, x->digit[i] >> b & 1);
+            quotient = quotient << 1 | (bf_wide_reduce(rest->digit, y) ? 1 : 0);
+        }
+        x->digit[i] = quotient;
+    }
+    for (int i = 0; i < count; i++) left = left || rest->digit[i] != 0;
+    x->length = first + 1;
+    x->exponent -= y->exponent;
+    bf_wide_trim(x);
+    bf_leading r = bf_wide_leading(x);
+    r.sticky |= left;
+    return r;
+}
+
 /* x / divisor in place, cut off towards zero, but not trimmed. Returns whether anything was cut
  * off. */
 BF_RULE bool bf_wide_divide_whole(bf_wide *x, uint64_t divisor) {

@@ -62,6 +62,43 @@ BF_RULE uint64_t bf_finish_sum(bf_dtype dtype, const int64_t *words, bool mean, 
                               mean ? (uint64_t)n : 1, scale, f, work);
 }
 
+/* A sum for a quotient: infinite, a zero, or what x has. NaN must be looked for before. */
+typedef struct bf_finish_part {
+    bool infinite, zero, negative;
+} bf_finish_part;
+
+BF_RULE bf_finish_part bf_finish_part_of(bf_dtype dtype, const int64_t *words, bool skip,
+                                         bf_wide *x) {
+    bf_layout layout = bf_layout_sum(dtype);
+    bf_finish_part p = {false, false, false};
+    uint64_t bits;
+    p.infinite = bf_finish_special(words, skip, bf_format_of(BF_F64), &bits);
+    p.negative = bf_wide_from_limbs(x, words + BF_SUM_LIMBS, layout.limbs, layout.exponent);
+    p.zero = !p.infinite && x->length == 0;
+    if (p.infinite) p.negative = words[BF_SUM_NEG_INF] > 0;
+    if (p.zero) p.negative = bf_finish_zero_is_negative(words);
+    return p;
+}
+
+BF_RULE bool bf_finish_is_nan(const int64_t *words, bool skip) {
+    uint64_t bits;
+    return bf_finish_special(words, skip, bf_format_of(BF_F64), &bits) &&
+           bits == bf_format_nan(bf_format_of(BF_F64));
+}
+
+/* A sum divided by another, of values of one dtype and scale: 0 / 0 and inf / inf are NaN. */
+BF_RULE uint64_t bf_finish_share(bf_dtype dtype, const int64_t *words, const int64_t *of, bool skip,
+                                 bf_format f, bf_work *work) {
+    if (bf_finish_is_nan(words, skip) || bf_finish_is_nan(of, skip)) return bf_format_nan(f);
+    bf_finish_part a = bf_finish_part_of(dtype, words, skip, &work->x);
+    bf_finish_part b = bf_finish_part_of(dtype, of, skip, &work->sum);
+    bool negative = a.negative != b.negative;
+    if ((a.infinite && b.infinite) || (a.zero && b.zero)) return bf_format_nan(f);
+    if (a.infinite || b.zero) return bf_format_inf(f) | (negative ? bf_format_sign(f) : 0);
+    if (a.zero || b.infinite) return negative ? bf_format_sign(f) : 0;
+    return bf_leading_round(f, negative, bf_wide_ratio(&work->x, &work->sum, &work->square));
+}
+
 /* The square root of limbs / 10^scale that are not negative. */
 BF_RULE uint64_t bf_finish_root(const int64_t *limbs, bf_layout layout, int scale, bf_format f,
                                 bf_work *work) {

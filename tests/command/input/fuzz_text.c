@@ -59,6 +59,20 @@ static void check_token(const char *text, size_t size) {
     check_double(narrow, strtof(copy, NULL));
 }
 
+/* A column reads the times that the library reads, and no other. */
+static void check_time(const char *text, size_t size) {
+    char copy[64 + TEXT_SLACK] = "";
+    const size_t line = strcspn(memcpy(copy, text, size < 64 ? size : 64), "\n");
+    const size_t n = line < 64 ? line : 64;
+    int64_t units = 0;
+    bf_time time;
+    const bool is = bf_time_parse(copy, n, &time);
+    text_column c = {.integers = &units, .time = is ? time.kind : BF_TIME_DATE, .digits = 38};
+    c.scale = is ? time.scale : 0;
+    require(text_store_time(&c, 0, copy, copy + n) == is);
+    require(!is || (units == time.units && c.seen == time.kind));
+}
+
 /* All rows of a text, read in parts of so many bytes. */
 typedef struct reading {
     double *numbers; /* the numbers of the first wanted column */
@@ -96,6 +110,7 @@ static void check_units(const text_column *c, int64_t n) {
     const int64_t *const narrow = c->integers;
     const unsigned can = c->is_wide ? CAN_I128 : CAN_I64;
     const bool natural = c->integers && c->floats && c->can & CAN_U64;
+    if (c->time) return;
     for (int64_t i = 0; natural && i < n; i++)
         require((double)((const uint64_t *)c->integers)[i] == ((const double *)c->floats)[i]);
     const bool held =
@@ -156,6 +171,8 @@ static reading read_all(text_input *t, int64_t step, text_selection *selection, 
     for (int k = 0; k < t->layout.columns; k++) {
         rows.columns[k].is_wide = units >= 128;
         rows.columns[k].scale = units % 64 % (BF_SCALE_MOST_I128 + 1);
+        if (units & 64 && t->layout.dtype == BF_NONE)
+            rows.columns[k].time = BF_TIME_LOCAL + (units & 1);
     }
     if (step > 0) {
         free(t->first.buffer); /* it is of another size */
@@ -294,6 +311,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const int file = memfd_create("text", MFD_CLOEXEC);
     require(file >= 0 && write(file, text, (size_t)length) == (ssize_t)length);
     check_token(text, (size_t)length);
+    check_time(text, (size_t)length);
     text_input input;
     text_refusal refusal = {.line = 0};
     const text_status st = text_open_file(&input, &options, file, 0, length, 4096, &refusal);

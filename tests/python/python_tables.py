@@ -1,0 +1,509 @@
+"""read_csv and group against Python's own csv, decimal and fractions, and against the command."""
+
+import csv
+import datetime
+import gc
+import gzip
+import importlib
+import io
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+import bitfold
+from bitfold import _result
+
+CASES = int(os.environ.get("BITFOLD_CASES", 30))
+WORDS = ["Rome", "Oslo", "São Paulo", "a,b", 'say "x"', "two\nlines", "x" * 40, " b", "東京", "tiny"]
+OPERATIONS = "sum", "mean", "var", "min", "max", "count"
+
+
+def library(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise unittest.SkipTest(f"{name} is not installed") from None
+
+
+# ---- random tables --------------------------------------------------------------------------------
+
+
+def _decimal(r):
+    return Decimal(r.randrange(-(10**9), 10**9)).scaleb(-r.randrange(1, 5))
+
+
+def _day(r):
+    return datetime.date(1970, 1, 1) + datetime.timedelta(days=r.randrange(-300000, 300000))
+
+
+def _moment(r):
+    day = datetime.datetime.combine(_day(r), datetime.time())
+    return day + datetime.timedelta(milliseconds=r.randrange(86400000))
+
+
+# What makes a value of a kind, and how it is written.
+KINDS = {
+    "few": (lambda r: r.randrange(-3, 4), str),
+    "i64": (lambda r: r.randrange(-(2**63), 2**63), str),
+    "i128": (lambda r: r.randrange(-(10**30), 10**30), str),
+    "decimal": (_decimal, lambda x: format(x, "f")),
+    "f64": (lambda r: r.choice([r.gauss(0, 1) * 10.0 ** r.randrange(-20, 20), 1e300, -0.0]), repr),
+    "string": (lambda r: r.choice(WORDS), str),
+    "code": (lambda r: "%03d" % r.randrange(12), str),
+    "date": (_day, datetime.date.isoformat),
+    "time": (_moment, lambda x: x.isoformat(timespec="milliseconds")),
+}
+KEYS = "few", "i64", "decimal", "string", "code", "date", "time"
+VALUES = "few", "i64", "i128", "decimal", "f64"
+
+
+def _column(r, kind, n, nulls):
+    make, _ = KINDS[kind]
+    column = [None if r.random() < nulls else make(r) for _ in range(n)]
+    if kind == "f64" and n:  # what tells it from a column of decimals
+        column[r.randrange(n)] = 1e300
+    if kind == "code" and n:
+        column[r.randrange(n)] = "007"
+    return column
+
+
+class Made:
+    """A random table: its columns by name, and their text."""
+
+    def __init__(self, r, n):
+        self.kinds = {"id": "few"}
+        for i in range(r.randrange(1, 7)):
+            self.kinds[r.choice(["", "a b", "ü"]) + f"c{i}"] = r.choice(list(KINDS))
+        self.columns = {
+            name: _column(r, kind, n, r.choice([0, 0.3])) for name, kind in self.kinds.items()
+        }
+        self.columns["id"] = list(range(n))
+        self.n, text = n, io.StringIO()
+        writer = csv.writer(text, delimiter=r.choice(",;\t"), lineterminator=r.choice(["\n", "\r\n"]))
+        writer.writerow(self.columns)
+        for row in zip(*self.columns.values()):
+            writer.writerow([
+                "" if x is None else KINDS[kind][1](x) for x, kind in zip(row, self.kinds.values())
+            ])
+        self.text = text.getvalue()
+
+
+def _same(a, b):
+    """Whether two values are the same, -0 and 0 being two of floats."""
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b and math.copysign(1, a) == math.copysign(1, b)
+    return a == b
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, text, name="x.csv"):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", newline="", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def check(self, found, expected, message):
+        self.assertEqual(len(found), len(expected), message)
+        for i, (a, b) in enumerate(zip(found, expected)):
+            self.assertTrue(_same(a, b), f"{message}: row {i} is {a!r}, not {b!r}")
+
+
+# ---- reading --------------------------------------------------------------------------------------
+
+
+class Reading(Tables):
+    def test_random_tables(self):
+        for case in range(CASES):
+            r = random.Random(case)
+            made = Made(r, r.choice([0, 1, 2, 7, 300, 5000]))
+            path, threads = self.path(made.text), r.choice([1, 2, 5])
+            table = bitfold.read_csv(path, threads=threads)
+            self.assertEqual(list(table), list(made.columns), case)
+            self.assertEqual(table.rows, made.n, case)
+            for name, column in made.columns.items():
+                message = f"case {case}, {made.kinds[name]} {name!r}"
+                self.check(table[name].tolist(), column, message)
+                self.assertEqual(table[name].nulls, column.count(None), message)
+            wanted = r.sample(list(made.columns), r.randrange(1, len(made.columns) + 1))
+            bound = r.randrange(-1, made.n + 1)
+            some = bitfold.read_csv(path, wanted, f"id > {bound}")
+            self.assertEqual(list(some), wanted, case)
+            for name in wanted:
+                self.check(some[name].tolist(), made.columns[name][bound + 1 :], f"{case} {name!r}")
+
+    def test_a_column_that_turns_out_to_be_another_is_read_anew(self):
+        for last, dtype in [("x", "string"), ("1.25", "i64"), ("1e300", "f64"), (str(10**30), "i128")]:
+            path = self.path("a,b\n" + "".join(f"{i},1\n" for i in range(300000)) + f"{last},2\n")
+            column = bitfold.read_csv(path, threads=2)["a"]
+            self.assertEqual(column.dtype, dtype)
+            self.assertEqual(str(column[-1]), last if last != "1e300" else "1e+300")
+            self.assertEqual([str(x) for x in column[:3]][1][:1], "1")
+            self.assertEqual(len(column), 300001)
+
+    def test_sources(self):
+        text = "city,price\nRome,1.5\nOslo,20\n"
+        path = self.path(text)
+        packed = path + ".gz"
+        with gzip.open(packed, "wt") as f:
+            f.write(text)
+        opened = open(path, "rb")
+        self.addCleanup(opened.close)
+        for source in (path, path.encode(), packed, opened, io.StringIO(text), io.BytesIO(text.encode())):
+            self.assertEqual(bitfold.read_csv(source)["city"].tolist(), ["Rome", "Oslo"], source)
+        several = bitfold.read_csv([path, packed])
+        self.assertEqual(several["price"].tolist(), [Decimal("1.5"), 20, Decimal("1.5"), 20])
+        ends = os.pipe()
+        writer = threading.Thread(target=lambda: os.write(ends[1], text.encode()) and os.close(ends[1]))
+        writer.start()
+        with os.fdopen(ends[0], "rb") as pipe:
+            self.assertEqual(bitfold.read_csv(pipe)["price"].tolist(), [Decimal("1.5"), 20])
+        writer.join()
+        lines = self.path('{"a":1,"b":"x"}\n{"a":null,"b":"y"}\n', "x.jsonl")
+        self.assertEqual(bitfold.read_csv(lines).to_dict(), {"a": [1, None], "b": ["x", "y"]})
+
+    def test_options(self):
+        read = lambda given, **options: bitfold.read_csv(io.StringIO(given), **options).to_dict()
+        self.assertEqual(read("1;2\n3;4\n", header=False), {"1": [1, 3], "2": [2, 4]})
+        self.assertEqual(read("a;b\n3;4\n", header=False), {"1": ["a", "3"], "2": ["b", "4"]})
+        self.assertEqual(read("1,2\n3,4\n", header=True), {"1": [3], "2": [4]})
+        self.assertEqual(read("a,b\nNA,1\n-,2\n", null=["NA", "-"]), {"a": [None, None], "b": [1, 2]})
+        self.assertEqual(read("a,b\n1.10,1\n", text="a"), {"a": ["1.10"], "b": [1]})
+        self.assertEqual(read("a,b\n007,1\n", number=["a"]), {"a": [7], "b": [1]})
+        self.assertEqual(read("no\na|b\n#\n1|2\n", delimiter="|", comment="#", skip_lines=1), {"a": [1], "b": [2]})
+        self.assertEqual(read("a;b\n1.000,5;2\n", thousands=".", decimal=","), {"a": [Decimal("1000.5")], "b": [2]})
+        self.assertEqual(read("a,b\n1\n2,3\n", lax=True), {"a": [1, 2], "b": [None, 3]})
+        self.assertEqual(read("a,b\n1,2\n", columns=[2, "a"]), {"b": [2], "a": [1]})
+        self.assertEqual(read("a`b,c,d\n1,2,3\n", columns=["a`b", "c"]), {"a`b": [1], "c": [2]})
+        latin = bitfold.read_csv(io.BytesIO("a,b\nü,1\n".encode("latin-1")), encoding="latin-1")
+        self.assertEqual(latin["a"].tolist(), ["ü"])
+        other = bitfold.read_csv(io.BytesIO("a,b\nü,1\n".encode("latin-1")))["a"]
+        self.assertEqual((other.dtype, other.tolist()), ("binary", ["ü".encode("latin-1")]))
+
+    def test_what_is_refused(self):
+        path = self.path("a,b\n1,2\n3\n")
+        for error, words, source, options in [
+            (bitfold.FileError, "cannot open", self.folder + "/none", {}),
+            (bitfold.ArgumentError, "x.csv:3: no column 2", path, {}),
+            (bitfold.ArgumentError, "no column is named 'c'", path, {"columns": ["c"]}),
+            (bitfold.ArgumentError, "--where: character 4", path, {"where": "a >"}),
+            (bitfold.ArgumentError, "--delimiter", path, {"delimiter": "xx"}),
+            (bitfold.ArgumentError, "zero byte", "a\0b", {}),
+            (bitfold.ArgumentError, "more than one column", io.StringIO("a,a\n1,2\n"), {"columns": "a"}),
+        ]:
+            with self.assertRaisesRegex(error, words):
+                bitfold.read_csv(source, **options)
+        with self.assertRaisesRegex(bitfold.ArgumentError, "2 columns are named 'a'"):
+            bitfold.read_csv(io.StringIO("a,a\n1,2\n"))["a"]
+
+    def test_nothing_is_said_and_no_signal_is_taken(self):
+        program = (
+            "import bitfold, signal, sys\n"
+            "try: bitfold.read_csv('/nonexistent')\n"
+            "except OSError: pass\n"
+            "assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL\n"
+            "assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+
+    def test_threads_and_memory(self):
+        path, failures = self.path("a,b\n" + "1,x\n" * 1000), []
+
+        def read():
+            for _ in range(20):
+                if bitfold.sum(bitfold.read_csv(path)["a"]) != 1000:
+                    failures.append(1)
+
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        self.assertEqual(failures, [])
+
+    def test_columns_of_numpy(self):
+        table = bitfold.read_csv(io.StringIO("i,f,d,s,t\n1,1e300,1.5,x,2026-11-28T09:30\n2,nan,2,,2026-11-28T10:00\n"))
+        i = table["i"].to_numpy()
+        self.assertEqual((i.dtype, i.flags.owndata, i.flags.writeable), (np.int64, False, False))
+        self.assertEqual(i.__array_interface__["data"][0], np.asarray(table["i"]).__array_interface__["data"][0])
+        self.assertEqual(table["f"].to_numpy()[0], 1e300)
+        self.assertEqual(table["d"].to_numpy().tolist(), [Decimal("1.5"), Decimal(2)])
+        self.assertEqual(np.asarray(table["s"]).tolist(), ["x", None])
+        self.assertEqual(table["t"].to_numpy().dtype, np.dtype("M8[s]"))
+        self.assertEqual(bitfold.max(table["t"]), np.datetime64("2026-11-28T10:00"))
+        times = bitfold.read_csv(io.StringIO("d,t\n1969-12-31,2026-11-28T09:30:00.25Z\n,\n"))
+        self.assertEqual(times["d"].to_numpy().astype(str).tolist(), ["1969-12-31", "NaT"])
+        self.assertEqual(times["t"].to_numpy().astype(str).tolist(), ["2026-11-28T09:30:00.250", "NaT"])
+        del table
+        gc.collect()
+        self.assertEqual(i.tolist(), [1, 2])  # it keeps the memory
+
+
+class ForOthers(Tables):
+    """What others make of columns."""
+
+    def test_pyarrow(self):
+        pa = library("pyarrow")
+        for case in range(CASES):
+            r = random.Random(case)
+            made = Made(r, r.choice([0, 1, 9, 300]))
+            table = bitfold.read_csv(io.StringIO(made.text))
+            for found in (pa.table(table), pa.record_batch(table)):
+                found.validate(full=True)
+                self.assertEqual(found.schema.names, list(made.columns), case)
+                for i, (name, column) in enumerate(made.columns.items()):
+                    self.check(found.column(i).to_pylist(), column, f"{case} {name}")
+            for each in table.columns():
+                self.check(pa.array(each).to_pylist(), made.columns[each.name], f"{case} {each.name}")
+
+    def test_memory_lives_as_long_as_it_is_used(self):
+        pa = library("pyarrow")
+        before = len(_result._held)
+        found = pa.table(bitfold.read_csv(io.StringIO("a,b\n1.5,x\n2,y\n")))
+        gc.collect()
+        self.assertEqual(found.to_pydict(), {"a": [Decimal("1.5"), Decimal(2)], "b": ["x", "y"]})
+        with self.assertRaises(ZeroDivisionError):
+            held = found.column(0)
+            del found
+            1 // (len(held) - 2)
+        del held
+        gc.collect()
+        _result._sweep()
+        self.assertEqual(len(_result._held), before)
+
+    def test_polars_pandas_and_duckdb(self):
+        rows = bitfold.read_csv(io.StringIO("i,s,d,t\n1,x,2026-11-28,2026-11-28T09:30Z\n2,,2026-11-29,\n"))
+        for name in ("polars", "pandas", "duckdb"):
+            try:
+                module = importlib.import_module(name)
+            except ImportError:
+                continue
+            if name == "polars":
+                self.assertEqual(module.DataFrame(rows)["s"].to_list(), ["x", None])
+            elif name == "duckdb":
+                self.assertEqual(module.sql("select sum(i) from rows").fetchall(), [(3,)])
+            elif hasattr(module.DataFrame, "from_arrow"):
+                self.assertEqual(module.DataFrame.from_arrow(rows)["i"].sum(), 3)
+
+
+# ---- groups ---------------------------------------------------------------------------------------
+
+
+def _order(key):
+    """Puts keys in order: strings by their bytes, NULLs last."""
+    return [(x is None, x.encode() if isinstance(x, str) else 0 if x is None else x) for x in key]
+
+
+def _signed(x):
+    return x, math.copysign(1, x)
+
+
+def _rounded(exact, values=()):
+    """A sum or a mean of values as a float: -0 of nothing but -0."""
+    if values and all(isinstance(x, float) and _signed(x) == (0, -1) for x in values):
+        return -0.0
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def _variance(exact):
+    mean = sum(exact) / len(exact)
+    return _rounded(sum((x - mean) ** 2 for x in exact) / len(exact))
+
+
+def _reduced(op, values):
+    """What an operation makes of values, none of which is NULL."""
+    exact = [Fraction(x) for x in values]
+    if op == "count":
+        return len(values)
+    if not values:
+        return None
+    if op == "sum":
+        total = sum(exact)
+        return _rounded(total, values) if isinstance(values[0], float) else total
+    if op == "mean":
+        return _rounded(sum(exact) / len(exact), values)
+    if op == "var":
+        return _variance(exact)
+    return (min if op == "min" else max)(values, key=_signed)
+
+
+def grouped(columns, by, asked, rows):
+    """Groups as dict of lists: asked are pairs of an operation and a column."""
+    groups = {}
+    for i in rows:
+        groups.setdefault(tuple(columns[name][i] for name in by), []).append(i)
+    keys = sorted(groups, key=_order)
+    found = {name: [key[k] for key in keys] for k, name in enumerate(by)}
+    for op, name in asked:
+        found[f"{name}_{op}"] = [
+            _reduced(op, [columns[name][i] for i in groups[key] if columns[name][i] is not None])
+            for key in keys
+        ]
+    return found
+
+
+class Grouping(Tables):
+    def make(self, r, n):
+        kinds = {"a": r.choice(KEYS), "b": r.choice(KEYS), "x": r.choice(VALUES), "y": r.choice(VALUES)}
+        columns = {name: _column(r, kind, n, r.choice([0, 0.2])) for name, kind in kinds.items()}
+        for name in "ab":  # few keys, so that they have several rows
+            few = columns[name][:5]
+            columns[name] = [r.choice(few) if i >= 5 else x for i, x in enumerate(columns[name])]
+        columns["id"] = list(range(n))
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(columns)
+        kinds["id"] = "few"
+        for row in zip(*columns.values()):
+            writer.writerow(["" if x is None else KINDS[k][1](x) for x, k in zip(row, kinds.values())])
+        return columns, text.getvalue()
+
+    def same(self, found, expected, message):
+        self.assertEqual(list(found), list(expected), message)
+        for name in expected:
+            self.check(found[name], expected[name], f"{message}, {name}")
+
+    def test_random_tables(self):
+        for case in range(CASES):
+            r = random.Random(case)
+            columns, text = self.make(r, r.choice([0, 1, 5, 40, 2000]))
+            n = len(columns["id"])
+            by = r.choice([["a"], ["b", "a"]])
+            asked = [(op, name) for name in "xy" for op in r.sample(OPERATIONS, 3)]
+            options = {name: tuple(op for op, of in asked if of == name) for name in "xy"}
+            bound = r.randrange(-1, n + 1)
+            path, where = self.path(text), f"id > {bound}"
+            table = bitfold.read_csv(path)
+            message = f"case {case} by {by}"
+            expected = grouped(columns, by, asked, range(n))
+            self.same(bitfold.group(path, by, null="skip", **options).to_dict(), expected, message)
+            self.same(bitfold.group(table, by, null="skip", **options).to_dict(), expected, message)
+            some = grouped(columns, by, asked, range(bound + 1, n))
+            self.same(bitfold.group(path, by, where=where, null="skip", **options).to_dict(), some, message)
+            self.same(bitfold.group(table, by, where=where, null="skip", **options).to_dict(), some, message)
+
+    def test_it_is_what_the_command_says(self):
+        for case in range(CASES):
+            r = random.Random(case)
+            columns, text = self.make(r, 500)
+            path, options = self.path(text), ["--null-policy", "skip", "--csv"]
+            ops = ["--sum=x=s", "--mean=x=m", "--std=y=d", "--min=y=l", "--max=x=g", "--count"]
+            command = [sys.executable, "-m", "bitfold", "group", "--by", "b,a", *ops, *options, path]
+            done = subprocess.run(command, capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            header, *lines = csv.reader(io.StringIO(done.stdout.decode()))
+            found = bitfold.group(
+                path, ["b", "a"], null="skip", s=("x", "sum"), m=("mean", "x"), d=("y", "std"),
+                l=("y", "min"), g=("x", "max"), count="count",
+            )
+            self.assertEqual(header, list(found), case)
+            for name, theirs in zip(found, zip(*lines)):
+                for ours, text in zip(found[name].tolist(), theirs):
+                    same = _is_written(ours, text)
+                    self.assertTrue(same, f"case {case}, {name}: {ours!r}, not {text!r}")
+            self.assertEqual(len(lines), found.rows, case)
+
+    def test_data_of_others(self):
+        arrays = {"k": np.array(["b", "a", "b"]), "x": np.array([1, 2, 4], "i2")}
+        expected = {"k": ["a", "b"], "x_sum": [2, 5], "n": [1, 2]}
+        made = [arrays, {"k": arrays["k"].astype("S"), "x": arrays["x"]}]
+        found = [bitfold.group(each, "k", x="sum", n="count").to_dict() for each in made]
+        for each in found:
+            self.assertEqual(each, expected)
+        for name in ("pandas", "polars"):
+            try:
+                frame = importlib.import_module(name).DataFrame(arrays)
+            except ImportError:
+                continue
+            self.assertEqual(bitfold.group(frame, "k", x="sum", n="count").to_dict(), expected, name)
+            self.assertEqual(bitfold.group(frame, ["k"], where="x > 1", n="count").to_dict(), {"k": ["a", "b"], "n": [1, 1]})
+
+    def test_strides(self):
+        block = np.arange(40).reshape(10, 4)
+        columns = {"k": block[:, 0] % 3, "j": block[:, 1][::-1], "x": block[:, 2]}
+        lists = {name: column.tolist() for name, column in columns.items()}
+        for by in (["k"], ["j", "k"]):
+            for bound in (-1, 20):
+                rows = [i for i, x in enumerate(lists["x"]) if x > bound]
+                expected = grouped(lists, by, [("sum", "x")], rows)
+                found = bitfold.group(columns, by, where=f"x > {bound}", x="sum")
+                self.same(found.to_dict(), expected, f"{by} {bound}")
+        with self.assertRaises(bitfold.ShapeError):
+            bitfold.group({"k": block[:, 0], "x": block}, "k", x="sum")
+
+    def test_times_of_numpy(self):
+        days = np.array(["2026-11-28", "1969-12-31", "2026-11-28"], "M8[D]")
+        for unit in ("D", "s", "ms", "ns"):
+            found = bitfold.group({"t": days.astype(f"M8[{unit}]")}, "t")
+            expected = [datetime.datetime(1969, 12, 31), datetime.datetime(2026, 11, 28)]
+            self.assertEqual(found["t"].to_numpy().astype("M8[s]").tolist(), expected, unit)
+            self.assertEqual(found["count"].tolist(), [1, 2])
+
+    def test_sums_beyond_64_bits(self):
+        table = {"k": np.array([1, 1, 2]), "x": np.array([2**62, 2**62, 5])}
+        found = bitfold.group(table, "k", x=("sum", "mean"))
+        self.assertEqual(found.to_dict(), {"k": [1, 2], "x_sum": [2**63, 5], "x_mean": [2.0**62, 5.0]})
+        self.assertEqual(found["x_sum"].dtype, "i128")
+
+    def test_what_is_refused(self):
+        table = bitfold.read_csv(io.StringIO("k,x,d\na,1,2026-01-01\nb,,2026-01-02\n"))
+        for error, words, by, options in [
+            (bitfold.ArgumentError, "no column 'z'", "z", {}),
+            (bitfold.ArgumentError, "no column 'z'", "k", {"z": "sum"}),
+            (bitfold.ArgumentError, "operations are", "k", {"x": "product"}),
+            (bitfold.ArgumentError, "no column of keys", [], {}),
+            (bitfold.ArgumentError, "1 of 2 elements are NULL", "k", {"x": "sum"}),
+            (bitfold.ArgumentError, "character 4", "k", {"where": "x >"}),
+            (bitfold.ArgumentError, "is no condition", "k", {"where": "x + 1"}),
+            (bitfold.ArgumentError, "names no column", "k", {"where": "1 < 2"}),
+            (bitfold.DtypeError, "times have no sums", "k", {"d": "sum"}),
+        ]:
+            with self.assertRaisesRegex(error, words):
+                bitfold.group(table, by, **options)
+        with self.assertRaises(bitfold.ShapeError):
+            bitfold.group({"k": np.array([1, 2]), "x": np.array([1.5])}, "k", x="sum")
+
+
+def _is_written(value, text):
+    """Whether the command wrote this value so."""
+    if value is None:
+        return text == ""
+    if isinstance(value, str):
+        return value == text
+    if isinstance(value, float):
+        return float(text) == value
+    if isinstance(value, (int, Decimal)):
+        return Decimal(text) == value
+    return type(value).fromisoformat(text) == value
+
+
+# ---- the command ----------------------------------------------------------------------------------
+
+
+class Command(unittest.TestCase):
+    def test_the_module_runs_it(self):
+        command = [sys.executable, "-m", "bitfold"]
+        done = subprocess.run([*command, "sum"], input=b"1e20\n1\n-1e20\n", capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, b"1\n"), done.stderr)
+        self.assertEqual(subprocess.run([*command, "nonsense"], capture_output=True, check=False).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
