@@ -1,6 +1,9 @@
+#define _GNU_SOURCE /* strndup, open_memstream */
 #include "text/item.h"
 
+#include <fnmatch.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +61,8 @@ bool text_names_open(text_names *names, int n) {
     while (places < (size_t)n) places *= 2;
     *names = (text_names){.all = calloc((size_t)n + 1, sizeof *names->all),
                           .first = malloc(places * sizeof *names->first),
-                          .places = places};
+                          .places = places,
+                          .n = n};
     for (size_t i = 0; names->first && i < places; i++) names->first[i] = -1;
     return names->all && names->first;
 }
@@ -93,4 +97,96 @@ int text_names_find(const text_names *names, text_item item, int *column) {
         if (n++ == 0 || i < *column) *column = i;
     }
     return n;
+}
+
+/* ---- ranges and patterns --------------------------------------------------------------------- */
+
+/* Takes a range apart: FIRST-LAST, or FIRST- for all from there on. */
+static bool take_range(text_item item, int n, int *first, int *last) {
+    const char *const dash = memchr(item.at, '-', item.length);
+    if (!dash) return false;
+    const size_t before = (size_t)(dash - item.at);
+    const text_item from = {.at = item.at, .length = before},
+                    to = {.at = dash + 1, .length = item.length - before - 1};
+    *first = text_item_field(from);
+    *last = to.length > 0 ? text_item_field(to) : n - 1;
+    return !item.quoted && *first >= 0 && (to.length == 0 || *last >= *first);
+}
+
+bool text_item_is_number(text_item item) {
+    int first, last;
+    return text_item_field(item) >= 0 || take_range(item, 0, &first, &last);
+}
+
+static int select_range(int n, int first, int last, int columns[]) {
+    if (last >= n) return 0;
+    for (int i = first; i <= last; i++) columns[i - first] = i;
+    return last < first ? 0 : last - first + 1;
+}
+
+static bool is_pattern(text_item item) {
+    bool pattern = false;
+    for (size_t i = 0; i < item.length; i++) pattern = pattern || strchr("*?[", item.at[i]);
+    return pattern && !item.quoted;
+}
+
+static int select_matches(const text_names *names, const char *pattern, char *name, int columns[]) {
+    int n = 0;
+    for (int i = 0; i < names->n; i++) {
+        memcpy(name, names->all[i].at, names->all[i].length);
+        name[names->all[i].length] = '\0';
+        if (fnmatch(pattern, name, 0) == 0) columns[n++] = i;
+    }
+    return n;
+}
+
+static int select_pattern(const text_names *names, text_item item, int columns[]) {
+    size_t longest = 0;
+    for (int i = 0; i < names->n; i++)
+        if (names->all[i].length > longest) longest = names->all[i].length;
+    char *const pattern = strndup(item.at, item.length), *const name = malloc(longest + 1);
+    const int n =
+        pattern && name ? select_matches(names, pattern, name, columns) : TEXT_ITEM_NO_MEMORY;
+    free(pattern);
+    free(name);
+    return n;
+}
+
+int text_names_select(const text_names *names, text_item item, int columns[]) {
+    int first, last;
+    if (item.quoted || text_names_find(names, item, &first) > 0) return TEXT_ITEM_IS_ONE;
+    if (take_range(item, names->n, &first, &last))
+        return select_range(names->n, first, last, columns);
+    return is_pattern(item) ? select_pattern(names, item, columns) : TEXT_ITEM_IS_ONE;
+}
+
+/* Writes an item, as it stands from `begin` to `end`, or what it selects. */
+static bool put_item(FILE *f, const text_names *names, text_item item, const char *begin,
+                     const char *end, int columns[], text_numbered *to) {
+    const int n = text_names_select(names, item, columns);
+    if (n == TEXT_ITEM_IS_ONE) fwrite(begin, 1, (size_t)(end - begin), f);
+    for (int i = 0; i < n; i++) fprintf(f, "%d%s", columns[i] + 1, i + 1 < n ? "," : "");
+    if (n > 0 && item.behind) putc(item.behind, f);
+    if (n == 0) to->nothing = item;
+    to->by_name =
+        to->by_name || is_pattern(item) || (n == TEXT_ITEM_IS_ONE && text_item_field(item) < 0);
+    return n != TEXT_ITEM_NO_MEMORY;
+}
+
+text_numbered text_names_number(const text_names *names, const char *list) {
+    text_numbered to = {.list = NULL};
+    size_t size;
+    int *const columns = malloc(((size_t)names->n + 1) * sizeof *columns);
+    FILE *const f = columns ? open_memstream(&to.list, &size) : NULL;
+    bool good = f != NULL;
+    while (good && *list) {
+        const char *const begin = list;
+        const text_item item = text_take_item(&list, ",");
+        good = put_item(f, names, item, begin, list, columns, &to);
+    }
+    good = f && fclose(f) == 0 && good;
+    free(columns);
+    if (!good) free(to.list);
+    if (!good) to.list = NULL;
+    return to;
 }

@@ -146,9 +146,10 @@ static bool index_names(first_row *row) {
     return room;
 }
 
+/* Ranges are numbers here. */
 static bool has_names(const char *list) {
     while (*list)
-        if (text_item_field(text_take_item(&list, ",")) < 0) return true;
+        if (!text_item_is_number(text_take_item(&list, ","))) return true;
     return false;
 }
 
@@ -201,6 +202,51 @@ static bool add_columns(text_layout *l, const char *list, const first_row *row, 
         l->fields[l->columns++] = field;
     }
     return true;
+}
+
+/* ---- ranges and patterns --------------------------------------------------------------------- */
+
+enum { SEVERAL = 6 };
+
+/* The options' lists, with ranges and patterns as the numbers of the columns that they mean. */
+typedef struct numbered_lists {
+    char *lists[SEVERAL];
+    bool by_name; /* some column is meant by its name */
+} numbered_lists;
+
+static bool refuse_nothing(const text_layout *l, const first_row *row, text_item x, text_error *e) {
+    const int shown = x.length < 80 ? (int)x.length : 80;
+    const bool range = strchr("0123456789", *x.at) != NULL;
+    e->at = NULL;
+    if (range)
+        snprintf(e->what, sizeof e->what, "no columns %.*s: there are %d", shown, x.at, row->n);
+    else
+        snprintf(e->what, sizeof e->what, "no column has a name like '%.*s'", shown, x.at);
+    tell_names(l, row, e);
+    return false;
+}
+
+static bool number_list(const text_layout *l, const first_row *row, const char **list,
+                        numbered_lists *to, int i, text_error *e) {
+    if (!*list || !strpbrk(*list, "-*?[")) return true;
+    const text_numbered x = text_names_number(&row->index, *list);
+    *list = to->lists[i] = x.list;
+    to->by_name = to->by_name || x.by_name;
+    return x.list && (!x.nothing.at || refuse_nothing(l, row, x.nothing, e));
+}
+
+/* Writes the lists out, in the copy of the options. */
+static bool number_lists(const text_layout *l, const first_row *row, text_options *o,
+                         numbered_lists *to, text_error *e) {
+    const char **const lists[SEVERAL] = {&o->columns, &o->also, &o->strings,
+                                         &o->keys,    &o->text, &o->number};
+    bool good = true;
+    for (int i = 0; i < SEVERAL && good; i++) good = number_list(l, row, lists[i], to, i, e);
+    return good;
+}
+
+static void drop_lists(numbered_lists *x) {
+    for (int i = 0; i < SEVERAL; i++) free(x->lists[i]);
 }
 
 /* What a column is for: a key, a value, or the condition alone. */
@@ -496,13 +542,16 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     if (done && !options->json) done = check_guess(options, row, end, error);
     if (done && own.chooser) done = choose_columns(&first, &own, error);
     layout->option = own.option;
+    numbered_lists lists = {.by_name = false};
+    if (done) done = number_lists(layout, &first, &own, &lists, error);
     layout->mixed = own.json && own.mixed;
     layout->typed = layout->mixed || (own.json && own.typed) ? TEXT_TYPED : TEXT_UNTYPED;
     layout->whole = own.whole;
     layout->skip_nulls = own.skip_nulls || own.judge_nulls || is_conditional(&own);
     layout->judged = own.skip_nulls || own.judge_nulls;
     layout->inferred = own.inferred;
-    const bool named = options->json || options->header || lists_have_names(options);
+    const bool named =
+        options->json || options->header || lists.by_name || lists_have_names(options);
     const bool header = named || (options->table && first.names && !options->no_header);
     if (done && named && options->no_header) done = refuse_names(error);
     if (done) done = find_layout(layout, options, &first, header, error);
@@ -523,6 +572,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     }
     if (done && header && !options->json && row < end)
         *at = text_row_end(row, end, layout->delimiter);
+    drop_lists(&lists);
     text_names_close(&first.index);
     free(first.fields);
     free(first.copies);
