@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* strdup, strndup */
 #include "columns/asked.h"
 
+#include "expression/names.h"
 #include "sheet/output.h"
 #include "text/item.h"
 
@@ -130,32 +131,11 @@ static bool want_key(const asked *a, first_fields *f, const char *text) {
     return good;
 }
 
-/* Behind what is quoted at p; where the text ends, if the quote is not closed. */
-static const char *skip_quoted(const char *p) {
-    const char *end = strchr(p + 1, *p);
-    return end ? end + 1 : p + strlen(p);
-}
-
-static bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
-
-/* The last '=' of a V that is no part of ==, <=, >=, != or =~, and not in quotes; NULL: none. */
+/* The last '=' of a V that is in no brackets and not in quotes; NULL: there is none. */
 static const char *find_equals(const char *text) {
     const char *found = NULL;
-    for (const char *p = text; *p;) {
-        const bool pair = (strchr("=<>!", *p) && p[1] == '=') || (*p == '=' && p[1] == '~');
-        if (!pair && *p == '=') found = p;
-        p = is_quote(*p) ? skip_quoted(p) : p + (pair ? 2 : 1);
-    }
+    for (const char *p = names_end(text, "="); *p; p = names_end(p + 1, "=")) found = p;
     return found;
-}
-
-/* The comma behind an expression, which is in no brackets and not in quotes, or the end. */
-static const char *find_comma(const char *p) {
-    for (int brackets = 0; *p && (*p != ',' || brackets > 0);) {
-        brackets += (*p == '(') - (*p == ')');
-        p = is_quote(*p) ? skip_quoted(p) : p + 1;
-    }
-    return p;
 }
 
 /* ---- what is asked --------------------------------------------------------------------------- */
@@ -194,7 +174,7 @@ static bool choose_key(asked *a, first_fields *f, const char **at) {
     key->field = find_field(f, item);
     if (key->field == REFUSED) return false;
     if (key->field == NOT_THERE) {
-        const char *const comma = find_comma(*at);
+        const char *const comma = names_end(*at, ",");
         key->text = strndup(*at, (size_t)(comma - *at));
         behind = comma + (*comma == ',');
         if (!key->text) return no_memory(f);

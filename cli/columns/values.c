@@ -218,30 +218,13 @@ static int evaluate(table *t, formula *x, const char *text, formula_results *out
     return rows_refuse_result(t->input, x->text, st, bf_context_message(t->context));
 }
 
-/* Makes bits of bytes that say which of n rows are NULL; NULL: there is no memory. */
-static uint8_t *pack_valid(table_column *c, const uint8_t *valid, int64_t n) {
-    uint8_t *const bits = buffer_take(&c->valid, (size_t)n / 8 + 1);
-    if (bits) memset(bits, 0xff, (size_t)n / 8 + 1);
-    for (int64_t i = 0; bits && i < n; i++)
-        if (!valid[i]) text_clear_bit(bits, i);
-    return bits;
-}
-
 int values_compute_key(table *t, int i) {
     table_column *c = &t->columns[t->key_columns[i]];
     formula_results found;
     const int code = evaluate(t, &c->formula, t->asked->key[i].text, &found);
     if (code != EXIT_DONE) return code;
     if (found.numbers.dtype == BF_BOOL) found.numbers.dtype = BF_U8;
-    c->view.numbers = found.numbers;
-    c->view.strings = found.strings;
-    c->view.column = (bf_column){.size = sizeof(bf_column)};
-    if (c->dtype == BF_NONE)
-        c->view.column.strings = &c->view.strings;
-    else
-        c->view.column.numbers = &c->view.numbers;
-    if (found.valid && !(c->view.column.valid = pack_valid(c, found.valid, t->n)))
-        return no_memory(t);
+    if (!formula_show(&found, t->n, &c->valid, &c->view)) return no_memory(t);
     return found.numbers.dtype == c->dtype ? EXIT_DONE : ROWS_RESETTLED;
 }
 

@@ -1,6 +1,5 @@
 #include "expression/formula.h"
 
-#include "input/rows.h"
 #include "runtime/report.h"
 
 #include <stdlib.h>
@@ -81,4 +80,25 @@ int formula_compute(formula *x, const bf_column *const columns[], int64_t n, for
     x->wide = true;
     const int code = formula_parse(x);
     return code == EXIT_DONE ? formula_compute(x, columns, n, out, status) : code;
+}
+
+/* Makes bits of bytes that say which of n rows are NULL; NULL: there is no memory. */
+static uint8_t *pack_valid(buffer *to, const uint8_t *valid, int64_t n) {
+    uint8_t *const bits = buffer_take(to, (size_t)n / 8 + 1);
+    if (bits) memset(bits, 0xff, (size_t)n / 8 + 1);
+    for (int64_t i = 0; bits && i < n; i++)
+        if (!valid[i]) text_clear_bit(bits, i);
+    return bits;
+}
+
+bool formula_show(const formula_results *results, int64_t n, buffer *bits, rows_view *view) {
+    *view = (rows_view){.numbers = results->numbers, .strings = results->strings};
+    view->column.size = sizeof view->column;
+    if (results->numbers.dtype == BF_NONE)
+        view->column.strings = &view->strings;
+    else
+        view->column.numbers = &view->numbers;
+    if (!results->valid) return true;
+    view->column.valid = pack_valid(bits, results->valid, n);
+    return view->column.valid != NULL;
 }

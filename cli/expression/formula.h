@@ -6,6 +6,7 @@
 #ifndef BITFOLD_CLI_EXPRESSION_FORMULA_H
 #define BITFOLD_CLI_EXPRESSION_FORMULA_H
 
+#include "input/rows.h"
 #include "memory/buffer.h"
 #include "options/options.h"
 
@@ -54,5 +55,9 @@ typedef struct formula_results {
  * not reported, if the exit code is EXIT_DONE. */
 int formula_compute(formula *x, const bf_column *const columns[], int64_t n, formula_results *out,
                     bf_status *status);
+
+/* Shows results as a column. bits: room for those that say which are NULL. False: there is no
+ * memory. */
+bool formula_show(const formula_results *results, int64_t n, buffer *bits, rows_view *view);
 
 #endif

@@ -19,6 +19,26 @@ void names_close(expression_names *n) {
     n->text = NULL;
 }
 
+static bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
+
+/* The bytes at p that no separator is in: what is quoted, a comparison, or one. */
+static size_t piece_length(const char *p) {
+    const bool pair = (strchr("=<>!", *p) && p[1] == '=') || (*p == '=' && p[1] == '~');
+    const char *const end = is_quote(*p) ? strchr(p + 1, *p) : p + pair;
+    return end ? (size_t)(end - p) + 1 : strlen(p);
+}
+
+const char *names_end(const char *text, const char *separators) {
+    const char *p = text;
+    for (int brackets = 0; *p;) {
+        const size_t length = piece_length(p);
+        if (length == 1 && brackets <= 0 && strchr(separators, *p)) break;
+        brackets += (*p == '(') - (*p == ')');
+        p += length;
+    }
+    return p;
+}
+
 bool names_is_letter(const char *name) { return *name >= 'a' && *name <= 'z' && name[1] == '\0'; }
 
 /* Writes a name between backquotes, two for one in it. Returns the number of bytes. */

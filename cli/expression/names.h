@@ -26,4 +26,8 @@ bool names_is_letter(const char *name);
  * memory. The list is the caller's to free. */
 char *names_list(const expression_names *n, bf_expression_name_kind kind);
 
+/* Where an expression ends in an option: at the first of these separators that is in no brackets
+ * and not in quotes, or with the text. An '=' of ==, <=, >=, != or =~ is none. */
+const char *names_end(const char *text, const char *separators);
+
 #endif

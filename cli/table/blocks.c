@@ -43,7 +43,7 @@ typedef struct block_side {
     loaded *loaded;
     int count;
     int keys[BF_KEY_COLUMNS_MAX]; /* the columns of keys */
-    int scales[BF_KEY_COLUMNS_MAX];
+    units_form forms[BF_KEY_COLUMNS_MAX];
     int *shown; /* the number of each shown column; -1: none */
 } block_side;
 
@@ -62,7 +62,7 @@ typedef struct blocks {
     buffer met;        /* a byte for each row of its block: it has met one */
     records shown;
     part_text row;
-    join_where where;
+    join_computed where;
     int64_t asked[SIDES][ASKED]; /* pairs that wait for the condition */
     int64_t asked_count;         /* how many pairs wait */
 } blocks;
@@ -90,12 +90,19 @@ static void close_side(block_side *s) {
     *s = (block_side){.count = 0};
 }
 
-/* Finds where keys and shown columns are. */
+/* Finds where keys and shown columns are: keys that are expressions are behind all columns. */
 static void find_columns(blocks *x, int side) {
     const join_choice *c = &x->tables->choice;
     block_side *s = &x->sides[side];
-    for (int k = 0; k < c->keys; k++)
-        s->keys[k] = join_tables_column(x->tables, side, c->key_fields[side][k], false);
+    int derived = x->tables->sides[side].columns;
+    for (int k = 0; k < c->keys; k++) {
+        const int field = c->key[side][k].field;
+        s->forms[k] = join_tables_form(x->tables, side, k);
+        s->keys[k] = field < 0 ? derived++ : join_tables_column(x->tables, side, field, false);
+        if (field < 0)
+            s->columns[COLUMN + s->keys[k]] = (packed_column){
+                .dtype = s->forms[k].dtype, .strings = s->forms[k].dtype == BF_NONE};
+    }
     for (int i = 0; i < c->count; i++) {
         const int field = c->shown[i].fields[side];
         s->shown[i] = field < 0 ? -1 : join_tables_column(x->tables, side, field, false);
@@ -115,17 +122,15 @@ static int open_side(blocks *x, int side) {
     const rows *r = &x->tables->sides[side];
     close_side(s);
     open_piles(x, &s->piles[0]);
-    s->count = r->columns;
+    s->count = r->columns + join_tables_derived(x->tables, side);
     s->columns = calloc((size_t)s->count + 1, sizeof *s->columns);
     s->loaded = calloc((size_t)s->count + 1, sizeof *s->loaded);
     s->shown = malloc((size_t)x->tables->choice.count * sizeof *s->shown + 1);
     if (!s->columns || !s->loaded || !s->shown) return no_memory();
     s->columns[ROW_NUMBER].dtype = BF_I64;
-    for (int k = 0; k < s->count; k++)
+    for (int k = 0; k < r->columns; k++)
         s->columns[COLUMN + k] =
             (packed_column){.dtype = rows_dtype(r, k), .strings = rows_has_strings(r, k)};
-    for (int k = 0; k < x->tables->choice.keys; k++)
-        s->scales[k] = join_tables_scale(x->tables, side, k);
     find_columns(x, side);
     s->rows = (packed_rows){.of = &s->packed};
     return packed_open(&s->packed, s->columns, COLUMN + s->count) ? EXIT_DONE : no_memory();
@@ -210,7 +215,7 @@ static bool find_pile(blocks *x, const block_side *s, int level, int64_t row, ui
     if (null)
         hash = key_mix(hash, (uint64_t)((const int64_t *)s->columns[ROW_NUMBER].numbers)[row]);
     for (int k = 0; k < keys && !null; k++)
-        hash = hash_key(hash, &s->columns[COLUMN + s->keys[k]], s->scales[k], row);
+        hash = hash_key(hash, &s->columns[COLUMN + s->keys[k]], s->forms[k].scale, row);
     *to = (uint8_t)key_share(hash, s->piles[level].count);
     return null || !is_spare(x, s, hash, row);
 }
@@ -230,6 +235,28 @@ static int add_rows(blocks *x, block_side *s, int level, int64_t n) {
     return code;
 }
 
+static void show_column(packed_column *c, const rows_view *v) {
+    c->numbers = v->numbers.data;
+    c->offsets = v->strings.offsets;
+    c->bytes = v->strings.bytes;
+    c->valid = v->column.valid;
+    c->first = v->column.first;
+}
+
+/* Computes the keys that are expressions. ROWS_RESETTLED: some have another form from now on. */
+static int add_derived(blocks *x, int side, const rows_chunk *chunk) {
+    block_side *s = &x->sides[side];
+    const int columns = x->tables->sides[side].columns;
+    int code = join_tables_compute(x->tables, side, chunk, (const int64_t *)(void *)s->numbers.at);
+    for (int k = 0; k < x->tables->choice.keys && code == EXIT_DONE; k++) {
+        if (s->keys[k] < columns) continue;
+        show_column(&s->columns[COLUMN + s->keys[k]], &x->tables->derived[side][k].view);
+        if (!units_are_same(s->forms[k], join_tables_form(x->tables, side, k)))
+            code = ROWS_RESETTLED;
+    }
+    return code;
+}
+
 /* Puts the rows of a chunk on piles; `first` is the number of the first of them. */
 static int add_chunk(blocks *x, int side, const rows_chunk *chunk, int64_t first) {
     block_side *s = &x->sides[side];
@@ -238,23 +265,21 @@ static int add_chunk(blocks *x, int side, const rows_chunk *chunk, int64_t first
     if (!numbers) return no_memory();
     for (int64_t i = 0; i < chunk->n; i++) numbers[i] = first + i;
     s->columns[ROW_NUMBER].numbers = numbers;
-    for (int k = 0; k < s->count; k++) {
+    for (int k = 0; k < r->columns; k++) {
         rows_view v;
-        packed_column *c = &s->columns[COLUMN + k];
         rows_look(r, chunk, k, &v);
-        c->numbers = v.numbers.data;
-        c->offsets = v.strings.offsets;
-        c->bytes = v.strings.bytes;
-        c->valid = v.column.valid;
-        c->first = v.column.first;
+        show_column(&s->columns[COLUMN + k], &v);
     }
+    const int code = add_derived(x, side, chunk);
+    if (code != EXIT_DONE) return code;
     return add_rows(x, s, 0, chunk->n);
 }
 
 static int read_side(void *arg, int side) {
     blocks *x = arg;
     rows_chunk chunk = {.n = 1};
-    int code = open_side(x, side);
+    int code = join_tables_parse(x->tables, side);
+    if (code == EXIT_DONE) code = open_side(x, side);
     for (int64_t at = 0; code == EXIT_DONE; at += chunk.n) {
         code = rows_next(&x->tables->sides[side], 0, &chunk);
         if (code != EXIT_DONE || chunk.n == 0) break;
@@ -385,7 +410,7 @@ static const rows_view *look_at(void *arg, int side, int column) {
 
 /* Shows the pairs that wait, if they meet the condition. */
 static int show_asked(blocks *x) {
-    where_side from = {.look = look_at, .arg = x};
+    computed_from from = {.look = look_at, .arg = x};
     int64_t *const of[SIDES] = {x->asked[SIDE_A], x->asked[SIDE_B]};
     if (x->asked_count == 0) return EXIT_DONE;
     for (int s = 0; s < SIDES; s++)
@@ -439,7 +464,7 @@ static int join_blocks(blocks *x) {
     for (int s = 0; s < SIDES; s++)
         for (int k = 0; k < keys; k++) {
             columns.of[s][k] = &sides[s]->loaded[sides[s]->keys[k]].view.column;
-            columns.scales[s][k] = sides[s]->scales[k];
+            columns.scales[s][k] = sides[s]->forms[k].scale;
         }
     int code = join_numbers_make(&numbers, x->context, x->options->files[0], &columns, n);
     if (code == EXIT_DONE && !row_lists_make(&lists, &numbers)) code = no_memory();
@@ -557,7 +582,7 @@ static void close_blocks(blocks *x) {
     for (int s = 0; s < SIDES; s++) close_side(&x->sides[s]);
     buffer_free(&x->met);
     records_close(&x->shown);
-    join_where_close(&x->where);
+    join_computed_close(&x->where);
     free(x->row.at);
     free(x);
 }
@@ -571,7 +596,7 @@ int join_in_blocks(FILE *f, join_tables *tables, bf_context *context) {
     if (getrandom(&x->seed, sizeof x->seed, GRND_NONBLOCK) < 0) x->seed = (uintptr_t)x;
     records_open(&x->shown, share_of(x, SORTED), 0, 1);
     int code = join_tables_read(tables, read_side, x);
-    if (code == EXIT_DONE) code = join_where_open(&x->where, tables, context);
+    if (code == EXIT_DONE) code = join_where_open(&x->where, tables);
     const int n = code == EXIT_DONE ? x->sides[SIDE_A].piles[0].count : 0;
     for (int i = 0; i < n && code == EXIT_DONE; i++) code = join_piles(x, 0, i, INFINITY);
     progress_stop();

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* strdup */
+#define _GNU_SOURCE /* strdup, strndup */
 #include "table/choice.h"
 
 #include "sheet/output.h"
@@ -19,8 +19,9 @@ typedef struct heading {
 typedef struct chooser {
     join_choice *choice;
     const options *options;
+    bf_context *context;
     heading headings[SIDES];
-    char *text;         /* a copy of an option's operand, in pieces */
+    char *text;         /* a copy of --take, in pieces */
     const char *option; /* --take or --where, which chooses columns */
     shown_column **shown;
     int *count;
@@ -87,7 +88,7 @@ static bool list_has_names(const char *list, const char *separators) {
     return false;
 }
 
-bool join_choice_has_names(const options *o, const join_names *names) {
+bool join_choice_has_names(const options *o, const expression_names *names) {
     bool some = list_has_names(o->on, ",=") || list_has_names(o->take, ",");
     const char *name = names->text;
     for (int k = 0; k < names->count; k++, name += strlen(name) + 1)
@@ -191,7 +192,7 @@ static int refuse_item(const chooser *c, choice_item item) {
 static int refuse_both(const chooser *c, choice_item item) {
     const char *const mark = item.quoted ? "`" : "";
     fail(EXIT_DATA, NULL, "%s: A and B have a column '%s'", c->option, item.text);
-    if (c->shown == &c->choice->conditions) {
+    if (c->shown == &c->choice->condition.columns) {
         hint("`a.%s` is that of A, `b.%s` that of B", item.text, item.text);
         return EXIT_DATA;
     }
@@ -205,44 +206,16 @@ static int refuse_side(choice_item item, const options *o) {
                 item.side == SIDE_B ? "b." : "", item.text);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
+/* ---- a column to show -------------------------------------------------------------------------
+ */
 
-static int find_key(chooser *c, int side, choice_item item) {
-    join_choice *choice = c->choice;
-    const heading *h = &c->headings[side];
-    const int found = find_fields(h, item, &choice->key_fields[side][choice->keys]);
-    return found == 1 ? EXIT_DONE : refuse_column(h, "--on", item, found);
-}
-
-static int take_keys(chooser *c) {
-    char *list = c->text;
-    choice_item item = {.behind = ','};
-    int code = EXIT_DONE;
-    while (code == EXIT_DONE && item.behind) {
-        item = next_item(&list, ",=");
-        choice_item other = item;
-        if (item.behind == '=') item.behind = (other = next_item(&list, ",=")).behind;
-        if (*item.text == '\0' || *other.text == '\0' || item.behind == '=')
-            return fail(EXIT_USAGE, NULL, "bad operand of --on: '%s' is not COL or COL=COL",
-                        c->options->on);
-        if (c->choice->keys == BF_KEY_COLUMNS_MAX)
-            return fail(EXIT_USAGE, NULL, "--on: more than %d columns are compared",
-                        BF_KEY_COLUMNS_MAX);
-        code = find_key(c, SIDE_A, item);
-        if (code == EXIT_DONE) code = find_key(c, SIDE_B, other);
-        c->choice->keys++;
-    }
-    return code;
-}
-
-/* The field that a key is compared with; -1: it is no key. */
+/* The field that a key is compared with; -1: it is no key, or compared with expressions. */
 static int partner_of(const join_choice *choice, int side, int field) {
     for (int k = 0; k < choice->keys; k++)
-        if (choice->key_fields[side][k] == field) return choice->key_fields[!side][k];
+        if (choice->key[side][k].field == field && choice->key[!side][k].field >= 0)
+            return choice->key[!side][k].field;
     return -1;
 }
-
-/* ---- columns to show ------------------------------------------------------------------------- */
 
 static bool shows_b(const options *o) { return o->how <= HOW_OUTER; }
 
@@ -261,6 +234,102 @@ static int add_shown(chooser *c, char *name, int side, int field, bool key) {
     s->fields[!side] = key && shows_b(c->options) ? partner_of(c->choice, side, field) : -1;
     return EXIT_DONE;
 }
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* What an expression's name means: a column of one side. */
+static int take_operand(chooser *c, int side, const char *name) {
+    const heading *h = &c->headings[side];
+    int field;
+    const choice_item item = {.text = name, .quoted = find_name(h, name, &field) > 0};
+    const int found = find_fields(h, item, &field);
+    return found == 1 ? add_shown(c, strdup(name), side, field, false)
+                      : refuse_column(h, "--on", item, found);
+}
+
+static int take_expression(chooser *c, int side, join_expression *e) {
+    expression_names n;
+    c->shown = &e->columns;
+    c->count = &e->count;
+    int code = names_open(&n, c->context, "--on", e->text);
+    if (code == EXIT_DONE && n.count == 0)
+        code = fail(EXIT_USAGE, NULL, "--on: '%s' names no column", e->text);
+    const char *name = n.text;
+    for (int k = 0; k < n.count && code == EXIT_DONE; k++, name += strlen(name) + 1)
+        code = take_operand(c, side, name);
+    memcpy(e->kinds, n.kinds, sizeof e->kinds);
+    names_close(&n);
+    return code;
+}
+
+/* Takes a key of one side, a column or an expression. */
+static int take_key(chooser *c, int side, const char *text, size_t length) {
+    join_key *key = &c->choice->key[side][c->choice->keys];
+    const heading *h = &c->headings[side];
+    char *list = key->expression.text = strndup(text, length);
+    char *const copy = list ? strdup(list) : NULL, *rest = copy;
+    if (!copy) return fail_status(BF_E_MEMORY, NULL, NULL);
+    const choice_item item = next_item(&rest, "");
+    const int found = find_fields(h, item, &key->field);
+    int code = EXIT_DONE;
+    if (found != 1) key->field = -1;
+    if (found > 1 || (found == 0 && (item.quoted || is_number(item))))
+        code = refuse_column(h, "--on", item, found);
+    else if (found == 0)
+        code = take_expression(c, side, &key->expression);
+    free(copy);
+    return code;
+}
+
+/* The length of a side of an item that is a column, whatever its name looks like; 0: it is none. */
+static size_t column_length(const heading *h, const char *text) {
+    char *const copy = strdup(text), *rest = copy;
+    int field;
+    if (!copy) return 0;
+    const choice_item item = next_item(&rest, ",=");
+    const size_t length = (size_t)(rest - copy) - (item.behind != '\0');
+    const bool is = *item.text && find_fields(h, item, &field) == 1;
+    free(copy);
+    return is ? length : 0;
+}
+
+static size_t side_length(const heading *h, const char *text) {
+    const size_t length = column_length(h, text);
+    return length > 0 ? length : (size_t)(names_end(text, ",=") - text);
+}
+
+/* Takes the next item of --on, which is one for both sides or has an '='; moves *at behind it. */
+static int take_item(chooser *c, const char **at) {
+    const char *text[SIDES] = {*at, *at};
+    size_t length[SIDES];
+    length[SIDE_A] = side_length(&c->headings[SIDE_A], *at);
+    if ((*at)[length[SIDE_A]] == '=') text[SIDE_B] += length[SIDE_A] + 1;
+    length[SIDE_B] =
+        text[SIDE_B] > *at ? side_length(&c->headings[SIDE_B], text[SIDE_B]) : length[SIDE_A];
+    *at = text[SIDE_B] + length[SIDE_B];
+    if (length[SIDE_A] == 0 || length[SIDE_B] == 0 || **at == '=')
+        return fail(EXIT_USAGE, NULL, "bad operand of --on: '%s' is not KEY or KEY=KEY",
+                    c->options->on);
+    if (c->choice->keys == BF_KEY_COLUMNS_MAX)
+        return fail(EXIT_USAGE, NULL, "--on: more than %d columns are compared",
+                    BF_KEY_COLUMNS_MAX);
+    const int code = take_key(c, SIDE_A, text[SIDE_A], length[SIDE_A]);
+    const int other = code == EXIT_DONE ? take_key(c, SIDE_B, text[SIDE_B], length[SIDE_B]) : code;
+    c->choice->keys++;
+    return other;
+}
+
+static int take_keys(chooser *c) {
+    const char *at = c->options->on;
+    int code = take_item(c, &at);
+    while (code == EXIT_DONE && *at) {
+        at++;
+        code = take_item(c, &at);
+    }
+    return code;
+}
+
+/* ---- columns to show ------------------------------------------------------------------------- */
 
 /* An item of one side, which shows that alone. */
 static int take_side(chooser *c, choice_item item) {
@@ -329,17 +398,6 @@ static int take_all(chooser *c) {
 
 /* ---- the condition --------------------------------------------------------------------------- */
 
-int join_names_find(join_names *n, const options *o, bf_context *context) {
-    int position = -1;
-    *n = (join_names){.text = NULL};
-    if (!o->where) return EXIT_DONE;
-    n->text = malloc(strlen(o->where) + 1);
-    if (!n->text) return fail_status(BF_E_MEMORY, NULL, NULL);
-    const bf_status st =
-        bf_expression_names(context, o->where, n->text, n->kinds, &n->count, &position);
-    return st == BF_OK ? EXIT_DONE : fail_text(st, context, NULL, "--where", o->where, position);
-}
-
 static bool is_heading(const chooser *c, const char *name) {
     int field;
     return is_digits(name) && (find_name(&c->headings[SIDE_A], name, &field) > 0 ||
@@ -347,56 +405,69 @@ static bool is_heading(const chooser *c, const char *name) {
 }
 
 /* Each name is that of a column as in --take, and stands for itself in the condition. */
-static int take_names(chooser *c, const join_names *names) {
-    join_choice *choice = c->choice;
+static int take_names(chooser *c, const expression_names *names) {
+    join_expression *e = &c->choice->condition;
     char *name = names->text;
     int code = EXIT_DONE;
     c->option = "--where";
-    c->shown = &choice->conditions;
-    c->count = &choice->condition_count;
+    c->shown = &e->columns;
+    c->count = &e->count;
+    memcpy(e->kinds, names->kinds, sizeof e->kinds);
     for (int k = 0; k < names->count && code == EXIT_DONE; k++, name += strlen(name) + 1) {
         code =
             take_either(c, (choice_item){.text = name, .quoted = is_heading(c, name), .side = -1});
         if (code != EXIT_DONE) break;
-        free(choice->conditions[k].name);
-        choice->conditions[k].name = strdup(name);
-        choice->condition_kinds[k] = names->kinds[k];
-        if (!choice->conditions[k].name) code = fail_status(BF_E_MEMORY, NULL, NULL);
+        free(e->columns[k].name);
+        e->columns[k].name = strdup(name);
+        if (!e->columns[k].name) code = fail_status(BF_E_MEMORY, NULL, NULL);
     }
     return code;
 }
 
+static int take_condition(chooser *c, const expression_names *names) {
+    if (!c->options->where) return EXIT_DONE;
+    c->choice->condition.text = strdup(c->options->where);
+    return c->choice->condition.text ? take_names(c, names) : fail_status(BF_E_MEMORY, NULL, NULL);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int copy_text(chooser *c, const char *text) {
-    free(c->text);
-    c->text = strdup(text);
-    return c->text ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+static int choose(chooser *c, const expression_names *names) {
+    const char *const take = c->options->take;
+    int code = take_keys(c);
+    c->shown = &c->choice->shown;
+    c->count = &c->choice->count;
+    if (code == EXIT_DONE && take && !(c->text = strdup(take)))
+        code = fail_status(BF_E_MEMORY, NULL, NULL);
+    if (code == EXIT_DONE) code = take ? take_items(c) : take_all(c);
+    return code == EXIT_DONE ? take_condition(c, names) : code;
 }
 
 int join_choice_make(join_choice *choice, const rows sides[SIDES], const options *o,
-                     const join_names *names) {
-    chooser c = {.choice = choice,
-                 .options = o,
-                 .option = "--take",
-                 .shown = &choice->shown,
-                 .count = &choice->count};
+                     bf_context *context, const expression_names *names) {
+    chooser c = {.choice = choice, .options = o, .context = context, .option = "--take"};
     bool good = true;
-    *choice = (join_choice){.keys = 0};
+    memset(choice, 0, sizeof *choice); /* too large for a small stack */
     for (int s = 0; s < SIDES; s++) good = open_heading(&c.headings[s], &sides[s]) && good;
-    int code = good ? copy_text(&c, o->on) : fail_status(BF_E_MEMORY, NULL, NULL);
-    if (code == EXIT_DONE) code = take_keys(&c);
-    if (code == EXIT_DONE && o->take) code = copy_text(&c, o->take);
-    if (code == EXIT_DONE) code = o->take ? take_items(&c) : take_all(&c);
-    if (code == EXIT_DONE) code = take_names(&c, names);
+    const int code = good ? choose(&c, names) : fail_status(BF_E_MEMORY, NULL, NULL);
     for (int s = 0; s < SIDES; s++) text_names_close(&c.headings[s].index);
     free(c.text);
     return code;
 }
 
+static void close_columns(shown_column *columns, int count) {
+    for (int i = 0; i < count; i++) free(columns[i].name);
+    free(columns);
+}
+
+static void close_expression(join_expression *e) {
+    close_columns(e->columns, e->count);
+    free(e->text);
+}
+
 void join_choice_close(join_choice *choice) {
-    for (int i = 0; i < choice->count; i++) free(choice->shown[i].name);
-    for (int i = 0; i < choice->condition_count; i++) free(choice->conditions[i].name);
-    free(choice->shown);
-    free(choice->conditions);
+    close_columns(choice->shown, choice->count);
+    close_expression(&choice->condition);
+    for (int s = 0; s < SIDES; s++)
+        for (int k = 0; k < choice->keys; k++) close_expression(&choice->key[s][k].expression);
 }

@@ -2,6 +2,7 @@
 #ifndef BITFOLD_CLI_TABLE_CHOICE_H
 #define BITFOLD_CLI_TABLE_CHOICE_H
 
+#include "expression/names.h"
 #include "input/rows.h"
 #include "options/options.h"
 
@@ -14,33 +15,35 @@ typedef struct shown_column {
     int first;         /* the side that it shows if there are both */
 } shown_column;
 
+/* A text, and the columns that its names show. */
+typedef struct join_expression {
+    char *text;
+    shown_column *columns;
+    int count;
+    unsigned char kinds[BF_EXPRESSION_NAMES_MAX]; /* bf_expression_name_kind */
+} join_expression;
+
+/* A key of one side. */
+typedef struct join_key {
+    int field;                  /* from 0 on; -1: it is an expression */
+    join_expression expression; /* of a column, its text alone */
+} join_key;
+
 typedef struct join_choice {
     int keys;
-    int key_fields[SIDES][BF_KEY_COLUMNS_MAX];
+    join_key key[SIDES][BF_KEY_COLUMNS_MAX];
     shown_column *shown;
-    int count;                /* how many columns are shown */
-    shown_column *conditions; /* what the names in --where show */
-    int condition_count;
-    unsigned char condition_kinds[BF_EXPRESSION_NAMES_MAX]; /* bf_expression_name_kind */
+    int count; /* how many columns are shown */
+    join_expression condition;
 } join_choice;
 
-/* The names in --where. */
-typedef struct join_names {
-    char *text; /* one behind another */
-    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
-    int count;
-} join_names;
-
-/* Finds them, if there are any. Returns an exit code, having reported the failure. */
-int join_names_find(join_names *names, const options *o, bf_context *context);
-
 /* Whether the options name a column, so that the first rows hold names. */
-bool join_choice_has_names(const options *o, const join_names *names);
+bool join_choice_has_names(const options *o, const expression_names *names);
 
-/* Chooses among all columns of two texts that were opened. Returns an exit code, having reported
- * the failure. Close it in either case. */
+/* Chooses among all columns of two texts that were opened; names: those in --where. Returns an exit
+ * code, having reported the failure. Close it in either case. */
 int join_choice_make(join_choice *choice, const rows sides[SIDES], const options *o,
-                     const join_names *names);
+                     bf_context *context, const expression_names *names);
 void join_choice_close(join_choice *choice);
 
 #endif

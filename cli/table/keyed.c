@@ -16,7 +16,7 @@ typedef struct keyed {
     join_tables tables;
     join_numbers numbers;
     join_pairs pairs;
-    join_where where;
+    join_computed where;
     rows_view views[SIDES]; /* show a column of the condition */
 } keyed;
 
@@ -36,7 +36,7 @@ static int join_rows(keyed *j) {
             rows_view *const v = &views[s * keys + k];
             join_tables_key(t, s, k, v);
             columns.of[s][k] = &v->column;
-            columns.scales[s][k] = join_tables_scale(t, s, k);
+            columns.scales[s][k] = join_tables_form(t, s, k).scale;
         }
     const int code = join_numbers_make(&j->numbers, j->context, j->options.files[0], &columns, n);
     free(views);
@@ -52,9 +52,9 @@ static const rows_view *look_at(void *arg, int side, int column) {
 /* Leaves out the pairs that do not meet the condition. */
 static int filter_pairs(keyed *j) {
     join_pairs *p = &j->pairs;
-    const where_side from = {.look = look_at, .arg = j};
+    const computed_from from = {.look = look_at, .arg = j};
     int64_t kept = 0;
-    int code = join_where_open(&j->where, &j->tables, j->context);
+    int code = join_where_open(&j->where, &j->tables);
     for (int64_t at = 0, n; at < p->count && code == EXIT_DONE; at += KEPT) {
         const int64_t some = p->count - at < KEPT ? p->count - at : KEPT;
         int64_t *of[SIDES] = {p->of[SIDE_A] + at, p->of[SIDE_B] ? p->of[SIDE_B] + at : NULL};
@@ -109,7 +109,7 @@ int keyed_join(const options *o) {
     join_tables_close(&j->tables);
     join_numbers_close(&j->numbers);
     join_pairs_close(&j->pairs);
-    join_where_close(&j->where);
+    join_computed_close(&j->where);
     bf_context_destroy(j->context);
     free(j);
     return code;
