@@ -1,6 +1,7 @@
 #include "reduce/absorb.h"
 
 #include "reduce/reduce.h"
+#include "reduce/texts.h"
 #include "runtime/ranks.h"
 #include "runtime/report.h"
 
@@ -132,7 +133,25 @@ static bf_status widen(const absorbing *x, int k) {
     return st;
 }
 
+/* Whether no more strings fit a limit of memory. */
+static bool is_full(const absorbing *x) {
+    const memory_plan *plan = &x->task->options->memory;
+    int64_t bytes = 0;
+    for (int k = 0; k < x->rows->columns && plan->limit > 0; k++)
+        bytes += x->task->texts[k] ? x->task->texts[k]->bytes : 0;
+    return plan->limit > 0 && bytes > plan->library + plan->results;
+}
+
+static bf_status absorb_strings(const absorbing *x, const rows_chunk *chunk, int k) {
+    texts **of = &x->task->texts[k];
+    rows_view view;
+    rows_look(x->rows, chunk, k, &view);
+    if (!*of) *of = texts_open(x->task->context);
+    return *of ? texts_absorb(*of, &view, chunk->n) : BF_E_MEMORY;
+}
+
 static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int k) {
+    if (rows_dtype(x->rows, k) == BF_NONE) return absorb_strings(x, chunk, k);
     const rows_column *c = &chunk->columns[k];
     const bool indexed = bf_reduction_result(x->op) >= BF_RESULT_INDEX;
     const bool wide = x->candidates > 1 && rows_is_wide(x->rows, k);
@@ -153,6 +172,12 @@ static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int 
     return st;
 }
 
+static int refuse_strings(const absorbing *x) {
+    fail(EXIT_USAGE, x->rows->source.name, "--memory is too small for so many different strings");
+    hint("'bitfold count --by' takes any number of them; --column takes some columns");
+    return EXIT_USAGE;
+}
+
 /* Data that changed meanwhile may be refused for that. */
 static int absorb_failed(const absorbing *x, bf_status st) {
     const source *s = &x->rows->source;
@@ -170,6 +195,7 @@ static int absorb_chunks(absorbing *x) {
              k++)
             st = absorb_column(x, &chunk, k);
         if (st != BF_OK) code = absorb_failed(x, st);
+        if (code == EXIT_DONE && x->task->texts && is_full(x)) code = refuse_strings(x);
         if (code == EXIT_DONE && chunk.n > 0) work_tick(&x->task->work);
     }
     return code;
@@ -187,6 +213,7 @@ static int settle_scales(const absorbing *x) {
 static void choose_states(const absorbing *x, bf_state **states) {
     for (int k = 0; k < x->rows->columns; k++) {
         bf_state **of = &x->states[k * x->candidates];
+        if (rows_dtype(x->rows, k) == BF_NONE) continue;
         const int chosen = __builtin_ctz(rows_can(x->rows, k));
         states[k] = of[chosen];
         of[chosen] = NULL;
@@ -209,6 +236,13 @@ static int walk_rows(absorbing *x, bf_reduction op, int64_t start, work_thing *t
     return code == EXIT_DONE ? absorb_chunks(x) : code;
 }
 
+static void drop_texts(const absorbing *x) {
+    for (int k = 0; x->task->texts && k < x->rows->columns; k++) {
+        texts_close(x->task->texts[k]);
+        x->task->texts[k] = NULL;
+    }
+}
+
 /* Begins anew with what is known of the columns by now. */
 static int restart(absorbing *x, bf_reduction op, int64_t start, work_thing *things) {
     int code;
@@ -217,6 +251,7 @@ static int restart(absorbing *x, bf_reduction op, int64_t start, work_thing *thi
             bf_state_destroy(x->states[k]);
             x->states[k] = NULL;
         }
+        drop_texts(x);
         rows_again(x->rows);
         code = walk_rows(x, op, start, things);
     } while (code == ROWS_RESETTLED);
@@ -234,7 +269,7 @@ static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state
     work_thing *things = calloc((size_t)n, sizeof *things);
     x.states = calloc((size_t)n, sizeof(bf_state *));
     /* A file is read anew if a column is not what it seemed, and so is all for a condition. */
-    r->options.settled = !r->source.stream || r->condition;
+    r->options.settled = !r->source.stream || r->condition || t->texts;
     int code = work_end(&t->work, walk_all(&x, op, start, things), true);
     while (code == ROWS_RESETTLED) code = work_end(&t->work, restart(&x, op, start, things), true);
     if (code == EXIT_DONE) code = settle_scales(&x);

@@ -11,6 +11,7 @@
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
+#include "sheet/field.h"
 #include "work/infer.h"
 #include "work/quantiles.h"
 
@@ -43,34 +44,80 @@ static const usage describe_usage = {
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-enum { VALUES = 10 };
-static const char *const names[VALUES] = {"n",   "nan",    "inf", "min",  "argmin",
-                                          "max", "argmax", "sum", "mean", "std"};
+/* Values; those from NULLS on are told where there may be such. Quantiles follow. */
+enum { MIN = 3, MAX = 5, NULLS = 10, DISTINCT, MODE, TIMES, VALUES };
+static const char *const names[VALUES] = {"n",    "nan",      "inf",  "min",       "argmin",
+                                          "max",  "argmax",   "sum",  "mean",      "std",
+                                          "null", "distinct", "mode", "mode_count"};
 
 static bf_value number(int64_t n) { return (bf_value){.dtype = BF_I64, .as.i64 = n}; }
 
 /* dtype BF_NONE: there is no value. */
 static bf_value index_value(int64_t i) { return i < 0 ? (bf_value){.dtype = BF_NONE} : number(i); }
 
-static bf_value value_of(const described *x, int i) {
+static bf_value no_value(void) { return (bf_value){.dtype = BF_NONE}; }
+
+/* A value of a column of strings, but for those that are strings. */
+static bf_value value_of_texts(const described *x, int i) {
+    switch (i) {
+    case 0: return number(x->texts->n);
+    case NULLS: return number(x->nulls);
+    case DISTINCT: return number(x->texts->different);
+    case TIMES: return number(x->times);
+    default: return no_value();
+    }
+}
+
+static bf_value value_of_numbers(const described *x, int i) {
     const bf_description *d = &x->values;
-    if (i >= VALUES && !x->quantiles) return (bf_value){.dtype = BF_NONE};
-    if (i >= VALUES) return output_element(x->quantile, x->scale, x->quantiles, i - VALUES);
     switch (i) {
     case 0: return number(d->n);
     case 1: return number(d->nan);
     case 2: return number(d->inf);
-    case 3: return d->min;
+    case MIN: return value_of_time(d->min, x->time);
     case 4: return index_value(d->argmin);
-    case 5: return d->max;
+    case MAX: return value_of_time(d->max, x->time);
     case 6: return index_value(d->argmax);
-    case 7: return d->sum;
-    case 8: return d->mean;
-    default: return d->std;
+    case 7: return x->time ? no_value() : d->sum;
+    case 8: return x->time ? no_value() : d->mean;
+    case 9: return x->time ? no_value() : d->std;
+    case NULLS: return number(x->nulls);
+    default: return no_value();
     }
 }
 
-static int count_values(const described *x) { return VALUES + x->percents.n; }
+static bf_value value_of(const described *x, int i) {
+    if (i < VALUES) return x->texts ? value_of_texts(x, i) : value_of_numbers(x, i);
+    if (!x->quantiles) return no_value();
+    return value_of_time(output_element(x->quantile, x->scale, x->quantiles, i - VALUES), x->time);
+}
+
+/* A value that is a string, of *bytes; NULL: it is none. */
+static const char *string_of(const described *x, int i, size_t *bytes) {
+    if (!x->texts || x->texts->n == 0) return NULL;
+    *bytes = i == MIN ? x->texts->least_bytes : i == MAX ? x->texts->greatest_bytes : x->mode_bytes;
+    return i == MIN    ? x->texts->least.at
+           : i == MAX  ? x->texts->greatest.at
+           : i == MODE ? x->mode
+                       : NULL;
+}
+
+/* The values that are told, one after another: the next from i on. */
+static int next_value(const described *x, int i) {
+    if (i == NULLS && !x->tells_nulls) i++;
+    return i == DISTINCT && !x->tells_texts ? VALUES : i;
+}
+
+static int count_values(const described *x) {
+    return NULLS + x->tells_nulls + (x->tells_texts ? VALUES - DISTINCT : 0) + x->percents.n;
+}
+
+/* Number `shown` of the values that are told. */
+static int value_at(const described *x, int shown) {
+    int i = 0;
+    while (shown-- > 0) i = next_value(x, i + 1);
+    return i;
+}
 
 /* The name of a quantile, as p99.9. */
 enum { NAME = BF_VALUE_TEXT + 1 };
@@ -95,10 +142,24 @@ static void format_value(const output *out, const described *x, int i, char text
     if (v.dtype != BF_NONE) output_format(&v, out->hex, text);
 }
 
-static void put_value(const output *out, const described *x, int i) {
+/* Writes a string as this form does. False: there is no memory. */
+static bool put_string(const output *out, const char *string, size_t bytes, enum sheet_form form) {
+    char *const text = malloc(FIELD_TEXT(bytes));
+    if (text)
+        fwrite(text, 1, (size_t)(field_put_string(text, form, string, bytes) - text), out->stream);
+    free(text);
+    return text != NULL;
+}
+
+static bool put_value(const output *out, const described *x, int i) {
     char text[BF_VALUE_TEXT];
+    size_t bytes = 0;
+    const char *const string = string_of(x, i, &bytes);
+    putc('\t', out->stream);
+    if (string) return put_string(out, string, bytes, SHEET_TSV);
     format_value(out, x, i, text);
-    fprintf(out->stream, "\t%s", text);
+    fputs(text, out->stream);
+    return true;
 }
 
 /* Whether files, or columns, tell descriptions apart. */
@@ -115,7 +176,7 @@ static bool heads_columns(const described *all, int n) {
 }
 
 /* A line for each value; lines that tell the files and columns apart come first. */
-static void put_lines(const output *out, const described *all, int n) {
+static int put_lines(const output *out, const described *all, int n) {
     const bool files = heads_files(all, n), columns = heads_columns(all, n);
     for (int line = files ? 0 : 1; n > 1 && line < (columns ? 2 : 1); line++) {
         fputs(line == 0 ? "file" : "column", out->stream);
@@ -126,11 +187,13 @@ static void put_lines(const output *out, const described *all, int n) {
         }
         putc('\n', out->stream);
     }
+    bool good = true;
     for (int i = 0; i < count_values(all); i++) {
-        put_name(out, all, i);
-        for (int k = 0; k < n; k++) put_value(out, &all[k], i);
+        put_name(out, all, value_at(all, i));
+        for (int k = 0; k < n; k++) good = put_value(out, &all[k], value_at(all, i)) && good;
         putc('\n', out->stream);
     }
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
 }
 
 /* A column of put_aligned: what its lines show. */
@@ -146,11 +209,14 @@ static int list_lines(const output *out, const described *all, const described *
     int n = 0;
     if (both) a->lines[n++] = !x ? "column" : x->column ? x->column : "";
     for (int i = 0; i < count_values(all); i++) {
+        const int v = value_at(all, i);
+        size_t bytes;
+        const char *const string = x ? string_of(x, v, &bytes) : NULL;
         if (x)
-            format_value(out, x, i, a->texts[i]);
+            format_value(out, x, v, a->texts[i]);
         else
-            name_value(all, i, a->texts[i]);
-        a->lines[n++] = a->texts[i];
+            name_value(all, v, a->texts[i]);
+        a->lines[n++] = string ? string : a->texts[i];
     }
     return n;
 }
@@ -183,49 +249,64 @@ static int put_aligned(output *out, const described *all, int n) {
     return code;
 }
 
-static void put_table(const output *out, const described *all, int n) {
+static int put_table(const output *out, const described *all, int n) {
+    bool good = true;
     fputs("file\tcolumn", out->stream);
     for (int i = 0; i < count_values(all); i++) {
         putc('\t', out->stream);
-        put_name(out, all, i);
+        put_name(out, all, value_at(all, i));
     }
     putc('\n', out->stream);
     for (int k = 0; k < n; k++) {
         output_put_name(out->stream, all[k].file);
         putc('\t', out->stream);
         if (all[k].column) output_put_name(out->stream, all[k].column);
-        for (int i = 0; i < count_values(all); i++) put_value(out, &all[k], i);
+        for (int i = 0; i < count_values(all); i++)
+            good = put_value(out, &all[k], value_at(all, i)) && good;
         putc('\n', out->stream);
     }
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
 }
 
-/* A row of the file, its column, and the values; names: of these. */
-static int put_row(output *out, const described *x, char (*names_of)[NAME], bf_value *values,
-                   sheet_column *columns) {
+/* What a row of a sheet shows of each value. */
+typedef struct row_cells {
+    char name[NAME];
+    bf_value value;
+    int64_t offsets[2];
+    bf_strings string;
+} row_cells;
+
+static sheet_column fill_cell(row_cells *c, const described *x, int i) {
+    size_t bytes = 0;
+    const char *const string = string_of(x, i, &bytes);
+    name_value(x, i, c->name);
+    c->value = value_of(x, i);
+    c->offsets[1] = (int64_t)bytes;
+    c->string = (bf_strings){sizeof c->string, 1, BF_I64, c->offsets, string};
+    if (string) return (sheet_column){.name = c->name, .strings = &c->string};
+    return (sheet_column){.name = c->name, .values = &c->value};
+}
+
+/* A row of the file, its column, and the values. */
+static int put_row(output *out, const described *x, row_cells *cells, sheet_column *columns) {
     const int n = count_values(x);
     const sheet row = {.columns = columns, .count = n + 2, .rows = 1};
     const uint8_t absent = 0;
     columns[0] = output_file_column(x->file);
     columns[1] = (sheet_column){.name = "column", .title = x->column ? x->column : ""};
     if (!x->column) columns[1].valid = &absent;
-    for (int i = 0; i < n; i++) {
-        name_value(x, i, names_of[i]);
-        values[i] = value_of(x, i);
-        columns[i + 2] = (sheet_column){.name = names_of[i], .values = &values[i]};
-    }
+    for (int i = 0; i < n; i++) columns[i + 2] = fill_cell(&cells[i], x, value_at(x, i));
     return output_sheet(out, sheet_form_of(out->options), &row, x->file);
 }
 
 static int put_sheet(output *out, const described *all, int n) {
     const size_t count = (size_t)count_values(all);
-    char(*names_of)[NAME] = malloc(count * sizeof *names_of);
-    bf_value *values = malloc(count * sizeof *values);
+    row_cells *cells = calloc(count, sizeof *cells);
     sheet_column *columns = malloc((count + 2) * sizeof *columns);
-    int code = names_of && values && columns ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    int code = cells && columns ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
     for (int k = 0; k < n && code == EXIT_DONE; k++)
-        code = put_row(out, &all[k], names_of, values, columns);
-    free(names_of);
-    free(values);
+        code = put_row(out, &all[k], cells, columns);
+    free(cells);
     free(columns);
     return code;
 }
@@ -245,29 +326,41 @@ static void put_quantiles(FILE *f, const described *x) {
     putc(']', f);
 }
 
-static void put_object(const output *out, const described *x, const char *device) {
+static bool put_member(const output *out, const described *x, int i) {
+    size_t bytes = 0;
+    const char *const string = string_of(x, i, &bytes);
+    const bf_value v = value_of(x, i);
+    fprintf(out->stream, ",\"%s\":", names[i]);
+    if (string) return put_string(out, string, bytes, SHEET_JSON);
+    json_value(out->stream, &v);
+    return true;
+}
+
+static int put_object(const output *out, const described *x, const char *device) {
     FILE *const f = out->stream;
+    bool good = true;
     json_begin(f, report_command_name(), x->file);
     json_text(f, "column", x->column);
     json_text(f, "dtype", x->dtype);
-    for (int i = 0; i < VALUES; i++) {
-        const bf_value v = value_of(x, i);
-        fprintf(f, ",\"%s\":", names[i]);
-        json_value(f, &v);
-    }
-    if (out->tells_nulls) json_integer(f, "null", x->nulls);
+    for (int i = 0; i < VALUES; i = next_value(x, i + 1)) good = put_member(out, x, i) && good;
     if (x->percents.n > 0) put_quantiles(f, x);
     json_end(f, device, x->seconds);
+    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+}
+
+static int put_objects(const output *out, const described *all, int n, const char *device) {
+    int code = EXIT_DONE;
+    for (int k = 0; k < n && code == EXIT_DONE; k++) code = put_object(out, &all[k], device);
+    return code;
 }
 
 int describe_put(output *out, const described *all, int n, const char *device) {
-    if (out->layout == LAYOUT_TSV) put_table(out, all, n);
     const bool aligned = output_aligns(out) && n > 1;
-    if (out->layout == LAYOUT_PLAIN && !aligned) put_lines(out, all, n);
-    for (int k = 0; k < n && out->layout == LAYOUT_JSON; k++) put_object(out, &all[k], device);
-    const int code = aligned                 ? put_aligned(out, all, n)
-                     : output_has_sheet(out) ? put_sheet(out, all, n)
-                                             : EXIT_DONE;
+    const int code = aligned                      ? put_aligned(out, all, n)
+                     : output_has_sheet(out)      ? put_sheet(out, all, n)
+                     : out->layout == LAYOUT_TSV  ? put_table(out, all, n)
+                     : out->layout == LAYOUT_JSON ? put_objects(out, all, n, device)
+                                                  : put_lines(out, all, n);
     const int flushed =
         output_flush(out->stream, out->to_file ? out->file.name : "standard output");
     return code == EXIT_DONE ? flushed : code;
@@ -284,25 +377,47 @@ typedef struct list {
     int64_t seen;      /* rows of the last file, of all ranks */
 } list;
 
-static int add_column(const task *t, list *x, const rows *r, int k, const bf_state *state) {
+static bf_status take_numbers(const task *t, const list *x, const bf_state *state, described *d) {
     bf_state_info info = {.size = sizeof info};
-    const char *file = r->source.name;
     bf_state_describe(state, &info);
+    d->dtype = output_type(info.dtype, info.scale, d->time);
+    d->nulls = x->seen - info.count;
+    return bf_state_description(state, &t->options->rules, &d->values);
+}
+
+/* Takes the strings of a column over; there may have been no row. */
+static bf_status take_texts(const task *t, const list *x, texts **of, described *d) {
+    d->texts = *of ? *of : texts_open(t->context);
+    *of = NULL;
+    d->dtype = "string";
+    if (!d->texts) return BF_E_MEMORY;
+    d->nulls = x->seen - d->texts->n;
+    return texts_mode(d->texts, &d->mode, &d->mode_bytes, &d->times);
+}
+
+static void drop_column(described *d) {
+    texts_close(d->texts);
+    free(d->mode);
+    free(d->column);
+    free(d->quantiles);
+}
+
+static int add_column(const task *t, list *x, const rows *r, int k, const bf_state *state) {
+    const char *file = r->source.name;
     described *d = &x->all[x->n];
     *d = (described){.file = file,
-                     .dtype = output_dtype(info.dtype, info.scale),
                      .column = rows_column_name(r, k),
+                     .time = rows_time(r, k),
                      .percents = t->options->quantiles,
                      .values = {.size = sizeof d->values}};
-    d->nulls = x->seen - info.count;
-    const bf_status st = r->source.text && !d->column
-                             ? BF_E_MEMORY
-                             : bf_state_description(state, &t->options->rules, &d->values);
+    const bf_status st = r->source.text && !d->column ? BF_E_MEMORY
+                         : state                      ? take_numbers(t, x, state, d)
+                                                      : take_texts(t, x, &t->texts[k], d);
     if (st == BF_OK) {
         x->n++;
         return EXIT_DONE;
     }
-    free(d->column);
+    drop_column(d);
     return fail_status(st, t->context, file);
 }
 
@@ -318,16 +433,13 @@ static int take_quantiles(const task *t, const quantiles *q, int k, described *d
     if (st == BF_OK) {
         d->quantile = tagged_settle(found.values, found.count, found.info.dtype, found.to);
         d->scale = found.info.scale;
+        if (found.time) d->quantile = found.info.dtype == BF_I128 ? BF_I192 : BF_I64;
+        if (found.time) d->scale = found.scale;
         d->quantiles = found.values;
         return EXIT_DONE;
     }
     free(found.values);
     return st == BF_E_EMPTY ? EXIT_DONE : fail_status(st, t->context, d->file);
-}
-
-static void drop_column(described *d) {
-    free(d->column);
-    free(d->quantiles);
 }
 
 /* Reads the input again. Its columns are the last of the list, and are dropped if that fails. */
@@ -349,6 +461,11 @@ static int find_quantiles(task *t, quantiles_input *in, list *x) {
     return code;
 }
 
+/* Whether columns may be of strings, which ranks, checkpoints and saved states do not know. */
+static bool takes_texts(const options *o) {
+    return !o->checkpoint && !o->save && ranks_count() == 1;
+}
+
 static int describe_columns(task *t, quantiles_input *in, list *x, double began) {
     rows *r = &in->rows, *const inputs[] = {r};
     int64_t first;
@@ -357,6 +474,8 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
     described *all = realloc(x->all, (size_t)(x->n + columns) * sizeof *all);
     if (all) x->all = all;
     bf_state **states = calloc((size_t)columns, sizeof *states);
+    if (takes_texts(t->options) && r->source.text)
+        t->texts = calloc((size_t)columns, sizeof(texts *));
     int code = all && states ? check_save(t, r, x) : fail_status(BF_E_MEMORY, NULL, file);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
@@ -371,6 +490,9 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
         states[0] = NULL;
     }
     for (int k = 0; states && k < columns; k++) bf_state_destroy(states[k]);
+    for (int k = 0; t->texts && k < columns; k++) texts_close(t->texts[k]);
+    free(t->texts);
+    t->texts = NULL;
     free(states);
     return code;
 }
@@ -381,14 +503,29 @@ static int describe_file(task *t, const char *name, list *x) {
     const double began = progress_clock();
     rows_options how = task_rows(t, BF_DESCRIBE);
     input format = o->input;
-    format.text.table = true;
+    format.text.table = format.text.judge_nulls = true;
+    format.text.any = takes_texts(o);
     how.nulls = true;
     how.digits = BF_SCALE_MOST_I128;
-    if (o->quantiles.n > 0) how.keep = &x->limit;
+    if (o->quantiles.n > 0 || takes_texts(o)) how.keep = &x->limit;
     int code = ranks_agree(rows_open(&in.rows, name, &format, &how));
+    if (code == EXIT_DONE && o->quantiles.n == 0 && !in.rows.source.text) rows_forget(&in.rows);
     if (code == EXIT_DONE) code = describe_columns(t, &in, x, began);
     quantiles_close(&in);
     return code;
+}
+
+/* All are told the same values. */
+static void tell_alike(described *all, int n, const options *o) {
+    bool strings = false, tables = o->input.text.skip_nulls;
+    for (int k = 0; k < n; k++) {
+        strings = strings || all[k].texts;
+        tables = tables || all[k].column;
+    }
+    for (int k = 0; k < n; k++) {
+        all[k].tells_nulls = tables;
+        all[k].tells_texts = strings;
+    }
 }
 
 /* A file that fails does not keep the others from being described. */
@@ -400,6 +537,7 @@ static int describe_files(task *t, list *x) {
         if (first_failure == EXIT_DONE) first_failure = code;
     }
     const char *device = bf_context_device(t->context);
+    tell_alike(x->all, x->n, o);
     const int put =
         ranks_agree(x->n > 0 ? describe_put(&t->output, x->all, x->n, device) : EXIT_DONE);
     return first_failure == EXIT_DONE ? put : first_failure;

@@ -16,8 +16,9 @@ typedef struct task {
     work work;
     int64_t bytes; /* read by the last task_reduce, and the threads that it used */
     int threads;
-    bool whole;        /* the state to save is, as a trailer says */
-    bf_time_kind time; /* it is of times */
+    bool whole;           /* the state to save is, as a trailer says */
+    bf_time_kind time;    /* it is of times */
+    struct texts **texts; /* for columns of strings, which describe has; NULL: there can be none */
 } task;
 
 /* names: several results are to come. Output files are opened now, so that a place that cannot be

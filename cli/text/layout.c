@@ -263,6 +263,7 @@ enum { LISTS = 8 };
 
 /* What numbers of `columns` are. */
 static unsigned char kind_of_columns(const text_options *o) {
+    if (o->any && o->dtype == BF_NONE) return TEXT_KEYS | TEXT_VALUES;
     return o->json && o->mixed ? TEXT_KEYS : TEXT_NUMBERS;
 }
 

@@ -47,6 +47,8 @@ typedef struct text_options {
     text_condition condition;
     const char *text;   /* keys that are strings, whatever their fields are; NULL: none */
     const char *number; /* keys that are numbers; NULL: none */
+    bool any;           /* a column is one of strings if a field is no number, where no dtype is
+                          asked for */
     bool apart;        /* a field of `strings` or `keys` that is one of values, too, is two columns:
                           that of the values follows */
     bool counted;      /* the numbers of `columns` are keys */

@@ -74,10 +74,11 @@ static bf_dtype dtype_of_values(const quantiles_search *s, bf_dtype dtype) {
     return s->percents.n > 0 ? bf_quantile_dtype(dtype, s->method) : bf_median_dtype(dtype);
 }
 
+/* Nothing is looked for in a column of strings. */
 static bool is_done(const bf_quantiles *found) {
     bf_quantiles_info info = {.size = sizeof info};
-    bf_quantiles_describe(found, &info);
-    return info.done;
+    if (found) bf_quantiles_describe(found, &info);
+    return !found || info.done;
 }
 
 static bool open_search(quantiles *q, const quantiles_search *s, int columns) {
@@ -127,6 +128,7 @@ static int make_column(quantiles *q, int k, const char *name) {
     bf_value empty;
     bf_order_options rules =
         BF_ORDER_OPTIONS(.nan = s->options->rules.nan, .method = s->method, .scale = scale);
+    if (dtype == BF_NONE) return EXIT_DONE;
     if (s->options->empty) rules.empty = &empty;
     const int code = places_read_empty(s->options, dtype_of_values(s, dtype), scale, &empty);
     bf_status st = BF_OK;
@@ -186,6 +188,7 @@ static int absorb_chunk(const quantiles *q, rows *r, const rows_chunk *chunk) {
     bf_status st = BF_OK;
     for (int k = 0; k < q->columns && st == BF_OK; k++) {
         rows_numbers present;
+        if (q->forms[k].dtype == BF_NONE) continue;
         st = rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present)
                  ? absorb_numbers(q, r, k, &present.numbers)
                  : BF_E_MEMORY;
@@ -222,6 +225,7 @@ static int walk_rows(quantiles *q, rows *r, bool makes) {
 static bf_status end_object(const quantiles *q, bf_quantiles *found) {
     bf_quantiles_info info = {.size = sizeof info};
     int done;
+    if (!found) return BF_OK;
     bf_quantiles_describe(found, &info);
     return info.done || info.pass > q->pass + 1 ? BF_OK : bf_quantiles_next(found, &done);
 }
@@ -333,6 +337,8 @@ bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_quantiles *const *found = &q->found[k * q->parts];
     bf_quantiles_info info = {.size = sizeof info};
     bf_state_info state = {.size = sizeof state};
+    *column = (quantiles_column){.count = 0};
+    if (!found[0]) return BF_E_EMPTY;
     bf_quantiles_describe(found[0], &info);
     if (q->sums[k]) bf_state_describe(q->sums[k], &state);
     *column = (quantiles_column){
