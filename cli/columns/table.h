@@ -26,7 +26,7 @@ typedef struct table_column {
     bool hidden;        /* the condition alone has it */
     rows_view view;     /* shows the chunk, or what is left of it */
     buffer numbers, offsets, bytes, valid;
-    formula formula; /* of a key that is an expression */
+    formula formula; /* a key that is an expression has one */
 } table_column;
 
 /* The values of a V. */
