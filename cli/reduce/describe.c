@@ -304,8 +304,7 @@ static int put_sheet(output *out, const described *all, int n) {
     row_cells *cells = calloc(count, sizeof *cells);
     sheet_column *columns = malloc((count + 2) * sizeof *columns);
     int code = cells && columns ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
-    for (int k = 0; k < n && code == EXIT_DONE; k++)
-        code = put_row(out, &all[k], cells, columns);
+    for (int k = 0; k < n && code == EXIT_DONE; k++) code = put_row(out, &all[k], cells, columns);
     free(cells);
     free(columns);
     return code;

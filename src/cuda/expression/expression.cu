@@ -403,6 +403,5 @@ bf_status absorb_job(bf_context *context, const bf_expression_job *job, const bf
 
 } // namespace
 
-extern const bf_expression_backend bf_cuda_expression_backend = {.eval = eval_job,
-                                                                 .absorb = absorb_job,
-                                                                 .eval_strings = nullptr};
+extern const bf_expression_backend bf_cuda_expression_backend = {
+    .eval = eval_job, .absorb = absorb_job, .eval_strings = nullptr};
