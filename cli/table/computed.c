@@ -82,7 +82,7 @@ void join_computed_close(join_computed *x) {
 typedef struct gathering {
     computed_column *column;
     bool typed;                    /* strings are those of text/typed.h */
-    const char *option;            /* which has the expression */
+    const char *option;            /* the one that has the expression */
     const rows_view *views[SIDES]; /* NULL: nothing of that side */
     int64_t *const *of;
     int64_t n;
