@@ -288,7 +288,9 @@ static size_t column_length(const heading *h, const char *text) {
     if (!copy) return 0;
     const choice_item item = next_item(&rest, ",=");
     const size_t length = (size_t)(rest - copy) - (item.behind != '\0');
-    const bool is = *item.text && find_fields(h, item, &field) == 1;
+    const char *const behind = text + length;
+    const bool ends = *behind == '\0' || names_end(behind, ",=") == behind;
+    const bool is = ends && *item.text && find_fields(h, item, &field) == 1;
     free(copy);
     return is ? length : 0;
 }

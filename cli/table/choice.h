@@ -26,7 +26,7 @@ typedef struct join_expression {
 /* A key of one side. */
 typedef struct join_key {
     int field;                  /* from 0 on; -1: it is an expression */
-    join_expression expression; /* its text alone, if it is a column */
+    join_expression expression; /* a column has its text alone */
 } join_key;
 
 typedef struct join_choice {

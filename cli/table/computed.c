@@ -82,6 +82,7 @@ void join_computed_close(join_computed *x) {
 typedef struct gathering {
     computed_column *column;
     bool typed;                    /* strings are those of text/typed.h */
+    const char *option;            /* the one that has the expression */
     const rows_view *views[SIDES]; /* NULL: nothing of that side */
     int64_t *const *of;
     int64_t n;
@@ -132,8 +133,8 @@ static int gather_numbers(const gathering *g) {
         const rows_view *v = find_value(g, i, &side, &row);
         if (!v) text_clear_bit((uint8_t *)c->valid.at, i);
         if (!v || put_number(c, side, &v->numbers, row, to + (size_t)i * bytes)) continue;
-        fail(EXIT_DATA, NULL, "38 digits do not hold all of '%s' with %d behind the point",
-             c->shown->name, c->scale);
+        fail(EXIT_DATA, NULL, "%s: 38 digits do not hold all of '%s' with %d behind the point",
+             g->option, c->shown->name, c->scale);
         hint("%s", rows_as_doubles);
         return EXIT_DATA;
     }
@@ -188,7 +189,11 @@ static int gather_strings(const gathering *g) {
 
 static int gather(const join_computed *x, computed_column *c, const computed_from *from,
                   int64_t *const of[SIDES], int64_t n) {
-    gathering g = {.column = c, .typed = join_tables_typed(x->tables), .of = of, .n = n};
+    gathering g = {.column = c,
+                   .option = x->formula.option,
+                   .typed = join_tables_typed(x->tables),
+                   .of = of,
+                   .n = n};
     uint8_t *const valid = buffer_take(&c->valid, (size_t)n / 8 + 1);
     if (!valid) return fail_status(BF_E_MEMORY, NULL, NULL);
     memset(valid, 0xff, (size_t)n / 8 + 1);

@@ -16,7 +16,8 @@ int derived_parse(derived_key *key, const struct join_tables *tables, int s, int
     const bool wide = key->computed.formula.wide;
     if (tables->choice.key[s][k].field >= 0) return EXIT_DONE;
     join_computed_close(&key->computed);
-    key->computed = (join_computed){.formula = {.strings = true, .wide = wide}};
+    key->computed = (join_computed){
+        .formula = {.file = tables->sides[s].source.name, .strings = true, .wide = wide}};
     const int code =
         join_computed_open(&key->computed, tables, "--on", &tables->choice.key[s][k].expression);
     if (code == EXIT_DONE) find_form(key);

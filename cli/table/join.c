@@ -19,9 +19,10 @@
 #include <unistd.h>
 
 static const option_spec specs[] = {
-    {"on", 0, IN_KEYS, "COL[=COL]",
-     "join texts on these columns, A's and B's, with commas between, and show their rows", 0,
-     .read = read_text, .at = OPTION_AT(on)},
+    {"on", 0, IN_KEYS, "KEY[=KEY]",
+     "join texts on these columns or expressions, A's and B's, with commas between, and show their "
+     "rows",
+     0, .read = read_text, .at = OPTION_AT(on)},
     {"how", 0, IN_KEYS, "inner|left|outer|semi|anti",
      "with --on: inner, rows with a partner; left, also the others of A; outer, also the others "
      "of both; semi and anti, rows of A that have one or none (inner)",
@@ -43,7 +44,7 @@ static const usage join_usage = {
     "With --on, each line has the columns of --take, written as they are in the file. A key "
     "without "
     "a value has no partner. --where leaves out joined rows: its names mean what they mean in "
-    "--take, `a.NAME` and `b.NAME` too.",
+    "--take, a.NAME and b.NAME too.",
     TAKES_INPUT | TAKES_RUNNING | TAKES_MEMORY | TAKES_OUTPUT | TAKES_SHEET | TAKES_SEED |
         TAKES_JOIN,
     "on how take where text null json csv output threads memory help",

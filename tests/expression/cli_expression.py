@@ -460,8 +460,9 @@ class Expression(CommandTest):
             (3, "-e: no array is named 'c'", ["a + c", array, array], "hint: the arrays are a to b"),
             (3, "t.csv:1: 3 fields in this row", ["a*2", table], "hint: with --header, names in -e are those of columns"),
             (3, "t.csv:2: column 2 (city): not a number: 'Lagos'", ["city", table], ""),
-            (2, "-e: character 2: '.' is no operator: a name with a dot stands in backquotes", ["x.y", table],
-             "hint: x <here> .y"),
+            (2, "-e: character 2: '.' is no operator: it stands between two parts of a name", ["x. y", table],
+             "hint: x <here> . y"),
+            (3, "t.csv: -e: no column is named 'x.y'", ["x.y", table], "hint: the columns are price, city, n"),
         ]:
             self.assertIn(more, self.refused(code, why, "sum", "-e", *arguments))
         for path in one, table, array: # what is wrong with the text itself comes before its names

@@ -506,7 +506,7 @@ static void wrong_texts_are_refused_at_their_place(void **unused) {
         {"a + 1.2.3", 4, "this is not a number", BF_E_ARGUMENT},
         {"a + 1e", 4, "this is not a number", BF_E_ARGUMENT},
         {"a + 0x", 4, "this is not a number", BF_E_ARGUMENT},
-        {"a + .", 4, "'.' is no operator: a name with a dot stands in backquotes", BF_E_ARGUMENT},
+        {"a + .", 4, "'.' is no operator: it stands between two parts of a name", BF_E_ARGUMENT},
         {"18446744073709551616", 0, "the number is beyond 64 bits", BF_E_ARGUMENT},
         {"a + `unit", 4, "the name has no closing `", BF_E_ARGUMENT},
         {"a ** b", 5, "an exponent is a whole number from 0 to 64", BF_E_ARGUMENT},

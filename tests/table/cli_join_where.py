@@ -136,7 +136,7 @@ class Where(CommandTest):
             (2, "--how anti shows columns of A alone, not 'b.v'", "`b.v` > 1", "anti"),
             (2, "--where: character 4: a column", "x >", "inner"),
             (3, "a.csv: --where: x % y > 0: character 3: integer division by zero in row 1", "x % y > 0", "inner"),
-            (3, "--where: character 15: of strings", "x == 'a' && x > 1", "inner"),
+            (3, "--where: character 15: strings are compared", "x == 'a' && x > 1", "inner"),
         ]:
             for more in ([], ["--memory", LIMIT]):
                 self.refused(code, why, "join", a, b, "--on", "k", "--how", how, "--where", where, *more)

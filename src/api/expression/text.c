@@ -77,9 +77,12 @@ static bf_status read_number(bf_expression_builder *b, const char *text, int *po
 
 /* ---- names and operators --------------------------------------------------------------------- */
 
+/* A dot may stand between two parts of a name. */
 static void read_name(const char *text, int *position, bf_token *token) {
     int at = *position;
-    while (begins_name(text[at]) || is_digit(text[at])) at++;
+    while (begins_name(text[at]) || is_digit(text[at]) ||
+           (text[at] == '.' && begins_name(text[at + 1])))
+        at++;
     token->kind = BF_TOKEN_NAME;
     token->begin = *position;
     token->end = at;
@@ -150,7 +153,7 @@ bf_status bf_token_next(bf_expression_builder *b, const char *text, int *positio
     if (*at == '\0') return BF_OK;
     if (*at == '.' && !is_digit(at[1]))
         return bf_expression_refuse(b, BF_E_ARGUMENT, *position,
-                                    "'.' is no operator: a name with a dot stands in backquotes");
+                                    "'.' is no operator: it stands between two parts of a name");
     if (is_digit(*at) || *at == '.') return read_number(b, text, position, token);
     if (*at == '`' || *at == '"' || *at == '\'') return read_quoted(b, text, position, token);
     if (!begins_name(*at)) return read_operator(b, text, position, token);
