@@ -29,7 +29,9 @@ static const usage describe_usage = {
     "[OPTIONS] [FILE...]",
     "Shows, in one pass, the numbers of elements, NaNs and infinities, the minimum and maximum and "
     "their first indices, and the sum, mean and standard deviation. All columns of a text are "
-    "described. '-' or no FILE is standard input.\n\n"
+    "described: of one that is no numbers the different strings, the least, the greatest and the "
+    "most "
+    "frequent. NULLs are counted, and left out. '-' or no FILE is standard input.\n\n"
     "Each value is that of its own command. --column names some of the columns; a first row of "
     "names is the header. --quantiles reads the input two or three times more, and keeps a pipe "
     "for that. --save saves the state of one column for merge.",

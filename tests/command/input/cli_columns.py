@@ -136,6 +136,7 @@ class Columns(WaysTest):
                 ("inf", sum(math.isinf(v) for v in x.values) if x.scale is None else 0)]
         rows += [(op, x.value(op) if has else "-") for op in extremes]
         rows += [(op, x.value(op)) for op in ("sum", "mean", "std")]
+        rows += [("null", sum(f is None for f in column.fields))]
         self.on_column(case, name, ["describe"], lines(rows))
 
     def infer(self, case):

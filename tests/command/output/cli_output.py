@@ -228,7 +228,7 @@ class Terminal(CommandTest):
             piped = [line.split("\t") for line in self.result("describe", *command).split("\n")]
             lines = self.shown("describe", *command).splitlines()
             self.assertEqual([line.split() for line in lines][-10:], piped[-10:])
-            self.assertEqual([line.split()[0] for line in lines][-10:], names)
+            self.assertEqual([line.split()[0] for line in lines][-11:], [*names, "null"])
             self.assertEqual(len({len(line) for line in lines}), 1)
         table = self.shown("describe", "--axis", 0, "--column", "total", "t.csv").splitlines()
         self.assertEqual(table[0].split(), ["index", *names])
