@@ -1,7 +1,9 @@
+#define _GNU_SOURCE /* asprintf */
 #include "expression/names.h"
 
 #include "runtime/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,18 @@ int names_open(expression_names *n, bf_context *context, const char *option, con
     const bf_status st =
         bf_expression_names(context, text, n->text, n->kinds, &n->count, &position);
     return st == BF_OK ? EXIT_DONE : fail_text(st, context, NULL, option, text, position);
+}
+
+/* It tells of no more than is_null does. */
+int names_open_key(expression_names *n, bf_context *context, const char *option, const char *text) {
+    char *whole = NULL;
+    int code = names_open(n, context, option, text);
+    if (code != EXIT_DONE) return code;
+    if (asprintf(&whole, "is_null(%s)", text) < 0) return fail_status(BF_E_MEMORY, NULL, NULL);
+    names_close(n);
+    code = names_open(n, context, option, whole);
+    free(whole);
+    return code;
 }
 
 void names_close(expression_names *n) {

@@ -16,6 +16,10 @@ typedef struct expression_names {
 
 /* Finds the names in a text, which an option has. Close them in either case. */
 int names_open(expression_names *n, bf_context *context, const char *option, const char *text);
+
+/* Finds those of a key, where a name that it only chooses may stand for anything. */
+int names_open_key(expression_names *n, bf_context *context, const char *option, const char *text);
+
 void names_close(expression_names *n);
 
 /* Whether a name is one letter, as those of arrays are. */

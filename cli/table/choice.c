@@ -251,7 +251,7 @@ static int take_expression(chooser *c, int side, join_expression *e) {
     expression_names n;
     c->shown = &e->columns;
     c->count = &e->count;
-    int code = names_open(&n, c->context, "--on", e->text);
+    int code = names_open_key(&n, c->context, "--on", e->text);
     if (code == EXIT_DONE && n.count == 0)
         code = fail(EXIT_USAGE, NULL, "--on: '%s' names no column", e->text);
     const char *name = n.text;

@@ -46,6 +46,8 @@ STRINGS = [
     ("lower({w})", lambda k, d, w, t: lifted(str.lower)(w)),
     ("substr({w}, 2, 2)", lambda k, d, w, t: lifted(lambda w: w[1:3])(w)),
     ("concat({w}, 'a')", lambda k, d, w, t: lifted(lambda w: w + "a")(w)),
+    ("coalesce({w}, {w})", lambda k, d, w, t: w),
+    ("{k} > 3 ? {w} : null", lambda k, d, w, t: None if k is None or k <= 3 else w),
     ("{w} == 'x=y' ? 'bob' : lower({w})", lambda k, d, w, t: lifted(lambda w: "bob" if w == "x=y" else w.lower())(w)),
 ]  # fmt: skip
 MOMENTS = [
