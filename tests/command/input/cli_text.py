@@ -356,9 +356,10 @@ class LongLines(CommandTest):
     def test_every_thread_reads_its_part_alone(self):
         size = 16 << 20
         name = self.write("x", b"1," + b"x" * size)
-        for command in ["sum", "prod", "count", "hist"]:
+        # A histogram that finds its own bins walks over the numbers several times.
+        for command in ["sum"], ["prod"], ["count"], ["hist", "--bins", 9, "--range", "0:9"]:
             for j in [1, 2]:
-                count = self.bytes_read(command, "--column", 1, "-j", j, name)
+                count = self.bytes_read(*command, "--column", 1, "-j", j, name)
                 self.assertTrue(size < count < 5 * size, (command, j, count))
 
     def test_what_is_refused_of_a_wrong_guess_costs_its_part(self):
