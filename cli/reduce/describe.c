@@ -488,6 +488,7 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
     for (int k = before; k < x->n; k++) x->all[k].seconds = progress_clock() - began;
     if (code == EXIT_DONE && t->options->save) {
         x->saved = states[0];
+        t->time = rows_time(r, 0);
         states[0] = NULL;
     }
     for (int k = 0; states && k < columns; k++) bf_state_destroy(states[k]);
@@ -506,7 +507,7 @@ static int describe_file(task *t, const char *name, list *x) {
     input format = o->input;
     format.text.table = format.text.judge_nulls = true;
     format.text.any = takes_texts(o);
-    how.nulls = true;
+    how.nulls = how.times = true;
     how.digits = BF_SCALE_MOST_I128;
     if (o->quantiles.n > 0 || takes_texts(o)) how.keep = &x->limit;
     int code = ranks_agree(rows_open(&in.rows, name, &format, &how));
