@@ -148,6 +148,15 @@ class DescribeTables(CommandTest):
         got = self.describe("--quantiles=50", stdin=b"a,b,c\n1,x,2020-01-01\n2,y,2020-01-03\n3,z,2020-01-09\n")
         self.assertEqual([got[name]["quantiles"] for name in "abc"], [[2], [None], ["2020-01-03"]])
 
+    def test_what_is_too_wide_for_a_terminal_is_turned(self):
+        name = self.write("t.csv", b"a,b\n1,x\n2,y\n")
+        piped = [line.split("\t") for line in self.result("describe", name).split("\n")]
+        wide = self.write("w.csv", (",".join("v%d" % i for i in range(50)) + "\n" + "1," * 49 + "1\n").encode())
+        lines = [line.split("\t") for line in self.result("describe", wide).split("\n")]
+        for path, columns, want in [(name, 200, piped), (wide, 2000, lines), (wide, 90, zip(*lines))]:
+            shown = self.shown("describe", path, env={**os.environ, "COLUMNS": str(columns)})
+            self.assertEqual([line.split() for line in shown.splitlines()], [list(line) for line in want])
+
     def test_a_number_without_rows_is_shown(self):
         got = self.describe("--where", "a > 5", stdin=b"a,b\n1,x\n2,y\n")
         self.assertEqual([got["a"]["n"], got["b"]["n"], got["b"]["mode"], got["b"]["mode_count"]], [0, 0, None, 0])
