@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 
 /* If there are more bins than LINES, neighbours share a line. */
 enum { LINES = 64, TEXT = 40 };
@@ -34,16 +33,8 @@ static bool has_blocks(void) {
     return !term || (strcmp(term, "dumb") != 0 && strcmp(term, "linux") != 0);
 }
 
-static int find_width(int fd) {
-    struct winsize size;
-    const char *columns = getenv("COLUMNS");
-    const long wanted = columns ? strtol(columns, NULL, 10) : 0;
-    if (wanted > 0 && wanted <= 10000) return (int)wanted;
-    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 terminal terminal_find(int fd) {
-    return (terminal){find_width(fd), is_utf8() && has_blocks(), color_wanted(fd)};
+    return (terminal){terminal_width(fd), is_utf8() && has_blocks(), color_wanted(fd)};
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

@@ -133,13 +133,11 @@ static bf_status widen(const absorbing *x, int k) {
     return st;
 }
 
-/* Whether no more strings fit a limit of memory. */
-static bool is_full(const absorbing *x) {
-    const memory_plan *plan = &x->task->options->memory;
-    int64_t bytes = 0;
-    for (int k = 0; k < x->rows->columns && plan->limit > 0; k++)
-        bytes += x->task->texts[k] ? x->task->texts[k]->bytes : 0;
-    return plan->limit > 0 && bytes > plan->library + plan->results;
+/* Whether it is strings, of a limited memory, that are too many. */
+static bool has_strings(const absorbing *x) {
+    bool has = false;
+    for (int k = 0; k < x->rows->columns && x->task->texts; k++) has = has || x->task->texts[k];
+    return has && x->task->options->memory.limit > 0;
 }
 
 static bf_status absorb_strings(const absorbing *x, const rows_chunk *chunk, int k) {
@@ -194,8 +192,10 @@ static int absorb_chunks(absorbing *x) {
         for (int k = 0; code == EXIT_DONE && chunk.n > 0 && k < x->rows->columns && st == BF_OK;
              k++)
             st = absorb_column(x, &chunk, k);
-        if (st != BF_OK) code = absorb_failed(x, st);
-        if (code == EXIT_DONE && x->task->texts && is_full(x)) code = refuse_strings(x);
+        if (st == BF_E_MEMORY && has_strings(x))
+            code = refuse_strings(x);
+        else if (st != BF_OK)
+            code = absorb_failed(x, st);
         if (code == EXIT_DONE && chunk.n > 0) work_tick(&x->task->work);
     }
     return code;

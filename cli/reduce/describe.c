@@ -223,6 +223,53 @@ static int list_lines(const output *out, const described *all, const described *
     return n;
 }
 
+static int width_of(const char *text) { return field_width(text, text + strlen(text)); }
+
+/* The characters that the lines of a sheet of texts take, with two blanks between columns. */
+static int64_t width_of_lines(const sheet *s) {
+    int64_t all = 0;
+    for (int c = 0; c < s->count; c++) {
+        int most = width_of(s->columns[c].name);
+        for (int64_t i = 0; i < s->rows; i++) {
+            const int width = width_of(s->columns[c].texts[i]);
+            most = width > most ? width : most;
+        }
+        all += most + 2;
+    }
+    return all - 2;
+}
+
+/* Makes of each column but the first a row, in these columns of these cells; returns the sheet. */
+static sheet turn(const sheet *s, sheet_column *columns, const char **cells) {
+    const int n = s->count - 1;
+    for (int64_t c = 0; c <= s->rows; c++) {
+        const char **const lines = cells + c * n;
+        columns[c].name = c == 0 ? s->columns->name : s->columns->texts[c - 1];
+        columns[c].texts = lines;
+        for (int i = 0; i < n; i++)
+            lines[i] = c == 0 ? s->columns[i + 1].name : s->columns[i + 1].texts[c - 1];
+    }
+    return (sheet){.columns = columns, .count = (int)s->rows + 1, .rows = n};
+}
+
+/* If the lines are too long for the terminal, and shorter the other way, each column is a line. */
+static int put_fitting(output *out, const sheet *s, const char *file) {
+    const size_t count = (size_t)s->rows + 1;
+    sheet_column *const columns = calloc(count, sizeof *columns);
+    const char **const cells = calloc(count * (size_t)s->count, sizeof *cells);
+    int code = columns && cells ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    if (code == EXIT_DONE) {
+        const int64_t width = width_of_lines(s);
+        const sheet turned = turn(s, columns, cells);
+        const bool fits = width <= terminal_width(fileno(out->stream));
+        const bool turns = !fits && width_of_lines(&turned) < width;
+        code = output_sheet(out, SHEET_ALIGNED, turns ? &turned : s, file);
+    }
+    free(columns);
+    free(cells);
+    return code;
+}
+
 static int put_columns(output *out, const described *all, int n, const aligned_lines *a,
                        sheet_column *columns) {
     const bool files = heads_files(all, n), both = files && heads_columns(all, n);
@@ -235,7 +282,7 @@ static int put_columns(output *out, const described *all, int n, const aligned_l
         columns[k] = (sheet_column){.name = files ? "file" : "column", .texts = own.lines};
         if (x) columns[k].name = files || !x->column ? x->file : x->column;
     }
-    return output_sheet(out, SHEET_ALIGNED, &s, all->file);
+    return put_fitting(out, &s, all->file);
 }
 
 /* Puts them as lines, in aligned columns. */
@@ -488,6 +535,7 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
     for (int k = before; k < x->n; k++) x->all[k].seconds = progress_clock() - began;
     if (code == EXIT_DONE && t->options->save) {
         x->saved = states[0];
+        t->time = rows_time(r, 0);
         states[0] = NULL;
     }
     for (int k = 0; states && k < columns; k++) bf_state_destroy(states[k]);
@@ -506,7 +554,7 @@ static int describe_file(task *t, const char *name, list *x) {
     input format = o->input;
     format.text.table = format.text.judge_nulls = true;
     format.text.any = takes_texts(o);
-    how.nulls = true;
+    how.nulls = how.times = true;
     how.digits = BF_SCALE_MOST_I128;
     if (o->quantiles.n > 0 || takes_texts(o)) how.keep = &x->limit;
     int code = ranks_agree(rows_open(&in.rows, name, &format, &how));

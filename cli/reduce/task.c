@@ -108,12 +108,15 @@ int task_reduce(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_st
 
 static int emit_description(task *t, const bf_state *state, const result *r) {
     bf_state_info info = {.size = sizeof info};
-    described d = {.file = r->file, .seconds = r->seconds, .values = {.size = sizeof d.values}};
+    described d = {.file = r->file,
+                   .time = r->time,
+                   .seconds = r->seconds,
+                   .values = {.size = sizeof d.values}};
     const bf_context *context = t->context;
     const bf_status st = bf_state_description(state, &t->options->rules, &d.values);
     if (st != BF_OK) return fail_status(st, context, r->file);
     bf_state_describe(state, &info);
-    d.dtype = output_dtype(info.dtype, info.scale);
+    d.dtype = output_type(info.dtype, info.scale, d.time);
     return describe_put(&t->output, &d, 1, bf_context_device(context));
 }
 
@@ -130,12 +133,13 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base) {
     return output_result(&t->output, &r);
 }
 
-/* Whether a state's places are those of all rows, though it did not take each. */
+/* Whether a state's places are those of all rows, though it did not take each: describe leaves
+ * NULLs out, whatever was asked for. */
 static bool is_whole(const options *o, const bf_state *state) {
     bf_state_info info = {.size = sizeof info};
-    return state && o->input.text.skip_nulls && o->input.first == 0 && o->input.count < 0 &&
+    return state && o->input.first == 0 && o->input.count < 0 &&
            bf_state_describe(state, &info) == BF_OK && reduce_is_ordered(info.op) &&
-           info.next != info.count;
+           (o->input.text.skip_nulls || info.op == BF_DESCRIBE) && info.next != info.count;
 }
 
 int task_close(task *t, int code, bf_state *state) {

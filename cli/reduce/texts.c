@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a string takes in the dictionary and here, beside its bytes, at most. */
-enum { STRING_BYTES = 64 };
-
 texts *texts_open(bf_context *context) {
     static const bf_dtype strings[] = {BF_NONE};
     texts *t = calloc(1, sizeof *t);
@@ -44,7 +41,6 @@ static bool keep(buffer *to, size_t *bytes, const char *at, size_t n) {
 static bool note(texts *t, const char *at, size_t n) {
     const bool first = t->different++ == 0;
     bool kept = true;
-    t->bytes += (int64_t)n + STRING_BYTES;
     if (first || compare(at, n, t->least.at, t->least_bytes) < 0)
         kept = keep(&t->least, &t->least_bytes, at, n);
     if (kept && (first || compare(at, n, t->greatest.at, t->greatest_bytes) > 0))

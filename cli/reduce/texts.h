@@ -11,7 +11,7 @@ typedef struct texts {
     buffer numbers, counts; /* counts: how often each key of the dictionary occurs */
     buffer least, greatest; /* strings, with a '\0' behind each */
     size_t least_bytes, greatest_bytes;
-    int64_t n, different, bytes; /* strings; different ones, and the bytes that these take */
+    int64_t n, different; /* strings, and different ones */
 } texts;
 
 /* NULL: there is no memory. texts_close takes NULL, too. */

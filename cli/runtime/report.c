@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define MAX_LINE 8192
@@ -68,6 +69,14 @@ int color_wanted(int fd) {
     if (style.color != COLOR_AUTO) return style.color == COLOR_ALWAYS;
     const char *no_color = getenv("NO_COLOR");
     return (no_color == NULL || *no_color == '\0') && isatty(fd);
+}
+
+int terminal_width(int fd) {
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    const long wanted = columns ? strtol(columns, NULL, 10) : 0;
+    if (wanted > 0 && wanted <= 10000) return (int)wanted;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 /* One line in one write, so that lines of several processes do not mix; a control character (in a

@@ -61,4 +61,8 @@ void note_device(const bf_context *context, const char *file);
 /* Whether to colour what goes to this file descriptor: --color, NO_COLOR, a terminal. */
 int color_wanted(int fd);
 
+/* The characters of a line of the terminal behind a file descriptor, as COLUMNS says if it is set.
+ */
+int terminal_width(int fd);
+
 #endif

@@ -1,6 +1,5 @@
 """describe: the values that the other commands give, in one pass; its layouts; columns of text.
 Builds: release, asan (full)."""
-import collections
 import csv
 import io
 import json
@@ -311,64 +310,3 @@ class Infer(CommandTest):
 
 if __name__ == "__main__":
     unittest.main()
-
-
-CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 10
-WORDS = ["Oslo", "Rome", "a,b", 'say "x"', "two\nlines", "007", "", "Z", "ab", "aba"]
-
-
-class Tables(CommandTest):
-    """Columns of any kind, with NULLs, against Python."""
-
-    def rows(self, r):
-        kinds = [lambda: str(r.randint(-9, 9)), lambda: r.choice(["0.1", "-2.50", "12.125"]),
-                 lambda: r.choice(WORDS), lambda: "%d" % r.randrange(10**6) + r.choice("xyz"),
-                 lambda: "2026-%02d-%02d" % (r.randint(1, 12), r.randint(1, 28))]
-        makers = [r.choice(kinds) for _ in range(r.randint(2, 5))]
-        missing = r.choice([0, 0.3])
-        return [[None if r.random() < missing else make() for make in makers]
-                for _ in range(r.choice([1, 2, 30, 3000]))]
-
-    def wanted(self, column, rows):
-        """What is said of a column; NULL is the empty field, which no quotes are around."""
-        there = [x for x in column if x is not None]
-        told = {"n": str(len(there)), "null": str(len(column) - len(there))}
-        try:
-            numbers = [Fraction(x) for x in there]
-        except ValueError:
-            numbers = None
-        if numbers:
-            positions = [i for i, x in enumerate(column) if x is not None]
-            least, greatest = min(numbers), max(numbers)
-            told.update(sum=sum(numbers), min=least, max=greatest, mean=float(sum(numbers) / len(numbers)),
-                        argmin=positions[numbers.index(least)], argmax=positions[numbers.index(greatest)])
-        elif there:
-            counts = collections.Counter(there)
-            most = max(counts.values())
-            told.update(distinct=str(len(counts)), min=min(there, key=str.encode), max=max(there, key=str.encode),
-                        mode=min((x for x in counts if counts[x] == most), key=str.encode), mode_count=str(most))
-        return told
-
-    def test_random(self):
-        for case in range(CASES):
-            r = random.Random(case)
-            rows = self.rows(r)
-            path = self.path("t.csv")
-            names = ["c%d" % i for i in range(len(rows[0]))]
-            with open(path, "w", newline="") as f:
-                f.write(",".join(names) + "\n")
-                for row in rows:
-                    f.write(",".join("" if x is None else '"%s"' % x.replace('"', '""') if x == "" or set(x) & set(',"\n') else x
-                                     for x in row) + "\n")
-            got = [json.loads(line) for line in self.result("describe", "--json", "-j", r.randint(1, 3), path).split("\n")]
-            piped = [json.loads(line) for line in self.result("describe", "--json", stdin=open(path, "rb").read()).split("\n")]
-            for k, (name, column) in enumerate(zip(names, zip(*rows))):
-                wanted = self.wanted(column, rows)
-                with self.subTest(case=case, column=name):
-                    for key, value in wanted.items():
-                        for of in got[k], piped[k]:
-                            found = of[key]
-                            if isinstance(value, (Fraction, float, int)):
-                                self.assertEqual(float(found), float(value), key)
-                            else:
-                                self.assertEqual(str(found), value, key)
