@@ -254,7 +254,7 @@ class Describe(PassesTest):
             self.assertEqual(self.result("describe", "--quantiles=10,99.9", *where, stdin=text),
                              want)
         table = self.lines("describe", "--quantiles=10,99.9", "--tsv", name)
-        self.assertTrue(table[0].endswith("\tstd\tp10\tp99.9"))
+        self.assertTrue(table[0].endswith("\tstd\tnull\tp10\tp99.9"))
         self.assertEqual([line.split("\t")[-1] for line in table[1:]], want.split("\n")[-1].split("\t")[1:])
 
     def test_json(self):
