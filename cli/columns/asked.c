@@ -97,38 +97,34 @@ static bool refuse_item(const first_fields *f, text_item item) {
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-/* Wants the columns that an expression names, as what they are there. A text that is wrong is left
- * to its parser. */
-static bool want_names(const asked *a, first_fields *f, const char *text) {
+/* Wants the columns that an expression names, as what they are there, and drops the names. */
+static bool want_found(first_fields *f, bf_status found, expression_names *n) {
     static const unsigned char wants[] = {[BF_NAME_EITHER] = WANTS_EITHER,
                                           [BF_NAME_NUMBER] = WANTS_NUMBERS,
                                           [BF_NAME_STRING] = WANTS_STRINGS};
-    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
-    int count = 0;
-    char *names = malloc(strlen(text) + 1);
-    if (!names) return no_memory(f);
-    bool good = true;
-    if (bf_expression_names(a->context, text, names, kinds, &count, NULL) != BF_OK) count = 0;
-    const char *name = names;
-    for (int i = 0; i < count && good; i++, name += strlen(name) + 1) {
+    bool good = found != BF_E_MEMORY || no_memory(f);
+    const char *name = n->text;
+    for (int i = 0; i < n->count && good; i++, name += strlen(name) + 1) {
         const text_item item = {.at = name, .length = strlen(name), .quoted = true};
-        const int found = find_name(f, item);
-        good = found >= 0 || (found == NOT_THERE && refuse_item(f, item));
-        if (found >= 0) f->wanted[found] |= wants[kinds[i]];
+        const int field = find_name(f, item);
+        good = field >= 0 || (field == NOT_THERE && refuse_item(f, item));
+        if (field >= 0) f->wanted[field] |= wants[n->kinds[i]];
     }
-    f->named = f->named || count > 0;
-    free(names);
+    f->named = f->named || n->count > 0;
+    names_close(n);
     return good;
 }
 
-/* Wants the columns of a key, of which one that the key only chooses may be anything: is_null asks
- * for nothing else. */
+static bool want_names(const asked *a, first_fields *f, const char *text) {
+    expression_names n;
+    const bf_status found = names_find(&n, a->context, text, NULL);
+    return want_found(f, found, &n);
+}
+
 static bool want_key(const asked *a, first_fields *f, const char *text) {
-    char *whole;
-    if (asprintf(&whole, "is_null(%s)", text) < 0) return no_memory(f);
-    const bool good = want_names(a, f, whole);
-    free(whole);
-    return good;
+    expression_names n;
+    const bf_status found = names_find_key(&n, a->context, text);
+    return want_found(f, found, &n);
 }
 
 /* The last '=' of a V that is in no brackets and not in quotes; NULL: there is none. */
@@ -140,7 +136,7 @@ static const char *find_equals(const char *text) {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-/* Whether an item of an order begins with '-': that is taken off it, with a backquote behind it. */
+/* Whether an item of an order begins with '-', which is passed over. */
 static bool take_direction(const char **at) {
     const bool descending = **at == '-';
     *at += descending;

@@ -118,15 +118,11 @@ static int evaluate(struct rows_filter *f, rows *r, const rows_chunk *chunk, for
         rows_look(r, chunk, k, &f->views[k]);
         f->columns[k] = formula_uses(&f->formula, k) ? &f->views[k].column : NULL;
     }
-    int code = formula_compute(&f->formula, f->columns, chunk->n, met, &st);
+    const int code = formula_compute(&f->formula, f->columns, chunk->n, met, &st);
     if (code == ROWS_RESETTLED || (st == BF_E_OVERFLOW && may_resettle(f, r)))
         return settle_first(f, r);
     if (code != EXIT_DONE || st == BF_OK) return code;
-    code = source_check(&r->source);
-    if (code != EXIT_DONE) return code;
-    if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
-        return fail_status(st, f->of->context, r->source.name);
-    return rows_refuse_result(r, f->formula.text, st, bf_context_message(f->of->context));
+    return rows_refuse_result(r, f->formula.text, st, f->of->context);
 }
 
 /* ---- the rows that are kept ------------------------------------------------------------------ */
@@ -210,7 +206,8 @@ static int check_nulls(rows *r, int64_t n) {
     for (int k = 0; k < r->columns && !l->judged; k++) {
         const rows_column *c = &r->shown[k];
         const bool numbers = l->kinds[r->place[k]] & TEXT_NUMBERS;
-        for (int64_t i = 0; numbers && c->valid && i < n; i++)
+        const bool nulls = numbers && c->valid && text_has_null(c->valid, c->first, n);
+        for (int64_t i = 0; nulls && i < n; i++)
             if (!text_has_bit(c->valid, c->first + i)) return refuse_null(r, k, i);
     }
     return EXIT_DONE;

@@ -447,22 +447,6 @@ int table_begin(table *t) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Whether some of n bits from `first` on is 0. */
-static bool has_null(const uint8_t *bits, int64_t first, int64_t n) {
-    int64_t i = first;
-    const int64_t end = first + n;
-    for (; i < end && i % 8 != 0; i++)
-        if (!text_has_bit(bits, i)) return true;
-    for (; i + 64 <= end; i += 64) {
-        uint64_t word;
-        memcpy(&word, bits + i / 8, sizeof word);
-        if (word != UINT64_MAX) return true;
-    }
-    for (; i < end; i++)
-        if (!text_has_bit(bits, i)) return true;
-    return false;
-}
-
 /* Brings the numbers of a file to the form that holds those of all. */
 static int bring_numbers(table *t, table_column *c) {
     const rows *r = rows_of(t, c);
@@ -487,7 +471,8 @@ static int look_at_columns(table *t, const rows_chunk chunks[]) {
         const rows_chunk *chunk = &chunks[c->of ? 1 + (c->of - t->steps) : 0];
         if (c->hidden) continue;
         rows_look(rows_of(t, c), chunk, c->at, &c->view);
-        if (column->valid && !has_null(column->valid, column->first, t->n)) column->valid = NULL;
+        if (column->valid && !text_has_null(column->valid, column->first, t->n))
+            column->valid = NULL;
         code = bring_numbers(t, c);
     }
     return code;

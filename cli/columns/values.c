@@ -1,6 +1,7 @@
 #include "columns/values.h"
 
 #include "container/member.h"
+#include "expression/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,20 +118,17 @@ static int no_memory(const table *t) {
  * column of strings, unless it is compared with some. A text that is wrong is left to its parser.
  */
 static int hide_names(const table *t, formula *x) {
-    unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
-    int count = 0;
-    char *const names = malloc(strlen(x->text) + 1);
-    if (!names) return no_memory(t);
-    if (bf_expression_names(t->context, x->text, names, kinds, &count, NULL) != BF_OK) count = 0;
+    expression_names n;
+    const bf_status st = names_find(&n, t->context, x->text, NULL);
     for (int k = 1; k < t->count; k++) {
         if (!t->columns[k].repeats) continue;
-        const char *name = names;
+        const char *name = n.text;
         int i = 0;
-        for (; i < count && strcmp(name, t->columns[k].name) != 0; i++) name += strlen(name) + 1;
-        x->names[i < count && kinds[i] == BF_NAME_STRING ? k : k - 1] = "";
+        for (; i < n.count && strcmp(name, t->columns[k].name) != 0; i++) name += strlen(name) + 1;
+        x->names[i < n.count && n.kinds[i] == BF_NAME_STRING ? k : k - 1] = "";
     }
-    free(names);
-    return EXIT_DONE;
+    names_close(&n);
+    return st == BF_E_MEMORY ? no_memory(t) : EXIT_DONE;
 }
 
 static int parse(table *t, formula *x, const char *option, const char *text) {
@@ -206,16 +204,12 @@ static int evaluate(table *t, formula *x, const char *text, formula_results *out
     x->text = text;
     for (int k = 0; k < t->count; k++)
         list[k] = formula_uses(x, k) ? &t->columns[k].view.column : NULL;
-    int code = formula_compute(x, list, t->n, out, &st);
+    const int code = formula_compute(x, list, t->n, out, &st);
     free(list);
     if (code == ROWS_RESETTLED || (st == BF_E_OVERFLOW && table_may_resettle(t)))
         return table_settle_first(t);
     if (code != EXIT_DONE || st == BF_OK) return code;
-    code = source_check(&t->input->source);
-    if (code != EXIT_DONE) return code;
-    if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
-        return fail_status(st, t->context, t->input->source.name);
-    return rows_refuse_result(t->input, x->text, st, bf_context_message(t->context));
+    return rows_refuse_result(t->input, x->text, st, t->context);
 }
 
 int values_compute_key(table *t, int i) {

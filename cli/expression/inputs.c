@@ -380,11 +380,11 @@ static int compute_failed(expressed *x, bf_status st) {
         if (code != EXIT_DONE) return code;
     }
     if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
-    const char *message = bf_context_message(x->context);
+    if (is_one_text(x))
+        return rows_refuse_result(&x->inputs[0], x->options->expression, st, x->context);
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
         return fail_status(st, x->context, x->inputs[0].source.name);
-    return is_one_text(x) ? rows_refuse_result(&x->inputs[0], x->options->expression, st, message)
-                          : refuse_element(x, st, message);
+    return refuse_element(x, st, bf_context_message(x->context));
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -402,25 +402,13 @@ static bool make_room(expressed *x) {
     return x->room > 0;
 }
 
-/* Is any of n bits 0, from number `first` on? */
-static bool has_nulls(const uint8_t *valid, int64_t first, int64_t n) {
-    const int64_t end = first + n;
-    for (; first < end && first % 8 != 0; first++)
-        if (!text_has_bit(valid, first)) return true;
-    for (; end - first >= 8; first += 8)
-        if (valid[first / 8] != 255) return true;
-    for (; first < end; first++)
-        if (!text_has_bit(valid, first)) return true;
-    return false;
-}
-
 /* Are the columns numbers that are not NULL, as arrays are? */
 static bool are_plain(const expressed *x) {
     bool plain = true;
     for (int k = 0; plain && k < x->operand_count; k++) {
         const expressed_operand *of = &x->operands[k];
         const rows_column *c = &x->chunks[of->input].columns[of->column];
-        plain = x->dtypes[k] != BF_NONE && (!c->valid || !has_nulls(c->valid, c->first, x->n));
+        plain = x->dtypes[k] != BF_NONE && (!c->valid || !text_has_null(c->valid, c->first, x->n));
     }
     return plain;
 }

@@ -7,25 +7,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-int names_open(expression_names *n, bf_context *context, const char *option, const char *text) {
-    int position = -1;
+bf_status names_find(expression_names *n, bf_context *context, const char *text, int *position) {
     *n = (expression_names){.text = malloc(strlen(text) + 1)};
-    if (!n->text) return fail_status(BF_E_MEMORY, NULL, NULL);
-    const bf_status st =
-        bf_expression_names(context, text, n->text, n->kinds, &n->count, &position);
+    if (!n->text) return BF_E_MEMORY;
+    const bf_status st = bf_expression_names(context, text, n->text, n->kinds, &n->count, position);
+    if (st != BF_OK) n->count = 0;
+    return st;
+}
+
+/* A key asks of a name that it only chooses what is_null does: nothing. */
+bf_status names_find_key(expression_names *n, bf_context *context, const char *text) {
+    char *whole = NULL;
+    *n = (expression_names){.text = NULL};
+    if (asprintf(&whole, "is_null(%s)", text) < 0) return BF_E_MEMORY;
+    const bf_status st = names_find(n, context, whole, NULL);
+    free(whole);
+    return st;
+}
+
+static int open_names(bf_status st, bf_context *context, const char *option, const char *text,
+                      int position) {
+    if (st == BF_E_MEMORY) return fail_status(st, NULL, NULL);
     return st == BF_OK ? EXIT_DONE : fail_text(st, context, NULL, option, text, position);
 }
 
-/* It tells of no more than is_null does. */
+int names_open(expression_names *n, bf_context *context, const char *option, const char *text) {
+    int position = -1;
+    const bf_status st = names_find(n, context, text, &position);
+    return open_names(st, context, option, text, position);
+}
+
 int names_open_key(expression_names *n, bf_context *context, const char *option, const char *text) {
-    char *whole = NULL;
-    int code = names_open(n, context, option, text);
+    const int code = names_open(n, context, option, text);
     if (code != EXIT_DONE) return code;
-    if (asprintf(&whole, "is_null(%s)", text) < 0) return fail_status(BF_E_MEMORY, NULL, NULL);
     names_close(n);
-    code = names_open(n, context, option, whole);
-    free(whole);
-    return code;
+    return open_names(names_find_key(n, context, text), context, option, text, -1);
 }
 
 void names_close(expression_names *n) {

@@ -14,10 +14,16 @@ typedef struct expression_names {
     int count;
 } expression_names;
 
-/* Finds the names in a text, which an option has. Close them in either case. */
+/* Finds the names in a text, unless that is wrong: then there are none, and the parser says why. A
+ * name of a key, which only chooses it, may stand for anything. Close them in either case. */
+bf_status names_find(expression_names *n, bf_context *context, const char *text, int *position);
+bf_status names_find_key(expression_names *n, bf_context *context, const char *text);
+
+/* Finds the names in a text, which an option has; refuses a wrong one. Close them in either case.
+ */
 int names_open(expression_names *n, bf_context *context, const char *option, const char *text);
 
-/* Finds those of a key, where a name that it only chooses may stand for anything. */
+/* Finds those of a key. */
 int names_open_key(expression_names *n, bf_context *context, const char *option, const char *text);
 
 void names_close(expression_names *n);

@@ -21,7 +21,7 @@ typedef struct chosen {
     bool ends, counts;    /* the first or the last are asked for; values are counted */
     int part;             /* CHOSEN_PARTS from this one on count values */
     bool words;           /* values are strings or have 128 bits: elements are their numbers */
-    bf_dictionary *of;    /* that have them */
+    bf_dictionary *of;    /* has these values */
     bf_dtype dtype;       /* the dtype of elements */
     const char *elements; /* the rows at hand have them */
     chosen_ends groups, all;

@@ -7,7 +7,6 @@
 #include "sheet/output.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,13 +23,12 @@ typedef struct by_hist {
     selection selection;
     bf_histogram *empty; /* has the edges */
     const double *edges;
-    int64_t n;    /* bins */
-    double scale; /* bins a unit, where they are even; else 0 */
+    int64_t n; /* bins */
     bf_dictionary *keys;
     int64_t *counts; /* key 0 has the first n of them, key 1 the next, and so on */
     int64_t room;    /* keys */
     bf_histogram_info others;
-    buffer numbers, doubles;
+    buffer numbers, doubles, places;
 } by_hist;
 
 static int failed(const by_hist *x, bf_status st) {
@@ -44,8 +42,8 @@ static double double_of(const table_value *v, int64_t row) {
     return bf_value_f64(&value);
 }
 
-/* Leaves the numbers of rows that have one, as the doubles nearest to them, and which rows have.
- * NULL: there is no memory. */
+/* Leaves the numbers of rows that have one, as the doubles nearest to them; -0 as 0, for edges are
+ * compared so. NULL: there is no memory. */
 static double *take_doubles(by_hist *x, int64_t *n) {
     static const int64_t most = (int64_t)1 << 53;
     const table_value *v = &x->table.values[0];
@@ -56,7 +54,7 @@ static double *take_doubles(by_hist *x, int64_t *n) {
     for (int64_t i = 0; to && i < x->table.n; i++) {
         if (v->valid && !v->valid[i]) continue;
         const bool exact = integers && integers[i] <= most && integers[i] >= -most;
-        to[(*n)++] = exact ? (double)integers[i] / unit : double_of(v, i);
+        to[(*n)++] = (exact ? (double)integers[i] / unit : double_of(v, i)) + 0.0;
     }
     return to;
 }
@@ -142,13 +140,11 @@ static int find_automatic(by_hist *x, int64_t *bins) {
     return code == EXIT_DONE && st != BF_OK ? failed(x, st) : code;
 }
 
-/* Where bins are even, an element's is guessed first. */
 static void note_edges(by_hist *x) {
     x->others.size = sizeof x->others;
     bf_histogram_describe(x->empty, &x->others);
     x->edges = bf_histogram_edges(x->empty);
     x->n = x->others.bins;
-    x->scale = x->options.edges ? 0 : (double)x->n / (x->edges[x->n] - x->edges[0]);
 }
 
 static int make_bins(by_hist *x) {
@@ -194,30 +190,22 @@ static bf_status reserve(by_hist *x, int64_t keys) {
     return BF_OK;
 }
 
-/* The bin of a value between the first edge and the last. */
-static int64_t bin_of(const by_hist *x, double value) {
-    int64_t i = 0, last = x->n;
-    if (x->scale > 0 && isfinite(x->scale)) {
-        i = (int64_t)fmin((value - x->edges[0]) * x->scale, (double)(x->n - 1));
-        while (i > 0 && value < x->edges[i]) i--;
-        while (i + 1 < x->n && value >= x->edges[i + 1]) i++;
-        return i;
-    }
-    while (last - i > 1) {
-        const int64_t middle = i + (last - i) / 2;
-        *(value >= x->edges[middle] ? &i : &last) = middle;
-    }
-    return i;
+/* edges: how many are not above the value. The last bin has the last edge, too. */
+static void count_value(by_hist *x, int64_t key, double value, int64_t edges) {
+    x->others.count++;
+    if (edges > 0 && value <= x->edges[x->n])
+        x->counts[key * x->n + (edges <= x->n ? edges : x->n) - 1]++;
+    else
+        ++*(edges == 0 ? &x->others.below : value == value ? &x->others.above : &x->others.nan);
 }
 
-static void count_value(by_hist *x, int64_t key, double value) {
-    x->others.count++;
-    if (value >= x->edges[0] && value <= x->edges[x->n])
-        x->counts[key * x->n + bin_of(x, value)]++;
-    else
-        ++*(value < x->edges[0] ? &x->others.below
-            : value == value    ? &x->others.above
-                                : &x->others.nan);
+/* Finds how many edges are not above each of n values; NULL: *st says why not. */
+static const int64_t *find_edges(by_hist *x, double *values, int64_t n, bf_status *st) {
+    int64_t *const found = buffer_take(&x->places, (size_t)n * sizeof *found);
+    const bf_array edges = bf_array_of(BF_F64, x->edges, x->n + 1),
+                   wanted = bf_array_of(BF_F64, values, n), to = bf_array_of(BF_I64, found, n);
+    *st = found ? bf_searchsorted(x->context, &edges, &wanted, 1, NULL, &to) : BF_E_MEMORY;
+    return *st == BF_OK ? found : NULL;
 }
 
 static bf_status number_keys(by_hist *x, int64_t **numbers) {
@@ -236,10 +224,14 @@ static int take_counts(by_hist *x, double *values, int64_t n) {
     const uint8_t *valid = x->table.values[0].valid;
     int64_t *numbers, at = 0;
     if (x->table.n == 0) return EXIT_DONE;
-    const bf_status st = number_keys(x, &numbers);
-    if (st != BF_OK) return failed(x, st);
-    for (int64_t i = 0; i < x->table.n && at < n; i++)
-        if (!valid || valid[i]) count_value(x, numbers[i], values[at++]);
+    bf_status st = number_keys(x, &numbers);
+    const int64_t *const edges = st == BF_OK ? find_edges(x, values, n, &st) : NULL;
+    if (!edges) return failed(x, st);
+    for (int64_t i = 0; i < x->table.n; i++) {
+        if (valid && !valid[i]) continue;
+        count_value(x, numbers[i], values[at], edges[at]);
+        at++;
+    }
     return EXIT_DONE;
 }
 
@@ -328,6 +320,7 @@ static void close_all(by_hist *x) {
     hist_bins_free(&x->bins);
     buffer_free(&x->numbers);
     buffer_free(&x->doubles);
+    buffer_free(&x->places);
     free(x->counts);
     bf_context_destroy(x->context);
     free(x);

@@ -904,11 +904,17 @@ int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice
     return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
 }
 
-int rows_refuse_result(const rows *r, const char *text, bf_status status, const char *message) {
+int rows_refuse_result(const rows *r, const char *text, bf_status status,
+                       const bf_context *context) {
     const char *const advice = status == BF_E_OVERFLOW ? rows_as_doubles : "";
+    const int code = source_check(&r->source);
+    if (code != EXIT_DONE) return code;
+    if (status != BF_E_ARGUMENT && status != BF_E_OVERFLOW)
+        return fail_status(status, context, r->source.name);
     text_error e;
     int64_t row;
-    const char *behind, *const at = find_index(message, &row, &behind);
+    const char *const message = bf_context_message(context),
+                      *behind, *const at = find_index(message, &row, &behind);
     if (!at) return fail(EXIT_DATA, r->source.name, "%.100s: %s", text, message);
     snprintf(e.what, sizeof e.what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
     return rows_refuse(r, row, e.what, advice);

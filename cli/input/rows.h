@@ -42,8 +42,8 @@ typedef struct rows_chunk {
 struct rows;
 
 /* A condition on the rows of a text (columns/condition.h), and what leaves out of one input those
- * that do not meet it. `keep` changes a chunk, which has the columns of the condition behind the
- * wanted ones; it may set the rows' `picked`. */
+ * that do not meet it. `keep_rows` changes a chunk, which has the columns of the condition behind
+ * the wanted ones; it may set the rows' `picked`. */
 struct rows_condition {
     text_condition columns; /* the ones that it names */
     spool_limit *keep;      /* memory for a stream: rows_options.keep, unless that is given */
@@ -255,9 +255,10 @@ void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view)
 /* Refuses a row of the chunk of text that was taken last, with most 0, and names its line. */
 int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice);
 
-/* Reports what the library says of an expression's text with this status; it names the row by its
- * number in the chunk. */
-int rows_refuse_result(const rows *r, const char *text, bf_status status, const char *message);
+/* Reports why the library has no results of an expression's text for the chunk, in which it names a
+ * row by its number; or that the file has changed meanwhile. */
+int rows_refuse_result(const rows *r, const char *text, bf_status status,
+                       const bf_context *context);
 
 /* Refuses the text of an option's expression: the context says why integers of 64 bits do not hold
  * its numbers or results. */

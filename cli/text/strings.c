@@ -85,3 +85,18 @@ bool text_is_null(const text_nulls *nulls, const char *at, const char *end) {
     }
     return false;
 }
+
+bool text_has_null(const uint8_t *bits, int64_t first, int64_t n) {
+    int64_t i = first;
+    const int64_t end = first + n;
+    for (; i < end && i % 8 != 0; i++)
+        if (!text_has_bit(bits, i)) return true;
+    for (; i + 64 <= end; i += 64) {
+        uint64_t word;
+        memcpy(&word, bits + i / 8, sizeof word);
+        if (word != UINT64_MAX) return true;
+    }
+    for (; i < end; i++)
+        if (!text_has_bit(bits, i)) return true;
+    return false;
+}

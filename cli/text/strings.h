@@ -54,4 +54,7 @@ static inline void text_clear_bit(uint8_t *bits, int64_t i) {
 
 static inline bool text_has_bit(const uint8_t *bits, int64_t i) { return bits[i / 8] >> i % 8 & 1; }
 
+/* Whether some of n bits from `first` on is 0. */
+bool text_has_null(const uint8_t *bits, int64_t first, int64_t n);
+
 #endif
