@@ -76,7 +76,7 @@ COMMANDS = [
     "top -n 3 --offset 17 --count 30 lines", "top -n 1 x.npy missing.npy", "top -n 1 --total x.npy k.npy", "top -n 1 bad",
     "top -n 2 --nan error odd.npy", "top -n 999999999999 tiny.npy", "top -n 40 --memory 128M x.npy",
    
-    "quantile --nan error odd.npy", "describe --quantiles x.npy odd.npy", "describe --quantiles=1,50 t.csv",
+    "quantile --nan error odd.npy", "describe --quantiles x.npy odd.npy", "describe --quantiles=1,50 --column value,late,key t.csv",
     "quantile --method hazen swapped.npy fortran.npy", "median one tiny.npy", "median --index k.npy --slots 2100 x.npy",
     "hist --strict --bins 3 --range 0:1 x.npy", "count x.npy k.npy", "sum --total x.npy k.npy",
     "count --by note,key -n 7 t.csv", "group --by key --sum value --count --sort -count t.csv", "sum -e 7%a k.npy",
