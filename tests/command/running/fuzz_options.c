@@ -17,13 +17,13 @@ static void require(bool condition) {
 static void check_accepted(const options *o, const usage *u) {
     require(!o->help);
     require(o->threads >= 1 && o->threads <= 1024);
-    require(o->input.format >= FORMAT_AUTO && o->input.format <= FORMAT_TEXT);
+    require(o->input.format >= FORMAT_AUTO && o->input.format <= FORMAT_JSONL);
     require(o->input.first >= 0 && o->input.count >= -1);
     require(o->input.dtype == BF_NONE || bf_dtype_size(o->input.dtype) > 0);
     require(o->input.format != FORMAT_RAW || o->input.dtype != BF_NONE);
     require(o->rules.nan >= BF_NAN_PROPAGATE && o->rules.nan <= BF_NAN_ERROR);
     require(o->rules.ddof == 0 || o->rules.ddof == 1);
-    require(o->layout >= LAYOUT_PLAIN && o->layout <= LAYOUT_JSON);
+    require(o->layout >= LAYOUT_PLAIN && o->layout <= LAYOUT_JSONL);
     require(o->color >= COLOR_AUTO && o->color <= COLOR_NEVER);
     require(o->file_count >= 0 && (o->file_count > 0 || !(u->takes & TAKES_STDIN)));
     for (int i = 0; i < o->file_count; i++) require(o->files[i] != NULL);
