@@ -1,8 +1,11 @@
 // Reductions along axes and of segments, beside cub::DeviceSegmentedReduce where that has a form of
-// the work; prints tables. Arguments: axes, inner, segments, hard (none: all).
+// the work; prints tables. Arguments: axes, inner, segments, hard, cells (none: all). "cells"
+// prints JSON lines: each operation on each dtype and shape, beside a flat sum of the same bytes.
 #include <bitfold.h>
 
 #include <cub/device/device_segmented_reduce.cuh>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <algorithm>
 #include <cmath>
@@ -46,6 +49,12 @@ template <typename T> __global__ void fill(T *to, int64_t n, int kind) {
         if (kind == 2) x = ldexp(x, (int)(r >> 30 & 255) % 41 - 20);
         to[i] = (T)x;
     }
+}
+
+__global__ void fill_bytes(uint64_t *to, int64_t n) {
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n;
+         i += (int64_t)gridDim.x * blockDim.x)
+        to[i] = mix((uint64_t)i);
 }
 
 template <typename Body> double microseconds(Body body) {
@@ -149,18 +158,18 @@ void time_inner() {
 }
 
 // Offsets of segments of about `mean`; shape 1: uniform, 2: a power law, 3: one giant of half.
-int64_t make_offsets(int64_t mean, int shape) {
+int64_t make_offsets(int64_t mean, int shape, int64_t n = ELEMENTS) {
     std::vector<int32_t> all(1, 0);
     uint64_t seed = 1;
     int64_t at = 0;
-    if (shape == 3) all.push_back((int32_t)(at = ELEMENTS / 2));
-    while (at < ELEMENTS) {
+    if (shape == 3) all.push_back((int32_t)(at = n / 2));
+    while (at < n) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         const double u = ((seed >> 33) + 0.5) / 2147483648.0;
         int64_t length = mean;
         if (shape == 1) length = (int64_t)(2 * u * (double)mean);
         if (shape == 2) length = (int64_t)std::min(0.25 * (double)mean / std::pow(u, 0.75), 4e6);
-        at = std::min(ELEMENTS, at + length);
+        at = std::min(n, at + length);
         all.push_back((int32_t)at);
     }
     cudaMemcpyAsync(offsets, all.data(), all.size() * 4, cudaMemcpyDefault, stream);
@@ -228,6 +237,102 @@ void time_hard() {
     }
 }
 
+// --- cells ---
+
+constexpr int64_t BYTES = int64_t{1} << 30;
+
+// Values of any dtype: small integers, or normal numbers; `kind` as above.
+void fill_values(bf_dtype dtype, int kind) {
+    const int64_t n = BYTES / (int64_t)bf_dtype_size(dtype);
+    if (dtype == BF_F64) fill<<<2000, 256, 0, stream>>>((double *)input, n, kind);
+    if (dtype == BF_F32) fill<<<2000, 256, 0, stream>>>((float *)input, n, kind);
+    if (dtype == BF_F16) fill<<<2000, 256, 0, stream>>>((__half *)input, n, kind);
+    if (dtype == BF_BF16) fill<<<2000, 256, 0, stream>>>((__nv_bfloat16 *)input, n, kind);
+    if (dtype == BF_I32 || dtype == BF_I64 || dtype == BF_U8)
+        fill_bytes<<<2000, 256, 0, stream>>>((uint64_t *)input, BYTES / 8);
+}
+
+bf_reduce_options cell_options(bf_reduction op, bf_dtype dtype) {
+    bf_reduce_options o = {};
+    o.size = sizeof o;
+    o.overflow = BF_OVERFLOW_WRAP;
+    const bool indexed = op == BF_ARGMIN || op == BF_ARGMAX, extreme = op == BF_MIN;
+    if (!indexed && !extreme && dtype == BF_F32) o.out_dtype = BF_F32;
+    return o;
+}
+
+void print_cell(const char *work, bf_reduction op, bf_dtype dtype, const char *shape, double us,
+                double moved, double flat) {
+    std::printf("{\"work\": \"%s\", \"op\": \"%s\", \"dtype\": \"%s\", \"shape\": \"%s\", "
+                "\"us\": %.1f, \"of_flat_sum\": %.2f}\n",
+                work, bf_reduction_name(op), bf_dtype_name(dtype), shape, us,
+                moved / (double)BYTES * flat / us);
+    std::fflush(stdout);
+}
+
+void axis_cell(bf_reduction op, bf_dtype dtype, int64_t rows, int64_t columns, int axis,
+               double flat, int kind) {
+    bf_array a = matrix(dtype, rows, columns);
+    bf_reduce_options o = cell_options(op, dtype);
+    const int64_t results = axis ? rows : columns;
+    bf_array values = bf_array_of(bf_reduce_dtype(op, dtype, &o), output, results);
+    const double us = microseconds([&] {
+        require(bf_reduce_axes_async(context, op, &a, &axis, 1, &o, &values, nullptr) == BF_OK,
+                bf_reduction_name(op));
+    });
+    char shape[80];
+    std::snprintf(shape, sizeof shape, "(%lld, %lld) axis %d%s", (long long)rows,
+                  (long long)columns, axis, kind == 1 ? ", any exponent" : "");
+    print_cell("axis", op, dtype, shape, us,
+               (double)BYTES + (double)results * (double)bf_dtype_size(values.dtype), flat);
+}
+
+void segment_cell(bf_reduction op, bf_dtype dtype, int64_t mean, int64_t m, double flat, int kind) {
+    bf_array a = bf_array_of(dtype, input, BYTES / (int64_t)bf_dtype_size(dtype));
+    bf_array o = bf_array_of(BF_I32, offsets, m + 1);
+    bf_reduce_options options = cell_options(op, dtype);
+    const bf_dtype to = bf_reduce_dtype(op, dtype, &options);
+    const double bytes = (double)m * (double)bf_dtype_size(to);
+    bf_array values = bf_array_of(to, output, m);
+    auto *wrong = (int64_t *)(output + (3 * BYTES / 4));
+    const double us = microseconds([&] {
+        require(bf_reduce_segments_async(context, op, &a, &o, &options, &values, nullptr, wrong) ==
+                    BF_OK,
+                bf_reduction_name(op));
+    });
+    char shape[80];
+    std::snprintf(shape, sizeof shape, "uniform, mean %lld%s", (long long)mean,
+                  kind == 1 ? ", any exponent" : "");
+    print_cell("segments", op, dtype, shape, us, (double)BYTES + bytes, flat);
+}
+
+void time_cells() {
+    const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_BF16, BF_I32, BF_I64, BF_U8};
+    const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_MIN, BF_ARGMIN, BF_PROD, BF_NORM, BF_SUMSQ};
+    for (bf_dtype dtype : dtypes)
+        for (int kind = 0; kind < (dtype == BF_F32 || dtype == BF_F64 ? 2 : 1); kind++) {
+            const int64_t n = BYTES / (int64_t)bf_dtype_size(dtype);
+            const int64_t shapes[][2] = {
+                {1 << 14, n >> 14}, {n / 16, 16}, {16, n / 16}, {n / 256, 256}, {256, n / 256}};
+            fill_values(dtype, 0);
+            const double flat = flat_time(BF_SUM, dtype, n);
+            fill_values(dtype, kind);
+            for (bf_reduction op : ops) {
+                if (kind == 1 && op != BF_SUM && op != BF_VAR) continue;
+                for (auto &s : shapes)
+                    for (int axis = 0; axis < 2; axis++)
+                        axis_cell(op, dtype, s[0], s[1], axis, flat, kind);
+            }
+            for (int64_t mean : {8, 64, 1024, 16384}) {
+                if (mean == 8 && dtype == BF_U8) continue; // more results than there is room for
+                const int64_t m = make_offsets(mean, 1, n);
+                for (bf_reduction op : {BF_SUM, BF_VAR, BF_MIN, BF_ARGMIN})
+                    if (kind == 0 || op == BF_SUM || op == BF_VAR)
+                        segment_cell(op, dtype, mean, m, flat, kind);
+            }
+        }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -240,12 +345,13 @@ int main(int argc, char **argv) {
     scratch_bytes = 64 << 20;
     require(cudaMalloc(&input, ELEMENTS * 4) == cudaSuccess, "memory");
     require(cudaMalloc(&output, ELEMENTS * 4) == cudaSuccess, "memory");
-    require(cudaMalloc(&offsets, ELEMENTS * 2) == cudaSuccess, "memory");
+    require(cudaMalloc(&offsets, ELEMENTS * 4) == cudaSuccess, "memory");
     require(cudaMalloc(&scratch, scratch_bytes) == cudaSuccess, "memory");
     const char *what = argc > 1 ? argv[1] : "";
     if (argc < 2 || !std::strcmp(what, "axes")) time_axes();
     if (argc < 2 || !std::strcmp(what, "inner")) time_inner();
     if (argc < 2 || !std::strcmp(what, "segments")) time_segments();
     if (argc < 2 || !std::strcmp(what, "hard")) time_hard();
+    if (argc < 2 || !std::strcmp(what, "cells")) time_cells();
     return 0;
 }
