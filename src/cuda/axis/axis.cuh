@@ -142,6 +142,7 @@ struct bf_cuda_axis_kernels {
     const void *proven_wide_segments; /* by offsets of i64 */
     const void *spans;                /* the kernel of spans.cuh */
     int span_bytes;                   /* the shared memory of its blocks */
+    int proven_width;                 /* columns of a thread of proven_columns */
 };
 
 enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };
@@ -155,9 +156,18 @@ void bf_cuda_axis_doubles_f16(bf_kind kind, int64_t length, bf_cuda_axis_kernels
 void bf_cuda_axis_doubles_bf16(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
 void bf_cuda_axis_doubles_f32(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
 void bf_cuda_axis_doubles_f64(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
+/* Moments and dot products of integers. */
 bf_cuda_axis_kernels bf_cuda_axis_integers(bf_kind kind, bool wide);
-bf_cuda_axis_kernels bf_cuda_axis_extremes(bool wide);
 bf_cuda_axis_kernels bf_cuda_axis_products(void);
+/* Extremes of words of so many bytes, and sums of such integers: for results of this length. */
+bf_cuda_axis_kernels bf_cuda_axis_extremes_1(bool indexed, int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_extremes_2(bool indexed, int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_extremes_4(bool indexed, int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_extremes_8(bool indexed, int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_totals_1(bool is_signed, int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_totals_2(bool is_signed, int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_totals_4(bool is_signed, int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_totals_8(bool is_signed, int64_t length);
 
 /* Enqueues the kernels of a call whose params but for scratch and schedule are set. If `wrong` is
  * not NULL it waits for the check of offsets before any other kernel, and sets *wrong to the first

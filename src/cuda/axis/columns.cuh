@@ -265,7 +265,7 @@ bf_cuda_axis_finish_columns(const bf_cuda_axis_params &p, const bf_cuda_axis_wor
     for (int k = 0; k < W; k++) direct[k].reset();
     BF_ROLLED
     for (int i = 0; i < rows; i += U, row += U * p.steps[0]) {
-        typename C::Raw x[U][W];
+        bf_cuda_axis_raws<typename C::Raw, W> x[U];
 #pragma unroll
         for (int u = 0; u < U; u++)
             if (i + u < rows) columns.template load<vector>(p, p.a, row + u * p.steps[0], x[u]);

@@ -24,7 +24,7 @@ enum {
     COLUMN_GIANT = 1024,  /* rows that a thread takes */
     DIRECT_ROWS = 512,    /* the most elements of a row that is proven directly */
     DIRECT_COLUMNS = 64,  /* the most of a column */
-    PROVEN_SEGMENTS = 16, /* the greatest mean of segments */
+    PROVEN_SEGMENTS = 16, /* the greatest mean of segments; of elements of 8 bytes 10 */
     SPAN_ROWS = 1 << 15,  /* warps take equal spans of rows of such a length */
     SPAN_SEGMENTS = 2048, /* they take them of segments of such a mean */
     SPAN_LEAST = 1 << 23, /* they take them of at least so many elements in all */
@@ -49,16 +49,31 @@ static bf_cuda_axis_kernels with_doubles(bf_cuda_axis_kernels k,
     return k;
 }
 
+/* Of words of 1, 2, 4 or 8 bytes. */
+typedef bf_cuda_axis_kernels (*kernels_of_words)(bool, int64_t);
+
+static bf_cuda_axis_kernels with_words(const kernels_of_words (&all)[4], bool how,
+                                       const bf_cuda_axis_params *p) {
+    const int i = p->element == 8 ? 3 : p->element / 2;
+    return all[i](how, p->at.offsets != NULL ? 0 : p->at.length);
+}
+
 static bf_cuda_axis_kernels find_kernels(const bf_cuda_axis_params *p) {
-    const bool wide = bf_dtype_bytes(p->dtype) == 8;
-    if (p->kind == BF_KIND_EXTREME) return bf_cuda_axis_extremes(wide);
+    static const kernels_of_words extremes[] = {bf_cuda_axis_extremes_1, bf_cuda_axis_extremes_2,
+                                                bf_cuda_axis_extremes_4, bf_cuda_axis_extremes_8};
+    static const kernels_of_words totals[] = {bf_cuda_axis_totals_1, bf_cuda_axis_totals_2,
+                                              bf_cuda_axis_totals_4, bf_cuda_axis_totals_8};
+    const bool indexed = p->op == BF_ARGMIN || p->op == BF_ARGMAX;
+    if (p->kind == BF_KIND_EXTREME) return with_words(extremes, indexed, p);
     if (p->kind == BF_KIND_PRODUCT) return bf_cuda_axis_products();
-    if (!bf_dtype_is_float(p->dtype)) return bf_cuda_axis_integers(p->kind, wide);
+    if (p->kind == BF_KIND_SUM && !bf_dtype_is_float(p->dtype))
+        return with_words(totals, bf_dtype_is_signed(p->dtype), p);
     switch (p->dtype) {
     case BF_F16: return with_doubles(bf_cuda_axis_f16(p->kind), bf_cuda_axis_doubles_f16, p);
     case BF_BF16: return with_doubles(bf_cuda_axis_bf16(p->kind), bf_cuda_axis_doubles_bf16, p);
     case BF_F32: return with_doubles(bf_cuda_axis_f32(p->kind), bf_cuda_axis_doubles_f32, p);
-    default: return with_doubles(bf_cuda_axis_f64(p->kind), bf_cuda_axis_doubles_f64, p);
+    case BF_F64: return with_doubles(bf_cuda_axis_f64(p->kind), bf_cuda_axis_doubles_f64, p);
+    default: return bf_cuda_axis_integers(p->kind, p->element == 8);
     }
 }
 
@@ -182,11 +197,15 @@ static bool is_by_line(const bf_cuda_axis_layout *at) {
     return at->reduced > 1 && extent >= LEAST_LINE && at->length / extent <= MOST_LINES;
 }
 
-/* Have results a dtype that doubles prove? */
+/* Have results a dtype that is proven? */
 static bool is_provable(const bf_cuda_axis_params *p) {
+    const bool is_double = p->dtype == BF_F64, is_sum = p->kind == BF_KIND_SUM;
     if (p->fits != NULL) return false;
-    if (p->kind == BF_KIND_SUM) return p->to == BF_F64 || (p->to == BF_F32 && p->dtype != BF_F64);
-    return p->kind == BF_KIND_MOMENTS && p->to == (p->dtype == BF_F64 ? BF_F64 : BF_F32);
+    if (p->kind == BF_KIND_EXTREME) return true;
+    if (!bf_dtype_is_float(p->dtype))
+        return is_sum && (bf_dtype_bytes(p->to) == 8 || p->to == BF_F32);
+    if (is_sum) return p->to == BF_F64 || (p->to == BF_F32 && !is_double);
+    return p->kind != BF_KIND_DOT && p->to == (is_double ? BF_F64 : BF_F32);
 }
 
 /* Do doubles prove results of any length? */
@@ -217,7 +236,7 @@ static bf_cuda_shape shape_of(const bf_cuda_axis_kernels *k, const void *kernel,
         threads = ratio((int64_t)p->columns * p->folded, k->width) * p->lanes;
         shape.shared = (size_t)p->room * sizeof(int64_t);
     } else if (kernel == k->proven_columns) {
-        threads = ratio(p->columns, p->dtype == BF_F64 ? 2 : 4);
+        threads = ratio(p->columns, k->proven_width);
     } else if (kernel == k->approximate_columns) {
         threads = ratio((int64_t)p->columns * p->folded, 4) * p->lanes;
         shape.shared = (size_t)p->room * sizeof(int64_t);
@@ -293,7 +312,7 @@ static bool is_proven(const bf_cuda_axis_params *p) {
 static bool set_proven_columns(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
     const int64_t threads = BF_CUDA_AXIS_THREADS, inner = at->kept_shape[at->kept - 1];
-    const int width = (int)least(k->width, p->dtype == BF_F64 ? 2 : 4);
+    const int width = k->proven_width;
     if (k->proven_columns == NULL || !is_proven(p) || inner < 32) return false;
     if (at->results < threads * at->length) return false;
     p->inner = inner;
@@ -413,9 +432,10 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
         p->giant = most(COLUMN_GIANT, at->rows / WORD_SLOTS);
         return k->blocks;
     }
-    if (k->proven_segments != NULL && mean < PROVEN_SEGMENTS && is_provable(p)) {
+    const int64_t weight = p->element == 8 ? mean * 8 / 5 : mean;
+    if (k->proven_segments != NULL && weight < PROVEN_SEGMENTS && is_provable(p)) {
         p->giant = WARP_ROWS;
-        p->folded = mean < 12 ? 2 : 1;
+        p->folded = weight < 12 ? 2 : 1;
         p->lanes = p->chunk = 4;
         p->tiles = ratio(at->results, 32);
         p->proven = p->direct = true;

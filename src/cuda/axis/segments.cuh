@@ -12,13 +12,13 @@
 
 #include <type_traits>
 
-enum { BF_CUDA_AXIS_BATCH = 1024 /* elements of a warp at a time, at most */ };
+/* Elements of a warp at a time, at most. */
+template <class Raw> constexpr int bf_cuda_axis_batch_most = sizeof(Raw) == 8 ? 640 : 1024;
 
-template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
+template <class C, class Proven, class Offset> struct bf_cuda_axis_batch {
     using Raw = typename C::Raw;
-    using Proven = typename bf_cuda_axis_proven_of<C::is_double, Kind, true>::Type;
     using Joint = typename Proven::Joint;
-    static constexpr int N = C::N, U = 4;
+    static constexpr int N = C::N, U = 4, room = bf_cuda_axis_batch_most<Raw>;
 
     const bf_cuda_axis_params &p;
     Raw *elements; /* in shared memory */
@@ -63,7 +63,7 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
     /* From an element on that begins a vector: the last vector may hold more. */
     __device__ __forceinline__ void fill_vectors(const Raw *from, int n, int64_t left) const {
         constexpr int step = BF_CUDA_WARP * N;
-        const int whole = left < BF_CUDA_AXIS_BATCH ? (int)left & -N : BF_CUDA_AXIS_BATCH;
+        const int whole = left < room ? (int)left & -N : room;
         const Raw *at = from + lane * N, *end = elements + min(n, whole);
         BF_ROLLED
         for (Raw *to = elements + lane * N; to < end; to += step, at += step)
@@ -78,10 +78,10 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
     __device__ __forceinline__ void take(Proven &sums, Joint &joint, int begin, int n) const {
         const Raw *from = elements + begin;
         BF_ROLLED
-        for (; n > 0; n -= U, from += U) {
+        for (int i = 0; i < n; i += U) {
 #pragma unroll
             for (int k = 0; k < U; k++)
-                if (k < n) sums.take(C::value(p, from[k]), joint);
+                if (i + k < n) sums.take(C::value(p, from[i + k]), joint, i + k);
         }
     }
     /* Takes whole vectors. */
@@ -92,22 +92,18 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
             typename C::Value e[N];
             C::unpack(p, *(const uint4 *)(elements + begin + i), e);
 #pragma unroll
-            for (int k = 0; k < N; k++) sums.take(e[k], joint);
+            for (int k = 0; k < N; k++) sums.take(e[k], joint, i + k);
         }
-    }
-    /* The result of no elements, or of too few. */
-    __device__ __forceinline__ uint64_t none() const {
-        return p.kind == BF_KIND_MOMENTS || p.op == BF_MEAN ? bf_format_nan(bf_format_of(p.to)) : 0;
     }
     /* Returns whether the result of these elements is written. */
     __device__ __forceinline__ bool finish(int64_t r, int begin, int n, bool whole) const {
         uint64_t bits;
-        if (n > (Kind == BF_KIND_MOMENTS ? p.ddof : 0)) {
+        if (n > (p.kind == BF_KIND_MOMENTS ? p.ddof : 0)) {
             Proven sums;
             Joint joint;
             sums.reset();
-            joint.reset();
-            sums.start(C::value(p, elements[begin]));
+            joint.open(p);
+            sums.start(C::value(p, elements[begin]), joint);
             if (whole)
                 take_vectors(sums, joint, begin, n);
             else
@@ -116,7 +112,7 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
             if (!joint.is_exact(proven) || !sums.prove(p, proven, joint, &bits)) return false;
         } else {
             if (n > 0 && p.nan == BF_NAN_ERROR) return false; /* one of these may be a NaN */
-            bits = none();
+            if (!Proven::none(p, &bits)) return false;
         }
         bf_cuda_axis_store(p, r, bits);
         return true;
@@ -133,7 +129,7 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
         if (!__all_sync(0xffffffffu, good)) return true;
         const bool aligned = (uintptr_t)p.a % 16 == 0;
         const Offset base = aligned ? first & -(Offset)N : first;
-        if (b.end - base > BF_CUDA_AXIS_BATCH) return false;
+        if (b.end - base > room) return false;
         const Raw *from = (const Raw *)p.a + base;
         const int total = (int)(b.end - base);
         if (aligned)
@@ -155,12 +151,12 @@ template <class C, bf_kind Kind, class Offset> struct bf_cuda_axis_batch {
     }
 };
 
-template <class C, bf_kind Kind, class Offset>
+template <class C, class Proven, class Offset>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
     bf_cuda_axis_doubles_segments(const __grid_constant__ bf_cuda_axis_params p) {
-    using Batch = bf_cuda_axis_batch<C, Kind, Offset>;
+    using Batch = bf_cuda_axis_batch<C, Proven, Offset>;
     __shared__ __align__(16)
-        typename C::Raw room[BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP][BF_CUDA_AXIS_BATCH];
+        typename C::Raw room[BF_CUDA_AXIS_WARP_THREADS / BF_CUDA_WARP][Batch::room];
     const int lane = (int)threadIdx.x % BF_CUDA_WARP;
     const int64_t most = sizeof(Offset) == 8 ? INT64_MAX : INT32_MAX;
     const Batch batch = {p, room[threadIdx.x / BF_CUDA_WARP], lane, (Offset)min(p.at.rows, most)};

@@ -87,6 +87,31 @@ template <class A> struct bf_cuda_axis_stream {
     }
 };
 
+/* W raw elements, in the words that they are loaded in: each takes no register of its own. */
+template <class Raw, int W> struct bf_cuda_axis_raws {
+    static constexpr int bytes = (int)sizeof(Raw);
+    unsigned words[(W * bytes + 3) / 4];
+
+    __device__ __forceinline__ Raw operator[](int k) const {
+        uint64_t bits = words[k * bytes / 4] >> k * bytes % 4 * 8;
+        if (bytes == 8) bits |= (uint64_t)words[(k * bytes + 7) / 4] << 32;
+        Raw x;
+        memcpy(&x, &bits, sizeof x); /* low bytes come first */
+        return x;
+    }
+    __device__ __forceinline__ void set(const Raw (&x)[W]) {
+#pragma unroll
+        for (int i = 0; i < (W * bytes + 3) / 4; i++) words[i] = 0;
+#pragma unroll
+        for (int k = 0; k < W; k++) {
+            uint64_t bits = 0;
+            memcpy(&bits, &x[k], sizeof(Raw));
+            words[k * bytes / 4] |= (unsigned)bits << k * bytes % 4 * 8;
+            if (bytes == 8) words[(k * bytes + 7) / 4] = (unsigned)(bits >> 32);
+        }
+    }
+};
+
 /* The W columns of a thread: neighbours, which a vector holds, or some way apart. */
 template <class C, int W> struct bf_cuda_axis_columns_at {
     using Raw = typename C::Raw;
@@ -95,14 +120,16 @@ template <class C, int W> struct bf_cuda_axis_columns_at {
 
     template <bool vector>
     __device__ __forceinline__ void load(const bf_cuda_axis_params &p, const void *from, int64_t at,
-                                         Raw (&x)[W]) const {
+                                         bf_cuda_axis_raws<Raw, W> &x) const {
         if constexpr (vector && sizeof(Raw) * W <= 16) {
             const uint4 v = bf_cuda_axis_bytes<(int)sizeof(Raw) * W>(
                 (const char *)from + (at + column[0] * distance) * (int)sizeof(Raw));
-            memcpy(x, &v, sizeof x);
+            memcpy(x.words, &v, sizeof x.words);
         } else {
+            Raw all[W];
             C::load(
-                p, from, [&](int k) { return at + column[k] * distance; }, W, x);
+                p, from, [&](int k) { return at + column[k] * distance; }, W, all);
+            x.set(all);
         }
     }
 };
@@ -112,7 +139,8 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
     using C = typename A::Class;
     using Raw = typename C::Raw;
     using Value = typename A::Value;
-    static constexpr int U = bf_cuda_axis_under_way<A> * (sizeof(Raw) > 4 ? 2 : 4) / W;
+    using Raws = bf_cuda_axis_raws<Raw, W>;
+    static constexpr int U = bf_cuda_axis_under_way<A> * 16 / (W * (int)sizeof(Raw));
     static constexpr int group = A::most / U;
 
     const bf_cuda_axis_params &p;
@@ -121,9 +149,9 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
     int64_t step_a, step_b; /* elements from one row to the next */
     int64_t index;          /* where the next row is */
     int apart;              /* indices from one row to the next */
-    Raw x[U][W], y[A::pair ? U : 1][W];
+    Raws x[U], y[A::pair ? U : 1];
 
-    __device__ __forceinline__ void load(int row, Raw (&u)[W], Raw (&v)[W]) {
+    __device__ __forceinline__ void load(int row, Raws &u, Raws &v) {
         columns.template load<vector>(p, p.a, a + row * step_a, u);
         if (A::pair) columns.template load<vector>(p, p.b, b + row * step_b, v);
     }
@@ -132,12 +160,12 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
         if (A::pair) b += rows * step_b;
         index += rows * apart;
     }
-    __device__ __forceinline__ void values_of(const Raw (&from)[W], Value (&to)[W]) {
+    __device__ __forceinline__ void values_of(const Raws &from, Value (&to)[W]) {
 #pragma unroll
         for (int w = 0; w < W; w++) to[w] = C::value(p, from[w]);
     }
     __device__ __forceinline__ void take_one(A (&sums)[W]) {
-        Raw r[W], t[W];
+        Raws r, t;
         Value u[W], v[W];
         load(0, r, t);
         values_of(r, u);

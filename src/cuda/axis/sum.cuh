@@ -359,7 +359,7 @@ struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
     static constexpr int KA = pair ? 0 : C::is_wide ? 2 : 1;
     static constexpr int KB = Kind == BF_KIND_SUM ? 0 : C::is_wide ? 4 : 2;
     static constexpr int K = KA + KB, blocks = 3;
-    static constexpr int columns = K > 2 ? 1 : C::is_wide || K > 1 ? 2 : 4;
+    static constexpr int columns = Kind == BF_KIND_SUM ? (C::N < 8 ? C::N : 8) : K > 2 ? 1 : 2;
     using Sums = bf_cuda_axis_sums<K>;
 
     int64_t sums[K];

@@ -89,6 +89,33 @@ template <bf_dtype D> struct bf_cuda_axis_floats {
     }
 };
 
+/* How a word is loaded, and compared or added. */
+template <int bytes, bool Signed> struct bf_cuda_axis_raw;
+template <> struct bf_cuda_axis_raw<1, true> {
+    typedef signed char Raw;
+    typedef int32_t Value;
+};
+template <> struct bf_cuda_axis_raw<1, false> {
+    typedef unsigned char Raw;
+    typedef int32_t Value;
+};
+template <> struct bf_cuda_axis_raw<2, true> {
+    typedef short Raw;
+    typedef int32_t Value;
+};
+template <> struct bf_cuda_axis_raw<2, false> {
+    typedef unsigned short Raw;
+    typedef int32_t Value;
+};
+template <> struct bf_cuda_axis_raw<4, true> {
+    typedef int32_t Raw;
+    typedef int32_t Value;
+};
+template <> struct bf_cuda_axis_raw<8, true> {
+    typedef long long Raw;
+    typedef long long Value;
+};
+
 /* Integers and bools of 1, 2 and 4 bytes, extended to 32 bits by their sign; and floats' bits. */
 struct bf_cuda_axis_small_word {
     typedef int32_t Raw;
@@ -142,26 +169,33 @@ struct bf_cuda_axis_small_word {
     }
 };
 
-struct bf_cuda_axis_wide_word {
-    typedef long long Raw;
-    typedef long long Value;
-    static constexpr bool is_wide = true;
-    static constexpr int N = 2;
+/* Elements of so many bytes: integers, bools, or the bits of floats. Those that are signed are
+ * extended by their sign; of others, a bool becomes 0 or 1. */
+template <int bytes, bool Signed> struct bf_cuda_axis_word {
+    using Pair = bf_cuda_axis_raw<bytes, Signed>;
+    typedef typename Pair::Raw Raw;
+    typedef typename Pair::Value Value;
+    static constexpr bool is_wide = bytes == 8, is_double = false;
+    static constexpr int N = 16 / bytes;
 
-    static __device__ __forceinline__ Value value(const bf_cuda_axis_params &, Raw x) { return x; }
+    static __device__ __forceinline__ Value value(const bf_cuda_axis_params &p, Raw x) {
+        if constexpr (bytes == 1 && !Signed) return min((Value)x, p.dtype == BF_BOOL ? 1 : 255);
+        return (Value)x;
+    }
     static __device__ __forceinline__ uint4 fetch(const bf_cuda_axis_params &, const char *at) {
         return bf_cuda_axis_bytes<16>(at);
     }
-    static __device__ __forceinline__ void unpack(const bf_cuda_axis_params &, uint4 v,
+    static __device__ __forceinline__ void unpack(const bf_cuda_axis_params &p, uint4 v,
                                                   Value (&x)[N]) {
 #pragma unroll
-        for (int k = 0; k < N; k++) x[k] = (Value)bf_cuda_axis_part<8>(v, k);
+        for (int k = 0; k < N; k++) x[k] = value(p, (Raw)bf_cuda_axis_part<bytes>(v, k));
     }
     template <int n, class At>
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &, const void *from,
                                                 At at, int some, Raw (&x)[n]) {
-        bf_cuda_axis_load<long long, n>(from, at, some, [&](int k, long long e) { x[k] = e; });
+        bf_cuda_axis_load<Raw, n>(from, at, some, [&](int k, Raw e) { x[k] = e; });
     }
 };
+typedef bf_cuda_axis_word<8, true> bf_cuda_axis_wide_word;
 
 #endif

@@ -23,10 +23,14 @@ struct bf_cuda_axis_approximate : bf_cuda_axis_takes_all<bf_cuda_axis_approximat
     static constexpr int words = 2, total = 2, columns = 4, blocks = 4;
 
     double sum, squares, origin;
+    bool is_plain; /* squares alone are wanted */
 
-    __device__ __forceinline__ void open(const bf_cuda_axis_params &) { reset(); }
+    __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
+        is_plain = p.kind == BF_KIND_SQUARES;
+        reset();
+    }
     __device__ __forceinline__ void reset() { sum = squares = 0; }
-    __device__ __forceinline__ void start(Value x) { origin = x; }
+    __device__ __forceinline__ void start(Value x) { origin = is_plain ? 0 : x; }
     template <int n>
     __device__ __forceinline__ void take(Value (&x)[n], Value (&)[n], int64_t, int64_t, int some) {
 #pragma unroll
@@ -60,9 +64,12 @@ struct bf_cuda_axis_approximate : bf_cuda_axis_takes_all<bf_cuda_axis_approximat
                                                   const int64_t (&whole)[total]) {
         bf_cuda_axis_proven proven(p, p.at.length, 1);
         uint64_t bits;
+        const double sum = __longlong_as_double(whole[0]), squares = __longlong_as_double(whole[1]);
         proven.lost = bf_cuda_axis_lost(p.roundings);
-        if (bf_cuda_axis_prove_variance(p, proven, __longlong_as_double(whole[0]),
-                                        __longlong_as_double(whole[1]), &bits))
+        const bool good = p.kind == BF_KIND_SQUARES
+                              ? bf_cuda_axis_prove_squares(p, squares, proven.lost, &bits)
+                              : bf_cuda_axis_prove_variance(p, proven, sum, squares, &bits);
+        if (good)
             bf_cuda_axis_store(p, r, bits);
         else
             bf_cuda_axis_defer_once(p, r);
@@ -90,7 +97,7 @@ struct bf_cuda_axis_approximate_sum
     template <int n>
     __device__ __forceinline__ void take(Value (&x)[n], Value (&)[n], int64_t, int64_t, int some) {
 #pragma unroll
-        for (int k = 0; k < n; k++) sums.take(k < some ? x[k] : -0.0f, joint);
+        for (int k = 0; k < n; k++) sums.take(k < some ? x[k] : -0.0f, joint, 0);
     }
     __device__ __forceinline__ void close(int64_t (&part)[words]) {
         part[0] = __double_as_longlong(sums.sum);
@@ -198,7 +205,7 @@ struct bf_cuda_axis_column_stream<bf_cuda_axis_approximate_sum<C, Ahead>, W, tru
                 if (begun < count) bf_cuda_axis_begin_copy<bytes>(ring[k][threadIdx.x], at);
                 bf_cuda_axis_end_group();
 #pragma unroll
-                for (int w = 0; w < W; w++) sums[w].sums.take(C::value(p, u[w]), sums[w].joint);
+                for (int w = 0; w < W; w++) sums[w].sums.take(C::value(p, u[w]), sums[w].joint, 0);
             }
         }
         bf_cuda_axis_wait_for_groups<0>();

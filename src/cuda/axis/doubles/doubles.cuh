@@ -65,16 +65,27 @@ static __device__ __forceinline__ bool bf_cuda_axis_prove_mean(const bf_cuda_axi
     return good;
 }
 
+/* What proves sums and moments. */
+struct bf_cuda_axis_sum_proof {
+    /* The result of no elements; false: it is left to another kernel. */
+    static __device__ __forceinline__ bool none(const bf_cuda_axis_params &p, uint64_t *bits) {
+        const bool is_nan = p.kind == BF_KIND_MOMENTS || p.op == BF_MEAN;
+        *bits = is_nan ? bf_format_nan(bf_format_of(p.to)) : 0;
+        return true;
+    }
+};
+
 /* --- sums of f32, f16 and bf16 --- */
 
 /* Few: additions of some few elements are exact themselves, if magnitudes are alike. Rounds: where
  * they are not, what they may lack is proven to change nothing. */
-template <bool Few, bool Rounds = false> struct bf_cuda_axis_proven_sum {
+template <bool Few, bool Rounds = false> struct bf_cuda_axis_proven_sum : bf_cuda_axis_sum_proof {
     /* What several results share. */
     struct Joint {
         float most;
         unsigned least; /* twice the bits of the least magnitude but 0, less 1 */
 
+        __device__ __forceinline__ void open(const bf_cuda_axis_params &) { reset(); }
         __device__ __forceinline__ void reset() {
             most = 0;
             least = ~0u;
@@ -101,11 +112,14 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_proven_sum {
         }
     };
     static constexpr bool has_origin = false;
+    static constexpr bool stays = true; /* results that leave the cache early take longer
+                                           (performance.md) */
+    static constexpr int columns = 4;   /* of a thread */
     double sum, error;
 
     __device__ __forceinline__ void reset() { sum = error = -0.0; }
-    __device__ __forceinline__ void start(float) {}
-    __device__ __forceinline__ void take(float x, Joint &joint) {
+    __device__ __forceinline__ void start(float, const Joint &) {}
+    __device__ __forceinline__ void take(float x, Joint &joint, int) {
         joint.look(x);
         if (Few) {
             sum += x;
@@ -181,20 +195,38 @@ static __device__ __forceinline__ bool bf_cuda_axis_prove_variance(const bf_cuda
     return bf_cuda_axis_between(low, high, bits);
 }
 
-struct bf_cuda_axis_proven_moments {
+/* A sum of squares or its root, as f32: of it at most a part is lost. */
+static __device__ __forceinline__ bool bf_cuda_axis_prove_squares(const bf_cuda_axis_params &p,
+                                                                  double squares, double lost,
+                                                                  uint64_t *bits) {
+    double low = squares - squares * lost, high = squares + squares * lost;
+    if (p.op == BF_NORM) {
+        low = sqrt(low) * (1 - 0x1p-51);
+        high = sqrt(high) * (1 + 0x1p-51);
+    }
+    return bf_cuda_axis_between(low, high, bits);
+}
+
+struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof {
     struct Joint {
-        __device__ __forceinline__ void reset() {}
+        bool squares; /* nothing else is wanted */
+        __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
+            squares = p.kind == BF_KIND_SQUARES;
+        }
         __device__ __forceinline__ void join_warp() {}
         __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &) const { return true; }
         __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &) const { return true; }
     };
-    static constexpr bool has_origin = true;
+    static constexpr bool has_origin = true, stays = false;
+    static constexpr int columns = 4;
     double sum, squares; /* elements are counted from the origin */
     double origin;       /* the first element */
 
     __device__ __forceinline__ void reset() { sum = squares = origin = 0; }
-    __device__ __forceinline__ void start(float x) { origin = x; }
-    __device__ __forceinline__ void take(float x, Joint &) {
+    __device__ __forceinline__ void start(float x, const Joint &joint) {
+        origin = joint.squares ? 0 : x;
+    }
+    __device__ __forceinline__ void take(float x, Joint &, int) {
         const double d = x - origin;
         sum += d;
         squares = fma(d, d, squares);
@@ -213,32 +245,34 @@ struct bf_cuda_axis_proven_moments {
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
                                           const bf_cuda_axis_proven &t, const Joint &,
                                           uint64_t *bits) const {
+        if (p.kind == BF_KIND_SQUARES) return bf_cuda_axis_prove_squares(p, squares, t.lost, bits);
         return bf_cuda_axis_prove_variance(p, t, sum, squares, bits);
     }
 };
 
 /* --- f64 --- */
 
-struct bf_cuda_axis_proven_sum_f64 {
+struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof {
     struct Joint {
         bool exact;
-        __device__ __forceinline__ void reset() { exact = true; }
+        __device__ __forceinline__ void open(const bf_cuda_axis_params &) { exact = true; }
         __device__ __forceinline__ void join_warp() { exact = __all_sync(0xffffffffu, exact) != 0; }
         __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &) const {
             return exact;
         }
         __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &) const { return exact; }
     };
-    static constexpr bool has_origin = false;
+    static constexpr bool has_origin = false, stays = false;
+    static constexpr int columns = 2;
     double sum, error;
 
     __device__ __forceinline__ void reset() { sum = error = -0.0; }
-    __device__ __forceinline__ void start(double) {}
-    __device__ __forceinline__ void take(double x, Joint &joint) {
+    __device__ __forceinline__ void start(double, const Joint &) {}
+    __device__ __forceinline__ void take(double x, Joint &joint, int) {
         joint.exact = bf_terms_add(&sum, &error, x) && joint.exact;
     }
     __device__ __forceinline__ void merge(const bf_cuda_axis_proven_sum_f64 &other, Joint &joint) {
-        take(other.sum, joint);
+        take(other.sum, joint, 0);
         joint.exact = bf_add_exactly(&error, other.error) && joint.exact;
     }
     __device__ __forceinline__ bf_cuda_axis_proven_sum_f64 shuffle(int distance) const {
@@ -260,14 +294,16 @@ struct bf_cuda_axis_proven_sum_f64 {
     }
 };
 
-struct bf_cuda_axis_proven_moments_f64 {
+struct bf_cuda_axis_proven_moments_f64 : bf_cuda_axis_sum_proof {
     using Joint = bf_cuda_axis_proven_moments::Joint;
-    static constexpr bool has_origin = false;
+    static constexpr double lost = 0x1p-80; /* the most that the squares lack, of themselves */
+    static constexpr bool has_origin = false, stays = false;
+    static constexpr int columns = 2;
     double sum, error, squares, more;
 
     __device__ __forceinline__ void reset() { sum = error = squares = more = 0; }
-    __device__ __forceinline__ void start(double) {}
-    __device__ __forceinline__ void take(double x, Joint &) {
+    __device__ __forceinline__ void start(double, const Joint &) {}
+    __device__ __forceinline__ void take(double x, Joint &, int) {
         double rest;
         const double square = x * x;
         sum = bf_two_sum(sum, x, &rest);
@@ -298,25 +334,22 @@ struct bf_cuda_axis_proven_moments_f64 {
         bf_cuda_axis_exactly x, y;
         x.high = bf_two_sum(sum, error, &x.low);
         y.high = bf_two_sum(squares, more, &y.low);
-        return bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, x, y, t.count, p.ddof, bits,
-                                           0x1p-80);
+        if (p.kind == BF_KIND_SQUARES) return prove_squares(p, y, bits);
+        return bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, x, y, t.count, p.ddof, bits, lost);
     }
-};
-
-/* What proves a kind's results, if anything does. */
-template <bool is_double, bf_kind Kind, bool Few, bool Rounds = false>
-struct bf_cuda_axis_proven_of {
-    using Type = bf_cuda_axis_proven_sum<Few, Few && Rounds>;
-};
-template <bool Few, bool Rounds>
-struct bf_cuda_axis_proven_of<false, BF_KIND_MOMENTS, Few, Rounds> {
-    using Type = bf_cuda_axis_proven_moments;
-};
-template <bool Few, bool Rounds> struct bf_cuda_axis_proven_of<true, BF_KIND_SUM, Few, Rounds> {
-    using Type = bf_cuda_axis_proven_sum_f64;
-};
-template <bool Few, bool Rounds> struct bf_cuda_axis_proven_of<true, BF_KIND_MOMENTS, Few, Rounds> {
-    using Type = bf_cuda_axis_proven_moments_f64;
+    /* A sum of squares or its root. */
+    static __device__ __forceinline__ bool prove_squares(const bf_cuda_axis_params &p,
+                                                         bf_cuda_axis_exactly x, uint64_t *bits) {
+        *bits = 0;
+        if (x.high == 0) return true;
+        if (!(x.high > 1e-200 && x.high < 1e200)) return false;
+        if (p.op == BF_NORM) {
+            const double root = sqrt(x.high);
+            x.low = (fma(-root, root, x.high) + x.low) / (2 * root);
+            x.high = root;
+        }
+        return bf_cuda_axis_round_near(p.to, x.high, x.low, 2 * lost * x.high, bits);
+    }
 };
 
 /* Writes a result that leaves the cache as early as elements do. */
@@ -330,12 +363,64 @@ static __device__ __forceinline__ void bf_cuda_axis_store_once(const bf_cuda_axi
         __stcs((unsigned long long *)p.values + r, (unsigned long long)bits);
 }
 
+/* The low bytes of neighbouring results as words. */
+template <int bytes, int W>
+static __device__ __forceinline__ unsigned bf_cuda_axis_packed(const uint64_t (&bits)[W],
+                                                               int word) {
+    unsigned x = 0;
+#pragma unroll
+    for (int i = 0; i < 4 / bytes; i++)
+        x |= ((unsigned)bits[word * (4 / bytes) + i] & (unsigned)((1ull << 8 * bytes) - 1))
+             << 8 * bytes * i;
+    return x;
+}
+template <int bytes, int W>
+static __device__ __forceinline__ void bf_cuda_axis_store_packed(char *to,
+                                                                 const uint64_t (&bits)[W]) {
+    constexpr int words = W * bytes / 4;
+    if constexpr (words % 4 == 0) {
+#pragma unroll
+        for (int i = 0; i < words; i += 4)
+            __stcs((uint4 *)to + i / 4, make_uint4(bf_cuda_axis_packed<bytes>(bits, i),
+                                                   bf_cuda_axis_packed<bytes>(bits, i + 1),
+                                                   bf_cuda_axis_packed<bytes>(bits, i + 2),
+                                                   bf_cuda_axis_packed<bytes>(bits, i + 3)));
+    } else if constexpr (words == 2) {
+        __stcs((uint2 *)to, make_uint2(bf_cuda_axis_packed<bytes>(bits, 0),
+                                       bf_cuda_axis_packed<bytes>(bits, 1)));
+    } else {
+#pragma unroll
+        for (int i = 0; i < words; i++)
+            __stcs((unsigned *)to + i, bf_cuda_axis_packed<bytes>(bits, i));
+    }
+}
+
+/* Writes W neighbouring results as vectors. Returns whether they lie at multiples of these. */
+template <int W>
+static __device__ __forceinline__ bool
+bf_cuda_axis_store_vector(const bf_cuda_axis_params &p, int64_t r, const uint64_t (&bits)[W]) {
+    char *to = (char *)p.values + r * p.bytes;
+    const int all = W * p.bytes;
+    if (all < 4 || ((uintptr_t)to & (unsigned)(min(all, 16) - 1)) != 0) return false;
+    if (p.bytes == 8) {
+#pragma unroll
+        for (int k = 0; k < W; k += 2)
+            __stcs((ulonglong2 *)to + k / 2, make_ulonglong2(bits[k], bits[k + 1]));
+    } else if (p.bytes == 4) {
+        bf_cuda_axis_store_packed<4>(to, bits);
+    } else if (p.bytes == 2) {
+        bf_cuda_axis_store_packed<2>(to, bits);
+    } else {
+        bf_cuda_axis_store_packed<1>(to, bits);
+    }
+    return true;
+}
+
 /* --- columns --- */
 
-template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_proven_columns {
+template <class C, class Proven> struct bf_cuda_axis_proven_columns {
     using Raw = typename C::Raw;
-    using Proven = typename bf_cuda_axis_proven_of<C::is_double, Kind, Few, true>::Type;
-    static constexpr int W = sizeof(Raw) > 4 ? 2 : 4, U = 4;
+    static constexpr int W = Proven::columns, U = 4;
     using Columns = bf_cuda_axis_columns_at<C, W>;
 
     const bf_cuda_axis_params &p;
@@ -380,19 +465,19 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_proven_columns {
         int64_t row = t.a;
         BF_ROLLED
         for (int i = 0; i < rows; i += U, row += U * p.steps[0]) {
-            Raw x[U][W];
+            bf_cuda_axis_raws<Raw, W> x[U];
 #pragma unroll
             for (int u = 0; u < U; u++)
                 if (i + u < rows) at.template load<vector>(p, p.a, row + u * p.steps[0], x[u]);
             if (Proven::has_origin && i == 0) {
 #pragma unroll
-                for (int k = 0; k < W; k++) sums[k].start(C::value(p, x[0][k]));
+                for (int k = 0; k < W; k++) sums[k].start(C::value(p, x[0][k]), joint);
             }
 #pragma unroll
             for (int u = 0; u < U; u++) {
                 if (i + u >= rows) break;
 #pragma unroll
-                for (int k = 0; k < W; k++) sums[k].take(C::value(p, x[u][k]), joint);
+                for (int k = 0; k < W; k++) sums[k].take(C::value(p, x[u][k]), joint, i + u);
             }
         }
     }
@@ -406,20 +491,7 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_proven_columns {
 #pragma unroll
         for (int k = 0; k < W; k++) good = sums[k].prove(p, proven, joint, &bits[k]) && good;
         if (!good) return false;
-        char *to = (char *)p.values + (t.first + at.column[0]) * p.bytes;
-        if (vector && ((uintptr_t)to & (unsigned)(W * p.bytes - 1)) == 0 && p.bytes >= 4) {
-            if (p.bytes == 8) {
-#pragma unroll
-                for (int k = 0; k < W; k += 2)
-                    __stcs((ulonglong2 *)to + k / 2, make_ulonglong2(bits[k], bits[k + 1]));
-            } else if (W == 4) {
-                __stcs((uint4 *)to, make_uint4((unsigned)bits[0], (unsigned)bits[1],
-                                               (unsigned)bits[W - 2], (unsigned)bits[W - 1]));
-            } else {
-                __stcs((uint2 *)to, make_uint2((unsigned)bits[0], (unsigned)bits[1]));
-            }
-            return true;
-        }
+        if (vector && bf_cuda_axis_store_vector(p, t.first + at.column[0], bits)) return true;
 #pragma unroll
         for (int k = 0; k < W; k++) /* a column that is not there is the first once more */
             bf_cuda_axis_store_once(p, t.first + at.column[k], bits[k]);
@@ -429,7 +501,7 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_proven_columns {
         const Columns at = place(t, threads, vector);
         Proven sums[W];
         typename Proven::Joint joint;
-        joint.reset();
+        joint.open(p);
 #pragma unroll
         for (int k = 0; k < W; k++) sums[k].reset();
         take<vector>(t, at, sums, joint);
@@ -439,10 +511,10 @@ template <class C, bf_kind Kind, bool Few> struct bf_cuda_axis_proven_columns {
 };
 
 /* The plan has waited for what came before the call. */
-template <class C, bf_kind Kind, bool Few>
+template <class C, class Proven>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
     bf_cuda_axis_doubles_columns(const __grid_constant__ bf_cuda_axis_params p) {
-    using Columns = bf_cuda_axis_proven_columns<C, Kind, Few>;
+    using Columns = bf_cuda_axis_proven_columns<C, Proven>;
     constexpr int W = Columns::W;
     const Columns columns = {p, bf_cuda_axis_proven(p, p.at.length, (int)p.at.length)};
     const int threads = (p.columns + W - 1) / W, thread = (int)threadIdx.x;
@@ -466,15 +538,12 @@ template <class T> static __device__ __forceinline__ void swap(T &a, T &b) {
 }
 
 /* Rows of whole vectors, one behind another: `lanes` lanes of a warp prove four rows at a time. */
-template <class C, bf_kind Kind>
+template <class C, class Proven>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT_BLOCKS)
     bf_cuda_axis_doubles_rows(const __grid_constant__ bf_cuda_axis_params p) {
-    using Proven = typename bf_cuda_axis_proven_of<C::is_double, Kind, true>::Type;
     using Value = typename C::Value;
     constexpr int N = C::N, R = 4;
-    /* Sums of f32 take longer if they leave the cache early (performance.md). */
-    constexpr auto store =
-        Kind == BF_KIND_SUM && !C::is_double ? bf_cuda_axis_store : bf_cuda_axis_store_once;
+    constexpr auto store = Proven::stays ? bf_cuda_axis_store : bf_cuda_axis_store_once;
     const int lane = (int)threadIdx.x % p.lanes, groups = BF_CUDA_WARP / p.lanes;
     const int group = (int)threadIdx.x % BF_CUDA_WARP / p.lanes;
     const int vectors = (int)p.at.length / N;
@@ -487,7 +556,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
             p.at.results - first - group; /* a row that is not there is the first */
         Proven sums[R];
         typename Proven::Joint joint;
-        joint.reset();
+        joint.open(p);
         const uint4 *row[R];
 #pragma unroll
         for (int r = 0; r < R; r++) {
@@ -505,9 +574,9 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
                 Value e[N];
                 C::unpack(p, x[r], e);
                 if (Proven::has_origin && v == lane)
-                    sums[r].start(__shfl_sync(0xffffffffu, e[0], group * p.lanes));
+                    sums[r].start(__shfl_sync(0xffffffffu, e[0], group * p.lanes), joint);
 #pragma unroll
-                for (int k = 0; k < N; k++) sums[r].take(e[k], joint);
+                for (int k = 0; k < N; k++) sums[r].take(e[k], joint, v * N + k);
             }
         }
         /* Each step halves the rows of a lane, or the lanes that have something else. */

@@ -9,8 +9,7 @@
 #include "cuda/axis/doubles/doubles.cuh"
 
 /* A batch of rows that have V vectors each, a power of 2. */
-template <class C, bf_kind Kind, int V> struct bf_cuda_axis_proven_batch {
-    using Proven = typename bf_cuda_axis_proven_of<C::is_double, Kind, true, true>::Type;
+template <class C, class Proven, int V> struct bf_cuda_axis_proven_batch {
     static constexpr int N = C::N, each = bf_cuda_axis_batch_each(V),
                          rows = each / V * BF_CUDA_WARP, vectors = each * BF_CUDA_WARP;
 
@@ -43,14 +42,14 @@ template <class C, bf_kind Kind, int V> struct bf_cuda_axis_proven_batch {
         uint64_t bits;
         if (r >= p.at.results) return true;
         sum.reset();
-        joint.reset();
+        joint.open(p);
 #pragma unroll
         for (int c = 0; c < V; c++) {
             typename C::Value e[N];
             C::unpack(p, room[place(lane * V + c)], e);
-            if (Proven::has_origin && c == 0) sum.start(e[0]);
+            if (Proven::has_origin && c == 0) sum.start(e[0], joint);
 #pragma unroll
-            for (int k = 0; k < N; k++) sum.take(e[k], joint);
+            for (int k = 0; k < N; k++) sum.take(e[k], joint, c * N + k);
         }
         if (!joint.is_good(proven) || !sum.prove(p, proven, joint, &bits)) return false;
         bf_cuda_axis_store_once(p, r, bits);
@@ -66,10 +65,10 @@ template <class C, bf_kind Kind, int V> struct bf_cuda_axis_proven_batch {
     }
 };
 
-template <class C, bf_kind Kind, int V>
+template <class C, class Proven, int V>
 __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, V > 4 ? 3 : 4)
     bf_cuda_axis_doubles_short_rows(const __grid_constant__ bf_cuda_axis_params p) {
-    using Batch = bf_cuda_axis_proven_batch<C, Kind, V>;
+    using Batch = bf_cuda_axis_proven_batch<C, Proven, V>;
     constexpr int stages = bf_cuda_axis_batch_stages(V), last = stages - 1;
     extern __shared__ int64_t bf_cuda_axis_memory[];
     uint4 *room =
