@@ -312,7 +312,7 @@ static bool is_proven(const bf_cuda_axis_params *p) {
 static bool set_proven_columns(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
     const int64_t threads = BF_CUDA_AXIS_THREADS, inner = at->kept_shape[at->kept - 1];
-    const int width = k->proven_width;
+    const int width = (int)least(k->width, k->proven_width); /* the second kernel has threads, too */
     if (k->proven_columns == NULL || !is_proven(p) || inner < 32) return false;
     if (at->results < threads * at->length) return false;
     p->inner = inner;
