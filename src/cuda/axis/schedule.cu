@@ -25,6 +25,7 @@ enum {
     DIRECT_ROWS = 512,    /* the most elements of a row that is proven directly */
     DIRECT_COLUMNS = 64,  /* the most of a column */
     PROVEN_SEGMENTS = 16, /* the greatest mean of segments; of elements of 8 bytes 10 */
+    TILE_MEAN = 32,       /* the greatest mean of segments in tiles */
     SPAN_ROWS = 1 << 15,  /* warps take equal spans of rows of such a length */
     SPAN_SEGMENTS = 2048, /* they take them of segments of such a mean */
     SPAN_LEAST = 1 << 23, /* they take them of at least so many elements in all */
@@ -312,7 +313,8 @@ static bool is_proven(const bf_cuda_axis_params *p) {
 static bool set_proven_columns(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
     const int64_t threads = BF_CUDA_AXIS_THREADS, inner = at->kept_shape[at->kept - 1];
-    const int width = (int)least(k->width, k->proven_width); /* the second kernel has threads, too */
+    const int width =
+        (int)least(k->width, k->proven_width); /* the second kernel has threads, too */
     if (k->proven_columns == NULL || !is_proven(p) || inner < 32) return false;
     if (at->results < threads * at->length) return false;
     p->inner = inner;
@@ -441,7 +443,7 @@ static const void *schedule_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels
         p->proven = p->direct = true;
         return k->warps;
     }
-    if (mean < 4 * k->vector) {
+    if (mean < least(4 * k->vector, TILE_MEAN)) {
         p->giant = k->tile_capacity;
         return k->tiles;
     }
@@ -624,7 +626,7 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
     if (!tree) kernel = rows ? schedule_rows(cuda, &k, p) : schedule_fibres(cuda, &k, p);
     set_steps(p);
-    p->direct = p->direct && p->op != BF_NORM && (kernel == k.columns || p->along);
+    p->direct = p->direct && (p->proven || (p->op != BF_NORM && (kernel == k.columns || p->along)));
     const bool approximate = set_approximate(&k, kernel, p);
     bf_status status =
         take_scratch(context, p, k.total, approximate || (p->proven && kernel == k.columns));

@@ -66,12 +66,12 @@ template <class C, bool At> struct bf_cuda_axis_extreme {
 
     __device__ __forceinline__ void reset() {
         best = Order::none;
-        at = 0; /* of integers that have the key of none */
+        at = INT64_MAX;
     }
     __device__ __forceinline__ void start(Value, const Joint &) {}
     __device__ __forceinline__ void take(Value x, const Joint &joint, int64_t index) {
         const Value key = joint.order.key(x);
-        if (At && key < best) at = index;
+        if (At && (key < best || (key == best && index < at))) at = index;
         best = min(best, key);
     }
     __device__ __forceinline__ void merge(const bf_cuda_axis_extreme &other) {
@@ -93,8 +93,9 @@ template <class C, bool At> struct bf_cuda_axis_extreme {
         if (At) *bits = (uint64_t)at;
         return good;
     }
-    static __device__ __forceinline__ bool none(const bf_cuda_axis_params &, uint64_t *) {
-        return false;
+    static __device__ __forceinline__ bool none(const bf_cuda_axis_params &p, uint64_t *bits) {
+        *bits = p.empty;
+        return p.has_empty;
     }
     __device__ __forceinline__ void close(int64_t (&part)[words]) const {
         part[0] = best;

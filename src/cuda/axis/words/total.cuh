@@ -10,7 +10,8 @@ template <class C> struct bf_cuda_axis_total : bf_cuda_axis_sum_proof {
     struct Joint {
         int64_t mask; /* bits of a u32; or all, but of u64 those of the sign: none */
         __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
-            mask = bf_dtype_is_signed(p.dtype) || C::N > 4 ? -1 : C::is_wide ? 0 : 0xffffffff;
+            const bool extends = bf_dtype_is_signed(p.dtype) || C::N > 4;
+            mask = extends ? -1ll : C::is_wide ? 0ll : 0xffffffffll;
         }
         __device__ __forceinline__ void join_warp() {}
         __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &) const { return true; }
