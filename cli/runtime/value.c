@@ -5,7 +5,7 @@
 
 __extension__ typedef __int128 i128;
 
-enum { KIND = 6, DAY = 86400 }; /* the bits of a scale; the seconds of a day */
+enum { KIND = 8, DAY = 86400 }; /* the bits of a scale, of squares too; the seconds of a day */
 
 bf_value value_of_time(bf_value value, bf_time_kind kind) {
     if (bf_dtype_kind(value.dtype) != 'f') value.scale |= (int32_t)kind << KIND;

@@ -58,11 +58,12 @@ void part_put_value(part_text *t, const bf_value *value) {
         part_put_null(t);
         return;
     }
-    char *const at = part_take(t, 2 + bytes);
+    const int16_t scale = (int16_t)value->scale; /* it fits, also of a time */
+    char *const at = part_take(t, 1 + sizeof scale + bytes);
     if (!at) return;
     at[0] = (char)value->dtype;
-    at[1] = (char)value->scale; /* less than 256, also of a time */
-    memcpy(at + 2, &value->as, bytes);
+    memcpy(at + 1, &scale, sizeof scale);
+    memcpy(at + 1 + sizeof scale, &value->as, bytes);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -114,8 +115,13 @@ static const char *take_field(part *p, int column, const char *at) {
     bf_value v = {.dtype = (bf_dtype)kind};
     size_t n = 0;
     if (of->values) {
-        n = kind == FIELD_NULL ? 0 : bytes_of(v.dtype);
-        if (kind != FIELD_NULL) v.scale = (unsigned char)*at++;
+        if (kind != FIELD_NULL) {
+            int16_t scale;
+            memcpy(&scale, at, sizeof scale);
+            at += sizeof scale;
+            n = bytes_of(v.dtype);
+            v.scale = scale;
+        }
         memcpy(&v.as, at, n);
         of->values[row] = v;
         return at + n;

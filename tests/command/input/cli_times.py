@@ -195,6 +195,13 @@ class Times(CommandTest):
         self.assertEqual(self.lines("count", "--by", "t", "--text", "t", text), ["2026-01-01 \t1", "2026-01-01 00:00\t1"])
         self.assertIn("not a number", self.out("count", "--by", "t", "--number", "t", text, code=3))
 
+    def test_squares_of_long_decimals(self):
+        """Squares have twice the scale, which is no time."""
+        for scale in (31, 32, 33, 38):
+            path = self.put("q.csv", "v\n-7.62e-%d\n" % (scale - 2))
+            want = "0.%0*d" % (2 * scale, 762 ** 2)
+            self.assertEqual(self.lines("sumsq", "--column", "v", path), [want])
+
     def test_refused(self):
         path = self.put("r.csv", "t,n\n2026-01-01,1\n2026-01-02,2\n")
         for op in ["sum", "mean", "var", "std", "sumsq", "norm"]:
