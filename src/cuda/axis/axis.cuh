@@ -121,9 +121,9 @@ struct bf_cuda_axis_params {
     bf_cuda_axis_unit *units;
     unsigned *deferred;     /* a bit for each tile, or chunk, on the list of approximate.cuh */
     int64_t *deferred_list; /* tiles of columns, or chunks of rows, of which results are missing */
-    int64_t *words;         /* for by_exponent.cu: words of results that several warps compute */
+    int64_t *words;         /* for by_exponent.cu: words of results that several blocks compute */
     int64_t word_slots;     /* how many such results there are */
-    int64_t word_piece;     /* elements that a warp takes of one */
+    int64_t word_piece;     /* elements that a block takes of one */
 };
 
 /* The kernels for an operation on a dtype. */

@@ -19,7 +19,7 @@ enum {
     TILE_EACH = 64,              /* most rows of columns of which a block takes one tile */
     TURNS = 8,                   /* blocks of rows that doubles prove, one after another */
     APPROXIMATE_PIECE = 1 << 24, /* most elements of a result that one block adds in doubles */
-    WORD_PIECE = 1 << 16,
+    WORD_PIECE = 1 << 14,
     WORD_SLOTS = 1 << 14,
     COLUMN_GIANT = 1024,  /* rows that a thread takes */
     DIRECT_ROWS = 512,    /* the most elements of a row that is proven directly */

@@ -4,7 +4,7 @@
  * limbs of their slots in shared memory (limbs.cuh), and these to the slots' words. A thread then
  * rounds a slot's words. There are copies of all limbs, each for some lanes, as many as there is
  * room for in half of a multiprocessor's memory; two in all of it. */
-#include "cuda/axis/index/limbs.cuh"
+#include "cuda/axis/exact/limbs.cuh"
 #include "cuda/axis/index/results.cuh"
 #include "cuda/axis/index/tiles.cuh"
 

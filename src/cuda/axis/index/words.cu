@@ -1,6 +1,6 @@
 /* Results in limbs, which take every exponent: of slots and pieces that are marked, or of all; and
  * of giants. */
-#include "cuda/axis/index/limbs.cuh"
+#include "cuda/axis/exact/limbs.cuh"
 #include "cuda/axis/index/slots.cuh"
 
 namespace {
@@ -21,135 +21,62 @@ __device__ __forceinline__ uint64_t load(const bf_cuda_index_params &p, const vo
 
 /* Sums of elements, which are unsigned integers of their size, or of their products. D: BF_NONE, or
  * their dtype. */
-template <class Element, bf_dtype D> struct limb_sums {
+template <class Element, bf_dtype D> struct limb_sums : bf_cuda_limb_sums {
     using E = Element;
     static constexpr int V = 1;
-    bf_cuda_limbs sum, products;
-    bf_sum_shape shape;
     int64_t column;
-    unsigned nans, pos_infs, neg_infs, invalid, neg_zeros;
 
     static __device__ __forceinline__ bf_dtype dtype(const bf_cuda_index_params &p) {
         return D == BF_NONE ? p.dtype : D;
     }
     __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
         extern __shared__ unsigned shared[];
-        shape = bf_sum_shape_of(p.kind, dtype(p));
+        start(p.kind, dtype(p), (unsigned)__cvta_generic_to_shared(shared + threadIdx.x),
+              4 * THREADS);
         column = of_column;
-        sum = {(unsigned)__cvta_generic_to_shared(shared + threadIdx.x), 4 * THREADS};
-        products = {sum.at + (unsigned)bf_cuda_limbs_of(shape.sum.limbs) * sum.step, sum.step};
         for (int i = 0; i < limbs(); i++)
             bf_cuda_shared_store(sum.at + (unsigned)i * sum.step, BF_CUDA_LIMB_MIDDLE);
-        nans = pos_infs = neg_infs = invalid = neg_zeros = 0;
     }
     __device__ __forceinline__ bool proven() const { return true; }
-    __device__ __forceinline__ int limbs() const {
-        return bf_cuda_limbs_of(shape.sum.limbs) + bf_cuda_limbs_of(shape.products.limbs);
-    }
-    __device__ __forceinline__ void count(int special) {
-        nans += special == BF_SUM_NAN;
-        pos_infs += special == BF_SUM_POS_INF;
-        neg_infs += special == BF_SUM_NEG_INF;
-        invalid += special == BF_SUM_INVALID;
-    }
-    __device__ __forceinline__ void add_product(int position, uint64_t a, uint64_t b,
-                                                bool negative) {
-        const bf_u128 x = (bf_u128)a * b;
-        if (x != 0) bf_cuda_limbs_add_wide(products, position, (uint64_t)x, negative);
-        if (x >> 64 != 0)
-            bf_cuda_limbs_add_wide(products, position + 64, (uint64_t)(x >> 64), negative);
-    }
-    __device__ __forceinline__ void take_float(const bf_cuda_index_params &p, uint64_t x,
-                                               uint64_t y) {
-        const bf_format f = bf_format_of(dtype(p));
-        const bool pair = shape.sum.limbs == 0;
-        const int special = pair ? bf_sum_special_pair(f, x, y) : bf_sum_special(f, x);
-        if (special != 0) {
-            count(special);
-            return;
-        }
-        const bf_finite a = bf_decode(f, x), b = bf_decode(f, y);
-        if (p.kind == BF_KIND_SUM) neg_zeros += bf_sum_neg_zero(f, x);
-        if (pair) neg_zeros += bf_sum_neg_zero_pair(f, x, y);
-        if (!pair && a.magnitude != 0)
-            bf_cuda_limbs_add_wide(sum, bf_sum_position(f, shape.sum, a.position, 1), a.magnitude,
-                                   a.negative);
-        if (p.kind != BF_KIND_SUM)
-            add_product(bf_sum_position(f, shape.products, a.position + b.position, 2), a.magnitude,
-                        b.magnitude, a.negative != b.negative);
-    }
-    __device__ __forceinline__ void take_integer(const bf_cuda_index_params &p, uint64_t x,
-                                                 uint64_t y) {
-        const bf_finite a = bf_decode_integer(p.dtype, x), b = bf_decode_integer(p.dtype, y);
-        if (shape.sum.limbs > 0) bf_cuda_limbs_add_wide(sum, 0, a.magnitude, a.negative);
-        if (p.kind != BF_KIND_SUM)
-            add_product(0, a.magnitude, b.magnitude, a.negative != b.negative);
-    }
     __device__ __forceinline__ void take(const bf_cuda_index_params &p, E e, bool has,
                                          uint32_t row) {
         if (!has) return;
         const uint64_t x = e;
         const uint64_t y = p.kind == BF_KIND_DOT ? ((const E *)p.b)[row * p.width + column] : x;
-        if (bf_dtype_is_float(dtype(p)))
-            take_float(p, x, y);
-        else
-            take_integer(p, x, y);
+        bf_cuda_limb_sums::take(p.kind, dtype(p), x, y);
     }
     __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r,
-                                           uint32_t rows) {
+                                           uint32_t rows) const {
         const int64_t counts[BF_SUM_LIMBS] = {rows, nans, pos_infs, neg_infs, invalid, neg_zeros};
-        bool negative[2] = {false, false};
+        const bool error = p.options.nan == BF_NAN_ERROR && nans > 0;
         uint64_t bits;
-        if (!bf_dtype_is_float(p.to)) {
-            finish_words(p, r, counts, [](unsigned limb, bool) { return middle(limb); });
-            return;
-        }
-        if (p.options.nan == BF_NAN_ERROR && nans > 0) {
+        if (error)
             bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);
-            return;
-        }
-        const auto leading = [&](bool of_products, bool *is_negative) {
-            const bf_layout layout = of_products ? shape.products : shape.sum;
-            const bf_leading x =
-                bf_cuda_limbs_leading(of_products ? products : sum, bf_cuda_limbs_of(layout.limbs),
-                                      layout.exponent, is_negative);
-            negative[of_products] = *is_negative;
-            return x;
-        };
-        if (bf_cuda_index_round(p, counts, leading, &bits))
+        else if (bf_dtype_is_float(p.to) && bf_cuda_axis_round_sums(
+                                                bf_cuda_index_asked(p), counts,
+                                                [&](bool of_products, bool *negative) {
+                                                    return leading(of_products, negative);
+                                                },
+                                                &bits))
             bf_cuda_index_write(p, r, bits, true);
         else
-            finish_words(p, r, counts, [&](unsigned limb, bool of_products) {
-                return negative[of_products] ? -(int64_t)limb : (int64_t)limb;
-            });
+            finish_words(p, r, counts);
     }
-    static __device__ __forceinline__ int64_t middle(unsigned limb) {
-        return (int64_t)limb - BF_CUDA_LIMB_MIDDLE;
-    }
-    template <class Value>
     __device__ __forceinline__ void finish_words(const bf_cuda_index_params &p, int64_t r,
-                                                 const int64_t *counts, const Value &value) {
+                                                 const int64_t *counts) const {
         bf_work *work;
         int64_t *words = bf_cuda_index_thread_words(p, &work);
         for (int k = 0; k < p.words; k++) words[k] = k < BF_SUM_LIMBS ? counts[k] : 0;
-        each_limb(
-            [&](int k, unsigned limb, bool of_products) { words[k] = value(limb, of_products); });
+        each_limb([&](int k, int64_t value) { words[k] = value; });
         bf_cuda_index_finish(p, r, words, work);
-    }
-    /* Calls visit(word, limb, of products). */
-    template <class Visit> __device__ __forceinline__ void each_limb(const Visit &visit) const {
-        const int sums = bf_cuda_limbs_of(shape.sum.limbs);
-        for (int i = 0; i < limbs(); i++)
-            visit(i < sums ? shape.sum_at + i : shape.products_at + i - sums,
-                  bf_cuda_shared_load(sum.at + (unsigned)i * sum.step), i >= sums);
     }
     __device__ __forceinline__ void add(uint32_t rows, const bf_cuda_index_target &to) const {
         const int64_t counts[BF_SUM_LIMBS] = {rows, nans, pos_infs, neg_infs, invalid, neg_zeros};
 #pragma unroll
         for (int k = 0; k < BF_SUM_LIMBS; k++)
             if (counts[k] != 0) to.add(k, counts[k]);
-        each_limb([&](int k, unsigned limb, bool) {
-            if (limb != BF_CUDA_LIMB_MIDDLE) to.add(k, middle(limb));
+        each_limb([&](int k, int64_t value) {
+            if (value != 0) to.add(k, value);
         });
     }
 };
@@ -170,12 +97,11 @@ struct wide_sums : limb_sums<uint32_t, BF_F32> {
     }
     __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
         extern __shared__ unsigned shared[];
-        shape = bf_sum_shape_of(BF_KIND_SUM, BF_F32);
+        start(BF_KIND_SUM, BF_F32, (unsigned)__cvta_generic_to_shared(shared + 2 * threadIdx.x),
+              STEP);
         column = of_column;
-        sum = {(unsigned)__cvta_generic_to_shared(shared + 2 * threadIdx.x), STEP};
-        products = sum;
         for (int i = 0; i < limbs(); i++) store(sum.at + i * STEP, 0);
-        nans = pos_infs = neg_infs = invalid = neg_zeros = terms = 0;
+        terms = 0;
     }
     __device__ __forceinline__ void take(const bf_cuda_index_params &, uint32_t bits, bool has,
                                          uint32_t) {

@@ -1,0 +1,315 @@
+/* Exact sums of results of which some element does not fit the windows. A block takes some results
+ * at a time, each in a column of limbs in shared memory (limbs.cuh), to which several of its
+ * threads add. Then a thread rounds a result by its leading bits. Of long results blocks take
+ * pieces, whose limbs are added to the words of a state, and the last one finishes. What takes more
+ * than registers one thread of the block finishes after another. */
+#include "cuda/axis/exact/limbs.cuh"
+#include "cuda/axis/exact/rounding.cuh"
+#include "cuda/axis/layout.cuh"
+
+#include "rules/reduce/element.h"
+
+namespace {
+
+enum {
+    BITS = 8,
+    THREADS = 1 << BITS,
+    ROOM = 36 << 10, /* bytes of limbs that let enough blocks share a multiprocessor */
+    AHEAD = 4,       /* elements that a thread reads before it adds them */
+    LEAST = 16,      /* columns that lie next to each other */
+    SLOT = BF_SUM_WORDS_MAX + 1
+};
+
+struct desk {
+    int64_t words[BF_SUM_WORDS_MAX];
+    bf_work work;
+};
+
+/* Columns of the blocks: their number is a power of 2. */
+struct columns {
+    int bits;
+    bool along; /* neighbours of a result lie nearer than results: neighbouring threads take them */
+};
+
+/* Results [first, end), one a column, of which a block takes elements [from, to). */
+struct task {
+    columns c;
+    int64_t first, end, from, to;
+    int64_t longest; /* longer results are others' */
+    int64_t slot;    /* the number of the first one's words; -1: these are all elements */
+    int pieces;
+};
+
+__device__ bool is_marked(const bf_cuda_axis_params &p, int64_t r) {
+    return (*(volatile unsigned *)&p.marks[r / 32] >> (r % 32) & 1) != 0;
+}
+
+/* D: BF_NONE, or the dtype. */
+template <bf_dtype D> struct adder {
+    const bf_cuda_axis_params &p;
+    const columns c;
+    desk *d;
+    unsigned long long *counters; /* those of columns, before their limbs */
+
+    __device__ bf_dtype dtype() const { return D == BF_NONE ? p.dtype : D; }
+    __device__ int width() const { return 1 << c.bits; }
+    __device__ int lanes() const { return THREADS >> c.bits; }
+    __device__ int column() const {
+        return (int)threadIdx.x >> (c.along ? BITS - c.bits : 0) & (width() - 1);
+    }
+    __device__ int lane() const {
+        return (int)threadIdx.x >> (c.along ? 0 : c.bits) & (lanes() - 1);
+    }
+    __device__ bf_cuda_limb_sums sums_of(int number) const {
+        const unsigned at = (unsigned)__cvta_generic_to_shared(counters + (BF_SUM_LIMBS << c.bits));
+        bf_cuda_limb_sums s;
+        s.start(p.kind, dtype(), at + 4u * (unsigned)number, 4u << c.bits);
+        return s;
+    }
+    __device__ void clear() const {
+        const bf_cuda_limb_sums s = sums_of(0);
+        for (int i = (int)threadIdx.x; i < BF_SUM_LIMBS << c.bits; i += THREADS) counters[i] = 0;
+        for (int i = (int)threadIdx.x; i < s.limbs() << c.bits; i += THREADS)
+            bf_cuda_shared_store(s.sum.at + 4u * (unsigned)i, BF_CUDA_LIMB_MIDDLE);
+    }
+    __device__ uint64_t load(const void *from, int64_t at) const {
+        if (D == BF_F64) return ((const uint64_t *)from)[at];
+        if (D == BF_F32) return ((const uint32_t *)from)[at];
+        return bf_load_bits((const char *)from + at * p.element, p.element);
+    }
+    __device__ void count(int word, unsigned n) const {
+        if (n > 0) atomicAdd(&counters[(word << c.bits) + column()], (unsigned long long)n);
+    }
+    /* Adds elements [from, to) of the thread's column. */
+    __device__ void add(const bf_cuda_axis_line &line, int64_t from, int64_t to) const {
+        bf_cuda_limb_sums s = sums_of(column());
+        const bool plain = p.at.offsets != nullptr || p.at.reduced == 1;
+        const auto place = [&](int operand, int64_t j) {
+            return plain ? j * bf_cuda_axis_step(p.at, operand)
+                         : bf_cuda_axis_element(p.at, operand, j);
+        };
+        for (int64_t j = from + lane(); j < to; j += AHEAD * lanes()) {
+            uint64_t x[AHEAD], y[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                const int64_t i = j + k * lanes();
+                if (i >= to) break;
+                x[k] = load(p.a, line.a + place(0, i));
+                y[k] = p.b == nullptr ? x[k] : load(p.b, line.b + place(1, i));
+            }
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                if (j + k * lanes() < to) s.take(p.kind, dtype(), x[k], y[k]);
+        }
+        count(BF_SUM_NAN, s.nans);
+        count(BF_SUM_POS_INF, s.pos_infs);
+        count(BF_SUM_NEG_INF, s.neg_infs);
+        count(BF_SUM_INVALID, s.invalid);
+        count(BF_SUM_NEG_ZERO, s.neg_zeros);
+    }
+    __device__ void write(int64_t r, uint64_t bits, bool fits, bool has_nan) const {
+        if (p.nan == BF_NAN_ERROR && has_nan) bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
+        bf_cuda_axis_store_fit(p, r, bits, fits);
+        atomicAnd(&p.marks[r / 32], ~(1u << (r % 32)));
+    }
+    __device__ void get_counts(int64_t length, const int64_t *all, int64_t *counts) const {
+#pragma unroll
+        for (int i = 0; i < BF_SUM_LIMBS; i++)
+            counts[i] = all != nullptr      ? all[i]
+                        : i == BF_SUM_COUNT ? length
+                                            : (int64_t)counters[(i << c.bits) + (int)threadIdx.x];
+    }
+    /* Writes the result of the thread's column, or of words, if registers are enough. */
+    __device__ bool round(int64_t r, int64_t length, const int64_t *all) const {
+        const bf_cuda_limb_sums s = sums_of((int)threadIdx.x);
+        int64_t counts[BF_SUM_LIMBS];
+        uint64_t bits;
+        get_counts(length, all, counts);
+        const auto leading = [&](bool products, bool *negative) {
+            const bf_layout layout = products ? s.shape.products : s.shape.sum;
+            if (all == nullptr) return s.leading(products, negative);
+            return bf_leading_from_band(all + (products ? s.shape.products_at : s.shape.sum_at),
+                                        layout.limbs, layout.exponent, negative);
+        };
+        const bf_cuda_axis_asked asked = {p.kind, p.op, p.to, p.nan, p.ddof};
+        if (!bf_dtype_is_float(p.to) || !bf_cuda_axis_round_sums(asked, counts, leading, &bits))
+            return false;
+        write(r, bits, true, counts[BF_SUM_NAN] > 0);
+        return true;
+    }
+    /* Calls visit(word of the state, what it gains) for the thread's column. */
+    template <class Visit> __device__ void each_word(int64_t length, const Visit &visit) const {
+        int64_t counts[BF_SUM_LIMBS];
+        get_counts(length, nullptr, counts);
+        for (int i = 0; i < BF_SUM_LIMBS; i++) visit(i, counts[i]);
+        sums_of((int)threadIdx.x).each_limb(visit);
+    }
+    /* Adds a column to the result's words. Returns whether it is the last of all pieces. */
+    __device__ bool merge(int64_t *all, int64_t length, int pieces) const {
+        each_word(length, [&](int word, int64_t x) {
+            if (x != 0) atomicAdd((unsigned long long *)&all[word], (unsigned long long)x);
+        });
+        __threadfence();
+        unsigned long long *ticket = (unsigned long long *)&all[SLOT - 1];
+        if (atomicAdd(ticket, 1ull) != (unsigned long long)pieces - 1) return false;
+        __threadfence();
+        return true;
+    }
+    /* Makes a result of any words, which one thread can do at a time. */
+    __device__ void finish(int64_t r, int64_t length, const int64_t *all) const {
+        for (int i = 0; i < BF_SUM_WORDS_MAX; i++) d->words[i] = all != nullptr ? all[i] : 0;
+        if (all == nullptr) each_word(length, [&](int word, int64_t x) { d->words[word] = x; });
+        bf_reduce_options o;
+        memset(&o, 0, sizeof o);
+        o.nan = p.nan;
+        o.out_dtype = p.out_dtype;
+        o.ddof = p.ddof;
+        o.overflow = p.overflow;
+        uint64_t bits = 0;
+        bool fits = true;
+        bf_sum_carry(p.kind, p.dtype, d->words);
+        const bf_status status =
+            bf_element_of_words(p.kind, p.op, p.dtype, d->words, &o, p.to, &bits, &fits, &d->work);
+        write(r, bits, fits, status == BF_E_NAN);
+    }
+    /* Ends the thread's result, after its elements have been added. */
+    __device__ void end(bool active, int64_t r, int64_t length, const task &t) const {
+        int64_t *all = t.slot >= 0 ? p.words + (t.slot + threadIdx.x) * SLOT : nullptr;
+        if (active && all != nullptr) active = merge(all, length, t.pieces);
+        bool left = active && !round(r, length, all);
+        if (__syncthreads_or(left))
+            for (int i = 0; i < width(); i++) {
+                if (left && threadIdx.x == i) finish(r, length, all);
+                __syncthreads();
+            }
+        for (int i = 0; active && all != nullptr && i < SLOT; i++) all[i] = 0;
+    }
+    __device__ bf_cuda_axis_line line_of(const task &t, int64_t r) const {
+        bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
+        if (line.length > t.longest) line.length = -1;
+        if (line.length > t.to) line.length = t.to;
+        return line;
+    }
+    __device__ void take(const task &t) const {
+        const int64_t r = t.first + column(), mine = t.first + threadIdx.x;
+        const bool marked = r < t.end && is_marked(p, r);
+        if (!__syncthreads_or(marked)) return;
+        clear();
+        __syncthreads();
+        if (marked) {
+            const bf_cuda_axis_line line = line_of(t, r);
+            add(line, t.from, line.length);
+        }
+        __syncthreads();
+        const bool active = threadIdx.x < width() && mine < t.end && is_marked(p, mine);
+        const int64_t length = active ? line_of(t, mine).length : -1;
+        end(active && length >= 0, mine, length - t.from, t);
+    }
+};
+
+/* Results, or pieces of them, and then the segments on the list. */
+struct tasks {
+    columns whole, listed;
+    int64_t groups, pieces, list_groups;
+
+    __device__ int64_t count(const bf_cuda_axis_params &p) const {
+        return groups * pieces + (p.at.offsets != nullptr ? p.board->units * list_groups : 0);
+    }
+    __device__ task listed_task(const bf_cuda_axis_params &p, int64_t u) const {
+        const bf_cuda_axis_unit unit = p.units[u / list_groups];
+        const int64_t column = u % list_groups << listed.bits, r = unit.slot * p.at.width;
+        const int64_t slot = unit.giant * p.at.width, all = INT64_MAX;
+        if (slot + p.at.width <= p.word_slots)
+            return {listed,   r + column, r + p.at.width, unit.first,
+                    unit.end, all,        slot + column,  unit.pieces};
+        return {listed, r + column, unit.piece == 0 ? r + p.at.width : r, 0, all, all, -1, 1};
+    }
+    __device__ task operator()(const bf_cuda_axis_params &p, int64_t u) const {
+        if (u >= groups * pieces) return listed_task(p, u - groups * pieces);
+        int64_t piece;
+        const int64_t first = bf_cuda_axis_divide(u, pieces, &piece) << whole.bits;
+        const int64_t from = piece * p.word_piece;
+        const int64_t longest = p.at.offsets != nullptr ? p.giant : INT64_MAX;
+        return {whole,
+                first,
+                p.at.results,
+                from,
+                pieces > 1 ? from + p.word_piece : INT64_MAX,
+                longest,
+                pieces > 1 ? first : -1,
+                (int)pieces};
+    }
+};
+
+template <bf_dtype D>
+__global__ void __launch_bounds__(THREADS, 3)
+    add_marked(const __grid_constant__ bf_cuda_axis_params p, const tasks all) {
+    extern __shared__ unsigned long long shared[];
+    bf_cuda_wait_for_previous();
+    if (p.report != nullptr && blockIdx.x + threadIdx.x == 0) *p.report = (int64_t)p.board->wrong;
+    if (p.board->failed == 0) return;
+    desk *d = (desk *)shared;
+    const int64_t count = all.count(p);
+    for (int64_t u = blockIdx.x; u < count; u += gridDim.x) {
+        const task t = all(p, u);
+        adder<D>{p, t.c, d, (unsigned long long *)(d + 1)}.take(t);
+    }
+}
+
+size_t column_bytes(const bf_cuda_axis_params &p) {
+    const bf_sum_shape s = bf_sum_shape_of(p.kind, p.dtype);
+    return (size_t)(bf_cuda_limbs_of(s.sum.limbs) + bf_cuda_limbs_of(s.products.limbs)) * 4 +
+           BF_SUM_LIMBS * 8;
+}
+
+/* Neighbouring results take a few columns at least. Along a result so many threads read that few
+ * columns are rounded at a time. */
+columns choose(const bf_cuda *cuda, const bf_cuda_axis_params &p, bool along, int64_t results,
+               int64_t length) {
+    columns c = {BITS, along};
+    while (c.bits > 0 && column_bytes(p) << c.bits > ROOM) c.bits--;
+    while (c.bits > 0 && results <= 1 << (c.bits - 1)) c.bits--;
+    for (; c.bits > 0; c.bits--) {
+        const int64_t lanes = THREADS >> c.bits;
+        const bool few = results >> c.bits < 2 * cuda->multiprocessors;
+        const bool fills = along ? length >= 2 * lanes && (lanes < 8 || length >= 32 * lanes)
+                                 : 1 << c.bits > LEAST && (few || length >= 32 * lanes);
+        if (!fills) break;
+    }
+    return c;
+}
+
+/* Do neighbours of a result lie nearer than results? */
+bool is_along(const bf_cuda_axis_layout &at) {
+    if (at.offsets != nullptr) return at.width == 1;
+    const int64_t step = at.reduced_strides[0][at.reduced - 1];
+    const int64_t next = at.kept > 0 ? at.kept_strides[0][at.kept - 1] : INT64_MAX;
+    return llabs(step) <= llabs(next);
+}
+
+const void *kernel_of(bf_dtype dtype) {
+    if (dtype == BF_F64) return (const void *)add_marked<BF_F64>;
+    return dtype == BF_F32 ? (const void *)add_marked<BF_F32> : (const void *)add_marked<BF_NONE>;
+}
+
+} // namespace
+
+cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
+    const bf_cuda_axis_layout &at = p.at;
+    const bool rows = at.offsets != nullptr, along = is_along(at);
+    const int64_t mean = rows ? at.rows / (at.results / at.width) : at.length;
+    tasks all = {choose(cuda, p, along, at.results, mean),
+                 choose(cuda, p, along, at.width, INT64_MAX)};
+    all.groups = ((at.results - 1) >> all.whole.bits) + 1;
+    all.list_groups = ((at.width - 1) >> all.listed.bits) + 1;
+    all.pieces = rows ? 1 : (at.length - 1) / p.word_piece + 1;
+    const int bits = all.whole.bits > all.listed.bits ? all.whole.bits : all.listed.bits;
+    bf_cuda_shape shape = {1, THREADS, sizeof(desk) + (column_bytes(p) << bits), true, true};
+    int resident = 1; /* if it fails, the launch does too */
+    (void)bf_cuda_occupancy(cuda, kernel_of(p.dtype), shape, &resident);
+    shape.blocks = (int64_t)resident * cuda->multiprocessors;
+    if (p.spans > 0) shape.blocks = cuda->multiprocessors; /* few results are left */
+    bf_cuda_axis_params q = p;
+    void *arguments[] = {&q, &all};
+    return bf_cuda_launch(cuda, kernel_of(p.dtype), shape, arguments);
+}
