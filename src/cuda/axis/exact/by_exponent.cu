@@ -49,7 +49,7 @@ template <bf_dtype D> struct adder {
     const bf_cuda_axis_params &p;
     const columns c;
     desk *d;
-    unsigned long long *counters; /* those of columns, before their limbs */
+    unsigned long long *counters; /* a few for each column; limbs come behind them */
 
     __device__ bf_dtype dtype() const { return D == BF_NONE ? p.dtype : D; }
     __device__ int width() const { return 1 << c.bits; }
@@ -279,14 +279,6 @@ columns choose(const bf_cuda *cuda, const bf_cuda_axis_params &p, bool along, in
     return c;
 }
 
-/* Do neighbours of a result lie nearer than results? */
-bool is_along(const bf_cuda_axis_layout &at) {
-    if (at.offsets != nullptr) return at.width == 1;
-    const int64_t step = at.reduced_strides[0][at.reduced - 1];
-    const int64_t next = at.kept > 0 ? at.kept_strides[0][at.kept - 1] : INT64_MAX;
-    return llabs(step) <= llabs(next);
-}
-
 const void *kernel_of(bf_dtype dtype) {
     if (dtype == BF_F64) return (const void *)add_marked<BF_F64>;
     return dtype == BF_F32 ? (const void *)add_marked<BF_F32> : (const void *)add_marked<BF_NONE>;
@@ -296,7 +288,7 @@ const void *kernel_of(bf_dtype dtype) {
 
 cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
     const bf_cuda_axis_layout &at = p.at;
-    const bool rows = at.offsets != nullptr, along = is_along(at);
+    const bool rows = at.offsets != nullptr, along = bf_cuda_axis_is_along(at);
     const int64_t mean = rows ? at.rows / (at.results / at.width) : at.length;
     tasks all = {choose(cuda, p, along, at.results, mean),
                  choose(cuda, p, along, at.width, INT64_MAX)};
