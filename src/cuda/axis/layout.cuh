@@ -46,6 +46,11 @@ static inline bool bf_cuda_axis_is_along(const bf_cuda_axis_layout &at) {
     return llabs(step) <= llabs(next);
 }
 
+/* The mean length of results. */
+static inline int64_t bf_cuda_axis_mean(const bf_cuda_axis_layout &at) {
+    return at.offsets != nullptr ? at.rows / (at.results / at.width) : at.length;
+}
+
 /* A result's elements: element j is number a + j * step of the array, if `plain`. */
 struct bf_cuda_axis_line {
     int64_t a, b, length;

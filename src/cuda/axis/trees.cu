@@ -49,7 +49,7 @@ __device__ part join(const part &x, const part &y) {
 struct leaves {
     bool along;
     int64_t results, each; /* leaves of a fibre */
-    int64_t windows;       /* those of segments; fibres have none */
+    int64_t windows;       /* that segments span; 0: there are none */
 };
 
 /* The segment of a row; -1: there is none. */
@@ -292,7 +292,7 @@ cudaError_t bf_cuda_axis_launch_trees(const bf_cuda *cuda, const bf_cuda_axis_pa
     const bool rows = p.at.offsets != nullptr;
     leaves all = {bf_cuda_axis_is_along(p.at), p.at.results, p.pieces,
                   rows ? p.at.rows / BF_LEAF + 1 : 0};
-    int bits = rows || p.at.length <= SHORT ? MANY_BITS : FEW_BITS;
+    int bits = bf_cuda_axis_mean(p.at) <= SHORT ? MANY_BITS : FEW_BITS;
     bf_cuda_axis_params q = p;
     void *arguments[] = {&q, &all, &bits};
     const int64_t most = 8 * (int64_t)cuda->multiprocessors;

@@ -272,7 +272,7 @@ columns choose(const bf_cuda *cuda, const bf_cuda_axis_params &p, bool along, in
     for (; c.bits > 0; c.bits--) {
         const int64_t lanes = THREADS >> c.bits;
         const bool few = results >> c.bits < 2 * cuda->multiprocessors;
-        const bool fills = along ? length >= 2 * lanes && (lanes < 8 || length >= 32 * lanes)
+        const bool fills = along ? length >= 8 * lanes && (lanes < 8 || length >= 32 * lanes)
                                  : 1 << c.bits > LEAST && (few || length >= 32 * lanes);
         if (!fills) break;
     }
@@ -289,8 +289,7 @@ const void *kernel_of(bf_dtype dtype) {
 cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
     const bf_cuda_axis_layout &at = p.at;
     const bool rows = at.offsets != nullptr, along = bf_cuda_axis_is_along(at);
-    const int64_t mean = rows ? at.rows / (at.results / at.width) : at.length;
-    tasks all = {choose(cuda, p, along, at.results, mean),
+    tasks all = {choose(cuda, p, along, at.results, bf_cuda_axis_mean(at)),
                  choose(cuda, p, along, at.width, INT64_MAX)};
     all.groups = ((at.results - 1) >> all.whole.bits) + 1;
     all.list_groups = ((at.width - 1) >> all.listed.bits) + 1;
