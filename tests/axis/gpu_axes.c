@@ -208,8 +208,49 @@ static void test_long_rows(void **unused) {
     for (uint64_t i = 0; i < 24 && !is_small(); i++) check_long_rows(i);
 }
 
+/* Sums and products of floats whose exponents no window holds, of every shape that kernels tell
+ * apart: few or many results, short or long, next to each other or not. */
+static void check_exponents(uint64_t seed, int64_t rows, int64_t columns, int axis) {
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_BF16};
+    static const bf_reduction ops[] = {BF_SUM,   BF_MEAN, BF_VAR, BF_STD,
+                                       BF_SUMSQ, BF_NORM, BF_DOT, BF_PROD};
+    problem p = {.n = 1, .axes = {axis}};
+    const bf_dtype dtype = dtypes[pick(&seed, 4)];
+    const size_t bytes = (size_t)(rows * columns) * bf_dtype_size(dtype);
+    p.a = (bf_array){.dtype = dtype, .ndim = 2, .shape = {rows, columns}, .strides = {columns, 1}};
+    p.b = p.a;
+    p.m.dtype = dtype;
+    p.m.op = ops[pick(&seed, 8)];
+    for (int i = 0; i < 2; i++) {
+        char *at = on_host + i * SECOND;
+        fill(dtype, at, rows * columns, p.m.op == BF_PROD ? KIND_NARROW : KIND_FULL,
+             next_random(&seed));
+        if (pick(&seed, 2)) sprinkle(dtype, at, rows * columns, 300, next_random(&seed));
+        assert_int_equal(bf_memory_copy(gpu, on_device + i * SECOND, at, bytes), BF_OK);
+    }
+    pick_options(&p.m, &seed);
+    shape_results(&p);
+    snprintf(p.m.what, sizeof p.m.what, "%s of %s of any exponent, %lld x %lld along %d",
+             bf_reduction_name(p.m.op), bf_dtype_name(dtype), (long long)rows, (long long)columns,
+             axis);
+    check_problem(&p, &seed, 0, 0);
+}
+
+static void test_any_exponent(void **unused) {
+    (void)unused;
+    static const int64_t shapes[][2] = {{3000, 16}, {1025, 3},  {700, 256}, {90, 3000},
+                                        {9, 20001}, {1, 50000}, {4097, 7},  {130, 1}};
+    const int64_t cases = is_small() ? 2 : 24;
+    for (int64_t i = 0; i < 32 * cases; i++) {
+        const int64_t *shape = shapes[i % 8];
+        const bool turned = i % 16 >= 8;
+        check_exponents((uint64_t)i, shape[turned], shape[!turned], i % 32 < 16);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_cases),
-                                       cmocka_unit_test(test_long_rows)};
+                                       cmocka_unit_test(test_long_rows),
+                                       cmocka_unit_test(test_any_exponent)};
     return RUN_ON_GPU_WITH(tests, set_up_results, tear_down_results);
 }

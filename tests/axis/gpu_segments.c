@@ -127,13 +127,29 @@ static void make_long_problem(problem *p, uint64_t *seed) {
     choose_results(p, seed);
 }
 
-static void check_case(uint64_t seed, bool is_long) {
+/* Floats whose exponents no window holds. */
+static void make_any_exponent(problem *p, uint64_t *seed) {
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_BF16};
+    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_NORM, BF_DOT, BF_PROD};
+    make_problem(p, seed);
+    p->m.dtype = dtypes[pick(seed, 4)];
+    p->m.op = ops[pick(seed, 7)];
+    choose_results(p, seed);
+    const int64_t n = p->rows * p->width;
+    for (int i = 0; i < 2; i++) {
+        char *at = on_host + i * SECOND;
+        fill(p->m.dtype, at, n, KIND_FULL, next_random(seed));
+        if (pick(seed, 2)) sprinkle(p->m.dtype, at, n, 300, next_random(seed));
+        assert_int_equal(
+            bf_memory_copy(gpu, on_device + i * SECOND, at, (size_t)n * bf_dtype_size(p->m.dtype)),
+            BF_OK);
+    }
+}
+
+static void check_case(uint64_t seed, void (*make)(problem *, uint64_t *)) {
     problem p = {0};
     const uint64_t name = seed;
-    if (is_long)
-        make_long_problem(&p, &seed);
-    else
-        make_problem(&p, &seed);
+    make(&p, &seed);
     snprintf(p.m.what, sizeof p.m.what, "%s of %s, seed %llu: %lld rows of %lld, %lld segments",
              bf_reduction_name(p.m.op), bf_dtype_name(p.m.dtype), (unsigned long long)name,
              (long long)p.rows, (long long)p.width, (long long)p.slots);
@@ -144,12 +160,17 @@ static void test_random_cases(void **unused) {
     (void)unused;
     const char *some = getenv("BITFOLD_GPU_CASES");
     const int cases = some != NULL ? atoi(some) : is_small() ? 60 : 300;
-    for (int i = 0; i < 4 * cases; i++) check_case((uint64_t)i, false);
+    for (int i = 0; i < 4 * cases; i++) check_case((uint64_t)i, make_problem);
 }
 
 static void test_long_segments(void **unused) {
     (void)unused;
-    for (uint64_t i = 0; i < 32 && !is_small(); i++) check_case(i, true);
+    for (uint64_t i = 0; i < 32 && !is_small(); i++) check_case(i, make_long_problem);
+}
+
+static void test_any_exponent(void **unused) {
+    (void)unused;
+    for (uint64_t i = 0; i < (is_small() ? 60 : 600); i++) check_case(i, make_any_exponent);
 }
 
 /* The first wrong offset is named, and nothing is written; a queued call only says where it is. */
@@ -211,8 +232,8 @@ static int tear_down_offsets(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_cases),
-                                       cmocka_unit_test(test_long_segments),
-                                       cmocka_unit_test(test_wrong_offsets)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_cases), cmocka_unit_test(test_long_segments),
+        cmocka_unit_test(test_any_exponent), cmocka_unit_test(test_wrong_offsets)};
     return RUN_ON_GPU_WITH(tests, set_up_offsets, tear_down_offsets);
 }

@@ -30,6 +30,7 @@ bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operan
 
 enum {
     BF_CUDA_AXIS_SPAN_END = 512, /* elements that take as long as the end of a segment */
+    BF_CUDA_AXIS_LEAF_WORDS = 8, /* int64 for two leaves of trees.cu */
     BF_CUDA_AXIS_THREADS = 256,  /* most of a block that reduces columns or pieces */
     BF_CUDA_AXIS_PIECE = 1 << 17 /* most elements of a result that one block adds: their sums in a
                                     window's level fit an int64 */

@@ -38,6 +38,19 @@ static __device__ __forceinline__ bool bf_cuda_axis_is_wrong(const bf_cuda_axis_
     return p.at.offsets != nullptr && p.board->wrong != ~0ull;
 }
 
+/* Do neighbours of a result lie nearer than results? */
+static inline bool bf_cuda_axis_is_along(const bf_cuda_axis_layout &at) {
+    if (at.offsets != nullptr) return at.width == 1;
+    const int64_t step = at.reduced_strides[0][at.reduced - 1];
+    const int64_t next = at.kept > 0 ? at.kept_strides[0][at.kept - 1] : INT64_MAX;
+    return llabs(step) <= llabs(next);
+}
+
+/* The mean length of results. */
+static inline int64_t bf_cuda_axis_mean(const bf_cuda_axis_layout &at) {
+    return at.offsets != nullptr ? at.rows / (at.results / at.width) : at.length;
+}
+
 /* A result's elements: element j is number a + j * step of the array, if `plain`. */
 struct bf_cuda_axis_line {
     int64_t a, b, length;

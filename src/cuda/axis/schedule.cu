@@ -5,6 +5,7 @@
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/workspace.cuh"
 
+#include "rules/reduce/product_tree.h"
 #include "rules/reduce/sum.h"
 
 enum {
@@ -602,6 +603,13 @@ static bool set_approximate(const bf_cuda_axis_kernels *k, const void *kernel,
     return true;
 }
 
+/* Products of floats: each leaf leaves a part. */
+static void set_leaves(bf_cuda_axis_params *p) {
+    p->piece = BF_LEAF;
+    p->tiles = p->at.results;
+    if (p->at.offsets == NULL) p->pieces = (int)most(1, ratio(p->at.length, BF_LEAF));
+}
+
 /* How a thread finds its next element. */
 static void set_steps(bf_cuda_axis_params *p) {
     const bf_cuda_axis_layout *at = &p->at;
@@ -624,12 +632,13 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     p->direct = p->second = p->proven = false;
     p->spans = 0;
     if (rows) set_columns(p, p->at.width, BF_CUDA_AXIS_PIECE);
+    if (tree) set_leaves(p);
     if (!tree) kernel = rows ? schedule_rows(cuda, &k, p) : schedule_fibres(cuda, &k, p);
     set_steps(p);
     p->direct = p->direct && (p->proven || (p->op != BF_NORM && (kernel == k.columns || p->along)));
     const bool approximate = set_approximate(&k, kernel, p);
-    bf_status status =
-        take_scratch(context, p, k.total, approximate || (p->proven && kernel == k.columns));
+    bf_status status = take_scratch(context, p, tree ? BF_CUDA_AXIS_LEAF_WORDS : k.total,
+                                    approximate || (p->proven && kernel == k.columns));
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;
     cudaError_t error =

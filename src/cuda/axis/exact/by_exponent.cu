@@ -49,7 +49,7 @@ template <bf_dtype D> struct adder {
     const bf_cuda_axis_params &p;
     const columns c;
     desk *d;
-    unsigned long long *counters; /* those of columns, before their limbs */
+    unsigned long long *counters; /* a few for each column; limbs come behind them */
 
     __device__ bf_dtype dtype() const { return D == BF_NONE ? p.dtype : D; }
     __device__ int width() const { return 1 << c.bits; }
@@ -272,19 +272,11 @@ columns choose(const bf_cuda *cuda, const bf_cuda_axis_params &p, bool along, in
     for (; c.bits > 0; c.bits--) {
         const int64_t lanes = THREADS >> c.bits;
         const bool few = results >> c.bits < 2 * cuda->multiprocessors;
-        const bool fills = along ? length >= 2 * lanes && (lanes < 8 || length >= 32 * lanes)
+        const bool fills = along ? length >= 8 * lanes && (lanes < 8 || length >= 32 * lanes)
                                  : 1 << c.bits > LEAST && (few || length >= 32 * lanes);
         if (!fills) break;
     }
     return c;
-}
-
-/* Do neighbours of a result lie nearer than results? */
-bool is_along(const bf_cuda_axis_layout &at) {
-    if (at.offsets != nullptr) return at.width == 1;
-    const int64_t step = at.reduced_strides[0][at.reduced - 1];
-    const int64_t next = at.kept > 0 ? at.kept_strides[0][at.kept - 1] : INT64_MAX;
-    return llabs(step) <= llabs(next);
 }
 
 const void *kernel_of(bf_dtype dtype) {
@@ -296,9 +288,8 @@ const void *kernel_of(bf_dtype dtype) {
 
 cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
     const bf_cuda_axis_layout &at = p.at;
-    const bool rows = at.offsets != nullptr, along = is_along(at);
-    const int64_t mean = rows ? at.rows / (at.results / at.width) : at.length;
-    tasks all = {choose(cuda, p, along, at.results, mean),
+    const bool rows = at.offsets != nullptr, along = bf_cuda_axis_is_along(at);
+    tasks all = {choose(cuda, p, along, at.results, bf_cuda_axis_mean(at)),
                  choose(cuda, p, along, at.width, INT64_MAX)};
     all.groups = ((at.results - 1) >> all.whole.bits) + 1;
     all.list_groups = ((at.width - 1) >> all.listed.bits) + 1;
