@@ -853,6 +853,11 @@ static bool reserve_present(rows *r, int64_t n) {
     return r->present_room > 0;
 }
 
+/* Whether some of n rows of a column, or of none, is NULL. */
+static bool has_nulls(const rows_column *c, int64_t n) {
+    return c && c->valid && text_has_null(c->valid, c->first, n);
+}
+
 static bool is_there(const rows_column *c, int64_t i) {
     return !c || !c->valid || text_has_bit(c->valid, c->first + i);
 }
@@ -862,8 +867,9 @@ bool rows_present(rows *r, const rows_chunk *of, int k, int i, const rows_column
     const rows_column *c = &of->columns[k];
     const bf_dtype dtype = rows_candidate(r, i);
     const size_t size = bf_dtype_size(dtype);
-    *out = (rows_numbers){.numbers = bf_array_of(dtype, c->as[i], of->n)};
-    if (!c->valid && (!beside || !beside->valid)) return true;
+    out->numbers = bf_array_of(dtype, c->as[i], of->n);
+    out->at = NULL;
+    if (!has_nulls(c, of->n) && !has_nulls(beside, of->n)) return true;
     if (!reserve_present(r, of->n)) return false;
     const char *const from = c->as[i];
     int64_t n = 0;

@@ -173,7 +173,7 @@ bf_status bf_place(bf_context *context, const bf_demand *demand) {
                    ? BF_OK
                    : check_reach(context, context->fixed, cpu_context, demand->memory, demand->n);
     }
-    bf_machine machine = demand->follows ? (bf_machine){0} : machine_of(context);
+    const bf_machine machine = machine_of(context);
     int device = look_at_memory(demand, operands);
     return follow_choice(context, bf_choose(&machine, demand, operands, demand->n), device);
 }
