@@ -2,8 +2,8 @@
 #include "input/rows.h"
 
 #include "input/crew.h"
+#include "input/gather.h"
 #include "input/times.h"
-#include "memory/large.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
 
@@ -15,16 +15,6 @@
  * progress shows. Threads that stay so near to each other read a file fastest, for the system
  * recognizes one sequence. */
 #define SLAB_BYTES ((int64_t)256 * 1024 * 1024)
-
-/* Forms of numbers: integers, or all of an array; floats; wide integers. */
-enum { INTEGERS, FLOATS, WIDE, FORMS };
-
-/* Rows of one column, of several chunks. */
-struct gathered {
-    char *numbers[FORMS];
-    text_strings strings;
-    uint8_t *valid;
-};
 
 /* Rows that are looked at to guess the dtypes of columns. */
 enum { PROBED = 1000, PROBED_FIELDS = 256 * 1024 };
@@ -346,22 +336,10 @@ int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n) {
     return good ? open_columns(r) : fail_status(BF_E_MEMORY, NULL, r->source.name);
 }
 
-static void drop_gathered(rows *r) {
-    for (int k = 0; r->gathered && k < r->held; k++) {
-        struct gathered *g = &r->gathered[k];
-        for (int form = 0; form < FORMS; form++) free(g->numbers[form]);
-        free(g->strings.offsets);
-        free(g->strings.bytes);
-        free(g->valid);
-        *g = (struct gathered){.valid = NULL};
-    }
-    r->room = 0;
-}
-
 void rows_close(rows *r) {
     crew_close(r->crew);
     if (r->filter) r->condition->close(r->filter);
-    drop_gathered(r);
+    gather_drop(r);
     drop_columns(r);
     free(r->present);
     free(r->present_rows);
@@ -380,7 +358,7 @@ void rows_again(rows *r) {
     const bool begun = r->crew != NULL;
     crew_close(r->crew);
     if (begun) source_rewind(&r->source);
-    drop_gathered(r);
+    gather_drop(r);
     r->crew = NULL;
     r->current = NULL;
     r->start = r->origin;
@@ -503,15 +481,6 @@ static bool is_copied(const rows *r, int64_t most) {
     return s->map.size > 0 && s->file && !s->reorder && most > chunk_elements(s);
 }
 
-/* Makes room for a copy of n elements. */
-static bool reserve_copy(rows *r, int64_t n) {
-    if (n <= r->room) return true;
-    drop_gathered(r);
-    r->gathered[0].numbers[0] = large_alloc((size_t)n * source_element(&r->source));
-    r->room = r->gathered[0].numbers[0] ? n : 0;
-    return r->room > 0;
-}
-
 /* Whoever makes chunks begins anew behind the copy. */
 static int next_copied(rows *r, int64_t most, rows_chunk *out) {
     source *s = &r->source;
@@ -522,9 +491,10 @@ static int next_copied(rows *r, int64_t most, rows_chunk *out) {
     r->taken = 0;
     out->n = left < most ? left : most;
     if (out->n == 0) return source_check(s);
-    if (!reserve_copy(r, out->n)) return fail_status(BF_E_MEMORY, NULL, s->name);
-    const int code = source_copy(s, r->at, out->n, r->gathered[0].numbers[0]);
-    r->chunk[0] = (rows_column){.as = {r->gathered[0].numbers[0]}, .can = 1};
+    void *const copy = gather_room(r, out->n);
+    if (!copy) return fail_status(BF_E_MEMORY, NULL, s->name);
+    const int code = source_copy(s, r->at, out->n, copy);
+    r->chunk[0] = (rows_column){.as = {copy}, .can = 1};
     r->at += out->n;
     progress_add(out->n * (int64_t)source_element(s));
     progress_tick();
@@ -573,7 +543,7 @@ static bool rule_out(rows *r, const chunk *c, bool *changed, int *none) {
             *none = k;
         }
         *changed |= __builtin_ctz(before) != __builtin_ctz(r->can[k]) || time != r->units[k].time;
-        if (wide != r->units[k].wide) drop_gathered(r); /* it has no room for these numbers */
+        if (wide != r->units[k].wide) gather_drop(r); /* it has no room for these numbers */
     }
     return others;
 }
@@ -639,151 +609,13 @@ static int settle_chunk(rows *r) {
     return fresh ? settle_columns(r, r->current) : EXIT_DONE;
 }
 
-/* The numbers of a column that the present chunk has left, as candidate i. */
-static const char *left_of(const rows *r, int k, int i) {
-    const chunk *c = r->current;
-    const text_input *t = r->source.text;
-    const char *numbers = t ? text_rows_numbers(&c->rows, &t->layout, k, i) : c->elements;
-    return numbers ? numbers + (size_t)r->used * bf_dtype_size(rows_candidate(r, i)) : NULL;
-}
-
-static bf_strings strings_of(const text_strings *s, int64_t first, int64_t n) {
-    if (!s->offsets) return (bf_strings){.size = sizeof(bf_strings)};
-    return (bf_strings){sizeof(bf_strings), n, BF_I64, s->offsets + first, s->bytes};
-}
-
-/* Hands out n rows of the present chunk. */
-static void hand_out(rows *r, int64_t n, rows_chunk *out) {
-    if (r->source.text && r->current->rows.stands) out->stands = r->current->rows.stands + r->used;
-    for (int k = 0; k < r->held; k++) {
-        r->chunk[k] = (rows_column){.can = r->can[k]};
-        for (int i = 0; i < rows_candidates(r); i++) r->chunk[k].as[i] = left_of(r, k, i);
-        if (!r->source.text) continue;
-        const text_column *c = &r->current->rows.columns[k];
-        r->chunk[k].strings = strings_of(&c->strings, r->used, n);
-        r->chunk[k].valid = c->valid;
-        r->chunk[k].first = r->used;
-    }
-    r->used += n;
-    r->at += n;
-    out->n = n;
-}
-
-/* ---- several chunks -------------------------------------------------------------------------- */
-
-/* realloc of one of the arrays of a gathered column. */
-static bool reserve_array(void *array, size_t bytes) {
-    void *old, *more;
-    memcpy(&old, array, sizeof old);
-    more = realloc(old, bytes);
-    if (more) memcpy(array, &more, sizeof more);
-    return more != NULL;
-}
-
-static int form_of(const rows *r, int i) {
-    const text_input *t = r->source.text;
-    if (!t) return INTEGERS;
-    if (text_candidate_form(&t->layout, i) == TEXT_FLOATS) return FLOATS;
-    return text_candidate(&t->layout, i) == BF_I128 ? WIDE : INTEGERS;
-}
-
-/* The candidates, as bits, whose numbers have a form. */
-static unsigned of_form(const rows *r, int form) {
-    unsigned candidates = 0;
-    for (int i = 0; i < rows_candidates(r); i++)
-        candidates |= (unsigned)(form_of(r, i) == form) << i;
-    return candidates;
-}
-
-/* The first of these candidates that column k is, a settled one only if it is its dtype; -1: none.
- */
-static inline int candidate_of_column(const rows *r, int k, unsigned candidates) {
-    const unsigned left = r->units[k].wide ? r->can[k] : r->can[k] & ~(unsigned)CAN_I128;
-    const unsigned can = r->options.settled ? left & -left : left;
-    return can & candidates ? __builtin_ctz(can & candidates) : -1;
-}
-
-/* Makes room for n rows of every column in one form. */
-static bool reserve_numbers(rows *r, int form, size_t n) {
-    const unsigned candidates = of_form(r, form);
-    bool good = true;
-    for (int k = 0; k < r->held && good; k++) {
-        const int i = candidate_of_column(r, k, candidates);
-        const size_t bytes = i < 0 ? 0 : n * bf_dtype_size(rows_candidate(r, i));
-        if (bytes > 0) good = reserve_array(&r->gathered[k].numbers[form], bytes);
-    }
-    return good;
-}
-
-/* Makes room for n rows of every column; those gathered stay. */
-static bool reserve_gathered(rows *r, int64_t n) {
-    if (n <= r->room) return true;
-    const size_t room = (size_t)(n > 2 * r->room ? n : 2 * r->room);
-    bool good = true;
-    for (int form = 0; form < FORMS && good; form++) good = reserve_numbers(r, form, room);
-    for (int k = 0; k < r->held && good; k++) {
-        struct gathered *g = &r->gathered[k];
-        const text_column *c = r->source.text ? &r->current->rows.columns[k] : NULL;
-        if (c && c->strings.offsets)
-            good = reserve_array(&g->strings.offsets, (room + 1) * sizeof(int64_t));
-        if (good && c && c->valid) good = reserve_array(&g->valid, room / 8 + 1);
-    }
-    if (good) r->room = (int64_t)room;
-    return good;
-}
-
-/* Copies the strings and bits of n rows of the present chunk behind those gathered. */
-static bool gather_others(rows *r, int k, int64_t gathered, int64_t n) {
-    const text_column *c = &r->current->rows.columns[k];
-    struct gathered *g = &r->gathered[k];
-    for (int64_t i = 0; c->valid && i < n; i++) {
-        if ((gathered + i) % 8 == 0) g->valid[(gathered + i) / 8] = 0xff;
-        if (!text_has_bit(c->valid, r->used + i)) text_clear_bit(g->valid, gathered + i);
-    }
-    return !c->strings.offsets ||
-           text_strings_append(&g->strings, gathered, &c->strings, r->used, n);
-}
-
-/* Copies n rows' numbers of one form behind those gathered. */
-static void gather_numbers(rows *r, int form, int64_t gathered, int64_t n) {
-    const unsigned candidates = of_form(r, form);
-    for (int k = 0; k < r->held && candidates; k++) {
-        const int i = candidate_of_column(r, k, candidates);
-        if (i < 0) continue;
-        const size_t bytes = bf_dtype_size(rows_candidate(r, i));
-        memcpy(r->gathered[k].numbers[form] + (size_t)gathered * bytes, left_of(r, k, i),
-               (size_t)n * bytes);
-    }
-}
-
-/* Copies n rows of the present chunk behind those gathered. */
-static bool gather_rows(rows *r, int64_t gathered, int64_t n) {
-    if (!reserve_gathered(r, gathered + n)) return false;
-    for (int form = 0; form < FORMS; form++) gather_numbers(r, form, gathered, n);
-    for (int k = 0; k < r->held && r->source.text; k++)
-        if (!gather_others(r, k, gathered, n)) return false;
-    r->used += n;
-    r->at += n;
-    return true;
-}
-
-static void hand_out_gathered(rows *r, int64_t n, rows_chunk *out) {
-    for (int k = 0; k < r->held; k++) {
-        const struct gathered *g = &r->gathered[k];
-        r->chunk[k] = (rows_column){.can = r->can[k], .valid = g->valid};
-        for (int i = 0; i < rows_candidates(r); i++) r->chunk[k].as[i] = g->numbers[form_of(r, i)];
-        r->chunk[k].strings = strings_of(&g->strings, 0, n);
-    }
-    out->n = n;
-}
-
 /* The next `most` rows in one piece, or all that are left. */
 static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
     int64_t n = 0;
     int code = EXIT_DONE;
     while (n < most && r->current) {
         const int64_t left = r->current->n - r->used, some = left < most - n ? left : most - n;
-        if (!gather_rows(r, n, some)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+        if (!gather_more(r, n, some)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
         n += some;
         if (n < most) code = take_chunk(r);
         if (code == EXIT_DONE && r->current && r->fresh && !r->options.settled &&
@@ -792,7 +624,7 @@ static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
         if (code == EXIT_DONE) code = settle_chunk(r);
         if (code != EXIT_DONE) return code;
     }
-    hand_out_gathered(r, n, out);
+    gather_out(r, n, out);
     return EXIT_DONE;
 }
 
@@ -810,7 +642,7 @@ static int next_rows(rows *r, int64_t most, rows_chunk *out) {
     if (code != EXIT_DONE || !r->current) return code;
     const int64_t left = r->current->n - r->used;
     if (most > left) return gather_chunk(r, most, out);
-    hand_out(r, most == 0 ? left : most, out);
+    gather_lone(r, most == 0 ? left : most, out);
     return EXIT_DONE;
 }
 
@@ -853,6 +685,11 @@ static bool reserve_present(rows *r, int64_t n) {
     return r->present_room > 0;
 }
 
+/* Whether some of n rows of a column, or of none, is NULL. */
+static bool has_nulls(const rows_column *c, int64_t n) {
+    return c && c->valid && text_has_null(c->valid, c->first, n);
+}
+
 static bool is_there(const rows_column *c, int64_t i) {
     return !c || !c->valid || text_has_bit(c->valid, c->first + i);
 }
@@ -862,8 +699,9 @@ bool rows_present(rows *r, const rows_chunk *of, int k, int i, const rows_column
     const rows_column *c = &of->columns[k];
     const bf_dtype dtype = rows_candidate(r, i);
     const size_t size = bf_dtype_size(dtype);
-    *out = (rows_numbers){.numbers = bf_array_of(dtype, c->as[i], of->n)};
-    if (!c->valid && (!beside || !beside->valid)) return true;
+    out->numbers = bf_array_of(dtype, c->as[i], of->n);
+    out->at = NULL;
+    if (!has_nulls(c, of->n) && !has_nulls(beside, of->n)) return true;
     if (!reserve_present(r, of->n)) return false;
     const char *const from = c->as[i];
     int64_t n = 0;

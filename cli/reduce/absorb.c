@@ -66,25 +66,24 @@ static int open_states(absorbing *x, bf_reduction op, int64_t start) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->rows->source.name);
 }
 
-/* The next rows from *at on, before n, that all have a number; *at is then behind them. */
-static int64_t next_present(const rows_column *c, int64_t *at, int64_t n) {
-    while (*at < n && !text_has_bit(c->valid, c->first + *at)) ++*at;
-    const int64_t begin = *at;
-    while (*at < n && text_has_bit(c->valid, c->first + *at)) ++*at;
-    return begin;
+/* The numbers from number i on that stand in rows one behind another. */
+static int64_t run_of(const rows_numbers *x, int64_t i) {
+    const int64_t n = x->numbers.shape[0], begin = i;
+    do i++;
+    while (i < n && x->at[i] == x->at[i - 1] + 1);
+    return i - begin;
 }
 
-/* Absorbs runs of numbers at their own indices; those between are left out. */
-static bf_status absorb_runs(bf_state *state, const rows_column *c, bf_array numbers) {
-    const int64_t n = numbers.shape[0];
-    const char *const all = numbers.data;
+/* Absorbs the numbers of n rows at their own indices; the rows between have none. */
+static bf_status absorb_runs(bf_state *state, const rows_numbers *x, int64_t n) {
+    const size_t size = bf_dtype_size(x->numbers.dtype);
     bf_state_info info = {.size = sizeof info};
     bf_status st = bf_state_describe(state, &info);
-    for (int64_t at = 0; at < n && st == BF_OK;) {
-        const int64_t begin = next_present(c, &at, n);
-        numbers = bf_array_of(numbers.dtype, all + (size_t)begin * bf_dtype_size(numbers.dtype),
-                              at - begin);
-        st = bf_state_seek(state, info.next + begin);
+    for (int64_t i = 0, run; i < x->numbers.shape[0] && st == BF_OK; i += run) {
+        run = run_of(x, i);
+        const bf_array numbers =
+            bf_array_of(x->numbers.dtype, (const char *)x->numbers.data + (size_t)i * size, run);
+        st = bf_state_seek(state, info.next + x->at[i]);
         if (st == BF_OK) st = bf_state_absorb(state, &numbers);
     }
     return st == BF_OK ? bf_state_seek(state, info.next + n) : st;
@@ -160,12 +159,12 @@ static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int 
         if (!(can & 1u << i) || !c->as[i]) continue;
         bf_state *const state = x->states[k * x->candidates + i];
         rows_numbers present;
-        if (c->valid && indexed)
-            st = absorb_runs(state, c, bf_array_of(rows_candidate(x->rows, i), c->as[i], chunk->n));
-        else if (rows_present(x->rows, chunk, k, i, NULL, &present))
-            st = bf_state_absorb(state, &present.numbers);
-        else
+        if (!rows_present(x->rows, chunk, k, i, NULL, &present))
             st = BF_E_MEMORY;
+        else if (present.at && indexed)
+            st = absorb_runs(state, &present, chunk->n);
+        else
+            st = bf_state_absorb(state, &present.numbers);
     }
     return st;
 }

@@ -2,7 +2,7 @@
 
 #include "options/context.h"
 #include "reduce/absorb.h"
-#include "reduce/describe.h"
+#include "reduce/described.h"
 #include "reduce/reduce.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
@@ -117,7 +117,7 @@ static int emit_description(task *t, const bf_state *state, const result *r) {
     if (st != BF_OK) return fail_status(st, context, r->file);
     bf_state_describe(state, &info);
     d.dtype = output_type(info.dtype, info.scale, d.time);
-    return describe_put(&t->output, &d, 1, bf_context_device(context));
+    return described_put(&t->output, &d, 1, bf_context_device(context));
 }
 
 int task_emit(task *t, const bf_state *state, result r, int64_t base) {

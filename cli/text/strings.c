@@ -96,6 +96,8 @@ bool text_has_null(const uint8_t *bits, int64_t first, int64_t n) {
         memcpy(&word, bits + i / 8, sizeof word);
         if (word != UINT64_MAX) return true;
     }
+    for (; i + 8 <= end; i += 8)
+        if (bits[i / 8] != 0xff) return true;
     for (; i < end; i++)
         if (!text_has_bit(bits, i)) return true;
     return false;

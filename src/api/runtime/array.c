@@ -279,7 +279,10 @@ static bf_status walk_memory(bf_context *context, const bf_array *const arrays[]
 
 bf_status bf_array_walk(bf_context *context, const bf_array *const arrays[], int arity,
                         int64_t count, bool any_order, bf_take_piece take, void *arg) {
-    walk w = walk_of(arrays, arity, any_order);
+    bool plain = true;
+    for (int a = 0; a < arity; a++) plain = plain && bf_array_is_contiguous(arrays[a]);
+    if (plain) return walk_memory(context, arrays, arity, count, take, arg);
+    const walk w = walk_of(arrays, arity, any_order);
     return is_contiguous(&w, arity) ? walk_memory(context, arrays, arity, count, take, arg)
                                     : walk_copies(context, &w, arrays, arity, count, take, arg);
 }

@@ -56,7 +56,8 @@ static int64_t gpu_time(const bf_machine *m, const bf_operand *operands, int n) 
 static bool gpu_pays(const bf_machine *m, int share, const bf_operand *operands, int n) {
     int64_t bytes = 0;
     for (int i = 0; i < n; i++) bytes += operands[i].bytes;
-    return cpu_time(m, share, bytes) / 3 * 2 > gpu_time(m, operands, n);
+    const int64_t most = cpu_time(m, share, bytes) / 3 * 2;
+    return most > m->launch_time && most > gpu_time(m, operands, n);
 }
 
 static bool any_at(const bf_operand *operands, int n, bf_where where) {
@@ -173,7 +174,7 @@ bf_status bf_place(bf_context *context, const bf_demand *demand) {
                    ? BF_OK
                    : check_reach(context, context->fixed, cpu_context, demand->memory, demand->n);
     }
-    bf_machine machine = demand->follows ? (bf_machine){0} : machine_of(context);
+    const bf_machine machine = machine_of(context);
     int device = look_at_memory(demand, operands);
     return follow_choice(context, bf_choose(&machine, demand, operands, demand->n), device);
 }

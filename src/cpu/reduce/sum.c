@@ -340,17 +340,45 @@ static void absorb_by_rules(const bf_job *job, const char *a, const char *b, siz
     words[BF_SUM_COUNT] = count;
 }
 
-static void absorb_integers(bf_reducer *reducer, const bf_job *job, bf_dtype dtype, const char *a,
-                            const char *b, size_t n, int64_t *words) {
-    bf_sum_shape shape = bf_sum_shape_of(job->kind, job->dtype);
-    bf_integer_sum_loop sum = reducer->isa->reduce->integer_sum[dtype];
-    bf_integer_dot_loop dot = reducer->isa->reduce->integer_dot[dtype];
-    if ((shape.sum.limbs > 0 && !sum) || (shape.products.limbs > 0 && !dot)) {
+/* Products of 64-bit integers take 128 bits, whose halves add up apart. */
+static inline __attribute__((always_inline)) void
+add_wide_products(bf_dtype dtype, const char *a, const char *b, size_t n, int64_t *limbs) {
+    bf_i128 low = 0, high = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t x = bf_load_bits(a + 8 * i, 8), y = bf_load_bits(b + 8 * i, 8);
+        const bf_u128 product =
+            dtype == BF_I64 ? (bf_u128)((bf_i128)(int64_t)x * (int64_t)y) : (bf_u128)x * y;
+        const uint64_t above = (uint64_t)(product >> 64);
+        low += (uint64_t)product;
+        high += dtype == BF_I64 ? (bf_i128)(int64_t)above : (bf_i128)above;
+    }
+    high += low >> 64;
+    bf_limbs_add(limbs, 0, (uint64_t)low, false);
+    bf_limbs_add(limbs, 64, (uint32_t)high, false);
+    bf_limbs_add_signed(limbs, 96, (int64_t)(high >> 32));
+}
+
+static void add_products(const bf_reducer *reducer, bf_dtype dtype, const char *a, const char *b,
+                         size_t n, int64_t *limbs) {
+    if (dtype == BF_I64)
+        add_wide_products(BF_I64, a, b, n, limbs);
+    else if (dtype == BF_U64)
+        add_wide_products(BF_U64, a, b, n, limbs);
+    else
+        add_split(limbs, reducer->isa->reduce->integer_dot[dtype](a, b, n));
+}
+
+static void absorb_integers(const bf_reducer *reducer, const bf_job *job, bf_dtype dtype,
+                            const char *a, const char *b, size_t n, int64_t *words) {
+    const bf_sum_shape shape = bf_sum_shape_of(job->kind, job->dtype);
+    const bf_integer_sum_loop sum = reducer->isa->reduce->integer_sum[dtype];
+    if (!sum) {
         absorb_by_rules(job, a, b, n, words);
         return;
     }
     if (shape.sum.limbs > 0) add_split(words + shape.sum_at, sum(a, n));
-    if (shape.products.limbs > 0) add_split(words + shape.products_at, dot(a, b ? b : a, n));
+    if (shape.products.limbs > 0)
+        add_products(reducer, dtype, a, b ? b : a, n, words + shape.products_at);
 }
 
 static void absorb_i128(const bf_job *job, const char *a, const char *b, size_t n, int64_t *words) {

@@ -1,6 +1,6 @@
 /* The output of describe, and of merge for states that describe saved. */
-#ifndef BITFOLD_CLI_REDUCE_DESCRIBE_H
-#define BITFOLD_CLI_REDUCE_DESCRIBE_H
+#ifndef BITFOLD_CLI_REDUCE_DESCRIBED_H
+#define BITFOLD_CLI_REDUCE_DESCRIBED_H
 
 #include "reduce/texts.h"
 #include "sheet/output.h"
@@ -26,6 +26,6 @@ typedef struct described {
 
 /* Writes n descriptions: lines of a name and a value from each, a TSV table with a line for each,
  * or a JSON object each. Returns an exit code. */
-int describe_put(output *out, const described *all, int n, const char *device);
+int described_put(output *out, const described *all, int n, const char *device);
 
 #endif
