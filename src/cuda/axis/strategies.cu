@@ -1,4 +1,4 @@
-/* Which kernels reduce which shapes: the first strategy of a table that fits a call wins. A
+/* Chooses the kernels for a shape: the first strategy of a table that fits a call wins. A
  * strategy sets the schedule of its kernel (axis.cuh) and returns it, or returns NULL and sets
  * nothing. */
 #include "cuda/axis/strategies.cuh"

@@ -114,7 +114,7 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_proven_sum : bf_cud
     static constexpr bool has_origin = false;
     static constexpr bool stays = true; /* results that leave the cache early take longer
                                            (performance.md) */
-    static constexpr int columns = 4;   /* of a thread */
+    static constexpr int columns = 4;   /* a thread has so many */
     double sum, error;
 
     __device__ __forceinline__ void reset() { sum = error = -0.0; }

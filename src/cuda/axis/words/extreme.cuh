@@ -16,7 +16,7 @@ template <class C> struct bf_cuda_axis_order {
     static constexpr Value nan = -none - 1; /* no number has one of these keys; integers may */
     static constexpr bool is_byte = C::N == 16;
 
-    Value flip, inf; /* of floats: the bits of a magnitude, and the greatest; else 0 */
+    Value flip, inf; /* the bits of a float's magnitude, and the greatest; else 0 */
     Value change;    /* bits that change in all */
     Value nan_key;
     bool is_bool;

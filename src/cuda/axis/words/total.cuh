@@ -20,7 +20,7 @@ template <class C> struct bf_cuda_axis_total : bf_cuda_axis_sum_proof {
     static constexpr bool has_origin = false, stays = false;
     static constexpr int columns = C::N < 8 ? C::N : 8;
     uint64_t low;
-    int64_t high; /* of what has 64 bits */
+    int64_t high; /* the words above, if elements have 64 bits */
 
     __device__ __forceinline__ void reset() {
         low = 0;
