@@ -65,7 +65,7 @@ template <class A> struct bf_cuda_axis_stream {
         sum.drop();
         s.go_on(-(int64_t)strips * U);
         BF_ROLLED
-        for (int i = 0; i < strips * U; i++) s.take_one(sum);
+        for (int i = 0; i < strips * U && sum.fits(); i++) s.take_one(sum);
     }
     __device__ __forceinline__ void take(A &sum, int count) {
         int strips = count / U;
@@ -80,6 +80,7 @@ template <class A> struct bf_cuda_axis_stream {
             for (int i = 0; i < n; i++) try_strip(sum, --strips > 0);
             if (!sum.fits()) take_again(*this, sum, n);
             sum.fold();
+            if (sum.is_lost()) return;
         }
         BF_ROLLED
         for (int i = 0; i < count % U; i++) take_one(sum);
@@ -188,13 +189,25 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
         }
         go_on(U);
     }
+    static __device__ __forceinline__ bool any_fits(const A (&sums)[W]) {
+        bool any = false;
+#pragma unroll
+        for (int w = 0; w < W; w++) any = any || sums[w].fits();
+        return any;
+    }
+    static __device__ __forceinline__ bool all_lost(const A (&sums)[W]) {
+        bool all = true;
+#pragma unroll
+        for (int w = 0; w < W; w++) all = all && sums[w].is_lost();
+        return all;
+    }
     static __device__ __forceinline__ void take_again(bf_cuda_axis_column_stream s, A (&sums)[W],
                                                       int strips) {
 #pragma unroll
         for (int w = 0; w < W; w++) sums[w].drop();
         s.go_on(-(int64_t)strips * U);
         BF_ROLLED
-        for (int i = 0; i < strips * U; i++) s.take_one(sums);
+        for (int i = 0; i < strips * U && any_fits(sums); i++) s.take_one(sums);
     }
     __device__ __forceinline__ void fold(A (&sums)[W]) {
 #pragma unroll
@@ -216,6 +229,7 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
             for (int w = 0; w < W; w++) fits = sums[w].fits() && fits;
             if (!fits) take_again(*this, sums, n);
             fold(sums);
+            if (all_lost(sums)) return;
         }
         BF_ROLLED
         for (int i = 0; i < count % U; i++) take_one(sums);

@@ -13,6 +13,7 @@
  *   try_values()   takes values at indices j, j + 1, ..., as long as all are finite and fit;
  *   try_columns()  the same for a value each in several accumulators
  *   fits()         whether they did, since the last fold(): at most `most` of them
+ *   is_lost()      whether a finite value did not fit: then the result is marked, whatever comes
  *   drop()         forgets them
  *   fold()         keeps them
  *   close()        writes the part
@@ -219,6 +220,7 @@ struct bf_cuda_axis_float
             sums[k].terms.take_left((double)x[k], (double)(pair ? y[k] : x[k]), left[k]);
     }
     __device__ __forceinline__ bool fits() const { return !terms.misfit.any(); }
+    __device__ __forceinline__ bool is_lost() const { return (flags & BF_CUDA_AXIS_MISFIT) != 0; }
     __device__ __forceinline__ void drop() {
         if (KA > 0) terms.sum.reset();
         if (KB > 0) terms.product.reset();

@@ -28,6 +28,7 @@ template <class A> struct bf_cuda_axis_takes_all {
         }
     }
     __device__ __forceinline__ bool fits() const { return true; }
+    __device__ __forceinline__ bool is_lost() const { return false; }
     __device__ __forceinline__ void drop() {}
     __device__ __forceinline__ void fold() {}
     __device__ __forceinline__ void keep(int) {}
