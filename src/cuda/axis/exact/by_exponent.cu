@@ -44,6 +44,16 @@ __device__ bool is_marked(const bf_cuda_axis_params &p, int64_t r) {
     return (*(volatile unsigned *)&p.marks[r / 32] >> (r % 32) & 1) != 0;
 }
 
+/* Is some result of a task marked? */
+__device__ bool has_marks(const bf_cuda_axis_params &p, const task &t) {
+    const int64_t all = t.first + (1 << t.c.bits), end = all < t.end ? all : t.end;
+    for (int64_t r = t.first; r < end; r += 32 - r % 32) {
+        const unsigned marks = *(volatile unsigned *)&p.marks[r / 32] >> (r % 32);
+        if ((marks & (end - r < 32 ? (1u << (end - r)) - 1 : ~0u)) != 0) return true;
+    }
+    return false;
+}
+
 /* D: BF_NONE, or the dtype. */
 template <bf_dtype D> struct adder {
     const bf_cuda_axis_params &p;
@@ -193,7 +203,6 @@ template <bf_dtype D> struct adder {
     __device__ void take(const task &t) const {
         const int64_t r = t.first + column(), mine = t.first + threadIdx.x;
         const bool marked = r < t.end && is_marked(p, r);
-        if (!__syncthreads_or(marked)) return;
         clear();
         __syncthreads();
         if (marked) {
@@ -241,6 +250,7 @@ struct tasks {
     }
 };
 
+/* Each thread looks for marks in a task; then the block takes those that have some. */
 template <bf_dtype D>
 __global__ void __launch_bounds__(THREADS, 3)
     add_marked(const __grid_constant__ bf_cuda_axis_params p, const tasks all) {
@@ -248,11 +258,20 @@ __global__ void __launch_bounds__(THREADS, 3)
     bf_cuda_wait_for_previous();
     if (p.report != nullptr && blockIdx.x + threadIdx.x == 0) *p.report = (int64_t)p.board->wrong;
     if (p.board->failed == 0) return;
+    __shared__ unsigned some[THREADS / 32];
     desk *d = (desk *)shared;
-    const int64_t count = all.count(p);
-    for (int64_t u = blockIdx.x; u < count; u += gridDim.x) {
-        const task t = all(p, u);
-        adder<D>{p, t.c, d, (unsigned long long *)(d + 1)}.take(t);
+    const int64_t count = all.count(p), step = gridDim.x;
+    for (int64_t u = blockIdx.x; u < count; u += THREADS * step) {
+        const int64_t mine = u + threadIdx.x * step;
+        const unsigned found = __ballot_sync(~0u, mine < count && has_marks(p, all(p, mine)));
+        __syncthreads();
+        if (threadIdx.x % 32 == 0) some[threadIdx.x / 32] = found;
+        __syncthreads();
+        for (int i = 0; i < THREADS; i++) {
+            if ((some[i / 32] >> (i % 32) & 1) == 0) continue;
+            const task t = all(p, u + i * step);
+            adder<D>{p, t.c, d, (unsigned long long *)(d + 1)}.take(t);
+        }
     }
 }
 
