@@ -99,11 +99,12 @@ static int parse(struct rows_filter *f, rows *r) {
     if (!f->kept && !prepare(f, r)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
     bool same = x->parsed != NULL;
     for (int k = 0; k < r->held; k++) {
-        const units_form before = {x->dtypes[k], x->scales[k], (bf_time_kind)x->times[k]};
-        same = same && units_are_same(units_of_rows(r, k), before);
-        x->dtypes[k] = rows_dtype(r, k);
-        x->scales[k] = rows_scale(r, k);
-        x->times[k] = (unsigned char)rows_time(r, k);
+        const units_form before = {x->dtypes[k], x->scales[k], (bf_time_kind)x->times[k]},
+                         now = {rows_dtype(r, k), rows_scale(r, k), rows_meets(r, k)};
+        same = same && units_are_same(now, before);
+        x->dtypes[k] = now.dtype;
+        x->scales[k] = now.scale;
+        x->times[k] = (unsigned char)now.time;
     }
     if (same) return EXIT_DONE;
     x->patient = may_resettle(f, r);

@@ -47,6 +47,12 @@ static int settle_text(table *t, table_column *c) {
     return EXIT_DONE;
 }
 
+/* What expressions take a column for, of which all files so far may have no value. */
+static bf_time_kind meets_of(const table_column *c) {
+    const bool open = c->kind.time == BF_TIME_ANY && c->array.dtype == BF_NONE;
+    return open && c->settled.dtype == BF_I64 ? BF_TIME_ANY : c->settled.time;
+}
+
 /* Finds what holds a column in all files so far. *changed: it was taken for something else. */
 static int settle_column(table *t, table_column *c, bool *changed) {
     const units_form here = units_of_rows(rows_of(t, c), c->at);
@@ -59,7 +65,8 @@ static int settle_column(table *t, table_column *c, bool *changed) {
     units_form both = texts ? c->text : c->array;
     if (texts && arrays && !units_join(&both, c->array)) return refuse_form(t, c);
     c->settled = both;
-    *changed |= !units_are_same((units_form){c->dtype, c->scale, c->time}, both);
+    *changed |=
+        !units_are_same((units_form){c->dtype, c->scale, c->time}, both) || c->meets != meets_of(c);
     return EXIT_DONE;
 }
 
@@ -108,7 +115,7 @@ static int note_column(table *t, int k) {
                         .at = at,
                         .hidden = !in_step && at >= r->columns,
                         .repeats = !in_step && at < r->columns && rows_repeats(r, at),
-                        .kind = {.can = ~0u, .time = TEXT_TIME_OPEN}};
+                        .kind = {.can = ~0u, .time = BF_TIME_ANY}};
     return c->name ? EXIT_DONE : no_memory(t);
 }
 
@@ -355,7 +362,7 @@ bool table_take_place(checkpoint_reader *from, table *t) {
         table_column *c = &t->columns[k];
         c->kind.can = (unsigned)checkpoint_number(from, 1, UINT32_MAX);
         c->kind.scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
-        c->kind.time = (unsigned char)checkpoint_number(from, 0, TEXT_TIME_OPEN);
+        c->kind.time = (unsigned char)checkpoint_number(from, 0, BF_TIME_ANY);
         c->text = take_form(from);
         c->array = take_form(from);
     }
@@ -432,6 +439,7 @@ int table_begin(table *t) {
         t->columns[k].dtype = t->columns[k].settled.dtype;
         t->columns[k].scale = t->columns[k].settled.scale;
         t->columns[k].time = t->columns[k].settled.time;
+        t->columns[k].meets = meets_of(&t->columns[k]);
     }
     for (int i = 0; i < t->asked->values; i++) {
         table_value *v = &t->values[i];

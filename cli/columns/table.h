@@ -23,6 +23,7 @@ typedef struct table_column {
     bf_dtype dtype;     /* BF_NONE: strings */
     int scale;          /* the scale of integers */
     bf_time_kind time;  /* they are times */
+    bf_time_kind meets; /* what expressions take them for */
     bool hidden;        /* the condition alone has it */
     rows_view view;     /* shows the chunk, or what is left of it */
     buffer numbers, offsets, bytes, valid;

@@ -143,7 +143,7 @@ static int parse(table *t, formula *x, const char *option, const char *text) {
         x->names[k] = t->columns[k].hidden ? "" : t->columns[k].name;
         x->dtypes[k] = t->columns[k].dtype;
         x->scales[k] = t->columns[k].scale;
-        x->times[k] = (unsigned char)t->columns[k].time;
+        x->times[k] = (unsigned char)t->columns[k].meets;
     }
     if (code == EXIT_DONE) code = hide_names(t, x);
     x->patient = table_may_resettle(t);

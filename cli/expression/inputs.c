@@ -231,7 +231,7 @@ static int scale_of(const expressed *x, int k) {
 
 static bf_time_kind time_of(const expressed *x, int k) {
     const expressed_operand *of = &x->operands[k];
-    return rows_time(&x->inputs[of->input], of->column);
+    return rows_meets(&x->inputs[of->input], of->column);
 }
 
 /* Numbers of text, and beside it, are what is written. Arrays alone are computed as in NumPy. */

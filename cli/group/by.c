@@ -165,6 +165,8 @@ by *by_load(const options *o, bf_context *context, const char *name, const state
 
 bf_status by_merge(by *into, by *from) { return joined_merge(&into->groups, &from->groups); }
 
+bool by_is_empty(const by *x) { return joined_is_empty(&x->groups); }
+
 bf_status by_retract(by *into, by *from) { return joined_retract(&into->groups, &from->groups); }
 
 int by_show(by *x, output *out, const char *file, double began) {

@@ -35,6 +35,9 @@ by *by_load(const options *o, bf_context *context, const char *name, const state
 bf_status by_merge(by *into, by *from);
 bf_status by_retract(by *into, by *from);
 
+/* Whether no row is in the groups. */
+bool by_is_empty(const by *x);
+
 int by_show(by *x, output *out, const char *file, double began);
 int by_save(by *x, outfile *to, const trailer *rules);
 

@@ -232,8 +232,16 @@ static bf_status join_parts(numbered *into, const numbered *from, const joining 
     return st;
 }
 
+bool joined_is_empty(const numbered *x) {
+    bool empty = true;
+    for (int i = 0; i < x->parts; i++) empty = empty && bf_groups_size(x->part[i].groups) == 0;
+    for (int k = 0; k < x->kept_count; k++) empty = empty && x->kept[k].n == 0;
+    return empty;
+}
+
 static bf_status join(numbered *into, numbered *from, const joining *how) {
     if (!asks_the_same(into->table->asked, from->table->asked)) return BF_E_STATE;
+    if (joined_is_empty(from)) return BF_OK;
     bf_status st = match_keys(into, from);
     if (st == BF_OK) st = match_values(into, from);
     if (st == BF_OK) st = match_numbers(into, from);

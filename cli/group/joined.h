@@ -11,4 +11,7 @@
 bf_status joined_merge(numbered *into, numbered *from);
 bf_status joined_retract(numbered *into, numbered *from);
 
+/* Whether no row is in the groups. Such groups fit all that ask for the same. */
+bool joined_is_empty(const numbered *x);
+
 #endif

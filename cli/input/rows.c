@@ -67,6 +67,11 @@ bf_time_kind rows_time(const rows *r, int column) {
     return text ? text_unit_time(&r->units[at(r, column)]) : BF_TIME_NONE;
 }
 
+bf_time_kind rows_meets(const rows *r, int column) {
+    const bool open = r->source.text && r->units[at(r, column)].time == BF_TIME_ANY;
+    return open && rows_dtype(r, column) == BF_I64 ? BF_TIME_ANY : rows_time(r, column);
+}
+
 int rows_refuse_times(const char *name, const char *what) {
     fail(EXIT_DATA, name, "times have no %s", what);
     hint("they have min, max, argmin, argmax, median, quantile, count and hist");
@@ -122,7 +127,7 @@ bool rows_may_resettle(const rows *r) {
     bool may = false;
     for (int k = 0; k < r->held; k++)
         may = may || (r->can[k] & (r->can[k] - 1)) || r->can[k] & scaled ||
-              (t && text_unit_time(&r->units[k]));
+              (t && r->units[k].time != BF_TIME_NONE);
     return may && r->options.settled;
 }
 
@@ -393,13 +398,13 @@ rows_kind rows_kind_of(const rows *r, int column) {
 
 /* Times and numbers have text alone in common; so have times in a zone and others. */
 void rows_join_kind(rows_kind *into, rows_kind other) {
-    const bool open = into->time == TEXT_TIME_OPEN || other.time == TEXT_TIME_OPEN,
+    const bool open = into->time == BF_TIME_ANY || other.time == BF_TIME_ANY,
                numbers = into->time == BF_TIME_NONE || other.time == BF_TIME_NONE,
                zones = into->time == BF_TIME_UTC || other.time == BF_TIME_UTC;
     into->can &= other.can;
     if (into->time != other.time && !open && (numbers || zones)) into->can &= TEXT_CAN_STRINGS;
     if (other.scale > into->scale) into->scale = other.scale;
-    if (into->time == TEXT_TIME_OPEN || (other.time != TEXT_TIME_OPEN && other.time > into->time))
+    if (into->time == BF_TIME_ANY || (other.time != BF_TIME_ANY && other.time > into->time))
         into->time = other.time;
 }
 
@@ -529,6 +534,12 @@ static bool changes_units(const rows *r, const chunk *c) {
     return changes;
 }
 
+static bool has_value(const text_column *c, int64_t n) {
+    bool some = !c->valid;
+    for (int64_t i = 0; i < n && !some; i++) some = text_has_bit(c->valid, i);
+    return some;
+}
+
 /* Rules out what the numbers of a chunk are not. *changed: the dtype of a column is another; *none:
  * a column that nothing is left for. Returns whether the chunk was made in other units. */
 static bool rule_out(rows *r, const chunk *c, bool *changed, int *none) {
@@ -537,6 +548,8 @@ static bool rule_out(rows *r, const chunk *c, bool *changed, int *none) {
         const unsigned before = r->can[k];
         const bool wide = r->units[k].wide;
         const unsigned char time = r->units[k].time;
+        if (time == BF_TIME_ANY && has_value(&c->rows.columns[k], c->n))
+            r->units[k].time = BF_TIME_NONE;
         others |= text_unit_take(&r->units[k], &r->can[k], &c->rows.columns[k]);
         if (r->can[k] == 0) {
             r->can[k] = before;

@@ -146,6 +146,10 @@ int rows_scale(const rows *r, int column);
  * are read. */
 bf_time_kind rows_time(const rows *r, int column);
 
+/* What an expression takes it for: BF_TIME_ANY of a column of numbers of which all rows so far are
+ * NULL. */
+bf_time_kind rows_meets(const rows *r, int column);
+
 /* Refuses a column of times: "times have no sum", say. Returns an exit code. */
 int rows_refuse_times(const char *name, const char *what);
 

@@ -20,7 +20,7 @@ static unsigned char first_of(const text_column *c, int64_t n, char delimiter, b
         const bool none = !text_has_bit(c->valid, i) || (number && at == end);
         if (!none) return kind_of(at, end, delimiter);
     }
-    return TEXT_TIME_OPEN;
+    return BF_TIME_ANY;
 }
 
 /* Whether the fields of a column may be times: they are not asked for as numbers, or as text. */

@@ -255,6 +255,20 @@ static int widen_first(const task *t, part *parts) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, t->context, parts[0].file);
 }
 
+/* Groups without a row: what their keys and values are is not told. */
+static bool is_empty(const part *p) {
+    return p->table ? by_is_empty(p->table)
+                    : p->saved.groups && bf_groups_size(p->saved.groups) == 0;
+}
+
+/* The first part is one that tells, if there is any. */
+static void lead_with(part *first, part *other) {
+    const part empty = *first;
+    if (!is_empty(first)) return;
+    *first = *other;
+    *other = empty;
+}
+
 /* Whether keys and values of both are times, or none are; sets those of the first to what times
  * both are. */
 static bool match_times(trailer *into, const trailer *from) {
@@ -275,7 +289,9 @@ static int merge_parts(task *t, part *parts, int n, bool wholes) {
     if (code != EXIT_DONE) return code;
     for (int i = 1; i < n; i++) {
         statefile *const into = &parts[0].saved, *const from = &parts[i].saved;
-        bf_status st = match_times(&into->trailer, &from->trailer) ? BF_OK : BF_E_STATE;
+        lead_with(&parts[0], &parts[i]);
+        const bool fits = is_empty(&parts[i]) || match_times(&into->trailer, &from->trailer);
+        bf_status st = fits ? BF_OK : BF_E_STATE;
         if (st == BF_OK && into->groups) st = match_groups(t->context, into, from);
         if (st == BF_OK) st = merge_part(&parts[0], &parts[i], wholes);
         if (st != BF_OK) return refuse_part(t, st, &parts[i], wholes);

@@ -29,8 +29,8 @@ static bool find_dtype(const join_tables *t, computed_column *c, bf_expression_n
         c->columns[s] = column;
         const bf_dtype dtype = kind == BF_NAME_STRING ? BF_NONE : rows_dtype(r, column);
         c->scales[s] = rows_scale(r, column);
-        if (!some) c->time = rows_time(r, column);
-        alike = units_join_times(&c->time, rows_time(r, column));
+        if (!some) c->time = rows_meets(r, column);
+        alike = units_join_times(&c->time, rows_meets(r, column));
         c->dtype = some ? common_dtype(c->dtype, dtype, c->scale == c->scales[s]) : dtype;
         if (c->scales[s] > c->scale) c->scale = c->scales[s];
         some = true;

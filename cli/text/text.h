@@ -233,17 +233,16 @@ typedef struct text_column {
 /* What the integers of a column are held in, with decimals: units of 10^-scale (of u64 always 1),
  * in 64 or in 128 bits. Threads that read rows look at them meanwhile. Of the rows so far, the
  * least integer and the greatest one; and 0. */
-enum { TEXT_TIME_OPEN = BF_TIME_UTC + 1 }; /* no field has told whether all are times */
 typedef struct text_unit {
     _Atomic unsigned char scale;
     _Atomic bool wide;
-    _Atomic unsigned char time; /* a bf_time_kind, or TEXT_TIME_OPEN */
+    _Atomic unsigned char time; /* a bf_time_kind; BF_TIME_ANY: all rows so far are NULL */
     text_i128 least, greatest;
 } text_unit;
 
 /* What times a column holds that is read with this unit. */
 static inline bf_time_kind text_unit_time(const text_unit *u) {
-    return u->time == TEXT_TIME_OPEN ? BF_TIME_NONE : (bf_time_kind)u->time;
+    return u->time == BF_TIME_ANY ? BF_TIME_NONE : (bf_time_kind)u->time;
 }
 
 /* Whether the integers of a column that has these candidates left are those of 128 bits alone. */

@@ -16,8 +16,10 @@ bool units_are_integers(bf_dtype dtype) {
     return dtype == BF_I64 || dtype == BF_U64 || dtype == BF_I128;
 }
 
-/* Dates and local times are local times. */
+/* Dates and local times are local times. A column without a value is what the other is. */
 bool units_join_times(bf_time_kind *into, bf_time_kind other) {
+    if (other == BF_TIME_ANY) return true;
+    if (*into == BF_TIME_ANY) *into = other;
     const bool local = *into && other && *into != BF_TIME_UTC && other != BF_TIME_UTC,
                same = *into == other;
     if (other > *into) *into = other;

@@ -199,7 +199,7 @@ bool work_take_place(checkpoint_reader *from, rows *r) {
     for (int k = 0; kinds && k < r->held; k++) {
         kinds[k].can = (unsigned)checkpoint_number(from, 1, 255);
         kinds[k].scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
-        kinds[k].time = (unsigned char)checkpoint_number(from, 0, TEXT_TIME_OPEN);
+        kinds[k].time = (unsigned char)checkpoint_number(from, 0, BF_TIME_ANY);
     }
     const bool good = kinds && !from->bad && rows_seek(r, &p, kinds);
     free(kinds);

@@ -107,8 +107,10 @@ typedef struct bf_expression_options {
                           are no decimals */
     int rounded;       /* a result that has a scale or is i128 is rounded once to f64; default: 0 */
     int wide;          /* integers are computed with 128 bits; default: 0, as their dtypes say */
-    const unsigned char *times; /* one for each column: the bf_time_kind of an i64 or i128 that is
-                                   a time in units of 10^-scale seconds. NULL: there are no times */
+    const unsigned char
+        *times; /* one for each column: the bf_time_kind of an i64 or i128 that is
+                   a time in units of 10^-scale seconds; BF_TIME_ANY of one that is
+                   NULL in all rows: it is what it meets. NULL: there are no times */
 } bf_expression_options;
 
 /* BF_EXPRESSION_OPTIONS(.overflow = BF_OVERFLOW_WRAP). */

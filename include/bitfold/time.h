@@ -17,7 +17,13 @@ extern "C" {
 
 /* How a time is written: 2026-11-28, 2026-11-28T09:30:00.5, 2026-11-28T09:30:00.5Z. A local time
  * has no zone; it is counted as if it were UTC. */
-typedef enum bf_time_kind { BF_TIME_NONE, BF_TIME_DATE, BF_TIME_LOCAL, BF_TIME_UTC } bf_time_kind;
+typedef enum bf_time_kind {
+    BF_TIME_NONE,
+    BF_TIME_DATE,
+    BF_TIME_LOCAL,
+    BF_TIME_UTC,
+    BF_TIME_ANY /* of a column in an expression that has no value: a time or a number */
+} bf_time_kind;
 
 #define BF_TIME_SCALE_MOST 9
 

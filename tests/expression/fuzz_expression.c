@@ -45,12 +45,12 @@ static void fill_column(bf_context *context, const bf_array *column, int seed) {
 /* The options that the first byte chooses. */
 static bf_expression_options options_of(uint8_t byte) {
     static const int scales[COLUMNS] = {0, 3};
-    static const unsigned char times[COLUMNS] = {0, BF_TIME_LOCAL};
+    static const unsigned char times[][COLUMNS] = {{0, BF_TIME_LOCAL}, {0, BF_TIME_ANY}};
     const int how = byte / 12;
     return BF_EXPRESSION_OPTIONS(.overflow = (bf_overflow_policy)(byte / 4 % 3),
                                  .scales = how % 4 > 1 && byte % 4 == 3 ? scales : NULL,
                                  .rounded = how % 4 == 3, .wide = how / 4 % 2,
-                                 .times = how / 8 % 2 && byte % 4 == 3 ? times : NULL);
+                                 .times = how / 8 % 2 && byte % 4 == 3 ? times[how / 4 % 2] : NULL);
 }
 
 static bf_state *make_state(bf_context *context, const bf_expression *e) {

@@ -162,9 +162,9 @@ static void what_times_do_not_have_is_refused(void **unused) {
             strncmp(message, refused[i].why, strlen(refused[i].why)) != 0)
             fail_msg("%s: %s", refused[i].text, message);
     }
-    const unsigned char wrong[][2] = {{0, 4}, {BF_TIME_DATE, 0}};
+    const unsigned char wrong[][2] = {{0, BF_TIME_ANY + 1}, {BF_TIME_ANY, 0}, {BF_TIME_DATE, 0}};
     const bf_dtype of[] = {BF_F64, BF_I64};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         bf_expression *e = NULL;
         const bf_expression_options options = BF_EXPRESSION_OPTIONS(.times = wrong[i]);
         assert_int_equal(bf_expression_parse(context, "d", names, of, 2, &options, NULL, &e),
@@ -288,6 +288,79 @@ static void times_that_are_too_far_have_no_parts(void **unused) {
     bf_context_destroy(context);
 }
 
+/* ---- columns without a value ----------------------------------------------------------------- */
+
+/* What an expression is of x, which is NULL in all rows, and a date d: the dtype of the results,
+ * what times they are, and whether they are NULL. */
+static const struct {
+    const char *text;
+    bf_dtype dtype;
+    bf_time_kind time;
+    bool null;
+} of_any[] = {
+    {"x", BF_I64, BF_TIME_NONE, true},
+    {"x >= \"2026-01-01\"", BF_BOOL, BF_TIME_NONE, true},
+    {"\"2026-01-01T00:00Z\" < x", BF_BOOL, BF_TIME_NONE, true},
+    {"x < d", BF_BOOL, BF_TIME_NONE, true},
+    {"x < 5", BF_BOOL, BF_TIME_NONE, true},
+    {"x == x", BF_BOOL, BF_TIME_NONE, true},
+    {"year(x)", BF_I64, BF_TIME_NONE, true},
+    {"date(x)", BF_I64, BF_TIME_DATE, true},
+    {"trunc(x, 'hour') < d", BF_BOOL, BF_TIME_NONE, true},
+    {"x + 86400 < d", BF_BOOL, BF_TIME_NONE, true},
+    {"x + 86400 < 5", BF_BOOL, BF_TIME_NONE, true},
+    {"d - x", BF_I64, BF_TIME_NONE, true},
+    {"d - x > 5", BF_BOOL, BF_TIME_NONE, true},
+    {"d - x > d", BF_BOOL, BF_TIME_NONE, true},
+    {"x - d > 5", BF_BOOL, BF_TIME_NONE, true},
+    {"d + x", BF_I64, BF_TIME_LOCAL, true},
+    {"max(x, d)", BF_I64, BF_TIME_DATE, true},
+    {"month(max(x, x))", BF_I64, BF_TIME_NONE, true},
+    {"x * 2 + x", BF_I64, BF_TIME_NONE, true},
+    {"x / 2", BF_F64, BF_TIME_NONE, true},
+    {"x ? 1 : 2", BF_I64, BF_TIME_NONE, false},
+    {"x && d == d", BF_BOOL, BF_TIME_NONE, true},
+    {"coalesce(x, d)", BF_I64, BF_TIME_DATE, false},
+    {"coalesce(x, \"2026-11-28\")", BF_I64, BF_TIME_DATE, false},
+    {"coalesce(x, 5)", BF_I64, BF_TIME_NONE, false},
+    {"d == d ? x : null", BF_I64, BF_TIME_NONE, true},
+    {"length(\"ab\") + x", BF_I64, BF_TIME_NONE, true},
+    {"isnull(x)", BF_BOOL, BF_TIME_NONE, false},
+};
+
+static void look_at_any(bf_context *context, void *unused) {
+    (void)unused;
+    static const char *const two[] = {"x", "d"};
+    static const bf_dtype both[] = {BF_I64, BF_I64};
+    static const unsigned char kinds[] = {BF_TIME_ANY, BF_TIME_DATE};
+    static const int64_t none[] = {0};
+    static const uint8_t no_bits[] = {0};
+    const bf_array x = bf_array_of(BF_I64, none, 1), d = bf_array_of(BF_I64, d_units, 1);
+    const bf_column columns[] = {{.size = sizeof *columns, .numbers = &x, .valid = no_bits},
+                                 {.size = sizeof *columns, .numbers = &d}};
+    const bf_column *const list[] = {&columns[0], &columns[1]};
+    const bf_expression_options how = BF_EXPRESSION_OPTIONS(.times = kinds);
+    for (size_t i = 0; i < sizeof of_any / sizeof *of_any; i++) {
+        bf_expression *e = NULL;
+        uint8_t valid = 2;
+        int64_t room;
+        if (bf_expression_parse(context, of_any[i].text, two, both, 2, &how, NULL, &e) != BF_OK)
+            fail_msg("%s: %s", of_any[i].text, bf_context_message(context));
+        const bf_array out = bf_array_of(bf_expression_dtype(e), &room, 1);
+        assert_int_equal(bf_expression_eval_columns(e, list, &out, &valid), BF_OK);
+        if (bf_expression_dtype(e) != of_any[i].dtype || valid == of_any[i].null ||
+            bf_expression_time(e) != of_any[i].time)
+            fail_msg("%s: dtype %d, time %d, valid %d", of_any[i].text, bf_expression_dtype(e),
+                     bf_expression_time(e), valid);
+        bf_expression_destroy(e);
+    }
+}
+
+static void a_column_without_a_value_is_what_it_meets(void **unused) {
+    (void)unused;
+    on_every_context(look_at_any, NULL);
+}
+
 static void names_that_meet_times(void **unused) {
     (void)unused;
     static const struct {
@@ -323,6 +396,7 @@ UNIT_TESTS(expression_time) {
         cmocka_unit_test(what_times_do_not_have_is_refused),
         cmocka_unit_test(parts_are_those_of_the_calendar),
         cmocka_unit_test(times_that_are_too_far_have_no_parts),
+        cmocka_unit_test(a_column_without_a_value_is_what_it_meets),
         cmocka_unit_test(names_that_meet_times),
     };
     return RUN_TESTS(tests, NULL, NULL);

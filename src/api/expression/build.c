@@ -263,7 +263,7 @@ bf_status bf_expression_add_step(bf_expression_builder *b, int op, bf_dtype work
 
 static bf_status build_condition(bf_expression_builder *b, bf_expression_value *x) {
     if (x->dtype == BF_NONE) return bf_expression_refuse_string(b);
-    if (x->time != BF_TIME_NONE) return bf_expression_refuse_time(b);
+    if (bf_expression_is_time(x)) return bf_expression_refuse_time(b);
     if (x->dtype == BF_BOOL) return BF_OK;
     if (!is_constant(x) && x->dtype == BF_I128) {
         const bf_expression_value in[2] = {*x, bf_expression_number(BF_I64, 0)};
@@ -600,7 +600,7 @@ static bf_status build_power(bf_expression_builder *b, bf_expression_value x, in
     bf_status status = BF_OK;
     bool truth = x.dtype == BF_BOOL;
     if (x.dtype == BF_NONE) return bf_expression_refuse_string(b);
-    if (x.time != BF_TIME_NONE) return bf_expression_refuse_time(b);
+    if (bf_expression_is_time(&x)) return bf_expression_refuse_time(b);
     *out = x;
     if (is_untyped(&x)) return BF_OK;
     if (exponent == 0) return choose_one(b, x, out);
@@ -620,7 +620,7 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
     if (x.decimal) bf_expression_to_units(&x);
     if (is_constant(&x) && !b->wide && x.dtype == BF_I128)
         return bf_expression_refuse(b, BF_E_OVERFLOW, b->position, "the result is beyond 64 bits");
-    if (b->rounded && x.time == BF_TIME_NONE && (x.scale > 0 || x.dtype == BF_I128)) {
+    if (b->rounded && !bf_expression_is_time(&x) && (x.scale > 0 || x.dtype == BF_I128)) {
         bf_status status = bf_expression_unscale_value(b, &x);
         if (status != BF_OK) return status;
     }
@@ -629,7 +629,7 @@ static bf_status build_result(bf_expression_builder *b, bf_expression_value x) {
         if (status != BF_OK) return status;
     }
     p->scale = x.scale;
-    p->time = x.time;
+    p->time = bf_expression_is_time(&x) ? x.time : BF_TIME_NONE;
     bool last = p->steps > 0 && is_register(&x) && p->step[p->steps - 1].out.number == x.at.number;
     if (!last) {
         bf_status status =

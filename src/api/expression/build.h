@@ -15,7 +15,7 @@ typedef struct bf_expression_value {
     int scale;                /* for an i64 or i128: it stands for itself times 10^-scale */
     bool decimal;             /* a constant that is a weak f64 is exactly units * 10^-scale, too */
     bf_i128 units;            /* also of a constant of i128 */
-    bf_time_kind time;        /* the kind of time that an integer is */
+    bf_time_kind time;        /* the kind of time that an integer is, or may be */
     int position;             /* the place of a string in the text */
 } bf_expression_value;
 
@@ -135,6 +135,11 @@ const char *bf_expression_string_of(const bf_expression_builder *b, const bf_exp
 bf_status bf_expression_find_guard(bf_expression_builder *b, bf_expression_operand *guard);
 
 /* ---- time.c ---- */
+
+/* Is it a time? One of BF_TIME_ANY is a number, unless it meets a time. */
+static inline bool bf_expression_is_time(const bf_expression_value *x) {
+    return x->time != BF_TIME_NONE && x->time != BF_TIME_ANY;
+}
 
 /* Has op, of these, to do with times? */
 bool bf_expression_are_times(int op, const bf_expression_value *in, int count);

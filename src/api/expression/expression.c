@@ -17,7 +17,7 @@ static bool takes_scale(bf_dtype dtype, int scale) {
 
 static bool takes_time(bf_dtype dtype, int scale, int time) {
     const bool integer = dtype == BF_I64 || dtype == BF_I128;
-    return time == BF_TIME_NONE || (integer && scale <= BF_TIME_SCALE_MOST && time <= BF_TIME_UTC);
+    return time == BF_TIME_NONE || (integer && scale <= BF_TIME_SCALE_MOST && time <= BF_TIME_ANY);
 }
 
 static bf_status check_columns(bf_context *context, const bf_expression_source *s) {

@@ -55,7 +55,7 @@ static bf_status choose(bf_expression_builder *b, const bf_expression_value *in,
 static bf_status take_whole(bf_expression_builder *b, bf_expression_value *x) {
     const bool number = bf_dtype_is_integer(x->dtype) || x->dtype == BF_I128;
     const bf_dtype to = x->dtype == BF_U64 ? BF_I128 : BF_I64;
-    if (!number || x->scale > 0 || x->time != BF_TIME_NONE)
+    if (!number || x->scale > 0 || bf_expression_is_time(x))
         return bf_expression_refuse(b, BF_E_DTYPE, b->position,
                                     "the numbers of characters are integers");
     if (x->at.kind == BF_EXPRESSION_CONSTANT) return bf_expression_convert_constant(b, x, BF_I64);

@@ -3,7 +3,9 @@
 
 #include "rules/map/map.h"
 
-static bool is_time(const bf_expression_value *x) { return x->time != BF_TIME_NONE; }
+static bool is_time(const bf_expression_value *x) { return bf_expression_is_time(x); }
+
+static bool is_any(const bf_expression_value *x) { return x->time == BF_TIME_ANY; }
 
 static bool is_string(const bf_expression_value *x) { return x->at.kind == BF_EXPRESSION_STRING; }
 
@@ -20,10 +22,28 @@ static bool takes_apart(int op) {
     return op == BF_EXPRESSION_TRUNC || bf_expression_takes_time(op);
 }
 
-bool bf_expression_are_times(int op, const bf_expression_value *in, int count) {
-    bool some = takes_apart(op);
+static bool has_time(int op, const bf_expression_value *in, int count) {
+    bool some = false;
     for (int i = first_value(op); i < count; i++) some = some || is_time(&in[i]);
     return some;
+}
+
+static bool keeps_time(int op) {
+    return op == BF_MAP_MIN || op == BF_MAP_MAX || op == BF_EXPRESSION_SELECT;
+}
+
+/* Whether a result may be a time. */
+static bool gives_any(int op) { return keeps_time(op) || op == BF_MAP_ADD || op == BF_MAP_SUB; }
+
+/* What may be a time has to do with them where it meets a string, or where its result may be one.
+ */
+bool bf_expression_are_times(int op, const bf_expression_value *in, int count) {
+    bool any = false, apt = gives_any(op);
+    for (int i = first_value(op); i < count; i++) {
+        any = any || is_any(&in[i]);
+        apt = apt || is_string(&in[i]);
+    }
+    return takes_apart(op) || has_time(op, in, count) || (any && apt);
 }
 
 /* Makes a time of a string in quotes. */
@@ -75,7 +95,8 @@ static bf_time_kind kind_of_part(int op, bf_time_kind time) {
 static bf_status take_apart(bf_expression_builder *b, int op, const bf_expression_value *in,
                             bf_expression_value *out) {
     bf_expression_operand guard;
-    if (!is_time(in)) return bf_expression_refuse(b, BF_E_DTYPE, b->position, "this takes a time");
+    if (!is_time(in) && !is_any(in))
+        return bf_expression_refuse(b, BF_E_DTYPE, b->position, "this takes a time");
     bf_status status = bf_expression_find_guard(b, &guard);
     if (status == BF_OK)
         status = bf_expression_add_step(b, op, in->dtype, BF_I64, in, 1, true, out);
@@ -93,6 +114,7 @@ static bf_status join_kinds(bf_expression_builder *b, int op, const bf_expressio
                             int count, bf_time_kind *kind) {
     *kind = BF_TIME_NONE;
     for (int i = first_value(op); i < count; i++) {
+        if (is_any(&in[i])) continue;
         const bf_time_kind low = *kind < in[i].time ? *kind : in[i].time;
         if (!is_time(&in[i])) return bf_expression_refuse_time(b);
         *kind = *kind > in[i].time ? *kind : in[i].time;
@@ -109,19 +131,15 @@ static bool is_seconds(const bf_expression_value *x) {
     return !is_time(x) && (x->decimal || integer);
 }
 
-/* A date and some seconds are a local time. */
+/* A time less what may be one may be seconds. A date and some seconds are a local time. */
 static bf_status move_time(bf_expression_builder *b, int op, const bf_expression_value *in,
                            bf_expression_value *out) {
     const bf_expression_value *time = is_time(&in[0]) ? &in[0] : &in[1];
     const bf_time_kind kind = time->time == BF_TIME_DATE ? BF_TIME_LOCAL : time->time;
     if (!is_seconds(time == in ? &in[1] : &in[0])) return bf_expression_refuse_time(b);
     const bf_status status = bf_expression_build_arithmetic(b, op, in, 2, out);
-    out->time = kind;
+    out->time = op == BF_MAP_SUB && is_any(&in[1]) ? BF_TIME_ANY : kind;
     return status;
-}
-
-static bool keeps_time(int op) {
-    return op == BF_MAP_MIN || op == BF_MAP_MAX || op == BF_EXPRESSION_SELECT;
 }
 
 static bf_status join_times(bf_expression_builder *b, int op, const bf_expression_value *in,
@@ -135,6 +153,15 @@ static bf_status join_times(bf_expression_builder *b, int op, const bf_expressio
     return status;
 }
 
+/* No time is among them. What is chosen beside a number is one. */
+static bf_status build_any(bf_expression_builder *b, int op, const bf_expression_value *in,
+                           int count, bf_expression_value *out) {
+    const bool number = op == BF_EXPRESSION_SELECT && !(is_any(&in[1]) && is_any(&in[2]));
+    const bf_status status = bf_expression_build_arithmetic(b, op, in, count, out);
+    out->time = number ? BF_TIME_NONE : BF_TIME_ANY;
+    return status;
+}
+
 bf_status bf_expression_build_times(bf_expression_builder *b, int op, const bf_expression_value *in,
                                     int count, bf_expression_value *out) {
     bf_expression_value x[3];
@@ -144,6 +171,7 @@ bf_status bf_expression_build_times(bf_expression_builder *b, int op, const bf_e
         status = read_time(b, &x[i]);
     if (status != BF_OK) return status;
     if (takes_apart(op)) return take_apart(b, op, x, out);
+    if (!has_time(op, x, count)) return build_any(b, op, x, count, out);
     const bool moved = op == BF_MAP_ADD || (op == BF_MAP_SUB && !is_time(&x[1]));
     return moved ? move_time(b, op, x, out) : join_times(b, op, x, count, out);
 }

@@ -264,6 +264,44 @@ class Times(CommandTest):
                              ["2026-01-04\t2\t2"])
         self.assertEqual(self.lines("join", "--header", "--column", "t", a, b), ["0\t0"])
 
+    def test_no_value(self):
+        """A column without a value is a time where it meets one, also of one file among others, and a number elsewhere."""
+        header, row, null = "t,u,s,v\n", "2026-01-05,2026-01-01T00:00Z,x,3\n", ",,,\n"
+        empty, nulls, full = self.put("e.csv", header), self.put("n.csv", header + 1100 * null), self.put("f.csv", header + row)
+        skip = ["--null-policy", "skip"]
+        wheres = ["t >= '2026-01-01'", "t + v > '2026-01-01'", "t - u > 5", "t - '2026-01-01' > 5", "month(t) == 1",
+                  "trunc(t, 'hour') < u", "max(t, '2026-01-01') == u", "min(t, u) < '2026-01-01'", "t == s", "s =~ 'x'",
+                  "date(t + 86400) > '2026-01-01'", "min(t, 5) > 3", "t * 2 + u > 5", "t && u", "length(s) > t",
+                  "(v > 1 ? t : u) > '2026-01-01'"]
+        for path, rows in [(empty, ""), (nulls, 1100 * null)]:
+            for where in wheres:
+                self.assertEqual(self.out("sort", "--by", "v", "--where", where, path), header, where)
+            self.assertEqual(self.out("sort", "--by", "v", "--where", "isnull(date(t) + u)", path), header + rows)
+            groups = ["\t%d" % (len(rows) // len(null))] if rows else []
+            for key in ["month(t)", "date(t)", "t + 5", "u - t", "upper(s)"]:
+                self.assertEqual(self.lines("group", "--by", key, "--count", path), groups, key)
+                both = self.lines("group", "--by", key, "--count", path, full) if key != "u - t" else []
+                self.assertEqual(both[:-1] if rows else both, self.lines("group", "--by", key, "--count", full) if both else [])
+            self.assertEqual(self.lines("sum", "-e", "hour(t)", *skip, path), ["0"])
+            states = [self.path("a.state"), self.path("b.state")]
+            for key in [] if rows else ["t", "s", "t,s"]:
+                asked = ["group", "--by", key, "--max", "t", "--median", "u", "--count"]
+                for file, state in zip([path, full], states):
+                    self.out(*asked, "--save", state, file)
+                for order in states, states[::-1]:
+                    self.assertEqual(self.out("merge", *order), self.out(*asked, full), asked)
+            joined = self.lines("join", "--on", "date(t)=date(t)", "--how", "outer", path, full)
+            self.assertEqual(joined[-1], "\t\t\t\t" + row.strip().replace(",", "\t"))
+
+    def test_late_value(self):
+        """A column whose first value comes late is one of numbers: what was made of it as a time is refused."""
+        path = self.put("late.csv", "t,v\n" + 70000 * ",1\n" + "5,1\n")
+        self.assertIn("times are compared", self.out("count", "--by", "v", "--where", "t > date('2026-01-01')", path, code=3))
+        self.assertIn("this takes a time", self.out("group", "--by", "month(t)", "--count", path, code=3))
+        self.assertEqual(self.lines("group", "--by", "t + 2", "--count", path), ["7\t1", "\t70000"])
+        self.assertEqual(self.lines("sum", "-e", "t + 1", "--null-policy", "skip", path), ["6"])
+        self.assertEqual(self.lines("count", "--by", "v", "--where", "t + 2 == 7", path), ["1\t1"])
+
     def test_hist(self):
         path = self.put("h.csv", "t\n2026-01-01\n2026-01-02\n2026-01-05\n")
         self.assertEqual(self.lines("hist", "--bins", "4", "--tsv", "--column", "t", path),
