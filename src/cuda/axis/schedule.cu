@@ -260,7 +260,9 @@ static bool set_approximate(const bf_cuda_axis_kernels *k, const void *kernel,
 static void set_leaves(bf_cuda_axis_params *p) {
     p->piece = BF_LEAF;
     p->tiles = p->at.results;
-    if (p->at.offsets == NULL)
+    if (p->at.offsets != NULL)
+        bf_cuda_axis_set_columns(p, p->at.width, BF_LEAF);
+    else
         p->pieces = (int)bf_cuda_most(1, bf_cuda_ratio(p->at.length, BF_LEAF));
 }
 
