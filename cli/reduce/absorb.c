@@ -12,9 +12,9 @@
 #define THREAD_BYTES ((int64_t)1024 * 1024)
 
 /* If there are so many columns, a chunk has but few rows, and to reach a state takes longer than to
- * absorb a number: so many rows are gathered, in so many bytes for each column, if there is memory.
- */
-enum { WIDE_COLUMNS = 1 << 12, WIDE_ROWS = 32, WIDE_BYTES = 2 * WIDE_ROWS * 2 * 8 };
+ * absorb a number: some rows are gathered, in so many bytes for each number, if there is memory. */
+enum { WIDE_COLUMNS = 1000, WIDE_BYTES = 2 * 2 * 8 };
+enum { WIDE_NUMBERS = 1 << 19, WIDE_ROWS_LEAST = 32, WIDE_ROWS_MOST = 128 };
 
 /* Rows that are taken in step of two inputs, if one of them is copied. */
 enum { PAIR_ROWS = 1 << 17 };
@@ -48,6 +48,15 @@ static unsigned candidates_of(const absorbing *x, int k) {
     return x->rows->options.settled ? can & -can : can;
 }
 
+/* Rows to gather in so many bytes; 0: none. */
+static int64_t rows_to_gather(int64_t columns, int64_t room) {
+    const int64_t fit = room / (WIDE_BYTES * columns);
+    int64_t n = WIDE_NUMBERS / columns;
+    n = n < WIDE_ROWS_LEAST ? WIDE_ROWS_LEAST : n > WIDE_ROWS_MOST ? WIDE_ROWS_MOST : n;
+    n = fit < n ? fit : n;
+    return columns >= WIDE_COLUMNS && n >= WIDE_ROWS_LEAST ? n : 0;
+}
+
 static int open_states(absorbing *x, bf_reduction op, int64_t start) {
     const memory_plan *plan = &x->task->options->memory;
     const int64_t columns = x->rows->columns, room = plan->library + plan->results;
@@ -61,8 +70,7 @@ static int open_states(absorbing *x, bf_reduction op, int64_t start) {
         if (st == BF_OK) bytes += STATE_BYTES + (int64_t)bf_state_save_size(x->states[k]);
         if (plan->limit > 0 && bytes > room) return refuse_memory(x);
     }
-    const bool fits = plan->limit == 0 || bytes + WIDE_BYTES * columns <= room;
-    x->most = columns >= WIDE_COLUMNS && fits ? WIDE_ROWS : 0;
+    x->most = rows_to_gather(columns, plan->limit > 0 ? room - bytes : INT64_MAX);
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->rows->source.name);
 }
 
