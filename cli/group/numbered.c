@@ -4,6 +4,7 @@
 
 #include "memory/large.h"
 #include "memory/pick.h"
+#include "runtime/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,18 +112,12 @@ static void share_memory(numbered *x) {
     }
 }
 
-/* Whether rows that are kept are saved: with --memory or without, they have the numbers of their
- * groups. */
-static bool saves_rows(const numbered *x) {
-    const options *o = x->table->asked->options;
-    return x->kept_count > 0 && (o->save || o->checkpoint);
-}
-
 void numbered_open(numbered *x, table *t) {
     *x = (numbered){.table = t, .plain = true};
     place_results(x);
     share_memory(x);
-    x->numbers_dtype = x->limited || saves_rows(x) ? BF_I64 : BF_I32;
+    x->leaves = t->asked->options->save || t->asked->options->checkpoint || ranks_count() > 1;
+    x->numbers_dtype = x->limited || (x->leaves && x->kept_count > 0) ? BF_I64 : BF_I32;
 }
 
 static void drop_waiting(numbered_part *p) {
@@ -185,11 +180,11 @@ void numbered_close(numbered *x) {
     free(x->places.at);
 }
 
-/* Whether groups must have numbers: rows are kept for medians on piles, to be saved, or of integers
- * of 128 bits; or values are chosen. */
+/* Whether groups must have numbers: rows are kept for medians on piles, to leave the process, or of
+ * integers of 128 bits; or values are chosen. */
 static bool keeps_numbers(const numbered *x) {
     const table *t = x->table;
-    bool keeps = x->limited || saves_rows(x) || t->columns[t->key_columns[0]].dtype == BF_I128;
+    bool keeps = x->limited || x->leaves || t->columns[t->key_columns[0]].dtype == BF_I128;
     for (int k = 0; k < x->kept_count; k++)
         keeps = keeps || t->values[x->kept[k].value].array.dtype == BF_I128;
     return (keeps && x->kept_count > 0) || x->chosen_count > 0;
@@ -253,7 +248,7 @@ bf_status numbered_make(numbered *x) {
         x->kept[k].time = x->table->values[x->kept[k].value].time;
     }
     for (int k = 0; k < x->chosen_count && st == BF_OK; k++)
-        st = chosen_make(&x->chosen[k], x->table);
+        st = chosen_make(&x->chosen[k], x->table, x->leaves);
     return st == BF_OK ? reserve_memory(x) : st;
 }
 
@@ -534,6 +529,17 @@ static int choose_rows(numbered *x, chosen *c, const bf_array *keys) {
     if (c->counts && code == EXIT_DONE) code = count_values(x, c, keys, places, n);
     const bool total = c->ends && x->table->asked->total && x->levels == 0;
     return total && code == EXIT_DONE ? note_total(x, c) : code;
+}
+
+bf_status numbered_tally(const numbered *x, const chosen *c, bool total, chosen_tally *to) {
+    const chosen_tally *loaded = total ? &c->counted_all : &c->counted;
+    bf_status st = chosen_tally_more(to, loaded);
+    for (int k = 0; k < CHOSEN_PARTS && st == BF_OK; k++) {
+        const numbered_part *p = &x->part[c->part + k];
+        st = chosen_tally_part(to, total ? p->total : p->groups, !total, (enum chosen_part)k);
+    }
+    if (loaded->n > 0) chosen_settle(to);
+    return st;
 }
 
 /* Whether the turn has as many groups as can be shown. */

@@ -47,6 +47,7 @@ typedef struct numbered {
         int chosen;              /* -1: it is not chosen among values */
     } place[OPTIONS_AGGREGATES]; /* where each result is */
     buffer numbers, places;
+    bool leaves;          /* the groups leave the process: they are saved, or sent to a rank */
     work *work;           /* saves checkpoints of the first turn */
     bool resumed;         /* it has groups of such a one */
     bool limited;         /* The fields below are used only under a limit of memory. */
@@ -80,6 +81,9 @@ int numbered_flush(numbered *x);
 
 /* Whether all groups, and all rows that are kept for them, are in memory: they can be saved. */
 bool numbered_is_whole(const numbered *x);
+
+/* Adds how often a value of each group, or of all rows, was counted; each is there once. */
+bf_status numbered_tally(const numbered *x, const chosen *c, bool total, chosen_tally *to);
 
 /* Goes on to the next turn, or sets x->ended. */
 int numbered_next(numbered *x);
