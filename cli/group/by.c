@@ -272,9 +272,6 @@ static bool asks_shares(const options *o) {
 }
 
 static int show(by *x, double began) {
-    if (x->groups.levels > 0 && asks_shares(x->options))
-        return fail(EXIT_IO, x->asked.file,
-                    "--share needs all groups at once: more than --memory allows");
     return (x->groups.limited ? merged_put : shown_put)(x->output->stream, &x->groups, began);
 }
 

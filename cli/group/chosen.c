@@ -10,9 +10,9 @@ static size_t bytes_of(const chosen *c) { return bf_dtype_size(c->dtype); }
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-bf_status chosen_make(chosen *c, const table *t, bool leaves) {
+bf_status chosen_make(chosen *c, const table *t) {
     const bf_dtype dtype = t->values[c->value].array.dtype;
-    c->words = dtype == BF_NONE || dtype == BF_I128 || (leaves && bf_dtype_kind(dtype) != 'f');
+    c->words = dtype == BF_NONE || dtype == BF_I128;
     c->dtype = c->words ? BF_I64 : dtype;
     return c->words && !c->of ? bf_dictionary_create(t->context, 1, &dtype, &c->of) : BF_OK;
 }
@@ -261,10 +261,10 @@ bf_status chosen_begin_counts(const chosen *c, chosen_results *r) {
 
 /* ---- groups that leave the process ----------------------------------------------------------- */
 
-bf_status chosen_bring(chosen *c, bf_context *context, units_form from, units_form to) {
+/* Brings the values that a dictionary has, which keep their numbers. */
+static bf_status bring_words(chosen *c, bf_context *context, units_form from, units_form to) {
     keys_column values = {.bytes = NULL};
     bf_dictionary *made = NULL;
-    if (!c->words || units_are_same(from, to)) return BF_OK;
     bf_status st = keys_take_all(c->of, 0, from.dtype, &values);
     if (st == BF_OK) st = keys_bring_column(&values, from, to);
     if (st == BF_OK) st = bf_dictionary_create(context, 1, &to.dtype, &made);
@@ -272,8 +272,63 @@ bf_status chosen_bring(chosen *c, bf_context *context, units_form from, units_fo
     if (st == BF_OK) st = keys_encode(made, columns, bf_dictionary_size(c->of));
     keys_free(&values);
     bf_dictionary_destroy(st == BF_OK ? c->of : made);
-    if (st == BF_OK) c->of = made; /* values have the numbers that they had */
+    if (st == BF_OK) c->of = made;
     return st;
+}
+
+/* Numbers n elements of 64 bits, which become these numbers. */
+static bf_status number_elements(chosen *c, units_form from, units_form to, uint64_t *elements,
+                                 int64_t n) {
+    char *wide = malloc((size_t)(n + 1) * bf_dtype_size(to.dtype));
+    const bf_array values = bf_array_of(to.dtype, wide, n),
+                   numbers = bf_array_of(BF_I64, elements, n);
+    const bf_column column = {.size = sizeof column, .numbers = &values};
+    const bf_column *const columns[] = {&column};
+    bf_status st = wide ? BF_OK : BF_E_MEMORY;
+    if (st == BF_OK && !units_bring(from, elements, n, to, wide)) st = BF_E_OVERFLOW;
+    if (st == BF_OK) st = bf_dictionary_encode(c->of, columns, &numbers);
+    free(wide);
+    return st;
+}
+
+static bf_status number_ends(chosen *c, chosen_ends *e, units_form from, units_form to) {
+    uint64_t *elements = malloc((size_t)(2 * e->room + 1) * sizeof *elements);
+    for (int64_t i = 0; elements && i < e->room; i++) {
+        elements[2 * i] = e->list[i].first;
+        elements[2 * i + 1] = e->list[i].last;
+    }
+    const bf_status st =
+        elements ? number_elements(c, from, to, elements, 2 * e->room) : BF_E_MEMORY;
+    for (int64_t i = 0; st == BF_OK && i < e->room; i++) {
+        e->list[i].first = elements[2 * i];
+        e->list[i].last = elements[2 * i + 1];
+    }
+    free(elements);
+    return st;
+}
+
+static bf_status number_counts(chosen *c, chosen_tally *t, units_form from, units_form to) {
+    uint64_t *elements = malloc((size_t)(t->n + 1) * sizeof *elements);
+    for (int64_t i = 0; elements && i < t->n; i++)
+        key_of_rank(from.dtype, t->list[i].code, &elements[i]);
+    const bf_status st = elements ? number_elements(c, from, to, elements, t->n) : BF_E_MEMORY;
+    for (int64_t i = 0; st == BF_OK && i < t->n; i++)
+        t->list[i].code = word_code((int64_t)elements[i]);
+    chosen_settle(t);
+    free(elements);
+    return st;
+}
+
+/* Forms are joined in 128 bits alone, whose values have numbers. */
+bf_status chosen_bring(chosen *c, bf_context *context, units_form from, units_form to) {
+    if (from.dtype == to.dtype && from.scale == to.scale) return BF_OK;
+    if (c->words) return bring_words(c, context, from, to);
+    c->words = true;
+    c->dtype = BF_I64;
+    bf_status st = bf_dictionary_create(context, 1, &to.dtype, &c->of);
+    if (st == BF_OK) st = number_ends(c, &c->groups, from, to);
+    if (st == BF_OK) st = number_ends(c, &c->all, from, to);
+    return st == BF_OK ? number_counts(c, &c->counted, from, to) : st;
 }
 
 /* Adds the ends of a group: of rows behind these, or in each file behind these. */

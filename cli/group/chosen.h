@@ -38,8 +38,7 @@ typedef struct chosen {
     int value;            /* the V */
     bool ends, counts;    /* the first or the last are asked for; values are counted */
     int part;             /* CHOSEN_PARTS from this one on count values */
-    bool words;           /* elements are the numbers of values: of strings, of those that have 128
-                             bits, and of all but floats where groups leave the process */
+    bool words;           /* values are strings or have 128 bits: elements are their numbers */
     bf_dictionary *of;    /* has these values */
     bf_dtype dtype;       /* the dtype of elements */
     const char *elements; /* the rows at hand have them */
@@ -49,9 +48,8 @@ typedef struct chosen {
     buffer numbers, codes, pairs;
 } chosen;
 
-/* Prepares for values of the table's dtypes. leaves: the groups leave the process. Errors:
- * BF_E_MEMORY. */
-bf_status chosen_make(chosen *c, const table *t, bool leaves);
+/* Prepares for values of the table's dtypes. Errors: BF_E_MEMORY. */
+bf_status chosen_make(chosen *c, const table *t);
 
 /* Drops what the groups have; or all. */
 void chosen_drop_groups(chosen *c);

@@ -24,6 +24,9 @@ typedef struct numbered_part {
     enum chosen_part pairs;
     bf_groups *groups, *total; /* total: all rows in one group; NULL: not asked for */
     bf_groups *before;         /* the total of the turns before; NULL: there was none */
+    bool shares;               /* an aggregate is a share */
+    bf_groups *whole;          /* all rows of all turns in one group, for shares in turns; NULL: the
+                                  groups have all rows */
     int count;                 /* how many aggregates the library has */
     int result[OPTIONS_AGGREGATES], column[OPTIONS_AGGREGATES]; /* the result and column of each */
     int columns, of[OPTIONS_AGGREGATES];                        /* the V's, each once */
@@ -47,7 +50,6 @@ typedef struct numbered {
         int chosen;              /* -1: it is not chosen among values */
     } place[OPTIONS_AGGREGATES]; /* where each result is */
     buffer numbers, places;
-    bool leaves;          /* the groups leave the process: they are saved, or sent to a rank */
     work *work;           /* saves checkpoints of the first turn */
     bool resumed;         /* it has groups of such a one */
     bool limited;         /* The fields below are used only under a limit of memory. */

@@ -324,6 +324,12 @@ static void take_chosen(checkpoint_reader *from, numbered *x, chosen *c) {
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
+static int end_putting(const checkpoint_writer *to, const numbered *x, bf_status st) {
+    if (st == BF_OK && to->failed) st = BF_E_MEMORY;
+    return st == BF_OK ? EXIT_DONE
+                       : fail_status(st, x->table->context, x->table->input->source.name);
+}
+
 int saved_put_groups(checkpoint_writer *to, numbered *x) {
     const int code = numbered_flush(x);
     if (code != EXIT_DONE) return code;
@@ -340,9 +346,7 @@ int saved_put_groups(checkpoint_writer *to, numbered *x) {
     }
     for (int k = 0; k < x->kept_count; k++) put_rows(to, &x->kept[k]);
     for (int k = 0; k < x->chosen_count && st == BF_OK; k++) st = put_chosen(to, x, &x->chosen[k]);
-    if (st == BF_OK && to->failed) st = BF_E_MEMORY;
-    return st == BF_OK ? EXIT_DONE
-                       : fail_status(st, x->table->context, x->table->input->source.name);
+    return end_putting(to, x, st);
 }
 
 /* Whether the keys of groups are numbers of the dictionary. */
@@ -386,7 +390,6 @@ bool saved_take_groups(checkpoint_reader *from, numbered *x) {
     const bool plain = checkpoint_number(from, 0, 1);
     numbered_drop(x);
     x->plain = plain;
-    x->leaves = true;
     x->numbers_dtype = checkpoint_number(from, 0, 1) ? BF_I64 : BF_I32;
     from->bad =
         from->bad || (plain && x->kept_count > 0) || numbered_make(x) != BF_OK || x->plain != plain;
@@ -404,5 +407,17 @@ bool saved_take_groups(checkpoint_reader *from, numbered *x) {
         take_rows(from, &x->kept[k], x->limited && x->table->asked->total);
     for (int k = 0; k < x->chosen_count && !from->bad; k++) take_chosen(from, x, &x->chosen[k]);
     if (!plain && !from->bad) check_numbers(from, x);
+    return !from->bad;
+}
+
+int saved_put_whole(checkpoint_writer *to, numbered *x) {
+    bf_status st = BF_OK;
+    for (int p = 0; p < x->parts && st == BF_OK; p++) st = put_library_groups(to, x->part[p].whole);
+    return end_putting(to, x, st);
+}
+
+bool saved_take_whole(checkpoint_reader *from, numbered *x) {
+    for (int p = 0; p < x->parts && !from->bad; p++)
+        take_library_groups(from, x->table->context, &x->part[p].whole);
     return !from->bad;
 }

@@ -268,7 +268,8 @@ static bf_status take_from(const shown *s, int i, bf_groups *groups, results *r)
     const asked_result *of = &s->asked->result[i];
     const options *o = s->asked->options;
     const int which = x->place[i].which, scale = x->table->values[of->value].scale;
-    return of->aggregate->order == SHARE_OF_SUM ? results_take_shares(groups, o, which, r)
+    bf_groups *const whole = x->part[x->place[i].part].whole;
+    return of->aggregate->order == SHARE_OF_SUM ? results_take_shares(groups, whole, o, which, r)
                                                 : results_take(groups, o, which, scale, r);
 }
 

@@ -333,7 +333,9 @@ static bool all_have_parts(const options *o) {
 /* Whether groups keep the rows of their keys, for which no rank has those of others. */
 static bool keeps_rows(const options *o) {
     bool keeps = false;
-    for (int i = 0; i < o->aggregate_count; i++) keeps |= o->aggregates[i].order != ORDER_NONE;
+    for (int i = 0; i < o->aggregate_count; i++)
+        keeps |= o->aggregates[i].order == ORDER_MEDIAN_OF ||
+                 o->aggregates[i].order == ORDER_QUANTILE_OF;
     return keeps;
 }
 
