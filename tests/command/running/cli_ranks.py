@@ -152,8 +152,8 @@ def make_inputs(folder):
     write("nulls", "w\n" + "".join("%s\n" % (k if k % 3 else "") for k in keys))
     write("bad", "".join("%d\n" % k for k in keys[:80_000]) + "oops\n" + "1\n" * 20_000)
     for name, sign in [("u.csv", 1), ("v.csv", -1)]:  # what is in the last rows of one is in the first of the other
-        write(name, "key,note,value,late\n" + "".join("%d,%s%d,%d,%d\n" % (sign * (i // 1000) % 9, name[0], i, i % 77, i % 5)
-                                                      for i in range(9000)))
+        write(name, "key,note,value,late\n" + "".join("%d,%s%052d,%d,%d\n" % (sign * (i // 5000) % 12, name[0], i, i % 77, i % 5)
+                                                      for i in range(60_000)))
     write("money2.csv", "key,late,value\n" + "".join("%d,%d.25,%s\n" % (keys[i], i % 9, "x" if i > 8990 else i % 7) for i in range(9000)))
     write("t.csv", "\n\nkey,note,value,late\n" + "".join(
         '%d,"a, ""b""",%r,%s\n' % (keys[i], values[i], i if i != n // 2 else "0.25")
