@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* strdup, strndup */
+#define _GNU_SOURCE /* strdup, strndup, asprintf */
 #include "columns/asked.h"
 
 #include "expression/names.h"
@@ -272,19 +272,56 @@ static bool counts_rows(const options *o) {
     return o->distinct ? o->times : o->aggregate_count == 0;
 }
 
-static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate *w) {
+/* Adds a result of the value that stands in `size` bytes; equals: its name stands behind it. */
+static bool add_result_of(asked *a, first_fields *f, const struct wanted_aggregate *w,
+                          const char *text, size_t size, const char *equals) {
+    if (a->results == OPTIONS_AGGREGATES) return refuse(f, "more than %d results", a->results);
     asked_result *r = &a->result[a->results++];
     *r = (asked_result){.aggregate = w, .value = -1};
-    if (!w || !w->values) {
-        r->name = strdup("count");
-        return r->name || no_memory(f);
-    }
-    const char *equals = find_equals(w->values);
-    read_option(f, w->option);
-    const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
     const bool any = w->order >= ORDER_FIRST_OF;
-    if (!add_value(a, f, strndup(w->values, size), any, &r->value)) return false;
+    if (!add_value(a, f, strndup(text, size), any, &r->value)) return false;
     r->name = equals ? strdup(equals + 1) : default_name(w, a->value[r->value].text);
+    return r->name || no_memory(f);
+}
+
+/* Adds a result of each column that a pattern means. */
+static bool add_results(asked *a, first_fields *f, const struct wanted_aggregate *w,
+                        text_item pattern) {
+    int *columns = malloc(((size_t)f->n + 1) * sizeof *columns);
+    const int n = columns ? text_names_select(&f->names, pattern, columns) : 0;
+    bool good = columns != NULL || no_memory(f);
+    if (good && n <= 0) good = refuse_item(f, pattern);
+    for (int i = 0; i < n && good; i++) {
+        char *name = NULL; /* a name behind a colon is no number */
+        const int size = asprintf(&name, ":%s", f->fields[columns[i]]);
+        good = size < 0 ? no_memory(f) : add_result_of(a, f, w, name, (size_t)size, NULL);
+        if (size >= 0) free(name);
+    }
+    f->named = true;
+    free(columns);
+    return good;
+}
+
+/* Whether a value is a pattern of names: no expression ends with '*'. */
+static bool is_pattern(const first_fields *f, text_item item, const char *equals) {
+    int column;
+    return !equals && !item.quoted && item.length > 0 && item.at[item.length - 1] == '*' &&
+           text_names_find(&f->names, item, &column) == 0;
+}
+
+static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate *w) {
+    if (w && w->values) {
+        const char *const equals = find_equals(w->values), *list = w->values;
+        const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
+        const text_item item = text_take_item(&list, "");
+        read_option(f, w->option);
+        return is_pattern(f, item, equals) ? add_results(a, f, w, item)
+                                           : add_result_of(a, f, w, w->values, size, equals);
+    }
+    if (a->results == OPTIONS_AGGREGATES) return refuse(f, "more than %d results", a->results);
+    asked_result *r = &a->result[a->results++];
+    *r = (asked_result){.aggregate = w, .value = -1};
+    r->name = strdup("count");
     return r->name || no_memory(f);
 }
 

@@ -234,7 +234,7 @@ static int add_part(by *x, const char *bytes, int64_t size) {
                              .table_size = (size_t)size};
     int code;
     by *part = by_load(x->options, x->context, x->asked.file, &saved, &code);
-    const bf_status st = part ? by_merge(x, part) : BF_OK;
+    const bf_status st = part ? joined_merge_share(&x->groups, &part->groups) : BF_OK;
     by_close(part);
     return st == BF_OK ? code : fail_status(st, x->context, x->asked.file);
 }
@@ -272,9 +272,6 @@ static bool asks_shares(const options *o) {
 }
 
 static int show(by *x, double began) {
-    if (x->groups.levels > 0 && asks_shares(x->options))
-        return fail(EXIT_IO, x->asked.file,
-                    "--share needs all groups at once: more than --memory allows");
     return (x->groups.limited ? merged_put : shown_put)(x->output->stream, &x->groups, began);
 }
 
@@ -282,7 +279,8 @@ static int show(by *x, double began) {
  * they are written first, to a file that gets its name when all is shown. */
 static int show_and_save(by *x, double began) {
     const trailer rules = trailer_of(x->options);
-    const bool form = x->options->by || x->groups.kept_count > 0 || asks_shares(x->options);
+    const bool form = x->options->by || x->groups.kept_count > 0 || x->groups.chosen_count > 0 ||
+                      asks_shares(x->options);
     if (!numbered_is_whole(&x->groups))
         return fail(EXIT_IO, x->asked.file,
                     "--save needs all groups at once: more than --memory allows");
@@ -346,19 +344,6 @@ static int check_array(const options *o) {
     return fail(EXIT_USAGE, o->output, "%s does not go with -o FILE.npy", option);
 }
 
-/* Values that are chosen have numbers of this process alone, and no saved form. */
-static int check_chosen(const options *o) {
-    const char *option = o->save             ? "--save"
-                         : o->checkpoint     ? "--checkpoint"
-                         : ranks_count() > 1 ? "a run over ranks"
-                                             : NULL;
-    for (int i = 0; i < o->aggregate_count && option; i++)
-        if (o->aggregates[i].order >= ORDER_FIRST_OF)
-            return fail(EXIT_USAGE, NULL, "%s does not go with --%s", option,
-                        o->aggregates[i].option);
-    return EXIT_DONE;
-}
-
 static int run_by(const options *o) {
     by *x = by_open(o);
     if (!x) return EXIT_IO;
@@ -378,7 +363,6 @@ int by_run(options *o) {
     condition *c = NULL;
     int code = o->by ? check_by(o) : EXIT_DONE;
     if (code == EXIT_DONE) code = check_array(o);
-    if (code == EXIT_DONE) code = check_chosen(o);
     if (code == EXIT_DONE && !o->infer) code = condition_open(&c, o);
     if (code == EXIT_DONE) code = run_by(o);
     condition_close(c);

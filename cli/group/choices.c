@@ -35,17 +35,17 @@ static bf_status list_words(const chosen_results *r, int64_t all, int64_t **word
     return *words ? BF_OK : BF_E_MEMORY;
 }
 
-/* Integers of 128 bits go to their rows from the last on. */
-static bf_status take_wide(const chosen *of, const bf_array *words, const uint8_t valid[],
-                           int64_t all, shown_column *c) {
-    enum { BYTES = 16 };
+/* Numbers go to their rows from the last on. */
+static bf_status take_numbers(const chosen *of, const bf_array *words, const uint8_t valid[],
+                              int64_t all, shown_column *c) {
+    const size_t bytes = bf_dtype_size(c->dtype);
     int64_t n = words->shape[0];
-    c->array = large_alloc((size_t)all * BYTES);
+    c->array = large_alloc((size_t)all * bytes);
     if (!c->array) return BF_E_MEMORY;
-    const bf_array values = bf_array_of(BF_I128, c->array, n);
+    const bf_array values = bf_array_of(c->dtype, c->array, n);
     const bf_status st = bf_dictionary_values(of->of, 0, words, &values, NULL);
     for (int64_t i = all; i-- > 0 && st == BF_OK;)
-        if (valid[i]) memmove(c->array + (size_t)i * BYTES, c->array + (size_t)--n * BYTES, BYTES);
+        if (valid[i]) memmove(c->array + (size_t)i * bytes, c->array + (size_t)--n * bytes, bytes);
     return st;
 }
 
@@ -80,7 +80,7 @@ static bf_status take_words(const chosen *of, const chosen_results *r, shown_col
     bf_status st = list_words(r, all, &words, &n);
     const bf_array numbers = bf_array_of(BF_I64, words, n);
     if (st == BF_OK)
-        st = (c->dtype == BF_NONE ? take_strings : take_wide)(of, &numbers, r->valid, all, c);
+        st = (c->dtype == BF_NONE ? take_strings : take_numbers)(of, &numbers, r->valid, all, c);
     free(words);
     return st;
 }
@@ -95,6 +95,14 @@ static bool make_results(chosen_results *r, const chosen *of) {
     return r->elements && r->valid && r->counts;
 }
 
+static bf_status take_counts(const numbered *x, const chosen *of, bool total, chosen_results *r) {
+    chosen_tally t = {.n = 0};
+    const bf_status st = numbered_tally(x, of, total, &t);
+    if (st == BF_OK) chosen_take_counts(of, &t, total, r);
+    chosen_free_tally(&t);
+    return st;
+}
+
 static bf_status find_results(const numbered *x, const chosen *of, enum wanted_order order,
                               chosen_results *r) {
     if (order == ORDER_FIRST_OF || order == ORDER_LAST_OF) {
@@ -102,13 +110,8 @@ static bf_status find_results(const numbered *x, const chosen *of, enum wanted_o
         return BF_OK;
     }
     bf_status st = chosen_begin_counts(of, r);
-    for (int k = 0; k < CHOSEN_PARTS && st == BF_OK; k++) {
-        const numbered_part *p = &x->part[of->part + k];
-        st = chosen_take_counts(of, p->groups, true, (enum chosen_part)k, r);
-        if (st == BF_OK && p->total)
-            st = chosen_take_counts(of, p->total, false, (enum chosen_part)k, r);
-    }
-    return st;
+    if (st == BF_OK) st = take_counts(x, of, false, r);
+    return st == BF_OK && x->table->asked->total ? take_counts(x, of, true, r) : st;
 }
 
 /* The column gets the memory that it shows. */

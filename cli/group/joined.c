@@ -79,6 +79,10 @@ static bf_status bring_values(numbered *x, const units_form to[]) {
     }
     for (int k = 0; k < x->kept_count && st == BF_OK; k++)
         st = bring_rows(x, &x->kept[k], to[x->kept[k].value]);
+    for (int k = 0; k < x->chosen_count && st == BF_OK; k++) {
+        const int v = x->chosen[k].value;
+        st = chosen_bring(&x->chosen[k], x->table->context, form_of_value(x, v), to[v]);
+    }
     for (int v = 0; v < x->table->asked->values && st == BF_OK; v++) {
         x->table->values[v].array.dtype = to[v].dtype;
         x->table->values[v].scale = to[v].scale;
@@ -138,10 +142,9 @@ static bf_status match_numbers(numbered *into, numbered *from) {
     bf_status st =
         map ? bf_dictionary_merge(into->dictionary, from->dictionary, &numbers) : BF_E_MEMORY;
     from->key = into->key;
-    for (int p = 0; p < from->parts && st == BF_OK; p++)
-        st = keys_renumber(from, from->part[p].groups, map);
-    for (int k = 0; k < from->kept_count && st == BF_OK; k++)
-        st = keys_renumber_rows(from, &from->kept[k], map);
+    if (st == BF_OK) st = keys_renumber(from, map);
+    for (int k = 0; k < from->chosen_count && st == BF_OK; k++)
+        st = chosen_match(&into->chosen[k], &from->chosen[k]);
     free(map);
     return st;
 }
@@ -214,11 +217,41 @@ static bf_status retract_rows(medians *into, const medians *from) {
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-/* How groups, and rows that are kept for medians, are joined. */
+/* How groups, rows that are kept for medians, and chosen values are joined. */
 typedef struct joining {
     bf_status (*groups)(bf_groups *into, const bf_groups *from);
     bf_status (*rows)(medians *into, const medians *from);
+    bf_status (*values)(chosen *into, const chosen *from);
 } joining;
+
+/* Moves what the library has counted of values to where they are joined. */
+static bf_status move_counts(numbered *x, chosen *c) {
+    chosen_tally all = {.n = 0};
+    bf_status st = c->counts ? numbered_tally(x, c, false, &all) : BF_OK;
+    for (int k = 0; k < CHOSEN_PARTS && c->counts && st == BF_OK; k++) {
+        const numbered_part *p = &x->part[c->part + k];
+        st = bf_groups_clear(p->groups);
+        if (st == BF_OK && p->total) st = bf_groups_clear(p->total);
+    }
+    chosen_free_tally(&c->counted);
+    c->counted = all;
+    chosen_settle(&c->counted);
+    return st;
+}
+
+static bf_status move_all_counts(numbered *x) {
+    bf_status st = BF_OK;
+    for (int k = 0; k < x->chosen_count && st == BF_OK; k++) st = move_counts(x, &x->chosen[k]);
+    return st;
+}
+
+/* Groups that are joined have all rows. */
+static void drop_wholes(numbered *x) {
+    for (int i = 0; i < x->parts; i++) {
+        bf_groups_destroy(x->part[i].whole);
+        x->part[i].whole = NULL;
+    }
+}
 
 static bf_status join_parts(numbered *into, const numbered *from, const joining *how) {
     bf_status st = BF_OK;
@@ -229,6 +262,10 @@ static bf_status join_parts(numbered *into, const numbered *from, const joining 
     }
     for (int k = 0; k < into->kept_count && st == BF_OK; k++)
         st = how->rows(&into->kept[k], &from->kept[k]);
+    for (int k = 0; k < into->chosen_count && st == BF_OK; k++) {
+        st = how->values(&into->chosen[k], &from->chosen[k]);
+        if (st == BF_OK && into->table->asked->total) st = chosen_sum_up(&into->chosen[k]);
+    }
     return st;
 }
 
@@ -242,21 +279,36 @@ bool joined_is_empty(const numbered *x) {
 static bf_status join(numbered *into, numbered *from, const joining *how) {
     if (!asks_the_same(into->table->asked, from->table->asked)) return BF_E_STATE;
     if (joined_is_empty(from)) return BF_OK;
-    bf_status st = match_keys(into, from);
+    bf_status st = move_all_counts(into);
+    if (st == BF_OK) st = move_all_counts(from);
+    if (st == BF_OK) st = match_keys(into, from);
     if (st == BF_OK) st = match_values(into, from);
     if (st == BF_OK) st = match_numbers(into, from);
+    drop_wholes(into);
     return st == BF_OK ? join_parts(into, from, how) : st;
 }
 
 bf_status joined_merge(numbered *into, numbered *from) {
-    static const joining how = {bf_groups_merge, append_rows};
+    static const joining how = {bf_groups_merge, append_rows, chosen_append};
     return join(into, from, &how);
+}
+
+bf_status joined_merge_share(numbered *into, numbered *from) {
+    static const joining how = {bf_groups_merge, append_rows, chosen_append_share};
+    return join(into, from, &how);
+}
+
+static bool has_ends(const numbered *x) {
+    bool has = false;
+    for (int k = 0; k < x->chosen_count; k++) has = has || x->chosen[k].ends;
+    return has;
 }
 
 /* Keys without groups are left out of the dictionary. */
 bf_status joined_retract(numbered *into, numbered *from) {
-    static const joining how = {bf_groups_retract, retract_rows};
+    static const joining how = {bf_groups_retract, retract_rows, chosen_retract};
     units_form forms[BF_KEY_COLUMNS_MAX];
+    if (has_ends(into)) return BF_E_ARGUMENT;
     const bf_status st = join(into, from, &how);
     for (int i = 0; i < into->table->asked->keys; i++) forms[i] = keys_form(into, i);
     return st == BF_OK && !into->plain ? keys_bring(into, forms) : st;

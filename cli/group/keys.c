@@ -36,41 +36,56 @@ bf_status keys_make(keys_column *c, bf_dtype dtype, int64_t n) {
     return BF_OK;
 }
 
-static bf_status take_strings(const numbered *x, int i, const bf_array *numbers, keys_column *c) {
-    const int64_t n = numbers->shape[0];
+static bf_status take_strings(const bf_dictionary *d, int i, const bf_array *numbers, int64_t n,
+                              keys_column *c) {
     c->offsets = calloc((size_t)n + 1, sizeof *c->offsets);
     if (!c->offsets) return BF_E_MEMORY;
     const bf_array offsets = bf_array_of(BF_I64, c->offsets, n + 1),
                    known = bf_array_of(BF_BOOL, c->known, n);
-    bf_status st = bf_dictionary_strings(x->dictionary, i, numbers, &offsets, NULL, 0, NULL);
+    bf_status st = bf_dictionary_strings(d, i, numbers, &offsets, NULL, 0, NULL);
     const int64_t room = c->offsets[n];
     if (st == BF_OK) c->bytes = malloc((size_t)room + 1);
     if (st == BF_OK && !c->bytes) st = BF_E_MEMORY;
-    return st == BF_OK
-               ? bf_dictionary_strings(x->dictionary, i, numbers, &offsets, c->bytes, room, &known)
-               : st;
+    return st == BF_OK ? bf_dictionary_strings(d, i, numbers, &offsets, c->bytes, room, &known)
+                       : st;
 }
 
-static bf_status take_numbers(const numbered *x, int i, const bf_array *numbers, keys_column *c) {
-    const bf_dtype dtype = column_of(x, i)->dtype;
-    const int64_t n = numbers->shape[0];
+static bf_status take_numbers(const bf_dictionary *d, int i, bf_dtype dtype,
+                              const bf_array *numbers, int64_t n, keys_column *c) {
     c->bytes = malloc((size_t)(n + 1) * bf_dtype_size(dtype));
     if (!c->bytes) return BF_E_MEMORY;
     const bf_array values = bf_array_of(dtype, c->bytes, n),
                    known = bf_array_of(BF_BOOL, c->known, n);
-    return bf_dictionary_values(x->dictionary, i, numbers, &values, &known);
+    return bf_dictionary_values(d, i, numbers, &values, &known);
+}
+
+/* Takes a column of n keys; numbers NULL: of the first. */
+static bf_status take_column(const bf_dictionary *d, int i, bf_dtype dtype, const bf_array *numbers,
+                             int64_t n, keys_column *c) {
+    *c = (keys_column){.known = calloc((size_t)n + 1, 1)};
+    if (!c->known) return BF_E_MEMORY;
+    const bf_status st = dtype == BF_NONE ? take_strings(d, i, numbers, n, c)
+                                          : take_numbers(d, i, dtype, numbers, n, c);
+    return st == BF_OK ? keys_make(c, dtype, n) : st;
 }
 
 bf_status keys_take(const numbered *x, int i, const bf_array *numbers, keys_column *c) {
-    const bf_dtype dtype = column_of(x, i)->dtype;
-    *c = (keys_column){.known = calloc((size_t)numbers->shape[0] + 1, 1)};
-    if (!c->known) return BF_E_MEMORY;
-    const bf_status st = (dtype == BF_NONE ? take_strings : take_numbers)(x, i, numbers, c);
-    return st == BF_OK ? keys_make(c, dtype, numbers->shape[0]) : st;
+    return take_column(x->dictionary, i, column_of(x, i)->dtype, numbers, numbers->shape[0], c);
 }
 
-/* Brings the numbers of a column to another form. */
-static bf_status bring_column(keys_column *c, units_form from, units_form to) {
+bf_status keys_take_all(const bf_dictionary *d, int i, bf_dtype dtype, keys_column *c) {
+    return take_column(d, i, dtype, NULL, bf_dictionary_size(d), c);
+}
+
+bf_status keys_encode(bf_dictionary *d, const bf_column *const columns[], int64_t n) {
+    int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
+    const bf_array all = bf_array_of(BF_I64, numbers, n);
+    const bf_status st = numbers ? bf_dictionary_encode(d, columns, &all) : BF_E_MEMORY;
+    free(numbers);
+    return st;
+}
+
+bf_status keys_bring_column(keys_column *c, units_form from, units_form to) {
     const int64_t n = c->numbers.shape[0];
     if (c->offsets || units_are_same(from, to)) return BF_OK;
     char *wide = malloc((size_t)(n + 1) * bf_dtype_size(to.dtype));
@@ -123,11 +138,14 @@ static int64_t *list_numbers(bf_groups *groups, bf_status *st) {
     return NULL;
 }
 
-bf_status keys_renumber(const numbered *x, bf_groups *groups, const int64_t to[]) {
+static bf_status renumber_groups(const numbered *x, bf_groups *groups, const int64_t to[]) {
     bf_status st;
     int64_t *numbers = list_numbers(groups, &st);
-    for (int64_t i = 0; numbers && i < bf_groups_size(groups); i++) numbers[i] = to[numbers[i]];
-    if (numbers) st = give_numbers(x, groups, numbers);
+    for (int64_t i = 0; numbers && i < bf_groups_size(groups); i++) {
+        numbers[i] = to[numbers[i]];
+        if (numbers[i] < 0) st = BF_E_STATE;
+    }
+    if (st == BF_OK) st = give_numbers(x, groups, numbers);
     free(numbers);
     return st;
 }
@@ -157,7 +175,7 @@ static bf_status encode_plain(bf_dictionary *d, const void *keys, int64_t n, uni
         if (n > 0) memcpy(c.bytes, keys, (size_t)n * bf_dtype_size(from.dtype));
         st = keys_make(&c, from.dtype, n);
     }
-    if (st == BF_OK) st = bring_column(&c, from, to);
+    if (st == BF_OK) st = keys_bring_column(&c, from, to);
     const bf_column *const columns[] = {&c.column};
     const bf_array all = bf_array_of(BF_I64, *numbers, n);
     if (st == BF_OK) st = bf_dictionary_encode(d, columns, &all);
@@ -206,7 +224,7 @@ static bf_status encode_again(const numbered *x, bf_dictionary *d, const units_f
     const bf_array old = bf_array_of(BF_I64, numbers, n);
     for (int i = 0; i < keys && st == BF_OK; i++) {
         st = keys_take(x, i, &old, &all[i]);
-        if (st == BF_OK) st = bring_column(&all[i], keys_form(x, i), to[i]);
+        if (st == BF_OK) st = keys_bring_column(&all[i], keys_form(x, i), to[i]);
         columns[i] = &all[i].column;
     }
     if (st == BF_OK) encoded = malloc((size_t)(n + 1) * sizeof *encoded);
@@ -219,21 +237,35 @@ static bf_status encode_again(const numbered *x, bf_dictionary *d, const units_f
     return st;
 }
 
-bf_status keys_renumber_rows(const numbered *x, medians *m, const int64_t to[]) {
+static bf_status renumber_rows(const numbered *x, medians *m, const int64_t to[]) {
     int64_t *numbers = malloc((size_t)(m->n + 1) * sizeof *numbers);
     if (!numbers) return BF_E_MEMORY;
-    for (int64_t i = 0; i < m->n; i++) numbers[i] = to[keys_number_at(m->key, m->keys, i)];
-    const bf_status st = number_rows(x, m, numbers);
+    bf_status st = BF_OK;
+    for (int64_t i = 0; i < m->n; i++) {
+        numbers[i] = to[keys_number_at(m->key, m->keys, i)];
+        if (numbers[i] < 0) st = BF_E_STATE;
+    }
+    if (st == BF_OK) st = number_rows(x, m, numbers);
     free(numbers);
     return st;
 }
 
+bf_status keys_renumber(numbered *x, const int64_t to[]) {
+    bf_status st = BF_OK;
+    for (int p = 0; p < x->parts && st == BF_OK; p++)
+        if (x->part[p].chosen < 0) st = renumber_groups(x, x->part[p].groups, to);
+    for (int k = 0; k < x->kept_count && st == BF_OK; k++) st = renumber_rows(x, &x->kept[k], to);
+    for (int k = 0; k < x->chosen_count && st == BF_OK; k++)
+        st = chosen_renumber(&x->chosen[k], to);
+    return st;
+}
+
 static bf_status number_again(numbered *x, bf_dictionary *d, const units_form to[]) {
-    int64_t *map = calloc((size_t)bf_dictionary_size(x->dictionary) + 1, sizeof *map);
+    const int64_t n = bf_dictionary_size(x->dictionary);
+    int64_t *map = malloc((size_t)(n + 1) * sizeof *map);
+    for (int64_t i = 0; map && i < n; i++) map[i] = -1;
     bf_status st = map ? encode_again(x, d, to, map) : BF_E_MEMORY;
-    for (int p = 0; p < x->parts && st == BF_OK; p++) st = keys_renumber(x, x->part[p].groups, map);
-    for (int k = 0; k < x->kept_count && st == BF_OK; k++)
-        st = keys_renumber_rows(x, &x->kept[k], map);
+    if (st == BF_OK) st = keys_renumber(x, map);
     free(map);
     return st;
 }

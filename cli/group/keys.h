@@ -18,9 +18,18 @@ typedef struct keys_column {
 /* Takes column i of the n keys that have these numbers (BF_I64). Free it in either case. */
 bf_status keys_take(const numbered *x, int i, const bf_array *numbers, keys_column *c);
 
+/* Takes column i, of this dtype, of all that a dictionary has, in the order of their numbers. */
+bf_status keys_take_all(const bf_dictionary *d, int i, bf_dtype dtype, keys_column *c);
+
 /* Makes a column of what it has: bytes, offsets and known, of n keys. */
 bf_status keys_make(keys_column *c, bf_dtype dtype, int64_t n);
 void keys_free(keys_column *c);
+
+/* Brings the numbers of a column to a form that was joined from theirs. */
+bf_status keys_bring_column(keys_column *c, units_form from, units_form to);
+
+/* Encodes n different keys of columns: an empty dictionary gives them the numbers from 0 on. */
+bf_status keys_encode(bf_dictionary *d, const bf_column *const columns[], int64_t n);
 
 /* How the numbers of a key's column are held. */
 units_form keys_form(const numbered *x, int i);
@@ -33,8 +42,8 @@ bf_status keys_bring(numbered *x, const units_form to[]);
 /* Number i of some that are keys of groups. */
 int64_t keys_number_at(bf_dtype dtype, const void *numbers, int64_t i);
 
-/* Gives each group, or row that is kept for medians, the number that `to` has for its number. */
-bf_status keys_renumber(const numbered *x, bf_groups *groups, const int64_t to[]);
-bf_status keys_renumber_rows(const numbered *x, medians *m, const int64_t to[]);
+/* Gives each group, and what is kept for it, the number that `to` has for its number. BF_E_STATE:
+ * it has none, which is negative. */
+bf_status keys_renumber(numbered *x, const int64_t to[]);
 
 #endif

@@ -42,7 +42,10 @@ static const char *op_of(const asked_result *r) {
     case ORDER_MEDIAN_OF: return "median";
     case ORDER_QUANTILE_OF: return "quantile";
     case SHARE_OF_SUM: return "share";
-    default: return r->aggregate->option;
+    case ORDER_FIRST_OF: return "first";
+    case ORDER_LAST_OF: return "last";
+    case ORDER_MODE_OF: return "mode";
+    default: return "distinct";
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "group/choices.h"
 #include "group/listed.h"
+#include "group/ordered.h"
 #include "group/shown.h"
 #include "memory/key.h"
 #include "memory/records.h"
@@ -16,7 +17,7 @@ enum { TAKEN = 1 << 12, STRINGS_LEAST = 1 << 16 };
 
 typedef struct merged {
     numbered *groups;
-    shown_order order;
+    ordered order;
     records rows;
     buffer ranks[BF_KEY_COLUMNS_MAX]; /* the ranks of numbers that are keys */
     part_text key, row, total;        /* the texts of a row that is added; total: the last row */
@@ -121,14 +122,14 @@ static uint64_t rank_of(double x) {
 }
 
 static void put_ordered_value(part_text *t, bf_dtype dtype, const bf_value *v) {
-    uint64_t words[SHOWN_WORDS];
+    uint64_t words[ORDERED_WORDS];
     if (bf_dtype_kind(dtype) == 'f') {
         put_word(t, rank_of(bf_value_f64(v)));
         return;
     }
-    shown_words(v, words);
+    ordered_words(v, words);
     put_word(t, words[0] ^ UINT64_C(1) << 63);
-    for (int i = 1; i < SHOWN_WORDS; i++) put_word(t, words[i]);
+    for (int i = 1; i < ORDERED_WORDS; i++) put_word(t, words[i]);
 }
 
 /* The greatest first: how many bytes it has, and these. */
@@ -154,13 +155,13 @@ static void put_ordered(part_text *t, const shown_column *c, int64_t row, bool d
 
 /* The key of group number i, whose keys are in row `row` of their columns. */
 static void make_key(merged *x, const shown *s, int64_t i, int64_t row) {
-    const shown_order *o = &x->order;
+    const ordered *o = &x->order;
     x->key.n = 0;
-    if (o->by == SHOWN_BY_COUNT) put_count(&x->key, s->counts[i]);
-    if (o->by == SHOWN_BY_COLUMN)
+    if (o->by == ORDERED_BY_COUNT) put_count(&x->key, s->counts[i]);
+    if (o->by == ORDERED_BY_COLUMN)
         put_ordered(&x->key, &s->columns[o->column], o->column < s->asked->keys ? row : i,
                     o->descending);
-    put_keys(x, s, row, o->by == SHOWN_BY_KEY && o->descending);
+    put_keys(x, s, row, o->by == ORDERED_BY_KEY && o->descending);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -221,7 +222,7 @@ static int add_turn(merged *x) {
     int code;
     shown *s = shown_open(x->groups, &code);
     if (!s) return code;
-    code = shown_find_order(s, &x->order);
+    code = ordered_find(s, &x->order);
     if (code == EXIT_DONE) code = add_rows(x, s);
     x->all += s->n;
     for (int i = 0; i < s->count; i++)

@@ -86,6 +86,7 @@ static void place_results(numbered *x) {
             x->place[i].which = p->count;
             p->column[p->count] = column_of(p, r->value);
             p->result[p->count++] = i;
+            p->shares |= r->aggregate->order == SHARE_OF_SUM;
         } else if (asked_chooses(r)) {
             place_chosen(x, i, r);
         } else if (r->value >= 0) {
@@ -167,12 +168,20 @@ static void drop_turn(numbered *x) {
     x->table->behind = 0;
 }
 
+static void drop_whole(numbered *x) {
+    for (int p = 0; p < x->parts; p++) {
+        bf_groups_destroy(x->part[p].whole);
+        x->part[p].whole = NULL;
+    }
+}
+
 void numbered_drop(numbered *x) {
     drop_turn(x);
     for (int p = 0; p < x->parts; p++) {
         bf_groups_destroy(x->part[p].before);
         x->part[p].before = NULL;
     }
+    drop_whole(x);
     for (int k = 0; k < x->kept_count; k++) medians_close(&x->kept[k]);
     for (int k = 0; k < x->chosen_count; k++) chosen_close(&x->chosen[k]);
     while (x->levels > 0) drop_rest(&x->wait[--x->levels]);
@@ -228,7 +237,9 @@ static bf_status make_groups(numbered *x, numbered_part *p) {
                           .seed = (uint64_t)o->seed);
     bf_status st = bf_groups_create(t->context, &wanted, &p->groups);
     wanted.key = p->chosen < 0 ? BF_I64 : p->pairs == CHOSEN_WIDE ? BF_U64 : BF_U32;
-    return st == BF_OK && t->asked->total ? bf_groups_create(t->context, &wanted, &p->total) : st;
+    if (st == BF_OK && t->asked->total) st = bf_groups_create(t->context, &wanted, &p->total);
+    const bool whole = p->shares && !p->whole && (x->limited || o->checkpoint);
+    return st == BF_OK && whole ? bf_groups_create(t->context, &wanted, &p->whole) : st;
 }
 
 /* Reserves memory of the library for what groups take when no more are added, and for showing them.
@@ -494,17 +505,44 @@ static int keep_rows(numbered *x, medians *m, const bf_array *keys) {
     return EXIT_DONE;
 }
 
+/* Copies the values of a V of the rows at hand, of all groups. NULL: there is no memory. */
+static char *copy_values(numbered *x, int value, int64_t *n) {
+    const bf_array *of = &x->table->values[value].array;
+    const int64_t *places;
+    *n = find_places(x, value, NULL, &places);
+    char *values = *n < 0 ? NULL : malloc((size_t)*n * bf_dtype_size(of->dtype) + 1);
+    if (values) copy_elements(values, of, places, 0, *n);
+    return values;
+}
+
 /* Keeps the values of the table's rows, of all groups, for the total. */
 static int keep_total(numbered *x, medians *m) {
-    const bf_array *of = &x->table->values[m->value].array;
-    const int64_t *places, n = find_places(x, m->value, NULL, &places);
-    char *values = n > 0 ? malloc((size_t)n * bf_dtype_size(of->dtype)) : NULL;
-    if (n == 0) return EXIT_DONE;
-    if (!values) return failed(x, BF_E_MEMORY);
-    copy_elements(values, of, places, 0, n);
-    const int code = medians_note_all(m, values, n);
+    int64_t n;
+    char *values = copy_values(x, m->value, &n);
+    const int code = !values ? failed(x, BF_E_MEMORY) : medians_note_all(m, values, n);
     free(values);
     return code;
+}
+
+/* Adds the rows at hand, of all groups, to the whole of which groups have shares. */
+static int add_to_whole(numbered *x, const numbered_part *p) {
+    static const int64_t zero = 0;
+    bf_array columns[OPTIONS_AGGREGATES];
+    const bf_array *values[OPTIONS_AGGREGATES];
+    int64_t n = x->table->n;
+    char *own = p->value < 0 ? NULL : copy_values(x, p->value, &n);
+    if (p->value >= 0 && !own) return failed(x, BF_E_MEMORY);
+    for (int c = 0; c < p->columns; c++) {
+        const bf_array *of = &x->table->values[p->of[c]].array;
+        columns[c] = bf_array_of(of->dtype, own ? own : of->data, n);
+    }
+    for (int i = 0; i < p->count; i++) values[i] = &columns[p->column[i]];
+    bf_array one = bf_array_of(BF_I64, &zero, n);
+    one.strides[0] = 0;
+    const bf_status st = bf_groups_absorb(p->whole, &one, values);
+    free(own);
+    if (st == BF_E_MEMORY && x->limited) return NUMBERED_FULL;
+    return st == BF_OK ? EXIT_DONE : failed(x, st);
 }
 
 /* Notes the first and the last values of all rows: those of the first turn are in their order. */
@@ -536,6 +574,17 @@ static int choose_rows(numbered *x, chosen *c, const bf_array *keys) {
     return total && code == EXIT_DONE ? note_total(x, c) : code;
 }
 
+bf_status numbered_tally(const numbered *x, const chosen *c, bool total, chosen_tally *to) {
+    const chosen_tally *loaded = total ? &c->counted_all : &c->counted;
+    bf_status st = chosen_tally_more(to, loaded);
+    for (int k = 0; k < CHOSEN_PARTS && st == BF_OK; k++) {
+        const numbered_part *p = &x->part[c->part + k];
+        st = chosen_tally_part(to, total ? p->total : p->groups, !total, (enum chosen_part)k);
+    }
+    if (loaded->n > 0) chosen_settle(to);
+    return st;
+}
+
 /* Whether the turn has as many groups as can be shown. */
 static bool has_most(const numbered *x) {
     return x->limited && !x->full &&
@@ -563,6 +612,8 @@ static int absorb_rows(numbered *x) {
     if (code == EXIT_DONE) code = find_keys(x, &keys);
     for (int p = 0; p < x->parts && code == EXIT_DONE; p++)
         if (x->part[p].chosen < 0) code = add_rows(x, &x->part[p], &keys);
+    for (int p = 0; p < x->parts && x->levels == 0 && code == EXIT_DONE; p++)
+        if (x->part[p].whole) code = add_to_whole(x, &x->part[p]);
     for (int k = 0; k < x->chosen_count && code == EXIT_DONE; k++)
         code = choose_rows(x, &x->chosen[k], &keys);
     for (int k = 0; k < x->kept_count && code == EXIT_DONE; k++)
@@ -630,6 +681,7 @@ static int take_turn_again(numbered *x) {
         code = table_again(x->table);
     for (int k = 0; k < x->kept_count && x->levels == 0; k++) medians_close(&x->kept[k]);
     for (int k = 0; k < x->chosen_count && x->levels == 0; k++) chosen_close(&x->chosen[k]);
+    if (x->levels == 0) drop_whole(x);
     if (code == EXIT_DONE) code = take_turn(x, true);
     return code == NUMBERED_FULL ? failed(x, BF_E_MEMORY) : code;
 }
@@ -661,13 +713,14 @@ static int run_turn(numbered *x) {
 static int save_walk(void *of, checkpoint_writer *to) {
     numbered *x = of;
     table_put_place(to, x->table);
-    return saved_put_groups(to, x);
+    const int code = saved_put_groups(to, x);
+    return code == EXIT_DONE ? saved_put_whole(to, x) : code;
 }
 
 static bool load_walk(void *of, checkpoint_reader *from) {
     numbered *x = of;
     x->resumed = table_take_place(from, x->table) && table_begin(x->table) == EXIT_DONE &&
-                 saved_take_groups(from, x);
+                 saved_take_groups(from, x) && saved_take_whole(from, x);
     if (x->resumed) work_tell_place(x->work, x->table->input);
     return x->resumed;
 }

@@ -24,6 +24,9 @@ typedef struct numbered_part {
     enum chosen_part pairs;
     bf_groups *groups, *total; /* total: all rows in one group; NULL: not asked for */
     bf_groups *before;         /* the total of the turns before; NULL: there was none */
+    bool shares;               /* an aggregate is a share */
+    bf_groups *whole;          /* all rows of all turns in one group, for shares in turns; NULL: the
+                                  groups have all rows */
     int count;                 /* how many aggregates the library has */
     int result[OPTIONS_AGGREGATES], column[OPTIONS_AGGREGATES]; /* the result and column of each */
     int columns, of[OPTIONS_AGGREGATES];                        /* the V's, each once */
@@ -80,6 +83,9 @@ int numbered_flush(numbered *x);
 
 /* Whether all groups, and all rows that are kept for them, are in memory: they can be saved. */
 bool numbered_is_whole(const numbered *x);
+
+/* Adds how often a value of each group, or of all rows, was counted; each is there once. */
+bf_status numbered_tally(const numbered *x, const chosen *c, bool total, chosen_tally *to);
 
 /* Goes on to the next turn, or sets x->ended. */
 int numbered_next(numbered *x);

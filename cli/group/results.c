@@ -55,10 +55,11 @@ bf_status results_take(bf_groups *groups, const options *o, int which, int scale
     return st;
 }
 
-bf_status results_take_shares(bf_groups *groups, const options *o, int which, results *r) {
+bf_status results_take_shares(bf_groups *groups, bf_groups *of, const options *o, int which,
+                              results *r) {
     r->dtype = o->rules.out_dtype == BF_F32 ? BF_F32 : BF_F64;
     r->values = malloc(((size_t)bf_groups_size(groups) + 1) * sizeof *r->values);
-    return r->values ? bf_groups_shares(groups, which, &o->rules, r->values) : BF_E_MEMORY;
+    return r->values ? bf_groups_shares(groups, which, of, &o->rules, r->values) : BF_E_MEMORY;
 }
 
 void results_free(results *r) {

@@ -14,9 +14,10 @@ typedef struct results {
 } results;
 
 /* Takes aggregate number `which` of all groups, whose values have this scale; or the share of each
- * group in it, a sum. Free them in either case. */
+ * group in it, a sum, of all groups of `of` (NULL: of these). Free them in either case. */
 bf_status results_take(bf_groups *groups, const options *o, int which, int scale, results *r);
-bf_status results_take_shares(bf_groups *groups, const options *o, int which, results *r);
+bf_status results_take_shares(bf_groups *groups, bf_groups *of, const options *o, int which,
+                              results *r);
 void results_free(results *r);
 
 /* The dtype of the array. */

@@ -27,12 +27,10 @@ static void put_form(checkpoint_writer *to, units_form form) {
     checkpoint_put_number(to, form.time);
 }
 
-/* none: strings go, too. */
-static units_form take_form(checkpoint_reader *from, bool none) {
+static units_form take_form(checkpoint_reader *from) {
     const bf_dtype dtype = (bf_dtype)checkpoint_number(from, 0, INT32_MAX);
     const int scale = (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
-    from->bad =
-        from->bad || (dtype == BF_NONE ? !none : bf_dtype_size(dtype) == 0) || dtype == BF_PAIR;
+    from->bad = from->bad || (dtype != BF_NONE && bf_dtype_size(dtype) == 0) || dtype == BF_PAIR;
     return (units_form){dtype, scale, (bf_time_kind)checkpoint_number(from, 0, BF_TIME_UTC)};
 }
 
@@ -71,27 +69,33 @@ void saved_put_question(checkpoint_writer *to, const numbered *x) {
 static void take_key(checkpoint_reader *from, table *t, int i) {
     table_column *c = &t->columns[i];
     c->name = take_text(from);
-    const units_form form = take_form(from, true);
+    const units_form form = take_form(from);
     c->dtype = form.dtype;
     c->scale = form.scale;
     c->time = form.time;
     t->key_columns[i] = i;
 }
 
-static void take_result(checkpoint_reader *from, asked *a, int i) {
+static bf_dtype dtype_of(const table *t, const asked_result *r) {
+    return t->values[r->value].array.dtype;
+}
+
+/* Strings are chosen alone. */
+static void take_result(checkpoint_reader *from, asked *a, const table *t, int i) {
     struct wanted_aggregate *w = &a->own[i];
     asked_result *r = &a->result[i];
     size_t n;
     r->name = take_text(from);
     r->value = (int)checkpoint_number(from, -1, a->values - 1);
     w->op = (bf_reduction)checkpoint_number(from, 0, INT32_MAX);
-    w->order = (enum wanted_order)checkpoint_number(from, 0, SHARE_OF_SUM);
+    w->order = (enum wanted_order)checkpoint_number(from, 0, ORDER_DISTINCT_OF);
     const void *percent = checkpoint_bytes(from, &n);
     if (percent && n == sizeof w->percent) memcpy(&w->percent, percent, n);
     r->aggregate = r->value < 0 ? NULL : w;
     from->bad = from->bad || (r->aggregate && n != sizeof w->percent) ||
                 !(w->percent >= 0 && w->percent <= 100) ||
-                (w->order == SHARE_OF_SUM && w->op != BF_SUM);
+                (w->order == SHARE_OF_SUM && w->op != BF_SUM) ||
+                (r->aggregate && !asked_chooses(r) && dtype_of(t, r) == BF_NONE);
 }
 
 bool saved_take_question(checkpoint_reader *from, asked *a, table *t) {
@@ -108,26 +112,24 @@ bool saved_take_question(checkpoint_reader *from, asked *a, table *t) {
     for (int i = 0; i < t->count && !from->bad; i++) take_key(from, t, i);
     a->values = (int)checkpoint_number(from, 0, OPTIONS_AGGREGATES);
     for (int i = 0; i < a->values && !from->bad; i++) {
-        const units_form form = take_form(from, false);
+        const units_form form = take_form(from);
         t->values[i].array.dtype = form.dtype;
         t->values[i].scale = form.scale;
         t->values[i].time = form.time;
         t->values[i].column = -1;
     }
     const int results = (int)checkpoint_number(from, 0, OPTIONS_AGGREGATES);
-    for (; a->results < results && !from->bad; a->results++) take_result(from, a, a->results);
+    for (; a->results < results && !from->bad; a->results++) take_result(from, a, t, a->results);
     return !from->bad;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
+/* ---- dictionaries ---------------------------------------------------------------------------- */
 
-static bf_status put_keys(checkpoint_writer *to, const numbered *x, int i) {
-    const int64_t n = bf_dictionary_size(x->dictionary);
+/* Column i, of this dtype. */
+static bf_status put_column(checkpoint_writer *to, const bf_dictionary *d, int i, bf_dtype dtype) {
+    const int64_t n = bf_dictionary_size(d);
     keys_column c = {.bytes = NULL};
-    int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
-    const bf_array all = bf_array_of(BF_I64, numbers, n);
-    for (int64_t k = 0; numbers && k < n; k++) numbers[k] = k;
-    const bf_status st = numbers ? keys_take(x, i, &all, &c) : BF_E_MEMORY;
+    const bf_status st = keys_take_all(d, i, dtype, &c);
     if (st == BF_OK) {
         const size_t each = c.offsets ? 0 : bf_dtype_size(c.numbers.dtype);
         checkpoint_put_bytes(to, c.known, (size_t)n);
@@ -135,7 +137,6 @@ static bf_status put_keys(checkpoint_writer *to, const numbered *x, int i) {
         checkpoint_put_bytes(to, c.bytes, c.offsets ? (size_t)c.offsets[n] : (size_t)n * each);
     }
     keys_free(&c);
-    free(numbers);
     return st;
 }
 
@@ -173,12 +174,8 @@ static void take_column(checkpoint_reader *from, bf_dtype dtype, int64_t n, keys
 }
 
 /* Keys that are different get the numbers from 0 on. */
-static bool encode(numbered *x, const bf_column *const columns[], int64_t n) {
-    int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
-    const bf_array all = bf_array_of(BF_I64, numbers, n);
-    const bf_status st = numbers ? bf_dictionary_encode(x->dictionary, columns, &all) : BF_E_MEMORY;
-    free(numbers);
-    return st == BF_OK && bf_dictionary_size(x->dictionary) == n;
+static bool encode(bf_dictionary *d, const bf_column *const columns[], int64_t n) {
+    return keys_encode(d, columns, n) == BF_OK && bf_dictionary_size(d) == n;
 }
 
 static void take_keys(checkpoint_reader *from, numbered *x) {
@@ -190,7 +187,7 @@ static void take_keys(checkpoint_reader *from, numbered *x) {
         take_column(from, t->columns[t->key_columns[i]].dtype, n, &all[i]);
         columns[i] = &all[i].column;
     }
-    if (!from->bad) from->bad = !encode(x, columns, n);
+    if (!from->bad) from->bad = !encode(x->dictionary, columns, n);
     for (int i = 0; i < t->asked->keys; i++) keys_free(&all[i]);
 }
 
@@ -247,6 +244,92 @@ static void take_rows(checkpoint_reader *from, medians *m, bool all) {
     if (all && m->n > 0) from->bad = medians_note_all(m, m->values, m->n) != EXIT_DONE;
 }
 
+/* ---- chosen values --------------------------------------------------------------------------- */
+
+/* What counts of values have is that of all parts together. */
+static bf_status put_chosen(checkpoint_writer *to, const numbered *x, const chosen *c) {
+    chosen_tally counted = {.n = 0};
+    bf_status st = c->counts ? numbered_tally(x, c, false, &counted) : BF_OK;
+    chosen_settle(&counted);
+    checkpoint_put_number(to, c->words ? bf_dictionary_size(c->of) : 0);
+    if (c->words && st == BF_OK)
+        st = put_column(to, c->of, 0, x->table->values[c->value].array.dtype);
+    checkpoint_put_bytes(to, c->groups.list, (size_t)c->groups.room * sizeof *c->groups.list);
+    checkpoint_put_bytes(to, c->all.list, (size_t)c->all.room * sizeof *c->all.list);
+    checkpoint_put_bytes(to, counted.list, (size_t)counted.n * sizeof *counted.list);
+    chosen_free_tally(&counted);
+    return st;
+}
+
+/* The number of an element of a size; what is behind the last one is bad. */
+static int64_t take_list(checkpoint_reader *from, size_t each, void **list) {
+    size_t bytes;
+    *list = take_copy(from, -1, &bytes);
+    from->bad = from->bad || bytes % each != 0;
+    return from->bad ? 0 : (int64_t)(bytes / each);
+}
+
+/* words: elements are numbers below it; -1: they are any. */
+static bool ends_are_good(const chosen_ends *e, int64_t groups, int64_t words) {
+    bool good = true;
+    for (int64_t i = 0; i < e->room && good; i++) {
+        const chosen_end *x = &e->list[i];
+        const bool number = words < 0 || (x->first < (uint64_t)words && x->last < (uint64_t)words);
+        good = x->first_file == 0 ? x->last_file == 0
+                                  : i < groups && number && x->first_file > 0 && x->last_file > 0;
+    }
+    return good;
+}
+
+/* They are settled, of no more rows than there are. */
+static bool counts_are_good(const chosen_tally *t, int64_t groups, int64_t words, int64_t most) {
+    bool good = true;
+    for (int64_t i = 0; i < t->n && good; i++) {
+        const chosen_count *x = &t->list[i], *before = x - 1;
+        const uint64_t word = x->code ^ UINT64_C(1) << 63;
+        good = x->group >= 0 && x->group < groups && x->times > 0 && x->times <= most &&
+               (words < 0 || word < (uint64_t)words) &&
+               (i == 0 || before->group < x->group ||
+                (before->group == x->group && before->code < x->code));
+        most -= x->times;
+    }
+    return good;
+}
+
+static void take_words(checkpoint_reader *from, chosen *c, bf_dtype dtype, int64_t n) {
+    keys_column words = {.bytes = NULL};
+    take_column(from, dtype, n, &words);
+    const bf_column *const columns[] = {&words.column};
+    from->bad = from->bad || !encode(c->of, columns, n);
+    keys_free(&words);
+}
+
+static void take_chosen(checkpoint_reader *from, numbered *x, chosen *c) {
+    const int64_t groups = bf_dictionary_size(x->dictionary),
+                  most = bf_groups_rows(x->part[0].groups);
+    const int64_t n = checkpoint_number(from, 0, INT64_MAX / 64), words = c->words ? n : -1;
+    void *list;
+    if (c->words && !from->bad) take_words(from, c, x->table->values[c->value].array.dtype, n);
+    c->groups.room = take_list(from, sizeof *c->groups.list, &list);
+    c->groups.list = list;
+    c->all.room = take_list(from, sizeof *c->all.list, &list);
+    c->all.list = list;
+    c->counted.n = c->counted.room = take_list(from, sizeof *c->counted.list, &list);
+    c->counted.list = list;
+    from->bad = from->bad || !ends_are_good(&c->groups, groups, words) ||
+                !ends_are_good(&c->all, 1, words) ||
+                !counts_are_good(&c->counted, groups, words, most);
+    if (x->table->asked->total && !from->bad) from->bad = chosen_sum_up(c) != BF_OK;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int end_putting(const checkpoint_writer *to, const numbered *x, bf_status st) {
+    if (st == BF_OK && to->failed) st = BF_E_MEMORY;
+    return st == BF_OK ? EXIT_DONE
+                       : fail_status(st, x->table->context, x->table->input->source.name);
+}
+
 int saved_put_groups(checkpoint_writer *to, numbered *x) {
     const int code = numbered_flush(x);
     if (code != EXIT_DONE) return code;
@@ -255,15 +338,15 @@ int saved_put_groups(checkpoint_writer *to, numbered *x) {
     checkpoint_put_number(to, x->numbers_dtype == BF_I64);
     checkpoint_put_number(to, x->plain ? 0 : bf_dictionary_size(x->dictionary));
     for (int i = 0; i < x->table->asked->keys && !x->plain && st == BF_OK; i++)
-        st = put_keys(to, x, i);
+        st = put_column(to, x->dictionary, i, keys_form(x, i).dtype);
     for (int p = 0; p < x->parts && st == BF_OK; p++) {
+        if (x->part[p].chosen >= 0) continue;
         st = put_library_groups(to, x->part[p].groups);
         if (st == BF_OK) st = put_library_groups(to, x->part[p].total);
     }
     for (int k = 0; k < x->kept_count; k++) put_rows(to, &x->kept[k]);
-    if (st == BF_OK && to->failed) st = BF_E_MEMORY;
-    return st == BF_OK ? EXIT_DONE
-                       : fail_status(st, x->table->context, x->table->input->source.name);
+    for (int k = 0; k < x->chosen_count && st == BF_OK; k++) st = put_chosen(to, x, &x->chosen[k]);
+    return end_putting(to, x, st);
 }
 
 /* Whether the keys of groups are numbers of the dictionary. */
@@ -297,7 +380,8 @@ static bool rows_have_numbers(const numbered *x, const medians *m) {
 static void check_numbers(checkpoint_reader *from, const numbered *x) {
     bool good =
         x->part[0].groups && bf_groups_size(x->part[0].groups) == bf_dictionary_size(x->dictionary);
-    for (int p = 0; p < x->parts && good; p++) good = have_numbers(x, x->part[p].groups);
+    for (int p = 0; p < x->parts && good; p++)
+        good = x->part[p].chosen >= 0 || have_numbers(x, x->part[p].groups);
     for (int k = 0; k < x->kept_count && good; k++) good = rows_have_numbers(x, &x->kept[k]);
     from->bad = from->bad || !good;
 }
@@ -315,11 +399,25 @@ bool saved_take_groups(checkpoint_reader *from, numbered *x) {
     else
         take_keys(from, x);
     for (int p = 0; p < x->parts && !from->bad; p++) {
+        if (x->part[p].chosen >= 0) continue;
         take_library_groups(from, x->table->context, &x->part[p].groups);
         take_library_groups(from, x->table->context, &x->part[p].total);
     }
     for (int k = 0; k < x->kept_count && !from->bad; k++)
         take_rows(from, &x->kept[k], x->limited && x->table->asked->total);
+    for (int k = 0; k < x->chosen_count && !from->bad; k++) take_chosen(from, x, &x->chosen[k]);
     if (!plain && !from->bad) check_numbers(from, x);
+    return !from->bad;
+}
+
+int saved_put_whole(checkpoint_writer *to, numbered *x) {
+    bf_status st = BF_OK;
+    for (int p = 0; p < x->parts && st == BF_OK; p++) st = put_library_groups(to, x->part[p].whole);
+    return end_putting(to, x, st);
+}
+
+bool saved_take_whole(checkpoint_reader *from, numbered *x) {
+    for (int p = 0; p < x->parts && !from->bad; p++)
+        take_library_groups(from, x->table->context, &x->part[p].whole);
     return !from->bad;
 }

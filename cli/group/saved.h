@@ -17,4 +17,8 @@ bool saved_take_question(checkpoint_reader *from, asked *a, table *t);
 /* Reads groups of a table in place of those of x, whose table is begun. */
 bool saved_take_groups(checkpoint_reader *from, numbered *x);
 
+/* Writes, or reads, the wholes of which groups have shares, which a checkpoint has beside them. */
+int saved_put_whole(checkpoint_writer *to, numbered *x);
+bool saved_take_whole(checkpoint_reader *from, numbered *x);
+
 #endif

@@ -35,7 +35,11 @@ typedef struct shown {
                                                                  each so far */
 } shown;
 
+/* Rows of a column: the groups, and one more. */
+static inline size_t shown_rows(const shown *s) { return (size_t)s->n + 1; }
+
 /* Functions that return an exit code have reported the failure. */
+int shown_failed(const shown *s, bf_status st);
 
 /* Writes keys and results in the order that the options ask for, the total last. */
 int shown_put(FILE *f, numbered *groups, double began);
@@ -48,28 +52,11 @@ void shown_close(shown *s);
  * the row behind them is none. */
 int shown_take_keys(shown *s, int64_t first, int64_t n);
 
-/* What the options order groups by. */
-enum shown_by { SHOWN_BY_KEY, SHOWN_BY_COUNT, SHOWN_BY_COLUMN };
-
-typedef struct shown_order {
-    enum shown_by by;
-    int column;
-    bool descending;
-} shown_order;
-
-int shown_find_order(const shown *s, shown_order *order);
-
 /* The fields of a structured array of all columns. longest: the bytes of the longest string of
  * each. */
 void shown_fields(const numbered *groups, const int64_t longest[], structured_field fields[]);
 
 /* The value of a row of a column of numbers; of BF_NONE if it is NULL. */
 bf_value shown_value(const shown_column *c, int64_t row);
-
-/* A number in units of 2^-128, of which word 0 is the highest: a decimal, an integer of 192 bits,
- * or one of f64 between integers of 64 bits. Words are in the order of values, word 0 as that of an
- * int64_t. */
-enum { SHOWN_WORDS = 5 };
-void shown_words(const bf_value *v, uint64_t words[SHOWN_WORDS]);
 
 #endif

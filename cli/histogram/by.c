@@ -3,7 +3,6 @@
 #include "histogram/bins.h"
 #include "histogram/by_sheet.h"
 #include "options/context.h"
-#include "runtime/ranks.h"
 #include "sheet/output.h"
 
 #include <float.h>
@@ -263,7 +262,6 @@ static int check_line(const options *o) {
                          : o->density          ? "--density"
                          : o->save             ? "--save"
                          : o->checkpoint       ? "--checkpoint"
-                         : ranks_count() > 1   ? "a run over ranks"
                          : o->form >= FORM_NPY ? "-o of a figure or an array"
                          : o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW
                              ? "--format of an array"

@@ -333,7 +333,9 @@ static bool all_have_parts(const options *o) {
 /* Whether groups keep the rows of their keys, for which no rank has those of others. */
 static bool keeps_rows(const options *o) {
     bool keeps = false;
-    for (int i = 0; i < o->aggregate_count; i++) keeps |= o->aggregates[i].order != ORDER_NONE;
+    for (int i = 0; i < o->aggregate_count; i++)
+        keeps |= o->aggregates[i].order == ORDER_MEDIAN_OF ||
+                 o->aggregates[i].order == ORDER_QUANTILE_OF;
     return keeps;
 }
 
@@ -344,7 +346,8 @@ static bool join_ranks(options *o, const usage *u) {
     /* Rank 0 reads all: of files one by one, ranks do not wait for each other to count rows. */
     const bool some = o->input.first > 0 || o->input.count >= 0;
     const bool several = u->takes & TAKES_BY && o->file_count > 1;
-    const bool whole = o->on || (o->by && o->infer) || (some && (o->by || several));
+    const bool binned = o->by && u->takes & TAKES_PLOT;
+    const bool whole = o->on || binned || (o->by && o->infer) || (some && (o->by || several));
     if (ranks_count() == 1) return true;
     if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !whole) &&
         !ranks_alone())

@@ -41,11 +41,12 @@ static const usage merge_usage = {
     "one a line. The value is by the options that the states were saved with, as --ddof 1, unless "
     "merge has its own.\n\n"
     "Sums, means, variances, norms, dot products, histograms, counts, and groups of these, of "
-    "medians and of quantiles can be taken out; minima, maxima and products cannot.\n\n"
-    "argmin, argmax, describe and prod of floats depend on the order of the data. Parts that were "
-    "saved with --offset take their places. Whole files follow each other in the order of the "
-    "STATEs: an index counts from the start of the first, and a message names the STATE that holds "
-    "it. For prod of floats only parts can be merged.",
+    "medians, quantiles, modes and different values can be taken out; minima, maxima, products, "
+    "first and last values cannot.\n\n"
+    "argmin, argmax, describe, prod of floats, first and last values depend on the order of the "
+    "data. Parts that were saved with --offset take their places. Groups and whole files follow "
+    "each other in the order of the STATEs: an index counts from the start of the first, and a "
+    "message names the STATE that holds it. For prod of floats only parts can be merged.",
     TAKES_STDIN | TAKES_NAN | TAKES_OVERFLOW | TAKES_ROUNDING | TAKES_DDOF | TAKES_PLOT |
         TAKES_TOP | TAKES_SAVE | TAKES_OUTPUT | TAKES_SHEET | TAKES_DEVICE | TAKES_EMPTY,
     "minus save nan ddof json csv output help",
@@ -313,9 +314,12 @@ static bf_status retract_part(const part *a, const part *b) {
 static int refuse_minus(const task *t, bf_status st, const part *p) {
     if (st != BF_E_STATE && st != BF_E_ARGUMENT) return fail_status(st, t->context, p->file);
     fail(EXIT_DATA, p->file, "it cannot be taken out: %s",
-         why(t->context, "other keys, other aggregates, or values that are not there"));
+         st == BF_E_ARGUMENT
+             ? why(t->context, "first and last values do not go back")
+             : why(t->context, "other keys, other aggregates, or values that are not there"));
     if (st == BF_E_ARGUMENT)
-        hint("merge the states of the other parts: minima, maxima and products do not go back");
+        hint("merge the states of the other parts: minima, maxima, products, first and last "
+             "values do not go back");
     else
         hint("--minus takes a state that is part of the others: it was merged, or saved from some "
              "of their data");

@@ -140,11 +140,12 @@ BF_API bf_status bf_groups_result(bf_groups *groups, int which, const bf_reduce_
                                   bf_value *values);
 
 /* Writes the share of each group in a sum, to bf_groups_size values in host memory, in the order of
- * bf_groups_list: aggregate number `which`, a BF_SUM, divided by that of all rows of all groups
- * together. Both sums are exact, and their quotient is rounded once, to f64 or options->out_dtype;
- * 0 / 0 is NaN. Errors: BF_E_ARGUMENT, BF_E_NAN, BF_E_DEVICE, BF_E_MEMORY. */
-BF_API bf_status bf_groups_shares(bf_groups *groups, int which, const bf_reduce_options *options,
-                                  bf_value *values);
+ * bf_groups_list: aggregate number `which`, a BF_SUM, divided by that of all rows of all groups of
+ * `of` together (NULL: of `groups`), which have the same aggregate and context. Both sums are
+ * exact, and their quotient is rounded once, to f64 or options->out_dtype; 0 / 0 is NaN. Errors:
+ * BF_E_ARGUMENT, BF_E_STATE (another aggregate or context), BF_E_NAN, BF_E_DEVICE, BF_E_MEMORY. */
+BF_API bf_status bf_groups_shares(bf_groups *groups, int which, bf_groups *of,
+                                  const bf_reduce_options *options, bf_value *values);
 
 /* Writes the options that the groups were created with to *kind, whose size is set. Its aggregates
  * are the groups' own memory. Errors: BF_E_ARGUMENT. */

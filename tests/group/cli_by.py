@@ -619,5 +619,24 @@ class By(TablesTest):
         self.assertIn(b"--infer needs --by", run("count", "--infer", path).stderr)
 
 
+class Patterns(TablesTest):
+    def test_a_value_that_ends_with_a_star_is_all_columns_of_such_names(self):
+        table = self.write("t.csv", b"k,v1,v2,2,w\na,2,3,1,x\nb,4,5,7,y\na,6,7,2,y\n")
+
+        def rows(*arguments):
+            done = run("group", "--by", "k", "--csv", *arguments)
+            return done.stdout.decode(), done.stderr.decode()
+
+        self.assertEqual(rows("--sum", "v*", "--mean", "v1*v2", "--first", "w*", "--quantile", "50:v*", table),
+                         ("k,sum(v1),sum(v2),mean(v1*v2),first(w),quantile(50:v1),quantile(50:v2)\n"
+                          "a,8,10,24,x,4,5\nb,4,5,20,y,4,5\n", ""))
+        self.assertEqual(rows("--sum", "2*", table)[0], "k,sum(2)\na,3\nb,7\n")  # a name, not a number
+        self.assertEqual(rows("--sum", "v*", self.write("s.csv", b"k,v,v*\na,1,2\n"))[0], "k,sum(v*)\na,2\n")
+        self.assertIn("no column is named 'z*'", rows("--sum", "z*", table)[1])
+        self.assertIn("column 5 (w): not a number", rows("--sum", "w*", table)[1])
+        wide = self.write("wide.csv", (",".join(["k"] + ["v%d" % i for i in range(70)]) + "\n" + ",".join("1" * 71) + "\n").encode())
+        self.assertIn("--sum: more than 64 results", rows("--sum", "v*", wide)[1])
+
+
 if __name__ == "__main__":
     unittest.main()

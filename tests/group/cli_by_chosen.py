@@ -95,9 +95,11 @@ class Chosen(CommandTest):
             whole = self.write_table("t.csv", kinds, rows)
             parts = [self.write_table("p%d.csv" % i, kinds, part)
                      for i, part in enumerate([rows[:middle], rows[middle:]])]
-            for more in [["-j", r.choice(THREADS), whole], ["--memory", LIMIT, whole], ["-j", r.choice(THREADS), *parts]]:
+            for more in [["-j", r.choice(THREADS), whole], ["--memory", LIMIT, whole], ["-j", r.choice(THREADS), *parts],
+                         ["--checkpoint", self.path("c"), *parts], ["--memory", LIMIT, "--save", self.path("s"), whole]]:
                 found = self.result(*ask, *more).split("\n")
                 self.assertEqual(found[1:], want, (seed, kinds, more))
+            self.assertEqual(self.result("merge", "--csv", self.path("s")).split("\n")[1:], want, (seed, kinds))
 
     def test_many_keys_and_values_within_little_memory(self):
         r = random.Random(1)
@@ -121,12 +123,71 @@ class Chosen(CommandTest):
         self.assertEqual(self.result("group", "--sum", "v", "--first", "v", "--distinct", "v", "--column", "k",
                                      stdin=b"k,v\n2,1\n2,0.5\n1,7\n"), "1\t7\t7\t1\n2\t1.5\t1\t2")
 
-    def test_what_has_no_saved_form_is_refused(self):
-        path = self.write("t.csv", b"k,v\n1,2\n")
-        for op in ASKED:
-            for option in [["--save", self.path("s.bfs")], ["--checkpoint", self.path("c")]]:
-                self.refused(2, "%s does not go with --%s" % (option[0], op), "group", "--by", "k", "--" + op, "v",
-                             *option, path)
+    def save_parts(self, r, ask, kinds, rows):
+        """States of the rows cut in two or three: integers have the units of their part alone."""
+        cuts = [0] + sorted(r.randrange(len(rows) + 1) for _ in range(r.randrange(1, 3))) + [len(rows)]
+        states = []
+        for i, (first, end) in enumerate(zip(cuts, cuts[1:])):
+            states.append(self.path("%d.bfs" % i))
+            self.result(*ask, "--save", states[i], *r.choice([[], ["--memory", LIMIT]]),
+                        self.write_table("%d.csv" % i, kinds, rows[first:end]))
+        return cuts, states
+
+    def texts(self, kinds):
+        words = ["v%d" % i for i, kind in enumerate(kinds) if kind == "words"]
+        return ["--text", ",".join(["a", *words])]
+
+    def exact(self, r, rows):
+        """Tables each of whose parts holds numbers where the whole does."""
+        kinds = r.sample(["words", "integers", "unsigned", "decimals", "long"], r.randrange(1, 3))
+        some = {kind: [x for x in POOLS[kind] if "," not in x and len(x) < 39] for kind in kinds}
+        return kinds, [(r.choice("klm"), "0", *(r.choice(some[kind]) for kind in kinds)) for _ in range(rows)]
+
+    def test_merged_parts_are_the_whole(self):
+        for seed in range(CASES):
+            r = random.Random(1000 + seed)
+            kinds, rows = self.exact(r, r.choice([1, 4, 60, 2000]))
+            ask = ["group", "--by", "a", *(x for i in range(len(kinds)) for op in ASKED for x in ("--" + op, "v%d" % i)), "--total", "--csv", *self.texts(kinds)]
+            _, states = self.save_parts(r, ask, kinds, rows)
+            want = self.want(kinds, rows, 1)
+            whole = self.path("whole.bfs")
+            self.assertEqual(self.result("merge", "--csv", "--save", whole, *states).split("\n")[1:], want, (seed, kinds))
+            self.assertEqual(self.result("merge", "--csv", whole).split("\n")[1:], want, (seed, kinds))
+
+    def test_counts_that_are_taken_out_leave_the_others(self):
+        for seed in range(CASES):
+            r = random.Random(2000 + seed)
+            kinds, rows = self.exact(r, r.choice([2, 30, 2000]))
+            ask = ["group", "--by", "a", *(x for i in range(len(kinds)) for op in ["mode", "distinct"] for x in ("--" + op, "v%d" % i)), "--csv", *self.texts(kinds)]
+            cuts, states = self.save_parts(r, ask, kinds, rows)
+            rest = [line.split(",") for line in self.want(kinds, rows[cuts[1]:], 1)[:-1]] if cuts[1] < len(rows) else []
+            want = [",".join([x[0], *(x[1 + 4 * i + j] for i in range(len(kinds)) for j in (2, 3))]) for x in rest]
+            found = self.result("merge", "--csv", *states, "--minus", states[0]).split("\n")[1:]
+            self.assertEqual([line for line in found if line], want, (seed, kinds))
+
+    def test_what_cannot_be_taken_out_is_refused(self):
+        for i, data in enumerate([b"k,v\na,1\na,1\n", b"k,v\na,1\na,2\n"]):
+            for op in ASKED:
+                self.result("group", "--by", "k", "--" + op, "v", "--save", self.path("%s%d" % (op, i)),
+                            self.write("t.csv", data))
+        for op in ["first", "last"]:
+            self.refused(3, "first and last values do not go back", "merge", self.path(op + "0"), self.path(op + "1"), "--minus",
+                         self.path(op + "1"))
+        for op in ["mode", "distinct"]:
+            self.refused(3, "values that are not there", "merge", self.path(op + "0"), "--minus", self.path(op + "1"))
+        self.refused(3, "it does not go with the others", "merge", self.path("mode0"), self.path("first0"))
+        words = self.path("words")
+        self.result("group", "--by", "k", "--mode", "v", "--save", words, stdin=b"k,v\na,x\n")
+        self.refused(3, "it does not go with the others", "merge", self.path("mode0"), words)
+
+    def test_damaged_states_are_refused(self):
+        path = self.path("s")
+        self.result("group", "--by", "k", *(x for op in ASKED for x in ("--" + op, "v,w")), "--save", path,
+                    stdin=b"k,v,w\na,1,x\nb,2,\n")
+        with open(path, "rb") as f:
+            good = f.read()
+        for at in range(0, len(good), 7):
+            self.refused(3, "", "merge", self.write("bad", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:]))
 
 
 if __name__ == "__main__":

@@ -363,6 +363,34 @@ static void wrong_arguments_are_refused(void **unused) {
     destroy_some(s);
 }
 
+/* The groups of a part have the shares that they have in the whole. */
+static void shares_of_parts(void **unused) {
+    (void)unused;
+    enum { PARTS = 3 };
+    some *s = make_some(three, BF_I64, KIND_NARROW, 9);
+    bf_groups *parts[PARTS];
+    bf_value all[GROUPS], some_values[GROUPS];
+    int32_t keys[GROUPS];
+    assert_int_equal(bf_groups_shares(s->groups, 0, NULL, NULL, all), BF_OK);
+    assert_int_equal(bf_groups_split(s->groups, PARTS, parts), BF_OK);
+    for (int p = 0; p < PARTS; p++) {
+        const int64_t n = bf_groups_size(parts[p]);
+        const bf_array list = bf_array_of(BF_I32, keys, n);
+        assert_int_equal(bf_groups_list(parts[p], &list, NULL), BF_OK);
+        assert_int_equal(bf_groups_shares(parts[p], 0, s->groups, NULL, some_values), BF_OK);
+        for (int64_t i = 0; i < n; i++)
+            assert_int_equal(some_values[i].as.bits, all[keys[i]].as.bits);
+        bf_groups_destroy(parts[p]);
+    }
+    some *other = make_some(one, BF_I64, KIND_NARROW, 9),
+         *of_f32 = make_some(three, BF_F32, KIND_NARROW, 9);
+    assert_int_equal(bf_groups_shares(s->groups, 0, other->groups, NULL, all), BF_E_STATE);
+    assert_int_equal(bf_groups_shares(s->groups, 0, of_f32->groups, NULL, all), BF_E_STATE);
+    destroy_some(s);
+    destroy_some(other);
+    destroy_some(of_f32);
+}
+
 UNIT_TESTS(group_result) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_those_of_each_group_s_rows),
@@ -372,6 +400,7 @@ UNIT_TESTS(group_result) {
         cmocka_unit_test(many_groups),
         cmocka_unit_test(a_failure_writes_nothing),
         cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(shares_of_parts),
     };
     return RUN_TESTS(tests, make_contexts, destroy_contexts);
 }

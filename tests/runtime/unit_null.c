@@ -680,8 +680,8 @@ static void groups(void **unused) {
     REFUSED(bf_groups_list(NULL, NULL, NULL));
     REFUSED(bf_groups_result(NULL, 0, NULL, w->values));
     REFUSED(bf_groups_result(w->groups, 0, NULL, NULL));
-    REFUSED(bf_groups_shares(NULL, 0, NULL, w->values));
-    REFUSED(bf_groups_shares(w->groups, 0, NULL, NULL));
+    REFUSED(bf_groups_shares(NULL, 0, NULL, NULL, w->values));
+    REFUSED(bf_groups_shares(w->groups, 0, NULL, NULL, NULL));
     REFUSED(bf_groups_aggregate(NULL, 0, NULL, &w->f64, NULL));
     REFUSED(bf_groups_aggregate(w->groups, 0, NULL, NULL, NULL));
     assert_int_equal(bf_groups_aggregate_dtype(NULL, 0, NULL), BF_NONE);

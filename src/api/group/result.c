@@ -209,35 +209,44 @@ static bf_status divide_by_sum(sharing *s, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-static bf_status each_page(sharing *s, bf_status (*take)(sharing *s, int64_t first, int64_t n)) {
-    bf_status status = BF_OK;
+static bf_status each_page(sharing *s, bf_groups *groups,
+                           bf_status (*take)(sharing *s, int64_t first, int64_t n)) {
+    s->pages = (bf_group_pages){.groups = NULL};
+    bf_status status = bf_groups_place(groups);
+    if (status == BF_OK) status = bf_group_pages_open(groups, groups->context, &s->pages);
     for (int64_t at = 0, n; at < s->pages.n && status == BF_OK; at += n) {
         n = s->pages.n - at < BF_GROUP_PAGE ? s->pages.n - at : BF_GROUP_PAGE;
         status = bf_group_pages_read(&s->pages, at, n);
         if (status == BF_OK) status = take(s, at, n);
     }
+    if (s->pages.groups != NULL) bf_group_pages_close(&s->pages);
     return status;
 }
 
-static bf_status share_groups(bf_groups *g, int which, const bf_reduce_options *given,
-                              bf_value *values) {
+static bool sums_the_same(const bf_groups *g, const bf_groups *of, int which) {
+    return of->context == g->context && which < of->count &&
+           of->aggregates[which].op == g->aggregates[which].op &&
+           of->aggregates[which].dtype == g->aggregates[which].dtype;
+}
+
+static bf_status share_groups(bf_groups *g, int which, bf_groups *of,
+                              const bf_reduce_options *given, bf_value *values) {
     sharing s = {.which = which, .values = values};
     bf_status status = read_request(g, which, given, &s.options);
     if (status != BF_OK) return status;
     if (values == NULL || g->aggregates[which].op != BF_SUM)
         return bf_fail(g->context, BF_E_ARGUMENT,
                        values == NULL ? "no place for the values" : "shares are those of a sum");
+    if (!sums_the_same(g, of, which))
+        return bf_fail(g->context, BF_E_STATE, "other aggregates, or another context");
     s.dtype = g->aggregates[which].dtype;
-    status = bf_groups_place(g);
-    if (status == BF_OK) status = bf_group_pages_open(g, g->context, &s.pages);
-    if (status == BF_OK) status = each_page(&s, add_to_sum);
-    if (status == BF_OK) status = each_page(&s, divide_by_sum);
-    if (s.pages.groups != NULL) bf_group_pages_close(&s.pages);
-    return status;
+    status = each_page(&s, of, add_to_sum);
+    return status == BF_OK ? each_page(&s, g, divide_by_sum) : status;
 }
 
-bf_status bf_groups_shares(bf_groups *groups, int which, const bf_reduce_options *options,
-                           bf_value *values) {
+bf_status bf_groups_shares(bf_groups *groups, int which, bf_groups *of,
+                           const bf_reduce_options *options, bf_value *values) {
     if (groups == NULL || !bf_enter(groups->context)) return BF_E_ARGUMENT;
-    return bf_leave(groups->context, share_groups(groups, which, options, values));
+    return bf_leave(groups->context,
+                    share_groups(groups, which, of == NULL ? groups : of, options, values));
 }

@@ -36,9 +36,11 @@ COMMANDS = ["sum x.npy", "prod x.npy", "describe x.npy y.npy", "argmax --total y
             "quantile --column value,late" + 9 * " t.csv", "describe --quantiles x.npy",
             "max --offsets o.npy --empty 7 x.npy big.npy"][::3 if SHORT else 1]
 
-MEDIANS = [("group --by key --median value --quantile 5,90:late --sum value --total" + 3 * " t.csv").split(),
+KEPT = [("group --by key --median value --quantile 5,90:late --sum value --total" + 3 * " t.csv").split(),
            ("group --by note,key --quantile 99:value --method hazen" + 3 * " t.csv").split(),
-           "group k.npy --median x.npy --max x.npy".split()]
+           "group k.npy --median x.npy --max x.npy".split(),
+           ("group --by note,key --median late --total" + 3 * " t.csv").split(),
+           ("group --by key --first late --last note,late --mode key*7 --distinct note --share value,late --total" + 3 * " t.csv").split()]
 LIMITED, LEAST = ["--memory", "200M"], ["--memory", "%dM" % (least_memory() + 5)]
 
 
@@ -121,11 +123,11 @@ class Kills(CheckpointTest):
                 os.remove(file)
         self.assertGreater(len(resumed), min(KILLS, len(COMMANDS)) // 2, resumed)
 
-    def test_medians_of_groups_go_on_with_another_limit(self):
-        """Rows that are kept in memory, with a limit or without."""
+    def test_groups_go_on_with_another_limit(self):
+        """Rows and values that are kept in memory, with a limit or without."""
         write_inputs(self.dir)
         resumed = 0
-        for command in MEDIANS[::2 if SHORT else 1]:
+        for command in KEPT[::2 if SHORT else 1]:
             want = run(*command, cwd=self.dir).stdout
             for before, after in [([], []), ([], LIMITED), (LIMITED, []), (LIMITED, LIMITED), (LEAST, LEAST)]:
                 self.interrupt(*command, *before, cwd=self.dir)

@@ -38,7 +38,10 @@ COMMANDS = [
     "describe --column value,late,key t.csv", "sum --column value,key --total t.csv t.csv",
     "prod --column value t.csv", "sum --column value,key --where late>=0 --total t.csv t.csv",
     "median --column value --where key%2==1 t.csv", "hist --tsv --column value --where late<9 t.csv",
-    "group --by key%10=digit --sum value --where value>0 t.csv t.csv", "argmin --column value --offset 100 --count 9000 t.csv",
+    "group --by key%10=digit --sum value --where value>0 t.csv t.csv", "group --by key%7=k --first value,late --last note,late --mode late --distinct value,note --share late --total --checkpoint work t.csv u.csv",
+    "group --by key --first note --last note,late --total u.csv v.csv", "group --by key --median value --mode late t.csv u.csv", "group k.npy --first x.npy --last x.npy --distinct x.npy",
+    "group --column key --share late --mode late --first value t.csv", "group --by key --mode late,value --sum late t.csv money2.csv", "hist --by key --bins 4 --column late --csv t.csv u.csv",
+    "argmin --column value --offset 100 --count 9000 t.csv",
     "sum --column late t.csv", "sum --offset 17 --count 3 lines", "sum --offset 999999999 lines",
     "sum --count 999999999 lines", "max one", "dot x.npy y.npy", "dot --offset 3 x.npy y.npy",
     "dot lines lines", "dot late lines", "dot x.npy short.npy", "dot short.npy x.npy",
@@ -149,6 +152,10 @@ def make_inputs(folder):
     write("words.csv", 'key,word\n3,"a, b"\n,x\n3,\n7,""\n')
     write("nulls", "w\n" + "".join("%s\n" % (k if k % 3 else "") for k in keys))
     write("bad", "".join("%d\n" % k for k in keys[:80_000]) + "oops\n" + "1\n" * 20_000)
+    for name, sign in [("u.csv", 1), ("v.csv", -1)]:  # what is in the last rows of one is in the first of the other
+        write(name, "key,note,value,late\n" + "".join("%d,%s%052d,%d,%d\n" % (sign * (i // 5000) % 12, name[0], i, i % 77, i % 5)
+                                                      for i in range(60_000)))
+    write("money2.csv", "key,late,value\n" + "".join("%d,%d.25,%s\n" % (keys[i], i % 9, "x" if i > 8990 else i % 7) for i in range(9000)))
     write("t.csv", "\n\nkey,note,value,late\n" + "".join(
         '%d,"a, ""b""",%r,%s\n' % (keys[i], values[i], i if i != n // 2 else "0.25")
         for i in range(n)))
