@@ -7,6 +7,7 @@
 #include "runtime/progress.h"
 #include "runtime/report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,7 @@ int rows_open(rows *r, const char *name, const input *in, const rows_options *op
     if (in->text.skip_nulls && !options->nulls)
         return fail(EXIT_USAGE, name, "--null-policy skip: this command cannot leave rows out");
     if (condition) wanted.text.condition = condition->columns;
+    r->skips = options->nulls && (in->text.skip_nulls || in->text.judge_nulls);
     int code = source_open(&r->source, name, &wanted,
                            condition && !options->keep ? condition->keep : options->keep);
     if (code != EXIT_DONE) return code;
@@ -348,6 +350,7 @@ void rows_close(rows *r) {
     drop_columns(r);
     free(r->present);
     free(r->present_rows);
+    free(r->valid);
     source_close(&r->source);
     *r = (rows){.source = {.name = r->source.name, .fd = -1}};
 }
@@ -641,6 +644,33 @@ static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
     return EXIT_DONE;
 }
 
+static int refuse_nat(const rows *r, int64_t index) {
+    fail(EXIT_DATA, r->source.name, "the element at index %" PRId64 " is NaT, which is no time",
+         r->source.first + index);
+    hint("%s", r->options.nulls ? "--null-policy skip leaves it out of a value"
+                                : "x[~numpy.isnat(x)] is without it");
+    return EXIT_DATA;
+}
+
+/* Of n times that are handed out, those that are NaT are NULL. */
+static int judge_times(rows *r, int64_t n) {
+    int64_t *const x = (int64_t *)(uintptr_t)r->chunk[0].as[0], i = 0;
+    while (i < n && x[i] != SOURCE_NAT) i++;
+    if (i == n) return EXIT_DONE;
+    if (!r->skips) return refuse_nat(r, r->at - n + i);
+    uint8_t *const valid = realloc(r->valid, (size_t)n / 8 + 1);
+    if (!valid) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    r->valid = valid;
+    memset(valid, 0xff, (size_t)n / 8 + 1);
+    for (; i < n; i++) {
+        if (x[i] != SOURCE_NAT) continue;
+        text_clear_bit(valid, i);
+        x[i] = 0;
+    }
+    r->chunk[0].valid = valid;
+    return EXIT_DONE;
+}
+
 /* The next rows, whether they meet the condition or not. */
 static int next_rows(rows *r, int64_t most, rows_chunk *out) {
     *out = (rows_chunk){.columns = r->shown};
@@ -672,6 +702,7 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
     int code;
     do {
         code = next_rows(r, most, out);
+        if (code == EXIT_DONE && r->source.layout.time) code = judge_times(r, out->n);
         if (code != EXIT_DONE) return code;
         for (int k = 0; k < r->held; k++) r->shown[k] = r->chunk[at(r, k)];
         none = out->n == 0;

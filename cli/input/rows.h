@@ -102,6 +102,8 @@ typedef struct rows {
     char *present;             /* for rows_present: numbers */
     int64_t *present_rows;     /* where they stand */
     int64_t present_room;      /* how many numbers */
+    bool skips;                /* elements may be NULL */
+    uint8_t *valid;            /* which of those handed out are not */
 } rows;
 
 /* rows_next: numbers have shown that a settled column has another dtype or scale than it seemed to

@@ -379,7 +379,8 @@ static int name_elements(source *s, const input *in) {
 /* An option that only text has. */
 static int refuse_text_options(const source *s, const input *in) {
     const text_options *t = &in->text;
-    const bool dtype = in->dtype != BF_NONE && in->dtype != s->layout.dtype;
+    const bool skips = t->skip_nulls && !s->layout.time, /* NaT is NULL */
+        dtype = in->dtype != BF_NONE && in->dtype != s->layout.dtype;
     const char *option = t->chooser            ? t->chooser->option
                          : t->all              ? "--on"
                          : names_columns(t)    ? t->option ? t->option : "--column"
@@ -387,7 +388,7 @@ static int refuse_text_options(const source *s, const input *in) {
                          : t->header           ? "--header"
                          : t->no_header        ? "--no-header"
                          : t->nulls            ? "--null"
-                         : t->skip_nulls       ? "--null-policy"
+                         : skips               ? "--null-policy"
                          : t->lax              ? "--lax"
                          : t->dialect.encoding ? "--encoding"
                          : t->dialect.skip > 0 ? "--skip-lines"
@@ -683,16 +684,14 @@ static int64_t read_stream(source *s, int64_t n, void *buffer) {
     return bytes < 0 ? -1 : bytes / element;
 }
 
-/* Makes times of elements in the file's unit: seconds of days, hours and minutes. False, with errno
- * set: one is NaT, or 64 bits do not hold it. */
+/* Makes times of elements in the file's unit: seconds of days, hours and minutes; NaT stays. False,
+ * with errno set: 64 bits do not hold one. */
 static bool take_times(const source *s, int64_t n, void *elements) {
     int64_t *const x = elements;
     errno = ERANGE;
-    for (int64_t i = 0; i < n; i++) {
-        if (x[i] == INT64_MIN) errno = EDOM;
-        if (x[i] == INT64_MIN || __builtin_mul_overflow(x[i], s->layout.seconds, &x[i]))
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] != SOURCE_NAT && __builtin_mul_overflow(x[i], s->layout.seconds, &x[i]))
             return false;
-    }
     return true;
 }
 
@@ -733,8 +732,6 @@ int source_failed(const source *s, int64_t got, int error) {
     if (got < 0 && error == ENODATA)
         return fail(EXIT_DATA, s->name, "not a whole number of elements of %s",
                     bf_dtype_name(s->layout.dtype));
-    if (got < 0 && s->layout.time && error == EDOM)
-        return fail(EXIT_DATA, s->name, "it holds NaT, which is no time");
     if (got < 0 && s->layout.time && error == ERANGE)
         return fail(EXIT_DATA, s->name, "64 bits do not hold the seconds of a time");
     if (got < 0) return read_failed(s, error);

@@ -12,6 +12,9 @@
 
 #include <stdbool.h>
 
+/* A time that is none, in any unit. */
+#define SOURCE_NAT INT64_MIN
+
 enum format { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_TEXT, FORMAT_JSONL };
 
 /* The options that hold for every input of a command. */

@@ -233,10 +233,10 @@ static int check_options(const options *o) {
         return fail(EXIT_USAGE, NULL, "--checkpoint-interval needs --checkpoint");
     const text_options *t = &o->input.text;
     if ((o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW) &&
-        (t->columns || t->delimiter || t->header || t->no_header || t->nulls || t->skip_nulls ||
-         t->lax || !text_style_is_plain(&t->style) || text_dialect_is_asked_for(&t->dialect)))
+        (t->columns || t->delimiter || t->header || t->no_header || t->nulls || t->lax ||
+         !text_style_is_plain(&t->style) || text_dialect_is_asked_for(&t->dialect)))
         return fail(EXIT_USAGE, NULL,
-                    "--column, --delimiter, --header, --no-header, --null, --null-policy, --lax, "
+                    "--column, --delimiter, --header, --no-header, --null, --lax, "
                     "--skip-lines, --comment, --escape, --encoding, --thousands, --decimal, "
                     "--exponent and --currency belong to text");
     if (t->header && t->no_header)

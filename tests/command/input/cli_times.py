@@ -302,6 +302,41 @@ class Times(CommandTest):
         self.assertEqual(self.lines("sum", "-e", "t + 1", "--null-policy", "skip", path), ["6"])
         self.assertEqual(self.lines("count", "--by", "v", "--where", "t + 2 == 7", path), ["1\t1"])
 
+    def test_nat(self):
+        """NaT in an array is NULL: refused with its index, or left out."""
+        r = np.random.default_rng(5)
+        for unit, n in [("D", 1), ("D", 7), ("s", 1001), ("ns", 140001 // (10 if SANITIZED else 1)), ("h", 300)]:
+            for order in "<>":
+                x = r.integers(-(10**5), 10**5, n).astype("M8[%s]" % unit).astype("%sM8[%s]" % (order, unit))
+                x[r.random(n) < 0.3] = "NaT"
+                x[n // 2] = "NaT"
+                path, kept = self.path("x.npy"), x[~np.isnat(x)]
+                np.save(path, x)
+                first = "index %d is NaT" % np.flatnonzero(np.isnat(x))[0]
+                for op in ["max", "sort", "median", "count"]:
+                    self.assertIn(first, self.out(op, path, code=3))
+                skip = ["--null-policy", "skip", path]
+                self.assertEqual(self.lines("sum", "-e", "isnull(a)", path), [str(n - len(kept))])
+                self.assertEqual(self.lines("sum", "-e", "year(a)", *skip),
+                                 [str((kept.astype("M8[Y]").astype(int) + 1970).sum())])
+                if not len(kept):
+                    self.assertIn("no value", self.out("max", *skip, code=3))
+                    continue
+                want = [shown(Fraction(int(t), 1) / 10 ** (9 if unit == "ns" else 0), "date" if unit == "D" else "local")
+                        for t in kept.astype("M8[s]" if unit in "Dh" else kept.dtype).astype("i8")]
+                by_time = sorted(zip(kept.astype("i8"), want))
+                self.assertEqual(self.lines("sort", *skip), [t for _, t in by_time])
+                got = json.loads(self.out("max", "--json", *skip))
+                self.assertEqual((got["value"], got["n"], got["null"]), (by_time[-1][1], len(kept), n - len(kept)))
+                self.assertEqual(self.lines("argmin", *skip), [str(np.nanargmin(np.where(np.isnat(x), np.inf, x.astype("i8"))))])
+                with open(path, "rb") as f:
+                    piped = run("min", "--null-policy", "skip", "-", stdin=f.read())
+                self.assertEqual(piped.stdout.decode().split(), [by_time[0][1]])
+                counts = self.lines("hist", "--bins", "5", "--tsv", *skip)
+                self.assertEqual(sum(int(line.split("\t")[2]) for line in counts), len(kept))
+        np.save(path, np.arange(3))
+        self.assertIn("is for text", self.out("max", "--null-policy", "skip", path, code=2))
+
     def test_hist(self):
         path = self.put("h.csv", "t\n2026-01-01\n2026-01-02\n2026-01-05\n")
         self.assertEqual(self.lines("hist", "--bins", "4", "--tsv", "--column", "t", path),
