@@ -8,21 +8,22 @@ from datetime import date, datetime, timedelta, timezone
 
 from ._exchange import _Column as _Array
 from ._exchange import _I128, _Schema, _Stream, new_column, schema_of
-from ._library import ArgumentError, open_library, path_beside
+from ._library import ArgumentError, DtypeError, open_library, path_beside
+from ._nulls import pack_bits
+from ._result import _ELEMENTS as NUMBERS
 from ._result import _RELEASE, TYPESTR, _give, _held, _hold, _release, _to_number, new_result
 
-_ELEMENTS = {
-    "i32": ctypes.c_int32, "date": ctypes.c_int32, "time": c_int64, "utc time": c_int64, "i64": c_int64, "u64": ctypes.c_uint64, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
-}  # fmt: skip
+_ELEMENTS = {**NUMBERS, "date": ctypes.c_int32, "time": c_int64, "utc time": c_int64}
 _FORMATS = {
-    "i32": "i", "i64": "l", "u64": "L", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z", "date": "tdD",
+    "bool": "b", "i8": "c", "u8": "C", "i16": "s", "u16": "S", "i32": "i", "u32": "I", "i64": "l", "u64": "L",
+    "f16": "e", "f32": "f", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z", "date": "tdD",
 }  # fmt: skip
 _STRINGS = "string", "binary"
+_PACKED = "i128", "f16", "bf16"  # ctypes has no such numbers
 TIMES = {1: "date", 2: "time", 3: "utc time"}  # by the numbers of bf_time_kind
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 _EPOCH = datetime(1970, 1, 1)
 _SHOWN = 6  # elements of a column's repr
-
 
 
 @functools.lru_cache(maxsize=None)
@@ -130,8 +131,8 @@ class Column:
     the functions of this module take it as it is, by the Arrow C interface; NumPy takes numbers without
     NULLs that are no decimals. None of them copies it; decimals of 64 bits alone are copied for others.
 
-    name: of the column. dtype: "i64", "u64", "i128", "f64", "date", "time", "utc time", "string", or "binary":
-    strings that are not all UTF-8. scale: integers are in units of 10^-scale, times of as many seconds.
+    name: of the column. dtype: of numbers as of arrays, such as "i64" or "f64", "date", "time", "utc time", "string",
+    or "binary": strings that are not all UTF-8. scale: integers are in units of 10^-scale, times of as many seconds.
     nulls: how many rows are NULL.
 
     >>> import io
@@ -185,7 +186,7 @@ class Column:
         held = list((kind * (end - first)).from_address(at))
         if self.dtype in TIMES.values():
             return [_to_time(self.dtype, self.scale, each) for each in held]
-        if self.dtype == "i128" or self.scale:
+        if self.dtype in _PACKED or self.scale:
             return [_to_number(self.dtype, each, self.scale) for each in held]
         return held
 
@@ -256,7 +257,11 @@ class Column:
 
     def _array(self):
         held = self._widened() if self.scale and self.dtype in ("i64", "u64") else self
-        return _array(held._n, held.nulls, held._buffers, owner=held)
+        buffers, owner = held._buffers, held
+        if self.dtype == "bool":
+            bits, owner = pack_bits((ctypes.c_bool * self._n).from_address(buffers[1]))
+            buffers = buffers[0], bits
+        return _array(held._n, held.nulls, buffers, owner=(held, owner))
 
     def __arrow_c_schema__(self):
         schema = self._schema()
@@ -334,6 +339,8 @@ def _format_of(dtype, scale):
     """Returns the format of Arrow's."""
     if "time" in dtype:
         return f"ts{_UNITS[scale][0]}:" + ("UTC" if dtype == "utc time" else "")
+    if dtype not in _FORMATS:
+        raise DtypeError(f"Arrow has no {dtype}")
     return f"d:38,{scale}" if scale else _FORMATS[dtype]
 
 

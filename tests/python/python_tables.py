@@ -4,7 +4,7 @@ import csv
 import datetime
 import gc
 import gzip
-import importlib
+import importlib.util
 import io
 import math
 import os
@@ -466,6 +466,21 @@ class Grouping(Tables):
                 self.same(found.to_dict(), expected, f"{by} {bound}")
         with self.assertRaises(bitfold.ShapeError):
             bitfold.group({"k": block[:, 0], "x": block}, "k", x="sum")
+
+    def test_narrow_dtypes(self):
+        for kind in ("?", "i1", "i2", "i4", "u1", "u2", "u4", "u8", "f2", "f4", "f8"):
+            x = np.array([1, 0, 1, 0], kind)
+            found = bitfold.group({"k": x, "x": x}, "k", x=("min", "count"))
+            least, greatest = x[1].item(), x[0].item()
+            self.assertEqual(found.to_dict(), {"k": [least, greatest], "x_min": [least, greatest], "x_count": [2, 2]}, kind)
+            self.assertEqual(type(found["x_min"][0]), type(least), kind)
+            self.assertEqual(found["k"].to_numpy().dtype, kind)
+            if importlib.util.find_spec("pyarrow"):
+                pa = importlib.import_module("pyarrow")
+                table = pa.table(found)
+                table.validate(full=True)
+                self.assertEqual(table["k"].to_pylist(), [least, greatest], kind)
+                self.assertEqual(table["k"].type, pa.from_numpy_dtype(kind))
 
     def test_times_of_numpy(self):
         days = np.array(["2026-11-28", "1969-12-31", "2026-11-28"], "M8[D]")
