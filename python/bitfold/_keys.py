@@ -78,7 +78,7 @@ class _Piece:
         return KeyColumn(ctypes.sizeof(KeyColumn), ctypes.pointer(strings), None, self._bits, first)
 
 
-class _Numbers:
+class Numbers:
     """Numbers: a view, and bits for those with NULLs."""
 
     def __init__(self, view):
@@ -109,7 +109,7 @@ class Key:
                 x, self.scale, zoned = units_of(x)
                 self.time = "utc time" if zoned else "time"
             self.view = View(x, null=KEEP, decimals=True)
-            self.kind, self.pieces = self.view.array.dtype, [_Numbers(self.view)]
+            self.kind, self.pieces = self.view.array.dtype, [Numbers(self.view)]
             self.scale = self.scale or self.view.scale or 0
         self.n = sum(piece.n for piece in self.pieces)
 
@@ -227,7 +227,7 @@ def _strings_of_dictionary(schema, columns, owners):
     return pieces
 
 
-class _Memory:
+class Memory:
     """An array of one dimension somewhere in memory."""
 
     def __init__(self, array):
@@ -242,10 +242,16 @@ def _indices_of(schema, column):
     bits, values = (c_void_p * 2).from_address(column.buffers)
     plain = new_column(column.length, column.offset, bits if column.null_count else None, values)
     array, _, valid = _read_columns(schema_of(schema.format), [plain], [], KEEP, NAMES, SIZES)
-    indices = map_array("cast", _Memory(array), to="i64")
+    indices = map_array("cast", Memory(array), to="i64")
     if valid is not None:
         indices = map_array("mul", indices, map_array("cast", valid, to="i64"))
     return indices, valid
+
+
+def taken(x, indices):
+    """Returns the elements of an array of i64 at these indices."""
+    places = (c_int64 * len(x))(*range(len(x)))
+    return Table("i64", "i64").insert(places, x).find(indices)[0]
 
 
 def _expanded(strings, indices, valid):
@@ -253,8 +259,7 @@ def _expanded(strings, indices, valid):
     words = Words([BF_NONE])
     numbers = words.encode([[strings]], strings.n)
     if len(words) < strings.n:  # some are there twice
-        places = (c_int64 * strings.n)(*range(strings.n))
-        indices, _ = Table("i64", "i64").insert(places, numbers).find(indices)
+        indices = taken(numbers, indices)
     if strings.n == 0:
         return _joined([None] * len(valid or ()))[0]
     column = words.column(0, "", indices)
@@ -327,23 +332,29 @@ class Words:
         """Returns a column of the keys that have these numbers."""
         from . import sum as count
 
-        wanted, n = View(numbers).array, len(numbers)
+        n = len(numbers)
         valid = new_result("bool", [n])
-        fill = self._strings if self.kinds[which] == BF_NONE else self._values
-        kind, buffers, owner = fill(which, wanted, n, valid._array())
+        fill = self._strings if self.kinds[which] == BF_NONE else self._numbers
+        kind, buffers, owner = fill(which, numbers, n, valid._array())
         nulls = n - count(valid)
         bits, kept = pack_bits(valid) if nulls else (None, None)
         made = Column(name, kind, n, (bits, *buffers), (owner, kept), scale, nulls)
         made._valid = valid
         return made
 
-    def _values(self, which, wanted, n, valid):
-        kind = NAMES[self.kinds[which]]
-        values = new_result(kind, [n])
-        self._call(lib.bf_dictionary_values, which, byref(wanted), byref(values._array()), byref(valid))
-        return kind, (values._address,), values
+    def values(self, which, numbers, valid=None):
+        """Returns a column of numbers of the keys that have these numbers, 0 for NULLs, as a Result."""
+        values, wanted = new_result(NAMES[self.kinds[which]], [len(numbers)]), View(numbers).array
+        beside = valid and byref(valid)
+        self._call(lib.bf_dictionary_values, which, byref(wanted), byref(values._array()), beside)
+        return values
 
-    def _strings(self, which, wanted, n, valid):
+    def _numbers(self, which, numbers, n, valid):
+        values = self.values(which, numbers, valid)
+        return values.dtype, (values._address,), values
+
+    def _strings(self, which, numbers, n, valid):
+        wanted = View(numbers).array
         offsets, function = new_result("i64", [n + 1]), lib.bf_dictionary_strings
         room = offsets._array()
         self._call(function, which, byref(wanted), byref(room), None, 0, byref(valid))

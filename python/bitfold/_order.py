@@ -591,6 +591,14 @@ def median_of_groups(keys, values, context):
     return _of_groups(keys, values, lib.bf_median_groups, context, [], name, None, options)[1]
 
 
+def quantile_of_groups(keys, values, fraction, context):
+    """Returns the same for one quantile."""
+    fractions, _ = _fractions(fraction, 1)
+    name, options = _rounded(values, lib.bf_quantile_dtype, _method("linear")), _options()
+    select = lib.bf_quantile_groups
+    return _of_groups(keys, values, select, context, [], name, None, options, fractions, 1)[1]
+
+
 def group_quantile(
     keys, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, null="error",
     context=None,
