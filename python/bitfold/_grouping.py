@@ -8,8 +8,9 @@ from numbers import Real
 from ._arrays import View
 from ._chosen import counted_of_groups, ends_of_groups, picked
 from ._columns import Column, Columns
+from ._computed import condition
 from ._group import Groups
-from ._keys import BF_NONE, Key, Words, column_of, condition, names_of, taken
+from ._keys import BF_NONE, Key, Words, column_of, names_of, taken
 from ._library import Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
 from ._map import copy_array
 from ._map import map as map_array
