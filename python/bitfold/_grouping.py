@@ -2,15 +2,16 @@
 
 import ctypes
 import os
+from array import array
 from ctypes import POINTER, byref
 from numbers import Real
 
 from ._arrays import View
-from ._chosen import counted_of_groups, ends_of_groups, picked
+from ._chosen import counted_of_groups, ends_of_groups
 from ._columns import Column, Columns
 from ._computed import condition
 from ._group import Groups
-from ._keys import BF_NONE, Key, Words, column_of, names_of, taken
+from ._keys import BF_NONE, Key, Words, column_of, names_of, picked
 from ._library import Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
 from ._map import copy_array
 from ._map import map as map_array
@@ -18,6 +19,7 @@ from ._nulls import compacted, pack_bits
 from ._order import argsort, median_of_groups, quantile_of_groups
 from ._read import read_csv
 from ._result import new_result
+from ._table import Table
 
 # What each operation takes beside numbers.
 OPERATIONS = {
@@ -168,11 +170,15 @@ def _floats_of(given):
 
 def _with_nulls(column, order):
     """Returns a column that is NULL where the order is -1."""
-    if not (nulls := order.count(-1)):
+    from . import sum as count
+
+    valid, n = map_array("ge", order, 0), len(order)
+    nulls = n - count(valid)
+    if not nulls:
         return column
-    bits, kept = pack_bits((ctypes.c_bool * len(order))(*(at >= 0 for at in order)))
+    bits, kept = pack_bits(valid)
     buffers, owner = (bits, *column._buffers[1:]), (column, kept)
-    return Column(column.name, column.dtype, len(order), buffers, owner, column.scale, nulls)
+    return Column(column.name, column.dtype, n, buffers, owner, column.scale, nulls)
 
 
 def _shown(name, made, scale, order):
@@ -185,10 +191,7 @@ def _shown(name, made, scale, order):
 
 def _order_of(words, part):
     """Returns the places of groups in the order of their keys."""
-    if words is None:
-        return list(range(len(part.keys)))
-    ranks, keys = words.ranks().tolist(), part.keys.tolist()
-    return sorted(range(len(keys)), key=lambda i: ranks[keys[i]])
+    return argsort(picked(words.ranks(), part.keys) if words else part.keys)
 
 
 def _keys_shown(by, keys, words, part, order):
@@ -213,14 +216,14 @@ class _Value:
         self.view = self._places(context) if kind == "strings" else key.view
         self.valid = self.view.valid
         if self.valid is not None and null != "skip":
-            missing, hint = self.n - sum(self.valid), "null='skip' leaves them out"
+            missing, hint = list(self.valid).count(False), "null='skip' leaves them out"
             raise ArgumentError(f"{name!r}: {missing} of {self.n} elements are NULL: {hint}")
 
     def _places(self, context):
         """Returns a view of the places of strings in the order of all."""
         self._words = words = Words([BF_NONE], context)
         numbers, ranks = words.encode([self._key.pieces], self.n), words.ranks()
-        self._order, view = argsort(ranks), View(taken(ranks, numbers))
+        self._order, view = argsort(ranks), View(picked(ranks, numbers))
         if words.nulls():  # NULL is the last
             view.valid = map_array("lt", view._object, len(words) - 1)
         return view
@@ -233,7 +236,7 @@ class _Value:
         if self._key.kind != BF_NONE:
             scale = 0 if self._key.time or made.dtype[:1] == "f" else self._key.scale
             return self._key.named(asked.name, _shown(asked.name, made, scale, order))
-        numbers = picked(self._order, picked(made, order).tolist())
+        numbers = picked(self._order, picked(made, order))
         return _with_nulls(self._words.column(0, asked.name, numbers), order)
 
 
@@ -259,9 +262,9 @@ class _Grouped:
         """Returns where a part has each group, in the order of the keys; -1: it has no such rows."""
         if part is self.all:
             return self.order
-        places = {key: i for i, key in enumerate(part.keys.tolist())}
-        keys = self.all.keys.tolist()
-        return [places.get(keys[i], -1) for i in self.order]
+        behind = array("q", range(1, len(part.keys) + 1))
+        places, _ = Table("i64", "i64").insert(part.keys, behind).find(self.all.keys)
+        return map_array("sub", picked(places, self.order), 1)
 
     def result(self, asked):
         part = self._parts[asked.column] if asked.column else self.all
@@ -286,8 +289,9 @@ def group(data, by, *, where=None, null="error", context=None, **aggregates):
     """Groups rows by their keys. Returns bitfold.Columns: the keys, ascending, NULLs last, and the results for
     each; as "bitfold group --by" does, with the same results.
 
-    data: a path, a file object or a list of paths (of which read_csv reads the columns that are needed), or
-    columns by name: bitfold.Columns, a dict of arrays, a table of pyarrow, a frame of pandas or Polars. by:
+    data: a path, a file object or a list of paths, of which read_csv reads the columns that are needed, whole (the
+    command groups files beyond memory); or columns by name: bitfold.Columns, a dict of arrays, a table of pyarrow,
+    a frame of pandas or Polars. by:
     the columns of the key, a name or a list: of numbers, dates, times or strings (of Arrow and pandas, also as
     views and categories; of NumPy). where: takes only rows that meet this condition, an expression of columns.
     null: "error" refuses values that are NULL, "skip" leaves them out; a key that is NULL is one of its own.

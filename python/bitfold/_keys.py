@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, SIZES, View, copied_like, is_numpys
-from ._columns import TIMES, Column
+from ._columns import TIMES, Column, reader
 from ._exchange import (
     ARROW, KEEP, _Column, _line, _read_arrow, _read_columns, _Schema, arrow_of, _has_pyarrow, new_column, schema_of,
 )  # fmt: skip
@@ -248,10 +248,19 @@ def _indices_of(schema, column):
     return indices, valid
 
 
-def taken(x, indices):
-    """Returns the elements of an array of i64 at these indices."""
-    places = (c_int64 * len(x))(*range(len(x)))
-    return Table("i64", "i64").insert(places, x).find(indices)[0]
+def picked_of(x, places):
+    """Returns the elements of a bf_array of one dimension, contiguous, at these places, and 0 where one is -1."""
+    wanted, name = View(places).array, NAMES[x.dtype]
+    n = wanted.shape[0]
+    made = new_result(name, [n])
+    pick = reader().bitfold_read_pick
+    pick(c_void_p(x.data), c_size_t(SIZES[name]), c_void_p(wanted.data), c_int64(n), c_void_p(made._address))
+    return made
+
+
+def picked(made, places):
+    """Returns the elements of a Result at these places, and 0 where one is -1."""
+    return picked_of(made._array(), places)
 
 
 def _expanded(strings, indices, valid):
@@ -259,7 +268,7 @@ def _expanded(strings, indices, valid):
     words = Words([BF_NONE])
     numbers = words.encode([[strings]], strings.n)
     if len(words) < strings.n:  # some are there twice
-        indices = taken(numbers, indices)
+        indices = picked(numbers, indices)
     if strings.n == 0:
         return _joined([None] * len(valid or ()))[0]
     column = words.column(0, "", indices)
