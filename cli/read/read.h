@@ -42,6 +42,11 @@ BF_API void bitfold_read_views(int64_t n, const void *views, const void *const b
 /* Writes n integers with 128 bits each. */
 BF_API void bitfold_read_widen(const int64_t *narrow, int64_t n, void *wide);
 
+/* Writes the elements, of `size` bytes each, that are at these n places, and 0 where a place is -1.
+ */
+BF_API void bitfold_read_pick(const void *from, size_t size, const int64_t *places, int64_t n,
+                              void *to);
+
 /* Releases of Arrow's structures, for callers who make these; their private_data point to an owner,
  * which lives until it is released. Children are released first. */
 typedef struct bitfold_read_owner {

@@ -855,6 +855,7 @@ class Groups(_Mergeable):
     def list(self) -> tuple[_Array, _Array]: ...
     def result(self, which: int, *, fits: bool = False, **options: Unpack[_Rules]) -> _Array: ...
     def result_list(self, which: int, **options: Unpack[_Rules]) -> builtins.list[_Exact]: ...
+    def shares(self, which: int, **options: Unpack[_Rules]) -> builtins.list[float]: ...
 
 def join(
     a: _ArrayLike,
@@ -992,7 +993,7 @@ class Columns(Mapping[str, Column]):
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | _HasRead
 _Names: TypeAlias = str | int | Sequence[str | int]
-_Operations: TypeAlias = str | Sequence[str]
+_Operations: TypeAlias = str | Sequence[str | float]
 
 def read_csv(
     path: _Path | Sequence[_Path],

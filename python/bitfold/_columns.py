@@ -8,22 +8,27 @@ from datetime import date, datetime, timedelta, timezone
 
 from ._exchange import _Column as _Array
 from ._exchange import _I128, _Schema, _Stream, new_column, schema_of
-from ._library import ArgumentError, DtypeError, open_library, path_beside
-from ._nulls import pack_bits
-from ._result import _ELEMENTS as NUMBERS
+from ._library import ArgumentError, open_library, path_beside
 from ._result import _RELEASE, TYPESTR, _give, _held, _hold, _release, _to_number, new_result
 
-_ELEMENTS = {**NUMBERS, "date": ctypes.c_int32, "time": c_int64, "utc time": c_int64}
+_ELEMENTS = {
+    "bool": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": c_int64,
+    "u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64,
+    "f32": ctypes.c_float, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
+    "date": ctypes.c_int32, "time": c_int64, "utc time": c_int64,
+}  # fmt: skip
 _FORMATS = {
-    "bool": "b", "i8": "c", "u8": "C", "i16": "s", "u16": "S", "i32": "i", "u32": "I", "i64": "l", "u64": "L",
-    "f16": "e", "f32": "f", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z", "date": "tdD",
+    "bool": "b", "i8": "c", "i16": "s", "i32": "i", "i64": "l", "u8": "C", "u16": "S", "u32": "I", "u64": "L",
+    "f16": "f", "bf16": "f",
+    "f32": "f", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z", "date": "tdD",
 }  # fmt: skip
 _STRINGS = "string", "binary"
-_PACKED = "i128", "f16", "bf16"  # ctypes has no such numbers
+_SHORT_FLOATS = "f16", "bf16"  # others have them as f32
 TIMES = {1: "date", 2: "time", 3: "utc time"}  # by the numbers of bf_time_kind
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 _EPOCH = datetime(1970, 1, 1)
 _SHOWN = 6  # elements of a column's repr
+
 
 
 @functools.lru_cache(maxsize=None)
@@ -131,8 +136,8 @@ class Column:
     the functions of this module take it as it is, by the Arrow C interface; NumPy takes numbers without
     NULLs that are no decimals. None of them copies it; decimals of 64 bits alone are copied for others.
 
-    name: of the column. dtype: of numbers as of arrays, such as "i64" or "f64", "date", "time", "utc time", "string",
-    or "binary": strings that are not all UTF-8. scale: integers are in units of 10^-scale, times of as many seconds.
+    name: of the column. dtype: "i64", "u64", "i128", "f64", "date", "time", "utc time", "string", or "binary":
+    strings that are not all UTF-8. scale: integers are in units of 10^-scale, times of as many seconds.
     nulls: how many rows are NULL.
 
     >>> import io
@@ -181,12 +186,14 @@ class Column:
         return [x if bits[i // 8] >> i % 8 & 1 else None for i, x in enumerate(values, first)]
 
     def _numbers(self, first, end):
+        if self.dtype in _SHORT_FLOATS:
+            return self._as_f32()._numbers(first, end)
         kind = _ELEMENTS[self.dtype]
         at = self._buffers[1] + first * ctypes.sizeof(kind)
         held = list((kind * (end - first)).from_address(at))
         if self.dtype in TIMES.values():
             return [_to_time(self.dtype, self.scale, each) for each in held]
-        if self.dtype in _PACKED or self.scale:
+        if self.dtype == "i128" or self.scale:
             return [_to_number(self.dtype, each, self.scale) for each in held]
         return held
 
@@ -245,6 +252,31 @@ class Column:
         kind = "i32" if self.dtype == "date" else "i64"
         return Column(self.name, kind, self._n, self._buffers, self, 0, self.nulls)
 
+    def _as_f32(self):
+        from ._map import map as map_array
+
+        made = new_result(self.dtype, [self._n])
+        ctypes.memmove(made._address, self._buffers[1], 2 * self._n)
+        made = map_array("cast", made, to="f32")
+        buffers = self._buffers[0], made._address
+        return Column(self.name, "f32", self._n, buffers, (made, self._owner), 0, self.nulls)
+
+    def _as_bits(self):
+        """Returns bools as Arrow has them, a bit each."""
+        from ._nulls import pack_bits
+
+        values = (ctypes.c_bool * self._n).from_address(self._buffers[1])
+        at, kept = pack_bits(values)
+        return Column(self.name, "bool", self._n, (self._buffers[0], at), (kept, self._owner), 0, self.nulls)
+
+    def _for_others(self):
+        """Returns the same column in memory as Arrow has it."""
+        if self.dtype == "bool":
+            return self._as_bits()
+        if self.dtype in _SHORT_FLOATS:
+            return self._as_f32()
+        return self._widened() if self.scale and self.dtype in ("i64", "u64") else self
+
     def _widened(self):
         """Returns the same decimals in i128."""
         made, bits = new_result("i128", [self._n]), self._buffers[0]
@@ -256,12 +288,8 @@ class Column:
         return _schema(_format_of(self.dtype, self.scale), self.name)
 
     def _array(self):
-        held = self._widened() if self.scale and self.dtype in ("i64", "u64") else self
-        buffers, owner = held._buffers, held
-        if self.dtype == "bool":
-            bits, owner = pack_bits((ctypes.c_bool * self._n).from_address(buffers[1]))
-            buffers = buffers[0], bits
-        return _array(held._n, held.nulls, buffers, owner=(held, owner))
+        held = self._for_others()
+        return _array(held._n, held.nulls, held._buffers, owner=held)
 
     def __arrow_c_schema__(self):
         schema = self._schema()
@@ -339,8 +367,6 @@ def _format_of(dtype, scale):
     """Returns the format of Arrow's."""
     if "time" in dtype:
         return f"ts{_UNITS[scale][0]}:" + ("UTC" if dtype == "utc time" else "")
-    if dtype not in _FORMATS:
-        raise DtypeError(f"Arrow has no {dtype}")
     return f"d:38,{scale}" if scale else _FORMATS[dtype]
 
 

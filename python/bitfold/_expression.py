@@ -6,7 +6,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from . import _times
 from ._arrays import NAMES, Target, View, dtype_in, to_python
 from ._library import DTYPES, OPS, Array, ArgumentError, DtypeError, Value, lib
-from ._map import OVERFLOWS, _broadcast, _default_context, _writable
+from ._map import _broadcast, _default_context, _writable, overflow_number
 from ._reductions import REDUCTIONS
 
 
@@ -78,31 +78,38 @@ def _integers(given):
     return (given, scales, kinds) if any(kinds) else (given, None, None)
 
 
+def _given(arrays, named):
+    """Returns all arrays by name."""
+    if twice := named.keys() & (arrays or {}).keys():
+        raise ArgumentError(f"{min(twice)!r} is given twice")
+    return {**(arrays or {}), **named}
+
+
+class StringsError(DtypeError):
+    """An expression whose results are strings."""
+
+
 class _Expression:
     """A text, parsed for arrays by name, of one shape."""
 
     def __init__(self, text, arrays, named, overflow="error", context=None, wide=False):
         self._handle = c_void_p()
-        if overflow not in OVERFLOWS:
-            raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")
-        text = _encoded(text, "an expression")
-        given = {**(arrays or {}), **named}
-        if twice := named.keys() & (arrays or {}).keys():
-            raise ArgumentError(f"{min(twice)!r} is given twice")
+        policy = overflow_number(overflow)
+        text, given = _encoded(text, "an expression"), _given(arrays, named)
         given, scales, kinds = _integers(given)
         views = [View(x) for x in given.values()]
         self._context = context or _default_context()
         names = (c_char_p * len(views))(*(_encoded(name, "a name") for name in given))
         dtypes = (c_int * len(views))(*(view.array.dtype for view in views))
         options = _Options(
-            ctypes.sizeof(_Options), OVERFLOWS[overflow], scales, scales is not None, wide, kinds
+            ctypes.sizeof(_Options), policy, scales, scales is not None, wide, kinds
         )
         self.call(
             lib.bf_expression_parse, self._context._handle, text, names, dtypes, len(views),
             byref(options), None, byref(self._handle),
         )  # fmt: skip
         if lib.bf_expression_is_string(self._handle):
-            raise DtypeError("the results are strings, and no array holds them")
+            raise StringsError("the results are strings, which evaluate gives")
         self.time = lib.bf_expression_time(self._handle)
         uses = [bool(lib.bf_expression_uses(self._handle, i)) for i in range(len(views))]
         if uses and not any(uses):  # as many results as the first array has elements
@@ -159,7 +166,8 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
     of the arrays. Intermediate results stay in the caches. Shapes broadcast; if the text names no array,
     the results have the shape of the first, or are one number. arrays: a dict, for names that are no
     keywords; in the text, others than words stand between backquotes. out: the array to write to, of the
-    results' dtype and shape; it may be an input. overflow: "error", "wrap" or "saturate". A GPU
+    results' dtype and shape; it may be an input. Strings go in as arrays of any library, and with them, or if the
+    results are strings, these are a bitfold.Column, which pandas, Polars and pyarrow take. overflow: "error", "wrap" or "saturate". A GPU
     computes if an array is in its memory, else the CPU.
 
     Errors: ArgumentError (a wrong text, with its place; an integer divided by zero), ShapeError,
@@ -169,8 +177,17 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
     array([0.25, 9.  ])
     >>> bitfold.evaluate("n != 0 ? t / n : 0", {"t": numpy.array([6, 7]), "n": numpy.array([4, 0])})
     array([1.5, 0. ])
+    >>> bitfold.evaluate("n > 5 ? upper(s) : 'few'", n=numpy.array([6, 4]), s=numpy.array(["a", "b"]))
+    Column('', ['A', 'few'], dtype='string')
     """
-    e = _Expression(text, arrays, named, overflow, context)
+    from ._keys import strings_of
+
+    if any(strings_of(x) is not None for x in _given(arrays, named).values()):
+        return _column_of(text, arrays, named, out, overflow, context)
+    try:
+        e = _Expression(text, arrays, named, overflow, context)
+    except StringsError:
+        return _column_of(text, arrays, named, out, overflow, context)
     if out is None:
         target = Target(e.first, e.dtype, e.shape)
     else:
@@ -181,6 +198,15 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
     if e.time:
         return _times.of_units(target.result(), lib.bf_expression_scale(e._handle), e.time == _DATE)
     return target.result() if out is None else out
+
+
+def _column_of(text, arrays, named, out, overflow, context):
+    """Returns the results as a column."""
+    from ._computed import computed
+
+    if out is not None:
+        raise DtypeError("results of strings are a column, which no out takes")
+    return computed(_encoded(text, "an expression"), _given(arrays, named), context, overflow)
 
 
 def reduce_expression(

@@ -42,6 +42,7 @@ _SIGNATURES = {
         c_int, c_void_p, c_int, POINTER(ReduceOptions), POINTER(Array), POINTER(Array),
     ),
     "bf_groups_result": (c_int, c_void_p, c_int, POINTER(ReduceOptions), POINTER(Value)),
+    "bf_groups_shares": (c_int, c_void_p, c_int, c_void_p, POINTER(ReduceOptions), POINTER(Value)),
     "bf_groups_describe": (c_int, c_void_p, POINTER(_Options)),
     "bf_groups_save_size": (c_int, c_void_p, POINTER(c_size_t)),
     "bf_groups_save": (c_int, c_void_p, c_char_p),
@@ -226,11 +227,24 @@ class Groups(Mergeable):
         >>> cents.absorb(numpy.array([7, 3, 7]), numpy.array([110, 5, 220])).result_list(0, scale=2)
         [Decimal('0.05'), Decimal('3.3')]
         """
+        return self._list(lib.bf_groups_result, (whole(which, c_int),), options)
+
+    def shares(self, which, **options):
+        """Returns a list of the share of each group in a sum: aggregate number `which`, divided by that of all
+        rows. Both sums are exact, and their quotient is rounded once.
+
+        >>> g = bitfold.Groups("i64", [("sum", "f64")])
+        >>> g.absorb(numpy.array([7, 3, 7]), numpy.array([1.5, 2, 4.5])).shares(0)
+        [0.25, 0.75]
+        """
+        return self._list(lib.bf_groups_shares, (whole(which, c_int), None), options)
+
+    def _list(self, function, arguments, options):
         from . import _options
 
         with self._context._lock:
             values = (Value * len(self))()
-            self._call(lib.bf_groups_result, whole(which, c_int), _options(**options), values)
+            self._call(function, *arguments, _options(**options), values)
         return [to_python(value) for value in values]
 
     def save(self):

@@ -4,45 +4,70 @@ import ctypes
 import os
 from array import array
 from ctypes import POINTER, byref
+from numbers import Real
 
-from ._arrays import SIZES, View
-from ._columns import TIMES, Column, Columns
-from ._exchange import KEEP
+from ._arrays import View
+from ._chosen import counted_of_groups, ends_of_groups
+from ._columns import Column, Columns
+from ._computed import condition
 from ._group import Groups
-from ._keys import Words, Key, column_of, condition, names_of
+from ._keys import BF_NONE, Key, Words, column_of, names_of, picked
 from ._library import Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
 from ._map import copy_array
 from ._map import map as map_array
 from ._nulls import compacted, pack_bits
-from ._order import median_of_groups
+from ._order import argsort, median_of_groups, quantile_of_groups
 from ._read import read_csv
 from ._result import new_result
+from ._table import Table
 
-OPERATIONS = "sum", "mean", "var", "std", "min", "max", "median", "count"
+# What each operation takes beside numbers.
+OPERATIONS = {
+    "sum": (), "mean": (), "var": (), "std": (), "share": (), "median": (), "quantile": (),
+    "min": ("times",), "max": ("times",), "first": ("times", "strings"), "last": ("times", "strings"),
+    "mode": ("times", "strings"), "distinct": ("times", "strings"), "count": ("times", "strings"),
+}  # fmt: skip
+_AGGREGATES = {op: op for op in ("sum", "mean", "var", "std", "min", "max")} | {"share": "sum"}
+_ARE_VALUES = "min", "max", "first", "last", "mode"  # their results are values of the column
 
 
 # ---- what is asked --------------------------------------------------------------------------------
 
 
 class _Asked:
-    """A result: its name, the operation and the column of its values; None: rows are counted."""
+    """A result: its name, the operation, the column of its values (None: rows are counted) and the fraction of a
+    quantile."""
 
-    def __init__(self, name, op, column):
-        self.name, self.op, self.column = name, op, column
+    def __init__(self, name, op, column, fraction=None):
+        self.name, self.op, self.column, self.fraction = name, op, column, fraction
+
+
+def _split(given):
+    """Returns the operations of a keyword, as pairs of one and a fraction or None, and the other words."""
+    ops, others, in_quantile = [], [], False
+    for word in given:
+        if in_quantile and isinstance(word, Real):
+            ops.append(("quantile", float(word)))
+        elif isinstance(word, str) and word in OPERATIONS:
+            in_quantile = word == "quantile"
+            ops += [] if in_quantile else [(word, None)]
+        else:
+            others.append(word)
+    return ops, others
 
 
 def _asked_of(name, given):
     """Returns the results that a keyword asks for."""
     if given == "count":
         return [_Asked(name, "count", None)]
-    words = (given,) if isinstance(given, str) else tuple(given)
-    ops = [word for word in words if word in OPERATIONS]
-    if len(ops) == len(words) > 0:
-        return [_Asked(f"{name}_{op}", op, name) for op in ops]
-    if len(ops) == 1 and len(words) == 2:
-        (column,) = set(words) - set(ops)
-        return [_Asked(name, ops[0], column)]
-    raise ArgumentError(f"{name}={given!r}: operations are {', '.join(OPERATIONS)}")
+    ops, others = _split((given,) if isinstance(given, str) else given)
+    if ops and not others:
+        return [_Asked(f"{name}_{op}" + (f"_{q}" if op == "quantile" else ""), op, name, q) for op, q in ops]
+    if len(ops) == len(others) == 1 and isinstance(others[0], str):
+        ((op, fraction),) = ops
+        return [_Asked(name, op, others[0], fraction)]
+    hint = ", ".join(OPERATIONS).replace("quantile", "quantile with fractions behind it")
+    raise ArgumentError(f"{name}={given!r}: operations are {hint}")
 
 
 # ---- rows -----------------------------------------------------------------------------------------
@@ -69,7 +94,7 @@ class _Part:
     def __init__(self, numbers, valid, views, context):
         """views: of values, by column, with the operations that are asked for."""
         self._context = context
-        self._places = [(column, op) for column, _, ops in views for op in ops if op != "median"]
+        self._places = [(column, op) for column, _, ops in views for op in _aggregates_of(ops)]
         taken = [_Contiguous(each) for each in (numbers, *(view for _, view, _ in views))]
         if valid is not None:
             compacted(taken, valid)
@@ -83,21 +108,37 @@ class _Part:
         self._groups._make = new_result
         self.keys, self.counts = self._groups.list()
 
-    def result(self, column, op):
-        """Returns the results of each group as a Result in units of 10^-scale, and the scale."""
-        values = self._values[column]
+    def result(self, asked):
+        """Returns the results of each group as a Result; of decimals that are kept, in their units."""
+        values, op = self._values[asked.column], asked.op
+        if op in _AGGREGATES:
+            return self._aggregate(asked.column, op, values.scale or 0)
         if op == "median":
-            return median_of_groups(self._numbers, values, self._context), 0
-        which, scale = self._places.index((column, op)), values.scale or 0
+            return median_of_groups(self._numbers, values, self._context)
+        if op == "quantile":
+            return quantile_of_groups(self._numbers, values, asked.fraction, self._context)
+        if op in ("first", "last"):
+            return ends_of_groups(self._numbers, values, self.counts, op == "last", self._context)
+        return counted_of_groups(self._numbers, values, op == "mode", self._context)
+
+    def _aggregate(self, column, op, scale):
+        which = self._places.index((column, _AGGREGATES[op]))
+        if op == "share":
+            return _floats_of(self._groups.shares(which))
         try:
-            made = self._groups.result(which, scale=scale)
+            return self._groups.result(which, scale=scale)
         except RangeError:
-            made = _wide_of(self._groups.result_list(which), column)
-        return made, scale if made.dtype in ("i64", "u64", "i128") else 0
+            return _wide_of(self._groups.result_list(which), column)
+
+
+def _aggregates_of(ops):
+    return dict.fromkeys(_AGGREGATES[op] for op in ops if op in _AGGREGATES)
 
 
 class _Contiguous:
     """A view's array, one element behind another."""
+
+    valid = None  # no element is NULL
 
     def __init__(self, view):
         self.array, self.dtype, self.scale, self._memory = view.array, view.dtype, view.scale, view
@@ -118,42 +159,45 @@ def _wide_of(units, column):
     return made
 
 
+def _floats_of(given):
+    made = new_result("f64", [len(given)])
+    ctypes.memmove(made._address, (ctypes.c_double * len(given))(*given), 8 * len(given))
+    return made
+
+
 # ---- results --------------------------------------------------------------------------------------
 
 
-def _picked(made, order):
-    """Returns the elements at these places, and 0 where it is -1."""
-    result = new_result(made.dtype, [len(order)])
-    words = 2 if made.dtype == "i128" else 1
-    code = {1: "B", 2: "H", 4: "I", 8: "Q", 16: "Q"}[SIZES[made.dtype]]
-    view = memoryview(made._memory).cast("B").cast(code) if len(made) else ()
-    picked = array(code, (view[words * at + k] if at >= 0 else 0 for at in order for k in range(words)))
-    ctypes.memmove(result._address, picked.buffer_info()[0], len(picked) * picked.itemsize)
-    return result
+def _with_nulls(column, order):
+    """Returns a column that is NULL where the order is -1."""
+    from . import sum as count
+
+    valid, n = map_array("ge", order, 0), len(order)
+    nulls = n - count(valid)
+    if not nulls:
+        return column
+    bits, kept = pack_bits(valid)
+    buffers, owner = (bits, *column._buffers[1:]), (column, kept)
+    return Column(column.name, column.dtype, n, buffers, owner, column.scale, nulls)
 
 
 def _shown(name, made, scale, order):
     """Returns a column of the results at these places, of which -1 is NULL."""
-    picked, nulls = _picked(made, order), order.count(-1)
-    bits, kept = None, None
-    if nulls:
-        bits, kept = pack_bits((ctypes.c_bool * len(order))(*(at >= 0 for at in order)))
-    buffers, owner = (bits, picked._address), (picked, kept)
-    return Column(name, made.dtype, len(order), buffers, owner, scale, nulls)
+    if scale and made.dtype not in ("u64", "i128"):
+        made = map_array("cast", made, to="i64")
+    found = picked(made, order)
+    return _with_nulls(Column(name, made.dtype, len(order), (None, found._address), found, scale), order)
 
 
 def _order_of(words, part):
     """Returns the places of groups in the order of their keys."""
-    if words is None:
-        return list(range(len(part.keys)))
-    ranks, keys = words.ranks().tolist(), part.keys.tolist()
-    return sorted(range(len(keys)), key=lambda i: ranks[keys[i]])
+    return argsort(picked(words.ranks(), part.keys) if words else part.keys)
 
 
 def _keys_shown(by, keys, words, part, order):
     if words is None:
         return [keys[0].named(by[0], _shown(by[0], part.keys, 0, order))]
-    numbers = _picked(part.keys, order)
+    numbers = picked(part.keys, order)
     return [key.named(name, words.column(i, name, numbers)) for i, (name, key) in enumerate(zip(by, keys))]
 
 
@@ -161,19 +205,39 @@ def _keys_shown(by, keys, words, part, order):
 
 
 class _Value:
-    """A column of values: its view, and the dtype of times, which are integers meanwhile."""
+    """A column of values: its view. Times are integers meanwhile, and strings their places in the order of all."""
 
-    def __init__(self, name, x, ops, null):
-        self.time, self.scale = None, None
-        if isinstance(x, Column) and x.dtype in TIMES.values():
-            if unfit := [op for op in ops if op not in ("min", "max", "count")]:
-                raise DtypeError(f"{unfit[0]} of {name!r}: times have no sums")
-            self.time, self.scale, x = x.dtype, x.scale, x._as_integers()
-        self.name, self.ops = name, [op for op in ops if op != "count"]
-        self.view = View(x, null=KEEP if null == "skip" else null, decimals=True)
-        if self.view.array.ndim != 1:
-            raise ShapeError(f"{name!r} has {self.view.array.ndim} dimensions, not one")
-        self.n, self.valid = self.view.array.shape[0], self.view.valid
+    def __init__(self, name, x, ops, null, context):
+        key = Key(x)
+        kind = "strings" if key.kind == BF_NONE else "times" if key.time else None
+        self.name, self.ops, self.n, self._key = name, ops, key.n, key
+        if unfit := [op for op in ops if kind and kind not in OPERATIONS[op]]:
+            raise DtypeError(f"{unfit[0]} of {name!r}: {kind} have none")
+        self.view = self._places(context) if kind == "strings" else key.view
+        self.valid = self.view.valid
+        if self.valid is not None and null != "skip":
+            missing, hint = list(self.valid).count(False), "null='skip' leaves them out"
+            raise ArgumentError(f"{name!r}: {missing} of {self.n} elements are NULL: {hint}")
+
+    def _places(self, context):
+        """Returns a view of the places of strings in the order of all."""
+        self._words = words = Words([BF_NONE], context)
+        numbers, ranks = words.encode([self._key.pieces], self.n), words.ranks()
+        self._order, view = argsort(ranks), View(picked(ranks, numbers))
+        if words.nulls():  # NULL is the last
+            view.valid = map_array("lt", view._object, len(words) - 1)
+        return view
+
+    def column(self, asked, made, order):
+        """Returns results of groups, in this order, as a column."""
+        if asked.op not in _ARE_VALUES:
+            exact = asked.op == "sum" and made.dtype != "f64"
+            return _shown(asked.name, made, self._key.scale if exact else 0, order)
+        if self._key.kind != BF_NONE:
+            scale = 0 if self._key.time or made.dtype[:1] == "f" else self._key.scale
+            return self._key.named(asked.name, _shown(asked.name, made, scale, order))
+        numbers = picked(self._order, picked(made, order))
+        return _with_nulls(self._words.column(0, asked.name, numbers), order)
 
 
 class _Grouped:
@@ -198,21 +262,17 @@ class _Grouped:
         """Returns where a part has each group, in the order of the keys; -1: it has no such rows."""
         if part is self.all:
             return self.order
-        places = {key: i for i, key in enumerate(part.keys.tolist())}
-        keys = self.all.keys.tolist()
-        return [places.get(keys[i], -1) for i in self.order]
+        behind = array("q", range(1, len(part.keys) + 1))
+        places, _ = Table("i64", "i64").insert(part.keys, behind).find(self.all.keys)
+        return map_array("sub", picked(places, self.order), 1)
 
     def result(self, asked):
         part = self._parts[asked.column] if asked.column else self.all
         order = self._order(part)
-        if asked.op == "count":
-            counts = _picked(part.counts, order)
+        if asked.op in ("count", "distinct"):  # 0 of no rows
+            counts = picked(part.counts if asked.op == "count" else part.result(asked), order)
             return Column(asked.name, "i64", len(order), (None, counts._address), counts)
-        made, scale = part.result(asked.column, asked.op)
-        value, shown = self._values[asked.column], _shown(asked.name, made, scale, order)
-        if not value.time:
-            return shown
-        return Column(asked.name, value.time, len(shown), shown._buffers, shown, value.scale, shown.nulls)
+        return self._values[asked.column].column(asked, part.result(asked), order)
 
     def keys(self, by, keys):
         return _keys_shown(by, keys, self.words, self.all, self.order)
@@ -229,16 +289,20 @@ def group(data, by, *, where=None, null="error", context=None, **aggregates):
     """Groups rows by their keys. Returns bitfold.Columns: the keys, ascending, NULLs last, and the results for
     each; as "bitfold group --by" does, with the same results.
 
-    data: a path, a file object or a list of paths (of which read_csv reads the columns that are needed), or
-    columns by name: bitfold.Columns, a dict of arrays, a table of pyarrow, a frame of pandas or Polars. by:
+    data: a path, a file object or a list of paths, of which read_csv reads the columns that are needed, whole (the
+    command groups files beyond memory); or columns by name: bitfold.Columns, a dict of arrays, a table of pyarrow,
+    a frame of pandas or Polars. by:
     the columns of the key, a name or a list: of numbers, dates, times or strings (of Arrow and pandas, also as
     views and categories; of NumPy). where: takes only rows that meet this condition, an expression of columns.
     null: "error" refuses values that are NULL, "skip" leaves them out; a key that is NULL is one of its own.
 
     A keyword asks for results: price="sum" or price=("sum", "mean") of the column price, called price_sum and
     price_mean; total=("price", "sum") gives it the name total; n="count" counts rows. Operations are sum mean
-    var std min max median and count, which counts the rows in which the column is not NULL. Without any, rows are
-    counted. Sums are exact, and of decimals are decimals.
+    var std min max median, share (the sum, divided by that of all), first, last, mode (the most frequent value, of
+    several the least), distinct (how many values are different) and count, which counts the rows in which the
+    column is not NULL. "quantile" has its fraction behind it, or several: price=("quantile", 0.05, 0.95). Without
+    any, rows are counted. Sums are exact, and of decimals are decimals. Times have no sums, shares and quantiles;
+    strings have first, last, mode, distinct and count.
 
     Errors: ArgumentError (no such column or operation; a NULL), DtypeError, ShapeError (columns of
     different lengths), RangeError (a sum beyond 128 bits).
@@ -263,7 +327,7 @@ def group(data, by, *, where=None, null="error", context=None, **aggregates):
         if each.column:
             ops.setdefault(each.column, []).append(each.op)
     values = [
-        _Value(name, column_of(data, name), list(dict.fromkeys(names)), null)
+        _Value(name, column_of(data, name), list(dict.fromkeys(names)), null, context)
         for name, names in ops.items()
     ]
     lengths = {each.n for each in (*keys, *values)}

@@ -1,4 +1,4 @@
-"""Columns of keys and of conditions, of numbers or strings, as the library takes them (bf_column), and their dictionaries
+"""Columns of keys, of numbers or strings, as the library takes them (bf_column), and their dictionaries
 (bf_dictionary): they number rows of keys, so that what takes numbers takes strings."""
 
 import ctypes
@@ -8,17 +8,15 @@ from collections.abc import Mapping
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, SIZES, View, copied_like, is_numpys
-from ._columns import TIMES, Column
+from ._columns import TIMES, Column, reader
 from ._exchange import (
     ARROW, KEEP, _Column, _line, _read_arrow, _read_columns, _Schema, arrow_of, _has_pyarrow, new_column, schema_of,
 )  # fmt: skip
-from ._expression import _encoded as encode_text
-from ._expression import _Options as Options
 from ._library import DTYPES, Array, ArgumentError, DtypeError, ShapeError, lib
 from ._map import map as map_array
 from ._nulls import pack_bits
 from ._read import strings_of_views
-from ._result import TYPESTR, new_result
+from ._result import TYPESTR, Result, new_result
 from ._table import Table, _default_context
 from ._times import are_times, units_of
 
@@ -41,12 +39,12 @@ class KeyColumn(ctypes.Structure):
     ]  # fmt: skip
 
 
-_COLUMNS = POINTER(POINTER(KeyColumn))
+COLUMNS = POINTER(POINTER(KeyColumn))
 _SIGNATURES = {
     "bf_dictionary_create": (c_int, c_void_p, c_int, POINTER(c_int), POINTER(c_void_p)),
     "bf_dictionary_destroy": (None, c_void_p),
     "bf_dictionary_size": (c_int64, c_void_p),
-    "bf_dictionary_encode": (c_int, c_void_p, _COLUMNS, POINTER(Array)),
+    "bf_dictionary_encode": (c_int, c_void_p, COLUMNS, POINTER(Array)),
     "bf_dictionary_ranks": (c_int, c_void_p, POINTER(Array)),
     "bf_dictionary_values": (c_int, c_void_p, c_int, *[POINTER(Array)] * 3),
     "bf_dictionary_strings": (
@@ -78,7 +76,7 @@ class _Piece:
         return KeyColumn(ctypes.sizeof(KeyColumn), ctypes.pointer(strings), None, self._bits, first)
 
 
-class _Numbers:
+class Numbers:
     """Numbers: a view, and bits for those with NULLs."""
 
     def __init__(self, view):
@@ -109,7 +107,7 @@ class Key:
                 x, self.scale, zoned = units_of(x)
                 self.time = "utc time" if zoned else "time"
             self.view = View(x, null=KEEP, decimals=True)
-            self.kind, self.pieces = self.view.array.dtype, [_Numbers(self.view)]
+            self.kind, self.pieces = self.view.array.dtype, [Numbers(self.view)]
             self.scale = self.scale or self.view.scale or 0
         self.n = sum(piece.n for piece in self.pieces)
 
@@ -139,6 +137,8 @@ def strings_of(x):
             return None
         bits, offsets, data = x._buffers
         return [_Piece(len(x), True, offsets, data, x, bits)]
+    if isinstance(x, Result):
+        return None
     library, kind = type(x).__module__.split(".")[0], getattr(getattr(x, "dtype", None), "kind", None)
     if library == "numpy":
         return _strings_of_numpy(x) if kind in ("U", "S", "T", "O") else None
@@ -161,11 +161,11 @@ def _joined(parts):
 
 def _strings_of_numpy(x):
     """Returns pieces of an array of NumPy's of strings, or of objects that are all str, bytes or None."""
-    if x.ndim != 1:
-        raise ShapeError("keys have one dimension")
     given = x.tolist()
-    if x.dtype.kind == "O" and not any(isinstance(each, (str, bytes)) for each in given):
+    if x.dtype.kind == "O" and (x.ndim != 1 or not any(isinstance(each, (str, bytes)) for each in given)):
         return None
+    if x.ndim != 1:
+        raise ShapeError("strings have one dimension")
     return _joined([_encoded(each) for each in given])
 
 
@@ -227,7 +227,7 @@ def _strings_of_dictionary(schema, columns, owners):
     return pieces
 
 
-class _Memory:
+class Memory:
     """An array of one dimension somewhere in memory."""
 
     def __init__(self, array):
@@ -242,10 +242,25 @@ def _indices_of(schema, column):
     bits, values = (c_void_p * 2).from_address(column.buffers)
     plain = new_column(column.length, column.offset, bits if column.null_count else None, values)
     array, _, valid = _read_columns(schema_of(schema.format), [plain], [], KEEP, NAMES, SIZES)
-    indices = map_array("cast", _Memory(array), to="i64")
+    indices = map_array("cast", Memory(array), to="i64")
     if valid is not None:
         indices = map_array("mul", indices, map_array("cast", valid, to="i64"))
     return indices, valid
+
+
+def picked_of(x, places):
+    """Returns the elements of a bf_array of one dimension, contiguous, at these places, and 0 where one is -1."""
+    wanted, name = View(places).array, NAMES[x.dtype]
+    n = wanted.shape[0]
+    made = new_result(name, [n])
+    pick = reader().bitfold_read_pick
+    pick(c_void_p(x.data), c_size_t(SIZES[name]), c_void_p(wanted.data), c_int64(n), c_void_p(made._address))
+    return made
+
+
+def picked(made, places):
+    """Returns the elements of a Result at these places, and 0 where one is -1."""
+    return picked_of(made._array(), places)
 
 
 def _expanded(strings, indices, valid):
@@ -253,8 +268,7 @@ def _expanded(strings, indices, valid):
     words = Words([BF_NONE])
     numbers = words.encode([[strings]], strings.n)
     if len(words) < strings.n:  # some are there twice
-        places = (c_int64 * strings.n)(*range(strings.n))
-        indices, _ = Table("i64", "i64").insert(places, numbers).find(indices)
+        indices = picked(numbers, indices)
     if strings.n == 0:
         return _joined([None] * len(valid or ()))[0]
     column = words.column(0, "", indices)
@@ -298,15 +312,10 @@ class Words:
 
     def encode(self, columns, n):
         """Returns the number of each of n rows, whose columns are lists of pieces."""
-        numbers, first = new_result("i64", [n]), 0
-        ends = sorted({end for pieces in columns for end in itertools.accumulate(p.n for p in pieces)})
-        parts = [_parts_of(pieces, ends) for pieces in columns]
-        for end, *part in zip(ends, *parts):
-            if end > first:
-                pointers = (POINTER(KeyColumn) * len(part))(*map(ctypes.pointer, part))
-                room = _line(numbers._address + 8 * first, DTYPES["i64"], end - first)
-                self._call(lib.bf_dictionary_encode, pointers, byref(room))
-            first = end
+        numbers = new_result("i64", [n])
+        for first, end, pointers in parts_of(columns):
+            room = _line(numbers._address + 8 * first, DTYPES["i64"], end - first)
+            self._call(lib.bf_dictionary_encode, pointers, byref(room))
         return numbers
 
     def ranks(self):
@@ -327,41 +336,59 @@ class Words:
         """Returns a column of the keys that have these numbers."""
         from . import sum as count
 
-        wanted, n = View(numbers).array, len(numbers)
+        n = len(numbers)
         valid = new_result("bool", [n])
-        fill = self._strings if self.kinds[which] == BF_NONE else self._values
-        kind, buffers, owner = fill(which, wanted, n, valid._array())
+        fill = self._strings if self.kinds[which] == BF_NONE else self._numbers
+        kind, buffers, owner = fill(which, numbers, n, valid._array())
         nulls = n - count(valid)
         bits, kept = pack_bits(valid) if nulls else (None, None)
         made = Column(name, kind, n, (bits, *buffers), (owner, kept), scale, nulls)
         made._valid = valid
         return made
 
-    def _values(self, which, wanted, n, valid):
-        kind = NAMES[self.kinds[which]]
-        values = new_result(kind, [n])
-        self._call(lib.bf_dictionary_values, which, byref(wanted), byref(values._array()), byref(valid))
-        return kind, (values._address,), values
+    def values(self, which, numbers, valid=None):
+        """Returns a column of numbers of the keys that have these numbers, 0 for NULLs, as a Result."""
+        values, wanted = new_result(NAMES[self.kinds[which]], [len(numbers)]), View(numbers).array
+        beside = valid and byref(valid)
+        self._call(lib.bf_dictionary_values, which, byref(wanted), byref(values._array()), beside)
+        return values
 
-    def _strings(self, which, wanted, n, valid):
+    def _numbers(self, which, numbers, n, valid):
+        values = self.values(which, numbers, valid)
+        return values.dtype, (values._address,), values
+
+    def _strings(self, which, numbers, n, valid):
+        wanted = View(numbers).array
         offsets, function = new_result("i64", [n + 1]), lib.bf_dictionary_strings
         room = offsets._array()
         self._call(function, which, byref(wanted), byref(room), None, 0, byref(valid))
         data = ctypes.create_string_buffer(max(offsets[n], 1))
         self._call(function, which, byref(wanted), byref(room), data, offsets[n], byref(valid))
-        kind = "string" if _is_utf8(data, offsets[n]) else "binary"
+        kind = kind_of_strings(data, offsets[n])
         return kind, (offsets._address, ctypes.addressof(data)), (offsets, data)
 
 
-def _is_utf8(data, n):
+def kind_of_strings(data, n):
+    """Returns the dtype of a column of strings of these n bytes."""
     try:
         ctypes.string_at(data, n).decode()
     except UnicodeDecodeError:
-        return False
-    return True
+        return "binary"
+    return "string"
 
 
-def _parts_of(pieces, ends):
+def parts_of(columns):
+    """Yields rows from one to another, and pointers to a bf_column of these for each column, a list of pieces:
+    rows that are in one piece of each."""
+    ends = sorted({end for pieces in columns for end in itertools.accumulate(p.n for p in pieces)})
+    first = 0
+    for end, *part in zip(ends, *(_cut(pieces, ends) for pieces in columns)):
+        if end > first:
+            yield first, end, (POINTER(KeyColumn) * len(part))(*map(ctypes.pointer, part))
+        first = end
+
+
+def _cut(pieces, ends):
     """Yields a bf_column for the rows up to each end; each piece ends at one of them."""
     begin, first, left = 0, 0, iter(pieces)
     piece = next(left, None)
@@ -453,85 +480,3 @@ def column_of(data, name):
     if name not in names_of(data):
         raise ArgumentError(f"there is no column {name!r}")
     return data[name]
-
-
-# ---- conditions -----------------------------------------------------------------------------------
-
-_NAMES_MOST = 256  # BF_EXPRESSION_NAMES_MAX
-_TIME_KINDS = {name: number for number, name in TIMES.items()}
-
-lib.bf_expression_names.restype = c_int
-lib.bf_expression_names.argtypes = [
-    c_void_p, c_char_p, c_char_p, c_char_p, POINTER(c_int), POINTER(c_int),
-]  # fmt: skip
-lib.bf_expression_eval_columns.restype = c_int
-lib.bf_expression_eval_columns.argtypes = [c_void_p, _COLUMNS, POINTER(Array), c_void_p]
-
-
-def _names_in(text, context):
-    """Returns the names in the text of an expression."""
-    names, count = ctypes.create_string_buffer(len(text) + 1), c_int()
-    kinds = ctypes.create_string_buffer(_NAMES_MOST)
-    context._call(
-        lib.bf_expression_names, context._handle, text, names, kinds, byref(count), None
-    )
-    return [each.decode() for each in names.raw.split(b"\0")[: count.value]]
-
-
-def _key_of_condition(x):
-    """Returns a key, of dates as seconds."""
-    if not isinstance(x, Column) or x.dtype != "date":
-        return Key(x)
-    bits, at = x._buffers
-    days = Column("", "i32", len(x), (None, at), x)
-    seconds = map_array("mul", map_array("cast", days, to="i64"), 24 * 60 * 60)
-    key = Key(Column("", "i64", len(x), (bits, seconds._address), (seconds, x), 0, x.nulls))
-    key.time = x.dtype
-    return key
-
-
-def condition(text, data, context):
-    """Returns an array of bools, true for the rows of columns, by name, that meet a condition."""
-    context, encoded = context or _default_context(), encode_text(text, "a condition")
-    names = _names_in(encoded, context)
-    if not names:
-        raise ArgumentError(f"where={text!r} names no column")
-    keys = [_key_of_condition(column_of(data, name)) for name in names]
-    made = new_result("bool", [keys[0].n])
-    ends = sorted({end for key in keys for end in itertools.accumulate(p.n for p in key.pieces)})
-    expression, first = _Condition(encoded, names, keys, context), 0
-    for end, *part in zip(ends, *(_parts_of(key.pieces, ends) for key in keys)):
-        if end > first:
-            expression.eval(part, _line(made._address + first, DTYPES["bool"], end - first))
-        first = end
-    return made
-
-
-class _Condition:
-    """An expression of columns of keys, whose results are bools."""
-
-    def __init__(self, text, names, keys, context):
-        self._context, self._handle, n = context, c_void_p(), len(keys)
-        options = Options(
-            ctypes.sizeof(Options), scales=(c_int * n)(*(key.scale for key in keys)),
-            times=(ctypes.c_ubyte * n)(*(_TIME_KINDS.get(key.time, 0) for key in keys)),
-        )  # fmt: skip
-        context._call(
-            lib.bf_expression_parse, context._handle, text,
-            (c_char_p * n)(*(name.encode() for name in names)), (c_int * n)(*(key.kind for key in keys)),
-            n, byref(options), None, byref(self._handle),
-        )  # fmt: skip
-        weakref.finalize(self, _destroy_expression, self._handle, context)
-        if lib.bf_expression_dtype(self._handle) != DTYPES["bool"]:
-            raise ArgumentError(f"where={text.decode()!r} is no condition")
-
-    def eval(self, columns, out):
-        pointers = (POINTER(KeyColumn) * len(columns))(*map(ctypes.pointer, columns))
-        valid = (ctypes.c_uint8 * out.shape[0])()
-        self._context._call(
-            lib.bf_expression_eval_columns, self._handle, pointers, byref(out), valid
-        )
-
-
-def _destroy_expression(handle, context):
-    lib.bf_expression_destroy(handle)

@@ -93,6 +93,13 @@ def _number(op):
     return OPS[op]
 
 
+def overflow_number(name):
+    """Returns the number of what becomes of integers that do not fit."""
+    if name not in OVERFLOWS:
+        raise ArgumentError(f"overflow {name!r} is none of {', '.join(OVERFLOWS)}")
+    return OVERFLOWS[name]
+
+
 def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=None):
     """Applies op to every element: add sub mul div min max fma neg abs sqrt eq ne lt le gt ge cast.
 
@@ -111,8 +118,7 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
     >>> bitfold.map("add", out, out, overflow="saturate")
     array([127,  54], dtype=int8)
     """
-    if overflow not in OVERFLOWS:
-        raise ArgumentError(f"overflow {overflow!r} is none of {', '.join(OVERFLOWS)}")
+    policy = overflow_number(overflow)
     if not inputs:
         raise ArgumentError("no inputs")
     dtypes = dtype if isinstance(dtype, (list, tuple)) else [dtype] * len(inputs)
@@ -130,7 +136,7 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
     else:
         target = _writable(out, dtype_in(wanted))
     pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(view.array) for view in views))
-    options = _Options(ctypes.sizeof(_Options), OVERFLOWS[overflow], 0 if op == "cast" else weak)
+    options = _Options(ctypes.sizeof(_Options), policy, 0 if op == "cast" else weak)
     context = context or _default_context()
     context._call(
         lib.bf_map, context._handle, _number(op), pointers, len(views), byref(options),

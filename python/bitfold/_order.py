@@ -9,7 +9,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t,
 from ._arrays import NAMES, Target, View, copied_like, to_python, value_of
 from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, DtypeError, ShapeError, Value, lib, whole
 from ._axis import _axes
-from ._keys import like, strings_of, words_of
+from ._keys import like, picked, strings_of, words_of
 from ._nulls import refuse_scales, segment_views_of, views_of
 from ._table import _default_context
 from ._times import are_times, elements, indices, median_of, takes_times
@@ -591,6 +591,14 @@ def median_of_groups(keys, values, context):
     return _of_groups(keys, values, lib.bf_median_groups, context, [], name, None, options)[1]
 
 
+def quantile_of_groups(keys, values, fraction, context):
+    """Returns the same for one quantile."""
+    fractions, _ = _fractions(fraction, 1)
+    name, options = _rounded(values, lib.bf_quantile_dtype, _method("linear")), _options()
+    select = lib.bf_quantile_groups
+    return _of_groups(keys, values, select, context, [], name, None, options, fractions, 1)[1]
+
+
 def group_quantile(
     keys, values, q, *, method="linear", nan="propagate", empty=None, dtype=None, null="error",
     context=None,
@@ -720,17 +728,15 @@ def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
 
 def _unique_strings(strings, x, null, context):
     words, (numbers,) = words_of(strings, context=context)
-    counts, ranks = unique(numbers, context=context)[1].tolist(), words.ranks().tolist()
-    order = sorted(range(len(words)), key=ranks.__getitem__)
+    counts, order = unique(numbers, context=context)[1], argsort(words.ranks(), context=context)
     if words.nulls():  # the last
-        missing = counts[order.pop()]
         if null != "skip":
-            hint = "null='skip' leaves them out"
+            missing, hint = counts[order[-1]], "null='skip' leaves them out"
             raise ArgumentError(f"{missing} of {len(numbers)} elements are NULL: {hint}")
-    n = len(order)
-    found, counted = (c_int64 * n)(*order), (c_int64 * n)(*(counts[i] for i in order))
-    values = like(words.column(0, "", found), x)
-    return values, copied_like(x, "i64", [n], ctypes.addressof(counted))
+        order = memoryview(order)[:-1]
+    counted = picked(counts, order)
+    values = like(words.column(0, "", order), x)
+    return values, copied_like(x, "i64", [len(order)], counted._address)
 
 
 unique_counts_result = namedtuple("unique_counts_result", "values counts")

@@ -121,6 +121,47 @@ class Strings(unittest.TestCase):
             self.assertEqual(found["i"].tolist(), expected, message)
 
 
+    def test_expressions(self):
+        for values, x, message in self.each(0.2):
+            if "S" in message:
+                continue
+            i = np.arange(len(values))
+            found = bitfold.evaluate("i % 2 == 0 ? coalesce(k, 'none') : k", k=x, i=i)
+            expected = [v if j % 2 or v is not None else "none" for j, v in enumerate(values)]
+            self.assertEqual(found.tolist(), expected, message)
+            same = bitfold.evaluate("k == 'a'", k=x)
+            expected = [None if v is None else v == "a" for v in values]
+            self.assertEqual((same.dtype, same.tolist()), ("bool", expected), message)
+            if pa := HAS.get("pyarrow"):
+                self.assertEqual(pa.array(found).to_pylist(), found.tolist(), message)
+                self.assertEqual(pa.array(same).to_pylist(), same.tolist(), message)
+
+    def test_expressions_of_numbers_that_give_strings(self):
+        n = np.array([6, 4, 2])
+        self.assertEqual(bitfold.evaluate("n > 3 ? 'many' : 'few'", n=n).tolist(), ["many", "many", "few"])
+        self.assertEqual(bitfold.evaluate("'x'", n=n).tolist(), ["x"] * 3)
+        self.assertEqual(bitfold.evaluate("k == 'a' ? t : t + 60", bitfold.read_csv(io.StringIO(
+            "k,t\na,2026-11-28T09:30:00.25\nb,2026-11-28T09:30\n,\n"
+        ))).to_numpy().astype(str).tolist(), ["2026-11-28T09:30:00.250", "2026-11-28T09:31:00.000", "NaT"])
+        days = bitfold.read_csv(io.StringIO("k,d\na,1969-12-31\nb,2026-11-28\n"))
+        self.assertEqual(bitfold.evaluate("k == 'a' ? d : d", days).tolist(), days["d"].tolist())
+
+    def test_expressions_that_are_refused(self):
+        s, n = np.array(["a", "b"]), np.array([1, 2, 3])
+        for error, words, text, arrays in [
+            (bitfold.ShapeError, "one dimension", "s", {"s": np.array([["a"]])}),
+            (bitfold.ShapeError, "different lengths", "s == 'a' ? n : 0", {"s": s, "n": n}),
+            (bitfold.ArgumentError, "no column has the name 'q'", "q", {"s": s}),
+            (bitfold.ArgumentError, "no array", "'a'", {}),
+            (bitfold.DtypeError, "no out takes", "s", {"s": s, "out": n}),
+            (bitfold.ArgumentError, "overflow 'x'", "s", {"s": s, "overflow": "x"}),
+        ]:
+            with self.assertRaisesRegex(error, words):
+                bitfold.evaluate(text, **arrays)
+        with self.assertRaisesRegex(bitfold.DtypeError, "results are strings"):
+            bitfold.reduce_expression("sum", "'a'", n=n)
+
+
 class Dictionaries(unittest.TestCase):
     def test_numbers(self):
         for case in range(CASES):

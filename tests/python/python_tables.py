@@ -1,5 +1,6 @@
 """read_csv and group against Python's own csv, decimal and fractions, and against the command."""
 
+import collections
 import csv
 import datetime
 import gc
@@ -24,7 +25,8 @@ from bitfold import _result
 
 CASES = int(os.environ.get("BITFOLD_CASES", 30))
 WORDS = ["Rome", "Oslo", "São Paulo", "a,b", 'say "x"', "two\nlines", "x" * 40, " b", "東京", "tiny"]
-OPERATIONS = "sum", "mean", "var", "min", "max", "median", "count"
+OPERATIONS = "sum", "mean", "var", "min", "max", "median", "count", "first", "last", "mode", "distinct"
+CHOSEN = "count", "first", "last", "mode", "distinct"  # strings and times have them
 
 
 def library(name):
@@ -63,7 +65,8 @@ KINDS = {
     "time": (_moment, lambda x: x.isoformat(timespec="milliseconds")),
 }
 KEYS = "few", "i64", "decimal", "string", "code", "date", "time"
-VALUES = "few", "i64", "i128", "decimal", "f64"
+NUMBERS = "few", "i64", "i128", "decimal", "f64"
+VALUES = *NUMBERS, "string", "date", "time"
 
 
 def _column(r, kind, n, nulls):
@@ -336,11 +339,21 @@ def _median(values):
 
 def _reduced(op, values):
     """What an operation makes of values, none of which is NULL."""
-    exact = [Fraction(x) for x in values]
     if op == "count":
         return len(values)
+    if op == "distinct":
+        return len(set(values))
     if not values:
         return None
+    if op in ("first", "last"):
+        return values[0 if op == "first" else -1]
+    if op == "mode":
+        counts = collections.Counter(values)
+        found = min((x for x in counts if counts[x] == max(counts.values())), key=lambda x: _order([x]))
+        return found + 0.0 if isinstance(found, float) else found
+    if op in ("min", "max") and not isinstance(values[0], float):
+        return (min if op == "min" else max)(values)
+    exact = [Fraction(x) for x in values]
     if op == "sum":
         total = sum(exact)
         return _rounded(total, values) if isinstance(values[0], float) else total
@@ -369,8 +382,8 @@ def grouped(columns, by, asked, rows):
 
 
 class Grouping(Tables):
-    def make(self, r, n):
-        kinds = {"a": r.choice(KEYS), "b": r.choice(KEYS), "x": r.choice(VALUES), "y": r.choice(VALUES)}
+    def make(self, r, n, values=NUMBERS):
+        kinds = {"a": r.choice(KEYS), "b": r.choice(KEYS), "x": r.choice(values), "y": r.choice(values)}
         columns = {name: _column(r, kind, n, r.choice([0, 0.2])) for name, kind in kinds.items()}
         for name in "ab":  # few keys, so that they have several rows
             few = columns[name][:5]
@@ -392,14 +405,14 @@ class Grouping(Tables):
     def test_random_tables(self):
         for case in range(CASES):
             r = random.Random(case)
-            columns, text = self.make(r, r.choice([0, 1, 5, 40, 2000]))
-            n = len(columns["id"])
+            columns, text = self.make(r, r.choice([0, 1, 5, 40, 2000]), VALUES)
+            n, table = len(columns["id"]), bitfold.read_csv(path := self.path(text))
+            fit = {"string": CHOSEN, "date": ("min", "max", *CHOSEN), "time": ("min", "max", *CHOSEN)}
             by = r.choice([["a"], ["b", "a"]])
-            asked = [(op, name) for name in "xy" for op in r.sample(OPERATIONS, 3)]
+            asked = [(op, name) for name in "xy" for op in r.sample(fit.get(table[name].dtype, OPERATIONS), 3)]
             options = {name: tuple(op for op, of in asked if of == name) for name in "xy"}
             bound = r.randrange(-1, n + 1)
-            path, where = self.path(text), f"id > {bound}"
-            table = bitfold.read_csv(path)
+            where = f"id > {bound}"
             message = f"case {case} by {by}"
             expected = grouped(columns, by, asked, range(n))
             self.same(bitfold.group(path, by, null="skip", **options).to_dict(), expected, message)
@@ -413,21 +426,51 @@ class Grouping(Tables):
             r = random.Random(case)
             columns, text = self.make(r, 500)
             path, options = self.path(text), ["--null-policy", "skip", "--csv"]
-            ops = ["--sum=x=s", "--mean=x=m", "--std=y=d", "--min=y=l", "--max=x=g", "--median=y=e", "--count"]
+            ops = [
+                "--sum=x=s", "--mean=x=m", "--std=y=d", "--min=y=l", "--max=x=g", "--median=y=e", "--share=y=h",
+                "--quantile=5:x=q", "--first=x=f", "--last=y=z", "--mode=y=o", "--distinct=x=u", "--count",
+            ]  # fmt: skip
             command = [sys.executable, "-m", "bitfold", "group", "--by", "b,a", *ops, *options, path]
             done = subprocess.run(command, capture_output=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             header, *lines = csv.reader(io.StringIO(done.stdout.decode()))
             found = bitfold.group(
                 path, ["b", "a"], null="skip", s=("x", "sum"), m=("mean", "x"), d=("y", "std"),
-                l=("y", "min"), g=("x", "max"), e=("y", "median"), count="count",
-            )
+                l=("y", "min"), g=("x", "max"), e=("y", "median"), h=("y", "share"), q=("x", "quantile", 0.05),
+                f=("x", "first"), z=("y", "last"), o=("y", "mode"), u=("x", "distinct"), count="count",
+            )  # fmt: skip
             self.assertEqual(header, list(found), case)
             for name, theirs in zip(found, zip(*lines)):
                 for ours, text in zip(found[name].tolist(), theirs):
                     same = _is_written(ours, text)
                     self.assertTrue(same, f"case {case}, {name}: {ours!r}, not {text!r}")
             self.assertEqual(len(lines), found.rows, case)
+
+    def test_quantiles_and_shares(self):
+        table = {"k": np.array([2, 1, 2, 2]), "x": np.array([5.0, 3, 9, 3])}
+        found = bitfold.group(table, "k", x=("quantile", 0.25, 1, "share"), half=("x", "quantile", 0.5))
+        self.assertEqual(found.to_dict(), {
+            "k": [1, 2], "x_quantile_0.25": [3.0, 4.0], "x_quantile_1.0": [3.0, 9.0], "x_share": [0.15, 0.85],
+            "half": [3.0, 5.0],
+        })  # fmt: skip
+
+    def test_every_dtype(self):
+        for dtype in "?", *"i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8".split():
+            x = np.array([1, 0, 1, 1, 0], dtype)
+            found = bitfold.group({"k": x, "x": x[::-1]}, "k", x=("min", "max", "first", "last", "mode", "distinct"))
+            zero, one = x[1].item(), x[0].item()
+            expected = {
+                "k": [zero, one], "x_min": [one, zero], "x_max": [one, one], "x_first": [one, zero],
+                "x_last": [one, zero], "x_mode": [one, zero], "x_distinct": [1, 2],
+            }  # fmt: skip
+            self.assertEqual(found.to_dict(), expected, dtype)
+            for name in ("pyarrow", "polars"):
+                try:
+                    module = importlib.import_module(name)
+                except ImportError:
+                    continue
+                shown = module.table(found).to_pydict() if name == "pyarrow" else module.DataFrame(found).to_dict(as_series=False)
+                self.assertEqual(shown, expected, f"{name}, {dtype}")
 
     def test_data_of_others(self):
         arrays = {"k": np.array(["b", "a", "b"]), "x": np.array([1, 2, 4], "i2")}
@@ -507,7 +550,11 @@ class Grouping(Tables):
             (bitfold.ArgumentError, "character 4", "k", {"where": "x >"}),
             (bitfold.ArgumentError, "is no condition", "k", {"where": "x + 1"}),
             (bitfold.ArgumentError, "names no column", "k", {"where": "1 < 2"}),
-            (bitfold.DtypeError, "times have no sums", "k", {"d": "sum"}),
+            (bitfold.DtypeError, "times have none", "k", {"d": "sum"}),
+            (bitfold.DtypeError, "strings have none", "x", {"k": "min"}),
+            (bitfold.ArgumentError, "operations are", "k", {"x": "quantile"}),
+            (bitfold.ArgumentError, "operations are", "k", {"x": ("sum", 0.5)}),
+            (bitfold.ArgumentError, "outside 0 to 1", "k", {"x": ("quantile", 1.5), "null": "skip"}),
         ]:
             with self.assertRaisesRegex(error, words):
                 bitfold.group(table, by, **options)
@@ -522,7 +569,7 @@ def _is_written(value, text):
     if isinstance(value, str):
         return value == text
     if isinstance(value, float):
-        return float(text) == value
+        return float(text) == value or text == "nan" and math.isnan(value)
     if isinstance(value, (int, Decimal)):
         return Decimal(text) == value
     return type(value).fromisoformat(text) == value
