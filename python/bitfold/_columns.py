@@ -9,21 +9,17 @@ from datetime import date, datetime, timedelta, timezone
 from ._exchange import _Column as _Array
 from ._exchange import _I128, _Schema, _Stream, new_column, schema_of
 from ._library import ArgumentError, open_library, path_beside
+from ._result import _ELEMENTS as NUMBERS
 from ._result import _RELEASE, TYPESTR, _give, _held, _hold, _release, _to_number, new_result
 
-_ELEMENTS = {
-    "bool": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": c_int64,
-    "u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64,
-    "f32": ctypes.c_float, "f64": ctypes.c_double, "i128": ctypes.c_uint64 * 2,
-    "date": ctypes.c_int32, "time": c_int64, "utc time": c_int64,
-}  # fmt: skip
+_ELEMENTS = {**NUMBERS, "date": ctypes.c_int32, "time": c_int64, "utc time": c_int64}
+_ARROW = dict(zip("?bBhHiIlLqQfd", "bcCsSiIlLlLfg"))  # Arrow's formats of the types of ctypes
+_SHORT_FLOATS = tuple(name for name in NUMBERS if name.endswith("f16"))  # others have them as f32
 _FORMATS = {
-    "bool": "b", "i8": "c", "i16": "s", "i32": "i", "i64": "l", "u8": "C", "u16": "S", "u32": "I", "u64": "L",
-    "f16": "f", "bf16": "f",
-    "f32": "f", "f64": "g", "i128": "d:38,0", "string": "U", "binary": "Z", "date": "tdD",
+    **{name: _ARROW[kind._type_] for name, kind in NUMBERS.items() if kind._type_ in _ARROW},
+    **dict.fromkeys(_SHORT_FLOATS, "f"), "i128": "d:38,0", "string": "U", "binary": "Z", "date": "tdD",
 }  # fmt: skip
 _STRINGS = "string", "binary"
-_SHORT_FLOATS = "f16", "bf16"  # others have them as f32
 TIMES = {1: "date", 2: "time", 3: "utc time"}  # by the numbers of bf_time_kind
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 _EPOCH = datetime(1970, 1, 1)
