@@ -83,11 +83,12 @@ class _Part:
         self._groups._make = new_result
         self.keys, self.counts = self._groups.list()
 
-    def result(self, column, op):
-        """Returns the results of each group as a Result in units of 10^-scale, and the scale."""
+    def result(self, column, op, time):
+        """Returns the results of each group as a Result in units of 10^-scale, and the scale. time: the column
+        is of times."""
         values = self._values[column]
         if op == "median":
-            return median_of_groups(self._numbers, values, self._context), 0
+            return median_of_groups(self._numbers, values, self._context, bool(time)), 0
         which, scale = self._places.index((column, op)), values.scale or 0
         try:
             made = self._groups.result(which, scale=scale)
@@ -166,8 +167,10 @@ class _Value:
     def __init__(self, name, x, ops, null):
         self.time, self.scale = None, None
         if isinstance(x, Column) and x.dtype in TIMES.values():
-            if unfit := [op for op in ops if op not in ("min", "max", "count")]:
+            if unfit := [op for op in ops if op not in ("min", "max", "median", "count")]:
                 raise DtypeError(f"{unfit[0]} of {name!r}: times have no sums")
+            if x.dtype == "date" and "median" in ops:
+                raise DtypeError(f"median of {name!r}: what is between two dates may be none")
             self.time, self.scale, x = x.dtype, x.scale, x._as_integers()
         self.name, self.ops = name, [op for op in ops if op != "count"]
         self.view = View(x, null=KEEP if null == "skip" else null, decimals=True)
@@ -208,7 +211,7 @@ class _Grouped:
         if asked.op == "count":
             counts = _picked(part.counts, order)
             return Column(asked.name, "i64", len(order), (None, counts._address), counts)
-        made, scale = part.result(asked.column, asked.op)
+        made, scale = part.result(asked.column, asked.op, self._values[asked.column].time)
         value, shown = self._values[asked.column], _shown(asked.name, made, scale, order)
         if not value.time:
             return shown
