@@ -112,7 +112,9 @@ int medians_note_all(medians *m, const void *values, int64_t n) {
 void medians_aim(const medians *m, medians_wanted *w) {
     const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
     w->to = median ? bf_median_dtype(m->dtype) : bf_quantile_dtype(m->dtype, w->method);
-    w->scale = m->time ? 0 : m->scale;
+    w->whole = m->time != BF_TIME_NONE;
+    if (w->whole) w->to = m->dtype;
+    w->scale = m->scale;
     w->wide = m->dtype == BF_I128;
     w->tagged = !w->wide && tagged_wanted(m->dtype, w->to);
 }
@@ -148,6 +150,7 @@ static bf_order_options rules_of(const medians_wanted *w, const bf_value *empty)
                               .nan = w->options->rules.nan,
                               .method = w->method,
                               .scale = w->scale,
+                              .whole = w->whole,
                               .empty = w->wide ? NULL : empty}; /* there is no NaN of i128 */
 }
 

@@ -36,7 +36,8 @@ typedef struct medians_wanted {
     const struct wanted_aggregate *aggregate;
     bf_quantile_method method;
     bf_dtype to;
-    int scale;   /* the scale of elements; 0 of times, whose results are rounded */
+    int scale;   /* the scale of elements */
+    bool whole;  /* results are integers, for elements are times */
     bool tagged; /* results are (work/tagged.h) */
     bool wide;   /* results are values, for elements have 128 bits */
 } medians_wanted;

@@ -293,12 +293,11 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
 /* ---- medians and quantiles ------------------------------------------------------------------- */
 
 /* Turns n tagged results into values one by one. */
-static bool untag(results *r, const medians *m, int64_t n, bool wide) {
-    if (m->time) r->scale = tagged_round(r->array, n, m->dtype, m->scale);
+static bool untag(results *r, int64_t n, bool wide) {
     r->values = malloc((size_t)n * sizeof *r->values + 1);
     if (r->values && wide) memcpy(r->values, r->array, (size_t)n * sizeof *r->values);
     for (int64_t i = 0; i < n && r->values && !wide; i++)
-        r->values[i] = output_element(m->time ? BF_I64 : BF_PAIR, r->scale, r->array, i);
+        r->values[i] = output_element(BF_PAIR, r->scale, r->array, i);
     free(r->memory);
     r->array = r->memory = NULL;
     r->dtype = BF_I64;
@@ -331,7 +330,7 @@ static int take_order(const shown *s, int i, shown_column *c) {
         find_rows(s, keys, f.n, f.rows);
     const bool good =
         code != EXIT_DONE || !(wanted.tagged || wanted.wide) ||
-        (untag(&f.groups, m, f.n, wanted.wide) && untag(&f.total, m, f.has_total, wanted.wide));
+        (untag(&f.groups, f.n, wanted.wide) && untag(&f.total, f.has_total, wanted.wide));
     const bf_status st = !good ? BF_E_MEMORY : code == EXIT_DONE ? spread(s, w, &f, c) : BF_OK;
     c->time = m->time;
     free(keys);
@@ -378,7 +377,7 @@ static structured_field field_of_result(const numbered *x, int i) {
         medians_wanted wanted = {.aggregate = r->aggregate, .method = a->method};
         medians_aim(&x->kept[x->place[i].kept], &wanted);
         field.time = v->time ? BF_TIME_UTC : BF_TIME_NONE; /* between dates is no date */
-        field.scale = tagged_round(NULL, 0, v->array.dtype, v->scale);
+        field.scale = v->scale;
         field.dtype = v->time         ? BF_I64
                       : wanted.tagged ? BF_F64
                                       : structured_dtype(wanted.to, wanted.scale);

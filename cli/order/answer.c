@@ -193,13 +193,13 @@ static bf_status find_quantiles(const question *q, const bf_array *a, const doub
 /* The rules with --empty, as a result of this dtype. */
 static int read_empty(bf_dtype dtype, const subject *s, const question *q, bf_order_options *rules,
                       bf_value *empty) {
-    const int scale = s->time ? 0 : s->scale;
     *rules = answer_rules(q);
-    rules->scale = scale;
+    rules->scale = s->scale;
+    rules->whole = s->time != BF_TIME_NONE;
     if (q->options->empty && s->time)
         return rows_refuse_times(s->file, "number in their place (--empty)");
     if (q->options->empty) rules->empty = empty;
-    return places_read_empty(q->options, dtype, scale, empty);
+    return places_read_empty(q->options, dtype, s->scale, empty);
 }
 
 /* The quantiles that are asked for, from 0 to 1; NULL: there is no memory. */
@@ -239,12 +239,6 @@ void answer_settle(answer *x, const question *q, bf_dtype dtype, bf_dtype to, in
                              : tagged_settle(x->memory, n, dtype, to);
 }
 
-void answer_round(answer *x, bf_dtype dtype) {
-    if (x->values.dtype != BF_PAIR && x->values.dtype != BF_I192) return;
-    x->scale = tagged_round(x->memory, answer_count(x), dtype, x->scale);
-    x->values.dtype = dtype == BF_I128 ? BF_I192 : BF_I64;
-}
-
 /* The elements of each fibre. */
 static int64_t length_of(const question *q, const bf_array *a) {
     const places *p = q->places;
@@ -263,14 +257,20 @@ static bf_array results_of(const answer *x, bf_dtype dtype) {
     return results;
 }
 
+/* The dtype of values between elements. */
+static bf_dtype dtype_between(const question *q, const subject *s) {
+    const bf_dtype dtype = s->array.dtype;
+    if (s->time) return dtype;
+    return q->kind == ORDER_MEDIAN ? bf_median_dtype(dtype)
+                                   : bf_quantile_dtype(dtype, q->options->method);
+}
+
 /* Results that are elements have their dtype. */
 static int statistics_of_array(answer *x, const question *q, const subject *s) {
     bf_order_options rules;
     bf_value empty;
     const bool median = q->kind == ORDER_MEDIAN;
-    const bf_dtype dtype = s->array.dtype, to = median
-                                                    ? bf_median_dtype(dtype)
-                                                    : bf_quantile_dtype(dtype, q->options->method);
+    const bf_dtype dtype = s->array.dtype, to = dtype_between(q, s);
     if (!median) x->values.shape[0] = answer_percents(q->options).n;
     x->values.dtype = to == dtype ? to : BF_PAIR;
     shape_kept(x, q, &s->array, !median);
@@ -280,10 +280,7 @@ static int statistics_of_array(answer *x, const question *q, const subject *s) {
     const bf_array results = results_of(x, dtype);
     const bf_status st = median ? find_median(q, &s->array, &rules, &results)
                                 : find_percents(q, &s->array, &rules, &results);
-    if (st == BF_OK && s->time)
-        answer_round(x, dtype);
-    else if (st == BF_OK && to != dtype)
-        answer_settle(x, q, dtype, to, length_of(q, &s->array));
+    if (st == BF_OK && to != dtype) answer_settle(x, q, dtype, to, length_of(q, &s->array));
     return end_call(q, s, st);
 }
 

@@ -71,9 +71,6 @@ int answer_end(const answer *x, const question *q, const output *out, const kept
  * shown or written; each is of `length` elements, or (0) of different numbers. */
 void answer_settle(answer *x, const question *q, bf_dtype dtype, bf_dtype to, int64_t length);
 
-/* Gives tagged values of quantiles of times, made with no scale, the dtype of times. */
-void answer_round(answer *x, bf_dtype dtype);
-
 /* The order that is asked for, and its other rules. */
 bf_order_options answer_rules(const question *q);
 

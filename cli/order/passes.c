@@ -68,11 +68,7 @@ static void make_answer(const passes *x, const quantiles_column *c, answer *a) {
     a->values = bf_array_of(BF_NONE, c->values, n);
     if (n == 0) a->values.ndim = 0;
     a->time = c->time;
-    if (c->time) a->scale = c->scale;
-    if (c->time)
-        a->values.dtype = c->info.dtype == BF_I128 ? BF_I192 : BF_I64;
-    else
-        answer_settle(a, x->question, c->info.dtype, c->to, c->info.count);
+    answer_settle(a, x->question, c->info.dtype, c->to, c->info.count);
 }
 
 static int answer_column(const passes *x, const quantiles *q, int k, answer *a) {

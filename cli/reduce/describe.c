@@ -105,8 +105,6 @@ static int take_quantiles(const task *t, const quantiles *q, int k, described *d
     if (st == BF_OK) {
         d->quantile = tagged_settle(found.values, found.count, found.info.dtype, found.to);
         d->scale = found.info.scale;
-        if (found.time) d->quantile = found.info.dtype == BF_I128 ? BF_I192 : BF_I64;
-        if (found.time) d->scale = found.scale;
         d->quantiles = found.values;
         return EXIT_DONE;
     }

@@ -122,12 +122,12 @@ void quantiles_free(quantiles *q) {
 static int make_column(quantiles *q, int k, const char *name) {
     const bf_dtype dtype = q->forms[k].dtype;
     const bf_time_kind time = q->forms[k].time;
-    const int scale = time ? 0 : q->forms[k].scale;
+    const int scale = q->forms[k].scale;
     const quantiles_search *s = q->search;
     const bool median = s->percents.n == 0;
     bf_value empty;
-    bf_order_options rules =
-        BF_ORDER_OPTIONS(.nan = s->options->rules.nan, .method = s->method, .scale = scale);
+    bf_order_options rules = BF_ORDER_OPTIONS(.nan = s->options->rules.nan, .method = s->method,
+                                              .scale = scale, .whole = time != BF_TIME_NONE);
     if (dtype == BF_NONE) return EXIT_DONE;
     if (s->options->empty) rules.empty = &empty;
     const int code = places_read_empty(s->options, dtype_of_values(s, dtype), scale, &empty);
@@ -327,12 +327,6 @@ static bf_status take_part(const bf_quantiles *found, void *to, int64_t first) {
     return st;
 }
 
-static void round_column(quantiles_column *c, units_form form) {
-    c->time = form.time;
-    c->info.scale = form.scale;
-    c->scale = tagged_round(c->values, c->count, form.dtype, form.scale);
-}
-
 bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_quantiles *const *found = &q->found[k * q->parts];
     bf_quantiles_info info = {.size = sizeof info};
@@ -348,12 +342,12 @@ bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
                  .nan = info.nan,
                  .inf = state.inf},
         .to = info.to,
+        .time = q->forms[k].time,
         .nulls = q->seen - info.all,
         .count = q->search->percents.n > 0 ? q->search->percents.n : 1,
         .values = malloc((size_t)(q->parts * BF_QUANTILES_MAX) * tagged_bytes(info.dtype))};
     bf_status st = column->values ? BF_OK : BF_E_MEMORY;
     for (int p = 0; p < q->parts && st == BF_OK; p++)
         st = take_part(found[p], column->values, (int64_t)p * BF_QUANTILES_MAX);
-    if (st == BF_OK && q->forms[k].time) round_column(column, q->forms[k]);
     return st;
 }

@@ -65,9 +65,8 @@ typedef struct quantiles_column {
     bf_dtype to;        /* the dtype of values between elements */
     int count;          /* how many values there are */
     void *values;       /* to be freed: tagged results (work/tagged.h) */
-    bf_time_kind time;  /* they are times: with this scale, and of BF_I64 or, wide, BF_I192 */
-    int scale;
-    int64_t nulls; /* rows that were left out, for they have no value */
+    bf_time_kind time;  /* they are times */
+    int64_t nulls;      /* rows that were left out, for they have no value */
 } quantiles_column;
 
 /* Takes the values of column k. Returns BF_E_NAN, BF_E_EMPTY or BF_E_MEMORY if there are none. */

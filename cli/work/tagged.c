@@ -2,9 +2,6 @@
 
 #include "sheet/output.h"
 
-#include "text/number.h"
-
-#include <math.h>
 #include <string.h>
 
 static bool is_float(bf_dtype dtype) { return bf_dtype_kind(dtype) == 'f'; }
@@ -49,37 +46,4 @@ bf_dtype tagged_make(void *results, int64_t n, bf_dtype dtype, bf_dtype to, int 
 bf_dtype tagged_settle(void *results, int64_t n, bf_dtype dtype, bf_dtype to) {
     if (n > 0 && all_are(results, n, dtype)) return tagged_make(results, n, dtype, dtype, 0);
     return is_float(dtype) ? tagged_make(results, n, dtype, to, 0) : array_of(dtype);
-}
-
-/* ---- times ----------------------------------------------------------------------------------- */
-
-/* Doubles tell the halves of a fraction that has fewer digits. */
-enum { DIGITS_MOST = 7 };
-
-/* Units times `power`, 1 or 10, to the nearest. */
-static text_i128 nearest(const bf_value *value, int power) {
-    const double x = value->as.f64, whole = floor(x);
-    text_i128 wide;
-    if (value->dtype == BF_F64 && power == 1) return (text_i128)rint(x);
-    if (value->dtype == BF_F64)
-        return (text_i128)whole * power + (text_i128)rint((x - whole) * power);
-    memcpy(&wide, value->as.i192, sizeof wide);
-    return (value->dtype == BF_I192 ? wide : value->as.i64) * power;
-}
-
-int tagged_round(void *results, int64_t n, bf_dtype dtype, int scale) {
-    const int power = scale < DIGITS_MOST ? 10 : 1, to = scale + (power > 1);
-    for (int64_t i = 0; i < n; i++) {
-        const bf_value value = output_element(array_of(dtype), 0, results, i);
-        const text_i128 units = nearest(&value, power);
-        const int64_t narrow = (int64_t)units;
-        bf_value wide = {.dtype = BF_I192, .scale = to};
-        memcpy(wide.as.i192, &units, sizeof units);
-        wide.as.i192[2] = units < 0 ? UINT64_MAX : 0;
-        if (dtype == BF_I128)
-            ((bf_value *)results)[i] = wide;
-        else
-            ((int64_t *)results)[i] = narrow;
-    }
-    return to;
 }

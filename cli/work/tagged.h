@@ -30,9 +30,4 @@ bf_dtype tagged_settle(void *results, int64_t n, bf_dtype dtype, bf_dtype to);
  * integers of that scale are rounded. Returns it. */
 bf_dtype tagged_make(void *results, int64_t n, bf_dtype dtype, bf_dtype to, int scale);
 
-/* Gives n results of elements of `dtype` that are times, made with no scale, the dtype of these, in
- * place: BF_I64, or BF_I192 for BF_I128. A time between two has one digit more than they, up to
- * seven, or is rounded to even. Returns the scale that they have then. */
-int tagged_round(void *results, int64_t n, bf_dtype dtype, int scale);
-
 #endif

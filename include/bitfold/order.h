@@ -60,6 +60,9 @@ typedef struct bf_order_options {
                   of BF_I128 to BF_SCALE_MOST_I128: quantiles and medians of BF_F64 are divided
                   before they are rounded; those of the array's dtype, and all that is sorted or
                   chosen, are elements as they are. Not for floats and bools */
+    int whole; /* not 0: a quantile or a median between two integers is the nearest integer, or of
+                  two the even one, so that results have the array's dtype (or are BF_PAIR, all of
+                  it). Not for floats and bools */
 } bf_order_options;
 
 /* BF_ORDER_OPTIONS(.descending = true). Options may be NULL in every call. */

@@ -23,7 +23,7 @@ from ._table import Table
 
 # What each operation takes beside numbers.
 OPERATIONS = {
-    "sum": (), "mean": (), "var": (), "std": (), "share": (), "median": (), "quantile": (),
+    "sum": (), "mean": (), "var": (), "std": (), "share": (), "quantile": (), "median": ("times",),
     "min": ("times",), "max": ("times",), "first": ("times", "strings"), "last": ("times", "strings"),
     "mode": ("times", "strings"), "distinct": ("times", "strings"), "count": ("times", "strings"),
 }  # fmt: skip
@@ -108,13 +108,14 @@ class _Part:
         self._groups._make = new_result
         self.keys, self.counts = self._groups.list()
 
-    def result(self, asked):
-        """Returns the results of each group as a Result; of decimals that are kept, in their units."""
+    def result(self, asked, whole=False):
+        """Returns the results of each group as a Result; of decimals that are kept, in their units. whole: a median
+        is the nearest integer."""
         values, op = self._values[asked.column], asked.op
         if op in _AGGREGATES:
             return self._aggregate(asked.column, op, values.scale or 0)
         if op == "median":
-            return median_of_groups(self._numbers, values, self._context)
+            return median_of_groups(self._numbers, values, self._context, whole)
         if op == "quantile":
             return quantile_of_groups(self._numbers, values, asked.fraction, self._context)
         if op in ("first", "last"):
@@ -211,8 +212,11 @@ class _Value:
         key = Key(x)
         kind = "strings" if key.kind == BF_NONE else "times" if key.time else None
         self.name, self.ops, self.n, self._key = name, ops, key.n, key
+        self.is_time = key.time is not None
         if unfit := [op for op in ops if kind and kind not in OPERATIONS[op]]:
             raise DtypeError(f"{unfit[0]} of {name!r}: {kind} have none")
+        if key.time == "date" and "median" in ops:
+            raise DtypeError(f"median of {name!r}: what is between two dates may be none")
         self.view = self._places(context) if kind == "strings" else key.view
         self.valid = self.view.valid
         if self.valid is not None and null != "skip":
@@ -230,7 +234,7 @@ class _Value:
 
     def column(self, asked, made, order):
         """Returns results of groups, in this order, as a column."""
-        if asked.op not in _ARE_VALUES:
+        if asked.op not in _ARE_VALUES and not self.is_time:
             exact = asked.op == "sum" and made.dtype != "f64"
             return _shown(asked.name, made, self._key.scale if exact else 0, order)
         if self._key.kind != BF_NONE:
@@ -272,7 +276,8 @@ class _Grouped:
         if asked.op in ("count", "distinct"):  # 0 of no rows
             counts = picked(part.counts if asked.op == "count" else part.result(asked), order)
             return Column(asked.name, "i64", len(order), (None, counts._address), counts)
-        return self._values[asked.column].column(asked, part.result(asked), order)
+        value = self._values[asked.column]
+        return value.column(asked, part.result(asked, value.is_time), order)
 
     def keys(self, by, keys):
         return _keys_shown(by, keys, self.words, self.all, self.order)

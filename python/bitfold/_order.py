@@ -33,7 +33,7 @@ class _Options(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("descending", c_int), ("nan", c_int), ("method", c_int),
-        ("empty", POINTER(Value)), ("scale", c_int),
+        ("empty", POINTER(Value)), ("scale", c_int), ("whole", c_int),
     ]  # fmt: skip
 
 
@@ -585,9 +585,11 @@ def group_median(
     )
 
 
-def median_of_groups(keys, values, context):
-    """Returns what group_median does of two views without NULLs, but no keys, as a Result."""
-    name, options = _rounded(values, lib.bf_median_dtype), _options()
+def median_of_groups(keys, values, context, whole=False):
+    """Returns what group_median does of two views without NULLs, but no keys, as a Result. whole: medians of
+    integers are the nearest ones."""
+    name, options = values.dtype if whole else _rounded(values, lib.bf_median_dtype), _options()
+    options.whole = whole
     return _of_groups(keys, values, lib.bf_median_groups, context, [], name, None, options)[1]
 
 

@@ -136,6 +136,8 @@ static void check_search(bf_context *c[PARTS], const search *s, int64_t n, uint6
     bf_quantiles_destroy(q);
 }
 
+static bool has_scale(bf_dtype dtype) { return !is_float(dtype) && dtype != BF_BOOL; }
+
 static void passes_find_what_a_selection_does(void **unused) {
     (void)unused;
     static const int64_t sizes[] = {1, 2, 1000, 70001};
@@ -153,15 +155,17 @@ static void passes_find_what_a_selection_does(void **unused) {
             s.options = (bf_order_options){.size = sizeof s.options};
             s.options.nan = (bf_nan_policy)(next_random(&seed) % 3);
             s.options.method = (bf_quantile_method)(next_random(&seed) % 13);
-            if (!is_float(s.dtype) && s.dtype != BF_BOOL)
+            if (has_scale(s.dtype))
                 s.options.scale = (int)(next_random(&seed) % (BF_SCALE_MOST + 1));
             s.to =
                 s.m > 0 ? bf_quantile_dtype(s.dtype, s.options.method) : bf_median_dtype(s.dtype);
+            s.options.whole = has_scale(s.dtype) && next_random(&seed) % 2;
+            if (s.options.whole) s.to = s.dtype;
             make_data(s.dtype, (pattern)p, n, &seed);
             check_search(c, &s, n, &seed);
             s.m = 0;
             s.options.nan = BF_NAN_SKIP;
-            s.to = bf_median_dtype(s.dtype);
+            s.to = s.options.whole ? s.dtype : bf_median_dtype(s.dtype);
             check_search(c, &s, n, &seed);
         }
     for (int i = 0; i < PARTS; i++) bf_context_destroy(c[i]);
@@ -185,6 +189,86 @@ static void large_arrays_are_shared_by_threads(void **unused) {
             check_search(c, &s, MOST, &seed);
         }
     for (int i = 0; i < PARTS; i++) bf_context_destroy(c[i]);
+}
+
+/* ---- whole results --------------------------------------------------------------------------- */
+
+/* What lies at q between two numbers, as the nearest integer. */
+static const struct {
+    bf_dtype dtype;
+    double q;
+    int64_t below[2], above[2], result[2]; /* low and high words; narrower ones have the first */
+} wholes[] = {
+    {BF_I8, 0.5, {-128}, {127}, {0}},
+    {BF_I8, 0.5, {-3}, {0}, {-2}},
+    {BF_I8, 0.25, {-3}, {-1}, {-2}},
+    {BF_U8, 0.5, {254}, {255}, {254}},
+    {BF_U16, 0.5, {1}, {2}, {2}},
+    {BF_I32, 0.1, {INT32_MIN}, {INT32_MAX}, {-1717986918}},
+    {BF_I64, 0.5, {INT64_MIN}, {INT64_MAX}, {0}},
+    {BF_I64, 0.5, {INT64_MIN}, {INT64_MIN + 1}, {INT64_MIN}},
+    {BF_I64, 0.5, {INT64_MAX - 2}, {INT64_MAX}, {INT64_MAX - 1}},
+    {BF_I64, 0x1p-63, {0}, {INT64_C(1) << 62}, {0}},
+    {BF_I64, 0x1p-63, {1}, {1 + (INT64_C(1) << 62)}, {2}},
+    {BF_I64, 0x1.8p-63, {0}, {INT64_C(1) << 62}, {1}},
+    {BF_I64, 0x1.0000000000001p-63, {0}, {INT64_C(1) << 62}, {1}},
+    {BF_I64, 0x1p-64, {1}, {INT64_MAX}, {1}},
+    {BF_I64, 5e-324, {1}, {INT64_MAX}, {1}},
+    {BF_U64, 0.5, {0}, {-1}, {INT64_MIN}},
+    {BF_U64, 0x1p-64, {1}, {-1}, {2}},
+    {BF_I128, 0.5, {0, INT64_MIN}, {-1, INT64_MAX}, {0, 0}},
+    {BF_I128, 0x1p-100, {0}, {0, INT64_C(1) << 36}, {1}},
+    {BF_I128, 0x1p-101, {0}, {0, INT64_C(1) << 36}, {0}},
+    {BF_I128, 0x1p-101, {1}, {1, INT64_C(1) << 36}, {2}},
+    {BF_I128, 0x1p-102, {1}, {1, INT64_C(1) << 36}, {1}},
+    {BF_I128, 0x1.8p-1, {-4, -1}, {0}, {-1, -1}},
+    {BF_I128, 0x1.fffffffffffffp-1, {0}, {0, 1 << 10}, {-(INT64_C(1) << 21), (1 << 10) - 1}},
+};
+
+/* Writes both numbers, the greater first, and returns their array. */
+static bf_array two_numbers(size_t i, char *to) {
+    const size_t bytes = bf_dtype_size(wholes[i].dtype);
+    memcpy(to, wholes[i].above, bytes);
+    memcpy(to + bytes, wholes[i].below, bytes);
+    return bf_array_of(wholes[i].dtype, to, 2);
+}
+
+static void look_at_wholes(bf_context *c, void *unused) {
+    (void)unused;
+    static const int axis = 0;
+    const bf_order_options options = BF_ORDER_OPTIONS(.whole = 1);
+    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) {
+        const bf_dtype dtype = wholes[i].dtype;
+        int64_t memory[4], found[2] = {0};
+        int done = 0;
+        bf_value value;
+        bf_quantiles *q;
+        const bf_array x = two_numbers(i, (char *)memory), to = bf_array_of(dtype, found, 1);
+        assert_int_equal(bf_quantile_axes(c, &x, &axis, 1, &wholes[i].q, 1, &options, &to), BF_OK);
+        if (memcmp(found, wholes[i].result, bf_dtype_size(dtype)) != 0)
+            fail_msg("case %zu: %lld, %lld", i, (long long)found[0], (long long)found[1]);
+        assert_int_equal(bf_quantiles_create(c, dtype, &wholes[i].q, 1, &options, &q), BF_OK);
+        while (!done) {
+            assert_int_equal(bf_quantiles_absorb(q, &x), BF_OK);
+            assert_int_equal(bf_quantiles_next(q, &done), BF_OK);
+        }
+        assert_int_equal(bf_quantiles_result(q, &value), BF_OK);
+        assert_int_equal(value.dtype, dtype == BF_I128 ? BF_I192 : dtype);
+        if (memcmp(&value.as, wholes[i].result, bf_dtype_size(dtype)) != 0)
+            fail_msg("case %zu of passes", i);
+        bf_quantiles_destroy(q);
+    }
+}
+
+static void whole_results_are_the_nearest_integers(void **unused) {
+    (void)unused;
+    bf_quantiles *q = NULL;
+    on_every_context(look_at_wholes, NULL);
+    bf_context *c = make_context(NULL, 1);
+    const bf_order_options options = BF_ORDER_OPTIONS(.whole = 1);
+    assert_int_equal(bf_quantiles_create(c, BF_F64, NULL, 0, &options, &q), BF_E_ARGUMENT);
+    assert_int_equal(bf_quantiles_create(c, BF_BOOL, NULL, 0, &options, &q), BF_E_ARGUMENT);
+    bf_context_destroy(c);
 }
 
 /* ---- scales ---------------------------------------------------------------------------------- */
@@ -407,6 +491,7 @@ UNIT_TESTS(quantiles) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_find_what_a_selection_does),
         cmocka_unit_test(large_arrays_are_shared_by_threads),
+        cmocka_unit_test(whole_results_are_the_nearest_integers),
         cmocka_unit_test(integers_may_have_a_scale),
         cmocka_unit_test(scales_that_there_are_not_are_refused),
         cmocka_unit_test(scales_are_saved_and_do_not_mix),

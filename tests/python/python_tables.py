@@ -472,6 +472,14 @@ class Grouping(Tables):
                 shown = module.table(found).to_pydict() if name == "pyarrow" else module.DataFrame(found).to_dict(as_series=False)
                 self.assertEqual(shown, expected, f"{name}, {dtype}")
 
+    def test_medians_of_times(self):
+        text = "t,k\n1794-01-01T00:00:00.000001,a\n1794-01-01T00:00:00.000004,a\n1794-03-01T00:00:00.000005,b\n"
+        found = bitfold.group(self.path(text), "k", m=("t", "median"), x=("t", "max"))
+        self.assertEqual([str(each)[-6:] for each in found["m"].tolist()], ["000002", "000005"])
+        self.assertEqual((found["m"].dtype, found["x"].dtype), ("time", "time"))
+        with self.assertRaisesRegex(bitfold.DtypeError, "between two dates"):
+            bitfold.group(self.path("t,k\n2026-01-01,a\n"), "k", t="median")
+
     def test_data_of_others(self):
         arrays = {"k": np.array(["b", "a", "b"]), "x": np.array([1, 2, 4], "i2")}
         expected = {"k": ["a", "b"], "x_sum": [2, 5], "n": [1, 2]}

@@ -57,7 +57,7 @@ static bf_status create_quantiles(bf_context *context, bf_dtype dtype, const dou
     if (status != BF_OK) return status;
     bf_quantiles like = {
         .dtype = dtype, .method = o.method, .nan = o.nan, .scale = o.scale, .m = m, .pass = 1};
-    like.to = m > 0 ? bf_quantile_to(dtype, o.method) : bf_median_to(dtype);
+    like.to = bf_quantiles_to(&like, o.whole != 0);
     if (m > 0) memcpy(like.q, q, (size_t)m * sizeof *q);
     like.has_empty = o.empty != NULL;
     if (like.has_empty) status = bf_order_take_empty(context, like.to, o.empty, &like.empty);
@@ -177,7 +177,7 @@ bf_status bf_quantiles_absorb(bf_quantiles *quantiles, const bf_array *array) {
 
 static bool same_search(const bf_quantiles *a, const bf_quantiles *b) {
     return a->dtype == b->dtype && a->scale == b->scale && a->m == b->m && a->method == b->method &&
-           a->nan == b->nan && memcmp(a->q, b->q, sizeof a->q) == 0;
+           a->nan == b->nan && a->to == b->to && memcmp(a->q, b->q, sizeof a->q) == 0;
 }
 
 static bool same_ranges(const bf_ranges *a, const bf_ranges *b) {
@@ -334,7 +334,7 @@ static bf_value result_of(const bf_quantiles *q, bf_value value) {
 static bf_value value_between(const bf_quantiles *q, bf_u128 below, bf_u128 above, double weight) {
     if (q->dtype == BF_I128)
         return bf_quantile_make_i128(bf_i128_of_place(below), bf_i128_of_place(above), weight,
-                                     q->scale);
+                                     q->scale, q->to == BF_I128);
     const bf_quantile_value value = bf_quantile_make(
         q->dtype, q->to, q->scale, bf_order_element(q->dtype, BF_ASCENDING, (uint64_t)below),
         bf_order_element(q->dtype, BF_ASCENDING, (uint64_t)above), weight);

@@ -26,6 +26,12 @@ struct bf_quantiles {
 
 static inline int bf_quantiles_results(const bf_quantiles *q) { return q->m > 0 ? q->m : 1; }
 
+/* The dtype of results between elements. */
+static inline bf_dtype bf_quantiles_to(const bf_quantiles *q, bool whole) {
+    if (whole) return q->dtype;
+    return q->m > 0 ? bf_quantile_to(q->dtype, q->method) : bf_median_to(q->dtype);
+}
+
 /* Allocates what has no elements yet. `like` gives what is looked for. Errors: BF_E_MEMORY, with a
  * message. */
 bf_status bf_quantiles_allocate(bf_context *context, const bf_quantiles *like,

@@ -2,7 +2,8 @@
  * its sign) is what the ranges of rules/order/ranges.h are made of. The sections:
  *
  *   "quantiles"           dtype, scale, method, NaN policy, whether there is a value for nothing,
- *                         pass, whether it is done, whether places are collected
+ *                         pass, whether it is done (1) and whether results are whole (2),
+ *                         whether places are collected
  *   "empty", "q"          the bits of the value for nothing; the quantiles (f64)
  *   "elements"            those of the first pass, NaNs among them, those of this pass (i64)
  *   "begin", "width"      of each range, its first place and its width
@@ -17,7 +18,10 @@
 #include "base/environment.h"
 #include "rules/reduce/result.h"
 
-enum { NUMBERS = 8, PASSES_MOST = 64 };
+enum { NUMBERS = 8, PASSES_MOST = 64, WHOLE = 2 /* beside 1, that all is found */ };
+
+/* Whether results have the dtype of integers that others would not have. */
+static bool is_whole(const bf_quantiles *q) { return q->to != bf_quantiles_to(q, false); }
 
 static bf_u128 empty_bits(const bf_quantiles *q) {
     if (!q->has_empty) return 0;
@@ -27,8 +31,14 @@ static bf_u128 empty_bits(const bf_quantiles *q) {
 /* ---- saving ---------------------------------------------------------------------------------- */
 
 static size_t write_quantiles(const bf_quantiles *q, void *out) {
-    const int numbers[NUMBERS] = {(int)q->dtype, q->scale, (int)q->method, (int)q->nan,
-                                  q->has_empty,  q->pass,  q->done,        q->ranges.collect};
+    const int numbers[NUMBERS] = {(int)q->dtype,
+                                  q->scale,
+                                  (int)q->method,
+                                  (int)q->nan,
+                                  q->has_empty,
+                                  q->pass,
+                                  q->done | is_whole(q) * WHOLE,
+                                  q->ranges.collect};
     const int64_t elements[] = {q->all, q->nans, q->tally.n};
     const bf_u128 empty = empty_bits(q);
     const int ranks = q->wants.ranks, ranges = q->ranges.count, met = q->tally.n > 0 ? ranges : 0;
@@ -88,7 +98,7 @@ static bool get_sections(bf_loading *l, bf_quantiles *q, bf_u128 *empty) {
 static bool set_search(bf_quantiles *q, bf_u128 empty) {
     for (int i = 0; i < q->m; i++)
         if (!(q->q[i] >= 0 && q->q[i] <= 1)) return false;
-    q->to = q->m > 0 ? bf_quantile_to(q->dtype, q->method) : bf_median_to(q->dtype);
+    q->to = bf_quantiles_to(q, q->to == q->dtype);
     if (q->has_empty)
         q->empty = q->to == BF_I128 ? bf_value_from_i128((bf_i128)empty)
                                     : bf_value_from_bits(q->to, (uint64_t)empty);
@@ -223,15 +233,17 @@ static bf_status set_numbers(bf_context *context, const int numbers[], bf_quanti
                         .nan = (bf_nan_policy)numbers[3],
                         .has_empty = numbers[4] != 0,
                         .pass = numbers[5],
-                        .done = numbers[6] != 0,
+                        .done = (numbers[6] & 1) != 0,
                         .ranges.collect = numbers[7] != 0};
+    q->to = numbers[6] & WHOLE ? q->dtype : BF_NONE;
     if (bf_number_bytes(q->dtype) == 0)
         return bf_saved_refuse(context, "a dtype that this version does not know");
     if (strcmp(bf_quantile_method_name(q->method), "?") == 0)
         return bf_saved_refuse(context, "a method that this version does not know");
     if (!bf_scale_valid(q->dtype, q->scale)) return bf_saved_refuse(context, "impossible scale");
-    const bool flags = (numbers[4] | numbers[6] | numbers[7] | 1) == 1;
-    return flags ? BF_OK : bf_saved_refuse_contents(context);
+    const bool flags = (numbers[4] | (numbers[6] & ~WHOLE) | numbers[7] | 1) == 1,
+               whole = !(numbers[6] & WHOLE) || bf_scale_valid(q->dtype, 1);
+    return flags && whole ? BF_OK : bf_saved_refuse_contents(context);
 }
 
 static bf_status load_quantiles(bf_context *context, const void *buffer, size_t size,

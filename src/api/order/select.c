@@ -37,6 +37,7 @@ bf_status bf_select_open(bf_selecting *s, bf_context *context, const bf_array *a
     x->to = array->dtype;
     if (x->statistic == BF_STATISTIC_QUANTILE) x->to = bf_quantile_dtype(array->dtype, o->method);
     if (x->statistic == BF_STATISTIC_MEDIAN) x->to = bf_median_dtype(array->dtype);
+    if (o->whole) x->to = array->dtype;
     s->lines = (bf_order_lines){.dtype = bf_flat_dtype(array->dtype), .order = s->call.order};
     if (x->statistic != BF_STATISTIC_NTH) s->lines.order = BF_ASCENDING;
     s->call.on_cpu = s->lines.dtype == BF_PAIR;
@@ -103,7 +104,9 @@ static bool is_whole(const bf_selection *x, int64_t n) {
 bf_status bf_select_check_whole(const bf_selecting *s) {
     const bf_selection *x = &s->selection;
     const bf_order_lines *lines = &s->lines;
-    if (x->tagged || x->statistic == BF_STATISTIC_NTH || bf_dtype_is_float(x->to)) return BF_OK;
+    if (x->tagged || x->statistic == BF_STATISTIC_NTH || bf_dtype_is_float(x->to) ||
+        s->call.options.whole)
+        return BF_OK;
     if (x->statistic == BF_STATISTIC_QUANTILE && bf_quantile_chooses(x->method)) return BF_OK;
     bf_environment environment = bf_environment_enter();
     bool whole = lines->offsets != NULL || is_whole(x, lines->length);

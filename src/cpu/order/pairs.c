@@ -93,7 +93,7 @@ static bf_value result_of(const bf_selection *s, int i, const char *line, int64_
     const bf_between b = between_of(s, i, n);
     const bf_i128 below = number_at(line, b.below), above = number_at(line, b.above);
     if (s->tagged || s->to == BF_PAIR)
-        return bf_quantile_make_i128(below, above, b.weight, s->scale);
+        return bf_quantile_make_i128(below, above, b.weight, s->scale, s->to == BF_PAIR);
     value.dtype = BF_F64;
     value.as.u64 = bf_quantile_mix_i128(bf_format_f64(), below, above, b.weight, s->scale);
     return value;

@@ -217,6 +217,29 @@ BF_RULE uint64_t bf_quantile_mix_i128(bf_format f, bf_i128 a, bf_i128 b, double 
     return bf_leading_round(f, negative, r);
 }
 
+/* value / 2^shift, rounded to nearest, ties to what makes `odd` even. 2^shift is more than 1 and
+ * may be more than any value; more: value has a rest of less than 1, which is not 0. */
+BF_RULE bf_u128 bf_quantile_shift(bf_u128 value, int shift, bool more, bool odd) {
+    if (shift > 128) return 0;
+    const bf_u128 whole = shift == 128 ? 0 : value >> shift, half = (bf_u128)1 << (shift - 1);
+    const bf_u128 rest = value & (half | (half - 1));
+    const bool tie = rest == half && !more;
+    return whole + (tie ? (whole & 1) != (bf_u128)odd : rest >= half);
+}
+
+/* gap * weight for a weight in (0, 1), rounded so. */
+BF_RULE bf_u128 bf_quantile_part(bf_u128 gap, double weight, bool odd) {
+    uint64_t bits;
+    memcpy(&bits, &weight, sizeof bits);
+    const bf_exact_float w = bf_exact_decode(bf_format_f64(), bits);
+    const bf_u128 low = (bf_u128)(uint64_t)gap * (uint64_t)w.m;
+    const bf_u128 high = (bf_u128)(uint64_t)(gap >> 64) * (uint64_t)w.m + (low >> 64);
+    const int shift = -w.exponent; /* at least 53, for w.m has as many bits */
+    if (shift > 64) return bf_quantile_shift(high, shift - 64, (uint64_t)low != 0, odd);
+    const bf_u128 whole = high << (64 - shift);
+    return whole + bf_quantile_shift((uint64_t)low, shift, false, odd != ((whole & 1) != 0));
+}
+
 /* What lies between two infinities, or one and a number: neither weight is 0. */
 BF_RULE uint64_t bf_quantile_of_infinities(bf_format from, bf_format to, uint64_t a, uint64_t b) {
     const bool opposite = bf_is_inf(from, a) && bf_is_inf(from, b) && a != b;
@@ -245,14 +268,27 @@ BF_RULE uint64_t bf_quantile_bits(bf_dtype to, int scale, bf_quantile_value valu
     return bf_exact_unscale(bf_format_of(to), bf_quantile_decode(value.dtype, value.bits), scale);
 }
 
-/* What lies between elements a and b, which are no NaNs: an element, or of the float `to`. Two
- * equal integers are that integer, for f64 may not hold it. */
+/* The integer that is nearest to what lies between two. */
+BF_RULE bf_i128 bf_quantile_nearest(bf_i128 a, bf_i128 b, double weight) {
+    const bf_u128 gap = (bf_u128)b - (bf_u128)a;
+    return (bf_i128)((bf_u128)a + bf_quantile_part(gap, weight, (a & 1) != 0));
+}
+
+/* What lies between elements a and b, which are no NaNs: an element, or of `to`, a float or of
+ * integers their dtype. Two equal integers are that integer, for f64 may not hold it. */
 BF_RULE bf_quantile_value bf_quantile_make(bf_dtype dtype, bf_dtype to, int scale, uint64_t a,
                                            uint64_t b, double weight) {
     const bf_quantile_value element = bf_quantile_value_make(dtype, bf_quantile_element(dtype, a));
     const bool is_float = bf_dtype_is_float(dtype), equal = a == b;
     if (weight == 0 || (equal && !is_float)) return element;
     if (equal) return bf_quantile_value_make(to, bf_quantile_bits(to, scale, element));
+    if (!bf_dtype_is_float(to)) {
+        bool misfit = false;
+        const bf_i128 x =
+            bf_quantile_nearest(bf_integer_decode(dtype, a), bf_integer_decode(dtype, b), weight);
+        return bf_quantile_value_make(to,
+                                      bf_integer_encode(to, bf_integer_make(x), false, &misfit));
+    }
     const bf_format from = bf_format_of(dtype), f = bf_format_of(to);
     if (is_float && (bf_is_inf(from, a) || bf_is_inf(from, b)))
         return bf_quantile_value_make(to, bf_quantile_of_infinities(from, f, a, b));
@@ -260,11 +296,13 @@ BF_RULE bf_quantile_value bf_quantile_make(bf_dtype dtype, bf_dtype to, int scal
                                                       bf_quantile_decode(dtype, b), weight, scale));
 }
 
-/* Makes the quantile of integers of 128 bits: a BF_I192 with the scale, or a BF_F64. */
-BF_RULE bf_value bf_quantile_make_i128(bf_i128 a, bf_i128 b, double weight, int scale) {
-    bf_value value = bf_value_from_i128(a);
+/* Makes the quantile of integers of 128 bits: a BF_I192 with the scale; or, unless it is to be
+ * whole, a BF_F64. */
+BF_RULE bf_value bf_quantile_make_i128(bf_i128 a, bf_i128 b, double weight, int scale, bool whole) {
+    const bool element = weight == 0 || a == b;
+    bf_value value = bf_value_from_i128(element ? a : bf_quantile_nearest(a, b, weight));
     value.scale = scale;
-    if (weight == 0 || a == b) return value;
+    if (element || whole) return value;
     return bf_value_from_bits(BF_F64, bf_quantile_mix_i128(bf_format_f64(), a, b, weight, scale));
 }
 

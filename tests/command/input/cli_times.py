@@ -46,7 +46,7 @@ def shown(seconds, kind):
 
 def middle(a, b, digits):
     """The time between two that have so many digits behind the point at most."""
-    power = 10 ** (digits + 1 if digits < 7 else digits)
+    power = 10**digits
     return Fraction(round((a + b) / 2 * power), power)
 
 
@@ -120,16 +120,30 @@ class Times(CommandTest):
             median = order[half] if len(order) % 2 else middle(order[half - 1], order[half], deepest)
             if order[half - 1] == order[half]:
                 median = order[half]
-            halves = max(abs(order[0]), abs(order[-1])) * 10**deepest < 2**52  # so that a double tells halves of a unit
-            exact = halves or len(order) % 2
-            if exact:
-                self.assertEqual(self.lines("median", *how, path), [show(median)])
-                self.assertEqual(self.lines("median", "--memory", LIMIT, *how, path), [show(median)])
+            self.assertEqual(self.lines("median", *how, path), [show(median)])
+            self.assertEqual(self.lines("median", "--memory", LIMIT, *how, path), [show(median)])
+            self.quantiles(r, path, how, order, deepest, show)
             self.assertEqual(self.lines("quantile", "--method", "lower", "-p", "30", *how, path),
                              [show(order[int(Fraction(30, 100) * (len(order) - 1))])])
             self.groups(path, cities, x, show)
             self.conditions(r, path, x, times)
             self.arrays(r, path, how, order, kind, deepest, dates)
+
+    def quantiles(self, r, path, how, order, digits, show):
+        """Every way to a quantile gives the exact value between two times, rounded once to their digits."""
+        percents, want = [r.choice([25, 50, 1e-17, 99.999, r.random() * 100]) for _ in range(3)], []
+        for percent in percents:
+            at = (len(order) - 1) * (percent / 100)
+            below, above = order[int(at)], order[min(int(at) + 1, len(order) - 1)]
+            exact = below + (above - below) * (Fraction(at) - int(at))
+            want.append(show(Fraction(round(exact * 10**digits), 10**digits)))
+        asked = ["-p", ",".join(map(repr, percents)), *how]
+        self.assertEqual(self.lines("quantile", *asked, path), want)
+        self.assertEqual(self.lines("quantile", "--memory", LIMIT, *asked, path), want)
+        results = [x for percent in percents for x in ("--quantile", "%r:time" % percent)]
+        for more in [], ["--memory", LIMIT]:
+            got = self.lines("group", "--by", "isnull(n)", *results, "--null-policy", "skip", "--total", "--tsv", *more, path)
+            self.assertEqual([line.split("\t")[1:] for line in got[-2:]], [want, want])
 
     def groups(self, path, cities, x, show):
         want = {}
@@ -166,6 +180,16 @@ class Times(CommandTest):
         self.assertEqual([v * per for v in got.astype("i8").tolist()], order)
         back = [shown(v, "date" if dates else "local") for v in order]
         self.assertEqual(self.lines("sort", array), back)
+
+    def test_128_bits(self):
+        """Times that 64 bits do not hold in one unit have exact quantiles, too."""
+        r = random.Random(3)
+        for _ in range(CASES // 4):
+            times = ["0%d-01-01" % r.randrange(100, 999)]
+            times += [make_time(r, "local", 9) for _ in range(r.randrange(1, 6))] + ["2026-01-01T00:00:00.123456789"]
+            path = self.put("w.csv", "time,n\n" + "".join("%s,1\n" % t for t in times))
+            order = sorted(seconds_of(t)[0] for t in times)
+            self.quantiles(r, path, ["--column", "time"], order, 9, lambda v: shown(v, "local"))
 
     def test_random(self):
         for case in range(CASES):
