@@ -2,8 +2,8 @@
 #ifndef BF_CUDA_AXIS_INDEX_RESULTS_CUH
 #define BF_CUDA_AXIS_INDEX_RESULTS_CUH
 
-#include "cuda/axis/index/index.cuh"
 #include "cuda/axis/exact/rounding.cuh"
+#include "cuda/axis/index/index.cuh"
 
 static __device__ __forceinline__ bf_cuda_axis_asked
 bf_cuda_index_asked(const bf_cuda_index_params &p) {
