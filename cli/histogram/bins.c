@@ -97,16 +97,87 @@ text_i128 hist_bins_whole(const hist_bins *b, text_i128 units, int scale) {
     return units % power == 0 || huge || below < (int64_t)last ? below : below + 1;
 }
 
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* The bytes of the time that a text begins with, up to its end or a mark; a clock has colons, too.
+ * 0: it is none. */
+static size_t length_of_time(const char *text, char mark) {
+    const size_t all = strlen(text);
+    bf_time time;
+    size_t found = 0;
+    for (size_t n = 1; n <= all; n++)
+        if ((text[n] == mark || n == all) && bf_time_parse(text, n, &time)) found = n;
+    return found;
+}
+
+/* Times with a mark between them; false if some is none. */
+static bool read_times(hist_bins *b, const char *text, char mark) {
+    b->times = calloc(strlen(text) / 10 + 1, sizeof *b->times);
+    for (const char *at = text; b->times; at++) {
+        const size_t length = length_of_time(at, mark);
+        if (length == 0) break;
+        bf_time_parse(at, length, &b->times[b->time_count++]);
+        at += length;
+        if (*at == '\0') return true;
+    }
+    free(b->times);
+    b->times = NULL;
+    b->time_count = 0;
+    return false;
+}
+
+int hist_bins_scale(const hist_bins *b) {
+    int scale = 0;
+    for (int i = 0; i < b->time_count; i++)
+        if (b->times[i].scale > scale) scale = b->times[i].scale;
+    return scale;
+}
+
+/* Sets integer i to a time in units of a form. False: it has none. */
+static bool take_time(hist_bins *b, int i, units_form form) {
+    const bf_time *t = &b->times[i];
+    bf_time_kind both = form.time;
+    int64_t units;
+    if (t->scale > form.scale || !units_join_times(&both, t->kind)) return false;
+    const int64_t power = (int64_t)text_power_of_ten(form.scale - t->scale);
+    const bool fits = !__builtin_mul_overflow(t->units, power, &units);
+    b->integers[i] = (uint64_t)units;
+    return fits;
+}
+
+int hist_bins_take_form(hist_bins *b, units_form form, const char *file) {
+    if (!form.time != !b->times)
+        return fail(EXIT_USAGE, file, "--edges and --range are %s, and this has %s",
+                    b->times ? "times" : "numbers", form.time ? "times" : "numbers");
+    if (!b->times || b->integers) return EXIT_DONE;
+    b->integers = calloc((size_t)b->time_count, sizeof *b->integers);
+    if (!b->integers) return fail_status(BF_E_MEMORY, NULL, file);
+    for (int i = 0; i < b->time_count; i++) {
+        if (!take_time(b, i, form))
+            return fail(EXIT_USAGE, file,
+                        "--edges and --range have a time that is not like those of this file: "
+                        "in a zone or in none, or with more digits of a second");
+        if (i > 0 && (int64_t)b->integers[i] - !b->wanted.range < (int64_t)b->integers[i - 1])
+            return fail(EXIT_USAGE, file, "the times of --edges and --range must ascend");
+    }
+    b->wanted.integers = b->integers;
+    b->wanted.integers_dtype = BF_I64;
+    b->wanted.lo = (double)(int64_t)b->integers[0];
+    b->wanted.hi = (double)(int64_t)b->integers[b->time_count - 1];
+    return EXIT_DONE;
+}
+
 /* ---- range and edges ------------------------------------------------------------------------- */
 
 static int read_range(hist_bins *b, const char *text) {
     const char *at = text;
     if (!text) return EXIT_DONE;
     b->wanted.range = 1;
+    if (read_times(b, text, ':') && b->time_count == 2) return EXIT_DONE;
     const bool lo = read_number(&at, &b->wanted.lo) && *at++ == ':';
     if (!lo || !read_number(&at, &b->wanted.hi) || *at || !isfinite(b->wanted.lo) ||
         !isfinite(b->wanted.hi) || b->wanted.lo > b->wanted.hi)
-        return refuse_operand("range", text, "LO:HI, two numbers, the lesser first");
+        return refuse_operand("range", text, "LO:HI, two numbers or times, the lesser first");
     return read_integers(b, text, 2);
 }
 
@@ -180,6 +251,11 @@ static int read_edges(hist_bins *b, bf_context *context, const options *o) {
     if (o->bins || o->range)
         return fail(EXIT_USAGE, NULL, "--edges says it all: no --bins or --range with it");
     int code;
+    if (read_times(b, o->edges, ',')) {
+        b->wanted.bins = b->time_count - 1;
+        return b->time_count > 1 ? EXIT_DONE
+                                 : refuse_operand("edges", o->edges, "two times or more");
+    }
     if (read_list(b, o->edges)) {
         code = read_integers(b, o->edges, (size_t)b->wanted.bins + 1);
     } else {
@@ -199,13 +275,15 @@ int hist_bins_read(hist_bins *b, bf_context *context, const options *o) {
 void hist_bins_free(hist_bins *b) {
     free(b->list);
     free(b->integers);
+    free(b->times);
+    b->times = NULL;
     b->list = NULL;
     b->integers = NULL;
 }
 
 bool hist_bins_need_data(const hist_bins *b) {
     return b->wanted.bins == BF_BINS_AUTO ||
-           (!b->wanted.range && !b->wanted.edges && !b->wanted.integers);
+           (!b->wanted.range && !b->wanted.edges && !b->wanted.integers && !b->times);
 }
 
 /* ---- the data -------------------------------------------------------------------------------- */

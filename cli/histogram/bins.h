@@ -5,17 +5,25 @@
 #include "histogram/automatic.h"
 #include "options/options.h"
 #include "text/number.h"
+#include "work/units.h"
 
 typedef struct hist_bins {
     bf_histogram_options wanted; /* bins may be BF_BINS_AUTO */
     int64_t most;                /* bins, where the data ask for them */
     double *list;                /* wanted.edges; NULL: none */
     uint64_t *integers;          /* wanted.integers, of edges or of the range; NULL: none */
+    bf_time *times;              /* these, where they are times; NULL: they are numbers */
+    int time_count;
 } hist_bins;
 
 /* Reads --bins, --range and --edges. Return exit codes, having reported the failure. */
 int hist_bins_read(hist_bins *b, bf_context *context, const options *o);
 void hist_bins_free(hist_bins *b);
+
+/* The digits of a second that times of the options have; and takes them as integers of the form of
+ * a file's elements, which are times if those are. Returns an exit code, having reported. */
+int hist_bins_scale(const hist_bins *b);
+int hist_bins_take_form(hist_bins *b, units_form form, const char *file);
 
 /* Whether some edge or end of the range is an integer that doubles may not hold: text is then read
  * as the integers that it is. */

@@ -289,6 +289,8 @@ static int open_all(by_hist *x, const options *o) {
     if (code == EXIT_DONE) code = hist_form_of(o, &x->form);
     if (code == EXIT_DONE) code = context_open(&x->context, o);
     if (code == EXIT_DONE) code = hist_bins_read(&x->bins, x->context, o);
+    if (code == EXIT_DONE && x->bins.times)
+        code = fail(EXIT_USAGE, NULL, "--by does not go with --range or --edges that are times");
     if (code == EXIT_DONE && hist_bins_are_wide(&x->bins))
         code = fail(EXIT_USAGE, NULL, "--by compares edges below 2^53");
     if (code == EXIT_DONE) code = table_make(&x->table, &x->options);

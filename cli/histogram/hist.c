@@ -23,10 +23,10 @@ static const option_spec specs[] = {
      "the number of bins (auto: as many as NumPy makes; not given: so many, but at most 64)", 0,
      .read = read_text, .at = OPTION_AT(bins)},
     {"range", 0, IN_VALUES, "LO:HI",
-     "the ends of the bins (the least and the greatest finite element)", 0, .read = read_text,
-     .at = OPTION_AT(range)},
+     "the ends of the bins, numbers or times (the least and the greatest finite element)", 0,
+     .read = read_text, .at = OPTION_AT(range)},
     {"edges", 0, IN_VALUES, "LIST/FILE",
-     "the edges of the bins, ascending: numbers with commas between, or a file", 0,
+     "the edges of the bins, ascending: numbers or times with commas between, or a file", 0,
      .read = read_text, .at = OPTION_AT(edges), .file = FILE_READ},
     {"weights", 0, IN_VALUES, "FILE", "sum weights, one for each element, instead of counting", 0,
      .read = read_text, .at = OPTION_AT(weights), .file = FILE_READ},
@@ -107,11 +107,9 @@ static int note_column(hist *h, const rows *r) {
 static int check_times(hist *h, const rows *r) {
     const units_form form = units_of_rows(r, 0);
     if (h->dtype == BF_NONE && form.time) h->times = form;
-    if (form.time && (h->options->edges || h->options->range))
-        return fail(EXIT_USAGE, r->source.name,
-                    "--edges and --range are numbers, and this has times");
+    const bool given = h->options->edges || h->options->range;
     if (form.time == h->times.time && (!form.time || form.scale == h->times.scale))
-        return EXIT_DONE;
+        return given ? hist_bins_take_form(&h->bins, form, r->source.name) : EXIT_DONE;
     fail(EXIT_DATA, r->source.name, "cannot count different times, or times and numbers, together");
     hint("files with one unit and one kind of times are counted together");
     return EXIT_DATA;
@@ -157,6 +155,8 @@ static int open_rows(hist *h, rows *r, const char *name, bool again) {
                               .nulls = true,
                               .times = values};
     const int code = rows_open_column(r, name, &h->options->input, &how);
+    if (code == EXIT_DONE && values && r->source.text && rows_time(r, 0))
+        rows_raise_scale(r, 0, hist_bins_scale(&h->bins));
     if (code == EXIT_DONE && !is_exact(h, r)) take_doubles(r);
     if (code == EXIT_DONE && !again && !rows_may_resettle(r)) rows_forget(r);
     return code;
@@ -590,6 +590,8 @@ static int open_hist(hist *h) {
     h->inputs = calloc((size_t)o->file_count, sizeof *h->inputs);
     if (!h->inputs) return fail_status(BF_E_MEMORY, NULL, NULL);
     code = hist_bins_read(&h->bins, h->context, o);
+    if (code == EXIT_DONE && o->expression && h->bins.times)
+        code = fail(EXIT_USAGE, NULL, "-e does not go with --range or --edges that are times");
     if (code == EXIT_DONE) code = output_open(&h->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&h->save, o->save);
     spool_limit_set(&h->limit, o->memory.pipes);

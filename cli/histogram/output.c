@@ -83,8 +83,9 @@ void hist_others(const bf_histogram_info *info, char text[HIST_OTHERS]) {
 /* Edges of times as the first times that are not before them: those count the same elements. */
 static void take_times(const shown *x, bf_value *edges) {
     for (int64_t i = 0; i <= x->info.bins; i++) {
-        const bf_value units = {
-            .dtype = BF_I64, .scale = x->subject->scale, .as.i64 = (int64_t)ceil(x->edges[i])};
+        const int64_t at =
+            x->integers ? ((const int64_t *)x->integers)[i] : (int64_t)ceil(x->edges[i]);
+        const bf_value units = {.dtype = BF_I64, .scale = x->subject->scale, .as.i64 = at};
         edges[i] = value_of_time(units, x->subject->time);
     }
 }

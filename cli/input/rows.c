@@ -652,7 +652,7 @@ static int refuse_nat(const rows *r, int64_t index) {
     return EXIT_DATA;
 }
 
-/* Makes those NULL that are NaT of n times that are handed out. */
+/* Makes NULLs of those that are NaT, among n times that are handed out. */
 static int judge_times(rows *r, int64_t n) {
     int64_t *const x = (int64_t *)(uintptr_t)r->chunk[0].as[0], i = 0;
     while (i < n && x[i] != SOURCE_NAT) i++;

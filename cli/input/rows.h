@@ -103,7 +103,7 @@ typedef struct rows {
     int64_t *present_rows;     /* where they stand */
     int64_t present_room;      /* how many numbers */
     bool skips;                /* elements may be NULL */
-    uint8_t *valid;            /* a bit for each that is handed out: 0 if it is */
+    uint8_t *valid;            /* bits: 0 where one that was handed out is */
 } rows;
 
 /* rows_next: numbers have shown that a settled column has another dtype or scale than it seemed to

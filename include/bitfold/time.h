@@ -22,7 +22,7 @@ typedef enum bf_time_kind {
     BF_TIME_DATE,
     BF_TIME_LOCAL,
     BF_TIME_UTC,
-    BF_TIME_ANY /* a column of an expression has no value: it is a time or a number */
+    BF_TIME_ANY /* a column without a value is a time or a number, in expressions */
 } bf_time_kind;
 
 #define BF_TIME_SCALE_MOST 9

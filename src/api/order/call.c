@@ -24,7 +24,7 @@ bf_status bf_order_read_options(bf_context *context, bf_dtype dtype,
     if (!bf_scale_valid(dtype, o->scale))
         return bf_fail(context, BF_E_ARGUMENT, "%s takes no scale of %d", bf_dtype_name(dtype),
                        o->scale);
-    if (o->whole && !bf_scale_valid(dtype, 1)) /* what takes no scale has no whole ones */
+    if (o->whole && !bf_scale_valid(dtype, 1))
         return bf_fail(context, BF_E_ARGUMENT, "%s takes no option `whole`", bf_dtype_name(dtype));
     return BF_OK;
 }

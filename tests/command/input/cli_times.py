@@ -368,6 +368,43 @@ class Times(CommandTest):
                           "2026-01-03\t2026-01-04\t0", "2026-01-04\t2026-01-05\t1"])
         self.assertIn("--edges", self.out("hist", "--edges", "1,2", "--column", "t", path, code=2))
 
+    def test_bins_of_times(self):
+        """--range and --edges take times: elements are counted in the bins where they are, exactly."""
+        r = random.Random(8)
+        for case in range(CASES):
+            kind, digits = r.choice([("date", 0), ("local", 0), ("local", 3), ("utc", 9)])
+            base = r.randrange(0, 10**9)
+            stamp = lambda: shown(base + Fraction(r.randrange(20 * 10**digits), 10**digits) * (86400 if kind == "date" else 1), kind)
+            times = [stamp() for _ in range(r.choice([1, 7, 200]))]
+            edges = sorted({stamp() for _ in range(r.randrange(2, 8))}, key=lambda t: seconds_of(t)[0])
+            if len(edges) < 2:
+                continue
+            path = self.put("b.csv", "t\n" + "".join(t + "\n" for t in times))
+            x, at = [seconds_of(t)[0] for t in times], [seconds_of(t)[0] for t in edges]
+            want = ["%s\t%s\t%d" % (lo, hi, sum(a <= v < b or v == b == at[-1] for v in x))
+                    for lo, hi, a, b in zip(edges, edges[1:], at, at[1:])]
+            text = [t.replace("T", " ") if r.random() < 0.3 and kind == "local" else t for t in edges]
+            self.assertEqual(self.lines("hist", "--tsv", "--edges", ",".join(text), "--column", "t", path), want, case)
+            with open(path, "rb") as f:
+                self.assertEqual(self.lines("hist", "--tsv", "--edges", ",".join(text), "--column", "t", "-", stdin=f.read()), want)
+            got = self.lines("hist", "--tsv", "--bins", "1", "--range", text[0] + ":" + text[-1], "--column", "t", path)
+            self.assertEqual(got, ["%s\t%s\t%d" % (edges[0], edges[-1], sum(at[0] <= v <= at[-1] for v in x))], case)
+        path = self.put("b.csv", "t,n\n2026-01-01T10:00,1\n2026-01-02T12:30,2\n2026-01-03,3\n")
+        self.assertEqual(self.lines("hist", "--tsv", "--bins", "2", "--range", "2026-01-01T10:00:2026-01-03T10:00", "--column", "t", path),
+                         ["2026-01-01T10:00:00\t2026-01-02T10:00:00\t1", "2026-01-02T10:00:00\t2026-01-03T10:00:00\t2"])
+        self.assertEqual(self.lines("hist", "--tsv", "--edges", "2026-01-01,2026-01-02T12:30:00.0000001,2026-01-04", "--column", "t", path),
+                         ["2026-01-01T00:00:00\t2026-01-02T12:30:00.0000001\t2", "2026-01-02T12:30:00.0000001\t2026-01-04T00:00:00\t1"])
+        for column, asked in [("t", ["--range", "2026-01-02:2026-01-01"]), ("t", ["--edges", "2026-01-02,2026-01-02"]),
+                              ("t", ["--range", "2026-01-01:5"]), ("n", ["--range", "2026-01-01:2026-01-02"]),
+                              ("t", ["--edges", "2026-01-01Z,2026-01-02"]), ("t", ["--edges", "2026-01-02"]),
+                              ("t", ["--range", "2026-01-01T00:00Z:2026-01-02T00:00Z"]), ("t", ["--range", "1:2"])]:
+            self.assertTrue(run("hist", *asked, "--column", column, path).returncode in (1, 2), asked)
+        array = self.path("b.npy")
+        np.save(array, np.array(["2026-01-01T10", "2026-01-03T00"], "M8[ms]"))
+        self.assertEqual(self.lines("hist", "--tsv", "--bins", "1", "--range", "2026-01-01:2026-01-02", array),
+                         ["2026-01-01T00:00:00\t2026-01-02T00:00:00\t1"])
+        self.out("hist", "--range", "2026-01-01T00:00:00.0001:2026-01-02", array, code=2)
+
 
 if __name__ == "__main__":
     import unittest

@@ -123,6 +123,30 @@ class Kills(CheckpointTest):
                 os.remove(file)
         self.assertGreater(len(resumed), min(KILLS, len(COMMANDS)) // 2, resumed)
 
+    def test_times_go_on(self):
+        """Times, NaT and a column without a value; the last row shows that the times are no dates."""
+        n = 60_000 if SHORT else 200_000
+        days = np.datetime64("1900-01-01") + np.random.default_rng(3).integers(0, 50_000, n)
+        times = days.astype("M8[ms]")
+        times[::5] = "NaT"
+        np.save(self.path("t.npy"), times)
+        with open(self.path("t.csv"), "w") as f:
+            f.write("t,none,k\n" + "".join("%s,,%d\n" % (day, i % 7) for i, day in enumerate(days)) + "1900-01-01T00:00:00.5,,1\n")
+        skip, resumed = ["--null-policy", "skip"], 0
+        for command in ["max --column t t.csv t.csv", "argmin t.npy t.npy", "median --column t" + 6 * " t.csv",
+                        "quantile -p 10,33.3" + 9 * " t.npy", "count --by month(t) t.csv t.csv",
+                        "group --by k --max t --median t --quantile 33:t --max none t.csv t.csv",
+                        "group --by date(none) --count --where isnull(none) t.csv t.csv",
+                        "hist --tsv --column t --range 1910-01-01:1950-01-01T12:00 t.csv t.csv"]:
+            arguments = command.split() + (skip if "count" not in command else [])
+            wanted = run(*arguments, cwd=self.dir)
+            self.assertEqual(wanted.returncode, 0, wanted.stderr)
+            left = self.interrupt(*arguments, after=0.01, cwd=self.dir)
+            done = run(*arguments, "--checkpoint", self.file, cwd=self.dir)
+            self.assertEqual((done.returncode, done.stdout), (0, wanted.stdout), (command, done.stderr))
+            resumed += left and b"goes on behind" in done.stderr
+        self.assertGreater(resumed, 2)
+
     def test_groups_go_on_with_another_limit(self):
         """Rows and values that are kept in memory, with a limit or without."""
         write_inputs(self.dir)

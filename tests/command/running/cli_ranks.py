@@ -255,6 +255,34 @@ class Commands(RanksTest):
                 self.assertGreater(want["null"], 0)
                 self.assertEqual({**got, "seconds": 0}, {**want, "seconds": 0}, command)
 
+    def test_times(self):
+        """Times, NaT and columns without a value go through ranks, of which some may have no row."""
+        r = random.Random(4)
+        rows = 30_000
+        stamps = np.datetime64("1790-01-01", "us") + np.array([r.randrange(10**16) for _ in range(rows)])
+        stamps[: rows // 2] = stamps[: rows // 2].astype("M8[D]")
+        stamps[::7] = "NaT"
+        np.save(os.path.join(self.dir, "t.npy"), stamps)
+        with open(os.path.join(self.dir, "t.csv"), "w") as f:
+            f.write("t,k\n" + "".join("%s,%d\n" % ("" if i % 7 == 0 else str(t)[:10] if i < rows // 2 else t, i % 9)
+                                      for i, t in enumerate(stamps)))
+        for name, text in [("one.csv", "t,k\n1794-01-01T00:00:00.5,3\n"), ("none.csv", "t,k\n"), ("null.csv", "t,k\n" + 5 * ",\n")]:
+            with open(os.path.join(self.dir, name), "w") as f:
+                f.write(text)
+        skip = "--null-policy skip "
+        commands = ["max --column t " + skip + "t.csv", "argmin " + skip + "t.npy", "median --column t " + skip + "t.csv",
+                    "quantile -p 10,33.3,99 " + skip + "t.npy", "describe --column t t.csv", "max --column t one.csv",
+                    "group --by month(t)=m --median t --quantile 33:t --max t --count " + skip + "t.csv one.csv",
+                    "group --by k --max t --median t " + skip + "none.csv t.csv null.csv", "count --by trunc(t,'year') t.csv",
+                    "hist --tsv --column t --range 1800-01-01:1900-01-01T00:00 " + skip + "t.csv",
+                    "hist --tsv --edges 1800-01-01,1850-01-01,2000-01-01 " + skip + "t.npy",
+                    "group --by month(t)=m --count none.csv", "group --by date(t)=m --count null.csv",
+                    "count --by k --where t>='1900-01-01' t.csv", "count --by k --where t>='1900-01-01' none.csv",
+                    "sum -e hour(t) " + skip + "null.csv", "sum -e year(t) " + skip + "t.csv", "max t.npy"]
+        for i, command in enumerate(commands[::3] if SHORT else commands):
+            mpi = FOUND[i % len(FOUND)]
+            self.check(mpi, r.choice(NUMBERS[mpi]), *command.split())
+
     def test_more_ranks_than_rows(self):
         write_inputs(self.dir)
         for i, command in enumerate(["argmax tiny.npy", "prod one", "count one", "hist --tsv tiny.npy",
