@@ -18,7 +18,7 @@ from ._nulls import pack_bits
 from ._read import strings_of_views
 from ._result import TYPESTR, Result, new_result
 from ._table import Table, _default_context
-from ._times import are_times, units_of
+from ._times import NAT, are_times, units_of
 
 
 class Strings(ctypes.Structure):
@@ -103,13 +103,18 @@ class Key:
             self.scale, self.time, x = x.scale, x.dtype, x._as_integers()
         self.kind, self.pieces = BF_NONE, strings_of(x)
         if self.pieces is None:
-            if not self.time and are_times(x):
-                x, self.scale, zoned = units_of(x)
-                self.time = "utc time" if zoned else "time"
-            self.view = View(x, null=KEEP, decimals=True)
+            self.view = self._times(x) if not self.time and are_times(x) else View(x, null=KEEP, decimals=True)
             self.kind, self.pieces = self.view.array.dtype, [Numbers(self.view)]
             self.scale = self.scale or self.view.scale or 0
         self.n = sum(piece.n for piece in self.pieces)
+
+    def _times(self, x):
+        """Returns a view of the integers of times."""
+        units, self.scale, zoned = units_of(x, KEEP)
+        self.time, view = "utc time" if zoned else "time", View(units)
+        valid = units != NAT
+        view.valid = None if valid.all() else valid
+        return view
 
     @property
     def form(self):

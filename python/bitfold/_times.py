@@ -2,8 +2,10 @@
 
 import functools
 
+from ._exchange import KEEP
 from ._library import ArgumentError, DtypeError
 
+NAT = -(2**63)  # the integer of NaT
 _NAMES = "timestamp", "date32", "date64", "duration", "Datetime", "Date", "Duration"  # Arrow's and Polars'
 _OWN = "date", "time", "utc time"  # a Column's
 
@@ -21,12 +23,12 @@ def are_times(x):
     return named.partition("[")[0].partition("(")[0] in (*_NAMES, *_OWN)
 
 
-def units_of(x):
-    """Returns the integers of times without NULLs, their scale, and whether they are in a zone: seconds, or
-    thousandths, millionths or billionths of them."""
+def units_of(x, null=None):
+    """Returns the integers of times, their scale, and whether they are in a zone: seconds, or thousandths, millionths
+    or billionths of them. null: of KEEP, those that are NaT are NAT."""
     import numpy
 
-    units, dtype = _take(x, None)
+    units, dtype = _take(x, null)
     unit, step = numpy.datetime_data(dtype)
     if dtype.kind != "M" or step != 1 or unit not in (*_COARSE, *_SCALES):
         raise TimesError(f"times of dtype {dtype} are no keys")
@@ -60,12 +62,14 @@ def _array_of(x):
 
 
 def _take(x, null):
-    """Returns the integers of times, and their dtype. NaT stands for NULL."""
+    """Returns the integers of times, and their dtype. NaT stands for NULL, as null says of it."""
     import numpy
 
     times = _array_of(x)
     times = times.astype(times.dtype.newbyteorder("="), copy=False)
     missing = numpy.isnat(times)
+    if null is KEEP:
+        return times.view("i8"), times.dtype
     if missing.any() and null != "skip":
         raise ArgumentError(f"{missing.sum()} of {times.size} times are NaT: null='skip' leaves them out, where it goes")
     times = times[~missing] if missing.any() else times

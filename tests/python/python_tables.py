@@ -495,6 +495,28 @@ class Grouping(Tables):
             self.assertEqual(bitfold.group(frame, "k", x="sum", n="count").to_dict(), expected, name)
             self.assertEqual(bitfold.group(frame, ["k"], where="x > 1", n="count").to_dict(), {"k": ["a", "b"], "n": [1, 1]})
 
+    def test_frames_of_pandas(self):
+        pd = library("pandas")
+        frame = pd.DataFrame({
+            "k": [1, 2, 1, 2], "s": ["b", None, "a", "b"], "c": pd.Categorical(["x", None, "y", "x"]),
+            "i": pd.array([4, None, 3, 4], "Int64"), "b": pd.array([True, None, False, True], "boolean"),
+            "t": pd.to_datetime(["2026-01-02", None, "2026-01-01", "2026-01-02"]), "f": np.array([1, 2, 3, 4], "f4"),
+        })  # fmt: skip
+        for name, values in [
+            ("s", ["b", None, "a", "b"]), ("c", ["x", None, "y", "x"]), ("i", [4, None, 3, 4]),
+            ("b", [True, None, False, True]), ("t", ["2026-01-02", None, "2026-01-01", "2026-01-02"]), ("f", [1, 2, 3, 4]),
+        ]:
+            by = bitfold.group(frame, name)
+            order = sorted(set(values), key=lambda x: (x is None, x or 0))
+            self.assertEqual(by["count"].tolist(), [values.count(x) for x in order], name)
+            found = bitfold.group(frame, "k", null="skip", **{name: ("first", "last", "mode", "distinct", "count")})
+            rows = [[values[i] for i in at if values[i] is not None] for at in ((0, 2), (1, 3))]
+            for op, take in [("first", lambda x: x[0]), ("last", lambda x: x[-1]), ("mode", min), ("distinct", len), ("count", len)]:
+                given = found[f"{name}_{op}"].tolist()
+                if name == "t" and op not in ("distinct", "count"):
+                    given = [str(x)[:10] for x in given]
+                self.assertEqual(given, [take(x) for x in rows], f"{name} {op}")
+
     def test_conditions_on_times(self):
         text = "k,d,t\n1,1969-12-31,2026-11-28T09:30:00.5Z\n2,,\n3,2026-11-28,2026-11-28T11:00Z\n"
         table = bitfold.read_csv(io.StringIO(text))
@@ -531,7 +553,7 @@ class Grouping(Tables):
                 table = pa.table(found)
                 table.validate(full=True)
                 self.assertEqual(table["k"].to_pylist(), [least, greatest], kind)
-                self.assertEqual(table["k"].type, pa.from_numpy_dtype(kind))
+                self.assertEqual(table["k"].type, pa.from_numpy_dtype("f4" if kind == "f2" else kind))
 
     def test_times_of_numpy(self):
         days = np.array(["2026-11-28", "1969-12-31", "2026-11-28"], "M8[D]")
@@ -540,6 +562,23 @@ class Grouping(Tables):
             expected = [datetime.datetime(1969, 12, 31), datetime.datetime(2026, 11, 28)]
             self.assertEqual(found["t"].to_numpy().astype("M8[s]").tolist(), expected, unit)
             self.assertEqual(found["count"].tolist(), [1, 2])
+
+    def test_times_that_are_nat(self):
+        times = np.array(["2026-11-28", "NaT", "1969-12-31", "NaT"], "M8[D]")
+        keys = np.array([1, 2, 1, 1])
+        for unit in ("D", "s", "us"):
+            table = {"k": keys, "t": times.astype(f"M8[{unit}]")}
+            found = bitfold.group(table, "t")
+            self.assertEqual(found["t"].to_numpy().astype("M8[D]").tolist(), sorted(times.tolist()[::2]) + [None], unit)
+            self.assertEqual(found["count"].tolist(), [1, 1, 2], unit)
+            found = bitfold.group(table, "k", t=("min", "last", "distinct", "count"), null="skip")
+            for op in ("min", "last"):
+                self.assertEqual(found[f"t_{op}"].to_numpy().astype("M8[D]").tolist(), [times[2].item(), None], unit)
+            self.assertEqual((found["t_distinct"].tolist(), found["t_count"].tolist()), ([2, 0], [2, 0]), unit)
+            found = bitfold.group(table, "k", where="t > '2000-01-01'", n="count")
+            self.assertEqual(found.to_dict(), {"k": [1], "n": [1]}, unit)
+            with self.assertRaisesRegex(bitfold.ArgumentError, "2 of 4 elements are NULL"):
+                bitfold.group(table, "k", t="min")
 
     def test_sums_beyond_64_bits(self):
         table = {"k": np.array([1, 1, 2]), "x": np.array([2**62, 2**62, 5])}
