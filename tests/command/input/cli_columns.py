@@ -308,7 +308,7 @@ class Columns(WaysTest):
                                      for v in c.numbers.values])
             if "expressions" in GAPS and (greatest >= 2**63 or scale > 18):
                 return
-            may = most >= 10**38 or scale > 38
+            may = most >= 10**38 or scale > 38 or greatest >= 10**38  # also of a number beside a NULL
             z = Numbers(units, scale, [i for i, _, _ in pairs])
             beyond = least > 38 or tight >= 10**38
         else:
