@@ -46,8 +46,7 @@ static const usage group_usage = {
     "is text; its first value belongs to the first key, and so on. If a file and a column have the "
     "same name, './price' means the file and ':price' the column. Several V have commas between; "
     "=NAME behind a V of --by names the result, and a V that ends with *, as in 'v*', is all "
-    "columns "
-    "of such names.\n\n"
+    "columns of such names.\n\n"
     "Sums are exact in any order of rows. Medians and quantiles (by NumPy's methods) need all "
     "rows, "
     "in memory or, beyond --memory, in files; --save writes all of them.",

@@ -245,14 +245,6 @@ static bf_status move_all_counts(numbered *x) {
     return st;
 }
 
-/* Groups that are joined have all rows. */
-static void drop_wholes(numbered *x) {
-    for (int i = 0; i < x->parts; i++) {
-        bf_groups_destroy(x->part[i].whole);
-        x->part[i].whole = NULL;
-    }
-}
-
 static bf_status join_parts(numbered *into, const numbered *from, const joining *how) {
     bf_status st = BF_OK;
     for (int i = 0; i < into->parts && st == BF_OK; i++) {
@@ -284,7 +276,7 @@ static bf_status join(numbered *into, numbered *from, const joining *how) {
     if (st == BF_OK) st = match_keys(into, from);
     if (st == BF_OK) st = match_values(into, from);
     if (st == BF_OK) st = match_numbers(into, from);
-    drop_wholes(into);
+    numbered_drop_whole(into);
     return st == BF_OK ? join_parts(into, from, how) : st;
 }
 

@@ -168,7 +168,7 @@ static void drop_turn(numbered *x) {
     x->table->behind = 0;
 }
 
-static void drop_whole(numbered *x) {
+void numbered_drop_whole(numbered *x) {
     for (int p = 0; p < x->parts; p++) {
         bf_groups_destroy(x->part[p].whole);
         x->part[p].whole = NULL;
@@ -181,7 +181,7 @@ void numbered_drop(numbered *x) {
         bf_groups_destroy(x->part[p].before);
         x->part[p].before = NULL;
     }
-    drop_whole(x);
+    numbered_drop_whole(x);
     for (int k = 0; k < x->kept_count; k++) medians_close(&x->kept[k]);
     for (int k = 0; k < x->chosen_count; k++) chosen_close(&x->chosen[k]);
     while (x->levels > 0) drop_rest(&x->wait[--x->levels]);
@@ -681,7 +681,7 @@ static int take_turn_again(numbered *x) {
         code = table_again(x->table);
     for (int k = 0; k < x->kept_count && x->levels == 0; k++) medians_close(&x->kept[k]);
     for (int k = 0; k < x->chosen_count && x->levels == 0; k++) chosen_close(&x->chosen[k]);
-    if (x->levels == 0) drop_whole(x);
+    if (x->levels == 0) numbered_drop_whole(x);
     if (code == EXIT_DONE) code = take_turn(x, true);
     return code == NUMBERED_FULL ? failed(x, BF_E_MEMORY) : code;
 }

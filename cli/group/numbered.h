@@ -84,6 +84,9 @@ int numbered_flush(numbered *x);
 /* Whether all groups, and all rows that are kept for them, are in memory: they can be saved. */
 bool numbered_is_whole(const numbered *x);
 
+/* Drops the wholes of which groups have shares: the groups have all rows. */
+void numbered_drop_whole(numbered *x);
+
 /* Adds how often a value of each group, or of all rows, was counted; each is there once. */
 bf_status numbered_tally(const numbered *x, const chosen *c, bool total, chosen_tally *to);
 

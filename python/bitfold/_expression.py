@@ -166,9 +166,9 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
     of the arrays. Intermediate results stay in the caches. Shapes broadcast; if the text names no array,
     the results have the shape of the first, or are one number. arrays: a dict, for names that are no
     keywords; in the text, others than words stand between backquotes. out: the array to write to, of the
-    results' dtype and shape; it may be an input. Strings go in as arrays of any library, and with them, or if the
-    results are strings, these are a bitfold.Column, which pandas, Polars and pyarrow take. overflow: "error", "wrap" or "saturate". A GPU
-    computes if an array is in its memory, else the CPU.
+    results' dtype and shape; it may be an input. Strings go in as arrays of any library. With them, or if the
+    results are strings, these are a bitfold.Column, which pandas, Polars and pyarrow take. overflow: "error", "wrap"
+    or "saturate". A GPU computes if an array is in its memory, else the CPU.
 
     Errors: ArgumentError (a wrong text, with its place; an integer divided by zero), ShapeError,
     DtypeError, RangeError (an integer result does not fit, under overflow="error"), DeviceError.

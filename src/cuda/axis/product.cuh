@@ -34,7 +34,8 @@ struct bf_cuda_axis_any_word {
     }
 };
 
-struct bf_cuda_axis_product : bf_cuda_axis_takes_all<bf_cuda_axis_product> {
+struct bf_cuda_axis_product : bf_cuda_axis_takes_all<bf_cuda_axis_product>,
+                              bf_cuda_axis_same_total<bf_cuda_axis_product> {
     using Class = bf_cuda_axis_any_word;
     using Value = long long;
     static constexpr bool pair = false;
@@ -62,15 +63,6 @@ struct bf_cuda_axis_product : bf_cuda_axis_takes_all<bf_cuda_axis_product> {
     static __device__ __forceinline__ void merge(int64_t (&into)[words],
                                                  const int64_t (&from)[words]) {
         bf_product_merge(into, from);
-    }
-    static __device__ __forceinline__ void widen(const int64_t (&part)[words],
-                                                 int64_t (&whole)[total]) {
-#pragma unroll
-        for (int i = 0; i < total; i++) whole[i] = part[i];
-    }
-    static __device__ __forceinline__ void merge_total(int64_t (&into)[total],
-                                                       const int64_t (&from)[total]) {
-        merge(into, from);
     }
 
     /* As bf_element_of_product, which rounds through memory. */

@@ -34,4 +34,18 @@ template <class A> struct bf_cuda_axis_takes_all {
     __device__ __forceinline__ void keep(int) {}
 };
 
+/* Accumulators whose whole has the words of a part. */
+template <class A> struct bf_cuda_axis_same_total {
+    template <int n>
+    static __device__ __forceinline__ void widen(const int64_t (&part)[n], int64_t (&whole)[n]) {
+#pragma unroll
+        for (int i = 0; i < n; i++) whole[i] = part[i];
+    }
+    template <int n>
+    static __device__ __forceinline__ void merge_total(int64_t (&into)[n],
+                                                       const int64_t (&from)[n]) {
+        A::merge(into, from);
+    }
+};
+
 #endif

@@ -49,7 +49,7 @@ __device__ part join(const part &x, const part &y) {
 struct leaves {
     bool along;
     int64_t results, each; /* leaves of a fibre */
-    int64_t windows;       /* that segments span; 0: there are none */
+    int64_t windows;       /* segments span so many; 0: results are fibres */
 };
 
 /* The segment of a row; -1: there is none. */

@@ -7,6 +7,8 @@
 
 #include "rules/number/dtype.h"
 
+#include <type_traits>
+
 /* What all classes of values have:
  *
  *   Raw, Value   an element as it is loaded, and as threads add or compare it
@@ -89,33 +91,6 @@ template <bf_dtype D> struct bf_cuda_axis_floats {
     }
 };
 
-/* How a word is loaded, and compared or added. */
-template <int bytes, bool Signed> struct bf_cuda_axis_raw;
-template <> struct bf_cuda_axis_raw<1, true> {
-    typedef signed char Raw;
-    typedef int32_t Value;
-};
-template <> struct bf_cuda_axis_raw<1, false> {
-    typedef unsigned char Raw;
-    typedef int32_t Value;
-};
-template <> struct bf_cuda_axis_raw<2, true> {
-    typedef short Raw;
-    typedef int32_t Value;
-};
-template <> struct bf_cuda_axis_raw<2, false> {
-    typedef unsigned short Raw;
-    typedef int32_t Value;
-};
-template <> struct bf_cuda_axis_raw<4, true> {
-    typedef int32_t Raw;
-    typedef int32_t Value;
-};
-template <> struct bf_cuda_axis_raw<8, true> {
-    typedef long long Raw;
-    typedef long long Value;
-};
-
 /* Integers and bools of 1, 2 and 4 bytes, extended to 32 bits by their sign; and floats' bits. */
 struct bf_cuda_axis_small_word {
     typedef int32_t Raw;
@@ -172,9 +147,12 @@ struct bf_cuda_axis_small_word {
 /* Elements of so many bytes: integers, bools, or the bits of floats. Those that are signed are
  * extended by their sign; of others, a bool becomes 0 or 1. */
 template <int bytes, bool Signed> struct bf_cuda_axis_word {
-    using Pair = bf_cuda_axis_raw<bytes, Signed>;
-    typedef typename Pair::Raw Raw;
-    typedef typename Pair::Value Value;
+    template <bool wanted, class Yes, class No>
+    using either = typename std::conditional<wanted, Yes, No>::type;
+    using Byte = either<Signed, signed char, unsigned char>;
+    using Short = either<Signed, short, unsigned short>;
+    using Value = either<bytes == 8, long long, int32_t>; /* as words are compared or added */
+    using Raw = either<bytes == 1, Byte, either<bytes == 2, Short, Value>>;
     static constexpr bool is_wide = bytes == 8, is_double = false;
     static constexpr int N = 16 / bytes;
 

@@ -16,7 +16,8 @@
 #include "rules/number/format.h"
 
 template <class C>
-struct bf_cuda_axis_approximate : bf_cuda_axis_takes_all<bf_cuda_axis_approximate<C>> {
+struct bf_cuda_axis_approximate : bf_cuda_axis_takes_all<bf_cuda_axis_approximate<C>>,
+                                  bf_cuda_axis_same_total<bf_cuda_axis_approximate<C>> {
     using Class = C;
     using Value = typename C::Value;
     static constexpr bool pair = false, has_origin = true;
@@ -51,15 +52,6 @@ struct bf_cuda_axis_approximate : bf_cuda_axis_takes_all<bf_cuda_axis_approximat
             into[i] =
                 __double_as_longlong(__longlong_as_double(into[i]) + __longlong_as_double(from[i]));
     }
-    static __device__ __forceinline__ void widen(const int64_t (&part)[words],
-                                                 int64_t (&whole)[total]) {
-#pragma unroll
-        for (int i = 0; i < words; i++) whole[i] = part[i];
-    }
-    static __device__ __forceinline__ void merge_total(int64_t (&into)[total],
-                                                       const int64_t (&from)[total]) {
-        merge(into, from);
-    }
     static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r, int64_t,
                                                   const int64_t (&whole)[total]) {
         bf_cuda_axis_proven proven(p, p.at.length, 1);
@@ -79,7 +71,8 @@ struct bf_cuda_axis_approximate : bf_cuda_axis_takes_all<bf_cuda_axis_approximat
 /* Ahead: vectors under way. */
 template <class C, int Ahead>
 struct bf_cuda_axis_approximate_sum
-    : bf_cuda_axis_takes_all<bf_cuda_axis_approximate_sum<C, Ahead>> {
+    : bf_cuda_axis_takes_all<bf_cuda_axis_approximate_sum<C, Ahead>>,
+      bf_cuda_axis_same_total<bf_cuda_axis_approximate_sum<C, Ahead>> {
     using Class = C;
     using Value = typename C::Value;
     using Joint = typename bf_cuda_axis_proven_sum<false>::Joint;
@@ -120,15 +113,6 @@ struct bf_cuda_axis_approximate_sum
         x.joint.most = fmaxf(x.joint.most, y.joint.most);
         x.joint.least = min(x.joint.least, y.joint.least);
         x.close(into);
-    }
-    static __device__ __forceinline__ void widen(const int64_t (&part)[words],
-                                                 int64_t (&whole)[total]) {
-#pragma unroll
-        for (int i = 0; i < words; i++) whole[i] = part[i];
-    }
-    static __device__ __forceinline__ void merge_total(int64_t (&into)[total],
-                                                       const int64_t (&from)[total]) {
-        merge(into, from);
     }
     /* A sum that is not finite has terms that are not: doubles do not overflow. */
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p, int64_t count,

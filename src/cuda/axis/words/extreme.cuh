@@ -109,7 +109,8 @@ template <class C, bool At> struct bf_cuda_axis_extreme {
 
 /* As an accumulator. */
 template <class C, bool At>
-struct bf_cuda_axis_extremes : bf_cuda_axis_takes_all<bf_cuda_axis_extremes<C, At>> {
+struct bf_cuda_axis_extremes : bf_cuda_axis_takes_all<bf_cuda_axis_extremes<C, At>>,
+                               bf_cuda_axis_same_total<bf_cuda_axis_extremes<C, At>> {
     using Class = C;
     using Value = typename C::Value;
     using Extreme = bf_cuda_axis_extreme<C, At>;
@@ -140,15 +141,6 @@ struct bf_cuda_axis_extremes : bf_cuda_axis_takes_all<bf_cuda_axis_extremes<C, A
         y.open_part(from);
         x.merge(y);
         x.close(into);
-    }
-    static __device__ __forceinline__ void widen(const int64_t (&part)[words],
-                                                 int64_t (&whole)[total]) {
-#pragma unroll
-        for (int i = 0; i < total; i++) whole[i] = part[i];
-    }
-    static __device__ __forceinline__ void merge_total(int64_t (&into)[total],
-                                                       const int64_t (&from)[total]) {
-        merge(into, from);
     }
     static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r,
                                                   int64_t count, const int64_t (&whole)[total]) {
