@@ -37,6 +37,12 @@ static inline data_kind any_kind(uint64_t *seed) {
     return often[pick(seed, 8)];
 }
 
+/* Kinds that no window holds. */
+static inline data_kind any_exponents(uint64_t *seed) {
+    static const data_kind kinds[] = {KIND_FULL, KIND_TIES, KIND_CANCEL};
+    return kinds[pick(seed, 3)];
+}
+
 /* Fills n elements of each factor on the host, and copies them to the GPU. */
 static inline void fill_factors(bf_dtype dtype, int64_t n, uint64_t seed) {
     const size_t bytes = (size_t)n * bf_dtype_size(dtype);

@@ -138,7 +138,7 @@ static void make_any_exponent(problem *p, uint64_t *seed) {
     const int64_t n = p->rows * p->width;
     for (int i = 0; i < 2; i++) {
         char *at = on_host + i * SECOND;
-        fill(p->m.dtype, at, n, KIND_FULL, next_random(seed));
+        fill(p->m.dtype, at, n, any_exponents(seed), next_random(seed));
         if (pick(seed, 2)) sprinkle(p->m.dtype, at, n, 300, next_random(seed));
         assert_int_equal(
             bf_memory_copy(gpu, on_device + i * SECOND, at, (size_t)n * bf_dtype_size(p->m.dtype)),

@@ -60,6 +60,7 @@ typedef enum data_kind {
     KIND_HUGE,   /* the top binades: partial sums overflow */
     KIND_SUBNORMAL,
     KIND_EXTREME, /* least and greatest integers; +-max and +-0 */
+    KIND_TIES,    /* powers of 2 a precision apart, and others: sums in the middle of two floats */
     KIND_COUNT
 } data_kind;
 
@@ -71,6 +72,10 @@ static inline uint64_t random_float(bf_dtype dtype, data_kind k, uint64_t *rng) 
     case KIND_NARROW: field = top / 2 - r % 10; break;
     case KIND_HUGE: field = top - r % 2; break;
     case KIND_SUBNORMAL: field = r % 2; break;
+    case KIND_TIES:
+        field = r % 4 ? top - 1 - (fraction_bits(dtype) + 1) * (r % 3) : r / 4 % (top + 1);
+        fraction = r % 5 == 0;
+        break;
     case KIND_EXTREME:
         field = r % 3 ? top : 0;
         fraction = r % 3 ? (1ull << fraction_bits(dtype)) - 1 : 0;

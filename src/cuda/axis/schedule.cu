@@ -1,5 +1,6 @@
 /* Launches the kernels of a call, and finds their scratch memory. strategies.cu says which ones. */
 #include "cuda/axis/doubles/batch.h"
+#include "cuda/axis/exact/settle.cuh"
 #include "cuda/axis/strategies.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/workspace.cuh"
@@ -44,18 +45,23 @@ static bf_cuda_axis_kernels find_kernels(const bf_cuda_axis_params *p) {
     if (p->kind == BF_KIND_PRODUCT) return bf_cuda_axis_products();
     if (p->kind == BF_KIND_SUM && !bf_dtype_is_float(p->dtype))
         return with_words(totals, bf_dtype_is_signed(p->dtype), p);
-    switch (p->dtype) {
-    case BF_F16: return with_doubles(bf_cuda_axis_f16(p->kind), bf_cuda_axis_doubles_f16, p);
-    case BF_BF16: return with_doubles(bf_cuda_axis_bf16(p->kind), bf_cuda_axis_doubles_bf16, p);
-    case BF_F32: return with_doubles(bf_cuda_axis_f32(p->kind), bf_cuda_axis_doubles_f32, p);
-    case BF_F64: return with_doubles(bf_cuda_axis_f64(p->kind), bf_cuda_axis_doubles_f64, p);
-    default: return bf_cuda_axis_integers(p->kind, p->element == 8);
+    if (!bf_dtype_is_float(p->dtype)) return bf_cuda_axis_integers(p->kind, p->element == 8);
+    switch (p->element) {
+    case 2: return with_doubles(bf_cuda_axis_sums_2(p->kind), bf_cuda_axis_doubles_2, p);
+    case 4: return with_doubles(bf_cuda_axis_sums_4(p->kind), bf_cuda_axis_doubles_4, p);
+    default: return with_doubles(bf_cuda_axis_sums_8(p->kind), bf_cuda_axis_doubles_8, p);
     }
 }
 
-/* Whether some results may be left to by_exponent.cu. */
+/* Whether some results may be left to the kernels of exact/. */
 static bool may_mark(const bf_cuda_axis_params *p) {
     return bf_kind_is_sum(p->kind) && (bf_dtype_is_float(p->dtype) || p->kind == BF_KIND_MOMENTS);
+}
+
+/* Are all results written or marked by the kernel that proves them? */
+static bool is_proven_or_marked(const bf_cuda_axis_params *p) {
+    if (p->kind != BF_KIND_SUM || !bf_dtype_is_float(p->dtype)) return false;
+    return p->proven ? p->at.offsets == NULL : p->deferred == NULL;
 }
 
 /* --- scratch --- */
@@ -184,7 +190,7 @@ static cudaError_t launch_main(const bf_cuda *cuda, const bf_cuda_axis_kernels *
     bf_cuda_axis_params q = *p;
     if (p->direct) {
         cudaError_t error = launch(cuda, k, first_kernel(k, kernel, p), &q);
-        if (error != cudaSuccess) return error;
+        if (error != cudaSuccess || is_proven_or_marked(p)) return error;
         q.second = true;
     }
     return launch(cuda, k, kernel, &q);
@@ -219,8 +225,10 @@ static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k
         p->spans > 0 ? bf_cuda_launch(cuda, k->spans, bf_cuda_axis_shape(k, k->spans, p), arguments)
         : rows       ? launch_rows(cuda, k, kernel, p)
                      : launch_main(cuda, k, kernel, p);
-    if (error == cudaSuccess && may_mark(p)) error = bf_cuda_axis_launch_words(cuda, *p);
-    return error;
+    if (error != cudaSuccess || !may_mark(p)) return error;
+    if (bf_cuda_axis_has_settled(p)) error = bf_cuda_axis_launch_settle(cuda, *p);
+    if (error != cudaSuccess || !bf_cuda_axis_has_longer(p)) return error;
+    return bf_cuda_axis_launch_words(cuda, *p);
 }
 
 /* The plan, and the check of offsets: before all else where a call must not write if one is wrong,

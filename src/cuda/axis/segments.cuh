@@ -77,12 +77,14 @@ template <class C, class Proven, class Offset> struct bf_cuda_axis_batch {
     }
     __device__ __forceinline__ void take(Proven &sums, Joint &joint, int begin, int n) const {
         const Raw *from = elements + begin;
-        BF_ROLLED
-        for (int i = 0; i < n; i += U) {
+        bf_cuda_axis_with_value<C>(p, [&](const auto &value) {
+            BF_ROLLED
+            for (int i = 0; i < n; i += U) {
 #pragma unroll
-            for (int k = 0; k < U; k++)
-                if (i + k < n) sums.take(C::value(p, from[i + k]), joint, i + k);
-        }
+                for (int k = 0; k < U; k++)
+                    if (i + k < n) sums.take(value(from[i + k]), joint, i + k);
+            }
+        });
     }
     /* Takes whole vectors. */
     __device__ __forceinline__ void take_vectors(Proven &sums, Joint &joint, int begin,
@@ -109,7 +111,8 @@ template <class C, class Proven, class Offset> struct bf_cuda_axis_batch {
             else
                 take(sums, joint, begin, n);
             const bf_cuda_axis_proven proven(p, n, n);
-            if (!joint.is_exact(proven) || !sums.prove(p, proven, joint, &bits)) return false;
+            if (!sums.prove(p, proven, joint, &bits))
+                return bf_cuda_axis_leave<Proven::settles>(p, r);
         } else {
             if (n > 0 && p.nan == BF_NAN_ERROR) return false; /* one of these may be a NaN */
             if (!Proven::none(p, &bits)) return false;

@@ -48,6 +48,13 @@ static __device__ __forceinline__ void bf_cuda_axis_mark(const bf_cuda_axis_para
     p.board->failed = 1;
 }
 
+/* Leaves a result that is not proven: a sum to settle.cu. Returns whether it was left there. */
+template <bool settles>
+static __device__ __forceinline__ bool bf_cuda_axis_leave(const bf_cuda_axis_params &p, int64_t r) {
+    if (settles) bf_cuda_axis_mark(p, r);
+    return settles;
+}
+
 /* Leaves a tile or a chunk to the second kernel. */
 static __device__ __forceinline__ void bf_cuda_axis_defer(const bf_cuda_axis_params &p, int64_t i) {
     p.deferred_list[atomicAdd(&p.board->deferred, 1ull)] = i;

@@ -60,17 +60,14 @@ static __device__ __forceinline__ void bf_cuda_axis_load(const void *from, At at
 
 /* --- classes --- */
 
-/* Elements of one dtype, as float or double. */
-template <bf_dtype D> struct bf_cuda_axis_floats {
-    using Raw = typename bf_cuda_float<D>::Element;
-    static constexpr bool is_double = D == BF_F64;
+/* Floats, as float or double: how their elements are loaded. */
+template <class R, class V> struct bf_cuda_axis_loaded {
+    using Raw = R;
+    using Value = V;
+    static constexpr bool is_double = sizeof(V) == 8;
     static constexpr int N = 16 / (int)sizeof(Raw);
     static constexpr bf_dtype dtype = is_double ? BF_F64 : BF_F32; /* its windows hold all */
-    using Value = typename bf_cuda_float<dtype>::Element;
 
-    static __device__ __forceinline__ Value value(const bf_cuda_axis_params &, Raw x) {
-        return (Value)bf_cuda_float<D>::value(x);
-    }
     template <int n, class At>
     static __device__ __forceinline__ void load(const bf_cuda_axis_params &, const void *from,
                                                 At at, int some, Raw (&x)[n]) {
@@ -79,17 +76,61 @@ template <bf_dtype D> struct bf_cuda_axis_floats {
     static __device__ __forceinline__ uint4 fetch(const bf_cuda_axis_params &, const char *at) {
         return bf_cuda_axis_bytes<16>(at);
     }
-    static __device__ __forceinline__ void unpack(const bf_cuda_axis_params &p, uint4 v,
-                                                  Value (&x)[N]) {
+    template <bf_dtype D> static __device__ __forceinline__ void unpack_as(uint4 v, Value (&x)[N]) {
 #pragma unroll
         for (int k = 0; k < N; k++) {
             const uint64_t bits = bf_cuda_axis_part<(int)sizeof(Raw)>(v, k);
             Raw raw;
             memcpy(&raw, &bits, sizeof raw); /* low bytes come first */
-            x[k] = value(p, raw);
+            x[k] = (Value)bf_cuda_float<D>::value(raw);
         }
     }
 };
+
+/* Elements of so many bytes: f32 or f64. */
+template <int bytes> using bf_cuda_axis_real = std::conditional_t<bytes == 8, double, float>;
+template <int bytes>
+struct bf_cuda_axis_floats
+    : bf_cuda_axis_loaded<bf_cuda_axis_real<bytes>, bf_cuda_axis_real<bytes>> {
+    using Loaded = bf_cuda_axis_loaded<bf_cuda_axis_real<bytes>, bf_cuda_axis_real<bytes>>;
+    using Value = bf_cuda_axis_real<bytes>;
+
+    static __device__ __forceinline__ Value value(const bf_cuda_axis_params &, Value x) {
+        return x;
+    }
+    static __device__ __forceinline__ void unpack(const bf_cuda_axis_params &, uint4 v,
+                                                  Value (&x)[Loaded::N]) {
+        Loaded::template unpack_as<Loaded::dtype>(v, x);
+    }
+};
+/* f16 and bf16 differ in how they are widened, and in nothing else. */
+template <> struct bf_cuda_axis_floats<2> : bf_cuda_axis_loaded<uint16_t, float> {
+    static __device__ __forceinline__ float value(const bf_cuda_axis_params &p, uint16_t x) {
+        return (float)(p.dtype == BF_F16 ? bf_cuda_float<BF_F16>::value(x)
+                                         : bf_cuda_float<BF_BF16>::value(x));
+    }
+    static __device__ __forceinline__ void unpack(const bf_cuda_axis_params &p, uint4 v,
+                                                  float (&x)[N]) {
+        if (p.dtype == BF_F16)
+            unpack_as<BF_F16>(v, x);
+        else
+            unpack_as<BF_BF16>(v, x);
+    }
+};
+
+/* Calls body(value), where value(x) is that of a raw element: the format is looked at once, for
+ * all. */
+template <class C, class Body>
+static __device__ __forceinline__ void bf_cuda_axis_with_value(const bf_cuda_axis_params &p,
+                                                               const Body &body) {
+    using Raw = typename C::Raw;
+    if constexpr (!std::is_same<C, bf_cuda_axis_floats<2>>::value)
+        body([&](Raw x) { return C::value(p, x); });
+    else if (p.dtype == BF_F16)
+        body([](Raw x) { return (float)bf_cuda_float<BF_F16>::value(x); });
+    else
+        body([](Raw x) { return (float)bf_cuda_float<BF_BF16>::value(x); });
+}
 
 /* Integers and bools of 1, 2 and 4 bytes, extended to 32 bits by their sign; and floats' bits. */
 struct bf_cuda_axis_small_word {

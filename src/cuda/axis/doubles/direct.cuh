@@ -1,6 +1,6 @@
 /* Results of few elements from plain doubles, where these are proven exact: a few operations an
- * element, and few for a result. What they cannot prove, the accumulator of sum.cuh computes from
- * the same elements.
+ * element, and few for a result. A sum that they cannot prove is marked, and settled from its
+ * elements (exact/settle.cu); others the accumulator of sum.cuh computes.
  *
  * Elements of f32, f16 and bf16 are multiples of the last bit of the least one's binade. If the
  * sum of all magnitudes, in these units, is at most 2^53, then no addition of doubles rounds.
@@ -22,7 +22,8 @@ static __device__ __forceinline__ bf_cuda_axis_exactly bf_cuda_axis_pair_of(doub
     return x;
 }
 
-/* A sum, or a mean. */
+/* A sum, a mean, or a sum of squares. */
+template <bool settles>
 static __device__ __forceinline__ bool bf_cuda_axis_direct_sum(const bf_cuda_axis_params &p,
                                                                int64_t r, int64_t n,
                                                                bf_cuda_axis_exactly x) {
@@ -36,7 +37,7 @@ static __device__ __forceinline__ bool bf_cuda_axis_direct_sum(const bf_cuda_axi
     else
         good = bf_cuda_axis_quick_mean(p.to, x, n, &bits);
     if (good) bf_cuda_axis_store(p, r, bits);
-    return good;
+    return good || bf_cuda_axis_leave<settles>(p, r);
 }
 
 template <bf_kind Kind> struct bf_cuda_axis_direct_float {
@@ -82,11 +83,11 @@ template <bf_kind Kind> struct bf_cuda_axis_direct_float {
     }
     __device__ __forceinline__ bool finish(const bf_cuda_axis_params &p, int64_t r,
                                            int64_t n) const {
-        if (!is_exact(n) || n == 0) return false;
+        if (!is_exact(n) || n == 0) return bf_cuda_axis_leave<!squares>(p, r);
         if (p.fits != nullptr) p.fits[r] = 1;
-        if (!squares) return bf_cuda_axis_direct_sum(p, r, n, {sum, 0});
+        if (!squares) return bf_cuda_axis_direct_sum<true>(p, r, n, {sum, 0});
         const bf_cuda_axis_exactly x = bf_cuda_axis_pair_of(square, error);
-        if (Kind == BF_KIND_SQUARES) return bf_cuda_axis_direct_sum(p, r, n, x);
+        if (Kind == BF_KIND_SQUARES) return bf_cuda_axis_direct_sum<false>(p, r, n, x);
         uint64_t bits;
         if (n <= p.ddof ||
             !bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, {sum, 0}, x, n, p.ddof, &bits))
@@ -118,9 +119,10 @@ struct bf_cuda_axis_direct_double {
     }
     __device__ __forceinline__ bool finish(const bf_cuda_axis_params &p, int64_t r,
                                            int64_t n) const {
-        if (!exact || n == 0 || !(fabs(sum) <= 1.7976931348623157e308)) return false;
+        if (!exact || n == 0 || !(fabs(sum) <= 1.7976931348623157e308))
+            return bf_cuda_axis_leave<true>(p, r);
         if (p.fits != nullptr) p.fits[r] = 1;
-        return bf_cuda_axis_direct_sum(p, r, n, bf_cuda_axis_pair_of(sum, error));
+        return bf_cuda_axis_direct_sum<true>(p, r, n, bf_cuda_axis_pair_of(sum, error));
     }
 };
 

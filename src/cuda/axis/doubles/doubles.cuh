@@ -7,7 +7,8 @@
  * A variance need not be exact to be proven: sums of the elements and of their squares lack less
  * than a bound. If all that they may lack changes no bit of the rounded result, it is the result.
  *
- * What is not proven is left to the kernels with windows (`second` in axis.cuh). */
+ * A sum that is not proven is marked, and settled from its elements (exact/settle.cu). A variance
+ * is left to the kernels with windows (`second` in axis.cuh). */
 #ifndef BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
 #define BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
 
@@ -49,6 +50,32 @@ static __device__ __forceinline__ bool bf_cuda_axis_between(double low, double h
     return x == (float)high;
 }
 
+/* A result, and whether it is proven: in registers. */
+struct bf_cuda_axis_found {
+    uint64_t bits;
+    bool good;
+};
+
+/* A sum of f32, or its mean, that lacks at most `lost`; but a zero, whose sign is not known, is not
+ * proven. */
+static __device__ __noinline__ bf_cuda_axis_found bf_cuda_axis_find_rounded(
+    bf_dtype to, bool is_mean, double sum, double error, double inverse, double lost) {
+    bf_cuda_axis_found found;
+    double rest, x = bf_two_sum(sum, error, &rest);
+    if (to == BF_F32) {
+        x *= inverse;
+        lost = lost * inverse + fabs(x) * 0x1p-50;
+        found.good = bf_cuda_axis_between(x - lost, x + lost, &found.bits);
+        found.good = found.good && found.bits << 33 != 0;
+        return found;
+    }
+    lost += fabs(x) * 0x1p-104;
+    const double low = x + (rest - lost), high = x + (rest + lost);
+    found.bits = (uint64_t)__double_as_longlong(low);
+    found.good = low == high && fabs(low) <= 1.7976931348623157e308 && !is_mean;
+    return found;
+}
+
 /* A mean, as f64. The caller's result is not written here: it stays in a register. */
 static __device__ __noinline__ bool bf_cuda_axis_find_mean(const bf_cuda_axis_params &p, int64_t n,
                                                            bf_cuda_axis_exactly sum,
@@ -66,7 +93,8 @@ static __device__ __forceinline__ bool bf_cuda_axis_prove_mean(const bf_cuda_axi
 }
 
 /* What proves sums and moments. */
-struct bf_cuda_axis_sum_proof {
+template <bool Settles> struct bf_cuda_axis_sum_proof {
+    static constexpr bool settles = Settles; /* what it cannot prove is marked (exact/settle.cu) */
     /* The result of no elements; false: it is left to another kernel. */
     static __device__ __forceinline__ bool none(const bf_cuda_axis_params &p, uint64_t *bits) {
         const bool is_nan = p.kind == BF_KIND_MOMENTS || p.op == BF_MEAN;
@@ -77,9 +105,9 @@ struct bf_cuda_axis_sum_proof {
 
 /* --- sums of f32, f16 and bf16 --- */
 
-/* Few: additions of some few elements are exact themselves, if magnitudes are alike. Rounds: where
- * they are not, what they may lack is proven to change nothing. */
-template <bool Few, bool Rounds = false> struct bf_cuda_axis_proven_sum : bf_cuda_axis_sum_proof {
+/* Few: additions of some few elements are exact themselves, if magnitudes are alike. Where they are
+ * not, what they may lack is proven to change nothing. */
+template <bool Few> struct bf_cuda_axis_proven_sum : bf_cuda_axis_sum_proof<true> {
     /* What several results share. */
     struct Joint {
         float most;
@@ -105,10 +133,6 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_proven_sum : bf_cud
             const int top = (int)(__float_as_uint(most) >> 23), last = (int)((least + 1) >> 24);
             const int bits = Few ? 29 - t.chain : 80 - t.bits;
             return top < 255 && (top - max(last, 1) <= bits || most == 0);
-        }
-        /* May results be proven? */
-        __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &t) const {
-            return Rounds || is_exact(t);
         }
     };
     static constexpr bool has_origin = false;
@@ -146,8 +170,12 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_proven_sum : bf_cud
                                           const bf_cuda_axis_proven &t, const Joint &joint,
                                           uint64_t *bits) const {
         double rest = 0, x = sum;
-        if (Rounds && !joint.is_exact(t)) /* n additions lack 2^-53 of n * most each, at most */
-            return prove_rounded(p, t, t.n * t.n * joint.most * 0x1p-53, bits);
+        if (!joint.is_exact(t)) {
+            /* Each of n additions lacks 2^-53 of its sum, at most. Of errors n * most * 2^-53 each
+             * are added. */
+            const double lost = t.n * t.n * joint.most * 0x1p-53;
+            return prove_rounded(p, t, Few ? lost : lost * t.n * 0x1p-53, bits);
+        }
         if (error != 0) x = bf_two_sum(sum, error, &rest);
         if (p.op == BF_MEAN && p.to == BF_F64)
             return bf_cuda_axis_prove_mean(p, t.count, {x, rest}, bits);
@@ -160,22 +188,14 @@ template <bool Few, bool Rounds = false> struct bf_cuda_axis_proven_sum : bf_cud
         if (p.to == BF_F32) *bits = __float_as_uint((float)x);
         return fabs(x) <= 1.7976931348623157e308;
     }
-    /* Proves the result if the error lacks at most `lost`; but a zero, whose sign is not known, is
-     * not proven. */
+    /* Proves the result if the error lacks at most `lost`. */
     __device__ __forceinline__ bool prove_rounded(const bf_cuda_axis_params &p,
                                                   const bf_cuda_axis_proven &t, double lost,
                                                   uint64_t *bits) const {
-        double rest, x = bf_two_sum(sum, error, &rest);
-        if (p.to == BF_F32) {
-            x *= t.inverse;
-            lost = lost * t.inverse + fabs(x) * 0x1p-50;
-            return bf_cuda_axis_between(x - lost, x + lost, bits) && *bits << 33 != 0;
-        }
-        if (p.op == BF_MEAN) return false;
-        lost += fabs(x) * 0x1p-104;
-        const double low = x + (rest - lost), high = x + (rest + lost);
-        *bits = (uint64_t)__double_as_longlong(low);
-        return low == high && fabs(low) <= 1.7976931348623157e308;
+        const bf_cuda_axis_found found =
+            bf_cuda_axis_find_rounded(p.to, p.op == BF_MEAN, sum, error, t.inverse, lost);
+        *bits = found.bits;
+        return found.good;
     }
 };
 
@@ -207,15 +227,13 @@ static __device__ __forceinline__ bool bf_cuda_axis_prove_squares(const bf_cuda_
     return bf_cuda_axis_between(low, high, bits);
 }
 
-struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof {
+struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof<false> {
     struct Joint {
         bool squares; /* nothing else is wanted */
         __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
             squares = p.kind == BF_KIND_SQUARES;
         }
         __device__ __forceinline__ void join_warp() {}
-        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &) const { return true; }
-        __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &) const { return true; }
     };
     static constexpr bool has_origin = true, stays = false;
     static constexpr int columns = 4;
@@ -252,15 +270,11 @@ struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof {
 
 /* --- f64 --- */
 
-struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof {
+struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<true> {
     struct Joint {
         bool exact;
         __device__ __forceinline__ void open(const bf_cuda_axis_params &) { exact = true; }
         __device__ __forceinline__ void join_warp() { exact = __all_sync(0xffffffffu, exact) != 0; }
-        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &) const {
-            return exact;
-        }
-        __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &) const { return exact; }
     };
     static constexpr bool has_origin = false, stays = false;
     static constexpr int columns = 2;
@@ -282,11 +296,11 @@ struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof {
         return x;
     }
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
-                                          const bf_cuda_axis_proven &t, const Joint &,
+                                          const bf_cuda_axis_proven &t, const Joint &joint,
                                           uint64_t *bits) const {
         const double x = error == 0 ? sum : sum + error;
         *bits = (uint64_t)__double_as_longlong(x);
-        if (!(fabs(x) <= 1.7976931348623157e308)) return false;
+        if (!joint.exact || !(fabs(x) <= 1.7976931348623157e308)) return false;
         if (p.op != BF_MEAN) return true;
         bf_cuda_axis_exactly exactly = {x, 0};
         if (error != 0) exactly.high = bf_two_sum(sum, error, &exactly.low);
@@ -294,7 +308,7 @@ struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof {
     }
 };
 
-struct bf_cuda_axis_proven_moments_f64 : bf_cuda_axis_sum_proof {
+struct bf_cuda_axis_proven_moments_f64 : bf_cuda_axis_sum_proof<false> {
     using Joint = bf_cuda_axis_proven_moments::Joint;
     static constexpr double lost = 0x1p-80; /* the most that the squares lack, of themselves */
     static constexpr bool has_origin = false, stays = false;
@@ -487,14 +501,20 @@ template <class C, class Proven> struct bf_cuda_axis_proven_columns {
                                            const Proven (&sums)[W],
                                            const typename Proven::Joint &joint) const {
         uint64_t bits[W];
-        bool good = joint.is_good(proven);
+        unsigned missing = 0;
 #pragma unroll
-        for (int k = 0; k < W; k++) good = sums[k].prove(p, proven, joint, &bits[k]) && good;
-        if (!good) return false;
-        if (vector && bf_cuda_axis_store_vector(p, t.first + at.column[0], bits)) return true;
+        for (int k = 0; k < W; k++)
+            if (!sums[k].prove(p, proven, joint, &bits[k])) missing |= 1u << k;
+        if (missing != 0 && !Proven::settles) return false;
+        if (vector && missing == 0 && bf_cuda_axis_store_vector(p, t.first + at.column[0], bits))
+            return true;
 #pragma unroll
-        for (int k = 0; k < W; k++) /* a column that is not there is the first once more */
-            bf_cuda_axis_store_once(p, t.first + at.column[k], bits[k]);
+        for (int k = 0; k < W; k++) { /* a column that is not there is the first once more */
+            if ((missing >> k & 1) == 0)
+                bf_cuda_axis_store_once(p, t.first + at.column[k], bits[k]);
+            else
+                bf_cuda_axis_mark(p, t.first + at.column[k]);
+        }
         return true;
     }
     template <bool vector> __device__ __forceinline__ bool run(const Tile &t, int threads) const {
@@ -602,18 +622,18 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, BF_CUDA_AXIS_DIRECT
         }
         joint.join_warp();
         bf_cuda_wait_for_end();
-        bool good = joint.is_exact(proven);
+        bool good = true;
         const int same = p.lanes / R; /* lanes that have the same results */
 #pragma unroll
         for (int r = 0; r < R; r++) {
             uint64_t bits;
             if (r >= rows) break;
             if ((same > 1 && (lane & (same - 1)) != 0) || (mine + r) * groups >= left) continue;
-            const bool proven_it = good && sums[r].prove(p, proven, joint, &bits);
-            if (proven_it)
-                store(p, first + (mine + r) * groups + group, bits);
+            const int64_t row = first + (mine + r) * groups + group;
+            if (sums[r].prove(p, proven, joint, &bits))
+                store(p, row, bits);
             else
-                good = false;
+                good = bf_cuda_axis_leave<Proven::settles>(p, row) && good;
         }
         if (__any_sync(0xffffffffu, !good) && threadIdx.x % BF_CUDA_WARP == 0) {
             const int64_t each = (int64_t)p.chunk * groups;

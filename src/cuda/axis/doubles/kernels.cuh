@@ -5,13 +5,12 @@
 #include "cuda/axis/doubles/short.cuh"
 #include "cuda/axis/segments.cuh"
 
-template <class C, class Proven, class Few = Proven>
-static const void *bf_cuda_axis_proven_rows(int64_t length) {
+template <class C, class Proven> static const void *bf_cuda_axis_proven_rows(int64_t length) {
     switch (length % C::N == 0 ? length / C::N : 0) {
-    case 1: return (const void *)bf_cuda_axis_doubles_short_rows<C, Few, 1>;
-    case 2: return (const void *)bf_cuda_axis_doubles_short_rows<C, Few, 2>;
-    case 4: return (const void *)bf_cuda_axis_doubles_short_rows<C, Few, 4>;
-    case 8: return (const void *)bf_cuda_axis_doubles_short_rows<C, Few, 8>;
+    case 1: return (const void *)bf_cuda_axis_doubles_short_rows<C, Proven, 1>;
+    case 2: return (const void *)bf_cuda_axis_doubles_short_rows<C, Proven, 2>;
+    case 4: return (const void *)bf_cuda_axis_doubles_short_rows<C, Proven, 4>;
+    case 8: return (const void *)bf_cuda_axis_doubles_short_rows<C, Proven, 8>;
     default: return (const void *)bf_cuda_axis_doubles_rows<C, Proven>;
     }
 }

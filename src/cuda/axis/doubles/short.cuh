@@ -51,7 +51,7 @@ template <class C, class Proven, int V> struct bf_cuda_axis_proven_batch {
 #pragma unroll
             for (int k = 0; k < N; k++) sum.take(e[k], joint, c * N + k);
         }
-        if (!joint.is_good(proven) || !sum.prove(p, proven, joint, &bits)) return false;
+        if (!sum.prove(p, proven, joint, &bits)) return bf_cuda_axis_leave<Proven::settles>(p, r);
         bf_cuda_axis_store_once(p, r, bits);
         return true;
     }

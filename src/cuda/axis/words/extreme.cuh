@@ -55,10 +55,8 @@ template <class C, bool At> struct bf_cuda_axis_extreme {
         Order order;
         __device__ __forceinline__ void open(const bf_cuda_axis_params &p) { order.open(p); }
         __device__ __forceinline__ void join_warp() {}
-        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &) const { return true; }
-        __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &) const { return true; }
     };
-    static constexpr bool has_origin = false, stays = false;
+    static constexpr bool has_origin = false, stays = false, settles = false;
     static constexpr int columns = C::N < 8 ? C::N : 8;
     static constexpr int words = At ? 2 : 1;
     Value best;

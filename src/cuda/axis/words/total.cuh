@@ -5,7 +5,7 @@
 
 #include "cuda/axis/doubles/doubles.cuh"
 
-template <class C> struct bf_cuda_axis_total : bf_cuda_axis_sum_proof {
+template <class C> struct bf_cuda_axis_total : bf_cuda_axis_sum_proof<false> {
     using Value = typename C::Value;
     struct Joint {
         int64_t mask; /* bits of a u32; or all, but of u64 those of the sign: none */
@@ -14,8 +14,6 @@ template <class C> struct bf_cuda_axis_total : bf_cuda_axis_sum_proof {
             mask = extends ? -1ll : C::is_wide ? 0ll : 0xffffffffll;
         }
         __device__ __forceinline__ void join_warp() {}
-        __device__ __forceinline__ bool is_exact(const bf_cuda_axis_proven &) const { return true; }
-        __device__ __forceinline__ bool is_good(const bf_cuda_axis_proven &) const { return true; }
     };
     static constexpr bool has_origin = false, stays = false;
     static constexpr int columns = C::N < 8 ? C::N : 8;

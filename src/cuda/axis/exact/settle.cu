@@ -1,0 +1,310 @@
+/* Sums of floats of any exponents, of few elements each, in registers: results that are marked.
+ *
+ * A pass adds the elements of a result as integers of 128 bits, in units of 2^unit, without what
+ * each has below a unit. So the sum of n elements is less than n units away from what the pass
+ * finds. Where that leaves open how the sum rounds, another pass takes smaller units. Integers wrap
+ * around: what is asked of a pass is less than 2^127 units.
+ *
+ * Some lanes of a warp share a result: all of them ask, and have the same answer. */
+#include "cuda/axis/exact/rounding.cuh"
+#include "cuda/axis/exact/settle.cuh"
+#include "cuda/axis/value.cuh"
+#include "cuda/runtime/ptx.cuh"
+
+namespace {
+
+enum {
+    THREADS = 256,
+    WORDS = 8,       /* words of marks whose results a warp takes together */
+    AHEAD = 4,       /* elements that a lane loads at a time */
+    LANE_SHARE = 16, /* elements of a lane, at least */
+    TOP = 110,       /* the highest bit of an element in the first pass */
+    ROOM = 122,      /* bits of all elements: there are at most BF_CUDA_AXIS_SETTLED */
+    DOUBT = 14,      /* low bits, which what is cut off changes by less than a unit of the next */
+    ENOUGH = 84      /* bits of a sum: but for those it rounds, and so does its mean */
+};
+
+/* The lanes that share a result. */
+struct group {
+    int lane, lanes;
+    unsigned mask;
+
+    __device__ explicit group(int size) : lanes(size) {
+        const int thread = (int)threadIdx.x % BF_CUDA_WARP;
+        lane = thread % lanes;
+        mask = (lanes < BF_CUDA_WARP ? (1u << lanes) - 1 : ~0u) << (thread - lane);
+    }
+    __device__ uint64_t other(uint64_t x, int distance) const {
+        return __shfl_xor_sync(mask, (unsigned long long)x, distance);
+    }
+    /* Calls merge(distance) until all lanes have what each had. */
+    template <class Merge> __device__ void join(const Merge &merge) const {
+        BF_ROLLED
+        for (int d = lanes / 2; d > 0; d /= 2) merge(d);
+    }
+    __device__ int most(int x) const {
+        join([&](int d) { x = max(x, (int)other((uint64_t)x, d)); });
+        return x;
+    }
+};
+
+/* A float's magnitude m * 2^place, of 53 bits. */
+struct magnitude {
+    uint64_t m;
+    int place;
+    bool negative, finite;
+};
+__device__ __forceinline__ magnitude decode(double x) {
+    const uint64_t bits = (uint64_t)__double_as_longlong(x);
+    const int e = (int)(bits >> 52) & 0x7ff;
+    const uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
+    return {fraction | (uint64_t)(e > 0) << 52, max(e, 1) - 1075, (bits >> 63) != 0, e < 0x7ff};
+}
+__device__ __forceinline__ magnitude decode(float x) {
+    const uint32_t bits = __float_as_uint(x);
+    const int e = (int)(bits >> 23) & 0xff;
+    const uint32_t m = (bits & 0x7fffff) | (uint32_t)(e > 0) << 23;
+    return {(uint64_t)m << 29, max(e, 1) - 150 - 29, (bits >> 31) != 0, e < 0xff};
+}
+
+/* The sum of n elements, `step` apart. */
+template <class C> struct descent {
+    using Value = typename C::Value;
+    const bf_cuda_axis_params &p;
+    const typename C::Raw *from;
+    const int64_t step;
+    const int n;
+    const group &lanes;
+
+    /* What a pass finds, and whether it cut something off. */
+    struct sum {
+        bf_u128 units;
+        bool cut;
+    };
+    template <class Visit> __device__ __forceinline__ void each_value(const Visit &visit) const {
+        const int64_t stride = step * lanes.lanes;
+        const typename C::Raw *next = from + step * lanes.lane;
+        int left = (n - lanes.lane + lanes.lanes - 1) / lanes.lanes;
+        BF_ROLLED
+        for (; left >= AHEAD; left -= AHEAD) {
+            Value x[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++, next += stride) x[k] = C::value(p, *next);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) visit(x[k]);
+        }
+        BF_ROLLED
+        for (; left > 0; left--, next += stride) visit(C::value(p, *next));
+    }
+    template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
+        each_value([&](Value x) { visit(decode(x)); });
+    }
+    __device__ sum joined(bf_u128 units, bool cut) const {
+        lanes.join([&](int d) {
+            const uint64_t low = lanes.other((uint64_t)units, d);
+            units += (bf_u128)lanes.other((uint64_t)(units >> 64), d) << 64 | low;
+            const bool others = lanes.other(cut, d) != 0; /* asked by all lanes */
+            cut = cut || others;
+        });
+        return {units, cut};
+    }
+    /* No element is 2^64 units or more beside its highest 53 bits. */
+    __device__ sum first_pass(int unit) const {
+        bf_u128 units = 0; /* a negative number is a complement here */
+        uint64_t cut = 0;
+        unsigned negatives = 0;
+        each([&](const magnitude &x) {
+            const uint64_t m = x.finite ? x.m : 0;
+            const int right =
+                min(64 - (x.place - unit), 127); /* m begins as the upper half of 128 bits */
+            const uint64_t high = bf_cuda_shift_right(m, right);
+            const uint64_t low =
+                bf_cuda_shift_left(m, 64 - right) | bf_cuda_shift_right(m, right - 64);
+            const uint64_t flip = x.negative ? ~(uint64_t)0 : 0;
+            cut |= bf_cuda_shift_left(m, 128 - right);
+            units += (bf_u128)(high ^ flip) << 64 | (low ^ flip);
+            negatives += x.negative;
+        });
+        return joined(units + negatives, cut != 0);
+    }
+    __device__ sum next_pass(int unit) const {
+        bf_u128 units = 0;
+        bool cut = false;
+        each([&](const magnitude &x) {
+            const int left = x.place - unit;
+            bf_u128 all = left >= 0 && left < 128 ? (bf_u128)x.m << left : 0;
+            if (left < 0) all = bf_cuda_shift_right(x.m, -left);
+            if (!x.finite) return;
+            cut = cut || (left < 0 && cut_of(x, unit) != 0);
+            units += x.negative ? 0 - all : all;
+        });
+        return joined(units, cut);
+    }
+    static __device__ uint64_t cut_of(const magnitude &x, int unit) {
+        const int right = unit - x.place;
+        return right <= 0 ? 0 : right < 64 ? x.m & (((uint64_t)1 << right) - 1) : x.m;
+    }
+    /* The unit of the next pass, where what is looked for is less than `size` and n units. */
+    __device__ int next_unit(int unit, bf_u128 size) const {
+        if (size != 0) return unit - (ROOM - bf_bit_length128(size + (unsigned)n));
+        int rest = INT_MIN; /* the exponent of the highest bit that was cut off */
+        each([&](const magnitude &x) {
+            const uint64_t cut = x.finite ? cut_of(x, unit) : 0;
+            if (cut != 0) rest = max(rest, x.place + 63 - __clzll((long long)cut));
+        });
+        return lanes.most(rest) - TOP;
+    }
+    /* The sign of the sum less `base` units, of which a pass has found `found`; where that is
+     * negative, of the negated sum. */
+    __device__ int side_of(sum found, bf_u128 base, int unit, bool negative) const {
+        const int first = unit;
+        for (;;) {
+            const bf_u128 all = negative ? 0 - found.units : found.units;
+            const bf_u128 left = all - (first - unit < 128 ? base << (first - unit) : 0);
+            const bool below = (bf_i128)left < 0;
+            const bf_u128 size = below ? 0 - left : left;
+            if (!found.cut || size >= (unsigned)n) return below ? -1 : size > 0;
+            unit = next_unit(unit, size);
+            found = next_pass(unit);
+        }
+    }
+    static __device__ bf_leading leading_of(bf_u128 x, int unit, bool sticky) {
+        if (x == 0) return {0, unit, sticky};
+        const int shift = 128 - bf_bit_length128(x);
+        return {x << shift, unit - shift, sticky};
+    }
+    /* As many leading bits as rounding needs. */
+    __device__ bf_leading leading(int place, bool *negative) const {
+        int unit = place + 52 - TOP;
+        for (sum found = first_pass(unit);; found = next_pass(unit)) {
+            *negative = (bf_i128)found.units < 0;
+            const bf_u128 size = *negative ? 0 - found.units : found.units;
+            if (!found.cut) return leading_of(size, unit, false);
+            if (size >> ENOUGH == 0) {
+                unit = next_unit(unit, size);
+                continue;
+            }
+            const int low = (int)size & ((1 << DOUBT) - 1);
+            if (low > n && low + n < 1 << DOUBT)
+                return leading_of(size >> DOUBT, unit + DOUBT, true);
+            const bf_u128 near = (size + (1 << (DOUBT - 1))) >> DOUBT;
+            const int side = side_of(found, near << DOUBT, unit, *negative);
+            return leading_of(near - (side < 0), unit + DOUBT, side != 0);
+        }
+    }
+    /* The counters of what is no number, and of -0. */
+    __device__ void count(int64_t (&counts)[BF_SUM_LIMBS]) const {
+        uint64_t counted = 0; /* 16 bits for each of four */
+        each_value([&](Value x) {
+            const magnitude d = decode(x);
+            if (d.finite)
+                counted += d.m == 0 && d.negative;
+            else
+                counted += (uint64_t)1 << (x != x ? 16 : d.negative ? 32 : 48);
+        });
+        lanes.join([&](int d) { counted += lanes.other(counted, d); });
+        counts[BF_SUM_NEG_ZERO] = (int64_t)(counted & 0xffff);
+        counts[BF_SUM_NAN] = (int64_t)(counted >> 16 & 0xffff);
+        counts[BF_SUM_NEG_INF] = (int64_t)(counted >> 32 & 0xffff);
+        counts[BF_SUM_POS_INF] = (int64_t)(counted >> 48);
+    }
+    __device__ void write(int64_t r) const {
+        int64_t counts[BF_SUM_LIMBS] = {};
+        int place = -1075; /* no less than that of the least double */
+        bool plain = true; /* all elements are numbers, and none is a zero */
+        each([&](const magnitude &x) {
+            plain = plain && x.finite && x.m != 0;
+            if (x.finite) place = max(place, x.place);
+        });
+        place = lanes.most(place);
+        if (lanes.most(!plain) != 0) count(counts);
+        counts[BF_SUM_COUNT] = n;
+        uint64_t bits;
+        bf_cuda_axis_round_sums(
+            {BF_KIND_SUM, p.op, p.to, p.nan, 0}, counts,
+            [&](bool, bool *negative) { return leading(place, negative); }, &bits);
+        if (lanes.lane > 0) return;
+        if (p.nan == BF_NAN_ERROR && counts[BF_SUM_NAN] > 0)
+            bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
+        bf_cuda_axis_store_fit(p, r, bits, true);
+    }
+};
+
+/* Lists the marked results of `words`, of which each of the first lanes has one, from result
+ * `first` on, and takes their marks; longer results stay marked. Returns how many there are. */
+__device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, unsigned words,
+                           unsigned char *list) {
+    const int thread = (int)threadIdx.x % BF_CUDA_WARP;
+    int count = 0;
+    for (int k = 0; k < WORDS; k++) {
+        const unsigned word = __shfl_sync(~0u, words, k);
+        if (word == 0) continue;
+        const int64_t r = first + k * 32 + thread;
+        const bool mine = (word >> thread & 1) != 0;
+        const bool settles = mine && bf_cuda_axis_line_of(p.at, r).length <= BF_CUDA_AXIS_SETTLED;
+        const unsigned taken = __ballot_sync(~0u, settles);
+        if (settles)
+            list[count + __popc(taken & ((1u << thread) - 1))] = (unsigned char)(k * 32 + thread);
+        count += __popc(taken);
+        if (thread == 0) p.marks[r / 32] = word & ~taken;
+    }
+    __syncwarp();
+    return count;
+}
+
+template <class C>
+__global__ void __launch_bounds__(THREADS)
+    settle_marked(const __grid_constant__ bf_cuda_axis_params p, int size) {
+    __shared__ unsigned char lists[THREADS / BF_CUDA_WARP][WORDS * 32];
+    bf_cuda_wait_for_previous();
+    if (p.report != nullptr && blockIdx.x + threadIdx.x == 0) *p.report = (int64_t)p.board->wrong;
+    if (p.board->failed == 0) return;
+    const group lanes(size);
+    const int thread = (int)threadIdx.x % BF_CUDA_WARP, groups = BF_CUDA_WARP / size;
+    unsigned char *list = lists[threadIdx.x / BF_CUDA_WARP];
+    const int64_t words = (p.at.results - 1) / 32 + 1, warps = (int64_t)gridDim.x * THREADS / 32;
+    int64_t first = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32 * WORDS;
+    for (; first < words; first += warps * WORDS) {
+        const bool reads = thread < WORDS && first + thread < words;
+        const unsigned mine = reads ? p.marks[first + thread] : 0;
+        if (!__any_sync(~0u, mine != 0)) continue;
+        const int count = list_marked(p, first * 32, mine, list);
+        for (int k = thread / size; k < count; k += groups) {
+            const int64_t r = first * 32 + list[k];
+            const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
+            const auto *from = (const typename C::Raw *)p.a + line.a;
+            descent<C>{p, from, bf_cuda_axis_step(p.at, 0), (int)line.length, lanes}.write(r);
+        }
+        __syncwarp();
+    }
+}
+
+const void *kernel_of(int element) {
+    if (element == 8) return (const void *)settle_marked<bf_cuda_axis_floats<8>>;
+    return element == 4 ? (const void *)settle_marked<bf_cuda_axis_floats<4>>
+                        : (const void *)settle_marked<bf_cuda_axis_floats<2>>;
+}
+
+/* How many lanes share a result: few, but where there are few results, or their elements
+ * neighbours. */
+int lanes_of(const bf_cuda *cuda, const bf_cuda_axis_layout &at) {
+    const bool many = at.results >= (int64_t)cuda->multiprocessors * THREADS;
+    const int64_t length = bf_cuda_axis_mean(at);
+    int lanes = 1;
+    if (many && !bf_cuda_axis_is_along(at)) return lanes;
+    while (lanes < BF_CUDA_WARP && length >= 2 * LANE_SHARE * lanes) lanes *= 2;
+    return lanes;
+}
+
+} // namespace
+
+cudaError_t bf_cuda_axis_launch_settle(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
+    bf_cuda_shape shape = {1, THREADS, 0, true, false};
+    const void *kernel = kernel_of(p.element);
+    int resident = 1, lanes = lanes_of(cuda, p.at); /* if it fails, the launch does too */
+    (void)bf_cuda_occupancy(cuda, kernel, shape, &resident);
+    shape.blocks = (int64_t)resident * cuda->multiprocessors;
+    bf_cuda_axis_params q = p;
+    void *arguments[] = {&q, &lanes};
+    return bf_cuda_launch(cuda, kernel, shape, arguments);
+}
