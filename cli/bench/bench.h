@@ -32,7 +32,7 @@ typedef struct {
 } bench_peer;
 
 typedef struct {
-    bool json, quick;
+    bool json, quick, why;
     const char *device; /* the operand of --device */
     const char *isa;
     size_t sizes[BENCH_LIST];

@@ -63,6 +63,7 @@ void bench_print_columns(const bench_options *o, const char *item) {
         printf(" %*s", column(name), name);
     }
     if (o->compare) printf("   change");
+    if (o->why) printf("  strategy");
     putchar('\n');
 }
 
@@ -108,6 +109,7 @@ static void print_row(const bench_options *o, const bench_point *point, const be
         printf(" %+7.1f%%", 100 * change.share);
     else if (o->compare)
         printf(" %8s", "new");
+    if (o->why) printf("  %s", bf_context_strategy(point->context));
     putchar('\n');
 }
 
@@ -135,8 +137,8 @@ static void print_gpu(const bench_point *point, double seconds) {
     json_real(stdout, "peak_share", 4, peak_share(point, seconds));
 }
 
-static void print_object(const bench_point *point, const bench_side *sides, int n,
-                         bench_change change) {
+static void print_object(const bench_options *o, const bench_point *point, const bench_side *sides,
+                         int n, bench_change change) {
     const char *item = point->by->measure->item;
     FILE *f = stdout;
     json_begin(f, "bench", NULL);
@@ -153,6 +155,7 @@ static void print_object(const bench_point *point, const bench_side *sides, int 
     json_text(f, "item", item);
     if (item) json_real(f, "per_second", 5, per_second(point, sides[0].seconds));
     if (point->gpu) print_gpu(point, sides[0].seconds);
+    if (o->why) json_text(f, "strategy", bf_context_strategy(point->context));
     int k = 1;
     for (; k < n && !sides[k].peer; k++)
         if (sides[k].seconds > 0)
@@ -168,7 +171,7 @@ bool bench_print(bench_options *o, const bench_point *point, const bench_side *s
     const bench_change change = bench_compare(o, point, sides, n);
     o->slower += o->fail_above >= 0 && change.by && change.share < -o->fail_above;
     if (o->json)
-        print_object(point, sides, n, change);
+        print_object(o, point, sides, n, change);
     else
         print_row(o, point, sides, n, change);
     return output_flush(stdout, "standard output") == EXIT_DONE;

@@ -9,6 +9,12 @@
 #include <bitfold/context.h>
 #include <bitfold/device.h>
 
+/* How a call did its work: a strategy's name, and its numbers. */
+typedef struct bf_strategy {
+    const char *name; /* NULL: the call says nothing */
+    int64_t results, length, tiles, columns, lanes, pieces;
+} bf_strategy;
+
 struct bf_context {
     struct bf_pool *pool;           /* its threads, the caller's among them */
     const char *isa;                /* the instruction set of the CPU's loops */
@@ -24,10 +30,12 @@ struct bf_context {
     char gpu_name[BF_DEVICE_TEXT];  /* its name; of several, that of those last used */
     bool gpu_failed;                /* opening one failed: it is not tried again */
     bool in_use;                    /* a call is using the context (api/runtime/enter.h) */
+    bf_strategy strategy;           /* the last call chose it */
     bf_watched watched;
     bf_budget budget;
     char *spill; /* the directory of temporary files; NULL: none may be made */
     char message[BF_MESSAGE_TEXT];
+    char strategy_text[BF_MESSAGE_TEXT];
 };
 
 static inline bool bf_is_watched(const bf_context *context) {

@@ -34,6 +34,7 @@ static void contexts(void **unused) {
     bf_context_destroy(NULL);
     assert_string_equal(bf_context_message(NULL), "");
     assert_string_equal(bf_context_device(NULL), "");
+    assert_string_equal(bf_context_strategy(NULL), "");
     assert_string_equal(bf_context_reason(NULL), "");
     assert_string_equal(bf_context_isa(NULL), "");
     assert_int_equal(bf_context_threads(NULL), 0);

@@ -104,6 +104,16 @@ const char *bf_context_reason(const bf_context *context) {
     return context == NULL ? "" : context->reason;
 }
 
+const char *bf_context_strategy(bf_context *context) {
+    if (context == NULL || context->strategy.name == NULL) return "";
+    const bf_strategy *s = &context->strategy;
+    snprintf(context->strategy_text, sizeof context->strategy_text,
+             "%s: %lld results of %lld; %lld tiles of %lld columns, %lld lanes, %lld pieces",
+             s->name, (long long)s->results, (long long)s->length, (long long)s->tiles,
+             (long long)s->columns, (long long)s->lanes, (long long)s->pieces);
+    return context->strategy_text;
+}
+
 const char *bf_context_isa(const bf_context *context) {
     return context == NULL ? "" : context->isa;
 }

@@ -300,6 +300,8 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     else
         choice = bf_cuda_axis_choose(cuda, &k, p);
     const void *kernel = choice.kernel;
+    context->strategy = {choice.name, p->at.results, bf_cuda_axis_mean(p->at), p->tiles, p->columns,
+                         p->lanes,    p->pieces};
     set_steps(p);
     p->direct = p->direct && (p->proven || (p->op != BF_NORM && (kernel == k.columns || p->along)));
     const bool approximate = set_approximate(&k, kernel, p);

@@ -1,14 +1,13 @@
 /* The choice between settling marked results in registers (settle.cu) and in limbs
  * (by_exponent.cu). */
-* /
 #ifndef BF_CUDA_AXIS_EXACT_SETTLE_CUH
 #define BF_CUDA_AXIS_EXACT_SETTLE_CUH
 
 #include "cuda/axis/layout.cuh"
 
-    enum {
-        BF_CUDA_AXIS_SETTLED = 1 << 9 /* the most elements of a sum that is settled */
-    };
+enum {
+    BF_CUDA_AXIS_SETTLED = 1 << 9 /* the most elements of a sum that is settled */
+};
 
 /* Settles marked sums of floats, of that many elements at most. Marks of longer ones stay. */
 cudaError_t bf_cuda_axis_launch_settle(const bf_cuda *cuda, const bf_cuda_axis_params &p);
