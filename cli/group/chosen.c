@@ -101,8 +101,11 @@ static uint64_t word_code(int64_t word) { return (uint64_t)word ^ UINT64_C(1) <<
 
 static int64_t word_of(uint64_t code) { return (int64_t)(code ^ UINT64_C(1) << 63); }
 
-/* The code of a value that a narrow pair holds; others are pairs of words. */
-static bool is_narrow(uint64_t code) { return word_of(code) == (int32_t)word_of(code); }
+/* Does a narrow pair hold the number of a group and the code of a value? Others are pairs of words.
+ */
+static bool is_narrow(int64_t number, uint64_t code) {
+    return number >> 32 == 0 && word_of(code) == (int32_t)word_of(code);
+}
 
 static uint64_t narrow(int64_t number, uint64_t code) {
     return (uint64_t)number << 32 | ((uint32_t)code ^ UINT32_C(1) << 31);
@@ -124,7 +127,7 @@ bool chosen_pairs(chosen *c, const bf_array *keys, const int64_t *places, int64_
         const int64_t row = places ? places[i] : i;
         const int64_t number = keys_number_at(keys->dtype, keys->data, row);
         uint64_t *const wide = words + n + 2 * others;
-        if (is_narrow(codes[row])) {
+        if (is_narrow(number, codes[row])) {
             words[few++] = narrow(number, codes[row]);
         } else {
             wide[0] = (uint64_t)number;

@@ -221,13 +221,20 @@ static int64_t read_numbers(text_rows *rows, const text_layout *l, int k, const 
     return i;
 }
 
+/* Reads column k of times, of which most are dates or none is. */
+static int64_t read_times(text_rows *rows, const text_layout *l, int k, const tile *t,
+                          const text_fields *f) {
+    const int64_t i = text_store_dates(l, &rows->columns[k], rows->n, f, 0, t->n);
+    return read_cells(rows, l, k, f, i, t->n, read_time);
+}
+
 static int64_t read_column(text_rows *rows, const text_layout *l, int k, const tile *t) {
     const text_column *c = &rows->columns[k];
     text_fields f = t->fields;
     if (l->fields[k] > 0) f.first = f.mark[l->fields[k] - 1] + 1;
     f.mark += l->fields[k];
     if (!rows->special) return read_numbers(rows, l, k, t, &f, read_between);
-    if (c->time) return read_cells(rows, l, k, &f, 0, t->n, read_time);
+    if (c->time) return read_times(rows, l, k, t, &f);
     if (c->only_strings) return read_cells(rows, l, k, &f, 0, t->n, read_string);
     if (c->only_numbers) return read_numbers(rows, l, k, t, &f, read_number);
     if (c->both) return read_cells(rows, l, k, &f, 0, t->n, read_both);
