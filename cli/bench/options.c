@@ -148,7 +148,7 @@ static const option_spec specs[] = {
      .read = read_flag, .at = AT(quick)},
     {"fail-above", 0, IN_OUTPUT, "PERCENT", "exit with 5 if anything became slower by more", 0,
      .read = read_percent},
-    {"why", 0, IN_OUTPUT, NULL, "show the strategy that a GPU's work has chosen", 0,
+    {"why", 0, IN_OUTPUT, NULL, "show the strategy that fitted the work, if it has several", 0,
      .read = read_flag, .at = AT(why)},
     {"json", 0, IN_OUTPUT, NULL, "show JSON, one object on each line", 0, .read = read_flag,
      .at = AT(json)},

@@ -80,9 +80,9 @@ BF_API const char *bf_context_message(const bf_context *context);
 BF_API const char *bf_context_device(const bf_context *context);
 BF_API const char *bf_context_reason(const bf_context *context);
 
-/* Returns how the last call did its work, in one line: the strategy that fitted its shape, and its
- * numbers. Reductions along axes and by segments on one GPU say so; "" of other calls. It is valid
- * until the next call on the context. `bitfold bench --why` prints it. */
+/* Returns how the last call that computed something did it, in one line: the strategy that fitted
+ * its shape, and its numbers. Reductions along axes say so, and on one GPU those by segments; "" of
+ * other calls. It is valid until the next call on the context. `bitfold bench --why` prints it. */
 BF_API const char *bf_context_strategy(bf_context *context);
 
 /* Return the name of the instruction set, and the number of threads, of work on the CPU. */

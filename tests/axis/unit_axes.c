@@ -249,11 +249,31 @@ static void lines_that_fit_no_window_are_exact_too(void **unused) {
     check_hard_lines(BF_F32, BF_SUM, 9001, 0); /* several batches of rows */
 }
 
+static void a_call_says_its_strategy(void **unused) {
+    (void)unused;
+    float data[64 * 48] = {1}, results[48];
+    const int axis = 0;
+    bf_context *context;
+    bf_options options = {.size = sizeof options, .device = "cpu"};
+    bf_array a = {data, BF_F32, 2, {64, 48}, {48, 1}}, to = bf_array_of(BF_F32, results, 48);
+    const bf_reduce_options f32 = BF_REDUCE_OPTIONS(.out_dtype = BF_F32);
+    assert_int_equal(bf_context_create(&options, &context), BF_OK);
+    assert_string_equal(bf_context_strategy(context), "");
+    assert_int_equal(bf_reduce_axes(context, BF_SUM, &a, &axis, 1, &f32, &to, NULL), BF_OK);
+    assert_non_null(strstr(bf_context_strategy(context), ": 48 results of 64; "));
+    a = bf_array_of(BF_F32, data, 48);
+    bf_value value;
+    assert_int_equal(bf_reduce(context, BF_SUM, &a, &f32, &value), BF_OK);
+    assert_string_equal(bf_context_strategy(context), "");
+    bf_context_destroy(context);
+}
+
 UNIT_TESTS(axes) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fibre_has_its_own_result),
         cmocka_unit_test(long_fibres_are_shared_out),
         cmocka_unit_test(lines_that_fit_no_window_are_exact_too),
+        cmocka_unit_test(a_call_says_its_strategy),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

@@ -15,7 +15,6 @@
 static inline bool bf_enter(bf_context *context) {
     if (context == NULL || __atomic_exchange_n(&context->in_use, true, __ATOMIC_ACQUIRE))
         return false;
-    context->strategy.name = NULL;
     if (context->budget.limit > 0 || bf_budget_current() != NULL) bf_budget_enter(&context->budget);
     return true;
 }

@@ -164,6 +164,7 @@ static const char cpu_context[] = "this context is the CPU's";
 
 bf_status bf_place(bf_context *context, const bf_demand *demand) {
     bf_operand operands[BF_MEMORY_MOST];
+    context->strategy.name = NULL;
     if (demand->cpu) {
         use_backend(context, &bf_backend_cpu, context->fixed == NULL ? demand->on_host : "");
         return check_reach(context, &bf_backend_cpu, demand->on_host, demand->memory, demand->n);

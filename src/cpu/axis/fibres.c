@@ -224,6 +224,18 @@ static bf_status take_fibres(division *x, int workers, int64_t bytes) {
                                x);
 }
 
+static bf_strategy strategy_of(const division *x) {
+    return (bf_strategy){x->columns     ? "columns"
+                         : x->stretches ? "stretches"
+                                        : "lines",
+                         x->fibres->count,
+                         x->fibres->length,
+                         x->count,
+                         x->together,
+                         1,
+                         1};
+}
+
 bf_status bf_cpu_reduce_fibres(bf_context *context, const bf_operands *operands,
                                const bf_fibres *fibres, const bf_results *results) {
     division x;
@@ -231,6 +243,7 @@ bf_status bf_cpu_reduce_fibres(bf_context *context, const bf_operands *operands,
     int workers = bf_workers(context, bytes, BYTES_LEAST);
     bf_axis_job_open(&x.job, context, operands, results);
     divide_fibres(&x, fibres, workers);
+    context->strategy = strategy_of(&x);
     bf_status status = bf_axis_rooms_open(&x.job, workers);
     if (status != BF_OK) return status;
     bf_environment environment = bf_environment_enter();

@@ -46,10 +46,11 @@ static bf_cuda_axis_kernels find_kernels(const bf_cuda_axis_params *p) {
     if (p->kind == BF_KIND_SUM && !bf_dtype_is_float(p->dtype))
         return with_words(totals, bf_dtype_is_signed(p->dtype), p);
     if (!bf_dtype_is_float(p->dtype)) return bf_cuda_axis_integers(p->kind, p->element == 8);
-    switch (p->element) {
-    case 2: return with_doubles(bf_cuda_axis_sums_2(p->kind), bf_cuda_axis_doubles_2, p);
-    case 4: return with_doubles(bf_cuda_axis_sums_4(p->kind), bf_cuda_axis_doubles_4, p);
-    default: return with_doubles(bf_cuda_axis_sums_8(p->kind), bf_cuda_axis_doubles_8, p);
+    switch (p->dtype) {
+    case BF_F16: return with_doubles(bf_cuda_axis_sums_2(p->kind), bf_cuda_axis_doubles_f16, p);
+    case BF_BF16: return with_doubles(bf_cuda_axis_sums_2(p->kind), bf_cuda_axis_doubles_bf16, p);
+    case BF_F32: return with_doubles(bf_cuda_axis_sums_4(p->kind), bf_cuda_axis_doubles_f32, p);
+    default: return with_doubles(bf_cuda_axis_sums_8(p->kind), bf_cuda_axis_doubles_f64, p);
     }
 }
 

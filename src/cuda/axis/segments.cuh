@@ -77,14 +77,12 @@ template <class C, class Proven, class Offset> struct bf_cuda_axis_batch {
     }
     __device__ __forceinline__ void take(Proven &sums, Joint &joint, int begin, int n) const {
         const Raw *from = elements + begin;
-        bf_cuda_axis_with_value<C>(p, [&](const auto &value) {
-            BF_ROLLED
-            for (int i = 0; i < n; i += U) {
+        BF_ROLLED
+        for (int i = 0; i < n; i += U) {
 #pragma unroll
-                for (int k = 0; k < U; k++)
-                    if (i + k < n) sums.take(value(from[i + k]), joint, i + k);
-            }
-        });
+            for (int k = 0; k < U; k++)
+                if (i + k < n) sums.take(C::value(p, from[i + k]), joint, i + k);
+        }
     }
     /* Takes whole vectors. */
     __device__ __forceinline__ void take_vectors(Proven &sums, Joint &joint, int begin,

@@ -60,7 +60,7 @@ static __device__ __forceinline__ void bf_cuda_axis_load(const void *from, At at
 
 /* --- classes --- */
 
-/* Floats, as float or double: how their elements are loaded. */
+/* Floats, as float or double: how elements are loaded. */
 template <class R, class V> struct bf_cuda_axis_loaded {
     using Raw = R;
     using Value = V;
@@ -87,24 +87,27 @@ template <class R, class V> struct bf_cuda_axis_loaded {
     }
 };
 
-/* Elements of so many bytes: f32 or f64. */
-template <int bytes> using bf_cuda_axis_real = std::conditional_t<bytes == 8, double, float>;
-template <int bytes>
-struct bf_cuda_axis_floats
-    : bf_cuda_axis_loaded<bf_cuda_axis_real<bytes>, bf_cuda_axis_real<bytes>> {
-    using Loaded = bf_cuda_axis_loaded<bf_cuda_axis_real<bytes>, bf_cuda_axis_real<bytes>>;
-    using Value = bf_cuda_axis_real<bytes>;
+/* Elements of one dtype. */
+template <bf_dtype D>
+struct bf_cuda_axis_floats : bf_cuda_axis_loaded<typename bf_cuda_float<D>::Element,
+                                                 std::conditional_t<D == BF_F64, double, float>> {
+    using Raw = typename bf_cuda_float<D>::Element;
+    using Value = std::conditional_t<D == BF_F64, double, float>;
+    using Loaded = bf_cuda_axis_loaded<Raw, Value>;
 
-    static __device__ __forceinline__ Value value(const bf_cuda_axis_params &, Value x) {
-        return x;
+    static __device__ __forceinline__ Value value(const bf_cuda_axis_params &, Raw x) {
+        return (Value)bf_cuda_float<D>::value(x);
     }
     static __device__ __forceinline__ void unpack(const bf_cuda_axis_params &, uint4 v,
                                                   Value (&x)[Loaded::N]) {
-        Loaded::template unpack_as<Loaded::dtype>(v, x);
+        Loaded::template unpack_as<D>(v, x);
     }
 };
-/* f16 and bf16 differ in how they are widened, and in nothing else. */
-template <> struct bf_cuda_axis_floats<2> : bf_cuda_axis_loaded<uint16_t, float> {
+
+/* Elements of f16 or bf16, which differ in how they are widened, and in nothing else: for kernels
+ * that are seldom wanted. The others have one of these dtypes each, for a branch takes them 5 %
+ * longer. */
+struct bf_cuda_axis_halves : bf_cuda_axis_loaded<uint16_t, float> {
     static __device__ __forceinline__ float value(const bf_cuda_axis_params &p, uint16_t x) {
         return (float)(p.dtype == BF_F16 ? bf_cuda_float<BF_F16>::value(x)
                                          : bf_cuda_float<BF_BF16>::value(x));
@@ -118,19 +121,11 @@ template <> struct bf_cuda_axis_floats<2> : bf_cuda_axis_loaded<uint16_t, float>
     }
 };
 
-/* Calls body(value), where value(x) is that of a raw element: the format is looked at once, for
- * all. */
-template <class C, class Body>
-static __device__ __forceinline__ void bf_cuda_axis_with_value(const bf_cuda_axis_params &p,
-                                                               const Body &body) {
-    using Raw = typename C::Raw;
-    if constexpr (!std::is_same<C, bf_cuda_axis_floats<2>>::value)
-        body([&](Raw x) { return C::value(p, x); });
-    else if (p.dtype == BF_F16)
-        body([](Raw x) { return (float)bf_cuda_float<BF_F16>::value(x); });
-    else
-        body([](Raw x) { return (float)bf_cuda_float<BF_BF16>::value(x); });
-}
+/* Elements of so many bytes. */
+template <int bytes>
+using bf_cuda_axis_floats_of =
+    std::conditional_t<bytes == 2, bf_cuda_axis_halves,
+                       bf_cuda_axis_floats<bytes == 4 ? BF_F32 : BF_F64>>;
 
 /* Integers and bools of 1, 2 and 4 bytes, extended to 32 bits by their sign; and floats' bits. */
 struct bf_cuda_axis_small_word {

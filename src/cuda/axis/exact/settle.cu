@@ -1,9 +1,10 @@
 /* Sums of floats of any exponents, of few elements each, in registers: results that are marked.
  *
- * A pass adds the elements of a result as integers of 128 bits, in units of 2^unit, without what
- * each has below a unit. So the sum of n elements is less than n units away from what the pass
- * finds. Where that leaves open how the sum rounds, another pass takes smaller units. Integers wrap
- * around: what is asked of a pass is less than 2^127 units.
+ * Three doubles prove most of them: a chain of two-sums, and one of its errors. For the others a
+ * pass adds the elements as integers of 128 bits, in units of 2^unit, without what each has below a
+ * unit. So the sum of n elements is less than n units away from what the pass finds. Where that
+ * leaves open how the sum rounds, another pass takes smaller units. Integers wrap around: what is
+ * asked of a pass is less than 2^127 units.
  *
  * Some lanes of a warp share a result: all of them ask, and have the same answer. */
 #include "cuda/axis/exact/rounding.cuh"
@@ -42,9 +43,29 @@ struct group {
         BF_ROLLED
         for (int d = lanes / 2; d > 0; d /= 2) merge(d);
     }
+    __device__ double other(double x, int distance) const {
+        return __shfl_xor_sync(mask, x, distance);
+    }
     __device__ int most(int x) const {
         join([&](int d) { x = max(x, (int)other((uint64_t)x, d)); });
         return x;
+    }
+};
+
+/* A sum as three doubles, each of which has what the one before lacks, and the last its own errors.
+ */
+struct three {
+    double sum, error, rest;
+
+    __device__ __forceinline__ void add_error(double x) {
+        double lost;
+        error = bf_two_sum(error, x, &lost);
+        rest += lost;
+    }
+    __device__ __forceinline__ void add(double x) {
+        double lost;
+        sum = bf_two_sum(sum, x, &lost);
+        add_error(lost);
     }
 };
 
@@ -99,11 +120,42 @@ template <class C> struct descent {
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
         each_value([&](Value x) { visit(decode(x)); });
     }
+    /* Tries three doubles. Of rest, additions lack 2^-53 each: it sums what additions to error
+     * lacked, which sums what those to the sum lacked. */
+    __device__ bool prove(uint64_t *bits) const {
+        three x = {0, 0, 0};
+        int most = 0;
+        each_value([&](Value v) {
+            x.add((double)v);
+            most = max(most, (int)(bf_cuda_high((double)v) & 0x7fffffffu));
+        });
+        lanes.join([&](int d) {
+            const three y = {lanes.other(x.sum, d), lanes.other(x.error, d),
+                             lanes.other(x.rest, d)};
+            x.add(y.sum);
+            x.add_error(y.error);
+            x.rest += y.rest;
+        });
+        const double greatest = __hiloint2double(lanes.most(most) + (1 << 20), 0);
+        const double added = 2 * n + 64, square = added * added;
+        bf_cuda_axis_exactly whole;
+        double low, rest;
+        whole.high = bf_two_sum(x.sum, x.error, &low);
+        low = bf_two_sum(low, x.rest, &rest);
+        whole.high = bf_two_sum(whole.high, low, &whole.low);
+        double lost =
+            square * square * greatest * 0x1p-158 + fabs(rest) + fabs(whole.low) * 0x1p-51;
+        if (p.op == BF_MEAN) {
+            whole = bf_cuda_axis_divide_exactly(whole, (double)n);
+            lost = lost / (double)n + fabs(whole.high) * 0x1p-98;
+        }
+        return bf_cuda_axis_round_near(p.to, whole.high, whole.low, lost, bits);
+    }
     __device__ sum joined(bf_u128 units, bool cut) const {
         lanes.join([&](int d) {
             const uint64_t low = lanes.other((uint64_t)units, d);
             units += (bf_u128)lanes.other((uint64_t)(units >> 64), d) << 64 | low;
-            const bool others = lanes.other(cut, d) != 0; /* asked by all lanes */
+            const bool others = lanes.other((uint64_t)cut, d) != 0; /* asked by all lanes */
             cut = cut || others;
         });
         return {units, cut};
@@ -208,7 +260,8 @@ template <class C> struct descent {
         counts[BF_SUM_NEG_INF] = (int64_t)(counted >> 32 & 0xffff);
         counts[BF_SUM_POS_INF] = (int64_t)(counted >> 48);
     }
-    __device__ void write(int64_t r) const {
+    /* The result by descent. Returns how many NaNs there are. */
+    __device__ int64_t descend(uint64_t *bits) const {
         int64_t counts[BF_SUM_LIMBS] = {};
         int place = -1075; /* no less than that of the least double */
         bool plain = true; /* all elements are numbers, and none is a zero */
@@ -219,13 +272,16 @@ template <class C> struct descent {
         place = lanes.most(place);
         if (lanes.most(!plain) != 0) count(counts);
         counts[BF_SUM_COUNT] = n;
-        uint64_t bits;
         bf_cuda_axis_round_sums(
             {BF_KIND_SUM, p.op, p.to, p.nan, 0}, counts,
-            [&](bool, bool *negative) { return leading(place, negative); }, &bits);
+            [&](bool, bool *negative) { return leading(place, negative); }, bits);
+        return counts[BF_SUM_NAN];
+    }
+    __device__ void write(int64_t r) const {
+        uint64_t bits;
+        const int64_t nans = prove(&bits) ? 0 : descend(&bits);
         if (lanes.lane > 0) return;
-        if (p.nan == BF_NAN_ERROR && counts[BF_SUM_NAN] > 0)
-            bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
+        if (p.nan == BF_NAN_ERROR && nans > 0) bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
         bf_cuda_axis_store_fit(p, r, bits, true);
     }
 };
@@ -280,9 +336,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 const void *kernel_of(int element) {
-    if (element == 8) return (const void *)settle_marked<bf_cuda_axis_floats<8>>;
-    return element == 4 ? (const void *)settle_marked<bf_cuda_axis_floats<4>>
-                        : (const void *)settle_marked<bf_cuda_axis_floats<2>>;
+    if (element == 8) return (const void *)settle_marked<bf_cuda_axis_floats_of<8>>;
+    return element == 4 ? (const void *)settle_marked<bf_cuda_axis_floats_of<4>>
+                        : (const void *)settle_marked<bf_cuda_axis_floats_of<2>>;
 }
 
 /* How many lanes share a result: few, but where there are few results, or their elements
