@@ -1,5 +1,6 @@
 #include "memory/plan.h"
 
+#include "runtime/ranks.h"
 #include "runtime/report.h"
 
 #include <fcntl.h>
@@ -57,8 +58,7 @@ static int64_t shared_bytes(const memory_plan *plan, int64_t now, int most) {
     return one < several ? one : several;
 }
 
-int memory_plan_make(memory_plan *plan, int *threads) {
-    if (plan->limit == 0) return EXIT_DONE;
+static int share_out(memory_plan *plan, int *threads) {
     int64_t now, files;
     find_resident(&now, &files);
     const int64_t least = fixed_bytes(now, 1) / MIB + 1 + LEAST_MIB;
@@ -73,6 +73,19 @@ int memory_plan_make(memory_plan *plan, int *threads) {
     plan->results = shared / 4;
     plan->line = shared_bytes(plan, now, INT_MAX / THREAD_MIB) / 8 / LONGEST_SHARE;
     plan->library = shared - plan->input - plan->pipes - plan->results;
+    return EXIT_DONE;
+}
+
+/* What ranks do depends on it, so all have that of the least room. */
+int memory_plan_make(memory_plan *plan, int *threads) {
+    if (plan->limit == 0) return EXIT_DONE;
+    const int code = ranks_agree(share_out(plan, threads));
+    if (code != EXIT_DONE) return code;
+    plan->input = ranks_least(plan->input);
+    plan->pipes = ranks_least(plan->pipes);
+    plan->library = ranks_least(plan->library);
+    plan->results = ranks_least(plan->results);
+    plan->line = ranks_least(plan->line);
     return EXIT_DONE;
 }
 

@@ -16,8 +16,8 @@ typedef struct memory_plan {
 } memory_plan;
 
 /* Shares plan->limit out for a command of at most so many threads. Sets *threads to as many of them
- * as leave half of the limit for other things, but at least 1. Returns an exit code, having
- * reported that the limit is too small. */
+ * as leave half of the limit for other things, but at least 1. All ranks get the same shares.
+ * Returns an exit code, having reported that the limit is too small. */
 int memory_plan_make(memory_plan *plan, int *threads);
 
 /* The longest line of text that each of so many threads has room for, beside the longest of all; 0:

@@ -342,12 +342,13 @@ static bool keeps_rows(const options *o) {
 /* What ranks do differently from one that is alone. False: this one has nothing to do. */
 static bool join_ranks(options *o, const usage *u) {
     /* Groups that are spilled are where no other rank is. */
-    const bool spills = o->memory.limit != 0 && u->takes & (TAKES_TOP | TAKES_BY);
+    const bool spills = o->memory.limit != 0 && (o->by || u->takes & (TAKES_TOP | TAKES_BY));
     /* Rank 0 reads all: of files one by one, ranks do not wait for each other to count rows. */
     const bool some = o->input.first > 0 || o->input.count >= 0;
     const bool several = u->takes & TAKES_BY && o->file_count > 1;
     const bool binned = o->by && u->takes & TAKES_PLOT;
-    const bool whole = o->on || binned || (o->by && o->infer) || (some && (o->by || several));
+    const bool rows = o->by && (o->infer || u->takes & TAKES_ROWS);
+    const bool whole = o->on || binned || rows || (some && (o->by || several));
     if (ranks_count() == 1) return true;
     if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !whole) &&
         !ranks_alone())

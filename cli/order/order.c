@@ -125,10 +125,11 @@ typedef struct order {
     spool_limit limit; /* for pipes that may be read again */
     columns total;     /* the columns of all files so far, if that is asked for */
     passes passes;     /* for median and quantile */
-    sorted sorted;     /* for sort, argsort and unique within a limit of memory */
-    by *by;            /* has the rows of a file */
-    bf_context *keys;  /* groups keys that are no numbers; NULL: question.context does, which does
-                          not spill, or there are none yet */
+    bool sorting;      /* by `sorted` */
+    sorted sorted;
+    by *by;           /* has the rows of a file */
+    bf_context *keys; /* groups keys that are no numbers; NULL: question.context does, which does
+                         not spill, or there are none yet */
     top top;
     double seconds;
 } order;
@@ -166,13 +167,6 @@ static int answer_subject(order *x, const subject *s, double began) {
     if (code == EXIT_DONE) code = answer_put(&a, q, &x->output, is_many(q->options));
     answer_free(&a);
     return code;
-}
-
-/* Sorting is for one process. */
-static int check_ranks(const order *x) {
-    return ranks_count() > 1 && sorted_wanted(&x->question)
-               ? fail(EXIT_USAGE, NULL, "--memory is too small for so many numbers over ranks")
-               : EXIT_DONE;
 }
 
 static int check_column(const order *x, int count, const char *file) {
@@ -223,11 +217,11 @@ static int load_rows(order *x, columns *c, rows *r) {
     return code == EXIT_DONE ? source_check(&r->source) : code;
 }
 
-/* Different values of JSON lines may be no numbers. */
+/* Different values of JSON lines may be no numbers, but over ranks they are. */
 static int open_rows(order *x, rows *r, const char *name) {
     const rows_options how = reading(x);
     input in = x->question.options->input;
-    in.text.mixed = x->question.kind == ORDER_UNIQUE;
+    in.text.mixed = x->question.kind == ORDER_UNIQUE && ranks_count() == 1;
     return rows_open(r, name, &in, &how);
 }
 
@@ -343,7 +337,7 @@ static int do_total(order *x) {
     const question *q = &x->question;
     const double began = progress_clock() - x->seconds;
     if (is_statistic(x)) return passes_answer_total(&x->passes, began);
-    if (sorted_wanted(q)) return sorted_put_total(&x->sorted, began);
+    if (x->sorting) return ranks_alone() ? sorted_put_total(&x->sorted, began) : EXIT_DONE;
     if (top_wanted(q)) return top_put_total(&x->top, began);
     return answer_columns(x, &x->total, "total", began);
 }
@@ -352,7 +346,7 @@ static int do_total(order *x) {
 static int do_keys(order *x, double began) {
     const question *q = &x->question;
     int code = EXIT_DONE;
-    if (!sorted_wanted(q)) return by_take(x->by, q->context, &x->output, began);
+    if (!x->sorting) return by_take(x->by, q->context, &x->output, began);
     if (!x->keys) code = context_open(&x->keys, q->options);
     return code == EXIT_DONE ? by_take(x->by, x->keys, &x->output, began) : code;
 }
@@ -361,7 +355,7 @@ static int do_file(order *x, const char *name, double began) {
     const question *q = &x->question;
     if (q->options->axes.n > 0) return do_matrix(x, name, began);
     if (is_statistic(x)) return do_statistic(x, name, began);
-    const bool parts = sorted_wanted(q) || top_wanted(q);
+    const bool parts = x->sorting || top_wanted(q);
     const int code = parts ? do_numbers(x, name, began) : do_columns(x, name, began);
     return code == ROWS_STRINGS ? do_keys(x, began) : code;
 }
@@ -391,7 +385,6 @@ static int run_order(order *x) {
     }
     if (code == EXIT_DONE && is_statistic(x))
         code = passes_open(&x->passes, &x->question, &x->output);
-    if (code == EXIT_DONE) code = check_ranks(x);
     if (code == EXIT_DONE && top_wanted(&x->question))
         code = top_open(&x->top, &x->question, &x->output);
     if (code == EXIT_DONE) code = o->expression ? do_expression(x) : do_files(x);
@@ -434,6 +427,7 @@ static int order_files(const options *o, order_kind kind) {
         .question = {.kind = kind, .options = o}, .places.rows.source.fd = -1, .by = by_open(o)};
     x.sorted.question = &x.question;
     x.sorted.output = &x.output;
+    x.sorting = sorted_wanted(&x.question) && !is_parted(o);
     const int code = x.by ? run_order(&x) : EXIT_IO;
     columns_close(&x.total);
     sorted_close(&x.sorted);
@@ -459,6 +453,7 @@ int cmd_order(int argc, char **argv) {
     condition *c;
     code = condition_open(&c, &o);
     if (code == EXIT_DONE) code = check_line(&o, commands[i].kind);
+    code = ranks_agree(code);
     if (code == EXIT_DONE) code = order_files(&o, commands[i].kind);
     condition_close(c);
     return code;

@@ -1,13 +1,18 @@
 #include "order/sorted.h"
 
+#include "input/share.h"
 #include "memory/background.h"
 #include "order/top.h"
+#include "order/united.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
+#include "work/work.h"
 
 #include <stdlib.h>
 
 bool sorted_wanted(const question *q) {
-    if (q->options->memory.limit == 0 || q->places || q->options->expression) return false;
+    const bool wanted = q->options->memory.limit > 0 || ranks_count() > 1;
+    if (!wanted || q->places || q->options->expression) return false;
     return q->kind == ORDER_SORT || q->kind == ORDER_ARGSORT || q->kind == ORDER_UNIQUE ||
            (q->kind == ORDER_TOP && !top_wanted(q));
 }
@@ -66,38 +71,28 @@ static int end_columns(const sorted *x, sorted_column *of, int n, const char *fi
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-enum { PART_BYTES = 1 << 22, PARTS = 2 };
+enum { PART_BYTES = 1 << 22, UNITED_BYTES = 1 << 26, PARTS = 2 };
 
-/* Some numbers in order. */
-typedef struct part {
-    int64_t n, room;
-    char *values;
-    int64_t *beside; /* NULL: none are wanted */
-} part;
-
-/* Makes room for numbers of up to 16 bytes. */
-static int open_part(const question *q, part *p, const char *file) {
-    const int64_t share = q->options->memory.results / (2 * PARTS);
-    *p = (part){.room = (share < PART_BYTES ? share : PART_BYTES) / 24};
-    p->values = malloc((size_t)p->room * 16);
-    if (has_beside(q)) p->beside = malloc((size_t)p->room * 8);
-    return p->values && (p->beside || !has_beside(q)) ? EXIT_DONE : no_memory(file);
+/* The numbers that a part has room for. Ranks wait for each other at each, and need a third beside
+ * them. */
+static int64_t room_of(const question *q) {
+    const bool several = ranks_count() > 1;
+    const int64_t share = q->options->memory.results / ((several ? 3 : 2) * PARTS);
+    const int64_t most = several ? UNITED_BYTES : PART_BYTES;
+    return (share > 0 && share < most ? share : most) / 24;
 }
 
-static void close_part(part *p) {
-    free(p->values);
-    free(p->beside);
+static int open_part(const question *q, united_part *p, const char *file) {
+    return united_part_open(p, room_of(q), has_beside(q)) ? EXIT_DONE : no_memory(file);
 }
 
 /* Reads on. */
-static int next_part(const sorted *x, const sorted_column *c, part *p, const char *file) {
-    const bf_array values = bf_array_of(c->form.dtype, p->values, p->room),
-                   beside = bf_array_of(BF_I64, p->beside, p->room);
-    return end_call(x, bf_sorter_next(c->sorter, &values, p->beside ? &beside : NULL, &p->n), file);
+static int next_part(const sorted *x, const sorted_column *c, united_part *p, const char *file) {
+    return end_call(x, united_part_read(p, c->sorter, c->form.dtype), file);
 }
 
 /* Adds a part to a column that holds its numbers in another form. */
-static int add_part(const sorted *x, const sorted_column *c, const part *p, units_form from,
+static int add_part(const sorted *x, const sorted_column *c, const united_part *p, units_form from,
                     const char *file) {
     char *brought = malloc((size_t)p->n * bf_dtype_size(c->form.dtype) + 1);
     int code = brought ? EXIT_DONE : no_memory(file);
@@ -108,6 +103,41 @@ static int add_part(const sorted *x, const sorted_column *c, const part *p, unit
     if (code == EXIT_DONE)
         code = end_call(x, bf_sorter_add(c->sorter, &values, p->beside ? &beside : NULL), file);
     free(brought);
+    return code;
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+/* Prepares to bring the numbers of all ranks to rank 0. */
+static int open_united(const sorted *x, united *g, const sorted_column *c, const char *file) {
+    const question *q = x->question;
+    *g = (united){.context = q->context,
+                  .rules = answer_rules(q),
+                  .file = file,
+                  .sorter = c->sorter,
+                  .dtype = c->form.dtype,
+                  .first = q->kind == ORDER_UNIQUE ? 0 : x->first};
+    return ranks_agree(united_open(g, room_of(q), has_beside(q)) ? EXIT_DONE : no_memory(file));
+}
+
+/* Rank 0 gets all different numbers, for others have some of them, too. */
+static int move_column(const sorted *x, sorted_column *c, const char *file) {
+    united g;
+    int code = open_united(x, &g, c, file);
+    if (code == EXIT_DONE) code = united_move(&g);
+    united_close(&g);
+    return code;
+}
+
+/* Ends the columns of a file, and counts what all ranks have. */
+static int end_shared(const sorted *x, int n, const char *file) {
+    const bool moves = x->question->kind == ORDER_UNIQUE && ranks_count() > 1;
+    int code = EXIT_DONE;
+    for (int k = 0; k < n && moves && code == EXIT_DONE; k++)
+        code = move_column(x, &x->of[k], file);
+    if (code == EXIT_DONE) code = ranks_agree(end_columns(x, x->of, n, file));
+    for (int k = 0; k < n && code == EXIT_DONE; k++)
+        x->of[k].count = ranks_sum(moves && ranks_rank() > 0 ? 0 : x->of[k].count);
     return code;
 }
 
@@ -149,15 +179,41 @@ static void forget_file(sorted *x) {
     columns_close(&x->columns);
 }
 
-int sorted_read(sorted *x, rows *r) {
-    forget_file(x);
-    int code = columns_begin(&x->columns, r);
-    if (code != EXIT_DONE) return code;
+/* Sorts this rank's rows, anew until the dtypes are right. */
+static int sort_settled(sorted *x, rows *r) {
+    int code;
     while ((code = sort_rows(x, r)) == ROWS_RESETTLED) {
         close_columns(&x->of, r->columns);
         rows_again(r);
     }
-    return code == EXIT_DONE ? end_columns(x, x->of, r->columns, r->source.name) : code;
+    return code;
+}
+
+/* Another rank's rows may show that they are not. */
+static int sort_shared(sorted *x, rows *r) {
+    bool changed = false;
+    int code = ranks_agree(sort_settled(x, r));
+    while (code == EXIT_DONE && ranks_any(changed = work_settle_input(r))) {
+        if (changed) close_columns(&x->of, r->columns);
+        if (changed) rows_again(r);
+        code = ranks_agree(changed ? sort_settled(x, r) : EXIT_DONE);
+    }
+    return code;
+}
+
+int sorted_read(sorted *x, rows *r) {
+    rows *const inputs[] = {r};
+    const int64_t offset = r->source.first;
+    forget_file(x);
+    int code = ranks_agree(columns_begin(&x->columns, r));
+    if (code == EXIT_DONE) code = share_rows(inputs, 1, &x->first);
+    x->first -= offset;
+    if (code == EXIT_DONE) code = sort_shared(x, r);
+    if (code == EXIT_DONE) code = end_shared(x, r->columns, r->source.name);
+    if (code != EXIT_DONE) return code;
+    x->n = ranks_sum(x->n);
+    for (int k = 0; k < r->columns; k++) x->columns.of[k].nulls = ranks_sum(x->columns.of[k].nulls);
+    return EXIT_DONE;
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
@@ -167,7 +223,7 @@ static int64_t shown_of(const question *q, const sorted_column *c) {
 }
 
 /* The part as an answer: indices that are asked for are its values. */
-static answer answer_of(const question *q, const sorted_column *c, const part *p) {
+static answer answer_of(const question *q, const sorted_column *c, const united_part *p) {
     const bool index = q->kind == ORDER_ARGSORT;
     return (answer){.scale = index ? 0 : c->form.scale,
                     .time = c->form.time,
@@ -177,7 +233,7 @@ static answer answer_of(const question *q, const sorted_column *c, const part *p
 }
 
 /* Adds a part to the total, behind so many numbers. */
-static int add_to_total(const sorted *x, int k, part *p, const char *file) {
+static int add_to_total(const sorted *x, int k, united_part *p, const char *file) {
     const int64_t before = p->beside && x->question->kind != ORDER_UNIQUE ? x->all : 0;
     for (int64_t i = 0; i < p->n && before > 0; i++) p->beside[i] += before;
     const int code = add_part(x, &x->totals[k], p, x->of[k].form, file);
@@ -191,10 +247,11 @@ typedef struct putting {
     const answer *all;
     int k;
     const sorted_column *column;
+    united united;      /* over ranks */
     bool total;         /* it is added to that */
     const kept *behind; /* for what is beside the numbers; NULL: nothing is */
-    part parts[PARTS];
-    const part *part; /* behind so many others */
+    united_part parts[PARTS];
+    const united_part *part; /* behind so many others */
     int64_t before;
     bool failed; /* the output did */
 } putting;
@@ -202,6 +259,7 @@ typedef struct putting {
 static int put_part(void *arg) {
     putting *p = arg;
     const question *q = p->x->question;
+    if (ranks_rank() > 0) return EXIT_DONE; /* rank 0 has the numbers */
     answer some = answer_of(q, p->column, p->part);
     some.file = p->all->file;
     some.column = p->all->column;
@@ -212,10 +270,12 @@ static int put_part(void *arg) {
 }
 
 /* Reads the next part that is shown. */
-static int take_part(putting *p, part *next, int64_t left) {
-    int code = next_part(p->x, p->column, next, p->all->file);
+static int take_part(putting *p, united_part *next, int64_t left) {
+    int code = ranks_count() > 1 ? united_next(&p->united, next)
+                                 : next_part(p->x, p->column, next, p->all->file);
     if (next->n > left) next->n = left;
-    if (code == EXIT_DONE && p->total) code = add_to_total(p->x, p->k, next, p->all->file);
+    if (code == EXIT_DONE && p->total && ranks_rank() == 0)
+        code = add_to_total(p->x, p->k, next, p->all->file);
     progress_add(next->n * (int64_t)bf_dtype_size(p->column->form.dtype));
     progress_tick();
     return code;
@@ -229,8 +289,8 @@ static int put_parts(putting *p) {
     for (int64_t done = 0; done < shown && code == EXIT_DONE; i = 1 - i) {
         code = take_part(p, &p->parts[i], shown - done);
         const int before = background_end(&showing);
-        if (code == EXIT_DONE) code = before;
-        if (code != EXIT_DONE || p->failed) break;
+        code = ranks_agree(code == EXIT_DONE ? before : code);
+        if (code != EXIT_DONE || ranks_any(p->failed)) break;
         p->part = &p->parts[i];
         p->before = done;
         background_start(&showing, put_part, p);
@@ -240,23 +300,38 @@ static int put_parts(putting *p) {
     return code == EXIT_DONE ? last : code;
 }
 
+static int open_parts(putting *p) {
+    const question *q = p->x->question;
+    int code = EXIT_DONE;
+    for (int i = 0; i < PARTS && code == EXIT_DONE; i++)
+        code = open_part(q, &p->parts[i], p->all->file);
+    code = ranks_agree(code);
+    if (code == EXIT_DONE && ranks_count() > 1)
+        code = open_united(p->x, &p->united, p->column, p->all->file);
+    return code;
+}
+
+static void close_parts(putting *p) {
+    for (int i = 0; i < PARTS; i++) united_part_close(&p->parts[i]);
+    united_close(&p->united);
+}
+
 /* Shows the numbers of a column, in their order. What is beside them comes last in JSON. */
 static int put_column(sorted *x, answer *all, int k, const sorted_column *c, bool total) {
     const question *q = x->question;
     const bool object = x->output->layout == LAYOUT_JSON && !output_is_array(x->output);
     const bool behind = object && has_beside(q) && q->kind != ORDER_ARGSORT;
     kept beside;
-    int code = behind ? kept_open(&beside) : EXIT_DONE;
+    int code = ranks_agree(behind ? kept_open(&beside) : EXIT_DONE);
     if (code != EXIT_DONE) return code;
     answer_begin(all, q, x->output);
-    putting p = {x, all, k, c, total, .behind = behind ? &beside : NULL};
-    for (int i = 0; i < PARTS && code == EXIT_DONE; i++)
-        code = open_part(q, &p.parts[i], all->file);
+    putting p = {x, all, k, c, .total = total, .behind = behind ? &beside : NULL};
+    code = open_parts(&p);
     if (code == EXIT_DONE) code = put_parts(&p);
-    for (int i = 0; i < PARTS; i++) close_part(&p.parts[i]);
+    close_parts(&p);
     if (code == EXIT_DONE) code = answer_end(all, q, x->output, behind ? &beside : NULL);
     if (behind) kept_close(&beside);
-    return code;
+    return ranks_agree(code);
 }
 
 static int put_columns(sorted *x, const columns *c, const sorted_column *of, const char *file,
@@ -264,7 +339,7 @@ static int put_columns(sorted *x, const columns *c, const sorted_column *of, con
     const question *q = x->question;
     int code = EXIT_DONE;
     for (int k = 0; k < c->count && code == EXIT_DONE; k++) {
-        const part none = {.n = shown_of(q, &of[k])};
+        const united_part none = {.n = shown_of(q, &of[k])};
         answer all = answer_of(q, &of[k], &none);
         all.file = file;
         all.column = c->count > 1 ? c->of[k].name : NULL;
@@ -283,7 +358,7 @@ static int put_columns(sorted *x, const columns *c, const sorted_column *of, con
 /* Brings the numbers of a column to another form, which holds them all. */
 static int bring_column(sorted *x, sorted_column *c, units_form form, const char *file) {
     sorted_column to;
-    part p;
+    united_part p;
     if (units_are_same(c->form, form)) return EXIT_DONE;
     int code = open_column(x, &to, form, x->total.count, file);
     const int opened = open_part(x->question, &p, file);
@@ -292,7 +367,7 @@ static int bring_column(sorted *x, sorted_column *c, units_form form, const char
         code = next_part(x, c, &p, file);
         if (code == EXIT_DONE) code = add_part(x, &to, &p, c->form, file);
     }
-    close_part(&p);
+    united_part_close(&p);
     bf_sorter_destroy(code == EXIT_DONE ? c->sorter : to.sorter);
     if (code == EXIT_DONE) *c = to;
     return code;
@@ -309,7 +384,7 @@ static int open_total(sorted *x, const char *file) {
 
 int sorted_put(sorted *x, const char *file, double began) {
     const bool total = x->question->options->total;
-    int code = total ? open_total(x, file) : EXIT_DONE;
+    int code = ranks_agree(total ? open_total(x, file) : EXIT_DONE);
     note_device(x->question->context, file);
     if (code == EXIT_DONE) code = put_columns(x, &x->columns, x->of, file, x->n, began, total);
     x->all += x->n;

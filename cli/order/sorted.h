@@ -1,6 +1,6 @@
 /* sort, argsort, unique and top of more numbers than memory holds: the library sorts them
- * as they come, and gives them in order by parts. Functions that return an exit code have reported
- * the failure. */
+ * as they come, and gives them in order by parts. Over ranks, each sorts its own rows, and rank 0
+ * shows all. Functions that return an exit code have reported the failure. */
 #ifndef BITFOLD_CLI_ORDER_SORTED_H
 #define BITFOLD_CLI_ORDER_SORTED_H
 
@@ -12,7 +12,7 @@
 typedef struct sorted_column {
     bf_sorter *sorter;
     units_form form;
-    int64_t count; /* when all are added: those that the sorter gives */
+    int64_t count; /* when all are added: those that the sorters of all ranks give */
 } sorted_column;
 
 typedef struct sorted {
@@ -22,11 +22,12 @@ typedef struct sorted {
     sorted_column *of; /* one for each column; NULL: none */
     columns total;     /* the columns of all files, if that is asked for */
     sorted_column *totals;
-    int64_t n, all; /* numbers of each column: of this file, and of those before it */
+    int64_t first;  /* the index of this rank's first row */
+    int64_t n, all; /* rows: of this file, and of those before it */
 } sorted;
 
-/* Whether this is how a question is answered: memory is limited, and numbers are asked for in their
- * order. */
+/* Whether this is how a question is answered: memory is limited or there are ranks, and numbers are
+ * asked for in their order. */
 bool sorted_wanted(const question *q);
 
 /* Opens a context for it. */
@@ -35,7 +36,8 @@ int sorted_open(bf_context **context, const options *o);
 /* Reads and sorts an input. */
 int sorted_read(sorted *x, rows *r);
 
-/* Shows what was read from a file, for which the work began then; or all of it. */
+/* Shows what was read from a file, for which the work began then; or, on rank 0 alone, all of it.
+ */
 int sorted_put(sorted *x, const char *file, double began);
 int sorted_put_total(sorted *x, double began);
 

@@ -8,7 +8,6 @@
 #include "rows/encode.h"
 #include "rows/written.h"
 #include "runtime/progress.h"
-#include "runtime/ranks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -60,7 +59,6 @@ static int check_line(const options *o, whole_kind kind) {
     if (o->checkpoint) return refuse("--checkpoint", NULL);
     if ((kind == WHOLE_TOP && o->first == 0) || (kind == WHOLE_SAMPLE && o->top == 0))
         return fail(EXIT_USAGE, NULL, "-n K is needed: how many are shown");
-    if (ranks_count() > 1) return fail(EXIT_USAGE, NULL, "whole rows are not shown over ranks");
     return EXIT_DONE;
 }
 

@@ -106,6 +106,14 @@ int64_t ranks_sum(int64_t mine) {
     return sum;
 }
 
+int64_t ranks_least(int64_t mine) {
+    int64_t *all = ranks_allocate((size_t)ranks_count() * sizeof *all), least = mine;
+    ranks_gather(&mine, all, sizeof mine);
+    for (int i = 0; i < ranks_count(); i++) least = all[i] < least ? all[i] : least;
+    free(all);
+    return least;
+}
+
 /* ---- agreement ------------------------------------------------------------------------------- */
 
 int ranks_agree(int code) {

@@ -48,8 +48,9 @@ void ranks_share_words(int64_t *words, int64_t first, int64_t end);
 bool ranks_first_says(bool mine);
 bool ranks_any(bool mine);
 
-/* The sum of a number over all ranks. */
+/* The sum of a number over all ranks, and the least one. */
 int64_t ranks_sum(int64_t mine);
+int64_t ranks_least(int64_t mine);
 
 /* The bits that are set on all ranks, of n words. */
 void ranks_and(unsigned *words, int n);

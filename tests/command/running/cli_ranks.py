@@ -78,7 +78,15 @@ COMMANDS = [
     "top -n 500 --offset 777 --count 50001 k.npy", "top -n 2 --axis 0 fortran.npy", "top -n 12 fortran.npy",
     "top -n 3 --offset 17 --count 30 lines", "top -n 1 x.npy missing.npy", "top -n 1 --total x.npy k.npy", "top -n 1 bad",
     "top -n 2 --nan error odd.npy", "top -n 999999999999 tiny.npy", "top -n 40 --memory 128M x.npy",
-   
+    "sort x.npy", "sort --descending --nan skip odd.npy", "argsort k.npy", "argsort --descending --total k.npy x.npy",
+    "argsort --total k.npy k.npy", "unique --count k.npy late", "unique --count --total k.npy k.npy", "sort --column value,late,key t.csv",
+    "argsort --column late,key t.csv", "sort --total late money", "sort wide", "unique money", "sort --total lines wide", "sort empty.npy",
+    "unique --count empty.npy", "sort tiny.npy missing.npy k.npy", "sort bad", "unique --nan error odd.npy", "sort --offset 777 --count 50001 k.npy",
+    "argsort --offset 17 --count 30000 lines", "unique --where late<9 --column key t.csv", "sort --memory 128M --csv k.npy",
+    "argsort --memory 128M odd.npy", "unique --memory 128M --count odd.npy", "top -n 70000 --memory 128M --least k.npy x.npy",
+    "top -n 70000 -j1 --memory 128M --total k.npy k.npy", "sort --axis 0 fortran.npy", "sort -e 7%key t.csv", "unique fortran.npy",
+    "argsort fortran.npy", "sort --by key,-value t.csv", "top -n 3 --by value t.csv", "unique --by note,key t.csv",
+    "unique --by key --count --memory 128M t.csv", "sort x.npy k.npy -o many.npy", "sort --column value,key t.csv -o one.npy",
     "quantile --nan error odd.npy", "describe --quantiles x.npy odd.npy", "describe --quantiles=1,50 --column value,late,key t.csv",
     "quantile --method hazen swapped.npy fortran.npy", "median one tiny.npy", "median --index k.npy --slots 2100 x.npy",
     "hist --strict --bins 3 --range 0:1 x.npy", "count x.npy k.npy", "sum --total x.npy k.npy",
@@ -286,7 +294,7 @@ class Commands(RanksTest):
     def test_more_ranks_than_rows(self):
         write_inputs(self.dir)
         for i, command in enumerate(["argmax tiny.npy", "prod one", "count one", "hist --tsv tiny.npy",
-                                     "describe tiny.npy", "median one", "quantile tiny.npy", "top -n 2 tiny.npy", "group one --sum one", "sum --axis 0 tiny.npy"]):
+                                     "describe tiny.npy", "median one", "quantile tiny.npy", "top -n 2 tiny.npy", "argsort tiny.npy", "unique one", "group one --sum one", "sum --axis 0 tiny.npy"]):
             ranks = 8 if ALL else 4 if "tiny" in command else 2
             self.check(FOUND[i % len(FOUND)], ranks, *command.split())
 
@@ -296,15 +304,33 @@ class Commands(RanksTest):
             self.assertEqual((code, out), (2, b""))
             self.assertEqual(error.count("bitfold map: this command does not run over ranks\n"
                                          "hint: run 'bitfold map'\n"), 1, error)
-            for command in ["sort", "argsort", "unique"]:
-                code, out, error = self.ranks(mpi, 2, command, "x")
-                self.assertEqual((code, out), (2, b""))
-                self.assertIn("bitfold %s: this command does not run over ranks" % command, error)
-            code, out, error = self.ranks(mpi, 2, "top", "-j1", "-n", 1 << 40, "--memory", "128M", "x")
-            self.assertEqual((code, out), (2, b""))
-            self.assertIn("--memory is too small for so many numbers over ranks", error)
             self.assertEqual(self.ranks(mpi, 1, "map", "abs", "-o", "out.npy",
                                         self.save("x.npy", np.ones(3)))[0], 0)
+
+    def test_more_numbers_than_the_memory_of_a_rank_sorts(self):
+        r = np.random.default_rng(7)
+        n = 400_000 if SHORT else 4_000_000
+        x = r.normal(size=n)
+        x[r.random(n) < 0.3] = x[:1]
+        self.save("x.npy", x)
+        self.save("k.npy", r.integers(-9_000, 9_000, n).astype("i2"))
+        self.write("k.txt", "".join("%d\n" % k for k in r.integers(0, 1 << 40, n)).encode())
+        commands = ["sort x.npy", "argsort --descending x.npy", "argsort k.npy", "sort k.txt", "unique x.npy", "unique k.txt",
+                    "top -n %d k.npy" % (n // 2)]
+        for i, command in enumerate(commands[1::2] if SHORT else commands):
+            mpi, form = FOUND[i % len(FOUND)], "" if command.startswith("top") else ".npy"
+            ranks = r.integers(2, 5) if mpi == "openmpi" else 2
+            error = self.ranks(mpi, ranks, *command.split(), "--memory", "1M")[2]
+            least = [int(word) for word in error.split() if word.isdigit()][-1]
+            limited = [*command.split(), "--memory", "%dM" % (least + 1), "-j1", "-o", "out" + form]
+            missing = self.ranks(mpi, ranks, *limited, "--spill", "none")
+            self.assertIn("cannot make a temporary file", missing[2], command)
+            self.assertEqual(missing[:2], (1, b""))
+            run(*command.split(), "-o", "want" + form, cwd=self.dir)
+            code, out, error = self.ranks(mpi, ranks, *limited)
+            self.assertEqual((code, out), (0, b""), (mpi, ranks, command, error))
+            with open(self.path("out" + form), "rb") as out, open(self.path("want" + form), "rb") as want:
+                self.assertEqual(out.read(), want.read(), (mpi, ranks, command))
 
     def test_devices_says_which_mpis_there_are(self):
         mpis = json.loads(run("devices", "--json").stdout)["mpis"]
