@@ -29,10 +29,10 @@ typedef struct united {
     bf_dtype dtype;
     int64_t first;    /* the index of this rank's first number */
     int64_t *counts;  /* the numbers that each rank sent last */
-    int64_t *left;    /* those that rank 0 holds of each; behind them how many it gave last */
+    int64_t *left;    /* how many rank 0 holds of each; the last word is how many it gave */
     united_part mine; /* what this rank sends */
     /* Rank 0 has these. */
-    united_part held, spare; /* numbers of all ranks, rank by rank; room for those to come */
+    united_part held, spare; /* what it has of all, rank by rank; room for what comes */
     int64_t *sizes;          /* how many are of each */
     int *owner;              /* the rank of each */
     int64_t *index;          /* their order */
