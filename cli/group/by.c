@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The 8 bytes that the content of a saved table begins with (work/checkpoint.h). */
+static const char table_magic[] = "bftable\n";
+
 struct by {
     const options *options;
     bf_context *context;
@@ -105,7 +108,7 @@ static void tell_speed(const by *x, double seconds) {
 
 /* Writes the saved form. */
 static int put_form(by *x, checkpoint_writer *to) {
-    checkpoint_begin(to, statefile_table);
+    checkpoint_begin(to, table_magic);
     saved_put_question(to, &x->groups);
     const int code = saved_put_groups(to, &x->groups);
     checkpoint_end(to);
@@ -153,7 +156,7 @@ by *by_load(const options *o, bf_context *context, const char *name, const state
     x->context = x->table.context = context;
     asked_open(&x->asked, o, context);
     x->table.input->source.name = name;
-    bool good = checkpoint_open(&from, statefile_table, saved->table, saved->table_size) &&
+    bool good = checkpoint_open(&from, table_magic, saved->table, saved->table_size) &&
                 saved_take_question(&from, &x->asked, &x->table);
     if (good) numbered_open(&x->groups, &x->table);
     good = good && saved_take_groups(&from, &x->groups) && from.at == from.end;

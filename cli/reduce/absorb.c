@@ -57,6 +57,13 @@ static int64_t rows_to_gather(int64_t columns, int64_t room) {
     return columns >= WIDE_COLUMNS && n >= WIDE_ROWS_LEAST ? n : 0;
 }
 
+/* A column that is one of strings has texts in place of states. */
+static bf_status open_strings(const absorbing *x, int k) {
+    if (!x->task->texts || rows_dtype(x->rows, k) != BF_NONE) return BF_OK;
+    x->task->texts[k] = texts_open(x->task->context);
+    return x->task->texts[k] ? BF_OK : BF_E_MEMORY;
+}
+
 static int open_states(absorbing *x, bf_reduction op, int64_t start) {
     const memory_plan *plan = &x->task->options->memory;
     const int64_t columns = x->rows->columns, room = plan->library + plan->results;
@@ -70,6 +77,7 @@ static int open_states(absorbing *x, bf_reduction op, int64_t start) {
         if (st == BF_OK) bytes += STATE_BYTES + (int64_t)bf_state_save_size(x->states[k]);
         if (plan->limit > 0 && bytes > room) return refuse_memory(x);
     }
+    for (int k = 0; k < x->rows->columns && st == BF_OK; k++) st = open_strings(x, k);
     x->most = rows_to_gather(columns, plan->limit > 0 ? room - bytes : INT64_MAX);
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->rows->source.name);
 }
@@ -140,19 +148,16 @@ static bf_status widen(const absorbing *x, int k) {
     return st;
 }
 
-/* Whether it is strings, of a limited memory, that are too many. */
 static bool has_strings(const absorbing *x) {
     bool has = false;
     for (int k = 0; k < x->rows->columns && x->task->texts; k++) has = has || x->task->texts[k];
-    return has && x->task->options->memory.limit > 0;
+    return has;
 }
 
 static bf_status absorb_strings(const absorbing *x, const rows_chunk *chunk, int k) {
-    texts **of = &x->task->texts[k];
     rows_view view;
     rows_look(x->rows, chunk, k, &view);
-    if (!*of) *of = texts_open(x->task->context);
-    return *of ? texts_absorb(*of, &view, chunk->n) : BF_E_MEMORY;
+    return texts_absorb(x->task->texts[k], &view, chunk->n);
 }
 
 static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int k) {
@@ -177,7 +182,9 @@ static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int 
     return st;
 }
 
-static int refuse_strings(const absorbing *x) {
+static int refuse_strings(const absorbing *x, bf_status st) {
+    const bool limited = st == BF_E_MEMORY && x->task->options->memory.limit > 0;
+    if (!limited) return fail_status(st, x->task->context, x->rows->source.name);
     fail(EXIT_USAGE, x->rows->source.name, "--memory is too small for so many different strings");
     hint("'bitfold count --by' takes any number of them; --column takes some columns");
     return EXIT_USAGE;
@@ -200,7 +207,7 @@ static int absorb_chunks(absorbing *x) {
              k++)
             st = absorb_column(x, &chunk, k);
         if (st == BF_E_MEMORY && has_strings(x))
-            code = refuse_strings(x);
+            code = refuse_strings(x, st);
         else if (st != BF_OK)
             code = absorb_failed(x, st);
         if (code == EXIT_DONE && chunk.n > 0) work_tick(&x->task->work);
@@ -227,19 +234,27 @@ static void choose_states(const absorbing *x, bf_state **states) {
     }
 }
 
+/* The states come first, then the texts, if there may be any. */
+static int list_things(const absorbing *x, work_thing *things) {
+    const int n = x->rows->columns * x->candidates, columns = x->rows->columns;
+    texts **const of = x->task->texts;
+    for (int k = 0; k < n; k++) things[k] = (work_thing){.state = &x->states[k]};
+    for (int k = 0; of && k < columns; k++)
+        things[n + k] = (work_thing){.form = &texts_form, .of = &of[k]};
+    return of ? n + columns : n;
+}
+
 /* Walks over the rows, or over those that an earlier run has left. */
 static int walk_rows(absorbing *x, bf_reduction op, int64_t start, work_thing *things) {
     work *w = &x->task->work;
     rows *const inputs[] = {x->rows};
     const char *name = x->rows->source.name;
-    const int n = x->rows->columns * x->candidates;
     int code = work_begin(w, inputs, 1);
     if (code != EXIT_DONE) return code;
     if (!things || !x->states) return fail_status(BF_E_MEMORY, NULL, name);
     code = open_states(x, op, start);
     if (code != EXIT_DONE) return code;
-    for (int k = 0; k < n; k++) things[k] = (work_thing){.state = &x->states[k]};
-    code = work_hold(w, things, n);
+    code = work_hold(w, things, list_things(x, things));
     return code == EXIT_DONE ? absorb_chunks(x) : code;
 }
 
@@ -270,10 +285,20 @@ static int walk_all(absorbing *x, bf_reduction op, int64_t start, work_thing *th
     return code == ROWS_RESETTLED ? restart(x, op, start, things) : code;
 }
 
+/* Rank 0 gets the strings of all. */
+static int merge_strings(const absorbing *x) {
+    bf_status st = BF_OK;
+    for (int k = 0; x->task->texts && k < x->rows->columns; k++) {
+        const bf_status merged = x->task->texts[k] ? texts_merge_ranks(x->task->texts[k]) : BF_OK;
+        if (st == BF_OK) st = merged;
+    }
+    return ranks_agree(st == BF_OK ? EXIT_DONE : refuse_strings(x, st));
+}
+
 static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state **states) {
     absorbing x = {.task = t, .rows = r, .candidates = rows_candidates(r), .op = op};
     const int n = r->columns * x.candidates;
-    work_thing *things = calloc((size_t)n, sizeof *things);
+    work_thing *things = calloc((size_t)(n + r->columns), sizeof *things);
     x.states = calloc((size_t)n, sizeof(bf_state *));
     /* A file is read anew if a column is not what it seemed, and so is all for a condition. */
     r->options.settled = !r->source.stream || r->condition || t->texts;
@@ -284,8 +309,9 @@ static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state
     if (code == EXIT_DONE) choose_states(&x, states);
     for (int k = 0; x.states && k < n; k++) bf_state_destroy(x.states[k]);
     free(x.states);
-    return code == EXIT_DONE ? ranks_merge_states(t->context, states, r->columns, r->source.name)
-                             : code;
+    if (code == EXIT_DONE)
+        code = ranks_merge_states(t->context, states, r->columns, r->source.name);
+    return code == EXIT_DONE ? merge_strings(&x) : code;
 }
 
 /* ---- two inputs ------------------------------------------------------------------------------ */

@@ -57,13 +57,12 @@ static bf_status take_numbers(const task *t, const list *x, const bf_state *stat
     return bf_state_description(state, &t->options->rules, &d->values);
 }
 
-/* Takes the strings of a column over; there may have been no row. */
-static bf_status take_texts(const task *t, const list *x, texts **of, described *d) {
-    d->texts = *of ? *of : texts_open(t->context);
+/* Takes the strings of a column over. */
+static bf_status take_texts(texts **of, described *d) {
+    d->texts = *of;
     *of = NULL;
     d->dtype = "string";
-    if (!d->texts) return BF_E_MEMORY;
-    d->nulls = x->seen - d->texts->n;
+    d->nulls = d->texts->rows - d->texts->n;
     return texts_mode(d->texts, &d->mode, &d->mode_bytes, &d->times);
 }
 
@@ -84,7 +83,7 @@ static int add_column(const task *t, list *x, const rows *r, int k, const bf_sta
                      .values = {.size = sizeof d->values}};
     const bf_status st = r->source.text && !d->column ? BF_E_MEMORY
                          : state                      ? take_numbers(t, x, state, d)
-                                                      : take_texts(t, x, &t->texts[k], d);
+                                                      : take_texts(&t->texts[k], d);
     if (st == BF_OK) {
         x->n++;
         return EXIT_DONE;
@@ -131,11 +130,6 @@ static int find_quantiles(task *t, quantiles_input *in, list *x) {
     return code;
 }
 
-/* Whether columns may be of strings, which ranks, checkpoints and saved states do not know. */
-static bool takes_texts(const options *o) {
-    return !o->checkpoint && !o->save && ranks_count() == 1;
-}
-
 static int describe_columns(task *t, quantiles_input *in, list *x, double began) {
     rows *r = &in->rows, *const inputs[] = {r};
     int64_t first;
@@ -144,9 +138,9 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
     described *all = realloc(x->all, (size_t)(x->n + columns) * sizeof *all);
     if (all) x->all = all;
     bf_state **states = calloc((size_t)columns, sizeof *states);
-    if (takes_texts(t->options) && r->source.text)
-        t->texts = calloc((size_t)columns, sizeof(texts *));
-    int code = all && states ? check_save(t, r, x) : fail_status(BF_E_MEMORY, NULL, file);
+    if (r->source.text) t->texts = calloc((size_t)columns, sizeof(texts *));
+    const bool made = all && states && (t->texts || !r->source.text);
+    int code = made ? check_save(t, r, x) : fail_status(BF_E_MEMORY, NULL, file);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
     if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, r, NULL, first, states);
@@ -175,10 +169,10 @@ static int describe_file(task *t, const char *name, list *x) {
     rows_options how = task_rows(t, BF_DESCRIBE);
     input format = o->input;
     format.text.table = format.text.judge_nulls = true;
-    format.text.any = takes_texts(o);
+    format.text.any = true;
     how.nulls = how.times = true;
     how.digits = BF_SCALE_MOST_I128;
-    if (o->quantiles.n > 0 || takes_texts(o)) how.keep = &x->limit;
+    how.keep = &x->limit;
     int code = ranks_agree(rows_open(&in.rows, name, &format, &how));
     if (code == EXIT_DONE && o->quantiles.n == 0 && !in.rows.source.text) rows_forget(&in.rows);
     if (code == EXIT_DONE) code = describe_columns(t, &in, x, began);
@@ -230,6 +224,7 @@ static int describe_all(const options *o) {
     int code = task_open(&t, o, false);
     if (code == EXIT_DONE) {
         code = describe_files(&t, &x);
+        if (code == EXIT_DONE && o->save && x.all->texts) code = task_save_texts(&t, x.all->texts);
         code = task_close(&t, code, x.saved);
     }
     bf_state_destroy(x.saved);

@@ -6,6 +6,7 @@
 #include "reduce/many.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
+#include "reduce/texts.h"
 #include "runtime/progress.h"
 #include "work/statefile.h"
 #include "work/units.h"
@@ -60,6 +61,7 @@ typedef struct part {
     const char *file;
     statefile saved;
     by *table;           /* the groups of a table */
+    texts *texts;        /* strings that describe saved */
     bf_state_info info;  /* a state's */
     bf_states_info many; /* what many states are */
 } part;
@@ -74,6 +76,7 @@ static const char *kind_of(const part *p) {
     return p->saved.histogram ? "a histogram"
            : p->saved.groups  ? "groups"
            : p->table         ? "groups of a table"
+           : p->texts         ? "strings"
            : p->saved.states  ? "many values"
                               : "a value";
 }
@@ -112,7 +115,10 @@ static void tell_groups(const part *p) {
 
 static void tell_part(const part *p) {
     bf_histogram_info info = {.size = sizeof info};
-    if (p->table) {
+    if (p->texts) {
+        note(p->file, "strings: %lld, %lld of them different", (long long)p->texts->n,
+             (long long)p->texts->different);
+    } else if (p->table) {
         note(p->file, "groups of a table: %lld bytes", (long long)p->saved.table_size);
     } else if (p->saved.groups) {
         tell_groups(p);
@@ -139,7 +145,9 @@ static int load_parts(task *t, part *parts) {
         p->file = i < o->file_count ? o->files[i] : o->minus[i - o->file_count];
         int code = statefile_load(t->context, p->file, &p->saved);
         if (code != EXIT_DONE) return code;
-        if (p->saved.table) p->table = by_load(o, t->context, p->file, &p->saved, &code);
+        if (p->saved.table) p->texts = texts_load(t->context, &p->saved);
+        if (p->saved.table && !p->texts)
+            p->table = by_load(o, t->context, p->file, &p->saved, &code);
         if (code != EXIT_DONE) return code;
         p->info.size = sizeof p->info;
         p->many.size = sizeof p->many;
@@ -169,6 +177,7 @@ static bool are_wholes(const part *parts, int n) {
 static bf_status merge_part(const part *a, const part *b, bool wholes) {
     const statefile *into = &a->saved, *from = &b->saved;
     if (a->table) return by_merge(a->table, b->table);
+    if (a->texts) return texts_merge(a->texts, b->texts);
     return wholes ? bf_state_append(into->state, from->state) : statefile_merge(into, from);
 }
 
@@ -306,6 +315,7 @@ static int merge_parts(task *t, part *parts, int n, bool wholes) {
 static bf_status retract_part(const part *a, const part *b) {
     const statefile *into = &a->saved, *from = &b->saved;
     if (a->table) return by_retract(a->table, b->table);
+    if (a->texts) return BF_E_ARGUMENT;
     if (into->groups) return bf_groups_retract(into->groups, from->groups);
     if (into->histogram) return bf_histogram_retract(into->histogram, from->histogram);
     return bf_state_retract(into->state, from->state);
@@ -315,7 +325,8 @@ static int refuse_minus(const task *t, bf_status st, const part *p) {
     if (st != BF_E_STATE && st != BF_E_ARGUMENT) return fail_status(st, t->context, p->file);
     fail(EXIT_DATA, p->file, "it cannot be taken out: %s",
          st == BF_E_ARGUMENT
-             ? why(t->context, "first and last values do not go back")
+             ? why(t->context, p->texts ? "the least and the greatest string do not go back"
+                                        : "first and last values do not go back")
              : why(t->context, "other keys, other aggregates, or values that are not there"));
     if (st == BF_E_ARGUMENT)
         hint("merge the states of the other parts: minima, maxima, products, first and last "
@@ -416,8 +427,9 @@ static void tell_indices(const task *t, const part *parts) {
 /* ---- output ---------------------------------------------------------------------------------- */
 
 /* Options that the state has no use for. */
-static int check_options(const options *o, const statefile *saved) {
-    if ((o->top > 0 || o->by_key) && !statefile_is_counts(saved) && !saved->table)
+static int check_options(const options *o, const part *p) {
+    const statefile *saved = &p->saved;
+    if ((o->top > 0 || o->by_key) && !statefile_is_counts(saved) && !p->table)
         return fail(EXIT_USAGE, NULL, "--sort and -n belong to counts");
     if ((o->density || o->log || o->title) && !saved->histogram)
         return fail(EXIT_USAGE, NULL, "--density, --log and --title belong to histograms");
@@ -433,6 +445,7 @@ static int save_others(task *t, const part *p) {
     statefile whole = *saved;
     whole.trailer = trailer_of(t->options);
     if (p->table) return by_save(p->table, &t->save, &whole.trailer);
+    if (p->texts) return task_save_texts(t, p->texts);
     whole.trailer.columns = saved->trailer.columns;
     whole.trailer.key_scale = saved->trailer.key_scale;
     whole.trailer.key_time = saved->trailer.key_time;
@@ -446,12 +459,13 @@ static int emit_merged(task *t, const part *p, const char *file, double began) {
     const statefile *saved = &p->saved;
     const saved_showing x = {&t->output, t->options, t->context, saved, file, began};
     const result r = {.file = file, .time = t->time, .seconds = progress_clock() - began};
-    int code = check_options(t->options, saved);
+    int code = check_options(t->options, p);
     if (code != EXIT_DONE) return code;
     code = saved->histogram ? hist_show_saved(&x)
            : saved->groups  ? group_show_saved(&x)
            : saved->states  ? many_show(t, saved->states, file, began)
            : p->table       ? by_show(p->table, &t->output, file, began)
+           : p->texts       ? task_emit_texts(t, p->texts, &r)
                             : task_emit(t, saved->state, r, 0);
     return code == EXIT_DONE ? save_others(t, p) : code;
 }
@@ -487,6 +501,7 @@ int cmd_merge(int argc, char **argv) {
     }
     for (int i = 0; parts && i < count_parts(&o); i++) {
         by_close(parts[i].table);
+        texts_close(parts[i].texts);
         statefile_free(&parts[i].saved);
     }
     free(parts);

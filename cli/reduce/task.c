@@ -10,6 +10,7 @@
 #include "work/wide.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 bool reduce_is_ordered(bf_reduction op) {
     return op == BF_PROD || bf_reduction_result(op) >= BF_RESULT_INDEX;
@@ -118,6 +119,30 @@ static int emit_description(task *t, const bf_state *state, const result *r) {
     bf_state_describe(state, &info);
     d.dtype = output_type(info.dtype, info.scale, d.time);
     return described_put(&t->output, &d, 1, bf_context_device(context));
+}
+
+int task_emit_texts(task *t, texts *of, const result *r) {
+    described d = {.file = r->file,
+                   .dtype = "string",
+                   .texts = of,
+                   .nulls = of->rows - of->n,
+                   .tells_nulls = true,
+                   .tells_texts = true,
+                   .seconds = r->seconds};
+    const bf_status st = texts_mode(of, &d.mode, &d.mode_bytes, &d.times);
+    const int code = st == BF_OK ? described_put(&t->output, &d, 1, bf_context_device(t->context))
+                                 : fail_status(st, t->context, r->file);
+    free(d.mode);
+    return code;
+}
+
+int task_save_texts(task *t, const texts *of) {
+    statefile saved = {.trailer = trailer_of(t->options)};
+    const bf_status st = texts_save(of, &saved);
+    const int code = st == BF_OK ? statefile_save(&t->save, &saved, t->context)
+                                 : fail_status(st, t->context, t->options->save);
+    statefile_free(&saved);
+    return code;
 }
 
 int task_emit(task *t, const bf_state *state, result r, int64_t base) {

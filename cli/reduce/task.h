@@ -51,6 +51,10 @@ void task_tell_speed(const task *t, const rows *r, double seconds);
  * taken off an index. */
 int task_emit(task *t, const bf_state *state, result r, int64_t base);
 
+/* Write the description of strings, and save them. */
+int task_emit_texts(task *t, struct texts *of, const result *r);
+int task_save_texts(task *t, const struct texts *of);
+
 /* Ends the task, whose work ended with `code`. If it is EXIT_DONE, completes the output and saves
  * the state, if that was asked for and there is one; otherwise leaves no file. Returns the final
  * exit code. */

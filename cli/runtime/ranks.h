@@ -62,8 +62,8 @@ void ranks_neighbours(int *sharing, int *before);
 /* Makes a communicator of the ranks for this context. */
 int ranks_open(bf_context *context, bf_comm **comm, const char *file);
 
-/* Merge what the ranks hold: states, histograms and quantiles on every rank, groups on rank 0; the
- * others' become empty. Return an exit code that all agree on. */
+/* Merge what the ranks hold, on every rank: states, of which the same may be NULL on all ranks, a
+ * histogram, and quantiles. Return an exit code that all agree on. */
 int ranks_merge_states(bf_context *context, bf_state *const states[], int n, const char *file);
 int ranks_merge_histogram(bf_context *context, bf_histogram *histogram, const char *file);
 int ranks_merge_many(bf_context *context, bf_states *states, const char *file);

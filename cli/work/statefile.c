@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char statefile_table[] = "bftable\n";
-
 /* So much is read to see what a file is. */
 enum { FIRST_BYTES = 1 << 16, NAME_AT = 24 };
 
@@ -91,12 +89,11 @@ static bool is_kind(const contents *x, const char *name) {
            memcmp(x->bytes + NAME_AT, name, length) == 0;
 }
 
-/* The trailer behind a saved form; NULL: there is none. A group-by of a table (group/saved.c) is a
- * checkpoint, which is a trailer that stands alone. */
+/* The trailer behind a saved form; NULL: there is none. Groups of a table (group/saved.c) and
+ * strings (reduce/texts.c) are checkpoints, which are trailers that stand alone. */
 static const unsigned char *find_trailer(const contents *x, size_t *n) {
-    checkpoint_reader alone;
     const unsigned char *at = bf_trailer_find(x->bytes, x->size, n);
-    if (at && !checkpoint_open(&alone, statefile_table, x->bytes, x->size)) return at;
+    if (at && bf_trailer_save_size(*n) < x->size) return at;
     *n = 0;
     return NULL;
 }

@@ -8,16 +8,13 @@
 
 #include <bitfold.h>
 
-/* The 8 bytes that the content of a saved table begins with (work/checkpoint.h). */
-extern const char statefile_table[];
-
 /* A state that is saved, one of the first five, and what was asked for of it. */
 typedef struct statefile {
     bf_state *state;
     bf_histogram *histogram;
     bf_groups *groups;
     bf_states *states;
-    unsigned char *table; /* the saved form of the groups of a table */
+    unsigned char *table; /* the saved form of the groups of a table, or of strings */
     size_t table_size;    /* its bytes */
     trailer trailer;
 } statefile;

@@ -3,11 +3,13 @@ Builds: release, asan (full)."""
 import json
 import os
 import random
+import subprocess
+import time
 import unittest
 from collections import Counter
 from fractions import Fraction
 
-from command import CommandTest, exact, run
+from command import BITFOLD, CommandTest, exact, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "40"))
 WORDS = ["red", "green", "blue", "", "a,b", 'say "x"', "two\nlines", "Zürich", "zz", "0x", "-", "n/a ?"]
@@ -168,9 +170,54 @@ class DescribeTables(CommandTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"too small for so many different strings", done.stderr)
 
-    def test_states_hold_no_strings(self):
-        name = self.write("t.csv", b"a,b\n1,x\n")
-        self.refused(3, "not a number: 'x'", "describe", "--save", self.path("s"), "--column", "b", name)
+    def test_states_of_strings_merge_to_those_of_the_whole(self):
+        r = random.Random(8)
+        for rows in [1, 2, 7, 999, 20_000]:
+            column = ["" if r.random() < 0.1 else "w%d" % r.randrange(rows) if r.random() < 0.5 else r.choice(WORDS[:3])
+                      for _ in range(rows)]
+            column[r.randrange(rows)] = "red"
+            cuts = sorted(r.choices(range(rows + 1), k=r.randrange(3)))
+            parts = [column[i:j] for i, j in zip([0, *cuts], [*cuts, rows])]
+            parts = [part for part in parts if any(part)]
+            states = [self.path("s%d" % i) for i in range(len(parts))]
+            for state, part in zip(states, parts):
+                lines = "".join("%s,1\n" % word for word in part)
+                self.result("describe", "--column", "a", "--save", state, stdin=("a,b\n" + lines).encode())
+            count = Counter(word for part in parts for word in part)
+            nulls = count.pop("", 0)
+            r.shuffle(states)
+            got = json.loads(self.result("merge", "--json", "--save", self.path("all"), *states))
+            self.check_strings(got, list(count.elements()), (rows, cuts))
+            self.assertEqual(got["null"], nulls, (rows, cuts))
+            self.assertEqual(self.result("merge", self.path("all")), self.result("merge", *states), (rows, cuts))
+
+    def test_a_state_of_strings_goes_with_no_other_and_is_not_taken_out(self):
+        words, numbers = self.path("words"), self.path("numbers")
+        for column, state in [("a", numbers), ("b", words)]:
+            self.result("describe", "--column", column, "--save", state, stdin=b"a,b\n1,x\n2,y\n")
+        self.refused(3, "this is of strings", "merge", numbers, words)
+        self.refused(3, "the least and the greatest string do not go back", "merge", words, "--minus", words)
+        self.refused(2, "belong to counts", "merge", "-n", "1", words)
+        with open(words, "rb") as f:
+            data = f.read()
+        for i in range(0, len(data), 7):
+            for damaged in [data[:i], data[:i] + bytes([data[i] ^ 1]) + data[i + 1:]]:
+                self.assertEqual(run("merge", self.write("damaged", damaged)).returncode, 3, i)
+
+    def test_work_that_is_killed_goes_on_with_its_strings(self):
+        line = "1,%s,2020-01-01\n"
+        name = self.write("t.csv", ("a,b,c\n" + "".join(line % ("w%d" % (i % 999)) for i in range(400_000))).encode())
+        work = self.path("work")
+        arguments = ["describe", "-j", "1", "--checkpoint", work, "--checkpoint-interval", "0.0001", name]
+        child = subprocess.Popen([BITFOLD, *arguments], stdout=subprocess.DEVNULL)
+        while child.poll() is None and not os.path.exists(work):
+            time.sleep(0.0005)
+        child.kill()
+        child.wait()
+        went_on = os.path.exists(work)
+        done = run(*arguments)
+        self.assertEqual(done.stdout.decode(), self.result("describe", name) + "\n")
+        self.assertEqual(b"goes on behind row" in done.stderr, went_on)
 
     def test_states_of_files_with_nulls_and_times_merge(self):
         first, second = b"5,2020-02-01\n,\n7,2020-01-01\n", b"9,2020-03-01\n,\n1,2020-02-03\n"

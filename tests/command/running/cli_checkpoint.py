@@ -27,7 +27,7 @@ COMMANDS = ["sum x.npy", "prod x.npy", "describe x.npy y.npy", "argmax --total y
             "group --column key --mean value --sum late t.csv",
             "group --by note,key --mean value --sum late --count --total --where value>-1 t.csv t.csv t.csv",
             "count --by late t.csv t.csv", "sum --column value,late --where key>3 t.csv t.csv", "count --by key%9=k --where value>0 t.csv", "group --by key --max value*2 --memory 100M t.csv t.csv", "sum --column value,late t.csv t.csv",
-            "prod --offset 7 --count 60000 --column value t.csv", "describe --column key,value,late t.csv t.csv",
+            "prod --offset 7 --count 60000 --column value t.csv", "describe t.csv t.csv",
             "argmin f.npy", "count late.txt", "var --total --nan skip big.npy x.npy",
             "mean --index k.npy --slots 3000 x.npy", "sumsq --axis 1 m.npy",
             "sum --axis 0 --column value,late t.csv", "prod --axis 1 m.npy", "dot --offsets o.npy x.npy y.npy",

@@ -35,7 +35,7 @@ COMMANDS = [
     "mean --total x.npy y.npy x.npy", "std --offset 777 --count 50001 x.npy", "describe x.npy",
     "min empty.npy", "sum empty.npy", "sumsq swapped.npy", "argmax fortran.npy",
     "argmax --offset 5 fortran.npy", "var k.npy", "norm --format raw --dtype f32 raw",
-    "describe --column value,late,key t.csv", "sum --column value,key --total t.csv t.csv",
+    "describe --column value,late,key t.csv", "describe t.csv u.csv", "describe money2.csv words.csv", "sum --column value,key --total t.csv t.csv",
     "prod --column value t.csv", "sum --column value,key --where late>=0 --total t.csv t.csv",
     "median --column value --where key%2==1 t.csv", "hist --tsv --column value --where late<9 t.csv",
     "group --by key%10=digit --sum value --where value>0 t.csv t.csv", "group --by key%7=k --first value,late --last note,late --mode late --distinct value,note --share late --total --checkpoint work t.csv u.csv",
