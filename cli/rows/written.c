@@ -15,18 +15,23 @@ static int no_memory(const written *w) { return fail_status(BF_E_MEMORY, NULL, w
 
 /* ---- the columns of a sheet ------------------------------------------------------------------ */
 
-/* The column of the layout that an item means; -1: none, as was reported. */
-static int find_column(const written *w, text_item item) {
+/* Finds the names of all columns; of a text without them, they are empty. */
+static bool index_names(const written *w, text_names *names) {
     const text_layout *l = &w->layout;
-    const int field = text_item_field(item), shown = item.length < 80 ? (int)item.length : 80;
-    int found = -1, n = 0;
-    for (int k = 0; k < l->columns && found < 0; k++)
-        if (l->fields[k] == field) return k;
-    for (int k = 0; l->names && k < l->columns; k++) {
-        if (!text_item_is(item, l->names[k], strlen(l->names[k]))) continue;
-        found = k;
-        n++;
+    const bool room = text_names_open(names, l->columns);
+    for (int k = 0; room && k < l->columns; k++) {
+        const char *const name = l->names ? l->names[k] : "";
+        text_names_set(names, k, name, strlen(name));
     }
+    return room;
+}
+
+/* The column of the layout that an item means; -1: none, as was reported. */
+static int find_column(const written *w, const text_names *names, text_item item) {
+    const int field = text_item_field(item), shown = item.length < 80 ? (int)item.length : 80;
+    int found = -1;
+    if (field >= 0 && field < names->n) return field;
+    const int n = w->layout.names ? text_names_find(names, item, &found) : 0;
     if (n == 1) return found;
     fail(EXIT_USAGE, w->file, "--take: %s column is named '%.*s'", n == 0 ? "no" : "more than one",
          shown, item.at);
@@ -42,21 +47,40 @@ static bool reserve_columns(written *w, int n) {
     return w->columns && w->strings && w->of && w->forms;
 }
 
-/* Finds the columns of --take, in its order; without it, all. */
-static int take_columns(written *w) {
-    const char *const take = w->options->take, *at = take ? take : "";
-    const int all = w->layout.columns;
-    int n = take ? 1 : all;
+static int take_all(written *w) {
+    if (!reserve_columns(w, w->layout.columns)) return no_memory(w);
+    for (; w->count < w->layout.columns; w->count++) w->of[w->count] = w->count;
+    return EXIT_DONE;
+}
+
+/* Takes the columns of a list, whose ranges and patterns are written out. */
+static int take_list(written *w, const text_names *names, const char *at) {
+    int n = 1;
     for (const char *c = at; *c; c++) n += *c == ',';
     if (!reserve_columns(w, n)) return no_memory(w);
-    for (int i = 0; !take && i < all; i++) w->of[i] = i;
-    w->count = take ? 0 : all;
-    while (take && *at) {
-        const int column = find_column(w, text_take_item(&at, ","));
+    while (*at) {
+        const int column = find_column(w, names, text_take_item(&at, ","));
         if (column < 0) return EXIT_USAGE;
         w->of[w->count++] = column;
     }
     return w->count > 0 ? EXIT_DONE : fail(EXIT_USAGE, NULL, "--take: it names no column");
+}
+
+/* Finds the columns of --take, in its order; without it, all. */
+static int take_columns(written *w) {
+    text_names names;
+    if (!w->options->take) return take_all(w);
+    const bool room = index_names(w, &names);
+    const text_numbered x =
+        room ? text_names_number(&names, w->options->take) : (text_numbered){.list = NULL};
+    int code = x.list ? EXIT_DONE : no_memory(w);
+    if (x.nothing.at)
+        code = fail(EXIT_USAGE, w->file, "--take: '%.*s' is none of the %d columns",
+                    x.nothing.length < 80 ? (int)x.nothing.length : 80, x.nothing.at, names.n);
+    if (code == EXIT_DONE) code = take_list(w, &names, x.list);
+    text_names_close(&names);
+    free(x.list);
+    return code;
 }
 
 /* Keeps the columns that are shown, as strings. */

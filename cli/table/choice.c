@@ -83,7 +83,7 @@ static bool list_has_names(const char *list, const char *separators) {
             item.at += 2;
             item.length -= 2;
         }
-        if (text_item_field(item) < 0) return true;
+        if (!text_item_is_number(item)) return true;
     }
     return false;
 }
@@ -361,13 +361,59 @@ static int take_either(chooser *c, choice_item item) {
     return add_shown(c, name_of(h, fields[side], ""), side, fields[side], true);
 }
 
+/* A column of a side that a pattern or range means: by its name, unless the side is said. What both
+ * have was taken with those of A. */
+static int take_match(chooser *c, choice_item item, int side, int field) {
+    const heading *h = &c->headings[side];
+    char number[16];
+    int other;
+    snprintf(number, sizeof number, "%d", field + 1);
+    if (item.side >= 0) return take_side(c, (choice_item){.text = number, .side = side});
+    if (side == SIDE_B && find_name(&c->headings[SIDE_A], h->names[field], &other) > 0)
+        return EXIT_DONE;
+    return take_either(c, (choice_item){.text = h->names[field], .quoted = true, .side = -1});
+}
+
+/* Takes the columns of a side that an item means by a pattern, or by a range if the side is said,
+ * and adds how many they are to *n. */
+static int take_matches(chooser *c, choice_item item, int side, int *n) {
+    const text_names *names = &c->headings[side].index;
+    const text_item x = {.at = item.text, .length = strlen(item.text), .quoted = item.quoted};
+    if (item.side < 0 && text_item_is_number(x)) return EXIT_DONE;
+    int *const columns = malloc(((size_t)names->n + 1) * sizeof *columns), code = EXIT_DONE;
+    const int found = columns ? text_names_select(names, x, columns) : TEXT_ITEM_NO_MEMORY;
+    if (found == TEXT_ITEM_NO_MEMORY) code = fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int i = 0; i < found && code == EXIT_DONE; i++)
+        code = take_match(c, item, side, columns[i]);
+    *n += found > 0 ? found : 0;
+    free(columns);
+    return code;
+}
+
+/* Takes those of its own side, or of both that are shown. */
+static int take_pattern(chooser *c, choice_item item, int *n) {
+    int code = EXIT_DONE;
+    for (int s = 0; s < SIDES && code == EXIT_DONE; s++)
+        if (item.side == s || (item.side < 0 && (s == SIDE_A || shows_b(c->options))))
+            code = take_matches(c, item, s, n);
+    return code;
+}
+
+static int take_shown(chooser *c, choice_item item) {
+    choice_item sided = item;
+    int n = 0, code = take_pattern(c, item, &n);
+    if (code == EXIT_DONE && n == 0 && take_prefix(&sided)) code = take_pattern(c, sided, &n);
+    if (code != EXIT_DONE || n > 0) return code;
+    return item.side >= 0 ? take_side(c, item) : take_either(c, item);
+}
+
 static int take_items(chooser *c) {
     char *list = c->text;
     choice_item item = {.behind = ','};
     int code = EXIT_DONE;
     while (code == EXIT_DONE && item.behind) {
         item = next_taken(&list);
-        code = item.side >= 0 ? take_side(c, item) : take_either(c, item);
+        code = take_shown(c, item);
     }
     return code;
 }

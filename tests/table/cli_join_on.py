@@ -265,6 +265,21 @@ class Messy(CommandTest):
                 self.assertEqual((done.returncode, done.stderr), (0, b""), what)
                 self.assertEqual(read_tsv(done.stdout.decode()), expected, what)
 
+    def test_patterns_of_names_are_what_the_names_are(self):
+        a = self.write("a.csv", b"id,v1,v2,w-x,k\n1,a,b,c,9\n2,A,B,C,8\n")
+        b = self.write("b.csv", b"id,u1,u2,w-y,m\n2,x,y,z,7\n1,X,Y,Z,6\n")
+        for take, names in [("v*", "v1,v2"), ("?1,id", "v1,u1,id"), ("w*", "w-x,w-y"), ("w-y", "w-y"), ("i[d]", "id"),
+                            ("a.2-3,b.4-", "a.v1,a.v2,b.w-y,b.m"), ("b.u?,a.v?", "b.u1,b.u2,a.v1,a.v2"), ("b.*", "b.id,b.u1,b.u2,b.w-y,b.m")]:
+            for how in [[], ["--memory", LIMIT]]:
+                ask = ["join", a, b, "--on", "id", "--csv", *how, "--take"]
+                self.assertEqual(self.result(*ask, take), self.result(*ask, names), take)
+        self.assertEqual(self.result("join", a, b, "--on", "id", "--how", "semi", "--csv", "--take", "w*"), "w-x\nc\nC")
+        for take in ["z*", "a.z*", "b.v*", "a.5-6", "2-3"]:
+            self.refused(3, "--take: no column", "join", a, b, "--on", "id", "--take", take)
+        self.refused(2, "shows columns of A alone", "join", a, b, "--on", "id", "--how", "anti", "--take", "b.*")
+        self.refused(3, "A and B have a column 'u'", "join", self.write("c.csv", b"id,u\n1,2\n"),
+                     self.write("d.csv", b"id,u\n1,2\n"), "--on", "id", "--take", "u*")
+
     def test_keys_of_json_lines_keep_their_types(self):
         """A bool is no number and a string is neither, whatever else a column holds; of other texts none has a type."""
         pools = [[True, False], ["true", "1", "2.0", "", "\0"], [0, 1, 2, 10], [1.0, 0.5, 2.0, -0.0], [None]]

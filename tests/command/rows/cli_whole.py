@@ -102,8 +102,14 @@ class Whole(CommandTest):
                 self.check_where(rows, lines, head, files, keys, names, by, how)
 
     def check_take(self, r, rows, want, files, names, by, how):
-        take = [r.randrange(len(names)) for _ in range(r.randrange(1, 4))]
-        found = self.rows("sort", "--by", by, "--csv", "--take", ",".join(names[c] for c in take), *how, *files)
+        items, take = [], []
+        for _ in range(r.randrange(1, 4)):
+            c = r.randrange(len(names))
+            item, columns = r.choice([(names[c], [c]), (str(c + 1), [c]), ("c[%d]" % c, [c]), ("c?", range(len(names))),
+                                      ("%d-" % (c + 1), range(c, len(names))), ("1-%d" % (c + 1), range(c + 1))])
+            items.append(item)
+            take += columns
+        found = self.rows("sort", "--by", by, "--csv", "--take", ",".join(items), *how, *files)
         table = [row or [""] for row in csv.reader(io.StringIO(found.decode(), newline=""))]
         self.assertEqual(table, [[names[c] for c in take]] + [[rows[i][c] for c in take] for i in want])
 
@@ -119,6 +125,15 @@ class Whole(CommandTest):
         expected = head + "".join(lines[i] for i in sorted(kept, key=place.get))
         found = self.rows("sort", "--by", by, "--where", "%s > 0" % names[column], *how, *files)
         self.assertEqual(found, expected.encode(), names[column])
+
+    def test_a_range_or_pattern_of_take_that_means_nothing_is_refused(self):
+        text = b"k,a-b,v*\n1,2,3\n"
+        for take, shown in [("a-b", "2"), ("v*", "3"), ("`v*`,k", "3,1"), ("2-,1", "2,3,1")]:
+            got = self.rows("sort", "--by", "k", "--csv", "--take", take, stdin=text).decode()
+            self.assertEqual(got.split("\n")[1], shown, take)
+        for take in ["z*", "4-", "2-4", "`2-3`"]:
+            for command in [["sort", "--by", "k"], ["top", "-n", 1, "--by", "k"], ["sample", "-n", 1], ["shuffle"]]:
+                self.refused(2, "--take: ", *command, "--header", "--take", take, stdin=text)
 
     def test_without_header(self):
         text = b"3,c\n1,b\n\n2,a"
