@@ -8,6 +8,8 @@
 #include "runtime/stream.h"
 #include "runtime/utf8.h"
 #include "sheet/sheet.h"
+#include "sheet/structured.h"
+#include "text/number.h"
 #include "work/statefile.h"
 
 #include <inttypes.h>
@@ -124,6 +126,28 @@ static sheet_column value_column(const shown *x) {
     return (sheet_column){.name = "count", .dtype = BF_I64, .array = x->counts};
 }
 
+/* Dates, unless an edge is within a day. */
+static bf_time_kind kind_of_edges(const shown *x, const bf_value *edges) {
+    const int64_t day = 86400 * (int64_t)text_power_of_ten(x->subject->scale);
+    bool within = false;
+    for (int64_t i = 0; i <= x->info.bins; i++) within = within || edges[i].as.i64 % day != 0;
+    return within ? BF_TIME_LOCAL : BF_TIME_DATE;
+}
+
+/* Writes bins of times as .npy: a row has times and a number, so columns are fields. */
+static int put_fields(FILE *f, const shown *x, const sheet *s) {
+    structured_field fields[3];
+    const bf_time_kind own = x->subject->time,
+                       kind = own == BF_TIME_DATE ? kind_of_edges(x, s->columns->values) : own;
+    for (int i = 0; i < 3; i++)
+        fields[i] = (structured_field){.name = s->columns[i].name,
+                                       .dtype = i < 2 ? BF_I64 : s->columns[i].dtype,
+                                       .time = i < 2 ? kind : BF_TIME_NONE,
+                                       .scale = x->subject->scale};
+    const int code = structured_begin(f, fields, 3, s->rows);
+    return code == EXIT_DONE ? structured_put(f, fields, s) : code;
+}
+
 static int put_sheet(FILE *f, const shown *x) {
     bf_value *edges = malloc(((size_t)x->info.bins + 1) * sizeof *edges);
     if (!edges) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
@@ -131,7 +155,9 @@ static int put_sheet(FILE *f, const shown *x) {
     const sheet_column columns[] = {
         {.name = "lo", .values = edges}, {.name = "hi", .values = edges + 1}, value_column(x)};
     const sheet s = {.columns = columns, .count = 3, .rows = x->info.bins};
-    if (code == EXIT_DONE) code = sheet_put(f, &s, x->subject->file, x->options);
+    if (code == EXIT_DONE)
+        code = x->options->form == FORM_NPY ? put_fields(f, x, &s)
+                                            : sheet_put(f, &s, x->subject->file, x->options);
     free(edges);
     return code;
 }
@@ -263,11 +289,7 @@ static int put_plot(const output *out, enum hist_form form, const shown *x) {
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static int put_form(output *out, enum hist_form form, const shown *x) {
-    if (x->subject->time && (form == HIST_NPY || form >= HIST_PNG)) {
-        fail(EXIT_USAGE, out->file.name, "cannot write bins of times in this form");
-        hint("text, .csv, .tsv, .md and .json have times");
-        return EXIT_USAGE;
-    }
+    if (form == HIST_NPY && x->subject->time) form = HIST_SHEET;
     switch (form) {
     case HIST_SHEET: return put_sheet(out->stream, x);
     case HIST_JSON: put_json(out->stream, x); break;

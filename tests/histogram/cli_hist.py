@@ -536,6 +536,10 @@ class Files(HistTest):
                  (np.array([5e-324, 5e-323]), ["--bins", 1])]
         for x, more in cases:
             self.figure("x.svg", *more, self.save("x.npy", x))
+        for unit in "Dsn":
+            for times in [[0], [0, 1], [0, 86399], r.integers(-10**9, 10**9, 500)]:
+                x = np.array(times, "M8[%s]" % unit.replace("n", "ns"))
+                self.figure("x.svg", self.save("x.npy", x))
 
     def test_a_figure_that_cannot_be_written_is_an_error(self):
         x = self.save("x.npy", np.arange(5.0))

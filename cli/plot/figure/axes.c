@@ -2,6 +2,7 @@
 
 #include "plot/figure/text.h"
 #include "plot/ticks.h"
+#include "plot/times.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,6 +70,14 @@ static void mark_linear(axis *a, int most) {
     }
 }
 
+static void mark_times(axis *a, const plot *p, int most) {
+    const time_axis x = {a->lo, a->hi, p->time, p->time_scale};
+    const time_ticks t = time_ticks_of(&x, most);
+    a->n = 0;
+    snprintf(a->common, sizeof a->common, "%s", t.common);
+    for (int i = 0; i < t.n; i++) add_mark(a, (double)t.at[i], t.label[i]);
+}
+
 static void mark_decade(axis *a, int power, bool plain, bool label, bool minor) {
     char text[TICK_TEXT] = "";
     if (label && plain)
@@ -117,21 +126,35 @@ static void find_y(axis *a, const plot *p) {
 /* Whether an axis from lo to hi should begin at 0, so that it has a label there. */
 static bool is_near_zero(double lo, double hi) { return lo > 0 && lo < hi / 20; }
 
+static double widest_label(const figure *f, const axis *a) {
+    double widest = 0;
+    for (int i = 0; i < a->n; i++)
+        widest = fmax(widest, text_width(f->api, f->cr, a->marks[i].label, MEDIUM));
+    return widest;
+}
+
+/* How far the last label of the x axis would be out of the figure, if it were below its tick. */
+static double beyond(const figure *f) {
+    const mark *last = &f->x.marks[f->x.n - 1];
+    const double half = text_width(f->api, f->cr, last->label, MEDIUM) / 2;
+    return fmax(0, place_axes(&f->x, last->at) + half - f->right - 5 * GAP);
+}
+
 /* Chooses as many ticks as leave space between their labels. */
 static void find_x(figure *f) {
     axis *a = &f->x;
     bool fits = false;
     a->lo = f->plot->edges[0];
     a->hi = f->plot->edges[f->plot->n];
-    if (is_near_zero(a->lo, a->hi)) a->lo = 0;
-    if (is_near_zero(-a->hi, -a->lo)) a->hi = 0;
+    if (!f->plot->time && is_near_zero(a->lo, a->hi)) a->lo = 0;
+    if (!f->plot->time && is_near_zero(-a->hi, -a->lo)) a->hi = 0;
     for (int most = 9; most >= 2 && !fits; most--) {
-        double widest = 0;
-        mark_linear(a, most);
-        for (int i = 0; i < a->n; i++)
-            widest = fmax(widest, text_width(f->api, f->cr, a->marks[i].label, MEDIUM));
-        fits = a->n < 2 ||
-               place_axes(a, a->marks[1].at) - place_axes(a, a->marks[0].at) > widest + 3 * GAP;
+        if (f->plot->time)
+            mark_times(a, f->plot, most);
+        else
+            mark_linear(a, most);
+        fits = a->n < 2 || place_axes(a, a->marks[1].at) - place_axes(a, a->marks[0].at) >
+                               widest_label(f, a) + 3 * GAP + beyond(f);
     }
 }
 
@@ -219,19 +242,12 @@ static void draw_x(const figure *f) {
     for (int i = 0; i < a->n; i++) {
         const double x = place_axes(a, a->marks[i].at);
         line(f, x, f->bottom, x, f->bottom + TICK, LINE);
-        text_draw(f->api, f->cr, a->marks[i].label, MEDIUM, x,
+        text_draw(f->api, f->cr, a->marks[i].label, MEDIUM, x - (i + 1 < a->n ? 0 : beyond(f)),
                   f->bottom + TICK + GAP + 0.75 * MEDIUM, TEXT_CENTER);
     }
     const double base = f->bottom + TICK + 3 * GAP + 2 * MEDIUM;
     text_draw(f->api, f->cr, f->plot->x_label, LARGE, (f->left + f->right) / 2, base, TEXT_CENTER);
     text_draw(f->api, f->cr, a->common, MEDIUM, f->right, base, TEXT_RIGHT);
-}
-
-static double widest_label(const figure *f, const axis *a) {
-    double widest = 0;
-    for (int i = 0; i < a->n; i++)
-        widest = fmax(widest, text_width(f->api, f->cr, a->marks[i].label, MEDIUM));
-    return widest;
 }
 
 static void draw_y(const figure *f) {

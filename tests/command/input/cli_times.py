@@ -361,6 +361,27 @@ class Times(CommandTest):
         np.save(path, np.arange(3))
         self.assertIn("is for text", self.out("max", "--null-policy", "skip", path, code=2))
 
+    def test_bins_of_times_are_fields_of_an_array(self):
+        array = self.path("h.npy")
+        for text, bins, unit in [("2026-01-01\n2026-01-03\n", 2, "D"), ("2026-01-01\n2026-01-03\n", 4, "s"),
+                                 ("2026-01-01T10:00Z\n2026-01-01T10:00:00.25Z\n", 5, "ms"),
+                                 ("1969-12-31T23:59:59\n1970-01-01T00:00:00.000001\n", 3, "us")]:
+            path = self.put("t.csv", "t\n" + text)
+            rows = [line.split("\t") for line in self.lines("hist", "--tsv", "--bins", bins, "--column", "t", path)]
+            self.lines("hist", "--bins", bins, "--column", "t", "-o", array, path)
+            got = np.load(array)
+            self.assertEqual(got.dtype.descr, [("lo", "<M8[%s]" % unit), ("hi", "<M8[%s]" % unit), ("count", "<i8")])
+            for name, column in [("lo", 0), ("hi", 1)]:
+                want = np.array([row[column].rstrip("Z") for row in rows], "M8[%s]" % unit)
+                self.assertEqual(got[name].tolist(), want.tolist(), (text, name))
+            self.assertEqual(got["count"].tolist(), [int(row[2]) for row in rows])
+        self.lines("hist", "--bins", "2", "--density", "--column", "t", "-o", array, path)
+        self.assertEqual(np.load(array).dtype.names, ("lo", "hi", "density"))
+        saved = self.path("h.bfs")
+        self.lines("hist", "--bins", "3", "--column", "t", "--save", saved, path)
+        self.lines("merge", "-o", array, saved)
+        self.assertEqual(np.load(array)["lo"].dtype, np.dtype("M8[us]"))
+
     def test_hist(self):
         path = self.put("h.csv", "t\n2026-01-01\n2026-01-02\n2026-01-05\n")
         self.assertEqual(self.lines("hist", "--bins", "4", "--tsv", "--column", "t", path),

@@ -1,5 +1,6 @@
 /* Ticks: few, round, within the range, and with labels that read back as where they stand. */
 #include "cli/plot/ticks.h"
+#include "cli/plot/times.h"
 #include "tests/support/data.h"
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
@@ -95,12 +96,94 @@ static void labels_are_those_of_a_paper(void **unused) {
     expect(1e16, 1e16 + 64, "0 10 20 30 40 50 60", "+ 1×10^16");
 }
 
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* The time that a label and what is common to all of them say. */
+static bf_time read_label(const time_ticks *t, int i) {
+    char text[2 * BF_TIME_TEXT];
+    bf_time time;
+    const char *const label = t->label[i];
+    const bool clock = label[2] == ':';
+    snprintf(text, sizeof text, "%.*s%s%s%s", clock ? 10 : 0, t->common, clock ? "T" : "", label,
+             strlen(label) == 4   ? "-01-01"
+             : strlen(label) == 7 ? "-01"
+                                  : "");
+    if (!bf_time_parse(text, strlen(text), &time)) fail_msg("no time: '%s'", text);
+    return time;
+}
+
+/* Ticks are within the range, ascend, and stand where their labels say. */
+static void check_times(const time_axis *x, int most) {
+    const time_ticks t = time_ticks_of(x, most);
+    assert_in_range(t.n, 0, most);
+    for (int i = 0; i < t.n; i++) {
+        const bf_time time = read_label(&t, i);
+        int64_t units = time.units;
+        for (int k = time.scale; k < x->scale; k++) units *= 10;
+        assert_int_equal(units, t.at[i]);
+        assert_true((double)t.at[i] >= x->lo && (double)t.at[i] <= x->hi);
+        assert_true(i == 0 || t.at[i] > t.at[i - 1]);
+    }
+    if (x->hi - x->lo >= 2 * 86400 * pow(10, x->scale)) assert_in_range(t.n, 1, most);
+}
+
+static void times_of_any_range_have_ticks(void **unused) {
+    (void)unused;
+    uint64_t rng = 12;
+    for (int i = 0; i < 50000; i++) {
+        const int scale = below(&rng, 10);
+        const double second = pow(10, scale), most = scale > 7 ? 6e9 : 6e10;
+        const double lo = (unit(&rng) - 0.5) * most * second;
+        const double hi = lo + pow(10, unit(&rng) * (scale > 7 ? 9.5 : 11)) * second;
+        const time_axis x = {lo, hi, below(&rng, 2) ? BF_TIME_LOCAL : BF_TIME_DATE, scale};
+        check_times(&x, 2 + below(&rng, 8));
+        check_times(&(time_axis){lo, lo + 1 + below(&rng, 99), BF_TIME_LOCAL, scale}, 5);
+    }
+}
+
+static void expect_times(const char *lo, const char *hi, const char *labels, const char *common) {
+    char all[1024] = "";
+    bf_time a, b;
+    assert_true(bf_time_parse(lo, strlen(lo), &a) && bf_time_parse(hi, strlen(hi), &b));
+    const double scale = pow(10, 3 - a.scale), other = pow(10, 3 - b.scale);
+    const time_axis x = {(double)a.units * scale, (double)b.units * other, a.kind, 3};
+    const time_ticks t = time_ticks_of(&x, 6);
+    for (int i = 0; i < t.n; i++) strcat(strcat(all, i ? " " : ""), t.label[i]);
+    assert_string_equal(all, labels);
+    assert_string_equal(t.common, common);
+}
+
+static void labels_of_times_say_what_their_step_needs(void **unused) {
+    (void)unused;
+    expect_times("2019-03-05", "2021-06-07", "2019-07 2020-01 2020-07 2021-01", "");
+    expect_times("1999-12-31", "2026-01-01", "2000 2005 2010 2015 2020 2025", "");
+    expect_times("2020-02-27", "2020-03-02",
+                 "2020-02-27 2020-02-28 2020-02-29 2020-03-01 2020-03-02", "");
+    expect_times("2020-02-20", "2020-03-20", "2020-02-24 2020-03-02 2020-03-09 2020-03-16", "");
+    expect_times("2020-02-27", "2020-02-28", "2020-02-27 2020-02-28", "");
+    expect_times("2020-01-01T22:30", "2020-01-02T03:00",
+                 "2020-01-01T23:00 2020-01-02T00:00 "
+                 "2020-01-02T01:00 2020-01-02T02:00 2020-01-02T03:00",
+                 "");
+    expect_times("2020-01-01T08:00Z", "2020-01-01T09:01Z", "08:00 08:15 08:30 08:45 09:00",
+                 "2020-01-01 UTC");
+    expect_times("2020-01-01T08:00:00.5", "2020-01-01T08:00:01",
+                 "08:00:00.5 08:00:00.6 08:00:00.7 "
+                 "08:00:00.8 08:00:00.9 08:00:01",
+                 "2020-01-01");
+    expect_times("2020-01-01T08:00:00.5", "2020-01-01T08:00:00.501", "08:00:00.5 08:00:00.501",
+                 "2020-01-01");
+    expect_times("0001-01-01", "9999-12-31", "2000 4000 6000 8000", "");
+}
+
 UNIT_TESTS(ticks) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_of_any_width_and_place_have_ticks),
         cmocka_unit_test(ranges_at_the_ends_of_doubles_have_ticks),
         cmocka_unit_test(neighbouring_doubles_are_no_trouble),
         cmocka_unit_test(labels_are_those_of_a_paper),
+        cmocka_unit_test(times_of_any_range_have_ticks),
+        cmocka_unit_test(labels_of_times_say_what_their_step_needs),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }
