@@ -409,3 +409,9 @@ bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes
         how.bins = (how.bins + 1) / 2;
     return st;
 }
+
+int hist_bins_fail(const options *o, const bf_context *context, bf_status st, const char *file) {
+    if (st == BF_E_ARGUMENT && !o->range && !o->edges)
+        return fail(EXIT_DATA, file, "%s", bf_context_message(context));
+    return fail_status(st, context, file);
+}

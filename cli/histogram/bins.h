@@ -52,6 +52,9 @@ bf_status extremes_absorb(extremes *x, bf_context *context, const void *elements
 /* What the number of bins depends on beside the data's quartiles, where it is BF_BINS_AUTO. */
 automatic_range hist_bins_range(const hist_bins *b, const extremes *x);
 
+/* Reports why there are no bins: those that the data ask for are not the command line's fault. */
+int hist_bins_fail(const options *o, const bf_context *context, bf_status st, const char *file);
+
 /* Makes the empty histogram. x: NULL if data are not needed. asked: how many bins the data ask for;
  * there are fewer where two edges would be equal. */
 bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes *x, int64_t asked,

@@ -6,12 +6,13 @@
 #include "sheet/output.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct by_hist {
     options options; /* for the table: they ask for the value as group's do for theirs */
-    enum hist_form form;
+    enum hist_form shape;
     bf_context *context;
     output output;
     asked asked;
@@ -21,13 +22,15 @@ typedef struct by_hist {
     automatic automatic;
     selection selection;
     bf_histogram *empty; /* has the edges */
+    units_form form;     /* the values are times, as i64, or doubles */
     const double *edges;
-    int64_t n; /* bins */
+    const int64_t *integers; /* the edges, where they are times; NULL: they are doubles */
+    int64_t n;               /* bins */
     bf_dictionary *keys;
     int64_t *counts; /* key 0 has the first n of them, key 1 the next, and so on */
     int64_t room;    /* keys */
     bf_histogram_info others;
-    buffer numbers, doubles, places;
+    buffer numbers, values, places;
 } by_hist;
 
 static int failed(const by_hist *x, bf_status st) {
@@ -42,30 +45,62 @@ static double double_of(const table_value *v, int64_t row) {
 }
 
 /* Leaves the numbers of rows that have one, as the doubles nearest to them; -0 as 0, for edges are
- * compared so. NULL: there is no memory. */
-static double *take_doubles(by_hist *x, int64_t *n) {
+ * compared so. Returns how many they are. */
+static int64_t take_doubles(const by_hist *x, double *to) {
     static const int64_t most = (int64_t)1 << 53;
     const table_value *v = &x->table.values[0];
     const double unit = v->scale <= 22 ? (double)text_power_of_ten(v->scale) : 0;
     const int64_t *integers = v->array.dtype == BF_I64 && unit > 0 ? v->array.data : NULL;
-    double *to = buffer_take(&x->doubles, (size_t)x->table.n * sizeof *to);
-    *n = 0;
-    for (int64_t i = 0; to && i < x->table.n; i++) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < x->table.n; i++) {
         if (v->valid && !v->valid[i]) continue;
         const bool exact = integers && integers[i] <= most && integers[i] >= -most;
-        to[(*n)++] = (exact ? (double)integers[i] / unit : double_of(v, i)) + 0.0;
+        to[n++] = (exact ? (double)integers[i] / unit : double_of(v, i)) + 0.0;
     }
-    return to;
+    return n;
 }
 
-static int refuse_times(const by_hist *x) {
-    return fail(EXIT_DATA, x->asked.file, "--by does not go with times: %s has some",
-                x->asked.value[0].text);
+/* Leaves times likewise, in units of the form; -1: 64 bits do not hold one of them. */
+static int64_t take_times(const by_hist *x, int64_t *to) {
+    const table_value *v = &x->table.values[0];
+    const int64_t power = (int64_t)text_power_of_ten(x->form.scale - v->scale);
+    int64_t n = 0;
+    for (int64_t i = 0; i < x->table.n; i++) {
+        if (v->valid && !v->valid[i]) continue;
+        const text_i128 units = units_at(v->array.dtype, v->array.data, i);
+        const bool fits = units >= INT64_MIN && units <= INT64_MAX;
+        if (!fits || __builtin_mul_overflow((int64_t)units, power, &to[n++])) return -1;
+    }
+    return n;
+}
+
+static int take_values(by_hist *x, bf_array *values) {
+    void *const to = buffer_take(&x->values, (size_t)x->table.n * sizeof(int64_t));
+    const int64_t n = !to ? 0 : x->form.time ? take_times(x, to) : take_doubles(x, to);
+    *values = bf_array_of(x->form.dtype, to, n);
+    if (!to) return failed(x, BF_E_MEMORY);
+    if (n >= 0) return EXIT_DONE;
+    return fail(EXIT_DATA, x->asked.file,
+                "64 bits do not hold a time with the digits of a second that others have");
+}
+
+/* What the values are, by what is known of their column. */
+static int find_form(by_hist *x) {
+    const table_value *v = &x->table.values[0];
+    const int scale = hist_bins_scale(&x->bins);
+    const bool given = x->options.edges || x->options.range;
+    if (given && !v->time != !x->bins.times)
+        return fail(EXIT_USAGE, x->asked.file, "--edges and --range are %s, and %s has %s",
+                    x->bins.times ? "times" : "numbers", x->asked.value[0].text,
+                    v->time ? "times" : "numbers");
+    x->form = (units_form){BF_F64, 0, BF_TIME_NONE};
+    if (v->time) x->form = (units_form){BF_I64, v->scale > scale ? v->scale : scale, v->time};
+    return EXIT_DONE;
 }
 
 /* ---- walks ----------------------------------------------------------------------------------- */
 
-typedef int by_taker(by_hist *x, double *values, int64_t n);
+typedef int by_taker(by_hist *x, bf_array *values);
 
 typedef bf_status by_beginner(by_hist *x);
 
@@ -74,15 +109,15 @@ typedef bf_status by_beginner(by_hist *x);
 static int walk_once(by_hist *x, by_taker *take, by_beginner *begin) {
     bool end = false;
     int code = table_begin(&x->table);
-    if (code == EXIT_DONE && x->table.values[0].time) code = refuse_times(x);
+    if (code == EXIT_DONE) code = find_form(x);
     const bf_status st = code == EXIT_DONE ? begin(x) : BF_OK;
     if (st != BF_OK) code = failed(x, st);
     while (code == EXIT_DONE) {
-        int64_t n;
+        bf_array values;
         code = table_next(&x->table, &end);
         if (code != EXIT_DONE || end) break;
-        double *const values = take_doubles(x, &n);
-        code = values ? take(x, values, n) : failed(x, BF_E_MEMORY);
+        code = take_values(x, &values);
+        if (code == EXIT_DONE) code = take(x, &values);
     }
     return code;
 }
@@ -104,26 +139,24 @@ static int walk(by_hist *x, by_taker *take, by_beginner *begin) {
 
 static bf_status begin_extremes(by_hist *x) {
     extremes_close(&x->extremes);
-    return extremes_open(&x->extremes, x->context, BF_F64);
+    return extremes_open(&x->extremes, x->context, x->form.dtype);
 }
 
-static int take_extremes(by_hist *x, double *values, int64_t n) {
-    bf_array elements = bf_array_of(BF_F64, values, n);
+static int take_extremes(by_hist *x, bf_array *values) {
     bf_status st = BF_OK;
-    if (x->bins.wanted.range) st = selection_take(&x->selection, x->context, &elements);
-    if (st == BF_OK && elements.shape[0] > 0)
-        st = extremes_absorb(&x->extremes, x->context, elements.data, elements.shape[0]);
+    if (x->bins.wanted.range) st = selection_take(&x->selection, x->context, values);
+    if (st == BF_OK && values->shape[0] > 0)
+        st = extremes_absorb(&x->extremes, x->context, values->data, values->shape[0]);
     return st == BF_OK ? EXIT_DONE : failed(x, st);
 }
 
 static bf_status begin_pass(by_hist *x) {
-    return x->automatic.below ? BF_OK : automatic_open(&x->automatic, x->context, BF_F64);
+    return x->automatic.below ? BF_OK : automatic_open(&x->automatic, x->context, x->form.dtype);
 }
 
-static int take_pass(by_hist *x, double *values, int64_t n) {
-    bf_array elements = bf_array_of(BF_F64, values, n);
-    bf_status st = selection_take(&x->selection, x->context, &elements);
-    if (st == BF_OK) st = automatic_absorb(&x->automatic, &elements);
+static int take_pass(by_hist *x, bf_array *values) {
+    bf_status st = selection_take(&x->selection, x->context, values);
+    if (st == BF_OK) st = automatic_absorb(&x->automatic, values);
     return st == BF_OK ? EXIT_DONE : failed(x, st);
 }
 
@@ -143,20 +176,40 @@ static void note_edges(by_hist *x) {
     x->others.size = sizeof x->others;
     bf_histogram_describe(x->empty, &x->others);
     x->edges = bf_histogram_edges(x->empty);
+    x->integers = x->form.time ? bf_histogram_integers(x->empty) : NULL;
     x->n = x->others.bins;
 }
 
+static bf_status begin_nothing(by_hist *x) {
+    (void)x;
+    return BF_OK;
+}
+
+static int take_nothing(by_hist *x, bf_array *values) {
+    (void)x;
+    (void)values;
+    return EXIT_DONE;
+}
+
+/* Edges that are times have the form of the values, which all rows tell. */
+static int settle_edges(by_hist *x) {
+    const int code = x->bins.times ? walk(x, take_nothing, begin_nothing) : EXIT_DONE;
+    if (code != EXIT_DONE || !x->bins.times) return code;
+    return hist_bins_take_form(&x->bins, x->form, x->asked.file);
+}
+
 static int make_bins(by_hist *x) {
-    const bool wanted = hist_bins_need_data(&x->bins);
     int64_t bins = 1;
+    int code = settle_edges(x);
     x->selection.lo = x->bins.wanted.range ? x->bins.wanted.lo : -DBL_MAX;
     x->selection.hi = x->bins.wanted.range ? x->bins.wanted.hi : DBL_MAX;
-    int code = wanted ? walk(x, take_extremes, begin_extremes) : EXIT_DONE;
+    if (code == EXIT_DONE && hist_bins_need_data(&x->bins))
+        code = walk(x, take_extremes, begin_extremes);
     if (code == EXIT_DONE && x->bins.wanted.bins == BF_BINS_AUTO) code = find_automatic(x, &bins);
     if (code != EXIT_DONE) return code;
     const bf_status st =
-        hist_bins_make(&x->bins, x->context, &x->extremes, bins, BF_F64, BF_NONE, &x->empty);
-    if (st != BF_OK) return failed(x, st);
+        hist_bins_make(&x->bins, x->context, &x->extremes, bins, x->form.dtype, BF_NONE, &x->empty);
+    if (st != BF_OK) return hist_bins_fail(&x->options, x->context, st, x->asked.file);
     note_edges(x);
     return EXIT_DONE;
 }
@@ -189,21 +242,36 @@ static bf_status reserve(by_hist *x, int64_t keys) {
     return BF_OK;
 }
 
-/* edges: how many are not above the value. The last bin has the last edge, too. */
-static void count_value(by_hist *x, int64_t key, double value, int64_t edges) {
-    x->others.count++;
-    if (edges > 0 && value <= x->edges[x->n])
-        x->counts[key * x->n + (edges <= x->n ? edges : x->n) - 1]++;
-    else
-        ++*(edges == 0 ? &x->others.below : value == value ? &x->others.above : &x->others.nan);
+/* Whether a value is above the last edge, or NaN. */
+static bool is_above(const by_hist *x, const bf_array *values, int64_t i) {
+    const int64_t *const times = values->data;
+    const double *const doubles = values->data;
+    return x->integers ? times[i] > x->integers[x->n] : !(doubles[i] <= x->edges[x->n]);
 }
 
-/* Finds how many edges are not above each of n values; NULL: *st says why not. */
-static const int64_t *find_edges(by_hist *x, double *values, int64_t n, bf_status *st) {
+static bool is_nan(const by_hist *x, const bf_array *values, int64_t i) {
+    return !x->integers && isnan(((const double *)values->data)[i]);
+}
+
+/* edges: how many are not above value i. The last bin has the last edge, too. */
+static void count_value(by_hist *x, int64_t key, const bf_array *values, int64_t i, int64_t edges) {
+    x->others.count++;
+    if (edges == 0)
+        x->others.below++;
+    else if (edges > x->n && is_above(x, values, i))
+        ++*(is_nan(x, values, i) ? &x->others.nan : &x->others.above);
+    else
+        x->counts[key * x->n + (edges <= x->n ? edges : x->n) - 1]++;
+}
+
+/* Finds how many edges are not above each value; NULL: *st says why not. */
+static const int64_t *find_edges(by_hist *x, const bf_array *values, bf_status *st) {
+    const int64_t n = values->shape[0];
     int64_t *const found = buffer_take(&x->places, (size_t)n * sizeof *found);
-    const bf_array edges = bf_array_of(BF_F64, x->edges, x->n + 1),
-                   wanted = bf_array_of(BF_F64, values, n), to = bf_array_of(BF_I64, found, n);
-    *st = found ? bf_searchsorted(x->context, &edges, &wanted, 1, NULL, &to) : BF_E_MEMORY;
+    const bf_array edges = x->integers ? bf_array_of(BF_I64, x->integers, x->n + 1)
+                                       : bf_array_of(BF_F64, x->edges, x->n + 1),
+                   to = bf_array_of(BF_I64, found, n);
+    *st = found ? bf_searchsorted(x->context, &edges, values, 1, NULL, &to) : BF_E_MEMORY;
     return *st == BF_OK ? found : NULL;
 }
 
@@ -219,16 +287,27 @@ static bf_status number_keys(by_hist *x, int64_t **numbers) {
     return st == BF_OK ? reserve(x, bf_dictionary_size(x->keys)) : st;
 }
 
-static int take_counts(by_hist *x, double *values, int64_t n) {
+/* Times become the doubles nearest to them, as edges between them are. */
+static void round_times(bf_array *values) {
+    int64_t *const at = values->data;
+    for (int64_t i = 0; i < values->shape[0]; i++) {
+        const double rounded = (double)at[i];
+        memcpy(&at[i], &rounded, sizeof rounded);
+    }
+    values->dtype = BF_F64;
+}
+
+static int take_counts(by_hist *x, bf_array *values) {
     const uint8_t *valid = x->table.values[0].valid;
     int64_t *numbers, at = 0;
     if (x->table.n == 0) return EXIT_DONE;
+    if (x->form.time && !x->integers) round_times(values);
     bf_status st = number_keys(x, &numbers);
-    const int64_t *const edges = st == BF_OK ? find_edges(x, values, n, &st) : NULL;
+    const int64_t *const edges = st == BF_OK ? find_edges(x, values, &st) : NULL;
     if (!edges) return failed(x, st);
     for (int64_t i = 0; i < x->table.n; i++) {
         if (valid && !valid[i]) continue;
-        count_value(x, numbers[i], values[at], edges[at]);
+        count_value(x, numbers[i], values, at, edges[at]);
         at++;
     }
     return EXIT_DONE;
@@ -247,12 +326,14 @@ static int tell_others(const by_hist *x) {
 
 static int show(by_hist *x) {
     const by_counts counts = {.options = &x->options,
-                              .form = x->form,
+                              .shape = x->shape,
                               .output = &x->output,
                               .table = &x->table,
                               .keys = x->keys,
                               .n = x->n,
+                              .form = x->form,
                               .edges = x->edges,
+                              .integers = x->integers,
                               .counts = x->counts};
     return by_sheet_put(&counts);
 }
@@ -286,16 +367,15 @@ static void ask_for_value(by_hist *x, const options *o) {
 static int open_all(by_hist *x, const options *o) {
     int code = check_line(o);
     ask_for_value(x, o);
-    if (code == EXIT_DONE) code = hist_form_of(o, &x->form);
+    if (code == EXIT_DONE) code = hist_form_of(o, &x->shape);
     if (code == EXIT_DONE) code = context_open(&x->context, o);
     if (code == EXIT_DONE) code = hist_bins_read(&x->bins, x->context, o);
-    if (code == EXIT_DONE && x->bins.times)
-        code = fail(EXIT_USAGE, NULL, "--by does not go with --range or --edges that are times");
     if (code == EXIT_DONE && hist_bins_are_wide(&x->bins))
         code = fail(EXIT_USAGE, NULL, "--by compares edges below 2^53");
     if (code == EXIT_DONE) code = table_make(&x->table, &x->options);
     if (code == EXIT_DONE) code = output_open(&x->output, &x->options, false);
     if (code != EXIT_DONE) return code;
+    x->form.dtype = BF_F64; /* unless the values turn out to be times */
     asked_open(&x->asked, &x->options, x->context);
     return table_open(&x->table, &x->asked, x->context);
 }
@@ -319,7 +399,7 @@ static void close_all(by_hist *x) {
     asked_close(&x->asked);
     hist_bins_free(&x->bins);
     buffer_free(&x->numbers);
-    buffer_free(&x->doubles);
+    buffer_free(&x->values);
     buffer_free(&x->places);
     free(x->counts);
     bf_context_destroy(x->context);

@@ -5,6 +5,7 @@
 #include "runtime/utf8.h"
 #include "runtime/value.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ static int failed(const by_counts *x, bf_status st) {
 typedef struct by_rows {
     int64_t n;
     int64_t *numbers, *counts;
-    double *lo, *hi;
+    uint64_t *lo, *hi; /* edges: times or doubles */
     sheet_column columns[BF_KEY_COLUMNS_MAX + 3];
     bf_strings strings[BF_KEY_COLUMNS_MAX];
     void *memory[3 * BF_KEY_COLUMNS_MAX];
@@ -71,6 +72,22 @@ static bf_status take_key(const by_counts *x, int k, by_rows *r) {
     return array ? bf_dictionary_values(x->keys, k, &numbers, &values, &valid) : BF_E_MEMORY;
 }
 
+/* The bits of an edge: of times, those of the first that is not before it. */
+static uint64_t edge_at(const by_counts *x, int64_t i) {
+    uint64_t bits;
+    if (x->form.time) return (uint64_t)(x->integers ? x->integers[i] : (int64_t)ceil(x->edges[i]));
+    memcpy(&bits, &x->edges[i], sizeof bits);
+    return bits;
+}
+
+static sheet_column edge_column(const by_counts *x, const char *name, const void *edges) {
+    return (sheet_column){.name = name,
+                          .dtype = x->form.dtype,
+                          .scale = x->form.scale,
+                          .time = x->form.time,
+                          .array = edges};
+}
+
 /* Makes the rows of `groups` keys, of which list[i] has the number of each. */
 static bf_status make_rows(const by_counts *x, const int64_t *list, int64_t groups, by_rows *r) {
     const int keys = x->table->asked->keys;
@@ -78,12 +95,12 @@ static bf_status make_rows(const by_counts *x, const int64_t *list, int64_t grou
     for (int64_t g = 0; g < groups; g++)
         for (int64_t i = 0; i < x->n; i++, r->n++) {
             r->numbers[r->n] = list[g];
-            r->lo[r->n] = x->edges[i];
-            r->hi[r->n] = x->edges[i + 1];
+            r->lo[r->n] = edge_at(x, i);
+            r->hi[r->n] = edge_at(x, i + 1);
             r->counts[r->n] = x->counts[list[g] * x->n + i];
         }
-    r->columns[keys] = (sheet_column){.name = "lo", .dtype = BF_F64, .array = r->lo};
-    r->columns[keys + 1] = (sheet_column){.name = "hi", .dtype = BF_F64, .array = r->hi};
+    r->columns[keys] = edge_column(x, "lo", r->lo);
+    r->columns[keys + 1] = edge_column(x, "hi", r->hi);
     r->columns[keys + 2] = (sheet_column){.name = "count", .dtype = BF_I64, .array = r->counts};
     bf_status st = BF_OK;
     for (int k = 0; k < keys && st == BF_OK; k++) st = take_key(x, k, r);
@@ -123,6 +140,8 @@ static int put_plot(const by_counts *x, const by_rows *r, bool first) {
     title_of(x, r, title);
     const plot p = {.n = x->n,
                     .edges = x->edges,
+                    .time = x->form.time,
+                    .time_scale = x->form.scale,
                     .counts = r->counts,
                     .log = x->options->log,
                     .title = title,
@@ -174,7 +193,7 @@ static int show_keys(const by_counts *x, const int64_t *list, by_rows *r, int64_
         const bf_status st = make_rows(x, list + at, n - at < each ? n - at : each, r);
         if (st != BF_OK)
             code = failed(x, st);
-        else if (x->form == HIST_PLOT)
+        else if (x->shape == HIST_PLOT)
             code = n > 0 ? put_plot(x, r, at == 0) : EXIT_DONE;
         else
             code = put_rows(x, r);
@@ -185,7 +204,7 @@ static int show_keys(const by_counts *x, const int64_t *list, by_rows *r, int64_
 
 int by_sheet_put(const by_counts *x) {
     by_rows r = {.n = 0};
-    const int64_t each = x->form == HIST_PLOT || x->n > ROWS ? 1 : ROWS / x->n;
+    const int64_t each = x->shape == HIST_PLOT || x->n > ROWS ? 1 : ROWS / x->n;
     bf_status st;
     int64_t *list = order_keys(x, &st);
     if (list && !open_rows(&r, each * x->n)) st = BF_E_MEMORY;

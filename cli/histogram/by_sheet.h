@@ -7,13 +7,15 @@
 
 typedef struct by_counts {
     const options *options;
-    enum hist_form form;
+    enum hist_form shape;
     output *output;
     const table *table;
     bf_dictionary *keys;
-    int64_t n; /* bins */
+    int64_t n;       /* bins */
+    units_form form; /* the values are times, or doubles */
     const double *edges;
-    const int64_t *counts; /* key 0 has the first n of them, key 1 the next, and so on */
+    const int64_t *integers; /* the edges, where they are times; NULL: they are doubles */
+    const int64_t *counts;   /* key 0 has the first n of them, key 1 the next, and so on */
 } by_counts;
 
 /* Shows keys in their order. Returns an exit code, having reported the failure. */

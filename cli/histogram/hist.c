@@ -88,13 +88,6 @@ typedef struct hist {
     int64_t room;
 } hist;
 
-static int fail_bins(const hist *h, bf_status st, const char *file) {
-    /* Bins that the data ask for are not the command line's fault. */
-    if (st == BF_E_ARGUMENT && !h->options->range && !h->options->edges)
-        return fail(EXIT_DATA, file, "%s", bf_context_message(h->context));
-    return fail_status(st, h->context, file);
-}
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static int note_column(hist *h, const rows *r) {
@@ -379,7 +372,10 @@ static int absorb_files(hist *h, const absorber *a) {
     return code;
 }
 
+/* The file is open, so that a range of times has its form. */
 static int open_extremes(hist *h) {
+    h->selection.lo = h->bins.wanted.range ? h->bins.wanted.lo : -DBL_MAX;
+    h->selection.hi = h->bins.wanted.range ? h->bins.wanted.hi : DBL_MAX;
     if (h->extremes.least || extremes_open(&h->extremes, h->context, h->dtype) == BF_OK)
         return EXIT_DONE;
     return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
@@ -398,8 +394,6 @@ static int find_extremes(hist *h) {
     extremes *x = &h->extremes;
     const work_thing things[] = {{.state = &x->least}, {.state = &x->most}, {.state = &x->all}};
     const absorber a = {take_extremes, open_extremes, things, 3};
-    h->selection.lo = h->bins.wanted.range ? h->bins.wanted.lo : -DBL_MAX;
-    h->selection.hi = h->bins.wanted.range ? h->bins.wanted.hi : DBL_MAX;
     const int code = absorb_files(h, &a);
     bf_state *const states[] = {x->least, x->most, x->all};
     return code == EXIT_DONE ? ranks_merge_states(h->context, states, 3, h->options->files[0])
@@ -467,7 +461,7 @@ static int make_bins(hist *h) {
     if (code == EXIT_DONE) {
         const bf_status st = hist_bins_make(&h->bins, h->context, &h->extremes, asked, h->dtype,
                                             weights_dtype(h), &h->histogram);
-        if (st != BF_OK) code = fail_bins(h, st, h->options->files[0]);
+        if (st != BF_OK) code = hist_bins_fail(h->options, h->context, st, h->options->files[0]);
     }
     return ranks_agree(code);
 }
@@ -506,7 +500,7 @@ static int make_empty(hist *h, const char *name) {
     if (h->histogram) return EXIT_DONE;
     const bf_status st =
         hist_bins_make(&h->bins, h->context, NULL, 0, h->dtype, weights_dtype(h), &h->histogram);
-    return st == BF_OK ? EXIT_DONE : fail_bins(h, st, name);
+    return st == BF_OK ? EXIT_DONE : hist_bins_fail(h->options, h->context, st, name);
 }
 
 static int count_rows(hist *h, rows *r) {

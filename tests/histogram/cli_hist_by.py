@@ -82,7 +82,7 @@ class HistBy(CommandTest):
             self.refused(2, "does not go with --by", *ask, *option.split("="), path)
         self.refused(2, "-o of a figure or an array does not go with --by", *ask, "-o", self.path("x.npy"), path)
         self.refused(2, "--by needs the values", "hist", "--by", "k", path)
-        self.refused(3, "--by does not go with times: d has some", "hist", "--by", "k", "--column", "d", path)
+        self.refused(2, "--edges and --range are numbers, and d has times", "hist", "--by", "k", "--edges", "1,2", "--column", "d", path)
         self.refused(3, "an empty field, not a number", "hist", "--by", "k", "--column", "v",
                      self.write("n.csv", b"k,v\na,1\nb,\n"))
 

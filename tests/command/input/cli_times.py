@@ -382,6 +382,13 @@ class Times(CommandTest):
         self.lines("merge", "-o", array, saved)
         self.assertEqual(np.load(array)["lo"].dtype, np.dtype("M8[us]"))
 
+    def test_a_range_of_times_has_as_many_bins_as_numpy_says(self):
+        x = np.random.default_rng(3).integers(0, 10**6, 3000)
+        path = self.put("r.csv", "t\n" + "".join("%s\n" % t for t in x.astype("M8[s]")))
+        edges = np.histogram_bin_edges(x, "auto", (10**5, 10**6))
+        text = ":".join(str(np.datetime64(at, "s")) for at in (10**5, 10**6))
+        self.assertEqual(len(self.lines("hist", "--tsv", "--bins", "auto", "--range", text, "--column", "t", path)), len(edges) - 1)
+
     def test_hist(self):
         path = self.put("h.csv", "t\n2026-01-01\n2026-01-02\n2026-01-05\n")
         self.assertEqual(self.lines("hist", "--bins", "4", "--tsv", "--column", "t", path),
@@ -410,6 +417,15 @@ class Times(CommandTest):
                 self.assertEqual(self.lines("hist", "--tsv", "--edges", ",".join(text), "--column", "t", "-", stdin=f.read()), want)
             got = self.lines("hist", "--tsv", "--bins", "1", "--range", text[0] + ":" + text[-1], "--column", "t", path)
             self.assertEqual(got, ["%s\t%s\t%d" % (edges[0], edges[-1], sum(at[0] <= v <= at[-1] for v in x))], case)
+            keys = [r.choice("abc") for _ in x]
+            path = self.put("k.csv", "k,t\n" + "".join("%s,%s\n" % pair for pair in zip(keys, times)))
+            want = ["%s\t%s\t%s\t%d" % (k, lo, hi, sum(k == key and (a <= v < b or v == b == at[-1]) for key, v in zip(keys, x)))
+                    for k in sorted(set(keys)) for lo, hi, a, b in zip(edges, edges[1:], at, at[1:])]
+            self.assertEqual(self.lines("hist", "--tsv", "--by", "k", "--edges", ",".join(text), "--column", "t", path), want, case)
+            bins = r.choice([["--bins", "3"], ["--bins", "auto"], [], ["--bins", "auto", "--range", text[0] + ":" + text[-1]]])
+            whole, by = [run("hist", "-q", "--tsv", *by, *bins, "--column", "t", path) for by in ([], ["--by", "'all'"])]
+            self.assertEqual((by.returncode, by.stdout.decode().splitlines()),
+                             (whole.returncode, ["all\t" + line for line in whole.stdout.decode().splitlines()]), (case, bins))
         path = self.put("b.csv", "t,n\n2026-01-01T10:00,1\n2026-01-02T12:30,2\n2026-01-03,3\n")
         self.assertEqual(self.lines("hist", "--tsv", "--bins", "2", "--range", "2026-01-01T10:00:2026-01-03T10:00", "--column", "t", path),
                          ["2026-01-01T10:00:00\t2026-01-02T10:00:00\t1", "2026-01-02T10:00:00\t2026-01-03T10:00:00\t2"])
