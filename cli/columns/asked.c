@@ -389,6 +389,7 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     o->table = o->apart = true;
     o->typed = !a->taken;
     o->inferred = a->taken;
+    o->closed = a->closed || (a->taken && !asks->input.text.columns);
     o->option = "--by";
     o->header = o->header || f->named;
     return true;

@@ -41,6 +41,7 @@ typedef struct asked {
     int takes;            /* how many */
     int *take_fields;     /* their fields, each once */
     bool whole; /* rows are wanted as they stand, in the order of their keys: nothing is computed */
+    bool closed; /* JSON lines have no keys but those of the first ones, for all are shown */
     bool turned; /* their order is the other one, where '-' does not say so */
     int keys;
     asked_key key[BF_KEY_COLUMNS_MAX];

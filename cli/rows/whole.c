@@ -191,6 +191,7 @@ static int run(whole *x) {
     if (code == EXIT_DONE) code = condition_open(&x->condition, &x->options);
     asked_open(&x->asked, o, x->context);
     x->asked.whole = true;
+    x->asked.closed = !o->take && !written_stays(o, true, '\0');
     if (is_drawn(x)) x->asked.chooser.option = report_command_name();
     x->asked.turned = x->kind == WHOLE_TOP && !o->least;
     if (code == EXIT_DONE) code = output_open(&x->output, o, false);

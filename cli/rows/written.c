@@ -236,10 +236,11 @@ static bool is_form_asked(const options *o) {
 }
 
 /* Rows stay as they stand in plain text, and in a file whose name tells the form they have. */
-static bool stays(const written *w, const text_layout *l) {
-    const char mark = w->form == SHEET_CSV ? ',' : w->form == SHEET_TSV ? '\t' : '\0';
-    const bool same = l->keys ? w->form == SHEET_JSON : l->delimiter == mark;
-    return !w->options->take && (w->form == SHEET_PLAIN || (same && !is_form_asked(w->options)));
+bool written_stays(const options *o, bool json, char delimiter) {
+    const enum sheet_form form = sheet_form_of(o);
+    const char mark = form == SHEET_CSV ? ',' : form == SHEET_TSV ? '\t' : '\0';
+    const bool same = json ? form == SHEET_JSON : delimiter == mark;
+    return !o->take && (form == SHEET_PLAIN || (same && !is_form_asked(o)));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -258,7 +259,7 @@ int written_open(written *w, output *out, const options *o, const source *s) {
     *w = (written){.output = out, .options = o, .form = sheet_form_of(o)};
     if (o->take && w->form == SHEET_PLAIN) w->form = SHEET_TSV; /* it has a header */
     w->file = s->name;
-    w->raw = stays(w, &s->text->layout);
+    w->raw = written_stays(o, s->text->layout.keys, s->text->layout.delimiter);
     if (!w->raw) return open_sheet(w, s->text);
     return header ? put_header(w, header) : EXIT_DONE;
 }

@@ -27,6 +27,9 @@ typedef struct written {
     buffer valid;
 } written;
 
+/* Whether rows of JSON lines, or with this delimiter, stay as they stand in their file. */
+bool written_stays(const options *o, bool json, char delimiter);
+
 /* Begins with the header. s: an input whose first rows were not taken yet. Close it in either case.
  */
 int written_open(written *w, output *out, const options *o, const source *s);

@@ -22,6 +22,7 @@ static int open_side(join_tables *t, int s) {
     in.text.all = in.text.table = true;
     in.text.header = in.text.header || join_choice_has_names(o, &t->names);
     in.text.judge_nulls = true;
+    in.text.closed = !o->take && (s == SIDE_A || o->how <= HOW_OUTER);
     return rows_open(&t->sides[s], o->files[s], &in, &how);
 }
 

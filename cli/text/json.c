@@ -595,6 +595,24 @@ static bool fill_row(text_rows *rows, const text_layout *l, const char *at, text
     return true;
 }
 
+/* A key that no line has of which the columns are taken is none of them. */
+static bool is_lost(const text_layout *l, int k, const string *key, text_error *e) {
+    size_t length;
+    if (k != -1 || !l->closed) return false;
+    char *const name = copy_string(key, &length);
+    const bool lost = !name || *slot_of(l->keys, name, length) == 0;
+    if (!name) *e = (text_error){.what = "out of memory"};
+    if (name && lost) {
+        e->at = key->at;
+        snprintf(e->what, sizeof e->what, "no column for the key '%.40s': the first lines lack it",
+                 name);
+        snprintf(e->hint, sizeof e->hint,
+                 "name the columns that are wanted, or give the first line the key, as null");
+    }
+    free(name);
+    return lost;
+}
+
 /* Reads the value at p of the key before it as column k, and as those that repeat it. Adds how many
  * they are to *found. */
 static inline const char *read_value(text_rows *rows, const text_layout *l, int k,
@@ -626,6 +644,7 @@ static const char *read_object(text_rows *rows, const text_layout *l, const char
         p = pass_key(p, &key, e);
         if (!p) return NULL;
         const int k = column_of_string(l->keys, i, &key);
+        if (is_lost(l, k, &key, e)) return NULL;
         p = read_value(rows, l, k, &key, p, &found, e);
         if (p) p = next_key(p, &end, e);
     }

@@ -548,6 +548,8 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     layout->mixed = own.json && own.mixed;
     layout->typed = layout->mixed || (own.json && own.typed) ? TEXT_TYPED : TEXT_UNTYPED;
     layout->whole = own.whole;
+    const bool named_some = own.columns || own.strings || own.keys || own.either;
+    layout->closed = own.closed || !(named_some || own.all);
     layout->skip_nulls = own.skip_nulls || own.judge_nulls || is_conditional(&own);
     layout->judged = own.skip_nulls || own.judge_nulls;
     layout->inferred = own.inferred;

@@ -60,6 +60,7 @@ typedef struct text_options {
     bool inferred;     /* keys may be values: they are rounded as these are; codes are strings */
     bool lax;          /* rows may have fewer fields than the first, which are NULL, or more */
     bool json;         /* each line holds an object */
+    bool closed;       /* its keys are columns, all of which are wanted: no line has another */
     bool typed;        /* strings of JSON lines tell types apart (text/typed.h) */
     bool whole;        /* the caller wants rows as they stand, too */
     text_style style;  /* how numbers are written */
@@ -116,6 +117,7 @@ typedef struct text_layout {
     const char *option; /* as in the options */
     int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
     json_keys *keys;    /* for JSON lines; NULL: it is something else */
+    bool closed;        /* as in the options, or because no column is named */
     enum text_typed typed;
     bool whole;       /* as in the options */
     text_style style; /* how numbers are written */

@@ -274,5 +274,34 @@ class Json(CommandTest):
         self.assertGreater(taken, CASES)
 
 
+class LateKeys(CommandTest):
+    """A key that only a late line has is no column; it is refused where the command would lose its value."""
+
+    def test_a_key_that_would_be_lost_is_refused(self):
+        n = 20_000
+        text = "".join('{"a":%d,"b":"x"}\n' % (i % 7) for i in range(n)) + '{"a":9,"l\\u0061te":5}\n'
+        path, other = self.write("x.jsonl", text.encode()), self.write("y.jsonl", b'{"a":9,"z":"z"}\n')
+        at = "x.jsonl:%d: no column for the key 'late'" % (n + 1)
+        for ask in [["describe"], ["describe", "--infer"], ["sort", "--by", "a", "--csv"], ["sort", "--by", "a", "--json"],
+                    ["top", "--by", "a", "-n", "1", "--csv"], ["sample", "-n", "3", "--csv"], ["shuffle", "--tsv"]]:
+            self.refused(3, at, *ask, path)
+        for ask in [["join", path, other], ["join", other, path], ["join", "--how", "semi", path, other]]:
+            self.refused(3, at, *ask, "--on", "a")
+        lone = "".join('{"a":1}\n' for _ in range(60_000)) + '{"b":2}\n'
+        for ask in ["sum", "count", "sort", "hist", "median"]:
+            self.refused(3, "no column for the key 'b'", ask, "--format", "jsonl", stdin=lone.encode())
+
+    def test_a_key_that_nobody_wants_is_passed_over(self):
+        text = "".join('{"a":%d,"b":"x"}\n' % (i % 7) for i in range(20_000)) + '{"a":9,"late":5}\n'
+        path, other = self.write("x.jsonl", text.encode()), self.write("y.jsonl", b'{"a":9,"z":"z"}\n')
+        self.assertEqual(self.result("max", "--column", "a", path), "9")
+        self.assertEqual(self.result("count", "--by", "b", "--csv", path), "b,count\nx,20000\n,1")
+        self.assertEqual(self.result("top", "--by", "a", "-n", "1", path), '{"a":9,"late":5}')
+        self.assertEqual(self.result("top", "--by", "a", "-n", "1", "--take", "b,a", "--csv", path), "b,a\n,9")
+        self.assertEqual(self.result("join", "--on", "a", "--take", "z", path, other), "z")
+        self.assertEqual(self.result("join", "--on", "a", "--how", "semi", other, path).split("\t"), ["9", "z"])
+        self.assertEqual(len(self.result("describe", "--column", "a,b", "--tsv", path).split("\n")), 3)
+
+
 if __name__ == "__main__":
     unittest.main()
