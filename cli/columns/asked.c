@@ -45,12 +45,7 @@ static void read_option(first_fields *f, const char *name) {
 
 /* The names there are, as a hint. */
 static void tell_names(const first_fields *f) {
-    text_error *e = f->error;
-    size_t used = (size_t)snprintf(e->hint, sizeof e->hint, "the columns are%s",
-                                   f->json ? " the keys of the first lines:" : "");
-    for (int i = 0; i < f->n && used < 180; i++)
-        used += (size_t)snprintf(e->hint + used, sizeof e->hint - used, "%s %.40s", i ? "," : "",
-                                 f->fields[i]);
+    text_names_tell(&f->names, f->json, f->error->hint, sizeof f->error->hint);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ int cmd_count(int argc, char **argv) {
     options o;
     int code;
     if (!options_parse(&o, argc, argv, &count_usage, &code)) return code;
+    o.input.text.words = !o.by;
     code = o.by ? EXIT_DONE : by_check_absent(&o, true);
     return ranks_agree(code == EXIT_DONE ? by_run(&o) : code);
 }

@@ -100,6 +100,19 @@ static int option_error(const char *command, const char *what, const option_spec
     return usage_error(command, what, option);
 }
 
+/* An option of other commands. Where group has an option of the command's name, it has --by. */
+static int foreign_option(const char *command, const candidates *c, const option_spec *spec,
+                          int letter) {
+    bool grouped = false;
+    for (int i = c->belonging; i < c->n; i++)
+        grouped = grouped || strcmp(c->specs[i]->name, command) == 0;
+    if (!grouped || strcmp(spec->name, "by") != 0)
+        return option_error(command, "this command has no option", spec, letter);
+    fail(EXIT_USAGE, NULL, "this command has no option: --by");
+    hint("'bitfold group --by KEYS --%s V' has it for each key", command);
+    return EXIT_USAGE;
+}
+
 static int unknown_option(const char *command, const char *option, const candidates *c) {
     char help[64];
     snprintf(help, sizeof help, "bitfold help %s", command);
@@ -186,8 +199,7 @@ static int read_options(options *o, void *into, int argc, char **argv, const usa
     while ((id = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         if (id == '?' || id == ':') return parse_error(id, argv, &c);
         const int i = find_option(&c, id);
-        if (i >= c.belonging)
-            return option_error(argv[0], "this command has no option", c.specs[i], letter_of(id));
+        if (i >= c.belonging) return foreign_option(argv[0], &c, c.specs[i], letter_of(id));
         const bool again = given[i] != NULL; /* with the same operand, unless it repeats */
         if (!c.specs[i]->repeats && options_again(&given[i], c.specs[i], optarg)) return EXIT_USAGE;
         if (!read_option(o, into, u->own, c.specs[i])) return EXIT_USAGE;

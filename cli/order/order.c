@@ -416,9 +416,10 @@ static int check_line(const options *o, order_kind kind) {
         return fail(EXIT_USAGE, NULL, "--checkpoint does not go with --axis, --offsets or --index");
     if (o->form == FORM_NPY && is_many(o))
         return fail(EXIT_USAGE, o->output, "one array holds the results of one FILE");
-    if (o->form == FORM_NPY && o->times)
-        return fail(EXIT_USAGE, o->output, "--count does not fit an array of the numbers");
-    return EXIT_DONE;
+    if (o->form != FORM_NPY || !o->times) return EXIT_DONE;
+    fail(EXIT_USAGE, o->output, "--count does not fit an array of the numbers");
+    hint("--by COLUMN of a text writes both, as fields");
+    return EXIT_USAGE;
 }
 
 static int order_files(const options *o, order_kind kind) {
@@ -449,6 +450,7 @@ int cmd_order(int argc, char **argv) {
     while (strcmp(commands[i].name, argv[0]) != 0) i++;
     if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
     o.distinct = commands[i].kind == ORDER_UNIQUE;
+    o.input.text.words = commands[i].usage.takes & (TAKES_BY | TAKES_KEYS | TAKES_ORDERED);
     if (o.by) return ranks_agree(run_by(&o, commands[i].kind));
     condition *c;
     code = condition_open(&c, &o);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of rows that are written, or made to a sheet, at a time. */
-enum { GATHERED = 1 << 18 };
+/* Bytes of rows that are written, or made to a sheet, at a time; those of a hint. */
+enum { GATHERED = 1 << 18, TOLD = 240 };
 
 static int no_memory(const written *w) { return fail_status(BF_E_MEMORY, NULL, w->file); }
 
@@ -26,6 +26,12 @@ static bool index_names(const written *w, text_names *names) {
     return room;
 }
 
+static void tell_names(const written *w, const text_names *names) {
+    char text[TOLD];
+    text_names_tell(names, w->layout.keys, text, sizeof text);
+    if (w->layout.names) hint("%s", text);
+}
+
 /* The column of the layout that an item means; -1: none, as was reported. */
 static int find_column(const written *w, const text_names *names, text_item item) {
     const int field = text_item_field(item), shown = item.length < 80 ? (int)item.length : 80;
@@ -33,8 +39,12 @@ static int find_column(const written *w, const text_names *names, text_item item
     if (field >= 0 && field < names->n) return field;
     const int n = w->layout.names ? text_names_find(names, item, &found) : 0;
     if (n == 1) return found;
-    fail(EXIT_USAGE, w->file, "--take: %s column is named '%.*s'", n == 0 ? "no" : "more than one",
-         shown, item.at);
+    if (field >= 0 && n == 0)
+        fail(EXIT_DATA, w->file, "--take: no column %.*s: there are %d", shown, item.at, names->n);
+    else
+        fail(EXIT_DATA, w->file, "--take: %s column is named '%.*s'",
+             n == 0 ? "no" : "more than one", shown, item.at);
+    tell_names(w, names);
     return -1;
 }
 
@@ -60,7 +70,7 @@ static int take_list(written *w, const text_names *names, const char *at) {
     if (!reserve_columns(w, n)) return no_memory(w);
     while (*at) {
         const int column = find_column(w, names, text_take_item(&at, ","));
-        if (column < 0) return EXIT_USAGE;
+        if (column < 0) return EXIT_DATA;
         w->of[w->count++] = column;
     }
     return w->count > 0 ? EXIT_DONE : fail(EXIT_USAGE, NULL, "--take: it names no column");
@@ -74,9 +84,11 @@ static int take_columns(written *w) {
     const text_numbered x =
         room ? text_names_number(&names, w->options->take) : (text_numbered){.list = NULL};
     int code = x.list ? EXIT_DONE : no_memory(w);
-    if (x.nothing.at)
-        code = fail(EXIT_USAGE, w->file, "--take: '%.*s' is none of the %d columns",
+    if (x.nothing.at) {
+        code = fail(EXIT_DATA, w->file, "--take: '%.*s' is none of the %d columns",
                     x.nothing.length < 80 ? (int)x.nothing.length : 80, x.nothing.at, names.n);
+        tell_names(w, &names);
+    }
     if (code == EXIT_DONE) code = take_list(w, &names, x.list);
     text_names_close(&names);
     free(x.list);

@@ -99,6 +99,18 @@ int text_names_find(const text_names *names, text_item item, int *column) {
     return n;
 }
 
+void text_names_tell(const text_names *names, bool json, char *to, size_t room) {
+    static const size_t longest = 40;
+    size_t used =
+        (size_t)snprintf(to, room, "%s%s", names->n > 0 ? "the columns are" : "it has no rows",
+                         names->n > 0 && json ? " the keys of the first lines:" : "");
+    for (int i = 0; i < names->n && used + longest + 2 < room; i++) {
+        const text_name *x = &names->all[i];
+        used += (size_t)snprintf(to + used, room - used, "%s %.*s", i ? "," : "",
+                                 (int)(x->length < longest ? x->length : longest), x->at);
+    }
+}
+
 /* ---- ranges and patterns --------------------------------------------------------------------- */
 
 /* Takes a range apart: FIRST-LAST, or FIRST- for all from there on. */

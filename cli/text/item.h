@@ -54,6 +54,9 @@ void text_names_set(text_names *names, int i, const char *at, size_t length);
 /* How many columns have the item's name; *column is the first of them. */
 int text_names_find(const text_names *names, text_item item, int *column);
 
+/* Writes a hint: which columns there are, or that there are none; json: the names are keys. */
+void text_names_tell(const text_names *names, bool json, char *to, size_t room);
+
 /* What text_names_select returns if it selects nothing. */
 enum { TEXT_ITEM_IS_ONE = -1, TEXT_ITEM_NO_MEMORY = -2 };
 

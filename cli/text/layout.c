@@ -155,14 +155,7 @@ static bool has_names(const char *list) {
 
 /* The names there are, as a hint. */
 static void tell_names(const text_layout *l, const first_row *row, text_error *e) {
-    size_t used = (size_t)snprintf(e->hint, sizeof e->hint, "the columns are%s",
-                                   l->keys ? " the keys of the first lines:" : "");
-    for (int i = 0; i < row->n && used < 180; i++) {
-        const text_field *f = &row->fields[i];
-        const int length = f->end - f->at < 40 ? (int)(f->end - f->at) : 40;
-        used += (size_t)snprintf(e->hint + used, sizeof e->hint - used, "%s %.*s", i ? "," : "",
-                                 length, f->at);
-    }
+    text_names_tell(&row->index, l->keys, e->hint, sizeof e->hint);
 }
 
 static int find_name(const text_layout *l, const first_row *row, text_item x, text_error *e) {
@@ -548,6 +541,7 @@ bool text_layout_find(text_layout *layout, const text_options *given, const char
     layout->mixed = own.json && own.mixed;
     layout->typed = layout->mixed || (own.json && own.typed) ? TEXT_TYPED : TEXT_UNTYPED;
     layout->whole = own.whole;
+    layout->words = own.words;
     const bool named_some = own.columns || own.strings || own.keys || own.either;
     layout->closed = own.closed || !(named_some || own.all);
     layout->skip_nulls = own.skip_nulls || own.judge_nulls || is_conditional(&own);

@@ -183,6 +183,8 @@ const char *text_refuse_number(const text_layout *l, int k, text_field f, text_e
                  shown);
     else
         snprintf(e->what, sizeof e->what, "%snot a number: '%s'", which, shown);
+    if (l->words && !f.broken && f.at < f.end)
+        snprintf(e->hint, sizeof e->hint, "--by COLUMN takes words, too");
     const char *const mark = l->style.thousands;
     if (!f.broken && mark && memmem(f.at, (size_t)(f.end - f.at), mark, strlen(mark)))
         snprintf(e->hint, sizeof e->hint,

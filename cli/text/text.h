@@ -53,6 +53,7 @@ typedef struct text_options {
                           that of the values follows */
     bool counted;      /* the numbers of `columns` are keys */
     bool mixed;        /* for JSON lines, `columns` are keys: strings, if not all are numbers */
+    bool words;        /* the command takes words, too, by --by */
     bool keyed;        /* so is the only column, if none is chosen */
     const char *nulls; /* what stands for no value, with commas between; NULL: the empty field */
     bool skip_nulls;   /* numbers may be NULL: the caller knows which are */
@@ -117,6 +118,7 @@ typedef struct text_layout {
     const char *option; /* as in the options */
     int fewest, most;   /* fields of a row: 0 and TEXT_ANY_FIELDS, or as many as the first has */
     json_keys *keys;    /* for JSON lines; NULL: it is something else */
+    bool words;         /* as in the options */
     bool closed;        /* as in the options, or because no column is named */
     enum text_typed typed;
     bool whole;       /* as in the options */

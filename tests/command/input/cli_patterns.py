@@ -48,6 +48,23 @@ class Patterns(CommandTest):
             self.assertEqual(ran.returncode, 3, item)
             self.assertIn(what, ran.stderr.decode())
 
+    def test_a_text_without_rows_has_no_names(self):
+        for command in [["sum", "--column", "v*"], ["sum", "--column", "v"], ["count", "--by", "v"]]:
+            ran = run(*command, self.write("x.csv", b""))
+            self.assertEqual(ran.returncode, 3)
+            self.assertIn("it has no rows", ran.stderr.decode())
+            self.assertNotIn("the columns are", ran.stderr.decode())
+
+    def test_hints_say_what_takes_words_and_keys(self):
+        path = self.write("x.csv", b"w,n\nred,1\n")
+        for command in [["count"], ["sort"], ["unique"], ["top", "-n", "1"]]:
+            self.assertIn("hint: --by COLUMN takes words, too", run(*command, "--column", "w", path).stderr.decode())
+        for command in ["sum", "--column", "w"], ["count", "--by", "w", "--column", "w"], ["hist", "--column", "w"]:
+            self.assertNotIn("takes words", run(*command, path).stderr.decode())
+        for command in ["sum", "median", "max"]:
+            self.assertIn("'bitfold group --by KEYS --%s V'" % command, run(command, "--by", "w", path).stderr.decode())
+        self.assertIn("bitfold help argsort", run("argsort", "--by", "w", path).stderr.decode())
+
     def test_a_name_between_backquotes_is_no_pattern(self):
         self.assertEqual(self.sums(["a*", "ab"], ["`a*`"]).stdout, self.sums(["a*", "ab"], ["a*"]).stdout)
 

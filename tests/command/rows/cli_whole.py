@@ -133,7 +133,7 @@ class Whole(CommandTest):
             self.assertEqual(got.split("\n")[1], shown, take)
         for take in ["z*", "4-", "2-4", "`2-3`"]:
             for command in [["sort", "--by", "k"], ["top", "-n", 1, "--by", "k"], ["sample", "-n", 1], ["shuffle"]]:
-                self.refused(2, "--take: ", *command, "--header", "--take", take, stdin=text)
+                self.refused(3, "--take: ", *command, "--header", "--take", take, stdin=text)
 
     def test_without_header(self):
         text = b"3,c\n1,b\n\n2,a"
