@@ -222,7 +222,10 @@ int source_text_failed(const source *s, text_status st, const text_refusal *refu
     else
         snprintf(place, sizeof place, "%s", s->name);
     fail(EXIT_DATA, place, "%s", refusal->error.what);
-    if (refusal->error.hint[0]) hint("%s", refusal->error.hint);
+    if (s->text->object)
+        hint("--format jsonl reads JSON lines");
+    else if (refusal->error.hint[0])
+        hint("%s", refusal->error.hint);
     return EXIT_DATA;
 }
 

@@ -448,6 +448,7 @@ static bool keep_header(text_input *t, const text_piece *p) {
 static text_status find_layout(text_input *t, const text_options *options, text_refusal *refusal) {
     text_piece *p = &t->first;
     text_options found = *options;
+    t->object = !options->json && p->begin < p->end && *text_skip_blanks(p->begin, ' ') == '{';
     found.guessed = options->guessed || !options->delimiter;
     found.delimiter = t->delimiter ? t->delimiter : ' ';
     if (p->fault.what && p->begin == p->end) {

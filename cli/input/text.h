@@ -32,6 +32,7 @@ typedef struct text_input {
     char delimiter;   /* as in the layout, which it is found for */
     text_style style; /* the options' style */
     bool table;       /* the options ask for a table */
+    bool object;      /* its first row is an object of JSON, which it is not read as */
     int64_t begin;    /* where in the text its rows begin, behind the header */
     char *header;     /* the header with a NUL, if rows are wanted whole; NULL: there is none */
     size_t piece;     /* bytes of a piece, but for longer rows */

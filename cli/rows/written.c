@@ -174,6 +174,12 @@ static void spread_valid(const written *w, int i, uint8_t *to) {
     w->columns[i].valid = to;
 }
 
+static int refuse_row(const written *w, const text_error *e) {
+    fail(EXIT_DATA, w->file, "%s", e->what);
+    if (*e->hint) hint("%s", e->hint);
+    return EXIT_DATA;
+}
+
 /* Reads the gathered rows as columns of strings. */
 static int read_rows(written *w) {
     text_error error = {.at = NULL};
@@ -184,7 +190,7 @@ static int read_rows(written *w) {
     w->rows.quoted = text_spans_lines(w->layout.delimiter) && memchr(w->text, '"', w->used);
     if (!text_rows_reserve(&w->rows, &w->layout, w->n)) return no_memory(w);
     if (!text_rows_read(&w->rows, &w->layout, w->text, end, w->n, &error))
-        return w->rows.no_memory ? no_memory(w) : fail(EXIT_DATA, w->file, "%s", error.what);
+        return w->rows.no_memory ? no_memory(w) : refuse_row(w, &error);
     return EXIT_DONE;
 }
 

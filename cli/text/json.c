@@ -361,8 +361,9 @@ static const char *refuse_value(const text_rows *rows, const text_layout *l, int
              null                 ? "null, not a number"
              : *s->text.at == '{' ? "an object, not a value of its own"
                                   : "an array, not a value of its own");
-    if (null)
-        snprintf(e->hint, sizeof e->hint, "--null-policy skip leaves such fields out of a value");
+    snprintf(e->hint, sizeof e->hint, "%s",
+             null ? "--null-policy skip leaves such fields out of a value"
+                  : "columns that hold none are taken by their names");
     return NULL;
 }
 

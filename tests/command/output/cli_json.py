@@ -291,6 +291,15 @@ class LateKeys(CommandTest):
         for ask in ["sum", "count", "sort", "hist", "median"]:
             self.refused(3, "no column for the key 'b'", ask, "--format", "jsonl", stdin=lone.encode())
 
+    def test_hints_say_how_to_read_what_is_refused(self):
+        lines, nested = b'{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n', b'{"a":1,"o":{"b":2}}\n'
+        for ask in [["sum"], ["sum", "--column", "a"], ["describe"], ["count", "--by", "a"], ["sort", "--by", "a"]]:
+            self.assertIn(b"hint: --format jsonl reads JSON lines", run(*ask, stdin=lines).stderr)
+            self.assertNotIn(b"--format jsonl", run(*ask, "--column", "z", "--format", "jsonl", stdin=lines).stderr)
+        for ask in [["describe"], ["count", "--by", "o"], ["sort", "--by", "a", "--csv"], ["sample", "-n", "1", "--csv"]]:
+            self.assertIn(b"hint: columns that hold none are taken by their names",
+                          run(*ask, "--format", "jsonl", stdin=nested).stderr, ask)
+
     def test_a_key_that_nobody_wants_is_passed_over(self):
         text = "".join('{"a":%d,"b":"x"}\n' % (i % 7) for i in range(20_000)) + '{"a":9,"late":5}\n'
         path, other = self.write("x.jsonl", text.encode()), self.write("y.jsonl", b'{"a":9,"z":"z"}\n')
