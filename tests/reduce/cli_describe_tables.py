@@ -9,7 +9,7 @@ import unittest
 from collections import Counter
 from fractions import Fraction
 
-from command import BITFOLD, CommandTest, exact, run
+from command import BITFOLD, CommandTest, exact, least_memory, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "40"))
 WORDS = ["red", "green", "blue", "", "a,b", 'say "x"', "two\nlines", "Zürich", "zz", "0x", "-", "n/a ?"]
@@ -166,7 +166,7 @@ class DescribeTables(CommandTest):
     def test_memory_is_refused_not_exceeded(self):
         text = "a\n" + "".join("some rather long word %d\n" % i for i in range(1_000_000))
         name = self.write("t.csv", text.encode())
-        done = run("describe", "--memory", "32M", name)
+        done = run("describe", "--memory", "%dM" % (least_memory() + 3), name)
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"too small for so many different strings", done.stderr)
 
