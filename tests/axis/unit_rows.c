@@ -174,6 +174,7 @@ static void check_problem(bf_context *context, void *data) {
 
 static void every_slot_has_its_own_result(void **unused) {
     (void)unused;
+    needs_no_threads();
     bf_context *context = make_context(NULL, 1);
     for (uint64_t i = 0; i < CASES; i++) {
         problem p;

@@ -226,6 +226,7 @@ static void check_ranks(bf_dictionary *d) {
 
 static void every_key_has_its_number_and_rank(void **state) {
     (void)state;
+    needs_no_threads();
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 4 ? 1 : 5)
         for (int threads = 1; threads <= 4; threads += 3) {
             const int64_t n = used % 2 ? ROWS : ROWS / 3;

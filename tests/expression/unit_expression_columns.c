@@ -1,6 +1,5 @@
 /* Expressions of columns: strings are compared by their bytes, NULLs follow Kleene's logic, what is
- * beneath a NULL does not matter; the names in a text.
- * Builds: release, asan, tsan. */
+ * beneath a NULL does not matter; the names in a text. */
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,5 @@
 /* Functions of expressions, and NULL: rows of a table as text, rounding against MPFR, and the
- * functions of the C library against themselves.
- * Builds: release, asan, tsan. */
+ * functions of the C library against themselves. */
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,5 @@
 /* Expressions of decimals: integers with a scale, and numbers in the text. What is exact is exact,
- * everything else takes each value rounded once, and what does not fit is refused.
- * Builds: release, asan, tsan. */
+ * everything else takes each value rounded once, and what does not fit is refused. */
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 

@@ -156,7 +156,7 @@ static void strings_of_rows(void **unused) {
 
 /* ---- many rows ------------------------------------------------------------------------------- */
 
-enum { MANY = 70001 };
+enum { MANY = (2 << 16) + 1 /* two threads have a piece of them */ };
 
 /* Writes a number as text, some after a letter, and returns its size. Some end with a zero byte: as
  * far as the next one a sanitizer looks at what a pattern is sought in. */

@@ -1,6 +1,5 @@
 /* Expressions of integers of 128 bits: random programs against GMP. Results are exact, the first
- * that has more than 38 digits is the one that is refused, and what is not needed is not.
- * Builds: release, asan, tsan. */
+ * that has more than 38 digits is the one that is refused, and what is not needed is not. */
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,5 @@
 /* Edges and ends of ranges that are integers beyond 2^53: integers compare with them as integers,
- * whatever the instruction set, the threads, the weights and the parts.
- * Builds: release, asan, tsan. */
+ * whatever the instruction set, the threads, the weights and the parts. */
 #include "tests/histogram/binning.h"
 #include "tests/support/unit.h"
 

@@ -77,6 +77,7 @@ static void check_weights(bf_dtype dtype, bf_dtype weight_dtype, data_kind kind,
 
 static void sums_of_weights_are_exact(void **unused) {
     (void)unused;
+    needs_no_threads();
     for (int d = 0; d < DTYPE_COUNT; d++) {
         for (int w = 0; w < DTYPE_COUNT; w++)
             check_weights(all_dtypes[d], all_dtypes[w], (data_kind)((d + w) % KIND_COUNT), false,

@@ -1,7 +1,6 @@
 /* Integers of 128 bits: sorted, ranked, searched and selected from as an order of __int128 has it,
  * and quantiles between them as MPFR has these; whatever the pattern, the strides, the alignment,
- * the instruction set and the threads.
- * Builds: release, asan, tsan. */
+ * the instruction set and the threads. */
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,5 @@
 /* Integers of 128 bits: every reduction but prod, exactly; states that also take those of smaller
- * integers; saved forms. The oracle is MPFR.
- * Builds: release, asan, tsan. */
+ * integers; saved forms. The oracle is MPFR. */
 #include "tests/reduce/states.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,5 @@
 /* Scales: integers that stand for themselves times 10^-scale. Results are divided before the one
- * rounding, states merge whatever their scales, and no integer is lost in silence.
- * Builds: release, asan, tsan. */
+ * rounding, states merge whatever their scales, and no integer is lost in silence. */
 #include "tests/reduce/states.h"
 #include "tests/support/unit.h"
 

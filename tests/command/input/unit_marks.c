@@ -1,6 +1,5 @@
 /* Marks of texts and digits of fields, by all vectors there are, against a look at each byte; and
- * short numbers against a division.
- * Builds: release, asan, tsan. */
+ * short numbers against a division. */
 #include "cli/text/digits.c"
 #include "cli/text/marks.c"
 #include "cli/text/store.h"

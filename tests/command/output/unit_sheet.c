@@ -1,6 +1,5 @@
 /* Fields of sheets: how wide characters are, what may reach a terminal, what each form makes of a
- * string.
- * Builds: release, asan, tsan. */
+ * string. */
 #include "cli/runtime/utf8.h"
 #include "cli/sheet/field.h"
 #include "tests/support/oracle.h"
