@@ -3,9 +3,9 @@
 #include "input/share.h"
 #include "memory/background.h"
 #include "order/top.h"
-#include "order/united.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
+#include "work/united.h"
 #include "work/work.h"
 
 #include <stdlib.h>
@@ -73,11 +73,11 @@ static int end_columns(const sorted *x, sorted_column *of, int n, const char *fi
 
 enum { PART_BYTES = 1 << 22, UNITED_BYTES = 1 << 26, PARTS = 2 };
 
-/* The numbers that a part has room for. Ranks wait for each other at each, and need a third beside
+/* The numbers that a part has room for. Ranks wait for each other at each, and need as much beside
  * them. */
 static int64_t room_of(const question *q) {
     const bool several = ranks_count() > 1;
-    const int64_t share = q->options->memory.results / ((several ? 3 : 2) * PARTS);
+    const int64_t share = q->options->memory.results / ((several ? 4 : 2) * PARTS);
     const int64_t most = several ? UNITED_BYTES : PART_BYTES;
     return (share > 0 && share < most ? share : most) / 24;
 }

@@ -65,7 +65,7 @@ typedef struct join {
     join_pairs unlike;           /* the pairs, if one side has another */
     const int64_t *pairs[SIDES]; /* the pairs of `like` or `unlike` */
     int64_t count;               /* the number of pairs */
-    bool limited;                /* --memory: piles and a sorter are in place of arrays and pairs */
+    bool limited;                /* --memory: sorters are in place of arrays and pairs */
     side side_a, side_b;
     bf_context *spilling; /* the sorters' */
     side_pairs sorted;
@@ -88,7 +88,7 @@ static int open_side(join *j, rows *r, const char *name) {
     return code;
 }
 
-/* Loads all rows; if memory is limited, on piles. */
+/* Loads all rows; if memory is limited, into a sorter. */
 static int load_side(join *j, rows *r, bf_array *all) {
     side *s = r == &j->a ? &j->side_a : &j->side_b;
     int code;
@@ -113,7 +113,7 @@ static int load_settled(join *j, rows *r, bf_array *all) {
     return code;
 }
 
-/* Finds the form in which both sides are compared; piles get it at once. */
+/* Finds the form in which both sides are compared. */
 static int match_forms(join *j) {
     const units_form a = units_of_rows(&j->a, 0), b = units_of_rows(&j->b, 0);
     j->form = join_form_of(a, b);
@@ -122,9 +122,7 @@ static int match_forms(join *j) {
                     "cannot join different dtypes: this is %s, %s is %s",
                     output_type(b.dtype, b.scale, b.time), j->a.source.name,
                     output_type(a.dtype, a.scale, a.time));
-    if (!j->limited) return EXIT_DONE;
-    const int code = side_take(&j->side_a, j->form);
-    return code == EXIT_DONE ? side_take(&j->side_b, j->form) : code;
+    return EXIT_DONE;
 }
 
 /* Rows are numbered from the first that is selected. */
@@ -148,50 +146,7 @@ static int load_sides(join *j) {
     return code == EXIT_DONE ? ranks_agree(match_forms(j)) : code;
 }
 
-/* ---- ranks ----------------------------------------------------------------------------------- */
-
-enum { SENT = 1 << 18 /* pairs that a rank sends at a time */, PAIR = 16 /* bytes of one */ };
-
-/* Sends the next pairs of all ranks to rank 0, which adds them. Returns whether there were any. */
-static bool send_pairs(join *j, side_pairs *all, uint64_t *some, int *code) {
-    const int ranks = ranks_count();
-    int64_t n = 0, total = 0;
-    int64_t *to = ranks_allocate(2 * (size_t)ranks * sizeof *to), *from = to + ranks;
-    if (*code == EXIT_DONE) *code = side_pairs_next(&j->sorted, some, SENT, &n);
-    to[0] = *code == EXIT_DONE ? n * PAIR : 0;
-    ranks_gather(&to[0], from, sizeof *from);
-    for (int i = 0; i < ranks; i++) total += from[i];
-    for (int i = 0; i < ranks && ranks_rank() > 0; i++) from[i] = 0;
-    char *received = ranks_allocate(ranks_rank() == 0 ? (size_t)total : 0), *at = received;
-    ranks_exchange(some, to, received, from);
-    for (int i = 0; i < ranks; at += from[i++])
-        if (from[i] > 0 && *code == EXIT_DONE)
-            *code = side_pairs_add(all, (const uint64_t *)(const void *)at, from[i] / PAIR);
-    free(received);
-    free(to);
-    return total > 0;
-}
-
-/* Brings the pairs of all ranks to rank 0. */
-static int gather_pairs(join *j) {
-    side_pairs all;
-    uint64_t *some = ranks_allocate(SENT * PAIR);
-    int code = side_pairs_open(&all, j->spilling, j->options->memory.results / 2, j->sorted.file);
-    while (send_pairs(j, &all, some, &code)) continue;
-    free(some);
-    side_pairs_close(&j->sorted);
-    j->sorted = all;
-    return ranks_agree(code);
-}
-
-/* Over ranks, rows meet where their keys do; --memory's piles do that. */
-static int join_ranks(join *j) {
-    int code = side_exchange(&j->side_a);
-    if (code == EXIT_DONE) code = side_exchange(&j->side_b);
-    if (code != EXIT_DONE) return code;
-    code = ranks_agree(sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->sorted));
-    return code == EXIT_DONE ? gather_pairs(j) : code;
-}
+/* ---- joining --------------------------------------------------------------------------------- */
 
 /* Ranks share the memory of a machine, if --memory does not say how. */
 static int limit_ranks(options *o) {
@@ -201,8 +156,6 @@ static int limit_ranks(options *o) {
     o->memory.limit = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4 / sharing;
     return ranks_agree(memory_plan_make(&o->memory, &o->threads));
 }
-
-/* ---- joining --------------------------------------------------------------------------------- */
 
 static int join_like(join *j) {
     const bf_status st =
@@ -230,8 +183,7 @@ static int join_unlike(join *j) {
 }
 
 static int join_sides(join *j) {
-    if (ranks_count() > 1) return join_ranks(j);
-    if (j->limited) return sides_join(&j->side_a, &j->side_b, j->context, j->options, &j->sorted);
+    if (j->limited) return sides_join(&j->side_a, &j->side_b, j->form, &j->sorted);
     return units_are_same(units_of_rows(&j->a, 0), units_of_rows(&j->b, 0)) ? join_like(j)
                                                                             : join_unlike(j);
 }
@@ -333,12 +285,13 @@ static int check_line(const options *o) {
     return EXIT_DONE;
 }
 
-/* Over ranks, rank 0 has two sorters. */
 static int open_sorted(join *j) {
     const options *o = j->options;
-    const int code = context_open_spilling(&j->spilling, o, o->memory.results);
+    const int code = context_open_spilling(&j->spilling, o, o->memory.library + o->memory.results);
+    j->side_a = (side){.context = j->spilling, .options = o};
+    j->side_b = j->side_a;
     return code == EXIT_DONE
-               ? side_pairs_open(&j->sorted, j->spilling, o->memory.results / 2, o->files[0])
+               ? side_pairs_open(&j->sorted, j->spilling, o->memory.results, o->files[0])
                : code;
 }
 
@@ -372,8 +325,6 @@ int cmd_join(int argc, char **argv) {
     j->a.source.fd = j->b.source.fd = -1;
     spool_limit_set(&j->limit, o.memory.pipes);
     j->limited = o.memory.limit > 0;
-    side_open(&j->side_a, &o);
-    side_open(&j->side_b, &o);
     code = run_join(j);
     if (code != EXIT_DONE) output_abandon(&j->output);
     rows_close(&j->a);

@@ -1,4 +1,4 @@
-#include "order/united.h"
+#include "work/united.h"
 
 #include "options/context.h"
 #include "runtime/ranks.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD = 4 /* rank 0 holds such a part of what a part has room for */ };
+enum { HELD = 2 /* rank 0 holds such a part of what a part has room for */ };
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* Numbers that every rank has sorted of its own rows, on rank 0 in the order of all. They go there
  * piece by piece, so that no rank holds those of another. Every rank calls the same functions, and
  * those that return an exit code have reported the failure, on which all agree. */
-#ifndef BITFOLD_CLI_ORDER_UNITED_H
-#define BITFOLD_CLI_ORDER_UNITED_H
+#ifndef BITFOLD_CLI_WORK_UNITED_H
+#define BITFOLD_CLI_WORK_UNITED_H
 
 #include <bitfold.h>
 #include <stdbool.h>
