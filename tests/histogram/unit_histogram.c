@@ -75,8 +75,9 @@ static void every_dtype_and_kind_of_data(void **unused) {
                 BF_HISTOGRAM_OPTIONS(.bins = n, .range = 1, .lo = -7.3, .hi = 100);
             add_near_edges(all_dtypes[d], data, N, -7.3, 100, n, &seed);
             check_options(all_dtypes[d], data, N, &range);
-            range.lo = range.hi = 2;
-            check_options(all_dtypes[d], data, N, &range);
+            range.lo = range.hi = 2; /* from 1.5 to 2.5, where a dtype has so many numbers */
+            if (!is_float(all_dtypes[d]) || n <= 1 << (fraction_bits(all_dtypes[d]) - 1))
+                check_options(all_dtypes[d], data, N, &range);
         }
     }
 }

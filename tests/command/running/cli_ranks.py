@@ -309,7 +309,7 @@ class Commands(RanksTest):
 
     def test_more_numbers_than_the_memory_of_a_rank_sorts(self):
         r = np.random.default_rng(7)
-        n = 400_000 if SHORT else 4_000_000
+        n = 2_000_000 if SHORT else 4_000_000
         x = r.normal(size=n)
         x[r.random(n) < 0.3] = x[:1]
         self.save("x.npy", x)
