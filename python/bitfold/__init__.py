@@ -68,6 +68,7 @@ have these keyword arguments besides:
     empty      the min, max, argmin or argmax of no elements, which otherwise raises EmptyError
 """
 
+import contextlib
 import os
 import threading
 from array import array
@@ -80,11 +81,11 @@ from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions
 from ._arrays import NAMES, View, dtype_in, dtype_name, new_array, to_python
 from ._columns import Column, Columns
 from ._comm import Comm
+from ._dictionary import Dictionary
 from ._expression import evaluate, reduce_expression
 from ._group import Groups, join
 from ._grouping import group
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
-from ._keys import Dictionary
 from ._julia import julia, palette_colors
 from ._map import map, result_dtype
 from ._mergeable import Mergeable
@@ -239,9 +240,15 @@ class Context:
 
     def _call_with(self, other, function, *arguments):
         """Does the same for a function that also reads an object of another context."""
+        with self._locked_with(other):
+            self._check(function(*arguments))
+
+    @contextlib.contextmanager
+    def _locked_with(self, other):
+        """Holds the locks of two contexts."""
         first, second = sorted((self._lock, other._lock), key=id)
         with first, second:
-            self._check(function(*arguments))
+            yield
 
 
 _local = threading.local()

@@ -9,7 +9,8 @@ from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeErr
 from ._mergeable import Mergeable
 from ._nulls import segment_views_of, views_of
 from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments
-from ._table import _default_context, _Elements
+from ._map import _default_context
+from ._table import _Elements
 
 __all__ = [
     *(f"segment_{op}" for op in REDUCTIONS), *map(name_by_index, REDUCTIONS),

@@ -5,7 +5,7 @@ import weakref
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import View, dtype_in, new_like
-from ._library import Array, ArgumentError, check, lib, sized, whole
+from ._library import Array, ArgumentError, DtypeError, check, lib, sized, whole
 
 _EXCHANGE = CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_int64), c_void_p, POINTER(c_int64))
 _ADD = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int64)
@@ -200,7 +200,9 @@ class Comm:
 
     def exchange(self, groups):
         """Shares the groups of all ranks out by the hash of their keys: each key ends on one rank, with
-        all of its rows. Returns the groups."""
+        all of its rows. Returns the groups. Their keys are numbers."""
+        if groups._names is not None:
+            raise DtypeError(f"groups of {groups.key} are not exchanged: their numbers differ from rank to rank")
         self._context._call_with(
             groups._context, lib.bf_comm_exchange_groups, self._handle, groups._handle
         )

@@ -15,7 +15,7 @@ from ._map import map as map_array
 from ._map import overflow_number
 from ._nulls import pack_bits
 from ._result import new_result
-from ._table import _default_context
+from ._map import _default_context
 
 _NAMES_MOST = 256  # BF_EXPRESSION_NAMES_MAX
 _TIME_KINDS = {name: number for number, name in TIMES.items()}

@@ -5,11 +5,15 @@ import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, copied_like, dtype_in, maker_of, new_array, new_result, objects_of, to_python
-from ._keys import strings_of, words_of
-from ._library import DTYPES, OPS, Array, ArgumentError, DtypeError, ReduceOptions, Value, lib, sized, whole
+from ._dictionary import Names, keys_in, loaded, names_of_keys
+from ._keys import Key, picked
+from ._library import (
+    DTYPES, OPS, Array, ArgumentError, ReduceOptions, StateError, Value, lib, sized, whole,
+)  # fmt: skip
+from ._map import _default_context
 from ._mergeable import Mergeable
 from ._nulls import refuse_scales, views_of
-from ._table import PAIR, _default_context, _Elements, _name_of, _number_of
+from ._table import PAIR, _Elements, _name_of, _number_of
 
 
 class _Aggregate(ctypes.Structure):
@@ -34,6 +38,7 @@ _SIGNATURES = {
     "bf_groups_absorb": (c_int, c_void_p, POINTER(Array), POINTER(POINTER(Array))),
     "bf_groups_merge": (c_int, c_void_p, c_void_p),
     "bf_groups_retract": (c_int, c_void_p, c_void_p),
+    "bf_groups_renumber": (c_int, c_void_p, POINTER(Array)),
     "bf_groups_size": (c_int64, c_void_p),
     "bf_groups_rows": (c_int64, c_void_p),
     "bf_groups_list": (c_int, c_void_p, POINTER(Array), POINTER(Array)),
@@ -87,16 +92,21 @@ class Groups(Mergeable):
     """The number of rows of each key, and exact aggregates of their values. Groups are a state: they
     absorb chunks and merge with others.
 
-    key: any dtype, "i128" too, or "pair" (arrays of u64 whose last dimension is 2). aggregates: pairs of an
+    key: any dtype, "i128" too, "pair" (arrays of u64 whose last dimension is 2), "string", "date", "time" or "utc
+    time"; or a list of these but "pair": then keys are a list of columns. Columns of strings are arrays of any
+    library, or lists of str, bytes and None; they are in the order of their bytes. aggregates: pairs of an
     operation (one of sums or squares, min or max) and the dtype of its values. seed: of the hash; no
     result depends on it. Errors: ArgumentError (not an array of values for each aggregate; no such
-    aggregate), DtypeError, ShapeError (arrays that do not fit), StateError (merge and retract: another
-    kind; more than there is to take out), RangeError (result: an integer that does not fit).
+    aggregate; a str that is no text), DtypeError, ShapeError (arrays that do not fit), StateError (merge and
+    retract: another kind; more than there is to take out), RangeError (result: an integer that does not fit).
 
     >>> g = bitfold.Groups("i64", [("sum", "f64"), ("max", "f64")])
     >>> x = numpy.array([1.5, 2, 4])
     >>> g.absorb(numpy.array([7, 3, 7]), x, x).result(0)
     array([2. , 5.5])
+    >>> g = bitfold.Groups(["string", "i64"], [("sum", "f64")])
+    >>> g.absorb((["Rome", "Oslo", "Rome"], numpy.array([1, 2, 1])), x).list()[0]
+    (Column('', ['Oslo', 'Rome'], dtype='string'), array([2, 1]))
 
     Results are arrays of the kind of the keys that were absorbed last; before, of NumPy.
     """
@@ -107,19 +117,24 @@ class Groups(Mergeable):
         self._context = context or _default_context()
         self._handle = c_void_p()
         weakref.finalize(self, _destroy, self._handle, self._context)
-        self.key = _name_of(key)
+        self._named(names_of_keys(key, self._context), key)
         self.aggregates = [(op, _name_of(dtype)) for op, dtype in aggregates]
         for op, _ in self.aggregates:
             if op not in OPS:
                 raise ArgumentError(f"operation {op!r} is none of {', '.join(OPS)}")
         each = [_Aggregate(OPS[op], DTYPES[dtype]) for op, dtype in self.aggregates]
         options = _Options(
-            ctypes.sizeof(_Options), _number_of(self.key), len(each),
+            ctypes.sizeof(_Options), _number_of(self._held), len(each),
             (_Aggregate * len(each))(*each), whole(seed, c_uint64),
         )  # fmt: skip
         self._context._call(
             lib.bf_groups_create, self._context._handle, byref(options), byref(self._handle)
         )
+
+    def _named(self, names, key):
+        """names: what numbers the keys for the library; None: it has them as they are."""
+        self._names = names
+        self.key, self._held = (_name_of(key),) * 2 if names is None else (names.kind, "i64")
 
     def __len__(self):
         with self._context._lock:
@@ -139,15 +154,23 @@ class Groups(Mergeable):
         groups."""
         if len(values) != len(self.aggregates):
             raise ArgumentError(f"{len(values)} arrays of values, not {len(self.aggregates)}")
-        make = maker_of(keys)
-        keys, *views = self._views(keys, values, null)
-        pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(v.array) for v in views))
-        self._call(lib.bf_groups_absorb, byref(keys.array), pointers)
-        self._make = make
+        with self._context._lock:
+            keys, make = self._rows(keys)
+            keys, *views = self._views(keys, values, null)
+            pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(v.array) for v in views))
+            self._call(lib.bf_groups_absorb, byref(keys.array), pointers)
+            self._make = make
         return self
 
+    def _rows(self, keys):
+        """Returns keys as the library has them, and what makes results."""
+        if self._names is None:
+            return keys, maker_of(keys)
+        columns = self._names.columns_of(keys)
+        return self._names.rows(columns), maker_of(columns[0])
+
     def _views(self, keys, values, null):
-        given = [(keys, self.key), *((x, dtype) for x, (_, dtype) in zip(values, self.aggregates))]
+        given = [(keys, self._held), *((x, dtype) for x, (_, dtype) in zip(values, self.aggregates))]
         if null != "skip":
             hints = [null, *(null if len(values) == 1 else None for _ in values)]
             return [_elements(x, name, hint) for (x, name), hint in zip(given, hints)]
@@ -160,20 +183,47 @@ class Groups(Mergeable):
 
     def merge(self, other):
         """Merges other groups of the same kind, which are unchanged. Returns the groups."""
-        self._require_kind(other)
-        self._context._call_with(
-            other._context, lib.bf_groups_merge, self._handle, other._handle
-        )
-        return self
+        return self._take(lib.bf_groups_merge, other)
 
     def retract(self, other):
         """Takes out the rows of other groups of the same kind, exactly. Groups without rows are
         removed. Groups with min or max are refused. Returns the groups."""
+        return self._take(lib.bf_groups_retract, other)
+
+    def _take(self, function, other):
         self._require_kind(other)
-        self._context._call_with(
-            other._context, lib.bf_groups_retract, self._handle, other._handle
-        )
+        if (self._names is None) != (other._names is None):
+            raise StateError(f"groups of {other.key} are no groups of {self.key}")
+        with self._context._locked_with(other._context):
+            source = other
+            if self._names is not None:
+                source = other._renumbered(self._names.merge(other._names))
+                self._names.drop()
+            self._context._call(function, self._handle, source._handle)
         return self
+
+    def _renumbered(self, numbers):
+        """Returns a copy of groups by their keys' numbers, with other numbers of these keys."""
+        copy = Groups("i64", self.aggregates, context=self._context)
+        copy._call(lib.bf_groups_merge, self._handle)
+        return copy._renumber(picked(numbers, self._numbers()))
+
+    def _numbers(self):
+        """Returns the keys' numbers, ascending."""
+        made, array = _new(new_result, "i64", len(self))
+        self._call(lib.bf_groups_list, byref(array), None)
+        return made
+
+    def _renumber(self, numbers):
+        self._call(lib.bf_groups_renumber, byref(numbers._array()))
+        return self
+
+    def _settle(self):
+        """Numbers keys that are no numbers in their order."""
+        if self._names is not None and not self._names.are_sorted:
+            names, numbers = self._names.sorted(self._numbers())
+            self._renumber(numbers)
+            self._names = names
 
     def __isub__(self, other):
         """state -= other: retract."""
@@ -181,14 +231,20 @@ class Groups(Mergeable):
 
     def clear(self):
         """Removes all rows."""
-        self._call(lib.bf_groups_clear)
+        with self._context._lock:
+            self._call(lib.bf_groups_clear)
+            if self._names is not None:
+                self._names.drop()
 
     def list(self):
         """Returns two arrays: the keys, ascending (NaN last), and the number of rows of each."""
         with self._context._lock:
-            keys, to_keys = _new(self._make, self.key, len(self))
+            self._settle()
+            keys, to_keys = _new(self._make, self._held, len(self))
             counts, to_counts = _new(self._make, "i64", len(self))
             self._call(lib.bf_groups_list, byref(to_keys), byref(to_counts))
+            if self._names is not None:
+                return self._names.keys(), counts
         return _filled(self._make, self.key, keys), counts
 
     def _dtype(self, which, options):
@@ -211,6 +267,7 @@ class Groups(Mergeable):
 
         which, options = whole(which, c_int), _options(**options)
         with self._context._lock:
+            self._settle()
             name = self._dtype(which, options)
             values, to = _new(self._make, name, len(self))
             fitting, to_fitting = _new(self._make, "bool", len(self)) if fits else (None, None)
@@ -243,6 +300,7 @@ class Groups(Mergeable):
         from . import _options
 
         with self._context._lock:
+            self._settle()
             values = (Value * len(self))()
             self._call(function, *arguments, _options(**options), values)
         return [to_python(value) for value in values]
@@ -252,15 +310,18 @@ class Groups(Mergeable):
         equal bytes."""
         size = c_size_t()
         with self._context._lock:
+            self._settle()
+            names = b"" if self._names is None else self._names.save()
             self._call(lib.bf_groups_save_size, byref(size))
             data = ctypes.create_string_buffer(size.value)
             self._call(lib.bf_groups_save, data)
-        return data.raw
+        return names + data.raw
 
     @classmethod
     def load(cls, data, context=None):
         """Returns the groups that save() wrote. Other bytes raise StateError."""
-        groups, data, kind = cls.__new__(cls), bytes(data), sized(_Options)
+        groups, kind = cls.__new__(cls), sized(_Options)
+        keys, data = loaded(bytes(data), context)
         groups._context = context or _default_context()
         groups._handle = c_void_p()
         weakref.finalize(groups, _destroy, groups._handle, groups._context)
@@ -269,7 +330,9 @@ class Groups(Mergeable):
         )
         groups._call(lib.bf_groups_describe, byref(kind))
         names, ops = {**NAMES, PAIR: "pair"}, {number: name for name, number in OPS.items()}
-        groups.key = names[kind.key]
+        groups._named(keys, names[kind.key])
+        if keys is not None:
+            keys.require(names[kind.key], groups._numbers)
         groups.aggregates = [
             (ops[each.op], names[each.dtype]) for each in kind.aggregates[: kind.count]
         ]
@@ -277,21 +340,19 @@ class Groups(Mergeable):
 
 
 def _numbered(a, b, context):
-    """Returns two arrays, or the numbers of their strings."""
-    strings = strings_of(a), strings_of(b)
-    if strings == (None, None):
-        return a, b
-    if None in strings:
-        raise DtypeError("strings go with no numbers")
-    words, numbers = words_of(*strings, context=context)
-    if words.nulls():
-        raise ArgumentError("a key is NULL: drop such rows")
-    return numbers
+    """Returns two arrays, or the numbers of their keys if these are more than numbers; and what results are like."""
+    keys = keys_in(a), keys_in(b)
+    if keys == (None, None):
+        return (a, b), a
+    names = Names(context)
+    sides = [[Key(x)] if found is None else found for x, found in zip((a, b), keys)]
+    return [names.rows(columns) for columns in sides], sides[0][0].given
 
 
 def join(a, b, seed=0, context=None, dtype=None):
     """Returns two arrays, i and j: all pairs of rows with a[i] == b[j], ordered by i, then by j.
-    i and j are int64: rows in C order. seed: of the hash; no result depends on it. Both may have strings.
+    i and j are int64: rows in C order. seed: of the hash; no result depends on it. Both may have strings, or be
+    tuples of as many columns.
 
     Errors: DtypeError (keys of different dtypes), ArgumentError (decimals of different scales).
 
@@ -299,7 +360,7 @@ def join(a, b, seed=0, context=None, dtype=None):
     (array([0, 2]), array([0, 0]))
     """
     context = context or _default_context()
-    keys = _numbered(a, b, context)
+    keys, like = _numbered(a, b, context)
     name = _name_of(dtype) if dtype else View(keys[0], decimals=True).dtype
     handle = c_void_p()
     views = [_elements(x, name, decimals=True) for x in keys]
@@ -310,6 +371,6 @@ def join(a, b, seed=0, context=None, dtype=None):
     )  # fmt: skip
     try:
         sides = lib.bf_pairs_a(handle), lib.bf_pairs_b(handle)
-        return tuple(copied_like(a, "i64", [lib.bf_pairs_size(handle)], side) for side in sides)
+        return tuple(copied_like(like, "i64", [lib.bf_pairs_size(handle)], side) for side in sides)
     finally:
         lib.bf_pairs_destroy(handle)

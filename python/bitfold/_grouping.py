@@ -192,7 +192,7 @@ def _shown(name, made, scale, order):
 
 def _order_of(words, part):
     """Returns the places of groups in the order of their keys."""
-    return argsort(picked(words.ranks(), part.keys) if words else part.keys)
+    return words.order(part.keys) if words else argsort(part.keys)
 
 
 def _keys_shown(by, keys, words, part, order):

@@ -1,23 +1,26 @@
-"""Columns of keys, of numbers or strings, as the library takes them (bf_column), and their dictionaries
-(bf_dictionary): they number rows of keys, so that what takes numbers takes strings."""
+"""Columns of keys, of numbers or strings, as the library takes them (bf_column), and what numbers rows of them
+(bf_dictionary)."""
 
 import ctypes
 import itertools
 import weakref
+from array import array
+from collections import namedtuple
 from collections.abc import Mapping
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, SIZES, View, copied_like, is_numpys
+from ._arrays import NAMES, SIZES, View, _numpy, dtype_in, is_numpys
 from ._columns import TIMES, Column, reader
 from ._exchange import (
-    ARROW, KEEP, _Column, _line, _read_arrow, _read_columns, _Schema, arrow_of, _has_pyarrow, new_column, schema_of,
+    ARROW, KEEP, _Column, _line, _read_arrow, _read_columns, _Schema, _valid_of, arrow_of, _has_pyarrow, new_column,
+    schema_of,
 )  # fmt: skip
 from ._library import DTYPES, Array, ArgumentError, DtypeError, ShapeError, lib
+from ._map import _default_context
 from ._map import map as map_array
 from ._nulls import pack_bits
 from ._read import strings_of_views
 from ._result import TYPESTR, Result, new_result
-from ._table import Table, _default_context
 from ._times import NAT, are_times, units_of
 
 
@@ -45,6 +48,8 @@ _SIGNATURES = {
     "bf_dictionary_destroy": (None, c_void_p),
     "bf_dictionary_size": (c_int64, c_void_p),
     "bf_dictionary_encode": (c_int, c_void_p, COLUMNS, POINTER(Array)),
+    "bf_dictionary_find": (c_int, c_void_p, COLUMNS, POINTER(Array)),
+    "bf_dictionary_merge": (c_int, c_void_p, c_void_p, POINTER(Array)),
     "bf_dictionary_ranks": (c_int, c_void_p, POINTER(Array)),
     "bf_dictionary_values": (c_int, c_void_p, c_int, *[POINTER(Array)] * 3),
     "bf_dictionary_strings": (
@@ -65,45 +70,73 @@ class _Piece:
 
     def __init__(self, n, wide, offsets, data, owner, bits=None, bit=0):
         self.n, self._wide, self._offsets, self._data, self._owner = n, wide, offsets, data, owner
-        self._bits, self._bit = bits, bit
+        self.bits, self.bit = bits, bit
 
     def column(self, at, n):
         """Returns n rows from row `at` on as a bf_column."""
         offsets = self._offsets + at * (8 if self._wide else 4)
         kind = DTYPES["i64" if self._wide else "i32"]
         strings = Strings(ctypes.sizeof(Strings), n, kind, offsets, self._data)
-        first = self._bit + at if self._bits else 0
-        return KeyColumn(ctypes.sizeof(KeyColumn), ctypes.pointer(strings), None, self._bits, first)
+        first = self.bit + at if self.bits else 0
+        return KeyColumn(ctypes.sizeof(KeyColumn), ctypes.pointer(strings), None, self.bits, first)
 
 
 class Numbers:
     """Numbers: a view, and bits for those with NULLs."""
 
+    bit = 0
+
     def __init__(self, view):
         if view.array.ndim != 1:
             raise ShapeError("keys have one dimension")
         self.n, self.view = view.array.shape[0], view
-        self._bits, self._owner = pack_bits(view.valid) if view.valid is not None else (None, None)
+        self.bits, self._owner = pack_bits(view.valid) if view.valid is not None else (None, None)
 
     def column(self, at, n):
         numbers = Array.from_buffer_copy(self.view.array)
         numbers.shape[0] = n
         numbers.data = (numbers.data or 0) + at * numbers.strides[0] * SIZES[self.view.dtype]
-        first = at if self._bits else 0
-        return KeyColumn(ctypes.sizeof(KeyColumn), None, ctypes.pointer(numbers), self._bits, first)
+        first = at if self.bits else 0
+        return KeyColumn(ctypes.sizeof(KeyColumn), None, ctypes.pointer(numbers), self.bits, first)
+
+
+BF_NONE = 0
+
+
+class Form(namedtuple("Form", "kind scale time", defaults=(0, None))):
+    """What must be the same of two columns, to tell equal keys: the number of their dtype, or BF_NONE of strings;
+    and the scale of decimals and times, which are integers meanwhile, and what times they are."""
+
+    @property
+    def name(self):
+        """What keys of this form are called."""
+        return "string" if self.kind == BF_NONE else self.time or NAMES[self.kind]
+
+    def named(self, name, column):
+        """Returns a column of such keys as integers or strings as one of what the keys are."""
+        if self.time or self.scale:
+            kind, scale = self.time or column.dtype, self.scale or 0
+            return Column(name, kind, len(column), column._buffers, column, scale, column.nulls)
+        column.name = name
+        return column
 
 
 class Key:
     """A column of keys, in pieces of rows. kind: the number of its dtype, or BF_NONE: it is of strings. n: how
-    many rows. scale and time: of decimals and times, which are integers meanwhile."""
+    many rows. scale and time: as in its form. given: what has them. form: what it is to have; pieces: of its
+    strings."""
 
-    def __init__(self, x):
+    def __init__(self, x, form=None, pieces=None):
+        self.given = x
         self.scale, self.time, self.view = 0, None, None
         if isinstance(x, Column) and x.dtype in TIMES.values():
             self.scale, self.time, x = x.scale, x.dtype, x._as_integers()
-        self.kind, self.pieces = BF_NONE, strings_of(x)
+        if pieces is None:
+            pieces = strings_of(x, form is not None and form.kind == BF_NONE)
+        self.kind, self.pieces = BF_NONE, pieces
         if self.pieces is None:
-            self.view = self._times(x) if not self.time and are_times(x) else View(x, null=KEEP, decimals=True)
+            dtype = dtype_in(form.name) if form is not None else None
+            self.view = self._times(x) if not self.time and are_times(x) else View(x, dtype, KEEP, decimals=True)
             self.kind, self.pieces = self.view.array.dtype, [Numbers(self.view)]
             self.scale = self.scale or self.view.scale or 0
         self.n = sum(piece.n for piece in self.pieces)
@@ -118,25 +151,24 @@ class Key:
 
     @property
     def form(self):
-        """What must be the same of two columns, to tell equal keys."""
-        return "string" if self.kind == BF_NONE else (NAMES[self.kind], self.scale, self.time)
+        return Form(self.kind, self.scale, self.time)
 
-    def emptied(self):
-        """Returns the same kind of key without its rows."""
-        self.pieces, self.view = [], None
-        return self
+    def valid(self):
+        """Returns an array of bools, true for the rows that are not NULL; None: no row is."""
+        if not any(piece.bits for piece in self.pieces):
+            return None
+        return _valid_of([new_column(piece.n, piece.bit, piece.bits, None) for piece in self.pieces])
 
     def named(self, name, column):
         """Returns a column of such keys as integers or strings as one of what the keys are."""
-        if self.time or self.scale:
-            kind = self.time or column.dtype
-            return Column(name, kind, len(column), column._buffers, column, self.scale, column.nulls)
-        column.name = name
-        return column
+        return self.form.named(name, column)
 
 
-def strings_of(x):
-    """Returns pieces of an array of strings; None: it has none."""
+def strings_of(x, sure=False):
+    """Returns pieces of an array, or a list, of strings; None: it has none. sure: what is empty, or all NULL, is of
+    strings, too."""
+    if isinstance(x, (list, tuple)):
+        return _strings_of_objects(x, sure)
     if isinstance(x, Column):
         if x.dtype not in ("string", "binary"):
             return None
@@ -146,11 +178,11 @@ def strings_of(x):
         return None
     library, kind = type(x).__module__.split(".")[0], getattr(getattr(x, "dtype", None), "kind", None)
     if library == "numpy":
-        return _strings_of_numpy(x) if kind in ("U", "S", "T", "O") else None
+        return _strings_of_numpy(x, sure) if kind in ("U", "S", "T", "O") else None
     if library == "pandas" and (kind != "O" or not _has_pyarrow()):
-        return _strings_of_numpy(x.to_numpy()) if kind == "O" else None
+        return _strings_of_numpy(x.to_numpy(), sure) if kind == "O" else None
     is_arrow = any(hasattr(x, name) for name in ARROW)
-    return _strings_of_arrow(arrow_of(x)) if is_arrow else None
+    return _strings_of_arrow(arrow_of(x), sure) if is_arrow else None
 
 
 def _joined(parts):
@@ -164,22 +196,33 @@ def _joined(parts):
     return [_Piece(len(parts), True, ctypes.addressof(offsets), address, (offsets, data, kept), bits)]
 
 
-def _strings_of_numpy(x):
+def _strings_of_numpy(x, sure):
     """Returns pieces of an array of NumPy's of strings, or of objects that are all str, bytes or None."""
-    given = x.tolist()
-    if x.dtype.kind == "O" and (x.ndim != 1 or not any(isinstance(each, (str, bytes)) for each in given)):
-        return None
     if x.ndim != 1:
+        if x.dtype.kind == "O":
+            return None
         raise ShapeError("strings have one dimension")
+    return _strings_of_objects(x.tolist(), sure or x.dtype.kind != "O")
+
+
+def _strings_of_objects(given, sure):
+    """Returns pieces of str, bytes and None; None: none of them is a string."""
+    if not sure and not any(isinstance(each, (str, bytes)) for each in given):
+        return None
     return _joined([_encoded(each) for each in given])
 
 
 def _encoded(each):
-    if each is None or each != each:  # a NaN is pandas' NULL
+    if isinstance(each, bytes):
+        return each
+    if isinstance(each, str):
+        try:
+            return each.encode()
+        except UnicodeEncodeError:
+            raise ArgumentError(f"the string {each!r} is no text: it has half of a character") from None
+    if each is None or type(each).__name__ == "NAType" or each != each:  # a NaN is pandas' NULL, too
         return None
-    if not isinstance(each, (str, bytes)):
-        raise DtypeError(f"keys of strings and of {type(each).__name__!r}")
-    return each.encode() if isinstance(each, str) else each
+    raise DtypeError(f"keys of strings and of {type(each).__name__!r}")
 
 
 # ---- Arrow ----------------------------------------------------------------------------------------
@@ -188,8 +231,10 @@ _LAYOUTS = {b"u": False, b"z": False, b"U": True, b"Z": True}  # whether offsets
 _VIEWS = b"vu", b"vz"
 
 
-def _strings_of_arrow(x):
+def _strings_of_arrow(x, sure):
     schema, columns, device, owners = _read_arrow(x)
+    if sure and schema.format == b"n":  # all is NULL
+        return _joined([None] * sum(column.length for column in columns))
     if schema.format == b"+s" and schema.n_children == 1:
         return None  # a table of one column: numbers alone
     if schema.dictionary:
@@ -287,9 +332,7 @@ def _expanded(strings, indices, valid):
     return _Piece(len(column), True, offsets, data, kept, bits)
 
 
-# ---- dictionaries ---------------------------------------------------------------------------------
-
-BF_NONE = 0
+# ---- numbers of keys ------------------------------------------------------------------------------
 
 
 def _destroy(handle, context):
@@ -317,10 +360,25 @@ class Words:
 
     def encode(self, columns, n):
         """Returns the number of each of n rows, whose columns are lists of pieces."""
+        return self._numbers_by(lib.bf_dictionary_encode, columns, n)
+
+    def find(self, columns, n):
+        """Returns the same, but -1 for rows that are new, which stay so."""
+        return self._numbers_by(lib.bf_dictionary_find, columns, n)
+
+    def _numbers_by(self, function, columns, n):
         numbers = new_result("i64", [n])
         for first, end, pointers in parts_of(columns):
             room = _line(numbers._address + 8 * first, DTYPES["i64"], end - first)
-            self._call(lib.bf_dictionary_encode, pointers, byref(room))
+            self._call(function, pointers, byref(room))
+        return numbers
+
+    def merge(self, other):
+        """Takes in the keys of another. Returns the number of each here."""
+        numbers = new_result("i64", [len(other)])
+        self._context._call_with(
+            other._context, lib.bf_dictionary_merge, self._handle, other._handle, byref(numbers._array())
+        )
         return numbers
 
     def ranks(self):
@@ -329,48 +387,82 @@ class Words:
         self._call(lib.bf_dictionary_ranks, byref(ranks._array()))
         return ranks
 
+    def order(self, numbers):
+        """Returns the places of these numbers in the order of their keys."""
+        from ._order import argsort
+
+        return argsort(picked(self.ranks(), numbers), context=self._context)
+
+    def taken(self, numbers):
+        """Returns the keys of these different numbers, numbered anew, from 0 on."""
+        words, n = Words(self.kinds, self._context), len(numbers)
+        columns = range(len(self.kinds))
+        words.encode([[piece_of(kind, n, self.parts(i, numbers))] for i, kind in zip(columns, self.kinds)], n)
+        return words
+
     def nulls(self):
         """Returns how many keys of the first column are NULL."""
         return self.column(0, "", self.all()).nulls
 
     def all(self):
         """Returns the numbers of all keys."""
-        return (c_int64 * len(self))(*range(len(self)))
+        return array("q", range(len(self)))
 
     def column(self, which, name, numbers, scale=0):
         """Returns a column of the keys that have these numbers."""
         from . import sum as count
 
         n = len(numbers)
-        valid = new_result("bool", [n])
-        fill = self._strings if self.kinds[which] == BF_NONE else self._numbers
-        kind, buffers, owner = fill(which, numbers, n, valid._array())
+        valid, *held = self.parts(which, numbers)
         nulls = n - count(valid)
         bits, kept = pack_bits(valid) if nulls else (None, None)
-        made = Column(name, kind, n, (bits, *buffers), (owner, kept), scale, nulls)
+        kind = kind_of_strings(held[1], held[0][n]) if self.kinds[which] == BF_NONE else held[0].dtype
+        made = Column(name, kind, n, (bits, *map(ctypes.addressof, map(memory_of, held))), (held, kept), scale, nulls)
         made._valid = valid
         return made
 
-    def values(self, which, numbers, valid=None):
+    def parts(self, which, numbers):
+        """Returns the keys that have these numbers as memory: bools, false for NULLs, and numbers, 0 for NULLs, or the
+        offsets and the bytes of strings."""
+        valid = new_result("bool", [len(numbers)])
+        take = self._strings if self.kinds[which] == BF_NONE else self._values
+        return valid, *take(which, numbers, valid._array())
+
+    def values(self, which, numbers):
         """Returns a column of numbers of the keys that have these numbers, 0 for NULLs, as a Result."""
+        return self._values(which, numbers)[0]
+
+    def _values(self, which, numbers, valid=None):
         values, wanted = new_result(NAMES[self.kinds[which]], [len(numbers)]), View(numbers).array
         beside = valid and byref(valid)
         self._call(lib.bf_dictionary_values, which, byref(wanted), byref(values._array()), beside)
-        return values
+        return (values,)
 
-    def _numbers(self, which, numbers, n, valid):
-        values = self.values(which, numbers, valid)
-        return values.dtype, (values._address,), values
-
-    def _strings(self, which, numbers, n, valid):
-        wanted = View(numbers).array
+    def _strings(self, which, numbers, valid):
+        wanted, n = View(numbers).array, len(numbers)
         offsets, function = new_result("i64", [n + 1]), lib.bf_dictionary_strings
         room = offsets._array()
         self._call(function, which, byref(wanted), byref(room), None, 0, byref(valid))
         data = ctypes.create_string_buffer(max(offsets[n], 1))
         self._call(function, which, byref(wanted), byref(room), data, offsets[n], byref(valid))
-        kind = kind_of_strings(data, offsets[n])
-        return kind, (offsets._address, ctypes.addressof(data)), (offsets, data)
+        return offsets, data
+
+
+def memory_of(held):
+    """Returns the memory of a Result, or of ctypes."""
+    return getattr(held, "_memory", held)
+
+
+def piece_of(kind, n, parts):
+    """Returns n keys as Words.parts gives them as a piece."""
+    valid, *held = parts
+    if kind == BF_NONE:
+        offsets, data = held
+        (bits, kept), at = pack_bits(valid), offsets._address
+        return _Piece(n, True, at, ctypes.addressof(data), (held, kept), bits)
+    view = View(*held, dtype_in(NAMES[kind]), decimals=True)
+    view.valid = valid
+    return Numbers(view)
 
 
 def kind_of_strings(data, n):
@@ -404,67 +496,27 @@ def _cut(pieces, ends):
         first = end
 
 
-class Dictionary:
-    """Numbers rows of keys, of strings or numbers in one column or several: 0, 1, 2, ... in the order in which
-    they first appear. So what takes numbers takes strings: Groups, Table, bincount, index_add and so on.
-
-    >>> cities = bitfold.Dictionary()
-    >>> numbers = cities.encode(numpy.array(["Rome", "Oslo", "Rome"]))
-    >>> numbers, cities.keys()
-    (array([0, 1, 0]), array(['Rome', 'Oslo'], dtype='<U4'))
-    >>> groups = bitfold.Groups("i64", [("sum", "f64")]).absorb(numbers, numpy.array([1.5, 20, 4]))
-    >>> cities.keys(groups.list()[0]), groups.result(0)
-    (array(['Rome', 'Oslo'], dtype='<U4'), array([ 5.5, 20. ]))
-
-    Errors: DtypeError (columns of other kinds than before), ShapeError (columns of different lengths).
-    """
-
-    def __init__(self, context=None):
-        self._context, self._words, self._keys = context, None, None
-
-    def __len__(self):
-        return len(self._words) if self._words else 0
-
-    def encode(self, *columns):
-        """Returns the number of each row, as int64. Rows that are new get the next numbers."""
-        keys = [Key(x) for x in columns]
-        if len({key.n for key in keys}) != 1:
-            raise ShapeError("columns of different lengths" if keys else "no column")
-        self._words = self._words or Words([key.kind for key in keys], self._context)
-        forms = [key.form for key in keys]
-        if self._keys and forms != [key.form for key, _ in self._keys]:
-            raise DtypeError(f"columns of {forms}, not of {[key.form for key, _ in self._keys]}")
-        numbers = self._words.encode([key.pieces for key in keys], keys[0].n)
-        self._keys = self._keys or [(key.emptied(), x) for key, x in zip(keys, columns)]
-        return copied_like(columns[0], "i64", [keys[0].n], numbers._address)
-
-    def keys(self, numbers=None):
-        """Returns the keys of these numbers (None: of all): an array, or a tuple of one for each column."""
-        if self._words is None:
-            return ()
-        numbers = self._words.all() if numbers is None else numbers
-        found = [
-            key.named("", self._words.column(i, "", numbers)) for i, (key, _) in enumerate(self._keys)
-        ]
-        made = tuple(like(column, x) for column, (_, x) in zip(found, self._keys))
-        return made if len(made) > 1 else made[0]
-
-
-def words_of(*columns, context=None):
-    """Returns a dictionary of strings, and the numbers of those of each column, of pieces."""
-    words = Words([BF_NONE], context)
-    numbers = [words.encode([pieces], sum(piece.n for piece in pieces)) for pieces in columns]
-    return words, numbers
-
-
-def like(column, x):
-    """Returns a column of strings as an array of the kind of x: of NumPy, or as it is."""
+def shown_as(x):
+    """Returns how keys such as those of x are shown: the dtype, or its letter, of an array of NumPy; None: as a
+    Column."""
     if not is_numpys(x):
+        return None
+    kind = getattr(getattr(x, "dtype", None), "kind", None)
+    return x.dtype if kind == "T" else kind if kind in ("S", "U") else object
+
+
+def like(column, shown):
+    """Returns a column of keys as it is shown."""
+    if shown is None or _numpy() is None:
         return column
-    made, kind = column.to_numpy(), getattr(x.dtype, "kind", None)
-    if kind == "S":
+    made = column.to_numpy()
+    if column.dtype not in ("string", "binary"):
+        return made
+    if shown == "S":
         made[:] = [each if isinstance(each, bytes) else each.encode() for each in made]
-    return made.astype({"S": "S", "U": "U", "T": x.dtype}.get(kind, object))  # any width does
+    fits = column.nulls == 0 and (shown != "U" or column.dtype == "string")
+    found = made.astype(shown) if fits else made  # any width does
+    return found if (found == made).all() else made  # zero bytes at the end are lost
 
 
 # ---- tables ---------------------------------------------------------------------------------------

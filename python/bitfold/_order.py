@@ -9,9 +9,10 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t,
 from ._arrays import NAMES, Target, View, copied_like, to_python, value_of
 from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, DtypeError, ShapeError, Value, lib, whole
 from ._axis import _axes
-from ._keys import like, picked, strings_of, words_of
+from ._dictionary import Names, keys_in
+from ._keys import picked
 from ._nulls import refuse_scales, segment_views_of, views_of
-from ._table import _default_context
+from ._map import _default_context
 from ._times import are_times, elements, indices, median_of, takes_times
 
 __all__ = [
@@ -705,16 +706,16 @@ def is_sorted(
 @takes_times(elements)
 def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
     """Returns the different elements of x, ascending (NaN last; nan="skip": without it), and how often
-    each occurs (int64): two arrays of one dimension. -0 is +0, and all NaNs are one. Arrays of strings are
-    in the order of their bytes.
+    each occurs (int64): two arrays of one dimension. -0 is +0, and all NaNs are one. Arrays and lists of strings are
+    in the order of their bytes. x may be a tuple of columns, too: then the elements are one.
 
     Errors: NanError (a NaN under nan="error").
 
     >>> bitfold.unique(numpy.array([5.0, 3, 9, 3]))
     (array([3., 5., 9.]), array([2, 1, 1]))
     """
-    if (strings := strings_of(x)) is not None:
-        return _unique_strings(strings, x, null, context)
+    if (keys := keys_in(x)) is not None:
+        return _unique_keys(keys, null, context)
     context = context or _default_context()
     view, n = View(x, dtype, null, decimals=True), c_int64()
     most = 1
@@ -728,17 +729,12 @@ def unique(x, *, nan="propagate", dtype=None, null="error", context=None):
     return values.first(n.value), counts.first(n.value)
 
 
-def _unique_strings(strings, x, null, context):
-    words, (numbers,) = words_of(strings, context=context)
-    counts, order = unique(numbers, context=context)[1], argsort(words.ranks(), context=context)
-    if words.nulls():  # the last
-        if null != "skip":
-            missing, hint = counts[order[-1]], "null='skip' leaves them out"
-            raise ArgumentError(f"{missing} of {len(numbers)} elements are NULL: {hint}")
-        order = memoryview(order)[:-1]
-    counted = picked(counts, order)
-    values = like(words.column(0, "", order), x)
-    return values, copied_like(x, "i64", [len(order)], counted._address)
+def _unique_keys(keys, null, context):
+    names = Names(context)
+    numbers, counts = unique(names.rows(keys), null=null, context=context)
+    order = names.order(numbers)
+    found = picked(counts, order)
+    return names.keys(picked(numbers, order)), copied_like(keys[0].given, "i64", [len(order)], found._address)
 
 
 unique_counts_result = namedtuple("unique_counts_result", "values counts")

@@ -8,7 +8,7 @@ from ._arrays import NAMES, View, dtype_in, dtype_name, to_python, value_of
 from ._library import DTYPES, Array, ArgumentError, Value, lib, sized, whole
 from ._mergeable import Mergeable
 from ._order import _method, _Options, _options
-from ._table import _default_context
+from ._map import _default_context
 
 
 class _Info(ctypes.Structure):

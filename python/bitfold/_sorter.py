@@ -6,7 +6,8 @@ from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_void_p
 from ._arrays import View, maker_of, new_array
 from ._group import _elements, _filled, _new
 from ._library import NAN_POLICIES, Array, lib, whole
-from ._table import _default_context, _name_of, _number_of
+from ._map import _default_context
+from ._table import _name_of, _number_of
 
 
 class _Options(ctypes.Structure):

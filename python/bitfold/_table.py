@@ -6,7 +6,10 @@ import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from ._arrays import NAMES, View, dtype_name, new_like
+from ._dictionary import loaded, names_of_keys
+from ._keys import picked, shown_as
 from ._library import DTYPES, Array, ArgumentError, ShapeError, StateError, lib, whole
+from ._map import _default_context
 from ._mergeable import Mergeable
 from ._result import Result
 
@@ -89,7 +92,8 @@ class Table(Mergeable):
     """Values by key; without a dtype of values, a set of keys.
 
     key, value: i32 u32 i64 u64 f32 f64, or "pair", which is two u64 words. An array of pairs has a
-    last dimension of 2.
+    last dimension of 2. A key may be "string", too, or a list of such dtypes: then keys are a list of columns, and
+    those of one row a tuple. Columns of strings are arrays of any library, or lists of str and bytes.
     duplicates: the value of a key that is inserted again. "first" keeps the first and "last" the last
     value; "min", "max" and "add" (integers) combine them; "keep" keeps all, in order.
     reserve: the number of entries to make room for. seed: of the hash; no result depends on it.
@@ -102,26 +106,31 @@ class Table(Mergeable):
     >>> t = bitfold.Table("u32", "i64", duplicates="add")
     >>> t.insert(numpy.array([7, 9, 7], "u4"), numpy.array([1, 1, 1]))[7]
     2
+    >>> bitfold.Table("string", "f64").insert(["Rome", "Oslo"], numpy.array([1.5, 20]))["Oslo"]
+    20.0
     """
 
     def __init__(self, key, value=None, duplicates="first", reserve=0, seed=0, context=None):
         if duplicates not in DUPLICATES:
             raise ArgumentError(f"duplicates {duplicates!r} is none of {', '.join(DUPLICATES)}")
+        names = names_of_keys(key, context, _NAMED)
+        self._start(context, _name_of(key) if names is None else names, None if value is None else _name_of(value), duplicates)
         options = _Options(
-            ctypes.sizeof(_Options), _number_of(_name_of(key)),
-            0 if value is None else _number_of(_name_of(value)), DUPLICATES[duplicates], whole(reserve),
-            whole(seed, c_uint64),
+            ctypes.sizeof(_Options), _number_of(self._held), 0 if value is None else _number_of(self.value),
+            DUPLICATES[duplicates], whole(reserve), whole(seed, c_uint64) if names is None else 0,
         )  # fmt: skip
-        self._start(context, _name_of(key), None if value is None else _name_of(value), duplicates)
         self._context._call(
             lib.bf_table_create, self._context._handle, byref(options), byref(self._handle)
         )
 
     def _start(self, context, key, value, duplicates):
+        """key: a dtype, or what numbers the keys for the library."""
         self._context = context or _default_context()
         self._handle = c_void_p()
         weakref.finalize(self, _destroy, self._handle, self._context)
-        self.key, self.value, self.duplicates = key, value, duplicates
+        self._names = None if isinstance(key, str) else key
+        self.key, self._held = (key, key) if self._names is None else (key.kind, "i64")
+        self.value, self.duplicates = value, duplicates
 
     def __len__(self):
         with self._context._lock:
@@ -140,34 +149,47 @@ class Table(Mergeable):
 
     def insert(self, keys, values=None):
         """Inserts keys and values, in C order. Returns the table."""
-        keys = _Elements(keys, self.key)
+        with self._context._lock:
+            return self._insert(self._wanted(keys, add=True)[0], values)
+
+    def _insert(self, keys, values):
         values = None if values is None else _Elements(values, self.value)
         self._call(lib.bf_table_insert, byref(keys.array), values and byref(values.array))
         return self
 
+    def _wanted(self, keys, add=False):
+        """Returns keys as the library has them, and the array of whose kind results are."""
+        if self._names is None:
+            return _Elements(keys, self.key), keys
+        columns = self._names.columns_of(keys)
+        return _Elements(self._names.rows(columns, add), self._held), columns[0]
+
     def find(self, keys):
         """Returns the values of keys, and bools that are true where the table has the key. A missing
         key has the value 0. With duplicates="keep" it is the first value."""
-        wanted = _Elements(keys, self.key)
         if self.value is None:
             raise ArgumentError("a set has no values: use contains")
-        values, to = self._result(keys, self.value, wanted.shape)
-        found, where = self._result(keys, "bool", wanted.shape)
-        self._call(lib.bf_table_find, byref(wanted.array), byref(to.array), byref(where.array))
+        with self._context._lock:
+            wanted, like = self._wanted(keys)
+            values, to = self._result(like, self.value, wanted.shape)
+            found, where = self._result(like, "bool", wanted.shape)
+            self._call(lib.bf_table_find, byref(wanted.array), byref(to.array), byref(where.array))
         return values, found
 
     def contains(self, keys):
         """Returns bools that are true where the table has the key."""
-        wanted = _Elements(keys, self.key)
-        found, where = self._result(keys, "bool", wanted.shape)
-        self._call(lib.bf_table_find, byref(wanted.array), None, byref(where.array))
+        with self._context._lock:
+            wanted, like = self._wanted(keys)
+            found, where = self._result(like, "bool", wanted.shape)
+            self._call(lib.bf_table_find, byref(wanted.array), None, byref(where.array))
         return found
 
     def count(self, keys):
         """Returns the number of entries of each key."""
-        wanted = _Elements(keys, self.key)
-        counts, to = self._result(keys, "i64", wanted.shape)
-        self._call(lib.bf_table_count, byref(wanted.array), byref(to.array))
+        with self._context._lock:
+            wanted, like = self._wanted(keys)
+            counts, to = self._result(like, "i64", wanted.shape)
+            self._call(lib.bf_table_count, byref(wanted.array), byref(to.array))
         return counts
 
     def find_all(self, keys):
@@ -175,29 +197,53 @@ class Table(Mergeable):
         from . import sum
 
         with self._context._lock:
-            counts, wanted = self.count(keys), _Elements(keys, self.key)
+            counts, (wanted, like) = self.count(keys), self._wanted(keys)
             total = sum(counts, context=self._context)
-            values, to = self._result(keys, self.value, [total])
+            values, to = self._result(like, self.value, [total])
             self._call(lib.bf_table_find_all, byref(wanted.array), byref(to.array))
         return values, counts
 
     def erase(self, keys):
         """Erases all entries of the keys, and returns their number."""
-        keys, erased = _Elements(keys, self.key), c_int64()
-        self._call(lib.bf_table_erase, byref(keys.array), byref(erased))
+        erased = c_int64()
+        with self._context._lock:
+            wanted, _ = self._wanted(keys)
+            self._call(lib.bf_table_erase, byref(wanted.array), byref(erased))
+            self._lost()
         return erased.value
+
+    def _lost(self):
+        if self._names is not None:
+            self._names.drop()
 
     def export(self, like=None):
         """Returns all keys, ascending (NaN last), and their values (None for a set). like: an array of
         whose kind they shall be."""
         with self._context._lock:
-            keys, to_keys = self._result(like, self.key, [len(self)])
-            if self.value is None:
-                self._call(lib.bf_table_export, byref(to_keys.array), None)
-                return keys, None
-            values, to_values = self._result(like, self.value, [len(self)])
-            self._call(lib.bf_table_export, byref(to_keys.array), byref(to_values.array))
+            self._settle()
+            keys, values = self._exported(like)
+            return (keys if self._names is None else self._names.keys(keys, [shown_as(like)] * len(self._names.forms))), values
+
+    def _exported(self, like):
+        """Returns keys as the library has them, and their values."""
+        keys, to_keys = self._result(like, self._held, [len(self)])
+        values, to_values = (None, None) if self.value is None else self._result(like, self.value, [len(self)])
+        self._call(lib.bf_table_export, byref(to_keys.array), to_values and byref(to_values.array))
         return keys, values
+
+    def _settle(self):
+        """Numbers keys that are no numbers in their order."""
+        if self._names is None or self._names.are_sorted:
+            return
+        from ._order import searchsorted, unique_values
+
+        keys, values = self._exported(())
+        numbers = unique_values(keys)
+        names, places = self._names.sorted(numbers)
+        made = Table("i64", self.value, self.duplicates, context=self._context)
+        made.insert(picked(places, searchsorted(numbers, keys)), values)
+        self._handle.value, made._handle.value = made._handle.value, self._handle.value
+        self._names = names
 
     def merge(self, other):
         """Inserts the entries of another table of the same kind, which is unchanged: `duplicates` says
@@ -206,26 +252,44 @@ class Table(Mergeable):
         kinds = [(each.key, each.value, each.duplicates) for each in (self, other)]
         if kinds[0] != kinds[1]:
             raise StateError(f"a table of {kinds[1]} is merged into one of {kinds[0]}")
-        return self.insert(*other.export())
+        if self._names is None:
+            return self.insert(*other.export())
+        with self._context._locked_with(other._context):
+            numbers = self._names.merge(other._names)
+            keys, values = other._exported(())
+            return self._insert(_Elements(picked(numbers, keys), self._held), values)
 
     def clear(self):
         """Removes all entries, and keeps the memory."""
         self._call(lib.bf_table_clear)
+        self._lost()
 
     def reserve(self, entries):
         """Makes room for so many entries in all, so that inserting them does not resize the table."""
         self._call(lib.bf_table_reserve, whole(entries))
 
+    def _one(self, key, add=False):
+        """Returns a pointer to one key as the library has it, as an argument."""
+        if self._names is None:
+            return _element(self.key, key)
+        columns = [_column_of_one(form.name, x) for form, x in zip(self._names.forms, self._names.columns_of(key))]
+        (number,) = self._names.rows(columns, add)
+        if number is None and add:
+            raise ArgumentError("a key is NULL")
+        return byref(c_int64(-1 if number is None else number))
+
     def __contains__(self, key):
         found = c_int()
-        self._call(lib.bf_table_find_one, _element(self.key, key), None, byref(found))
+        with self._context._lock:
+            self._call(lib.bf_table_find_one, self._one(key), None, byref(found))
         return bool(found)
 
     def __getitem__(self, key):
         if self.value is None:
             raise ArgumentError("a set has no values")
         found, value = c_int(), _SCALARS[self.value]()
-        self._call(lib.bf_table_find_one, _element(self.key, key), byref(value), byref(found))
+        with self._context._lock:
+            self._call(lib.bf_table_find_one, self._one(key), byref(value), byref(found))
         if not found:
             raise KeyError(key)
         return tuple(value) if self.value == "pair" else value.value
@@ -233,18 +297,22 @@ class Table(Mergeable):
     def add(self, key, value=None):
         """Inserts one key, with its value."""
         value = None if value is None else _element(self.value, value)
-        self._call(lib.bf_table_insert_one, _element(self.key, key), value)
+        with self._context._lock:
+            self._call(lib.bf_table_insert_one, self._one(key, add=True), value)
 
     def __delitem__(self, key):
         found = c_int()
-        self._call(lib.bf_table_erase_one, _element(self.key, key), byref(found))
+        with self._context._lock:
+            self._call(lib.bf_table_erase_one, self._one(key), byref(found))
+            self._lost()
         if not found:
             raise KeyError(key)
 
     def copy(self, context=None):
         """Returns a table with the same entries in `context`, which may be for another device."""
-        copy = Table.__new__(Table)
-        copy._start(context or self._context, self.key, self.value, self.duplicates)
+        copy, context = Table.__new__(Table), context or self._context
+        names = self._names.copied(context) if self._names is not None else None
+        copy._start(context, self.key if names is None else names, self.value, self.duplicates)
         copy._context._call_with(
             self._context, lib.bf_table_copy, copy._context._handle, self._handle, byref(copy._handle)
         )
@@ -252,20 +320,27 @@ class Table(Mergeable):
 
     def save(self):
         """Returns the table as bytes: portable, with a version and a checksum."""
-        return self._saved(lib.bf_table_save_size, lib.bf_table_save)
+        with self._context._lock:
+            self._settle()
+            saved = b"" if self._names is None else self._names.save()
+            return saved + self._saved(lib.bf_table_save_size, lib.bf_table_save)
 
     @classmethod
     def load(cls, data, context=None):
         """Returns the table that save() wrote. Other bytes raise StateError."""
-        table, data = cls.__new__(cls), bytes(data)
-        table._start(context, None, None, None)
+        table, (names, data) = cls.__new__(cls), loaded(bytes(data), context)
+        table._start(context, "" if names is None else names, None, None)
         table._context._call(
             lib.bf_table_load, table._context._handle, data, len(data), byref(table._handle)
         )
-        names = {**NAMES, PAIR: "pair", 0: None}
+        dtypes = {**NAMES, PAIR: "pair", 0: None}
         key, value, duplicates = struct.unpack_from("<3i", data, 48)  # the first section (state.h)
-        table.key, table.value = names[key], names[value]
+        table.value = dtypes[value]
         table.duplicates = next(name for name, number in DUPLICATES.items() if number == duplicates)
+        if names is None:
+            table.key = table._held = dtypes[key]
+        else:
+            names.require(dtypes[key], lambda: table._exported(())[0])
         return table
 
 
@@ -273,6 +348,17 @@ _SCALARS = {
     "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
     "f32": ctypes.c_float, "f64": ctypes.c_double, "pair": c_uint64 * 2,
 }  # fmt: skip
+
+
+_NAMED = "string", *(name for name in _SCALARS if name != "pair")  # what the columns of a key may be
+
+
+def _column_of_one(name, x):
+    """Returns a column of one row."""
+    if name == "string":
+        return [x]
+    scalar = _SCALARS[name]
+    return (scalar * 1)(x if name.startswith("f") else whole(x, scalar))
 
 
 def _element(name, x):
@@ -286,7 +372,3 @@ def _element(name, x):
     return byref(scalar(x if name.startswith("f") else whole(x, scalar)))
 
 
-def _default_context():
-    from . import _default_context as default
-
-    return default()

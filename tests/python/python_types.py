@@ -41,6 +41,8 @@ table: bitfold.Table = bitfold.Table("i64", "f64", duplicates="last").insert(arr
 bins = bitfold.Histogram.of(x, bins="auto").info().bins + 1
 group: bitfold.Groups = bitfold.Groups("i64", [("sum", "f64")])
 counts = bitfold.unique_counts(x).counts
+names: bitfold.Groups = bitfold.Groups(["string", "f64"]).absorb((["a", "b", "b"], x))
+prices = bitfold.Table("string", "f64").insert(["a", "b", "c"], x)["a"]
 try:
     bitfold.sort(x, descending=True)
 except bitfold.ShapeError as error:
