@@ -596,7 +596,7 @@ static bool fill_row(text_rows *rows, const text_layout *l, const char *at, text
     return true;
 }
 
-/* A key that no line has of which the columns are taken is none of them. */
+/* Whether the values of a key would be lost: all columns are wanted, and it is none of them. */
 static bool is_lost(const text_layout *l, int k, const string *key, text_error *e) {
     size_t length;
     if (k != -1 || !l->closed) return false;

@@ -38,10 +38,10 @@ void text_store_wide(text_column *c, int64_t i, const text_number *n);
 bf_time_kind text_time_kind(const char *at, const char *end);
 bool text_store_time(text_column *c, int64_t i, const char *at, const char *end);
 
-/* Stores fields [from, n) of column c, which is of times, from row `row` on. Returns how many, with
- * those before: all, or up to one that is not a plain date. */
+/* Stores n fields of column c, which is of times, from row `row` on. Returns how many: all, or up
+ * to one that is not a plain date. */
 int64_t text_store_dates(const text_layout *l, text_column *c, int64_t row, const text_fields *f,
-                         int64_t from, int64_t n);
+                         int64_t n);
 
 /* Rules out what does not hold the number of a key exactly. */
 void text_judge_key(text_column *c, const text_number *n);

@@ -221,10 +221,10 @@ static int64_t read_numbers(text_rows *rows, const text_layout *l, int k, const 
     return i;
 }
 
-/* Reads column k of times, of which most are dates or none is. */
+/* Reads column k of times. Either most of them are plain dates, or none is. */
 static int64_t read_times(text_rows *rows, const text_layout *l, int k, const tile *t,
                           const text_fields *f) {
-    const int64_t i = text_store_dates(l, &rows->columns[k], rows->n, f, 0, t->n);
+    const int64_t i = text_store_dates(l, &rows->columns[k], rows->n, f, t->n);
     return read_cells(rows, l, k, f, i, t->n, read_time);
 }
 

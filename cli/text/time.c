@@ -111,9 +111,9 @@ bool text_store_time(text_column *c, int64_t i, const char *at, const char *end)
 }
 
 int64_t text_store_dates(const text_layout *l, text_column *c, int64_t row, const text_fields *f,
-                         int64_t from, int64_t n) {
-    int64_t i = from, days;
-    if (!c->integers || c->scale > 0 || c->strings.offsets || !suits(c, BF_TIME_DATE)) return from;
+                         int64_t n) {
+    int64_t i = 0, days;
+    if (!c->integers || c->scale > 0 || c->strings.offsets || !suits(c, BF_TIME_DATE)) return 0;
     for (int64_t *const to = (int64_t *)c->integers + row; i < n; i++) {
         const char *const p = text_field_begin(f, i), *const end = text_field_end(f, i);
         const bool is_long = end - p == 11 && *end == '\n' && end[-1] == '\r';
@@ -122,7 +122,7 @@ int64_t text_store_dates(const text_layout *l, text_column *c, int64_t row, cons
             break;
         to[i] = days * DAY;
     }
-    if (i > from && c->seen < BF_TIME_DATE) c->seen = BF_TIME_DATE;
+    if (i > 0 && c->seen < BF_TIME_DATE) c->seen = BF_TIME_DATE;
     return i;
 }
 

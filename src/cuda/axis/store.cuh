@@ -42,7 +42,7 @@ static __device__ __forceinline__ void bf_cuda_axis_store_empty(const bf_cuda_ax
     if (!p.has_empty) bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_EMPTY);
 }
 
-/* Leaves a result to by_exponent.cu. */
+/* Leaves a result to the kernels of exact/. */
 static __device__ __forceinline__ void bf_cuda_axis_mark(const bf_cuda_axis_params &p, int64_t r) {
     atomicOr(&p.marks[r / 32], 1u << (r % 32));
     p.board->failed = 1;

@@ -75,17 +75,17 @@ struct magnitude {
     int place;
     bool negative, finite;
 };
+__device__ __forceinline__ magnitude decode(bf_format f, uint64_t bits) {
+    const bf_finite x = bf_decode(f, bits);
+    const int shift = 52 - f.fraction;
+    return {x.magnitude << shift, x.position + bf_format_least(f) - shift, x.negative,
+            (bits & bf_format_inf(f)) != bf_format_inf(f)};
+}
 __device__ __forceinline__ magnitude decode(double x) {
-    const uint64_t bits = (uint64_t)__double_as_longlong(x);
-    const int e = (int)(bits >> 52) & 0x7ff;
-    const uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
-    return {fraction | (uint64_t)(e > 0) << 52, max(e, 1) - 1075, (bits >> 63) != 0, e < 0x7ff};
+    return decode(bf_format_f64(), (uint64_t)__double_as_longlong(x));
 }
 __device__ __forceinline__ magnitude decode(float x) {
-    const uint32_t bits = __float_as_uint(x);
-    const int e = (int)(bits >> 23) & 0xff;
-    const uint32_t m = (bits & 0x7fffff) | (uint32_t)(e > 0) << 23;
-    return {(uint64_t)m << 29, max(e, 1) - 150 - 29, (bits >> 31) != 0, e < 0xff};
+    return decode(bf_format_f32(), __float_as_uint(x));
 }
 
 /* The sum of n elements, `step` apart. */
