@@ -4,6 +4,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 extern "C" {
+#include "api/runtime/place.h"
 #include "seam/order.h"
 }
 

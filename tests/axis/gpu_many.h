@@ -83,6 +83,14 @@ static inline void place_results(many *m, char *memory, int offset) {
     m->fits.data = memory + 64 + offset + (size_t)m->count * bytes;
 }
 
+/* Copies the results from the GPU, and what `fits` says of them if it was asked for. */
+static inline void fetch_results(many *m, int offset) {
+    const size_t bytes = bf_dtype_size(m->values.dtype) + (m->has_fits ? 1 : 0);
+    char *to = found_memory + 64 + offset;
+    if (m->count > 0)
+        assert_int_equal(bf_memory_copy(gpu, to, m->values.data, (size_t)m->count * bytes), BF_OK);
+}
+
 static inline void compare(const many *m, const char *how, bf_status found, bf_status expected) {
     const size_t bytes = bf_dtype_size(m->values.dtype);
     if (found != expected)
