@@ -193,21 +193,27 @@ static void take_field(asked *a, first_fields *f, int field) {
     a->take_fields[a->takes++] = field;
 }
 
-/* Takes the columns of --column, or all, as they are. */
-static bool choose_taken(asked *a, first_fields *f) {
-    const char *at = a->options->input.text.columns;
-    read_option(f, "column");
-    a->take_fields = malloc(((size_t)f->n + 1) * sizeof *a->take_fields);
-    if (!a->take_fields) return no_memory(f);
-    for (int i = 0; i < f->n && !at; i++) take_field(a, f, i);
+/* Takes the columns of a list. must: each is there. */
+static bool take_list(asked *a, first_fields *f, const char *at, bool must) {
     while (at) {
         const text_item item = text_take_item(&at, ",");
         const int field = find_field(f, item);
-        if (field < 0) return field == REFUSED ? false : refuse_item(f, item);
-        take_field(a, f, field);
+        if (field == REFUSED) return false;
+        if (field == NOT_THERE && must) return refuse_item(f, item);
+        if (field != NOT_THERE) take_field(a, f, field);
         if (item.behind == '\0') break;
     }
     return true;
+}
+
+/* Takes the columns of --column, or all, as they are. */
+static bool choose_taken(asked *a, first_fields *f) {
+    const char *const list = a->options->input.text.columns;
+    read_option(f, "column");
+    a->take_fields = malloc(((size_t)f->n + 1) * sizeof *a->take_fields);
+    if (!a->take_fields) return no_memory(f);
+    for (int i = 0; i < f->n && !list; i++) take_field(a, f, i);
+    return take_list(a, f, list, true) && take_list(a, f, a->also, false);
 }
 
 /* Finds what a V means. */

@@ -38,6 +38,7 @@ typedef struct asked {
     bf_quantile_method method;
     text_chooser chooser; /* for the reader: fills in what follows */
     bool taken;           /* columns are taken as they are: those of --column, or all */
+    const char *also;     /* a list of columns that are taken, too, where there are some; or NULL */
     int takes;            /* how many */
     int *take_fields;     /* their fields, each once */
     bool whole; /* rows are wanted as they stand, in the order of their keys: nothing is computed */

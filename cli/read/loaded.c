@@ -61,15 +61,11 @@ static int add_rows(loaded *l, const table *t) {
     return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, t->input->source.name);
 }
 
-/* Takes all rows; rows_RESETTLED: they begin anew. */
-static int take_rows(loaded *l, table *t) {
-    bool end = false;
-    l->shown.rows = 0;
-    for (int i = 0; i < l->shown.count; i++) l->columns[i].nulls = 0;
-    int code = table_begin(t);
-    while (code == EXIT_DONE && !end) {
-        code = table_next(t, &end);
-        if (code == EXIT_DONE && !end && t->n > 0) code = add_rows(l, t);
+static int take_rows(loaded *l, table *t, int64_t least, bool *end) {
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && !*end && l->shown.rows < least) {
+        code = table_next(t, end);
+        if (code == EXIT_DONE && !*end && t->n > 0) code = add_rows(l, t);
     }
     return code;
 }
@@ -166,19 +162,31 @@ static int show_column(loaded *l, int i, const table_column *c) {
                                                              : fail_status(BF_E_MEMORY, NULL, NULL);
 }
 
-int loaded_read(loaded *l, table *t) {
-    const int n = l->shown.count = t->asked->takes;
+static loaded *make(int n) {
+    loaded *l = calloc(1, sizeof *l);
+    if (!l) return NULL;
+    l->shown.count = n;
     l->columns = calloc((size_t)n + 1, sizeof *l->columns);
     l->shown.columns = calloc((size_t)n + 1, sizeof *l->shown.columns);
-    if (!l->columns || !l->shown.columns) return fail_status(BF_E_MEMORY, NULL, NULL);
-    int code;
-    while ((code = take_rows(l, t)) == ROWS_RESETTLED)
-        if ((code = table_again(t)) != EXIT_DONE) break;
-    for (int i = 0; i < n && code == EXIT_DONE; i++) code = show_column(l, i, column_of(t, i));
+    if (l->columns && l->shown.columns) return l;
+    bitfold_read_free(&l->shown);
+    return NULL;
+}
+
+int loaded_read(loaded **out, table *t, int64_t least, bool *end) {
+    loaded *l = make(t->asked->takes);
+    if (!l) return fail_status(BF_E_MEMORY, NULL, NULL);
+    int code = take_rows(l, t, least, end);
+    for (int i = 0; i < l->shown.count && code == EXIT_DONE; i++)
+        code = show_column(l, i, column_of(t, i));
+    if (code == EXIT_DONE)
+        *out = l;
+    else
+        bitfold_read_free(&l->shown);
     return code;
 }
 
-void loaded_free(loaded *l) {
+static void free_columns(loaded *l) {
     for (int i = 0; l->columns && i < l->shown.count; i++) {
         buffer_free(&l->columns[i].numbers);
         buffer_free(&l->columns[i].offsets);
@@ -189,4 +197,11 @@ void loaded_free(loaded *l) {
         free((char *)(uintptr_t)l->shown.columns[i].name);
     free(l->columns);
     free(l->shown.columns);
+}
+
+void bitfold_read_free(bitfold_read_table *read) {
+    loaded *l = (loaded *)read; /* `shown` is its first member */
+    if (!l) return;
+    free_columns(l);
+    free(l);
 }

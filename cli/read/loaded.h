@@ -1,4 +1,4 @@
-/* All rows of a table in memory: the columns that are taken as they are. */
+/* Rows of a table in memory: the columns that are taken as they are. */
 #ifndef BITFOLD_CLI_READ_LOADED_H
 #define BITFOLD_CLI_READ_LOADED_H
 
@@ -16,8 +16,8 @@ typedef struct loaded {
     loaded_column *columns; /* where the memory of those that are shown is */
 } loaded;
 
-/* Reads the table, which is open. Returns an exit code, having reported the failure. */
-int loaded_read(loaded *l, table *t);
-void loaded_free(loaded *l);
+/* Reads the next rows of the table, which is open, so many at least; *end: there are no more. They
+ * are bitfold_read_free's. ROWS_RESETTLED: what was read so far does not count. */
+int loaded_read(loaded **out, table *t, int64_t least, bool *end);
 
 #endif

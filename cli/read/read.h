@@ -25,12 +25,21 @@ typedef struct bitfold_read_table {
     bitfold_read_column *columns;
 } bitfold_read_table;
 
+/* Takes rows of a table, which are the taker's to free. NULL: they come from the first on, and
+ * those that were taken do not count. Returns how many are wanted together next, at least; 0: no
+ * more; -1: all of them, from the first on. */
+typedef int64_t bitfold_read_take(void *arg, bitfold_read_table *rows);
+
 /* Reads a table as the options of a command line say, of which argv[0] is no part: those of input,
  * threads and memory, --where, --text and --number; --column names columns, else all are taken.
- * Several files are one table. Returns an exit code of the command, 0 if *table was made. If it was
+ * also: such a list of columns that are taken, too, where there are some of these names; NULL:
+ * none. Several files are one table. Calls take(arg, NULL) before the first rows, and with some at
+ * least once, even if there are none; again from the first on where later rows show that a column
+ * is something else than it seemed. Returns an exit code of the command, 0 if all went well. If
  * not, *message is what the command would say on standard error, the caller's to free; NULL: there
  * is no memory. */
-BF_API int bitfold_read(int argc, char **argv, bitfold_read_table **table, char **message);
+BF_API int bitfold_read(int argc, char **argv, const char *also, bitfold_read_take *take, void *arg,
+                        char **message);
 BF_API void bitfold_read_free(bitfold_read_table *read);
 
 /* Writes n strings, which are views of Arrow's into its buffers of data, as offsets, n + 1 of them,

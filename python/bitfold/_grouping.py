@@ -17,7 +17,7 @@ from ._map import copy_array
 from ._map import map as map_array
 from ._nulls import compacted, pack_bits
 from ._order import argsort, median_of_groups, quantile_of_groups
-from ._read import read_csv
+from ._read import AGAIN, ALL, options_of, read_rows
 from ._result import new_result
 from ._table import Table
 
@@ -35,11 +35,17 @@ _ARE_VALUES = "min", "max", "first", "last", "mode"  # their results are values 
 
 
 class _Asked:
-    """A result: its name, the operation, the column of its values (None: rows are counted) and the fraction of a
-    quantile."""
+    """A result: its name, the operation, the column of its values (None: rows are counted), the fraction of a
+    quantile, and which column is counted instead of rows if there is one of this name."""
 
-    def __init__(self, name, op, column, fraction=None):
-        self.name, self.op, self.column, self.fraction = name, op, column, fraction
+    def __init__(self, name, op, column, fraction=None, instead=None):
+        self.name, self.op, self.column, self.fraction, self.instead = name, op, column, fraction, instead
+
+    def settled(self, names):
+        """Returns what is asked of columns of these names."""
+        if self.instead not in names:
+            return self
+        return _Asked(f"{self.name}_count", "count", self.instead)
 
 
 def _split(given):
@@ -59,7 +65,7 @@ def _split(given):
 def _asked_of(name, given):
     """Returns the results that a keyword asks for."""
     if given == "count":
-        return [_Asked(name, "count", None)]
+        return [_Asked(name, "count", None, instead=name)]
     ops, others = _split((given,) if isinstance(given, str) else given)
     if ops and not others:
         return [_Asked(f"{name}_{op}" + (f"_{q}" if op == "quantile" else ""), op, name, q) for op, q in ops]
@@ -77,34 +83,28 @@ def _is_file(data):
     return isinstance(data, (str, bytes, os.PathLike, list, tuple)) or hasattr(data, "read")
 
 
-def _numbers_of(keys, context):
-    """Returns what numbers the keys of each row as an array of i64, and this; for one column of i64 without
-    NULLs None and a view of it."""
-    (key, *others) = keys
-    if not others and key.view and key.view.valid is None and key.view.dtype == "i64":
-        return None, key.view
-    words = Words([key.kind for key in keys], context)
-    return words, View(words.encode([key.pieces for key in keys], key.n))
-
-
 class _Part:
     """Groups of the rows in which a value is not NULL, or of all rows: their keys' numbers, ascending, the
     rows of each, and results."""
 
-    def __init__(self, numbers, valid, views, context):
-        """views: of values, by column, with the operations that are asked for."""
+    def __init__(self, views, ops, context):
+        """views: of the first values, by column; ops: the operations that are asked for, by column."""
         self._context = context
-        self._places = [(column, op) for column, _, ops in views for op in _aggregates_of(ops)]
-        taken = [_Contiguous(each) for each in (numbers, *(view for _, view, _ in views))]
+        self._places = [(column, op) for column in views for op in _aggregates_of(ops[column])]
+        aggregates = [(op, views[column].dtype) for column, op in self._places]
+        self._groups = Groups("i64", aggregates, context=context)
+
+    def absorb(self, numbers, valid, views):
+        taken = [_Contiguous(each) for each in (numbers, *views.values())]
         if valid is not None:
             compacted(taken, valid)
         self._numbers, *values = taken
-        self._values = dict(zip((column for column, _, _ in views), values))
+        self._values = dict(zip(views, values))
         of = [self._values[column] for column, _ in self._places]
-        aggregates = [(op, view.dtype) for view, (_, op) in zip(of, self._places)]
-        self._groups = Groups("i64", aggregates, context=context)
         pointers = (POINTER(Array) * len(of))(*(ctypes.pointer(view.array) for view in of))
         self._groups._call(lib.bf_groups_absorb, byref(self._numbers.array), pointers)
+
+    def list(self):
         self._groups._make = new_result
         self.keys, self.counts = self._groups.list()
 
@@ -133,6 +133,7 @@ class _Part:
 
 
 def _aggregates_of(ops):
+    """Returns the aggregates that operations need, each once."""
     return dict.fromkeys(_AGGREGATES[op] for op in ops if op in _AGGREGATES)
 
 
@@ -206,31 +207,38 @@ def _keys_shown(by, keys, words, part, order):
 
 
 class _Value:
-    """A column of values: its view. Times are integers meanwhile, and strings their places in the order of all."""
+    """A column of values: its view. Times are integers meanwhile, and strings their places in the order of all; of
+    what is counted alone there is none."""
 
-    def __init__(self, name, x, ops, null, context):
+    def __init__(self, name, x, ops, context):
         key = Key(x)
         kind = "strings" if key.kind == BF_NONE else "times" if key.time else None
-        self.name, self.ops, self.n, self._key = name, ops, key.n, key
+        self.name, self.n, self._key = name, key.n, key
         self.is_time = key.time is not None
         if unfit := [op for op in ops if kind and kind not in OPERATIONS[op]]:
             raise DtypeError(f"{unfit[0]} of {name!r}: {kind} have none")
         if key.time == "date" and "median" in ops:
             raise DtypeError(f"median of {name!r}: what is between two dates may be none")
-        self.view = self._places(context) if kind == "strings" else key.view
-        self.valid = self.view.valid
-        if self.valid is not None and null != "skip":
-            missing, hint = list(self.valid).count(False), "null='skip' leaves them out"
-            raise ArgumentError(f"{name!r}: {missing} of {self.n} elements are NULL: {hint}")
+        self.view, self.valid = None, key.valid()
+        if any(op != "count" for op in ops):
+            self.view = self._places(context) if kind == "strings" else key.view
+
+    def require(self, mask):
+        """Raises ArgumentError if a value is NULL in a row that is taken."""
+        from . import sum as count
+
+        if self.valid is None or self.view is None:
+            return
+        taken = map_array("le", mask, self.valid) if mask is not None else self.valid
+        if count(taken) < self.n:
+            raise ArgumentError(f"{self.name!r}: some elements are NULL: null='skip' leaves them out")
 
     def _places(self, context):
         """Returns a view of the places of strings in the order of all."""
         self._words = words = Words([BF_NONE], context)
         numbers, ranks = words.encode([self._key.pieces], self.n), words.ranks()
-        self._order, view = argsort(ranks), View(picked(ranks, numbers))
-        if words.nulls():  # NULL is the last
-            view.valid = map_array("lt", view._object, len(words) - 1)
-        return view
+        self._order = argsort(ranks)  # NULL is the last
+        return View(picked(ranks, numbers))
 
     def column(self, asked, made, order):
         """Returns results of groups, in this order, as a column."""
@@ -245,22 +253,81 @@ class _Value:
 
 
 class _Grouped:
-    """The groups of rows by keys, and their results."""
+    """The groups of rows by keys, and their results. Rows come in pieces."""
 
-    def __init__(self, keys, values, mask, context):
-        """mask: an array of bools, true for the rows that are taken; None: all are."""
-        self.words, numbers = _numbers_of(keys, context)
-        whole = [value for value in values if value.valid is None]
-        self.all = _Part(numbers, mask, [(v.name, v.view, v.ops) for v in whole], context)
-        self._parts = {value.name: self.all for value in whole}
-        for value in values:
-            if value.valid is not None:
-                valid = value.valid if mask is None else map_array("min", value.valid, mask)
-                self._parts[value.name] = _Part(
-                    numbers, valid, [(value.name, value.view, value.ops)], context
-                )
-        self._values = {value.name: value for value in values}
+    def __init__(self, by, asked, null, context):
+        self.by, self.given, self._null, self._context = by, asked, null, context
+        self._plain, self._nullable, self._parts = True, set(), None
+
+    def clear(self):
+        """Removes all rows."""
+        self._parts = None
+
+    def absorb(self, data, mask=None):
+        """Absorbs rows: columns by name, of which those count for which an array of bools, the mask, is true. False:
+        they are not as those before, and all rows must come once more."""
+        names = names_of(data)
+        self.asked = [each.settled(names) for each in self.given]
+        self._read(data)
+        for value in self._values.values():
+            if self._null != "skip":
+                value.require(mask)
+        if not self._suits():
+            return False
+        if self._parts is None:
+            self._begin()
+        numbers = self._numbers()
+        self.all.absorb(numbers, mask, self._views(None))
+        for name, part in self._parts.items():
+            part.absorb(numbers, _both(mask, self._values[name].valid), self._views(name))
+        return True
+
+    def _read(self, data):
+        """Reads the keys and the values."""
+        self._ops = {}
+        for each in self.asked:
+            if each.column:
+                self._ops.setdefault(each.column, []).append(each.op)
+        self._keys = [Key(column_of(data, name)) for name in self.by]
+        self._values = {
+            name: _Value(name, column_of(data, name), ops, self._context) for name, ops in self._ops.items()
+        }
+        lengths = {each.n for each in (*self._keys, *self._values.values())}
+        if len(lengths) > 1:
+            raise ShapeError(f"columns of {', '.join(map(str, sorted(lengths)))} rows")
+
+    def _suits(self):
+        """Takes note of what there is but integers without NULLs as a key, and of columns with NULLs. Returns whether
+        there was as much before."""
+        (key, *others), before = self._keys, (self._plain, len(self._nullable))
+        self._plain &= not others and key.view is not None and key.view.valid is None and key.view.dtype == "i64"
+        self._nullable.update(value.name for value in self._values.values() if value.valid is not None)
+        return self._parts is None or before == (self._plain, len(self._nullable))
+
+    def _begin(self):
+        """Makes groups of the rows, and of those in which each column with NULLs has a value."""
+        self.words = None if self._plain else Words([key.kind for key in self._keys], self._context)
+        self.all = _Part(self._views(None), self._ops, self._context)
+        self._parts = {name: _Part(self._views(name), self._ops, self._context) for name in self._nullable}
+
+    def _numbers(self):
+        """Returns a view of the numbers of the rows' keys."""
+        if self._plain:
+            return self._keys[0].view
+        return View(self.words.encode([key.pieces for key in self._keys], self._keys[0].n))
+
+    def _views(self, part):
+        """Returns the views of the values of a part, by column: a column, or None of those without NULLs."""
+        names = [part] if part else [name for name in self._values if name not in self._nullable]
+        return {name: view for name in names if (view := self._values[name].view) is not None}
+
+    def results(self):
+        """Returns the keys and the results as Columns."""
+        for part in (self.all, *self._parts.values()):
+            part.list()
         self.order = _order_of(self.words, self.all)
+        keys = _keys_shown(self.by, self._keys, self.words, self.all, self.order)
+        return Columns([*keys, *map(self._result, self.asked)], len(self.order))
 
     def _order(self, part):
         """Returns where a part has each group, in the order of the keys; -1: it has no such rows."""
@@ -270,8 +337,8 @@ class _Grouped:
         places, _ = Table("i64", "i64").insert(part.keys, behind).find(self.all.keys)
         return map_array("sub", picked(places, self.order), 1)
 
-    def result(self, asked):
-        part = self._parts[asked.column] if asked.column else self.all
+    def _result(self, asked):
+        part = self._parts.get(asked.column, self.all)
         order = self._order(part)
         if asked.op in ("count", "distinct"):  # 0 of no rows
             counts = picked(part.counts if asked.op == "count" else part.result(asked), order)
@@ -279,8 +346,27 @@ class _Grouped:
         value = self._values[asked.column]
         return value.column(asked, part.result(asked, value.is_time), order)
 
-    def keys(self, by, keys):
-        return _keys_shown(by, keys, self.words, self.all, self.order)
+
+def _both(mask, valid):
+    """Returns where both are true; None: everywhere."""
+    if mask is None or valid is None:
+        return valid if mask is None else mask
+    return map_array("min", mask, valid)
+
+
+def _read_into(groups, data, where):
+    """Absorbs the rows of a file."""
+
+    def take(rows):
+        if rows is None:
+            groups.clear()
+        elif not groups.absorb(rows):
+            return AGAIN
+        return ALL
+
+    needed = dict.fromkeys([*groups.by, *(each.column for each in groups.given if each.column)])
+    instead = [each.instead for each in groups.given if each.instead]
+    read_rows(data, options_of(columns=list(needed), where=where), take, instead)
 
 
 def _named(by):
@@ -296,18 +382,19 @@ def group(data, by, *, where=None, null="error", context=None, **aggregates):
 
     data: a path, a file object or a list of paths, of which read_csv reads the columns that are needed, whole (the
     command groups files beyond memory); or columns by name: bitfold.Columns, a dict of arrays, a table of pyarrow,
-    a frame of pandas or Polars. by:
-    the columns of the key, a name or a list: of numbers, dates, times or strings (of Arrow and pandas, also as
+    a frame of pandas or Polars.
+    by: the columns of the key, a name or a list: of numbers, dates, times or strings (of Arrow and pandas, also as
     views and categories; of NumPy). where: takes only rows that meet this condition, an expression of columns.
-    null: "error" refuses values that are NULL, "skip" leaves them out; a key that is NULL is one of its own.
+    null: "error" refuses values that are NULL, but to count, "skip" leaves them out; a key that is NULL is one of its
+    own.
 
     A keyword asks for results: price="sum" or price=("sum", "mean") of the column price, called price_sum and
-    price_mean; total=("price", "sum") gives it the name total; n="count" counts rows. Operations are sum mean
-    var std min max median, share (the sum, divided by that of all), first, last, mode (the most frequent value, of
-    several the least), distinct (how many values are different) and count, which counts the rows in which the
-    column is not NULL. "quantile" has its fraction behind it, or several: price=("quantile", 0.05, 0.95). Without
-    any, rows are counted. Sums are exact, and of decimals are decimals. Times have no sums, shares and quantiles;
-    strings have first, last, mode, distinct and count.
+    price_mean; total=("price", "sum") gives it the name total; n="count" counts rows, where no column is called n.
+    Operations are sum mean var std min max median, share (the sum, divided by that of all), first, last, mode (the
+    most frequent value, of several the least), distinct (how many values are different) and count, which counts the
+    rows in which the column is not NULL. "quantile" has its fraction behind it, or several: price=("quantile", 0.05,
+    0.95). Without any, rows are counted. Sums are exact, and of decimals are decimals. Times have no sums, shares and
+    quantiles; strings have first, last, mode, distinct and count.
 
     Errors: ArgumentError (no such column or operation; a NULL), DtypeError, ShapeError (columns of
     different lengths), RangeError (a sum beyond 128 bits).
@@ -319,32 +406,9 @@ def group(data, by, *, where=None, null="error", context=None, **aggregates):
     by = _named(by)
     asked = [each for name, given in aggregates.items() for each in _asked_of(name, given)]
     asked = asked or [_Asked("count", "count", None)]
-    mask = None
+    groups = _Grouped(by, asked, null, context)
     if _is_file(data):
-        needed = dict.fromkeys([*by, *(each.column for each in asked if each.column)])
-        data = read_csv(data, columns=list(needed), where=where)
-    elif where is not None:
-        mask = condition(where, data, context)
-    asked = [_settled(each, data) for each in asked]
-    keys = [Key(column_of(data, name)) for name in by]
-    ops = {}
-    for each in asked:
-        if each.column:
-            ops.setdefault(each.column, []).append(each.op)
-    values = [
-        _Value(name, column_of(data, name), list(dict.fromkeys(names)), null, context)
-        for name, names in ops.items()
-    ]
-    lengths = {each.n for each in (*keys, *values)}
-    if len(lengths) > 1:
-        raise ShapeError(f"columns of {', '.join(map(str, sorted(lengths)))} rows")
-    groups = _Grouped(keys, values, mask, context)
-    columns = [*groups.keys(by, keys), *(groups.result(each) for each in asked)]
-    return Columns(columns, len(groups.order))
-
-
-def _settled(asked, data):
-    """A count that bears the name of a column is of its rows that are not NULL."""
-    if asked.op == "count" and asked.column is None and asked.name in names_of(data):
-        return _Asked(f"{asked.name}_count", "count", asked.name)
-    return asked
+        _read_into(groups, data, where)
+    else:
+        groups.absorb(data, None if where is None else condition(where, data, context))
+    return groups.results()

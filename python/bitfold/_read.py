@@ -32,11 +32,15 @@ class _ReadTable(ctypes.Structure):
     _fields_ = [("rows", c_int64), ("count", c_int), ("columns", POINTER(_ReadColumn))]
 
 
+_TAKE = ctypes.CFUNCTYPE(c_int64, c_void_p, POINTER(_ReadTable))  # bitfold_read_take
+ALL, STOP, AGAIN = 1 << 62, 0, -1  # what it returns, beside a number of rows
+
+
 @functools.lru_cache(maxsize=None)
 def _reader():
     library = reader()
     library.bitfold_read.argtypes = [
-        c_int, POINTER(c_char_p), POINTER(POINTER(_ReadTable)), POINTER(c_void_p),
+        c_int, POINTER(c_char_p), c_char_p, _TAKE, c_void_p, POINTER(c_void_p),
     ]  # fmt: skip
     library.bitfold_read_free.argtypes = [POINTER(_ReadTable)]
     library.bitfold_read_free.restype = None
@@ -85,19 +89,33 @@ def _fail(code, message):
     raise _FAILURES.get(code, ArgumentError)("\n".join(lines))
 
 
-def _read(arguments):
-    """Returns the table that the arguments of a command line ask for."""
-    library, table, message = _reader(), POINTER(_ReadTable)(), c_void_p()
-    encoded = [os.fsencode(each) for each in arguments]
+def _columns(table):
+    owner, read = _Owner(table, _reader().bitfold_read_free), table.contents
+    return Columns([_column(read.columns[i], read.rows, owner) for i in range(read.count)], read.rows)
+
+
+def _read(arguments, also, take):
+    """Gives `take` the rows of the table that the arguments of a command line ask for."""
+    library, message, raised = _reader(), c_void_p(), []
+    encoded = [os.fsencode(each) for each in (*arguments, also or "")]
     if any(b"\0" in each for each in encoded):
         raise ArgumentError("a zero byte stands in no option and no path")
-    given = (c_char_p * (len(encoded) + 1))(*encoded, None)
+    given = (c_char_p * len(encoded))(*encoded[:-1], None)
+
+    @_TAKE
+    def call(_, table):
+        try:
+            return take(_columns(table) if table else None)
+        except BaseException as error:
+            raised.append(error)
+            return STOP
+
     with _lock:
-        code = library.bitfold_read(len(encoded), given, byref(table), byref(message))
+        code = library.bitfold_read(len(arguments), given, encoded[-1] or None, call, None, byref(message))
+    if raised:
+        raise raised.pop()
     if code:
         _fail(code, message.value)
-    owner, read = _Owner(table, library.bitfold_read_free), table.contents
-    return Columns([_column(read.columns[i], read.rows, owner) for i in range(read.count)], read.rows)
 
 
 # ---- arguments ------------------------------------------------------------------------------------
@@ -129,7 +147,7 @@ _TAKEN = {
 }  # fmt: skip
 
 
-def _options(header, lax, **given):
+def options_of(header=None, lax=False, **given):
     """Returns the options of the command that keywords stand for."""
     found = [] if header is None else ["--header" if header else "--no-header"]
     found += ["--lax"] if lax else []
@@ -162,6 +180,28 @@ def _path(file, stack):
     return f"/dev/fd/{number}"
 
 
+def read_rows(path, options, take, also=None):
+    """Gives `take` the rows of a table of text as Columns, as many at least as it returned, which is ALL for the rest,
+    STOP, or AGAIN to begin with the first rows anew. Before these it gets None, again where later rows show that
+    those before them do not count. also: names of columns that are read where there are some."""
+    several = isinstance(path, (list, tuple))
+    with contextlib.ExitStack() as stack:
+        files = [_path(each, stack) for each in (path if several else [path])]
+        _read([*options, "--", *files], also and _names(also), take)
+
+
+def _rows_of(path, options):
+    """Returns all rows of a table of text."""
+    found = []
+
+    def take(rows):
+        found[:] = [rows]
+        return ALL
+
+    read_rows(path, options, take)
+    return found[0]
+
+
 def read_csv(
     path, columns=None, where=None, *, text=None, number=None, null=None, delimiter=None, header=None,
     comment=None, skip_lines=None, encoding=None, escape=None, thousands=None, decimal=None,
@@ -190,12 +230,9 @@ def read_csv(
     >>> bitfold.read_csv(io.StringIO("city,price\\nRome,1.5\\nOslo,20\\n"), where="price > 2")["city"]
     Column('city', ['Oslo'], dtype='string')
     """
-    options = _options(
+    options = options_of(
         header, lax, columns=columns, where=where, text=text, number=number, null=null,
         delimiter=delimiter, comment=comment, skip_lines=skip_lines, encoding=encoding, escape=escape,
         thousands=thousands, decimal=decimal, format=format, threads=threads, memory=memory,
     )  # fmt: skip
-    several = isinstance(path, (list, tuple))
-    with contextlib.ExitStack() as stack:
-        files = [_path(each, stack) for each in (path if several else [path])]
-        return _read([*options, "--", *files])
+    return _rows_of(path, options)

@@ -101,9 +101,9 @@ class Made:
 
 
 def _same(a, b):
-    """Whether two values are the same, -0 and 0 being two of floats."""
+    """Whether two values are the same, -0 and 0 being two of floats, and NaN one."""
     if isinstance(a, float) and isinstance(b, float):
-        return a == b and math.copysign(1, a) == math.copysign(1, b)
+        return math.isnan(a) and math.isnan(b) or a == b and math.copysign(1, a) == math.copysign(1, b)
     return a == b
 
 
@@ -421,6 +421,21 @@ class Grouping(Tables):
             self.same(bitfold.group(path, by, where=where, null="skip", **options).to_dict(), some, message)
             self.same(bitfold.group(table, by, where=where, null="skip", **options).to_dict(), some, message)
 
+    def test_a_count_of_a_column_is_of_its_values(self):
+        text = "k,price,count\na,1,\na,,2\nb,,\nb,,5\n"
+        for data in bitfold.read_csv(self.path(text)), self.path(text), [self.path(text)], open(self.path(text), "rb"):
+            found = bitfold.group(data, "k", price="count", n="count", m=("price", "count"), k="count")
+            expected = {"k": ["a", "b"], "price_count": [1, 0], "n": [2, 2], "m": [1, 0], "k_count": [2, 2]}
+            self.assertEqual(found.to_dict(), expected)
+            getattr(data, "close", str)()
+        for data in bitfold.read_csv(self.path(text)), self.path(text):
+            self.assertEqual(bitfold.group(data, "k").to_dict(), {"k": ["a", "b"], "count": [2, 2]})
+            self.assertEqual(bitfold.group(data, "k", count="count").to_dict(), {"k": ["a", "b"], "count_count": [1, 1]})
+            found = bitfold.group(data, "k", where="price > 0", price=("count", "sum"))
+            self.assertEqual(found.to_dict(), {"k": ["a"], "price_count": [1], "price_sum": [1]})
+            with self.assertRaisesRegex(bitfold.ArgumentError, "some elements are NULL"):
+                bitfold.group(data, "k", price=("count", "sum"))
+
     def test_it_is_what_the_command_says(self):
         for case in range(CASES):
             r = random.Random(case)
@@ -577,7 +592,7 @@ class Grouping(Tables):
             self.assertEqual((found["t_distinct"].tolist(), found["t_count"].tolist()), ([2, 0], [2, 0]), unit)
             found = bitfold.group(table, "k", where="t > '2000-01-01'", n="count")
             self.assertEqual(found.to_dict(), {"k": [1], "n": [1]}, unit)
-            with self.assertRaisesRegex(bitfold.ArgumentError, "2 of 4 elements are NULL"):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "some elements are NULL"):
                 bitfold.group(table, "k", t="min")
 
     def test_sums_beyond_64_bits(self):
@@ -593,7 +608,7 @@ class Grouping(Tables):
             (bitfold.ArgumentError, "no column 'z'", "k", {"z": "sum"}),
             (bitfold.ArgumentError, "operations are", "k", {"x": "product"}),
             (bitfold.ArgumentError, "no column of keys", [], {}),
-            (bitfold.ArgumentError, "1 of 2 elements are NULL", "k", {"x": "sum"}),
+            (bitfold.ArgumentError, "some elements are NULL", "k", {"x": "sum"}),
             (bitfold.ArgumentError, "character 4", "k", {"where": "x >"}),
             (bitfold.ArgumentError, "is no condition", "k", {"where": "x + 1"}),
             (bitfold.ArgumentError, "names no column", "k", {"where": "1 < 2"}),
