@@ -28,7 +28,13 @@ OPERATIONS = {
     "mode": ("times", "strings"), "distinct": ("times", "strings"), "count": ("times", "strings"),
 }  # fmt: skip
 _AGGREGATES = {op: op for op in ("sum", "mean", "var", "std", "min", "max")} | {"share": "sum"}
+_OF_ALL = "median", "quantile", "first", "last", "mode", "distinct"  # they need all rows at once
 _ARE_VALUES = "min", "max", "first", "last", "mode"  # their results are values of the column
+
+# Rows of a file that are absorbed together, at least and at most, and for each group: a call merges all groups of its
+# rows, each of which takes about as long as twenty rows. If the first rows tell that so many times as many are better
+# taken together, those are taken first.
+_LEAST, _MOST, _PER_GROUP, _FAR = 1 << 16, 1 << 24, 64, 16
 
 
 # ---- what is asked --------------------------------------------------------------------------------
@@ -103,6 +109,13 @@ class _Part:
         of = [self._values[column] for column, _ in self._places]
         pointers = (POINTER(Array) * len(of))(*(ctypes.pointer(view.array) for view in of))
         self._groups._call(lib.bf_groups_absorb, byref(self._numbers.array), pointers)
+
+    def __len__(self):
+        return len(self._groups)
+
+    @property
+    def rows(self):
+        return self._groups.rows
 
     def list(self):
         self._groups._make = new_result
@@ -263,6 +276,10 @@ class _Grouped:
         """Removes all rows."""
         self._parts = None
 
+    @property
+    def is_clear(self):
+        return self._parts is None
+
     def absorb(self, data, mask=None):
         """Absorbs rows: columns by name, of which those count for which an array of bools, the mask, is true. False:
         they are not as those before, and all rows must come once more."""
@@ -274,7 +291,7 @@ class _Grouped:
                 value.require(mask)
         if not self._suits():
             return False
-        if self._parts is None:
+        if self.is_clear:
             self._begin()
         numbers = self._numbers()
         self.all.absorb(numbers, mask, self._views(None))
@@ -302,7 +319,7 @@ class _Grouped:
         (key, *others), before = self._keys, (self._plain, len(self._nullable))
         self._plain &= not others and key.view is not None and key.view.valid is None and key.view.dtype == "i64"
         self._nullable.update(value.name for value in self._values.values() if value.valid is not None)
-        return self._parts is None or before == (self._plain, len(self._nullable))
+        return self.is_clear or before == (self._plain, len(self._nullable))
 
     def _begin(self):
         """Makes groups of the rows, and of those in which each column with NULLs has a value."""
@@ -320,6 +337,15 @@ class _Grouped:
         """Returns the views of the values of a part, by column: a column, or None of those without NULLs."""
         names = [part] if part else [name for name in self._values if name not in self._nullable]
         return {name: view for name in names if (view := self._values[name].view) is not None}
+
+    def wanted(self):
+        """Returns how many rows are best absorbed together next."""
+        if any(each.op in _OF_ALL for each in self.given):
+            return ALL
+        rows, n = (self.all.rows, len(self.all)) if not self.is_clear else (0, 0)
+        if 2 * n > rows:  # most keys are new: of rows of m random keys, rows^2 / 2m have met theirs
+            n = rows**2 // (2 * (rows - n) + 1)
+        return min(max(_LEAST, _PER_GROUP * n), _MOST)
 
     def results(self):
         """Returns the keys and the results as Columns."""
@@ -357,12 +383,21 @@ def _both(mask, valid):
 def _read_into(groups, data, where):
     """Absorbs the rows of a file."""
 
+    first = groups.wanted()
+
     def take(rows):
+        nonlocal first
         if rows is None:
             groups.clear()
-        elif not groups.absorb(rows):
+            return first
+        is_first = groups.is_clear
+        if not groups.absorb(rows):
             return AGAIN
-        return ALL
+        wanted = groups.wanted()
+        if is_first and wanted >= _FAR * first:
+            first = wanted
+            return AGAIN
+        return wanted
 
     needed = dict.fromkeys([*groups.by, *(each.column for each in groups.given if each.column)])
     instead = [each.instead for each in groups.given if each.instead]
@@ -380,9 +415,9 @@ def group(data, by, *, where=None, null="error", context=None, **aggregates):
     """Groups rows by their keys. Returns bitfold.Columns: the keys, ascending, NULLs last, and the results for
     each; as "bitfold group --by" does, with the same results.
 
-    data: a path, a file object or a list of paths, of which read_csv reads the columns that are needed, whole (the
-    command groups files beyond memory); or columns by name: bitfold.Columns, a dict of arrays, a table of pyarrow,
-    a frame of pandas or Polars.
+    data: a path, a file object or a list of paths, as read_csv takes them; or columns by name: bitfold.Columns, a dict
+    of arrays, a table of pyarrow, a frame of pandas or Polars. Of files, the columns that are needed are read in
+    pieces, so that memory grows with the groups; as a whole for median, quantile, first, last, mode and distinct.
     by: the columns of the key, a name or a list: of numbers, dates, times or strings (of Arrow and pandas, also as
     views and categories; of NumPy). where: takes only rows that meet this condition, an expression of columns.
     null: "error" refuses values that are NULL, but to count, "skip" leaves them out; a key that is NULL is one of its

@@ -13,10 +13,12 @@ import random
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import unittest
 from decimal import Decimal
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 
@@ -421,6 +423,49 @@ class Grouping(Tables):
             self.same(bitfold.group(path, by, where=where, null="skip", **options).to_dict(), some, message)
             self.same(bitfold.group(table, by, where=where, null="skip", **options).to_dict(), some, message)
 
+    def in_pieces(self, r, text):
+        """Returns several files with the same rows, each of which is absorbed by itself."""
+        header, *rows = csv.reader(io.StringIO(text))
+        places = sorted(r.randrange(len(rows) + 1) for _ in range(r.randrange(4)))
+        paths = []
+        for i, (first, end) in enumerate(zip([0, *places], [*places, len(rows)])):
+            part = io.StringIO()
+            csv.writer(part).writerows([header, *rows[first:end]])
+            paths.append(self.path(part.getvalue(), f"part{i}.csv"))
+        return paths
+
+    def outcome(self, data, by, **options):
+        """Columns as lists, or what is raised."""
+        try:
+            return bitfold.group(data, by, **options).to_dict()
+        except bitfold.Error as error:
+            return type(error), str(error).split("null=")[0]
+
+    def test_files_in_pieces_give_what_columns_in_memory_give(self):
+        refused, met = 0, {"error": 0, "skip": 0}
+        for case in range(3 * CASES):
+            r = random.Random(case)
+            columns, text = self.make(r, r.choice([1, 5, 40, 300]), VALUES)
+            table = bitfold.read_csv(self.path(text))
+            by, options = r.choice([["a"], ["b", "a"], ["a", "b", "y"]]), {"null": r.choice(["error", "skip"])}
+            for name in "xy":
+                strings, times = table[name].dtype == "string", "time" in table[name].dtype or table[name].dtype == "date"
+                ops = ("count",) if strings else ("count", "min", "max") if times else ("count", "sum", "mean", "std", "min", "share")
+                options[name] = r.choice(["count", tuple(r.sample(ops, r.randrange(1, len(ops) + 1)))])
+            options["n"] = "count"
+            where = r.choice([None, f"id > {r.randrange(len(columns['id']))}", "!isnull(x) && !isnull(y)", "id < 0"])
+            expected = self.outcome(table, by, where=where, **options)
+            with mock.patch.multiple(bitfold._grouping, _LEAST=1, _PER_GROUP=r.choice([0, 1])):
+                found = self.outcome(self.in_pieces(r, text), by, where=where, **options)
+            message = f"case {case}: by {by}, where {where}, {options}"
+            if isinstance(expected, tuple):
+                self.assertEqual(found, expected, message)
+                refused += 1
+            else:
+                self.same(found, expected, message)
+                met[options["null"]] += 1
+        self.assertTrue(refused and all(met.values()))
+
     def test_a_count_of_a_column_is_of_its_values(self):
         text = "k,price,count\na,1,\na,,2\nb,,\nb,,5\n"
         for data in bitfold.read_csv(self.path(text)), self.path(text), [self.path(text)], open(self.path(text), "rb"):
@@ -435,6 +480,65 @@ class Grouping(Tables):
             self.assertEqual(found.to_dict(), {"k": ["a"], "price_count": [1], "price_sum": [1]})
             with self.assertRaisesRegex(bitfold.ArgumentError, "some elements are NULL"):
                 bitfold.group(data, "k", price=("count", "sum"))
+
+    def late(self, n, last):
+        """Many rows of a few keys, and a last one that is something else. Returns what their text is, and their groups."""
+        rows = [(str(i % 7), str(i % 1000)) for i in range(n)] + [last]
+        text = "k,x\n" + "".join(",".join(row) + "\n" for row in rows)
+        kind = str if any(k not in "0123456" for k, _ in rows) else lambda k: int(k) if k else None
+        columns = {"k": [kind(k) for k, _ in rows], "x": [Decimal(x) if x else None for _, x in rows]}
+        return text, grouped(columns, ["k"], [(op, "x") for op in ("sum", "max", "count")], range(n + 1))
+
+    def test_a_late_row_that_changes_what_was_taken(self):
+        for last in ("1", "1"), ("1", "0.5"), ("1", ""), ("", "1"), ("z", "1"), ("", ""):
+            text, expected = self.late(100_000, last)
+            absorb = bitfold._grouping._Grouped.absorb
+            with open(self.path(text), "rb") as file:
+                for data in file.name, file, io.BytesIO(text.encode()):
+                    with mock.patch.object(bitfold._grouping._Grouped, "absorb", autospec=True, side_effect=absorb) as calls:
+                        found = bitfold.group(data, "k", x=("sum", "max", "count"), null="skip")
+                    self.assertGreater(calls.call_count, 1)
+                    self.same(found.to_dict(), expected, f"{last}, {type(data)}")
+            if last[1] == "":
+                with self.assertRaisesRegex(bitfold.ArgumentError, "'x': some elements are NULL"):
+                    bitfold.group(self.path(text), "k", x="sum")
+
+    def test_a_late_row_of_a_pipe(self):
+        for last in ("1", "0.5"), ("", ""):
+            text, expected = self.late(100_000, last)
+            reading, writing = os.pipe()
+
+            def write(descriptor=writing, text=text):
+                with os.fdopen(descriptor, "w") as pipe:
+                    pipe.write(text)
+
+            thread = threading.Thread(target=write)
+            thread.start()
+            with os.fdopen(reading, "rb") as file:
+                found = bitfold.group(file, "k", x=("sum", "max", "count"), null="skip")
+            thread.join()
+            self.same(found.to_dict(), expected, last)
+
+    def test_memory_grows_with_groups_and_not_with_rows(self):
+        rows = 2_000_000
+        path = self.path("k,x\n" + "".join(f"{i % 100},{i}\n" for i in range(rows)))
+        code = """
+            import bitfold, resource, sys
+            peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+            before = peak()
+            found = bitfold.group(sys.argv[1], "k", x=("sum", "max"))
+            print(peak() - before, sum(found["x_sum"]))
+        """
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), path], capture_output=True, text=True, check=True)
+        grown, total = map(int, done.stdout.split())
+        self.assertEqual(total, rows * (rows - 1) // 2)
+        self.assertLess(grown, rows * 16 // 2)  # half of the two columns
+
+    def test_an_error_among_the_rows_ends_the_reading(self):
+        path = self.path("k,x\n" + "1,2\n" * 200_000)
+        with mock.patch.object(bitfold._grouping._Part, "absorb", side_effect=KeyboardInterrupt):
+            self.assertRaises(KeyboardInterrupt, bitfold.group, path, "k", x="sum")
+        self.assertEqual(bitfold.group(path, "k", x="sum").to_dict(), {"k": [1], "x_sum": [400_000]})
 
     def test_it_is_what_the_command_says(self):
         for case in range(CASES):
