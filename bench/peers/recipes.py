@@ -3,13 +3,17 @@ DuckDB are installed: whether the answers agree, and the seconds that each takes
 
     python3 bench/peers/recipes.py [BITFOLD [ROUNDS [ROWS [TASK...]]]]
 
-All take turns, with two threads where they have threads. Each reads the file anew; the peers' times are
-without the start of their interpreter. Printed is the median, and the peer's over bitfold's. Answers are
-compared field by field: numbers to nine digits, for the peers' sums are rounded on the way.
+All take turns, with one thread and with two; pandas has one. Each reads the file anew; the peers' times are
+without the start of their interpreters. Printed is a table of medians, with the best peer's over bitfold's. There
+are fewer rounds where they would take more than four minutes. Answers are compared field by field, of many rows each
+101st: numbers to nine digits, for the peers' sums are rounded on the way. Exit code 1: an answer differs.
 """
+import concurrent.futures
 import csv
+import hashlib
 import importlib.util
 import io
+import multiprocessing
 import os
 import random
 import statistics
@@ -18,8 +22,9 @@ import sys
 import tempfile
 import time
 
-THREADS = 2
-os.environ["POLARS_MAX_THREADS"] = str(THREADS)
+THREADS = 1, 2
+SECONDS = 225  # no round begins that would end later
+MANY, STEP = 100_000, 101  # rows of an answer that are compared
 
 TOTAL = "quantity*price"
 
@@ -91,35 +96,43 @@ def write_orders(name, rows):
                 r.randrange(300), r.randrange(100)) for _ in range(min(100_000, rows - first))))
 
 
-# Each gives its answer in a form of its own, and what makes rows of that, which is not timed.
+# Each gives its answer in a form of its own, and what makes every so many rows of that, which is not timed.
 
-def by_bitfold(bitfold, task, file):
-    done = subprocess.run([bitfold, *TASKS[task][0], "--csv", "-j", str(THREADS), file], stdout=subprocess.PIPE,
+
+def by_bitfold(task, file, threads, bitfold):
+    done = subprocess.run([bitfold, *TASKS[task][0], "--csv", "-j", str(threads), file], stdout=subprocess.PIPE,
                           check=True, text=True)
-    lines = slice(None, 1) if TASKS[task][0][0] == "sum" else slice(None)  # the file follows a sum
-    return done.stdout, lambda text: [row[lines] for row in csv.reader(io.StringIO(text))][1:]
+    fields = slice(None, 1) if TASKS[task][0][0] == "sum" else slice(None)  # the file follows a sum
+    lines = done.stdout.splitlines()[1:]
+    return lines, lambda step: [row[fields] for row in csv.reader(lines[::step])]
 
 
-def by_duckdb(task, file):
+def by_duckdb(task, file, threads, _):
     import duckdb
     c = duckdb.connect()
-    c.execute("set threads = %d" % THREADS)
+    c.execute("set threads = %d" % threads)
     source, query = "read_csv('%s')" % file, TASKS[task][1]
     if "rowid" in query:  # the order of equal rows is that of the file
         c.execute("create temp table t as select * from " + source)
     else:
         query = query.replace("from t", "from " + source)
-    return c.sql(query).to_arrow_table(), lambda table: list(zip(*table.to_pydict().values()))
+    table = c.sql(query).to_arrow_table()
+    return table, lambda step: list(zip(*table.take(list(range(0, len(table), step))).to_pydict().values()))
 
 
-def by_pandas(task, file):
+def by_pandas(task, file, _, __):
     import pandas as pd
-    return TASKS[task][2](pd, pd.read_csv(file, parse_dates=["date"])), lambda frame: frame.values.tolist()
+    frame = TASKS[task][2](pd, pd.read_csv(file, parse_dates=["date"]))
+    return frame, lambda step: frame[::step].values.tolist()
 
 
-def by_polars(task, file):
+def by_polars(task, file, _, __):
     import polars as pl
-    return TASKS[task][3](pl, pl.scan_csv(file, try_parse_dates=True)).collect(), lambda frame: frame.rows()
+    frame = TASKS[task][3](pl, pl.scan_csv(file, try_parse_dates=True)).collect()
+    return frame, lambda step: frame.gather_every(step).rows()
+
+
+BY = {"bitfold": by_bitfold, "pandas": by_pandas, "polars": by_polars, "duckdb": by_duckdb}
 
 
 def plain(value):
@@ -129,36 +142,81 @@ def plain(value):
         return str(value)
 
 
-def same(a, b):
-    return len(a) == len(b) and all(list(map(plain, x)) == list(map(plain, y)) for x, y in zip(a, b))
+def digest(answer, rows):
+    """What equal answers have in common."""
+    taken = rows(STEP if len(answer) > MANY else 1)
+    return len(answer), hashlib.sha256(repr([list(map(plain, row)) for row in taken]).encode()).hexdigest()
 
 
-def timed(work, *arguments):
+def timed(name, compared, *arguments):
     began = time.perf_counter()
-    answer, rows = work(*arguments)
-    seconds = time.perf_counter() - began
-    return seconds, rows(answer)
+    answer, rows = BY[name](*arguments)
+    return time.perf_counter() - began, digest(answer, rows) if compared else None
 
 
-def main(bitfold="build/release/bitfold", rounds="3", rows="1000000", *tasks):
-    found = {name: work for name, work in (("pandas", by_pandas), ("polars", by_polars), ("duckdb", by_duckdb))
-             if importlib.util.find_spec(name)}
-    failed = False
+def begin(name, threads):
+    """Begins a process that does the tasks by one of these, with so many threads."""
+    os.environ["POLARS_MAX_THREADS"] = str(threads)
+    if name != "bitfold":
+        __import__(name)
+
+
+class Worker:
+    """One of these with so many threads, in a process of its own: its seconds and its answers, by task."""
+
+    def __init__(self, name, threads):
+        self.name, self.threads, self.seconds, self.answers = name, threads, {}, {}
+        self.process = concurrent.futures.ProcessPoolExecutor(
+            1, multiprocessing.get_context("spawn"), begin, (name, threads))
+
+    def do(self, task, file, bitfold):
+        call = timed, self.name, task not in self.answers, task, file, self.threads, bitfold
+        seconds, answer = self.process.submit(*call).result()
+        self.seconds.setdefault(task, []).append(seconds)
+        self.answers.setdefault(task, answer)
+
+    def median(self, task):
+        return statistics.median(self.seconds[task])
+
+
+def best_over_bitfold(workers, task, threads):
+    peers = [w.median(task) for w in workers if w.name != "bitfold" and (w.threads == threads or w.name == "pandas")]
+    ours = next(w.median(task) for w in workers if (w.name, w.threads) == ("bitfold", threads))
+    return min(peers) / ours if peers else float("nan")
+
+
+def show(workers, tasks):
+    """Prints the table. Returns whether all answers agree."""
+    row = "| %-26s |" + " %s |" * (len(workers) + len(THREADS))
+    print(row % ("task, seconds", *("%s %d" % (w.name, w.threads) for w in workers),
+                 *("best peer / bitfold %d" % n for n in THREADS)))
+    print("|---|" + "---:|" * (len(workers) + len(THREADS)))
+    wrong = []
+    for task in tasks:
+        wrong += ["%s %d: %s" % (w.name, w.threads, task) for w in workers if w.answers[task] != workers[0].answers[task]]
+        print(row % (task, *("%.3f" % w.median(task) for w in workers),
+                     *("%.2f" % best_over_bitfold(workers, task, n) for n in THREADS)))
+    for each in wrong:
+        print("DIFFERENT from bitfold: " + each)
+    return not wrong
+
+
+def main(bitfold="build/release/bitfold", rounds="3", rows="2000000", *tasks):
+    began, tasks = time.monotonic(), tasks or tuple(TASKS)
+    found = [name for name in BY if name == "bitfold" or importlib.util.find_spec(name)]
+    workers = [Worker(name, n) for name in found for n in THREADS if name != "pandas" or n == 1]
     with tempfile.TemporaryDirectory() as scratch:
         file = os.path.join(scratch, "orders.csv")
         write_orders(file, int(rows))
-        for task in tasks or TASKS:
-            seconds, answers = {}, {}
-            for _ in range(int(rounds)):
-                for name, call in {"bitfold": (by_bitfold, bitfold, task, file), **{n: (w, task, file) for n, w in found.items()}}.items():
-                    took, answers[name] = timed(*call)
-                    seconds.setdefault(name, []).append(took)
-            ours = statistics.median(seconds["bitfold"])
-            wrong = [name for name in found if not same(answers[name], answers["bitfold"])]
-            failed = failed or bool(wrong)
-            print("%-27s" % task + "  ".join("%s %.3f (%.1f)" % (n, statistics.median(s), statistics.median(s) / ours)
-                                             for n, s in seconds.items()) + ("  DIFFERENT: " + ", ".join(wrong) if wrong else ""), flush=True)
-    return 1 if failed else 0
+        done = longest = 0
+        while done < int(rounds) and (done == 0 or time.monotonic() - began + longest < SECONDS):
+            start = time.monotonic()
+            for task in tasks:
+                for worker in workers:
+                    worker.do(task, file, bitfold)
+            done, longest = done + 1, max(longest, time.monotonic() - start)
+    print("%s rows, medians of %d rounds, in %.0f s" % (rows, done, time.monotonic() - began))
+    return 0 if show(workers, tasks) else 1
 
 
 if __name__ == "__main__":
