@@ -281,7 +281,7 @@ template <class A> struct bf_cuda_axis_block {
         if (p.columns > 1 || !p.along || threadIdx.x >= 16 || left <= 0) return;
         bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, w.first);
         if (p.by_line) bf_cuda_axis_go_to_line(p, w.line, &line);
-        bf_cuda_axis_prefetch((const char *)p.a + (line.a + w.from) * p.element + from,
+        bf_cuda_prefetch_bulk((const char *)p.a + (line.a + w.from) * p.element + from,
                               left < each ? left : each);
     }
 

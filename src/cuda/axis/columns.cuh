@@ -156,7 +156,7 @@ template <class A> struct bf_cuda_axis_columns_of {
         const char *at = (const char *)p.a + (line.a + w.from * p.steps[0]) * p.element;
         BF_ROLLED
         for (int64_t i = threadIdx.x; i < rows && i * bytes < BF_CUDA_AXIS_EARLY; i += blockDim.x)
-            bf_cuda_axis_prefetch(at + i * step * p.element, bytes);
+            bf_cuda_prefetch_bulk(at + i * step * p.element, bytes);
     }
     /* Sets the origins of a thread's columns: their first elements. */
     static __device__ __forceinline__ void start(const bf_cuda_axis_params &p, int64_t first,

@@ -1,9 +1,9 @@
 /* Runs of equal neighbouring keys: blocks count those that begin in their tiles, and then list
  * them. */
 #include "cuda/axis/index/index.cuh"
-#include "cuda/runtime/partition_tile.cuh"
 #include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/prefix.cuh"
+#include "cuda/runtime/warp.cuh"
 
 #include "rules/key/rank.h"
 
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(THREADS)
         uint32_t all;
         int64_t i = first + k * THREADS;
         bool begins = begins_run<bytes>(dtype, keys, n, i);
-        int64_t at = base + bf_cuda_partition::sum_before<THREADS / 32>(begins, &all);
+        int64_t at = base + bf_cuda_block_sum_before<THREADS / 32>((uint32_t)begins, &all);
         if (begins && at < room) list[at] = i;
         base += all;
         __syncthreads();

@@ -4,7 +4,6 @@
 #ifndef BF_CUDA_AXIS_SEGMENTS_CUH
 #define BF_CUDA_AXIS_SEGMENTS_CUH
 
-#include "cuda/axis/copy.cuh"
 #include "cuda/axis/doubles/doubles.cuh"
 #include "cuda/axis/tiles.cuh"
 
@@ -67,9 +66,9 @@ template <class C, class Proven, class Offset> struct bf_cuda_axis_batch {
         const Raw *at = from + lane * N, *end = elements + min(n, whole);
         BF_ROLLED
         for (Raw *to = elements + lane * N; to < end; to += step, at += step)
-            bf_cuda_axis_begin_copy(to, at);
+            bf_cuda_begin_copy(to, at);
         if (whole + lane < n) elements[whole + lane] = from[whole + lane];
-        bf_cuda_axis_end_copies();
+        bf_cuda_end_copies();
     }
     __device__ __forceinline__ void fill(const Raw *from, int n) const {
 #pragma unroll 8

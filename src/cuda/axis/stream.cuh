@@ -4,17 +4,6 @@
 
 #include "cuda/axis/value.cuh"
 
-/* Fetches bytes into the L2 cache. Kernels do so with the first elements of a block, before they
- * wait for the plan. */
-static __device__ __forceinline__ void bf_cuda_axis_prefetch(const void *from, int64_t bytes) {
-#if __CUDA_ARCH__ >= 900
-    const uintptr_t first = ((uintptr_t)from + 15) & ~(uintptr_t)15;
-    const int64_t left = ((int64_t)((uintptr_t)from - first) + bytes) & -16;
-    if (left <= 0) return;
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(first), "r"((int)left));
-#endif
-}
-
 /* How many vectors of a line, or of rows, a thread has under way. */
 template <class A> constexpr int bf_cuda_axis_under_way = A::pair ? 2 : 4;
 

@@ -39,7 +39,7 @@ template <class A> struct bf_cuda_axis_chunk {
         const int64_t first = rows(p) * (((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32);
         if (threadIdx.x % BF_CUDA_WARP != 0 || first >= p.at.results || !p.along) return;
         const int64_t bytes = p.at.length * p.element, most = BF_CUDA_AXIS_EARLY / 8;
-        bf_cuda_axis_prefetch((const char *)p.a + bf_cuda_axis_line_of(p.at, first).a * p.element,
+        bf_cuda_prefetch_bulk((const char *)p.a + bf_cuda_axis_line_of(p.at, first).a * p.element,
                               bytes < most ? bytes : most);
     }
     /* Calls body(i, a, b, length) for every row. */

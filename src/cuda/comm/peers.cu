@@ -38,7 +38,7 @@ static int64_t slots_at(const bf_link *link) {
     const bf_cuda_peers *peers = link->peers;
     int64_t vectors = (int64_t)peers->small_channels * peers->small_vectors;
     return (int64_t)sizeof(bf_peers_head) +
-           2 * (link->ranks - 1) * vectors * 2 * (int64_t)sizeof(bf_peers_packet);
+           2 * (link->ranks - 1) * vectors * 2 * (int64_t)sizeof(bf_cuda_packet);
 }
 
 static size_t scratch_bytes(const bf_link *link) {

@@ -53,11 +53,6 @@ struct bf_peers_channel {
     bf_peers_progress progress[BF_PEERS_ROLES];
 };
 
-/* A packet of a small sum. */
-struct bf_peers_packet {
-    uint64_t data, letter;
-};
-
 /* The beginning of a rank's scratch; then come packets, the slots for terms, and those for sums. */
 struct bf_peers_head {
     uint32_t broken; /* a bf_cuda_link_fault */

@@ -7,25 +7,6 @@
 
 namespace bf_peers {
 
-/* --- memory of other ranks --- */
-
-static __device__ __forceinline__ void store_flag(uint64_t *at, uint64_t value) {
-    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
-}
-
-/* What another rank wrote before this flag is seen after it. */
-static __device__ __forceinline__ uint64_t load_flag(const uint64_t *at) {
-    uint64_t value;
-    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ uint64_t now() {
-    uint64_t ns;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
-    return ns;
-}
-
 /* --- a block's channel --- */
 
 struct channel {
@@ -62,7 +43,7 @@ struct channel {
     }
     /* Sets a flag on all ranks, this one included. */
     __device__ __forceinline__ void post(int flag, uint64_t value) const {
-        if (leads()) store_flag(&of((int)threadIdx.x).flags[flag][p.rank], value);
+        if (leads()) bf_cuda_send_flag(&of((int)threadIdx.x).flags[flag][p.rank], value);
     }
     /* Waits until a flag of every rank is `least` or more. Returns false in all threads if a rank
      * did not set it. *last: what thread r read of rank r. */
@@ -95,8 +76,8 @@ struct channel {
     __device__ __forceinline__ bool is_patient(unsigned tries, uint64_t *begun) const {
         if (tries % 512 != 0) return true;
         if (is_broken()) return false;
-        if (*begun == 0) *begun = now();
-        if (now() - *begun <= p.limit) return true;
+        if (*begun == 0) *begun = bf_cuda_now();
+        if (bf_cuda_now() - *begun <= p.limit) return true;
         fail(BF_LINK_LATE);
         return false;
     }
@@ -109,10 +90,10 @@ struct channel {
     }
     /* Packets of a vector in the memory of `at`, for what another rank writes there in this call.
      */
-    __device__ __forceinline__ bf_peers_packet *packets(int at, int from, int vector) const {
+    __device__ __forceinline__ bf_cuda_packet *packets(int at, int from, int vector) const {
         int64_t i = (int64_t)(before.calls % 2) * (p.ranks - 1) + from - (from > at);
         i = (i * p.small_channels + number) * p.small_vectors + vector;
-        return (bf_peers_packet *)(p.memory[at] + 1) + 2 * i;
+        return (bf_cuda_packet *)(p.memory[at] + 1) + 2 * i;
     }
 
     /* Counts the call, and its steps. */
@@ -128,7 +109,7 @@ struct channel {
     __device__ bool poll(const uint64_t *at, uint64_t least, uint64_t *last) const {
         uint64_t begun = 0;
         for (unsigned tries = 1;; tries++) {
-            *last = load_flag(at);
+            *last = bf_cuda_receive_flag(at);
             if (*last >= least) return true;
             if (!is_patient(tries, &begun)) return false;
         }

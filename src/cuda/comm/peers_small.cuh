@@ -15,24 +15,6 @@ namespace bf_peers {
 
 enum small_outcome { SMALL_DONE, SMALL_TERMS /* a rank has several */, SMALL_FAILED };
 
-static __device__ __forceinline__ void store_packet(bf_peers_packet *at, uint64_t data,
-                                                    uint64_t letter) {
-    asm volatile("{\n.reg .b128 packet;\nmov.b128 packet, {%1, %2};\n"
-                 "st.relaxed.sys.global.b128 [%0], packet;\n}" ::"l"(at),
-                 "l"(data), "l"(letter)
-                 : "memory");
-}
-
-static __device__ __forceinline__ bf_peers_packet load_packet(const bf_peers_packet *at) {
-    bf_peers_packet x;
-    asm volatile("{\n.reg .b128 packet;\nld.relaxed.sys.global.b128 packet, [%2];\n"
-                 "mov.b128 {%0, %1}, packet;\n}"
-                 : "=l"(x.data), "=l"(x.letter)
-                 : "l"(at)
-                 : "memory");
-    return x;
-}
-
 template <bf_dtype D> struct small_call {
     using E = bf_cuda_add::stored_of<D>;
     static constexpr int N = 16 / (int)sizeof(E);
@@ -65,30 +47,29 @@ template <bf_dtype D> struct small_call {
         for (int k = 1; k < p.ranks; k++) {
             int rank = (p.rank + k) % p.ranks;
             uint4 v = load(u, rank);
-            bf_peers_packet *at = c.packets(rank, p.rank, place(u));
-            store_packet(at, (uint64_t)v.y << 32 | v.x, letter);
-            store_packet(at + 1, (uint64_t)v.w << 32 | v.z, letter);
+            bf_cuda_packet *at = c.packets(rank, p.rank, place(u));
+            bf_cuda_send_packet(at, (uint64_t)v.y << 32 | v.x, letter);
+            bf_cuda_send_packet(at + 1, (uint64_t)v.w << 32 | v.z, letter);
         }
     }
     /* Waits for the vector of another rank. */
     __device__ __forceinline__ uint4 receive(int u, int rank) {
-        const bf_peers_packet *at = c.packets(p.rank, rank, place(u));
+        const bf_cuda_packet *at = c.packets(p.rank, rank, place(u));
         const uint64_t letter = c.letter();
-        bf_peers_packet a, b;
+        bf_cuda_packet a, b;
         uint64_t begun = 0;
         for (unsigned tries = 1;; tries++) {
-            a = load_packet(at);
-            b = load_packet(at + 1);
-            if (a.letter >> 24 == letter >> 24 && b.letter >> 24 == letter >> 24) break;
+            a = bf_cuda_receive_packet(at);
+            b = bf_cuda_receive_packet(at + 1);
+            if (a.y >> 24 == letter >> 24 && b.y >> 24 == letter >> 24) break;
             if (!failed && c.is_patient(tries, &begun) && (tries % 512 != 0 || agrees(rank)))
                 continue;
             failed = true;
             break;
         }
-        if (!failed && a.letter >> 8 != letter >> 8) refuse();
-        several |= (a.letter & 0xff) != 1;
-        return {(uint32_t)a.data, (uint32_t)(a.data >> 32), (uint32_t)b.data,
-                (uint32_t)(b.data >> 32)};
+        if (!failed && a.y >> 8 != letter >> 8) refuse();
+        several |= (a.y & 0xff) != 1;
+        return {(uint32_t)a.x, (uint32_t)(a.x >> 32), (uint32_t)b.x, (uint32_t)(b.x >> 32)};
     }
     /* Adds the vectors of all ranks. */
     __device__ __forceinline__ void add(int u) {
@@ -107,7 +88,7 @@ template <bf_dtype D> struct small_call {
   private:
     /* Has another rank that has begun this call the same arguments? */
     __device__ bool agrees(int rank) {
-        uint64_t other = load_flag(&c.of(p.rank).flags[c.letter_flag()][rank]);
+        uint64_t other = bf_cuda_receive_flag(&c.of(p.rank).flags[c.letter_flag()][rank]);
         if (other >> 24 != c.letter() >> 24 || other >> 8 == c.letter() >> 8) return true;
         refuse();
         return false;

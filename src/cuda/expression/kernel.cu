@@ -49,28 +49,10 @@ struct many_registers {
 
 /* --- inputs --- */
 
-__device__ __forceinline__ uint64_t load_element(const void *data, int bytes, int64_t i) {
-    switch (bytes) {
-    case 1: return ((const uint8_t *)data)[i];
-    case 2: return ((const uint16_t *)data)[i];
-    case 4: return ((const uint32_t *)data)[i];
-    default: return ((const uint64_t *)data)[i];
-    }
-}
-
-__device__ __forceinline__ void store_element(void *data, int bytes, int64_t i, uint64_t bits) {
-    switch (bytes) {
-    case 1: ((uint8_t *)data)[i] = (uint8_t)bits; break;
-    case 2: ((uint16_t *)data)[i] = (uint16_t)bits; break;
-    case 4: ((uint32_t *)data)[i] = (uint32_t)bits; break;
-    default: ((uint64_t *)data)[i] = bits;
-    }
-}
-
 __device__ __forceinline__ bf_expression_cell load_column(const bf_cuda_column &x, int64_t i) {
     const int64_t bit = x.first + i;
     const bool valid = x.valid == nullptr || (x.valid[bit >> 3] >> (bit & 7) & 1) != 0;
-    return {load_element(x.data, x.bytes, i), valid};
+    return {bf_cuda_element::load_bits(x.data, x.bytes, i), valid};
 }
 
 template <class Registers>
@@ -207,7 +189,7 @@ __global__ void __launch_bounds__(BLOCK)
             p.valid[i] = result.valid;
         else if (!result.valid)
             note_failure(p, i, BF_EXPRESSION_STEPS);
-        store_element(p.out, p.out_bytes, i, result.valid ? result.bits : 0);
+        bf_cuda_element::store_bits(p.out, p.out_bytes, i, result.valid ? result.bits : 0);
     }
 }
 

@@ -9,10 +9,9 @@
 #define BF_CUDA_GROUP_BATCH_SUM_CUH
 
 #include "cuda/group/batch_view.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace {
-
-const unsigned MIDDLE = 1u << 31;
 
 /* Rows of f64, or of integers, at a time: as many as registers allow. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -113,7 +112,7 @@ template <bf_dtype D, int Factors> struct Terms {
                 unsigned x = t[k].part[j] + (j > 0 ? carry[k] : 0),
                          signed_x = (x ^ t[k].sign) - t[k].sign;
                 bool idle = x == 0; /* there may be no such limb */
-                before[k] = add_shared(idle ? v.none_at : at[k], signed_x);
+                before[k] = bf_cuda_shared_add(idle ? v.none_at : at[k], signed_x);
                 t[k].part[j] = x;
                 at[k] += step;
             }
@@ -130,12 +129,7 @@ template <bf_dtype D, int Factors> struct Terms {
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
             if (carry[k] != 0)
-                carry_further(at[k], step, v.limbs - (t[k].limb - v.low) - PARTS, t[k].sign);
-    }
-    static __device__ __noinline__ void carry_further(unsigned at, unsigned step, int limbs,
-                                                      unsigned sign) {
-        bool on = true;
-        for (; on && limbs > 0; limbs--, at += step) on = (add_shared(at, sign | 1) ^ sign) == ~0u;
+                bf_cuda_limbs_carry(at[k], step, v.limbs - (t[k].limb - v.low) - PARTS, t[k].sign);
     }
     /* Returns the end of the positions that the band was prepared for. The last limb is for
      * carries. */
@@ -208,18 +202,14 @@ template <bf_dtype D, int Factors> struct Terms {
     static __device__ void clear(const batch_values_params &p, batch_view &v) {
         set_range(&v, p.end);
         for (unsigned i = threadIdx.x; i < v.stride * (unsigned)v.limbs; i += THREADS)
-            v.words[i] = MIDDLE;
+            v.words[i] = BF_CUDA_LIMB_MIDDLE;
     }
     static __device__ void finish(const batch_values_params &p, const batch_view &v) {
         for (unsigned i = threadIdx.x; i < v.batch.groups; i += THREADS) {
             int64_t *to = p.words + v.number(p, i) * p.limbs + (v.low - p.first);
             for (int k = 0; k < v.limbs; k++) {
-                int64_t sum = 0;
-                for (unsigned c = 0; c < v.copies; c++) {
-                    unsigned turn = (c + threadIdx.x) & (v.copies - 1);
-                    unsigned at = (unsigned)k * v.stride + i * v.copies + turn;
-                    sum += (int64_t)v.words[at] - (int64_t)MIDDLE;
-                }
+                const int64_t sum = bf_cuda_sum_of_copies(
+                    v.words + (unsigned)k * v.stride + i * v.copies, v.copies, BF_CUDA_LIMB_MIDDLE);
                 if (v.batch.alone)
                     to[k] += sum;
                 else

@@ -69,8 +69,7 @@ __device__ __forceinline__ some_rows<AHEAD> load_rows(const batch_values_params 
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
         bool mine = All || row + k * THREADS < end;
-        r.bits[k] =
-            mine ? bf_cuda_load_aligned(values + (size_t)k * THREADS * (unsigned)bytes, bytes) : 0;
+        r.bits[k] = mine ? bf_cuda_element::load_bits(values, bytes, k * THREADS) : 0;
         r.slot[k] = mine ? slots[k * THREADS] : 0;
         r.n += mine;
     }
@@ -83,7 +82,7 @@ __device__ __forceinline__ void absorb_some(const batch_values_params &p, const 
     unsigned entry[Side::AHEAD];
 #pragma unroll
     for (int k = 0; k < Side::AHEAD; k++)
-        entry[k] = load_shared_entry(v.entries_at + 2 * r.slot[k]);
+        entry[k] = bf_cuda_shared_load_u16(v.entries_at + 2 * r.slot[k]);
     Side::absorb(p, v, r.bits, entry, r.n);
 }
 
@@ -135,7 +134,7 @@ __global__ void __launch_bounds__(THREADS)
         const bf_cuda_batch batch = p.batches[i];
         const uint16_t *entries = p.slot_entry + (size_t)i * p.slots;
         for (unsigned row = batch.begin + threadIdx.x; row < batch.end; row += THREADS) {
-            uint64_t bits = bf_cuda_load_aligned(p.aggregate.values + (size_t)row * Bytes, Bytes);
+            uint64_t bits = bf_cuda_element::load_bits(p.aggregate.values, Bytes, row);
             unsigned entry = batch.entry + entries[p.row_slots[row]];
             Side::absorb_outside(p, bits, batch.alone ? p.base + entry : p.numbers[entry - p.back]);
         }

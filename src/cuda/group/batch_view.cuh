@@ -32,21 +32,6 @@ struct batch_values_params {
 
 extern __shared__ uint64_t batch_memory[];
 
-/* Shared memory by its own addresses, which are cheaper to compute than pointers. */
-__device__ __forceinline__ unsigned shared_address(const void *p) {
-    return (unsigned)__cvta_generic_to_shared(p);
-}
-__device__ __forceinline__ unsigned load_shared_entry(unsigned at) {
-    unsigned short x;
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(at));
-    return x;
-}
-__device__ __forceinline__ unsigned add_shared(unsigned at, unsigned x) {
-    unsigned before;
-    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(at), "r"(x) : "memory");
-    return before;
-}
-
 /* The batch at hand, for all threads of a block. */
 struct batch_view {
     bf_cuda_batch batch;
@@ -72,11 +57,11 @@ struct batch_view {
         copy = threadIdx.x & (copies - 1);
         stride = batch.groups * copies;
         uint16_t *entries = (uint16_t *)(words + p.room);
-        entries_at = shared_address(entries);
+        entries_at = bf_cuda_shared_address(entries);
         __shared__ unsigned none[WARP];
-        none_at = shared_address(none + threadIdx.x % WARP);
+        none_at = bf_cuda_shared_address(none + threadIdx.x % WARP);
         if (threadIdx.x < WARP) none[threadIdx.x] = 0;
-        words_at = shared_address(words) + copy * 4 * (unsigned)words_each;
+        words_at = bf_cuda_shared_address(words) + copy * 4 * (unsigned)words_each;
         const uint16_t *from = p.slot_entry + (size_t)index * p.slots;
         for (unsigned i = threadIdx.x; i < p.slots; i += THREADS) entries[i] = from[i];
     }

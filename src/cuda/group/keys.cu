@@ -1,18 +1,10 @@
 /* Keys of groups as ranks, and back; counts of rows. */
 #include "cuda/group/group.cuh"
+#include "cuda/runtime/element.cuh"
 
 namespace {
 
 enum { THREADS = BF_CUDA_GROUP_THREADS, WARP = 32 };
-
-__device__ __forceinline__ uint64_t load_bits(const void *p, int bytes) {
-    switch (bytes) {
-    case 1: return *(const uint8_t *)p;
-    case 2: return *(const uint16_t *)p;
-    case 4: return *(const uint32_t *)p;
-    default: return *(const uint64_t *)p;
-    }
-}
 
 /* R: the type of ranks. */
 template <class R>
@@ -20,7 +12,7 @@ __global__ void __launch_bounds__(THREADS)
     make_ranks(bf_dtype dtype, int bytes, const char *keys, int64_t n, R *ranks) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
-        ranks[i] = (R)bf_group_rank(dtype, load_bits(keys + i * bytes, bytes));
+        ranks[i] = (R)bf_group_rank(dtype, bf_cuda_element::load_bits(keys, bytes, i));
 }
 
 template <class R>

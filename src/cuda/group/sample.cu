@@ -1,5 +1,6 @@
 /* An estimate of the number of groups, from a few thousand rows in one block. */
 #include "cuda/group/batch.cuh"
+#include "cuda/runtime/warp.cuh"
 
 #include <math.h>
 
@@ -55,10 +56,7 @@ __global__ void __launch_bounds__(THREADS) count_taken(const R *taken, unsigned 
         found[NOTE_MOST] = max(found[NOTE_MOST], counts[i]);
     }
     for (int k = 0; k < 4; k++) {
-        for (int d = 16; d > 0; d /= 2) {
-            unsigned other = __shfl_xor_sync(0xffffffffu, found[k], d);
-            found[k] = k == NOTE_MOST ? max(found[k], other) : found[k] + other;
-        }
+        found[k] = k == NOTE_MOST ? bf_cuda_warp_most(found[k]) : bf_cuda_warp_total(found[k]);
         if (threadIdx.x % 32 != 0) continue;
         if (k == NOTE_MOST)
             atomicMax(notes + k, (unsigned long long)found[k]);

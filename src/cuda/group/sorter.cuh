@@ -8,6 +8,7 @@
 #define BF_CUDA_GROUP_SORTER_CUH
 
 #include "cuda/group/batch.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace {
 
@@ -71,25 +72,6 @@ template <int N> struct halves {
     }
 };
 
-/* Returns the sum of `mine` over the threads before this one. All threads call it. */
-__device__ __forceinline__ unsigned sum_before(unsigned mine) {
-    __shared__ unsigned warps[WARP];
-    int lane = (int)threadIdx.x % WARP;
-    unsigned sum = mine;
-    for (int d = 1; d < WARP; d *= 2) {
-        unsigned x = __shfl_up_sync(0xffffffffu, sum, (unsigned)d);
-        if (lane >= d) sum += x;
-    }
-    if (lane == WARP - 1) warps[threadIdx.x / WARP] = sum;
-    __syncthreads();
-    unsigned total = lane < THREADS / WARP ? warps[lane] : 0, begin = total;
-    for (int d = 1; d < WARP; d *= 2) {
-        unsigned x = __shfl_up_sync(0xffffffffu, begin, (unsigned)d);
-        if (lane >= d) begin += x;
-    }
-    return __shfl_sync(0xffffffffu, begin - total, (int)threadIdx.x / WARP) + sum - mine;
-}
-
 /* Turns counts into the sums of those before. All threads call it; each has neighbouring counts. */
 __device__ __forceinline__ void scan_counts(unsigned *counts, unsigned partitions) {
     unsigned at = OWN * threadIdx.x, own[OWN], sum = 0;
@@ -98,16 +80,13 @@ __device__ __forceinline__ void scan_counts(unsigned *counts, unsigned partition
         own[k] = at + k < partitions ? counts[at + k] : 0;
         sum += own[k];
     }
-    unsigned begin = sum_before(sum);
+    unsigned all, begin = bf_cuda_block_sum_before<THREADS / WARP>(sum, &all);
 #pragma unroll
     for (int k = 0; k < OWN; k++) {
         if (at + k < partitions) counts[at + k] = begin;
         begin += own[k];
     }
 }
-
-/* Makes the compiler forget what it knows of *x, so that it computes nothing from it earlier. */
-__device__ __forceinline__ void make_opaque(unsigned *x) { asm volatile("" : "+r"(*x)); }
 
 extern __shared__ uint4 part_memory[];
 
@@ -195,8 +174,8 @@ template <class R, bool Values> struct Sorter {
         __syncthreads(); /* until all of the old content is read */
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) { /* else addresses for all arrays take registers */
-            make_opaque(&spot.word[k / 2]);
-            make_opaque(&to[k]);
+            spot.word[k / 2] = bf_cuda_forget(spot.word[k / 2]);
+            to[k] = bf_cuda_forget(to[k]);
         }
 #pragma unroll
         for (int done = 0; done < ITEMS; done += AHEAD) {
@@ -220,10 +199,8 @@ template <class R, bool Values> struct Sorter {
     }
     /* Prefetches a tile into the L2 cache. */
     __device__ __forceinline__ void prefetch_tile(const void *rows, int bytes, unsigned first) {
-        const unsigned LINE = 128, size = ROWS * (unsigned)bytes;
         const char *from = (const char *)rows + (size_t)first * (unsigned)bytes;
-        for (unsigned at = threadIdx.x * LINE; at < size; at += THREADS * LINE)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
+        bf_cuda_prefetch_lines(from, ROWS * (unsigned)bytes, THREADS);
     }
     /* Moves the tile from row `first` on; `next`: the tile after it. Returns whether there was
      * room. */

@@ -103,11 +103,7 @@ template <class R, bool Keeps, bool Large> struct Table {
     }
     /* Adds 1 to the slot's count if `mine`, without a branch. */
     __device__ __forceinline__ void count_row(unsigned slot, bool mine) {
-        unsigned at = (unsigned)__cvta_generic_to_shared(counts + slot);
-        asm volatile("{\n\t.reg .pred q;\n\tsetp.ne.u32 q, %1, 0;\n\t"
-                     "@q red.shared.add.u32 [%0], 1;\n\t}" ::"r"(at),
-                     "r"((unsigned)mine)
-                     : "memory");
+        bf_cuda_shared_count_if(bf_cuda_shared_address(counts + slot), mine);
     }
     /* Returns the row with this number, of 16 bits, among those of the lane in the batch. */
     __device__ __forceinline__ unsigned row_of(unsigned begin, unsigned sequence) const {

@@ -106,17 +106,6 @@ static __device__ __forceinline__ bool is_within(double t, double most) {
     return (uint64_t)__double_as_longlong(t) <= (uint64_t)__double_as_longlong(most);
 }
 
-/* Returns x, but the compiler does not know that: it then computes rare results anew, rather than
- * keep values for them. */
-static __device__ __forceinline__ float forget(float x) {
-    asm("" : "+f"(x));
-    return x;
-}
-static __device__ __forceinline__ double forget(double x) {
-    asm("" : "+d"(x));
-    return x;
-}
-
 /* bf_bin_guessed of rules/histogram/bin.h. A guess is off by less than half a bin, so a number
  * close to a whole one is in the bin before or after that edge: one comparison tells. */
 template <class T> struct guess_rule {
@@ -165,7 +154,7 @@ template <class T> struct guess_rule {
         bool sure[N];
 #pragma unroll
         for (int k = 0; k < N; k++) {
-            x[k] = forget(given[k]);
+            x[k] = bf_cuda_forget(given[k]);
             sure[k] = is_sure(p, x[k], &row[k]);
             if (!sure[k]) edge[k] = edges[row[k] = edge_of(p, x[k])];
         }

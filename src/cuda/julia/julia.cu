@@ -104,16 +104,6 @@ static __device__ __forceinline__ int steps_until(const params<T> &p, orbit<T> z
     return i;
 }
 
-/* Returns x, kept in a register instead of being loaded in each round. */
-static __device__ __forceinline__ float keep_in_register(float x) {
-    asm volatile("" : "+f"(x));
-    return x;
-}
-static __device__ __forceinline__ double keep_in_register(double x) {
-    asm volatile("" : "+d"(x));
-    return x;
-}
-
 /* Takes STEPS steps. Returns whether the orbit has not escaped. */
 template <typename T>
 static __device__ __forceinline__ bool survives(orbit<T> *z, T c_re, T c_im, T escape, T *m) {
@@ -127,8 +117,8 @@ static __device__ __forceinline__ bool survives(orbit<T> *z, T c_re, T c_im, T e
 template <typename T, bool MANDELBROT, way WAY>
 static __device__ __forceinline__ int count_steps(const params<T> &p, T x, T y) {
     if (WAY == RULE) return count_by_rule(p, x, y);
-    const T c_re = keep_in_register(MANDELBROT ? x : p.c_re),
-            c_im = keep_in_register(MANDELBROT ? y : p.c_im);
+    const T c_re = bf_cuda_forget(MANDELBROT ? x : p.c_re),
+            c_im = bf_cuda_forget(MANDELBROT ? y : p.c_im);
     orbit<T> z(MANDELBROT ? T(0) : x, MANDELBROT ? T(0) : y), before = z;
     int i = 0;
     T m = 0;

@@ -89,11 +89,6 @@ template <bf_dtype D> struct EndCounter {
     }
 };
 
-__device__ __forceinline__ void add_sum(unsigned long long sum, unsigned long long *to) {
-    for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
-    if (threadIdx.x % WARP == 0 && sum > 0) atomicAdd(to, sum);
-}
-
 /* Counts the elements before each end, and those equal to it: two ends a read. */
 template <bf_dtype D> __global__ void __launch_bounds__(ENDERS) count_ends(const end_params p) {
     typedef EndCounter<D> Counter;
@@ -111,8 +106,8 @@ template <bf_dtype D> __global__ void __launch_bounds__(ENDERS) count_ends(const
             }
         }
         for (int k = 0; k < 2 && i + k < p.ends; k++) {
-            add_sum(before[k], &p.counts->before[i + k]);
-            add_sum(equal[k], &p.counts->equal[i + k]);
+            bf_cuda_warp_add(before[k], &p.counts->before[i + k]);
+            bf_cuda_warp_add(equal[k], &p.counts->equal[i + k]);
         }
     }
 }

@@ -48,15 +48,6 @@ __device__ __forceinline__ void for_kept(const bracket_params &p, uint64_t n,
              });
 }
 
-/* Returns the sum over the lanes up to this one. */
-__device__ __forceinline__ unsigned sum_up_to(unsigned x) {
-    for (int d = 1; d < WARP; d *= 2) {
-        const unsigned other = __shfl_up_sync(~0u, x, d);
-        if (threadIdx.x % WARP >= (unsigned)d) x += other;
-    }
-    return x;
-}
-
 /* Finds the part of a rank, by a warp, and the elements before it. sum: of the parts up to the last
  * of this lane, of which it has `mine`. */
 __device__ unsigned find_part(const unsigned *counts, int64_t rank, unsigned sum, unsigned mine,
@@ -66,7 +57,7 @@ __device__ unsigned find_part(const unsigned *counts, int64_t rank, unsigned sum
     const int there = __ffs((int)__ballot_sync(~0u, rank < sum)) - 1;
     const unsigned base = __shfl_sync(~0u, sum - mine, there);
     const unsigned count = lane < EACH ? counts[there * EACH + lane] : 0;
-    const unsigned up_to = base + sum_up_to(count);
+    const unsigned up_to = base + bf_cuda_warp_sum_up_to(count);
     const int at = __ffs((int)__ballot_sync(~0u, rank < up_to)) - 1;
     *before = __shfl_sync(~0u, up_to - count, at);
     return (unsigned)(there * EACH + at);
@@ -84,7 +75,7 @@ __device__ void find_parts(const bracket_params &p, int bracket, place_range<K> 
         const uint4 four = ((const uint4 *)counts)[lane * (EACH / 4) + k];
         mine += four.x + four.y + four.z + four.w;
     }
-    const unsigned sum = sum_up_to(mine), kept = __shfl_sync(~0u, sum, WARP - 1);
+    const unsigned sum = bf_cuda_warp_sum_up_to(mine), kept = __shfl_sync(~0u, sum, WARP - 1);
     const inner_ranks ranks = find_ranks(p, bracket, kept);
     place_range<K> all(*p.at, bracket);
     if (blockIdx.x == 0) p.at->kept[bracket] = kept;

@@ -64,7 +64,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         : p(params), s(shared), nans(0), one((uint32_t)params.one), start(0), shift(0),
           tabled(false), disjoint(true) {
         int bracket[ENDS];
-        column = end = (uint32_t)__cvta_generic_to_shared(&shared.column[0][threadIdx.x]);
+        column = end = bf_cuda_shared_address(&shared.column[0][threadIdx.x]);
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
             const place_range<K> range(*p.at, b);
@@ -135,40 +135,10 @@ template <bf_dtype D, int Brackets> struct Keeper {
     }
     /* Keeps an item if x is less than y. */
     __device__ __forceinline__ void keep_if_less(Item item, uint32_t x, uint32_t y) {
-        if (sizeof(Item) == 4)
-            asm volatile("{\n\t.reg .pred keeps;\n\t"
-                         "setp.lt.u32 keeps, %2, %3;\n\t"
-                         "@keeps st.shared.u32 [%0], %1;\n\t"
-                         "@keeps add.u32 %0, %0, %4;\n\t}"
-                         : "+r"(end)
-                         : "r"((uint32_t)item), "r"(x), "r"(y), "n"((int)ROW)
-                         : "memory");
-        else
-            asm volatile("{\n\t.reg .pred keeps;\n\t"
-                         "setp.lt.u32 keeps, %2, %3;\n\t"
-                         "@keeps st.shared.u64 [%0], %1;\n\t"
-                         "@keeps add.u32 %0, %0, %4;\n\t}"
-                         : "+r"(end)
-                         : "l"((uint64_t)item), "r"(x), "r"(y), "n"((int)ROW)
-                         : "memory");
+        bf_cuda_shared_put_if_less<ROW>(&end, item, x, y);
     }
     __device__ __forceinline__ void keep_if_less(Item item, uint64_t x, uint64_t y) {
         keep_if_less(item, 0u, (uint32_t)(x < y));
-    }
-    /* Adds 1 if x is less than y, by the multipliers, for the adders have enough to do. */
-    __device__ __forceinline__ void count_less(uint32_t x, uint32_t y, uint32_t &count) const {
-        asm("{\n\t.reg .pred less;\n\t"
-            "setp.lt.u32 less, %1, %2;\n\t"
-            "@less mad.lo.u32 %0, %3, %3, %0;\n\t}"
-            : "+r"(count)
-            : "r"(x), "r"(y), "r"(one));
-    }
-    __device__ __forceinline__ void count_less(uint64_t x, uint64_t y, uint32_t &count) const {
-        asm("{\n\t.reg .pred less;\n\t"
-            "setp.lt.u64 less, %1, %2;\n\t"
-            "@less mad.lo.u32 %0, %3, %3, %0;\n\t}"
-            : "+r"(count)
-            : "l"(x), "l"(y), "r"(one));
     }
     /* Counts an element, and keeps it if it is in a bracket. */
     __device__ __forceinline__ void take(E element) {
@@ -176,7 +146,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
         bool inside = false;
 #pragma unroll
         for (int b = 0; b < ENDS; b++) {
-            count_less(x, low[b], below[b]);
+            bf_cuda_count_less(x, low[b], one, &below[b]);
             inside |= (K)(x - low[b]) < width[b];
         }
         if (ENDS == 1)
@@ -283,7 +253,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
             bool inside = false;
 #pragma unroll
             for (int b = 0; b < ENDS; b++) {
-                if (TABLED && tabled) count_less(x, low[b], below[b]);
+                if (TABLED && tabled) bf_cuda_count_less(x, low[b], one, &below[b]);
                 if ((K)(x - low[b]) >= width[b]) continue;
                 inside = true;
                 atomicAdd(&s.parts[b][(unsigned)((K)(x - low[b]) >> s.shift[b])], 1u);
@@ -315,7 +285,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
 #pragma unroll
         for (int k = 0; k < EACH; k++) any |= place(element[k]) < width[0];
         if (!any) return;
-        asm volatile("" ::: "memory");
+        bf_cuda_forget_memory();
         unsigned hits = 0;
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
@@ -354,12 +324,8 @@ template <bf_dtype D, int Brackets> struct Keeper {
         const unsigned mine = kept();
         uint32_t rows = mine < 32 ? (1u << mine) - 1 : ~0u;
         if (!INDEXED) rows = disjoint ? count_in_disjoint(mine) : count_in_any(mine);
-        unsigned sum = (unsigned)__popc(rows), most = mine;
-        for (int d = WARP / 2; d > 0; d /= 2) {
-            const unsigned other = __shfl_xor_sync(~0u, most, d);
-            sum += __shfl_xor_sync(~0u, sum, d);
-            most = most > other ? most : other;
-        }
+        const unsigned sum = bf_cuda_warp_total((unsigned)__popc(rows));
+        const unsigned most = bf_cuda_warp_most(mine);
         end = column;
         if (sum == 0) return;
         unsigned long long at = 0;
@@ -380,15 +346,11 @@ template <bf_dtype D, int Brackets> struct Keeper {
             }
         }
     }
-    static __device__ __forceinline__ void add_count(uint32_t sum, unsigned long long *to) {
-        for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
-        if (threadIdx.x % WARP == 0 && sum > 0) atomicAdd(to, (unsigned long long)sum);
-    }
     /* Adds up the counts of the block, and then of all. */
     __device__ __forceinline__ void add_counts() {
-        add_count(nans, &s.nans);
+        bf_cuda_warp_add(nans, &s.nans);
 #pragma unroll
-        for (int b = 0; b < ENDS; b++) add_count(below[b], &s.below[b]);
+        for (int b = 0; b < ENDS; b++) bf_cuda_warp_add(below[b], &s.below[b]);
         __syncthreads();
         const int b = (int)threadIdx.x;
         if (b < p.brackets && s.below[b] > 0) atomicAdd(&p.at->below[s.bracket[b]], s.below[b]);

@@ -107,8 +107,7 @@ template <class K> __device__ __forceinline__ void sort_splitters(K *s) {
 
 template <class K> struct sample_memory {
     K splitter[SPLITTERS];
-    unsigned count[SLOTS]; /* later, sums */
-    unsigned warps[SELECTORS / WARP];
+    unsigned count[SLOTS];                   /* later, sums */
     unsigned long long least[COUNTERS_MOST]; /* the warps'; later, the blocks' */
     unsigned nans;
     bool last; /* this is the last of the blocks */
@@ -140,21 +139,12 @@ template <class K> __device__ __forceinline__ unsigned slot_of(const sample_memo
 /* Turns the counts of all blocks into sums up to each slot. The last slot has no use. */
 template <class K> __device__ void sum_counts(sample_memory<K> &s, const bracket_params &p) {
     enum { EACH = (SLOTS - 1) / SELECTORS };
-    const unsigned t = threadIdx.x, lane = t % WARP, warp = t / WARP;
+    const unsigned t = threadIdx.x;
     const volatile unsigned *counts = p.at->sampled + EACH * t;
-    unsigned count[EACH], sum = 0, before;
+    unsigned count[EACH], sum = 0, all;
 #pragma unroll
     for (int k = 0; k < EACH; k++) sum += count[k] = counts[k];
-    const unsigned mine = sum;
-    for (int d = 1; d < WARP; d *= 2) {
-        const unsigned other = __shfl_up_sync(~0u, sum, d);
-        if (lane >= (unsigned)d) sum += other;
-    }
-    if (lane == WARP - 1) s.warps[warp] = sum;
-    __syncthreads();
-    before = lane < warp ? s.warps[lane] : 0;
-    for (int d = WARP / 2; d > 0; d /= 2) before += __shfl_xor_sync(~0u, before, d);
-    sum += before - mine;
+    sum = bf_cuda_block_sum_before<SELECTORS / WARP>(sum, &all);
 #pragma unroll
     for (int k = 0; k < EACH; k++) s.count[EACH * t + k] = sum += count[k];
     __syncthreads();
@@ -193,16 +183,10 @@ template <class K> __device__ void place_ends(sample_memory<K> &s, const bracket
 /* Tells the least place of the block's sample. */
 template <class K>
 __device__ void tell_least(sample_memory<K> &s, const bracket_params &p, unsigned long long least) {
-    for (int i = 0; i < 2; i++) {
-        for (int d = WARP / 2; d > 0; d /= 2) {
-            const unsigned long long other = __shfl_xor_sync(~0u, least, d);
-            least = other < least ? other : least;
-        }
-        if (i == 1) break;
-        if (threadIdx.x % WARP == 0) s.least[threadIdx.x / WARP] = least;
-        __syncthreads();
-        least = s.least[threadIdx.x % WARP];
-    }
+    least = bf_cuda_warp_least(least);
+    if (threadIdx.x % WARP == 0) s.least[threadIdx.x / WARP] = least;
+    __syncthreads();
+    least = bf_cuda_warp_least(s.least[threadIdx.x % WARP]);
     if (threadIdx.x == 0) p.at->sampled_least[blockIdx.x] = least;
 }
 

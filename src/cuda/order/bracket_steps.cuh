@@ -5,6 +5,7 @@
 
 #include "cuda/order/bracket.cuh"
 #include "cuda/order/places.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace bf_cuda_bracket {
 
@@ -133,7 +134,6 @@ __device__ __forceinline__ void for_each(const K *from, uint64_t n, uint64_t fir
 template <class K> struct select_memory {
     K list[LISTED / sizeof(K)];
     unsigned counts[BUCKETS];
-    unsigned warps[SELECTORS / WARP];
     unsigned bucket, before, listed;
     K only;
 };
@@ -141,19 +141,9 @@ template <class K> struct select_memory {
 /* Finds the bucket of a rank by its counts, and the elements before it. */
 template <class K> __device__ void find_bucket(select_memory<K> &s, unsigned rank) {
     enum { EACH = BUCKETS / SELECTORS };
-    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    unsigned count[EACH], mine = 0;
+    unsigned count[EACH], mine = 0, all;
     for (int k = 0; k < EACH; k++) mine += count[k] = s.counts[threadIdx.x * EACH + k];
-    unsigned sum = mine;
-    for (int d = 1; d < WARP; d *= 2) {
-        const unsigned other = __shfl_up_sync(~0u, sum, d);
-        if (lane >= (unsigned)d) sum += other;
-    }
-    if (lane == WARP - 1) s.warps[warp] = sum;
-    __syncthreads();
-    unsigned before = lane < warp ? s.warps[lane] : 0;
-    for (int d = WARP / 2; d > 0; d /= 2) before += __shfl_xor_sync(~0u, before, d);
-    sum += before - mine;
+    unsigned sum = bf_cuda_block_sum_before<SELECTORS / WARP>(mine, &all);
     for (int k = 0; k < EACH; k++) {
         if (rank >= sum && rank - sum < count[k]) {
             s.bucket = threadIdx.x * EACH + k;

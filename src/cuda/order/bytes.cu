@@ -23,16 +23,12 @@ struct bytes_params {
     unsigned long long *counts; /* cleared: of each byte */
 };
 
-__device__ __forceinline__ void count_byte(unsigned mine, unsigned byte) {
-    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(mine + byte * (COPIES * 4)) : "memory");
-}
-
 /* Counts the bytes of each value. */
 __global__ void __launch_bounds__(COUNTERS) count_bytes(const bytes_params p) {
     typedef bf_cuda_operands<uint8_t, false> operands;
     typedef bf_cuda_tile<operands, 2> tile_type;
     __shared__ uint32_t counts[VALUES * COPIES];
-    const unsigned mine = (unsigned)__cvta_generic_to_shared(counts + threadIdx.x % COPIES);
+    const unsigned mine = bf_cuda_shared_address(counts + threadIdx.x % COPIES);
     for (int i = (int)threadIdx.x; i < VALUES * COPIES; i += COUNTERS) counts[i] = 0;
     __syncthreads();
     const operands e(p);
@@ -47,14 +43,14 @@ __global__ void __launch_bounds__(COUNTERS) count_bytes(const bytes_params p) {
             const int64_t first = tile_type::vector(number, v) * VECTOR;
 #pragma unroll
             for (int k = 0; k < VECTOR; k++)
-                if (whole || e.holds(first + k)) count_byte(mine, vector.e[k]);
+                if (whole || e.holds(first + k))
+                    bf_cuda_shared_count(mine + vector.e[k] * (COPIES * 4));
         }
     }
     __syncthreads();
     for (int i = (int)threadIdx.x; i < VALUES; i += COUNTERS) {
-        unsigned long long sum = 0;
-        for (int c = 0; c < COPIES; c++) sum += counts[i * COPIES + (c + i) % COPIES];
-        if (sum > 0) atomicAdd(&p.counts[i], sum);
+        const int64_t sum = bf_cuda_sum_of_copies(counts + i * COPIES, COPIES, 0);
+        if (sum > 0) atomicAdd(&p.counts[i], (unsigned long long)sum);
     }
 }
 
@@ -65,24 +61,16 @@ struct value_table {
 };
 
 __device__ void fill_table(const bytes_params &p, value_table &t) {
-    __shared__ unsigned long long sums[VALUES / 32];
-    const unsigned i = threadIdx.x, lane = i % 32;
+    const unsigned i = threadIdx.x;
     const bool descending = p.order != BF_ASCENDING, is_bool = p.dtype == BF_BOOL;
     /* bytes that mean true count as 1, wherever they are in the table */
     const uint8_t place = (uint8_t)(descending ? ~i : i);
     const uint8_t byte = p.dtype == BF_I8 ? (uint8_t)(place ^ 0x80) : place;
     const unsigned long long mine = p.counts[byte];
-    unsigned long long sum = mine;
-    for (int d = 1; d < 32; d *= 2) {
-        const unsigned long long other = __shfl_up_sync(~0u, sum, d);
-        if (lane >= (unsigned)d) sum += other;
-    }
-    if (lane == 31) sums[i / 32] = sum;
-    __syncthreads();
-    for (unsigned w = 0; w < i / 32; w++) sum += sums[w];
-    t.begin[i] = sum - mine;
+    unsigned long long all;
+    t.begin[i] = bf_cuda_block_sum_before<VALUES / BF_CUDA_WARP>(mine, &all);
     t.value[i] = is_bool ? byte != 0 : byte;
-    if (i == VALUES - 1) t.begin[VALUES] = sum;
+    if (i == VALUES - 1) t.begin[VALUES] = all;
     __syncthreads();
 }
 

@@ -1,5 +1,6 @@
 /* Elements as places, and back. */
 #include "cuda/order/places.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace {
 
@@ -9,10 +10,8 @@ enum { THREADS = 256, AHEAD = 4 };
 __device__ __forceinline__ void note_nans(unsigned long long bits, unsigned long long others,
                                           bf_cuda_nans *nans) {
     if (!__any_sync(~0u, (bits | others) != 0)) return;
-    for (int d = 16; d > 0; d /= 2) {
-        bits |= __shfl_xor_sync(~0u, bits, d);
-        others |= __shfl_xor_sync(~0u, others, d);
-    }
+    bits = bf_cuda_warp_or(bits);
+    others = bf_cuda_warp_or(others);
     if (threadIdx.x % 32 != 0) return;
     atomicOr(&nans->bits, bits);
     atomicOr(&nans->others, others);

@@ -2,6 +2,7 @@
 #include "cuda/order/order.cuh"
 #include "cuda/runtime/entry.cuh"
 #include "cuda/runtime/mailbox.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace {
 
@@ -21,10 +22,7 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
         if ((unsigned long long)index[i] > mine) mine = (unsigned long long)index[i];
-    for (int d = 16; d > 0; d /= 2) {
-        unsigned long long other = __shfl_xor_sync(~0u, mine, d);
-        mine = other > mine ? other : mine;
-    }
+    mine = bf_cuda_warp_most(mine);
     if (threadIdx.x % 32 == 0) atomicMax(greatest, mine);
 }
 

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(THREADS)
     absorb_values(const __grid_constant__ bf_cuda_aggregate_params p) {
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < p.n;
          i += (int64_t)gridDim.x * THREADS) {
-        uint64_t bits = bf_cuda_load_aligned(p.values + i * p.bytes, p.bytes);
+        uint64_t bits = bf_cuda_element::load_bits(p.values, p.bytes, i);
         if (p.kind == BF_KIND_EXTREME)
             absorb_key(p, bits, p.numbers[i]);
         else

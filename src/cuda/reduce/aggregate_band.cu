@@ -1,6 +1,7 @@
 /* Preparation of an aggregate for values: limbs for their exponents, and memory for specials. A
  * pass over the values finds these, or a sample of them gives a guess. */
 #include "cuda/reduce/aggregate_value.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace {
 
@@ -44,11 +45,9 @@ __device__ __forceinline__ void widen_range(bf_dtype dtype, uint64_t bits, bit_r
 /* Merges a range into found: least, end, specials. The least is stored as most - least, so that all
  * begin as 0 and grow. */
 __device__ __forceinline__ void merge_range(bit_range s, int most, unsigned long long *found) {
-    for (int d = WARP / 2; d > 0; d /= 2) {
-        s.least = min(s.least, __shfl_xor_sync(0xffffffffu, s.least, d));
-        s.end = max(s.end, __shfl_xor_sync(0xffffffffu, s.end, d));
-        s.specials |= __shfl_xor_sync(0xffffffffu, s.specials, d);
-    }
+    s.least = bf_cuda_warp_least(s.least);
+    s.end = bf_cuda_warp_most(s.end);
+    s.specials = bf_cuda_warp_or(s.specials);
     if (threadIdx.x % WARP != 0) return;
     if (s.end > 0) atomicMax(found, (unsigned long long)(most - s.least));
     if (s.end > 0) atomicMax(found + 1, (unsigned long long)s.end);
@@ -61,7 +60,7 @@ __global__ void __launch_bounds__(THREADS)
     bit_range s = {most, 0, 0};
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
-        widen_range(dtype, bf_cuda_load_aligned(values + i * bytes, bytes), &s);
+        widen_range(dtype, bf_cuda_element::load_bits(values, bytes, i), &s);
     merge_range(s, most, found);
 }
 
@@ -115,7 +114,7 @@ __global__ void __launch_bounds__(THREADS)
     bit_range s = {most, 0, 0};
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < SAMPLE;
          i += (int64_t)gridDim.x * THREADS)
-        widen_range(dtype, bf_cuda_load_aligned(values + n * i / SAMPLE * bytes, bytes), &s);
+        widen_range(dtype, bf_cuda_element::load_bits(values, bytes, n * i / SAMPLE), &s);
     merge_range(s, most, found);
 }
 

@@ -3,6 +3,8 @@
 #define BF_CUDA_REDUCE_AGGREGATE_VALUE_CUH
 
 #include "cuda/reduce/aggregate.cuh"
+#include "cuda/reduce/sum_limbs.cuh"
+#include "cuda/runtime/element.cuh"
 
 /* The memory of an aggregate, and values for it. */
 struct bf_cuda_aggregate_params {
@@ -34,28 +36,6 @@ static __device__ __forceinline__ void bf_cuda_group_counts(const bf_cuda_aggreg
     words[BF_SUM_INVALID] = 0;
     words[BF_SUM_NEG_ZERO] =
         bf_sum_counts_zeros(p.kind, p.dtype) ? specials[BF_CUDA_SPECIAL_NEG_ZERO] : 0;
-}
-
-/* Returns the bits of a value, which is aligned. */
-static __device__ __forceinline__ uint64_t bf_cuda_load_aligned(const void *p, int bytes) {
-    switch (bytes) {
-    case 1: return *(const uint8_t *)p;
-    case 2: return *(const uint16_t *)p;
-    case 4: return *(const uint32_t *)p;
-    default: return *(const uint64_t *)p;
-    }
-}
-
-static __device__ __forceinline__ void bf_cuda_add_word(int64_t *word, int64_t x) {
-    if (x != 0) atomicAdd((unsigned long long *)word, (unsigned long long)x);
-}
-
-/* Adds magnitude * 2^position to the three limbs from that of the position on. */
-static __device__ __forceinline__ void bf_cuda_add_term(int64_t *limbs, int position,
-                                                        uint64_t magnitude, bool negative) {
-    int64_t part[3] = {0, 0, 0};
-    bf_limbs_add(part, position % 32, magnitude, negative);
-    for (int i = 0; i < 3; i++) bf_cuda_add_word(limbs + position / 32 + i, part[i]);
 }
 
 /* Returns whether this is zero, an infinity or a NaN, which have no limbs. */

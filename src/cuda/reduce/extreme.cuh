@@ -4,6 +4,8 @@
 #ifndef BF_CUDA_REDUCE_EXTREME_CUH
 #define BF_CUDA_REDUCE_EXTREME_CUH
 
+#include "cuda/runtime/ptx.cuh"
+
 #include "rules/reduce/extreme.h"
 
 /* --- elements as keys --- */
@@ -118,13 +120,6 @@ static __device__ __forceinline__ bf_cuda_vector bf_cuda_truth(bf_cuda_vector v)
     for (int k = 0; k < 4; k++)
         v.word[k] = (((v.word[k] & 0x7f7f7f7fu) + 0x7f7f7f7fu) | v.word[k]) & 0x80808080u;
     return v;
-}
-
-/* Returns 0xffff for each half whose top bit is set. */
-static __device__ __forceinline__ uint32_t bf_cuda_half_masks(uint32_t x) {
-    uint32_t masks;
-    asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(masks) : "r"(x));
-    return masks;
 }
 
 /* Returns the keys of two floats of 2 bytes. NaNs are added to *nans, and get the key that loses.

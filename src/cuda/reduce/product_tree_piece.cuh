@@ -152,9 +152,8 @@ static __device__ void bf_cuda_add_counts(bf_cuda_product_tree *tree,
 #pragma unroll
     for (int i = BF_PRODUCT_TREE_NAN; i <= BF_PRODUCT_TREE_ZERO; i++) {
         int n = (int)fold.counts[i];
-        if (!__any_sync(0xffffffffu, n > 0)) continue;
-        for (int d = BF_CUDA_WARP / 2; d > 0; d /= 2) n += __shfl_xor_sync(0xffffffffu, n, d);
-        if (first) atomicAdd((unsigned long long *)&tree->counts[i], (unsigned long long)n);
+        if (__any_sync(0xffffffffu, n > 0))
+            bf_cuda_warp_add(n, (unsigned long long *)&tree->counts[i]);
     }
 }
 

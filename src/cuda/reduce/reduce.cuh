@@ -48,9 +48,9 @@ struct bf_cuda_params {
     const void *a, *b;
     const bf_cuda_computed *program; /* the host's, for elements that are computed; else NULL */
     int64_t count;
-    int64_t bytes;     /* the size of a, and of b */
-    int64_t index;     /* where a[0] is */
-    int tables;        /* how many of cuda/reduce/sum_bins.cuh are in a block's shared memory */
+    int64_t bytes; /* the size of a, and of b */
+    int64_t index; /* where a[0] is */
+    int tables;    /* how many of cuda/reduce/sum_by_exponent.cuh are in a block's shared memory */
     int shared_before; /* bytes of it before those of extras */
     bool early;        /* elements exist before the launch before this one has ended */
     bf_cuda_scratch *scratch;

@@ -3,8 +3,8 @@
  * The first warp of every block looks at the same few elements, so that all blocks choose the same
  * windows, with one of three numbers of levels. A warp takes strips of the array through them, a
  * group at a time. If some value of a group did not fit (or was a NaN or an infinity, which never
- * fits), it takes the group again, one element after another, by exponent (sum_bins.cuh). Which way
- * a group went does not show in the result. */
+ * fits), it takes the group again, one element after another, by exponent (sum_by_exponent.cuh).
+ * Which way a group went does not show in the result. */
 #ifndef BF_CUDA_REDUCE_SUM_FLOAT_CUH
 #define BF_CUDA_REDUCE_SUM_FLOAT_CUH
 

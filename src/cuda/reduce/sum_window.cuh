@@ -34,7 +34,7 @@ template <int Hot, int K> struct bf_cuda_window {
         reset();
     }
     __device__ __forceinline__ void reset() {
-        asm volatile("" : "+r"(start)); /* otherwise all starts stay in registers */
+        start = bf_cuda_forget(start); /* otherwise all starts stay in registers */
 #pragma unroll
         for (int l = 0; l < K; l++) level[l] = __hiloint2double((int)start_of(l), 0);
     }
@@ -115,15 +115,8 @@ static __device__ __forceinline__ void bf_cuda_extent_join(bf_extent *a, bf_exte
 
 /* Returns the joint extent of the warp. */
 static __device__ bf_extent bf_cuda_extent_warp(bf_extent e) {
-#if __CUDA_ARCH__ >= 800
-    e.top = __reduce_max_sync(0xffffffffu, e.top);
-    e.least = __reduce_min_sync(0xffffffffu, e.least);
-#else
-    for (int d = BF_CUDA_WARP / 2; d > 0; d /= 2) {
-        e.top = max(e.top, __shfl_xor_sync(0xffffffffu, e.top, d));
-        e.least = min(e.least, __shfl_xor_sync(0xffffffffu, e.least, d));
-    }
-#endif
+    e.top = bf_cuda_warp_most(e.top);
+    e.least = bf_cuda_warp_least(e.least);
     return e;
 }
 

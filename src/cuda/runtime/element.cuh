@@ -3,6 +3,7 @@
 #ifndef BF_CUDA_RUNTIME_ELEMENT_CUH
 #define BF_CUDA_RUNTIME_ELEMENT_CUH
 
+#include "cuda/runtime/ptx.cuh"
 #include "rules/number/cast.h"
 
 #include <type_traits>
@@ -38,13 +39,31 @@ BF_BOTH double of_bits(uint64_t bits) {
 BF_BOTH float canonical(float x) { return x == x ? x : of_bits((uint32_t)0x7fc00000); }
 BF_BOTH double canonical(double x) { return x == x ? x : of_bits((uint64_t)0x7ff8000000000000); }
 
+/* --- elements in memory, of 1, 2, 4 or 8 bytes --- */
+
+BF_BOTH uint64_t load_bits(const void *from, int bytes, int64_t i) {
+    switch (bytes) {
+    case 1: return ((const uint8_t *)from)[i];
+    case 2: return ((const uint16_t *)from)[i];
+    case 4: return ((const uint32_t *)from)[i];
+    default: return ((const uint64_t *)from)[i];
+    }
+}
+
+BF_BOTH void store_bits(void *to, int bytes, int64_t i, uint64_t bits) {
+    switch (bytes) {
+    case 1: ((uint8_t *)to)[i] = (uint8_t)bits; break;
+    case 2: ((uint16_t *)to)[i] = (uint16_t)bits; break;
+    case 4: ((uint32_t *)to)[i] = (uint32_t)bits; break;
+    default: ((uint64_t *)to)[i] = bits;
+    }
+}
+
 /* --- half formats --- */
 
 BF_BOTH float widen_f16(uint16_t bits) {
 #ifdef __CUDA_ARCH__
-    float x;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
-    return x;
+    return bf_cuda_float_of_f16(bits);
 #else
     return of_bits(bf_f16_to_f32(bits));
 #endif
@@ -52,8 +71,7 @@ BF_BOTH float widen_f16(uint16_t bits) {
 
 BF_BOTH uint16_t narrow_f16(float x) {
 #ifdef __CUDA_ARCH__
-    uint16_t bits;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    const uint16_t bits = bf_cuda_f16_of_float(x);
     return x == x ? bits : (uint16_t)0x7e00;
 #else
     return (uint16_t)bf_float_convert(bf_format_f32(), bf_format_f16(), bits_of(x));

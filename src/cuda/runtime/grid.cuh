@@ -10,37 +10,11 @@
 #define BF_CUDA_RUNTIME_GRID_CUH
 
 #include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/warp.cuh"
 
-enum {
-    BF_CUDA_WARP = 32,
-    BF_CUDA_FLAG_BITS = 4 /* a packet has so many besides its numbers */
-};
-
-struct bf_cuda_packet {
-    uint64_t x, y;
-};
-
-/* Fetches a line into the L2 cache, where other blocks' later writes to it are seen. */
-static __device__ __forceinline__ void bf_cuda_prefetch(const void *p) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-}
+enum { BF_CUDA_FLAG_BITS = 4 /* a packet has so many besides its numbers */ };
 
 /* --- packets --- */
-
-static __device__ __forceinline__ void bf_cuda_store_packet(bf_cuda_packet *at, uint64_t x,
-                                                            uint64_t y) {
-    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(x), "l"(y)
-                 : "memory");
-}
-
-static __device__ __forceinline__ bf_cuda_packet bf_cuda_load_packet(const bf_cuda_packet *at) {
-    bf_cuda_packet p;
-    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
-                 : "=l"(p.x), "=l"(p.y)
-                 : "l"(at)
-                 : "memory");
-    return p;
-}
 
 /* Publishes 64 bits, 58 more with a sign, and flags. */
 static __device__ __forceinline__ void bf_cuda_publish(bf_cuda_packet *at, int64_t x, int64_t y,
@@ -61,16 +35,6 @@ static __device__ __forceinline__ void bf_cuda_collect(bf_cuda_packet *at, bf_cu
 
 /* --- exact sums over warps and blocks --- */
 
-/* Returns the bits that are set in any lane. */
-static __device__ __forceinline__ unsigned bf_cuda_warp_or(unsigned bits) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(0xffffffffu, bits);
-#else
-    for (int d = 16; d > 0; d /= 2) bits |= __shfl_xor_sync(0xffffffffu, bits, d);
-    return bits;
-#endif
-}
-
 /* The number lo + hi * 2^32. */
 struct bf_cuda_pair {
     int64_t lo, hi;
@@ -78,20 +42,10 @@ struct bf_cuda_pair {
 
 /* Returns the sum over the warp, from three parts that 32-bit reductions add without overflow. */
 static __device__ __forceinline__ bf_cuda_pair bf_cuda_warp_sum(int64_t v) {
-    const unsigned mask = (1u << 26) - 1, all = 0xffffffffu;
-#if __CUDA_ARCH__ >= 800
-    uint64_t p0 = __reduce_add_sync(all, (unsigned)v & mask);
-    uint64_t p1 = __reduce_add_sync(all, (unsigned)(v >> 26) & mask);
-    int64_t p2 = __reduce_add_sync(all, (int)(v >> 52));
-#else
-    uint64_t p0 = (unsigned)v & mask, p1 = (unsigned)(v >> 26) & mask;
-    int64_t p2 = v >> 52;
-    for (int d = 16; d > 0; d /= 2) {
-        p0 += __shfl_xor_sync(all, p0, d);
-        p1 += __shfl_xor_sync(all, p1, d);
-        p2 += __shfl_xor_sync(all, p2, d);
-    }
-#endif
+    const unsigned mask = (1u << 26) - 1;
+    const uint64_t p0 = bf_cuda_warp_total((unsigned)v & mask);
+    const uint64_t p1 = bf_cuda_warp_total((unsigned)(v >> 26) & mask);
+    const int64_t p2 = bf_cuda_warp_total((int)(v >> 52));
     uint64_t low = p0 + (p1 << 26);
     bf_cuda_pair sum;
     sum.lo = (int64_t)(low & 0xffffffffu);

@@ -4,6 +4,7 @@
 #define BF_CUDA_RUNTIME_LAUNCH_CUH
 
 #include "cuda/runtime/context.cuh"
+#include "cuda/runtime/ptx.cuh"
 
 typedef struct bf_cuda_shape {
     int64_t blocks; /* at least 1 is launched */
@@ -51,20 +52,7 @@ static constexpr int bf_cuda_blocks_held(int threads, int wanted) {
 cudaError_t bf_cuda_launch_open(bf_cuda *cuda);
 void bf_cuda_launch_close(bf_cuda *cuda);
 
-/* --- a launch that overlaps the end of the one before (compute capability 9.0) --- */
-
-/* Waits for the end of the launch before this one. */
-static __device__ __forceinline__ void bf_cuda_wait_for_end() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-/* Lets the launch after this one begin, as soon as all blocks have called it. */
-static __device__ __forceinline__ void bf_cuda_let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
+/* Waits for the launch before this one, and lets the one after it begin. */
 static __device__ __forceinline__ void bf_cuda_wait_for_previous() {
     bf_cuda_wait_for_end();
     bf_cuda_let_next_begin();

@@ -56,7 +56,8 @@ static __global__ void __launch_bounds__(SUM_THREADS)
     uint32_t *mine = counts + (size_t)blockIdx.x * blocks, sum = 0, all;
     for (int first = 0; first < blocks; first += SUM_THREADS) {
         int k = first + (int)threadIdx.x;
-        uint32_t count = k < blocks ? mine[k] : 0, before = sum_before<SUM_WARPS>(count, &all);
+        uint32_t count = k < blocks ? mine[k] : 0,
+                 before = bf_cuda_block_sum_before<SUM_WARPS>(count, &all);
         if (k < blocks) mine[k] = sum + before;
         sum += all;
         __syncthreads();
@@ -72,7 +73,7 @@ static __global__ void __launch_bounds__(SUM_THREADS) sum_kernel(uint32_t *count
         uint32_t k = first + threadIdx.x * 4, count[4], mine = 0;
 #pragma unroll
         for (int i = 0; i < 4; i++) mine += count[i] = k + i < n ? counts[k + i] : 0;
-        uint32_t before = sum + sum_before<SUM_WARPS>(mine, &all);
+        uint32_t before = sum + bf_cuda_block_sum_before<SUM_WARPS>(mine, &all);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             if (k + i < n) counts[k + i] = before;

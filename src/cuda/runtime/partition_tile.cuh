@@ -1,12 +1,57 @@
 /* Tiles of a partition. A warp ranks its rows by comparing the digits of 32 at once; the tile is
  * sorted by digit in shared memory, stably, and written run by run. (The method is that of CUB's
- * radix sort.) */
+ * radix sort.) A source of rows has the functions of `entries`; a digit is called with a key. */
 #ifndef BF_CUDA_RUNTIME_PARTITION_TILE_CUH
 #define BF_CUDA_RUNTIME_PARTITION_TILE_CUH
 
-#include "cuda/runtime/partition_rows.cuh"
+#include "cuda/runtime/entry.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace bf_cuda_partition {
+
+/* --- rows --- */
+
+/* Tiles: threads of a block, bytes of rows of a thread, and blocks of a multiprocessor. Two blocks
+ * fit: one ranks its rows while the other loads. (Larger tiles are written in longer runs, but only
+ * one block fits, which is slower.) */
+enum { THREADS = 384, WARPS = THREADS / 32, BYTES = 96, BLOCKS = 2 };
+template <class W> constexpr int items = BYTES / (2 * (int)sizeof(W));
+template <class W> constexpr int tile = THREADS *items<W>;
+
+/* Prefetches n rows from row `first` on into the L2 cache. */
+static __device__ __forceinline__ void prefetch_rows(const void *rows, int bytes, uint32_t first,
+                                                     int n) {
+    bf_cuda_prefetch_lines((const char *)rows + (size_t)first * bytes, n * bytes, blockDim.x);
+}
+
+/* Entries as they are. A source first loads rows, and then makes keys and values of them, so that
+ * many loads are under way at once. */
+template <class W> struct entries {
+    const bf_cuda_entry<W> *from;
+    __device__ __forceinline__ W load_key(size_t i) const { return from[i].key; }
+    __device__ __forceinline__ bf_cuda_entry<W> load(size_t i) const { return from[i]; }
+    __device__ __forceinline__ void prefetch(uint32_t first, int n) const {
+        prefetch_rows(from, sizeof *from, first, n);
+    }
+    __device__ __forceinline__ W key(W word) const { return word; }
+    __device__ __forceinline__ W value(W word) const { return word; }
+};
+
+/* A digit: eight bits of a rank, from bit `shift` on. */
+template <class W> struct rank_digit {
+    int shift;
+    __device__ __forceinline__ uint32_t operator()(W rank) const {
+        return (uint32_t)(rank >> shift) & 255;
+    }
+};
+template <> struct rank_digit<bf_cuda_wide> {
+    int shift;
+    __device__ __forceinline__ uint32_t operator()(bf_cuda_wide rank) const {
+        return (uint32_t)((shift < 64 ? rank.lo : rank.hi) >> shift % 64) & 255;
+    }
+};
+
+/* --- tiles --- */
 
 /* Shared memory of a block: the entries of a tile, then these for each digit and one more. */
 struct digits {
@@ -27,29 +72,6 @@ template <class W> __device__ __forceinline__ digits digits_at(char *shared, int
     return d;
 }
 
-/* Returns the sum of `mine` over the threads before this one; *all: over all threads, of so many
- * warps. The caller synchronizes between two calls. */
-template <int warps> __device__ __forceinline__ uint32_t sum_before(uint32_t mine, uint32_t *all) {
-    __shared__ uint32_t sums[warps];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint32_t sum = mine;
-#pragma unroll
-    for (int by = 1; by < 32; by *= 2) {
-        uint32_t other = __shfl_up_sync(~0u, sum, by);
-        if (lane >= by) sum += other;
-    }
-    if (lane == 31) sums[warp] = sum;
-    __syncthreads();
-    uint32_t before = 0, total = 0;
-#pragma unroll 4
-    for (int w = 0; w < warps; w++) {
-        if (w == warp) before = total;
-        total += sums[w];
-    }
-    *all = total;
-    return before + sum - mine;
-}
-
 /* Turns ranks[warp][digit] into the index of the warp's first such row in the tile, and sets
  * d.move. Each thread has one digit at a time; unrolled, it would need too many registers beside
  * its rows. */
@@ -60,7 +82,7 @@ static __device__ __forceinline__ void sum_digits(const digits &d, int n) {
         uint32_t mine = 0;
 #pragma unroll 4
         for (int w = 0; w < WARPS; w++) mine += k < n ? d.ranks[w * n + k] : 0;
-        uint32_t position = first + sum_before<WARPS>(mine, &all);
+        uint32_t position = first + bf_cuda_block_sum_before<WARPS>(mine, &all);
         if (k < n) {
             uint32_t to = d.at[k];
             d.at[k] = to + mine;
@@ -77,34 +99,6 @@ static __device__ __forceinline__ void sum_digits(const digits &d, int n) {
     }
 }
 
-/* Returns the lanes of `same` that agree on two bits of a digit, given as masks. (nvcc makes code
- * of twice the length from C++.) */
-static __device__ __forceinline__ uint32_t same_bits(uint32_t same, uint32_t digit, uint32_t first,
-                                                     uint32_t second) {
-#ifdef __CUDA_ARCH__
-    asm volatile("{ .reg .pred p, q; .reg .b32 s, t;"
-                 "and.b32 s, %1, %2; setp.ne.u32 p, s, 0; vote.sync.ballot.b32 s, p, 0xffffffff;"
-                 "and.b32 t, %1, %3; setp.ne.u32 q, t, 0; vote.sync.ballot.b32 t, q, 0xffffffff;"
-                 "@!p not.b32 s, s; @!q not.b32 t, t; lop3.b32 %0, %0, s, t, 0x80; }"
-                 : "+r"(same)
-                 : "r"(digit), "r"(first), "r"(second));
-    return same;
-#else
-    uint32_t s = __ballot_sync(~0u, digit & first), t = __ballot_sync(~0u, digit & second);
-    return same & (digit & first ? s : ~s) & (digit & second ? t : ~t);
-#endif
-}
-
-/* Returns the lanes with the same digit, of so many bits. All lanes call it. */
-static __device__ __forceinline__ uint32_t same_digit(uint32_t digit, int bits) {
-    uint32_t same = ~0u;
-#pragma unroll
-    for (int b = 0; b < 8; b += 2) same = same_bits(same, digit, 1u << b, 2u << b);
-#pragma unroll 1
-    for (int b = 8; b < bits; b += 2) same = same_bits(same, digit, 1u << b, 2u << b);
-    return same;
-}
-
 /* Rows that a thread moves at a time, so that their latencies overlap. */
 template <int n> constexpr int rows_at_once = n % 4 == 0 ? 4 : n % 3 == 0 ? 3 : n % 2 == 0 ? 2 : 1;
 
@@ -115,7 +109,7 @@ template <int n>
 __device__ __forceinline__ void rank_rows(uint32_t *counts, uint32_t *position, int bits) {
     uint32_t lane = threadIdx.x % 32, same[n], before[n];
 #pragma unroll
-    for (int i = 0; i < n; i++) same[i] = same_digit(position[i], bits);
+    for (int i = 0; i < n; i++) same[i] = bf_cuda_same_digit(position[i], bits);
 #pragma unroll
     for (int i = 0; i < n; i++) {
         before[i] = 0;

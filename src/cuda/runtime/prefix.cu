@@ -3,30 +3,11 @@
 
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace {
 
-enum { THREADS = 256, EACH = 8, TILE = THREADS * EACH };
-
-/* Returns the sum of `mine` over the threads before this one; *all: over all threads. */
-__device__ __forceinline__ uint64_t sum_before(uint64_t mine, uint64_t *all) {
-    __shared__ uint64_t sums[THREADS / 32];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint64_t sum = mine, before = 0, total = 0;
-    for (int by = 1; by < 32; by *= 2) {
-        uint64_t other = __shfl_up_sync(~0u, (unsigned long long)sum, by);
-        if (lane >= by) sum += other;
-    }
-    __syncthreads(); /* the sums of the call before have been read */
-    if (lane == 31) sums[warp] = sum;
-    __syncthreads();
-    for (int w = 0; w < THREADS / 32; w++) {
-        if (w == warp) before = total;
-        total += sums[w];
-    }
-    *all = total;
-    return before + sum - mine;
-}
+enum { THREADS = 256, WARPS = THREADS / BF_CUDA_WARP, EACH = 8, TILE = THREADS * EACH };
 
 /* Turns counts into sums within their tiles; tiles[b]: the sum of tile b. */
 __global__ void __launch_bounds__(THREADS)
@@ -34,7 +15,7 @@ __global__ void __launch_bounds__(THREADS)
     int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x * EACH;
     uint64_t count[EACH], mine = 0, all;
     for (int k = 0; k < EACH; k++) mine += count[k] = first + k < n ? counts[first + k] : 0;
-    uint64_t before = sum_before(mine, &all);
+    uint64_t before = bf_cuda_block_sum_before<WARPS>(mine, &all);
     for (int k = 0; k < EACH; k++) {
         if (first + k < n) counts[first + k] = before;
         before += count[k];
@@ -46,9 +27,11 @@ __global__ void __launch_bounds__(THREADS) sum_tiles_kernel(uint64_t *tiles, int
     uint64_t sum = 0, all;
     for (int64_t first = 0; first < n; first += THREADS) {
         int64_t k = first + threadIdx.x;
-        uint64_t mine = k < n ? tiles[k] : 0, before = sum + sum_before(mine, &all);
+        uint64_t mine = k < n ? tiles[k] : 0;
+        uint64_t before = sum + bf_cuda_block_sum_before<WARPS>(mine, &all);
         if (k < n) tiles[k] = before;
         sum += all;
+        __syncthreads();
     }
     if (threadIdx.x == 0) tiles[n] = sum;
 }

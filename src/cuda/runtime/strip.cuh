@@ -5,19 +5,6 @@
 
 #include "cuda/runtime/grid.cuh"
 
-/* Loads a vector that is read once, past the multiprocessor's own cache. */
-static __device__ __forceinline__ uint4 bf_cuda_stream(const void *at) {
-#ifdef __CUDA_ARCH__
-    uint4 v;
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(at));
-    return v;
-#else
-    return *(const uint4 *)at;
-#endif
-}
-
 /* Where strips of `elements` elements lie, of which a lane has vectors of N. */
 template <int elements, int N> struct bf_cuda_strips {
     int64_t count;

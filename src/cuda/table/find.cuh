@@ -3,6 +3,7 @@
 #ifndef BF_CUDA_TABLE_FIND_CUH
 #define BF_CUDA_TABLE_FIND_CUH
 
+#include "cuda/runtime/warp.cuh"
 #include "cuda/table/table.cuh"
 
 namespace bf_cuda_find {
@@ -133,9 +134,7 @@ __global__ void __launch_bounds__(THREADS, sizeof(W) == 16 ? 4 : FIND_BLOCKS)
             answers.numbers[first + k] = found ? (uint32_t)bf_cuda_bits(w.value[k]) : ~(uint32_t)0;
         total += found;
     }
-    if (notes == NULL) return;
-    for (int by = 16; by > 0; by /= 2) total += __shfl_xor_sync(~0u, total, by);
-    if (lane == 0) atomicAdd(&notes->total, (unsigned long long)total);
+    if (notes != NULL) bf_cuda_warp_add(total, &notes->total);
 }
 
 template <class W>

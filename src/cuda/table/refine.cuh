@@ -37,7 +37,7 @@ __device__ __forceinline__ void find_starts(const bf_cuda_entry<W> *from, uint32
     uint32_t sum = begin, all;
     for (int first = 0; first < n; first += THREADS) {
         int k = first + (int)threadIdx.x;
-        uint32_t mine = k < n ? at[k] : 0, before = sum_before<WARPS>(mine, &all);
+        uint32_t mine = k < n ? at[k] : 0, before = bf_cuda_block_sum_before<WARPS>(mine, &all);
         if (k < n) at[k] = sum + before;
         sum += all;
         __syncthreads();

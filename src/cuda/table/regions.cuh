@@ -160,13 +160,6 @@ __device__ __forceinline__ void combine_rows(shared_region<W> &m, const region_m
         assign_row(m, p, t, mine.first + (__ffs((int)rest) - 1) * THREADS);
 }
 
-/* Adds the sum over all threads to m.inserted. All threads call it. */
-template <class W>
-__device__ __forceinline__ void add_inserted(shared_region<W> &m, uint32_t inserted) {
-    for (int by = 16; by > 0; by /= 2) inserted += __shfl_xor_sync(~0u, inserted, by);
-    if (threadIdx.x % 32 == 0 && inserted > 0) atomicAdd(&m.inserted, inserted);
-}
-
 /* Inserts rows [first, count), or as many as threads have bits for. next: the first rows of each
  * thread. */
 template <class W>
@@ -178,7 +171,7 @@ __device__ __forceinline__ void insert_round(shared_region<W> &m, const region_m
     bool left = mine.again != 0;
     __syncthreads();
     inserted += insert_late_rows(m, p, t, &left);
-    add_inserted(m, inserted);
+    bf_cuda_warp_add(inserted, &m.inserted);
     if (__syncthreads_or(left) && !m.full) combine_rows(m, p, t, mine);
     __syncthreads();
     if (threadIdx.x == 0) m.late_count = 0;

@@ -9,7 +9,6 @@
 #ifndef BF_CUDA_AXIS_DOUBLES_APPROXIMATE_CUH
 #define BF_CUDA_AXIS_DOUBLES_APPROXIMATE_CUH
 
-#include "cuda/axis/copy.cuh"
 #include "cuda/axis/doubles/doubles.cuh"
 #include "cuda/axis/taking.cuh"
 
@@ -175,8 +174,8 @@ struct bf_cuda_axis_column_stream<bf_cuda_axis_approximate_sum<C, Ahead>, W, tru
         int begun = 0;
 #pragma unroll
         for (int k = 0; k < Ahead; k++, begun++, at += step) {
-            if (begun < count) bf_cuda_axis_begin_copy<bytes>(ring[k][threadIdx.x], at);
-            bf_cuda_axis_end_group();
+            if (begun < count) bf_cuda_begin_copy<bytes>(ring[k][threadIdx.x], at);
+            bf_cuda_end_group();
         }
         BF_ROLLED
         for (int i = 0; i < count; i += Ahead) {
@@ -184,15 +183,15 @@ struct bf_cuda_axis_column_stream<bf_cuda_axis_approximate_sum<C, Ahead>, W, tru
             for (int k = 0; k < Ahead; k++, begun++, at += step) {
                 if (i + k >= count) break;
                 Raw u[W];
-                bf_cuda_axis_wait_for_groups<Ahead - 1>();
+                bf_cuda_wait_for_groups<Ahead - 1>();
                 memcpy(u, __builtin_assume_aligned(ring[k][threadIdx.x], bytes), bytes);
-                if (begun < count) bf_cuda_axis_begin_copy<bytes>(ring[k][threadIdx.x], at);
-                bf_cuda_axis_end_group();
+                if (begun < count) bf_cuda_begin_copy<bytes>(ring[k][threadIdx.x], at);
+                bf_cuda_end_group();
 #pragma unroll
                 for (int w = 0; w < W; w++) sums[w].sums.take(C::value(p, u[w]), sums[w].joint, 0);
             }
         }
-        bf_cuda_axis_wait_for_groups<0>();
+        bf_cuda_wait_for_groups<0>();
     }
 };
 #endif

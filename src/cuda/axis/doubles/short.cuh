@@ -4,7 +4,6 @@
 #ifndef BF_CUDA_AXIS_DOUBLES_SHORT_CUH
 #define BF_CUDA_AXIS_DOUBLES_SHORT_CUH
 
-#include "cuda/axis/copy.cuh"
 #include "cuda/axis/doubles/batch.h"
 #include "cuda/axis/doubles/doubles.cuh"
 
@@ -31,9 +30,9 @@ template <class C, class Proven, int V> struct bf_cuda_axis_proven_batch {
 #pragma unroll
         for (int k = 0; k < each; k++)
             if (k * BF_CUDA_WARP < left)
-                bf_cuda_axis_begin_copy(room + place(k * BF_CUDA_WARP + lane),
-                                        from + k * BF_CUDA_WARP * 16);
-        bf_cuda_axis_end_group();
+                bf_cuda_begin_copy(room + place(k * BF_CUDA_WARP + lane),
+                                   from + k * BF_CUDA_WARP * 16);
+        bf_cuda_end_group();
     }
     /* Returns whether the result of row number r is written, if there is one. */
     __device__ __forceinline__ bool finish(int64_t r, const uint4 *room) const {
@@ -84,7 +83,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, V > 4 ? 3 : 4)
     BF_ROLLED
     for (; i < batches; i += step) {
         batch.begin(i + last * step, room + (stage > 0 ? stage - 1 : last) * Batch::vectors);
-        bf_cuda_axis_wait_for_groups<last>();
+        bf_cuda_wait_for_groups<last>();
         __syncwarp();
         bf_cuda_wait_for_end();
         batch.run(i, room + stage * Batch::vectors);

@@ -5,7 +5,6 @@
 #ifndef BF_CUDA_AXIS_DOUBLES_SPANS_CUH
 #define BF_CUDA_AXIS_DOUBLES_SPANS_CUH
 
-#include "cuda/axis/copy.cuh"
 #include "cuda/axis/doubles/approximate.cuh"
 
 /* Writes a result, or leaves it to by_exponent.cu. */
@@ -130,17 +129,17 @@ template <class C> struct bf_cuda_axis_span {
         if (at + strip <= to) {
 #pragma unroll
             for (int k = 0; k < S; k++)
-                bf_cuda_axis_begin_stream(into + k * BF_CUDA_WARP, here + k * row * E);
+                bf_cuda_begin_stream(into + k * BF_CUDA_WARP, here + k * row * E);
         } else {
 #pragma unroll
             for (int k = 0; k < S; k++) {
                 const int64_t left = to - at - k * row - lane * N;
                 if (left > 0)
-                    bf_cuda_axis_begin_some(into + k * BF_CUDA_WARP, here + k * row * E,
-                                            left < N ? (int)left * E : 16);
+                    bf_cuda_begin_some(into + k * BF_CUDA_WARP, here + k * row * E,
+                                       left < N ? (int)left * E : 16);
             }
         }
-        bf_cuda_axis_end_group();
+        bf_cuda_end_group();
     }
     /* Takes a strip. */
     __device__ __forceinline__ void take(const uint4 *x) {
@@ -284,7 +283,7 @@ template <class C> struct bf_cuda_axis_span {
         for (; at < to; at += strip) {
             const int64_t stop = at + strip;
             begin_strip(at + (G - 1) * strip, (slot + G - 1) % G);
-            bf_cuda_axis_wait_for_groups<G - 1>();
+            bf_cuda_wait_for_groups<G - 1>();
             const uint4 *x = vectors_of(slot);
             if (max(begin, from) <= at && stop < end && stop <= to)
                 take(x);
@@ -323,7 +322,7 @@ __global__ void __launch_bounds__(BF_CUDA_AXIS_WARP_THREADS, 2)
     const int64_t at = span.open();
     bf_cuda_wait_for_end();
     if (bf_cuda_axis_is_wrong(p)) {
-        bf_cuda_axis_end_copies();
+        bf_cuda_end_copies();
         return;
     }
     if (p.at.offsets != nullptr) bf_cuda_axis_finish_empty<C>(p);

@@ -1,11 +1,11 @@
 /* Exact sums of results of which some element does not fit the windows. A block takes some results
- * at a time, each in a column of limbs in shared memory (limbs.cuh), to which several of its
+ * at a time, each in a column of limbs in shared memory (sum_limbs.cuh), to which several of its
  * threads add. Then a thread rounds a result by its leading bits. Of long results blocks take
  * pieces, whose limbs are added to the words of a state, and the last one finishes. What takes more
  * than registers one thread of the block finishes after another. */
-#include "cuda/axis/exact/limbs.cuh"
 #include "cuda/axis/exact/rounding.cuh"
 #include "cuda/axis/layout.cuh"
+#include "cuda/reduce/sum_limbs.cuh"
 
 #include "rules/reduce/element.h"
 
@@ -71,7 +71,7 @@ template <bf_dtype D> struct adder {
         return (int)threadIdx.x >> (c.along ? 0 : c.bits) & (lanes() - 1);
     }
     __device__ bf_cuda_limb_sums sums_of(int number) const {
-        const unsigned at = (unsigned)__cvta_generic_to_shared(counters + (BF_SUM_LIMBS << c.bits));
+        const unsigned at = bf_cuda_shared_address(counters + (BF_SUM_LIMBS << c.bits));
         bf_cuda_limb_sums s;
         s.start(p.kind, dtype(), at + 4u * (unsigned)number, 4u << c.bits);
         return s;
@@ -156,9 +156,7 @@ template <bf_dtype D> struct adder {
     }
     /* Adds a column to the result's words. Returns whether it is the last of all pieces. */
     __device__ bool merge(int64_t *all, int64_t length, int pieces) const {
-        each_word(length, [&](int word, int64_t x) {
-            if (x != 0) atomicAdd((unsigned long long *)&all[word], (unsigned long long)x);
-        });
+        each_word(length, [&](int word, int64_t x) { bf_cuda_add_word(&all[word], x); });
         __threadfence();
         unsigned long long *ticket = (unsigned long long *)&all[SLOT - 1];
         if (atomicAdd(ticket, 1ull) != (unsigned long long)pieces - 1) return false;

@@ -32,7 +32,7 @@ template <class Place, bf_dtype D> struct places {
     }
     __device__ __forceinline__ Place load(uint32_t i) const {
         const int bytes = bf_dtype_bytes(D == BF_NONE ? dtype : D);
-        return place(bf_cuda_load_aligned((const char *)from + (size_t)i * bytes, bytes));
+        return place(bf_cuda_element::load_bits(from, bytes, i));
     }
     /* The place of what a tile has in shared memory. */
     __device__ __forceinline__ Place value(Place x) const { return D == BF_NONE ? x : place(x); }

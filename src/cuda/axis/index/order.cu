@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(1024)
         const int64_t s = ((int64_t)blockIdx.x << t.bits) + within;
         const bool is_slot = within < 1u << t.bits && s < slots;
         const uint32_t rows = is_slot ? counts.all[s] : 0;
-        const uint32_t before = sum + bf_cuda_partition::sum_before<32>(rows, &all);
+        const uint32_t before = sum + bf_cuda_block_sum_before<32>(rows, &all);
         if (is_slot) offsets[s] = before;
         if (is_slot && s == slots - 1) offsets[slots] = before + rows;
         if (rows > giant) add_giant(giants, list, (uint32_t)s, rows, piece);
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(ITEM_THREADS)
         const uint32_t s = base + threadIdx.x;
         const size_t at = ((size_t)blockIdx.x << t.bits) + s;
         const uint32_t own = s < width ? counts.own[at] : 0;
-        const uint32_t before = sum + bf_cuda_partition::sum_before<ITEM_THREADS / 32>(own, &all);
+        const uint32_t before = sum + bf_cuda_block_sum_before<ITEM_THREADS / 32>(own, &all);
         if (s < width) next[s] = before;
         if (own > 0) move[s] = offsets[(x.digit << t.bits) + s] + counts.before[at] - before;
         sum += all;

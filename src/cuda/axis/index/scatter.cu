@@ -1,12 +1,12 @@
 /* Sums by index of one float a row.
  *
  * Rows are sorted into tiles, and taken by items (tiles.cuh). A block adds the rows of an item to
- * limbs of their slots in shared memory (limbs.cuh), and these to the slots' words. A thread then
- * rounds a slot's words. There are copies of all limbs, each for some lanes, as many as there is
- * room for in half of a multiprocessor's memory; two in all of it. */
-#include "cuda/axis/exact/limbs.cuh"
+ * limbs of their slots in shared memory (sum_limbs.cuh), and these to the slots' words. A thread
+ * then rounds a slot's words. There are copies of all limbs, each for some lanes, as many as there
+ * is room for in half of a multiprocessor's memory; two in all of it. */
 #include "cuda/axis/index/results.cuh"
 #include "cuda/axis/index/tiles.cuh"
+#include "cuda/reduce/sum_limbs.cuh"
 
 #include <cuda_fp16.h>
 
@@ -62,9 +62,9 @@ template <class V, bool has_sum, bool has_squares, bool has_count> struct slot_s
     /* For sums 1 stands for any number. */
     __device__ __forceinline__ void count_row(unsigned to) const {
         if (has_count)
-            asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(to + limbs * step) : "memory");
+            bf_cuda_shared_count(to + limbs * step);
         else
-            asm volatile("st.shared.u32 [%0], 1;" ::"r"(to + limbs * step) : "memory");
+            bf_cuda_shared_store(to + limbs * step, 1u);
     }
     __device__ __forceinline__ void add_sum(unsigned to, V magnitude, unsigned position,
                                             unsigned sign) const {
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(1024, 1)
     for (unsigned i = threadIdx.x; i < stride * Sums::words; i += blockDim.x)
         shared[i] = i < stride * Sums::limbs ? BF_CUDA_LIMB_MIDDLE : 0;
     __syncthreads();
-    sums.at = (unsigned)__cvta_generic_to_shared(shared) + 4 * (threadIdx.x & (copies - 1));
+    sums.at = bf_cuda_shared_address(shared) + 4 * (threadIdx.x & (copies - 1));
     sums.step = 4 * stride;
     sums.slot_step = 4 * copies;
     bf_cuda_tiles::visit_rows<typename value_of<Sums>::type, true>(t, x, sums);
@@ -124,12 +124,8 @@ __global__ void __launch_bounds__(1024, 1)
     const int gap = Sums::sums > 0 && Sums::squares > 0;
     for (unsigned s = threadIdx.x; s < width && base + s < slots; s += blockDim.x) {
         for (int k = 0; k < Sums::words; k++) {
-            int64_t sum = 0;
-            for (int c = 0; c < copies; c++) {
-                unsigned turn = (c + threadIdx.x) & (copies - 1);
-                sum += (int64_t)shared[k * stride + s * copies + turn] -
-                       (k < Sums::limbs ? (int64_t)BF_CUDA_LIMB_MIDDLE : 0);
-            }
+            const int64_t sum = bf_cuda_sum_of_copies(shared + k * stride + s * copies, copies,
+                                                      k < Sums::limbs ? BF_CUDA_LIMB_MIDDLE : 0);
             const int to =
                 k == Sums::limbs ? BF_SUM_COUNT : BF_SUM_LIMBS + k + (k >= Sums::sums ? gap : 0);
             bf_cuda_add_word(sums.all + (int64_t)s * each + to, sum);

@@ -8,7 +8,6 @@
 #ifndef BF_CUDA_AXIS_INDEX_TILES_CUH
 #define BF_CUDA_AXIS_INDEX_TILES_CUH
 
-#include "cuda/axis/copy.cuh"
 #include "cuda/axis/index/index.cuh"
 #include "cuda/runtime/grid.cuh"
 #include "cuda/runtime/partition_tile.cuh"
@@ -116,10 +115,10 @@ static __device__ __forceinline__ void copy_values(V *to, const V *from, uint32_
     if (n == ROWS && (uintptr_t)from % 16 == 0) {
 #pragma unroll
         for (uint32_t i = threadIdx.x; i < ROWS / EACH; i += THREADS)
-            bf_cuda_axis_begin_copy<16>(to + i * EACH, from + i * EACH);
+            bf_cuda_begin_copy<16>(to + i * EACH, from + i * EACH);
     } else {
         for (uint32_t i = threadIdx.x; i < n; i += THREADS)
-            bf_cuda_axis_begin_copy<sizeof(V)>(to + i, from + i);
+            bf_cuda_begin_copy<sizeof(V)>(to + i, from + i);
     }
 }
 
@@ -203,7 +202,7 @@ __global__ void __launch_bounds__(THREADS, bf_cuda_blocks_held(THREADS, 2))
     }
     __syncthreads();
     uint32_t all, mine = m.counters[threadIdx.x];
-    m.counters[threadIdx.x] = bf_cuda_partition::sum_before<THREADS / 32>(mine, &all);
+    m.counters[threadIdx.x] = bf_cuda_block_sum_before<THREADS / 32>(mine, &all);
     if (threadIdx.x == 0) m.counters[COUNTERS] = rows;
     __syncthreads();
 #pragma unroll
@@ -216,7 +215,7 @@ __global__ void __launch_bounds__(THREADS, bf_cuda_blocks_held(THREADS, 2))
     for (int d = threadIdx.x; d <= t.digits; d += THREADS)
         t.starts[(size_t)d * t.count + blockIdx.x] =
             (uint16_t)m.counters[d < t.digits ? d * copies : COUNTERS];
-    bf_cuda_axis_end_copies();
+    bf_cuda_end_copies();
     __syncthreads();
     write_tile(source, m, t, first, rows);
 }
@@ -228,10 +227,10 @@ static __device__ __forceinline__ void make_items(const tiles &t) {
     __shared__ uint32_t firsts[DIGITS_MOST];
     const uint32_t digits = (uint32_t)t.digits;
     uint32_t all, rows = threadIdx.x < digits ? __ldcg(t.totals + threadIdx.x) : 0;
-    uint32_t before = bf_cuda_partition::sum_before<32>(rows, &all);
+    uint32_t before = bf_cuda_block_sum_before<32>(rows, &all);
     if (threadIdx.x < digits) t.firsts[threadIdx.x] = before;
     __syncthreads();
-    uint32_t at = bf_cuda_partition::sum_before<32>(rows / t.most + (rows % t.most != 0), &all);
+    uint32_t at = bf_cuda_block_sum_before<32>(rows / t.most + (rows % t.most != 0), &all);
     if (threadIdx.x < digits) firsts[threadIdx.x] = at;
     if (threadIdx.x == 0) *t.item_count = all;
     __syncthreads();
@@ -257,7 +256,7 @@ static __global__ void __launch_bounds__(1024) count_digits(const tiles t, unsig
     for (uint32_t base = 0; base < t.count; base += 1024) {
         uint32_t i = base + threadIdx.x;
         uint32_t rows = i < t.count ? (uint32_t)ends[i] - starts[i] : 0;
-        uint32_t at = sum + bf_cuda_partition::sum_before<32>(rows, &all);
+        uint32_t at = sum + bf_cuda_block_sum_before<32>(rows, &all);
         if (i < t.count) before[i] = at;
         sum += all;
         __syncthreads();
@@ -317,12 +316,7 @@ __device__ __forceinline__ void visit_runs(const tiles &t, uint32_t first, uint3
                                            const Visit &visit) {
     enum { AHEAD = sizeof(V) > 4 ? 6 : 8 };
     const uint32_t lane = threadIdx.x % 32, up_to_lane = ~0u >> (31 - lane);
-    uint32_t end = length;
-#pragma unroll
-    for (int by = 1; by < 32; by *= 2) {
-        const uint32_t other = __shfl_up_sync(~0u, end, by);
-        if (lane >= by) end += other;
-    }
+    const uint32_t end = bf_cuda_warp_sum_up_to(length);
     const uint32_t all = __shfl_sync(~0u, end, 31), begin = end - length;
     const unsigned some = __ballot_sync(~0u, length > 0), tile = find_bit(some, lane);
     const uint32_t move = __shfl_sync(~0u, first - begin, tile);

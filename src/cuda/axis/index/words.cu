@@ -1,21 +1,11 @@
 /* Results in limbs, which take every exponent: of slots and pieces that are marked, or of all; and
  * of giants. */
-#include "cuda/axis/exact/limbs.cuh"
 #include "cuda/axis/index/slots.cuh"
+#include "cuda/reduce/sum_limbs.cuh"
 
 namespace {
 
 enum { THREADS = BF_CUDA_INDEX_THREADS };
-
-__device__ __forceinline__ uint64_t load(const bf_cuda_index_params &p, const void *from,
-                                         int64_t i) {
-    switch (p.bytes) {
-    case 1: return ((const uint8_t *)from)[i];
-    case 2: return ((const uint16_t *)from)[i];
-    case 4: return ((const uint32_t *)from)[i];
-    default: return ((const uint64_t *)from)[i];
-    }
-}
 
 /* --- sums in limbs --- */
 
@@ -31,8 +21,7 @@ template <class Element, bf_dtype D> struct limb_sums : bf_cuda_limb_sums {
     }
     __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
         extern __shared__ unsigned shared[];
-        start(p.kind, dtype(p), (unsigned)__cvta_generic_to_shared(shared + threadIdx.x),
-              4 * THREADS);
+        start(p.kind, dtype(p), bf_cuda_shared_address(shared + threadIdx.x), 4 * THREADS);
         column = of_column;
         for (int i = 0; i < limbs(); i++)
             bf_cuda_shared_store(sum.at + (unsigned)i * sum.step, BF_CUDA_LIMB_MIDDLE);
@@ -87,20 +76,11 @@ struct wide_sums : limb_sums<uint32_t, BF_F32> {
     enum { STEP = 8 * THREADS, TERMS = 128 };
     unsigned terms;
 
-    static __device__ __forceinline__ int64_t load(unsigned at) {
-        int64_t x;
-        asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(at));
-        return x;
-    }
-    static __device__ __forceinline__ void store(unsigned at, int64_t x) {
-        asm volatile("st.shared.s64 [%0], %1;" ::"r"(at), "l"(x));
-    }
     __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
         extern __shared__ unsigned shared[];
-        start(BF_KIND_SUM, BF_F32, (unsigned)__cvta_generic_to_shared(shared + 2 * threadIdx.x),
-              STEP);
+        start(BF_KIND_SUM, BF_F32, bf_cuda_shared_address(shared + 2 * threadIdx.x), STEP);
         column = of_column;
-        for (int i = 0; i < limbs(); i++) store(sum.at + i * STEP, 0);
+        for (int i = 0; i < limbs(); i++) bf_cuda_shared_store(sum.at + i * STEP, (int64_t)0);
         terms = 0;
     }
     __device__ __forceinline__ void take(const bf_cuda_index_params &, uint32_t bits, bool has,
@@ -114,16 +94,16 @@ struct wide_sums : limb_sums<uint32_t, BF_F32> {
         neg_zeros += bits == 1u << 31;
         const unsigned position = field - normal, at = sum.at + (position >> 5) * STEP;
         const int64_t x = (int64_t)((bits & ((1u << 23) - 1)) | normal << 23) << (position & 31);
-        store(at, load(at) + ((int32_t)bits < 0 ? -x : x));
+        bf_cuda_shared_store(at, bf_cuda_shared_load_i64(at) + ((int32_t)bits < 0 ? -x : x));
         if (++terms == TERMS) carry(0);
     }
     /* Makes each limb one of 32 bits with a sign, plus `more`. */
     __device__ __noinline__ void carry(int64_t more) {
         int64_t up = 0;
         for (int i = 0; i < limbs(); i++) {
-            const int64_t x = load(sum.at + i * STEP) + up, digit = (int32_t)x;
+            const int64_t x = bf_cuda_shared_load_i64(sum.at + i * STEP) + up, digit = (int32_t)x;
             up = (x - digit) >> 32;
-            store(sum.at + i * STEP, digit + more);
+            bf_cuda_shared_store(sum.at + i * STEP, digit + more);
         }
         terms = 0;
     }
@@ -195,13 +175,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
          i += (int64_t)gridDim.x * THREADS) {
         int64_t row = bf_cuda_index_row(p.order, (uint32_t)(i / p.width));
-        uint64_t x = load(p, p.a, row * p.width + i % p.width);
-        switch (p.bytes) {
-        case 1: ((uint8_t *)to)[i] = (uint8_t)x; break;
-        case 2: ((uint16_t *)to)[i] = (uint16_t)x; break;
-        case 4: ((uint32_t *)to)[i] = (uint32_t)x; break;
-        default: ((uint64_t *)to)[i] = x;
-        }
+        bf_cuda_element::store_bits(
+            to, p.bytes, i, bf_cuda_element::load_bits(p.a, p.bytes, row * p.width + i % p.width));
     }
 }
 

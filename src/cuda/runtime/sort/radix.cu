@@ -48,8 +48,7 @@ __device__ __forceinline__ void count_key(K key, int passes, int copy_bits, unsi
     for (int pass = 0; pass < (int)sizeof(K); pass++) {
         if (pass == passes) break;
         const unsigned counter = (unsigned)(pass * DIGITS) + digit_of(key, pass);
-        asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(mine + (counter << copy_bits) * 4)
-                     : "memory");
+        bf_cuda_shared_count(mine + (counter << copy_bits) * 4);
     }
 }
 
@@ -82,8 +81,7 @@ template <class K> __global__ void __launch_bounds__(COUNTERS) count_digits(cons
     const K *keys = (const K *)p.keys;
     const int copies = 1 << p.copy_bits, all = p.passes * DIGITS;
     K bits = 0, others = 0;
-    const unsigned mine =
-        (unsigned)__cvta_generic_to_shared(counts + threadIdx.x % (unsigned)copies);
+    const unsigned mine = bf_cuda_shared_address(counts + threadIdx.x % (unsigned)copies);
     for (int i = (int)threadIdx.x; i < all * copies; i += COUNTERS) counts[i] = 0;
     __syncthreads();
     const int64_t step = (int64_t)gridDim.x * COUNTERS * AHEAD;
@@ -114,34 +112,18 @@ template <class K> __global__ void __launch_bounds__(COUNTERS) count_digits(cons
     if (others != 0) atomicOr(&p.nans->others, (unsigned long long)others);
     __syncthreads();
     for (int i = (int)threadIdx.x; i < all; i += COUNTERS) {
-        unsigned long long sum = 0;
-        for (int c = 0; c < copies; c++) sum += counts[i * copies + (c + i) % copies];
-        if (sum > 0) atomicAdd((unsigned long long *)&p.totals[i], sum);
+        const int64_t sum = bf_cuda_sum_of_copies(counts + i * copies, copies, 0);
+        if (sum > 0) atomicAdd((unsigned long long *)&p.totals[i], (unsigned long long)sum);
     }
-}
-
-/* Returns the sum of `mine` over the threads before this one, of which there are DIGITS. */
-template <class T> __device__ __forceinline__ T sum_before(T mine, T *warps) {
-    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-    T sum = mine, before = 0;
-    for (int d = 1; d < WARP; d *= 2) {
-        T other = __shfl_up_sync(~0u, sum, d);
-        if (lane >= d) sum += other;
-    }
-    if (lane == WARP - 1 && warp < DIGITS / WARP) warps[warp] = sum;
-    __syncthreads();
-    for (int w = 0; w < DIGITS / WARP; w++)
-        if (w < warp) before += warps[w];
-    return before + sum - mine;
 }
 
 /* Turns the counts of a pass, whose number is the block's, into where the keys of each digit begin:
  * those of its first portion. */
 __global__ void __launch_bounds__(DIGITS)
     sum_digits(const uint64_t *totals, int64_t portions, uint64_t *begins) {
-    __shared__ unsigned long long warps[DIGITS / WARP];
-    unsigned long long mine = totals[blockIdx.x * DIGITS + threadIdx.x];
-    begins[blockIdx.x * (portions + 1) * DIGITS + threadIdx.x] = sum_before(mine, warps);
+    uint64_t all, mine = totals[blockIdx.x * DIGITS + threadIdx.x];
+    begins[blockIdx.x * (portions + 1) * DIGITS + threadIdx.x] =
+        bf_cuda_block_sum_before<DIGITS / WARP>(mine, &all);
 }
 
 /* --- a pass --- */
@@ -162,27 +144,6 @@ struct pass_params {
     const uint64_t *begins;    /* where the portion's keys of each digit begin */
     uint64_t *next;            /* where those of the next portion begin */
 };
-
-/* Returns the lanes whose digits have bit b as this lane's has it. */
-__device__ __forceinline__ unsigned match_bit(unsigned digit, int b) {
-    unsigned votes;
-    asm("{\n\t.reg .pred set;\n\t"
-        "and.b32 %0, %1, %2;\n\t"
-        "setp.ne.u32 set, %0, 0;\n\t"
-        "vote.sync.ballot.b32 %0, set, 0xffffffff;\n\t"
-        "@!set not.b32 %0, %0;\n\t}"
-        : "=r"(votes)
-        : "r"(digit), "r"(1u << b));
-    return votes;
-}
-
-/* Returns the lanes whose digits equal this lane's. */
-__device__ __forceinline__ unsigned match_digit(unsigned digit) {
-    unsigned peers = ~0u;
-#pragma unroll
-    for (int b = 0; b < BITS; b++) peers &= match_bit(digit, b);
-    return peers;
-}
 
 /* Tells the tiles after this one of a digit, and returns the keys with it in all tiles before. It
  * reads the states of several tiles at a time, for each takes as long as many. */
@@ -226,7 +187,6 @@ template <class K, class V> struct Sorter {
         };
         V values[VALUES ? TILE : 1];
         int64_t offsets[DIGITS]; /* from a position in the tile to one in the array */
-        uint32_t warps[DIGITS / WARP];
         uint32_t tile;
     };
     const pass_params &p;
@@ -269,11 +229,8 @@ template <class K, class V> struct Sorter {
     }
     /* Fetches the tile's values into the L2 cache. */
     __device__ __forceinline__ void prefetch_values() {
-        enum { LINE = 128 };
-        const char *from = (const char *)((const V *)p.values + p.first + (int64_t)tile * TILE);
-        if (p.values == NULL) return;
-        for (unsigned i = threadIdx.x * LINE; i < count * sizeof(V); i += THREADS * LINE)
-            bf_cuda_prefetch(from + i);
+        const V *from = (const V *)p.values + p.first + (int64_t)tile * TILE;
+        if (p.values != NULL) bf_cuda_prefetch_lines(from, count * sizeof(V), THREADS);
     }
     /* Sets each key's position among those of its warp that have its digit. */
     __device__ __forceinline__ void rank_in_warps(const K (&key)[ITEMS]) {
@@ -281,7 +238,7 @@ template <class K, class V> struct Sorter {
         const unsigned lane = threadIdx.x % WARP, below = (1u << lane) - 1;
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            unsigned digit = digit_of(key[k], p.pass), peers = match_digit(digit);
+            unsigned digit = digit_of(key[k], p.pass), peers = bf_cuda_same_digit(digit, BITS);
             position[k] = counts[digit] + __popc(peers & below);
             __syncwarp();
             if (peers >> lane == 1) counts[digit] = position[k] + 1;
@@ -292,7 +249,7 @@ template <class K, class V> struct Sorter {
      * the tiles after this one, and turns the counts into positions in the tile. */
     __device__ __forceinline__ void place_digits(uint32_t *own, uint32_t *begin) {
         const unsigned digit = threadIdx.x;
-        uint32_t sum = 0;
+        uint32_t sum = 0, all;
         if (digit < DIGITS) {
             for (int w = 0; w < WARPS; w++) {
                 uint32_t warp = s.counts[w][digit];
@@ -303,7 +260,7 @@ template <class K, class V> struct Sorter {
             ((volatile uint32_t *)p.states)[(size_t)tile * DIGITS + digit] =
                 *own | (tile == 0 ? STATE_ALL : STATE_OWN);
         }
-        *begin = sum_before(sum, s.warps);
+        *begin = bf_cuda_block_sum_before<WARPS>(sum, &all);
         if (digit < DIGITS)
             for (int w = 0; w < WARPS; w++) s.counts[w][digit] += *begin;
         __syncthreads();

@@ -1,11 +1,32 @@
-/* Exact sums as 32-bit limbs in shared memory, which take every exponent. Each limb starts in the
- * middle of its range, so that few additions wrap around; those that do carry to the next limb.
- * Other accesses to that memory are barriers away. */
-#ifndef BF_CUDA_AXIS_EXACT_LIMBS_CUH
-#define BF_CUDA_AXIS_EXACT_LIMBS_CUH
+/* Exact sums as limbs, 32 bits apart (rules/reduce/sum.h), to which threads add at once: int64
+ * words in any memory, and limbs of 32 bits in shared memory, which take less of it. */
+#ifndef BF_CUDA_REDUCE_SUM_LIMBS_CUH
+#define BF_CUDA_REDUCE_SUM_LIMBS_CUH
+
+#include "cuda/runtime/ptx.cuh"
 
 #include "rules/number/wide.h"
 #include "rules/reduce/sum.h"
+
+/* --- words --- */
+
+static __device__ __forceinline__ void bf_cuda_add_word(int64_t *word, int64_t x) {
+    if (x != 0) atomicAdd((unsigned long long *)word, (unsigned long long)x);
+}
+
+/* Adds magnitude * 2^position to the three limbs from that of the position on. */
+static __device__ __forceinline__ void bf_cuda_add_term(int64_t *limbs, int position,
+                                                        uint64_t magnitude, bool negative) {
+    int64_t part[3] = {0, 0, 0};
+    bf_limbs_add(part, position % 32, magnitude, negative);
+    for (int i = 0; i < 3; i++) bf_cuda_add_word(limbs + position / 32 + i, part[i]);
+}
+
+/* --- limbs in shared memory ---
+ *
+ * Each starts in the middle of its range, so that few additions wrap around; what an addition
+ * returns shows whether it did, and then the next limb gets the carry. Other accesses to that
+ * memory are barriers away. */
 
 static const unsigned BF_CUDA_LIMB_MIDDLE = 1u << 31;
 
@@ -19,22 +40,10 @@ static __host__ __device__ constexpr int bf_cuda_limbs_of(int layout) {
     return layout > 10 ? layout - 1 : layout;
 }
 
-static __device__ __forceinline__ unsigned bf_cuda_shared_add(unsigned at, unsigned x) {
-    unsigned before;
-    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(at), "r"(x));
-    return before;
-}
-static __device__ __forceinline__ unsigned bf_cuda_shared_load(unsigned at) {
-    unsigned x;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at));
-    return x;
-}
-static __device__ __forceinline__ void bf_cuda_shared_store(unsigned at, unsigned x) {
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(x));
-}
-
-static __device__ __noinline__ void bf_cuda_limbs_carry(unsigned at, unsigned step, unsigned sign) {
-    while ((bf_cuda_shared_add(at, sign | 1) ^ sign) == ~0u) at += step;
+/* Carries into at most so many limbs. */
+static __device__ __noinline__ void bf_cuda_limbs_carry(unsigned at, unsigned step, int limbs,
+                                                        unsigned sign) {
+    for (; limbs > 0 && (bf_cuda_shared_add(at, sign | 1) ^ sign) == ~0u; limbs--) at += step;
 }
 
 /* Adds a number of n limbs, or subtracts it (sign ~0), from limb number `limb` on. */
@@ -50,7 +59,7 @@ static __device__ __forceinline__ void bf_cuda_limbs_add(const bf_cuda_limbs &to
         if (k < 2 || x != 0) carry |= (bf_cuda_shared_add(at, (x ^ sign) - sign) ^ sign) > ~x;
         at += to.step;
     }
-    if (carry) bf_cuda_limbs_carry(at, to.step, sign);
+    if (carry) bf_cuda_limbs_carry(at, to.step, BF_SUM_WORDS_MAX, sign);
 }
 
 /* Adds magnitude * 2^position, of up to 64 bits. */
