@@ -67,9 +67,7 @@ bf_status open_alike(bf_context *context, const states *s, int64_t count, states
 
 __global__ void __launch_bounds__(THREADS)
     add_counts(int64_t *into, const int64_t *from, int64_t n) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
-        into[i] += from[i];
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) into[i] += from[i];
 }
 
 /* Merges all states of `from` into those from number `first` on. */
@@ -79,9 +77,8 @@ bf_status merge_states(bf_context *context, states *into, int64_t first, const s
     bf_status status = bf_cuda_aggregate_widen(context, &into->aggregate, &from->aggregate,
                                                into->count, into->count);
     if (status != BF_OK) return status;
-    add_counts<<<bf_cuda_aggregate_blocks(context, n, THREADS), THREADS, 0,
-                 context->cuda->stream>>>((int64_t *)into->counts.memory + first,
-                                          (const int64_t *)from->counts.memory, n);
+    add_counts<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+        (int64_t *)into->counts.memory + first, (const int64_t *)from->counts.memory, n);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess)
         error = bf_cuda_aggregate_merge(context, &into->aggregate, &from->aggregate, NULL, first, n,
@@ -213,8 +210,7 @@ __global__ void __launch_bounds__(THREADS)
     finish_states(const __grid_constant__ bf_cuda_index_params p, int64_t *words, int64_t first,
                   int64_t n) {
     const int each = bf_state_words(p.kind, p.dtype, nullptr);
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) {
         int64_t *x = words + i * each;
         if (p.kind == BF_KIND_EXTREME) {
             bf_cuda_index_extreme found = {x[BF_EXTREME_RANK], 0, x[BF_EXTREME_NAN], 0};

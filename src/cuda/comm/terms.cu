@@ -2,6 +2,7 @@
 #include "cuda/comm/terms.cuh"
 
 #include "cuda/comm/add.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "rules/number/dtype.h"
 
 namespace {
@@ -77,10 +78,7 @@ cudaError_t bf_cuda_add_terms(const bf_cuda *cuda, cudaStream_t stream,
                               const bf_cuda_terms *terms) {
     int64_t bytes = terms->count * bf_dtype_bytes(terms->dtype);
     int full = are_aligned(terms) ? (int)(bytes / 16) : 0;
-    int64_t blocks = (bytes / 16 + THREADS - 1) / THREADS,
-            most = cuda->multiprocessors * BLOCKS_EACH;
-    if (blocks > most) blocks = most;
-    if (blocks < 1) blocks = 1;
-    kernel_of(terms->dtype)<<<(unsigned)blocks, THREADS, 0, stream>>>(*terms, full);
+    const unsigned blocks = bf_cuda_blocks(cuda, bytes / 16, THREADS, BLOCKS_EACH);
+    kernel_of(terms->dtype)<<<blocks, THREADS, 0, stream>>>(*terms, full);
     return cudaGetLastError();
 }

@@ -78,11 +78,6 @@ void *bf_cuda_group_scratch_of(bf_context *context, bf_cuda_groups *groups,
 /* Fetches the notes of the enqueued kernels to groups->noted. */
 bf_status bf_cuda_group_fetch_notes(bf_context *context, bf_cuda_groups *groups);
 
-/* Returns the blocks for n elements at so many a block, at most 16 a multiprocessor. */
-static inline unsigned bf_cuda_group_blocks(const bf_context *context, int64_t n, int64_t each) {
-    return bf_cuda_aggregate_blocks(context, n, each);
-}
-
 /* --- set.cu: sets and their index --- */
 
 void bf_cuda_set_init(const bf_cuda_groups *groups, bf_cuda_group_set *set);

@@ -10,24 +10,21 @@ enum { THREADS = BF_CUDA_GROUP_THREADS, WARP = 32 };
 template <class R>
 __global__ void __launch_bounds__(THREADS)
     make_ranks(bf_dtype dtype, int bytes, const char *keys, int64_t n, R *ranks) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(n))
         ranks[i] = (R)bf_group_rank(dtype, bf_cuda_element::load_bits(keys, bytes, i));
 }
 
 template <class R>
 __global__ void __launch_bounds__(THREADS) make_keys(bf_dtype dtype, int bytes, const R *ranks,
                                                      const unsigned *order, int64_t n, char *keys) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(n))
         bf_store_bits(keys + i * bytes, bytes,
                       bf_group_of_rank(dtype, ranks[order == NULL ? i : order[i]]));
 }
 
 __global__ void __launch_bounds__(THREADS)
     make_pairs(const uint64_t *ranks, const unsigned *order, int64_t n, uint64_t *keys) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < 2 * n;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(2 * n))
         keys[i] = ranks[2 * (int64_t)order[i / 2] + i % 2];
 }
 
@@ -54,7 +51,7 @@ bool bf_cuda_group_are_ranks(bf_dtype key) {
 const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *g, const void *keys,
                                 int64_t n) {
     int bytes = bf_key_bytes(g->key);
-    unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     if (bf_cuda_group_are_ranks(g->key)) return keys;
     void *ranks = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_RANKS,
@@ -72,7 +69,7 @@ const void *bf_cuda_group_ranks(bf_context *context, bf_cuda_groups *g, const vo
 cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *g, const void *ranks,
                                  const unsigned *order, int64_t n, void *keys) {
     int bytes = bf_key_bytes(g->key);
-    unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     switch (g->rank_bytes) {
     case 4:
@@ -92,7 +89,7 @@ cudaError_t bf_cuda_group_unrank(bf_context *context, const bf_cuda_groups *g, c
 
 cudaError_t bf_cuda_group_count(bf_context *context, const unsigned *numbers, int64_t n,
                                 int64_t *counts) {
-    count_rows<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+    count_rows<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, context->cuda->stream>>>(
         numbers, n, counts);
     return cudaGetLastError();
 }

@@ -34,8 +34,7 @@ __device__ __forceinline__ bf_cuda_wide load_rank(const char *ranks, int bytes, 
 /* Makes entries of ranks, as pairs, and numbers, to be sorted. */
 __global__ void __launch_bounds__(THREADS)
     make_entries(const char *ranks, int bytes, int64_t n, pair_entry *entries) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) {
         pair_entry e;
         e.key = load_rank(ranks, bytes, i);
         e.value = bf_cuda_wide{0, (uint64_t)i};
@@ -45,21 +44,17 @@ __global__ void __launch_bounds__(THREADS)
 
 __global__ void __launch_bounds__(THREADS)
     copy_numbers(const pair_entry *entries, int64_t n, unsigned *order) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
-        order[i] = (unsigned)entries[i].value.lo;
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) order[i] = (unsigned)entries[i].value.lo;
 }
 
 __global__ void __launch_bounds__(THREADS)
     copy_counts(const int64_t *counts, const unsigned *order, int64_t n, int64_t *to) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
-        to[i] = counts[order[i]];
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) to[i] = counts[order[i]];
 }
 
 bf_status sort_pairs(bf_context *context, bf_cuda_groups *g) {
     int64_t n = g->set.size;
-    unsigned blocks = bf_cuda_group_blocks(context, n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     pair_entry *entries = (pair_entry *)bf_cuda_group_scratch_of(
         context, g, BF_CUDA_SCRATCH_BATCHES, 2 * (size_t)n * sizeof *entries);
@@ -168,7 +163,7 @@ bf_status list_groups(bf_context *context, bf_cuda_groups *g, void *keys, void *
         (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, count_bytes + key_bytes);
     if (out == NULL) return BF_E_MEMORY;
     const unsigned *order = (const unsigned *)g->order.memory;
-    copy_counts<<<bf_cuda_group_blocks(context, n, THREADS), THREADS, 0, stream>>>(
+    copy_counts<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, stream>>>(
         (const int64_t *)g->set.counts.memory, order, n, (int64_t *)out);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess)

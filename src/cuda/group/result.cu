@@ -107,7 +107,7 @@ bool needs_work(const result_params &p) {
 }
 
 unsigned blocks_of(const bf_context *context, const result_params &p) {
-    unsigned blocks = bf_cuda_group_blocks(context, p.aggregate.n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, p.aggregate.n, THREADS);
     unsigned most =
         (unsigned)context->cuda->multiprocessors; /* bf_work of more threads would be too large */
     return needs_work(p) && blocks > most ? most : blocks;

@@ -139,7 +139,7 @@ index_params params_of(const bf_cuda_groups *g, const bf_cuda_group_set *set, co
 }
 
 void launch_claim(bf_context *context, int rank_bytes, index_params p) {
-    unsigned blocks = bf_cuda_group_blocks(context, p.n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, p.n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     p.notes = bf_cuda_notes(context);
     switch (rank_bytes) {
@@ -151,7 +151,7 @@ void launch_claim(bf_context *context, int rank_bytes, index_params p) {
 
 void launch_settle(bf_context *context, int rank_bytes, index_params p,
                    const bf_cuda_group_set *set, const int64_t *counts) {
-    unsigned blocks = bf_cuda_group_blocks(context, p.n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, p.n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     p.notes = bf_cuda_notes(context);
     switch (rank_bytes) {
@@ -278,7 +278,7 @@ static bf_status prepare_merge(bf_context *context, const bf_cuda_groups *g,
 
 static bf_status add_groups(bf_context *context, const bf_cuda_groups *g, bf_cuda_group_set *into,
                             const bf_cuda_group_set *from, const unsigned *numbers) {
-    unsigned blocks = bf_cuda_group_blocks(context, from->size, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, from->size, THREADS);
     merge_counts<<<blocks, THREADS, 0, context->cuda->stream>>>(
         (int64_t *)into->counts.memory, (const int64_t *)from->counts.memory, numbers,
         (unsigned)from->size);

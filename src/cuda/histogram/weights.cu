@@ -56,9 +56,8 @@ cudaError_t bf_cuda_absorb_weights(const bf_cuda *cuda, const bf_bin_job *job, c
     weight_params p = {*job, *job->bins, bf_sum_shape_of(BF_KIND_SUM, job->weights_dtype), words};
     p.bins.edges = (const double *)edges;
     if (p.bins.steps != NULL) p.bins.steps = (const int64_t *)edges;
-    int64_t blocks = (job->count + THREADS - 1) / THREADS,
-            most = cuda->multiprocessors * BLOCKS_EACH;
-    absorb_weights<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, cuda->stream>>>(p);
+    const unsigned blocks = bf_cuda_blocks(cuda, job->count, THREADS, BLOCKS_EACH);
+    absorb_weights<<<blocks, THREADS, 0, cuda->stream>>>(p);
     int64_t carriers = (p.bins.count + THREADS - 1) / THREADS;
     carry_sums<<<(unsigned)carriers, THREADS, 0, cuda->stream>>>(words, p.bins.count, p.shape);
     return cudaGetLastError();

@@ -134,7 +134,7 @@ bf_status run_try(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params
 template <bf_dtype D>
 bf_status count_all_ends(bf_cuda_order_call *call, end_params e, end_counts *counts) {
     bf_context *context = call->context;
-    const unsigned blocks = bf_cuda_order_blocks(context, e.count / (16 * END_VECTORS) + 1, ENDERS);
+    const unsigned blocks = bf_cuda_blocks(context->cuda, e.count / (16 * END_VECTORS) + 1, ENDERS);
     e.counts = (end_counts *)bf_cuda_alloc(context, sizeof *counts);
     if (e.counts == NULL) return BF_E_MEMORY;
     cudaError_t error = cudaMemsetAsync(e.counts, 0, sizeof *counts, context->cuda->stream);
@@ -323,8 +323,7 @@ template <bf_dtype D>
 __global__ void __launch_bounds__(256)
     write_first(const void *values, const uint32_t *order, int64_t k, void *first, int64_t *index) {
     typedef bf_cuda_bits_type<D> E;
-    for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < k;
-         i += (int64_t)gridDim.x * 256) {
+    for (const int64_t i : bf_cuda_indices<256>(k)) {
         const E element = ((const E *)values)[order[i]];
         if (first != NULL) ((E *)first)[i] = D == BF_BOOL ? (E)(element != 0) : element;
         if (index != NULL) index[i] = order[i];
@@ -375,7 +374,7 @@ bf_status bf_cuda_order_first(bf_cuda_order_call *call, bf_dtype dtype, bf_order
     if (sorts && status == BF_OK) {
         bf_cuda_by_dtype(dtype, [&](auto d) {
             write_first<decltype(d)::value>
-                <<<bf_cuda_order_blocks(context, k, 256), 256, 0, context->cuda->stream>>>(
+                <<<bf_cuda_blocks(context->cuda, k, 256), 256, 0, context->cuda->stream>>>(
                     values, p.numbers, k, first, index);
         });
         status = check(call, cudaGetLastError());

@@ -124,11 +124,10 @@ bf_status bf_cuda_order_sort_bytes(bf_context *context, const bf_cuda_order_arra
                       (unsigned long long *)bf_cuda_alloc(context, bytes)};
     if (p.counts == NULL) return BF_E_MEMORY;
     cudaError_t error = cudaMemsetAsync(p.counts, 0, bytes, cuda->stream);
-    const int64_t tiles = (n - 1) / (2 * VECTOR * COUNTERS) + 1, most = 2 * cuda->multiprocessors;
-    const unsigned blocks = (unsigned)(tiles < most ? tiles : most);
+    const unsigned blocks = bf_cuda_blocks(cuda, n, 2 * VECTOR * COUNTERS, 2);
     if (error == cudaSuccess) {
         count_bytes<<<blocks, COUNTERS, 0, cuda->stream>>>(p);
-        write_bytes<<<bf_cuda_order_blocks(context, n / VECTOR + 1, WRITERS), WRITERS, 0,
+        write_bytes<<<bf_cuda_blocks(context->cuda, n / VECTOR + 1, WRITERS), WRITERS, 0,
                       cuda->stream>>>(p);
         error = cudaGetLastError();
     }

@@ -12,6 +12,7 @@
 #ifndef BF_CUDA_ORDER_ORDER_CUH
 #define BF_CUDA_ORDER_ORDER_CUH
 
+#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/sort/radix.cuh"
 
 extern "C" {
@@ -69,12 +70,6 @@ static inline int bf_cuda_order_align(bf_dtype dtype) {
     return dtype == BF_PAIR ? 8 : bf_dtype_bytes(dtype);
 }
 
-/* A grid for n elements, at most so many blocks a multiprocessor that all of them run. */
-static inline unsigned bf_cuda_order_blocks(const bf_context *context, int64_t n, int threads) {
-    int64_t blocks = (n - 1) / threads + 1, most = 16 * (int64_t)context->cuda->multiprocessors;
-    return (unsigned)(blocks < 1 ? 1 : blocks < most ? blocks : most);
-}
-
 /* --- lines --- */
 
 /* Lines whose elements follow one another: line l has elements [begin(l), begin(l + 1)) of n. */
@@ -90,15 +85,8 @@ struct bf_cuda_order_lines {
     __device__ __forceinline__ int64_t line_of(int64_t i) const {
         if (offsets == NULL)
             return n <= UINT32_MAX ? (int64_t)((uint32_t)i / (uint32_t)length) : i / length;
-        int64_t low = 0, high = count; /* begin(low) <= i < begin(high) */
-        while (high - low > 1) {
-            int64_t middle = low + (high - low) / 2;
-            if (offsets[middle] - first <= i)
-                low = middle;
-            else
-                high = middle;
-        }
-        return low;
+        return bf_cuda_count_first(count - 1,
+                                   [&](int64_t line) { return offsets[line + 1] - first <= i; });
     }
 };
 

@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 unsigned blocks_of(const bf_context *context, int64_t n) {
-    return bf_cuda_order_blocks(context, (n + AHEAD - 1) / AHEAD, THREADS);
+    return bf_cuda_blocks(context->cuda, (n + AHEAD - 1) / AHEAD, THREADS);
 }
 
 } // namespace

@@ -51,19 +51,12 @@ template <class F> void by_loader(bf_dtype dtype, F f) {
 template <class L>
 __global__ void __launch_bounds__(THREADS)
     search(const L sorted, int64_t n, const L wanted, int64_t m, bool right, int64_t *places) {
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < m;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(m)) {
         const typename L::place mine = wanted[i];
-        int64_t low = 0, high = n; /* the place is in [low, high] */
-        while (low < high) {
-            const int64_t middle = low + (high - low) / 2;
-            const typename L::place there = sorted[middle];
-            if (right ? !(mine < there) : there < mine)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        places[i] = low;
+        places[i] = bf_cuda_count_first(n, [&](int64_t k) {
+            const typename L::place there = sorted[k];
+            return right ? !(mine < there) : there < mine;
+        });
     }
 }
 
@@ -104,7 +97,7 @@ bf_status bf_cuda_search(bf_context *context, bf_dtype dtype, bf_order order, co
         by_loader(dtype, [&](auto l) {
             typedef typename decltype(l)::type L;
             search<L>
-                <<<bf_cuda_order_blocks(context, m, THREADS), THREADS, 0, context->cuda->stream>>>(
+                <<<bf_cuda_blocks(context->cuda, m, THREADS), THREADS, 0, context->cuda->stream>>>(
                     L(order, sorted), n, L(order, wanted), m, right, (int64_t *)out);
         });
         status = bf_cuda_order_check(context, cudaGetLastError());
@@ -128,7 +121,7 @@ bf_status bf_cuda_is_sorted(bf_context *context, bf_dtype dtype, bf_order order,
         cudaError_t error = cudaMemsetAsync(found, 0, sizeof *found, stream);
         by_loader(dtype, [&](auto l) {
             typedef typename decltype(l)::type L;
-            find_disorder<L><<<bf_cuda_order_blocks(context, (n - 1) / AHEAD + 1, THREADS), THREADS,
+            find_disorder<L><<<bf_cuda_blocks(context->cuda, (n - 1) / AHEAD + 1, THREADS), THREADS,
                                0, stream>>>(L(order, values), n, found);
         });
         if (error == cudaSuccess) error = cudaGetLastError();

@@ -52,15 +52,10 @@ __device__ int64_t count_nans(const select_params &p, int64_t first, int64_t n) 
     if (!bf_dtype_is_float(p.dtype)) return 0;
     const bf_format f = bf_format_of(p.dtype);
     const bool at_front = p.order == BF_DESCENDING;
-    int64_t low = 0, high = n; /* NaNs, from their end on */
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (bf_is_nan(f, element_at(p, first + (at_front ? middle : n - 1 - middle))))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return bf_cuda_count_first(
+        n, [&](int64_t i) { /* NaNs, from their end on */
+                            return bf_is_nan(f, element_at(p, first + (at_front ? i : n - 1 - i)));
+        });
 }
 
 __device__ bf_between between_of(const select_params &p, int i, int64_t numbers) {
@@ -95,8 +90,7 @@ __device__ bf_quantile_value make_result(const select_params &p, int64_t line, i
 __global__ void __launch_bounds__(THREADS) make_results(const select_params p) {
     const int64_t all = p.lines.count * p.count;
     const int bytes = bf_quantile_bytes(p.to, p.tagged);
-    for (int64_t r = (int64_t)blockIdx.x * THREADS + threadIdx.x; r < all;
-         r += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t r : bf_cuda_indices<THREADS>(all)) {
         const int64_t line = r % p.lines.count;
         bf_quantile_store((char *)p.results + r * bytes, p.to, p.scale, p.tagged,
                           make_result(p, line, (int)(r / p.lines.count)));
@@ -234,7 +228,7 @@ bf_status select_sorted(bf_cuda_order_call *call, const bf_cuda_order_array *arr
     bf_status status = bf_cuda_order_sort(context, array, sorted, NULL);
     if (status != BF_OK) return status;
     p->sorted = sorted;
-    make_results<<<bf_cuda_order_blocks(context, results, THREADS), THREADS, 0,
+    make_results<<<bf_cuda_blocks(context->cuda, results, THREADS), THREADS, 0,
                    context->cuda->stream>>>(*p);
     status =
         bf_cuda_fetch_words(context, cudaGetLastError(), p->refused, 1, &refused, "order on a GPU");

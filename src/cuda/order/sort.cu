@@ -16,26 +16,20 @@ enum {
     LONG_LINE = 1 << 20 /* elements of a line that is sorted by itself */
 };
 
-unsigned blocks_of(const bf_context *context, int64_t n) {
-    return bf_cuda_order_blocks(context, n, THREADS);
-}
-
 /* --- kernels --- */
 
 /* Numbers in the whole array become positions in their lines. */
 template <class V>
 __global__ void __launch_bounds__(THREADS)
     write_index(const bf_cuda_order_lines lines, const V *numbers, int64_t *index) {
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < lines.n;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(lines.n))
         index[i] = (int64_t)numbers[i] - (lines.count == 1 ? 0 : lines.begin(lines.line_of(i)));
 }
 
 template <class V, class K>
 __global__ void __launch_bounds__(THREADS)
     write_lines(const bf_cuda_order_lines lines, const V *numbers, K *keys) {
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < lines.n;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(lines.n))
         keys[i] = (K)lines.line_of((int64_t)numbers[i]);
 }
 
@@ -44,8 +38,7 @@ template <class V>
 __global__ void __launch_bounds__(THREADS)
     write_words(const uint64_t *pairs, int word, bool descending, const V *numbers, int64_t n,
                 uint64_t *places) {
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) {
         const int64_t from = numbers == NULL ? i : (int64_t)numbers[i];
         const uint64_t mine = pairs[2 * from + word];
         places[i] = descending ? ~mine : mine;
@@ -99,7 +92,7 @@ bf_status sort_numbers(sorting *s, int bytes, const void *keys, void *sorted, in
 bf_status sort_by_line(sorting *s) {
     const bf_cuda_order_lines &lines = s->array->lines;
     const int bytes = lines.count <= UINT32_MAX ? 4 : 8;
-    const unsigned blocks = blocks_of(s->context, lines.n);
+    const unsigned blocks = bf_cuda_blocks(s->context->cuda, lines.n, THREADS);
     cudaStream_t stream = s->context->cuda->stream;
     void *keys = alloc(s, LINES, (size_t)lines.n * (size_t)bytes), *numbers = s->memory[NUMBERS];
     if (keys == NULL) return BF_E_MEMORY;
@@ -134,7 +127,7 @@ bf_status take_values(sorting *s) {
 
 bf_status finish_index(sorting *s) {
     const bf_cuda_order_lines &lines = s->array->lines;
-    const unsigned blocks = blocks_of(s->context, lines.n);
+    const unsigned blocks = bf_cuda_blocks(s->context->cuda, lines.n, THREADS);
     cudaStream_t stream = s->context->cuda->stream;
     if (s->number_bytes == 4)
         write_index<<<blocks, THREADS, 0, stream>>>(lines, (const uint32_t *)s->memory[NUMBERS],
@@ -148,7 +141,7 @@ bf_status finish_index(sorting *s) {
 /* Writes one word of the pairs as places. */
 bf_status write_pair_word(sorting *s, int word, bool by_numbers) {
     const int64_t n = s->array->lines.n;
-    const unsigned blocks = blocks_of(s->context, n);
+    const unsigned blocks = bf_cuda_blocks(s->context->cuda, n, THREADS);
     const bool descending = s->array->order != BF_ASCENDING;
     const uint64_t *pairs = (const uint64_t *)s->array->values;
     uint64_t *places = (uint64_t *)s->memory[PLACES];

@@ -11,16 +11,13 @@ enum { THREADS = 256 };
 template <class T, class I>
 __global__ void __launch_bounds__(THREADS)
     take_elements(const T *from, const I *index, int64_t n, T *to) {
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
-        to[i] = from[index[i]];
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) to[i] = from[index[i]];
 }
 
 __global__ void __launch_bounds__(THREADS)
     find_greatest(const int64_t *index, int64_t n, unsigned long long *greatest) {
     unsigned long long mine = 0;
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(n))
         if ((unsigned long long)index[i] > mine) mine = (unsigned long long)index[i];
     mine = bf_cuda_warp_most(mine);
     if (threadIdx.x % 32 == 0) atomicMax(greatest, mine);
@@ -35,7 +32,7 @@ bf_status read_elements(bf_cuda_order_call *call, int bytes, int align, const in
     greatest = (unsigned long long *)bf_cuda_order_alloc(call, sizeof *greatest);
     if (greatest == NULL) return BF_E_MEMORY;
     cudaError_t error = cudaMemsetAsync(greatest, 0, sizeof *greatest, context->cuda->stream);
-    find_greatest<<<bf_cuda_order_blocks(context, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+    find_greatest<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, context->cuda->stream>>>(
         index, n, greatest);
     if (error == cudaSuccess) error = cudaGetLastError();
     bf_status status = bf_cuda_fetch_words(context, error, greatest, 1, &most, "order on a GPU");
@@ -46,7 +43,7 @@ bf_status read_elements(bf_cuda_order_call *call, int bytes, int align, const in
 template <class T>
 cudaError_t take(const bf_context *context, const void *from, const void *index, int index_bytes,
                  int64_t n, void *to) {
-    const unsigned blocks = bf_cuda_order_blocks(context, n, THREADS);
+    const unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     if (index_bytes == 4)
         take_elements<<<blocks, THREADS, 0, stream>>>((const T *)from, (const uint32_t *)index, n,

@@ -12,14 +12,12 @@ enum { THREADS = 256 };
 template <class T>
 __global__ void __launch_bounds__(THREADS)
     copy_first(const T *from, int64_t length, int64_t k, int64_t n, T *to) {
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
-        to[i] = from[i / k * length + i % k];
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) to[i] = from[i / k * length + i % k];
 }
 
 cudaError_t copy(const bf_context *context, int bytes, const void *from, int64_t length, int64_t k,
                  int64_t n, void *to) {
-    const unsigned blocks = bf_cuda_order_blocks(context, n, THREADS);
+    const unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     switch (bytes) {
     case 1:

@@ -46,8 +46,7 @@ __device__ __forceinline__ void absorb_key(const bf_cuda_aggregate_params &p, ui
 
 __global__ void __launch_bounds__(THREADS)
     absorb_values(const __grid_constant__ bf_cuda_aggregate_params p) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < p.n;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(p.n)) {
         uint64_t bits = bf_cuda_element::load_bits(p.values, p.bytes, i);
         if (p.kind == BF_KIND_EXTREME)
             absorb_key(p, bits, p.numbers[i]);
@@ -60,17 +59,14 @@ __global__ void __launch_bounds__(THREADS)
 
 __global__ void __launch_bounds__(THREADS)
     move_limbs(const int64_t *from, int limbs, int64_t *to, int wide, int at, int64_t n) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n * wide;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(n * wide)) {
         int k = (int)(i % wide) - at;
         to[i] = k >= 0 && k < limbs ? from[i / wide * limbs + k] : 0;
     }
 }
 
 __global__ void __launch_bounds__(THREADS) carry_limbs(int64_t *words, int limbs, int64_t n) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
-        bf_limbs_carry(words + i * limbs, limbs);
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) bf_limbs_carry(words + i * limbs, limbs);
 }
 
 /* Groups by their numbers, or one after another. */
@@ -85,22 +81,18 @@ struct group_list {
 __global__ void __launch_bounds__(THREADS)
     merge_words(int64_t *into, int wide, int at, const int64_t *from, int each, group_list groups,
                 int64_t n) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n * each;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(n * each))
         into[groups[i / each] * wide + at + i % each] += from[i];
 }
 
 __global__ void __launch_bounds__(THREADS)
     merge_keys(int64_t *into, const int64_t *from, group_list groups, int64_t n) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(n))
         if (from[i] < into[groups[i]]) into[groups[i]] = from[i];
 }
 
 __global__ void __launch_bounds__(THREADS) fill_words(int64_t *words, int64_t value, int64_t n) {
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
-        words[i] = value;
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) words[i] = value;
 }
 
 /* --- words --- */
@@ -130,8 +122,7 @@ __global__ void __launch_bounds__(THREADS)
                 const int64_t *counts, int64_t *words) {
     bf_sum_shape shape = bf_sum_shape_of(p.kind, p.dtype);
     int each = p.kind == BF_KIND_EXTREME ? (int)BF_EXTREME_WORDS : shape.words;
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < p.n;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(p.n)) {
         int64_t number = groups[i], *to = words + i * each;
         if (p.kind == BF_KIND_EXTREME) {
             const int64_t *specials = p.specials + number * BF_CUDA_SPECIALS;
@@ -237,7 +228,7 @@ cudaError_t bf_cuda_aggregate_extend(bf_context *context, bf_cuda_aggregate *a, 
                                      int64_t fresh) {
     cudaStream_t stream = context->cuda->stream;
     if (a->kind == BF_KIND_EXTREME)
-        fill_words<<<bf_cuda_aggregate_blocks(context, fresh, THREADS), THREADS, 0, stream>>>(
+        fill_words<<<bf_cuda_blocks(context->cuda, fresh, THREADS), THREADS, 0, stream>>>(
             (int64_t *)a->keys.memory + size, INT64_MAX, fresh);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess && a->has_specials)
@@ -272,7 +263,7 @@ bf_status bf_cuda_band_widen(bf_context *context, bf_cuda_band *band, int64_t si
     if (size == 0) band->words = wider;
     if (status != BF_OK) return status;
     if (size > 0) {
-        move_limbs<<<bf_cuda_aggregate_blocks(context, size * limbs, THREADS), THREADS, 0,
+        move_limbs<<<bf_cuda_blocks(context->cuda, size * limbs, THREADS), THREADS, 0,
                      context->cuda->stream>>>((const int64_t *)band->words.memory, band->limbs,
                                               (int64_t *)wider.memory, limbs, band->first - first,
                                               size);
@@ -289,7 +280,7 @@ static cudaError_t make_headroom(bf_context *context, bf_cuda_band *band, int64_
                                  int64_t deposits) {
     if (band->limbs == 0 || band->deposits + deposits <= BF_CUDA_BAND_DEPOSITS) return cudaSuccess;
     if (size > 0)
-        carry_limbs<<<bf_cuda_aggregate_blocks(context, size, THREADS), THREADS, 0,
+        carry_limbs<<<bf_cuda_blocks(context->cuda, size, THREADS), THREADS, 0,
                       context->cuda->stream>>>((int64_t *)band->words.memory, band->limbs, size);
     band->deposits = 1;
     return cudaGetLastError();
@@ -314,8 +305,8 @@ cudaError_t bf_cuda_aggregate_absorb(bf_context *context, bf_cuda_aggregate *a, 
     bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
     p.values = (const char *)values;
     p.numbers = numbers;
-    absorb_values<<<bf_cuda_aggregate_blocks(context, n, THREADS), THREADS, 0,
-                    context->cuda->stream>>>(p);
+    absorb_values<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+        p);
     return cudaGetLastError();
 }
 
@@ -341,7 +332,7 @@ static cudaError_t merge_band(bf_context *context, bf_cuda_band *into, const bf_
     if (from->limbs == 0) return cudaSuccess;
     cudaError_t error = make_headroom(context, into, size, from->deposits);
     if (error != cudaSuccess) return error;
-    merge_words<<<bf_cuda_aggregate_blocks(context, n * from->limbs, THREADS), THREADS, 0,
+    merge_words<<<bf_cuda_blocks(context->cuda, n * from->limbs, THREADS), THREADS, 0,
                   context->cuda->stream>>>(
         (int64_t *)into->words.memory, into->limbs, from->first - into->first,
         (const int64_t *)from->words.memory, from->limbs, groups, n);
@@ -355,10 +346,10 @@ cudaError_t bf_cuda_aggregate_merge(bf_context *context, bf_cuda_aggregate *into
     const group_list groups = {numbers, first};
     cudaStream_t stream = context->cuda->stream;
     if (into->kind == BF_KIND_EXTREME)
-        merge_keys<<<bf_cuda_aggregate_blocks(context, n, THREADS), THREADS, 0, stream>>>(
+        merge_keys<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, stream>>>(
             (int64_t *)into->keys.memory, (const int64_t *)from->keys.memory, groups, n);
     if (from->has_specials)
-        merge_words<<<bf_cuda_aggregate_blocks(context, n * BF_CUDA_SPECIALS, THREADS), THREADS, 0,
+        merge_words<<<bf_cuda_blocks(context->cuda, n * BF_CUDA_SPECIALS, THREADS), THREADS, 0,
                       stream>>>((int64_t *)into->specials.memory, BF_CUDA_SPECIALS, 0,
                                 (const int64_t *)from->specials.memory, BF_CUDA_SPECIALS, groups,
                                 n);
@@ -372,7 +363,7 @@ cudaError_t bf_cuda_aggregate_words(bf_context *context, const bf_cuda_aggregate
                                     const unsigned *order, int64_t first, const int64_t *counts,
                                     int64_t n, int64_t *words) {
     bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
-    write_words<<<bf_cuda_aggregate_blocks(context, n, THREADS), THREADS, 0,
-                  context->cuda->stream>>>(p, group_list{order, first}, counts, words);
+    write_words<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+        p, group_list{order, first}, counts, words);
     return cudaGetLastError();
 }

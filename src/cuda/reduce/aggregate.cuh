@@ -49,13 +49,6 @@ struct bf_cuda_aggregate {
     bool has_specials;
 };
 
-/* Returns the blocks for n elements at so many a block, at most 16 a multiprocessor. */
-static inline unsigned bf_cuda_aggregate_blocks(const bf_context *context, int64_t n,
-                                                int64_t each) {
-    int64_t blocks = (n + each - 1) / each, most = (int64_t)context->cuda->multiprocessors * 16;
-    return (unsigned)(blocks < most ? blocks > 0 ? blocks : 1 : most);
-}
-
 void bf_cuda_aggregate_init(bf_cuda_aggregate *aggregate, bf_aggregate kind);
 void bf_cuda_aggregate_destroy(bf_context *context, bf_cuda_aggregate *aggregate);
 void bf_cuda_aggregate_empty(bf_cuda_aggregate *aggregate);

@@ -58,8 +58,7 @@ __global__ void __launch_bounds__(THREADS)
     find_range(bf_dtype dtype, int bytes, const char *values, int64_t n, int most,
                unsigned long long *found) {
     bit_range s = {most, 0, 0};
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(n))
         widen_range(dtype, bf_cuda_element::load_bits(values, bytes, i), &s);
     merge_range(s, most, found);
 }
@@ -68,9 +67,7 @@ __global__ void __launch_bounds__(THREADS)
 template <class E>
 __device__ __forceinline__ void rescan_floats(const E *values, int64_t n, bit_range *s) {
     const bf_dtype dtype = sizeof(E) == 4 ? BF_F32 : BF_F64;
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
-        widen_range(dtype, values[i], s);
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) widen_range(dtype, values[i], s);
 }
 
 template <class E>
@@ -112,8 +109,7 @@ __global__ void __launch_bounds__(THREADS)
     sample_range(bf_dtype dtype, int bytes, const char *values, int64_t n, int most,
                  unsigned long long *found) {
     bit_range s = {most, 0, 0};
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < SAMPLE;
-         i += (int64_t)gridDim.x * THREADS)
+    for (const int64_t i : bf_cuda_indices<THREADS>(SAMPLE))
         widen_range(dtype, bf_cuda_element::load_bits(values, bytes, n * i / SAMPLE), &s);
     merge_range(s, most, found);
 }
@@ -141,7 +137,7 @@ static bf_status widen_band_for(bf_context *context, bf_cuda_band *band, bf_dtyp
 
 static void launch_find_range(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
                               int most, unsigned long long *found) {
-    unsigned blocks = bf_cuda_aggregate_blocks(context, n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
     cudaStream_t stream = context->cuda->stream;
     if (dtype == BF_F32)
         find_float_range<<<blocks, THREADS, 0, stream>>>((const uint32_t *)values, n, most, found);

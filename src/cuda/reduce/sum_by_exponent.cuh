@@ -70,8 +70,9 @@ static __device__ void bf_cuda_bins_fold(int64_t *table, int bins, int64_t *limb
             sum += *at;
             *at = 0;
         }
-        bf_cuda_add_term(limbs, BF_CUDA_BIN * bin, sum < 0 ? 0 - (uint64_t)sum : (uint64_t)sum,
-                         sum < 0);
+        if (sum != 0)
+            bf_cuda_add_term(limbs, BF_CUDA_BIN * bin, sum < 0 ? 0 - (uint64_t)sum : (uint64_t)sum,
+                             sum < 0);
     }
     __syncwarp();
 }

@@ -52,6 +52,45 @@ static constexpr int bf_cuda_blocks_held(int threads, int wanted) {
 cudaError_t bf_cuda_launch_open(bf_cuda *cuda);
 void bf_cuda_launch_close(bf_cuda *cuda);
 
+/* Returns how many blocks take n elements, so many each: at most so many for a multiprocessor. */
+static inline unsigned bf_cuda_blocks(const bf_cuda *cuda, int64_t n, int64_t each, int most = 16) {
+    const int64_t blocks = (n + each - 1) / each, all = (int64_t)most * cuda->multiprocessors;
+    return (unsigned)(blocks < 1 ? 1 : blocks < all ? blocks : all);
+}
+
+/* --- in a kernel --- */
+
+/* The numbers below n that a thread takes, of a grid of blocks of so many threads. */
+template <int threads> struct bf_cuda_indices {
+    struct place {
+        int64_t i;
+        __device__ __forceinline__ int64_t operator*() const { return i; }
+        __device__ __forceinline__ void operator++() { i += (int64_t)gridDim.x * threads; }
+        __device__ __forceinline__ bool operator!=(place end) const { return i < end.i; }
+    };
+    int64_t n;
+    __device__ __forceinline__ explicit bf_cuda_indices(int64_t all) : n(all) {}
+    __device__ __forceinline__ place begin() const {
+        return {blockIdx.x * (int64_t)threads + threadIdx.x};
+    }
+    __device__ __forceinline__ place end() const { return {n}; }
+};
+
+/* Returns how many numbers i below n, from 0 on, hold(i): after the first that does not, none does.
+ */
+template <class I, class Hold>
+static __device__ __forceinline__ I bf_cuda_count_first(I n, const Hold &hold) {
+    I low = 0, high = n;
+    while (low < high) {
+        const I middle = low + (high - low) / 2;
+        if (hold(middle))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Waits for the launch before this one, and lets the one after it begin. */
 static __device__ __forceinline__ void bf_cuda_wait_for_previous() {
     bf_cuda_wait_for_end();

@@ -53,15 +53,10 @@ __global__ void __launch_bounds__(THREADS)
  * of all. */
 static __global__ void __launch_bounds__(SUM_THREADS)
     sum_blocks_kernel(uint32_t *counts, int blocks, uint32_t *totals) {
-    uint32_t *mine = counts + (size_t)blockIdx.x * blocks, sum = 0, all;
-    for (int first = 0; first < blocks; first += SUM_THREADS) {
-        int k = first + (int)threadIdx.x;
-        uint32_t count = k < blocks ? mine[k] : 0,
-                 before = bf_cuda_block_sum_before<SUM_WARPS>(count, &all);
-        if (k < blocks) mine[k] = sum + before;
-        sum += all;
-        __syncthreads();
-    }
+    uint32_t *mine = counts + (size_t)blockIdx.x * blocks;
+    const uint32_t sum = bf_cuda_block_sums<SUM_WARPS>(
+        blocks, 0u, [&](int k) { return mine[k]; },
+        [&](int k, uint32_t before, uint32_t) { mine[k] = before; });
     if (threadIdx.x == 0) totals[blockIdx.x] = sum;
 }
 

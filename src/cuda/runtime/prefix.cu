@@ -24,15 +24,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 __global__ void __launch_bounds__(THREADS) sum_tiles_kernel(uint64_t *tiles, int64_t n) {
-    uint64_t sum = 0, all;
-    for (int64_t first = 0; first < n; first += THREADS) {
-        int64_t k = first + threadIdx.x;
-        uint64_t mine = k < n ? tiles[k] : 0;
-        uint64_t before = sum + bf_cuda_block_sum_before<WARPS>(mine, &all);
-        if (k < n) tiles[k] = before;
-        sum += all;
-        __syncthreads();
-    }
+    const uint64_t sum = bf_cuda_block_sums<WARPS>(
+        n, (uint64_t)0, [&](int64_t k) { return tiles[k]; },
+        [&](int64_t k, uint64_t before, uint64_t) { tiles[k] = before; });
     if (threadIdx.x == 0) tiles[n] = sum;
 }
 

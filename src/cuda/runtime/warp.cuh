@@ -88,6 +88,22 @@ static __device__ __forceinline__ T bf_cuda_block_sum_before(T mine, T *all) {
     return before + sum - mine;
 }
 
+/* Calls put(k, the sum before k, number k) for all numbers get(k) of a block's threads, of so many
+ * warps; the sum before the first is `sum`. Returns the sum of all. */
+template <int warps, class I, class T, class Get, class Put>
+static __device__ __forceinline__ T bf_cuda_block_sums(I n, T sum, const Get &get, const Put &put) {
+    for (I first = 0; first < n; first += warps * BF_CUDA_WARP) {
+        const I k = first + (I)threadIdx.x;
+        const T mine = k < n ? get(k) : 0;
+        T all;
+        const T before = sum + bf_cuda_block_sum_before<warps>(mine, &all);
+        if (k < n) put(k, before, mine);
+        sum += all;
+        __syncthreads();
+    }
+    return sum;
+}
+
 /* Returns the sum of the copies of a counter, each of which started at `start`. Their number is a
  * power of two; threads begin with different ones, which lie in different banks. */
 static __device__ __forceinline__ int64_t bf_cuda_sum_of_copies(const unsigned *counter,

@@ -34,14 +34,9 @@ __device__ __forceinline__ void find_starts(const bf_cuda_entry<W> *from, uint32
     for (uint64_t i = (uint64_t)begin + threadIdx.x; i < end; i += THREADS)
         atomicAdd(&at[digit(from[i].key)], 1);
     __syncthreads();
-    uint32_t sum = begin, all;
-    for (int first = 0; first < n; first += THREADS) {
-        int k = first + (int)threadIdx.x;
-        uint32_t mine = k < n ? at[k] : 0, before = bf_cuda_block_sum_before<WARPS>(mine, &all);
-        if (k < n) at[k] = sum + before;
-        sum += all;
-        __syncthreads();
-    }
+    bf_cuda_block_sums<WARPS>(
+        n, begin, [&](int k) { return at[k]; },
+        [&](int k, uint32_t before, uint32_t) { at[k] = before; });
 }
 
 /* Writes each region's partition to memory for `room` rows; memory for one tile follows the last.

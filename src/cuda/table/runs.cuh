@@ -17,15 +17,7 @@ static unsigned blocks_of(int64_t n) { return (unsigned)((n - 1) / THREADS + 1);
 /* Returns the index of the last of n ascending numbers that is not above x; numbers[0] is not. */
 static __device__ __forceinline__ int64_t find_last_within(const uint64_t *numbers, int64_t n,
                                                            uint64_t x) {
-    int64_t low = 0, high = n;
-    while (high - low > 1) {
-        int64_t middle = (low + high) / 2;
-        if (numbers[middle] <= x)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return bf_cuda_count_first(n - 1, [&](int64_t i) { return numbers[i + 1] <= x; });
 }
 
 template <class W>

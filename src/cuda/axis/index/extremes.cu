@@ -116,8 +116,7 @@ template <class Place>
 __global__ void __launch_bounds__(THREADS)
     finish_slots(const __grid_constant__ bf_cuda_index_params p, bf_order order, int64_t slots,
                  const found<Place> f) {
-    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s < slots;
-         s += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t s : bf_cuda_indices<THREADS>(slots)) {
         const bool is_float = bf_dtype_is_float(p.dtype);
         Place place = f.least[s];
         uint32_t last = f.lasts[s], row = f.seeks_rows ? f.rows[s] : 0;
@@ -142,11 +141,6 @@ tiles plan_tiles(const bf_rows *rows) {
     return t;
 }
 
-unsigned blocks_for(const bf_cuda *cuda, int64_t n) {
-    int64_t blocks = (n + THREADS - 1) / THREADS, most = (int64_t)cuda->multiprocessors * 16;
-    return (unsigned)(blocks < most ? blocks : most);
-}
-
 template <class Source>
 cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_index_params &p, const bf_rows *rows,
                        const tiles &t, const Source &source,
@@ -162,9 +156,10 @@ cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_index_params &p, const
         error = bf_cuda_launch(cuda, reduce_items<Place>, items, t, rows->slots, f);
     if (error != cudaSuccess) return error;
     if (f.seeks_rows)
-        find_rows<<<blocks_for(cuda, rows->count), THREADS, 0, cuda->stream>>>(source, *rows, f);
-    finish_slots<<<blocks_for(cuda, rows->slots), THREADS, 0, cuda->stream>>>(p, source.order,
-                                                                              rows->slots, f);
+        find_rows<<<bf_cuda_blocks(cuda, rows->count, THREADS), THREADS, 0, cuda->stream>>>(
+            source, *rows, f);
+    finish_slots<<<bf_cuda_blocks(cuda, rows->slots, THREADS), THREADS, 0, cuda->stream>>>(
+        p, source.order, rows->slots, f);
     return cudaGetLastError();
 }
 

@@ -74,9 +74,8 @@ cudaError_t launch_first(const bf_cuda *cuda, const bf_cuda_index_params &p,
                          bf_cuda_index_kernel kernel) {
     const int64_t threads = bf_cuda_index_in_order(&p) ? BF_CUDA_INDEX_PARTS : p.lanes;
     int64_t tasks = (p.order.slots + bf_cuda_index_pieces(&p.order)) * threads;
-    int64_t blocks = (tasks + THREADS - 1) / THREADS, most = (int64_t)cuda->multiprocessors * 32;
     bf_cuda_shape shape = {
-        .blocks = blocks < most ? blocks : most, .threads = THREADS, .overlaps = true};
+        .blocks = bf_cuda_blocks(cuda, tasks, THREADS, 32), .threads = THREADS, .overlaps = true};
     return bf_cuda_launch(cuda, kernel, shape, p);
 }
 

@@ -323,14 +323,8 @@ static __device__ __forceinline__ bool bf_cuda_index_find(const bf_cuda_index_or
     }
     uint32_t piece = (uint32_t)(i - order.slots), count = (uint32_t)(giants >> 32);
     if (i - order.slots >= (uint32_t)giants) return false;
-    uint32_t low = 0, high = count; /* the last giant whose pieces begin at or before this one */
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (order.giants[middle].piece <= piece)
-            low = middle;
-        else
-            high = middle;
-    }
+    const uint32_t low = bf_cuda_count_first(
+        count - 1, [&](uint32_t k) { return order.giants[k + 1].piece <= piece; });
     bf_cuda_index_giant g = order.giants[low];
     uint32_t end = order.offsets[g.slot + 1];
     uint32_t begin = order.offsets[g.slot] + (piece - g.piece) * order.piece;

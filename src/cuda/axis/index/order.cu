@@ -77,19 +77,15 @@ __global__ void __launch_bounds__(1024)
                uint32_t giant, uint32_t piece, unsigned long long *giants,
                bf_cuda_index_giant *list) {
     bf_cuda_wait_for_previous();
-    uint32_t sum = t.firsts[blockIdx.x], all;
-    for (uint32_t base = 0; base < 1u << t.bits; base += 1024) {
-        const uint32_t within = base + threadIdx.x;
-        const int64_t s = ((int64_t)blockIdx.x << t.bits) + within;
-        const bool is_slot = within < 1u << t.bits && s < slots;
-        const uint32_t rows = is_slot ? counts.all[s] : 0;
-        const uint32_t before = sum + bf_cuda_block_sum_before<32>(rows, &all);
-        if (is_slot) offsets[s] = before;
-        if (is_slot && s == slots - 1) offsets[slots] = before + rows;
+    const int64_t first = (int64_t)blockIdx.x << t.bits;
+    const auto rows_of = [&](uint32_t k) { return first + k < slots ? counts.all[first + k] : 0; };
+    const auto put = [&](uint32_t k, uint32_t before, uint32_t rows) {
+        const int64_t s = first + k;
+        if (s < slots) offsets[s] = before;
+        if (s == slots - 1) offsets[slots] = before + rows;
         if (rows > giant) add_giant(giants, list, (uint32_t)s, rows, piece);
-        sum += all;
-        __syncthreads();
-    }
+    };
+    bf_cuda_block_sums<32>(1u << t.bits, t.firsts[blockIdx.x], rows_of, put);
 }
 
 template <class V> struct item_memory {
@@ -107,17 +103,14 @@ __global__ void __launch_bounds__(ITEM_THREADS)
     const bf_cuda_tiles::item x = t.items[blockIdx.x];
     const uint32_t width = 1u << t.bits;
     item_memory<V> &m = *(item_memory<V> *)shared;
-    uint32_t *next = (uint32_t *)(shared + sizeof m), *move = next + width, sum = 0, all;
-    for (uint32_t base = 0; base < width; base += ITEM_THREADS) {
-        const uint32_t s = base + threadIdx.x;
-        const size_t at = ((size_t)blockIdx.x << t.bits) + s;
-        const uint32_t own = s < width ? counts.own[at] : 0;
-        const uint32_t before = sum + bf_cuda_block_sum_before<ITEM_THREADS / 32>(own, &all);
-        if (s < width) next[s] = before;
-        if (own > 0) move[s] = offsets[(x.digit << t.bits) + s] + counts.before[at] - before;
-        sum += all;
-        __syncthreads();
-    }
+    uint32_t *next = (uint32_t *)(shared + sizeof m), *move = next + width;
+    const size_t first = (size_t)blockIdx.x << t.bits;
+    const auto put = [&](uint32_t s, uint32_t before, uint32_t own) {
+        next[s] = before;
+        if (own > 0) move[s] = offsets[(x.digit << t.bits) + s] + counts.before[first + s] - before;
+    };
+    bf_cuda_block_sums<ITEM_THREADS / 32>(
+        width, 0u, [&](uint32_t s) { return counts.own[first + s]; }, put);
     bf_cuda_tiles::visit_rows<V, true>(t, x, [&](uint32_t slot, V value) {
         const uint32_t to = atomicAdd(&next[slot], 1);
         m.values[to] = value;
@@ -134,9 +127,8 @@ __global__ void __launch_bounds__(ITEM_THREADS)
 __global__ void __launch_bounds__(THREADS)
     make_entries(const void *index, bf_dtype dtype, int64_t slots, uint32_t n,
                  bf_cuda_entry<uint32_t> *entries, unsigned long long *wrong) {
-    for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < n;
-         i += gridDim.x * (uint64_t)THREADS) {
-        uint64_t slot = bf_cuda_index_at(index, dtype, (int64_t)i);
+    for (const int64_t i : bf_cuda_indices<THREADS>(n)) {
+        uint64_t slot = bf_cuda_index_at(index, dtype, i);
         if (slot >= (uint64_t)slots) {
             atomicMin(wrong, (unsigned long long)i);
             slot = 0;
@@ -145,33 +137,17 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Returns how many entries have a slot below this one. */
-__device__ __forceinline__ uint32_t count_below(const bf_cuda_entry<uint32_t> *rows, uint32_t n,
-                                                uint64_t slot) {
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rows[middle].key < slot)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 __global__ void __launch_bounds__(THREADS)
     find_offsets(const bf_cuda_entry<uint32_t> *rows, uint32_t n, int64_t slots,
                  uint32_t *offsets) {
-    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= slots;
-         s += (int64_t)gridDim.x * THREADS)
-        offsets[s] = count_below(rows, n, (uint64_t)s);
+    for (const int64_t s : bf_cuda_indices<THREADS>(slots + 1))
+        offsets[s] = bf_cuda_count_first(n, [&](uint32_t i) { return rows[i].key < s; });
 }
 
 __global__ void __launch_bounds__(THREADS)
     find_giants(const uint32_t *offsets, int64_t slots, unsigned long long *giants,
                 bf_cuda_index_giant *list) {
-    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s < slots;
-         s += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t s : bf_cuda_indices<THREADS>(slots)) {
         uint32_t rows = offsets[s + 1] - offsets[s];
         if (rows > BF_CUDA_INDEX_GIANT)
             add_giant(giants, list, (uint32_t)s, rows, BF_CUDA_INDEX_PIECE);
@@ -188,8 +164,7 @@ __device__ __forceinline__ int64_t offset_of(const bf_rows &rows, int64_t s) {
 /* The offsets of rows [begin, begin + n), from the first of these. */
 __global__ void __launch_bounds__(THREADS)
     cut_offsets(const bf_rows rows, int64_t begin, uint32_t n, uint32_t *offsets) {
-    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= rows.slots;
-         s += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t s : bf_cuda_indices<THREADS>(rows.slots + 1)) {
         int64_t at = offset_of(rows, s) - begin;
         offsets[s] = at < 0 ? 0 : at > n ? n : (uint32_t)at;
     }
@@ -198,17 +173,10 @@ __global__ void __launch_bounds__(THREADS)
 /* Finds the first wrong offset. */
 __global__ void __launch_bounds__(THREADS)
     check_offsets(const bf_rows rows, unsigned long long *wrong) {
-    for (int64_t s = blockIdx.x * (int64_t)THREADS + threadIdx.x; s <= rows.slots;
-         s += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t s : bf_cuda_indices<THREADS>(rows.slots + 1)) {
         const int64_t at = offset_of(rows, s), before = s > 0 ? offset_of(rows, s - 1) : 0;
         if (at < before || at > rows.count) atomicMin(wrong, (unsigned long long)s);
     }
-}
-
-int64_t blocks_for(const bf_context *context, int64_t n) {
-    int64_t blocks = (n + THREADS - 1) / THREADS;
-    int64_t most = (int64_t)context->cuda->multiprocessors * 16;
-    return blocks < most ? blocks > 0 ? blocks : 1 : most;
 }
 
 int slot_bytes(int64_t slots) {
@@ -239,7 +207,7 @@ bf_status list_giants(bf_context *context, bf_cuda_index_board *board,
                       const bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
     set_offsets(sorted, order);
     if (bf_cuda_index_giants(order) > 0)
-        find_giants<<<(unsigned)blocks_for(context, order->slots), THREADS, 0,
+        find_giants<<<bf_cuda_blocks(context->cuda, order->slots, THREADS), THREADS, 0,
                       context->cuda->stream>>>(order->offsets, order->slots, &board->giants,
                                                (bf_cuda_index_giant *)sorted->giants);
     return bf_cuda_check(context, cudaGetLastError(), "ordering rows");
@@ -256,13 +224,13 @@ bf_status sort_stably(bf_context *context, const bf_rows *rows, bf_cuda_index_bo
     void *by_slot = sorted->entries[0];
     bf_status status = BF_OK;
     if (n > 0)
-        make_entries<<<(unsigned)blocks_for(context, n), THREADS, 0, cuda->stream>>>(
+        make_entries<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, cuda->stream>>>(
             rows->places, rows->places_dtype, rows->slots, n, (entry *)by_slot, &board->wrong);
     if (n > 0)
         status = bf_cuda_sort(context, 4, sorted->entries[0], sorted->entries[1], n,
                               slot_bytes(rows->slots), &by_slot);
     if (status != BF_OK) return status;
-    unsigned blocks = (unsigned)blocks_for(context, rows->slots + 1);
+    unsigned blocks = bf_cuda_blocks(context->cuda, rows->slots + 1, THREADS);
     find_offsets<<<blocks, THREADS, 0, cuda->stream>>>((const entry *)by_slot, n, rows->slots,
                                                        (uint32_t *)sorted->offsets);
     order->rows = &((const entry *)by_slot)->value;
@@ -376,14 +344,14 @@ bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t be
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                             bf_cuda_index_order *order) {
     if (!open_order(context, rows->slots, n, false, sorted, order)) return BF_E_MEMORY;
-    cut_offsets<<<(unsigned)blocks_for(context, rows->slots + 1), THREADS, 0,
+    cut_offsets<<<bf_cuda_blocks(context->cuda, rows->slots + 1, THREADS), THREADS, 0,
                   context->cuda->stream>>>(*rows, begin, n, (uint32_t *)sorted->offsets);
     return list_giants(context, board, sorted, order);
 }
 
 bf_status bf_cuda_index_check(bf_context *context, const bf_rows *rows,
                               bf_cuda_index_board *board) {
-    check_offsets<<<(unsigned)blocks_for(context, rows->slots + 1), THREADS, 0,
+    check_offsets<<<bf_cuda_blocks(context->cuda, rows->slots + 1, THREADS), THREADS, 0,
                     context->cuda->stream>>>(*rows, &board->wrong);
     return bf_cuda_check(context, cudaGetLastError(), "checking offsets");
 }

@@ -137,8 +137,7 @@ __global__ void __launch_bounds__(1024, 1)
 
 __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     finish_slots(const __grid_constant__ bf_cuda_index_params p, int64_t slots) {
-    for (int64_t s = blockIdx.x * (int64_t)BF_CUDA_INDEX_THREADS + threadIdx.x; s < slots;
-         s += (int64_t)gridDim.x * BF_CUDA_INDEX_THREADS) {
+    for (const int64_t s : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(slots)) {
         bf_work *work;
         (void)bf_cuda_index_thread_words(p, &work);
         bf_cuda_index_finish(p, s, p.pool + s * p.words, work);
@@ -212,8 +211,8 @@ cudaError_t launch_items(const bf_cuda *cuda, const bf_cuda_index_params &p, con
 }
 
 cudaError_t launch_finish(const bf_cuda *cuda, const bf_cuda_index_params &p, int64_t slots) {
-    int64_t blocks = (slots + BF_CUDA_INDEX_THREADS - 1) / BF_CUDA_INDEX_THREADS;
-    int64_t most = bf_cuda_index_word_blocks(cuda, p);
+    const int64_t blocks = bf_cuda_blocks(cuda, slots, BF_CUDA_INDEX_THREADS);
+    const int64_t most = bf_cuda_index_word_blocks(cuda, p);
     finish_slots<<<(unsigned)(blocks < most ? blocks : most), BF_CUDA_INDEX_THREADS, 0,
                    cuda->stream>>>(p, slots);
     return cudaGetLastError();

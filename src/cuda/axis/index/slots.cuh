@@ -13,6 +13,7 @@
 #define BF_CUDA_AXIS_INDEX_SLOTS_CUH
 
 #include "cuda/axis/index/results.cuh"
+#include "cuda/axis/layout.cuh"
 
 /* Elements of neighbouring columns, loaded at once. */
 template <class E, int V> struct alignas(V * sizeof(E)) bf_cuda_index_elements { E e[V]; };
@@ -94,14 +95,6 @@ static __device__ __forceinline__ void bf_cuda_index_take(const bf_cuda_index_pa
     }
 }
 
-/* Returns i / by, in 32 bits if it can: that is much faster. */
-static __device__ __forceinline__ int64_t bf_cuda_index_divide(int64_t i, int64_t by,
-                                                               int64_t *rest) {
-    int64_t quotient = (i | by) >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)by) : i / by;
-    *rest = i - quotient * by;
-    return quotient;
-}
-
 /* Leaves the results of a thread to words.cu. */
 static __device__ __forceinline__ void bf_cuda_index_mark(const bf_cuda_index_params &p,
                                                           int64_t i) {
@@ -146,7 +139,7 @@ static __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS, AHEAD > 4 ? 3 : 
     for (; i < end; i += step) {
         bf_cuda_index_task t;
         int64_t column;
-        const int64_t number = bf_cuda_index_divide(i, p.lanes, &column);
+        const int64_t number = bf_cuda_axis_divide(i, p.lanes, &column);
         column *= A::V;
         if (!bf_cuda_index_find(p.order, giants, number, &t)) continue;
         A sum[A::V];

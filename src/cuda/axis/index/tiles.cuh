@@ -235,11 +235,8 @@ static __device__ __forceinline__ void make_items(const tiles &t) {
     if (threadIdx.x == 0) *t.item_count = all;
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < all; i += 1024) {
-        uint32_t low = 0, high = digits; /* the last digit that begins at or before this item */
-        while (high - low > 1) {
-            uint32_t middle = (low + high) / 2;
-            (firsts[middle] <= i ? low : high) = middle;
-        }
+        const uint32_t low =
+            bf_cuda_count_first(digits - 1, [&](uint32_t k) { return firsts[k + 1] <= i; });
         uint64_t n = __ldcg(t.totals + low), k = i - firsts[low];
         uint64_t pieces = n / t.most + (n % t.most != 0);
         t.items[i] = {low, (uint32_t)(n * k / pieces), (uint32_t)(n * (k + 1) / pieces)};
@@ -252,15 +249,9 @@ static __global__ void __launch_bounds__(1024) count_digits(const tiles t, unsig
     bf_cuda_wait_for_previous();
     const uint16_t *starts = t.starts + (size_t)blockIdx.x * t.count, *ends = starts + t.count;
     uint32_t *before = t.before + (size_t)blockIdx.x * t.count;
-    uint32_t sum = 0, all;
-    for (uint32_t base = 0; base < t.count; base += 1024) {
-        uint32_t i = base + threadIdx.x;
-        uint32_t rows = i < t.count ? (uint32_t)ends[i] - starts[i] : 0;
-        uint32_t at = sum + bf_cuda_block_sum_before<32>(rows, &all);
-        if (i < t.count) before[i] = at;
-        sum += all;
-        __syncthreads();
-    }
+    const uint32_t sum = bf_cuda_block_sums<32>(
+        t.count, 0u, [&](uint32_t i) { return (uint32_t)ends[i] - starts[i]; },
+        [&](uint32_t i, uint32_t at, uint32_t) { before[i] = at; });
     if (threadIdx.x == 0) {
         t.totals[blockIdx.x] = sum;
         __threadfence();

@@ -142,12 +142,11 @@ __global__ void __launch_bounds__(THREADS)
     const uint64_t giants = p.board->giants;
     const int64_t end = (p.order.slots + (uint32_t)giants) * p.width;
     const int64_t columns = p.width / p.lanes; /* so many share a mark */
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
         bf_cuda_index_task t;
         int64_t column, rest;
-        const int64_t number = bf_cuda_index_divide(i, p.width, &column);
-        const int64_t mark = number * p.lanes + bf_cuda_index_divide(column, columns, &rest);
+        const int64_t number = bf_cuda_axis_divide(i, p.width, &column);
+        const int64_t mark = number * p.lanes + bf_cuda_axis_divide(column, columns, &rest);
         const bool marked = p.marks == nullptr || (p.marks[mark / 32] >> (mark % 32) & 1) != 0;
         if (marked && bf_cuda_index_find(p.order, giants, number, &t)) reduce_task<A>(p, t, column);
     }
@@ -172,8 +171,7 @@ bf_cuda_index_kernel marked_kernel(const bf_cuda_index_params &p) {
 __global__ void __launch_bounds__(THREADS)
     gather_rows(const __grid_constant__ bf_cuda_index_params p, char *to) {
     const int64_t end = p.order.n * p.width;
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
         int64_t row = bf_cuda_index_row(p.order, (uint32_t)(i / p.width));
         bf_cuda_element::store_bits(
             to, p.bytes, i, bf_cuda_element::load_bits(p.a, p.bytes, row * p.width + i % p.width));
@@ -187,8 +185,7 @@ __global__ void __launch_bounds__(THREADS)
     bf_cuda_wait_for_previous();
     const int64_t giants = (int64_t)(p.board->giants >> 32) * bf_cuda_index_copies(p);
     const int64_t end = giants * p.width * p.words;
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
         bool counts = p.kind != BF_KIND_EXTREME || i % p.words == 2; /* NaNs */
         p.pool[i] = counts ? 0 : INT64_MAX;
     }
@@ -201,8 +198,7 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t copies = bf_cuda_index_copies(p), each = p.width * p.words;
     const int64_t end = (int64_t)(p.board->giants >> 32) * each;
     if (copies == 1) return;
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
         int64_t *words = p.pool + i / each * copies * each + i % each, sum = 0;
 #pragma unroll 8
         for (int64_t c = 0; c < copies; c++) sum += words[c * each];
@@ -214,8 +210,7 @@ __global__ void __launch_bounds__(THREADS)
     finish_giants(const __grid_constant__ bf_cuda_index_params p) {
     bf_cuda_wait_for_previous();
     const int64_t end = (int64_t)(p.board->giants >> 32) * p.width;
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < end;
-         i += (int64_t)gridDim.x * THREADS) {
+    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
         int64_t slot = p.order.giants[i / p.width].slot, r = slot * p.width + i % p.width;
         int64_t *words =
             p.pool + (i / p.width * bf_cuda_index_copies(p) * p.width + i % p.width) * p.words;
