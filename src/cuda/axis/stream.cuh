@@ -226,13 +226,6 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
     }
 };
 
-/* Is a vector at this address aligned? */
-template <class C>
-static __device__ __forceinline__ bool bf_cuda_axis_is_aligned(const bf_cuda_axis_params &p,
-                                                               const char *at) {
-    return ((uintptr_t)at & (unsigned)(C::N * p.element - 1)) == 0;
-}
-
 /* Takes one element of each operand. */
 template <class A>
 static __device__ __forceinline__ void bf_cuda_axis_take_one(const bf_cuda_axis_params &p, A &sum,

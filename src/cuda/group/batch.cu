@@ -97,36 +97,27 @@ void choose_plan(const bf_context *context, const bf_cuda_groups *g, bf_cuda_bat
     choose_batches(plan, last || g->uneven);
 }
 
-/* Arrays in scratch memory, one after another. */
-struct scratch_layout {
-    char *memory;
-    size_t used;
-
-    void *alloc(size_t bytes) {
-        void *at = memory + used;
-        used += (bytes + 255) & ~(size_t)255;
-        return at;
-    }
-};
-
-void lay_out_plan(bf_cuda_batch_plan *plan, scratch_layout *at) {
+/* Divides memory among a plan's arrays; returns the bytes that they need. */
+size_t divide(bf_cuda_batch_plan *plan, char *memory) {
+    char *at = memory;
     size_t capacity = (size_t)plan->capacity, slots = (size_t)plan->slots;
-    plan->batch_count = (unsigned *)at->alloc(2 * sizeof(unsigned));
-    plan->batches = (bf_cuda_batch *)at->alloc(plan->batch_most * sizeof(bf_cuda_batch));
-    if (!plan->keeps_slots) return;
-    plan->row_slots = (uint16_t *)at->alloc(capacity * sizeof(uint16_t));
-    plan->slot_entry = (uint16_t *)at->alloc(plan->batch_most * slots * sizeof(uint16_t));
+    plan->batch_count = (unsigned *)bf_cuda_next_part(&at, 2 * sizeof(unsigned));
+    plan->batches =
+        (bf_cuda_batch *)bf_cuda_next_part(&at, plan->batch_most * sizeof(bf_cuda_batch));
+    if (!plan->keeps_slots) return (size_t)(at - memory);
+    plan->row_slots = (uint16_t *)bf_cuda_next_part(&at, capacity * sizeof(uint16_t));
+    plan->slot_entry =
+        (uint16_t *)bf_cuda_next_part(&at, plan->batch_most * slots * sizeof(uint16_t));
+    return (size_t)(at - memory);
 }
 
 bf_status alloc_plan(bf_context *context, bf_cuda_groups *g, bf_cuda_batch_plan *plan) {
     int64_t entries = (int64_t)plan->batch_most * plan->limit;
     plan->entries = (unsigned)(entries < plan->n ? entries : plan->n);
-    scratch_layout at = {};
-    lay_out_plan(plan, &at);
-    at.memory = (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_BATCHES, at.used);
-    at.used = 0;
-    if (at.memory == NULL) return BF_E_MEMORY;
-    lay_out_plan(plan, &at);
+    char *memory =
+        (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_BATCHES, divide(plan, NULL));
+    if (memory == NULL) return BF_E_MEMORY;
+    divide(plan, memory);
     plan->entry_ranks = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_ENTRY_RANKS,
                                                  (size_t)plan->entries * (size_t)plan->rank_bytes);
     plan->entry_counts = (int64_t *)bf_cuda_group_scratch_of(

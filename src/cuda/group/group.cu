@@ -147,7 +147,7 @@ static bf_status copy_rows(bf_context *context, bf_cuda_groups *g, const row_arr
                            int64_t first, int64_t n, const void *data[]) {
     size_t bytes = 0;
     for (int i = 0; i < a->count; i++)
-        bytes += a->copied[i] ? ((size_t)(n * a->bytes[i]) + 255) & ~(size_t)255 : 0;
+        bytes += a->copied[i] ? bf_cuda_part_bytes((size_t)(n * a->bytes[i])) : 0;
     char *to = bytes > 0
                    ? (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_COPIES, bytes)
                    : NULL;
@@ -156,9 +156,9 @@ static bf_status copy_rows(bf_context *context, bf_cuda_groups *g, const row_arr
         size_t size = (size_t)(n * a->bytes[i]);
         data[i] = a->data[i] + first * a->bytes[i];
         if (!a->copied[i]) continue;
-        status = bf_cuda_copy(context, to, data[i], size);
-        data[i] = to;
-        to += (size + 255) & ~(size_t)255;
+        void *copy = bf_cuda_next_part(&to, size);
+        status = bf_cuda_copy(context, copy, data[i], size);
+        data[i] = copy;
     }
     return status;
 }

@@ -91,8 +91,6 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) *count = counts[partitions - 1] + last;
 }
 
-size_t padded(size_t bytes) { return (bytes + 255) & ~(size_t)255; }
-
 /* Blocks move whole tiles; the last one also moves the rest. */
 template <class R, bool Values>
 cudaError_t launch_move(const bf_context *context, partition_params p) {
@@ -134,7 +132,7 @@ bf_status bf_cuda_groups_partition(bf_context *context, bf_cuda_groups *g,
     partition_params p = {};
     unsigned blocks = 2 * (unsigned)context->cuda->multiprocessors;
     size_t n = (size_t)plan->n, capacity = (size_t)plan->capacity;
-    size_t ranks = padded(capacity * (size_t)plan->rank_bytes);
+    size_t ranks = bf_cuda_part_bytes(capacity * (size_t)plan->rank_bytes);
     p.ranks = plan->ranks;
     p.n = (unsigned)n;
     p.bits = bf_bit_length((uint64_t)plan->partitions) - 1;
@@ -143,19 +141,18 @@ bf_status bf_cuda_groups_partition(bf_context *context, bf_cuda_groups *g,
     p.room = plan->room;
     p.arrays = g->count;
     p.row_bytes = plan->rank_bytes;
-    size_t cursors = padded(sizeof(unsigned) << p.bits), total = cursors + ranks;
+    size_t cursors = bf_cuda_part_bytes(sizeof(unsigned) << p.bits), total = cursors + ranks;
     for (int c = 0; c < p.arrays; c++)
-        total += padded(capacity * (size_t)bf_dtype_bytes(g->aggregates[c].dtype));
+        total += bf_cuda_part_bytes(capacity * (size_t)bf_dtype_bytes(g->aggregates[c].dtype));
     char *memory = (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_PARTITIONED, total);
     if (memory == NULL) return BF_E_MEMORY;
-    p.cursors = (unsigned *)memory;
-    p.partitioned = memory + cursors;
-    memory += cursors + ranks;
+    p.cursors = (unsigned *)bf_cuda_next_part(&memory, cursors);
+    p.partitioned = bf_cuda_next_part(&memory, ranks);
     for (int c = 0; c < p.arrays; c++) {
         int bytes = bf_dtype_bytes(g->aggregates[c].dtype);
-        p.array[c] = value_array{(const char *)plan->values[c], memory, bytes};
-        plan->values[c] = memory;
-        memory += padded(capacity * (size_t)bytes);
+        char *values = (char *)bf_cuda_next_part(&memory, capacity * (size_t)bytes);
+        p.array[c] = value_array{(const char *)plan->values[c], values, bytes};
+        plan->values[c] = values;
         if (bytes > p.row_bytes) p.row_bytes = bytes;
     }
     plan->ranks = p.partitioned;

@@ -219,13 +219,6 @@ bf_status look_at_ends(bf_cuda_order_call *call, bf_dtype dtype, const bracket_p
     return status;
 }
 
-/* Parts of one allocation, from the first on. */
-void *next_part(char **memory, size_t bytes) {
-    void *part = *memory;
-    *memory += (bytes + 255) & ~(size_t)255;
-    return part;
-}
-
 bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p) {
     const size_t bytes = (size_t)bf_cuda_place_bytes(dtype), brackets = (size_t)p->brackets;
     p->coding = bf_cuda_coding_of(dtype, p->order);
@@ -240,11 +233,11 @@ bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p
     char *memory = (char *)bf_cuda_order_alloc(call, sizeof *p->at + SPLITTERS * bytes + kept +
                                                          small + numbers + 5 * 256);
     if (memory == NULL) return BF_E_MEMORY;
-    p->at = (board *)next_part(&memory, sizeof *p->at);
-    p->splitters = next_part(&memory, SPLITTERS * bytes);
-    p->kept = next_part(&memory, kept);
-    p->small = next_part(&memory, small);
-    p->numbers = (uint32_t *)next_part(&memory, numbers);
+    p->at = (board *)bf_cuda_next_part(&memory, sizeof *p->at);
+    p->splitters = bf_cuda_next_part(&memory, SPLITTERS * bytes);
+    p->kept = bf_cuda_next_part(&memory, kept);
+    p->small = bf_cuda_next_part(&memory, small);
+    p->numbers = (uint32_t *)bf_cuda_next_part(&memory, numbers);
     return BF_OK;
 }
 

@@ -36,12 +36,6 @@ struct select_params {
     unsigned long long *refused;
 };
 
-/* A line in order: its numbers are elements [numbers, numbers + n), NaNs are before or after. */
-struct sorted_line {
-    const char *elements;
-    int64_t length, numbers, n;
-};
-
 __device__ uint64_t element_at(const select_params &p, int64_t i) {
     const int bytes = bf_dtype_bytes(p.dtype);
     return bf_load_bits((const char *)p.sorted + i * bytes, bytes);

@@ -16,6 +16,15 @@ void *bf_cuda_alloc(bf_context *context, size_t bytes);
 /* Frees it; memory may be NULL. */
 void bf_cuda_free(bf_context *context, void *memory);
 
+/* Parts of one allocation, one after another: the bytes that a part takes, and the part at *at,
+ * which then is behind it. From NULL on, *at becomes the bytes of all. */
+static inline size_t bf_cuda_part_bytes(size_t bytes) { return (bytes + 255) & ~(size_t)255; }
+static inline void *bf_cuda_next_part(char **at, size_t bytes) {
+    void *part = *at;
+    *at += bf_cuda_part_bytes(bytes);
+    return part;
+}
+
 /* The pool keeps freed memory for later calls while any object holds it. */
 void bf_cuda_hold_pool(bf_cuda *cuda);
 void bf_cuda_release_pool(bf_cuda *cuda);

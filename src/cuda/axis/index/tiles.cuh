@@ -61,23 +61,17 @@ static inline size_t items_of(const tiles &t) { return DIGITS_MOST + t.rows / t.
 /* Divides memory among the arrays of tiles, of values of so many bytes; returns the bytes that they
  * need. */
 static inline size_t divide(tiles *t, int value_bytes, char *memory) {
-    size_t rows = (size_t)t->count * ROWS, at = 0;
-    void **arrays[] = {&t->values,          (void **)&t->slots,     (void **)&t->starts,
-                       (void **)&t->before, (void **)&t->totals,    (void **)&t->firsts,
-                       (void **)&t->items,  (void **)&t->item_count};
-    size_t bytes[] = {rows * (size_t)value_bytes,
-                      rows * 2,
-                      ((size_t)t->digits + 1) * t->count * 2,
-                      (size_t)t->digits * t->count * 4,
-                      DIGITS_MOST * 4,
-                      DIGITS_MOST * 4,
-                      items_of(*t) * sizeof(item),
-                      4};
-    for (int i = 0; i < 8; i++) {
-        *arrays[i] = memory + at;
-        at += (bytes[i] + 255) & ~(size_t)255;
-    }
-    return at;
+    const size_t rows = (size_t)t->count * ROWS;
+    char *at = memory;
+    t->values = bf_cuda_next_part(&at, rows * (size_t)value_bytes);
+    t->slots = (uint16_t *)bf_cuda_next_part(&at, rows * 2);
+    t->starts = (uint16_t *)bf_cuda_next_part(&at, ((size_t)t->digits + 1) * t->count * 2);
+    t->before = (uint32_t *)bf_cuda_next_part(&at, (size_t)t->digits * t->count * 4);
+    t->totals = (uint32_t *)bf_cuda_next_part(&at, DIGITS_MOST * 4);
+    t->firsts = (uint32_t *)bf_cuda_next_part(&at, DIGITS_MOST * 4);
+    t->items = (item *)bf_cuda_next_part(&at, items_of(*t) * sizeof(item));
+    t->item_count = (unsigned *)bf_cuda_next_part(&at, 4);
+    return (size_t)(at - memory);
 }
 
 /* --- tiles --- */

@@ -501,13 +501,11 @@ bf_status sort_in(bf_context *context, const bf_cuda_radix *radix, bool *mixed, 
     bytes[KEYS] = again ? key_bytes : 0;
     bytes[KEYS_TO] = radix->sorted == NULL ? key_bytes : 0;
     bytes[VALUES] = passes > 1 || radix->values == radix->moved ? value_bytes : 0;
-    for (int i = 0; i < ALLOCATED; i++) all += (bytes[i] + 255) & ~(size_t)255;
+    for (int i = 0; i < ALLOCATED; i++) all += bf_cuda_part_bytes(bytes[i]);
     char *at = (char *)(*memory = bf_cuda_alloc(context, all));
     if (at == NULL) return BF_E_MEMORY;
-    for (int i = 0; i < ALLOCATED; i++) {
-        if (bytes[i] > 0) part[i] = at;
-        at += (bytes[i] + 255) & ~(size_t)255;
-    }
+    for (int i = 0; i < ALLOCATED; i++)
+        if (bytes[i] > 0) part[i] = bf_cuda_next_part(&at, bytes[i]);
     lane_buffers keys = {radix->keys, radix->sorted != NULL ? radix->sorted : part[KEYS_TO],
                          part[KEYS]};
     lane_buffers values = {radix->values, radix->moved, part[VALUES]};
