@@ -170,6 +170,12 @@ def full_folders(root):
     return {folder: n for folder, n in count.items() if n > MOST_FILES}
 
 
+def assembly(root):
+    """The files of src/cuda with instructions of a GPU."""
+    files = sources(root, "src/cuda")
+    return sorted(path for path in files if re.search(r"^[^*]*\basm\b", text(root, path), re.M))
+
+
 class Includes(unittest.TestCase):
     maxDiff = None
 
@@ -182,6 +188,9 @@ class Includes(unittest.TestCase):
 
     def test_no_folder_is_too_full(self):
         self.assertEqual(full_folders(ROOT), {})
+
+    def test_a_gpu_s_instructions_are_in_one_file(self):
+        self.assertEqual(assembly(ROOT), ["src/cuda/runtime/ptx.cuh"])
 
 
 RIGHT = {
