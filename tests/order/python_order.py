@@ -532,7 +532,7 @@ class Random(unittest.TestCase):
         at = int(np.argmax(counts))
         self.assertEqual(count, counts[at], what)
         same = number(line[first][at], p.dtype)
-        self.assertTrue(float(value) == same or value != value and same != same, what)
+        self.assertTrue(value == same or value != value and same != same, what)
 
     def check_rows(self, p, what):
         x = self.one_line(p)
