@@ -52,9 +52,10 @@ struct bf_cuda_axis_layout {
 struct bf_cuda_axis_board {
     unsigned long long failure; /* 4 * (number of the first result that fails) + why; ~0: none */
     unsigned long long wrong;   /* the first wrong offset; ~0: none */
-    unsigned long long units, giants, failed; /* see below; results marked */
-    unsigned long long deferred;              /* tiles, or chunks, on the list of these */
-    int sum_bottom, product_bottom;           /* the windows */
+    unsigned long long units, giants;
+    unsigned long long failed, left; /* whether results are marked, and stay so (settle.cu) */
+    unsigned long long deferred;     /* tiles, or chunks, on the list of these */
+    int sum_bottom, product_bottom;  /* the windows */
     unsigned long long found; /* ~(the first wrong offset) while blocks check; else 0, like */
     unsigned checked;         /* the blocks that have checked theirs */
 };
@@ -157,10 +158,11 @@ void bf_cuda_axis_doubles_f16(bf_kind kind, int64_t length, bf_cuda_axis_kernels
 void bf_cuda_axis_doubles_bf16(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
 void bf_cuda_axis_doubles_f32(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
 void bf_cuda_axis_doubles_f64(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
-/* Moments and dot products of integers. */
-bf_cuda_axis_kernels bf_cuda_axis_integers(bf_kind kind, bool wide);
+/* Dot products and products of integers. */
+bf_cuda_axis_kernels bf_cuda_axis_dots(bool wide);
 bf_cuda_axis_kernels bf_cuda_axis_products(void);
-/* Extremes of words of so many bytes, and sums of such integers: for results of this length. */
+/* Extremes of words of so many bytes, and sums, and moments and squares, of such integers: for
+ * results of this length. */
 bf_cuda_axis_kernels bf_cuda_axis_extremes_1(bool indexed, int64_t length);
 bf_cuda_axis_kernels bf_cuda_axis_extremes_2(bool indexed, int64_t length);
 bf_cuda_axis_kernels bf_cuda_axis_extremes_4(bool indexed, int64_t length);
@@ -169,6 +171,10 @@ bf_cuda_axis_kernels bf_cuda_axis_totals_1(bool is_signed, int64_t length);
 bf_cuda_axis_kernels bf_cuda_axis_totals_2(bool is_signed, int64_t length);
 bf_cuda_axis_kernels bf_cuda_axis_totals_4(bool is_signed, int64_t length);
 bf_cuda_axis_kernels bf_cuda_axis_totals_8(bool is_signed, int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_spreads_1(int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_spreads_2(int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_spreads_4(int64_t length);
+bf_cuda_axis_kernels bf_cuda_axis_spreads_8(int64_t length);
 
 /* Enqueues the kernels of a call whose params but for scratch and schedule are set. If `wrong` is
  * not NULL it waits for the check of offsets before any other kernel, and sets *wrong to the first

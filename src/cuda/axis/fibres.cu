@@ -56,20 +56,11 @@ static bf_strided strided_of(const bf_fibres *f, int operand, const void *data, 
     return s;
 }
 
-/* Integers have no kernels for squares: they are products with themselves. */
-static void set_factors(bf_cuda_axis_params *p) {
-    if (p->kind != BF_KIND_SQUARES || bf_dtype_is_float(p->dtype)) return;
-    p->b = p->a;
-    memcpy(p->at.kept_strides[B], p->at.kept_strides[A], sizeof p->at.kept_strides[A]);
-    memcpy(p->at.reduced_strides[B], p->at.reduced_strides[A], sizeof p->at.reduced_strides[A]);
-}
-
 static bf_status reduce_in_place(bf_cuda_axis_call *call, const bf_fibres *fibres) {
     bf_cuda_axis_params *p = &call->params;
     p->a = call->operands->a;
     p->b = call->operands->b;
     set_layout(&p->at, fibres);
-    set_factors(p);
     bf_status status = bf_cuda_axis_enqueue(call->context, p, NULL);
     return status == BF_OK && !call->results->queued ? bf_cuda_axis_wait(call, 0) : status;
 }
@@ -91,7 +82,6 @@ static bf_status reduce_copied(bf_cuda_axis_call *call, const bf_fibres *fibres,
     p.values = (char *)p.values + first * p.bytes;
     p.fits = p.fits != NULL ? p.fits + first : NULL;
     set_rows(&p.at, n, fibres->length);
-    set_factors(&p);
     bf_status status = bf_cuda_axis_enqueue(call->context, &p, NULL);
     call->params.board = p.board;
     return status == BF_OK ? bf_cuda_axis_wait(call, first) : status;

@@ -98,7 +98,7 @@ __device__ void join_warps(bf_extent *x, bf_extent *y) {
 __device__ void set_board(bf_cuda_axis_board *board, unsigned long long wrong) {
     board->failure = ~0ull;
     board->wrong = wrong;
-    board->units = board->giants = board->failed = board->deferred = 0;
+    board->units = board->giants = board->failed = board->left = board->deferred = 0;
     board->sum_bottom = board->product_bottom = 0;
 }
 

@@ -24,6 +24,17 @@ static __device__ __forceinline__ bool bf_cuda_axis_level(int bottom, int level,
     return (uint64_t)(content + ((int64_t)1 << 51)) >> 52 == 0;
 }
 
+/* The magnitude of x * 2^scale in two doubles, but for less than 2^-105 of it; less than 2^-900 is
+ * nothing, and more than 2^900 there is not. */
+static __device__ __forceinline__ bf_cuda_axis_exactly bf_cuda_axis_doubles(bf_leading x,
+                                                                            int scale) {
+    const int low = x.exponent + scale + 22, high = low + 53; /* the exponents of the last bits */
+    if (x.bits == 0 || low < -1000) return {0, 0};
+    return {(double)(uint64_t)(x.bits >> 75) * __longlong_as_double((long long)(high + 1023) << 52),
+            (double)((uint64_t)(x.bits >> 22) & (((uint64_t)1 << 53) - 1)) *
+                __longlong_as_double((long long)(low + 1023) << 52)};
+}
+
 /* Three doubles, each less than the one before but where that is small, as two: the second one
  * rounded to odd, so that their sum rounds as the exact one. */
 static __device__ __forceinline__ bf_cuda_axis_exactly bf_cuda_axis_add_3(double a, double b,
@@ -77,6 +88,11 @@ static __device__ __forceinline__ uint64_t bf_cuda_axis_round(bf_dtype to, doubl
 static __device__ __forceinline__ bool bf_cuda_axis_round_near(bf_dtype to, double high, double low,
                                                                double error, uint64_t *bits) {
     bool good = fabs(high) > 1e-250 && fabs(high) < 1e250;
+    if (to == BF_F64) {
+        const double x = high + (low + error);
+        *bits = (uint64_t)__double_as_longlong(x);
+        return x == high + (low - error) && good;
+    }
     *bits = bf_cuda_axis_round(to, high, low + error, &good);
     return bf_cuda_axis_round(to, high, low - error, &good) == *bits && good;
 }
@@ -114,6 +130,24 @@ static __device__ __forceinline__ bool bf_cuda_axis_quick_root(bf_dtype to, bf_c
     return bf_cuda_axis_round_near(to, r, low, r * 0x1p-96, bits);
 }
 
+/* spread / by, or its root, where `inverse` is 1 / by. It lacks less than `error` before the root.
+ */
+static __device__ __forceinline__ bool bf_cuda_axis_quick_spread(bf_dtype to, bool root,
+                                                                 bf_cuda_axis_exactly spread,
+                                                                 double by, double inverse,
+                                                                 double error, uint64_t *bits) {
+    bf_cuda_axis_exactly v;
+    const double q = spread.high * inverse, rest = fma(-q, by, spread.high) + spread.low;
+    v.high = bf_two_sum(q, rest * inverse, &v.low);
+    if (root) { /* what the root lacks is divided by twice the root */
+        const double by_root = rsqrt(v.high), r = v.high * by_root;
+        v.low = (fma(-r, r, v.high) + v.low) * (0.5 * by_root);
+        v.high = r;
+        error = error * by_root + r * 0x1p-96;
+    }
+    return bf_cuda_axis_round_near(to, v.high, v.low, error, bits);
+}
+
 /* (n * squares - sum^2) / (n * (n - ddof)), or its root, where n^2 is below 2^53. All that is
  * rounded is less than 2^-99 of n * squares; with what the sums lack, less than `lost` of it. */
 static __device__ __forceinline__ bool
@@ -125,19 +159,12 @@ bf_cuda_axis_quick_variance(bf_dtype to, bool root, bf_cuda_axis_exactly sum,
     const double q = sum.high * sum.high;
     const double q_low = fma(sum.high, sum.high, -q) + 2 * sum.high * sum.low;
     double rest, d = bf_two_sum(p, -q, &rest);
-    bf_cuda_axis_exactly v = bf_cuda_axis_divide_exactly({d, rest + (p_low - q_low)}, by);
-    double error = p / by * lost;
     *bits = 0;
     if (squares.high == 0) return true;
     if (!(count < 1 << 26 && p > 1e-200 && p < 1e200 && d > p * 0x1p-40)) return false;
-    v.high = bf_two_sum(v.high, v.low, &v.low);
-    if (root) {
-        const double r = sqrt(v.high);
-        v.low = (fma(-r, r, v.high) + v.low) / (2 * r);
-        v.high = r;
-        error = error / r + r * 0x1p-96;
-    }
-    return bf_cuda_axis_round_near(to, v.high, v.low, error, bits);
+    const double inverse = 1 / by;
+    return bf_cuda_axis_quick_spread(to, root, {d, rest + (p_low - q_low)}, by, inverse,
+                                     p * inverse * lost, bits);
 }
 
 #endif

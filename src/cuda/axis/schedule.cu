@@ -27,25 +27,28 @@ static bf_cuda_axis_kernels with_doubles(bf_cuda_axis_kernels k,
 }
 
 /* The kernels for words of 1, 2, 4 or 8 bytes. */
-typedef bf_cuda_axis_kernels (*kernels_of_words)(bool, int64_t);
-
-static bf_cuda_axis_kernels with_words(const kernels_of_words (&all)[4], bool how,
-                                       const bf_cuda_axis_params *p) {
+static bf_cuda_axis_kernels with_words(const bf_cuda_axis_params *p) {
+    static bf_cuda_axis_kernels (*const extremes[])(bool, int64_t) = {
+        bf_cuda_axis_extremes_1, bf_cuda_axis_extremes_2, bf_cuda_axis_extremes_4,
+        bf_cuda_axis_extremes_8};
+    static bf_cuda_axis_kernels (*const totals[])(bool, int64_t) = {
+        bf_cuda_axis_totals_1, bf_cuda_axis_totals_2, bf_cuda_axis_totals_4, bf_cuda_axis_totals_8};
+    static bf_cuda_axis_kernels (*const spreads[])(int64_t) = {
+        bf_cuda_axis_spreads_1, bf_cuda_axis_spreads_2, bf_cuda_axis_spreads_4,
+        bf_cuda_axis_spreads_8};
     const int i = p->element == 8 ? 3 : p->element / 2;
-    return all[i](how, p->at.offsets != NULL ? 0 : p->at.length);
+    const int64_t length = p->at.offsets != NULL ? 0 : p->at.length;
+    if (p->kind == BF_KIND_EXTREME)
+        return extremes[i](p->op == BF_ARGMIN || p->op == BF_ARGMAX, length);
+    if (p->kind == BF_KIND_SUM) return totals[i](bf_dtype_is_signed(p->dtype), length);
+    return spreads[i](length);
 }
 
 static bf_cuda_axis_kernels find_kernels(const bf_cuda_axis_params *p) {
-    static const kernels_of_words extremes[] = {bf_cuda_axis_extremes_1, bf_cuda_axis_extremes_2,
-                                                bf_cuda_axis_extremes_4, bf_cuda_axis_extremes_8};
-    static const kernels_of_words totals[] = {bf_cuda_axis_totals_1, bf_cuda_axis_totals_2,
-                                              bf_cuda_axis_totals_4, bf_cuda_axis_totals_8};
-    const bool indexed = p->op == BF_ARGMIN || p->op == BF_ARGMAX;
-    if (p->kind == BF_KIND_EXTREME) return with_words(extremes, indexed, p);
+    const bool is_float = bf_dtype_is_float(p->dtype);
     if (p->kind == BF_KIND_PRODUCT) return bf_cuda_axis_products();
-    if (p->kind == BF_KIND_SUM && !bf_dtype_is_float(p->dtype))
-        return with_words(totals, bf_dtype_is_signed(p->dtype), p);
-    if (!bf_dtype_is_float(p->dtype)) return bf_cuda_axis_integers(p->kind, p->element == 8);
+    if (p->kind == BF_KIND_DOT && !is_float) return bf_cuda_axis_dots(p->element == 8);
+    if (p->kind == BF_KIND_EXTREME || !is_float) return with_words(p);
     switch (p->dtype) {
     case BF_F16: return with_doubles(bf_cuda_axis_sums_2(p->kind), bf_cuda_axis_doubles_f16, p);
     case BF_BF16: return with_doubles(bf_cuda_axis_sums_2(p->kind), bf_cuda_axis_doubles_bf16, p);
@@ -61,8 +64,8 @@ static bool may_mark(const bf_cuda_axis_params *p) {
 
 /* Are all results written or marked by the kernel that proves them? */
 static bool is_proven_or_marked(const bf_cuda_axis_params *p) {
-    if (p->kind != BF_KIND_SUM || !bf_dtype_is_float(p->dtype)) return false;
-    return p->proven ? p->at.offsets == NULL : p->deferred == NULL;
+    if (!bf_dtype_is_float(p->dtype) || p->kind == BF_KIND_EXTREME) return false;
+    return p->proven ? p->at.offsets == NULL : p->kind == BF_KIND_SUM && p->deferred == NULL;
 }
 
 /* --- scratch --- */
@@ -228,7 +231,7 @@ static cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_axis_kernels *k
                      : launch_main(cuda, k, kernel, p);
     if (error != cudaSuccess || !may_mark(p)) return error;
     if (bf_cuda_axis_has_settled(p)) error = bf_cuda_axis_launch_settle(cuda, *p);
-    if (error != cudaSuccess || !bf_cuda_axis_has_longer(p)) return error;
+    if (error != cudaSuccess || !bf_cuda_axis_may_stay_marked(p)) return error;
     return bf_cuda_axis_launch_words(cuda, *p);
 }
 

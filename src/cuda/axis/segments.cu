@@ -26,7 +26,6 @@ static bf_status reach_inputs(bf_cuda_axis_call *call, bf_rows *rows) {
     if (status == BF_OK)
         status = bf_cuda_axis_reach(call, 2, rows->places, rows->slots + 1,
                                     bf_dtype_bytes(rows->places_dtype), &rows->places);
-    if (o->kind == BF_KIND_SQUARES && !bf_dtype_is_float(o->dtype)) p->b = p->a;
     return status;
 }
 

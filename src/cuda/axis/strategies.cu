@@ -133,7 +133,7 @@ static bool is_provable(const bf_cuda_axis_params *p) {
     if (p->fits != NULL) return false;
     if (p->kind == BF_KIND_EXTREME) return true;
     if (!bf_dtype_is_float(p->dtype))
-        return is_sum && (bf_dtype_bytes(p->to) == 8 || p->to == BF_F32);
+        return p->kind != BF_KIND_DOT && (bf_dtype_bytes(p->to) == 8 || p->to == BF_F32);
     if (is_sum) return p->to == BF_F64 || (p->to == BF_F32 && !is_double);
     return p->kind != BF_KIND_DOT && p->to == (is_double ? BF_F64 : BF_F32);
 }

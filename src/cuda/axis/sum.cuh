@@ -25,6 +25,7 @@
 
 #include "cuda/axis/doubles/direct.cuh"
 #include "cuda/axis/value.cuh"
+#include "cuda/axis/words/whole.cuh"
 #include "cuda/reduce/sum_result.cuh"
 #include "cuda/reduce/sum_terms.cuh"
 
@@ -97,10 +98,10 @@ bf_cuda_axis_finish_moments(const bf_cuda_axis_params &p, int64_t r, int64_t cou
 }
 
 /* A sum, mean, norm or dot product that is rounded: of count elements that are finite. */
-template <int W, int Sums>
+template <int W>
 static __device__ __forceinline__ void
 bf_cuda_axis_finish_one(const bf_cuda_axis_params &p, int64_t r, int64_t count,
-                        const bf_cuda_series &s, const bf_cuda_pair (&pairs)[Sums], bool minus) {
+                        const bf_cuda_series &s, const bf_cuda_pair *pairs, bool minus) {
     bf_format f = bf_cuda_axis_format(p);
     bool negative;
     bf_leading l = bf_cuda_leading<W>(s, pairs, &negative);
@@ -346,29 +347,31 @@ struct bf_cuda_axis_float
 
 /* --- integers, as sums of 32-bit parts --- */
 
-/* Kind: BF_KIND_SUM, BF_KIND_MOMENTS, or BF_KIND_DOT, of squares too. */
+/* Kind: BF_KIND_SUM, BF_KIND_MOMENTS of squares alone too, or BF_KIND_DOT. The squares of words of
+ * 1 and 2 bytes are one part. */
+template <class C, bf_kind Kind> struct bf_cuda_axis_integer_parts {
+    static constexpr bool whole = Kind == BF_KIND_MOMENTS && C::N > 4;
+    static constexpr int sums = Kind == BF_KIND_DOT ? 0 : C::is_wide ? 2 : 1;
+    static constexpr int squares = Kind == BF_KIND_SUM ? 0 : C::is_wide ? 4 : whole ? 1 : 2;
+};
+
 template <class C, bf_kind Kind>
-struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
-                                                 : C::is_wide        ? 2
-                                                                     : 1) +
-                                                (Kind == BF_KIND_SUM ? 0
-                                                 : C::is_wide        ? 4
-                                                                     : 2)>,
+struct bf_cuda_axis_integer : bf_cuda_axis_sums<bf_cuda_axis_integer_parts<C, Kind>::sums +
+                                                bf_cuda_axis_integer_parts<C, Kind>::squares>,
                               bf_cuda_axis_takes_all<bf_cuda_axis_integer<C, Kind>> {
     using Class = C;
     using Value = typename C::Value;
+    using Parts = bf_cuda_axis_integer_parts<C, Kind>;
     static constexpr bool pair = Kind == BF_KIND_DOT;
-    static constexpr int KA = pair ? 0 : C::is_wide ? 2 : 1;
-    static constexpr int KB = Kind == BF_KIND_SUM ? 0 : C::is_wide ? 4 : 2;
-    static constexpr int K = KA + KB, blocks = 3;
-    static constexpr int columns = Kind == BF_KIND_SUM ? (C::N < 8 ? C::N : 8) : K > 2 ? 1 : 2;
+    static constexpr int KA = Parts::sums, KB = Parts::squares, K = KA + KB, blocks = 3;
+    static constexpr int columns = K > 4 || (pair && K > 2) ? 1 : pair ? 2 : C::N < 8 ? C::N : 8;
     using Sums = bf_cuda_axis_sums<K>;
 
     int64_t sums[K];
-    bool is_signed;
+    bf_cuda_axis_whole<C, Kind == BF_KIND_MOMENTS> whole;
 
     __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
-        is_signed = bf_dtype_is_signed(p.dtype);
+        whole.open(p);
         reset();
     }
     __device__ __forceinline__ void reset() {
@@ -376,18 +379,14 @@ struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
         for (int i = 0; i < K; i++) sums[i] = 0;
     }
     __device__ __forceinline__ int64_t upper(int64_t x) const {
-        return is_signed ? x >> 32 : (int64_t)((uint64_t)x >> 32);
+        return whole.is_signed ? x >> 32 : (int64_t)((uint64_t)x >> 32);
     }
     __device__ __forceinline__ void take_small(int64_t x, int64_t y) {
-        if (!is_signed) {
-            x = (int64_t)(uint32_t)x;
-            y = (int64_t)(uint32_t)y;
-        }
         if (KA > 0) sums[0] += x;
         if (KB == 0) return;
-        int64_t product = x * y;
-        sums[KA] += (int64_t)((uint64_t)product & 0xffffffffu);
-        sums[KA + KB - 1] += upper(product);
+        const int64_t product = x * y;
+        sums[KA] += Parts::whole ? product : (int64_t)((uint64_t)product & 0xffffffffu);
+        if (!Parts::whole) sums[KA + KB - 1] += upper(product);
     }
     __device__ __forceinline__ void take_wide(int64_t x, int64_t y) {
         if (KA > 0) {
@@ -397,7 +396,7 @@ struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
         if (KB == 0) return;
         uint64_t low = (uint64_t)x * (uint64_t)y;
         uint64_t high =
-            is_signed ? (uint64_t)__mul64hi(x, y) : __umul64hi((uint64_t)x, (uint64_t)y);
+            whole.is_signed ? (uint64_t)__mul64hi(x, y) : __umul64hi((uint64_t)x, (uint64_t)y);
         constexpr int at = KB > 2 ? KA : 0, step = KB > 2;
         sums[at] += (int64_t)(low & 0xffffffffu);
         sums[at + step] += (int64_t)(low >> 32);
@@ -408,7 +407,7 @@ struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
     __device__ __forceinline__ void take(Value (&x)[n], Value (&y)[n], int64_t, int64_t, int some) {
 #pragma unroll
         for (int k = 0; k < n; k++) {
-            int64_t u = x[k], v = pair ? y[k] : u; /* 0 from `some` on */
+            const int64_t u = whole(x[k]), v = pair ? whole(y[k]) : u; /* 0 from `some` on */
             if (C::is_wide)
                 take_wide(u, v);
             else
@@ -426,7 +425,25 @@ struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
                                                   const int64_t (&whole)[Sums::total]) {
         bf_cuda_pair pairs[K];
         Sums::pairs_of(whole, pairs);
-        const bf_cuda_series s = {KA, KB, 0, 0, -32};
+        if (Kind == BF_KIND_MOMENTS && p.kind == BF_KIND_MOMENTS)
+            finish_moments(p, r, count, pairs);
+        else
+            finish_sum(p, r, count, pairs + (Kind == BF_KIND_MOMENTS ? KA : 0));
+    }
+    static __device__ __forceinline__ void finish_moments(const bf_cuda_axis_params &p, int64_t r,
+                                                          int64_t count,
+                                                          const bf_cuda_pair (&pairs)[K]) {
+        if (p.fits != nullptr) p.fits[r] = 1;
+        if (count <= p.ddof)
+            bf_cuda_axis_store(p, r, bf_format_nan(bf_cuda_axis_format(p)));
+        else if (!bf_cuda_axis_finish_moments<K>(p, r, count, {KA, KB, 0, 0, -32}, pairs))
+            bf_cuda_axis_mark(p, r);
+    }
+    /* A sum of elements, of their squares, or of products, or what is made of it. */
+    static __device__ __forceinline__ void finish_sum(const bf_cuda_axis_params &p, int64_t r,
+                                                      int64_t count, const bf_cuda_pair *pairs) {
+        constexpr int W = (Kind == BF_KIND_MOMENTS ? KB : K) > 3 ? 6 : 3;
+        const bf_cuda_series s = {Kind == BF_KIND_MOMENTS ? 0 : KA, KB, 0, 0, -32};
         if (!bf_dtype_is_float(p.to)) {
             bf_cuda_long<3> x = bf_cuda_total<3>(s, pairs);
             uint64_t above = p.to == BF_I64 ? (uint64_t)((int64_t)x.w[0] >> 63) : 0;
@@ -434,13 +451,10 @@ struct bf_cuda_axis_integer : bf_cuda_axis_sums<(Kind == BF_KIND_DOT ? 0
             return;
         }
         if (p.fits != nullptr) p.fits[r] = 1;
-        if ((p.op == BF_MEAN && count == 0) || (Kind == BF_KIND_MOMENTS && count <= p.ddof)) {
+        if (p.op == BF_MEAN && count == 0)
             bf_cuda_axis_store(p, r, bf_format_nan(bf_cuda_axis_format(p)));
-        } else if (Kind == BF_KIND_MOMENTS) {
-            if (!bf_cuda_axis_finish_moments<K>(p, r, count, s, pairs)) bf_cuda_axis_mark(p, r);
-        } else {
-            bf_cuda_axis_finish_one<(K > 3 ? 6 : 3)>(p, r, count, s, pairs, false);
-        }
+        else
+            bf_cuda_axis_finish_one<W>(p, r, count, s, pairs, false);
     }
 };
 

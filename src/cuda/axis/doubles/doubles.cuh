@@ -7,13 +7,13 @@
  * A variance need not be exact to be proven: sums of the elements and of their squares lack less
  * than a bound. If all that they may lack changes no bit of the rounded result, it is the result.
  *
- * A sum that is not proven is marked, and settled from its elements (exact/settle.cu). A variance
- * is left to the kernels with windows (`second` in axis.cuh). */
+ * A result of floats that is not proven is marked, and settled from its elements
+ * (exact/settle.cu). One of integers is left to another kernel (`second` in axis.cuh). */
 #ifndef BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
 #define BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
 
 #include "cuda/axis/columns.cuh"
-#include "cuda/axis/quick.cuh"
+#include "cuda/axis/doubles/moments.cuh"
 #include "cuda/axis/value.cuh"
 
 /* What n * (sum of squares) - (sum)^2 lacks at most, of its first term, if each sum is of some
@@ -227,7 +227,7 @@ static __device__ __forceinline__ bool bf_cuda_axis_prove_squares(const bf_cuda_
     return bf_cuda_axis_between(low, high, bits);
 }
 
-struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof<false> {
+struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof<true> {
     struct Joint {
         bool squares; /* nothing else is wanted */
         __device__ __forceinline__ void open(const bf_cuda_axis_params &p) {
@@ -308,61 +308,28 @@ struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<true> {
     }
 };
 
-struct bf_cuda_axis_proven_moments_f64 : bf_cuda_axis_sum_proof<false> {
+struct bf_cuda_axis_proven_moments_f64 : bf_cuda_axis_sum_proof<true>, bf_cuda_axis_moments_f64 {
     using Joint = bf_cuda_axis_proven_moments::Joint;
-    static constexpr double lost = 0x1p-80; /* the most that the squares lack, of themselves */
     static constexpr bool has_origin = false, stays = false;
     static constexpr int columns = 2;
-    double sum, error, squares, more;
 
-    __device__ __forceinline__ void reset() { sum = error = squares = more = 0; }
     __device__ __forceinline__ void start(double, const Joint &) {}
     __device__ __forceinline__ void take(double x, Joint &, int) {
-        double rest;
-        const double square = x * x;
-        sum = bf_two_sum(sum, x, &rest);
-        error += rest;
-        squares = bf_two_sum(squares, square, &rest);
-        more += rest + fma(x, x, -square);
-        if (square == 0 && x != 0) more = NAN; /* too small for a double: nothing is proven */
+        add(x);
+        if (x * x == 0 && x != 0) more = NAN; /* too small for a double: nothing is proven */
     }
     __device__ __forceinline__ void merge(const bf_cuda_axis_proven_moments_f64 &other, Joint &) {
-        double rest;
-        sum = bf_two_sum(sum, other.sum, &rest);
-        error += rest + other.error;
-        squares = bf_two_sum(squares, other.squares, &rest);
-        more += rest + other.more;
+        bf_cuda_axis_moments_f64::merge(other);
     }
     __device__ __forceinline__ bf_cuda_axis_proven_moments_f64 shuffle(int distance) const {
-        const unsigned all = 0xffffffffu;
         bf_cuda_axis_proven_moments_f64 x;
-        x.sum = __shfl_xor_sync(all, sum, distance);
-        x.error = __shfl_xor_sync(all, error, distance);
-        x.squares = __shfl_xor_sync(all, squares, distance);
-        x.more = __shfl_xor_sync(all, more, distance);
+        x.set_other(*this, 0xffffffffu, distance);
         return x;
     }
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
                                           const bf_cuda_axis_proven &t, const Joint &,
                                           uint64_t *bits) const {
-        bf_cuda_axis_exactly x, y;
-        x.high = bf_two_sum(sum, error, &x.low);
-        y.high = bf_two_sum(squares, more, &y.low);
-        if (p.kind == BF_KIND_SQUARES) return prove_squares(p, y, bits);
-        return bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, x, y, t.count, p.ddof, bits, lost);
-    }
-    /* A sum of squares or its root. */
-    static __device__ __forceinline__ bool prove_squares(const bf_cuda_axis_params &p,
-                                                         bf_cuda_axis_exactly x, uint64_t *bits) {
-        *bits = 0;
-        if (x.high == 0) return true;
-        if (!(x.high > 1e-200 && x.high < 1e200)) return false;
-        if (p.op == BF_NORM) {
-            const double root = sqrt(x.high);
-            x.low = (fma(-root, root, x.high) + x.low) / (2 * root);
-            x.high = root;
-        }
-        return bf_cuda_axis_round_near(p.to, x.high, x.low, 2 * lost * x.high, bits);
+        return find(p, t.count, bits);
     }
 };
 

@@ -4,8 +4,10 @@
  * pieces, whose limbs are added to the words of a state, and the last one finishes. What takes more
  * than registers one thread of the block finishes after another. */
 #include "cuda/axis/exact/rounding.cuh"
+#include "cuda/axis/exact/settle.cuh"
 #include "cuda/axis/layout.cuh"
 #include "cuda/reduce/sum_limbs.cuh"
+#include "cuda/runtime/warp.cuh"
 
 #include "rules/reduce/element.h"
 
@@ -38,19 +40,26 @@ struct task {
     int64_t longest; /* longer results are others' */
     int64_t slot;    /* the number of the first one's words; -1: these are all elements */
     int pieces;
+    const int64_t *list; /* not NULL: entries of this list are the results */
 };
 
 __device__ bool is_marked(const bf_cuda_axis_params &p, int64_t r) {
     return (*(volatile unsigned *)&p.marks[r / 32] >> (r % 32) & 1) != 0;
 }
 
+/* The marks of results [first, first + n), of which 32 lie in a word. */
+__device__ unsigned marks_of(const bf_cuda_axis_params &p, int64_t first, int64_t n) {
+    n = min(n, p.at.results - first);
+    if (n <= 0) return 0;
+    const unsigned marks = *(volatile unsigned *)&p.marks[first / 32] >> (first % 32);
+    return n < 32 ? marks & ((1u << n) - 1) : marks;
+}
+
 /* Is some result of a task marked? */
 __device__ bool has_marks(const bf_cuda_axis_params &p, const task &t) {
     const int64_t all = t.first + (1 << t.c.bits), end = all < t.end ? all : t.end;
-    for (int64_t r = t.first; r < end; r += 32 - r % 32) {
-        const unsigned marks = *(volatile unsigned *)&p.marks[r / 32] >> (r % 32);
-        if ((marks & (end - r < 32 ? (1u << (end - r)) - 1 : ~0u)) != 0) return true;
-    }
+    for (int64_t r = t.first; r < end; r += 32 - r % 32)
+        if (marks_of(p, r, min(end - r, 32 - r % 32)) != 0) return true;
     return false;
 }
 
@@ -192,6 +201,12 @@ template <bf_dtype D> struct adder {
             }
         for (int i = 0; active && all != nullptr && i < SLOT; i++) all[i] = 0;
     }
+    /* The result of column i if it is marked, or -1. */
+    __device__ int64_t marked(const task &t, int i) const {
+        if (i >= width() || t.first + i >= t.end) return -1;
+        const int64_t r = t.list != nullptr ? t.list[t.first + i] : t.first + i;
+        return is_marked(p, r) ? r : -1;
+    }
     __device__ bf_cuda_axis_line line_of(const task &t, int64_t r) const {
         bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
         if (line.length > t.longest) line.length = -1;
@@ -199,18 +214,16 @@ template <bf_dtype D> struct adder {
         return line;
     }
     __device__ void take(const task &t) const {
-        const int64_t r = t.first + column(), mine = t.first + threadIdx.x;
-        const bool marked = r < t.end && is_marked(p, r);
+        const int64_t r = marked(t, column()), mine = marked(t, (int)threadIdx.x);
         clear();
         __syncthreads();
-        if (marked) {
+        if (r >= 0) {
             const bf_cuda_axis_line line = line_of(t, r);
             add(line, t.from, line.length);
         }
+        const int64_t length = mine >= 0 ? line_of(t, mine).length : -1;
         __syncthreads();
-        const bool active = threadIdx.x < width() && mine < t.end && is_marked(p, mine);
-        const int64_t length = active ? line_of(t, mine).length : -1;
-        end(active && length >= 0, mine, length - t.from, t);
+        end(length >= 0, mine, length - t.from, t);
     }
 };
 
@@ -218,7 +231,10 @@ template <bf_dtype D> struct adder {
 struct tasks {
     columns whole, listed;
     int64_t groups, pieces, list_groups;
+    bool after_settle; /* settle.cu has noted whether it left some */
 
+    /* The groups of whole results. */
+    __device__ int64_t whole_groups() const { return pieces == 1 ? groups : 0; }
     __device__ int64_t count(const bf_cuda_axis_params &p) const {
         return groups * pieces + (p.at.offsets != nullptr ? p.board->units * list_groups : 0);
     }
@@ -227,9 +243,10 @@ struct tasks {
         const int64_t column = u % list_groups << listed.bits, r = unit.slot * p.at.width;
         const int64_t slot = unit.giant * p.at.width, all = INT64_MAX;
         if (slot + p.at.width <= p.word_slots)
-            return {listed,   r + column, r + p.at.width, unit.first,
-                    unit.end, all,        slot + column,  unit.pieces};
-        return {listed, r + column, unit.piece == 0 ? r + p.at.width : r, 0, all, all, -1, 1};
+            return {listed, r + column,    r + p.at.width, unit.first, unit.end,
+                    all,    slot + column, unit.pieces,    nullptr};
+        return {listed, r + column, unit.piece == 0 ? r + p.at.width : r, 0, all, all, -1,
+                1,      nullptr};
     }
     __device__ task operator()(const bf_cuda_axis_params &p, int64_t u) const {
         if (u >= groups * pieces) return listed_task(p, u - groups * pieces);
@@ -244,32 +261,86 @@ struct tasks {
                 pieces > 1 ? from + p.word_piece : INT64_MAX,
                 longest,
                 pieces > 1 ? first : -1,
-                (int)pieces};
+                (int)pieces,
+                nullptr};
     }
 };
 
-/* Each thread looks for marks in a task; then the block takes those that have some. */
+/* The marks that the threads of a block find, each in a task: of whole results, and whether there
+ * are some of a piece or of a segment on the list. */
+struct finds {
+    int64_t first; /* the thread's first result */
+    unsigned marks[THREADS / 32];
+    int mine, before, count; /* marks of this thread, of those before it, and of all */
+
+    __device__ finds(const bf_cuda_axis_params &p, const tasks &all, int64_t u) {
+        const int width = u < all.whole_groups() ? 1 << all.whole.bits : 0;
+        first = u << all.whole.bits;
+        mine = 0;
+#pragma unroll
+        for (int k = 0; k < THREADS / 32; k++) {
+            marks[k] = marks_of(p, first + 32 * k, min(width - 32 * k, 32));
+            if (p.at.offsets != nullptr) marks[k] = shorter(p, first + 32 * k, marks[k]);
+            mine += __popc(marks[k]);
+        }
+        before = bf_cuda_block_sum_before<THREADS / 32>(mine, &count);
+    }
+    /* Those of some results that are not too long. */
+    static __device__ unsigned shorter(const bf_cuda_axis_params &p, int64_t first,
+                                       unsigned marks) {
+        unsigned some = 0;
+        for (unsigned left = marks; left != 0; left &= left - 1) {
+            const int64_t r = first + __ffs(left) - 1;
+            if (bf_cuda_axis_line_of(p.at, r).length <= p.giant) some |= left & (0 - left);
+        }
+        return some;
+    }
+    /* Lists marked results number [from, from + width) of the block. */
+    __device__ void list_from(int from, int width, int64_t *list) const {
+        int at = before - from;
+        if (at >= width || at + mine <= 0) return;
+#pragma unroll
+        for (int k = 0; k < THREADS / 32; k++)
+            for (unsigned left = marks[k]; left != 0; left &= left - 1, at++)
+                if (at >= 0 && at < width) list[at] = first + 32 * k + __ffs(left) - 1;
+    }
+};
+
+/* Each thread looks for marks in a task. Whole results fill the block's columns together, so that
+ * few marks take little time; of the other tasks the block takes those that have some. */
 template <bf_dtype D>
 __global__ void __launch_bounds__(THREADS, 3)
     add_marked(const __grid_constant__ bf_cuda_axis_params p, const tasks all) {
     extern __shared__ unsigned long long shared[];
     bf_cuda_wait_for_previous();
     if (p.report != nullptr && blockIdx.x + threadIdx.x == 0) *p.report = (int64_t)p.board->wrong;
-    if (p.board->failed == 0) return;
+    if ((all.after_settle ? p.board->left : p.board->failed) == 0) return;
     __shared__ unsigned some[THREADS / 32];
+    __shared__ int64_t list[THREADS];
     desk *d = (desk *)shared;
     const int64_t count = all.count(p), step = gridDim.x;
     for (int64_t u = blockIdx.x; u < count; u += THREADS * step) {
         const int64_t mine = u + threadIdx.x * step;
-        const unsigned found = __ballot_sync(~0u, mine < count && has_marks(p, all(p, mine)));
-        __syncthreads();
+        const finds whole(p, all, mine);
+        const bool has_more = mine >= all.whole_groups() && mine < count;
+        const unsigned found = __ballot_sync(~0u, has_more && has_marks(p, all(p, mine)));
         if (threadIdx.x % 32 == 0) some[threadIdx.x / 32] = found;
-        __syncthreads();
-        for (int i = 0; i < THREADS; i++) {
-            if ((some[i / 32] >> (i % 32) & 1) == 0) continue;
-            const task t = all(p, u + i * step);
+        const int pieces = __syncthreads_or(found != 0) ? THREADS : 0;
+        const int width = 1 << all.whole.bits, tasks_of_whole = (whole.count + width - 1) / width;
+        for (int k = 0; k < tasks_of_whole + pieces; k++) {
+            const int i = k - tasks_of_whole;
+            if (i >= 0 && (some[i / 32] >> (i % 32) & 1) == 0) continue;
+            task t = all(p, i >= 0 ? u + i * step : 0);
+            if (i < 0) {
+                __syncthreads();
+                whole.list_from(k * width, width, list);
+                t.list = list;
+                t.end = min(width, whole.count - k * width);
+                __syncthreads();
+            }
             adder<D>{p, t.c, d, (unsigned long long *)(d + 1)}.take(t);
         }
+        __syncthreads();
     }
 }
 
@@ -311,6 +382,7 @@ cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_pa
     all.groups = ((at.results - 1) >> all.whole.bits) + 1;
     all.list_groups = ((at.width - 1) >> all.listed.bits) + 1;
     all.pieces = rows ? 1 : (at.length - 1) / p.word_piece + 1;
+    all.after_settle = bf_cuda_axis_has_settled(&p);
     const int bits = all.whole.bits > all.listed.bits ? all.whole.bits : all.listed.bits;
     bf_cuda_shape shape = {1, THREADS, sizeof(desk) + (column_bytes(p) << bits), true, true};
     int resident = 1; /* if it fails, the launch does too */

@@ -15,17 +15,6 @@ struct bf_cuda_axis_asked {
     int ddof;
 };
 
-/* The magnitude of x * 2^scale in two doubles, but for less than 2^-105 of it; less than 2^-900 is
- * nothing, and more than 2^900 there is not. */
-static __device__ __forceinline__ bf_cuda_axis_exactly bf_cuda_axis_doubles(bf_leading x,
-                                                                            int scale) {
-    const int low = x.exponent + scale + 22, high = low + 53; /* the exponents of the last bits */
-    if (x.bits == 0 || low < -1000) return {0, 0};
-    return {(double)(uint64_t)(x.bits >> 75) * __longlong_as_double((long long)(high + 1023) << 52),
-            (double)((uint64_t)(x.bits >> 22) & (((uint64_t)1 << 53) - 1)) *
-                __longlong_as_double((long long)(low + 1023) << 52)};
-}
-
 /* Multiplies a result by 2^scale. Returns whether it remains normal, or overflows. */
 static __device__ __forceinline__ bool bf_cuda_axis_scale(bf_dtype to, int scale, uint64_t *bits) {
     if (to == BF_F64) {

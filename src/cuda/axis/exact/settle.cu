@@ -1,12 +1,17 @@
-/* Sums of floats of any exponents, of few elements each, in registers: results that are marked.
+/* Results of floats of any exponents, of few elements each, in registers: those that are marked.
  *
- * Three doubles prove most of them: a chain of two-sums, and one of its errors. For the others a
- * pass adds the elements as integers of 128 bits, in units of 2^unit, without what each has below a
+ * Three doubles prove most sums: a chain of two-sums, and one of its errors. For the others a pass
+ * adds the elements as integers of 128 bits, in units of 2^unit, without what each has below a
  * unit. So the sum of n elements is less than n units away from what the pass finds. Where that
  * leaves open how the sum rounds, another pass takes smaller units. Integers wrap around: what is
  * asked of a pass is less than 2^127 units.
  *
- * Some lanes of a warp share a result: all of them ask, and have the same answer. */
+ * Of variances and sums of squares, two doubles each prove most, of elements that are scaled so
+ * that the greatest one is about 1; of a variance, if these cancel, of what the elements have more
+ * than the first one. The others stay marked, and are left to by_exponent.cu.
+ *
+ * Some lanes of a warp share a result: all of them ask, and have the first one's answer. */
+#include "cuda/axis/doubles/moments.cuh"
 #include "cuda/axis/exact/rounding.cuh"
 #include "cuda/axis/exact/settle.cuh"
 #include "cuda/axis/value.cuh"
@@ -20,7 +25,7 @@ enum {
     AHEAD = 4,       /* elements that a lane loads at a time */
     LANE_SHARE = 16, /* elements of a lane, at least */
     TOP = 110,       /* the highest bit of an element in the first pass */
-    ROOM = 122,      /* bits of all elements: there are at most BF_CUDA_AXIS_SETTLED */
+    ROOM = 122,      /* bits of all elements of a sum that is settled */
     DOUBT = 14,      /* low bits, which what is cut off changes by less than a unit of the next */
     ENOUGH = 84      /* bits of a sum: but for those it rounds, and so does its mean */
 };
@@ -46,6 +51,8 @@ struct group {
     __device__ double other(double x, int distance) const {
         return __shfl_xor_sync(mask, x, distance);
     }
+    /* What the first lane has. Sums that lanes join may differ in what they lack. */
+    __device__ bool first(bool x) const { return __shfl_sync(mask, (int)x, 0, lanes) != 0; }
     __device__ int most(int x) const {
         join([&](int d) { x = max(x, (int)other((uint64_t)x, d)); });
         return x;
@@ -88,8 +95,14 @@ __device__ __forceinline__ magnitude decode(float x) {
     return decode(bf_format_f32(), __float_as_uint(x));
 }
 
-/* The sum of n elements, `step` apart. */
-template <class C> struct descent {
+/* Leaves a result to by_exponent.cu. */
+__device__ void leave(const bf_cuda_axis_params &p, int64_t r) {
+    atomicOr(&p.marks[r / 32], 1u << (r % 32));
+    p.board->left = 1;
+}
+
+/* The n elements of a result, `step` apart. */
+template <class C> struct elements {
     using Value = typename C::Value;
     const bf_cuda_axis_params &p;
     const typename C::Raw *from;
@@ -97,11 +110,6 @@ template <class C> struct descent {
     const int n;
     const group &lanes;
 
-    /* What a pass finds, and whether it cut something off. */
-    struct sum {
-        bf_u128 units;
-        bool cut;
-    };
     template <class Visit> __device__ __forceinline__ void each_value(const Visit &visit) const {
         const int64_t stride = step * lanes.lanes;
         const typename C::Raw *next = from + step * lanes.lane;
@@ -117,6 +125,22 @@ template <class C> struct descent {
         BF_ROLLED
         for (; left > 0; left--, next += stride) visit(C::value(p, *next));
     }
+    /* The upper half of a double's magnitude. */
+    static __device__ __forceinline__ int top_of(double x) {
+        return (int)(bf_cuda_high(x) & 0x7fffffffu);
+    }
+};
+
+/* Their sum. */
+template <class C> struct descent : elements<C> {
+    using Value = typename C::Value;
+    using elements<C>::p, elements<C>::n, elements<C>::lanes, elements<C>::each_value;
+
+    /* What a pass finds, and whether it cut something off. */
+    struct sum {
+        bf_u128 units;
+        bool cut;
+    };
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
         each_value([&](Value x) { visit(decode(x)); });
     }
@@ -127,7 +151,7 @@ template <class C> struct descent {
         int most = 0;
         each_value([&](Value v) {
             x.add((double)v);
-            most = max(most, (int)(bf_cuda_high((double)v) & 0x7fffffffu));
+            most = max(most, this->top_of(v));
         });
         lanes.join([&](int d) {
             const three y = {lanes.other(x.sum, d), lanes.other(x.error, d),
@@ -149,7 +173,7 @@ template <class C> struct descent {
             whole = bf_cuda_axis_divide_exactly(whole, (double)n);
             lost = lost / (double)n + fabs(whole.high) * 0x1p-98;
         }
-        return bf_cuda_axis_round_near(p.to, whole.high, whole.low, lost, bits);
+        return lanes.first(bf_cuda_axis_round_near(p.to, whole.high, whole.low, lost, bits));
     }
     __device__ sum joined(bf_u128 units, bool cut) const {
         lanes.join([&](int d) {
@@ -286,10 +310,63 @@ template <class C> struct descent {
     }
 };
 
+/* Their variance, the sum of their squares, or the root of one. */
+template <class C> struct spread : elements<C> {
+    using Value = typename C::Value;
+    using elements<C>::p, elements<C>::n, elements<C>::lanes, elements<C>::each_value;
+
+    static __device__ double power(int exponent) {
+        return __hiloint2double((1023 + exponent) << 20, 0);
+    }
+    /* From the elements less `origin`, if these are doubles. Scaling cuts off less than 2^-1000 of
+     * the squares. */
+    __device__ bool prove_from(double origin, uint64_t *bits) const {
+        int most = 0;
+        bool rounds = false;
+        each_value([&](Value v) {
+            double rest;
+            most = max(most, this->top_of(bf_two_sum((double)v, -origin, &rest)));
+            rounds = rounds || rest != 0;
+        });
+        most = lanes.most(rounds ? INT_MAX : most) >> 20;
+        if (most == 0 || most >= 2047) return false; /* some are no numbers */
+        const int scale = 1023 - most;
+        const double first = power(scale / 2), second = power(scale - scale / 2);
+        bf_cuda_axis_moments_f64 sums;
+        sums.reset();
+        each_value([&](Value v) { sums.add(((double)v - origin) * first * second); });
+        lanes.join([&](int d) {
+            bf_cuda_axis_moments_f64 other;
+            other.set_other(sums, lanes.mask, d);
+            sums.merge(other);
+        });
+        const bool is_root = p.op == BF_STD || p.op == BF_NORM;
+        return lanes.first(sums.find(p, n, bits) &&
+                           bf_cuda_axis_scale(p.to, is_root ? -scale : -2 * scale, bits));
+    }
+    __device__ bool prove(uint64_t *bits) const {
+        const double origin = (double)C::value(p, *this->from);
+        if (p.kind != BF_KIND_MOMENTS) return prove_from(0, bits);
+        if (n > max(p.ddof, 1)) return prove_from(0, bits) || prove_from(origin, bits);
+        *bits = n <= p.ddof ? bf_format_nan(bf_format_of(p.to)) : 0;
+        return fabs(origin) <= 1.7976931348623157e308;
+    }
+    __device__ void write(int64_t r) const {
+        uint64_t bits;
+        const bool good = prove(&bits);
+        if (lanes.lane > 0) return;
+        if (good)
+            bf_cuda_axis_store_fit(p, r, bits, true);
+        else
+            leave(p, r);
+    }
+};
+
 /* Lists the marked results of `words`, of which each of the first lanes has one, from result
  * `first` on, and takes their marks; longer results stay marked. Returns how many there are. */
 __device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, unsigned words,
                            unsigned char *list) {
+    const int64_t most = bf_cuda_axis_settled(p.kind);
     const int thread = (int)threadIdx.x % BF_CUDA_WARP;
     int count = 0;
     for (int k = 0; k < WORDS; k++) {
@@ -297,18 +374,20 @@ __device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, unsigned
         if (word == 0) continue;
         const int64_t r = first + k * 32 + thread;
         const bool mine = (word >> thread & 1) != 0;
-        const bool settles = mine && bf_cuda_axis_line_of(p.at, r).length <= BF_CUDA_AXIS_SETTLED;
+        const bool settles = mine && bf_cuda_axis_line_of(p.at, r).length <= most;
         const unsigned taken = __ballot_sync(~0u, settles);
         if (settles)
             list[count + __popc(taken & ((1u << thread) - 1))] = (unsigned char)(k * 32 + thread);
         count += __popc(taken);
         if (thread == 0) p.marks[r / 32] = word & ~taken;
+        if (thread == 0 && word != taken) p.board->left = 1;
     }
     __syncwarp();
     return count;
 }
 
-template <class C>
+/* Way: descent or spread. */
+template <class C, template <class> class Way>
 __global__ void __launch_bounds__(THREADS)
     settle_marked(const __grid_constant__ bf_cuda_axis_params p, int size) {
     __shared__ unsigned char lists[THREADS / BF_CUDA_WARP][WORDS * 32];
@@ -320,25 +399,33 @@ __global__ void __launch_bounds__(THREADS)
     unsigned char *list = lists[threadIdx.x / BF_CUDA_WARP];
     const int64_t words = (p.at.results - 1) / 32 + 1, warps = (int64_t)gridDim.x * THREADS / 32;
     int64_t first = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32 * WORDS;
+    const auto marks_at = [&](int64_t at) {
+        return thread < WORDS && at + thread < words ? p.marks[at + thread] : 0;
+    };
+    unsigned next = marks_at(first);
     for (; first < words; first += warps * WORDS) {
-        const bool reads = thread < WORDS && first + thread < words;
-        const unsigned mine = reads ? p.marks[first + thread] : 0;
+        const unsigned mine = next;
+        next = marks_at(first + warps * WORDS);
         if (!__any_sync(~0u, mine != 0)) continue;
         const int count = list_marked(p, first * 32, mine, list);
         for (int k = thread / size; k < count; k += groups) {
             const int64_t r = first * 32 + list[k];
             const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
             const auto *from = (const typename C::Raw *)p.a + line.a;
-            descent<C>{p, from, bf_cuda_axis_step(p.at, 0), (int)line.length, lanes}.write(r);
+            Way<C>{{p, from, bf_cuda_axis_step(p.at, 0), (int)line.length, lanes}}.write(r);
         }
         __syncwarp();
     }
 }
 
-const void *kernel_of(int element) {
-    if (element == 8) return (const void *)settle_marked<bf_cuda_axis_floats_of<8>>;
-    return element == 4 ? (const void *)settle_marked<bf_cuda_axis_floats_of<4>>
-                        : (const void *)settle_marked<bf_cuda_axis_floats_of<2>>;
+template <class C> const void *kernel_of(bf_kind kind) {
+    return kind == BF_KIND_SUM ? (const void *)settle_marked<C, descent>
+                               : (const void *)settle_marked<C, spread>;
+}
+const void *kernel_of(const bf_cuda_axis_params &p) {
+    if (p.element == 8) return kernel_of<bf_cuda_axis_floats_of<8>>(p.kind);
+    return p.element == 4 ? kernel_of<bf_cuda_axis_floats_of<4>>(p.kind)
+                          : kernel_of<bf_cuda_axis_floats_of<2>>(p.kind);
 }
 
 /* How many lanes share a result: few, but where there are few results, or their elements
@@ -356,7 +443,7 @@ int lanes_of(const bf_cuda *cuda, const bf_cuda_axis_layout &at) {
 
 cudaError_t bf_cuda_axis_launch_settle(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
     bf_cuda_shape shape = {1, THREADS, 0, true, false};
-    const void *kernel = kernel_of(p.element);
+    const void *kernel = kernel_of(p);
     int resident = 1, lanes = lanes_of(cuda, p.at); /* if it fails, the launch does too */
     (void)bf_cuda_occupancy(cuda, kernel, shape, &resident);
     shape.blocks = (int64_t)resident * cuda->multiprocessors;

@@ -5,22 +5,27 @@
 
 #include "cuda/axis/layout.cuh"
 
-enum {
-    BF_CUDA_AXIS_SETTLED = 1 << 9 /* the most elements of a sum that is settled */
-};
+/* The most elements of a result that is settled. */
+static __host__ __device__ __forceinline__ int64_t bf_cuda_axis_settled(bf_kind kind) {
+    return kind == BF_KIND_SUM ? 1 << 9 : 1 << 12;
+}
 
-/* Settles marked sums of floats, of that many elements at most. Marks of longer ones stay. */
+/* Settles marked results of floats, of that many elements at most. Marks of longer ones stay, and
+ * those of variances and sums of squares that are not proven. */
 cudaError_t bf_cuda_axis_launch_settle(const bf_cuda *cuda, const bf_cuda_axis_params &p);
 
 static inline bool bf_cuda_axis_has_settled(const bf_cuda_axis_params *p) {
     const bool is_plain = p->at.offsets != nullptr || p->at.reduced == 1;
-    return p->kind == BF_KIND_SUM && bf_dtype_is_float(p->dtype) && bf_dtype_is_float(p->to) &&
-           is_plain && p->spans == 0 && bf_cuda_axis_mean(p->at) <= BF_CUDA_AXIS_SETTLED;
+    const bool is_rounded = p->to == BF_F64 || p->to == BF_F32;
+    const bool settles =
+        p->kind == BF_KIND_SUM ? bf_dtype_is_float(p->to) : p->kind != BF_KIND_DOT && is_rounded;
+    return settles && bf_dtype_is_float(p->dtype) && is_plain && p->spans == 0 &&
+           bf_cuda_axis_mean(p->at) <= bf_cuda_axis_settled(p->kind);
 }
-/* Are some results longer? */
-static inline bool bf_cuda_axis_has_longer(const bf_cuda_axis_params *p) {
-    return !bf_cuda_axis_has_settled(p) ||
-           (p->at.offsets != nullptr && p->at.rows > BF_CUDA_AXIS_SETTLED);
+/* May some results stay marked? */
+static inline bool bf_cuda_axis_may_stay_marked(const bf_cuda_axis_params *p) {
+    return !bf_cuda_axis_has_settled(p) || p->kind != BF_KIND_SUM ||
+           (p->at.offsets != nullptr && p->at.rows > bf_cuda_axis_settled(p->kind));
 }
 
 #endif
