@@ -267,6 +267,68 @@ static void parts_are_those_of_the_calendar(void **unused) {
     on_every_context(look_at_all_parts, NULL);
 }
 
+/* What the C library says of the same time of the first 400 years from 1970 on: all have the same
+ * calendar. */
+static int64_t far_part_of(int part, int64_t seconds) {
+    const int64_t era = INT64_C(146097) * 86400, eras = floor_of(seconds, era);
+    const int64_t near = part_of(part, seconds - eras * era);
+    return part == 0 ? near + 400 * eras : part < 7 ? near : near + era * eras;
+}
+
+/* Seconds where loops end that have fewer bits, and where years, times and the calendar's own years
+ * do. */
+#define BEFORE_1970 INT64_C(719468)
+static const int64_t borders[] = {
+    0,
+    -BEFORE_1970 * 86400,
+    -(BEFORE_1970 + 366) * 86400,
+    -(BEFORE_1970 + 10 * 146097) * 86400,
+    -(BEFORE_1970 + 10 * 146097) * 86400 + (INT64_C(1) << 39),
+    -(BEFORE_1970 + 1835 * 146097 - 366) * 86400,
+    ((INT64_C(1) << 29) - BEFORE_1970 - 1835 * 146097 + 366) * 86400,
+    INT64_C(253402300800), /* 10000-01-01 */
+    INT64_C(951782400),    /* 2000-02-29 */
+    INT64_C(4107542400),   /* 2100-03-01 */
+    (INT64_C(1) << 62) - 400000,
+    400000 - (INT64_C(1) << 62),
+};
+
+/* The times of a border are a tile of their own. */
+static void look_at_borders(bf_context *context, void *unused) {
+    (void)unused;
+    enum { NEAR = 99 };
+    int64_t seconds[NEAR], found[NEAR];
+    const char *const x = "x";
+    const bf_dtype dtype = BF_I64;
+    const unsigned char kind = BF_TIME_LOCAL;
+    const bf_expression_options options = BF_EXPRESSION_OPTIONS(.times = &kind);
+    const bf_array a = bf_array_of(BF_I64, seconds, NEAR), out = bf_array_of(BF_I64, found, NEAR);
+    const bf_array *const columns[] = {&a};
+    for (int part = 0; part < PARTS; part++) {
+        bf_expression *e = NULL;
+        assert_int_equal(
+            bf_expression_parse(context, parts[part], &x, &dtype, 1, &options, NULL, &e), BF_OK);
+        for (size_t b = 0; b < sizeof borders / sizeof *borders; b++) {
+            for (int side = -1; side < 2; side++) {
+                for (int i = 0; i < NEAR; i++)
+                    seconds[i] = borders[b] + (side * NEAR + i - NEAR / 2) * (i % 2 ? 1 : 900);
+                assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
+                for (int i = 0; i < NEAR; i++)
+                    if (found[i] != far_part_of(part, seconds[i]))
+                        fail_msg("%s of second %lld: %lld, not %lld", parts[part],
+                                 (long long)seconds[i], (long long)found[i],
+                                 (long long)far_part_of(part, seconds[i]));
+            }
+        }
+        bf_expression_destroy(e);
+    }
+}
+
+static void parts_are_exact_where_loops_end(void **unused) {
+    (void)unused;
+    on_every_context(look_at_borders, NULL);
+}
+
 /* A condition that is not met needs no part. */
 static void times_that_are_too_far_have_no_parts(void **unused) {
     (void)unused;
@@ -395,6 +457,7 @@ UNIT_TESTS(expression_time) {
         cmocka_unit_test(times_are_exact),
         cmocka_unit_test(what_times_do_not_have_is_refused),
         cmocka_unit_test(parts_are_those_of_the_calendar),
+        cmocka_unit_test(parts_are_exact_where_loops_end),
         cmocka_unit_test(times_that_are_too_far_have_no_parts),
         cmocka_unit_test(a_column_without_a_value_is_what_it_meets),
         cmocka_unit_test(names_that_meet_times),

@@ -64,7 +64,21 @@ BF_RULE_INLINE bool divide_days(const word *x, int64_t unit, uint32_t *days, int
     return beyond == 0;
 }
 
+/* divide_days for whole seconds from the year -4000 to 13400, by a division of 32 bits, which
+ * becomes a vector: a day has 675 times 2^7 seconds. */
+static bool divide_near_days(const word *x, uint32_t *days, int64_t n) {
+    enum { BEFORE = BF_DAYS_TO_1970 + 10 * 146097 };
+    uint64_t beyond = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t s = (uint64_t)x[i] + BEFORE * BF_DAY_SECONDS;
+        beyond |= s >> 39;
+        days[i] = (uint32_t)(s >> 7) / 675 + (uint32_t)(BF_DATE_DAYS - BEFORE);
+    }
+    return beyond == 0;
+}
+
 static bool find_days(const word *x, int scale, uint32_t *days, int64_t n) {
+    if (scale == 0 && divide_near_days(x, days, n)) return true;
     switch (scale) {
 #define UNIT(digits, unit)                                                                         \
     case digits: return divide_days(x, unit, days, n);

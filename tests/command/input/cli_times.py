@@ -219,6 +219,18 @@ class Times(CommandTest):
         self.assertEqual(self.lines("count", "--by", "t", "--text", "t", text), ["2026-01-01 \t1", "2026-01-01 00:00\t1"])
         self.assertIn("not a number", self.out("count", "--by", "t", "--number", "t", text, code=3))
 
+    def test_many_dates(self):
+        """Dates of all centuries, and behind them one of a known month that is none."""
+        r = random.Random(7)
+        days = [datetime.date(r.choice([1, 26, 126, 1926, 2026, 9926, r.randrange(1, 10000)]), r.randrange(1, 13),
+                              r.randrange(1, 29)) for _ in range(5000)]
+        path = self.put("d.csv", "d\n" + "".join("%s\n" % d for d in days))
+        self.assertEqual(self.lines("sort", "--column", "d", path), [str(d) for d in sorted(days)])
+        for day in ["00", "32", "0:", "/;", "/:", ":0", "-1", " 1", "1 ", "\xb2\xb3"]:
+            path = self.put("w.csv", "d,n\n" + "2026-01-31,1\n" * 999 + "2026-01-%s,2\n" % day)
+            self.assertIn("2026-01-%s\t1" % day, self.lines("count", "--by", "d", path))
+            self.assertIn(":1001: ", self.out("min", "--column", "d", path, code=3))
+
     def test_squares_of_long_decimals(self):
         """Squares have twice the scale, which is no time."""
         for scale in (31, 32, 33, 38):
