@@ -397,15 +397,55 @@ automatic_range hist_bins_range(const hist_bins *b, const extremes *x) {
     return r;
 }
 
+/* The ends of even bins of times, where doubles do not hold them. False: doubles do, or the edges
+ * are given. */
+static bool find_wide_ends(const hist_bins *b, const extremes *x, units_form form,
+                           int64_t ends[2]) {
+    const int64_t most = (int64_t)1 << 53;
+    if (!form.time || (!b->wanted.range && !hist_bins_need_data(b))) return false;
+    if (b->wanted.range)
+        memcpy(ends, b->integers, 2 * sizeof *ends);
+    else if (take_extremes(x, (uint64_t *)ends) == 0)
+        return false;
+    if (ends[0] == ends[1]) ends[ends[1] == INT64_MAX ? 0 : 1] += ends[1] == INT64_MAX ? -1 : 1;
+    return ends[0] <= -most || ends[1] >= most;
+}
+
+/* Makes bins whose edges are the first times that are not before the even ones. */
+static bf_status make_of_times(const bf_histogram_options *how, bf_context *context,
+                               const int64_t ends[2], bf_histogram **histogram) {
+    const text_i128 width = (text_i128)ends[1] - ends[0], bins = how->bins;
+    bf_histogram_options exact = *how;
+    int64_t *edges = malloc(((size_t)bins + 1) * sizeof *edges);
+    if (!edges) return BF_E_MEMORY;
+    for (int64_t i = 0; i <= bins; i++)
+        edges[i] = (int64_t)(ends[0] + (i * width + bins - 1) / bins);
+    exact.range = 0;
+    exact.integers = edges;
+    exact.integers_dtype = BF_I64;
+    const bf_status st = bf_histogram_create(context, BF_I64, &exact, histogram);
+    free(edges);
+    return st;
+}
+
+static bf_status make_bins(const hist_bins *b, const bf_histogram_options *how, bf_context *context,
+                           const extremes *x, units_form form, bf_histogram **histogram) {
+    int64_t ends[2];
+    if (find_wide_ends(b, x, form, ends) && (text_i128)ends[1] - ends[0] >= how->bins)
+        return make_of_times(how, context, ends, histogram);
+    return hist_bins_need_data(b) ? make_of_extremes(how, context, x, histogram)
+                                  : bf_histogram_create(context, form.dtype, how, histogram);
+}
+
 bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes *x, int64_t asked,
-                         bf_dtype dtype, bf_dtype weights, bf_histogram **histogram) {
+                         units_form form, bf_dtype weights, bf_histogram **histogram) {
+    const bool chosen = b->wanted.bins == BF_BINS_AUTO;
     bf_histogram_options how = b->wanted;
     how.weights = weights;
-    if (!hist_bins_need_data(b)) return bf_histogram_create(context, dtype, &how, histogram);
-    if (how.bins != BF_BINS_AUTO) return make_of_extremes(&how, context, x, histogram);
-    how.bins = asked < b->most ? asked : b->most;
-    bf_status st;
-    while ((st = make_of_extremes(&how, context, x, histogram)) == BF_E_ARGUMENT && how.bins > 1)
+    if (chosen) how.bins = asked < b->most ? asked : b->most;
+    bf_status st = make_bins(b, &how, context, x, form, histogram);
+    for (; st == BF_E_ARGUMENT && chosen && how.bins > 1;
+         st = make_bins(b, &how, context, x, form, histogram))
         how.bins = (how.bins + 1) / 2;
     return st;
 }

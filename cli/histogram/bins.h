@@ -58,6 +58,6 @@ int hist_bins_fail(const options *o, const bf_context *context, bf_status st, co
 /* Makes the empty histogram. x: NULL if data are not needed. asked: how many bins the data ask for;
  * there are fewer where two edges would be equal. */
 bf_status hist_bins_make(const hist_bins *b, bf_context *context, const extremes *x, int64_t asked,
-                         bf_dtype dtype, bf_dtype weights, bf_histogram **histogram);
+                         units_form form, bf_dtype weights, bf_histogram **histogram);
 
 #endif

@@ -208,7 +208,7 @@ static int make_bins(by_hist *x) {
     if (code == EXIT_DONE && x->bins.wanted.bins == BF_BINS_AUTO) code = find_automatic(x, &bins);
     if (code != EXIT_DONE) return code;
     const bf_status st =
-        hist_bins_make(&x->bins, x->context, &x->extremes, bins, x->form.dtype, BF_NONE, &x->empty);
+        hist_bins_make(&x->bins, x->context, &x->extremes, bins, x->form, BF_NONE, &x->empty);
     if (st != BF_OK) return hist_bins_fail(&x->options, x->context, st, x->asked.file);
     note_edges(x);
     return EXIT_DONE;

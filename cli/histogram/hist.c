@@ -450,6 +450,10 @@ static int find_automatic(hist *h, int64_t *bins) {
     return EXIT_DATA;
 }
 
+static units_form form_of(const hist *h) {
+    return (units_form){h->dtype, h->times.scale, h->times.time};
+}
+
 static bf_dtype weights_dtype(const hist *h) {
     return h->options->weights ? rows_dtype(&h->weights, 0) : BF_NONE;
 }
@@ -459,7 +463,7 @@ static int make_bins(hist *h) {
     int code = find_extremes(h);
     if (code == EXIT_DONE && h->bins.wanted.bins == BF_BINS_AUTO) code = find_automatic(h, &asked);
     if (code == EXIT_DONE) {
-        const bf_status st = hist_bins_make(&h->bins, h->context, &h->extremes, asked, h->dtype,
+        const bf_status st = hist_bins_make(&h->bins, h->context, &h->extremes, asked, form_of(h),
                                             weights_dtype(h), &h->histogram);
         if (st != BF_OK) code = hist_bins_fail(h->options, h->context, st, h->options->files[0]);
     }
@@ -499,7 +503,7 @@ static int count_elements(hist *h, rows *r, const taken *t) {
 static int make_empty(hist *h, const char *name) {
     if (h->histogram) return EXIT_DONE;
     const bf_status st =
-        hist_bins_make(&h->bins, h->context, NULL, 0, h->dtype, weights_dtype(h), &h->histogram);
+        hist_bins_make(&h->bins, h->context, NULL, 0, form_of(h), weights_dtype(h), &h->histogram);
     return st == BF_OK ? EXIT_DONE : hist_bins_fail(h->options, h->context, st, name);
 }
 

@@ -66,6 +66,11 @@ def make_time(r, kind, digits):
     return text
 
 
+def stamp(nanoseconds):
+    """A local time of so many nanoseconds, as bitfold shows it."""
+    return shown(Fraction(nanoseconds, 10**9), "local")
+
+
 class Times(CommandTest):
     def out(self, *arguments, stdin=b"", code=0):
         p = run(*arguments, stdin=stdin)
@@ -407,6 +412,30 @@ class Times(CommandTest):
                          ["2026-01-01\t2026-01-02\t1", "2026-01-02\t2026-01-03\t1",
                           "2026-01-03\t2026-01-04\t0", "2026-01-04\t2026-01-05\t1"])
         self.assertIn("--edges", self.out("hist", "--edges", "1,2", "--column", "t", path, code=2))
+
+    def test_even_bins_of_nanoseconds(self):
+        """Edges of times beyond 2^53 units are the first ones that are not before the exact ones."""
+        r = random.Random(9)
+        for case in range(CASES):
+            base, span = r.randrange(10**18, 9 * 10**18), r.choice([0, 1, 5, 1000, 10**6, 10**15])
+            x = [base + r.randrange(span + 1) | 1 for _ in range(r.choice([1, 2, 50]))]  # all digits
+            lo, hi = (min(x), max(x)) if r.random() < 0.7 else (base + span // 4, base + span // 2)
+            ranged = [] if (lo, hi) == (min(x), max(x)) else ["--range", ":".join(stamp(t) for t in (lo, hi))]
+            path = self.put("n.csv", "k,t\n" + "".join("k,%s\n" % stamp(t) for t in x))
+            hi += lo == hi
+            for bins in [["--bins", str(r.choice([1, 2, 3, 100]))], []]:
+                if bins and int(bins[1]) > hi - lo:
+                    self.assertIn("too many bins", self.out("hist", *bins, *ranged, "--column", "t", path, code=2 if ranged else 3))
+                    continue
+                got = self.lines("hist", "--tsv", *bins, *ranged, "--column", "t", path)
+                n = len(got)
+                edges = [lo + -(-i * (hi - lo) // n) for i in range(n + 1)]
+                counts = [sum(a <= t < b or t == b == hi for t in x) for a, b in zip(edges, edges[1:])]
+                want = ["%s\t%s\t%d" % (stamp(a), stamp(b), c) for a, b, c in zip(edges, edges[1:], counts)]
+                self.assertEqual(got, want, (case, bins))
+                self.assertEqual(n, int(bins[1]) if bins else n)
+                self.assertEqual(self.lines("hist", "--tsv", "--by", "k", *bins, *ranged, "--column", "t", path),
+                                 ["k\t" + line for line in want])
 
     def test_bins_of_times(self):
         """--range and --edges take times: elements are counted in the bins where they are, exactly."""
