@@ -27,10 +27,12 @@ typedef struct by_hist {
     const int64_t *integers; /* the edges, where they are times; NULL: they are doubles */
     int64_t n;               /* bins */
     bf_dictionary *keys;
-    int64_t *counts; /* key 0 has the first n of them, key 1 the next, and so on */
-    int64_t room;    /* keys */
+    int64_t *counts;          /* key 0 has the first n of them, key 1 the next, and so on */
+    int64_t room;             /* keys */
+    bf_groups *sums, *totals; /* by places of counts, and by keys; NULL: no weights */
+    double *shown;            /* what is shown in the place of counts; NULL: they are */
     bf_histogram_info others;
-    buffer numbers, values, places;
+    buffer numbers, values, places, weights;
 } by_hist;
 
 static int failed(const by_hist *x, bf_status st) {
@@ -39,21 +41,30 @@ static int failed(const by_hist *x, bf_status st) {
 
 /* ---- the rows at hand ------------------------------------------------------------------------ */
 
+/* The weights of values; NULL: there are none. */
+static const table_value *weights_of(const by_hist *x) {
+    return x->options.weights ? &x->table.values[x->asked.result[1].value] : NULL;
+}
+
+static bool has_value(const by_hist *x, int64_t row) {
+    const table_value *const v = &x->table.values[0], *const w = weights_of(x);
+    return (!v->valid || v->valid[row]) && (!w || !w->valid || w->valid[row]);
+}
+
 static double double_of(const table_value *v, int64_t row) {
     const bf_value value = output_element(v->array.dtype, v->scale, v->array.data, row);
     return bf_value_f64(&value);
 }
 
-/* Leaves the numbers of rows that have one, as the doubles nearest to them; -0 as 0, for edges are
- * compared so. Returns how many they are. */
-static int64_t take_doubles(const by_hist *x, double *to) {
+/* Leaves numbers of the rows that have a value, as the doubles nearest to them; -0 as 0, for edges
+ * are compared so. Returns how many they are. */
+static int64_t take_doubles(const by_hist *x, const table_value *v, double *to) {
     static const int64_t most = (int64_t)1 << 53;
-    const table_value *v = &x->table.values[0];
     const double unit = v->scale <= 22 ? (double)text_power_of_ten(v->scale) : 0;
     const int64_t *integers = v->array.dtype == BF_I64 && unit > 0 ? v->array.data : NULL;
     int64_t n = 0;
     for (int64_t i = 0; i < x->table.n; i++) {
-        if (v->valid && !v->valid[i]) continue;
+        if (!has_value(x, i)) continue;
         const bool exact = integers && integers[i] <= most && integers[i] >= -most;
         to[n++] = (exact ? (double)integers[i] / unit : double_of(v, i)) + 0.0;
     }
@@ -66,7 +77,7 @@ static int64_t take_times(const by_hist *x, int64_t *to) {
     const int64_t power = (int64_t)text_power_of_ten(x->form.scale - v->scale);
     int64_t n = 0;
     for (int64_t i = 0; i < x->table.n; i++) {
-        if (v->valid && !v->valid[i]) continue;
+        if (!has_value(x, i)) continue;
         const text_i128 units = units_at(v->array.dtype, v->array.data, i);
         const bool fits = units >= INT64_MIN && units <= INT64_MAX;
         if (!fits || __builtin_mul_overflow((int64_t)units, power, &to[n++])) return -1;
@@ -76,7 +87,9 @@ static int64_t take_times(const by_hist *x, int64_t *to) {
 
 static int take_values(by_hist *x, bf_array *values) {
     void *const to = buffer_take(&x->values, (size_t)x->table.n * sizeof(int64_t));
-    const int64_t n = !to ? 0 : x->form.time ? take_times(x, to) : take_doubles(x, to);
+    const int64_t n = !to            ? 0
+                      : x->form.time ? take_times(x, to)
+                                     : take_doubles(x, &x->table.values[0], to);
     *values = bf_array_of(x->form.dtype, to, n);
     if (!to) return failed(x, BF_E_MEMORY);
     if (n >= 0) return EXIT_DONE;
@@ -216,9 +229,22 @@ static int make_bins(by_hist *x) {
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
+static bf_status begin_sums(by_hist *x) {
+    const bf_aggregate sum = {BF_SUM, BF_F64};
+    const bf_groups_options how = BF_GROUPS_OPTIONS(.key = BF_I64, .count = 1, .aggregates = &sum);
+    bf_groups_destroy(x->sums);
+    bf_groups_destroy(x->totals);
+    x->sums = x->totals = NULL;
+    if (!x->options.weights) return BF_OK;
+    const bf_status st = bf_groups_create(x->context, &how, &x->sums);
+    return st == BF_OK ? bf_groups_create(x->context, &how, &x->totals) : st;
+}
+
 static bf_status begin_counts(by_hist *x) {
     const table *t = &x->table;
     bf_dtype dtypes[BF_KEY_COLUMNS_MAX];
+    const bf_status st = begin_sums(x);
+    if (st != BF_OK) return st;
     bf_dictionary_destroy(x->keys);
     x->keys = NULL;
     x->others.nan = x->others.below = x->others.above = x->others.count = 0;
@@ -229,7 +255,10 @@ static bf_status begin_counts(by_hist *x) {
 
 /* Makes room for the bins of so many keys, within the share of results. */
 static bf_status reserve(by_hist *x, int64_t keys) {
-    const int64_t limit = x->options.memory.limit > 0 ? x->options.memory.results : INT64_MAX;
+    const int64_t all_results = x->options.memory.limit > 0 ? x->options.memory.results : INT64_MAX,
+                  limit = all_results / (x->sums              ? 4
+                                         : x->options.density ? 2
+                                                              : 1);
     if (keys <= x->room) return BF_OK;
     const int64_t room = keys > 2 * x->room ? keys : 2 * x->room;
     if (room > limit / (int64_t)sizeof(int64_t) / x->n) return BF_E_MEMORY;
@@ -253,15 +282,14 @@ static bool is_nan(const by_hist *x, const bf_array *values, int64_t i) {
     return !x->integers && isnan(((const double *)values->data)[i]);
 }
 
-/* edges: how many are not above value i. The last bin has the last edge, too. */
-static void count_value(by_hist *x, int64_t key, const bf_array *values, int64_t i, int64_t edges) {
+/* The bin of value i, of which so many edges are not above it; -1: none has it. The last bin has
+ * the last edge, too. */
+static int64_t find_bin(by_hist *x, const bf_array *values, int64_t i, int64_t edges) {
+    const bool above = edges > x->n && is_above(x, values, i);
     x->others.count++;
-    if (edges == 0)
-        x->others.below++;
-    else if (edges > x->n && is_above(x, values, i))
-        ++*(is_nan(x, values, i) ? &x->others.nan : &x->others.above);
-    else
-        x->counts[key * x->n + (edges <= x->n ? edges : x->n) - 1]++;
+    if (edges > 0 && !above) return (edges <= x->n ? edges : x->n) - 1;
+    ++*(edges == 0 ? &x->others.below : is_nan(x, values, i) ? &x->others.nan : &x->others.above);
+    return -1;
 }
 
 /* Finds how many edges are not above each value; NULL: *st says why not. */
@@ -297,20 +325,83 @@ static void round_times(bf_array *values) {
     values->dtype = BF_F64;
 }
 
+/* Adds n weights at places of counts, which become the keys'. */
+static bf_status add_weights(by_hist *x, int64_t *places, const double *weights, int64_t n) {
+    const bf_array at = bf_array_of(BF_I64, places, n), values = bf_array_of(BF_F64, weights, n);
+    const bf_array *const list[] = {&values};
+    const bf_status st = bf_groups_absorb(x->sums, &at, list);
+    for (int64_t i = 0; i < n; i++) places[i] /= x->n;
+    return st == BF_OK ? bf_groups_absorb(x->totals, &at, list) : st;
+}
+
 static int take_counts(by_hist *x, bf_array *values) {
-    const uint8_t *valid = x->table.values[0].valid;
-    int64_t *numbers, at = 0;
+    const table_value *const w = weights_of(x);
+    double *const weights =
+        w ? buffer_take(&x->weights, (size_t)x->table.n * sizeof *weights) : NULL;
+    int64_t *numbers, at = 0, counted = 0;
     if (x->table.n == 0) return EXIT_DONE;
+    if (w && !weights) return failed(x, BF_E_MEMORY);
+    if (w) take_doubles(x, w, weights);
     if (x->form.time && !x->integers) round_times(values);
     bf_status st = number_keys(x, &numbers);
     const int64_t *const edges = st == BF_OK ? find_edges(x, values, &st) : NULL;
     if (!edges) return failed(x, st);
     for (int64_t i = 0; i < x->table.n; i++) {
-        if (valid && !valid[i]) continue;
-        count_value(x, numbers[i], values, at, edges[at]);
+        if (!has_value(x, i)) continue;
+        const int64_t bin = find_bin(x, values, at, edges[at]);
+        if (weights) weights[counted] = weights[at];
         at++;
+        if (bin < 0) continue;
+        numbers[counted] = numbers[i] * x->n + bin;
+        x->counts[numbers[counted++]]++;
     }
-    return EXIT_DONE;
+    if (weights && counted > 0) st = add_weights(x, numbers, weights, counted);
+    return st == BF_OK ? EXIT_DONE : failed(x, st);
+}
+
+/* ---- sums and densities ---------------------------------------------------------------------- */
+
+/* Sets to[key] to the sum of each key of groups. */
+static bf_status list_sums(bf_groups *groups, double *to) {
+    const int64_t n = bf_groups_size(groups);
+    int64_t *const keys = malloc((size_t)n * sizeof *keys + 1);
+    double *const sums = malloc((size_t)n * sizeof *sums + 1);
+    const bf_array all = bf_array_of(BF_I64, keys, n), values = bf_array_of(BF_F64, sums, n);
+    bf_status st = keys && sums ? bf_groups_list(groups, &all, NULL) : BF_E_MEMORY;
+    if (st == BF_OK) st = bf_groups_aggregate(groups, 0, NULL, &values, NULL);
+    for (int64_t i = 0; st == BF_OK && i < n; i++) to[keys[i]] = sums[i];
+    free(keys);
+    free(sums);
+    return st;
+}
+
+static double width_of(const by_hist *x, int64_t bin) {
+    return x->integers ? (double)((uint64_t)x->integers[bin + 1] - (uint64_t)x->integers[bin])
+                       : x->edges[bin + 1] - x->edges[bin];
+}
+
+/* Divides as a histogram of one key does. */
+static bf_status divide(by_hist *x, int64_t keys) {
+    double *const totals = calloc((size_t)keys + 1, sizeof *totals);
+    bf_status st = totals ? BF_OK : BF_E_MEMORY;
+    if (st == BF_OK && x->totals) st = list_sums(x->totals, totals);
+    for (int64_t i = 0; st == BF_OK && i < keys * x->n && !x->totals; i++)
+        totals[i / x->n] += (double)x->counts[i];
+    for (int64_t i = 0; st == BF_OK && i < keys * x->n; i++)
+        x->shown[i] = x->shown[i] / width_of(x, i % x->n) / totals[i / x->n];
+    free(totals);
+    return st;
+}
+
+static int find_shown(by_hist *x) {
+    const int64_t keys = bf_dictionary_size(x->keys), n = keys * x->n;
+    if (!x->sums && !x->options.density) return EXIT_DONE;
+    x->shown = calloc((size_t)n + 1, sizeof *x->shown);
+    bf_status st = x->shown ? BF_OK : BF_E_MEMORY;
+    if (st == BF_OK && x->sums) st = list_sums(x->sums, x->shown);
+    for (int64_t i = 0; st == BF_OK && !x->sums && i < n; i++) x->shown[i] = (double)x->counts[i];
+    if (st == BF_OK && x->options.density) st = divide(x, keys);
+    return st == BF_OK ? EXIT_DONE : failed(x, st);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -334,16 +425,14 @@ static int show(by_hist *x) {
                               .form = x->form,
                               .edges = x->edges,
                               .integers = x->integers,
-                              .counts = x->counts};
+                              .counts = x->counts,
+                              .values = x->shown};
     return by_sheet_put(&counts);
 }
 
 static int check_line(const options *o) {
-    const char *option = o->weights            ? "--weights"
-                         : o->density          ? "--density"
-                         : o->save             ? "--save"
-                         : o->checkpoint       ? "--checkpoint"
-                         : o->form >= FORM_NPY ? "-o of a figure or an array"
+    const char *option = o->save         ? "--save"
+                         : o->checkpoint ? "--checkpoint"
                          : o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW
                              ? "--format of an array"
                              : NULL;
@@ -353,14 +442,16 @@ static int check_line(const options *o) {
     return EXIT_USAGE;
 }
 
-/* The table has the value as that of an aggregate. */
+/* The table has the value as that of an aggregate, and the weights as those of another. */
 static void ask_for_value(by_hist *x, const options *o) {
     x->options = *o;
     x->options.aggregates[0] =
         (struct wanted_aggregate){.option = o->expression ? "e" : "column",
                                   .op = BF_MIN,
                                   .values = o->expression ? o->expression : o->input.text.columns};
-    x->options.aggregate_count = 1;
+    x->options.aggregates[1] =
+        (struct wanted_aggregate){.option = "weights", .op = BF_SUM, .values = o->weights};
+    x->options.aggregate_count = o->weights ? 2 : 1;
     x->options.expression = x->options.input.text.columns = NULL;
 }
 
@@ -385,6 +476,7 @@ static int run(by_hist *x, const options *o) {
     if (code == EXIT_DONE) code = make_bins(x);
     if (code == EXIT_DONE) code = walk(x, take_counts, begin_counts);
     if (code == EXIT_DONE) code = tell_others(x);
+    if (code == EXIT_DONE) code = find_shown(x);
     if (code == EXIT_DONE) code = show(x);
     return code == EXIT_DONE ? output_close(&x->output) : code;
 }
@@ -401,7 +493,11 @@ static void close_all(by_hist *x) {
     buffer_free(&x->numbers);
     buffer_free(&x->values);
     buffer_free(&x->places);
+    buffer_free(&x->weights);
+    bf_groups_destroy(x->sums);
+    bf_groups_destroy(x->totals);
     free(x->counts);
+    free(x->shown);
     bf_context_destroy(x->context);
     free(x);
 }

@@ -1,17 +1,20 @@
 #include "histogram/by_sheet.h"
 
+#include "container/npy_write.h"
 #include "memory/large.h"
 #include "plot/plot.h"
 #include "runtime/utf8.h"
 #include "runtime/value.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Rows of a sheet that are made together, about; bytes of a plot's title. */
-enum { ROWS = 1 << 14, TITLE = 256 };
+/* Rows of a sheet that are made together, about; bytes of a plot's title; and the most plots of a
+ * figure. */
+enum { ROWS = 1 << 14, TITLE = 256, PLOTS = 25 };
 
 static int failed(const by_counts *x, bf_status st) {
     return fail_status(st, x->table->context, x->table->asked->file);
@@ -22,8 +25,8 @@ static int failed(const by_counts *x, bf_status st) {
 /* Columns of some rows, whose keys have these numbers, one for each row. */
 typedef struct by_rows {
     int64_t n;
-    int64_t *numbers, *counts;
-    uint64_t *lo, *hi; /* edges: times or doubles */
+    int64_t *numbers;
+    uint64_t *lo, *hi, *shown; /* edges: times or doubles; counts, or doubles */
     sheet_column columns[BF_KEY_COLUMNS_MAX + 3];
     bf_strings strings[BF_KEY_COLUMNS_MAX];
     void *memory[3 * BF_KEY_COLUMNS_MAX];
@@ -88,6 +91,17 @@ static sheet_column edge_column(const by_counts *x, const char *name, const void
                           .array = edges};
 }
 
+static const char *value_name(const by_counts *x) {
+    return x->options->density ? "density" : x->values ? "weight" : "count";
+}
+
+static bf_dtype value_dtype(const by_counts *x) { return x->values ? BF_F64 : BF_I64; }
+
+/* What is shown of a key: of each bin a double, or a count. */
+static const uint64_t *shown_at(const by_counts *x, int64_t key) {
+    return (const uint64_t *)(x->values ? (const void *)x->values : x->counts) + key * x->n;
+}
+
 /* Makes the rows of `groups` keys, of which list[i] has the number of each. */
 static bf_status make_rows(const by_counts *x, const int64_t *list, int64_t groups, by_rows *r) {
     const int keys = x->table->asked->keys;
@@ -97,11 +111,12 @@ static bf_status make_rows(const by_counts *x, const int64_t *list, int64_t grou
             r->numbers[r->n] = list[g];
             r->lo[r->n] = edge_at(x, i);
             r->hi[r->n] = edge_at(x, i + 1);
-            r->counts[r->n] = x->counts[list[g] * x->n + i];
+            memcpy(&r->shown[r->n], shown_at(x, list[g]) + i, sizeof *r->shown);
         }
     r->columns[keys] = edge_column(x, "lo", r->lo);
     r->columns[keys + 1] = edge_column(x, "hi", r->hi);
-    r->columns[keys + 2] = (sheet_column){.name = "count", .dtype = BF_I64, .array = r->counts};
+    r->columns[keys + 2] =
+        (sheet_column){.name = value_name(x), .dtype = value_dtype(x), .array = r->shown};
     bf_status st = BF_OK;
     for (int k = 0; k < keys && st == BF_OK; k++) st = take_key(x, k, r);
     return st;
@@ -115,10 +130,11 @@ static int put_rows(const by_counts *x, const by_rows *r) {
 /* ---- plots ----------------------------------------------------------------------------------- */
 
 static void title_of(const by_counts *x, const by_rows *r, char title[TITLE]) {
-    size_t used = 0;
+    if (x->options->title) utf8_copy(title, TITLE / 2, x->options->title);
+    size_t used = strlen(title);
     for (int k = 0; k < x->table->asked->keys; k++) {
         const sheet_column *c = &r->columns[k];
-        char text[TITLE] = "";
+        char text[TITLE] = "NULL";
         if (c->valid[0] && c->strings) {
             const int64_t *const at = c->strings->offsets;
             snprintf(text, sizeof text, "%.*s", (int)(at[1] < TITLE ? at[1] : TITLE - 1),
@@ -130,28 +146,74 @@ static void title_of(const by_counts *x, const by_rows *r, char title[TITLE]) {
         }
         char shown[TITLE];
         utf8_copy(shown, sizeof shown, text);
-        const int n = snprintf(title + used, TITLE - used, "%s%s", k ? ", " : "", shown);
+        const int n = snprintf(title + used, TITLE - used, "%s%s",
+                               k      ? ", "
+                               : used ? ": "
+                                      : "",
+                               shown);
         used += (size_t)n < TITLE - used ? (size_t)n : TITLE - used - 1;
     }
+}
+
+static plot plot_of(const by_counts *x, int64_t key, const char *title) {
+    return (plot){.n = x->n,
+                  .edges = x->edges,
+                  .time = x->form.time,
+                  .time_scale = x->form.scale,
+                  .counts = x->counts + key * x->n,
+                  .values = x->values ? x->values + key * x->n : NULL,
+                  .density = x->options->density,
+                  .log = x->options->log,
+                  .title = title,
+                  .x_label = x->table->asked->value[0].text,
+                  .y_label = hist_value_label(x->options),
+                  .note = ""};
 }
 
 static int put_plot(const by_counts *x, const by_rows *r, bool first) {
     char title[TITLE] = "";
     title_of(x, r, title);
-    const plot p = {.n = x->n,
-                    .edges = x->edges,
-                    .time = x->form.time,
-                    .time_scale = x->form.scale,
-                    .counts = r->counts,
-                    .log = x->options->log,
-                    .title = title,
-                    .x_label = x->table->asked->value[0].text,
-                    .y_label = "count",
-                    .note = ""};
+    const plot p = plot_of(x, r->numbers[0], title);
     const terminal t = terminal_find(STDOUT_FILENO);
     if (!first) putc('\n', x->output->stream);
     plot_terminal(x->output->stream, &p, &t);
     return EXIT_DONE;
+}
+
+/* Draws a plot for each key, all of them in one figure. */
+static int put_figure(const by_counts *x, const int64_t *list, by_rows *r) {
+    const int64_t n = bf_dictionary_size(x->keys);
+    char titles[PLOTS][TITLE] = {""};
+    plot plots[PLOTS];
+    if (n < 1 || n > PLOTS) {
+        fail(EXIT_DATA, x->table->asked->file, "a figure shows 1 to %d keys: there are %" PRId64,
+             PLOTS, n);
+        hint("-o FILE.tsv and FILE.npy hold any number; --where chooses some");
+        return EXIT_DATA;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const bf_status st = make_rows(x, list + i, 1, r);
+        if (st == BF_OK) title_of(x, r, titles[i]);
+        release(r);
+        if (st != BF_OK) return failed(x, st);
+        plots[i] = plot_of(x, list[i], titles[i]);
+    }
+    return plot_figure(x->output->stream, x->output->file.name, plots, (int)n,
+                       hist_figure_of(x->shape));
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+/* A row for each key, of its bins. */
+static int put_array(const by_counts *x, const int64_t *list) {
+    char bytes[NPY_WRITE_MAX];
+    const int64_t n = bf_dictionary_size(x->keys);
+    const npy_header h = {.dtype = value_dtype(x), .ndim = 2, .shape = {n, x->n}};
+    FILE *const f = x->output->stream;
+    fwrite(bytes, 1, npy_write_header(&h, bytes), f);
+    for (int64_t i = 0; i < n && !ferror(f); i++)
+        fwrite(shown_at(x, list[i]), sizeof(uint64_t), (size_t)x->n, f);
+    return output_flush(f, x->output->file.name);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -172,15 +234,15 @@ static int64_t *order_keys(const by_counts *x, bf_status *st) {
 
 static bool open_rows(by_rows *r, int64_t most) {
     r->numbers = malloc((size_t)most * sizeof *r->numbers);
-    r->counts = malloc((size_t)most * sizeof *r->counts);
+    r->shown = malloc((size_t)most * sizeof *r->shown);
     r->lo = malloc((size_t)most * sizeof *r->lo);
     r->hi = malloc((size_t)most * sizeof *r->hi);
-    return r->numbers && r->counts && r->lo && r->hi;
+    return r->numbers && r->shown && r->lo && r->hi;
 }
 
 static void close_rows(by_rows *r) {
     free(r->numbers);
-    free(r->counts);
+    free(r->shown);
     free(r->lo);
     free(r->hi);
 }
@@ -202,13 +264,22 @@ static int show_keys(const by_counts *x, const int64_t *list, by_rows *r, int64_
     return code;
 }
 
+static int put(const by_counts *x, const int64_t *list, by_rows *r, int64_t each) {
+    if (x->shape == HIST_NPY) return put_array(x, list);
+    if (x->shape >= HIST_PNG) return put_figure(x, list, r);
+    return show_keys(x, list, r, each);
+}
+
 int by_sheet_put(const by_counts *x) {
     by_rows r = {.n = 0};
-    const int64_t each = x->shape == HIST_PLOT || x->n > ROWS ? 1 : ROWS / x->n;
+    const bool alone = x->shape == HIST_PLOT || x->shape >= HIST_PNG || x->n > ROWS;
+    const int64_t each = alone ? 1 : ROWS / x->n, all = bf_dictionary_size(x->keys) * x->n;
+    int code = hist_check_log(x->options, x->table->asked->file, x->values, all);
     bf_status st;
+    if (code != EXIT_DONE) return code;
     int64_t *list = order_keys(x, &st);
     if (list && !open_rows(&r, each * x->n)) st = BF_E_MEMORY;
-    const int code = st == BF_OK ? show_keys(x, list, &r, each) : failed(x, st);
+    code = st == BF_OK ? put(x, list, &r, each) : failed(x, st);
     close_rows(&r);
     free(list);
     return code;

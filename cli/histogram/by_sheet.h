@@ -1,4 +1,5 @@
-/* The histograms of keys as they are shown: rows of a sheet, or a plot for each key. */
+/* The histograms of keys as they are shown: rows of a sheet, plots, or an
+ * array. */
 #ifndef BITFOLD_CLI_HISTOGRAM_BY_SHEET_H
 #define BITFOLD_CLI_HISTOGRAM_BY_SHEET_H
 
@@ -16,6 +17,7 @@ typedef struct by_counts {
     const double *edges;
     const int64_t *integers; /* the edges, where they are times; NULL: they are doubles */
     const int64_t *counts;   /* key 0 has the first n of them, key 1 the next, and so on */
+    const double *values;    /* shown in their place; NULL: they are */
 } by_counts;
 
 /* Shows keys in their order. Returns an exit code, having reported the failure. */

@@ -28,8 +28,9 @@ static const option_spec specs[] = {
     {"edges", 0, IN_VALUES, "LIST/FILE",
      "the edges of the bins, ascending: numbers or times with commas between, or a file", 0,
      .read = read_text, .at = OPTION_AT(edges), .file = FILE_READ},
-    {"weights", 0, IN_VALUES, "FILE", "sum weights, one for each element, instead of counting", 0,
-     .read = read_text, .at = OPTION_AT(weights), .file = FILE_READ},
+    {"weights", 0, IN_VALUES, "FILE",
+     "sum weights, one for each element, instead of counting; with --by a column or an expression",
+     0, .read = read_text, .at = OPTION_AT(weights), .file = FILE_READ},
     {"strict", 0, IN_VALUES, NULL, "refuse NaNs and elements below or above the bins", 0,
      .read = read_flag, .at = OPTION_AT(strict)},
 };

@@ -234,14 +234,19 @@ static void put_json(FILE *f, const shown *x) {
 
 /* ---- plots ----------------------------------------------------------------------------------- */
 
-/* Only numbers that are not negative have a logarithm. */
-static int check_log(const shown *x) {
-    const double *values = values_of(x);
-    for (int64_t i = 0; x->options->log && values && i < x->info.bins; i++)
+int hist_check_log(const options *o, const char *file, const double *values, int64_t n) {
+    for (int64_t i = 0; o->log && values && i < n; i++)
         if (values[i] < 0)
-            return fail(EXIT_DATA, x->subject->file, "--log: a bin's value is negative: %g",
-                        values[i]);
+            return fail(EXIT_DATA, file, "--log: a bin's value is negative: %g", values[i]);
     return EXIT_DONE;
+}
+
+const char *hist_value_label(const options *o) {
+    return o->density ? "density" : o->weights ? "sum of weights" : "count";
+}
+
+enum figure_format hist_figure_of(enum hist_form form) {
+    return form == HIST_PNG ? FIGURE_PNG : form == HIST_SVG ? FIGURE_SVG : FIGURE_PDF;
 }
 
 enum { TITLE = 512 };
@@ -271,16 +276,13 @@ static int put_plot(const output *out, enum hist_form form, const shown *x) {
                     .log = x->options->log,
                     .title = title,
                     .x_label = column,
-                    .y_label = x->density ? "density"
-                               : x->sums  ? "sum of weights"
-                                          : "count",
+                    .y_label =
+                        x->sums && !x->density ? "sum of weights" : hist_value_label(x->options),
                     .note = note};
-    const int code = check_log(x);
+    const int code = hist_check_log(x->options, x->subject->file, values_of(x), x->info.bins);
     if (code != EXIT_DONE) return code;
-    if (form >= HIST_PNG) {
-        static const enum figure_format formats[] = {FIGURE_PNG, FIGURE_SVG, FIGURE_PDF};
-        return plot_figure(out->stream, out->file.name, &p, formats[form - HIST_PNG]);
-    }
+    if (form >= HIST_PNG)
+        return plot_figure(out->stream, out->file.name, &p, 1, hist_figure_of(form));
     const terminal t = terminal_find(STDOUT_FILENO);
     plot_terminal(out->stream, &p, &t);
     return EXIT_DONE;

@@ -1,4 +1,4 @@
-/* Plots as figures for papers and slides: PNG, SVG and PDF, 6 by 4 inches. */
+/* Plots as figures for papers and slides: PNG, SVG and PDF. */
 #include "plot/plot.h"
 
 #include "runtime/report.h"
@@ -11,8 +11,8 @@ int plot_figure_ready(void) {
     return EXIT_DEVICE;
 }
 
-int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format format) {
-    (void)f, (void)name, (void)p, (void)format;
+int plot_figure(FILE *f, const char *name, const plot *plots, int n, enum figure_format format) {
+    (void)f, (void)name, (void)plots, (void)n, (void)format;
     return plot_figure_ready();
 }
 
@@ -23,9 +23,21 @@ int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format for
 
 #include <string.h>
 
-#define WIDTH 432.0 /* points, 72 an inch */
-#define HEIGHT 288.0
-#define PNG_SCALE (300 / 72.0)
+#define PNG_SCALE (300 / 72.0) /* dots a point */
+
+/* The lengths of each plot, in points, and how many stand beside each other. */
+typedef struct grid {
+    double width, height;
+    int columns, rows;
+} grid;
+
+/* One plot has 6 by 4 inches. Several have 4 by 8/3, in a square or with a row less. */
+static grid grid_of(int n) {
+    grid g = {.width = n > 1 ? 288 : 432, .height = n > 1 ? 192 : 288};
+    while (g.columns * g.columns < n) g.columns++;
+    g.rows = (n + g.columns - 1) / g.columns;
+    return g;
+}
 
 int plot_figure_ready(void) {
     const char *why;
@@ -39,34 +51,42 @@ static cairo_status_t write_bytes(void *f, const unsigned char *bytes, unsigned 
     return fwrite(bytes, 1, n, f) == n ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
-static cairo_surface_t *create_surface(const cairo_api *api, FILE *f, enum figure_format format) {
+static cairo_surface_t *create_surface(const cairo_api *api, FILE *f, const grid *g,
+                                       enum figure_format format) {
+    const double width = g->width * g->columns, height = g->height * g->rows;
     switch (format) {
     case FIGURE_PNG:
-        return api->image_surface_create(CAIRO_FORMAT_RGB24, (int)(WIDTH * PNG_SCALE),
-                                         (int)(HEIGHT * PNG_SCALE));
-    case FIGURE_SVG: return api->svg_surface_create_for_stream(write_bytes, f, WIDTH, HEIGHT);
-    default: return api->pdf_surface_create_for_stream(write_bytes, f, WIDTH, HEIGHT);
+        return api->image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * PNG_SCALE),
+                                         (int)(height * PNG_SCALE));
+    case FIGURE_SVG: return api->svg_surface_create_for_stream(write_bytes, f, width, height);
+    default: return api->pdf_surface_create_for_stream(write_bytes, f, width, height);
     }
 }
 
-static void draw_figure(const cairo_api *api, cairo_t *cr, const plot *p,
+static void draw_figure(const cairo_api *api, cairo_t *cr, const plot *plots, int n, const grid *g,
                         enum figure_format format) {
     if (format == FIGURE_PNG) api->scale(cr, PNG_SCALE, PNG_SCALE);
     api->set_source_rgb(cr, 1, 1, 1);
     api->paint(cr);
-    figure_draw(api, cr, p, WIDTH, HEIGHT);
+    for (int i = 0; i < n; i++) {
+        api->save(cr);
+        api->translate(cr, g->width * (i % g->columns), g->height * (i / g->columns));
+        figure_draw(api, cr, &plots[i], g->width, g->height);
+        api->restore(cr);
+    }
 }
 
-int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format format) {
+int plot_figure(FILE *f, const char *name, const plot *plots, int n, enum figure_format format) {
     const char *why;
     const cairo_api *api = cairo_load(&why);
     if (!api) return plot_figure_ready();
-    cairo_surface_t *surface = create_surface(api, f, format);
+    const grid g = grid_of(n);
+    cairo_surface_t *surface = create_surface(api, f, &g, format);
     if (format == FIGURE_PDF) /* equal histograms give equal files, whenever they are drawn */
         api->pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
                                       "1970-01-01T00:00:00Z");
     cairo_t *cr = api->create(surface);
-    draw_figure(api, cr, p, format);
+    draw_figure(api, cr, plots, n, &g, format);
     cairo_status_t st = api->status(cr);
     api->destroy(cr);
     if (st == CAIRO_STATUS_SUCCESS && format == FIGURE_PNG)

@@ -53,6 +53,7 @@ enum figure_format { FIGURE_PNG, FIGURE_SVG, FIGURE_PDF };
  * and returns an exit code, as plot_figure does. */
 int plot_figure_ready(void);
 
-int plot_figure(FILE *f, const char *name, const plot *p, enum figure_format format);
+/* Draws n plots, one or more, side by side and below each other. */
+int plot_figure(FILE *f, const char *name, const plot *plots, int n, enum figure_format format);
 
 #endif
