@@ -309,8 +309,7 @@ static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state
     if (code == EXIT_DONE) choose_states(&x, states);
     for (int k = 0; x.states && k < n; k++) bf_state_destroy(x.states[k]);
     free(x.states);
-    if (code == EXIT_DONE)
-        code = ranks_merge_states(t->context, states, r->columns, r->source.name);
+    if (code == EXIT_DONE) code = task_merge_ranks(t, op, states, r->columns, r->source.name);
     return code == EXIT_DONE ? merge_strings(&x) : code;
 }
 
@@ -436,7 +435,8 @@ static int threads_of(const task *t, const rows *r, int64_t bytes) {
 }
 
 int absorb_rows(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states) {
-    const int code = b ? absorb_two(t, op, a, b, states) : absorb_one(t, op, a, start, states);
+    const int code =
+        b ? absorb_two(t, op, a, b, states) : absorb_one(t, op, a, task_start(t, start), states);
     if (code != EXIT_DONE) return code;
     t->bytes = bytes_of(a, states[0]) + (b ? bytes_of(b, states[0]) : 0);
     t->threads = threads_of(t, a, t->bytes);

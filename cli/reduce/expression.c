@@ -93,9 +93,9 @@ static int reduce_inputs(reduction *r, int64_t start) {
         code = work_end(w, code, false);
     }
     if (code == EXIT_DONE) code = ranks_agree(match_state(r, ranks_any(is_wide(r))));
-    return code == EXIT_DONE ? ranks_merge_states(r->task->context, &r->state, 1,
-                                                  r->expressed.inputs[0].source.name)
-                             : code;
+    return code == EXIT_DONE
+               ? task_merge_ranks(r->task, r->op, &r->state, 1, r->expressed.inputs[0].source.name)
+               : code;
 }
 
 static int find_value(reduction *r) {
@@ -112,7 +112,7 @@ static int find_value(reduction *r) {
     for (int i = 0; i < x->file_count; i++) task_tell_input(r->task, &x->inputs[i]);
     const double began = progress_clock();
     progress_start(o->files[0], expressed_bytes(x));
-    code = reduce_inputs(r, first);
+    code = reduce_inputs(r, task_start(r->task, first));
     progress_stop();
     r->task->bytes = expressed_bytes(x);
     r->task->threads = o->threads;

@@ -49,16 +49,53 @@ int task_open(task *t, const options *o, bool names) {
 }
 
 int task_check_condition(const options *o, bf_reduction op) {
-    if (!o->where || !reduce_is_ordered(op) || ranks_count() == 1) return EXIT_DONE;
+    if (!o->where || op != BF_PROD || ranks_count() == 1) return EXIT_DONE;
     return fail(EXIT_USAGE, NULL,
-                "--where does not go with ranks: %s numbers the rows that meet it",
-                bf_reduction_name(op));
+                "--where does not go with ranks: prod numbers the rows that meet it");
+}
+
+int64_t task_start(const task *t, int64_t first) {
+    return t->options->where && ranks_rank() > 0 ? 0 : first;
+}
+
+/* The rows of the ranks before this one that meet the condition, where it has `own` itself. */
+static int64_t rows_before(int64_t own) {
+    int64_t *all = ranks_allocate((size_t)ranks_count() * sizeof *all), before = 0;
+    ranks_gather(&own, all, sizeof own);
+    for (int i = 0; i < ranks_rank(); i++) before += all[i];
+    free(all);
+    return before;
+}
+
+static bf_status move_behind(bf_context *context, int64_t before, bf_state **state) {
+    const bf_state_info info = info_of(*state);
+    bf_state *moved = NULL;
+    bf_status st = bf_state_create(context, info.op, info.dtype, &moved);
+    if (st == BF_OK) st = bf_state_seek(moved, before);
+    if (st == BF_OK) st = bf_state_append(moved, *state);
+    bf_state_destroy(st == BF_OK ? *state : moved);
+    if (st == BF_OK) *state = moved;
+    return st;
+}
+
+int task_merge_ranks(const task *t, bf_reduction op, bf_state *states[], int n, const char *file) {
+    bf_status st = BF_OK;
+    if (t->options->where && reduce_is_ordered(op) && ranks_count() > 1) {
+        int64_t own = 0;
+        for (int k = 0; k < n; k++)
+            if (states[k]) own = info_of(states[k]).next;
+        const int64_t before = rows_before(own);
+        for (int k = 0; k < n && st == BF_OK && ranks_rank() > 0; k++)
+            if (states[k]) st = move_behind(t->context, before, &states[k]);
+    }
+    const int code = ranks_agree(st == BF_OK ? EXIT_DONE : fail_status(st, t->context, file));
+    return code == EXIT_DONE ? ranks_merge_states(t->context, states, n, file) : code;
 }
 
 rows_options task_rows(const task *t, bf_reduction op) {
     const options *o = t->options;
     return (rows_options){.threads = o->threads,
-                          .ordered = reduce_is_ordered(op),
+                          .ordered = reduce_is_ordered(op) && !o->where,
                           .memory = o->memory.input,
                           .slab = options_slab(o)};
 }

@@ -31,9 +31,17 @@ int task_open(task *t, const options *o, bool names);
 bool task_joins(const bf_state *a, const bf_state *b);
 bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other);
 
-/* Refuses a condition where rows are numbered that other ranks may leave out. Returns an exit code.
- */
+/* Refuses a condition where a result depends on the numbers of rows of all ranks. Returns an exit
+ * code. */
 int task_check_condition(const options *o, bf_reduction op);
+
+/* The index of this rank's first row, which is row `first` of the input; with a condition each rank
+ * numbers those that meet it. */
+int64_t task_start(const task *t, int64_t first);
+
+/* Merges the states of all ranks, numbering rows as if one had them all. Returns an exit code that
+ * all agree on. */
+int task_merge_ranks(const task *t, bf_reduction op, bf_state *states[], int n, const char *file);
 
 /* How the commands of values read their inputs. */
 rows_options task_rows(const task *t, bf_reduction op);

@@ -235,6 +235,22 @@ class Commands(RanksTest):
                 for ranks in range(1, 9) if ALL else [r.choice(NUMBERS[mpi])]:
                     self.check(mpi, ranks, *command.split())
 
+    def test_rows_that_meet_a_condition_have_their_numbers(self):
+        write_inputs(self.dir)
+        r = random.Random(2)
+        for command in ["describe --where late<50000 t.csv", "describe --column value,late,key --where key%2==1 t.csv u.csv",
+                        "argmin --column value --where key==3 t.csv", "argmax --total --column value,key --where key%7==1 t.csv v.csv t.csv",
+                        "describe --where key<0 t.csv", "argmin --column value --where key<0 t.csv", "argmax --column value --where late==99999 t.csv",
+                        "describe -e value*late --where key>20 t.csv", "argmax -e value*2 --where late>99000 t.csv", "describe --where word!='x' words.csv",
+                        "describe --quantiles=10,90 --column value,key --where key%3==0 t.csv", "describe --null-policy skip --where isnull(w)||w>7 nulls",
+                        "argmin --column value --offset 1000 --count 90000 --where key>20 t.csv", "describe --where late>2 money2.csv"]:
+            self.check(*r.choice([(mpi, n) for mpi in FOUND for n in NUMBERS[mpi]]), *command.split())
+        ask = ["argmin", "--column", "value", "--where", "key > 20", "t.csv", "--save"]
+        run(*ask, "alone.bfs", cwd=self.dir)
+        self.assertEqual(self.ranks(FOUND[0], 3, *ask, "ranks.bfs")[0], 0)
+        self.assertEqual(run("merge", "alone.bfs", cwd=self.dir).stdout, run("merge", "ranks.bfs", cwd=self.dir).stdout)
+        self.assertIn("prod numbers the rows", self.ranks(FOUND[0], 2, "prod", "--column", "value", "--where", "key>20", "t.csv")[2])
+
     def test_newlines_in_quotes_where_parts_begin(self):
         rows = b'1,"x\n7,y\n"\n' * 50_000 + b'2,"' + b"8,z\n" * 200_000 + b'"\n' + b"3,x\n" * 50_000
         with open(os.path.join(self.dir, "quoted"), "wb") as f:
