@@ -51,22 +51,13 @@ static bool has_value(const by_hist *x, int64_t row) {
     return (!v->valid || v->valid[row]) && (!w || !w->valid || w->valid[row]);
 }
 
-static double double_of(const table_value *v, int64_t row) {
-    const bf_value value = output_element(v->array.dtype, v->scale, v->array.data, row);
-    return bf_value_f64(&value);
-}
-
 /* Leaves numbers of the rows that have a value, as the doubles nearest to them; -0 as 0, for edges
  * are compared so. Returns how many they are. */
 static int64_t take_doubles(const by_hist *x, const table_value *v, double *to) {
-    static const int64_t most = (int64_t)1 << 53;
-    const double unit = v->scale <= 22 ? (double)text_power_of_ten(v->scale) : 0;
-    const int64_t *integers = v->array.dtype == BF_I64 && unit > 0 ? v->array.data : NULL;
     int64_t n = 0;
     for (int64_t i = 0; i < x->table.n; i++) {
         if (!has_value(x, i)) continue;
-        const bool exact = integers && integers[i] <= most && integers[i] >= -most;
-        to[n++] = (exact ? (double)integers[i] / unit : double_of(v, i)) + 0.0;
+        to[n++] = units_double(v->array.dtype, v->scale, v->array.data, i) + 0.0;
     }
     return n;
 }

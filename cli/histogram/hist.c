@@ -109,8 +109,15 @@ static int check_times(hist *h, const rows *r) {
     return EXIT_DATA;
 }
 
+/* Numbers of text are counted as doubles, but for those that edges may tell apart, and times. */
+static bf_dtype counted_dtype(const hist *h, const rows *r) {
+    const bool doubles = r->source.text && r->source.text->layout.dtype == BF_NONE &&
+                         !hist_bins_are_wide(&h->bins) && !rows_time(r, 0);
+    return doubles ? BF_F64 : rows_dtype(r, 0);
+}
+
 static int check_dtype(hist *h, const rows *r) {
-    const bf_dtype dtype = rows_dtype(r, 0);
+    const bf_dtype dtype = counted_dtype(h, r);
     const int code = check_times(h, r);
     if (code != EXIT_DONE) return code;
     if (dtype == BF_I128) {
@@ -126,12 +133,13 @@ static int check_dtype(hist *h, const rows *r) {
     return EXIT_DATA;
 }
 
-/* Whether text is read as the numbers that it is. */
+/* Whether text is read as the numbers that it is, as a condition takes it. */
 static bool is_exact(const hist *h, const rows *r) {
-    return r->source.text && r != &h->weights && (hist_bins_are_wide(&h->bins) || rows_time(r, 0));
+    const bool needed =
+        hist_bins_are_wide(&h->bins) || rows_time(r, 0) || h->options->where != NULL;
+    return r->source.text && r != &h->weights && needed;
 }
 
-/* Columns of a condition remain what they are. */
 static void take_doubles(rows *r) {
     if (r->source.text && r->source.text->layout.dtype == BF_NONE) rows_take_doubles(r, 0);
 }
@@ -139,10 +147,11 @@ static void take_doubles(rows *r) {
 /* Bins count any number of text: as f64, but for numbers that they may tell apart. again: the file
  * will be walked once more. */
 static int open_rows(hist *h, rows *r, const char *name, bool again) {
-    const bool values = r != &h->weights, wide = values && hist_bins_are_wide(&h->bins);
+    const bool values = r != &h->weights, wide = values && hist_bins_are_wide(&h->bins),
+               exact = (wide && h->options->edges) || h->options->where;
     const rows_options how = {.threads = h->options->threads,
                               .settled = true,
-                              .digits = wide && h->options->edges ? BF_SCALE_MOST_I128 : 0,
+                              .digits = exact ? BF_SCALE_MOST_I128 : 0,
                               .ordered = h->options->weights != NULL,
                               .keep = &h->limit,
                               .memory = h->options->memory.input / 2,
@@ -217,10 +226,8 @@ static int start_expression(hist *h) {
 /* Opens the inputs of an expression, unless they are open. */
 static int open_expression(hist *h) {
     const options *o = h->options;
-    const bool exact = o->edges && hist_bins_are_wide(&h->bins);
-    const rows_options how = {.threads = o->threads,
-                              .digits = exact ? BF_SCALE_MOST_I128 : 0,
-                              .memory = o->memory.input / 2};
+    const rows_options how = {
+        .threads = o->threads, .digits = BF_SCALE_MOST_I128, .memory = o->memory.input / 2};
     expressed *x = &h->expressed;
     int code = EXIT_DONE;
     if (!x->expression) {
@@ -264,20 +271,23 @@ static bool make_room(hist *h, int64_t n) {
     return h->whole != NULL;
 }
 
-/* Integers become doubles, or if integers are counted, those that lie in the same bins: the edges
- * are integers. */
+/* Numbers of text become the doubles nearest to them, or if integers are counted, those that lie in
+ * the same bins: the edges are integers. */
 static int convert(hist *h, int scale, bf_array *elements) {
     const int64_t n = elements->shape[0];
     if (!make_room(h, n)) return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
     for (int64_t i = 0; i < n; i++) {
-        const text_i128 x = units_at(elements->dtype, elements->data, i);
-        const double real = (double)x;
-        const text_i128 whole = h->dtype == BF_F64 ? 0 : hist_bins_whole(&h->bins, x, scale);
+        if (h->dtype == BF_F64) {
+            const double real = units_double(elements->dtype, scale, elements->data, i);
+            memcpy(&h->whole[i], &real, sizeof real);
+            continue;
+        }
+        const text_i128 x = units_at(elements->dtype, elements->data, i),
+                        whole = hist_bins_whole(&h->bins, x, scale);
         if (whole < INT64_MIN || whole > INT64_MAX)
             return fail(EXIT_DATA, h->options->files[0],
                         "64 bits do not hold a number beside edges that are integers");
         h->whole[i] = (int64_t)whole;
-        if (h->dtype == BF_F64) memcpy(&h->whole[i], &real, sizeof real);
     }
     *elements = bf_array_of(h->dtype, h->whole, n);
     return EXIT_DONE;
@@ -312,7 +322,8 @@ static int take_present(hist *h, rows *r, const rows_chunk *chunk, const rows_co
     if (!rows_present(r, chunk, 0, __builtin_ctz(rows_can(r, 0)), beside, &present))
         return fail_status(BF_E_MEMORY, NULL, r->source.name);
     *elements = present.numbers;
-    return scale > 0 && !rows_time(r, 0) ? convert(h, scale, elements) : EXIT_DONE;
+    const bool same = elements->dtype == h->dtype && (scale == 0 || rows_time(r, 0));
+    return same || r == &h->weights ? EXIT_DONE : convert(h, scale, elements);
 }
 
 static int take_elements(hist *h, rows *r, const taken *t, bf_array *elements) {

@@ -1,5 +1,7 @@
 #include "work/units.h"
 
+#include "sheet/output.h"
+
 #include <string.h>
 
 static bool are_alike(units_form a, units_form b) {
@@ -47,6 +49,16 @@ text_i128 units_at(bf_dtype dtype, const void *numbers, int64_t i) {
     memcpy(&narrow, at, sizeof narrow);
     if (dtype == BF_I128) memcpy(&wide, at, sizeof wide);
     return dtype == BF_I128 ? wide : dtype == BF_U64 ? (text_i128)(uint64_t)narrow : narrow;
+}
+
+double units_double(bf_dtype dtype, int scale, const void *numbers, int64_t i) {
+    const int64_t most = (int64_t)1 << 53;
+    if (dtype == BF_I64 && scale <= 22) { /* both are doubles: one rounding */
+        const int64_t x = ((const int64_t *)numbers)[i];
+        if (x >= -most && x <= most) return (double)x / (double)text_power_of_ten(scale);
+    }
+    const bf_value value = output_element(dtype, scale, numbers, i);
+    return bf_value_f64(&value);
 }
 
 /* From the last number on, so that none is overwritten before it is read. */

@@ -23,6 +23,9 @@ units_form units_of_rows(const rows *r, int column);
 bool units_are_integers(bf_dtype dtype);
 text_i128 units_at(bf_dtype dtype, const void *numbers, int64_t i);
 
+/* The double nearest to number i of an array in units of 10^-scale, or of floats. */
+double units_double(bf_dtype dtype, int scale, const void *numbers, int64_t i);
+
 /* Sets *into to what times of both are. False: they do not go together. */
 bool units_join_times(bf_time_kind *into, bf_time_kind other);
 

@@ -205,6 +205,16 @@ class Counts(HistTest):
             if len(edges) > 1 and not any(abs(Decimal(e)) < Decimal("1e-4") and Decimal(e) for e in edges):
                 self.check_exactly(numbers, edges, stdin="\n".join(numbers).encode())
 
+    def test_expressions_and_conditions_take_decimals_as_they_are(self):
+        path = self.write("t.csv", b"a,b\n0.1,0.7\n0.1,0.2\n9007199254740993,0\n")
+        edges = ["--edges", "0,0.3,0.8,1", "--tsv", "-q"]
+        self.assertEqual(self.result("hist", "-e", "a+b", *edges, path), "0\t0.3\t0\n0.3\t0.8\t1\n0.8\t1\t1")
+        for where, found in [("a*3 == 0.3", 1), ("a == 9007199254740993", 0), ("b*a == 0.07", 1), ("a*3 != 0.3", 0)]:
+            for more in [], ["--memory", "%dM" % (least_memory() + 9)]:
+                got = self.result("hist", "--column", "b", *edges[:1], "0.5,0.8", *edges[2:], "--where", where, *more, path)
+                self.assertEqual(got, "0.5\t0.8\t%d" % found, where)
+        self.assertEqual(self.result("hist", "--column", "b", "--bins", 1, "--where", "b*3 == 0.6", path), "-0.3\t0.7\t1")
+
     def test_large_integers_beside_fractions(self):
         """Edges beyond 2^53 part the integers of a column still, if some of its numbers are no
         integers."""
