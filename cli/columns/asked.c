@@ -367,6 +367,13 @@ static void settle_strings(first_fields *f) {
         if (f->wanted[i] & WANTS_STRINGS) f->wanted[i] &= (unsigned char)~WANTS_KEYS;
 }
 
+/* Rows are read by some column, which here may hold anything: keys that are constants name none. */
+static void want_any(first_fields *f) {
+    unsigned wanted = 0;
+    for (int i = 0; i < f->n; i++) wanted |= f->wanted[i];
+    if (!wanted && f->n > 0) f->wanted[0] = WANTS_STRINGS;
+}
+
 static bool choose(asked *a, first_fields *f, text_options *o) {
     const options *asks = a->options;
     forget(a);
@@ -381,6 +388,7 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     if (good && !a->whole && !a->taken && counts_rows(asks)) good = add_result(a, f, NULL);
     settle_strings(f);
     if (asks->infer || a->taken) infer_keys(f);
+    want_any(f);
     const char **const lists[ASKED_LISTS] = {&o->columns, &o->keys, &o->strings, &o->either};
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
     if (!good) return false;

@@ -85,6 +85,10 @@ class Derived(CommandTest):
         told = self.result("group", "--by", "n % 2=odd", "--sum", "price", "--csv", "--save", saved, path)
         self.assertEqual(told, "odd,sum(price)\n0,2\n1,1.75")
         self.assertEqual(self.result("merge", saved, saved, "--csv"), "odd,sum(price)\n0,4\n1,3.5")
+        words = self.write("w.csv", b"s,n\nb,1\na,\n")
+        for path, rows in [(words, "s,n\nb,1\na,"), (self.write("w.jsonl", b'{"s":"b"}\n{"n":2}\n'), '{"s":"b"}\n{"n":2}')]:
+            self.assertEqual(self.result("count", "--by", "'all'", path), "all\t2")
+            self.assertEqual(self.result("sort", "--by", "(0)", path), rows)
 
     def test_columns_whose_names_look_like_expressions(self):
         path = self.write("t.csv", b"a+b,it's,o'c,n=1\n1,2,3,4\n1,5,6,7\n")
