@@ -207,8 +207,18 @@ static bf_dtype dtype_of(const hist *h) {
     const expressed *x = &h->expressed;
     bool text = false;
     for (int i = 0; i < x->file_count; i++) text = text || x->inputs[i].source.text;
+    if (x->time) return BF_I64;
     if (!text || !units_are_integers(x->dtype)) return x->dtype;
     return !hist_bins_are_wide(&h->bins) ? BF_F64 : x->dtype == BF_I128 ? BF_I64 : x->dtype;
+}
+
+static int take_form(hist *h) {
+    const expressed *x = &h->expressed;
+    const options *o = h->options;
+    const int scale = hist_bins_scale(&h->bins);
+    h->dtype = dtype_of(h);
+    if (x->time) h->times = (units_form){BF_I64, x->scale > scale ? x->scale : scale, x->time};
+    return o->edges || o->range ? hist_bins_take_form(&h->bins, h->times, o->files[0]) : EXIT_DONE;
 }
 
 static int start_expression(hist *h) {
@@ -216,9 +226,9 @@ static int start_expression(hist *h) {
     int code = share_rows(x->input, x->file_count, NULL);
     if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(x));
     if (code == EXIT_DONE) code = expressed_settle(x);
-    if (code == EXIT_DONE) code = ranks_agree(expressed_parse(x));
+    if (code == EXIT_DONE) code = expressed_parse(x);
+    code = ranks_agree(code == EXIT_DONE ? take_form(h) : code);
     if (code != EXIT_DONE) return code;
-    h->dtype = dtype_of(h);
     h->column = strdup(h->options->expression);
     return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
 }
@@ -226,8 +236,10 @@ static int start_expression(hist *h) {
 /* Opens the inputs of an expression, unless they are open. */
 static int open_expression(hist *h) {
     const options *o = h->options;
-    const rows_options how = {
-        .threads = o->threads, .digits = BF_SCALE_MOST_I128, .memory = o->memory.input / 2};
+    const rows_options how = {.threads = o->threads,
+                              .digits = BF_SCALE_MOST_I128,
+                              .memory = o->memory.input / 2,
+                              .times = true};
     expressed *x = &h->expressed;
     int code = EXIT_DONE;
     if (!x->expression) {
@@ -271,8 +283,16 @@ static bool make_room(hist *h, int64_t n) {
     return h->whole != NULL;
 }
 
-/* Numbers of text become the doubles nearest to them, or if integers are counted, those that lie in
- * the same bins: the edges are integers. */
+/* A number as the integer that is counted: times have one scale, and others lie in the same bins,
+ * whose edges are integers. */
+static text_i128 whole_of(const hist *h, int scale, text_i128 x) {
+    text_i128 units;
+    if (!h->times.time) return hist_bins_whole(&h->bins, x, scale);
+    const text_i128 power = text_power_of_ten(h->times.scale - scale);
+    return __builtin_mul_overflow(x, power, &units) ? (text_i128)INT64_MAX + 1 : units;
+}
+
+/* Numbers of text become the doubles nearest to them, or integers where these are counted. */
 static int convert(hist *h, int scale, bf_array *elements) {
     const int64_t n = elements->shape[0];
     if (!make_room(h, n)) return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
@@ -283,10 +303,11 @@ static int convert(hist *h, int scale, bf_array *elements) {
             continue;
         }
         const text_i128 x = units_at(elements->dtype, elements->data, i),
-                        whole = hist_bins_whole(&h->bins, x, scale);
+                        whole = whole_of(h, scale, x);
         if (whole < INT64_MIN || whole > INT64_MAX)
-            return fail(EXIT_DATA, h->options->files[0],
-                        "64 bits do not hold a number beside edges that are integers");
+            return fail(EXIT_DATA, h->options->files[0], "64 bits do not hold %s",
+                        h->times.time ? "a time with the digits of a second that others have"
+                                      : "a number beside edges that are integers");
         h->whole[i] = (int64_t)whole;
     }
     *elements = bf_array_of(h->dtype, h->whole, n);
@@ -301,7 +322,7 @@ static int next_results(hist *h, taken *t) {
     if (t->n > 0) code = expressed_compute(x, &results);
     if (code != EXIT_DONE || t->n == 0) return code;
     t->results = expressed_present(results);
-    const bool same = results.all.dtype == h->dtype && x->scale == 0;
+    const bool same = results.all.dtype == h->dtype && x->scale == h->times.scale;
     return same ? EXIT_DONE : convert(h, x->scale, &t->results);
 }
 
@@ -600,8 +621,6 @@ static int open_hist(hist *h) {
     h->inputs = calloc((size_t)o->file_count, sizeof *h->inputs);
     if (!h->inputs) return fail_status(BF_E_MEMORY, NULL, NULL);
     code = hist_bins_read(&h->bins, h->context, o);
-    if (code == EXIT_DONE && o->expression && h->bins.times)
-        code = fail(EXIT_USAGE, NULL, "-e does not go with --range or --edges that are times");
     if (code == EXIT_DONE) code = output_open(&h->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&h->save, o->save);
     spool_limit_set(&h->limit, o->memory.pipes);

@@ -215,6 +215,18 @@ class Counts(HistTest):
                 self.assertEqual(got, "0.5\t0.8\t%d" % found, where)
         self.assertEqual(self.result("hist", "--column", "b", "--bins", 1, "--where", "b*3 == 0.6", path), "-0.3\t0.7\t1")
 
+    def test_expressions_of_times(self):
+        path = self.write("t.csv", b"t,u\n2026-01-31T10:00,2026-02-01\n2026-03-01T12:30:00.25,2026-02-01\n2026-02-28,2026-02-01\n")
+        ask = ["hist", "--tsv", "-q", path, "-e"]
+        self.assertEqual(self.result(*ask, "month(t)", "--edges", "1,2,3,4"), "1\t2\t1\n2\t3\t1\n3\t4\t1")
+        self.assertEqual(self.result(*ask, "(t - u) / 86400", "--edges", "0,20,28"), "0\t20\t0\n20\t28\t1")
+        self.assertEqual(self.result(*ask, "date(t)", "--bins", 1), "2026-01-31\t2026-03-01\t3")
+        self.assertEqual(self.result(*ask, "t + 0.125", "--bins", 1), "2026-01-31T10:00:00.125\t2026-03-01T12:30:00.375\t3")
+        self.assertEqual(self.result(*ask, "t", "--range", "2026-02-01:2026-02-28T00:00:00.000000001", "--bins", 1),
+                         "2026-02-01T00:00:00\t2026-02-28T00:00:00.000000001\t1")
+        for kind, edges in [("date(t)", "1,2"), ("month(t)", "2026-01-01,2026-02-01")]:
+            self.refused(2, "--edges and --range are", "hist", "-e", kind, "--edges", edges, path)
+
     def test_large_integers_beside_fractions(self):
         """Edges beyond 2^53 part the integers of a column still, if some of its numbers are no
         integers."""
