@@ -20,6 +20,13 @@ if(NOT BITFOLD_CUDA OR NOT CMAKE_CUDA_COMPILER)
     return()
 endif()
 
+# Kernels that no GPU will run need no machine code, which takes half of their compiler's time, and no
+# optimization, which takes most of the rest; nor does the code that would launch them.
+option(BITFOLD_CUDA_CHECK "Only see that CUDA code compiles" OFF)
+if(BITFOLD_CUDA_CHECK)
+    set(CMAKE_CUDA_ARCHITECTURES 90-virtual)
+    set(CMAKE_CUDA_FLAGS_RELEASE -DNDEBUG)
+endif()
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     if(EXISTS /dev/nvidiactl)
         set(CMAKE_CUDA_ARCHITECTURES native)
@@ -45,6 +52,12 @@ set(bitfold_cuda_libraries cudart_static rt)
 # In later compilers <<<>>> takes a lock of C++'s runtime, unless they are asked for what it was.
 include(CheckCompilerFlag)
 check_compiler_flag(CUDA --legacy-launch-seq BITFOLD_LEGACY_LAUNCH)
+if(BITFOLD_CUDA_CHECK)
+    check_compiler_flag(CUDA --Ofast-compile=max BITFOLD_FAST_COMPILE)
+    if(BITFOLD_FAST_COMPILE)
+        string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max")
+    endif()
+endif()
 
 # bitfold_cuda_options(TARGET): as the C code's: each operation is rounded, as it is written.
 function(bitfold_cuda_options target)

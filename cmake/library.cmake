@@ -58,21 +58,37 @@ foreach(target bitfold bitfold_static)
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 
-# bitfold_instances(TEMPLATE WORDS...): compiles src/cuda/TEMPLATE.cu.in once for each word, which
-# stands there for @word@, and in capitals for @WORD@.
+# bitfold_instances(TEMPLATE WORDS...): adds src/cuda/TEMPLATE.cu.in to the kernels once for each
+# word, which stands there for @word@, and in capitals for @WORD@.
 function(bitfold_instances template)
     foreach(word ${ARGN})
         string(TOUPPER ${word} WORD)
         set(file ${PROJECT_BINARY_DIR}/src/cuda/${template}_${word}.cu)
         configure_file(src/cuda/${template}.cu.in ${file} @ONLY)
-        target_sources(bitfold_objects PRIVATE ${file})
+        list(APPEND kernels ${file})
     endforeach()
+    set(kernels ${kernels} PARENT_SCOPE)
+endfunction()
+
+# bitfold_together(FILES): replaces the kernels that this variable lists by a file for each folder
+# that includes all of its kernels: without optimization, most of what one takes is its headers.
+function(bitfold_together files)
+    foreach(file ${${files}})
+        string(REGEX REPLACE ".*/(src/cuda.*)/.*" "\\1" folder ${file})
+        string(APPEND ${folder} "#include \"${file}\"\n")
+        list(APPEND folders ${folder})
+    endforeach()
+    list(REMOVE_DUPLICATES folders)
+    foreach(folder ${folders})
+        file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${folder}/together.cu CONTENT "${${folder}}")
+    endforeach()
+    list(TRANSFORM folders REPLACE "(.+)" "${PROJECT_BINARY_DIR}/\\1/together.cu")
+    set(${files} ${folders} PARENT_SCOPE)
 endfunction()
 
 # The CUDA runtime is linked statically: the library loads where there is no driver.
 if(bitfold_cuda)
     file(GLOB kernels CONFIGURE_DEPENDS src/cuda/*.cu src/cuda/*/*.cu src/cuda/*/*/*.cu)
-    target_sources(bitfold_objects PRIVATE ${kernels})
     bitfold_instances(reduce/sum f16 bf16 f32 f64)
     bitfold_instances(reduce/sum_computed f32 f64)
     bitfold_instances(axis/sum 2 4 8)
@@ -81,6 +97,10 @@ if(bitfold_cuda)
     bitfold_instances(axis/words/words 1 2 4 8)
     bitfold_instances(table/word 4 8 16)
     bitfold_instances(comm/peers_sum f16 bf16 f32 f64)
+    if(BITFOLD_CUDA_CHECK)
+        bitfold_together(kernels)
+    endif()
+    target_sources(bitfold_objects PRIVATE ${kernels})
     bitfold_cuda_options(bitfold_objects)
     target_link_libraries(bitfold PRIVATE CUDA::cudart_static)
     target_link_libraries(bitfold_static PUBLIC $<BUILD_INTERFACE:CUDA::cudart_static>

@@ -27,13 +27,15 @@ def symbols(names):
 
 
 def objects(folder):
-    """The objects of sources that still exist: {path from src/: path of the object}."""
+    """The objects of sources that still exist, in the tree or as the build makes them: {path from
+    src/: path of the object}."""
     found = {}
-    source = os.path.join(ROOT, os.path.basename(folder))
+    sources = [os.path.join(top, os.path.basename(folder)) for top in (ROOT, os.path.dirname(BUILT))]
     for top, _, names in os.walk(folder):
         for name in names:
             path = os.path.relpath(os.path.join(top, name), folder)
-            if name.endswith(".o") and os.path.exists(os.path.join(source, path[:-2])):
+            if name.endswith(".o") and any(os.path.exists(os.path.join(source, path[:-2]))
+                                           for source in sources):
                 found[path[:-2]] = os.path.join(top, name)
     return found
 

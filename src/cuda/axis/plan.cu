@@ -6,7 +6,11 @@
 
 namespace {
 
-enum { SAMPLES = 512 /* one of a thread */, CHECKED = 8 /* offsets of a thread */, THREADS = 256 };
+enum {
+    SAMPLES = 512 /* one of a thread */,
+    CHECKED = 8 /* offsets of a thread */,
+    CHECK_THREADS = 256
+};
 
 /* The window's bottom, for what samples have shown. Half of what is to spare is for smaller values,
  * of which more elements have some. */
@@ -124,9 +128,9 @@ __global__ void __launch_bounds__(SAMPLES)
 __device__ unsigned long long find_wrong(const bf_cuda_axis_params &p) {
     const int64_t n = p.at.results / p.at.width + 1;
     unsigned long long wrong = ~0ull;
-    int64_t s = (int64_t)blockIdx.x * (THREADS * CHECKED) + threadIdx.x;
+    int64_t s = (int64_t)blockIdx.x * (CHECK_THREADS * CHECKED) + threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < CHECKED; i++, s += THREADS) {
+    for (int i = 0; i < CHECKED; i++, s += CHECK_THREADS) {
         if (s >= n) break;
         const int64_t x = bf_cuda_axis_offset_at(p.at, s);
         const int64_t before = s > 0 ? bf_cuda_axis_offset_at(p.at, s - 1) : 0;
@@ -136,7 +140,7 @@ __device__ unsigned long long find_wrong(const bf_cuda_axis_params &p) {
     return wrong;
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(CHECK_THREADS)
     check_offsets(const __grid_constant__ bf_cuda_axis_params p) {
     bf_cuda_wait_for_previous();
     const unsigned long long wrong = find_wrong(p);
@@ -144,7 +148,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* The last block sets the board. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(CHECK_THREADS)
     open_segments(const __grid_constant__ bf_cuda_axis_params p) {
     bf_cuda_wait_for_previous();
     const unsigned long long wrong = find_wrong(p);
@@ -164,8 +168,8 @@ __global__ void report_wrong(const __grid_constant__ bf_cuda_axis_params p) {
 
 /* Blocks that check all offsets. */
 bf_cuda_shape shape_of_check(const bf_cuda_axis_params &p) {
-    const int64_t tile = THREADS * CHECKED, n = p.at.results / p.at.width + 1;
-    return {(n + tile - 1) / tile, THREADS, 0, true, false};
+    const int64_t tile = CHECK_THREADS * CHECKED, n = p.at.results / p.at.width + 1;
+    return {(n + tile - 1) / tile, CHECK_THREADS, 0, true, false};
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 
 namespace {
 
-enum { THREADS = 256, ROUNDS = 16, TILE = THREADS * ROUNDS };
+enum { RUN_THREADS = 256, ROUNDS = 16, RUN_TILE = RUN_THREADS * ROUNDS };
 
 /* Two words of a key; of a key of up to 8 bytes the second is 0. */
 struct run_key {
@@ -36,27 +36,27 @@ __device__ __forceinline__ bool begins_run(bf_dtype dtype, const void *keys, int
 }
 
 template <int bytes>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(RUN_THREADS)
     count_runs(bf_dtype dtype, const void *keys, int64_t n, uint64_t *counts) {
-    const int64_t first = blockIdx.x * (int64_t)TILE + threadIdx.x;
+    const int64_t first = blockIdx.x * (int64_t)RUN_TILE + threadIdx.x;
     int runs = 0;
 #pragma unroll 4
     for (int k = 0; k < ROUNDS; k++)
-        runs += __syncthreads_count(begins_run<bytes>(dtype, keys, n, first + k * THREADS));
+        runs += __syncthreads_count(begins_run<bytes>(dtype, keys, n, first + k * RUN_THREADS));
     if (threadIdx.x == 0) counts[blockIdx.x] = (uint64_t)runs;
 }
 
 template <int bytes>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(RUN_THREADS)
     list_runs(bf_dtype dtype, const void *keys, int64_t n, const uint64_t *before, int64_t room,
               int64_t *list) {
-    const int64_t first = blockIdx.x * (int64_t)TILE + threadIdx.x;
+    const int64_t first = blockIdx.x * (int64_t)RUN_TILE + threadIdx.x;
     int64_t base = (int64_t)before[blockIdx.x];
     for (int k = 0; k < ROUNDS; k++) {
         uint32_t all;
-        int64_t i = first + k * THREADS;
+        int64_t i = first + k * RUN_THREADS;
         bool begins = begins_run<bytes>(dtype, keys, n, i);
-        int64_t at = base + bf_cuda_block_sum_before<THREADS / 32>((uint32_t)begins, &all);
+        int64_t at = base + bf_cuda_block_sum_before<RUN_THREADS / 32>((uint32_t)begins, &all);
         if (begins && at < room) list[at] = i;
         base += all;
         __syncthreads();
@@ -67,11 +67,11 @@ template <int bytes>
 bf_status find(bf_context *context, bf_dtype key, const void *keys, int64_t n, uint64_t *counts,
                int64_t *list, int64_t room, int64_t *runs) {
     cudaStream_t stream = context->cuda->stream;
-    int64_t tiles = (n - 1) / TILE + 1;
-    count_runs<bytes><<<(unsigned)tiles, THREADS, 0, stream>>>(key, keys, n, counts);
+    int64_t tiles = (n - 1) / RUN_TILE + 1;
+    count_runs<bytes><<<(unsigned)tiles, RUN_THREADS, 0, stream>>>(key, keys, n, counts);
     bf_status status = bf_cuda_sum_before(context, counts, tiles, runs);
     if (status != BF_OK || list == NULL) return status;
-    list_runs<bytes><<<(unsigned)tiles, THREADS, 0, stream>>>(key, keys, n, counts, room, list);
+    list_runs<bytes><<<(unsigned)tiles, RUN_THREADS, 0, stream>>>(key, keys, n, counts, room, list);
     return bf_cuda_wait(context, cudaGetLastError(), "finding runs");
 }
 
@@ -94,7 +94,7 @@ bf_status find_in_place(bf_context *context, bf_dtype key, const void *keys, int
     bool copied = first != NULL && !bf_cuda_in_place(context, first, sizeof *first);
     void *copy = copied ? bf_cuda_alloc(context, bytes) : NULL;
     uint64_t *counts =
-        (uint64_t *)bf_cuda_alloc(context, ((size_t)(n - 1) / TILE + 2) * sizeof *counts);
+        (uint64_t *)bf_cuda_alloc(context, ((size_t)(n - 1) / RUN_TILE + 2) * sizeof *counts);
     bf_status status = counts == NULL || (copied && copy == NULL) ? BF_E_MEMORY : BF_OK;
     if (status == BF_OK)
         status = find_by_width(context, key, keys, n, counts, copied ? (int64_t *)copy : first,

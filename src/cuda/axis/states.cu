@@ -11,7 +11,6 @@
 namespace {
 
 enum {
-    THREADS = BF_CUDA_INDEX_THREADS,
     CHUNK = 1 << 28,       /* rows that are absorbed at a time */
     DEPOSITS = 3,          /* additions of a row to one limb, at most */
     WORDS_BYTES = 1 << 26, /* so many bytes of words are in memory at a time */
@@ -65,9 +64,9 @@ bf_status open_alike(bf_context *context, const states *s, int64_t count, states
 
 /* --- merging --- */
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     add_counts(int64_t *into, const int64_t *from, int64_t n) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) into[i] += from[i];
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(n)) into[i] += from[i];
 }
 
 /* Merges all states of `from` into those from number `first` on. */
@@ -77,8 +76,9 @@ bf_status merge_states(bf_context *context, states *into, int64_t first, const s
     bf_status status = bf_cuda_aggregate_widen(context, &into->aggregate, &from->aggregate,
                                                into->count, into->count);
     if (status != BF_OK) return status;
-    add_counts<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, context->cuda->stream>>>(
-        (int64_t *)into->counts.memory + first, (const int64_t *)from->counts.memory, n);
+    add_counts<<<bf_cuda_blocks(context->cuda, n, BF_CUDA_INDEX_THREADS), BF_CUDA_INDEX_THREADS, 0,
+                 context->cuda->stream>>>((int64_t *)into->counts.memory + first,
+                                          (const int64_t *)from->counts.memory, n);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess)
         error = bf_cuda_aggregate_merge(context, &into->aggregate, &from->aggregate, NULL, first, n,
@@ -206,11 +206,11 @@ cudaError_t write_words(bf_context *context, const states *s, int64_t first, int
 }
 
 /* Writes the results of states first to first + n - 1, which have these words. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     finish_states(const __grid_constant__ bf_cuda_index_params p, int64_t *words, int64_t first,
                   int64_t n) {
     const int each = bf_state_words(p.kind, p.dtype, nullptr);
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(n)) {
         int64_t *x = words + i * each;
         if (p.kind == BF_KIND_EXTREME) {
             bf_cuda_index_extreme found = {x[BF_EXTREME_RANK], 0, x[BF_EXTREME_NAN], 0};
@@ -231,8 +231,8 @@ bf_status finish_all(bf_context *context, const states *s, bf_cuda_index_params 
         const int64_t n = s->count - at < batch ? s->count - at : batch;
         error = write_words(context, s, at, n, words);
         if (error != cudaSuccess) break;
-        finish_states<<<(unsigned)bf_cuda_index_word_blocks(context->cuda, *p), THREADS, 0,
-                        context->cuda->stream>>>(*p, words, at, n);
+        finish_states<<<(unsigned)bf_cuda_index_word_blocks(context->cuda, *p),
+                        BF_CUDA_INDEX_THREADS, 0, context->cuda->stream>>>(*p, words, at, n);
         error = cudaGetLastError();
     }
     return check(context, error);

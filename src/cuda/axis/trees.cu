@@ -11,7 +11,7 @@
 namespace {
 
 enum {
-    THREADS = 256,
+    TREE_THREADS = 256,
     FOLD_BITS = 4,
     SHORT = 256,   /* elements of results of which a block takes more */
     MANY_BITS = 6, /* so many leaves, as a power of 2 */
@@ -198,7 +198,7 @@ __device__ void join_folds(const folds &f, part *parts) {
     for (int level = FOLD_BITS - 1; level >= 0; level--) {
         const int step = BF_FOLDS >> 1 >> level;
         __syncthreads();
-        for (int i = (int)threadIdx.x; i < 1 << (f.bits + level); i += THREADS) {
+        for (int i = (int)threadIdx.x; i < 1 << (f.bits + level); i += TREE_THREADS) {
             const int of = f.leaf_of(i, level), fold = 2 * step * f.fold_of(i, level);
             part *x = &parts[f.at(of, fold)];
             *x = join(*x, parts[f.at(of, fold + step)]);
@@ -215,7 +215,7 @@ __device__ void take_leaves(const bf_cuda_axis_params &p, const folds &f, const 
     const bool is_first = threadIdx.x < 1u << f.bits;
     if (is_first) found[threadIdx.x] = mine;
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < BF_FOLDS << f.bits; i += THREADS)
+    for (int i = (int)threadIdx.x; i < BF_FOLDS << f.bits; i += TREE_THREADS)
         parts[i] = multiply_fold<D>(p, found[f.leaf_of(i, FOLD_BITS)], f.fold_of(i, FOLD_BITS));
     join_folds(f, parts);
     if (!is_first || mine.r < 0) return;
@@ -227,7 +227,7 @@ __device__ void take_leaves(const bf_cuda_axis_params &p, const folds &f, const 
 }
 
 template <bf_dtype D>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(TREE_THREADS)
     multiply_leaves(const __grid_constant__ bf_cuda_axis_params p, const leaves all, int bits) {
     bf_cuda_wait_for_previous();
     if (bf_cuda_axis_is_wrong(p)) return;
@@ -296,7 +296,7 @@ cudaError_t bf_cuda_axis_launch_trees(const bf_cuda *cuda, const bf_cuda_axis_pa
     bf_cuda_axis_params q = p;
     void *arguments[] = {&q, &all, &bits};
     const int64_t most = 8 * (int64_t)cuda->multiprocessors;
-    bf_cuda_shape shape = {most, THREADS, 0, true, true};
+    bf_cuda_shape shape = {most, TREE_THREADS, 0, true, true};
     cudaError_t error = bf_cuda_launch(cuda, kernel_of(p.dtype), shape, arguments);
     if (error != cudaSuccess || (rows ? p.at.rows <= BF_LEAF : all.each == 1)) return error;
     shape = {2 * most, JOIN_THREADS, 0, true, false};

@@ -173,7 +173,7 @@ static __global__ void report_misfit(const uint32_t *misfit, volatile uint32_t *
 
 /* Loads all kernels: loading one may wait for the GPU, on which NCCL may wait for another rank that
  * this thread has yet to enqueue. */
-static cudaError_t load_kernels(void) {
+static cudaError_t load_additions(void) {
     cudaFuncAttributes unused;
     cudaError_t error = cudaFuncGetAttributes(&unused, (const void *)report_misfit);
     return error == cudaSuccess ? bf_cuda_load_terms() : error;
@@ -289,7 +289,7 @@ static const char *begin_nccl(bf_link *link) {
     if (nccl == NULL) return "no memory for a link";
     if (!bf_nccl_load(&nccl->library)) return "there is no libnccl.so.2";
     nccl->shard = BUFFERS / link->ranks / 128 * 128;
-    cudaError_t error = load_kernels();
+    cudaError_t error = load_additions();
     if (error == cudaSuccess) error = cudaEventCreateWithFlags(&nccl->done, cudaEventDisableTiming);
     for (int i = 0; i < 2 && error == cudaSuccess; i++) {
         error = cudaEventCreateWithFlags(&nccl->exchanged[i], cudaEventDisableTiming);

@@ -75,7 +75,7 @@ static bf_peers_kernel *kernel_of(bf_dtype dtype) {
 }
 
 /* Loads all kernels: loading one may wait for the GPU, on which another rank's may wait for it. */
-static cudaError_t load_kernels(void) {
+static cudaError_t load_sums(void) {
     cudaError_t error = cudaSuccess;
     cudaFuncAttributes unused;
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes && error == cudaSuccess; i++)
@@ -88,7 +88,7 @@ static cudaError_t make_scratch(bf_link *link, const bf_link_options *options, i
     bf_cuda_peers *peers = link->peers;
     peers->channels = channels;
     set_sizes(link, options->small_bytes);
-    cudaError_t error = load_kernels();
+    cudaError_t error = load_sums();
     if (error == cudaSuccess)
         error = bf_cuda_alloc_cleared((void **)&peers->memory[link->rank], scratch_bytes(link));
     return error;

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(THREADS)
 
 typedef void add_kernel(bf_cuda_terms, int);
 
-add_kernel *kernel_of(bf_dtype dtype) {
+add_kernel *add_kernel_of(bf_dtype dtype) {
     switch (dtype) {
     case BF_I8: return add_arrays<BF_I8>;
     case BF_I16: return add_arrays<BF_I16>;
@@ -70,7 +70,7 @@ cudaError_t bf_cuda_load_terms(void) {
     cudaError_t error = cudaSuccess;
     cudaFuncAttributes unused;
     for (int dtype = BF_I8; dtype <= BF_F64 && error == cudaSuccess; dtype++)
-        error = cudaFuncGetAttributes(&unused, (const void *)kernel_of((bf_dtype)dtype));
+        error = cudaFuncGetAttributes(&unused, (const void *)add_kernel_of((bf_dtype)dtype));
     return error;
 }
 
@@ -79,6 +79,6 @@ cudaError_t bf_cuda_add_terms(const bf_cuda *cuda, cudaStream_t stream,
     int64_t bytes = terms->count * bf_dtype_bytes(terms->dtype);
     int full = are_aligned(terms) ? (int)(bytes / 16) : 0;
     const unsigned blocks = bf_cuda_blocks(cuda, bytes / 16, THREADS, BLOCKS_EACH);
-    kernel_of(terms->dtype)<<<blocks, THREADS, 0, stream>>>(*terms, full);
+    add_kernel_of(terms->dtype)<<<blocks, THREADS, 0, stream>>>(*terms, full);
     return cudaGetLastError();
 }

@@ -5,7 +5,6 @@
 namespace {
 
 enum {
-    THREADS = BF_CUDA_GROUP_THREADS,
     ROWS_LEAST = 1 << 14, /* rows of a call that are worth batches */
     PARTITIONS_LEAST = 256,
     PARTITION_GROUPS = 2500, /* groups of a partition, if there are partitions enough */
@@ -20,9 +19,9 @@ enum {
 
 /* --- plans --- */
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS)
     make_even_batches(unsigned n, unsigned count, unsigned *total, bf_cuda_batch *batches) {
-    for (unsigned i = threadIdx.x; i < count; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < count; i += BF_CUDA_GROUP_THREADS) {
         unsigned begin = (unsigned)((uint64_t)n * i / count),
                  end = (unsigned)((uint64_t)n * (i + 1) / count);
         batches[i] = bf_cuda_batch{begin, end, 0};
@@ -132,7 +131,7 @@ bf_status find_groups(bf_context *context, bf_cuda_groups *g, bf_cuda_batch_plan
     if (plan->partitions > 1) {
         status = bf_cuda_groups_partition(context, g, plan);
     } else {
-        make_even_batches<<<1, THREADS, 0, context->cuda->stream>>>(
+        make_even_batches<<<1, BF_CUDA_GROUP_THREADS, 0, context->cuda->stream>>>(
             (unsigned)plan->n, plan->batch_most, plan->batch_count, plan->batches);
         status = bf_cuda_group_check(context, cudaGetLastError());
     }

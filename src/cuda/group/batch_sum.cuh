@@ -201,11 +201,11 @@ template <bf_dtype D, int Factors> struct Terms {
     static constexpr int WORDS = 1;
     static __device__ void clear(const batch_values_params &p, batch_view &v) {
         set_range(&v, p.end);
-        for (unsigned i = threadIdx.x; i < v.stride * (unsigned)v.limbs; i += THREADS)
+        for (unsigned i = threadIdx.x; i < v.stride * (unsigned)v.limbs; i += BF_CUDA_BATCH_THREADS)
             v.words[i] = BF_CUDA_LIMB_MIDDLE;
     }
     static __device__ void finish(const batch_values_params &p, const batch_view &v) {
-        for (unsigned i = threadIdx.x; i < v.batch.groups; i += THREADS) {
+        for (unsigned i = threadIdx.x; i < v.batch.groups; i += BF_CUDA_BATCH_THREADS) {
             int64_t *to = p.words + v.number(p, i) * p.limbs + (v.low - p.first);
             for (int k = 0; k < v.limbs; k++) {
                 const int64_t sum = bf_cuda_sum_of_copies(

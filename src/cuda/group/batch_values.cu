@@ -37,10 +37,11 @@ struct Extremes {
         if (key < *(volatile long long *)least) atomicMin(least, key);
     }
     static __device__ void clear(const batch_values_params &p, batch_view &v) {
-        for (unsigned i = threadIdx.x; i < v.stride; i += THREADS) *key_at(v, i) = INT64_MAX;
+        for (unsigned i = threadIdx.x; i < v.stride; i += BF_CUDA_BATCH_THREADS)
+            *key_at(v, i) = INT64_MAX;
     }
     static __device__ void finish(const batch_values_params &p, const batch_view &v) {
-        for (unsigned i = threadIdx.x; i < v.batch.groups; i += THREADS) {
+        for (unsigned i = threadIdx.x; i < v.batch.groups; i += BF_CUDA_BATCH_THREADS) {
             long long least = INT64_MAX;
             for (unsigned c = 0; c < v.copies; c++)
                 least = min(least, *key_at(v, i * v.copies + c));
@@ -51,7 +52,7 @@ struct Extremes {
 
 /* --- sums and extremes --- */
 
-/* Rows `row`, row + THREADS, and so on. */
+/* Rows `row`, row + BF_CUDA_BATCH_THREADS, and so on. */
 template <int AHEAD> struct some_rows {
     uint64_t bits[AHEAD];
     unsigned slot[AHEAD];
@@ -68,9 +69,9 @@ __device__ __forceinline__ some_rows<AHEAD> load_rows(const batch_values_params 
     r.n = 0;
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
-        bool mine = All || row + k * THREADS < end;
-        r.bits[k] = mine ? bf_cuda_element::load_bits(values, bytes, k * THREADS) : 0;
-        r.slot[k] = mine ? slots[k * THREADS] : 0;
+        bool mine = All || row + k * BF_CUDA_BATCH_THREADS < end;
+        r.bits[k] = mine ? bf_cuda_element::load_bits(values, bytes, k * BF_CUDA_BATCH_THREADS) : 0;
+        r.slot[k] = mine ? slots[k * BF_CUDA_BATCH_THREADS] : 0;
         r.n += mine;
     }
     return r;
@@ -89,7 +90,11 @@ __device__ __forceinline__ void absorb_some(const batch_values_params &p, const 
 /* Absorbs the rows of a batch; the next ones are loaded meanwhile. */
 template <class Side, int Bytes>
 __device__ __forceinline__ void absorb_rows(const batch_values_params &p, const batch_view &v) {
-    enum { AHEAD = Side::AHEAD, STEP = AHEAD * THREADS, LAST = STEP - THREADS };
+    enum {
+        AHEAD = Side::AHEAD,
+        STEP = AHEAD * BF_CUDA_BATCH_THREADS,
+        LAST = STEP - BF_CUDA_BATCH_THREADS
+    };
     const unsigned end = v.batch.end;
     unsigned row = v.batch.begin + threadIdx.x;
     if (row + LAST < end) {
@@ -106,7 +111,7 @@ __device__ __forceinline__ void absorb_rows(const batch_values_params &p, const 
 }
 
 template <class Side, int Bytes>
-__global__ void __launch_bounds__(THREADS, 1)
+__global__ void __launch_bounds__(BF_CUDA_BATCH_THREADS, 1)
     absorb_batch_values(const __grid_constant__ batch_values_params p) {
     __shared__ unsigned next;
     const int wanted = Side::WORDS == 1 ? p.to - p.from : 1;
@@ -128,12 +133,13 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 /* Absorbs the values that the pass before left out. */
 template <class Side, int Bytes>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_BATCH_THREADS)
     absorb_outside(const __grid_constant__ batch_values_params p) {
     for (unsigned i = blockIdx.x; i < p.batch_count[0]; i += gridDim.x) {
         const bf_cuda_batch batch = p.batches[i];
         const uint16_t *entries = p.slot_entry + (size_t)i * p.slots;
-        for (unsigned row = batch.begin + threadIdx.x; row < batch.end; row += THREADS) {
+        for (unsigned row = batch.begin + threadIdx.x; row < batch.end;
+             row += BF_CUDA_BATCH_THREADS) {
             uint64_t bits = bf_cuda_element::load_bits(p.aggregate.values, Bytes, row);
             unsigned entry = batch.entry + entries[p.row_slots[row]];
             Side::absorb_outside(p, bits, batch.alone ? p.base + entry : p.numbers[entry - p.back]);
@@ -146,7 +152,7 @@ cudaError_t launch_outside(bf_context *context, batch_values_params p, unsigned 
     unsigned blocks = 2 * (unsigned)context->cuda->multiprocessors;
     if (blocks > batches) blocks = batches;
     p.notes = bf_cuda_notes(context);
-    absorb_outside<Side, Bytes><<<blocks, THREADS, 0, context->cuda->stream>>>(p);
+    absorb_outside<Side, Bytes><<<blocks, BF_CUDA_BATCH_THREADS, 0, context->cuda->stream>>>(p);
     return cudaGetLastError();
 }
 
@@ -161,7 +167,7 @@ cudaError_t launch_values(bf_context *context, batch_values_params p, unsigned b
     p.notes = bf_cuda_notes(context);
     cudaError_t error = cudaMemsetAsync(p.notes + NOTE_NEXT, 0, sizeof *p.notes, cuda->stream);
     if (error != cudaSuccess) return error;
-    bf_cuda_shape shape = {.blocks = blocks, .threads = THREADS, .shared = bytes};
+    bf_cuda_shape shape = {.blocks = blocks, .threads = BF_CUDA_BATCH_THREADS, .shared = bytes};
     return bf_cuda_launch(cuda, absorb_batch_values<Side, Bytes>, shape, p);
 }
 

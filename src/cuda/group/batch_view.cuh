@@ -4,10 +4,9 @@
 
 #include "cuda/group/batch.cuh"
 #include "cuda/reduce/aggregate_value.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace {
-
-enum { THREADS = BF_CUDA_BATCH_THREADS, WARP = 32 };
 
 enum { NOTE_NEXT, NOTE_OUTSIDE };
 
@@ -52,18 +51,19 @@ struct batch_view {
         limbs = (unsigned)wanted < fit ? wanted : (int)fit;
         low = p.to - limbs;
         copies = 1;
-        while (copies < WARP && 2 * copies * batch.groups * limbs * words_each <= p.room)
+        while (copies < BF_CUDA_WARP && 2 * copies * batch.groups * limbs * words_each <= p.room)
             copies *= 2;
         copy = threadIdx.x & (copies - 1);
         stride = batch.groups * copies;
         uint16_t *entries = (uint16_t *)(words + p.room);
         entries_at = bf_cuda_shared_address(entries);
-        __shared__ unsigned none[WARP];
-        none_at = bf_cuda_shared_address(none + threadIdx.x % WARP);
-        if (threadIdx.x < WARP) none[threadIdx.x] = 0;
+        __shared__ unsigned none[BF_CUDA_WARP];
+        none_at = bf_cuda_shared_address(none + threadIdx.x % BF_CUDA_WARP);
+        if (threadIdx.x < BF_CUDA_WARP) none[threadIdx.x] = 0;
         words_at = bf_cuda_shared_address(words) + copy * 4 * (unsigned)words_each;
         const uint16_t *from = p.slot_entry + (size_t)index * p.slots;
-        for (unsigned i = threadIdx.x; i < p.slots; i += THREADS) entries[i] = from[i];
+        for (unsigned i = threadIdx.x; i < p.slots; i += BF_CUDA_BATCH_THREADS)
+            entries[i] = from[i];
     }
     __device__ __forceinline__ int64_t number(const batch_values_params &p, unsigned entry) const {
         return batch.alone ? p.base + batch.entry + entry : p.numbers[batch.entry + entry - p.back];

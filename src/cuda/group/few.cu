@@ -5,17 +5,16 @@
  * hash is a permutation whose upper bits are the slot, so a slot holds only the lower bits, and has
  * room for the number beside them. */
 #include "cuda/group/batch.cuh"
+#include "cuda/runtime/grid.cuh"
 
 namespace {
 
 enum {
-    THREADS = BF_CUDA_BATCH_THREADS,
-    WARP = 32,
-    AHEAD = 8,   /* rows of a lane that are loaded while as many are counted */
-    PUSHED = 4,  /* so many of these rows may start to wait before some are looked up */
-    WAITING = 8, /* rows that a lane may keep waiting */
-    BITS = 13,   /* the bits of a slot's index */
-    SLOTS = 1 << BITS,
+    FEW_AHEAD = 8,  /* rows of a lane that are loaded while as many are counted */
+    FEW_PUSHED = 4, /* so many of these rows may start to wait before some are looked up */
+    WAITING = 8,    /* rows that a lane may keep waiting */
+    BITS = 13,      /* the bits of a slot's index */
+    FEW_SLOTS = 1 << BITS,
     NUMBERS = BF_CUDA_FEW_GROUPS,
     FAR_BITS =
         3, /* the bits of the distance from home; at low load only hostile keys are further */
@@ -44,9 +43,10 @@ struct few_params {
 };
 
 struct few_table {
-    uint32_t slots[SLOTS];
-    unsigned counters[NUMBERS + 1][WARP]; /* the last are for rows that are not counted */
-    uint32_t waiting[WAITING * THREADS];  /* each lane's stack, in steps of WARP */
+    uint32_t slots[FEW_SLOTS];
+    unsigned counters[NUMBERS + 1][BF_CUDA_WARP]; /* the last are for rows that are not counted */
+    uint32_t
+        waiting[WAITING * BF_CUDA_BATCH_THREADS]; /* each lane's stack, in steps of BF_CUDA_WARP */
     uint32_t ranks[NUMBERS];
     unsigned used, overflow, batch, entry;
     bool fits;
@@ -61,8 +61,8 @@ struct Few {
     unsigned lane, top, bottom;
 
     __device__ Few(const few_params &params) : p(params), table(few_memory[0]) {
-        lane = threadIdx.x % WARP;
-        top = bottom = threadIdx.x / WARP * (WAITING * WARP) + lane;
+        lane = threadIdx.x % BF_CUDA_WARP;
+        top = bottom = threadIdx.x / BF_CUDA_WARP * (WAITING * BF_CUDA_WARP) + lane;
     }
     __device__ __forceinline__ uint32_t read_slot(unsigned slot) const {
         return *(volatile uint32_t *)(table.slots + slot);
@@ -72,13 +72,15 @@ struct Few {
         atomicAdd(&table.counters[number][lane], 1u);
     }
     __device__ void clear() {
-        for (unsigned i = threadIdx.x; i < SLOTS; i += THREADS) table.slots[i] = EMPTY;
-        for (unsigned i = threadIdx.x; i < NUMBERS * WARP; i += THREADS)
-            table.counters[i / WARP][i % WARP] = 0;
+        for (unsigned i = threadIdx.x; i < FEW_SLOTS; i += BF_CUDA_BATCH_THREADS)
+            table.slots[i] = EMPTY;
+        for (unsigned i = threadIdx.x; i < NUMBERS * BF_CUDA_WARP; i += BF_CUDA_BATCH_THREADS)
+            table.counters[i / BF_CUDA_WARP][i % BF_CUDA_WARP] = 0;
     }
     __device__ __forceinline__ void load_rows(unsigned row, uint32_t *rank) const {
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) rank[k] = __ldcs(p.ranks + row + k * THREADS);
+        for (int k = 0; k < FEW_AHEAD; k++)
+            rank[k] = __ldcs(p.ranks + row + k * BF_CUDA_BATCH_THREADS);
     }
     /* Counts N rows, if they are `mine`. Rows that are not in their home slots wait. */
     template <int N> __device__ __forceinline__ void count_rows(const uint32_t *rank, bool mine) {
@@ -96,11 +98,12 @@ struct Few {
             count_row(hit ? number : NUMBERS);
             if (mine && !hit) {
                 table.waiting[top] = rank[k];
-                top += WARP;
+                top += BF_CUDA_WARP;
             }
-            if (k % PUSHED == PUSHED - 1 || k == N - 1) {
+            if (k % FEW_PUSHED == FEW_PUSHED - 1 || k == N - 1) {
                 __syncwarp();
-                while (__any_sync(0xffffffffu, top - bottom > (WAITING - PUSHED) * WARP))
+                while (
+                    __any_sync(0xffffffffu, top - bottom > (WAITING - FEW_PUSHED) * BF_CUDA_WARP))
                     step_waiting();
             }
         }
@@ -109,24 +112,24 @@ struct Few {
      * number. */
     __device__ __forceinline__ void step_waiting() {
         if (top == bottom) return;
-        uint32_t rank = table.waiting[top - WARP], hash = rank * p.factor;
+        uint32_t rank = table.waiting[top - BF_CUDA_WARP], hash = rank * p.factor;
         for (unsigned far = 0; far <= FAR_MOST; far++) {
-            unsigned slot = ((hash >> (32 - BITS)) + far) % SLOTS;
+            unsigned slot = ((hash >> (32 - BITS)) + far) % FEW_SLOTS;
             uint32_t wanted = hash << BITS | far << NUMBER_BITS, found = read_slot(slot);
             if (found == EMPTY) found = atomicCAS(table.slots + slot, EMPTY, wanted | PENDING);
             if (found == EMPTY) return number_group(rank, slot, wanted);
             if ((found & ~NUMBER_MASK) != wanted) continue;
             bool pending = (found & NUMBER_MASK) == PENDING;
             if (!pending) count_row(found & NUMBER_MASK);
-            if (!pending || failed()) top -= WARP;
+            if (!pending || failed()) top -= BF_CUDA_WARP;
             return;
         }
         atomicExch(&table.overflow, 1u);
-        top -= WARP;
+        top -= BF_CUDA_WARP;
     }
     __device__ __forceinline__ void number_group(uint32_t rank, unsigned slot, uint32_t wanted) {
         unsigned number = atomicAdd(&table.used, 1u);
-        top -= WARP;
+        top -= BF_CUDA_WARP;
         if (number >= NUMBERS) {
             atomicExch(&table.overflow, 1u);
             return;
@@ -136,18 +139,19 @@ struct Few {
         count_row(number);
     }
     __device__ __forceinline__ void count_batch(unsigned begin, unsigned end) {
-        enum { TILE = AHEAD * THREADS };
+        enum { TILE = FEW_AHEAD * BF_CUDA_BATCH_THREADS };
         unsigned row = begin + threadIdx.x, tiles = (end - begin) / TILE;
-        uint32_t next[AHEAD];
+        uint32_t next[FEW_AHEAD];
         if (tiles > 0) load_rows(row, next);
         for (; tiles > 0 && !__any_sync(0xffffffffu, failed()); tiles--, row += TILE) {
-            uint32_t rank[AHEAD];
+            uint32_t rank[FEW_AHEAD];
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) rank[k] = next[k];
+            for (int k = 0; k < FEW_AHEAD; k++) rank[k] = next[k];
             if (tiles > 1) load_rows(row + TILE, next);
-            count_rows<AHEAD>(rank, true);
+            count_rows<FEW_AHEAD>(rank, true);
         }
-        for (; row - lane < end && !__any_sync(0xffffffffu, failed()); row += THREADS) {
+        for (; row - lane < end && !__any_sync(0xffffffffu, failed());
+             row += BF_CUDA_BATCH_THREADS) {
             uint32_t rank = row < end ? p.ranks[row] : 0;
             count_rows<1>(&rank, row < end);
         }
@@ -162,9 +166,10 @@ struct Few {
         }
         __syncthreads();
         if (!table.fits) return false;
-        for (unsigned i = threadIdx.x; i < n; i += THREADS) {
+        for (unsigned i = threadIdx.x; i < n; i += BF_CUDA_BATCH_THREADS) {
             unsigned sum = 0;
-            for (unsigned k = 0; k < WARP; k++) sum += table.counters[i][(k + lane) % WARP];
+            for (unsigned k = 0; k < BF_CUDA_WARP; k++)
+                sum += table.counters[i][(k + lane) % BF_CUDA_WARP];
             p.entry_ranks[table.entry + i] = table.ranks[i];
             p.entry_counts[table.entry + i] = sum;
         }
@@ -172,7 +177,8 @@ struct Few {
     }
 };
 
-__global__ void __launch_bounds__(THREADS) tabulate_few(const __grid_constant__ few_params p) {
+__global__ void __launch_bounds__(BF_CUDA_BATCH_THREADS)
+    tabulate_few(const __grid_constant__ few_params p) {
     const unsigned batches = p.batch_count[0], lost = p.batch_count[1];
     Few few(p);
     few_table &table = few.table;
@@ -211,6 +217,6 @@ cudaError_t bf_cuda_tabulate_few(bf_context *context, const bf_cuda_groups *g,
     p.notes = bf_cuda_notes(context);
     unsigned blocks = (unsigned)context->cuda->multiprocessors;
     if (blocks > plan->batch_most) blocks = plan->batch_most;
-    bf_cuda_shape shape = {blocks, THREADS, sizeof(few_table)};
+    bf_cuda_shape shape = {blocks, BF_CUDA_BATCH_THREADS, sizeof(few_table)};
     return bf_cuda_launch(context->cuda, tabulate_few, shape, p);
 }

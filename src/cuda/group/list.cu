@@ -13,8 +13,6 @@ extern "C" {
 
 namespace {
 
-enum { THREADS = BF_CUDA_GROUP_THREADS };
-
 bf_status copy_and_wait(bf_context *context, void *to, const void *from, size_t bytes) {
     bf_status status = bf_cuda_copy(context, to, from, bytes);
     if (status != BF_OK) return status;
@@ -32,9 +30,9 @@ __device__ __forceinline__ bf_cuda_wide load_rank(const char *ranks, int bytes, 
 }
 
 /* Makes entries of ranks, as pairs, and numbers, to be sorted. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS)
     make_entries(const char *ranks, int bytes, int64_t n, pair_entry *entries) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_GROUP_THREADS>(n)) {
         pair_entry e;
         e.key = load_rank(ranks, bytes, i);
         e.value = bf_cuda_wide{0, (uint64_t)i};
@@ -42,31 +40,32 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS)
     copy_numbers(const pair_entry *entries, int64_t n, unsigned *order) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) order[i] = (unsigned)entries[i].value.lo;
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_GROUP_THREADS>(n))
+        order[i] = (unsigned)entries[i].value.lo;
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS)
     copy_counts(const int64_t *counts, const unsigned *order, int64_t n, int64_t *to) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) to[i] = counts[order[i]];
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_GROUP_THREADS>(n)) to[i] = counts[order[i]];
 }
 
 bf_status sort_pairs(bf_context *context, bf_cuda_groups *g) {
     int64_t n = g->set.size;
-    unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, n, BF_CUDA_GROUP_THREADS);
     cudaStream_t stream = context->cuda->stream;
     pair_entry *entries = (pair_entry *)bf_cuda_group_scratch_of(
         context, g, BF_CUDA_SCRATCH_BATCHES, 2 * (size_t)n * sizeof *entries);
     if (entries == NULL) return BF_E_MEMORY;
-    make_entries<<<blocks, THREADS, 0, stream>>>((const char *)g->set.ranks.memory, g->rank_bytes,
-                                                 n, entries);
+    make_entries<<<blocks, BF_CUDA_GROUP_THREADS, 0, stream>>>((const char *)g->set.ranks.memory,
+                                                               g->rank_bytes, n, entries);
     void *sorted = NULL;
     bf_status status = bf_cuda_sort(context, sizeof(bf_cuda_wide), entries, entries + n,
                                     (uint32_t)n, sizeof(bf_cuda_wide), &sorted);
     if (status != BF_OK) return status;
-    copy_numbers<<<blocks, THREADS, 0, stream>>>((const pair_entry *)sorted, n,
-                                                 (unsigned *)g->order.memory);
+    copy_numbers<<<blocks, BF_CUDA_GROUP_THREADS, 0, stream>>>((const pair_entry *)sorted, n,
+                                                               (unsigned *)g->order.memory);
     return bf_cuda_group_check(context, cudaGetLastError());
 }
 
@@ -163,8 +162,8 @@ bf_status list_groups(bf_context *context, bf_cuda_groups *g, void *keys, void *
         (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, count_bytes + key_bytes);
     if (out == NULL) return BF_E_MEMORY;
     const unsigned *order = (const unsigned *)g->order.memory;
-    copy_counts<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, stream>>>(
-        (const int64_t *)g->set.counts.memory, order, n, (int64_t *)out);
+    copy_counts<<<bf_cuda_blocks(context->cuda, n, BF_CUDA_GROUP_THREADS), BF_CUDA_GROUP_THREADS, 0,
+                  stream>>>((const int64_t *)g->set.counts.memory, order, n, (int64_t *)out);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess)
         error = bf_cuda_group_unrank(context, g, g->set.ranks.memory, order, n, out + count_bytes);

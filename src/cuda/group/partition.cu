@@ -8,30 +8,32 @@
 namespace {
 
 template <class R>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_BATCH_THREADS)
     count_partitions(const __grid_constant__ partition_params p) {
     enum { AHEAD = 8 };
     __shared__ unsigned counts[PARTITIONS_MOST];
     const unsigned begin = min(blockIdx.x * p.rows, p.n), end = min(begin + p.rows, p.n);
     const R *ranks = (const R *)p.ranks;
-    for (unsigned i = threadIdx.x; i < 1u << p.bits; i += THREADS) counts[i] = 0;
+    for (unsigned i = threadIdx.x; i < 1u << p.bits; i += BF_CUDA_BATCH_THREADS) counts[i] = 0;
     __syncthreads();
     unsigned row = begin + threadIdx.x;
-    for (; row + (AHEAD - 1) * THREADS < end; row += AHEAD * THREADS) {
+    for (; row + (AHEAD - 1) * BF_CUDA_BATCH_THREADS < end; row += AHEAD * BF_CUDA_BATCH_THREADS) {
         R rank[AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) rank[k] = ranks[row + k * THREADS];
+        for (int k = 0; k < AHEAD; k++) rank[k] = ranks[row + k * BF_CUDA_BATCH_THREADS];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) atomicAdd(counts + partition_of(p, rank[k]), 1u);
     }
-    for (; row < end; row += THREADS) atomicAdd(counts + partition_of(p, ranks[row]), 1u);
+    for (; row < end; row += BF_CUDA_BATCH_THREADS)
+        atomicAdd(counts + partition_of(p, ranks[row]), 1u);
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < 1u << p.bits; i += THREADS)
+    for (unsigned i = threadIdx.x; i < 1u << p.bits; i += BF_CUDA_BATCH_THREADS)
         if (counts[i] > 0) atomicAdd(p.cursors + i, counts[i]);
 }
 
 template <class R, bool Values>
-__global__ void __launch_bounds__(THREADS) move_rows(const __grid_constant__ partition_params p) {
+__global__ void __launch_bounds__(BF_CUDA_BATCH_THREADS)
+    move_rows(const __grid_constant__ partition_params p) {
     __shared__ unsigned full;
     constexpr unsigned ROWS = Tile<R, Values>::ROWS;
     const unsigned whole = p.n / ROWS * ROWS, begin = min(blockIdx.x * p.rows, whole),
@@ -47,18 +49,19 @@ __global__ void __launch_bounds__(THREADS) move_rows(const __grid_constant__ par
 }
 
 /* Sets the beginnings of partitions with equal room. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_BATCH_THREADS)
     set_even_cursors(unsigned *cursors, int partitions, unsigned room) {
-    for (int i = (int)threadIdx.x; i < partitions; i += THREADS) cursors[i] = (unsigned)i * room;
+    for (int i = (int)threadIdx.x; i < partitions; i += BF_CUDA_BATCH_THREADS)
+        cursors[i] = (unsigned)i * room;
 }
 
 /* Makes a batch of each partition with equal room, which ends at its cursor. count[1]: a partition
  * had too little room. One block. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_BATCH_THREADS)
     make_even_batches(const unsigned *cursors, int partitions, unsigned room, bool mixes,
                       unsigned *count, bf_cuda_batch *batches) {
     if (threadIdx.x == 0) count[0] = (unsigned)partitions;
-    for (int i = (int)threadIdx.x; i < partitions; i += THREADS) {
+    for (int i = (int)threadIdx.x; i < partitions; i += BF_CUDA_BATCH_THREADS) {
         unsigned begin = (unsigned)i * room, end = cursors[i];
         if (end - begin > room) count[1] = 1;
         batches[i] = bf_cuda_batch{begin, end, !mixes};
@@ -67,13 +70,13 @@ __global__ void __launch_bounds__(THREADS)
 
 /* Turns the sizes of partitions into their beginnings, and makes batches of at most `most` rows;
  * *count: their number. One block. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_BATCH_THREADS)
     make_batches(unsigned *sizes, int partitions, unsigned most, bool mixes, unsigned *count,
                  bf_cuda_batch *batches) {
     __shared__ unsigned begins[PARTITIONS_MOST], counts[PARTITIONS_MOST];
-    for (int i = (int)threadIdx.x; i < partitions; i += THREADS) begins[i] = sizes[i];
+    for (int i = (int)threadIdx.x; i < partitions; i += BF_CUDA_BATCH_THREADS) begins[i] = sizes[i];
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < partitions; i += THREADS)
+    for (int i = (int)threadIdx.x; i < partitions; i += BF_CUDA_BATCH_THREADS)
         counts[i] = (begins[i] + most - 1) / most;
     __syncthreads();
     unsigned last = counts[partitions - 1];
@@ -82,7 +85,7 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     scan_counts(counts, (unsigned)partitions);
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < partitions; i += THREADS) {
+    for (int i = (int)threadIdx.x; i < partitions; i += BF_CUDA_BATCH_THREADS) {
         unsigned begin = begins[i], end = begin + sizes[i], alone = !mixes && sizes[i] <= most;
         sizes[i] = begin;
         for (unsigned at = counts[i]; begin < end; at++, begin += most)
@@ -98,7 +101,7 @@ cudaError_t launch_move(const bf_context *context, partition_params p) {
     unsigned blocks = (unsigned)context->cuda->multiprocessors, tiles = p.n / tile::ROWS;
     p.rows = (tiles + blocks - 1) / blocks * tile::ROWS;
     int bytes = (int)tile::ROWS * p.row_bytes + (8 << p.bits);
-    bf_cuda_shape shape = {blocks, THREADS, (size_t)bytes};
+    bf_cuda_shape shape = {blocks, BF_CUDA_BATCH_THREADS, (size_t)bytes};
     return bf_cuda_launch(context->cuda, move_rows<R, Values>, shape, p);
 }
 
@@ -112,16 +115,16 @@ cudaError_t partition_rows(const bf_context *context, const partition_params &p,
         error = cudaMemsetAsync(plan->batch_count, 0, 2 * sizeof(unsigned), stream);
     if (error != cudaSuccess) return error;
     if (p.room > 0) {
-        set_even_cursors<<<1, THREADS, 0, stream>>>(p.cursors, partitions, p.room);
+        set_even_cursors<<<1, BF_CUDA_BATCH_THREADS, 0, stream>>>(p.cursors, partitions, p.room);
     } else {
-        count_partitions<R><<<blocks, THREADS, 0, stream>>>(p);
-        make_batches<<<1, THREADS, 0, stream>>>(p.cursors, partitions, plan->batch_rows,
-                                                plan->mixes, plan->batch_count, plan->batches);
+        count_partitions<R><<<blocks, BF_CUDA_BATCH_THREADS, 0, stream>>>(p);
+        make_batches<<<1, BF_CUDA_BATCH_THREADS, 0, stream>>>(
+            p.cursors, partitions, plan->batch_rows, plan->mixes, plan->batch_count, plan->batches);
     }
     error = p.arrays > 0 ? launch_move<R, true>(context, p) : launch_move<R, false>(context, p);
     if (error != cudaSuccess || p.room == 0) return error;
-    make_even_batches<<<1, THREADS, 0, stream>>>(p.cursors, partitions, p.room, plan->mixes,
-                                                 plan->batch_count, plan->batches);
+    make_even_batches<<<1, BF_CUDA_BATCH_THREADS, 0, stream>>>(
+        p.cursors, partitions, p.room, plan->mixes, plan->batch_count, plan->batches);
     return cudaGetLastError();
 }
 

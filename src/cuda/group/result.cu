@@ -7,7 +7,7 @@
 
 namespace {
 
-enum { THREADS = BF_CUDA_GROUP_THREADS, INTEGER_BYTES = 24 };
+enum { INTEGER_BYTES = 24 };
 
 struct result_params {
     bf_cuda_aggregate_params aggregate;
@@ -94,9 +94,10 @@ struct extremes {
 };
 
 template <class Kind>
-__global__ void __launch_bounds__(THREADS) finish_groups(const __grid_constant__ result_params p) {
-    int64_t thread = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-    for (int64_t i = thread; i < p.aggregate.n; i += (int64_t)gridDim.x * THREADS)
+__global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS)
+    finish_groups(const __grid_constant__ result_params p) {
+    int64_t thread = blockIdx.x * (int64_t)BF_CUDA_GROUP_THREADS + threadIdx.x;
+    for (int64_t i = thread; i < p.aggregate.n; i += (int64_t)gridDim.x * BF_CUDA_GROUP_THREADS)
         Kind::finish(p, i, p.order[i], p.work + thread);
 }
 
@@ -107,7 +108,7 @@ bool needs_work(const result_params &p) {
 }
 
 unsigned blocks_of(const bf_context *context, const result_params &p) {
-    unsigned blocks = bf_cuda_blocks(context->cuda, p.aggregate.n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, p.aggregate.n, BF_CUDA_GROUP_THREADS);
     unsigned most =
         (unsigned)context->cuda->multiprocessors; /* bf_work of more threads would be too large */
     return needs_work(p) && blocks > most ? most : blocks;
@@ -132,7 +133,7 @@ cudaError_t launch_finish(bf_context *context, const result_params &p, bf_dtype 
     if (error == cudaSuccess && p.fits != NULL)
         error = cudaMemsetAsync(p.fits, 1, (size_t)p.aggregate.n, stream);
     if (error != cudaSuccess) return error;
-    kernel_of(p.op, result)<<<blocks_of(context, p), THREADS, 0, stream>>>(p);
+    kernel_of(p.op, result)<<<blocks_of(context, p), BF_CUDA_GROUP_THREADS, 0, stream>>>(p);
     return cudaGetLastError();
 }
 
@@ -147,7 +148,7 @@ bf_status alloc_results(bf_context *context, bf_cuda_groups *g, result_params *p
     p->values = out + 16;
     p->fits = fits ? (uint8_t *)p->values + elements : NULL;
     if (!needs_work(*p)) return BF_OK;
-    size_t threads = (size_t)blocks_of(context, *p) * THREADS;
+    size_t threads = (size_t)blocks_of(context, *p) * BF_CUDA_GROUP_THREADS;
     p->work = (bf_work *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_BATCHES,
                                                   threads * sizeof *p->work);
     return p->work != NULL ? BF_OK : BF_E_MEMORY;

@@ -6,7 +6,7 @@
 
 namespace {
 
-enum { THREADS = 1024, TAKERS = 128, ROWS = 1 << 13, SLOTS = 2 * ROWS };
+enum { SAMPLE_THREADS = 1024, TAKERS = 128, ROWS = 1 << 13, SAMPLE_SLOTS = 2 * ROWS };
 
 enum { NOTE_DIFFERENT, NOTE_ONCE, NOTE_TWICE, NOTE_MOST };
 
@@ -29,18 +29,20 @@ __global__ void __launch_bounds__(TAKERS) take_rows(const R *ranks, int64_t n, R
 }
 
 template <class R>
-__global__ void __launch_bounds__(THREADS) count_taken(const R *taken, unsigned long long *notes) {
-    unsigned *fingerprints = sample_memory, *counts = sample_memory + SLOTS;
-    for (int i = (int)threadIdx.x; i < 2 * SLOTS; i += THREADS) sample_memory[i] = 0;
+__global__ void __launch_bounds__(SAMPLE_THREADS)
+    count_taken(const R *taken, unsigned long long *notes) {
+    unsigned *fingerprints = sample_memory, *counts = sample_memory + SAMPLE_SLOTS;
+    for (int i = (int)threadIdx.x; i < 2 * SAMPLE_SLOTS; i += SAMPLE_THREADS) sample_memory[i] = 0;
     __syncthreads();
-    R rank[ROWS / THREADS];
+    R rank[ROWS / SAMPLE_THREADS];
 #pragma unroll
-    for (int k = 0; k < ROWS / THREADS; k++) rank[k] = taken[k * THREADS + (int)threadIdx.x];
+    for (int k = 0; k < ROWS / SAMPLE_THREADS; k++)
+        rank[k] = taken[k * SAMPLE_THREADS + (int)threadIdx.x];
 #pragma unroll
-    for (int k = 0; k < ROWS / THREADS; k++) {
+    for (int k = 0; k < ROWS / SAMPLE_THREADS; k++) {
         unsigned fingerprint = fingerprint_of(rank[k]);
         if (fingerprint == 0) fingerprint = 1;
-        for (unsigned slot = fingerprint % SLOTS;; slot = (slot + 1) % SLOTS) {
+        for (unsigned slot = fingerprint % SAMPLE_SLOTS;; slot = (slot + 1) % SAMPLE_SLOTS) {
             unsigned found = atomicCAS(fingerprints + slot, 0u, fingerprint);
             if (found != 0 && found != fingerprint) continue;
             atomicAdd(counts + slot, 1u);
@@ -49,7 +51,7 @@ __global__ void __launch_bounds__(THREADS) count_taken(const R *taken, unsigned 
     }
     __syncthreads();
     unsigned found[4] = {0, 0, 0, 0};
-    for (int i = (int)threadIdx.x; i < SLOTS; i += THREADS) {
+    for (int i = (int)threadIdx.x; i < SAMPLE_SLOTS; i += SAMPLE_THREADS) {
         found[NOTE_DIFFERENT] += counts[i] > 0;
         found[NOTE_ONCE] += counts[i] == 1;
         found[NOTE_TWICE] += counts[i] == 2;
@@ -67,7 +69,7 @@ __global__ void __launch_bounds__(THREADS) count_taken(const R *taken, unsigned 
 
 template <class R>
 cudaError_t sample(bf_context *context, const void *ranks, int64_t n, void *taken) {
-    const bf_cuda_shape shape = {1, THREADS, 2 * SLOTS * sizeof(unsigned)};
+    const bf_cuda_shape shape = {1, SAMPLE_THREADS, 2 * SAMPLE_SLOTS * sizeof(unsigned)};
     cudaError_t error = bf_cuda_clear_notes(context);
     if (error != cudaSuccess) return error;
     take_rows<<<ROWS / TAKERS, TAKERS, 0, context->cuda->stream>>>((const R *)ranks, n, (R *)taken);

@@ -10,12 +10,11 @@
 namespace {
 
 enum {
-    THREADS = BF_CUDA_GROUP_THREADS,
-    FAR = 1 << 10,   /* slots: random ranks are never so far from home */
-    SEEDS_MOST = 4,  /* seeds that are tried before distance no longer matters */
-    NOTE_FRESH = 0,  /* number of claims */
-    NOTE_FAR = 1,    /* a rank was far from home */
-    NOTE_CURSOR = 2, /* number of claims that have got numbers */
+    RANK_FAR = 1 << 10, /* slots: random ranks are never so far from home */
+    SEEDS_MOST = 4,     /* seeds that are tried before distance no longer matters */
+    NOTE_FRESH = 0,     /* number of claims */
+    NOTE_FAR = 1,       /* a rank was far from home */
+    NOTE_CURSOR = 2,    /* number of claims that have got numbers */
 };
 
 const unsigned CLAIMED = 1u << 31; /* marks a row's slot that the row claimed */
@@ -67,7 +66,7 @@ __device__ __forceinline__ unsigned find_slot(const index_params &p, R rank, uns
         unsigned i = found - 1;
         if (are_same(i < p.size ? rank_at<R>(p.ranks, i) : rank_at<R>(p.rows, i - p.size), rank))
             return (unsigned)at;
-        if (far >= FAR && !p.patient) {
+        if (far >= RANK_FAR && !p.patient) {
             p.notes[NOTE_FAR] = 1;
             return 0;
         }
@@ -76,10 +75,11 @@ __device__ __forceinline__ unsigned find_slot(const index_params &p, R rank, uns
 }
 
 /* Finds or claims slots for all rows: numbers[i] becomes the slot. */
-template <class R> __global__ void __launch_bounds__(THREADS) claim_slots(const index_params p) {
-    const unsigned stride = gridDim.x * THREADS;
+template <class R>
+__global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS) claim_slots(const index_params p) {
+    const unsigned stride = gridDim.x * BF_CUDA_GROUP_THREADS;
     unsigned claims = 0;
-    for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
+    for (uint64_t i = blockIdx.x * BF_CUDA_GROUP_THREADS + threadIdx.x; i < p.n; i += stride) {
         unsigned slot = find_slot(p, rank_at<R>(p.rows, (unsigned)i), p.size + (unsigned)i + 1);
         p.numbers[i] = slot;
         claims += slot >> 31;
@@ -90,10 +90,11 @@ template <class R> __global__ void __launch_bounds__(THREADS) claim_slots(const 
 
 /* Gives claimed slots numbers from `size` on, and adds their ranks to the set. */
 template <class R>
-__global__ void __launch_bounds__(THREADS) settle_slots(const index_params p, void *ranks) {
-    const unsigned stride = gridDim.x * THREADS;
+__global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS)
+    settle_slots(const index_params p, void *ranks) {
+    const unsigned stride = gridDim.x * BF_CUDA_GROUP_THREADS;
     if (p.notes[NOTE_FAR] != 0) return;
-    for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
+    for (uint64_t i = blockIdx.x * BF_CUDA_GROUP_THREADS + threadIdx.x; i < p.n; i += stride) {
         unsigned slot = p.numbers[i];
         if (!(slot & CLAIMED)) continue;
         unsigned number = p.size + (unsigned)atomicAdd(p.notes + NOTE_CURSOR, 1ull);
@@ -105,11 +106,11 @@ __global__ void __launch_bounds__(THREADS) settle_slots(const index_params p, vo
 
 /* Turns numbers[i] from slots into numbers. counts (may be NULL): of rows that stand for several;
  * adds them to the groups' sums. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS)
     number_rows(const index_params p, const int64_t *counts, int64_t *sums) {
-    const unsigned stride = gridDim.x * THREADS;
+    const unsigned stride = gridDim.x * BF_CUDA_GROUP_THREADS;
     if (p.notes[NOTE_FAR] != 0) return;
-    for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n; i += stride) {
+    for (uint64_t i = blockIdx.x * BF_CUDA_GROUP_THREADS + threadIdx.x; i < p.n; i += stride) {
         unsigned number = p.slots[p.numbers[i] & ~CLAIMED] - 1;
         p.numbers[i] = number;
         if (counts != NULL)
@@ -117,10 +118,10 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS)
     merge_counts(int64_t *into, const int64_t *from, const unsigned *numbers, unsigned n) {
-    const unsigned stride = gridDim.x * THREADS;
-    for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < n; i += stride)
+    const unsigned stride = gridDim.x * BF_CUDA_GROUP_THREADS;
+    for (uint64_t i = blockIdx.x * BF_CUDA_GROUP_THREADS + threadIdx.x; i < n; i += stride)
         into[numbers[i]] += from[i];
 }
 
@@ -139,27 +140,34 @@ index_params params_of(const bf_cuda_groups *g, const bf_cuda_group_set *set, co
 }
 
 void launch_claim(bf_context *context, int rank_bytes, index_params p) {
-    unsigned blocks = bf_cuda_blocks(context->cuda, p.n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, p.n, BF_CUDA_GROUP_THREADS);
     cudaStream_t stream = context->cuda->stream;
     p.notes = bf_cuda_notes(context);
     switch (rank_bytes) {
-    case 4: claim_slots<uint32_t><<<blocks, THREADS, 0, stream>>>(p); break;
-    case 8: claim_slots<uint64_t><<<blocks, THREADS, 0, stream>>>(p); break;
-    default: claim_slots<pair><<<blocks, THREADS, 0, stream>>>(p); break;
+    case 4: claim_slots<uint32_t><<<blocks, BF_CUDA_GROUP_THREADS, 0, stream>>>(p); break;
+    case 8: claim_slots<uint64_t><<<blocks, BF_CUDA_GROUP_THREADS, 0, stream>>>(p); break;
+    default: claim_slots<pair><<<blocks, BF_CUDA_GROUP_THREADS, 0, stream>>>(p); break;
     }
 }
 
 void launch_settle(bf_context *context, int rank_bytes, index_params p,
                    const bf_cuda_group_set *set, const int64_t *counts) {
-    unsigned blocks = bf_cuda_blocks(context->cuda, p.n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, p.n, BF_CUDA_GROUP_THREADS);
     cudaStream_t stream = context->cuda->stream;
     p.notes = bf_cuda_notes(context);
     switch (rank_bytes) {
-    case 4: settle_slots<uint32_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
-    case 8: settle_slots<uint64_t><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
-    default: settle_slots<pair><<<blocks, THREADS, 0, stream>>>(p, set->ranks.memory); break;
+    case 4:
+        settle_slots<uint32_t><<<blocks, BF_CUDA_GROUP_THREADS, 0, stream>>>(p, set->ranks.memory);
+        break;
+    case 8:
+        settle_slots<uint64_t><<<blocks, BF_CUDA_GROUP_THREADS, 0, stream>>>(p, set->ranks.memory);
+        break;
+    default:
+        settle_slots<pair><<<blocks, BF_CUDA_GROUP_THREADS, 0, stream>>>(p, set->ranks.memory);
+        break;
     }
-    number_rows<<<blocks, THREADS, 0, stream>>>(p, counts, (int64_t *)set->counts.memory);
+    number_rows<<<blocks, BF_CUDA_GROUP_THREADS, 0, stream>>>(p, counts,
+                                                              (int64_t *)set->counts.memory);
 }
 
 /* Claims slots for n ranks by the set's seed. With counts, also settles them, without waiting. */
@@ -278,8 +286,8 @@ static bf_status prepare_merge(bf_context *context, const bf_cuda_groups *g,
 
 static bf_status add_groups(bf_context *context, const bf_cuda_groups *g, bf_cuda_group_set *into,
                             const bf_cuda_group_set *from, const unsigned *numbers) {
-    unsigned blocks = bf_cuda_blocks(context->cuda, from->size, THREADS);
-    merge_counts<<<blocks, THREADS, 0, context->cuda->stream>>>(
+    unsigned blocks = bf_cuda_blocks(context->cuda, from->size, BF_CUDA_GROUP_THREADS);
+    merge_counts<<<blocks, BF_CUDA_GROUP_THREADS, 0, context->cuda->stream>>>(
         (int64_t *)into->counts.memory, (const int64_t *)from->counts.memory, numbers,
         (unsigned)from->size);
     cudaError_t error = cudaGetLastError();

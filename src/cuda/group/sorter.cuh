@@ -15,10 +15,8 @@ namespace {
 /* A multiprocessor has one block, with tiles as large as registers allow: the longer the runs of a
  * partition, the fewer lines of memory are written in pieces. */
 enum {
-    THREADS = BF_CUDA_BATCH_THREADS,
-    WARP = 32,
     PARTITIONS_MOST = BF_CUDA_PARTITIONS_MOST,
-    OWN = PARTITIONS_MOST / THREADS /* partitions of a thread */
+    OWN = PARTITIONS_MOST / BF_CUDA_BATCH_THREADS /* partitions of a thread */
 };
 
 struct value_array {
@@ -43,7 +41,7 @@ struct partition_params {
 /* Rows of a thread, and of a tile. */
 template <class R, bool Values> struct Tile {
     static constexpr int ITEMS = (Values ? 16 : 32) * 4 / (int)sizeof(R);
-    static constexpr unsigned ROWS = ITEMS * THREADS;
+    static constexpr unsigned ROWS = ITEMS * BF_CUDA_BATCH_THREADS;
 };
 
 __device__ __forceinline__ unsigned partition_of(const partition_params &p, uint32_t rank) {
@@ -80,7 +78,7 @@ __device__ __forceinline__ void scan_counts(unsigned *counts, unsigned partition
         own[k] = at + k < partitions ? counts[at + k] : 0;
         sum += own[k];
     }
-    unsigned all, begin = bf_cuda_block_sum_before<THREADS / WARP>(sum, &all);
+    unsigned all, begin = bf_cuda_block_sum_before<BF_CUDA_BATCH_THREADS / BF_CUDA_WARP>(sum, &all);
 #pragma unroll
     for (int k = 0; k < OWN; k++) {
         if (at + k < partitions) counts[at + k] = begin;
@@ -111,14 +109,16 @@ template <class R, bool Values> struct Sorter {
         delta = (unsigned *)((char *)part_memory + (size_t)p.row_bytes * ROWS);
         counts = delta + partitions;
     }
-    __device__ __forceinline__ unsigned row_at(int k) const { return threadIdx.x + k * THREADS; }
+    __device__ __forceinline__ unsigned row_at(int k) const {
+        return threadIdx.x + k * BF_CUDA_BATCH_THREADS;
+    }
     __device__ __forceinline__ void clear_counts() {
-        for (unsigned i = threadIdx.x; i < partitions; i += THREADS) counts[i] = 0;
+        for (unsigned i = threadIdx.x; i < partitions; i += BF_CUDA_BATCH_THREADS) counts[i] = 0;
     }
     __device__ __forceinline__ void load_ranks(unsigned first) {
         const R *ranks = (const R *)p.ranks + first + threadIdx.x;
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) rank[k] = __ldcs(ranks + k * THREADS);
+        for (int k = 0; k < ITEMS; k++) rank[k] = __ldcs(ranks + k * BF_CUDA_BATCH_THREADS);
     }
     __device__ __forceinline__ void count_rows() {
 #pragma unroll
@@ -159,7 +159,7 @@ template <class R, bool Values> struct Sorter {
         R *out = (R *)p.partitioned;
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            R moved = mine[k * THREADS];
+            R moved = mine[k * BF_CUDA_BATCH_THREADS];
             unsigned at = delta[partition_of(p, moved)] + row_at(k);
             out[at] = moved;
             if (Values) to[k] = at;
@@ -181,13 +181,14 @@ template <class R, bool Values> struct Sorter {
         for (int done = 0; done < ITEMS; done += AHEAD) {
             W value[AHEAD];
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) value[k] = __ldcs(from + (done + k) * THREADS);
+            for (int k = 0; k < AHEAD; k++)
+                value[k] = __ldcs(from + (done + k) * BF_CUDA_BATCH_THREADS);
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) held[spot.get(done + k)] = value[k];
         }
         __syncthreads();
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) out[to[k]] = mine[k * THREADS];
+        for (int k = 0; k < ITEMS; k++) out[to[k]] = mine[k * BF_CUDA_BATCH_THREADS];
     }
     __device__ __forceinline__ void move_array(const value_array &c, unsigned first) {
         switch (c.bytes) {
@@ -200,7 +201,7 @@ template <class R, bool Values> struct Sorter {
     /* Prefetches a tile into the L2 cache. */
     __device__ __forceinline__ void prefetch_tile(const void *rows, int bytes, unsigned first) {
         const char *from = (const char *)rows + (size_t)first * (unsigned)bytes;
-        bf_cuda_prefetch_lines(from, ROWS * (unsigned)bytes, THREADS);
+        bf_cuda_prefetch_lines(from, ROWS * (unsigned)bytes, BF_CUDA_BATCH_THREADS);
     }
     /* Moves the tile from row `first` on; `next`: the tile after it. Returns whether there was
      * room. */
@@ -224,7 +225,7 @@ template <class R, bool Values> struct Sorter {
     }
     /* Moves the rows from `first` on one by one. */
     __device__ void move_rest(unsigned first) {
-        for (unsigned row = first + threadIdx.x; row < p.n; row += THREADS) {
+        for (unsigned row = first + threadIdx.x; row < p.n; row += BF_CUDA_BATCH_THREADS) {
             R moved = ((const R *)p.ranks)[row];
             unsigned partition = partition_of(p, moved), at = atomicAdd(p.cursors + partition, 1u);
             if (p.room > 0 && at >= (partition + 1) * p.room) continue;

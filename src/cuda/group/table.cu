@@ -1,15 +1,14 @@
 /* A table of a batch's groups in shared memory (step 1 of batch.cuh). */
 #include "cuda/group/batch.cuh"
+#include "cuda/runtime/grid.cuh"
 
 namespace {
 
 enum {
-    THREADS = BF_CUDA_BATCH_THREADS, /* the most that a block has */
-    WARP = 32,
-    AHEAD = 8,  /* rows of a lane that are looked up at once */
-    PUSHED = 4, /* so many of these rows may start to wait before some are looked up */
-    TILE = AHEAD * WARP,
-    FAR = 256 /* slots: at low load no key is so far from home */
+    TABLE_AHEAD = 8,  /* rows of a lane that are looked up at once */
+    TABLE_PUSHED = 4, /* so many of these rows may start to wait before some are looked up */
+    TILE = TABLE_AHEAD * BF_CUDA_WARP,
+    TABLE_FAR = 256 /* slots: at low load no key is so far from home */
 };
 
 template <class R> struct table_params {
@@ -70,22 +69,22 @@ template <class R, bool Keeps, bool Large> struct Table {
     table_state &state;
     R *ranks;
     unsigned *counts;
-    Wait *
-        waiting; /* the stacks of all lanes; this lane's from `bottom` to `top`, in steps of WARP */
+    Wait *waiting; /* the stacks of all lanes; this lane's from `bottom` to `top`, in steps of
+                      BF_CUDA_WARP */
     unsigned bottom, top;
     unsigned reserved, lane;
     unsigned first, stride; /* the lane's rows: index in a tile; from tile to tile */
 
     __device__ Table(const table_params<R> &params, table_state &shared)
         : p(params), state(shared) {
-        lane = threadIdx.x % WARP;
+        lane = threadIdx.x % BF_CUDA_WARP;
         ranks = (R *)table_memory;
         waiting = (Wait *)(ranks + ((p.slots + 1) & ~1u));
-        bottom = top = threadIdx.x / WARP * (BF_CUDA_WAITING * WARP) + lane;
+        bottom = top = threadIdx.x / BF_CUDA_WARP * (BF_CUDA_WAITING * BF_CUDA_WARP) + lane;
         counts = (unsigned *)(waiting + blockDim.x * BF_CUDA_WAITING);
         reserved = home_of(EMPTY, p.factor, p.slots);
-        first = threadIdx.x / WARP * TILE + lane;
-        stride = blockDim.x / WARP * TILE;
+        first = threadIdx.x / BF_CUDA_WARP * TILE + lane;
+        stride = blockDim.x / BF_CUDA_WARP * TILE;
     }
     __device__ __forceinline__ R read_slot(unsigned slot) const {
         return *(volatile R *)(ranks + slot);
@@ -107,12 +106,13 @@ template <class R, bool Keeps, bool Large> struct Table {
     }
     /* Returns the row with this number, of 16 bits, among those of the lane in the batch. */
     __device__ __forceinline__ unsigned row_of(unsigned begin, unsigned sequence) const {
-        return begin + first + sequence / AHEAD * stride + sequence % AHEAD * WARP;
+        return begin + first + sequence / TABLE_AHEAD * stride +
+               sequence % TABLE_AHEAD * BF_CUDA_WARP;
     }
     /* Looks the last row that waits, if there is one, up in its slot and in the next. */
     __device__ __forceinline__ void step_waiting(unsigned begin) {
         if (top == bottom) return;
-        Wait *at = waiting + (top - WARP);
+        Wait *at = waiting + (top - BF_CUDA_WARP);
         R rank = at->rank;
         unsigned slot = at->slot_and_row & 0xffff;
         bool found = try_slot(rank, slot);
@@ -121,15 +121,16 @@ template <class R, bool Keeps, bool Large> struct Table {
             found = try_slot(rank, slot);
         }
         if (found) {
-            top -= WARP;
+            top -= BF_CUDA_WARP;
             count_row(slot, true);
             if (Keeps) p.row_slots[row_of(begin, at->slot_and_row >> 16)] = (uint16_t)slot;
             return;
         }
         unsigned next = next_slot(slot), home = home_of(rank, p.factor, p.slots);
         at->slot_and_row = (at->slot_and_row & 0xffff0000u) | next;
-        if ((next < home ? next + p.slots : next) - home > FAR) atomicExch(&state.overflow, 1u);
-        if (failed()) top -= WARP;
+        if ((next < home ? next + p.slots : next) - home > TABLE_FAR)
+            atomicExch(&state.overflow, 1u);
+        if (failed()) top -= BF_CUDA_WARP;
     }
     /* Returns whether the slot holds this group; an empty one then does. */
     __device__ __forceinline__ bool try_slot(R rank, unsigned slot) {
@@ -144,31 +145,32 @@ template <class R, bool Keeps, bool Large> struct Table {
         return found == rank;
     }
     __device__ __forceinline__ bool must_step_waiting() const {
-        return __any_sync(0xffffffffu, top - bottom > (BF_CUDA_WAITING - PUSHED) * WARP);
+        return __any_sync(0xffffffffu,
+                          top - bottom > (BF_CUDA_WAITING - TABLE_PUSHED) * BF_CUDA_WARP);
     }
     /* Counts a tile, of which this lane has every 32nd row. tile: its number; All: all its rows are
      * below `end`. */
     template <bool All>
     __device__ __forceinline__ void count_tile(unsigned begin, unsigned row, unsigned end,
                                                unsigned tile, R *rank) {
-        R found[AHEAD];
-        unsigned slot[AHEAD];
+        R found[TABLE_AHEAD];
+        unsigned slot[TABLE_AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
+        for (int k = 0; k < TABLE_AHEAD; k++) {
             slot[k] = home_of(rank[k], p.factor, p.slots);
             found[k] = read_slot(slot[k]);
         }
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            bool mine = All || row + k * WARP < end, hit = found[k] == rank[k];
+        for (int k = 0; k < TABLE_AHEAD; k++) {
+            bool mine = All || row + k * BF_CUDA_WARP < end, hit = found[k] == rank[k];
             count_row(slot[k], mine && hit);
-            if (Keeps && mine) p.row_slots[row + k * WARP] = (uint16_t)slot[k];
+            if (Keeps && mine) p.row_slots[row + k * BF_CUDA_WARP] = (uint16_t)slot[k];
             if (mine && !hit) {
                 waiting[top].rank = rank[k];
-                waiting[top].slot_and_row = slot[k] | (Keeps ? (tile * AHEAD + k) << 16 : 0);
-                top += WARP;
+                waiting[top].slot_and_row = slot[k] | (Keeps ? (tile * TABLE_AHEAD + k) << 16 : 0);
+                top += BF_CUDA_WARP;
             }
-            if (k % PUSHED == PUSHED - 1) {
+            if (k % TABLE_PUSHED == TABLE_PUSHED - 1) {
                 __syncwarp();
                 while (must_step_waiting()) step_waiting(begin);
             }
@@ -177,19 +179,20 @@ template <class R, bool Keeps, bool Large> struct Table {
     template <bool All>
     __device__ __forceinline__ void load_tile(unsigned row, unsigned end, R *rank) const {
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            rank[k] = All || row + k * WARP < end ? __ldcs(p.ranks + row + k * WARP) : EMPTY;
+        for (int k = 0; k < TABLE_AHEAD; k++)
+            rank[k] = All || row + k * BF_CUDA_WARP < end ? __ldcs(p.ranks + row + k * BF_CUDA_WARP)
+                                                          : EMPTY;
     }
     /* Counts the rows of a batch: whole tiles first. If there are registers for it, the next tile
      * is loaded while one is counted. */
     __device__ __forceinline__ void count_batch(unsigned begin, unsigned end) {
         constexpr bool ahead = Large && sizeof(R) == 4;
         unsigned row = begin + first, tile = 0;
-        R rank[AHEAD], next[AHEAD];
+        R rank[TABLE_AHEAD], next[TABLE_AHEAD];
         if (ahead && is_whole(row, end)) load_tile<true>(row, end, next);
         for (; is_whole(row, end) && !failed(); row += stride, tile++) {
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++)
+            for (int k = 0; k < TABLE_AHEAD; k++)
                 if (ahead) rank[k] = next[k];
             if (!ahead) load_tile<true>(row, end, rank);
             if (ahead && is_whole(row + stride, end)) load_tile<true>(row + stride, end, next);
@@ -240,7 +243,8 @@ constexpr int HALF_THREADS = sizeof(R) == 4 ? BF_CUDA_HALF_THREADS_4 : BF_CUDA_H
 
 /* Large: the table has all of a multiprocessor's shared memory. */
 template <class R, bool Keeps, bool Large>
-__global__ void __launch_bounds__(Large ? THREADS : HALF_THREADS<R>, Large ? 1 : BF_CUDA_HALVES)
+__global__ void __launch_bounds__(Large ? BF_CUDA_BATCH_THREADS : HALF_THREADS<R>,
+                                  Large ? 1 : BF_CUDA_HALVES)
     tabulate(const __grid_constant__ table_params<R> p) {
     __shared__ table_state state;
     const unsigned batches = p.batch_count[0], failed = p.batch_count[1];

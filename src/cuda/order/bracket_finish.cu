@@ -300,7 +300,7 @@ cudaError_t enqueue_ranks(const bf_cuda *cuda, const bracket_params &p) {
     return bf_cuda_launch(cuda, finish_ranks<K>, shape, p);
 }
 
-template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_params &p) {
+template <bf_dtype D> cudaError_t enqueue_finish(const bf_cuda *cuda, const bracket_params &p) {
     typedef bf_cuda_place_type<D> K;
     if (p.first == 0)
         return p.brackets == 1 ? enqueue_ranks<K, 1>(cuda, p) : enqueue_ranks<K, MOST>(cuda, p);
@@ -313,5 +313,6 @@ template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_par
 } // namespace
 
 cudaError_t bf_cuda_bracket::finish(const bf_cuda *cuda, bf_dtype dtype, const bracket_params &p) {
-    return bf_cuda_by_dtype(dtype, [&](auto d) { return enqueue<decltype(d)::value>(cuda, p); });
+    return bf_cuda_by_dtype(dtype,
+                            [&](auto d) { return enqueue_finish<decltype(d)::value>(cuda, p); });
 }

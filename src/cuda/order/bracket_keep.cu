@@ -441,7 +441,7 @@ cudaError_t enqueue_brackets(const bf_cuda *cuda, const bracket_params &p) {
     return bf_cuda_launch(cuda, keep_elements<D, Brackets>, shape, p);
 }
 
-template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_params &p) {
+template <bf_dtype D> cudaError_t enqueue_keep(const bf_cuda *cuda, const bracket_params &p) {
     return p.first > 0       ? enqueue_brackets<D, FIRST>(cuda, p)
            : p.brackets == 1 ? enqueue_brackets<D, 1>(cuda, p)
                              : enqueue_brackets<D, MOST>(cuda, p);
@@ -450,5 +450,6 @@ template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_par
 } // namespace
 
 cudaError_t bf_cuda_bracket::keep(const bf_cuda *cuda, bf_dtype dtype, const bracket_params &p) {
-    return bf_cuda_by_dtype(dtype, [&](auto d) { return enqueue<decltype(d)::value>(cuda, p); });
+    return bf_cuda_by_dtype(dtype,
+                            [&](auto d) { return enqueue_keep<decltype(d)::value>(cuda, p); });
 }

@@ -13,8 +13,8 @@ using namespace bf_cuda_bracket;
 namespace {
 
 enum {
-    SAMPLERS = 128, /* threads of a block that draws splitters */
-    AHEAD = 2       /* elements of a sample that a thread draws at once */
+    SAMPLERS = 128,  /* threads of a block that draws splitters */
+    SAMPLE_AHEAD = 2 /* elements of a sample that a thread draws at once */
 };
 
 /* Where the elements of a result should be among m sampled ones, and how far they may be off: by
@@ -215,11 +215,11 @@ template <class K> __device__ void place_last(sample_memory<K> &s, const bracket
 /* Counts some of the sample between the splitters. */
 template <class K>
 __device__ __forceinline__ void count_some(sample_memory<K> &s, const bracket_params &p,
-                                           const K (&x)[AHEAD], unsigned n,
+                                           const K (&x)[SAMPLE_AHEAD], unsigned n,
                                            unsigned long long *least) {
     const bool has_nans = p.coding.kind == BF_CUDA_FLOATS;
 #pragma unroll
-    for (int k = 0; k < AHEAD; k++) {
+    for (int k = 0; k < SAMPLE_AHEAD; k++) {
         if ((unsigned)k >= n) break;
         if (has_nans && x[k] == (K)p.coding.nan_place) atomicAdd(&s.nans, 1u);
         if (x[k] < *least) *least = x[k];
@@ -235,11 +235,12 @@ __global__ void __launch_bounds__(SELECTORS, 1) count_sample(const bracket_param
     __shared__ sample_memory<K> s;
     const unsigned step = gridDim.x * SELECTORS, first = threadIdx.x * gridDim.x + blockIdx.x;
     unsigned long long least = ~0ull;
-    for (unsigned i = first; i < p.sampled; i += AHEAD * step) {
-        const unsigned left = (p.sampled - i - 1) / step + 1, n = left < AHEAD ? left : AHEAD;
-        K x[AHEAD];
+    for (unsigned i = first; i < p.sampled; i += SAMPLE_AHEAD * step) {
+        const unsigned left = (p.sampled - i - 1) / step + 1,
+                       n = left < SAMPLE_AHEAD ? left : SAMPLE_AHEAD;
+        K x[SAMPLE_AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
+        for (int k = 0; k < SAMPLE_AHEAD; k++)
             if ((unsigned)k < n) x[k] = draw<D>(p, i + k * step, p.sampled_bits, p.seed);
         if (i == first) prepare_counts(s, p);
         count_some(s, p, x, n, &least);
@@ -257,10 +258,11 @@ __global__ void __launch_bounds__(SELECTORS, 1) count_sample(const bracket_param
     if (s.last && p.first == 0) place_ends(s, p);
 }
 
-template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_params &p) {
+template <bf_dtype D> cudaError_t enqueue_sample(const bf_cuda *cuda, const bracket_params &p) {
     bf_cuda_shape shape = {};
     draw_splitters<D><<<SPLITTERS / SAMPLERS, SAMPLERS, 0, cuda->stream>>>(p);
-    shape.blocks = p.sampled / (AHEAD * SELECTORS); /* at least one: all of its threads have some */
+    shape.blocks =
+        p.sampled / (SAMPLE_AHEAD * SELECTORS); /* at least one: all of its threads have some */
     if (shape.blocks > cuda->multiprocessors) shape.blocks = cuda->multiprocessors;
     if (shape.blocks > COUNTERS_MOST) shape.blocks = COUNTERS_MOST;
     shape.threads = SELECTORS;
@@ -271,5 +273,6 @@ template <bf_dtype D> cudaError_t enqueue(const bf_cuda *cuda, const bracket_par
 } // namespace
 
 cudaError_t bf_cuda_bracket::sample(const bf_cuda *cuda, bf_dtype dtype, const bracket_params &p) {
-    return bf_cuda_by_dtype(dtype, [&](auto d) { return enqueue<decltype(d)::value>(cuda, p); });
+    return bf_cuda_by_dtype(dtype,
+                            [&](auto d) { return enqueue_sample<decltype(d)::value>(cuda, p); });
 }

@@ -4,7 +4,7 @@
 
 namespace {
 
-enum { THREADS = 256, AHEAD = 4 };
+enum { PLACE_THREADS = 256, PLACE_AHEAD = 4 };
 
 /* Notes the NaNs that the threads of a warp have met. */
 __device__ __forceinline__ void note_nans(unsigned long long bits, unsigned long long others,
@@ -18,21 +18,21 @@ __device__ __forceinline__ void note_nans(unsigned long long bits, unsigned long
 }
 
 template <bf_dtype D, class K, bool Lined>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(PLACE_THREADS)
     write_places(const bf_cuda_order_array array, K *places, bf_cuda_nans *nans) {
     typedef bf_cuda_bits_type<D> element;
     const element *from = (const element *)array.values;
-    const int64_t n = array.lines.n, step = (int64_t)gridDim.x * THREADS * AHEAD;
+    const int64_t n = array.lines.n, step = (int64_t)gridDim.x * PLACE_THREADS * PLACE_AHEAD;
     unsigned long long bits = 0, others = 0;
-    for (int64_t first = (int64_t)blockIdx.x * THREADS * AHEAD + threadIdx.x; first < n;
+    for (int64_t first = (int64_t)blockIdx.x * PLACE_THREADS * PLACE_AHEAD + threadIdx.x; first < n;
          first += step) {
-        element e[AHEAD];
+        element e[PLACE_AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (first + k * THREADS < n) e[k] = from[first + k * THREADS];
+        for (int k = 0; k < PLACE_AHEAD; k++)
+            if (first + k * PLACE_THREADS < n) e[k] = from[first + k * PLACE_THREADS];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const int64_t i = first + k * THREADS;
+        for (int k = 0; k < PLACE_AHEAD; k++) {
+            const int64_t i = first + k * PLACE_THREADS;
             if (i >= n) break;
             K place = (K)bf_cuda_place_of<D>(array.order, e[k]);
             if constexpr (Lined) place |= (K)array.lines.line_of(i) << (8 * sizeof(element));
@@ -47,23 +47,23 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <bf_dtype D, class K>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(PLACE_THREADS)
     write_elements(bf_order order, const K *places, int64_t n, const bf_cuda_nans *nans,
                    bf_cuda_bits_type<D> *elements) {
     typedef bf_cuda_bits_type<D> element;
     const bool is_float = bf_cuda_element::is_float(D);
     const element nan_place = (element)bf_cuda_nan_place<D>(order);
     const element nan = is_float ? (element)nans->bits : 0;
-    const int64_t step = (int64_t)gridDim.x * THREADS * AHEAD;
-    for (int64_t first = (int64_t)blockIdx.x * THREADS * AHEAD + threadIdx.x; first < n;
+    const int64_t step = (int64_t)gridDim.x * PLACE_THREADS * PLACE_AHEAD;
+    for (int64_t first = (int64_t)blockIdx.x * PLACE_THREADS * PLACE_AHEAD + threadIdx.x; first < n;
          first += step) {
-        K place[AHEAD];
+        K place[PLACE_AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (first + k * THREADS < n) place[k] = places[first + k * THREADS];
+        for (int k = 0; k < PLACE_AHEAD; k++)
+            if (first + k * PLACE_THREADS < n) place[k] = places[first + k * PLACE_THREADS];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const int64_t i = first + k * THREADS;
+        for (int k = 0; k < PLACE_AHEAD; k++) {
+            const int64_t i = first + k * PLACE_THREADS;
             if (i >= n) break;
             const element mine = (element)place[k];
             elements[i] =
@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-unsigned blocks_of(const bf_context *context, int64_t n) {
-    return bf_cuda_blocks(context->cuda, (n + AHEAD - 1) / AHEAD, THREADS);
+unsigned place_blocks(const bf_context *context, int64_t n) {
+    return bf_cuda_blocks(context->cuda, (n + PLACE_AHEAD - 1) / PLACE_AHEAD, PLACE_THREADS);
 }
 
 } // namespace
@@ -81,19 +81,19 @@ unsigned blocks_of(const bf_context *context, int64_t n) {
 cudaError_t bf_cuda_order_places(const bf_context *context, const bf_cuda_order_array *array,
                                  bool lined, int key_bytes, void *places, bf_cuda_nans *nans) {
     cudaStream_t stream = context->cuda->stream;
-    const unsigned blocks = blocks_of(context, array->lines.n);
+    const unsigned blocks = place_blocks(context, array->lines.n);
     if (array->lines.n == 0) return cudaSuccess;
     bf_cuda_by_dtype(array->dtype, [&](auto d) {
         constexpr bf_dtype D = decltype(d)::value;
         if (lined)
             write_places<D, uint64_t, sizeof(bf_cuda_bits_type<D>) < 8>
-                <<<blocks, THREADS, 0, stream>>>(*array, (uint64_t *)places, nans);
+                <<<blocks, PLACE_THREADS, 0, stream>>>(*array, (uint64_t *)places, nans);
         else if (key_bytes == 4 && bf_dtype_bytes(D) < 8)
             write_places<D, uint32_t, false>
-                <<<blocks, THREADS, 0, stream>>>(*array, (uint32_t *)places, nans);
+                <<<blocks, PLACE_THREADS, 0, stream>>>(*array, (uint32_t *)places, nans);
         else
             write_places<D, uint64_t, false>
-                <<<blocks, THREADS, 0, stream>>>(*array, (uint64_t *)places, nans);
+                <<<blocks, PLACE_THREADS, 0, stream>>>(*array, (uint64_t *)places, nans);
     });
     return cudaGetLastError();
 }
@@ -102,17 +102,17 @@ cudaError_t bf_cuda_order_elements(const bf_context *context, bf_dtype dtype, bf
                                    int key_bytes, const void *places, int64_t n,
                                    const bf_cuda_nans *nans, void *elements) {
     cudaStream_t stream = context->cuda->stream;
-    const unsigned blocks = blocks_of(context, n);
+    const unsigned blocks = place_blocks(context, n);
     if (n == 0) return cudaSuccess;
     bf_cuda_by_dtype(dtype, [&](auto d) {
         constexpr bf_dtype D = decltype(d)::value;
         bf_cuda_bits_type<D> *to = (bf_cuda_bits_type<D> *)elements;
         if (key_bytes == 4)
-            write_elements<D>
-                <<<blocks, THREADS, 0, stream>>>(order, (const uint32_t *)places, n, nans, to);
+            write_elements<D><<<blocks, PLACE_THREADS, 0, stream>>>(order, (const uint32_t *)places,
+                                                                    n, nans, to);
         else
-            write_elements<D>
-                <<<blocks, THREADS, 0, stream>>>(order, (const uint64_t *)places, n, nans, to);
+            write_elements<D><<<blocks, PLACE_THREADS, 0, stream>>>(order, (const uint64_t *)places,
+                                                                    n, nans, to);
     });
     return cudaGetLastError();
 }

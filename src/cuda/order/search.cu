@@ -4,7 +4,7 @@
 
 namespace {
 
-enum { THREADS = 256, AHEAD = 8, TILE = THREADS * AHEAD };
+enum { SEARCH_THREADS = 256, SEARCH_AHEAD = 8, SEARCH_TILE = SEARCH_THREADS * SEARCH_AHEAD };
 
 /* Loads places of elements, by dtype; pairs have two words. */
 template <bf_dtype D> struct loader {
@@ -49,9 +49,9 @@ template <class F> void by_loader(bf_dtype dtype, F f) {
 }
 
 template <class L>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(SEARCH_THREADS)
     search(const L sorted, int64_t n, const L wanted, int64_t m, bool right, int64_t *places) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(m)) {
+    for (const int64_t i : bf_cuda_indices<SEARCH_THREADS>(m)) {
         const typename L::place mine = wanted[i];
         places[i] = bf_cuda_count_first(n, [&](int64_t k) {
             const typename L::place there = sorted[k];
@@ -63,15 +63,15 @@ __global__ void __launch_bounds__(THREADS)
 /* Blocks take tiles in turn, and stop when one has found an element that is before the one in front
  * of it. */
 template <class L>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(SEARCH_THREADS)
     find_disorder(const L values, int64_t n, unsigned long long *found) {
     volatile unsigned long long *stop = found;
-    for (int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x; first < n;
-         first += (int64_t)gridDim.x * TILE) {
+    for (int64_t first = (int64_t)blockIdx.x * SEARCH_TILE + threadIdx.x; first < n;
+         first += (int64_t)gridDim.x * SEARCH_TILE) {
         bool wrong = false;
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const int64_t i = first + k * THREADS;
+        for (int k = 0; k < SEARCH_AHEAD; k++) {
+            const int64_t i = first + k * SEARCH_THREADS;
             if (i < n && i > 0) wrong |= values[i] < values[i - 1];
         }
         if (wrong) *stop = 1;
@@ -96,9 +96,9 @@ bf_status bf_cuda_search(bf_context *context, bf_dtype dtype, bf_order order, co
     if (status == BF_OK && m > 0) {
         by_loader(dtype, [&](auto l) {
             typedef typename decltype(l)::type L;
-            search<L>
-                <<<bf_cuda_blocks(context->cuda, m, THREADS), THREADS, 0, context->cuda->stream>>>(
-                    L(order, sorted), n, L(order, wanted), m, right, (int64_t *)out);
+            search<L><<<bf_cuda_blocks(context->cuda, m, SEARCH_THREADS), SEARCH_THREADS, 0,
+                        context->cuda->stream>>>(L(order, sorted), n, L(order, wanted), m, right,
+                                                 (int64_t *)out);
         });
         status = bf_cuda_order_check(context, cudaGetLastError());
     }
@@ -121,8 +121,9 @@ bf_status bf_cuda_is_sorted(bf_context *context, bf_dtype dtype, bf_order order,
         cudaError_t error = cudaMemsetAsync(found, 0, sizeof *found, stream);
         by_loader(dtype, [&](auto l) {
             typedef typename decltype(l)::type L;
-            find_disorder<L><<<bf_cuda_blocks(context->cuda, (n - 1) / AHEAD + 1, THREADS), THREADS,
-                               0, stream>>>(L(order, values), n, found);
+            find_disorder<L>
+                <<<bf_cuda_blocks(context->cuda, (n - 1) / SEARCH_AHEAD + 1, SEARCH_THREADS),
+                   SEARCH_THREADS, 0, stream>>>(L(order, values), n, found);
         });
         if (error == cudaSuccess) error = cudaGetLastError();
         status = bf_cuda_fetch_words(context, error, found, 1, &disorder, "order on a GPU");

@@ -12,7 +12,7 @@ extern "C" {
 
 namespace {
 
-enum { THREADS = 128 };
+enum { SELECT_THREADS = 128 };
 
 /* Refusals: 2 * line + why, the least. */
 enum { REFUSED_NAN, REFUSED_EMPTY };
@@ -81,10 +81,10 @@ __device__ bf_quantile_value make_result(const select_params &p, int64_t line, i
     return bf_quantile_make(p.dtype, p.to, p.scale, below, above, b.weight);
 }
 
-__global__ void __launch_bounds__(THREADS) make_results(const select_params p) {
+__global__ void __launch_bounds__(SELECT_THREADS) make_results(const select_params p) {
     const int64_t all = p.lines.count * p.count;
     const int bytes = bf_quantile_bytes(p.to, p.tagged);
-    for (const int64_t r : bf_cuda_indices<THREADS>(all)) {
+    for (const int64_t r : bf_cuda_indices<SELECT_THREADS>(all)) {
         const int64_t line = r % p.lines.count;
         bf_quantile_store((char *)p.results + r * bytes, p.to, p.scale, p.tagged,
                           make_result(p, line, (int)(r / p.lines.count)));
@@ -222,7 +222,7 @@ bf_status select_sorted(bf_cuda_order_call *call, const bf_cuda_order_array *arr
     bf_status status = bf_cuda_order_sort(context, array, sorted, NULL);
     if (status != BF_OK) return status;
     p->sorted = sorted;
-    make_results<<<bf_cuda_blocks(context->cuda, results, THREADS), THREADS, 0,
+    make_results<<<bf_cuda_blocks(context->cuda, results, SELECT_THREADS), SELECT_THREADS, 0,
                    context->cuda->stream>>>(*p);
     status =
         bf_cuda_fetch_words(context, cudaGetLastError(), p->refused, 1, &refused, "order on a GPU");

@@ -12,7 +12,7 @@
 namespace {
 
 enum {
-    THREADS = 256,
+    SORT_THREADS = 256,
     LONG_LINE = 1 << 20 /* elements of a line that is sorted by itself */
 };
 
@@ -20,25 +20,25 @@ enum {
 
 /* Numbers in the whole array become positions in their lines. */
 template <class V>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(SORT_THREADS)
     write_index(const bf_cuda_order_lines lines, const V *numbers, int64_t *index) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(lines.n))
+    for (const int64_t i : bf_cuda_indices<SORT_THREADS>(lines.n))
         index[i] = (int64_t)numbers[i] - (lines.count == 1 ? 0 : lines.begin(lines.line_of(i)));
 }
 
 template <class V, class K>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(SORT_THREADS)
     write_lines(const bf_cuda_order_lines lines, const V *numbers, K *keys) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(lines.n))
+    for (const int64_t i : bf_cuda_indices<SORT_THREADS>(lines.n))
         keys[i] = (K)lines.line_of((int64_t)numbers[i]);
 }
 
 /* Writes a word of each pair as a place: of pair numbers[i], or i. */
 template <class V>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(SORT_THREADS)
     write_words(const uint64_t *pairs, int word, bool descending, const V *numbers, int64_t n,
                 uint64_t *places) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) {
+    for (const int64_t i : bf_cuda_indices<SORT_THREADS>(n)) {
         const int64_t from = numbers == NULL ? i : (int64_t)numbers[i];
         const uint64_t mine = pairs[2 * from + word];
         places[i] = descending ? ~mine : mine;
@@ -92,19 +92,19 @@ bf_status sort_numbers(sorting *s, int bytes, const void *keys, void *sorted, in
 bf_status sort_by_line(sorting *s) {
     const bf_cuda_order_lines &lines = s->array->lines;
     const int bytes = lines.count <= UINT32_MAX ? 4 : 8;
-    const unsigned blocks = bf_cuda_blocks(s->context->cuda, lines.n, THREADS);
+    const unsigned blocks = bf_cuda_blocks(s->context->cuda, lines.n, SORT_THREADS);
     cudaStream_t stream = s->context->cuda->stream;
     void *keys = alloc(s, LINES, (size_t)lines.n * (size_t)bytes), *numbers = s->memory[NUMBERS];
     if (keys == NULL) return BF_E_MEMORY;
     if (s->number_bytes == 4)
-        write_lines<<<blocks, THREADS, 0, stream>>>(lines, (const uint32_t *)numbers,
-                                                    (uint32_t *)keys);
+        write_lines<<<blocks, SORT_THREADS, 0, stream>>>(lines, (const uint32_t *)numbers,
+                                                         (uint32_t *)keys);
     else if (bytes == 4)
-        write_lines<<<blocks, THREADS, 0, stream>>>(lines, (const uint64_t *)numbers,
-                                                    (uint32_t *)keys);
+        write_lines<<<blocks, SORT_THREADS, 0, stream>>>(lines, (const uint64_t *)numbers,
+                                                         (uint32_t *)keys);
     else
-        write_lines<<<blocks, THREADS, 0, stream>>>(lines, (const uint64_t *)numbers,
-                                                    (uint64_t *)keys);
+        write_lines<<<blocks, SORT_THREADS, 0, stream>>>(lines, (const uint64_t *)numbers,
+                                                         (uint64_t *)keys);
     bf_status status = bf_cuda_order_check(s->context, cudaGetLastError());
     if (status != BF_OK) return status;
     return sort_numbers(s, bytes, keys, NULL, bf_bit_length((uint64_t)lines.count - 1), false);
@@ -127,32 +127,32 @@ bf_status take_values(sorting *s) {
 
 bf_status finish_index(sorting *s) {
     const bf_cuda_order_lines &lines = s->array->lines;
-    const unsigned blocks = bf_cuda_blocks(s->context->cuda, lines.n, THREADS);
+    const unsigned blocks = bf_cuda_blocks(s->context->cuda, lines.n, SORT_THREADS);
     cudaStream_t stream = s->context->cuda->stream;
     if (s->number_bytes == 4)
-        write_index<<<blocks, THREADS, 0, stream>>>(lines, (const uint32_t *)s->memory[NUMBERS],
-                                                    s->index);
+        write_index<<<blocks, SORT_THREADS, 0, stream>>>(
+            lines, (const uint32_t *)s->memory[NUMBERS], s->index);
     else
-        write_index<<<blocks, THREADS, 0, stream>>>(lines, (const uint64_t *)s->memory[NUMBERS],
-                                                    s->index);
+        write_index<<<blocks, SORT_THREADS, 0, stream>>>(
+            lines, (const uint64_t *)s->memory[NUMBERS], s->index);
     return bf_cuda_order_check(s->context, cudaGetLastError());
 }
 
 /* Writes one word of the pairs as places. */
 bf_status write_pair_word(sorting *s, int word, bool by_numbers) {
     const int64_t n = s->array->lines.n;
-    const unsigned blocks = bf_cuda_blocks(s->context->cuda, n, THREADS);
+    const unsigned blocks = bf_cuda_blocks(s->context->cuda, n, SORT_THREADS);
     const bool descending = s->array->order != BF_ASCENDING;
     const uint64_t *pairs = (const uint64_t *)s->array->values;
     uint64_t *places = (uint64_t *)s->memory[PLACES];
     const void *numbers = by_numbers ? s->memory[NUMBERS] : NULL;
     cudaStream_t stream = s->context->cuda->stream;
     if (s->number_bytes == 4)
-        write_words<<<blocks, THREADS, 0, stream>>>(pairs, word, descending,
-                                                    (const uint32_t *)numbers, n, places);
+        write_words<<<blocks, SORT_THREADS, 0, stream>>>(pairs, word, descending,
+                                                         (const uint32_t *)numbers, n, places);
     else
-        write_words<<<blocks, THREADS, 0, stream>>>(pairs, word, descending,
-                                                    (const uint64_t *)numbers, n, places);
+        write_words<<<blocks, SORT_THREADS, 0, stream>>>(pairs, word, descending,
+                                                         (const uint64_t *)numbers, n, places);
     return bf_cuda_order_check(s->context, cudaGetLastError());
 }
 

@@ -6,18 +6,18 @@
 
 namespace {
 
-enum { THREADS = 256 };
+enum { TAKE_THREADS = 256 };
 
 template <class T, class I>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(TAKE_THREADS)
     take_elements(const T *from, const I *index, int64_t n, T *to) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) to[i] = from[index[i]];
+    for (const int64_t i : bf_cuda_indices<TAKE_THREADS>(n)) to[i] = from[index[i]];
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(TAKE_THREADS)
     find_greatest(const int64_t *index, int64_t n, unsigned long long *greatest) {
     unsigned long long mine = 0;
-    for (const int64_t i : bf_cuda_indices<THREADS>(n))
+    for (const int64_t i : bf_cuda_indices<TAKE_THREADS>(n))
         if ((unsigned long long)index[i] > mine) mine = (unsigned long long)index[i];
     mine = bf_cuda_warp_most(mine);
     if (threadIdx.x % 32 == 0) atomicMax(greatest, mine);
@@ -32,8 +32,8 @@ bf_status read_elements(bf_cuda_order_call *call, int bytes, int align, const in
     greatest = (unsigned long long *)bf_cuda_order_alloc(call, sizeof *greatest);
     if (greatest == NULL) return BF_E_MEMORY;
     cudaError_t error = cudaMemsetAsync(greatest, 0, sizeof *greatest, context->cuda->stream);
-    find_greatest<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, context->cuda->stream>>>(
-        index, n, greatest);
+    find_greatest<<<bf_cuda_blocks(context->cuda, n, TAKE_THREADS), TAKE_THREADS, 0,
+                    context->cuda->stream>>>(index, n, greatest);
     if (error == cudaSuccess) error = cudaGetLastError();
     bf_status status = bf_cuda_fetch_words(context, error, greatest, 1, &most, "order on a GPU");
     if (status != BF_OK) return status;
@@ -43,14 +43,14 @@ bf_status read_elements(bf_cuda_order_call *call, int bytes, int align, const in
 template <class T>
 cudaError_t take(const bf_context *context, const void *from, const void *index, int index_bytes,
                  int64_t n, void *to) {
-    const unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
+    const unsigned blocks = bf_cuda_blocks(context->cuda, n, TAKE_THREADS);
     cudaStream_t stream = context->cuda->stream;
     if (index_bytes == 4)
-        take_elements<<<blocks, THREADS, 0, stream>>>((const T *)from, (const uint32_t *)index, n,
-                                                      (T *)to);
+        take_elements<<<blocks, TAKE_THREADS, 0, stream>>>((const T *)from, (const uint32_t *)index,
+                                                           n, (T *)to);
     else
-        take_elements<<<blocks, THREADS, 0, stream>>>((const T *)from, (const uint64_t *)index, n,
-                                                      (T *)to);
+        take_elements<<<blocks, TAKE_THREADS, 0, stream>>>((const T *)from, (const uint64_t *)index,
+                                                           n, (T *)to);
     return cudaGetLastError();
 }
 

@@ -6,39 +6,39 @@
 
 namespace {
 
-enum { THREADS = 256 };
+enum { TOP_THREADS = 256 };
 
 /* Copies the first k of each line. */
 template <class T>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(TOP_THREADS)
     copy_first(const T *from, int64_t length, int64_t k, int64_t n, T *to) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) to[i] = from[i / k * length + i % k];
+    for (const int64_t i : bf_cuda_indices<TOP_THREADS>(n)) to[i] = from[i / k * length + i % k];
 }
 
 cudaError_t copy(const bf_context *context, int bytes, const void *from, int64_t length, int64_t k,
                  int64_t n, void *to) {
-    const unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
+    const unsigned blocks = bf_cuda_blocks(context->cuda, n, TOP_THREADS);
     cudaStream_t stream = context->cuda->stream;
     switch (bytes) {
     case 1:
-        copy_first<<<blocks, THREADS, 0, stream>>>((const uint8_t *)from, length, k, n,
-                                                   (uint8_t *)to);
+        copy_first<<<blocks, TOP_THREADS, 0, stream>>>((const uint8_t *)from, length, k, n,
+                                                       (uint8_t *)to);
         break;
     case 2:
-        copy_first<<<blocks, THREADS, 0, stream>>>((const uint16_t *)from, length, k, n,
-                                                   (uint16_t *)to);
+        copy_first<<<blocks, TOP_THREADS, 0, stream>>>((const uint16_t *)from, length, k, n,
+                                                       (uint16_t *)to);
         break;
     case 4:
-        copy_first<<<blocks, THREADS, 0, stream>>>((const uint32_t *)from, length, k, n,
-                                                   (uint32_t *)to);
+        copy_first<<<blocks, TOP_THREADS, 0, stream>>>((const uint32_t *)from, length, k, n,
+                                                       (uint32_t *)to);
         break;
     case 8:
-        copy_first<<<blocks, THREADS, 0, stream>>>((const uint64_t *)from, length, k, n,
-                                                   (uint64_t *)to);
+        copy_first<<<blocks, TOP_THREADS, 0, stream>>>((const uint64_t *)from, length, k, n,
+                                                       (uint64_t *)to);
         break;
     default:
-        copy_first<<<blocks, THREADS, 0, stream>>>((const bf_cuda_wide *)from, length, k, n,
-                                                   (bf_cuda_wide *)to);
+        copy_first<<<blocks, TOP_THREADS, 0, stream>>>((const bf_cuda_wide *)from, length, k, n,
+                                                       (bf_cuda_wide *)to);
     }
     return cudaGetLastError();
 }

@@ -6,8 +6,6 @@
 
 namespace {
 
-enum { THREADS = BF_CUDA_AGGREGATE_THREADS };
-
 /* --- values --- */
 
 __device__ __forceinline__ void absorb_value(const bf_cuda_aggregate_params &p, uint64_t bits,
@@ -44,9 +42,9 @@ __device__ __forceinline__ void absorb_key(const bf_cuda_aggregate_params &p, ui
     if (key < p.keys[number]) atomicMin((long long *)p.keys + number, (long long)key);
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     absorb_values(const __grid_constant__ bf_cuda_aggregate_params p) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(p.n)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(p.n)) {
         uint64_t bits = bf_cuda_element::load_bits(p.values, p.bytes, i);
         if (p.kind == BF_KIND_EXTREME)
             absorb_key(p, bits, p.numbers[i]);
@@ -57,16 +55,18 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- bands --- */
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     move_limbs(const int64_t *from, int limbs, int64_t *to, int wide, int at, int64_t n) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n * wide)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(n * wide)) {
         int k = (int)(i % wide) - at;
         to[i] = k >= 0 && k < limbs ? from[i / wide * limbs + k] : 0;
     }
 }
 
-__global__ void __launch_bounds__(THREADS) carry_limbs(int64_t *words, int limbs, int64_t n) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) bf_limbs_carry(words + i * limbs, limbs);
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
+    carry_limbs(int64_t *words, int limbs, int64_t n) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(n))
+        bf_limbs_carry(words + i * limbs, limbs);
 }
 
 /* Groups by their numbers, or one after another. */
@@ -78,21 +78,22 @@ struct group_list {
     }
 };
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     merge_words(int64_t *into, int wide, int at, const int64_t *from, int each, group_list groups,
                 int64_t n) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n * each))
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(n * each))
         into[groups[i / each] * wide + at + i % each] += from[i];
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     merge_keys(int64_t *into, const int64_t *from, group_list groups, int64_t n) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n))
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(n))
         if (from[i] < into[groups[i]]) into[groups[i]] = from[i];
 }
 
-__global__ void __launch_bounds__(THREADS) fill_words(int64_t *words, int64_t value, int64_t n) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) words[i] = value;
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
+    fill_words(int64_t *words, int64_t value, int64_t n) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(n)) words[i] = value;
 }
 
 /* --- words --- */
@@ -117,12 +118,12 @@ __device__ void write_extreme(int64_t count, int64_t nan, int64_t key, int64_t *
 }
 
 /* Writes words as bf_accumulators_words of src/cpu/reduce/accumulators.c does. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     write_words(const __grid_constant__ bf_cuda_aggregate_params p, group_list groups,
                 const int64_t *counts, int64_t *words) {
     bf_sum_shape shape = bf_sum_shape_of(p.kind, p.dtype);
     int each = p.kind == BF_KIND_EXTREME ? (int)BF_EXTREME_WORDS : shape.words;
-    for (const int64_t i : bf_cuda_indices<THREADS>(p.n)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(p.n)) {
         int64_t number = groups[i], *to = words + i * each;
         if (p.kind == BF_KIND_EXTREME) {
             const int64_t *specials = p.specials + number * BF_CUDA_SPECIALS;
@@ -228,8 +229,9 @@ cudaError_t bf_cuda_aggregate_extend(bf_context *context, bf_cuda_aggregate *a, 
                                      int64_t fresh) {
     cudaStream_t stream = context->cuda->stream;
     if (a->kind == BF_KIND_EXTREME)
-        fill_words<<<bf_cuda_blocks(context->cuda, fresh, THREADS), THREADS, 0, stream>>>(
-            (int64_t *)a->keys.memory + size, INT64_MAX, fresh);
+        fill_words<<<bf_cuda_blocks(context->cuda, fresh, BF_CUDA_AGGREGATE_THREADS),
+                     BF_CUDA_AGGREGATE_THREADS, 0, stream>>>((int64_t *)a->keys.memory + size,
+                                                             INT64_MAX, fresh);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess && a->has_specials)
         error = clear_words(context, &a->specials, size, fresh, BF_CUDA_SPECIALS);
@@ -263,10 +265,10 @@ bf_status bf_cuda_band_widen(bf_context *context, bf_cuda_band *band, int64_t si
     if (size == 0) band->words = wider;
     if (status != BF_OK) return status;
     if (size > 0) {
-        move_limbs<<<bf_cuda_blocks(context->cuda, size * limbs, THREADS), THREADS, 0,
-                     context->cuda->stream>>>((const int64_t *)band->words.memory, band->limbs,
-                                              (int64_t *)wider.memory, limbs, band->first - first,
-                                              size);
+        move_limbs<<<bf_cuda_blocks(context->cuda, size * limbs, BF_CUDA_AGGREGATE_THREADS),
+                     BF_CUDA_AGGREGATE_THREADS, 0, context->cuda->stream>>>(
+            (const int64_t *)band->words.memory, band->limbs, (int64_t *)wider.memory, limbs,
+            band->first - first, size);
         bf_cuda_buffer_free(context, &band->words);
         band->words = wider;
     }
@@ -280,8 +282,9 @@ static cudaError_t make_headroom(bf_context *context, bf_cuda_band *band, int64_
                                  int64_t deposits) {
     if (band->limbs == 0 || band->deposits + deposits <= BF_CUDA_BAND_DEPOSITS) return cudaSuccess;
     if (size > 0)
-        carry_limbs<<<bf_cuda_blocks(context->cuda, size, THREADS), THREADS, 0,
-                      context->cuda->stream>>>((int64_t *)band->words.memory, band->limbs, size);
+        carry_limbs<<<bf_cuda_blocks(context->cuda, size, BF_CUDA_AGGREGATE_THREADS),
+                      BF_CUDA_AGGREGATE_THREADS, 0, context->cuda->stream>>>(
+            (int64_t *)band->words.memory, band->limbs, size);
     band->deposits = 1;
     return cudaGetLastError();
 }
@@ -305,8 +308,8 @@ cudaError_t bf_cuda_aggregate_absorb(bf_context *context, bf_cuda_aggregate *a, 
     bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
     p.values = (const char *)values;
     p.numbers = numbers;
-    absorb_values<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, context->cuda->stream>>>(
-        p);
+    absorb_values<<<bf_cuda_blocks(context->cuda, n, BF_CUDA_AGGREGATE_THREADS),
+                    BF_CUDA_AGGREGATE_THREADS, 0, context->cuda->stream>>>(p);
     return cudaGetLastError();
 }
 
@@ -332,8 +335,8 @@ static cudaError_t merge_band(bf_context *context, bf_cuda_band *into, const bf_
     if (from->limbs == 0) return cudaSuccess;
     cudaError_t error = make_headroom(context, into, size, from->deposits);
     if (error != cudaSuccess) return error;
-    merge_words<<<bf_cuda_blocks(context->cuda, n * from->limbs, THREADS), THREADS, 0,
-                  context->cuda->stream>>>(
+    merge_words<<<bf_cuda_blocks(context->cuda, n * from->limbs, BF_CUDA_AGGREGATE_THREADS),
+                  BF_CUDA_AGGREGATE_THREADS, 0, context->cuda->stream>>>(
         (int64_t *)into->words.memory, into->limbs, from->first - into->first,
         (const int64_t *)from->words.memory, from->limbs, groups, n);
     into->deposits += from->deposits;
@@ -346,13 +349,15 @@ cudaError_t bf_cuda_aggregate_merge(bf_context *context, bf_cuda_aggregate *into
     const group_list groups = {numbers, first};
     cudaStream_t stream = context->cuda->stream;
     if (into->kind == BF_KIND_EXTREME)
-        merge_keys<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, stream>>>(
+        merge_keys<<<bf_cuda_blocks(context->cuda, n, BF_CUDA_AGGREGATE_THREADS),
+                     BF_CUDA_AGGREGATE_THREADS, 0, stream>>>(
             (int64_t *)into->keys.memory, (const int64_t *)from->keys.memory, groups, n);
     if (from->has_specials)
-        merge_words<<<bf_cuda_blocks(context->cuda, n * BF_CUDA_SPECIALS, THREADS), THREADS, 0,
-                      stream>>>((int64_t *)into->specials.memory, BF_CUDA_SPECIALS, 0,
-                                (const int64_t *)from->specials.memory, BF_CUDA_SPECIALS, groups,
-                                n);
+        merge_words<<<bf_cuda_blocks(context->cuda, n * BF_CUDA_SPECIALS,
+                                     BF_CUDA_AGGREGATE_THREADS),
+                      BF_CUDA_AGGREGATE_THREADS, 0, stream>>>(
+            (int64_t *)into->specials.memory, BF_CUDA_SPECIALS, 0,
+            (const int64_t *)from->specials.memory, BF_CUDA_SPECIALS, groups, n);
     cudaError_t error = merge_band(context, &into->sum, &from->sum, groups, n, size);
     if (error == cudaSuccess)
         error = merge_band(context, &into->products, &from->products, groups, n, size);
@@ -363,7 +368,8 @@ cudaError_t bf_cuda_aggregate_words(bf_context *context, const bf_cuda_aggregate
                                     const unsigned *order, int64_t first, const int64_t *counts,
                                     int64_t n, int64_t *words) {
     bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
-    write_words<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, context->cuda->stream>>>(
+    write_words<<<bf_cuda_blocks(context->cuda, n, BF_CUDA_AGGREGATE_THREADS),
+                  BF_CUDA_AGGREGATE_THREADS, 0, context->cuda->stream>>>(
         p, group_list{order, first}, counts, words);
     return cudaGetLastError();
 }

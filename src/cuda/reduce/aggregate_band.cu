@@ -6,8 +6,6 @@
 namespace {
 
 enum {
-    THREADS = BF_CUDA_AGGREGATE_THREADS,
-    WARP = 32,
     MOST = 1 << 12,         /* above all positions of elements */
     SAMPLE = 1 << 17,       /* values */
     SAMPLED_LEAST = 1 << 22 /* rows of which a sample is worth it */
@@ -48,17 +46,17 @@ __device__ __forceinline__ void merge_range(bit_range s, int most, unsigned long
     s.least = bf_cuda_warp_least(s.least);
     s.end = bf_cuda_warp_most(s.end);
     s.specials = bf_cuda_warp_or(s.specials);
-    if (threadIdx.x % WARP != 0) return;
+    if (threadIdx.x % BF_CUDA_WARP != 0) return;
     if (s.end > 0) atomicMax(found, (unsigned long long)(most - s.least));
     if (s.end > 0) atomicMax(found + 1, (unsigned long long)s.end);
     if (s.specials != 0) atomicOr(found + 2, (unsigned long long)s.specials);
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     find_range(bf_dtype dtype, int bytes, const char *values, int64_t n, int most,
                unsigned long long *found) {
     bit_range s = {most, 0, 0};
-    for (const int64_t i : bf_cuda_indices<THREADS>(n))
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(n))
         widen_range(dtype, bf_cuda_element::load_bits(values, bytes, i), &s);
     merge_range(s, most, found);
 }
@@ -67,11 +65,12 @@ __global__ void __launch_bounds__(THREADS)
 template <class E>
 __device__ __forceinline__ void rescan_floats(const E *values, int64_t n, bit_range *s) {
     const bf_dtype dtype = sizeof(E) == 4 ? BF_F32 : BF_F64;
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) widen_range(dtype, values[i], s);
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(n))
+        widen_range(dtype, values[i], s);
 }
 
 template <class E>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     find_float_range(const E *values, int64_t n, int most, unsigned long long *found) {
     enum { AHEAD = 32 / sizeof(E) };
     const bf_dtype dtype = sizeof(E) == 4 ? BF_F32 : BF_F64;
@@ -80,8 +79,8 @@ __global__ void __launch_bounds__(THREADS)
     E least = ~(E)0, most_bits = 0;
     bool odd = false;
     bit_range s = {most, 0, 0};
-    const int64_t stride = (int64_t)gridDim.x * THREADS;
-    int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+    const int64_t stride = (int64_t)gridDim.x * BF_CUDA_AGGREGATE_THREADS;
+    int64_t i = blockIdx.x * (int64_t)BF_CUDA_AGGREGATE_THREADS + threadIdx.x;
     for (; i + (AHEAD - 1) * stride < n; i += AHEAD * stride) {
         E x[AHEAD];
 #pragma unroll
@@ -105,16 +104,16 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* Finds the range of a sample of floats. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     sample_range(bf_dtype dtype, int bytes, const char *values, int64_t n, int most,
                  unsigned long long *found) {
     bit_range s = {most, 0, 0};
-    for (const int64_t i : bf_cuda_indices<THREADS>(SAMPLE))
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(SAMPLE))
         widen_range(dtype, bf_cuda_element::load_bits(values, bytes, n * i / SAMPLE), &s);
     merge_range(s, most, found);
 }
 
-bf_status check_aggregate(bf_context *context, cudaError_t error) {
+bf_status check_band(bf_context *context, cudaError_t error) {
     return bf_cuda_check(context, error, "values on a GPU");
 }
 
@@ -137,15 +136,17 @@ static bf_status widen_band_for(bf_context *context, bf_cuda_band *band, bf_dtyp
 
 static void launch_find_range(bf_context *context, bf_dtype dtype, const void *values, int64_t n,
                               int most, unsigned long long *found) {
-    unsigned blocks = bf_cuda_blocks(context->cuda, n, THREADS);
+    unsigned blocks = bf_cuda_blocks(context->cuda, n, BF_CUDA_AGGREGATE_THREADS);
     cudaStream_t stream = context->cuda->stream;
     if (dtype == BF_F32)
-        find_float_range<<<blocks, THREADS, 0, stream>>>((const uint32_t *)values, n, most, found);
+        find_float_range<<<blocks, BF_CUDA_AGGREGATE_THREADS, 0, stream>>>((const uint32_t *)values,
+                                                                           n, most, found);
     else if (dtype == BF_F64)
-        find_float_range<<<blocks, THREADS, 0, stream>>>((const uint64_t *)values, n, most, found);
+        find_float_range<<<blocks, BF_CUDA_AGGREGATE_THREADS, 0, stream>>>((const uint64_t *)values,
+                                                                           n, most, found);
     else
-        find_range<<<blocks, THREADS, 0, stream>>>(dtype, bf_dtype_bytes(dtype),
-                                                   (const char *)values, n, most, found);
+        find_range<<<blocks, BF_CUDA_AGGREGATE_THREADS, 0, stream>>>(
+            dtype, bf_dtype_bytes(dtype), (const char *)values, n, most, found);
 }
 
 /* Widens the aggregate for the range in the notes, extended by so many bits below and above. */
@@ -172,7 +173,7 @@ bf_status bf_cuda_aggregate_prepare(bf_context *context, bf_cuda_aggregate *c, c
     if (error == cudaSuccess)
         launch_find_range(context, c->dtype, values, n, MOST, bf_cuda_notes(context));
     if (error == cudaSuccess) error = cudaGetLastError();
-    bf_status status = check_aggregate(context, error);
+    bf_status status = check_band(context, error);
     return status == BF_OK ? widen_aggregate(context, c, 0, 0, size, room) : status;
 }
 
@@ -184,10 +185,11 @@ bf_status bf_cuda_aggregate_guess(bf_context *context, bf_cuda_aggregate *c, con
     if (n < SAMPLED_LEAST || !bf_dtype_is_float(c->dtype) || c->kind == BF_KIND_EXTREME)
         return bf_cuda_aggregate_prepare(context, c, values, n, size, room);
     cudaError_t error = bf_cuda_clear_notes(context);
-    if (error != cudaSuccess) return check_aggregate(context, error);
-    sample_range<<<SAMPLE / THREADS, THREADS, 0, context->cuda->stream>>>(
-        c->dtype, bf_dtype_bytes(c->dtype), (const char *)values, n, MOST, bf_cuda_notes(context));
-    bf_status status = check_aggregate(context, cudaGetLastError());
+    if (error != cudaSuccess) return check_band(context, error);
+    sample_range<<<SAMPLE / BF_CUDA_AGGREGATE_THREADS, BF_CUDA_AGGREGATE_THREADS, 0,
+                   context->cuda->stream>>>(c->dtype, bf_dtype_bytes(c->dtype),
+                                            (const char *)values, n, MOST, bf_cuda_notes(context));
+    bf_status status = check_band(context, cudaGetLastError());
     int below = BELOW + bf_bit_length((uint64_t)n / SAMPLE);
     return status == BF_OK ? widen_aggregate(context, c, below, ABOVE, size, room) : status;
 }

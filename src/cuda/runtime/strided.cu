@@ -10,7 +10,7 @@ extern "C" {
 
 namespace {
 
-enum { THREADS = 256, ELEMENTS = 4 /* elements of a thread */ };
+enum { STRIDED_THREADS = 256, ELEMENTS = 4 /* elements of a thread */ };
 
 struct strided_params {
     char *strided, *flat;
@@ -38,12 +38,13 @@ __device__ __forceinline__ int64_t offset_of(const strided_params &p, int64_t nu
 
 /* W: the type that is copied at once; misaligned elements are copied as bytes. */
 template <class W, class I, bool GATHER>
-__global__ void __launch_bounds__(THREADS) copy_strided(const __grid_constant__ strided_params p) {
+__global__ void __launch_bounds__(STRIDED_THREADS)
+    copy_strided(const __grid_constant__ strided_params p) {
     bf_cuda_wait_for_previous();
-    int64_t i = (int64_t)blockIdx.x * (THREADS * ELEMENTS) + threadIdx.x;
+    int64_t i = (int64_t)blockIdx.x * (STRIDED_THREADS * ELEMENTS) + threadIdx.x;
     int words = p.bytes / (int)sizeof(W);
 #pragma unroll
-    for (int e = 0; e < ELEMENTS; e++, i += THREADS) {
+    for (int e = 0; e < ELEMENTS; e++, i += STRIDED_THREADS) {
         if (i >= p.count) return;
         W *strided = (W *)(p.strided + offset_of<I>(p, p.first + i));
         W *flat = (W *)(p.flat + i * p.bytes);
@@ -90,9 +91,9 @@ strided_params params_of(const bf_strided *memory, int64_t first, int64_t count,
 
 cudaError_t launch_copy(const bf_context *context, const void *kernel, strided_params *p) {
     void *arguments[] = {p};
-    int64_t tile = THREADS * ELEMENTS;
+    int64_t tile = STRIDED_THREADS * ELEMENTS;
     bf_cuda_shape shape = {
-        .blocks = (p->count + tile - 1) / tile, .threads = THREADS, .overlaps = true};
+        .blocks = (p->count + tile - 1) / tile, .threads = STRIDED_THREADS, .overlaps = true};
     return bf_cuda_launch(context->cuda, kernel, shape, arguments);
 }
 

@@ -71,11 +71,14 @@ def left_out():
     return patterns
 
 
-def source_of(path):
-    """The source in the tree that a compiled file is, or is made from in the folder of the build."""
+def sources_of(path):
+    """The sources in the tree that a compiled file is, or is made of in the folder of the build."""
+    path = os.path.realpath(path)
+    if os.path.basename(path) == "together.cu":
+        return set().union(*map(sources_of, re.findall(INCLUDE, text(path), re.M)))
     template = re.sub(r"_[a-z0-9]+\.cu$", ".cu.in", os.path.relpath(path, BUILD))
     made = template.endswith(".cu.in") and os.path.exists(os.path.join(ROOT, template))
-    return template if made else os.path.relpath(path, ROOT)
+    return {template if made else os.path.relpath(path, ROOT)}
 
 
 def unbuilt(sources, built):
@@ -115,8 +118,8 @@ class Tree(unittest.TestCase):
         if not os.path.exists(commands):
             raise unittest.SkipTest("needs compile_commands.json beside the command")
         with open(commands) as f:
-            files = {os.path.realpath(each["file"]) for each in json.load(f)}
-        cls.built = {source_of(name) for name in files}
+            files = {each["file"] for each in json.load(f)}
+        cls.built = set().union(*map(sources_of, files))
 
     @unittest.skipIf(SANITIZED, "a sanitizer's build leaves some programs out")
     def test_every_source_is_built(self):

@@ -15,10 +15,10 @@ namespace {
 
 enum {
     BITS = 8,
-    THREADS = 1 << BITS,
-    ROOM = 36 << 10, /* bytes of limbs that let enough blocks share a multiprocessor */
-    AHEAD = 4,       /* elements that a thread reads before it adds them */
-    LEAST = 16,      /* columns that lie next to each other */
+    BIN_THREADS = 1 << BITS,
+    BIN_ROOM = 36 << 10, /* bytes of limbs that let enough blocks share a multiprocessor */
+    BIN_AHEAD = 4,       /* elements that a thread reads before it adds them */
+    LEAST = 16,          /* columns that lie next to each other */
     SLOT = BF_SUM_WORDS_MAX + 1
 };
 
@@ -72,7 +72,7 @@ template <bf_dtype D> struct adder {
 
     __device__ bf_dtype dtype() const { return D == BF_NONE ? p.dtype : D; }
     __device__ int width() const { return 1 << c.bits; }
-    __device__ int lanes() const { return THREADS >> c.bits; }
+    __device__ int lanes() const { return BIN_THREADS >> c.bits; }
     __device__ int column() const {
         return (int)threadIdx.x >> (c.along ? BITS - c.bits : 0) & (width() - 1);
     }
@@ -87,8 +87,9 @@ template <bf_dtype D> struct adder {
     }
     __device__ void clear() const {
         const bf_cuda_limb_sums s = sums_of(0);
-        for (int i = (int)threadIdx.x; i < BF_SUM_LIMBS << c.bits; i += THREADS) counters[i] = 0;
-        for (int i = (int)threadIdx.x; i < s.limbs() << c.bits; i += THREADS)
+        for (int i = (int)threadIdx.x; i < BF_SUM_LIMBS << c.bits; i += BIN_THREADS)
+            counters[i] = 0;
+        for (int i = (int)threadIdx.x; i < s.limbs() << c.bits; i += BIN_THREADS)
             bf_cuda_shared_store(s.sum.at + 4u * (unsigned)i, BF_CUDA_LIMB_MIDDLE);
     }
     __device__ uint64_t load(const void *from, int64_t at) const {
@@ -107,17 +108,17 @@ template <bf_dtype D> struct adder {
             return plain ? j * bf_cuda_axis_step(p.at, operand)
                          : bf_cuda_axis_element(p.at, operand, j);
         };
-        for (int64_t j = from + lane(); j < to; j += AHEAD * lanes()) {
-            uint64_t x[AHEAD], y[AHEAD];
+        for (int64_t j = from + lane(); j < to; j += BIN_AHEAD * lanes()) {
+            uint64_t x[BIN_AHEAD], y[BIN_AHEAD];
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) {
+            for (int k = 0; k < BIN_AHEAD; k++) {
                 const int64_t i = j + k * lanes();
                 if (i >= to) break;
                 x[k] = load(p.a, line.a + place(0, i));
                 y[k] = p.b == nullptr ? x[k] : load(p.b, line.b + place(1, i));
             }
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++)
+            for (int k = 0; k < BIN_AHEAD; k++)
                 if (j + k * lanes() < to) s.take(p.kind, dtype(), x[k], y[k]);
         }
         count(BF_SUM_NAN, s.nans);
@@ -270,7 +271,7 @@ struct tasks {
  * are some of a piece or of a segment on the list. */
 struct finds {
     int64_t first; /* the thread's first result */
-    unsigned marks[THREADS / 32];
+    unsigned marks[BIN_THREADS / 32];
     int mine, before, count; /* marks of this thread, of those before it, and of all */
 
     __device__ finds(const bf_cuda_axis_params &p, const tasks &all, int64_t u) {
@@ -278,12 +279,12 @@ struct finds {
         first = u << all.whole.bits;
         mine = 0;
 #pragma unroll
-        for (int k = 0; k < THREADS / 32; k++) {
+        for (int k = 0; k < BIN_THREADS / 32; k++) {
             marks[k] = marks_of(p, first + 32 * k, min(width - 32 * k, 32));
             if (p.at.offsets != nullptr) marks[k] = shorter(p, first + 32 * k, marks[k]);
             mine += __popc(marks[k]);
         }
-        before = bf_cuda_block_sum_before<THREADS / 32>(mine, &count);
+        before = bf_cuda_block_sum_before<BIN_THREADS / 32>(mine, &count);
     }
     /* Those of some results that are not too long. */
     static __device__ unsigned shorter(const bf_cuda_axis_params &p, int64_t first,
@@ -300,7 +301,7 @@ struct finds {
         int at = before - from;
         if (at >= width || at + mine <= 0) return;
 #pragma unroll
-        for (int k = 0; k < THREADS / 32; k++)
+        for (int k = 0; k < BIN_THREADS / 32; k++)
             for (unsigned left = marks[k]; left != 0; left &= left - 1, at++)
                 if (at >= 0 && at < width) list[at] = first + 32 * k + __ffs(left) - 1;
     }
@@ -309,23 +310,23 @@ struct finds {
 /* Each thread looks for marks in a task. Whole results fill the block's columns together, so that
  * few marks take little time; of the other tasks the block takes those that have some. */
 template <bf_dtype D>
-__global__ void __launch_bounds__(THREADS, 3)
+__global__ void __launch_bounds__(BIN_THREADS, 3)
     add_marked(const __grid_constant__ bf_cuda_axis_params p, const tasks all) {
     extern __shared__ unsigned long long shared[];
     bf_cuda_wait_for_previous();
     if (p.report != nullptr && blockIdx.x + threadIdx.x == 0) *p.report = (int64_t)p.board->wrong;
     if ((all.after_settle ? p.board->left : p.board->failed) == 0) return;
-    __shared__ unsigned some[THREADS / 32];
-    __shared__ int64_t list[THREADS];
+    __shared__ unsigned some[BIN_THREADS / 32];
+    __shared__ int64_t list[BIN_THREADS];
     desk *d = (desk *)shared;
     const int64_t count = all.count(p), step = gridDim.x;
-    for (int64_t u = blockIdx.x; u < count; u += THREADS * step) {
+    for (int64_t u = blockIdx.x; u < count; u += BIN_THREADS * step) {
         const int64_t mine = u + threadIdx.x * step;
         const finds whole(p, all, mine);
         const bool has_more = mine >= all.whole_groups() && mine < count;
         const unsigned found = __ballot_sync(~0u, has_more && has_marks(p, all(p, mine)));
         if (threadIdx.x % 32 == 0) some[threadIdx.x / 32] = found;
-        const int pieces = __syncthreads_or(found != 0) ? THREADS : 0;
+        const int pieces = __syncthreads_or(found != 0) ? BIN_THREADS : 0;
         const int width = 1 << all.whole.bits, tasks_of_whole = (whole.count + width - 1) / width;
         for (int k = 0; k < tasks_of_whole + pieces; k++) {
             const int i = k - tasks_of_whole;
@@ -355,10 +356,10 @@ size_t column_bytes(const bf_cuda_axis_params &p) {
 columns choose(const bf_cuda *cuda, const bf_cuda_axis_params &p, bool along, int64_t results,
                int64_t length) {
     columns c = {BITS, along};
-    while (c.bits > 0 && column_bytes(p) << c.bits > ROOM) c.bits--;
+    while (c.bits > 0 && column_bytes(p) << c.bits > BIN_ROOM) c.bits--;
     while (c.bits > 0 && results <= 1 << (c.bits - 1)) c.bits--;
     for (; c.bits > 0; c.bits--) {
-        const int64_t lanes = THREADS >> c.bits;
+        const int64_t lanes = BIN_THREADS >> c.bits;
         const bool few = results >> c.bits < 2 * cuda->multiprocessors;
         const bool fills = along ? length >= 8 * lanes && (lanes < 8 || length >= 32 * lanes)
                                  : 1 << c.bits > LEAST && (few || length >= 32 * lanes);
@@ -384,7 +385,7 @@ cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_pa
     all.pieces = rows ? 1 : (at.length - 1) / p.word_piece + 1;
     all.after_settle = bf_cuda_axis_has_settled(&p);
     const int bits = all.whole.bits > all.listed.bits ? all.whole.bits : all.listed.bits;
-    bf_cuda_shape shape = {1, THREADS, sizeof(desk) + (column_bytes(p) << bits), true, true};
+    bf_cuda_shape shape = {1, BIN_THREADS, sizeof(desk) + (column_bytes(p) << bits), true, true};
     int resident = 1; /* if it fails, the launch does too */
     (void)bf_cuda_occupancy(cuda, kernel_of(p.dtype), shape, &resident);
     shape.blocks = (int64_t)resident * cuda->multiprocessors;

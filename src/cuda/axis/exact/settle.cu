@@ -20,7 +20,7 @@
 namespace {
 
 enum {
-    THREADS = 256,
+    SETTLE_THREADS = 256,
     WORDS = 8,       /* words of marks whose results a warp takes together */
     AHEAD = 4,       /* elements that a lane loads at a time */
     LANE_SHARE = 16, /* elements of a lane, at least */
@@ -388,17 +388,18 @@ __device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, unsigned
 
 /* Way: descent or spread. */
 template <class C, template <class> class Way>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(SETTLE_THREADS)
     settle_marked(const __grid_constant__ bf_cuda_axis_params p, int size) {
-    __shared__ unsigned char lists[THREADS / BF_CUDA_WARP][WORDS * 32];
+    __shared__ unsigned char lists[SETTLE_THREADS / BF_CUDA_WARP][WORDS * 32];
     bf_cuda_wait_for_previous();
     if (p.report != nullptr && blockIdx.x + threadIdx.x == 0) *p.report = (int64_t)p.board->wrong;
     if (p.board->failed == 0) return;
     const group lanes(size);
     const int thread = (int)threadIdx.x % BF_CUDA_WARP, groups = BF_CUDA_WARP / size;
     unsigned char *list = lists[threadIdx.x / BF_CUDA_WARP];
-    const int64_t words = (p.at.results - 1) / 32 + 1, warps = (int64_t)gridDim.x * THREADS / 32;
-    int64_t first = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32 * WORDS;
+    const int64_t words = (p.at.results - 1) / 32 + 1,
+                  warps = (int64_t)gridDim.x * SETTLE_THREADS / 32;
+    int64_t first = ((int64_t)blockIdx.x * SETTLE_THREADS + threadIdx.x) / 32 * WORDS;
     const auto marks_at = [&](int64_t at) {
         return thread < WORDS && at + thread < words ? p.marks[at + thread] : 0;
     };
@@ -431,7 +432,7 @@ const void *kernel_of(const bf_cuda_axis_params &p) {
 /* How many lanes share a result: few, but where there are few results, or their elements
  * neighbours. */
 int lanes_of(const bf_cuda *cuda, const bf_cuda_axis_layout &at) {
-    const bool many = at.results >= (int64_t)cuda->multiprocessors * THREADS;
+    const bool many = at.results >= (int64_t)cuda->multiprocessors * SETTLE_THREADS;
     const int64_t length = bf_cuda_axis_mean(at);
     int lanes = 1;
     if (many && !bf_cuda_axis_is_along(at)) return lanes;
@@ -442,7 +443,7 @@ int lanes_of(const bf_cuda *cuda, const bf_cuda_axis_layout &at) {
 } // namespace
 
 cudaError_t bf_cuda_axis_launch_settle(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
-    bf_cuda_shape shape = {1, THREADS, 0, true, false};
+    bf_cuda_shape shape = {1, SETTLE_THREADS, 0, true, false};
     const void *kernel = kernel_of(p);
     int resident = 1, lanes = lanes_of(cuda, p.at); /* if it fails, the launch does too */
     (void)bf_cuda_occupancy(cuda, kernel, shape, &resident);

@@ -13,10 +13,9 @@ namespace {
 using bf_cuda_tiles::tiles;
 
 enum {
-    THREADS = BF_CUDA_INDEX_THREADS,
-    ITEM_THREADS = 512,
-    ITEM_LEAST = 1 << 15, /* rows that are worth a block */
-    AHEAD = 4             /* rows that a thread of the last pass has under way */
+    EXTREMES_THREADS = 512,
+    EXTREMES_LEAST = 1 << 15, /* rows that are worth a block */
+    AHEAD = 4                 /* rows that a thread of the last pass has under way */
 };
 
 /* Elements as their places. D: BF_NONE, or their dtype. */
@@ -55,16 +54,16 @@ __device__ __forceinline__ void lower(volatile uint64_t *to, uint64_t place) {
 }
 
 template <class Place>
-__global__ void __launch_bounds__(ITEM_THREADS)
+__global__ void __launch_bounds__(EXTREMES_THREADS)
     reduce_items(const tiles t, int64_t slots, const found<Place> f) {
-    extern __shared__ __align__(16) char shared[];
-    volatile Place *least = (volatile Place *)shared;
+    extern __shared__ __align__(16) char least_memory[];
+    volatile Place *least = (volatile Place *)least_memory;
     bf_cuda_wait_for_previous();
     if (blockIdx.x >= *t.item_count) return;
     const bf_cuda_tiles::item x = t.items[blockIdx.x];
     const int64_t base = (int64_t)x.digit << t.bits;
     const uint32_t width = 1u << t.bits;
-    for (uint32_t s = threadIdx.x; s < width; s += ITEM_THREADS) least[s] = ~(Place)0;
+    for (uint32_t s = threadIdx.x; s < width; s += EXTREMES_THREADS) least[s] = ~(Place)0;
     __syncthreads();
     bf_cuda_tiles::visit_rows<Place, true>(t, x, [&](unsigned slot, Place place) {
         if (place == f.last) {
@@ -74,7 +73,7 @@ __global__ void __launch_bounds__(ITEM_THREADS)
         }
     });
     __syncthreads();
-    for (uint32_t s = threadIdx.x; s < width && base + s < slots; s += ITEM_THREADS)
+    for (uint32_t s = threadIdx.x; s < width && base + s < slots; s += EXTREMES_THREADS)
         if (least[s] != ~(Place)0) lower(f.least + base + s, least[s]);
 }
 
@@ -83,11 +82,11 @@ __device__ __forceinline__ void find_first(uint32_t *first, uint32_t row) {
 }
 
 template <class Source>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     find_rows(const Source source, const bf_rows rows, const found<typename Source::Value> f) {
     typedef typename Source::Value Place;
-    const int64_t step = (int64_t)gridDim.x * THREADS;
-    int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+    const int64_t step = (int64_t)gridDim.x * BF_CUDA_INDEX_THREADS;
+    int64_t i = blockIdx.x * (int64_t)BF_CUDA_INDEX_THREADS + threadIdx.x;
     for (; i < rows.count; i += AHEAD * step) {
         uint64_t slot[AHEAD];
         Place place[AHEAD], least[AHEAD];
@@ -113,10 +112,10 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <class Place>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     finish_slots(const __grid_constant__ bf_cuda_index_params p, bf_order order, int64_t slots,
                  const found<Place> f) {
-    for (const int64_t s : bf_cuda_indices<THREADS>(slots)) {
+    for (const int64_t s : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(slots)) {
         const bool is_float = bf_dtype_is_float(p.dtype);
         Place place = f.least[s];
         uint32_t last = f.lasts[s], row = f.seeks_rows ? f.rows[s] : 0;
@@ -137,7 +136,7 @@ __global__ void __launch_bounds__(THREADS)
 tiles plan_tiles(const bf_rows *rows) {
     tiles t = bf_cuda_tiles::plan(rows->count, rows->slots, 9);
     t.most = t.rows >> 10;
-    if (t.most < ITEM_LEAST) t.most = ITEM_LEAST;
+    if (t.most < EXTREMES_LEAST) t.most = EXTREMES_LEAST;
     return t;
 }
 
@@ -147,7 +146,7 @@ cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_index_params &p, const
                        const found<typename Source::Value> &f) {
     typedef typename Source::Value Place;
     bf_cuda_shape items = {.blocks = (int64_t)bf_cuda_tiles::items_of(t),
-                           .threads = ITEM_THREADS,
+                           .threads = EXTREMES_THREADS,
                            .shared = sizeof(Place) << t.bits,
                            .overlaps = true,
                            .spares_cache = true};
@@ -156,10 +155,10 @@ cudaError_t launch_all(const bf_cuda *cuda, const bf_cuda_index_params &p, const
         error = bf_cuda_launch(cuda, reduce_items<Place>, items, t, rows->slots, f);
     if (error != cudaSuccess) return error;
     if (f.seeks_rows)
-        find_rows<<<bf_cuda_blocks(cuda, rows->count, THREADS), THREADS, 0, cuda->stream>>>(
-            source, *rows, f);
-    finish_slots<<<bf_cuda_blocks(cuda, rows->slots, THREADS), THREADS, 0, cuda->stream>>>(
-        p, source.order, rows->slots, f);
+        find_rows<<<bf_cuda_blocks(cuda, rows->count, BF_CUDA_INDEX_THREADS), BF_CUDA_INDEX_THREADS,
+                    0, cuda->stream>>>(source, *rows, f);
+    finish_slots<<<bf_cuda_blocks(cuda, rows->slots, BF_CUDA_INDEX_THREADS), BF_CUDA_INDEX_THREADS,
+                   0, cuda->stream>>>(p, source.order, rows->slots, f);
     return cudaGetLastError();
 }
 

@@ -11,7 +11,7 @@ extern "C" {
 
 namespace {
 
-enum { THREADS = BF_CUDA_INDEX_THREADS, ROWS_MOST = 1u << 31 };
+enum { ROWS_MOST = 1u << 31 };
 
 /* A call and its memory. */
 struct index_call {
@@ -74,8 +74,9 @@ cudaError_t launch_first(const bf_cuda *cuda, const bf_cuda_index_params &p,
                          bf_cuda_index_kernel kernel) {
     const int64_t threads = bf_cuda_index_in_order(&p) ? BF_CUDA_INDEX_PARTS : p.lanes;
     int64_t tasks = (p.order.slots + bf_cuda_index_pieces(&p.order)) * threads;
-    bf_cuda_shape shape = {
-        .blocks = bf_cuda_blocks(cuda, tasks, THREADS, 32), .threads = THREADS, .overlaps = true};
+    bf_cuda_shape shape = {.blocks = bf_cuda_blocks(cuda, tasks, BF_CUDA_INDEX_THREADS, 32),
+                           .threads = BF_CUDA_INDEX_THREADS,
+                           .overlaps = true};
     return bf_cuda_launch(cuda, kernel, shape, p);
 }
 

@@ -12,7 +12,6 @@ namespace {
 using bf_cuda_tiles::tiles;
 
 enum {
-    THREADS = BF_CUDA_INDEX_THREADS,
     ITEM_THREADS = 512,
     ITEM = 8192,   /* most rows of an item */
     FEW = 1 << 22, /* rows that would be few items */
@@ -124,10 +123,10 @@ __global__ void __launch_bounds__(ITEM_THREADS)
 /* --- stably --- */
 
 /* Makes entries of slots and row numbers. A row with a wrong index goes to slot 0. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     make_entries(const void *index, bf_dtype dtype, int64_t slots, uint32_t n,
                  bf_cuda_entry<uint32_t> *entries, unsigned long long *wrong) {
-    for (const int64_t i : bf_cuda_indices<THREADS>(n)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(n)) {
         uint64_t slot = bf_cuda_index_at(index, dtype, i);
         if (slot >= (uint64_t)slots) {
             atomicMin(wrong, (unsigned long long)i);
@@ -137,17 +136,17 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     find_offsets(const bf_cuda_entry<uint32_t> *rows, uint32_t n, int64_t slots,
                  uint32_t *offsets) {
-    for (const int64_t s : bf_cuda_indices<THREADS>(slots + 1))
+    for (const int64_t s : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(slots + 1))
         offsets[s] = bf_cuda_count_first(n, [&](uint32_t i) { return rows[i].key < s; });
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     find_giants(const uint32_t *offsets, int64_t slots, unsigned long long *giants,
                 bf_cuda_index_giant *list) {
-    for (const int64_t s : bf_cuda_indices<THREADS>(slots)) {
+    for (const int64_t s : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(slots)) {
         uint32_t rows = offsets[s + 1] - offsets[s];
         if (rows > BF_CUDA_INDEX_GIANT)
             add_giant(giants, list, (uint32_t)s, rows, BF_CUDA_INDEX_PIECE);
@@ -162,18 +161,18 @@ __device__ __forceinline__ int64_t offset_of(const bf_rows &rows, int64_t s) {
 }
 
 /* The offsets of rows [begin, begin + n), from the first of these. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     cut_offsets(const bf_rows rows, int64_t begin, uint32_t n, uint32_t *offsets) {
-    for (const int64_t s : bf_cuda_indices<THREADS>(rows.slots + 1)) {
+    for (const int64_t s : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(rows.slots + 1)) {
         int64_t at = offset_of(rows, s) - begin;
         offsets[s] = at < 0 ? 0 : at > n ? n : (uint32_t)at;
     }
 }
 
 /* Finds the first wrong offset. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     check_offsets(const bf_rows rows, unsigned long long *wrong) {
-    for (const int64_t s : bf_cuda_indices<THREADS>(rows.slots + 1)) {
+    for (const int64_t s : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(rows.slots + 1)) {
         const int64_t at = offset_of(rows, s), before = s > 0 ? offset_of(rows, s - 1) : 0;
         if (at < before || at > rows.count) atomicMin(wrong, (unsigned long long)s);
     }
@@ -207,9 +206,9 @@ bf_status list_giants(bf_context *context, bf_cuda_index_board *board,
                       const bf_cuda_index_sorted *sorted, bf_cuda_index_order *order) {
     set_offsets(sorted, order);
     if (bf_cuda_index_giants(order) > 0)
-        find_giants<<<bf_cuda_blocks(context->cuda, order->slots, THREADS), THREADS, 0,
-                      context->cuda->stream>>>(order->offsets, order->slots, &board->giants,
-                                               (bf_cuda_index_giant *)sorted->giants);
+        find_giants<<<bf_cuda_blocks(context->cuda, order->slots, BF_CUDA_INDEX_THREADS),
+                      BF_CUDA_INDEX_THREADS, 0, context->cuda->stream>>>(
+            order->offsets, order->slots, &board->giants, (bf_cuda_index_giant *)sorted->giants);
     return bf_cuda_check(context, cudaGetLastError(), "ordering rows");
 }
 
@@ -224,15 +223,16 @@ bf_status sort_stably(bf_context *context, const bf_rows *rows, bf_cuda_index_bo
     void *by_slot = sorted->entries[0];
     bf_status status = BF_OK;
     if (n > 0)
-        make_entries<<<bf_cuda_blocks(context->cuda, n, THREADS), THREADS, 0, cuda->stream>>>(
+        make_entries<<<bf_cuda_blocks(context->cuda, n, BF_CUDA_INDEX_THREADS),
+                       BF_CUDA_INDEX_THREADS, 0, cuda->stream>>>(
             rows->places, rows->places_dtype, rows->slots, n, (entry *)by_slot, &board->wrong);
     if (n > 0)
         status = bf_cuda_sort(context, 4, sorted->entries[0], sorted->entries[1], n,
                               slot_bytes(rows->slots), &by_slot);
     if (status != BF_OK) return status;
-    unsigned blocks = bf_cuda_blocks(context->cuda, rows->slots + 1, THREADS);
-    find_offsets<<<blocks, THREADS, 0, cuda->stream>>>((const entry *)by_slot, n, rows->slots,
-                                                       (uint32_t *)sorted->offsets);
+    unsigned blocks = bf_cuda_blocks(context->cuda, rows->slots + 1, BF_CUDA_INDEX_THREADS);
+    find_offsets<<<blocks, BF_CUDA_INDEX_THREADS, 0, cuda->stream>>>(
+        (const entry *)by_slot, n, rows->slots, (uint32_t *)sorted->offsets);
     order->rows = &((const entry *)by_slot)->value;
     order->pitch = sizeof(entry) / sizeof(uint32_t);
     return list_giants(context, board, sorted, order);
@@ -344,15 +344,16 @@ bf_status bf_cuda_index_cut(bf_context *context, const bf_rows *rows, int64_t be
                             bf_cuda_index_board *board, bf_cuda_index_sorted *sorted,
                             bf_cuda_index_order *order) {
     if (!open_order(context, rows->slots, n, false, sorted, order)) return BF_E_MEMORY;
-    cut_offsets<<<bf_cuda_blocks(context->cuda, rows->slots + 1, THREADS), THREADS, 0,
-                  context->cuda->stream>>>(*rows, begin, n, (uint32_t *)sorted->offsets);
+    cut_offsets<<<bf_cuda_blocks(context->cuda, rows->slots + 1, BF_CUDA_INDEX_THREADS),
+                  BF_CUDA_INDEX_THREADS, 0, context->cuda->stream>>>(*rows, begin, n,
+                                                                     (uint32_t *)sorted->offsets);
     return list_giants(context, board, sorted, order);
 }
 
 bf_status bf_cuda_index_check(bf_context *context, const bf_rows *rows,
                               bf_cuda_index_board *board) {
-    check_offsets<<<bf_cuda_blocks(context->cuda, rows->slots + 1, THREADS), THREADS, 0,
-                    context->cuda->stream>>>(*rows, &board->wrong);
+    check_offsets<<<bf_cuda_blocks(context->cuda, rows->slots + 1, BF_CUDA_INDEX_THREADS),
+                    BF_CUDA_INDEX_THREADS, 0, context->cuda->stream>>>(*rows, &board->wrong);
     return bf_cuda_check(context, cudaGetLastError(), "checking offsets");
 }
 

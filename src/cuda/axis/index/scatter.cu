@@ -14,7 +14,7 @@ namespace {
 
 using bf_cuda_tiles::tiles;
 
-enum { ITEM_LEAST = 1 << 15 /* rows that are worth a block */ };
+enum { SCATTER_LEAST = 1 << 15 /* rows that are worth a block */ };
 
 /* Floats as the bits of an f32, or of an f64. */
 template <class V> struct floats {
@@ -103,7 +103,7 @@ template <class V, bool a, bool b, bool c> struct value_of<slot_sums<V, a, b, c>
 template <class Sums>
 __global__ void __launch_bounds__(1024, 1)
     add_items(const tiles t, int64_t slots, int copies, int64_t *all_words, int each) {
-    extern __shared__ __align__(16) unsigned shared[];
+    extern __shared__ __align__(16) unsigned slot_limbs[];
     bf_cuda_wait_for_previous();
     if (blockIdx.x >= *t.item_count) return;
     const bf_cuda_tiles::item x = t.items[blockIdx.x];
@@ -113,9 +113,9 @@ __global__ void __launch_bounds__(1024, 1)
     sums.all = all_words + base * each;
     sums.each = each;
     for (unsigned i = threadIdx.x; i < stride * Sums::words; i += blockDim.x)
-        shared[i] = i < stride * Sums::limbs ? BF_CUDA_LIMB_MIDDLE : 0;
+        slot_limbs[i] = i < stride * Sums::limbs ? BF_CUDA_LIMB_MIDDLE : 0;
     __syncthreads();
-    sums.at = bf_cuda_shared_address(shared) + 4 * (threadIdx.x & (copies - 1));
+    sums.at = bf_cuda_shared_address(slot_limbs) + 4 * (threadIdx.x & (copies - 1));
     sums.step = 4 * stride;
     sums.slot_step = 4 * copies;
     bf_cuda_tiles::visit_rows<typename value_of<Sums>::type, true>(t, x, sums);
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(1024, 1)
     const int gap = Sums::sums > 0 && Sums::squares > 0;
     for (unsigned s = threadIdx.x; s < width && base + s < slots; s += blockDim.x) {
         for (int k = 0; k < Sums::words; k++) {
-            const int64_t sum = bf_cuda_sum_of_copies(shared + k * stride + s * copies, copies,
+            const int64_t sum = bf_cuda_sum_of_copies(slot_limbs + k * stride + s * copies, copies,
                                                       k < Sums::limbs ? BF_CUDA_LIMB_MIDDLE : 0);
             const int to =
                 k == Sums::limbs ? BF_SUM_COUNT : BF_SUM_LIMBS + k + (k >= Sums::sums ? gap : 0);
@@ -157,7 +157,7 @@ int shared_words(bf_kind kind, bf_dtype dtype) {
 tiles plan_tiles(bf_dtype dtype, const bf_rows *rows) {
     tiles t = bf_cuda_tiles::plan(rows->count, rows->slots, dtype == BF_F64 ? 8 : 9);
     t.most = t.rows >> 10;
-    if (t.most < ITEM_LEAST) t.most = ITEM_LEAST;
+    if (t.most < SCATTER_LEAST) t.most = SCATTER_LEAST;
     if (t.most < 128u << t.bits) t.most = 128u << t.bits;
     return t;
 }

@@ -5,8 +5,6 @@
 
 namespace {
 
-enum { THREADS = BF_CUDA_INDEX_THREADS };
-
 /* --- sums in limbs --- */
 
 /* Sums of elements, which are unsigned integers of their size, or of their products. D: BF_NONE, or
@@ -20,8 +18,9 @@ template <class Element, bf_dtype D> struct limb_sums : bf_cuda_limb_sums {
         return D == BF_NONE ? p.dtype : D;
     }
     __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
-        extern __shared__ unsigned shared[];
-        start(p.kind, dtype(p), bf_cuda_shared_address(shared + threadIdx.x), 4 * THREADS);
+        extern __shared__ unsigned lane_limbs[];
+        start(p.kind, dtype(p), bf_cuda_shared_address(lane_limbs + threadIdx.x),
+              4 * BF_CUDA_INDEX_THREADS);
         column = of_column;
         for (int i = 0; i < limbs(); i++)
             bf_cuda_shared_store(sum.at + (unsigned)i * sum.step, BF_CUDA_LIMB_MIDDLE);
@@ -73,12 +72,12 @@ template <class Element, bf_dtype D> struct limb_sums : bf_cuda_limb_sums {
 /* Sums of f32 in limbs of 64 bits, 32 apart, of which a term changes one. Nothing is carried until
  * there are as many terms as a limb has room for. */
 struct wide_sums : limb_sums<uint32_t, BF_F32> {
-    enum { STEP = 8 * THREADS, TERMS = 128 };
+    enum { STEP = 8 * BF_CUDA_INDEX_THREADS, TERMS = 128 };
     unsigned terms;
 
     __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
-        extern __shared__ unsigned shared[];
-        start(BF_KIND_SUM, BF_F32, bf_cuda_shared_address(shared + 2 * threadIdx.x), STEP);
+        extern __shared__ unsigned lane_limbs[];
+        start(BF_KIND_SUM, BF_F32, bf_cuda_shared_address(lane_limbs + 2 * threadIdx.x), STEP);
         column = of_column;
         for (int i = 0; i < limbs(); i++) bf_cuda_shared_store(sum.at + i * STEP, (int64_t)0);
         terms = 0;
@@ -135,14 +134,14 @@ __device__ __forceinline__ void reduce_task(const bf_cuda_index_params &p,
 }
 
 template <class A>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     reduce_marked(const __grid_constant__ bf_cuda_index_params p) {
     bf_cuda_wait_for_previous();
     if (p.marks != nullptr && p.board->marked == 0) return;
     const uint64_t giants = p.board->giants;
     const int64_t end = (p.order.slots + (uint32_t)giants) * p.width;
     const int64_t columns = p.width / p.lanes; /* so many share a mark */
-    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(end)) {
         bf_cuda_index_task t;
         int64_t column, rest;
         const int64_t number = bf_cuda_axis_divide(i, p.width, &column);
@@ -168,10 +167,10 @@ bf_cuda_index_kernel marked_kernel(const bf_cuda_index_params &p) {
 
 /* --- products --- */
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     gather_rows(const __grid_constant__ bf_cuda_index_params p, char *to) {
     const int64_t end = p.order.n * p.width;
-    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(end)) {
         int64_t row = bf_cuda_index_row(p.order, (uint32_t)(i / p.width));
         bf_cuda_element::store_bits(
             to, p.bytes, i, bf_cuda_element::load_bits(p.a, p.bytes, row * p.width + i % p.width));
@@ -180,25 +179,25 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- giants --- */
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     clear_giants(const __grid_constant__ bf_cuda_index_params p) {
     bf_cuda_wait_for_previous();
     const int64_t giants = (int64_t)(p.board->giants >> 32) * bf_cuda_index_copies(p);
     const int64_t end = giants * p.width * p.words;
-    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(end)) {
         bool counts = p.kind != BF_KIND_EXTREME || i % p.words == 2; /* NaNs */
         p.pool[i] = counts ? 0 : INT64_MAX;
     }
 }
 
 /* Adds the copies of giants' words to the first ones. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     merge_copies(const __grid_constant__ bf_cuda_index_params p) {
     bf_cuda_wait_for_previous();
     const int64_t copies = bf_cuda_index_copies(p), each = p.width * p.words;
     const int64_t end = (int64_t)(p.board->giants >> 32) * each;
     if (copies == 1) return;
-    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(end)) {
         int64_t *words = p.pool + i / each * copies * each + i % each, sum = 0;
 #pragma unroll 8
         for (int64_t c = 0; c < copies; c++) sum += words[c * each];
@@ -206,11 +205,11 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
     finish_giants(const __grid_constant__ bf_cuda_index_params p) {
     bf_cuda_wait_for_previous();
     const int64_t end = (int64_t)(p.board->giants >> 32) * p.width;
-    for (const int64_t i : bf_cuda_indices<THREADS>(end)) {
+    for (const int64_t i : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(end)) {
         int64_t slot = p.order.giants[i / p.width].slot, r = slot * p.width + i % p.width;
         int64_t *words =
             p.pool + (i / p.width * bf_cuda_index_copies(p) * p.width + i % p.width) * p.words;
@@ -227,8 +226,9 @@ __global__ void __launch_bounds__(THREADS)
 
 cudaError_t launch_giants(const bf_cuda *cuda, bf_cuda_index_kernel kernel,
                           const bf_cuda_index_params &p) {
-    bf_cuda_shape shape = {
-        .blocks = bf_cuda_index_word_blocks(cuda, p), .threads = THREADS, .overlaps = true};
+    bf_cuda_shape shape = {.blocks = bf_cuda_index_word_blocks(cuda, p),
+                           .threads = BF_CUDA_INDEX_THREADS,
+                           .overlaps = true};
     return bf_cuda_launch(cuda, kernel, shape, p);
 }
 
@@ -246,11 +246,13 @@ int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda, const bf_cuda_index_param
 size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, const bf_cuda_index_params &p) {
     size_t each = (size_t)p.words + (sizeof(bf_work) + 7) / 8;
     if (!bf_cuda_index_takes_words(p)) return 0;
-    return (size_t)bf_cuda_index_word_blocks(cuda, p) * THREADS * each * sizeof(int64_t);
+    return (size_t)bf_cuda_index_word_blocks(cuda, p) * BF_CUDA_INDEX_THREADS * each *
+           sizeof(int64_t);
 }
 
 cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p, void *to) {
-    gather_rows<<<(unsigned)cuda->multiprocessors * 8, THREADS, 0, cuda->stream>>>(p, (char *)to);
+    gather_rows<<<(unsigned)cuda->multiprocessors * 8, BF_CUDA_INDEX_THREADS, 0, cuda->stream>>>(
+        p, (char *)to);
     return cudaGetLastError();
 }
 
@@ -262,8 +264,9 @@ cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index
     const bf_sum_shape shape = bf_sum_shape_of(p.kind, p.dtype);
     const int limbs = bf_cuda_limbs_of(shape.sum.limbs) + bf_cuda_limbs_of(shape.products.limbs);
     bf_cuda_shape launch = {.blocks = bf_cuda_index_word_blocks(cuda, p),
-                            .threads = THREADS,
-                            .shared = (size_t)limbs * THREADS * (takes_wide_sums(p) ? 8 : 4),
+                            .threads = BF_CUDA_INDEX_THREADS,
+                            .shared = (size_t)limbs * BF_CUDA_INDEX_THREADS *
+                                      (takes_wide_sums(p) ? 8 : 4),
                             .overlaps = true};
     return bf_cuda_launch(cuda, marked_kernel(p), launch, p);
 }

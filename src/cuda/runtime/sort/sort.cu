@@ -8,7 +8,7 @@ namespace {
 
 using namespace bf_cuda_partition;
 
-enum { DIGITS = 256 };
+enum { BYTE_DIGITS = 256 };
 
 template <class W>
 cudaError_t sort_bytes(const bf_cuda *cuda, const plan &p, uint32_t *counts,
@@ -17,7 +17,7 @@ cudaError_t sort_bytes(const bf_cuda *cuda, const plan &p, uint32_t *counts,
     for (int byte = 0; byte < bytes && error == cudaSuccess; byte++) {
         entries<W> source = {*from};
         rank_digit<W> digit = {8 * byte};
-        error = partition_entries<W>(cuda, p, source, digit, DIGITS, n, NULL, counts, to);
+        error = partition_entries<W>(cuda, p, source, digit, BYTE_DIGITS, n, NULL, counts, to);
         bf_cuda_entry<W> *swapped = *from;
         *from = to;
         to = swapped;
@@ -29,7 +29,7 @@ template <class W>
 bf_status sort_entries(bf_context *context, void *first, void *other, uint32_t n, int bytes,
                        void **sorted) {
     plan p = plan_of<W>(context->cuda, n);
-    uint32_t *counts = (uint32_t *)bf_cuda_alloc(context, counts_needed(p, DIGITS) * 4);
+    uint32_t *counts = (uint32_t *)bf_cuda_alloc(context, counts_needed(p, BYTE_DIGITS) * 4);
     if (counts == NULL) return BF_E_MEMORY;
     bf_cuda_entry<W> *from = (bf_cuda_entry<W> *)first;
     cudaError_t error =
