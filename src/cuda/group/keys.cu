@@ -1,6 +1,7 @@
 /* Keys of groups as ranks, and back; counts of rows. */
 #include "cuda/group/group.cuh"
 #include "cuda/runtime/element.cuh"
+#include "cuda/runtime/warp.cuh"
 
 namespace {
 
