@@ -2,8 +2,10 @@
 
 #include "expression/inputs.h"
 #include "map/output.h"
+#include "memory/buffer.h"
 #include "options/context.h"
 #include "runtime/progress.h"
+#include "sheet/output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,8 +17,9 @@ typedef struct mapped {
     expressed expressed;
     bf_context *context;
     map_output output;
-    bf_dtype dtype; /* the output's */
+    bf_dtype dtype; /* the results', as they are written */
     bool fixed;     /* it cannot begin again */
+    buffer times;   /* in the unit of the output */
 } mapped;
 
 /* The shape of the results is that of the first input that has one. Results that are NULL may be
@@ -38,7 +41,9 @@ static npy_header header_of(const expressed *x) {
         header.fortran = header.fortran && !x->inputs[i].options.ordered;
     if (o->input.text.skip_nulls) header.count = -1;
     header.swap = false;
-    header.dtype = x->dtype;
+    header.dtype = x->time ? BF_I64 : x->dtype;
+    header.time = x->time;
+    header.scale = x->scale;
     return header;
 }
 
@@ -51,6 +56,22 @@ static int change_dtype(const mapped *m) {
     return EXIT_DATA;
 }
 
+/* Brings times to the unit that the output has. */
+static int take_times(mapped *m, bf_array *results) {
+    const expressed *x = &m->expressed;
+    const int64_t n = results->shape[0];
+    int64_t *const units = buffer_take(&m->times, (size_t)n * sizeof *units);
+    if (!units) return fail_status(BF_E_MEMORY, NULL, m->output.name);
+    for (int64_t i = 0; i < n; i++) {
+        const bf_value value = output_element(results->dtype, x->scale, results->data, i);
+        if (!npy_time_units(&value, x->time, x->scale, &units[i]))
+            return fail(EXIT_DATA, m->output.name,
+                        "64 bits do not hold a time in its unit, nanoseconds at the finest");
+    }
+    *results = bf_array_of(BF_I64, units, n);
+    return EXIT_DONE;
+}
+
 static int write_results(mapped *m, int64_t *count) {
     expressed *x = &m->expressed;
     const int64_t most = expressed_step(x, BLOCK);
@@ -60,7 +81,9 @@ static int write_results(mapped *m, int64_t *count) {
         code = expressed_compute(x, &results);
         if (code == EXIT_DONE && x->dtype != m->dtype) code = change_dtype(m);
         if (code != EXIT_DONE) return code;
-        const bf_array present = expressed_present(results);
+        bf_array present = expressed_present(results);
+        if (x->time) code = take_times(m, &present);
+        if (code != EXIT_DONE) return code;
         code = map_output_write(&m->output, present.data, present.shape[0]);
         if (code != EXIT_DONE) return code;
         *count += present.shape[0];
@@ -69,7 +92,7 @@ static int write_results(mapped *m, int64_t *count) {
 }
 
 static int open_inputs(mapped *m, const options *o) {
-    const rows_options how = {.threads = o->threads, .memory = o->memory.input};
+    const rows_options how = {.threads = o->threads, .memory = o->memory.input, .times = true};
     expressed *x = &m->expressed;
     int code = context_open(&m->context, o);
     if (code == EXIT_DONE) code = expressed_open(x, o, o->files, o->file_count, m->context, &how);
@@ -83,7 +106,7 @@ static int open_inputs(mapped *m, const options *o) {
 static int write_file(mapped *m, const options *o, int64_t *count) {
     const npy_header header = header_of(&m->expressed);
     *count = 0;
-    m->dtype = header.dtype;
+    m->dtype = m->expressed.dtype;
     m->fixed = header.count >= 0 && strcmp(o->output, "-") == 0;
     const int code = map_output_open(&m->output, o->output, &header);
     if (code != EXIT_DONE) return code;
@@ -126,6 +149,7 @@ int map_expression(const options *o) {
     if (!m) return fail_status(BF_E_MEMORY, NULL, NULL);
     code = run_map(m, o);
     expressed_close(&m->expressed);
+    buffer_free(&m->times);
     bf_context_destroy(m->context);
     free(m);
     return code;

@@ -406,6 +406,26 @@ class Times(CommandTest):
         text = ":".join(str(np.datetime64(at, "s")) for at in (10**5, 10**6))
         self.assertEqual(len(self.lines("hist", "--tsv", "--bins", "auto", "--range", text, "--column", "t", path)), len(edges) - 1)
 
+    def test_map(self):
+        path = self.put("m.csv", "t,n\n2026-01-31T10:00:00.5,1\n2026-03-01,2\n1969-12-31T23:59:59.9,3\n")
+        out = self.path("m.npy")
+        for text, want in [("month(t)", np.array([1, 3, 12])), ("t", np.array(["2026-01-31T10:00:00.5", "2026-03-01", "1969-12-31T23:59:59.9"], "M8[ms]")),
+                           ("date(t)", np.array(["2026-01-31", "2026-03-01", "1969-12-31"], "M8[D]")),
+                           ("t + n / 8", None), ("t - date(t)", np.array([36000.5, 0, 86399.9])), ("t > '2026-02-01'", np.array([False, True, False])),
+                           ("trunc(t, 'second') + n * 0.000001", np.array(["2026-01-31T10:00:00.000001", "2026-03-01T00:00:00.000002", "1969-12-31T23:59:59.000003"], "M8[us]"))]:
+            if want is None:
+                self.assertIn("times are", self.out("map", "-e", text, path, "-o", out, code=3))
+                continue
+            self.assertEqual(self.out("map", "-e", text, path, "-o", out), "")
+            found = np.load(out)
+            self.assertEqual((found.dtype, found.tolist()), (want.dtype, want.tolist()), text)
+        times = np.array(["2026-01-31T10", "1969-12-31T23", "0001-01-01T00"], "M8[s]")
+        np.save(self.path("a.npy"), times)
+        self.out("map", "-e", "a - 0.000001", self.path("a.npy"), "-o", out)
+        np.testing.assert_equal(np.load(out), times - np.timedelta64(1, "us"))
+        wide = self.put("w.csv", "t,n\n9999-01-01,1\n")
+        self.assertIn("64 bits do not hold a time", self.out("map", "-e", "t + n * 0.0000001", wide, "-o", out, code=3))
+
     def test_hist(self):
         path = self.put("h.csv", "t\n2026-01-01\n2026-01-02\n2026-01-05\n")
         self.assertEqual(self.lines("hist", "--bins", "4", "--tsv", "--column", "t", path),
