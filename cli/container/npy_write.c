@@ -12,9 +12,9 @@ int npy_write_dtype(char *out, bf_dtype dtype) {
     return sprintf(out, "%c%c%zu", size > 1 ? '<' : '|', kind, size);
 }
 
-/* The thousands that a scale takes. */
+/* The thousands that a scale takes; nanoseconds are the finest unit. */
 static int thousands(bf_time_kind time, int scale) {
-    return time == BF_TIME_DATE ? 0 : (scale + 2) / 3;
+    return time == BF_TIME_DATE ? 0 : scale < BF_TIME_SCALE_MOST ? (scale + 2) / 3 : 3;
 }
 
 int npy_write_time(char *out, bf_time_kind time, int scale) {
@@ -24,6 +24,7 @@ int npy_write_time(char *out, bf_time_kind time, int scale) {
 
 bool npy_time_units(const bf_value *value, bf_time_kind time, int scale, int64_t *units) {
     __extension__ __int128 x = value->as.i64;
+    if (time != BF_TIME_DATE && scale > BF_TIME_SCALE_MOST) return false;
     if (value->dtype == BF_I192) memcpy(&x, value->as.i192, sizeof x);
     for (int i = scale; i < 3 * thousands(time, scale); i++) x *= 10;
     for (int i = 0; i < scale && time == BF_TIME_DATE; i++) x /= 10;

@@ -425,6 +425,9 @@ class Times(CommandTest):
         np.testing.assert_equal(np.load(out), times - np.timedelta64(1, "us"))
         wide = self.put("w.csv", "t,n\n9999-01-01,1\n")
         self.assertIn("64 bits do not hold a time", self.out("map", "-e", "t + n * 0.0000001", wide, "-o", out, code=3))
+        fine = self.put("f.csv", "t,n\n1970-01-01,1\n")
+        for command in ["map", "sort"]:
+            self.assertIn("64 bits do not hold a time", self.out(command, "-e", "t + n * 0.0000000001", fine, "-o", out, code=3))
 
     def test_hist(self):
         path = self.put("h.csv", "t\n2026-01-01\n2026-01-02\n2026-01-05\n")
