@@ -12,14 +12,15 @@ typedef struct month {
     int32_t first, length; /* days before it since 1970, and its own */
 } month;
 
-/* A thread has those that it met last, at places that no two months of a century share. */
-enum { MONTHS = 2048, DAY = 86400 };
+/* A thread has those that it met last. No two months of neighbouring centuries share a place. */
+enum { MONTHS = 4096, DAY = 86400 };
 static _Thread_local month months[MONTHS];
 
-/* One product adds 200 and 20 times the year's last two digits, 16 and 1 times the month's. */
+/* One product adds 200 and 20 times the year's last two digits, 16 and 1 times the month's; odd
+ * centuries are 2048 places behind. */
 static inline uint64_t place_of(uint64_t bytes) {
     const uint64_t weights = UINT64_C(200) << 37 | UINT64_C(20) << 29 | 16 << 13 | 1 << 5;
-    return (bytes & 0x000f0f000f0f0000) * weights >> 53;
+    return (bytes & 0x000f0f000f0f0000) * weights >> 53 | (bytes << 3 & 2048);
 }
 
 /* Parses the date of this month's day of two digits. */
