@@ -160,6 +160,7 @@ static plot plot_of(const by_counts *x, int64_t key, const char *title) {
                   .edges = x->edges,
                   .time = x->form.time,
                   .time_scale = x->form.scale,
+                  .times = x->integers,
                   .counts = x->counts + key * x->n,
                   .values = x->values ? x->values + key * x->n : NULL,
                   .density = x->options->density,

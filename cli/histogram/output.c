@@ -270,6 +270,7 @@ static int put_plot(const output *out, enum hist_form form, const shown *x) {
                     .edges = x->edges,
                     .time = x->subject->time,
                     .time_scale = x->subject->scale,
+                    .times = x->subject->time ? x->integers : NULL,
                     .counts = x->counts,
                     .values = values_of(x),
                     .density = x->density != NULL,

@@ -47,6 +47,17 @@ int plot_figure_ready(void) {
     return EXIT_DEVICE;
 }
 
+/* Bars stand where doubles are. */
+static int check_edges(const plot *p, const char *name) {
+    for (int64_t i = 0; i < p->n; i++) {
+        if (p->edges[i] < p->edges[i + 1]) continue;
+        fail(EXIT_DATA, name, "bins of so few nanoseconds are too narrow for a figure");
+        hint("-o FILE.tsv and FILE.npy hold them");
+        return EXIT_DATA;
+    }
+    return EXIT_DONE;
+}
+
 static cairo_status_t write_bytes(void *f, const unsigned char *bytes, unsigned n) {
     return fwrite(bytes, 1, n, f) == n ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
@@ -80,6 +91,8 @@ int plot_figure(FILE *f, const char *name, const plot *plots, int n, enum figure
     const char *why;
     const cairo_api *api = cairo_load(&why);
     if (!api) return plot_figure_ready();
+    const int code = check_edges(plots, name); /* all have the same */
+    if (code != EXIT_DONE) return code;
     const grid g = grid_of(n);
     cairo_surface_t *surface = create_surface(api, f, &g, format);
     if (format == FIGURE_PDF) /* equal histograms give equal files, whenever they are drawn */

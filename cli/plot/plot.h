@@ -12,6 +12,7 @@ typedef struct plot {
     const double *edges; /* n + 1 edges of the bars */
     bf_time_kind time;   /* the edges are times, in units of 10^-time_scale seconds */
     int time_scale;
+    const int64_t *times;  /* the edges that are times, where doubles do not hold them; or NULL */
     const int64_t *counts; /* the length of each bar, unless there are values */
     const double *values;  /* NULL, or lengths of either sign, finite or not */
     bool density;          /* the values are densities */

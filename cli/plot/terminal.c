@@ -44,25 +44,24 @@ typedef struct edge_format {
     bool scientific;
     int digits; /* after the decimal point */
     int width;  /* characters of the longest edge */
-    bf_time_kind time;
-    int scale; /* the scale that times have */
 } edge_format;
 
 /* The first time that is not before an edge. */
-static bf_value time_at(const edge_format *e, double x) {
-    const bf_value units = {.dtype = BF_I64, .scale = e->scale, .as.i64 = (int64_t)ceil(x)};
-    return value_of_time(units, e->time);
+static bf_value time_at(const plot *p, int64_t i) {
+    const int64_t at = p->times ? p->times[i] : (int64_t)ceil(p->edges[i]);
+    const bf_value units = {.dtype = BF_I64, .scale = p->time_scale, .as.i64 = at};
+    return value_of_time(units, p->time);
 }
 
-static void edge_text(const edge_format *e, double x, char text[TEXT]) {
-    const bf_value time = time_at(e, x);
+static void edge_text(const edge_format *e, const plot *p, int64_t i, char text[TEXT]) {
     char all[BF_VALUE_TEXT];
-    if (e->time) {
+    if (p->time) {
+        const bf_value time = time_at(p, i);
         value_format(&time, all);
         snprintf(text, TEXT, "%.*s", TEXT - 1, all);
         return;
     }
-    snprintf(text, TEXT, e->scientific ? "%.*e" : "%.*f", e->digits, x + 0.0);
+    snprintf(text, TEXT, e->scientific ? "%.*e" : "%.*f", e->digits, p->edges[i] + 0.0);
 }
 
 static double least_width(const plot *p) {
@@ -85,8 +84,7 @@ static bool is_exact(const plot *p, int decimals, double width) {
 /* Chooses digits that show a tenth of a bin, and up to two more if they make all edges exact. */
 static edge_format edge_format_of(const plot *p) {
     const double width = least_width(p), most = fmax(fabs(p->edges[0]), fabs(p->edges[p->n]));
-    edge_format e = {
-        .digits = (int)ceil(-log10(width / 10)), .time = p->time, .scale = p->time_scale};
+    edge_format e = {.digits = p->time ? 0 : (int)ceil(-log10(width / 10))};
     char text[TEXT];
     if (e.digits < 0) e.digits = 0;
     if (most >= 1e12 || e.digits > 9) {
@@ -101,7 +99,7 @@ static edge_format edge_format_of(const plot *p) {
         while (e.digits > 0 && is_exact(p, e.digits - 1, width)) e.digits--;
     }
     for (int64_t i = 0; i <= p->n; i++) {
-        edge_text(&e, p->edges[i], text);
+        edge_text(&e, p, i, text);
         if ((int)strlen(text) > e.width) e.width = (int)strlen(text);
     }
     return e;
@@ -196,8 +194,8 @@ static void put_bars(FILE *f, const plot *p, const terminal *t) {
     if (c.span.least < 0)
         c.zero = (int)ceil(c.width * (c.span.least / (c.span.least - c.span.most)));
     for (int64_t i = 0; i < p->n; i++) {
-        edge_text(&e, p->edges[i], lo);
-        edge_text(&e, p->edges[i + 1], hi);
+        edge_text(&e, p, i, lo);
+        edge_text(&e, p, i + 1, hi);
         value_text(p, i, value);
         fprintf(f, "%*s", e.width, lo);
         if (both) fprintf(f, " %s %*s", t->unicode ? "–" : "-", e.width, hi);
@@ -233,7 +231,7 @@ static void put_title(FILE *f, const plot *p, const terminal *t) {
 
 void plot_terminal(FILE *f, const plot *p, const terminal *t) {
     double edges[LINES + 1], values[LINES];
-    int64_t counts[LINES];
+    int64_t counts[LINES], times[LINES + 1];
     const int64_t each = (p->n + LINES - 1) / LINES;
     plot shown = *p;
     shown.n = 0;
@@ -241,9 +239,12 @@ void plot_terminal(FILE *f, const plot *p, const terminal *t) {
         const int64_t to = from + each < p->n ? from + each : p->n, i = shown.n++;
         edges[i] = p->edges[from];
         edges[i + 1] = p->edges[to];
+        times[i] = p->times ? p->times[from] : 0;
+        times[i + 1] = p->times ? p->times[to] : 0;
         join_notes(p, from, to, p->density, &values[i], &counts[i]);
     }
     shown.edges = edges;
+    shown.times = p->times ? times : NULL;
     shown.counts = counts;
     shown.values = p->values ? values : NULL;
     if (*p->title) put_title(f, p, t);

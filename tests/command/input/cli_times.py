@@ -460,6 +460,16 @@ class Times(CommandTest):
                 self.assertEqual(self.lines("hist", "--tsv", "--by", "k", *bins, *ranged, "--column", "t", path),
                                  ["k\t" + line for line in want])
 
+    def test_bins_that_doubles_do_not_tell_apart(self):
+        """A terminal shows their edges; a figure has no place for them."""
+        path = self.put("n.csv", "t\n2026-11-28T09:30:00.000000123\n2026-11-28T09:30:00.000000125\n")
+        shown = self.shown("hist", "--bins", 2, "--column", "t", path)
+        for last in ["123 . 2026-11-28T09:30:00.000000124  1", "124 . 2026-11-28T09:30:00.000000125  1"]:
+            self.assertRegex(shown, "2026-11-28T09:30:00.000000" + last)
+        done = run("hist", "--bins", "2", "--column", "t", "-o", self.path("n.svg"), path)
+        self.assertIn(done.returncode, (3, 4), "too narrow for a figure, or no figures")
+        self.assertFalse(os.path.exists(self.path("n.svg")))
+
     def test_bins_of_times(self):
         """--range and --edges take times: elements are counted in the bins where they are, exactly."""
         r = random.Random(8)
