@@ -357,11 +357,11 @@ class Beyond(DecimalsTest):
             self.result("argsort", *LIMITED, *how, "-o", out, **more)
             np.testing.assert_array_equal(np.load(out), order)
         other = self.write("y.txt", b"0.000001\n")
+        both = np.unique(np.append(units * 100, 1)).tolist()
+        want = [plain(Fraction(u, 10**6)) for u in both]
         for names in [name, other], [other, name]:
             rows = self.lines("unique", "--total", *LIMITED, *names)
-            found = [row[:-6] for row in rows if row.endswith("\ttotal")]
-            both = np.unique(np.append(units * 100, 1)).tolist()
-            self.assertEqual(found, [plain(Fraction(u, 10**6)) for u in both])
+            self.assertEqual([row[:-6] for row in rows if row.endswith("\ttotal")], want)
 
     def test_runs_of_128_bits(self):
         n, rng = 1 << (17 if SHORT else 19), random.Random(2)

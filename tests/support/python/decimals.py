@@ -28,13 +28,14 @@ def numbers_of(column, wide=False):
     split = [parts(text) for text in column]
     scale = max([0] + [-exponent for _, exponent in split])
     doubles = scale > digits or any(e < 0 and d >= 10**FRACTION_DIGITS for d, e in split)
-    units = [Fraction(text) * 10**scale for text in column]
+    numbers = [Fraction(text) for text in column]
+    units = [x * 10**scale for x in numbers]
     signed = all(-2**63 <= x < 2**63 for x in units)
     unsigned = scale == 0 and all(0 <= x < 2**64 for x in units)
     held = all(abs(x) < 10**WIDE_DIGITS for x in units) if wide else signed or unsigned
     if doubles or not held:
         return [Fraction(float(text)) for text in column], False
-    return [Fraction(text) for text in column], True
+    return numbers, True
 
 
 def plain(x):
