@@ -18,7 +18,7 @@ template <class C, class Proven, class Offset> struct bf_cuda_axis_batch {
     using Raw = typename C::Raw;
     using Joint = typename Proven::Joint;
     static constexpr int N = C::N, U = 4, room = bf_cuda_axis_batch_most<Raw>;
-    /* Of a million variances one is not proven. The second kernel takes it sooner than marks are
+    /* One variance of a million is not proven. The second kernel takes it sooner than marks are
      * looked through. */
     static constexpr bool settles = Proven::settles && !Proven::has_origin;
 

@@ -286,7 +286,7 @@ struct finds {
         }
         before = bf_cuda_block_sum_before<BIN_THREADS / 32>(mine, &count);
     }
-    /* Those of some results that are not too long. */
+    /* Returns the marks of results that are not too long. */
     static __device__ unsigned shorter(const bf_cuda_axis_params &p, int64_t first,
                                        unsigned marks) {
         unsigned some = 0;
