@@ -176,8 +176,55 @@ def assembly(root):
     return sorted(path for path in files if re.search(r"^[^*]*\basm\b", text(root, path), re.M))
 
 
+def code(text):
+    """A source without its comments, strings and lines of the preprocessor."""
+    text = re.sub(r"^[ \t]*#[^\n]*", "", text, flags=re.M)
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"', " ", text, flags=re.S)
+
+
+def defined(text):
+    """The names of CUDA code that a header defines."""
+    names = set(re.findall(r"\b(?:struct|using|enum|namespace)\s+(bf_cuda_\w+)", text))
+    names |= set(re.findall(r"\b(bf_cuda_\w+)\s*\([^;{}]*?\)\s*(?:const)?\s*[{;]", text))
+    for body in re.findall(r"\benum\s*\w*\s*\{(.*?)\}", text, re.S):
+        names |= set(re.findall(r"\bBF_CUDA_\w+", body))
+    return names
+
+
+def all_included(root, path):
+    """A file and all that it includes, directly or not."""
+    found, left = {path}, [path]
+    while left:
+        here = left.pop()
+        for line in re.findall(INCLUDE, text(root, here), re.M):
+            other = find(root, here, line.strip('"'))
+            if other and other not in found:
+                found.add(other)
+                left.append(other)
+    return found
+
+
+def missing_includes(root):
+    """The names that files of src/cuda use without a header that defines them: {(file, name): headers}. scripts/test
+    compiles all files of a folder as one, and would not notice."""
+    where = collections.defaultdict(set)
+    for path in sources(root, "src/cuda", endings=(".cuh",)):
+        for name in defined(code(text(root, path))):
+            where[name].add(path)
+    missing = {}
+    for path in sources(root, "src/cuda", endings=(".cu", ".cu.in")):
+        included = all_included(root, path)
+        for name in set(re.findall(r"\b(?:bf_cuda|BF_CUDA)_\w+", code(text(root, path)))):
+            if name in where and not where[name] & included:
+                missing[path, name] = sorted(where[name])
+    return missing
+
+
 class Includes(unittest.TestCase):
     maxDiff = None
+
+    def test_every_kernel_includes_what_it_uses(self):
+        self.assertEqual(missing_includes(ROOT), {})
 
     def test_every_include_line_keeps_the_order(self):
         self.assertGreater(len(list(sources(ROOT, "src", "cli", *CLIENTS))), 300)
@@ -296,6 +343,17 @@ class MadeUp(unittest.TestCase):
         self.write("src/cpu/table/table.h", "/* Old. */\n#ifndef BF_TABLE_H\n#define BF_TABLE_H\n")
         self.assertEqual(wrong_guards(self.root),
                          {("src/cpu/table/table.h", "BF_TABLE_H"): "BF_CPU_TABLE_TABLE_H"})
+
+    def test_a_missing_include_is_noticed(self):
+        self.write("src/cuda/table/table.cuh", "struct bf_cuda_rows {};\nenum { BF_CUDA_ROWS };\n"
+                   "static void bf_cuda_clear(int x) {\n}\n")
+        use = "/* bf_cuda_no */ bf_cuda_rows x = {BF_CUDA_ROWS}; void f() { bf_cuda_clear(1); }\n"
+        self.write("src/cuda/table/table.cu", '#include "cuda/table/table.cuh"\n' + use)
+        self.assertEqual(missing_includes(self.root), {})
+        self.write("src/cuda/table/table.cu", use)
+        names = ("bf_cuda_rows", "BF_CUDA_ROWS", "bf_cuda_clear")
+        self.assertEqual(missing_includes(self.root), {
+            ("src/cuda/table/table.cu", name): ["src/cuda/table/table.cuh"] for name in names})
 
     def test_a_full_folder_is_noticed(self):
         for i in range(MOST_FILES - 1):
