@@ -206,8 +206,7 @@ static void a_forked_child_has_workers_of_its_own(void **unused) {
 }
 
 typedef struct roundings {
-    atomic_bool other_came;
-    atomic_bool up[2]; /* on the caller's thread, and on the pool's */
+    atomic_bool came[2], up[2]; /* the caller's thread, and the pool's */
 } roundings;
 
 static bf_status look_at_rounding(void *arg, int worker, int64_t first, int64_t n) {
@@ -215,14 +214,14 @@ static bf_status look_at_rounding(void *arg, int worker, int64_t first, int64_t 
     volatile double one = 1, little = 0x1p-60;
     (void)first, (void)n;
     atomic_store(&r->up[worker], one + little > 1);
-    if (worker > 0) atomic_store(&r->other_came, true);
-    return worker > 0 || wait_for(&r->other_came) ? BF_OK : BF_E_STATE;
+    atomic_store(&r->came[worker], true);
+    return wait_for(&r->came[1 - worker]) ? BF_OK : BF_E_STATE;
 }
 
 static void the_pools_threads_round_to_nearest(void **unused) {
     (void)unused;
     bf_context *c = make_context(NULL, 2);
-    roundings r = {.other_came = false};
+    roundings r = {.came = {false, false}};
     fesetround(FE_UPWARD);
     bf_status status = bf_parallel(c, 2, 2, 1, look_at_rounding, &r);
     fesetround(FE_TONEAREST);
