@@ -14,8 +14,8 @@ static struct fake_place { unsigned x; } blockIdx, threadIdx, gridDim;
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
-template <class T> static inline T __shfl_xor_sync(unsigned, T x, int) { return x; } /* no caller */
-static inline void __syncthreads() {} /* no caller */
+template <class T> inline T __shfl_xor_sync(unsigned, T x, int) { return x; } /* as well */
+inline void __syncthreads() {} /* templates without a caller name it */
 static inline unsigned long long atomicMin(unsigned long long *at, unsigned long long x) {
     unsigned long long before = *at;
     if (x < before) *at = x;
