@@ -329,7 +329,7 @@ template <class C> struct spread : elements<C> {
             rounds = rounds || rest != 0;
         });
         most = lanes.most(rounds ? INT_MAX : most) >> 20;
-        if (most == 0 || most >= 2047) return false; /* some are no numbers */
+        if (most == 0 || most >= 2047) return false; /* zeros, no numbers, or rounded */
         const int scale = 1023 - most;
         const double first = power(scale / 2), second = power(scale - scale / 2);
         bf_cuda_axis_moments_f64 sums;
