@@ -215,6 +215,8 @@ def main(bitfold="build/release/bitfold", rounds="3", rows="2000000", *tasks):
                 for worker in workers:
                     worker.do(task, file, bitfold)
             done, longest = done + 1, max(longest, time.monotonic() - start)
+    for worker in workers:
+        worker.process.shutdown()
     print("%s rows, medians of %d rounds, in %.0f s" % (rows, done, time.monotonic() - began))
     return 0 if show(workers, tasks) else 1
 
