@@ -8,7 +8,8 @@
  * than a bound. If all that they may lack changes no bit of the rounded result, it is the result.
  *
  * A result of floats that is not proven is marked, and settled from its elements
- * (exact/settle.cu). One of integers is left to another kernel (`second` in axis.cuh). */
+ * (exact/settle.cu). Another kernel takes those of integers, and variances of short segments
+ * (`second` in axis.cuh). */
 #ifndef BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
 #define BF_CUDA_AXIS_DOUBLES_DOUBLES_CUH
 

@@ -97,7 +97,7 @@ __device__ __forceinline__ magnitude decode(float x) {
 
 /* Leaves a result to by_exponent.cu. */
 __device__ void leave(const bf_cuda_axis_params &p, int64_t r) {
-    atomicOr(&p.marks[r / 32], 1u << (r % 32));
+    bf_cuda_axis_mark(p, r);
     p.board->left = 1;
 }
 
