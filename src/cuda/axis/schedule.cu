@@ -257,9 +257,10 @@ static bool set_approximate(const bf_cuda_axis_kernels *k, const void *kernel,
         !bf_cuda_axis_is_approximate(k, p))
         return false;
     if (p->kind == BF_KIND_SUM && p->direct) return false;
-    const int64_t taken = p->at.offsets != NULL ? bf_cuda_most(p->giant, p->piece)
-                          : kernel == k->warps  ? p->at.length
-                                                : p->piece;
+    const int64_t taken = p->at.offsets != NULL
+                              ? bf_cuda_most(p->giant, bf_cuda_ratio(p->piece, 32) * p->lanes)
+                          : kernel == k->warps ? p->at.length
+                                               : p->piece;
     p->direct = true;
     p->tile = kernel == k->warps ? (int64_t)p->chunk * (32 / p->lanes) : 0;
     p->roundings = p->at.offsets != NULL ? (double)p->at.rows / (double)p->piece : 0;

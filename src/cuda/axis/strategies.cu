@@ -57,7 +57,7 @@ bf_cuda_shape bf_cuda_axis_shape(const bf_cuda_axis_kernels *k, const void *kern
     } else if (kernel == k->proven_columns) {
         threads = bf_cuda_ratio(p->columns, k->proven_width);
     } else if (kernel == k->approximate_columns) {
-        threads = bf_cuda_ratio((int64_t)p->columns * p->folded, 4) * p->lanes;
+        threads = bf_cuda_ratio((int64_t)p->columns * p->folded, k->approximate_width) * p->lanes;
         shape.shared = (size_t)p->room * sizeof(int64_t);
     }
     shape.threads = (int)bf_cuda_ratio(threads, 32) * 32;
@@ -140,7 +140,7 @@ static bool is_provable(const bf_cuda_axis_params *p) {
 
 bool bf_cuda_axis_is_approximate(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *p) {
     if (k->approximate_warps == NULL || !is_provable(p)) return false;
-    if (p->at.offsets != NULL) return p->kind == BF_KIND_SUM && p->at.width == 1;
+    if (p->at.offsets != NULL) return p->at.width == 1;
     return p->at.length > p->ddof;
 }
 
@@ -402,6 +402,7 @@ static const void *plan_segments_in_tiles(const bf_cuda *, const bf_cuda_axis_ke
 
 static const void *plan_long_segments(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
                                       bf_cuda_axis_params *p) {
+    if (p->kind != BF_KIND_SUM) return NULL;
     p->giant = WARP_ROWS;
     return set_spans(cuda, k, p, p->at.rows, SPAN_SEGMENTS) ? k->spans : NULL;
 }

@@ -93,13 +93,37 @@ static __device__ __forceinline__ bool bf_cuda_axis_prove_mean(const bf_cuda_axi
     return good;
 }
 
+/* A sum that lacks at most `lost`, or its mean, as f64. */
+static __device__ __noinline__ bf_cuda_axis_found bf_cuda_axis_find_near(bf_dtype to, double by,
+                                                                         bf_cuda_axis_exactly sum,
+                                                                         double lost) {
+    bf_cuda_axis_found found;
+    if (by != 1) sum = bf_cuda_axis_divide_exactly(sum, by);
+    lost = lost / by + fabs(sum.high) * 0x1p-98; /* what is rounded here, too */
+    found.good = bf_cuda_axis_round_near(to, sum.high, sum.low, lost, &found.bits);
+    return found;
+}
+static __device__ __forceinline__ bool bf_cuda_axis_prove_near(const bf_cuda_axis_params &p,
+                                                               int64_t n, bf_cuda_axis_exactly sum,
+                                                               double lost, uint64_t *bits) {
+    const bf_cuda_axis_found found =
+        bf_cuda_axis_find_near(p.to, p.op == BF_MEAN ? (double)n : 1, sum, lost);
+    *bits = found.bits;
+    return found.good;
+}
+
+/* The result of no elements, or of too few for a variance. */
+static __device__ __forceinline__ uint64_t bf_cuda_axis_none(const bf_cuda_axis_params &p) {
+    const bool is_nan = p.kind == BF_KIND_MOMENTS || p.op == BF_MEAN;
+    return is_nan ? bf_format_nan(bf_format_of(p.to)) : 0;
+}
+
 /* What proves sums and moments. */
 template <bool Settles> struct bf_cuda_axis_sum_proof {
     static constexpr bool settles = Settles; /* what it cannot prove is marked (exact/settle.cu) */
     /* The result of no elements; false: it is left to another kernel. */
     static __device__ __forceinline__ bool none(const bf_cuda_axis_params &p, uint64_t *bits) {
-        const bool is_nan = p.kind == BF_KIND_MOMENTS || p.op == BF_MEAN;
-        *bits = is_nan ? bf_format_nan(bf_format_of(p.to)) : 0;
+        *bits = bf_cuda_axis_none(p);
         return true;
     }
 };
@@ -123,6 +147,17 @@ template <bool Few> struct bf_cuda_axis_proven_sum : bf_cuda_axis_sum_proof<true
             const unsigned bits = __float_as_uint(x);
             most = fmaxf(most, fabsf(x));
             least = min(least, 2 * bits - 1);
+        }
+        __device__ __forceinline__ void join(const Joint &other) {
+            most = fmaxf(most, other.most);
+            least = min(least, other.least);
+        }
+        __device__ __forceinline__ int64_t word() const {
+            return (int64_t)((uint64_t)__float_as_uint(most) << 32 | least);
+        }
+        __device__ __forceinline__ void set(int64_t word) {
+            most = __uint_as_float((unsigned)((uint64_t)word >> 32));
+            least = (unsigned)word;
         }
         __device__ __forceinline__ void join_warp() {
             const bf_extent e = {(int)__float_as_uint(most), (int)(least >> 1)};
@@ -188,6 +223,23 @@ template <bool Few> struct bf_cuda_axis_proven_sum : bf_cuda_axis_sum_proof<true
         if (rest != 0 && p.to == BF_F32) x = bf_round_odd(x, rest);
         if (p.to == BF_F32) *bits = __float_as_uint((float)x);
         return fabs(x) <= 1.7976931348623157e308;
+    }
+    /* Of n elements, of which so many additions follow each other. A sum that is not finite has
+     * terms that are not: doubles do not overflow. */
+    __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p, int64_t n, double roundings,
+                                          const Joint &joint, uint64_t *bits) const {
+        const bf_format f = bf_format_of(p.to);
+        bf_cuda_axis_proven proven(p, n, 1);
+        const double additions = proven.n * roundings; /* at most, of all depths */
+        const double lost = additions * roundings * joint.most * 0x1p-104;
+        proven.bits = (int)(bf_cuda_high(additions) >> 20) - 1022;
+        if (!(fabs(sum) <= 1.7976931348623157e308)) {
+            *bits = bf_format_inf(f) | (sum < 0 ? bf_format_sign(f) : 0);
+            if (sum != sum) *bits = bf_format_nan(f);
+            return p.nan == BF_NAN_PROPAGATE;
+        }
+        return joint.is_exact(proven) ? prove(p, proven, joint, bits)
+                                      : prove_rounded(p, proven, lost, bits);
     }
     /* Proves the result if the error lacks at most `lost`. */
     __device__ __forceinline__ bool prove_rounded(const bf_cuda_axis_params &p,
@@ -272,10 +324,31 @@ struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof<true> {
 /* --- f64 --- */
 
 struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<true> {
+    /* What several results share. */
     struct Joint {
-        bool exact;
-        __device__ __forceinline__ void open(const bf_cuda_axis_params &) { exact = true; }
-        __device__ __forceinline__ void join_warp() { exact = __all_sync(0xffffffffu, exact) != 0; }
+        bool exact;    /* no addition of errors has rounded */
+        unsigned most; /* the upper half of the greatest magnitude */
+
+        __device__ __forceinline__ void open(const bf_cuda_axis_params &) { reset(); }
+        __device__ __forceinline__ void reset() {
+            exact = true;
+            most = 0;
+        }
+        __device__ __forceinline__ void join(const Joint &other) {
+            exact = exact && other.exact;
+            most = max(most, other.most);
+        }
+        __device__ __forceinline__ void join_warp() {
+            exact = __all_sync(0xffffffffu, exact) != 0;
+            most = bf_cuda_warp_most(most);
+        }
+        __device__ __forceinline__ int64_t word() const {
+            return (int64_t)((uint64_t)most << 32 | exact);
+        }
+        __device__ __forceinline__ void set(int64_t word) {
+            exact = (word & 1) != 0;
+            most = (unsigned)((uint64_t)word >> 32);
+        }
     };
     static constexpr bool has_origin = false, stays = false;
     static constexpr int columns = 2;
@@ -283,11 +356,15 @@ struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<true> {
 
     __device__ __forceinline__ void reset() { sum = error = -0.0; }
     __device__ __forceinline__ void start(double, const Joint &) {}
-    __device__ __forceinline__ void take(double x, Joint &joint, int) {
+    __device__ __forceinline__ void add(double x, Joint &joint) {
         joint.exact = bf_terms_add(&sum, &error, x) && joint.exact;
     }
+    __device__ __forceinline__ void take(double x, Joint &joint, int) {
+        joint.most = max(joint.most, bf_cuda_high(x) & 0x7fffffffu);
+        add(x, joint);
+    }
     __device__ __forceinline__ void merge(const bf_cuda_axis_proven_sum_f64 &other, Joint &joint) {
-        take(other.sum, joint, 0);
+        add(other.sum, joint);
         joint.exact = bf_add_exactly(&error, other.error) && joint.exact;
     }
     __device__ __forceinline__ bf_cuda_axis_proven_sum_f64 shuffle(int distance) const {
@@ -299,13 +376,40 @@ struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<true> {
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
                                           const bf_cuda_axis_proven &t, const Joint &joint,
                                           uint64_t *bits) const {
+        return prove_number(p, t.count, t.n, joint, bits);
+    }
+    /* Of n elements, of which so many additions follow each other. No other result has this joint.
+     */
+    __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p, int64_t n, double roundings,
+                                          const Joint &joint, uint64_t *bits) const {
+        if (joint.most < 0x7ff00000u) return prove_number(p, n, roundings, joint, bits);
+        return is_no_number(joint, bits) && p.nan == BF_NAN_PROPAGATE;
+    }
+    /* Where an addition of errors has rounded, the sum lacks at most n * roundings^2 * 2^-106 of
+     * the greatest magnitude. */
+    __device__ __forceinline__ bool prove_number(const bf_cuda_axis_params &p, int64_t n,
+                                                 double roundings, const Joint &joint,
+                                                 uint64_t *bits) const {
         const double x = error == 0 ? sum : sum + error;
         *bits = (uint64_t)__double_as_longlong(x);
-        if (!joint.exact || !(fabs(x) <= 1.7976931348623157e308)) return false;
-        if (p.op != BF_MEAN) return true;
+        const bool finite = fabs(x) <= 1.7976931348623157e308;
+        if (joint.exact && finite && p.op != BF_MEAN) return true;
         bf_cuda_axis_exactly exactly = {x, 0};
         if (error != 0) exactly.high = bf_two_sum(sum, error, &exactly.low);
-        return bf_cuda_axis_prove_mean(p, t.count, exactly, bits);
+        if (joint.exact && finite) return bf_cuda_axis_prove_mean(p, n, exactly, bits);
+        if (joint.most >= 0x7fe00000u) return false;
+        const double greatest = __hiloint2double((int)joint.most + (1 << 20), 0);
+        const double lost = (double)n * roundings * roundings * greatest * 0x1p-104;
+        return bf_cuda_axis_prove_near(p, n, exactly, lost, bits);
+    }
+    /* The sum of elements of which some are no numbers. An infinity shows that no element is
+     * another one or a NaN. But a NaN may come of finite elements that overflow, and an infinity.
+     */
+    __device__ __forceinline__ bool is_no_number(const Joint &joint, uint64_t *bits) const {
+        const bool is_nan = joint.most > 0x7ff00000u;
+        const bf_format f = bf_format_f64();
+        *bits = is_nan ? bf_format_nan(f) : bf_format_inf(f) | (sum < 0 ? bf_format_sign(f) : 0);
+        return is_nan || sum == sum;
     }
 };
 
@@ -330,7 +434,7 @@ struct bf_cuda_axis_proven_moments_f64 : bf_cuda_axis_sum_proof<true>, bf_cuda_a
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
                                           const bf_cuda_axis_proven &t, const Joint &,
                                           uint64_t *bits) const {
-        return find(p, t.count, bits);
+        return find(p, t.count, t.n, bits);
     }
 };
 

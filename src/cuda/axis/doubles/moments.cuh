@@ -5,11 +5,11 @@
 #include "cuda/axis/quick.cuh"
 
 /* Each addition lacks 2^-53 of a sum, and so do those of what is lacking. So of n elements, of
- * which n^2 is at most 2^24, n * (sum of squares) less the square of the sum lacks 2 * n^2 * 2^-106
- * of its first term, and some parts in 2^-99. */
+ * which r additions follow each other, n * (sum of squares) less the square of the sum lacks
+ * 3 * r^2 * 2^-106 of its first term, and some parts in 2^-99. */
 struct bf_cuda_axis_moments_f64 {
-    static __device__ __forceinline__ double lost(int64_t n) {
-        return 0x1p-97 + (double)n * (double)n * 0x1p-104;
+    static __device__ __forceinline__ double lost(double roundings) {
+        return 0x1p-97 + roundings * roundings * 0x1p-104;
     }
     double sum, error, squares, more;
 
@@ -37,15 +37,18 @@ struct bf_cuda_axis_moments_f64 {
         squares = __shfl_xor_sync(mask, x.squares, distance);
         more = __shfl_xor_sync(mask, x.more, distance);
     }
-    /* The result of so many elements; false: it is not proven. */
+    /* The result of so many elements, of which so many additions follow each other; false: it is
+     * not proven. */
     __device__ __forceinline__ bool find(const bf_cuda_axis_params &p, int64_t count,
-                                         uint64_t *bits) const {
+                                         double roundings, uint64_t *bits) const {
         bf_cuda_axis_exactly x, y;
         x.high = bf_two_sum(sum, error, &x.low);
         y.high = bf_two_sum(squares, more, &y.low);
-        if (p.kind == BF_KIND_SQUARES) return find_squares(p, y, lost(count), bits);
+        *bits = 0;
+        if (p.kind == BF_KIND_MOMENTS && count == 1) return fabs(sum) <= 1.7976931348623157e308;
+        if (p.kind == BF_KIND_SQUARES) return find_squares(p, y, lost(roundings), bits);
         return bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, x, y, count, p.ddof, bits,
-                                           lost(count));
+                                           lost(roundings));
     }
     /* A sum of squares or its root. */
     static __device__ __forceinline__ bool find_squares(const bf_cuda_axis_params &p,

@@ -160,7 +160,7 @@ template <class C> struct bf_cuda_axis_span {
             C::unpack(p, x[k * BF_CUDA_WARP], u);
 #pragma unroll
             for (int n = 0; n < N; n++)
-                if ((unsigned)(at + n) >= (unsigned)(high - low)) u[n] = -0.0f;
+                if ((unsigned)(at + n) >= (unsigned)(high - low)) u[n] = (typename C::Value) - 0.0;
             sum.take(u, u, 0, 0, N);
         }
     }

@@ -21,7 +21,7 @@ namespace {
 
 enum {
     SETTLE_THREADS = 256,
-    WORDS = 8,       /* words of marks whose results a warp takes together */
+    WORDS = 8,       /* words of marks whose results a warp takes together, at most */
     AHEAD = 4,       /* elements that a lane loads at a time */
     LANE_SHARE = 16, /* elements of a lane, at least */
     TOP = 110,       /* the highest bit of an element in the first pass */
@@ -321,15 +321,19 @@ template <class C> struct spread : elements<C> {
     /* From the elements less `origin`, if these are doubles. Scaling cuts off less than 2^-1000 of
      * the squares. */
     __device__ bool prove_from(double origin, uint64_t *bits) const {
-        int most = 0;
+        int most = -1; /* all are zeros */
         bool rounds = false;
         each_value([&](Value v) {
             double rest;
-            most = max(most, this->top_of(bf_two_sum((double)v, -origin, &rest)));
+            const double x = bf_two_sum((double)v, -origin, &rest);
+            if (x != 0) most = max(most, this->top_of(x));
             rounds = rounds || rest != 0;
         });
-        most = lanes.most(rounds ? INT_MAX : most) >> 20;
-        if (most == 0 || most >= 2047) return false; /* zeros, no numbers, or rounded */
+        most = lanes.most(rounds ? INT_MAX : most);
+        *bits = 0;
+        if (most < 0) return true;
+        most >>= 20;
+        if (most == 0 || most >= 2047) return false; /* tiny, no numbers, or rounded */
         const int scale = 1023 - most;
         const double first = power(scale / 2), second = power(scale - scale / 2);
         bf_cuda_axis_moments_f64 sums;
@@ -341,7 +345,7 @@ template <class C> struct spread : elements<C> {
             sums.merge(other);
         });
         const bool is_root = p.op == BF_STD || p.op == BF_NORM;
-        return lanes.first(sums.find(p, n, bits) &&
+        return lanes.first(sums.find(p, n, n, bits) &&
                            bf_cuda_axis_scale(p.to, is_root ? -scale : -2 * scale, bits));
     }
     __device__ bool prove(uint64_t *bits) const {
@@ -362,14 +366,14 @@ template <class C> struct spread : elements<C> {
     }
 };
 
-/* Lists the marked results of `words`, of which each of the first lanes has one, from result
+/* Lists the marked results of some words, of which each of the first lanes has one, from result
  * `first` on, and takes their marks; longer results stay marked. Returns how many there are. */
-__device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, unsigned words,
+__device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, int each, unsigned words,
                            unsigned char *list) {
     const int64_t most = bf_cuda_axis_settled(p.kind);
     const int thread = (int)threadIdx.x % BF_CUDA_WARP;
     int count = 0;
-    for (int k = 0; k < WORDS; k++) {
+    for (int k = 0; k < each; k++) {
         const unsigned word = __shfl_sync(~0u, words, k);
         if (word == 0) continue;
         const int64_t r = first + k * 32 + thread;
@@ -389,7 +393,7 @@ __device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, unsigned
 /* Way: descent or spread. */
 template <class C, template <class> class Way>
 __global__ void __launch_bounds__(SETTLE_THREADS)
-    settle_marked(const __grid_constant__ bf_cuda_axis_params p, int size) {
+    settle_marked(const __grid_constant__ bf_cuda_axis_params p, int size, int each) {
     __shared__ unsigned char lists[SETTLE_THREADS / BF_CUDA_WARP][WORDS * 32];
     bf_cuda_wait_for_previous();
     if (p.report != nullptr && blockIdx.x + threadIdx.x == 0) *p.report = (int64_t)p.board->wrong;
@@ -399,16 +403,16 @@ __global__ void __launch_bounds__(SETTLE_THREADS)
     unsigned char *list = lists[threadIdx.x / BF_CUDA_WARP];
     const int64_t words = (p.at.results - 1) / 32 + 1,
                   warps = (int64_t)gridDim.x * SETTLE_THREADS / 32;
-    int64_t first = ((int64_t)blockIdx.x * SETTLE_THREADS + threadIdx.x) / 32 * WORDS;
+    int64_t first = ((int64_t)blockIdx.x * SETTLE_THREADS + threadIdx.x) / 32 * each;
     const auto marks_at = [&](int64_t at) {
-        return thread < WORDS && at + thread < words ? p.marks[at + thread] : 0;
+        return thread < each && at + thread < words ? p.marks[at + thread] : 0;
     };
     unsigned next = marks_at(first);
-    for (; first < words; first += warps * WORDS) {
+    for (; first < words; first += warps * each) {
         const unsigned mine = next;
-        next = marks_at(first + warps * WORDS);
+        next = marks_at(first + warps * each);
         if (!__any_sync(~0u, mine != 0)) continue;
-        const int count = list_marked(p, first * 32, mine, list);
+        const int count = list_marked(p, first * 32, each, mine, list);
         for (int k = thread / size; k < count; k += groups) {
             const int64_t r = first * 32 + list[k];
             const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
@@ -448,7 +452,9 @@ cudaError_t bf_cuda_axis_launch_settle(const bf_cuda *cuda, const bf_cuda_axis_p
     int resident = 1, lanes = lanes_of(cuda, p.at); /* if it fails, the launch does too */
     (void)bf_cuda_occupancy(cuda, kernel, shape, &resident);
     shape.blocks = (int64_t)resident * cuda->multiprocessors;
+    const int64_t share = p.at.results / (shape.blocks * SETTLE_THREADS); /* words of a warp */
+    int each = share < 1 ? 1 : share < WORDS ? (int)share : WORDS;
     bf_cuda_axis_params q = p;
-    void *arguments[] = {&q, &lanes};
+    void *arguments[] = {&q, &lanes, &each};
     return bf_cuda_launch(cuda, kernel, shape, arguments);
 }
