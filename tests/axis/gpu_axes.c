@@ -181,10 +181,10 @@ static void test_random_cases(void **unused) {
 
 /* Long rows of all elements of which warps take equal parts. */
 static void check_long_rows(uint64_t seed) {
-    static const bf_dtype dtypes[] = {BF_F32, BF_F16, BF_BF16};
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_BF16};
     problem p = {.n = 1, .axes = {1}};
     const int64_t first = pick(&seed, 9), rows = 1 + pick(&seed, pick(&seed, 2) ? 4 : 900);
-    p.a = (bf_array){.dtype = dtypes[pick(&seed, 3)], .ndim = 2};
+    p.a = (bf_array){.dtype = dtypes[pick(&seed, 4)], .ndim = 2};
     p.a.shape[0] = rows;
     p.a.shape[1] = p.a.strides[0] = (1 << 23) / rows + 1 + pick(&seed, 5000);
     p.a.strides[1] = 1;
@@ -205,9 +205,28 @@ static void test_long_rows(void **unused) {
     for (uint64_t i = 0; i < 24 && !is_small(); i++) check_long_rows(i);
 }
 
-/* Sums and products of floats whose exponents no window holds, of every shape that kernels tell
- * apart: few or many results, short or long, next to each other or not. */
-static void check_exponents(uint64_t seed, int64_t rows, int64_t columns, int axis) {
+/* Floats whose exponents no window holds. */
+static void fill_exponents(const problem *p, char *to, int64_t n, uint64_t *seed) {
+    fill(p->m.dtype, to, n, p->m.op == BF_PROD ? KIND_NARROW : any_exponents(seed),
+         next_random(seed));
+    if (pick(seed, 2)) sprinkle(p->m.dtype, to, n, 300, next_random(seed));
+}
+
+/* The greatest floats of either sign, whose sums overflow, and few infinities, of which there is
+ * one at times. */
+static void fill_greatest(const problem *p, char *to, int64_t n, uint64_t *seed) {
+    const size_t bytes = bf_dtype_size(p->m.dtype);
+    const uint64_t inf = infinity_bits(p->m.dtype), sign = sign_bit(p->m.dtype);
+    const int64_t rarity = 50 + pick(seed, 5000);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t size =
+            inf - (uint64_t)(pick(seed, rarity) > 0) * (1 + (uint64_t)pick(seed, 9));
+        store_bits(to + (size_t)i * bytes, bytes, size | (pick(seed, 3) ? 0 : sign));
+    }
+}
+
+static void check_filled(uint64_t seed, int64_t rows, int64_t columns, int axis,
+                         void (*fill_with)(const problem *, char *, int64_t, uint64_t *)) {
     static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_BF16};
     static const bf_reduction ops[] = {BF_SUM,   BF_MEAN, BF_VAR, BF_STD,
                                        BF_SUMSQ, BF_NORM, BF_DOT, BF_PROD};
@@ -220,34 +239,43 @@ static void check_exponents(uint64_t seed, int64_t rows, int64_t columns, int ax
     p.m.op = ops[pick(&seed, 8)];
     for (int i = 0; i < 2; i++) {
         char *at = on_host + i * SECOND;
-        fill(dtype, at, rows * columns, p.m.op == BF_PROD ? KIND_NARROW : any_exponents(&seed),
-             next_random(&seed));
-        if (pick(&seed, 2)) sprinkle(dtype, at, rows * columns, 300, next_random(&seed));
+        fill_with(&p, at, rows * columns, &seed);
         assert_int_equal(bf_memory_copy(gpu, on_device + i * SECOND, at, bytes), BF_OK);
     }
     pick_options(&p.m, &seed);
     shape_results(&p);
-    snprintf(p.m.what, sizeof p.m.what, "%s of %s of any exponent, %lld x %lld along %d",
+    snprintf(p.m.what, sizeof p.m.what, "%s of %s, hard ones, %lld x %lld along %d",
              bf_reduction_name(p.m.op), bf_dtype_name(dtype), (long long)rows, (long long)columns,
              axis);
     check_problem(&p, &seed, 0, 0);
 }
 
-static void test_any_exponent(void **unused) {
-    (void)unused;
+/* Every shape that kernels tell apart: few or many results, short or long, next to each other or
+ * not. */
+static void check_shapes(int64_t cases,
+                         void (*fill_with)(const problem *, char *, int64_t, uint64_t *)) {
     static const int64_t shapes[][2] = {{3000, 16}, {1025, 3},  {700, 256}, {90, 3000},
                                         {9, 20001}, {1, 50000}, {4097, 7},  {130, 1}};
-    const int64_t cases = is_small() ? 2 : 36;
     for (int64_t i = 0; i < 32 * cases; i++) {
         const int64_t *shape = shapes[i % 8];
         const bool turned = i % 16 >= 8;
-        check_exponents((uint64_t)i, shape[turned], shape[!turned], i % 32 < 16);
+        check_filled((uint64_t)i, shape[turned], shape[!turned], i % 32 < 16, fill_with);
     }
 }
 
+static void test_any_exponent(void **unused) {
+    (void)unused;
+    check_shapes(is_small() ? 2 : 36, fill_exponents);
+}
+
+static void test_greatest(void **unused) {
+    (void)unused;
+    check_shapes(is_small() ? 1 : 12, fill_greatest);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_cases),
-                                       cmocka_unit_test(test_long_rows),
-                                       cmocka_unit_test(test_any_exponent)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_cases), cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_any_exponent), cmocka_unit_test(test_greatest)};
     return RUN_ON_GPU_WITH(tests, set_up_results, tear_down_results);
 }

@@ -113,11 +113,12 @@ static void make_problem(problem *p, uint64_t *seed) {
 
 /* Long segments of all elements of which warps take equal parts. */
 static void make_long_problem(problem *p, uint64_t *seed) {
-    static const bf_dtype dtypes[] = {BF_F32, BF_F16, BF_BF16};
+    static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_BF16};
+    static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR};
     static const int64_t spreads[] = {1000, 10000, 2000000};
     const int64_t most = 9500000, mean = 2100 + pick(seed, spreads[pick(seed, 3)]);
-    p->m.dtype = dtypes[pick(seed, 3)];
-    p->m.op = pick(seed, 2) ? BF_SUM : BF_MEAN;
+    p->m.dtype = dtypes[pick(seed, 4)];
+    p->m.op = ops[pick(seed, 3)];
     p->slots = most / mean;
     p->width = 1;
     fill_offsets(p, seed, most, mean);

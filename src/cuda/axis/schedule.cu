@@ -200,6 +200,11 @@ static cudaError_t launch_main(const bf_cuda *cuda, const bf_cuda_axis_kernels *
     return launch(cuda, k, kernel, &q);
 }
 
+/* Threads for a piece of a segment on the list. */
+static int listed_lanes(const bf_cuda_axis_params *p) {
+    return p->piece > BF_CUDA_AXIS_LISTED_PIECE ? (int)BF_CUDA_AXIS_THREADS : (int)BF_CUDA_WARP;
+}
+
 /* Tiles of the results themselves, for segments of several columns; then those of segments that are
  * too long. */
 static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *k,
@@ -213,8 +218,7 @@ static cudaError_t launch_rows(const bf_cuda *cuda, const bf_cuda_axis_kernels *
     if (error != cudaSuccess || p->at.rows <= p->giant) return error;
     rows = *p;
     rows.listed = true;
-    if (rows.at.width == 1)
-        rows.lanes = p->piece > BF_CUDA_AXIS_LISTED_PIECE ? BF_CUDA_AXIS_THREADS : 32;
+    if (rows.at.width == 1) rows.lanes = listed_lanes(p);
     return launch(cuda, k,
                   bf_cuda_axis_is_approximate(k, p) && p->deferred != NULL ? k->approximate_blocks
                                                                            : k->blocks,
@@ -250,6 +254,19 @@ static bf_status enqueue_first(bf_context *context, const bf_cuda_axis_params *p
     return bf_cuda_fetch_words(context, error, &p->board->wrong, 1, wrong, "checking offsets");
 }
 
+/* The most additions of a result that follow each other in the kernels of approximate.cuh: those of
+ * a thread, and of what threads and pieces have. */
+static int64_t most_roundings(const bf_cuda_axis_kernels *k, const void *kernel,
+                              const bf_cuda_axis_params *p) {
+    const int64_t lanes = p->lanes * p->folded;
+    if (p->at.offsets != NULL)
+        return bf_cuda_most(bf_cuda_ratio(p->giant, lanes),
+                            bf_cuda_ratio(p->piece, listed_lanes(p))) +
+               p->at.rows / p->piece + 64;
+    const int64_t taken = kernel == k->warps ? p->at.length : p->piece;
+    return bf_cuda_ratio(taken, lanes) + lanes + p->pieces + 64;
+}
+
 /* Lets doubles prove results of any length first, if they may. */
 static bool set_approximate(const bf_cuda_axis_kernels *k, const void *kernel,
                             bf_cuda_axis_params *p) {
@@ -257,15 +274,9 @@ static bool set_approximate(const bf_cuda_axis_kernels *k, const void *kernel,
         !bf_cuda_axis_is_approximate(k, p))
         return false;
     if (p->kind == BF_KIND_SUM && p->direct) return false;
-    const int64_t taken = p->at.offsets != NULL
-                              ? bf_cuda_most(p->giant, bf_cuda_ratio(p->piece, 32) * p->lanes)
-                          : kernel == k->warps ? p->at.length
-                                               : p->piece;
     p->direct = true;
-    p->tile = kernel == k->warps ? (int64_t)p->chunk * (32 / p->lanes) : 0;
-    p->roundings = p->at.offsets != NULL ? (double)p->at.rows / (double)p->piece : 0;
-    p->roundings += (double)(bf_cuda_ratio(taken, p->lanes * p->folded) + p->lanes * p->folded +
-                             p->pieces + 64);
+    p->tile = kernel == k->warps ? (int64_t)p->chunk * (BF_CUDA_WARP / p->lanes) : 0;
+    p->roundings = (double)most_roundings(k, kernel, p);
     return true;
 }
 
