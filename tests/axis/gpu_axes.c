@@ -186,7 +186,7 @@ static void check_long_rows(uint64_t seed) {
     const int64_t first = pick(&seed, 9), rows = 1 + pick(&seed, pick(&seed, 2) ? 4 : 900);
     p.a = (bf_array){.dtype = dtypes[pick(&seed, 4)], .ndim = 2};
     p.a.shape[0] = rows;
-    p.a.shape[1] = p.a.strides[0] = (1 << 23) / rows + 1 + pick(&seed, 5000);
+    p.a.shape[1] = p.a.strides[0] = (1 << 23) / rows + 1 + pick(&seed, 1500000 / rows);
     p.a.strides[1] = 1;
     p.b = p.a;
     p.m.dtype = p.a.dtype;

@@ -101,7 +101,7 @@ struct bf_cuda_axis_approximate_sum
       bf_cuda_axis_same_total<bf_cuda_axis_approximate_sum<C, Ahead>> {
     using Class = C;
     using Value = typename C::Value;
-    using Sum = std::conditional_t<C::is_double, bf_cuda_axis_proven_sum_f64<false>,
+    using Sum = std::conditional_t<C::is_double, bf_cuda_axis_proven_sum_f64,
                                    bf_cuda_axis_proven_sum<false>>;
     using Joint = typename Sum::Joint;
     static constexpr bool pair = false;

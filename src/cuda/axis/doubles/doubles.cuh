@@ -323,17 +323,18 @@ struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof<true> {
 
 /* --- f64 --- */
 
-/* Few: additions of the errors of a few elements tell whether they were exact. Sums of more lie
- * seldom in the middle of two results. */
-template <bool Few> struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<true> {
+/* Additions of errors tell whether they were exact, for sums lie often in the middle of two
+ * results.
+ */
+struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<true> {
     /* What several results share. */
     struct Joint {
-        bool exact;    /* no addition of errors has rounded; false if they do not tell */
+        bool exact;    /* no addition of errors has rounded */
         unsigned most; /* the upper half of the greatest magnitude */
 
         __device__ __forceinline__ void open(const bf_cuda_axis_params &) { reset(); }
         __device__ __forceinline__ void reset() {
-            exact = Few;
+            exact = true;
             most = 0;
         }
         __device__ __forceinline__ void join(const Joint &other) {
@@ -341,8 +342,8 @@ template <bool Few> struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<
             most = max(most, other.most);
         }
         __device__ __forceinline__ void join_warp() {
-            if (Few) exact = __all_sync(0xffffffffu, exact) != 0;
-            most = bf_cuda_warp_most(most);
+            exact = __all_sync(0xffffffffu, exact) != 0;
+            if (!exact) most = bf_cuda_warp_most(most);
         }
         __device__ __forceinline__ int64_t word() const {
             return (int64_t)((uint64_t)most << 32 | exact);
@@ -358,16 +359,8 @@ template <bool Few> struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<
 
     __device__ __forceinline__ void reset() { sum = error = -0.0; }
     __device__ __forceinline__ void start(double, const Joint &) {}
-    __device__ __forceinline__ void add_error(double x, Joint &joint) {
-        if (Few)
-            joint.exact = bf_add_exactly(&error, x) && joint.exact;
-        else
-            error += x;
-    }
     __device__ __forceinline__ void add(double x, Joint &joint) {
-        double rest;
-        sum = bf_two_sum(sum, x, &rest);
-        add_error(rest, joint);
+        joint.exact = bf_terms_add(&sum, &error, x) && joint.exact;
     }
     __device__ __forceinline__ void take(double x, Joint &joint, int) {
         joint.most = max(joint.most, bf_cuda_high(x) & 0x7fffffffu);
@@ -375,7 +368,7 @@ template <bool Few> struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<
     }
     __device__ __forceinline__ void merge(const bf_cuda_axis_proven_sum_f64 &other, Joint &joint) {
         add(other.sum, joint);
-        add_error(other.error, joint);
+        joint.exact = bf_add_exactly(&error, other.error) && joint.exact;
     }
     __device__ __forceinline__ bf_cuda_axis_proven_sum_f64 shuffle(int distance) const {
         bf_cuda_axis_proven_sum_f64 x;
@@ -395,14 +388,14 @@ template <bool Few> struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<
         if (joint.most < 0x7ff00000u) return prove_number(p, n, roundings, joint, bits);
         return is_no_number(joint, bits) && p.nan == BF_NAN_PROPAGATE;
     }
-    /* Where an addition of errors may have rounded, the sum lacks at most n * roundings^2 * 2^-106
-     * of the greatest magnitude. Below 2^-1042 nothing rounds. */
+    /* Where an addition of errors has rounded, the sum lacks at most n * roundings^2 * 2^-106 of
+     * the greatest magnitude. */
     __device__ __forceinline__ bool prove_number(const bf_cuda_axis_params &p, int64_t n,
                                                  double roundings, const Joint &joint,
                                                  uint64_t *bits) const {
         const double x = error == 0 ? sum : sum + error;
         *bits = (uint64_t)__double_as_longlong(x);
-        const bool exact = (joint.exact || joint.most == 0) && fabs(x) <= 1.7976931348623157e308;
+        const bool exact = joint.exact && fabs(x) <= 1.7976931348623157e308;
         if (exact && p.op != BF_MEAN) return true;
         bf_cuda_axis_exactly exactly = {x, 0};
         if (error != 0) exactly.high = bf_two_sum(sum, error, &exactly.low);

@@ -44,11 +44,12 @@ struct bf_cuda_axis_moments_f64 {
         bf_cuda_axis_exactly x, y;
         x.high = bf_two_sum(sum, error, &x.low);
         y.high = bf_two_sum(squares, more, &y.low);
-        *bits = 0;
-        if (p.kind == BF_KIND_MOMENTS && count == 1) return fabs(sum) <= 1.7976931348623157e308;
         if (p.kind == BF_KIND_SQUARES) return find_squares(p, y, lost(roundings), bits);
-        return bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, x, y, count, p.ddof, bits,
-                                           lost(roundings));
+        if (bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, x, y, count, p.ddof, bits,
+                                        lost(roundings)))
+            return true;
+        *bits = 0;
+        return count == 1 && fabs(sum) <= 1.7976931348623157e308;
     }
     /* A sum of squares or its root. */
     static __device__ __forceinline__ bool find_squares(const bf_cuda_axis_params &p,

@@ -19,6 +19,7 @@ enum {
     BIN_ROOM = 36 << 10, /* bytes of limbs that let enough blocks share a multiprocessor */
     BIN_AHEAD = 4,       /* elements that a thread reads before it adds them */
     LEAST = 16,          /* columns that lie next to each other */
+    COPY_BITS = 5,       /* of the number of lanes */
     SLOT = BF_SUM_WORDS_MAX + 1
 };
 
@@ -27,10 +28,14 @@ struct desk {
     bf_work work;
 };
 
-/* Columns of the blocks: their number is a power of 2. */
+/* Columns of the blocks: their number is a power of 2. If there is one, each lane of a warp has a
+ * copy of its limbs, for most elements go to the same few. */
 struct columns {
     int bits;
     bool along; /* neighbours of a result lie nearer than results: neighbouring threads take them */
+
+    __host__ __device__ int copy_bits() const { return bits == 0 ? COPY_BITS : 0; }
+    __host__ __device__ int all_bits() const { return bits + copy_bits(); }
 };
 
 /* Results [first, end), one a column, of which a block takes elements [from, to). */
@@ -82,14 +87,36 @@ template <bf_dtype D> struct adder {
     __device__ bf_cuda_limb_sums sums_of(int number) const {
         const unsigned at = bf_cuda_shared_address(counters + (BF_SUM_LIMBS << c.bits));
         bf_cuda_limb_sums s;
-        s.start(p.kind, dtype(), at + 4u * (unsigned)number, 4u << c.bits);
+        s.start(p.kind, dtype(), at + 4u * (unsigned)number, 4u << c.all_bits());
         return s;
+    }
+    /* The limbs to which a thread adds. */
+    __device__ bf_cuda_limb_sums sums_of_thread() const {
+        const int copy = (int)threadIdx.x & ((1 << c.copy_bits()) - 1);
+        return sums_of(column() + copy);
+    }
+    /* Adds all copies of the only column to the first, by one warp. The last limb of a sum carries
+     * nothing. */
+    __device__ void join_copies() const {
+        if (c.copy_bits() == 0 || threadIdx.x >= BF_CUDA_WARP) return;
+        const bf_cuda_limb_sums first = sums_of(0);
+        int64_t carry = 0;
+        for (int i = 0; i < first.limbs(); i++) {
+            const unsigned at = first.sum.at + (unsigned)i * first.sum.step;
+            const unsigned limb = bf_cuda_shared_load(at + 4u * threadIdx.x);
+            const int64_t total =
+                carry + bf_cuda_warp_total((int64_t)limb - (int64_t)BF_CUDA_LIMB_MIDDLE);
+            const int low = (int)(unsigned)total;
+            carry = (total - low) >> 32;
+            if (threadIdx.x == 0) bf_cuda_shared_store(at, (unsigned)low + BF_CUDA_LIMB_MIDDLE);
+        }
+        __syncwarp();
     }
     __device__ void clear() const {
         const bf_cuda_limb_sums s = sums_of(0);
         for (int i = (int)threadIdx.x; i < BF_SUM_LIMBS << c.bits; i += BIN_THREADS)
             counters[i] = 0;
-        for (int i = (int)threadIdx.x; i < s.limbs() << c.bits; i += BIN_THREADS)
+        for (int i = (int)threadIdx.x; i < s.limbs() << c.all_bits(); i += BIN_THREADS)
             bf_cuda_shared_store(s.sum.at + 4u * (unsigned)i, BF_CUDA_LIMB_MIDDLE);
     }
     __device__ uint64_t load(const void *from, int64_t at) const {
@@ -102,7 +129,7 @@ template <bf_dtype D> struct adder {
     }
     /* Adds elements [from, to) of the thread's column. */
     __device__ void add(const bf_cuda_axis_line &line, int64_t from, int64_t to) const {
-        bf_cuda_limb_sums s = sums_of(column());
+        bf_cuda_limb_sums s = sums_of_thread();
         const bool plain = p.at.offsets != nullptr || p.at.reduced == 1;
         const auto place = [&](int operand, int64_t j) {
             return plain ? j * bf_cuda_axis_step(p.at, operand)
@@ -224,6 +251,7 @@ template <bf_dtype D> struct adder {
         }
         const int64_t length = mine >= 0 ? line_of(t, mine).length : -1;
         __syncthreads();
+        join_copies();
         end(length >= 0, mine, length - t.from, t);
     }
 };
@@ -345,10 +373,11 @@ __global__ void __launch_bounds__(BIN_THREADS, 3)
     }
 }
 
-size_t column_bytes(const bf_cuda_axis_params &p) {
+/* The shared memory of columns. */
+size_t bytes_of(const bf_cuda_axis_params &p, const columns &c) {
     const bf_sum_shape s = bf_sum_shape_of(p.kind, p.dtype);
-    return (size_t)(bf_cuda_limbs_of(s.sum.limbs) + bf_cuda_limbs_of(s.products.limbs)) * 4 +
-           BF_SUM_LIMBS * 8;
+    const int limbs = bf_cuda_limbs_of(s.sum.limbs) + bf_cuda_limbs_of(s.products.limbs);
+    return ((size_t)limbs * 4 << c.all_bits()) + ((size_t)BF_SUM_LIMBS * 8 << c.bits);
 }
 
 /* Neighbouring results take a few columns at least. Along a result so many threads read that few
@@ -356,7 +385,7 @@ size_t column_bytes(const bf_cuda_axis_params &p) {
 columns choose(const bf_cuda *cuda, const bf_cuda_axis_params &p, bool along, int64_t results,
                int64_t length) {
     columns c = {BITS, along};
-    while (c.bits > 0 && column_bytes(p) << c.bits > BIN_ROOM) c.bits--;
+    while (c.bits > 0 && bytes_of(p, c) > BIN_ROOM) c.bits--;
     while (c.bits > 0 && results <= 1 << (c.bits - 1)) c.bits--;
     for (; c.bits > 0; c.bits--) {
         const int64_t lanes = BIN_THREADS >> c.bits;
@@ -384,8 +413,9 @@ cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_pa
     all.list_groups = ((at.width - 1) >> all.listed.bits) + 1;
     all.pieces = rows ? 1 : (at.length - 1) / p.word_piece + 1;
     all.after_settle = bf_cuda_axis_has_settled(&p);
-    const int bits = all.whole.bits > all.listed.bits ? all.whole.bits : all.listed.bits;
-    bf_cuda_shape shape = {1, BIN_THREADS, sizeof(desk) + (column_bytes(p) << bits), true, true};
+    const size_t whole = bytes_of(p, all.whole), listed = bytes_of(p, all.listed);
+    const size_t shared = sizeof(desk) + (whole > listed ? whole : listed);
+    bf_cuda_shape shape = {1, BIN_THREADS, shared, true, true};
     int resident = 1; /* if it fails, the launch does too */
     (void)bf_cuda_occupancy(cuda, kernel_of(p.dtype), shape, &resident);
     shape.blocks = (int64_t)resident * cuda->multiprocessors;
