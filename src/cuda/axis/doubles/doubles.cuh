@@ -224,8 +224,8 @@ template <bool Few> struct bf_cuda_axis_proven_sum : bf_cuda_axis_sum_proof<true
         if (p.to == BF_F32) *bits = __float_as_uint((float)x);
         return fabs(x) <= 1.7976931348623157e308;
     }
-    /* Of n elements, of which so many additions follow each other. A sum that is not finite has
-     * terms that are not: doubles do not overflow. */
+    /* Proves the result of n elements, of which so many additions follow each other. A sum that is
+     * not finite has terms that are not: doubles do not overflow. */
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p, int64_t n, double roundings,
                                           const Joint &joint, uint64_t *bits) const {
         const bf_format f = bf_format_of(p.to);
@@ -381,8 +381,8 @@ struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<true> {
                                           uint64_t *bits) const {
         return prove_number(p, t.count, t.n, joint, bits);
     }
-    /* Of n elements, of which so many additions follow each other. No other result has this joint.
-     */
+    /* Proves the result of n elements, of which so many additions follow each other. No other
+     * result has this joint. */
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p, int64_t n, double roundings,
                                           const Joint &joint, uint64_t *bits) const {
         if (joint.most < 0x7ff00000u) return prove_number(p, n, roundings, joint, bits);

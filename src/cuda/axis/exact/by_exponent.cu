@@ -19,7 +19,7 @@ enum {
     BIN_ROOM = 36 << 10, /* bytes of limbs that let enough blocks share a multiprocessor */
     BIN_AHEAD = 4,       /* elements that a thread reads before it adds them */
     LEAST = 16,          /* columns that lie next to each other */
-    COPY_BITS = 5,       /* of the number of lanes */
+    COPY_BITS = 5,       /* a copy for each lane */
     SLOT = BF_SUM_WORDS_MAX + 1
 };
 
