@@ -10,7 +10,9 @@ __array_interface__, __cuda_array_interface__ (CuPy arrays and PyTorch tensors o
 memory is read in place. Copied are columns in several chunks, with NULLs, or of bools; elements of the
 other byte order (">f8") and those whose strides are not whole elements, such as a field of a packed
 record: that takes several times as long as a sum, and without NumPy ten times longer still. Masked and
-sparse arrays are refused. A result is an int, a float or a bool; of several, an array. It depends only
+sparse arrays are refused. Lists of ints, floats and bools, nested too, ranges and single numbers are arrays as NumPy
+makes them, but exact: an int among floats that no float64 is raises RangeError, and ints are "i128" where 64 bits do
+not hold them. Where a dtype is given, or known, each number must be one of it. A result is an int, a float or a bool; of several, an array. It depends only
 on the values, not on threads, instruction set, device or machine.
 
 Columns of decimals, of a precision up to 38, are taken by whole reductions, describe, State, Quantiles, join and
@@ -41,7 +43,7 @@ Functions have these keyword arguments, where they apply:
                dot products are an exact decimal.Decimal; means, deviations and norms are divided by the
                power of ten before they are rounded, once. Not of prod and floats
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
-               any dtype for contiguous bytes, "i128" too; no element is converted. Every dtype is given as "f64",
+               any dtype for contiguous bytes and lists, "i128" too; no element is rounded. Every dtype is given as "f64",
                "float64", "f8", "<f8", or by one of NumPy or PyTorch; "i8" and "u8" have 8 bits
     null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out;
                where several arrays go together, each row in which one is NULL. Reductions but reduce_runs,
@@ -59,7 +61,7 @@ sum to argmax and dot also have axis, an int or several, and keepdims, as in Num
 offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
 each of the other operations has its segment_ and index_ function. These, as all that return arrays,
 return them of the kind of the values: of CuPy or PyTorch, on the same device; of NumPy, also for
-pandas, JAX and objects with __array_interface__; else a Result, which NumPy, pyarrow, Polars, JAX
+lists, pandas, JAX and objects with __array_interface__; else a Result, which NumPy, pyarrow, Polars, JAX
 and so on take without a copy. An integer that does not fit int64 or uint64 raises RangeError. They
 have these keyword arguments besides:
 
@@ -78,7 +80,7 @@ from ctypes import c_int64
 from . import _library
 from ._axis import *
 from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions
-from ._arrays import NAMES, View, dtype_in, dtype_name, new_array, to_python
+from ._arrays import NAMES, View, dtype_name, new_array, to_python
 from ._columns import Column, Columns
 from ._comm import Comm
 from ._dictionary import Dictionary
@@ -87,6 +89,7 @@ from ._group import Groups, join
 from ._grouping import group
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
+from ._lists import common_dtypes, dtype_for
 from ._map import map, result_dtype
 from ._mergeable import Mergeable
 from ._nulls import absorb_valid, views_of, whole_views
@@ -463,7 +466,7 @@ def dot(a, b, axis=None, keepdims=False, **options):
 
 def _dot(a, b, /, *, dtype=None, null="error", context=None, **options):
     context = context or _default_context()
-    views = views_of(null, (a, dtype), (b, dtype), decimals=True)
+    views = views_of(null, *zip((a, b), common_dtypes((a, b), dtype)), decimals=True)
     value = _library.Value()
     context._call(
         lib.bf_dot, context._handle, byref(views[0].array), byref(views[1].array),
@@ -530,8 +533,7 @@ class State(Mergeable):
         """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
         null="skip" is refused by argmin and argmax; of "describe" a NULL counts in the indices.
         Returns the state."""
-        dtype = self._dtype(dtype)
-        given = [(each, dtype) for each in (x, y) if each is not None]
+        given = [(each, self._dtype(each, dtype)) for each in (x, y) if each is not None]
         op = self.info().op if null == "skip" else None
         valid = None
         if op in ("argmin", "argmax"):
@@ -567,8 +569,7 @@ class State(Mergeable):
         the memory of any GPU: with the device "cuda:all" all GPUs work on theirs at the same time.
         Returns the state."""
         given = [x] if y is None else [x, y]
-        dtype = self._dtype(dtype)
-        views = [[View(each, dtype) for each in shards] for shards in given]
+        views = [[View(each, self._dtype(each, dtype)) for each in shards] for shards in given]
         n = len(views[0])
         if len(views[-1]) != n:
             raise ShapeError(f"{n} shards, but {len(views[-1])} of the other array")
@@ -577,8 +578,8 @@ class State(Mergeable):
         self._context._call(function, self._handle, *arrays, n)
         return self
 
-    def _dtype(self, dtype):
-        return dtype_in(self.info().dtype, dtype)
+    def _dtype(self, x, dtype):
+        return dtype_for(x, self.info().dtype, dtype)
 
     def merge(self, other):
         """Merges another state of the same kind, which is unchanged. Returns the state."""

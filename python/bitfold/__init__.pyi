@@ -41,9 +41,15 @@ class _HasRead(Protocol):
 class _HasArrowStream(Protocol):
     def __arrow_c_stream__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-# An object with memory. A list has none.
+# Numbers, of which an array is made.
+_Numbers: TypeAlias = (
+    float | Sequence[float] | Sequence[Sequence[float]] | Sequence[Sequence[Sequence[float]]]
+)
+
+# An object with memory, or numbers.
 _ArrayLike: TypeAlias = (
-    Buffer
+    _Numbers
+    | Buffer
     | _HasArray
     | _HasArrayInterface
     | _HasCudaArrayInterface

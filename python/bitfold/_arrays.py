@@ -12,6 +12,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_obje
 
 from ._dtypes import BY_KIND, KIND_OF_CODE, LONG_NAMES, NAMES, SIZES, dtype_in, dtype_name, is_foreign, names_foreign
 from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_arrow, read_dlpack
+from ._lists import is_list, memory_of, wide_ints
 from ._times import TimesError, are_times
 from ._result import TYPESTR, Result, new_result
 from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, whole
@@ -42,7 +43,7 @@ class View:
     becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other choice); of
     KEEP, `valid` is an array of bools, or None if there are no NULLs. decimals: Arrow's are taken, as i64
     or i128 in units of 10^-scale; `scale` is None of all others. Objects of NumPy that are ints are copied,
-    as i128."""
+    as i128, and so are lists and numbers of Python."""
 
     def __init__(self, x, dtype=None, null=None, decimals=False):
         self._buffer = self.valid = self.scale = None
@@ -56,7 +57,9 @@ class View:
             wanted = "bf16"
         interface = _cuda_interface(x)
         on_gpu = interface is not None
-        if on_gpu:
+        if is_list(x):
+            read = self._from_list
+        elif on_gpu:
             _wait_for(interface)
             read = self._from_interface
         elif self._acquire(x):
@@ -98,6 +101,11 @@ class View:
         self._buffer = buffer
         self.readonly = bool(buffer.readonly)
         return True
+
+    def _from_list(self, _, wanted):
+        name, address, shape, self._owner = memory_of(self._object, wanted)
+        self.readonly = True
+        return address, name, SIZES[name], shape, _contiguous(shape, SIZES[name]), False
 
     def _from_exchange(self, source, _):
         """Reads an object of pandas, whose __array__ keeps a NaN what it is; or one of Arrow; or of
@@ -143,7 +151,7 @@ class View:
 
     def _from_objects(self, shape):
         objects = _numpy().ravel(getattr(self, "_owner", self._object))  # their buffers are NumPy's alone
-        self._owner = _wide_ints(objects.tolist())
+        self._owner = _ints_of_objects(objects.tolist())
         self.readonly = True
         return ctypes.addressof(self._owner), "i128", 16, shape, _contiguous(shape, 16), False
 
@@ -162,7 +170,7 @@ class View:
         return interface["data"][0], name, size, shape, list(strides), foreign
 
 
-def _wide_ints(objects):
+def _ints_of_objects(objects):
     """Returns ints of Python as 128 bits each."""
     for each in objects:
         if type(each) is not int:
@@ -170,11 +178,7 @@ def _wide_ints(objects):
                 f"objects of type {type(each).__name__!r} are no ints, and not supported: pyarrow.array() makes a"
                 " column of objects that are decimals"
             )
-    try:
-        data = b"".join(each.to_bytes(16, sys.byteorder, signed=True) for each in objects)
-    except OverflowError:
-        raise RangeError("an int of the array is beyond 128 bits") from None
-    return ctypes.create_string_buffer(data, max(len(data), 1))
+    return wide_ints(objects)
 
 
 _OTHER_WAYS = "__array_interface__", *ARROW, "__arrow_array__", "__dlpack__", "__array__"
@@ -431,8 +435,8 @@ def _new_cupy(device, name, shape):
 
 def is_numpys(x):
     """Whether results for the caller of x are NumPy's: x is of NumPy or pandas, or has an interface of
-    NumPy's and none of Arrow's, or there is no x."""
-    if x is None or _library_of(x) in ("numpy", "pandas"):
+    NumPy's and none of Arrow's, or is a list, or there is no x."""
+    if x is None or is_list(x) or _library_of(x) in ("numpy", "pandas"):
         return True
     is_arrow = any(hasattr(x, name) for name in ARROW)
     return not is_arrow and any(hasattr(x, name) for name in _OF_NUMPY)

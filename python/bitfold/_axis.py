@@ -4,8 +4,9 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, Target, View, dtype_in, dtype_name, value_of
+from ._arrays import NAMES, Target, View, dtype_name, value_of
 from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, lib, sized, whole
+from ._lists import common_dtypes, dtype_for
 from ._mergeable import Mergeable
 from ._nulls import segment_views_of, views_of
 from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments
@@ -124,7 +125,7 @@ def _axes(axis, ndim):
 
 
 def reduce_axes(op, arrays, axis, keepdims, /, *, dtype=None, null="error", **options):
-    views = views_of(null, *((x, dtype) for x in arrays))
+    views = views_of(null, *zip(arrays, common_dtypes(arrays, dtype)))
     given, reduced = _axes(axis, views[0].array.ndim)
     numbers = (c_int * len(given))(*given)
 
@@ -150,7 +151,7 @@ def _by(kind, op, arrays, places, count, /, *, dtype=None, null="error", **optio
     """Reduces by "segments" or "index"."""
     if op in ("argmin", "argmax"):
         refuse_positions(op, null)
-    given = [(x, dtype) for x in arrays]
+    given = list(zip(arrays, common_dtypes(arrays, dtype)))
     if kind == "segments":
         views, places = segment_views_of(null, places, *given)
     else:
@@ -301,14 +302,14 @@ class States(Mergeable):
         self._context._call(function, self._handle, *arguments)
         return self
 
-    def _dtype(self, dtype):
-        return dtype_in(self.dtype, dtype)
+    def _dtype(self, x, dtype):
+        return dtype_for(x, self.dtype, dtype)
 
     def _given(self, x, y, dtype, null):
         """Returns the arrays of a chunk with their dtypes."""
         if self.op in ("argmin", "argmax", "describe"):
             refuse_positions(self.op, null)
-        return [(each, self._dtype(dtype)) for each in ([x] if y is None else [x, y])]
+        return [(each, self._dtype(each, dtype)) for each in ([x] if y is None else [x, y])]
 
     def _absorb(self, way, views, *arguments):
         name = f"bf_states_absorb_{'pair_' if len(views) > 1 else ''}{way}"

@@ -97,6 +97,9 @@ class _Expression:
         policy = overflow_number(overflow)
         text, given = _encoded(text, "an expression"), _given(arrays, named)
         given, scales, kinds = _integers(given)
+        for name, x in given.items():
+            if type(x) in (bool, int, float):
+                raise DtypeError(f"{name} is a number: numbers stand in the text")
         views = [View(x) for x in given.values()]
         self._context = context or _default_context()
         names = (c_char_p * len(views))(*(_encoded(name, "a name") for name in given))

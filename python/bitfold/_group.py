@@ -4,12 +4,13 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
-from ._arrays import NAMES, View, copied_like, dtype_in, maker_of, new_array, new_result, objects_of, to_python
+from ._arrays import NAMES, View, copied_like, maker_of, new_array, new_result, objects_of, to_python
 from ._dictionary import Names, keys_in, loaded, names_of_keys
 from ._keys import Key, picked
 from ._library import (
     DTYPES, OPS, Array, ArgumentError, ReduceOptions, StateError, Value, lib, sized, whole,
 )  # fmt: skip
+from ._lists import dtype_for
 from ._map import _default_context
 from ._mergeable import Mergeable
 from ._nulls import refuse_scales, views_of
@@ -65,7 +66,7 @@ for _name, (_result, *_arguments) in _SIGNATURES.items():
 
 def _elements(x, name, null=None, decimals=False):
     """Returns an array of dtype `name`."""
-    return View(x, name, null) if dtype_in(name) else _Elements(x, name, null, decimals)
+    return View(x, name, null) if dtype_for(x, name) else _Elements(x, name, null, decimals)
 
 
 def _new(make, name, n):
@@ -179,7 +180,7 @@ class Groups(Mergeable):
                 _elements(x, name)
         if any(name == "pair" for _, name in given):
             raise ArgumentError("null='skip' goes without pairs")
-        return views_of(null, *((x, dtype_in(name)) for x, name in given))
+        return views_of(null, *((x, dtype_for(x, name)) for x, name in given))
 
     def merge(self, other):
         """Merges other groups of the same kind, which are unchanged. Returns the groups."""

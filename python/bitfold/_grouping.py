@@ -4,19 +4,19 @@ import ctypes
 import os
 from array import array
 from ctypes import POINTER, byref
+from itertools import accumulate
 from numbers import Real
 
 from ._arrays import View
-from ._chosen import counted_of_groups, ends_of_groups
 from ._columns import Column, Columns
 from ._computed import condition
 from ._group import Groups
-from ._keys import BF_NONE, Key, Words, column_of, names_of, picked
-from ._library import Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
+from ._keys import BF_NONE, Key, Memory, Numbers, Words, column_of, names_of, picked, picked_of
+from ._library import DTYPES, Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
 from ._map import copy_array
 from ._map import map as map_array
 from ._nulls import compacted, pack_bits
-from ._order import argsort, median_of_groups, quantile_of_groups
+from ._order import argsort, median_of_groups, quantile_of_groups, sort_rows, unique
 from ._read import AGAIN, ALL, options_of, read_rows
 from ._result import new_result
 from ._table import Table
@@ -132,8 +132,8 @@ class _Part:
         if op == "quantile":
             return quantile_of_groups(self._numbers, values, asked.fraction, self._context)
         if op in ("first", "last"):
-            return ends_of_groups(self._numbers, values, self.counts, op == "last", self._context)
-        return counted_of_groups(self._numbers, values, op == "mode", self._context)
+            return _ends_of_groups(self._numbers, values, self.counts, op == "last", self._context)
+        return _counted_of_groups(self._numbers, values, op == "mode", self._context)
 
     def _aggregate(self, column, op, scale):
         which = self._places.index((column, _AGGREGATES[op]))
@@ -178,6 +178,35 @@ def _floats_of(given):
     made = new_result("f64", [len(given)])
     ctypes.memmove(made._address, (ctypes.c_double * len(given))(*given), 8 * len(given))
     return made
+
+
+# ---- what is chosen of values ---------------------------------------------------------------------
+
+
+def _ends_of_groups(numbers, values, counts, last, context):
+    """Returns the first or the last value of each group of counted rows. numbers: of the group of each row; both
+    are contiguous and without NULLs."""
+    ends = array("q", accumulate(counts.tolist(), initial=0))
+    places = map_array("sub", ends[1:], 1) if last else ends[:-1]
+    rows = View(argsort(Memory(numbers.array), context=context))
+    return picked_of(values.array, picked_of(rows.array, places))
+
+
+def _counted_of_groups(numbers, values, most, context):
+    """Returns the most frequent value of each group, of several the least, or how many are different."""
+    from . import segment_argmax
+
+    words = Words([DTYPES["i64"], DTYPES[values.dtype]], context)
+    pairs = words.encode([[Numbers(numbers)], [Numbers(values)]], numbers.array.shape[0])
+    ranks, counts = words.ranks(), unique(pairs, context=context)[1]
+    order = argsort(ranks, context=context)
+    _, different = unique(words.values(0, order), context=context)
+    if not most:
+        return different
+    sort_rows(ranks, counts, context=context)
+    offsets = array("q", accumulate(different.tolist(), initial=0))
+    best = segment_argmax(counts, offsets, context=context)
+    return words.values(1, picked(order, map_array("add", best, offsets[:-1])))
 
 
 # ---- results --------------------------------------------------------------------------------------

@@ -5,8 +5,9 @@ import ctypes
 from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, View, copied_like, dtype_in, dtype_name, new_array, new_like, refuse_hidden
+from ._arrays import NAMES, View, copied_like, dtype_name, new_array, new_like, refuse_hidden
 from ._library import DTYPES, Array, ArgumentError, lib, sized, whole
+from ._lists import dtype_for
 from ._mergeable import Mergeable
 from ._nulls import views_of
 from ._times import are_times, histogram_of
@@ -218,7 +219,7 @@ class Histogram(Mergeable):
     def absorb(self, x, weights=None, *, dtype=None, null="error"):
         """Counts the elements of an array. A bf16 histogram reads 16-bit integers as bf16. Returns the
         histogram."""
-        view, weight_view = _views(x, weights, dtype_in(self.info().dtype, dtype), null)
+        view, weight_view = _views(x, weights, dtype_for(x, self.info().dtype, dtype), null)
         self._context._call(
             lib.bf_histogram_absorb, self._handle, _pointer(view), _pointer(weight_view)
         )

@@ -16,6 +16,7 @@ from ._exchange import (
     schema_of,
 )  # fmt: skip
 from ._library import DTYPES, Array, ArgumentError, DtypeError, ShapeError, lib
+from ._lists import is_list
 from ._map import _default_context
 from ._map import map as map_array
 from ._nulls import pack_bits
@@ -499,7 +500,7 @@ def _cut(pieces, ends):
 def shown_as(x):
     """Returns how keys such as those of x are shown: the dtype, or its letter, of an array of NumPy; None: as a
     Column."""
-    if not is_numpys(x):
+    if is_list(x) or not is_numpys(x):
         return None
     kind = getattr(getattr(x, "dtype", None), "kind", None)
     return x.dtype if kind == "T" else kind if kind in ("S", "U") else object

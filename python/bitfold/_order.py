@@ -12,6 +12,7 @@ from ._axis import _axes
 from ._dictionary import Names, keys_in
 from ._keys import picked
 from ._nulls import refuse_scales, segment_views_of, views_of
+from ._lists import common_dtypes
 from ._map import _default_context
 from ._times import are_times, elements, indices, median_of, takes_times
 
@@ -556,7 +557,7 @@ def _of_groups(keys, values, select, context, first, name, empty, options, *quan
     """Calls the library for results of dtype `name`, behind an axis of `first`. Returns the keys of the
     groups, and the results."""
     context = context or _default_context()
-    like_of = getattr(values, "_object", ())  # without an object of the caller, a Result
+    like_of = getattr(values, "_object", object)  # without an object of the caller, a Result
     n = c_int64()
     groups = _elements(like_of, keys, [_count_different(keys, None, context)])
     target = _results(like_of, values, name, [*first, groups.array.shape[0]], empty, options)
@@ -670,7 +671,9 @@ def searchsorted(sorted, x, side="left", *, descending=False, dtype=None, contex
     """
     if side not in ("left", "right"):
         raise ArgumentError(f"side is 'left' or 'right', not {side!r}")
-    view, wanted = View(sorted, dtype, decimals=True), View(x, dtype, decimals=True)
+    view, wanted = (
+        View(each, kind, decimals=True) for each, kind in zip((sorted, x), common_dtypes((sorted, x), dtype))
+    )
     refuse_scales([view, wanted])
     target = Target(x, "i64", list(wanted.array.shape[: wanted.array.ndim]))
     context = context or _default_context()

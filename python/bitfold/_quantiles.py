@@ -4,10 +4,11 @@ import ctypes
 from collections import namedtuple
 from ctypes import POINTER, byref, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, View, dtype_in, dtype_name, to_python, value_of
+from ._arrays import NAMES, View, dtype_name, to_python, value_of
 from ._library import DTYPES, Array, ArgumentError, Value, lib, sized, whole
 from ._mergeable import Mergeable
 from ._order import _method, _Options, _options
+from ._lists import dtype_for
 from ._map import _default_context
 
 
@@ -88,7 +89,7 @@ class Quantiles(Mergeable):
     def absorb(self, x, *, dtype=None, null="error"):
         """Takes the elements of an array into this pass. Returns the object."""
         kind = self.info()
-        view = View(x, dtype_in(kind.dtype, dtype), null, decimals=True)
+        view = View(x, dtype_for(x, kind.dtype, dtype), null, decimals=True)
         if view.scale not in (None, kind.scale):
             raise ArgumentError(f"decimals of scale {view.scale}, not {kind.scale}")
         self._context._call(lib.bf_quantiles_absorb, self._handle, byref(view.array))

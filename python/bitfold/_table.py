@@ -9,6 +9,7 @@ from ._arrays import NAMES, View, dtype_name, new_like
 from ._dictionary import loaded, names_of_keys
 from ._keys import picked, shown_as
 from ._library import DTYPES, Array, ArgumentError, ShapeError, StateError, lib, whole
+from ._lists import dtype_for
 from ._map import _default_context
 from ._mergeable import Mergeable
 from ._result import Result
@@ -69,7 +70,7 @@ class _Elements:
     """An array of keys or values. Pairs are u64 whose last dimension is the two words."""
 
     def __init__(self, x, name, null=None, decimals=False):
-        self._view = View(x, "u64" if name == "pair" else None, null, decimals)
+        self._view = View(x, "u64" if name == "pair" else dtype_for(x, name), null, decimals)
         self.array = a = self._view.array
         self.readonly = self._view.readonly
         if name == "pair":
@@ -237,7 +238,7 @@ class Table(Mergeable):
             return
         from ._order import searchsorted, unique_values
 
-        keys, values = self._exported(())
+        keys, values = self._exported(object)
         numbers = unique_values(keys)
         names, places = self._names.sorted(numbers)
         made = Table("i64", self.value, self.duplicates, context=self._context)
@@ -256,7 +257,7 @@ class Table(Mergeable):
             return self.insert(*other.export())
         with self._context._locked_with(other._context):
             numbers = self._names.merge(other._names)
-            keys, values = other._exported(())
+            keys, values = other._exported(object)
             return self._insert(_Elements(picked(numbers, keys), self._held), values)
 
     def clear(self):
@@ -340,7 +341,7 @@ class Table(Mergeable):
         if names is None:
             table.key = table._held = dtypes[key]
         else:
-            names.require(dtypes[key], lambda: table._exported(())[0])
+            names.require(dtypes[key], lambda: table._exported(object)[0])
         return table
 
 

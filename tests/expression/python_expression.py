@@ -121,8 +121,9 @@ class Expression(unittest.TestCase):
         x = array("d", [1, 2, 3])
         self.assertEqual(list(bitfold.evaluate("x*x", x=x)), [1, 4, 9])
         self.assertEqual(bitfold.reduce_expression("max", "x*x", x=memoryview(x)), 9)
-        with self.assertRaises(bitfold.DtypeError):
-            bitfold.evaluate("x*2", x=[1, 2])
+        self.assertEqual(list(bitfold.evaluate("x*2", x=[1, 2])), [2, 4])
+        with self.assertRaisesRegex(bitfold.DtypeError, "x is a number"):
+            bitfold.evaluate("x*2", x=2)
 
     def test_integers(self):
         x = np.array([100, -100, 3], np.int8)

@@ -48,7 +48,8 @@ try:
 except bitfold.ShapeError as error:
     print(error.status + 1)
 
-bitfold.sum([1.0, 2.0])  # type: ignore[call-overload]
+bitfold.sum([[1.0, 2], [3, 0.5]]) + bitfold.dot(range(3), (1, 2, 3))
+bitfold.sum(["a", "b"])  # type: ignore[arg-type]
 bitfold.sum(x, nan="ignore")  # type: ignore[call-overload]
 bitfold.sum(x, nans="skip")  # type: ignore[call-overload]
 bitfold.sort(x, ascending=True)  # type: ignore[call-arg]
