@@ -57,7 +57,12 @@ ValueError. Every function raises DtypeError for an object without memory and fo
 not take, ArgumentError for an option or an axis that does not exist, NanError under nan="error",
 DeviceError and OutOfMemoryError where the machine lacks something. What else it raises is said with it.
 
-sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
+sum to max also have, as in NumPy, whole or along axes,
+
+    where      an array of bools that broadcasts to x: the others count as little as if they were not there
+    initial    of sum, prod, min and max: one more element, of x's dtype, before those of each result
+
+x is copied for them. sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
 offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
 each of the other operations has its segment_ and index_ function. These, as all that return arrays,
 return them of the kind of the values: of CuPy or PyTorch, on the same device; of NumPy, also for
@@ -92,7 +97,7 @@ from ._julia import julia, palette_colors
 from ._lists import common_dtypes, dtype_for
 from ._map import map, result_dtype
 from ._mergeable import Mergeable
-from ._nulls import absorb_valid, views_of, whole_views
+from ._nulls import absorb_valid, line_up, masked, views_of, whole_views
 from ._order import *
 from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
@@ -357,13 +362,23 @@ def _reduce(op, x, axis, keepdims, /, *, dtype=None, null="error", context=None,
     if are_times(x):
         return reduce_times(_reduce, op, x, axis, keepdims, null=null, context=context, **options)
     context = context or _default_context()
-    view = View(x, dtype, null, decimals=True)
+    view = _view_chosen(op, x, dtype, null, options) if options else View(x, dtype, null, decimals=True)
     value = _library.Value()
     context._call(
         lib.bf_reduce, context._handle, OPS[op], byref(view.array),
         _options_of([view], **options), byref(value),
     )  # fmt: skip
     return to_python(value)
+
+
+def _view_chosen(op, x, dtype, null, options):
+    """Returns a view of x, of the elements that the options where and initial, which this takes out, choose."""
+    where, initial = options.pop("where", True), options.pop("initial", None)
+    if where is True and initial is None:
+        return View(x, dtype, null, decimals=True)
+    view, mask = masked(op, x, where, initial, dtype=dtype, null=null, decimals=True)
+    line_up(view, mask, {*range(view.array.ndim)}, initial, options.get("scale", 0))
+    return view
 
 
 def _reduction(op):

@@ -129,6 +129,18 @@ class _OfMany(_Options, total=False):
     fits: bool  # True: the result is a pair of arrays
     empty: _Number | None
 
+class _Where(_Options, total=False):
+    where: _ArrayLike
+
+class _OfManyWhere(_OfMany, total=False):
+    where: _ArrayLike
+
+class _Initial(_Where, total=False):
+    initial: _Exact | None
+
+class _OfManyInitial(_OfManyWhere, total=False):
+    initial: _Exact | None
+
 # ---- reductions ----------------------------------------------------------------------------------
 
 _Result = TypeVar("_Result", covariant=True)
@@ -151,15 +163,51 @@ class _Reduction(Protocol[_Result]):
         **options: Unpack[_OfMany],
     ) -> _Array: ...
 
-sum: _Reduction[_Exact]
-prod: _Reduction[_Number]
-mean: _Reduction[float]
-var: _Reduction[float]
-std: _Reduction[float]
-norm: _Reduction[float]
-sumsq: _Reduction[_Exact]
-min: _Reduction[_Exact]
-max: _Reduction[_Exact]
+class _WithWhere(Protocol[_Result]):
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        axis: None = None,
+        keepdims: Literal[False] = False,
+        **options: Unpack[_Where],
+    ) -> _Result: ...
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        axis: _Axis | None = None,
+        keepdims: bool = False,
+        **options: Unpack[_OfManyWhere],
+    ) -> _Array: ...
+
+class _WithInitial(Protocol[_Result]):
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        axis: None = None,
+        keepdims: Literal[False] = False,
+        **options: Unpack[_Initial],
+    ) -> _Result: ...
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        axis: _Axis | None = None,
+        keepdims: bool = False,
+        **options: Unpack[_OfManyInitial],
+    ) -> _Array: ...
+
+sum: _WithInitial[_Exact]
+prod: _WithInitial[_Number]
+mean: _WithWhere[float]
+var: _WithWhere[float]
+std: _WithWhere[float]
+norm: _WithWhere[float]
+sumsq: _WithWhere[_Exact]
+min: _WithInitial[_Exact]
+max: _WithInitial[_Exact]
 argmin: _Reduction[int]
 argmax: _Reduction[int]
 

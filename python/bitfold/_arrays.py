@@ -532,16 +532,21 @@ class Target:
         return held
 
 
+def in_units(number, name, scale=None):
+    """Returns a number in units of 10^-scale, for a dtype `name` of integers."""
+    if not scale or name.startswith("f"):
+        return number
+    from fractions import Fraction  # it takes long to load
+
+    units = Fraction(number) * 10**scale
+    if units.denominator != 1:
+        raise ArgumentError(f"{number} has more than {scale} digits behind the point")
+    return units.numerator
+
+
 def value_of(number, name, scale=None):
     """Returns a number as a bf_value of dtype `name`; of a scale, an integer in units of 10^-scale."""
-    value = Value(DTYPES[name])
-    if scale and not name.startswith("f"):
-        from fractions import Fraction  # it takes long to load
-
-        units = Fraction(number) * 10**scale
-        if units.denominator != 1:
-            raise ArgumentError(f"{number} has more than {scale} digits behind the point")
-        number = units.numerator
+    value, number = Value(DTYPES[name]), in_units(number, name, scale)
     if name == "i128":
         value.dtype = I192
         value.as_.i192 = (ctypes.c_uint64 * 3).from_buffer_copy(

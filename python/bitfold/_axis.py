@@ -1,14 +1,15 @@
 """Reductions of many at once (axis.h): along axes, by segments, by index, by runs of equal keys."""
 
 import ctypes
+import math
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, Target, View, dtype_name, value_of
-from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, lib, sized, whole
+from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, lib, refuse_unknown, sized, whole
 from ._lists import common_dtypes, dtype_for
 from ._mergeable import Mergeable
-from ._nulls import segment_views_of, views_of
+from ._nulls import line_up, masked, segment_views_of, views_of
 from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments
 from ._map import _default_context
 from ._table import _Elements
@@ -124,15 +125,24 @@ def _axes(axis, ndim):
     return given, {each + ndim if each < 0 else each for each in given}
 
 
-def reduce_axes(op, arrays, axis, keepdims, /, *, dtype=None, null="error", **options):
+def _left(extents, reduced, keepdims):
+    """Returns the shape of the results along axes."""
+    return [1 if d in reduced else n for d, n in enumerate(extents) if keepdims or d not in reduced]
+
+
+def reduce_axes(
+    op, arrays, axis, keepdims, /, *, where=True, initial=None, dtype=None, null="error", **options
+):
+    if where is not True or initial is not None:
+        if op == "dot":
+            refuse_unknown({"initial" if where is True else "where": where})
+        return _reduce_chosen(op, *arrays, axis, keepdims, where, initial, dtype, null, **options)
     views = views_of(null, *zip(arrays, common_dtypes(arrays, dtype)))
     given, reduced = _axes(axis, views[0].array.ndim)
     numbers = (c_int * len(given))(*given)
 
     def shape(extents):
-        if keepdims:
-            return [1 if d in reduced else extent for d, extent in enumerate(extents)]
-        return [extent for d, extent in enumerate(extents) if d not in reduced]
+        return _left(extents, reduced, keepdims)
 
     def call(context, views, rules, values, fits):
         more = numbers, len(given), rules, values, fits
@@ -142,6 +152,31 @@ def reduce_axes(op, arrays, axis, keepdims, /, *, dtype=None, null="error", **op
             context._call(lib.bf_reduce_axes, context._handle, OPS[op], *views, *more)
 
     return _run(call, op, arrays[0], views, shape, **options)
+
+
+def _reduce_chosen(op, x, axis, keepdims, where, initial, dtype, null, **options):
+    """Reduces along axes what where= selects, and initial=."""
+    view, mask = masked(op, x, where, initial, dtype=dtype, null=null)
+    shape = view.array.shape[: view.array.ndim]
+    given, reduced = _axes(axis, len(shape))
+    if len(reduced) < len(given) or not reduced <= {*range(len(shape))}:
+        raise ArgumentError(f"axis {axis} of an array of {len(shape)} dimensions")
+    places = View(line_up(view, mask, reduced, initial))
+
+    def call(context, views, rules, values, fits):
+        lines = (each and byref(_in_line(each._obj)) for each in (values, fits))
+        context._call(
+            lib.bf_reduce_segments, context._handle, OPS[op], *views, byref(places.array), rules, *lines
+        )
+
+    return _run(call, op, x, [view], lambda _: _left(shape, reduced, keepdims), **options)
+
+
+def _in_line(array):
+    """Returns a contiguous array as one of one dimension."""
+    line = Array(array.data, array.dtype, 1)
+    line.shape[0], line.strides[0] = math.prod(array.shape[: array.ndim]), 1
+    return line
 
 
 # ---- segments and slots ---------------------------------------------------------------------------

@@ -1,15 +1,18 @@
-"""Calls on several arrays, of which some are columns of Arrow with NULLs: null="skip" leaves out each row
-in which one is NULL."""
+"""Elements that do not count: null="skip" leaves out each row in which an array, a column of Arrow, is NULL,
+and where= what is false in a mask."""
 
 import array
 import ctypes
 import itertools
+import math
 from ctypes import byref, c_int64, c_void_p
 
-from ._arrays import NAMES, SIZES, View, _cuda_interface
+from ._arrays import NAMES, SIZES, View, _cuda_interface, in_units
 from ._exchange import KEEP, _call, _Column, _line, _Schema, compact
-from ._library import ArgumentError, ShapeError, lib
-from ._result import _RELEASE
+from ._expression import _stretched
+from ._library import DTYPES, I128, Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
+from ._map import _broadcast, copy_array
+from ._result import _RELEASE, new_result
 
 
 def views_of(null, *given, decimals=False):
@@ -148,3 +151,105 @@ def _moved(offsets, valid):
         raise ArgumentError(f"the first offset is {first.value}, of {len(valid)} rows")
     before = sum((ctypes.c_bool * first.value).from_buffer(valid))
     return array.array("q", itertools.accumulate(counts.tolist(), initial=before))
+
+
+# ---- where= and initial= --------------------------------------------------------------------------
+
+
+def masked(op, x, where, initial, /, *, dtype, null, decimals=False):
+    """Returns a view of x, and one of the bools that say which of its elements count (None: all do): where=, which
+    broadcasts to it, but for what null="skip" leaves out. initial: see line_up."""
+    from . import map
+
+    if initial is not None and op not in ("sum", "prod", "min", "max"):
+        raise ArgumentError(f"{op} has no initial=: sum, prod, min and max have")
+    if op in ("argmin", "argmax"):
+        raise ArgumentError(f"{op} has no where=: positions would be those among the other elements")
+    if any(_cuda_interface(each) is not None for each in (x, where)):
+        raise ArgumentError("where= and initial= go with arrays in the host's memory")
+    if null == "skip":
+        (view,), valid = whole_views([(x, dtype)], decimals)
+        where = where if valid is None else map("min", valid, where)
+    else:
+        view = View(x, dtype, null, decimals)
+    if where is True:
+        return view, None
+    mask = View(where)
+    if mask.dtype != "bool":
+        raise DtypeError(f"where= is an array of bools, not of {mask.dtype}")
+    shapes = [each.array.shape[: each.array.ndim] for each in (view, mask)]
+    if _broadcast([view, mask]) != shapes[0]:
+        raise ShapeError(f"where= of shape {shapes[1]} for an array of shape {shapes[0]}")
+    return view, mask
+
+
+def line_up(view, mask, reduced, initial=None, scale=0):
+    """Makes the array of a view a line of the elements that count, in which the fibres along the axes `reduced`
+    follow each other. initial: an element before those of each, or None. Returns the offsets of the fibres."""
+    shape = view.array.shape[: view.array.ndim]
+    axes = [d for d in range(len(shape)) if d not in reduced], sorted(reduced)
+    first = None if initial is None else _first(initial, view, scale)
+    view.array, view._copy, offsets = _fibres(view.array, *axes, first)
+    if mask is None:
+        return offsets
+    _, flags, _ = _fibres(_stretched(mask.array, shape), *axes, first and View(True), copy=True)
+    compacted([view], flags)
+    return _moved(offsets, flags)
+
+
+def _first(initial, view, scale):
+    """Returns a view of a number as an element of the array of a view."""
+    try:
+        return View(in_units(initial, view.dtype, view.scale or scale), view.dtype)
+    except RangeError:
+        raise RangeError(f"initial={initial} is no {view.dtype}, as the array's elements are") from None
+
+
+def _fibres(x, kept, reduced, first, copy=False):
+    """Returns a line in which an array's fibres along the axes `reduced` follow each other, each behind the element
+    `first`, if there is one; the memory of this copy (None: the array's own will do); and the fibres' offsets."""
+    count, length = (math.prod(x.shape[d] for d in axes) for axes in (kept, reduced))
+    name, step = NAMES[x.dtype], length + (first is not None)
+    offsets = array.array("q", (i * step for i in range(count + 1)))
+    if not copy and first is None and _is_line(x, [*kept, *reduced]):
+        return _line(x.data, x.dtype, count * step), None, offsets
+    made = new_result(name, [count * step])
+    given = Array(x.data, x.dtype, x.ndim)
+    room = Array(made._address + (step - length) * SIZES[name], x.dtype, x.ndim)
+    stride = 1
+    for i, d in reversed([*enumerate([*kept, *reduced])]):
+        stride = step if i == len(kept) - 1 else stride
+        given.shape[i] = room.shape[i] = x.shape[d]
+        given.strides[i], room.strides[i] = x.strides[d], stride
+        stride *= x.shape[d]
+    _copy(given, room)
+    if first is not None:
+        column = _line(made._address, x.dtype, count)
+        column.strides[0] = step
+        _copy(_stretched(first.array, [count]), column)
+    return _line(made._address, x.dtype, count * step), made, offsets
+
+
+def _is_line(x, order):
+    """Whether the elements of an array, of which the axes come in this order, follow each other."""
+    step = 1
+    for d in reversed(order):
+        if x.shape[d] > 1 and x.strides[d] != step:
+            return False
+        step *= x.shape[d]
+    return True
+
+
+def _copy(x, room):
+    """Copies an array to another of its shape. Elements of 128 bits are two words."""
+    if x.dtype == I128:
+        x, room = _as_words(x), _as_words(room)
+    copy_array(x, room)
+
+
+def _as_words(x):
+    words = Array(x.data, DTYPES["u64"], x.ndim + 1)
+    for d in range(x.ndim):
+        words.shape[d], words.strides[d] = x.shape[d], 2 * x.strides[d]
+    words.shape[x.ndim], words.strides[x.ndim] = 2, 1
+    return words

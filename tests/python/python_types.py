@@ -20,6 +20,7 @@ P = inspect.Parameter
 DEFAULTS = {
     "nan": "propagate", "out_dtype": None, "ddof": 0, "correction": None, "overflow": "error",
     "dtype": None, "context": None, "null": "error", "fits": False, "empty": None, "scale": 0,
+    "where": True, "initial": None,
 }  # fmt: skip
 
 # Lines that a type checker takes; after each "# type: ignore" one that it must not.
@@ -49,7 +50,9 @@ except bitfold.ShapeError as error:
     print(error.status + 1)
 
 bitfold.sum([[1.0, 2], [3, 0.5]]) + bitfold.dot(range(3), (1, 2, 3))
+bitfold.sum(x, where=[True], initial=0.5) + bitfold.mean(x, where=True)
 bitfold.sum(["a", "b"])  # type: ignore[arg-type]
+bitfold.mean(x, initial=1)  # type: ignore[call-overload]
 bitfold.sum(x, nan="ignore")  # type: ignore[call-overload]
 bitfold.sum(x, nans="skip")  # type: ignore[call-overload]
 bitfold.sort(x, ascending=True)  # type: ignore[call-arg]
@@ -218,7 +221,7 @@ class Stub(unittest.TestCase):
                 if isinstance(node.args.kwarg.annotation, ast.Name):
                     continue  # any names at all, of arrays
                 given = {p: values[p] for p, _, d in in_stub(node) if d is P.empty and p in values}
-                if node.args.kwarg.annotation.slice.id == "_OfMany":
+                if node.args.kwarg.annotation.slice.id.startswith("_OfMany"):
                     given.update({"axis": 0} if "axis" in [p for p, *_ in in_stub(node)] else {})
                 for option in options_of(node, self.top):
                     thing(**given, **{option: DEFAULTS[option]})
