@@ -73,6 +73,9 @@ have these keyword arguments besides:
     overflow   "wrap": integers that do not fit are taken modulo 2^64
     fits       True: as "wrap", and a second array, of bools, says which results fit
     empty      the min, max, argmin or argmax of no elements, which otherwise raises EmptyError
+    out        the array to write to, of the dtype and the shape of the results, which the call returns. sort and
+               argsort, medians and quantiles along axes, map and evaluate have it, too. It lies in the memory of no
+               input; that of sort, map and evaluate may be an input
 """
 
 import contextlib
@@ -347,11 +350,13 @@ def _is_plain(x):
     return False
 
 
-def _reduce(op, x, axis, keepdims, /, *, dtype=None, null="error", context=None, **options):
+def _reduce(
+    op, x, axis, keepdims, /, *, out=None, dtype=None, null="error", context=None, **options
+):
     if gives_index(op):
         refuse_positions(op, null)
-    if axis is not None or keepdims:
-        options.update(dtype=dtype, null=null, context=context)
+    if axis is not None or keepdims or out is not None:
+        options.update(out=out, dtype=dtype, null=null, context=context)
         if are_times(x):
             return reduce_times(_reduce, op, x, axis, keepdims, **options)
         return reduce_axes(op, [x], axis, keepdims, **options)
@@ -470,8 +475,9 @@ def dot(a, b, axis=None, keepdims=False, **options):
     >>> bitfold.dot(numpy.array([1e200, 3.0, 1e200]), numpy.array([1e200, 5.0, -1e200]))
     15.0
     """
-    if axis is not None or keepdims:
-        return reduce_axes("dot", [a, b], axis, keepdims, **options)
+    out = options.pop("out", None)
+    if axis is not None or keepdims or out is not None:
+        return reduce_axes("dot", [a, b], axis, keepdims, out=out, **options)
     if not options and _is_plain(a) and _is_plain(b):
         value = _quick_reduce(OPS["dot"], a, b)
         if value is not None:

@@ -126,6 +126,7 @@ class _Options(_Rules, total=False):
     context: Context | None
 
 class _OfMany(_Options, total=False):
+    out: _ArrayLike | None
     fits: bool  # True: the result is a pair of arrays
     empty: _Number | None
 
@@ -425,6 +426,7 @@ def sort(
     *,
     descending: bool = False,
     nan: _Nan = "propagate",
+    out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
     null: _Null = "error",
     context: Context | None = None,
@@ -435,6 +437,7 @@ def argsort(
     *,
     descending: bool = False,
     nan: _Nan = "propagate",
+    out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
     context: Context | None = None,
 ) -> _Array: ...
@@ -491,6 +494,7 @@ def median(
     *,
     nan: _Nan = "propagate",
     empty: _Number | None = None,
+    out: None = None,
     dtype: _Dtype | None = None,
     null: _Null = "error",
     context: Context | None = None,
@@ -503,6 +507,7 @@ def median(
     *,
     nan: _Nan = "propagate",
     empty: _Number | None = None,
+    out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
     null: _Null = "error",
     context: Context | None = None,
@@ -517,6 +522,7 @@ def quantile(
     method: _Method = "linear",
     nan: _Nan = "propagate",
     empty: _Number | None = None,
+    out: None = None,
     dtype: _Dtype | None = None,
     null: _Null = "error",
     context: Context | None = None,
@@ -531,6 +537,7 @@ def quantile(
     method: _Method = "linear",
     nan: _Nan = "propagate",
     empty: _Number | None = None,
+    out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
     null: _Null = "error",
     context: Context | None = None,
@@ -545,6 +552,7 @@ def percentile(
     method: _Method = "linear",
     nan: _Nan = "propagate",
     empty: _Number | None = None,
+    out: None = None,
     dtype: _Dtype | None = None,
     null: _Null = "error",
     context: Context | None = None,
@@ -559,6 +567,7 @@ def percentile(
     method: _Method = "linear",
     nan: _Nan = "propagate",
     empty: _Number | None = None,
+    out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
     null: _Null = "error",
     context: Context | None = None,

@@ -482,11 +482,18 @@ def objects_of(made):
 
 
 class Target:
-    """A new array for results, and its memory as a bf_array. scale: that of decimals (None: they are none).
-    Decimals and i128 are a Result; for a caller of NumPy's, an array of objects is made of them."""
+    """An array for results, and its memory as a bf_array: `out`, or a new one. scale: that of decimals (None: they
+    are none). Decimals and i128 are a Result; for a caller of NumPy's, an array of objects is made of them."""
 
-    def __init__(self, x, name, shape, scale=None):
-        self._name, self._objects = name, False
+    def __init__(self, x, name, shape, scale=None, out=None):
+        self._name, self._objects, self._out = name, False, out
+        if out is not None:
+            self._made, self._view = out, writable(out, name, scale)
+            self.array = self._view.array
+            extents = self.array.shape[: self.array.ndim]
+            if extents != list(shape):
+                raise ShapeError(f"the result has shape {list(shape)}, the output {extents}")
+            return
         if scale or name == "i128":
             self._made = new_result(name, shape, scale=scale or 0)
             self._objects = is_numpys(x)
@@ -519,6 +526,8 @@ class Target:
     def result(self, number=False):
         """The array. Of no dimensions and in the host's memory it is a number; a tensor of PyTorch or
         an array of CuPy, which may be on a GPU, only if `number`."""
+        if self._out is not None:
+            return self._out
         on_host = _library_of(self._made) not in ("torch", "cupy")
         return self._number() if self.array.ndim == 0 and (on_host or number) else self.made
 
@@ -530,6 +539,18 @@ class Target:
             bits.as_.bits = held & 0xFFFF
             return to_python(bits)
         return held
+
+
+def writable(out, name, scale=None):
+    """Returns a view of an array that results of dtype `name` (None: of any) are written to."""
+    if scale or name == "i128" or are_times(out):
+        raise DtypeError("no out takes results that are decimals, i128 or times")
+    view = View(out, dtype_in(name))
+    if view.readonly:
+        raise ArgumentError("out is read-only")
+    if name not in (None, view.dtype):
+        raise DtypeError(f"the result is {name}, the output {view.dtype}")
+    return view
 
 
 def in_units(number, name, scale=None):

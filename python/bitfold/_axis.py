@@ -11,7 +11,8 @@ from ._lists import common_dtypes, dtype_for
 from ._mergeable import Mergeable
 from ._nulls import line_up, masked, segment_views_of, views_of
 from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments
-from ._map import _default_context
+from ._map import _default_context, copy_array
+from ._result import new_result
 from ._table import _Elements
 
 __all__ = [
@@ -99,14 +100,14 @@ def refuse_positions(op, null):
         raise ArgumentError(f"{op} with null='skip': positions would be those among the other elements")
 
 
-def _run(call, op, x, views, shape, /, *, context=None, fits=False, empty=None, **options):
+def _run(call, op, x, views, shape, /, *, out=None, context=None, fits=False, empty=None, **options):
     """Calls the library for results of this shape (a function of the shape of the views), of the kind of
     x."""
     context = context or _default_context()
     rules, name = _rules(op, views[0].dtype, empty, options)
     first = views[0].array
     extents = shape(list(first.shape[: first.ndim]))
-    target = Target(x, name, extents)
+    target = Target(x, name, extents, out=out)
     beside = Target(x, "bool", extents) if fits else None
     call(
         context, [byref(view.array) for view in views], byref(rules), byref(target.array),
@@ -164,10 +165,15 @@ def _reduce_chosen(op, x, axis, keepdims, where, initial, dtype, null, **options
     places = View(line_up(view, mask, reduced, initial))
 
     def call(context, views, rules, values, fits):
-        lines = (each and byref(_in_line(each._obj)) for each in (values, fits))
+        targets = [each._obj for each in (values, fits) if each]
+        rooms = [new_result(NAMES[a.dtype], a.shape[: a.ndim]) for a in targets]
+        lines = [byref(_in_line(room._array())) for room in rooms]
         context._call(
-            lib.bf_reduce_segments, context._handle, OPS[op], *views, byref(places.array), rules, *lines
-        )
+            lib.bf_reduce_segments, context._handle, OPS[op], *views, byref(places.array), rules,
+            lines[0], lines[1] if fits else None,
+        )  # fmt: skip
+        for room, target in zip(rooms, targets):
+            copy_array(room._array(), target)
 
     return _run(call, op, x, [view], lambda _: _left(shape, reduced, keepdims), **options)
 

@@ -4,9 +4,9 @@ import ctypes
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
 from . import _times
-from ._arrays import NAMES, Target, View, dtype_in, to_python
+from ._arrays import NAMES, Target, View, to_python, writable
 from ._library import DTYPES, OPS, Array, ArgumentError, DtypeError, Value, lib
-from ._map import _broadcast, _default_context, _writable, overflow_number
+from ._map import _broadcast, _default_context, overflow_number
 from ._reductions import REDUCTIONS
 
 
@@ -194,7 +194,7 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
     if out is None:
         target = Target(e.first, e.dtype, e.shape)
     else:
-        target = _writable(out, dtype_in(e.dtype))
+        target = writable(out, e.dtype)
     if e.time and out is not None:
         raise _times.TimesError("the results are times, which no out takes")
     e.eval(target.array)

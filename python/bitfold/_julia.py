@@ -3,9 +3,8 @@
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import View, dtype_name, new_array, new_like
+from ._arrays import View, dtype_name, new_array, new_like, writable
 from ._library import DTYPES, Array, ArgumentError, check, lib, sized, whole
-from ._map import _writable
 
 
 class _Params(ctypes.Structure):
@@ -60,7 +59,7 @@ def julia(width=1000, height=1000, c=-0.8 + 0.156j, *, mandelbrot=False, center=
             raise ArgumentError(f"a picture has 1 to 2147483647 pixels a side, not {width} x {height}")
         out = new_array("u16", [height - y, width - x])
     context = context or _default_context()
-    to = _writable(out, None)
+    to = writable(out, None)
     context._call(
         lib.bf_julia, context._handle, byref(params), whole(x), whole(y), byref(to.array)
     )

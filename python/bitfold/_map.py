@@ -3,7 +3,7 @@
 import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
 
-from ._arrays import NAMES, Target, View, dtype_in, dtype_name
+from ._arrays import NAMES, Target, View, dtype_name, writable
 from ._library import DTYPES, ERRORS, Array, ArgumentError, ShapeError, lib, numbers_of
 
 OPS = numbers_of(lib.bf_map_name)
@@ -80,13 +80,6 @@ def _result_dtype(op, names, weak):
     return NAMES[result.value]
 
 
-def _writable(x, dtype):
-    view = View(x, dtype)
-    if view.readonly:
-        raise ArgumentError("out is read-only")
-    return view
-
-
 def _number(op):
     if op not in OPS:
         raise ArgumentError(f"operation {op!r} is none of {', '.join(OPS)}")
@@ -134,7 +127,7 @@ def map(op, *inputs, out=None, to=None, overflow="error", dtype=None, context=No
         arrays = [x for x in inputs if type(x) not in (int, float)]
         target = Target(arrays[0] if arrays else None, wanted, _broadcast(views))
     else:
-        target = _writable(out, dtype_in(wanted))
+        target = writable(out, wanted)
     pointers = (POINTER(Array) * len(views))(*(ctypes.pointer(view.array) for view in views))
     options = _Options(ctypes.sizeof(_Options), policy, 0 if op == "cast" else weak)
     context = context or _default_context()

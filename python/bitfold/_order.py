@@ -94,9 +94,9 @@ def _call(context, function, *arguments):
     context._call(function, context._handle, *arguments)
 
 
-def _elements(x, view, shape):
+def _elements(x, view, shape, out=None):
     """Returns a target for elements of x, whose view this is."""
-    return Target(x, view.dtype, shape, view.scale)
+    return Target(x, view.dtype, shape, view.scale, out)
 
 
 # ---- sorting --------------------------------------------------------------------------------------
@@ -122,10 +122,10 @@ def _lines(x, axis, dtype, null=None):
     return view, 0 if axis is None else whole(axis, c_int), list(view.array.shape[: view.array.ndim])
 
 
-def _sort(x, axis, wants, dtype, context, null=None, **options):
+def _sort(x, axis, wants, dtype, context, out, null=None, **options):
     context = context or _default_context()
     view, number, shape = _lines(x, axis, dtype, null)
-    target = _elements(x, view, shape) if wants == "values" else Target(x, "i64", shape)
+    target = _elements(x, view, shape, out) if wants == "values" else Target(x, "i64", shape, out=out)
     outputs = [byref(target.array), None]
     _call(
         context, lib.bf_sort, byref(view.array), number, byref(_options(**options)),
@@ -136,7 +136,7 @@ def _sort(x, axis, wants, dtype, context, null=None, **options):
 
 @takes_times(elements)
 def sort(
-    x, axis=-1, *, descending=False, nan="propagate", dtype=None, null="error", context=None
+    x, axis=-1, *, descending=False, nan="propagate", out=None, dtype=None, null="error", context=None
 ):
     """Returns x with each line along axis in order (None: all elements as one line).
 
@@ -152,11 +152,11 @@ def sort(
     array([[2, 1],
            [4, 3]])
     """
-    return _sort(x, axis, "values", dtype, context, null, descending=descending, nan=nan)
+    return _sort(x, axis, "values", dtype, context, out, null, descending=descending, nan=nan)
 
 
 @takes_times(indices)
-def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, context=None):
+def argsort(x, axis=-1, *, descending=False, nan="propagate", out=None, dtype=None, context=None):
     """Returns, as sort does, the position in its line that each element would come from. Stable. An
     array of int64 with the shape of x.
 
@@ -165,7 +165,7 @@ def argsort(x, axis=-1, *, descending=False, nan="propagate", dtype=None, contex
     >>> bitfold.argsort(numpy.array([5.0, 3, 9, 3]))
     array([1, 3, 0, 2])
     """
-    return _sort(x, axis, "index", dtype, context, descending=descending, nan=nan)
+    return _sort(x, axis, "index", dtype, context, out, descending=descending, nan=nan)
 
 
 def sort_rows(keys, *payloads, descending=False, nan="propagate", context=None):
@@ -329,25 +329,25 @@ def _are_elements(view, method, fractions, length, nan):
     return known and bool(lib.bf_quantile_is_whole(method, length, fractions, n))
 
 
-def _results(x, view, name, shape, empty, options):
+def _results(x, view, name, shape, empty, options, out=None):
     """Returns a target for quantiles of dtype `name`, and completes the options: decimals that are rounded
     are no decimals any more."""
     options.scale = view.scale or 0
     if empty is not None:
         options.empty = ctypes.pointer(value_of(empty, name, view.scale))
-    return _elements(x, view, shape) if name == view.dtype else Target(x, name, shape)
+    return _elements(x, view, shape, out) if name == view.dtype else Target(x, name, shape, out=out)
 
 
-def _select(x, view, name, shape, empty, options, context, call, number):
+def _select(x, view, name, shape, empty, options, context, call, number, out):
     """Calls the library for results of dtype `name`. number: one result is a number, wherever x is."""
     context = context or _default_context()
-    target = _results(x, view, name, shape, empty, options)
+    target = _results(x, view, name, shape, empty, options, out)
     call(context, target)
     return target.result(number)
 
 
 def _quantiles(
-    x, q, divisor, views, context, method, nan, empty, shape_of, function, number=False
+    x, q, divisor, views, context, method, nan, empty, shape_of, function, number=False, out=None
 ):
     view = views[0]
     fractions, first = _fractions(q, divisor)
@@ -363,7 +363,7 @@ def _quantiles(
             byref(options), byref(_with_first(target.array, first)),
         )  # fmt: skip
 
-    return _select(x, view, name, [*first, *shape], empty, options, context, call, number)
+    return _select(x, view, name, [*first, *shape], empty, options, context, call, number, out)
 
 
 # What is asked of the axes, segments or slots: further arguments, the shape of results, and the number of
@@ -401,8 +401,8 @@ def _in_segments(x, dtype, null, offsets):
 
 
 def quantile(
-    x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, dtype=None,
-    null="error", context=None,
+    x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, out=None,
+    dtype=None, null="error", context=None,
 ):  # fmt: skip
     """Returns the quantiles q (a number from 0 to 1, or a sequence of them: then the first axis of the
     result) of x along axis (None: of all elements).
@@ -422,13 +422,13 @@ def quantile(
     """
     return _quantiles(
         x, q, 1, [View(x, dtype, null, decimals=True)], context, method, nan, empty, _of_axes(axis, keepdims),
-        lib.bf_quantile_axes, axis is None,
+        lib.bf_quantile_axes, axis is None, out,
     )  # fmt: skip
 
 
 def percentile(
-    x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, dtype=None,
-    null="error", context=None,
+    x, q, axis=None, keepdims=False, *, method="linear", nan="propagate", empty=None, out=None,
+    dtype=None, null="error", context=None,
 ):  # fmt: skip
     """As quantile, with q from 0 to 100.
 
@@ -439,7 +439,7 @@ def percentile(
     """
     return _quantiles(
         x, q, 100, [View(x, dtype, null, decimals=True)], context, method, nan, empty, _of_axes(axis, keepdims),
-        lib.bf_quantile_axes, axis is None,
+        lib.bf_quantile_axes, axis is None, out,
     )  # fmt: skip
 
 
@@ -481,7 +481,7 @@ def index_quantile(
     )  # fmt: skip
 
 
-def _median(x, views, context, nan, empty, shape_of, function, number=False):
+def _median(x, views, context, nan, empty, shape_of, function, number=False, out=None):
     view = views[0]
     options = _options(nan=nan)
     arguments, shape, length = shape_of(*views)
@@ -494,11 +494,11 @@ def _median(x, views, context, nan, empty, shape_of, function, number=False):
     name = _rounded(view, lib.bf_median_dtype)
     if _are_elements(view, 0, None, length, nan):
         name, empty = view.dtype, None
-    return _select(x, view, name, shape, empty, options, context, call, number)
+    return _select(x, view, name, shape, empty, options, context, call, number, out)
 
 
 def median(
-    x, axis=None, keepdims=False, *, nan="propagate", empty=None, dtype=None, null="error",
+    x, axis=None, keepdims=False, *, nan="propagate", empty=None, out=None, dtype=None, null="error",
     context=None,
 ):  # fmt: skip
     """Returns the median of x along axis (None: of all elements): of an even number of elements the
@@ -510,10 +510,10 @@ def median(
     >>> bitfold.median(numpy.array([[1, 2], [3, 5]]), axis=1)
     array([1.5, 4. ])
     """
-    if are_times(x):
+    if are_times(x) and out is None:
         return median_of(quantile)(x, axis, keepdims, nan=nan, null=null, context=context)
     views, of = [View(x, dtype, null, decimals=True)], _of_axes(axis, keepdims)
-    return _median(x, views, context, nan, empty, of, lib.bf_median_axes, axis is None)
+    return _median(x, views, context, nan, empty, of, lib.bf_median_axes, axis is None, out)
 
 
 def segment_median(

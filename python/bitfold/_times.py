@@ -95,6 +95,11 @@ def indices(result, dtype):
     return result
 
 
+def _refuse_out(out=None, **_):
+    if out is not None:
+        raise DtypeError("no out takes times")
+
+
 def takes_times(finish):
     """Makes a function take arrays of times. finish: what its results become."""
 
@@ -104,6 +109,7 @@ def takes_times(finish):
             try:
                 return function(x, *arguments, **options)
             except TimesError:
+                _refuse_out(**options)
                 units, dtype = _take(x, options.pop("null", None))
             return finish(function(units, *arguments, **options), dtype)
 
@@ -130,6 +136,7 @@ def reduce_times(reduce, op, x, axis, keepdims, *, null="error", **options):
     """Reduces times: `reduce` does so with integers. Times have no sums."""
     if op not in ("min", "max", "argmin", "argmax"):
         raise TimesError(f"times have no {op}: they have min, max, argmin, argmax, median and histogram")
+    _refuse_out(**options)
     units, dtype = _take(x, null)
     result = reduce(op, units, axis, keepdims, **options)
     return result if op.startswith("arg") else _back(result, dtype)
